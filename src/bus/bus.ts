@@ -1,0 +1,87 @@
+/**
+ * The bus port: durable, ordered topics of records. What was appended is the truth of what was posted.
+ * Adapters: `sqlite.ts` (embedded) and `kafka.ts` (cluster). Both pass `test/contract/bus.test.ts`.
+ */
+
+/** `events`: records of `src/events/record.ts`, keyed by log. `dead-letters`: what the pipeline could not take, with the reason. */
+export const TOPICS = ["events", "dead-letters"] as const;
+export type Topic = (typeof TOPICS)[number];
+
+export type NewRecord = {
+  /** Records with equal keys stay in order. */
+  readonly key: string;
+  readonly value: Buffer;
+};
+
+/** Where a record lies. Offsets rise within a partition and fit a double exactly. */
+export type Position = { readonly topic: Topic; readonly partition: number; readonly offset: number };
+
+export type BusRecord = NewRecord & {
+  readonly position: Position;
+  /** When it was appended, in milliseconds since the Unix epoch. */
+  readonly appended: number;
+};
+
+/**
+ * Records of one partition, in order, with their acknowledgement. Until `ack` has resolved they are delivered again:
+ * to this subscription when its handler throws, or to whoever consumes the partition next.
+ */
+export type Batch = {
+  readonly topic: Topic;
+  readonly partition: number;
+  /** Never empty; bounded by the subscription's `maxRecords` and `maxBytes` (one larger record comes alone). */
+  readonly records: readonly BusRecord[];
+  /** Fires when the partition is taken away or the subscription closes: stop early, without `ack`. */
+  readonly signal: AbortSignal;
+  /** Tells the bus that work is still going on. Call it at least every 3 s while retrying. */
+  heartbeat(): Promise<void>;
+  /** Moves the group's offset past this batch. */
+  ack(): Promise<void>;
+};
+
+export type SubscribeOptions = {
+  readonly topic: Topic;
+  /** Consumers that share a group share the partitions. */
+  readonly group: string;
+  readonly maxRecords: number;
+  readonly maxBytes: number;
+  /**
+   * Asked once for each partition when it is assigned: the first offset to deliver, for a store that keeps its own offset
+   * together with its rows. null: the group's offset, or the start of the partition where there is none.
+   */
+  readonly from?: (partition: number) => Promise<number | null>;
+};
+
+export type Subscription = {
+  /** Lets the handler in flight finish (at most `timeout_ms`, then its signal fires) and leaves the group. */
+  close(timeout_ms?: number): Promise<void>;
+  /** Rejects when the subscription has died for good and cannot mend itself; never resolves otherwise, until closed. */
+  readonly done: Promise<void>;
+};
+
+export type PartitionLag = {
+  readonly partition: number;
+  /** The offset that the next record will get. */
+  readonly end: number;
+  /** The offset that the group will be given next. */
+  readonly next: number;
+};
+
+export type Bus = AsyncDisposable & {
+  /**
+   * Appends records, in order for each key. Resolves once they are durable (fsync, or acks from all in-sync replicas).
+   * @throws LoggiaError `bus_unavailable` where that did not happen before `deadline_ms` (from now); then they may or may not have been appended.
+   */
+  append(topic: Topic, records: readonly NewRecord[], options?: { deadline_ms?: number }): Promise<void>;
+  /**
+   * Delivers batches to `handler`, one at a time for each partition. A handler that throws sees the same records again after a back-off;
+   * a handler that returns without `ack` goes on with the next batch, and what it left is delivered after a restart.
+   */
+  subscribe(options: SubscribeOptions, handler: (batch: Batch) => Promise<void>): Promise<Subscription>;
+  /** How far a group is behind, for each partition. */
+  lag(topic: Topic, group: string): Promise<PartitionLag[]>;
+  /** The last record appended to a topic, or null: to go on after the largest id of an earlier life. Embedded only; null on a cluster. */
+  last(topic: Topic): Promise<BusRecord | null>;
+  /** @throws LoggiaError `bus_unavailable` that says which engine could not be reached. */
+  ping(): Promise<void>;
+};

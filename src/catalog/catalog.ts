@@ -1,0 +1,124 @@
+import type { LogKey, UserId } from "../events/event.ts";
+
+/**
+ * The catalog port: accounts, logs, shares, API keys, class filters and each person's options for them.
+ *
+ * Every process holds all of it in memory, so that reads are plain calls: the hot paths ask it for each request. Changes by this process
+ * show at once, changes by others within `CATALOG_POLL_MS`. It is made by `createCatalog(documents)` on a small document store with
+ * optimistic concurrency, whose adapters are `documents/sqlite.ts` (embedded) and `documents/elasticsearch.ts` (cluster).
+ */
+export type Catalog = AsyncDisposable & {
+  // Accounts
+  account(email: string): Account | null;
+  accountById(id: UserId): Account | null;
+  accounts(): readonly Account[];
+  /** @throws LoggiaError `bad_parameter` (e-mail or password of the wrong form), `account_exists` */
+  createAccount(account: { email: string; password: string; admin: boolean }): Promise<Account>;
+  /** @throws LoggiaError `bad_parameter`, `account_not_found` */
+  setPassword(email: string, password: string): Promise<void>;
+  /** Removes the account, its shares and its options. @throws LoggiaError `account_not_found`; `conflict` where a log would lose its last admin */
+  deleteAccount(email: string): Promise<void>;
+  /** The account, where the pair is right. Costs the same for unknown e-mails; slow hashing is bounded and verified pairs are cached. */
+  authenticate(email: string, password: string): Promise<Account | null>;
+
+  // Logs
+  log(key: LogKey): Log | null;
+  logs(): readonly Log[];
+  /** The logs shared with an account, by key. A service admin sees no more than others. */
+  logsOf(user: UserId): readonly Log[];
+  roleOf(user: UserId, log: LogKey): Role | null;
+  /**
+   * The creator becomes its admin; plan `development`; one read-write API key, whose secret is returned this once.
+   * @param apiKey a secret of the operator's choice instead of a drawn one
+   * @throws LoggiaError `bad_parameter`, `log_exists`
+   */
+  createLog(log: { key: LogKey; display: string; owner: UserId; apiKey?: string }): Promise<{ log: Log; apiKey: NewApiKey }>;
+  /** @throws LoggiaError `bad_parameter`, `log_not_found` */
+  updateLog(key: LogKey, change: { display?: string; retentionDays?: number | null }): Promise<Log>;
+  /** @throws LoggiaError `account_not_found`, `log_not_found`; `conflict` where the log would lose its last admin */
+  share(log: LogKey, email: string, role: Role): Promise<void>;
+  /** @throws LoggiaError `share_not_found`, `conflict` where the log would lose its last admin */
+  unshare(log: LogKey, email: string): Promise<void>;
+
+  // API keys
+  /**
+   * What a secret opens, or null where no log knows it. An unknown one is first looked for in changes by other processes
+   * (at most a few times a second, however many wrong keys come).
+   */
+  apiKey(secret: string): Promise<KeyGrant | null>;
+  /** The same from memory alone: null may mean "not yet seen". For the hot path, which falls back to {@link Catalog.apiKey}. */
+  knownApiKey(secret: string): KeyGrant | null;
+  createApiKey(log: LogKey, scope: Scope): Promise<NewApiKey>;
+  /** @throws LoggiaError `api_key_not_found` */
+  setApiKeyDisabled(log: LogKey, id: string, disabled: boolean): Promise<ApiKey>;
+  /** @throws LoggiaError `api_key_not_found` */
+  deleteApiKey(log: LogKey, id: string): Promise<void>;
+
+  // Class filters and options
+  /** Of a log, by key. The same array until it changes, so that a compiled matcher can be kept beside it. */
+  classFilters(log: LogKey): readonly ClassFilter[];
+  /** @throws LoggiaError `bad_parameter` (naming the field and its limit), `class_filter_exists` */
+  createClassFilter(log: LogKey, filter: ClassFilter): Promise<ClassFilter>;
+  /** @throws LoggiaError `bad_parameter`, `class_filter_not_found` */
+  updateClassFilter(log: LogKey, key: string, filter: Omit<ClassFilter, "key">): Promise<ClassFilter>;
+  /** Removes everybody's options for it too. @throws LoggiaError `class_filter_not_found` */
+  deleteClassFilter(log: LogKey, key: string): Promise<void>;
+  classOptions(user: UserId, log: LogKey, classKey: string): ClassOptions;
+  /** @throws LoggiaError `class_filter_not_found` */
+  setClassOptions(user: UserId, log: LogKey, classKey: string, options: ClassOptions): Promise<ClassOptions>;
+  /** Who wants alerts (or mail) for a class of a log, and still has access to the log. Sorted by id. */
+  subscribers(log: LogKey, classKey: string, option: "alert" | "notify"): readonly UserId[];
+
+  /** Takes in what other processes changed, now. */
+  refresh(): Promise<void>;
+  /** @throws LoggiaError `store_unavailable` that says which engine could not be reached. */
+  ping(): Promise<void>;
+};
+
+/** How often each process looks for changes made by others. */
+export const CATALOG_POLL_MS = 1000;
+
+export type Account = {
+  readonly id: UserId;
+  /** As given; unique without regard to case. */
+  readonly email: string;
+  /** Service admin: may manage accounts. Gives no right on logs. */
+  readonly admin: boolean;
+};
+
+export type Role = "admin" | "user";
+
+export type Log = {
+  readonly key: LogKey;
+  readonly display: string;
+  readonly plan: "development";
+  /** null: kept for ever. */
+  readonly retentionDays: number | null;
+  readonly shares: readonly { readonly user: UserId; readonly role: Role }[];
+  readonly apiKeys: readonly ApiKey[];
+};
+
+export type Scope = "read-write" | "read-only" | "write-only";
+
+/** An API key without its secret: of that, only a SHA-256 is kept, inside the catalog. */
+export type ApiKey = { readonly id: string; readonly scope: Scope; readonly disabled: boolean; readonly created: number };
+
+export type NewApiKey = ApiKey & { readonly secret: string };
+
+export type KeyGrant = { readonly log: LogKey; readonly id: string; readonly scope: Scope; readonly disabled: boolean };
+
+/** An event is of this class when every non-empty condition of `tag`, `text`, `link`, `source` holds. */
+export type ClassFilter = {
+  /** `[a-z0-9][a-z0-9-]{0,62}`, in lower case. */
+  readonly key: string;
+  readonly display: string;
+  readonly color: string;
+  readonly tag: string;
+  readonly text: string;
+  readonly link: string;
+  readonly source: string;
+  /** Whole number; the matching filter of highest weight gives the class, ties go to the smaller key. */
+  readonly weight: number;
+};
+
+export type ClassOptions = { readonly alert: boolean; readonly notify: boolean; readonly hide: boolean };

@@ -1,0 +1,66 @@
+/**
+ * Every failure that Loggia can explain to a caller, with the HTTP status that tells it.
+ * Codes are part of the wire contract: they may be added, never changed.
+ */
+export const STATUS_OF_CODE = {
+  bad_parameter: 400,
+  bad_body: 400,
+  bad_query: 400,
+  bad_event: 400,
+  unsupported: 400,
+  unauthorized: 401,
+  forbidden: 403,
+  path_not_found: 404,
+  log_not_found: 404,
+  event_not_found: 404,
+  bookmark_not_found: 404,
+  alert_not_found: 404,
+  class_filter_not_found: 404,
+  account_not_found: 404,
+  api_key_not_found: 404,
+  share_not_found: 404,
+  method_not_allowed: 405,
+  log_exists: 409,
+  account_exists: 409,
+  class_filter_exists: 409,
+  conflict: 409,
+  body_too_large: 413,
+  unsupported_media_type: 415,
+  too_many_requests: 429,
+  internal_error: 500,
+  bus_unavailable: 503,
+  store_unavailable: 503,
+  overloaded: 503,
+} as const;
+
+export type ErrorCode = keyof typeof STATUS_OF_CODE;
+
+/**
+ * A failure whose message may be shown to whoever called: it says what was wrong and what would be right.
+ * Anything else that is thrown counts as an internal error and is logged, never shown.
+ */
+export class LoggiaError extends Error {
+  readonly code: ErrorCode;
+  /** How long the caller should wait before it tries again; sent as `Retry-After` with 429 and 503. */
+  readonly retryAfter_s: number | null;
+
+  constructor(code: ErrorCode, message: string, options: { cause?: unknown; retryAfter_s?: number } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "LoggiaError";
+    this.code = code;
+    const status = STATUS_OF_CODE[code];
+    this.retryAfter_s = options.retryAfter_s ?? (status === 503 || status === 429 ? 1 : null);
+  }
+
+  get status(): number {
+    return STATUS_OF_CODE[this.code];
+  }
+}
+
+/** A setting, a port, a folder or an engine that keeps the process from starting: one line for the operator, exit code 1. */
+export class StartError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "StartError";
+  }
+}

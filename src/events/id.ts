@@ -1,0 +1,71 @@
+import { randomBytes } from "node:crypto";
+
+/**
+ * An event's id: 24 lower-case hex digits that sort, as text, by the time of acceptance.
+ *
+ *     8 digits  second of acceptance since the Unix epoch
+ *     3 digits  millisecond within that second
+ *     5 digits  counter within that millisecond
+ *     8 digits  the process that accepted it, drawn at random when it started
+ *
+ * The first 16 digits are unique within one process and fit an unsigned 64-bit integer.
+ */
+export type EventId = string & { readonly brand: "EventId" };
+
+const EVENT_ID = /^[0-9a-f]{24}$/;
+const COUNTER_LIMIT = 0x100000;
+
+/** The id that `text` spells (in lower or upper case), or null where it is not 24 hex digits. */
+export function parseEventId(text: string): EventId | null {
+  const id = text.toLowerCase();
+  return EVENT_ID.test(id) ? (id as EventId) : null;
+}
+
+/** The moment of acceptance that an id carries, in milliseconds since the Unix epoch. */
+export function acceptedAt(id: EventId): number {
+  // An id of a stranger's making may carry more than 999 ms; clamping keeps the order of ids and of times the same.
+  return parseInt(id.slice(0, 8), 16) * 1000 + Math.min(parseInt(id.slice(8, 11), 16), 999);
+}
+
+/** The smallest id that acceptance at `ms` (milliseconds since the Unix epoch) can give. */
+export function firstIdAt(ms: number): EventId {
+  return (hex(Math.floor(ms / 1000), 8) + hex(ms % 1000, 3) + "0".repeat(13)) as EventId;
+}
+
+export type IdSource = () => { readonly id: EventId; readonly created: number };
+
+/**
+ * A source of ids that rise strictly for the life of the process, also where the clock is set back:
+ * then it stays at the last moment it gave until the clock has caught up.
+ *
+ * @param after the largest id given by an earlier life, where order must hold across a restart
+ */
+export function createIdSource(options: { now?: () => number; after?: EventId | null } = {}): IdSource {
+  const now = options.now ?? Date.now;
+  const process = randomBytes(4).toString("hex");
+  let last_ms = options.after ? acceptedAt(options.after) + 1 : 0;
+  let counter = 0;
+  let prefix = "";
+  let prefix_ms = -1;
+  return () => {
+    const now_ms = now();
+    if (now_ms > last_ms) {
+      last_ms = now_ms;
+      counter = 0;
+    } else if (counter === COUNTER_LIMIT) {
+      last_ms += 1;
+      counter = 0;
+    }
+    if (prefix_ms !== last_ms) {
+      prefix = hex(Math.floor(last_ms / 1000), 8) + hex(last_ms % 1000, 3);
+      prefix_ms = last_ms;
+    }
+    const id = prefix + hex(counter, 5) + process;
+    counter += 1;
+    return { id: id as EventId, created: last_ms };
+  };
+}
+
+function hex(number: number, digits: number): string {
+  return number.toString(16).padStart(digits, "0");
+}

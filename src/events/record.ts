@@ -1,0 +1,92 @@
+import type { AcceptedEvent, LogKey } from "./event.ts";
+import type { EventId } from "./id.ts";
+
+/**
+ * What the bus carries: a record of one log with one or more of its events, as lines of JSON in UTF-8.
+ *
+ *     {"v":1,"log":"shop"}
+ *     {"id":"…","created":1308491673911,"text":"…", …absent fields are left out…}
+ *     {"id":"…", …}
+ *
+ * One record for many events costs the bus one checksum and one append; one line an event means that a broken line spoils itself alone.
+ */
+const VERSION = 1;
+
+/** One line of a record: an event, or why it is none. */
+export type RecordLine =
+  | { readonly kind: "event"; readonly event: AcceptedEvent }
+  | { readonly kind: "broken"; readonly reason: string; readonly line: string };
+
+/** The line that carries `event`, without its line break. */
+export function encodeLine(event: AcceptedEvent): string {
+  return JSON.stringify({
+    id: event.id,
+    created: event.created,
+    text: event.text,
+    link: event.link === "" ? undefined : event.link,
+    tags: event.tags.length === 0 ? undefined : event.tags,
+    source: event.source === "" ? undefined : event.source,
+    user: event.user === "" ? undefined : event.user,
+    value: event.value ?? undefined,
+    geo: event.geo ?? undefined,
+    data: event.data ?? undefined,
+  });
+}
+
+/** A record of `log` from lines made by {@link encodeLine}. */
+export function encodeRecord(log: LogKey, lines: readonly string[]): Buffer {
+  return Buffer.from(`{"v":${VERSION},"log":${JSON.stringify(log)}}\n${lines.join("\n")}`, "utf8");
+}
+
+/**
+ * The lines of a record. A record whose first line cannot be read comes back as one broken line that holds all of it.
+ * Never throws: whatever stands on the topic becomes events or dead letters.
+ */
+export function decodeRecord(value: Buffer): RecordLine[] {
+  const [header = "", ...lines] = value.toString("utf8").split("\n");
+  const head = parseObject(header);
+  if (head === null) return [broken("the record's first line is not a JSON object", value.toString("utf8"))];
+  if (head["v"] !== VERSION) {
+    return [broken(`the record's version is ${JSON.stringify(head["v"])}, this process reads ${VERSION}`, value.toString("utf8"))];
+  }
+  const log = head["log"];
+  if (typeof log !== "string" || log === "") return [broken("the record names no log", value.toString("utf8"))];
+  return lines.map((line) => decodeLine(log as LogKey, line));
+}
+
+function decodeLine(log: LogKey, line: string): RecordLine {
+  const fields = parseObject(line);
+  if (fields === null) return broken("the line is not a JSON object", line);
+  const { id, created, text, link = "", tags = [], source = "", user = "", value = null, geo = null, data = null } = fields;
+  if (typeof id !== "string" || !/^[0-9a-f]{24}$/.test(id)) return broken("id is not 24 hex digits", line);
+  if (typeof created !== "number" || !Number.isSafeInteger(created)) return broken("created is not a whole number", line);
+  if (typeof text !== "string") return broken("text is not a string", line);
+  if (typeof link !== "string" || typeof source !== "string" || typeof user !== "string") {
+    return broken("link, source or user is not a string", line);
+  }
+  if (!Array.isArray(tags) || !tags.every((tag) => typeof tag === "string")) return broken("tags is not a list of strings", line);
+  if (value !== null && !(typeof value === "number" && Number.isFinite(value))) return broken("value is not a number", line);
+  if (data !== null && typeof data !== "string") return broken("data is not a string", line);
+  if (!isGeo(geo)) return broken("geo is not a place", line);
+  return { kind: "event", event: { id: id as EventId, log, created, text, link, tags, source, user, value, geo, data } };
+}
+
+function isGeo(geo: unknown): geo is AcceptedEvent["geo"] {
+  if (geo === null) return true;
+  if (typeof geo !== "object") return false;
+  const { lat, lon, ip } = geo as Record<string, unknown>;
+  return (Number.isFinite(lat) && Number.isFinite(lon)) || typeof ip === "string";
+}
+
+function parseObject(line: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+}
+
+function broken(reason: string, line: string): RecordLine {
+  return { kind: "broken", reason, line };
+}

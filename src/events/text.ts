@@ -1,0 +1,48 @@
+import { createHash } from "node:crypto";
+
+/**
+ * The form in which strings are compared, ordered and looked up, "ignoring case": each code point folded by itself,
+ * close to Unicode's simple case folding (CaseFolding.txt, status C and S). Both engines store and compare this form,
+ * made here, so that neither engine's own idea of lower case matters.
+ */
+export function fold(text: string): string {
+  // oxlint-disable-next-line no-control-regex
+  if (/^[\x00-\x7f]*$/.test(text)) return text.toLowerCase();
+  let folded = "";
+  for (const character of text) folded += foldCharacter(character);
+  return folded;
+}
+
+function foldCharacter(character: string): string {
+  const upper = character.toUpperCase();
+  const base = [...upper].length === 1 ? upper : character;
+  const lower = base.toLowerCase();
+  return [...lower].length === 1 ? lower : base;
+}
+
+/** Orders two strings by code point, as both engines order UTF-8 (JavaScript's own order is by UTF-16 unit). */
+export function compareCodePoints(a: string, b: string): number {
+  const length = Math.min(a.length, b.length);
+  for (let i = 0; i < length; i++) {
+    const x = a.charCodeAt(i);
+    const y = b.charCodeAt(i);
+    if (x !== y) return surrogateLast(x) - surrogateLast(y);
+  }
+  return a.length - b.length;
+}
+
+/** Moves surrogates above the rest of the basic plane: every code point that needs them is larger. */
+function surrogateLast(unit: number): number {
+  if (unit < 0xd800) return unit;
+  return unit >= 0xe000 ? unit - 0x800 : unit + 0x2000;
+}
+
+/** `hash` of an event: base64 of the first 16 bytes of SHA-256 of the text in UTF-8. Equal texts have equal hashes. */
+export function hashText(text: string): string {
+  return createHash("sha256").update(text, "utf8").digest().toString("base64", 0, 16);
+}
+
+/** Text as every engine can hold it: lone surrogates, which UTF-8 cannot say, become U+FFFD. */
+export function wellFormed(text: string): string {
+  return text.isWellFormed() ? text : text.toWellFormed();
+}

@@ -1,0 +1,76 @@
+import type { EventRow, LogKey, StoredEvent, UserId } from "../events/event.ts";
+import type { EventId } from "../events/id.ts";
+import type { Position } from "../bus/bus.ts";
+import type { GroupPlan, ListPlan, Source } from "../query/plan.ts";
+
+/**
+ * The store port: events, and what people did with them (bookmarks, alerts, deletions).
+ * Adapters: `duckdb/` (embedded) and `elasticsearch/` (cluster). Both pass `test/contract/store.test.ts`.
+ *
+ * Invariant: writes of the pipeline are create-only. What is there stays; what was deleted left a marker, and stays deleted.
+ */
+export type Store = AsyncDisposable & {
+  /**
+   * Writes events. Writing one again, or one that was deleted, is `done` and changes nothing. An outcome for each event, in order.
+   * @param position the last bus position that this batch covers; a store that keeps offsets commits it in the same transaction. May come with no events.
+   */
+  writeEvents(events: readonly StoredEvent[], position?: Position): Promise<WriteOutcome[]>;
+  /** Writes an alert for each pair; the same rules. An alert holds what it needs of the event, which may be written later. */
+  writeAlerts(alerts: readonly Alert[]): Promise<WriteOutcome[]>;
+  /** The first offset not yet covered by a `position`, for a store that keeps offsets; null where the bus keeps them, or none was written. */
+  nextOffset(topic: Position["topic"], partition: number): Promise<number | null>;
+
+  /** A page and the count of all that the plan finds without `skip` and `take`. */
+  list(plan: ListPlan): Promise<Page>;
+  /** The groups of a plan, sorted, after `skip` and `take`. */
+  group(plan: GroupPlan): Promise<Group[]>;
+  /** One record of one log, or null. */
+  find(from: Source, log: LogKey, id: EventId): Promise<EventRow | null>;
+  /** The data of an event: undefined where there is no such event, null where it carries none. */
+  data(log: LogKey, id: EventId): Promise<string | null | undefined>;
+  /** Who bookmarked and who was alerted, for the events of a page. Events without marks may be left out of the map. */
+  marks(ids: readonly EventId[]): Promise<ReadonlyMap<EventId, Marks>>;
+
+  /** Deletes an event with its bookmarks and alerts, for good. False where there is none. */
+  deleteEvent(log: LogKey, id: EventId): Promise<boolean>;
+  /** False where the log has no such event. Bookmarking twice is the same as once. */
+  addBookmark(user: UserId, log: LogKey, id: EventId): Promise<boolean>;
+  deleteBookmark(user: UserId, log: LogKey, id: EventId): Promise<boolean>;
+  deleteAlert(user: UserId, log: LogKey, id: EventId): Promise<boolean>;
+  /** Deletes all alerts of a user that exist when it is called, in all logs. */
+  deleteAlerts(user: UserId): Promise<void>;
+
+  /** Makes all that was written before visible to `list` and `group` (a cluster store shows it within a second unasked). */
+  refresh(): Promise<void>;
+  /** @throws LoggiaError `store_unavailable` that says which engine could not be reached. */
+  ping(): Promise<void>;
+};
+
+/** `event` matched a class for which `user` wants alerts. */
+export type Alert = { readonly user: UserId; readonly event: StoredEvent };
+
+export type Page = { readonly rows: readonly EventRow[]; readonly total: number };
+
+/** Sorted ids of the users concerned. */
+export type Marks = { readonly bookmarks: readonly UserId[]; readonly alerts: readonly UserId[] };
+
+/**
+ * `key`: milliseconds since the Unix epoch of the start of a day or hour; the exact (not folded) value of a text field, "" where absent;
+ * a number for `value`, null where absent. The aggregates are of `value`; null where no event of the group has one.
+ */
+export type Group = {
+  readonly key: number | string | null;
+  readonly count: number;
+  readonly avg: number | null;
+  readonly sum: number | null;
+  readonly min: number | null;
+  readonly max: number | null;
+};
+
+/** What became of one item of a write: judged item by item, never for the batch as a whole. */
+export type WriteOutcome =
+  | { readonly kind: "done" }
+  /** Try again later: the engine is busy or away. */
+  | { readonly kind: "retry"; readonly reason: string }
+  /** It will never be taken: a dead letter. */
+  | { readonly kind: "rejected"; readonly reason: string };
