@@ -15,9 +15,14 @@ export function fold(text: string): string {
 
 function foldCharacter(character: string): string {
   const upper = character.toUpperCase();
-  const base = [...upper].length === 1 ? upper : character;
+  const base = isOneCodePoint(upper) ? upper : character;
   const lower = base.toLowerCase();
-  return [...lower].length === 1 ? lower : base;
+  return isOneCodePoint(lower) ? lower : base;
+}
+
+function isOneCodePoint(text: string): boolean {
+  const first = text.codePointAt(0);
+  return first !== undefined && text.length === (first > 0xffff ? 2 : 1);
 }
 
 /** Orders two strings by code point, as both engines order UTF-8 (JavaScript's own order is by UTF-16 unit). */
