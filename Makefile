@@ -1,0 +1,48 @@
+# Every target sets up what it needs. `make` alone lists them.
+export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
+SHELL := /bin/bash
+INSTALLED := node_modules/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help run run-cluster demo test check format up down status
+
+help: ## list the targets and the settings
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{ printf "  make %-13s %s\n", $$1, $$2 }'
+	@echo; echo "Settings, by environment (see README.md):"
+	@grep -oE '\{ name: "[A-Z_]+".*help: "[^"]*"' src/settings.ts | sed -E 's/.*name: "([A-Z_]+)", standard: "([^"]*)", help: "([^"]*)"/\1\t\3\t\2/' \
+		| awk -F'\t' '{ printf "  %-23s %s%s\n", $$1, $$2, ($$3 == "" ? "" : " (default " $$3 ")") }'
+
+$(INSTALLED): package.json package-lock.json
+	npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+run: $(INSTALLED) ## start the service on embedded engines, files under data/
+	@exec node src/cli/loggia.mjs start
+
+run-cluster: $(INSTALLED) ## start the service on the engines of `make up`
+	@exec node infra/engines.ts run -- node src/cli/loggia.mjs start
+
+demo: $(INSTALLED) ## ship a real log file, define classes and an alert, list and group
+	@exec node infra/demo.ts
+
+test: $(INSTALLED) ## run all tests, real engines included (TEST_ENGINES=embedded: without)
+	@exec node test/run.ts
+
+check: $(INSTALLED) ## types, lint, format, dependency rules, dead code
+	node node_modules/typescript7/bin/tsc -p .
+	oxlint --type-aware --deny-warnings
+	prettier --check --log-level=warn .
+	node test/tidy/dependencies.ts
+	knip --no-progress
+
+format: $(INSTALLED) ## format the code
+	prettier --write --log-level=warn .
+
+up: $(INSTALLED) ## start a local Kafka and Elasticsearch, data kept under .engines/
+	@exec node infra/engines.ts up
+
+down: $(INSTALLED) ## stop them
+	@exec node infra/engines.ts down
+
+status: $(INSTALLED) ## what runs, where
+	@exec node infra/engines.ts status

@@ -1,0 +1,119 @@
+import type { AcceptedEvent, Geo } from "../events/event.ts";
+import type { FieldLimits } from "../events/limits.ts";
+import { wellFormed } from "../events/text.ts";
+
+/** What a producer posted, checked: an event that has yet to be accepted. */
+export type Draft = Omit<AcceptedEvent, "id" | "log" | "created">;
+
+export type ReadDraft =
+  { readonly kind: "draft"; readonly draft: Draft } | { readonly kind: "bad"; readonly faults: readonly string[] };
+
+/** The fields of a post by name, each with its first value. */
+export type Fields = { get(name: string): string | null | undefined };
+
+const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)$/;
+const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?!$)|$)){4}$/;
+const LIMITED = ["text", "link", "source", "user", "tags", "value", "geo", "data"] as const;
+
+/** Reads a posted form. Every fault is named, not only the first. */
+export function readDraft(fields: Fields, limits: FieldLimits): ReadDraft {
+  const faults: string[] = [];
+  const given = (name: (typeof LIMITED)[number]): string => wellFormed(fields.get(name) ?? "");
+  for (const name of LIMITED) {
+    const length = characters(given(name));
+    if (length > limits[name]) faults.push(`${name} has ${length} characters, at most ${limits[name]} are allowed`);
+  }
+  const text = given("text");
+  if (text.trim() === "") faults.push("text is missing or blank, it must say what happened");
+  const value = readValue(given("value").trim(), faults);
+  const geo = readGeo(given("geo").trim(), faults);
+  if (faults.length > 0) return { kind: "bad", faults };
+  const data = given("data");
+  const draft: Draft = {
+    text,
+    link: given("link"),
+    tags: splitTags(given("tags")),
+    source: given("source"),
+    user: given("user"),
+    value,
+    geo,
+    data: data === "" ? null : data,
+  };
+  return { kind: "draft", draft };
+}
+
+/**
+ * The event that a log gets in place of one with bad information. Its data holds what was posted, as JSON, without the key
+ * and whatever its length, so that nothing a producer sent is lost.
+ */
+export function errorDraft(faults: readonly string[], posted: Iterable<readonly [string, string]>): Draft {
+  const fields: [string, string][] = [];
+  for (const [name, value] of posted) {
+    if (name !== "apikey") fields.push([wellFormed(name), wellFormed(value)]);
+  }
+  return {
+    text: `Bad event: ${faults.join("; ")}`,
+    link: "",
+    tags: ["error", "bad-event"],
+    source: "event-log",
+    user: "",
+    value: null,
+    geo: null,
+    data: JSON.stringify(Object.fromEntries(fields)),
+  };
+}
+
+function splitTags(text: string): readonly string[] {
+  return [...new Set(text.split(/\s+/u).filter((tag) => tag !== ""))];
+}
+
+function readValue(text: string, faults: string[]): number | null {
+  if (text === "") return null;
+  const value = DECIMAL.test(text) ? Number(text) : Number.NaN;
+  if (Number.isFinite(value)) return value;
+  faults.push(`value is ${quote(text)}, a decimal number such as 12.5 is expected`);
+  return null;
+}
+
+function readGeo(text: string, faults: string[]): Geo | null {
+  if (text === "") return null;
+  const expected = "<latitude>,<longitude> such as 40.1203,-76.2944, or ip:<address>, is expected";
+  if (/^ip:/i.test(text)) {
+    const ip = text.slice(3).trim();
+    if (isAddress(ip)) return { ip };
+    faults.push(`geo is ${quote(text)}, ${expected}`);
+    return null;
+  }
+  const [lat = "", lon = "", ...more] = text.split(",").map((part) => part.trim());
+  if (more.length > 0 || !DECIMAL.test(lat) || !DECIMAL.test(lon)) {
+    faults.push(`geo is ${quote(text)}, ${expected}`);
+    return null;
+  }
+  const geo = { lat: Number(lat), lon: Number(lon) };
+  if (Math.abs(geo.lat) <= 90 && Math.abs(geo.lon) <= 180) return geo;
+  faults.push(`geo is ${quote(text)}, the latitude must lie in -90 to 90 and the longitude in -180 to 180`);
+  return null;
+}
+
+function isAddress(text: string): boolean {
+  if (IPV4.test(text)) return true;
+  // The WHATWG URL parser is the platform's own check of an IPv6 address.
+  return /^[0-9a-f:.]+$/i.test(text) && text.includes(":") && URL.canParse(`http://[${text}]/`);
+}
+
+/** Length in code points, without building them where the units tell enough. */
+function characters(text: string): number {
+  let count = text.length;
+  for (let i = 0; i < text.length - 1; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit >= 0xd800 && unit < 0xdc00) {
+      count -= 1;
+      i += 1;
+    }
+  }
+  return count;
+}
+
+function quote(text: string): string {
+  return JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text);
+}

@@ -1,0 +1,334 @@
+import { readFileSync } from "node:fs";
+import { StartError } from "./errors.ts";
+import { type LogKey, parseLogKey } from "./events/event.ts";
+import { DEFAULT_LIMITS, type FieldLimits } from "./events/limits.ts";
+
+export type Address = { readonly host: string; readonly port: number };
+
+export const ROLES = ["post", "pipeline", "api"] as const;
+export type Role = (typeof ROLES)[number];
+
+export type KafkaSettings = {
+  readonly brokers: readonly string[];
+  /** Certificate authorities in PEM, the system's own where null; false: no TLS. */
+  readonly tls: false | { readonly ca: string | null };
+  readonly sasl: {
+    readonly mechanism: "plain" | "scram-sha-256" | "scram-sha-512";
+    readonly username: string;
+    readonly password: string;
+  } | null;
+  readonly partitions: number;
+};
+
+export type ElasticsearchSettings = {
+  readonly nodes: readonly string[];
+  readonly auth: { readonly username: string; readonly password: string } | { readonly apiKey: string } | null;
+  readonly ca: string | null;
+};
+
+export type Settings = {
+  readonly api: Address;
+  readonly post: Address;
+  readonly data: string;
+  readonly roles: ReadonlySet<Role>;
+  /** Made at the first start; null: drawn and printed once. */
+  readonly admin: { readonly email: string; readonly password: string } | null;
+  readonly log: { readonly key: LogKey; readonly apiKey: string | null } | null;
+  readonly engines:
+    | { readonly kind: "embedded" }
+    | { readonly kind: "cluster"; readonly kafka: KafkaSettings; readonly elasticsearch: ElasticsearchSettings };
+  readonly namespace: string;
+  readonly logLevel: "fatal" | "error" | "warn" | "info" | "debug" | "trace" | "silent";
+  readonly limits: FieldLimits;
+};
+
+/** Every setting with what it does, as `make help` and `loggia start --help` list them. Secrets may also come from the file that `NAME_FILE` names. */
+export const SETTINGS = [
+  { name: "LOGGIA_API", standard: "127.0.0.1:8080", help: "address of the API, host:port; port 0 takes a free one" },
+  {
+    name: "LOGGIA_POST",
+    standard: "127.0.0.1:8081",
+    help: "address for posting events, host:port; port 0 takes a free one",
+  },
+  { name: "LOGGIA_DATA", standard: "data", help: "folder of the embedded engines' files" },
+  {
+    name: "LOGGIA_ROLES",
+    standard: "post,pipeline,api",
+    help: "what this process does; fewer than all needs a cluster",
+  },
+  {
+    name: "LOGGIA_ADMIN",
+    standard: "",
+    help: "e-mail:password of an admin, made at the first start (drawn where not given)",
+    secret: true,
+  },
+  {
+    name: "LOGGIA_LOG",
+    standard: "",
+    help: "key or key:apikey of a log of that admin, made at the first start",
+    secret: true,
+  },
+  { name: "LOGGIA_LOG_LEVEL", standard: "info", help: "fatal, error, warn, info, debug, trace or silent" },
+  {
+    name: "LOGGIA_NAMESPACE",
+    standard: "loggia",
+    help: "prefix of topics and indices, so that several services can share a cluster",
+  },
+  { name: "LOGGIA_LIMITS", standard: "", help: "longest fields in characters, such as text=2000,data=10000" },
+  { name: "KAFKA_BROKERS", standard: "", help: "host:port,… of Kafka; with ELASTICSEARCH_URL: run on a cluster" },
+  { name: "KAFKA_PARTITIONS", standard: "6", help: "partitions of a topic when it is made, 1 to 1000" },
+  { name: "KAFKA_TLS", standard: "off", help: "on: speak TLS with the brokers" },
+  { name: "KAFKA_CA_FILE", standard: "", help: "certificate authorities of the brokers, PEM" },
+  { name: "KAFKA_SASL", standard: "", help: "plain, scram-sha-256 or scram-sha-512" },
+  { name: "KAFKA_USERNAME", standard: "", help: "name for SASL" },
+  { name: "KAFKA_PASSWORD", standard: "", help: "password for SASL", secret: true },
+  {
+    name: "ELASTICSEARCH_URL",
+    standard: "",
+    help: "http(s)://host:port,… of Elasticsearch; with KAFKA_BROKERS: run on a cluster",
+  },
+  { name: "ELASTICSEARCH_USERNAME", standard: "", help: "user of Elasticsearch" },
+  { name: "ELASTICSEARCH_PASSWORD", standard: "", help: "that user's password", secret: true },
+  {
+    name: "ELASTICSEARCH_API_KEY",
+    standard: "",
+    help: "API key of Elasticsearch, instead of user and password",
+    secret: true,
+  },
+  { name: "ELASTICSEARCH_CA_FILE", standard: "", help: "certificate authorities of Elasticsearch, PEM" },
+] as const satisfies readonly { name: string; standard: string; help: string; secret?: true }[];
+
+type Name = (typeof SETTINGS)[number]["name"];
+
+/** The settings that `environment` says. @throws StartError that names the variable, its value and what is allowed */
+export function readSettings(environment: NodeJS.ProcessEnv): Settings {
+  refuseUnknown(environment);
+  const get = (name: Name): string => readVariable(environment, name);
+  const roles = readRoles(get("LOGGIA_ROLES"));
+  const engines = readEngines(get);
+  if (engines.kind === "embedded" && roles.size < ROLES.length) {
+    throw wrong(
+      "LOGGIA_ROLES",
+      get("LOGGIA_ROLES"),
+      "all of post,pipeline,api on embedded engines: their files belong to one process. Set KAFKA_BROKERS and ELASTICSEARCH_URL to split the roles",
+    );
+  }
+  return {
+    api: readAddress("LOGGIA_API", get("LOGGIA_API")),
+    post: readAddress("LOGGIA_POST", get("LOGGIA_POST")),
+    data: get("LOGGIA_DATA"),
+    roles,
+    admin: readAdmin(get("LOGGIA_ADMIN")),
+    log: readLog(get("LOGGIA_LOG")),
+    engines,
+    namespace: readMatch(
+      "LOGGIA_NAMESPACE",
+      get("LOGGIA_NAMESPACE"),
+      /^[a-z][a-z0-9-]{0,62}$/,
+      "a lower-case letter, then at most 62 letters, digits and hyphens",
+    ),
+    logLevel: readOneOf("LOGGIA_LOG_LEVEL", get("LOGGIA_LOG_LEVEL"), [
+      "fatal",
+      "error",
+      "warn",
+      "info",
+      "debug",
+      "trace",
+      "silent",
+    ]),
+    limits: readLimits(get("LOGGIA_LIMITS")),
+  };
+}
+
+function readVariable(environment: NodeJS.ProcessEnv, name: Name): string {
+  const setting: { standard: string; secret?: true } = SETTINGS.find((known) => known.name === name)!;
+  const value = environment[name]?.trim() ?? "";
+  const file = setting.secret === true ? (environment[`${name}_FILE`]?.trim() ?? "") : "";
+  if (file === "") return value === "" ? setting.standard : value;
+  if (value !== "") throw new StartError(`${name} and ${name}_FILE are both set; set one of them`);
+  return readFile(`${name}_FILE`, file).trim();
+}
+
+function readFile(name: string, file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw new StartError(`${name} is ${JSON.stringify(file)}, which can't be read: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}
+
+/** A misspelt variable would silently mean its default. */
+function refuseUnknown(environment: NodeJS.ProcessEnv): void {
+  const known = new Set<string>(
+    SETTINGS.flatMap((setting) => ("secret" in setting ? [setting.name, `${setting.name}_FILE`] : [setting.name])),
+  );
+  for (const name of Object.keys(environment)) {
+    if (name.startsWith("LOGGIA_") && !known.has(name)) {
+      const names = [...known].filter((other) => other.startsWith("LOGGIA_")).join(", ");
+      throw new StartError(`${name} is not a setting; allowed are ${names}`);
+    }
+  }
+}
+
+function readEngines(get: (name: Name) => string): Settings["engines"] {
+  const brokers = get("KAFKA_BROKERS");
+  const url = get("ELASTICSEARCH_URL");
+  if (brokers === "" && url === "") return { kind: "embedded" };
+  if (brokers === "" || url === "") {
+    const [set, missing] =
+      brokers === ""
+        ? (["ELASTICSEARCH_URL", "KAFKA_BROKERS"] as const)
+        : (["KAFKA_BROKERS", "ELASTICSEARCH_URL"] as const);
+    throw new StartError(`${set} is set and ${missing} is not; a cluster needs both, embedded engines need neither`);
+  }
+  return { kind: "cluster", kafka: readKafka(get, brokers), elasticsearch: readElasticsearch(get, url) };
+}
+
+function readKafka(get: (name: Name) => string, brokers: string): KafkaSettings {
+  const ca = get("KAFKA_CA_FILE");
+  const tls = readOneOf("KAFKA_TLS", get("KAFKA_TLS"), ["on", "off"]) === "on";
+  if (ca !== "" && !tls) throw wrong("KAFKA_CA_FILE", ca, "nothing, unless KAFKA_TLS is on");
+  const mechanism = get("KAFKA_SASL");
+  const username = get("KAFKA_USERNAME");
+  const password = get("KAFKA_PASSWORD");
+  if (mechanism === "" && (username !== "" || password !== ""))
+    throw new StartError(
+      "KAFKA_USERNAME or KAFKA_PASSWORD is set and KAFKA_SASL is not; set it to plain, scram-sha-256 or scram-sha-512",
+    );
+  if (mechanism !== "" && (username === "" || password === ""))
+    throw new StartError(
+      "KAFKA_SASL is set, so KAFKA_USERNAME and KAFKA_PASSWORD (or KAFKA_PASSWORD_FILE) must be set too",
+    );
+  return {
+    brokers: brokers.split(",").map((broker) => {
+      const { host, port } = readAddress("KAFKA_BROKERS", broker.trim());
+      return `${host.includes(":") ? `[${host}]` : host}:${port}`;
+    }),
+    tls: tls && { ca: ca === "" ? null : readFile("KAFKA_CA_FILE", ca) },
+    sasl:
+      mechanism === ""
+        ? null
+        : {
+            mechanism: readOneOf("KAFKA_SASL", mechanism, ["plain", "scram-sha-256", "scram-sha-512"]),
+            username,
+            password,
+          },
+    partitions: readWhole("KAFKA_PARTITIONS", get("KAFKA_PARTITIONS"), 1, 1000),
+  };
+}
+
+function readElasticsearch(get: (name: Name) => string, url: string): ElasticsearchSettings {
+  const nodes = url.split(",").map((node) => node.trim());
+  for (const node of nodes) {
+    const parsed = URL.parse(node);
+    if (parsed === null || !/^https?:$/.test(parsed.protocol))
+      throw wrong("ELASTICSEARCH_URL", url, "addresses such as http://host:9200, several separated by commas");
+    if (parsed.username !== "" || parsed.password !== "")
+      throw new StartError(
+        "ELASTICSEARCH_URL holds credentials, where logs may show them; set ELASTICSEARCH_USERNAME and ELASTICSEARCH_PASSWORD instead",
+      );
+  }
+  const ca = get("ELASTICSEARCH_CA_FILE");
+  const username = get("ELASTICSEARCH_USERNAME");
+  const password = get("ELASTICSEARCH_PASSWORD");
+  const apiKey = get("ELASTICSEARCH_API_KEY");
+  if ((username === "") !== (password === ""))
+    throw new StartError("ELASTICSEARCH_USERNAME and ELASTICSEARCH_PASSWORD go together; one of them is not set");
+  if (apiKey !== "" && username !== "")
+    throw new StartError("ELASTICSEARCH_API_KEY and ELASTICSEARCH_USERNAME are both set; set one of them");
+  return {
+    nodes,
+    auth: apiKey !== "" ? { apiKey } : username !== "" ? { username, password } : null,
+    ca: ca === "" ? null : readFile("ELASTICSEARCH_CA_FILE", ca),
+  };
+}
+
+function readAddress(name: Name, value: string): Address {
+  const match = /^(?:\[([0-9a-f:.]+)\]|([^:[\]\s]+)):(\d{1,5})$/i.exec(value);
+  const port = Number(match?.[3]);
+  if (match === null || port > 65_535)
+    throw wrong(name, value, "host:port such as 127.0.0.1:8080, with a port from 0 to 65535");
+  return { host: match[1] ?? match[2] ?? "", port };
+}
+
+function readRoles(value: string): ReadonlySet<Role> {
+  const roles = value.split(",").map((role) => readOneOf("LOGGIA_ROLES", role.trim(), ROLES));
+  return new Set(roles);
+}
+
+function readAdmin(value: string): Settings["admin"] {
+  if (value === "") return null;
+  const colon = value.indexOf(":");
+  const email = value.slice(0, colon);
+  const password = value.slice(colon + 1);
+  // The value is a secret: only its form is told.
+  if (colon < 1 || !email.includes("@") || password.length < 8)
+    throw new StartError("LOGGIA_ADMIN must be e-mail:password, with a password of at least 8 characters");
+  return { email, password };
+}
+
+function readLog(value: string): Settings["log"] {
+  if (value === "") return null;
+  const [name = "", ...rest] = value.split(":");
+  const key = parseLogKey(name);
+  if (key === null)
+    throw wrong(
+      "LOGGIA_LOG",
+      name,
+      "key or key:apikey, the key being 1 to 63 letters, digits and hyphens, the first no hyphen, and none of bookmarks, alerts and classfilters",
+    );
+  const apiKey = rest.length === 0 ? null : rest.join(":");
+  if (apiKey !== null && apiKey.length < 8)
+    throw new StartError("LOGGIA_LOG gives an API key of fewer than 8 characters");
+  return { key, apiKey };
+}
+
+function readLimits(value: string): FieldLimits {
+  const limits: Record<string, number> = { ...DEFAULT_LIMITS };
+  for (const pair of value.split(",").filter((part) => part.trim() !== "")) {
+    const [name = "", number = ""] = pair.split("=").map((part) => part.trim());
+    if (!(name in DEFAULT_LIMITS))
+      throw wrong(
+        "LOGGIA_LIMITS",
+        value,
+        `pairs of ${Object.keys(DEFAULT_LIMITS).join(", ")} and a number, such as text=2000`,
+      );
+    limits[name] = readWhole("LOGGIA_LIMITS", number, 1, LIMIT_MAXIMA[name as keyof FieldLimits], value);
+  }
+  return limits as FieldLimits;
+}
+
+/** What the engines can hold: a term of Elasticsearch has at most 32,766 bytes, and a character up to four. */
+const LIMIT_MAXIMA: FieldLimits = {
+  text: 8_000,
+  link: 8_000,
+  source: 2_000,
+  user: 2_000,
+  tags: 2_000,
+  value: 300,
+  geo: 300,
+  data: 10_000,
+};
+
+function readWhole(name: Name, text: string, least: number, most: number, whole = text): number {
+  const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (!(number >= least && number <= most)) throw wrong(name, whole, `whole numbers from ${least} to ${most}`);
+  return number;
+}
+
+function readMatch(name: Name, value: string, pattern: RegExp, allowed: string): string {
+  if (!pattern.test(value)) throw wrong(name, value, allowed);
+  return value;
+}
+
+function readOneOf<const T extends string>(name: Name, value: string, allowed: readonly T[]): T {
+  const found = allowed.find((one) => one === value);
+  if (found === undefined) throw wrong(name, value, `one of ${allowed.join(", ")}`);
+  return found;
+}
+
+function wrong(name: Name, value: string, allowed: string): StartError {
+  return new StartError(`${name} is ${JSON.stringify(value)}; allowed: ${allowed}`);
+}
