@@ -1,0 +1,106 @@
+import type { IncomingMessage } from "node:http";
+import { promisify } from "node:util";
+import { gunzip } from "node:zlib";
+
+import { LoggiaError } from "../errors.ts";
+
+export type BodyOptions = {
+  /** The largest body taken, after decompression too. */
+  readonly limit_bytes: number;
+  /** How long the whole body may take to arrive. */
+  readonly deadline_ms: number;
+  /** Whether `Content-Encoding: gzip` is taken. */
+  readonly gzip?: boolean;
+};
+
+/** How much of a body over its limit is read and thrown away, so that its sender comes to read the answer: times the limit. */
+const DISCARD_FACTOR = 16;
+
+const NOTHING = Buffer.alloc(0);
+const unzip = promisify(gunzip);
+
+/**
+ * The body of a request.
+ * @throws LoggiaError `body_too_large`, `unsupported_media_type` (an encoding that is not taken),
+ *   `bad_body` (it did not arrive in time or whole, or is not the gzip that it says it is)
+ */
+export async function readBody(request: IncomingMessage, options: BodyOptions): Promise<Buffer> {
+  const encoding = (request.headers["content-encoding"] ?? "identity").trim().toLowerCase();
+  const zipped = encoding === "gzip" || encoding === "x-gzip";
+  if (encoding !== "identity" && encoding !== "" && !(zipped && options.gzip === true)) {
+    const taken = options.gzip === true ? "gzip, or none" : "none";
+    throw new LoggiaError(
+      "unsupported_media_type",
+      `Content-Encoding is ${JSON.stringify(encoding)}; taken is ${taken}`,
+    );
+  }
+  if (announced(request) > options.limit_bytes * (request.headers.expect === undefined ? DISCARD_FACTOR : 1)) {
+    throw tooLarge(options.limit_bytes);
+  }
+  const body = hasBody(request) ? await receive(request, options) : NOTHING;
+  return zipped && body.length > 0 ? await decompress(body, options.limit_bytes) : body;
+}
+
+/** Whether a request announces a body. */
+export function hasBody(request: IncomingMessage): boolean {
+  return request.headers["transfer-encoding"] !== undefined || announced(request) > 0;
+}
+
+function announced(request: IncomingMessage): number {
+  return Number(request.headers["content-length"] ?? 0);
+}
+
+async function decompress(body: Buffer, limit_bytes: number): Promise<Buffer> {
+  try {
+    return await unzip(body, { maxOutputLength: limit_bytes });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") throw tooLarge(limit_bytes);
+    throw new LoggiaError("bad_body", "the body says that it is gzip, but it cannot be decompressed", { cause: error });
+  }
+}
+
+/** Gathers the chunks of a body. A body over the limit is not kept, but its sender is heard out for a while. */
+function receive(request: IncomingMessage, { limit_bytes, deadline_ms }: BodyOptions): Promise<Buffer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  let chunks: Buffer[] = [];
+  let received_bytes = 0;
+  const onData = (chunk: Buffer) => {
+    received_bytes += chunk.length;
+    if (received_bytes <= limit_bytes) {
+      chunks.push(chunk);
+    } else {
+      chunks = [];
+      if (received_bytes > limit_bytes * DISCARD_FACTOR) fail(tooLarge(limit_bytes));
+    }
+  };
+  const onEnd = () => {
+    if (received_bytes > limit_bytes) return fail(tooLarge(limit_bytes));
+    settle();
+    resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, received_bytes));
+  };
+  const onCut = () => fail(new LoggiaError("bad_body", "the connection ended before the body did"));
+  const onTimeout = () =>
+    fail(
+      received_bytes > limit_bytes
+        ? tooLarge(limit_bytes)
+        : new LoggiaError("bad_body", `the body did not arrive within ${deadline_ms} ms`),
+    );
+  const settle = () => {
+    clearTimeout(timer);
+    request.off("data", onData).off("end", onEnd).off("error", onCut).off("close", onCut);
+  };
+  const fail = (error: LoggiaError) => {
+    settle();
+    // Later errors of the connection concern nobody any more, but without a listener they would end the process.
+    request.on("error", () => {});
+    request.pause();
+    reject(error);
+  };
+  const timer = setTimeout(onTimeout, deadline_ms);
+  request.on("data", onData).on("end", onEnd).on("error", onCut).on("close", onCut);
+  return promise;
+}
+
+function tooLarge(limit_bytes: number): LoggiaError {
+  return new LoggiaError("body_too_large", `the body may hold at most ${limit_bytes} bytes`);
+}

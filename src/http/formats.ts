@@ -1,0 +1,117 @@
+import { LoggiaError } from "../errors.ts";
+import { renderXml } from "./xml.ts";
+import type { XmlDocument } from "./xml.ts";
+
+/** How an answer is written. JSONP is JSON handed to a function of the page that asked. */
+export type Format =
+  { readonly kind: "json" } | { readonly kind: "xml" } | { readonly kind: "jsonp"; readonly callback: string };
+
+/** What an answer says, for each format: a value for JSON and JSONP, a document, built only when it is asked for, for XML. */
+export type Body = { readonly json: unknown; readonly xml: () => XmlDocument };
+
+export const JSON_FORMAT: Format = Object.freeze({ kind: "json" });
+const XML_FORMAT: Format = Object.freeze({ kind: "xml" });
+
+const CONTENT_TYPES = {
+  json: "application/json; charset=utf-8",
+  xml: "text/xml; charset=utf-8",
+  jsonp: "application/javascript; charset=utf-8",
+} as const satisfies Record<Format["kind"], string>;
+
+/** The media types by which `Accept` asks for a format; on a tie the first wins. */
+const MEDIA_TYPES = [
+  { type: "application/json", format: JSON_FORMAT },
+  { type: "text/xml", format: XML_FORMAT },
+  { type: "application/xml", format: XML_FORMAT },
+] as const;
+
+const CALLBACK =
+  /^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*(\.[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*)*$/u;
+const CALLBACK_LENGTH = 128;
+
+/**
+ * The format that a request asks for: `fmt` before `Accept`, by quality values; JSON where nothing acceptable is asked for.
+ * @throws LoggiaError `bad_parameter` for an unknown `fmt`, or a `callback` that is no dotted JavaScript identifier
+ */
+export function negotiate(query: URLSearchParams, accept: string | undefined): Format {
+  const fmt = query.get("fmt") ?? "";
+  switch (fmt.toLowerCase()) {
+    case "":
+      return accept === undefined ? JSON_FORMAT : negotiateAccept(accept);
+    case "json":
+      return JSON_FORMAT;
+    case "xml":
+      return XML_FORMAT;
+    case "jsonp":
+      return { kind: "jsonp", callback: parseCallback(query.get("callback") ?? "") };
+    default:
+      throw new LoggiaError("bad_parameter", `fmt is ${JSON.stringify(fmt)}; it can be json, xml or jsonp`);
+  }
+}
+
+/** The bytes of an answer, and their content type. */
+export function render(format: Format, body: Body): { readonly contentType: string; readonly payload: string } {
+  const contentType = CONTENT_TYPES[format.kind];
+  switch (format.kind) {
+    case "json":
+      return { contentType, payload: JSON.stringify(body.json) };
+    case "xml":
+      return { contentType, payload: renderXml(body.xml()) };
+    case "jsonp":
+      return { contentType, payload: wrapJsonp(format.callback, JSON.stringify(body.json)) };
+    default:
+      return format satisfies never;
+  }
+}
+
+/**
+ * A script that calls `callback` with `json`. The comment keeps what stands first in the body from being read as anything else
+ * (plug-ins that sniff for their own signatures); U+2028 and U+2029 ended a line of older JavaScript.
+ */
+export function wrapJsonp(callback: string, json: string): string {
+  const script = json.replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");
+  return `/**/${callback}(${script});`;
+}
+
+function parseCallback(callback: string): string {
+  if (callback.length <= CALLBACK_LENGTH && CALLBACK.test(callback)) return callback;
+  throw new LoggiaError(
+    "bad_parameter",
+    `fmt=jsonp needs callback: JavaScript identifiers joined by dots, at most ${CALLBACK_LENGTH} characters, for instance page.show`,
+  );
+}
+
+function negotiateAccept(accept: string): Format {
+  let best: { format: Format; quality: number; precision: number } = { format: JSON_FORMAT, quality: 0, precision: 0 };
+  const ranges = parseAccept(accept);
+  for (const { type, format } of MEDIA_TYPES) {
+    const { quality, precision } = preference(ranges, type);
+    if (quality > best.quality || (quality === best.quality && quality > 0 && precision > best.precision)) {
+      best = { format, quality, precision };
+    }
+  }
+  return best.format;
+}
+
+/** How much a media type is wanted: the quality of the most precise range that covers it. */
+function preference(ranges: ReadonlyMap<string, number>, type: string): { quality: number; precision: number } {
+  const candidates = ["*/*", `${type.slice(0, type.indexOf("/"))}/*`, type];
+  for (let precision = candidates.length - 1; precision >= 0; precision--) {
+    const quality = ranges.get(candidates[precision] as string);
+    if (quality !== undefined) return { quality, precision };
+  }
+  return { quality: 0, precision: 0 };
+}
+
+/** The ranges of an `Accept` or `Accept-Encoding` header with their quality, from 0 to 1; one that cannot be read counts as 1. */
+export function parseAccept(header: string): ReadonlyMap<string, number> {
+  const ranges = new Map<string, number>();
+  for (const part of header.split(",")) {
+    const [range = "", ...parameters] = part.split(";").map((piece) => piece.trim().toLowerCase());
+    if (range === "") continue;
+    const quality = parameters.find((parameter) => parameter.startsWith("q="))?.slice(2);
+    const value = quality === undefined || !/^[01](\.\d{0,3})?$/.test(quality) ? 1 : Math.min(Number(quality), 1);
+    ranges.set(range, Math.max(value, ranges.get(range) ?? 0));
+  }
+  return ranges;
+}
