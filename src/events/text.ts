@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 
 /**
- * The form in which strings are compared, ordered and looked up, "ignoring case": each code point folded by itself,
- * close to Unicode's simple case folding (CaseFolding.txt, status C and S). Both engines store and compare this form,
- * made here, so that neither engine's own idea of lower case matters.
+ * The form in which strings are compared, ordered and looked up, "ignoring case": each code point folded by itself.
+ * Two code points have one form where Unicode's simple case folding (CaseFolding.txt, status C and S) says so, which is
+ * also when RE2 takes one for the other ignoring case: containing a text means the same folded as it does by expression.
+ * Both engines store and compare this form, made here, so that neither engine's own idea of lower case matters.
  */
 export function fold(text: string): string {
   // oxlint-disable-next-line no-control-regex
@@ -13,7 +14,17 @@ export function fold(text: string): string {
   return folded;
 }
 
+/** Where upper and then lower case does not do what simple case folding does. */
+const EXCEPTIONS: ReadonlyMap<string, string> = new Map([
+  ["\u0131", "\u0131"], // dotless i is no i
+  ["\u1fd3", "\u0390"], // iota with dialytika and oxia, or tonos
+  ["\u1fe3", "\u03b0"], // upsilon with dialytika and oxia, or tonos
+  ["\ufb05", "\ufb06"], // ligatures of long s or s, and t
+]);
+
 function foldCharacter(character: string): string {
+  const exception = EXCEPTIONS.get(character);
+  if (exception !== undefined) return exception;
   const upper = character.toUpperCase();
   const base = isOneCodePoint(upper) ? upper : character;
   const lower = base.toLowerCase();
