@@ -19,7 +19,10 @@ export type ListPlan = {
   /** Only events of these logs. An empty list finds nothing. */
   readonly logs: readonly LogKey[];
   readonly where: Condition;
-  /** Ties are broken by (`created`, `id`) in the direction of the last key; empty means (`created`, `id`) ascending. */
+  /**
+   * Texts compare folded; absent values are smaller than all others. Ties are broken by (`created`, `id`) in the direction
+   * of the last key; empty means (`created`, `id`) ascending.
+   */
   readonly sort: readonly SortKey[];
   readonly skip: number;
   readonly take: number;
@@ -33,7 +36,10 @@ export type GroupPlan = {
   readonly logs: readonly LogKey[];
   readonly where: Condition;
   readonly by: Grouping;
-  /** Ties are broken by key, ascending. */
+  /**
+   * Ties are broken by key, ascending. Text keys compare folded, then as they are; absent keys and aggregates are smaller
+   * than all others.
+   */
   readonly sort: { readonly by: AggregateField; readonly direction: Direction };
   readonly skip: number;
   /** null: every group. */
