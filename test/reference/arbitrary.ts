@@ -1,0 +1,324 @@
+import * as fc from "fast-check";
+
+import { fold, hashText } from "../../src/events/text.ts";
+import type { Geo, LogKey, StoredEvent } from "../../src/events/event.ts";
+import type { EventId } from "../../src/events/id.ts";
+import type {
+  Condition,
+  GroupPlan,
+  Grouping,
+  ListPlan,
+  NumberField,
+  SortField,
+  TextField,
+} from "../../src/query/plan.ts";
+import { AGGREGATE_FIELDS, EVENT_FIELDS, EVERYTHING } from "../../src/query/plan.ts";
+
+/** Events and plans for properties: few distinct values, so that conditions hit, and all the odd ones, so that they hurt. */
+
+/** Letters whose cases are not one to one, marks that combine, code points beyond the basic plane, both ends of Unicode's ranges. */
+const ODD_CHARACTERS = [
+  ...Array.from("aAzZ09 sSſKkKåÅÅßẞσςΣİiIéÉΩωΩǆǅǄᾳᾼﬁﬀıΐﬅﬆ'\"\\/%_*?.^$()[]{}|+-&<>#@~`,;:=!"),
+  "\u0301", // combining acute accent
+  "\u0307", // combining dot above
+  "\u0000",
+  "\u0001",
+  "\t",
+  "\n",
+  "\r",
+  "\u0085",
+  "\u00a0",
+  "\u200d",
+  "\u2028",
+  "\ud7ff",
+  "\ue000",
+  "\ufffd",
+  "\uffff",
+  "\u{10000}",
+  "\u{10400}", // Deseret capital, whose small letter is U+10428
+  "\u{10428}",
+  "\u{1f600}",
+  "\u{10ffff}",
+];
+
+const WORDS = [
+  "error",
+  "Error",
+  "ERROR disk",
+  "disk full",
+  "Straße",
+  "STRASSE",
+  "σίσυφος",
+  "ΣΊΣΥΦΟΣ",
+  "50% off_now",
+  "a.b*c",
+  "naïve",
+  "naïve",
+];
+const TAGS = ["error", "Error", "warn", "a-1", "straße", "ς", "K", "\u{1f600}"];
+const SOURCES = ["", "", "web-1", "Web-1", "db", "ſ", "İ", "\u{10400}"];
+const USERS = ["", "ann", "ANN", "bob@example.com", "Å"];
+const LINKS = ["", "http://example.com/a?b=c&d=%20", "HTTP://EXAMPLE.COM/A?B=C&D=%20", "ftp://x"];
+const CLASSES = [null, "error", "warning", "a-1"];
+
+/** Midnights, UTC: an ordinary day, a leap day and its neighbours, the turn of a year, a day on which Europe's clocks change. */
+const MIDNIGHTS = ["2011-06-19", "2012-02-29", "2012-03-01", "2011-12-31", "2012-01-01", "2011-10-30"].map(Date.parse);
+/** Minutes east of UTC. */
+const OFFSETS = [0, 0, 60, -300, 330, 345, 840, -720, 570];
+
+const VALUES = [0, 1, -1, 0.1, 0.2, 42, -42.5, 1e15, 9007199254740991, -9007199254740991, 1e-9, 5e-324, 1e29, -1e29];
+
+/** Text of any code points, with the odd ones often among them; never a lone surrogate. */
+export function anyText(constraints: { minLength?: number; maxLength?: number } = {}): fc.Arbitrary<string> {
+  const unit = fc.oneof(
+    { weight: 4, arbitrary: fc.constantFrom(...ODD_CHARACTERS) },
+    fc.string({ unit: "binary", minLength: 1, maxLength: 1 }),
+  );
+  return fc.array(unit, { maxLength: 12, ...constraints }).map((units) => units.join(""));
+}
+
+/** Moments close to the borders of days and hours, in several time zones. Milliseconds since the Unix epoch. */
+export const moments: fc.Arbitrary<number> = fc
+  .record({
+    midnight: fc.constantFrom(...MIDNIGHTS),
+    offset_min: fc.constantFrom(...OFFSETS),
+    hours: fc.constantFrom(0, 0, 1, 12, 23),
+    rest_ms: fc.oneof(fc.constantFrom(-1000, -1, 0, 1, 999), fc.integer({ min: 0, max: 3_600_000 })),
+  })
+  .map(({ midnight, offset_min, hours, rest_ms }) => midnight - offset_min * 60_000 + hours * 3_600_000 + rest_ms);
+
+/** Values that a producer may post: whole, fractional, huge, tiny; never NaN, infinite or minus zero. */
+export const values: fc.Arbitrary<number> = fc
+  .oneof(fc.constantFrom(...VALUES), fc.integer({ min: -5, max: 5 }), fc.double({ min: -1e29, max: 1e29, noNaN: true }))
+  .map((value) => (value === 0 ? 0 : value));
+
+const geos: fc.Arbitrary<Geo | null> = fc.constantFrom(
+  null,
+  { lat: 40.1203, lon: -76.2944 },
+  { lat: -90, lon: 180 },
+  { ip: "203.0.113.9" },
+);
+
+/** Events of these logs, each with an id of its own, in any order. */
+export function storedEvents(
+  logs: readonly LogKey[],
+  constraints: { minLength?: number; maxLength?: number } = {},
+): fc.Arbitrary<StoredEvent[]> {
+  return fc.uniqueArray(storedEvent(logs), { maxLength: 40, ...constraints, selector: (event) => event.id });
+}
+
+/** One event; its id and `created` agree, as acceptance makes them. */
+export function storedEvent(logs: readonly LogKey[]): fc.Arbitrary<StoredEvent> {
+  return fc
+    .record({
+      log: fc.constantFrom(...logs),
+      created: moments,
+      counter: fc.nat({ max: 0xfffff }),
+      process: fc.nat({ max: 0xffffffff }),
+      text: fc
+        .oneof(fc.constantFrom(...WORDS), anyText({ minLength: 1 }))
+        .map((text) => (text.trim() === "" ? "blank" : text)),
+      link: fc.constantFrom(...LINKS),
+      tags: fc.uniqueArray(fc.constantFrom(...TAGS), { maxLength: 4 }),
+      source: fc.constantFrom(...SOURCES),
+      user: fc.constantFrom(...USERS),
+      value: fc.option(values),
+      geo: geos,
+      data: fc.option(fc.oneof(anyText({ minLength: 1 }), fc.constant("@html\n<b>x</b>"))),
+      class: fc.constantFrom(...CLASSES),
+    })
+    .map(({ counter, process, ...event }) => ({
+      ...event,
+      id: eventId(event.created, counter, process),
+      hash: hashText(event.text),
+    }));
+}
+
+function eventId(created: number, counter: number, process: number): EventId {
+  const parts = [
+    [Math.floor(created / 1000), 8],
+    [created % 1000, 3],
+    [counter, 5],
+    [process, 8],
+  ] as const;
+  return parts.map(([number, digits]) => number.toString(16).padStart(digits, "0")).join("") as EventId;
+}
+
+const WORDS_OF_FIELD: Record<Exclude<TextField, "id" | "hash" | "log">, readonly string[]> = {
+  text: WORDS,
+  link: LINKS,
+  tags: TAGS,
+  source: SOURCES,
+  user: USERS,
+  class: CLASSES.map((key) => key ?? ""),
+};
+
+/** Expressions that RE2 takes. They mean the same in every port of RE2. */
+const PATTERNS = [
+  "error",
+  "^e",
+  "k$",
+  "disk|db",
+  "[a-k]+",
+  "[^a-z ]",
+  "\\d{1,3}",
+  "\\bdisk\\b",
+  "(a|b)\\.",
+  "s",
+  "k",
+  "\\x{10400}",
+  "^.{1,4}$",
+  "x*",
+  "(?:web|db)-?1?$",
+  "\\pL+",
+  "σ",
+];
+
+/** Conditions on events of these logs, at most `depth` deep. */
+export function conditions(logs: readonly LogKey[], depth = 3): fc.Arbitrary<Condition> {
+  const leaf = leafConditions(logs);
+  if (depth === 0) return leaf;
+  const inner = conditions(logs, depth - 1);
+  const several = fc.array(inner, { maxLength: 3 });
+  return fc.oneof(
+    { weight: 4, arbitrary: leaf },
+    several.map((conditions) => ({ kind: "and" as const, conditions })),
+    several.map((conditions) => ({ kind: "or" as const, conditions })),
+    inner.map((condition) => ({ kind: "not" as const, condition })),
+  );
+}
+
+function leafConditions(logs: readonly LogKey[]): fc.Arbitrary<Condition> {
+  const op = fc.constantFrom("=" as const, "=" as const, "<" as const, "<=" as const, ">" as const, ">=" as const);
+  const fieldAndValue = fieldAndText(logs);
+  const nonEmpty = fieldAndValue.filter(({ value }) => value !== "");
+  const numberField: fc.Arbitrary<NumberField> = fc.constantFrom("created", "value");
+  return fc.oneof(
+    fc
+      .record({ kind: fc.constant("text" as const), at: fieldAndValue, op })
+      .map(({ at, ...rest }) => ({ ...rest, field: at.field, value: fold(at.value) })),
+    fieldAndValue.chain(({ field, value }) =>
+      fc
+        .array(fc.constantFrom(value, "error", "db", ""), { minLength: 1, maxLength: 3 })
+        .map((values) => ({ kind: "in" as const, field, values: values.map(fold) })),
+    ),
+    numberField.chain((field) =>
+      fc.record({
+        kind: fc.constant("number" as const),
+        field: fc.constant(field),
+        op,
+        value: field === "created" ? moments : values,
+      }),
+    ),
+    nonEmpty.chain(({ field, value }) =>
+      pieceOf(value).map((piece) => ({ kind: "contains" as const, field, value: piece })),
+    ),
+    fc.record({
+      kind: fc.constant("matches" as const),
+      field: fc.constantFrom<TextField>("text", "text", "tags", "source", "user", "link", "class"),
+      pattern: fc.constantFrom(...PATTERNS),
+    }),
+    fc.record({
+      kind: fc.constant("absent" as const),
+      field: fc.constantFrom(
+        "link" as const,
+        "tags" as const,
+        "source" as const,
+        "class" as const,
+        "user" as const,
+        "value" as const,
+        "geo" as const,
+        "data" as const,
+      ),
+    }),
+    moments.map((moment) => ({ kind: "accepted-after" as const, id: eventId(moment, 0x80000, 0) })),
+  );
+}
+
+function fieldAndText(logs: readonly LogKey[]): fc.Arbitrary<{ field: TextField; value: string }> {
+  const wordy = fc.constantFrom(...(Object.keys(WORDS_OF_FIELD) as (keyof typeof WORDS_OF_FIELD)[]));
+  return fc.oneof(
+    {
+      weight: 6,
+      arbitrary: wordy.chain((field) => fc.constantFrom(...WORDS_OF_FIELD[field]).map((value) => ({ field, value }))),
+    },
+    anyText().map((value) => ({ field: "text" as const, value })),
+    fc.constantFrom(...logs).map((value) => ({ field: "log" as const, value })),
+    fc.constantFrom(...WORDS).map((word) => ({ field: "hash" as const, value: hashText(word) })),
+    moments.map((moment) => ({ field: "id" as const, value: eventId(moment, 0, 0) })),
+  );
+}
+
+function pieceOf(text: string): fc.Arbitrary<string> {
+  const characters = Array.from(text);
+  return fc
+    .tuple(fc.nat({ max: characters.length - 1 }), fc.integer({ min: 1, max: characters.length }))
+    .map(([start, length]) => characters.slice(start, start + length).join(""));
+}
+
+const directions = fc.constantFrom("asc" as const, "desc" as const);
+const sortFields = fc.constantFrom<SortField>(
+  "id",
+  "created",
+  "text",
+  "link",
+  "source",
+  "log",
+  "class",
+  "user",
+  "value",
+);
+
+/** Lists of events of these logs. */
+export function listPlans(logs: readonly LogKey[]): fc.Arbitrary<ListPlan> {
+  return fc.record({
+    kind: fc.constant("list" as const),
+    from: fc.constant({ kind: "events" as const }),
+    logs: fc.subarray([...logs], { minLength: 0 }),
+    where: fc.oneof(fc.constant(EVERYTHING), { weight: 5, arbitrary: conditions(logs) }),
+    sort: fc.uniqueArray(fc.record({ field: sortFields, direction: directions }), {
+      maxLength: 2,
+      selector: ({ field }) => field,
+    }),
+    skip: fc.constantFrom(0, 0, 1, 3, 1000),
+    take: fc.constantFrom(1, 2, 5, 100, 500),
+    columns: fc.option(fc.subarray([...EVENT_FIELDS], { minLength: 1 })),
+  });
+}
+
+export const groupings: fc.Arbitrary<Grouping> = fc.oneof(
+  fc.record({ kind: fc.constantFrom("day" as const, "hour" as const), offset_min: fc.constantFrom(...OFFSETS) }),
+  fc.record({
+    kind: fc.constant("field" as const),
+    field: fc.constantFrom(
+      "text" as const,
+      "link" as const,
+      "hash" as const,
+      "tags" as const,
+      "source" as const,
+      "log" as const,
+      "class" as const,
+      "user" as const,
+      "value" as const,
+    ),
+  }),
+);
+
+/** Groups of events of these logs. */
+export function groupPlans(logs: readonly LogKey[]): fc.Arbitrary<GroupPlan> {
+  return fc.record({
+    kind: fc.constant("group" as const),
+    from: fc.constant({ kind: "events" as const }),
+    logs: fc.subarray([...logs], { minLength: 0 }),
+    where: fc.oneof(fc.constant(EVERYTHING), { weight: 5, arbitrary: conditions(logs) }),
+    by: groupings,
+    // Sums and averages are rounded as each engine likes: sorting by them would order almost equal groups differently.
+    sort: fc.record({
+      by: fc.constantFrom("key" as const, "count" as const, "min" as const, "max" as const),
+      direction: directions,
+    }),
+    skip: fc.constantFrom(0, 0, 1, 3),
+    take: fc.constantFrom(null, null, 1, 2, 500),
+    columns: fc.option(fc.subarray([...AGGREGATE_FIELDS], { minLength: 1 })),
+  });
+}
