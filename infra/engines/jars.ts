@@ -1,0 +1,110 @@
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir, readFile, readdir, rename, rm } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { promisify } from "node:util";
+import { StartError } from "../../src/errors.ts";
+import type { Jdk } from "./jdk.ts";
+import { withLock } from "./lock.ts";
+import type { Say } from "./settings.ts";
+import { JVM_FOLDER } from "./settings.ts";
+
+const run = promisify(execFile);
+
+/** A slow line needs minutes for the 85 MB of the two servers. */
+const RESOLVE_TIMEOUT_MS = 15 * 60_000;
+
+/** Raised when the layout below changes, so that what an older version laid out is not taken for this one's. */
+const LAYOUT = 1;
+
+export type Jars = {
+  /** The class path of Kafka. */
+  readonly kafka: string;
+  /** The module path of Elasticsearch. */
+  readonly elasticsearch: string;
+  /** The home of Elasticsearch: its transport as the one module, as the distribution would lay it out. */
+  readonly elasticsearchHome: string;
+};
+
+/**
+ * The jars of both engines, resolved by Maven at the first call and kept in `cache` under a hash of the project files.
+ * Safe to call from several processes at once; a resolution that was cut off leaves nothing that counts.
+ * @throws StartError that says what to install, or what Maven complained of
+ */
+export async function resolveJars(cache: string, jdk: Jdk, say: Say): Promise<Jars> {
+  const folder = join(cache, await projectHash());
+  if (!existsSync(folder)) {
+    await withLock(join(cache, "lock"), RESOLVE_TIMEOUT_MS, async () => {
+      if (existsSync(folder)) return;
+      say("Resolving Kafka and Elasticsearch with Maven; this happens once ...");
+      const unfinished = join(cache, `unfinished-${process.pid}`);
+      await rm(unfinished, { recursive: true, force: true });
+      try {
+        await copyDependencies(unfinished, jdk);
+        await layOutTransport(unfinished, jdk);
+        await rename(unfinished, folder);
+      } finally {
+        await rm(unfinished, { recursive: true, force: true });
+      }
+    });
+  }
+  return {
+    kafka: join(folder, "kafka"),
+    elasticsearch: join(folder, "elasticsearch"),
+    elasticsearchHome: join(folder, "elasticsearch-home"),
+  };
+}
+
+async function projectHash(): Promise<string> {
+  const hash = createHash("sha256").update(`layout ${LAYOUT}\n`);
+  for (const file of ["pom.xml", "kafka/pom.xml", "elasticsearch/pom.xml"]) {
+    hash.update(await readFile(join(JVM_FOLDER, file)));
+  }
+  return hash.digest("hex").slice(0, 12);
+}
+
+async function copyDependencies(folder: string, jdk: Jdk): Promise<void> {
+  const goal = [
+    "-q",
+    "-B",
+    "-f",
+    join(JVM_FOLDER, "pom.xml"),
+    "dependency:copy-dependencies",
+    `-Dengines.lib=${resolve(folder)}`,
+  ];
+  try {
+    await run("mvn", goal, {
+      env: { ...process.env, JAVA_HOME: jdk.home },
+      timeout: RESOLVE_TIMEOUT_MS,
+      maxBuffer: 64 * 1024 * 1024,
+    });
+  } catch (error) {
+    const { code, stdout } = error as { code?: unknown; stdout?: string };
+    if (code === "ENOENT") {
+      throw new StartError(
+        "The local engines are resolved by Maven and there is no `mvn`: install it (Debian: apt install maven; macOS: brew install maven).",
+      );
+    }
+    const complaints = (stdout ?? "").split("\n").filter((line) => line.includes("ERROR"));
+    throw new StartError(`Maven could not resolve the engines:\n${complaints.slice(0, 5).join("\n")}`, {
+      cause: error,
+    });
+  }
+}
+
+/** Elasticsearch loads its transport as a module, from a folder with the descriptor that the jar carries inside. */
+async function layOutTransport(folder: string, jdk: Jdk): Promise<void> {
+  const jars = join(folder, "elasticsearch");
+  const module = join(folder, "elasticsearch-home/modules/transport-netty4");
+  await mkdir(module, { recursive: true });
+  const names = (await readdir(jars)).filter((name) => /^(?:netty|transport-netty4)-/.test(name));
+  for (const name of names) await rename(join(jars, name), join(module, name));
+
+  const transport = names.find((name) => name.startsWith("transport-netty4-"));
+  if (!transport) throw new StartError("Maven resolved no transport-netty4: see infra/jvm/elasticsearch/pom.xml.");
+  const inside = "META-INF/es-plugins/transport-netty4";
+  await run(join(jdk.home, "bin/jar"), ["--extract", "--file", transport, inside], { cwd: module });
+  for (const name of await readdir(join(module, inside))) await rename(join(module, inside, name), join(module, name));
+  await rm(join(module, "META-INF"), { recursive: true });
+}

@@ -1,0 +1,56 @@
+import { join, resolve } from "node:path";
+import { StartError } from "../../src/errors.ts";
+
+const PROJECT = resolve(import.meta.dirname, "../..");
+
+/** The Maven projects, the launcher and the logging of the engines that run as local processes. */
+export const JVM_FOLDER = join(PROJECT, "infra/jvm");
+export const COMPOSE_FILE = join(PROJECT, "infra/compose.yaml");
+
+/** Takes one line of progress for whoever waits. */
+export type Say = (line: string) => void;
+
+/** What the environment may change about `make up`. */
+export type EngineSettings = {
+  /** Data, logs and state of the engines of `make up` (ENGINES_DIR, default `.engines`). */
+  readonly folder: string;
+  /** The resolved jars, shared by all runs (ENGINES_JARS, default `.engines/jars`). */
+  readonly jars: string;
+  /** ENGINES_KAFKA_PORT, default 9092. */
+  readonly kafkaPort: number;
+  /** ENGINES_ELASTICSEARCH_PORT, default 9200. */
+  readonly elasticsearchPort: number;
+  /** ENGINES_WAY: containers or processes; null: containers where a container engine answers. */
+  readonly way: Way | null;
+};
+
+export type Way = "containers" | "processes";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** @throws StartError naming the variable that does not hold what it should */
+export function readSettings(env: Environment = process.env): EngineSettings {
+  return {
+    folder: resolve(env["ENGINES_DIR"] || join(PROJECT, ".engines")),
+    jars: resolve(env["ENGINES_JARS"] || join(PROJECT, ".engines/jars")),
+    kafkaPort: readPort(env, "ENGINES_KAFKA_PORT", 9092),
+    elasticsearchPort: readPort(env, "ENGINES_ELASTICSEARCH_PORT", 9200),
+    way: readWay(env["ENGINES_WAY"]),
+  };
+}
+
+function readPort(env: Environment, name: string, otherwise: number): number {
+  const text = env[name];
+  if (!text) return otherwise;
+  const port = Number(text);
+  if (!/^\d{1,5}$/.test(text) || port < 1 || port > 65_535) {
+    throw new StartError(`${name} must be a port from 1 to 65535, not ${JSON.stringify(text)}.`);
+  }
+  return port;
+}
+
+function readWay(text: string | undefined): Way | null {
+  if (!text) return null;
+  if (text === "containers" || text === "processes") return text;
+  throw new StartError(`ENGINES_WAY must be containers or processes, not ${JSON.stringify(text)}.`);
+}

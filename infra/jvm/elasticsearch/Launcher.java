@@ -1,0 +1,42 @@
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import org.elasticsearch.common.logging.LogConfigurator;
+import org.elasticsearch.common.settings.Settings;
+import org.elasticsearch.env.Environment;
+import org.elasticsearch.node.InternalSettingsPreparer;
+import org.elasticsearch.node.Node;
+import org.elasticsearch.plugins.PluginsLoader;
+
+/**
+ * Runs one Elasticsearch node from the jars of Maven Central, without the distribution around them. Arguments: the home
+ * folder (with modules/transport-netty4/) and the folder of elasticsearch.yml. Logs go to the standard output.
+ */
+final class Launcher {
+  public static void main(String[] arguments) throws Exception {
+    LogConfigurator.configureESLogging();
+    LogConfigurator.configureWithoutConfig(Settings.builder().put("logger.level", "INFO").build());
+
+    Settings home = Settings.builder().put("path.home", arguments[0]).build();
+    Environment environment =
+        InternalSettingsPreparer.prepareEnvironment(home, Map.of(), Path.of(arguments[1]), () -> "local");
+    PluginsLoader plugins =
+        PluginsLoader.createPluginsLoader(
+            PluginsLoader.loadModulesBundles(environment.modulesDir(), false), Set.of(), Map.of());
+
+    Node node = new Node(environment, plugins);
+    CountDownLatch closed = new CountDownLatch(1);
+    Runtime.getRuntime().addShutdownHook(new Thread(() -> {
+      try {
+        node.close();
+      } catch (Exception failure) {
+        failure.printStackTrace();
+      }
+      closed.countDown();
+    }));
+    // Its threads are daemons: it is this wait that keeps the process alive.
+    node.start();
+    closed.await();
+  }
+}
