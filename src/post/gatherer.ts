@@ -102,7 +102,7 @@ export function createGatherer({
       });
     },
     async drain() {
-      while (running !== null) await running;
+      await running;
     },
     waitingEvents: () => waiting_events,
   };

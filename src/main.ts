@@ -1,0 +1,163 @@
+import { mkdirSync } from "node:fs";
+import type { Server } from "node:http";
+import { join } from "node:path";
+import type { Logger } from "pino";
+
+import { startPipeline } from "../pipelines/runner.ts";
+import { createApi } from "./api/api.ts";
+import type { Bus } from "./bus/bus.ts";
+import { openKafkaBus } from "./bus/kafka.ts";
+import { openSqliteBus } from "./bus/sqlite.ts";
+import type { Catalog } from "./catalog/catalog.ts";
+import { createCatalog } from "./catalog/create.ts";
+import { openElasticsearchDocuments } from "./catalog/documents/elasticsearch.ts";
+import { openSqliteDocuments } from "./catalog/documents/sqlite.ts";
+import { createElasticsearchClient } from "./elasticsearch/client.ts";
+import { StartError } from "./errors.ts";
+import { createIdSource, type EventId } from "./events/id.ts";
+import { decodeRecord } from "./events/record.ts";
+import { type FirstStart, makeFirstRecords } from "./first.ts";
+import { listen } from "./http/listen.ts";
+import { createGatherer, type Gatherer } from "./post/gatherer.ts";
+import { createPostListener } from "./post/listener.ts";
+import type { Address, Settings } from "./settings.ts";
+import { openDuckdbStore } from "./store/duckdb/store.ts";
+import { openElasticsearchStore } from "./store/elasticsearch/store.ts";
+import type { Store } from "./store/store.ts";
+
+/** A running service: the roles that its settings name, on the engines that they name. */
+export type Loggia = {
+  /** Where the API listens; null where this process does not play that role. */
+  readonly api: Address | null;
+  readonly post: Address | null;
+  /** What the first start made, secrets included; null at later starts. */
+  readonly first: FirstStart | null;
+  /** The ports, for tests and tools that look behind the HTTP addresses. */
+  readonly ports: Ports;
+  /** Rejects when a role has died and cannot mend itself. */
+  readonly done: Promise<void>;
+  /** Takes no more requests, lets what was taken finish, and closes the engines. */
+  close(): Promise<void>;
+};
+
+type Ports = { readonly bus: Bus; readonly store: Store; readonly catalog: Catalog };
+
+/** A post that the bus has not taken by then gets a 503. */
+const POST_DEADLINE_MS = 5_000;
+const POST_MAX_WAITING_EVENTS = 50_000;
+const POST_MAX_WAITING_BYTES = 64 * 1024 * 1024;
+/** How long roles may take to finish what they hold, at the end. */
+const CLOSE_TIMEOUT_MS = 8_000;
+
+/**
+ * The composition root: the one place where engines are chosen.
+ * @throws StartError in one clear line, with nothing left open
+ */
+export async function startLoggia(settings: Settings, log: Logger): Promise<Loggia> {
+  const closing = new AsyncDisposableStack();
+  try {
+    const ports = await openPorts(settings, log, closing);
+    const first = await makeFirstRecords(ports.catalog, settings);
+    const done: Promise<void>[] = [];
+    const { roles } = settings;
+    if (roles.has("pipeline")) {
+      const pipeline = await startPipeline({ ...ports, log });
+      closing.defer(() => pipeline.close(CLOSE_TIMEOUT_MS));
+      done.push(pipeline.done);
+    }
+    const api = roles.has("api") ? await startApi(settings, ports, log, closing) : null;
+    const post = roles.has("post") ? await startPost(settings, ports, log, closing) : null;
+    // A role that dies later is told by `done`; one that nobody awaits yet must not end the process at once.
+    const dead = Promise.race([...done, new Promise<never>(() => {})]);
+    dead.catch(() => {});
+    return { api, post, first, ports, done: dead, close: () => closing.disposeAsync() };
+  } catch (error) {
+    await closing.disposeAsync();
+    throw error;
+  }
+}
+
+async function openPorts(settings: Settings, log: Logger, closing: AsyncDisposableStack): Promise<Ports> {
+  const { engines, namespace } = settings;
+  switch (engines.kind) {
+    case "embedded": {
+      const folder = makeFolder(settings.data);
+      const bus = closing.use(await openSqliteBus({ file: join(folder, "bus.sqlite"), log }));
+      const documents = await openSqliteDocuments({ file: join(folder, "catalog.sqlite") });
+      const catalog = closing.use(await createCatalog({ documents, log }));
+      const store = closing.use(await openDuckdbStore({ file: join(folder, "events.duckdb"), log }));
+      return { bus, catalog, store };
+    }
+    case "cluster": {
+      const { kafka, elasticsearch } = engines;
+      const client = createElasticsearchClient({ ...elasticsearch, log });
+      closing.defer(() => client.close());
+      const documents = await openElasticsearchDocuments({ client, namespace });
+      const catalog = closing.use(await createCatalog({ documents, log }));
+      const store = closing.use(await openElasticsearchStore({ client, namespace, log }));
+      const bus = closing.use(await openKafkaBus({ ...kafka, namespace, log }));
+      return { bus, catalog, store };
+    }
+    default:
+      return engines satisfies never;
+  }
+}
+
+function makeFolder(folder: string): string {
+  try {
+    mkdirSync(folder, { recursive: true });
+    return folder;
+  } catch (error) {
+    throw new StartError(`LOGGIA_DATA is ${JSON.stringify(folder)}, which can't be made: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}
+
+async function startApi(
+  settings: Settings,
+  { catalog, store }: Ports,
+  log: Logger,
+  closing: AsyncDisposableStack,
+): Promise<Address> {
+  const api = createApi({ catalog, store, log });
+  const address = await api.listen(settings.api);
+  closing.defer(() => api.close());
+  return address;
+}
+
+async function startPost(
+  settings: Settings,
+  { bus, catalog }: Ports,
+  log: Logger,
+  closing: AsyncDisposableStack,
+): Promise<Address> {
+  const gatherer = createGatherer({
+    bus,
+    ids: createIdSource({ after: await lastId(bus) }),
+    deadline_ms: POST_DEADLINE_MS,
+    maxWaitingEvents: POST_MAX_WAITING_EVENTS,
+    maxWaitingBytes: POST_MAX_WAITING_BYTES,
+  });
+  const server = createPostListener({ catalog, gatherer, limits: settings.limits, log });
+  const address = await listen(server, settings.post, "LOGGIA_POST");
+  closing.defer(() => closePost(server, gatherer));
+  return address;
+}
+
+async function closePost(server: Server, gatherer: Gatherer): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeIdleConnections();
+  await gatherer.drain();
+  const cut = setTimeout(() => server.closeAllConnections(), CLOSE_TIMEOUT_MS);
+  await closed;
+  clearTimeout(cut);
+}
+
+/** The largest id on the bus, so that ids keep rising where the clock was set back between two lives. */
+async function lastId(bus: Bus): Promise<EventId | null> {
+  const record = await bus.last("events");
+  const ids =
+    record === null ? [] : decodeRecord(record.value).flatMap((line) => (line.kind === "event" ? [line.event.id] : []));
+  return ids.reduce<EventId | null>((last, id) => (last === null || id > last ? id : last), null);
+}

@@ -1,0 +1,169 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Logger } from "pino";
+
+import type { Catalog, KeyGrant } from "../catalog/catalog.ts";
+import { LoggiaError } from "../errors.ts";
+import { type LogKey, parseLogKey } from "../events/event.ts";
+import type { FieldLimits } from "../events/limits.ts";
+import { readBody } from "../http/body.ts";
+import { toFailure } from "../http/errors.ts";
+import { type FormFields, parseForm } from "../http/form.ts";
+import { type Body, type Format, JSON_FORMAT, negotiate, render } from "../http/formats.ts";
+import { errorDraft, readDraft } from "./draft.ts";
+import type { Gatherer } from "./gatherer.ts";
+
+export type PostListenerOptions = {
+  readonly catalog: Catalog;
+  readonly gatherer: Gatherer;
+  readonly limits: FieldLimits;
+  readonly log: Logger;
+};
+
+/**
+ * The largest form, in bytes: a record that holds it as an error event, whatever its characters, still fits one record of the bus.
+ */
+export const POST_BODY_MAX_BYTES = 128 * 1024;
+const BODY_DEADLINE_MS = 10_000;
+const MAX_CONNECTIONS = 10_000;
+
+const HEADERS = {
+  "Cache-Control": "no-cache",
+  Pragma: "no-cache",
+  Expires: "-1",
+  "X-Content-Type-Options": "nosniff",
+} as const;
+
+const ACCEPTED_HEADERS = { ...HEADERS, "Content-Type": "application/json; charset=utf-8" } as const;
+/** What the query string of a JSONP call holds besides the event: `_` is what browser libraries add against caches. */
+const JSONP_PARAMETERS: ReadonlySet<string> = new Set(["fmt", "callback", "_"]);
+const PATH = /^\/1\/logs\/([^/?]+)\/events\/?$/;
+
+/**
+ * The listener that takes events: `POST /1/logs/{k}/events` with a form, and the same by `GET` with `fmt=jsonp`.
+ *
+ * It stands on `node:http` alone: of what a framework does for each request, nothing is needed here, and this is the path
+ * that producers hit thousands of times a second.
+ */
+export function createPostListener(options: PostListenerOptions): Server {
+  const server = createServer(
+    { requestTimeout: 30_000, headersTimeout: 15_000, keepAliveTimeout: 65_000 },
+    (request, response) => {
+      handle(request, response, options).catch((error: unknown) => {
+        options.log.error({ err: error }, "a post could not be answered");
+        response.destroy();
+      });
+    },
+  );
+  server.maxConnections = MAX_CONNECTIONS;
+  return server;
+}
+
+async function handle(request: IncomingMessage, response: ServerResponse, options: PostListenerOptions): Promise<void> {
+  let format = JSON_FORMAT;
+  try {
+    const url = request.url ?? "/";
+    const mark = url.indexOf("?");
+    const query = parseForm(mark === -1 ? "" : url.slice(mark + 1));
+    format = negotiate(query, request.headers.accept);
+    const key = readPath(mark === -1 ? url : url.slice(0, mark));
+    const fields = await readFields(request, query, format);
+    const id = await post(key, fields, options);
+    if (format === JSON_FORMAT) {
+      // The answer to nearly every post, written without the detour of a renderer.
+      const payload = `{"id":"${id}"}`;
+      response.writeHead(201, { ...ACCEPTED_HEADERS, "Content-Length": payload.length });
+      response.end(payload);
+    } else {
+      answer(request, response, 201, {}, format, {
+        json: { id },
+        xml: () => ({ root: "results", content: { event: { id } } }),
+      });
+    }
+  } catch (error) {
+    const { status, headers, body } = toFailure(error, options.log);
+    answer(request, response, status, headers, format, body);
+  }
+}
+
+function readPath(path: string): string {
+  const match = PATH.exec(path);
+  if (match?.[1] !== undefined) return decodeSegment(match[1]);
+  throw new LoggiaError(
+    "path_not_found",
+    "There is nothing at this path; events are posted to /1/logs/{logkey}/events",
+  );
+}
+
+function decodeSegment(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
+
+/** The fields of a post: the form of a `POST` before its query string, the query string of a JSONP `GET`. */
+async function readFields(request: IncomingMessage, query: FormFields, format: Format): Promise<FormFields> {
+  const { method = "" } = request;
+  if (method === "POST") {
+    const form = parseForm(
+      await readBody(request, { limit_bytes: POST_BODY_MAX_BYTES, deadline_ms: BODY_DEADLINE_MS }),
+    );
+    const apikey = query.get("apikey");
+    return apikey === undefined || form.has("apikey") ? form : new Map([...form, ["apikey", apikey]]);
+  }
+  if (method === "GET" && format.kind === "jsonp") {
+    return new Map([...query].filter(([name]) => !JSONP_PARAMETERS.has(name)));
+  }
+  throw new LoggiaError(
+    "method_not_allowed",
+    `${method} is not taken here; post events by POST, or by GET with fmt=jsonp and a callback`,
+  );
+}
+
+/** Accepts the event, or in its place the error event that tells what was wrong with it. */
+async function post(
+  path: string,
+  fields: FormFields,
+  { catalog, gatherer, limits }: PostListenerOptions,
+): Promise<string> {
+  const log = await authorize(path, fields.get("apikey") ?? "", catalog);
+  const read = readDraft(fields, limits);
+  if (read.kind === "draft") return await gatherer.submit(log, read.draft);
+  await gatherer.submit(log, errorDraft(read.faults, fields));
+  throw new LoggiaError("bad_event", `${read.faults.join("; ")}. The log got an error event in its place`);
+}
+
+async function authorize(path: string, secret: string, catalog: Catalog): Promise<LogKey> {
+  const grant: KeyGrant | null = secret === "" ? null : (catalog.knownApiKey(secret) ?? (await catalog.apiKey(secret)));
+  const log = parseLogKey(path);
+  if (grant === null || grant.disabled || log === null || grant.log !== log) {
+    throw new LoggiaError("unauthorized", "apikey must be an enabled API key of this log");
+  }
+  if (grant.scope === "read-only")
+    throw new LoggiaError("forbidden", "This API key may only read; posting needs a read-write or write-only key");
+  return log;
+}
+
+function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  format: Format,
+  body: Body,
+): void {
+  if (response.headersSent || response.destroyed) return;
+  const { contentType, payload } = render(format, body);
+  const all: Record<string, string | number> = {
+    ...HEADERS,
+    ...headers,
+    "Content-Type": contentType,
+    "Content-Length": Buffer.byteLength(payload),
+  };
+  if (status === 405) all["Allow"] = "POST, GET";
+  // What is left of a body that nobody reads would be taken for the next request.
+  if (!request.complete) all["Connection"] = "close";
+  response.writeHead(status, all);
+  response.end(payload);
+}

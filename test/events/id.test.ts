@@ -1,0 +1,59 @@
+import test from "ava";
+
+import { acceptedAt, createIdSource, type EventId, firstIdAt, parseEventId } from "../../src/events/id.ts";
+
+test("an id begins with the second of acceptance and carries its millisecond", (t) => {
+  const next = createIdSource({ now: () => 1_308_491_673_911 });
+  const { id, created } = next();
+  t.regex(id, /^[0-9a-f]{24}$/);
+  t.is(parseInt(id.slice(0, 8), 16), 1_308_491_673);
+  t.is(acceptedAt(id), 1_308_491_673_911);
+  t.is(created, 1_308_491_673_911);
+});
+
+test("ids rise strictly within one moment, also beyond its counter", (t) => {
+  const next = createIdSource({ now: () => 5_000 });
+  let last = "";
+  for (let i = 0; i < 0x100000 + 10; i++) {
+    const { id } = next();
+    if (id <= last) return t.fail(`${id} after ${last}`);
+    last = id;
+  }
+  t.is(acceptedAt(last as EventId), 5_001);
+});
+
+test("ids rise where the clock is set back, and created with them", (t) => {
+  const clock = [10_000, 6_400, 9_999, 10_001];
+  const next = createIdSource({ now: () => clock.shift() ?? 0 });
+  const made = [next(), next(), next(), next()];
+  t.deepEqual(
+    made.map(({ created }) => created),
+    [10_000, 10_000, 10_000, 10_001],
+  );
+  t.deepEqual(
+    made.map(({ id }) => id).toSorted(),
+    made.map(({ id }) => id),
+  );
+});
+
+test("ids go on after those of an earlier life", (t) => {
+  const before = createIdSource({ now: () => 90_000 })().id;
+  t.true(createIdSource({ now: () => 20_000, after: before })().id > before);
+});
+
+test("two processes do not give the same id", (t) => {
+  const now = () => 7;
+  t.not(createIdSource({ now })().id, createIdSource({ now })().id);
+});
+
+test("only 24 hex digits are an id, in lower case", (t) => {
+  t.is<string | null>(parseEventId("4DFDF4990003E80000ABCDEF"), "4dfdf4990003e80000abcdef");
+  for (const text of ["", "4dfdf499", "4dfdf4990003e80000abcdeg", "4dfdf4990003e80000abcdef0"])
+    t.is(parseEventId(text), null);
+});
+
+test("the first id of a moment is not larger than any given in it", (t) => {
+  const { id } = createIdSource({ now: () => 1_700_000_000_123 })();
+  t.true(firstIdAt(1_700_000_000_123) <= id);
+  t.true(firstIdAt(1_700_000_000_124) > id);
+});

@@ -1,0 +1,73 @@
+import test from "ava";
+
+import { type AcceptedEvent, parseLogKey } from "../../src/events/event.ts";
+import { createIdSource } from "../../src/events/id.ts";
+import { decodeRecord, encodeLine, encodeRecord } from "../../src/events/record.ts";
+
+const LOG = parseLogKey("shop")!;
+const next = createIdSource();
+
+function event(fields: Partial<AcceptedEvent>): AcceptedEvent {
+  const bare = { text: "x", link: "", tags: [], source: "", user: "", value: null, geo: null, data: null };
+  return { ...next(), log: LOG, ...bare, ...fields };
+}
+
+test("events come back as they were", (t) => {
+  const events = [
+    event({}),
+    event({
+      text: 'line\nbreak "quoted" \u0000 \u2028 😀',
+      tags: ["a", "b"],
+      source: "web",
+      user: "ann",
+      link: "http://x",
+    }),
+    event({ value: -0.5, geo: { lat: 1.5, lon: -2 }, data: "@html\n<b>" }),
+    event({ geo: { ip: "203.0.113.9" } }),
+  ];
+  const lines = decodeRecord(encodeRecord(LOG, events.map(encodeLine)));
+  t.deepEqual(
+    lines,
+    events.map((each) => ({ kind: "event" as const, event: each })),
+  );
+});
+
+test("a broken line spoils itself alone", (t) => {
+  const record = encodeRecord(LOG, [encodeLine(event({})), "{", '{"id":"short"}', encodeLine(event({}))]);
+  t.deepEqual(
+    decodeRecord(record).map((line) => (line.kind === "broken" ? line.reason : "event")),
+    ["event", "the line is not a JSON object", "id is not 24 hex digits", "event"],
+  );
+});
+
+for (const [name, value, reason] of [
+  ["empty", "", /first line is not a JSON object/],
+  ["no JSON", "hello\nworld", /first line is not a JSON object/],
+  ["of another version", '{"v":2,"log":"shop"}\n{}', /version is 2, this process reads 1/],
+  ["without a log", '{"v":1}\n{}', /names no log/],
+] as const) {
+  test(`a record that is ${name} comes back whole, as one broken line`, (t) => {
+    const [line, ...more] = decodeRecord(Buffer.from(value));
+    t.is(more.length, 0);
+    if (line?.kind !== "broken") return t.fail();
+    t.regex(line.reason, reason);
+    t.is(line.line, value);
+  });
+}
+
+const FIELD_FAULTS: readonly [string, RegExp][] = [
+  ['"created":"x"', /created/],
+  ['"text":5', /text/],
+  ['"tags":[1]', /tags/],
+  ['"value":"5"', /value/],
+  ['"geo":{"lat":1}', /geo/],
+  ['"data":{}', /data/],
+  ['"source":null', /source/],
+];
+for (const [field, reason] of FIELD_FAULTS) {
+  test(`a line with ${field} is broken`, (t) => {
+    const line = encodeLine(event({})).replace(/}$/, `,${field}}`);
+    const [read] = decodeRecord(encodeRecord(LOG, [line]));
+    t.regex(read?.kind === "broken" ? read.reason : "", reason);
+  });
+}

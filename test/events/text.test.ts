@@ -1,0 +1,36 @@
+import fc from "fast-check";
+import test from "ava";
+
+import { compareCodePoints, fold, hashText, wellFormed } from "../../src/events/text.ts";
+
+test("folding ignores case beyond ASCII", (t) => {
+  t.is(fold("ÀΣΑΣ straße K ſ"), fold("àσας STRAßE k s"));
+  t.is(fold("İ"), "İ");
+});
+
+test("folding twice is folding once, code point by code point", (t) => {
+  fc.assert(
+    fc.property(fc.string({ unit: "binary" }), (text) => {
+      t.is(fold(fold(text)), fold(text));
+      t.is([...fold(text)].length, [...text].length);
+    }),
+  );
+  t.pass();
+});
+
+test("texts are ordered as their bytes in UTF-8", (t) => {
+  fc.assert(
+    fc.property(fc.string({ unit: "binary" }), fc.string({ unit: "binary" }), (a, b) => {
+      t.is(Math.sign(compareCodePoints(a, b)), Buffer.compare(Buffer.from(a), Buffer.from(b)));
+    }),
+  );
+  t.pass();
+});
+
+test("the hash is the first 16 bytes of SHA-256, in base64", (t) => {
+  t.is(hashText("hello"), "LPJNul+wow4m6Dsqxbning==");
+});
+
+test("lone surrogates become U+FFFD", (t) => {
+  t.is(wellFormed("a\ud800b😀"), "a\ufffdb😀");
+});

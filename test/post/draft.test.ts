@@ -1,0 +1,104 @@
+import test from "ava";
+
+import { DEFAULT_LIMITS } from "../../src/events/limits.ts";
+import { parseForm } from "../../src/http/form.ts";
+import { errorDraft, readDraft } from "../../src/post/draft.ts";
+
+function read(form: string) {
+  return readDraft(parseForm(form), DEFAULT_LIMITS);
+}
+
+function faults(form: string): readonly string[] {
+  const result = read(form);
+  return result.kind === "bad" ? result.faults : [];
+}
+
+test("a full form becomes a draft", (t) => {
+  const form =
+    "apikey=k&text=Sale+of+3&tags=shop%20%20sale%09shop&source=web&user=ann&value=-12.50&geo=40.1203,-76.2944&link=http://x/&data=%40html%0A<b>";
+  t.deepEqual(read(form), {
+    kind: "draft",
+    draft: {
+      text: "Sale of 3",
+      link: "http://x/",
+      tags: ["shop", "sale"],
+      source: "web",
+      user: "ann",
+      value: -12.5,
+      geo: { lat: 40.1203, lon: -76.2944 },
+      data: "@html\n<b>",
+    },
+  });
+});
+
+test("text alone is enough; what is absent is empty or null", (t) => {
+  const result = read("text=x");
+  t.deepEqual(result, {
+    kind: "draft",
+    draft: { text: "x", link: "", tags: [], source: "", user: "", value: null, geo: null, data: null },
+  });
+});
+
+test("an address stands for a place", (t) => {
+  for (const ip of ["203.0.113.9", "2001:db8::1", "::ffff:203.0.113.9"]) {
+    const result = read(`text=x&geo=ip:${ip}`);
+    t.deepEqual(result.kind === "draft" && result.draft.geo, { ip });
+  }
+});
+
+const DECIMALS: readonly [string, number][] = [
+  ["0", 0],
+  ["-0.5", -0.5],
+  ["%2B3.25", 3.25],
+  [".5", 0.5],
+  ["5.", 5],
+  ["123456789012345678901234567890", 123456789012345678901234567890],
+];
+for (const [posted, value] of DECIMALS) {
+  test(`value ${posted} is a decimal number`, (t) => {
+    const result = read(`text=x&value=${posted}`);
+    t.is(result.kind === "draft" ? result.draft.value : null, value);
+  });
+}
+
+const FAULTS: readonly [string, RegExp][] = [
+  ["", /^text is missing or blank/],
+  ["text=+%0A", /^text is missing or blank/],
+  ["text=x&value=12,5", /^value is "12,5", a decimal number/],
+  ["text=x&value=1e3", /^value is "1e3"/],
+  ["text=x&value=NaN", /^value is "NaN"/],
+  ["text=x&value=0x10", /^value is "0x10"/],
+  ["text=x&geo=40.1", /^geo is "40.1", <latitude>,<longitude>/],
+  ["text=x&geo=91,0", /^geo is "91,0", the latitude must lie/],
+  ["text=x&geo=0,180.1", /^geo is "0,180.1"/],
+  ["text=x&geo=ip:300.1.1.1", /^geo is "ip:300.1.1.1"/],
+  ["text=x&geo=ip:home", /^geo is "ip:home"/],
+  ["text=x&geo=1,2,3", /^geo is/],
+  [`text=${"x".repeat(501)}`, /^text has 501 characters, at most 500 are allowed/],
+  [`text=x&tags=${"t".repeat(201)}`, /^tags has 201 characters, at most 200/],
+  [`text=x&data=${"d".repeat(5121)}`, /^data has 5121 characters, at most 5120/],
+];
+for (const [form, message] of FAULTS) {
+  test(`bad information: ${form.slice(0, 40)}`, (t) => {
+    const all = faults(form);
+    t.is(all.length, 1);
+    t.regex(all[0] ?? "", message);
+  });
+}
+
+test("a character is a code point", (t) => {
+  t.is(read(`text=${"😀".repeat(500)}`).kind, "draft");
+  t.regex(faults(`text=${"😀".repeat(501)}`)[0] ?? "", /501 characters/);
+});
+
+test("every fault is named", (t) => {
+  t.is(faults("value=x&geo=y").length, 3);
+});
+
+test("the error event tells the faults and keeps what was posted, without the key", (t) => {
+  const draft = errorDraft(["value is bad"], parseForm("apikey=secret&text=hello&value=x&__proto__=y"));
+  t.is(draft.text, "Bad event: value is bad");
+  t.deepEqual(draft.tags, ["error", "bad-event"]);
+  t.is(draft.source, "event-log");
+  t.is(draft.data, '{"text":"hello","value":"x","__proto__":"y"}');
+});

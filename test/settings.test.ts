@@ -1,0 +1,86 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import test from "ava";
+
+import { StartError } from "../src/errors.ts";
+import { readSettings, SETTINGS } from "../src/settings.ts";
+import { temporaryFolder } from "./support/temporary.ts";
+
+const CLUSTER = { KAFKA_BROKERS: "k1:9092,k2:9093", ELASTICSEARCH_URL: "http://e1:9200,http://e2:9200" };
+
+test("nothing set means embedded engines, all roles and the documented addresses", (t) => {
+  const settings = readSettings({});
+  t.deepEqual(settings.api, { host: "127.0.0.1", port: 8080 });
+  t.deepEqual(settings.post, { host: "127.0.0.1", port: 8081 });
+  t.deepEqual([...settings.roles], ["post", "pipeline", "api"]);
+  t.deepEqual(settings.engines, { kind: "embedded" });
+  t.is(settings.admin, null);
+  t.is(settings.limits.text, 500);
+});
+
+test("brokers and nodes make a cluster, with several addresses each", (t) => {
+  const { engines } = readSettings({ ...CLUSTER, LOGGIA_ROLES: "post" });
+  if (engines.kind !== "cluster") return t.fail();
+  t.deepEqual(engines.kafka.brokers, ["k1:9092", "k2:9093"]);
+  t.deepEqual(engines.elasticsearch.nodes, ["http://e1:9200", "http://e2:9200"]);
+  t.is(engines.kafka.tls, false);
+  t.is(engines.kafka.sasl, null);
+});
+
+test("credentials come by variable or from a file, and not from both", (t) => {
+  const file = join(temporaryFolder(t), "password");
+  writeFileSync(file, "secret word\n");
+  const sasl = { ...CLUSTER, KAFKA_TLS: "on", KAFKA_SASL: "scram-sha-512", KAFKA_USERNAME: "loggia" };
+  const { engines } = readSettings({ ...sasl, KAFKA_PASSWORD_FILE: file });
+  if (engines.kind !== "cluster") return t.fail();
+  t.deepEqual(engines.kafka.sasl, { mechanism: "scram-sha-512", username: "loggia", password: "secret word" });
+  t.deepEqual(engines.kafka.tls, { ca: null });
+  const both = t.throws(() => readSettings({ ...sasl, KAFKA_PASSWORD: "x", KAFKA_PASSWORD_FILE: file }), {
+    instanceOf: StartError,
+  });
+  t.is(both.message, "KAFKA_PASSWORD and KAFKA_PASSWORD_FILE are both set; set one of them");
+});
+
+test("an admin and a log for the first start", (t) => {
+  const settings = readSettings({ LOGGIA_ADMIN: "ann@example.org:pass:word", LOGGIA_LOG: "Shop:key-of-shop" });
+  t.deepEqual(settings.admin, { email: "ann@example.org", password: "pass:word" });
+  t.deepEqual(settings.log as unknown, { key: "shop", apiKey: "key-of-shop" });
+});
+
+const FAULTS: readonly [NodeJS.ProcessEnv, RegExp][] = [
+  [{ LOGGIA_API: "8080" }, /^LOGGIA_API is "8080"; allowed: host:port/],
+  [{ LOGGIA_POST: "localhost:70000" }, /^LOGGIA_POST is "localhost:70000"; allowed: host:port.*65535/],
+  [{ LOGGIA_ROLES: "post,reader" }, /^LOGGIA_ROLES is "reader"; allowed: one of post, pipeline, api/],
+  [{ LOGGIA_ROLES: "post" }, /^LOGGIA_ROLES is "post"; allowed: all of post,pipeline,api on embedded engines/],
+  [{ LOGGIA_LOG_LEVEL: "loud" }, /^LOGGIA_LOG_LEVEL is "loud"; allowed: one of fatal/],
+  [{ LOGGIA_NAMESPACE: "Größe" }, /^LOGGIA_NAMESPACE is "Größe"; allowed: a lower-case letter/],
+  [{ LOGGIA_ADMIN: "ann:short" }, /^LOGGIA_ADMIN must be e-mail:password/],
+  [{ LOGGIA_LOG: "no_key" }, /^LOGGIA_LOG is "no_key"; allowed: key or key:apikey/],
+  [{ LOGGIA_LOG: "alerts" }, /^LOGGIA_LOG is "alerts"/],
+  [{ LOGGIA_LIMITS: "text=0" }, /^LOGGIA_LIMITS is "text=0"; allowed: whole numbers from 1/],
+  [{ LOGGIA_LIMITS: "title=5" }, /^LOGGIA_LIMITS is "title=5"; allowed: pairs of text, link/],
+  [{ LOGGIA_APY: "x" }, /^LOGGIA_APY is not a setting; allowed are LOGGIA_API/],
+  [{ KAFKA_BROKERS: "k:9092" }, /^KAFKA_BROKERS is set and ELASTICSEARCH_URL is not/],
+  [{ ELASTICSEARCH_URL: "http://e:9200" }, /^ELASTICSEARCH_URL is set and KAFKA_BROKERS is not/],
+  [{ ...CLUSTER, ELASTICSEARCH_URL: "e:9200" }, /^ELASTICSEARCH_URL is "e:9200"; allowed: addresses such as http/],
+  [{ ...CLUSTER, ELASTICSEARCH_URL: "http://u:p@e:9200" }, /^ELASTICSEARCH_URL holds credentials/],
+  [{ ...CLUSTER, KAFKA_SASL: "plain" }, /^KAFKA_SASL is set, so KAFKA_USERNAME and KAFKA_PASSWORD/],
+  [{ ...CLUSTER, KAFKA_USERNAME: "x" }, /KAFKA_SASL is not; set it/],
+  [{ ...CLUSTER, ELASTICSEARCH_PASSWORD: "x" }, /go together/],
+  [
+    { ...CLUSTER, ELASTICSEARCH_CA_FILE: "/nowhere/ca.pem" },
+    /^ELASTICSEARCH_CA_FILE is "\/nowhere\/ca.pem", which can't be read/,
+  ],
+];
+
+for (const [environment, message] of FAULTS) {
+  test(`refused in one line: ${JSON.stringify(environment)}`, (t) => {
+    const error = t.throws(() => readSettings(environment), { instanceOf: StartError });
+    t.regex(error.message, message);
+    t.false(error.message.includes("\n"));
+  });
+}
+
+test("every setting has a help text of one line", (t) => {
+  for (const { name, help } of SETTINGS) t.regex(help, /^[^\n]{10,90}$/, name);
+});

@@ -1,0 +1,44 @@
+import { cpSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import test from "ava";
+
+import { temporaryFolder } from "../support/temporary.ts";
+import { checkDependencies } from "./dependencies.ts";
+
+const ROOT = new URL("../..", import.meta.url).pathname;
+
+const PLANTED: readonly [file: string, importing: string, rule: string][] = [
+  ["src/events/planted.ts", "../query/plan.ts", "events-know-nothing-else"],
+  ["src/query/planted.ts", "../store/store.ts", "query-knows-events-only"],
+  ["src/query/planted.ts", "node:fs", "query-does-no-io"],
+  ["src/bus/kafka/planted.ts", "../sqlite.ts", "bus-adapters-never-meet"],
+  ["src/store/duckdb/planted.ts", "../elasticsearch/store.ts", "store-adapters-never-meet"],
+  ["src/api/planted.ts", "../bus/kafka.ts", "roles-see-ports-only"],
+  ["pipelines/planted.ts", "../src/store/duckdb/store.ts", "roles-see-ports-only"],
+  ["src/post/planted.ts", "../api/api.ts", "roles-never-meet"],
+  ["src/http/planted.ts", "../main.ts", "only-main-composes"],
+];
+
+test("the rules find each import that is planted against them, and nothing else", async (t) => {
+  const folder = temporaryFolder(t);
+  for (const part of ["src", "pipelines", "package.json"])
+    cpSync(join(ROOT, part), join(folder, part), { recursive: true });
+  for (const [index, [file, importing]] of PLANTED.entries()) {
+    const path = join(folder, file.replace("planted", `planted${index}`));
+    mkdirSync(join(path, ".."), { recursive: true });
+    writeFileSync(path, `import * as planted from ${JSON.stringify(importing)};\nexport const used = planted;\n`);
+  }
+  const { violations, modules } = await checkDependencies(folder);
+  t.true(modules > 40, `${modules} modules`);
+  for (const [index, [file, , rule]] of PLANTED.entries()) {
+    const from = file.replace("planted", `planted${index}`);
+    t.true(
+      violations.some((violation) => violation.startsWith(`${rule}: ${from} →`)),
+      `${rule} found ${from}, among:\n${violations.join("\n")}`,
+    );
+  }
+  t.deepEqual(
+    violations.filter((violation) => !violation.includes("planted") && !violation.startsWith("no-unresolved")),
+    [],
+  );
+});
