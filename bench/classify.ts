@@ -1,0 +1,178 @@
+/**
+ * What finding an event's class costs, by number of class filters: the indexed matcher beside the plain loop over the filters.
+ *
+ *     node bench/classify.ts
+ *
+ * Exits with 1 where 10,000 filters cost the matcher more than {@link LIMIT} times what 10 cost it, or where the two disagree.
+ */
+import { fold } from "../src/events/text.ts";
+import type { ClassFilter } from "../src/catalog/catalog.ts";
+import { compileMatcher } from "../pipelines/classify/matcher.ts";
+import type { Matcher, Subject } from "../pipelines/classify/matcher.ts";
+
+const LIMIT = 2;
+const COUNTS = [10, 100, 1_000, 10_000];
+const EVENTS = 2_000;
+const RUN_MS = 300;
+
+/** Mulberry32: the same filters and events in each run. */
+function createRandom(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below);
+  };
+}
+
+const random = createRandom(7);
+const WORDS = Array.from({ length: 5_000 }, () =>
+  Array.from({ length: 3 + random(8) }, () => String.fromCharCode(97 + random(26))).join(""),
+);
+const word = (): string => WORDS[random(WORDS.length)]!;
+const words = (count: number): string => Array.from({ length: count }, word).join(" ");
+
+function filter(i: number, conditions: Partial<ClassFilter>): ClassFilter {
+  return {
+    key: `class-${i}`,
+    display: "",
+    color: "",
+    tag: "",
+    text: "",
+    link: "",
+    source: "",
+    weight: random(1_000),
+    ...conditions,
+  };
+}
+
+function event(fields: Partial<Subject>): Subject {
+  return {
+    text: words(9),
+    link: `https://example.com/${word()}/${word()}`,
+    tags: [word(), word(), "error"],
+    source: word(),
+    ...fields,
+  };
+}
+
+type Case = { readonly name: string; readonly filter: (i: number) => ClassFilter; readonly event: () => Subject };
+
+const letters = "ab".repeat(250);
+const CASES: readonly Case[] = [
+  { name: "by tag", filter: (i) => filter(i, { tag: word() }), event: () => event({}) },
+  { name: "by text", filter: (i) => filter(i, { text: words(2) }), event: () => event({}) },
+  {
+    name: "mixed",
+    filter: (i) =>
+      [
+        () => filter(i, { tag: word() }),
+        () => filter(i, { source: word() }),
+        () => filter(i, { text: words(2) }),
+        () => filter(i, { link: `/${word()}/` }),
+        () => filter(i, { tag: word(), text: word() }),
+        () => filter(i, { text: word(), link: word() }),
+      ][i % 6]!(),
+    event: () => event({}),
+  },
+  {
+    name: "one tag, shared by all, and a text",
+    filter: (i) => filter(i, { tag: "error", text: words(2) }),
+    event: () => event({}),
+  },
+  {
+    name: "every text matches",
+    filter: (i) => filter(i, { text: letters.slice(i % 2, (i % 2) + 1 + (i % 490)) }),
+    event: () => event({ text: letters }),
+  },
+  {
+    name: "text and link, same text, no link",
+    filter: (i) => filter(i, { text: "a", link: `${word()}#` }),
+    event: () => event({ text: `a ${words(8)}` }),
+  },
+];
+
+type Folded = {
+  readonly key: string;
+  readonly tag: string;
+  readonly text: string;
+  readonly link: string;
+  readonly source: string;
+};
+
+/** The loop as one would write it: filters folded and ordered beforehand, the event folded once, the first that matches wins. */
+function compileLoop(filters: readonly ClassFilter[]): Matcher {
+  const ordered: Folded[] = filters
+    .toSorted((a, b) => b.weight - a.weight || (a.key < b.key ? -1 : 1))
+    .map(({ key, tag, text, link, source }) => ({
+      key,
+      tag: fold(tag),
+      text: fold(text),
+      link: fold(link),
+      source: fold(source),
+    }));
+  return (event) => {
+    const text = fold(event.text);
+    const link = fold(event.link);
+    const source = fold(event.source);
+    const tags = event.tags.map(fold);
+    const first = ordered.find(
+      (filter) =>
+        (filter.tag === "" || tags.includes(filter.tag)) &&
+        (filter.source === "" || filter.source === source) &&
+        text.includes(filter.text) &&
+        link.includes(filter.link),
+    );
+    return first?.key ?? null;
+  };
+}
+
+/** The time of one event, in microseconds: the best of three runs, after one to warm up. */
+function time_us(match: Matcher, events: readonly Subject[]): number {
+  let best = Infinity;
+  for (let run = 0; run < 4; run++) {
+    const start = performance.now();
+    let done = 0;
+    let elapsed_ms = 0;
+    do {
+      for (let i = 0; i < 100; i++) match(events[done++ % events.length]!);
+      elapsed_ms = performance.now() - start;
+    } while (elapsed_ms < RUN_MS / 4);
+    if (run > 0) best = Math.min(best, (elapsed_ms * 1000) / done);
+  }
+  return best;
+}
+
+let failed = false;
+for (const { name, filter, event } of CASES) {
+  console.log(`\n${name}\n  filters   matcher    loop       loop/matcher   compile`);
+  const costs: number[] = [];
+  const events = Array.from({ length: EVENTS }, event);
+  for (const count of COUNTS) {
+    const filters = Array.from({ length: count }, (_, i) => filter(i));
+    const start = performance.now();
+    const match = compileMatcher(filters);
+    const compile_ms = performance.now() - start;
+    const loop = compileLoop(filters);
+    if (events.slice(0, 200).some((one) => match(one) !== loop(one))) {
+      console.error(`  ${count}: the matcher and the loop disagree`);
+      failed = true;
+    }
+    const matcher_us = time_us(match, events);
+    const loop_us = time_us(loop, events);
+    costs.push(matcher_us);
+    const columns = [
+      String(count).padStart(9),
+      `${matcher_us.toFixed(2)} µs`.padStart(10),
+      `${loop_us.toFixed(2)} µs`.padStart(12),
+      (loop_us / matcher_us).toFixed(1).padStart(10),
+      `${compile_ms.toFixed(1)} ms`.padStart(14),
+    ];
+    console.log(columns.join(" "));
+  }
+  const ratio = costs.at(-1)! / costs[0]!;
+  console.log(`  ${COUNTS.at(-1)} filters cost ${ratio.toFixed(2)} times what ${COUNTS[0]} cost (limit ${LIMIT})`);
+  if (ratio > LIMIT) failed = true;
+}
+process.exitCode = failed ? 1 : 0;
