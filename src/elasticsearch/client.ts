@@ -1,0 +1,118 @@
+import { Client, errors } from "@elastic/elasticsearch";
+import type { Logger } from "pino";
+
+import { LoggiaError } from "../errors.ts";
+
+export type ElasticsearchOptions = {
+  /** Base addresses, `http(s)://host:port`, of nodes of one cluster. */
+  readonly nodes: readonly string[];
+  readonly auth?: { readonly username: string; readonly password: string } | { readonly apiKey: string } | null;
+  /** Certificate authorities to trust, PEM. */
+  readonly ca?: string | null;
+  readonly log: Logger;
+};
+
+const REQUEST_TIMEOUT_MS = 30_000;
+const PING_TIMEOUT_MS = 3000;
+
+/**
+ * A client with explicit limits. Reads go to another node, at most twice, where a connection fails or a node answers 502 to 504;
+ * the transport never repeats a 429. Bulk writes are sent once: whoever sends them judges their items and has a back-off of its own.
+ */
+export function createElasticsearchClient(options: ElasticsearchOptions): Client {
+  const { nodes, auth, ca, log } = options;
+  const client = new Client({
+    nodes: [...nodes],
+    ...(auth && { auth }),
+    ...(ca && { tls: { ca } }),
+    maxRetries: 2,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    // A node that failed is tried again after a while by a real request: the client's own ping asks for `/`, which not every node has.
+    resurrectStrategy: "optimistic",
+  });
+  client.diagnostic.on("response", (error) => {
+    if (error !== null && isUnreachable(error)) log.warn({ node: nodeOf(error) }, `elasticsearch: ${error.message}`);
+  });
+  return client;
+}
+
+/** @throws LoggiaError `store_unavailable` where no node answers within 3 s, or none accepts the credentials */
+export async function pingElasticsearch(client: Client): Promise<void> {
+  try {
+    await client.cluster.health(
+      { filter_path: "status", timeout: `${PING_TIMEOUT_MS}ms` },
+      { requestTimeout: PING_TIMEOUT_MS, maxRetries: 1 },
+    );
+  } catch (error) {
+    // Credentials that are limited to our indices may not ask for the cluster's health; the node is there all the same.
+    if (error instanceof errors.ResponseError && error.statusCode === 403) return;
+    throw translateElasticsearchError(error);
+  }
+}
+
+/**
+ * What a failed request means to a caller: `store_unavailable` where the cluster is away, busy or refuses our credentials, with the
+ * node's address. A request that the cluster finds wrong is a fault of ours: `internal_error`.
+ */
+export function translateElasticsearchError(error: unknown): LoggiaError {
+  if (error instanceof LoggiaError) return error;
+  if (!(error instanceof errors.ElasticsearchClientError)) {
+    return new LoggiaError("internal_error", `Talking to Elasticsearch failed: ${messageOf(error)}`, { cause: error });
+  }
+  const where = `Elasticsearch at ${nodeOf(error) ?? "its configured address"}`;
+  const unavailable = (what: string) => new LoggiaError("store_unavailable", `${where} ${what}`, { cause: error });
+  if (error instanceof errors.TimeoutError) return unavailable("did not answer in time");
+  if (error instanceof errors.ConnectionError || error instanceof errors.NoLivingConnectionsError) {
+    return unavailable(`cannot be reached: ${error.message}`);
+  }
+  if (error instanceof errors.RequestAbortedError) return unavailable("was not waited for");
+  if (error instanceof errors.ProductNotSupportedError || error instanceof errors.DeserializationError) {
+    return unavailable("gave an answer that is not Elasticsearch's: check the address");
+  }
+  if (!(error instanceof errors.ResponseError)) {
+    return new LoggiaError("internal_error", `${where}: ${error.message}`, { cause: error });
+  }
+  const status = error.statusCode ?? 0;
+  if (status === 401 || status === 403) return unavailable(`refused the configured credentials (${status})`);
+  if (status === 429) return unavailable("is overloaded (429)");
+  if (status === 408 || status >= 500) return unavailable(`answered ${status}: ${reasonOf(error)}`);
+  return new LoggiaError("internal_error", `${where} answered ${status}: ${reasonOf(error)}`, { cause: error });
+}
+
+/** Runs a request and translates its error. */
+export async function translated<T>(request: () => Promise<T>): Promise<T> {
+  try {
+    return await request();
+  } catch (error) {
+    throw translateElasticsearchError(error);
+  }
+}
+
+/** The first reason in an error's answer that says more than that all shards failed. */
+export function reasonOf(error: InstanceType<typeof errors.ResponseError>): string {
+  const cause = (error.body as { error?: ErrorCause } | undefined)?.error;
+  if (cause === undefined || typeof cause !== "object") return error.message;
+  const first = cause.root_cause?.[0] ?? cause;
+  return `${first.type ?? "error"}: ${first.reason ?? "no reason given"}`;
+}
+
+type ErrorCause = { type?: string; reason?: string; root_cause?: ErrorCause[] };
+
+/** The address of the node that an error came from, without credentials. */
+function nodeOf(error: Error): string | null {
+  const { meta } = error as { meta?: { meta?: { connection?: { url?: URL | string } | null } } };
+  const url = meta?.meta?.connection?.url;
+  return url === undefined ? null : new URL(url).origin;
+}
+
+function isUnreachable(error: Error): boolean {
+  return (
+    error instanceof errors.ConnectionError ||
+    error instanceof errors.TimeoutError ||
+    error instanceof errors.NoLivingConnectionsError
+  );
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
