@@ -34,7 +34,7 @@ export async function readBody(request: IncomingMessage, options: BodyOptions): 
       `Content-Encoding is ${JSON.stringify(encoding)}; taken is ${taken}`,
     );
   }
-  if (announced(request) > options.limit_bytes * (request.headers.expect === undefined ? DISCARD_FACTOR : 1)) {
+  if (announced(request) > options.limit_bytes * DISCARD_FACTOR) {
     throw tooLarge(options.limit_bytes);
   }
   const body = hasBody(request) ? await receive(request, options) : NOTHING;

@@ -27,7 +27,7 @@ function describe(error: LoggiaError): Failure {
   const { status, code, message } = error;
   const headers: Record<string, string> = {};
   if (error.retryAfter_s !== null) headers["Retry-After"] = String(error.retryAfter_s);
-  if (status === 401) headers["WWW-Authenticate"] = 'Basic realm="Loggia", charset="UTF-8"';
+  if (status === 401) headers["WWW-Authenticate"] = 'Basic realm="Loggia"';
   const record = { status, code, message };
   return { status, headers, body: { json: { error: record }, xml: () => ({ root: "error", content: record }) } };
 }

@@ -1,0 +1,70 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Logger } from "pino";
+
+import { hasBody } from "./body.ts";
+import { compress } from "./compress.ts";
+import { toFailure } from "./errors.ts";
+import { JSON_FORMAT, negotiate, render } from "./formats.ts";
+import type { Format } from "./formats.ts";
+import { COMMON_HEADERS } from "./listen.ts";
+import type { Handler, Observer, Reply, Route } from "./route.ts";
+
+export type Exchange = {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly url: URL;
+  readonly params: Readonly<Record<string, string>>;
+  /** null: the request never came to a route. */
+  readonly route: Route | null;
+  readonly handle: Handler;
+  readonly log: Logger;
+  readonly observe: Observer | undefined;
+  /** Whether the listener is about to close, so that the connection must end with this answer. */
+  readonly closing: () => boolean;
+};
+
+/** Has a request handled and answers it, whatever happens. Never rejects. */
+export async function answer(exchange: Exchange): Promise<void> {
+  const { request, response, route, observe } = exchange;
+  const start = performance.now();
+  let format = JSON_FORMAT;
+  let reply: Reply;
+  try {
+    const query = exchange.url.searchParams;
+    if (route?.formats !== "json") format = negotiate(query, request.headers.accept);
+    const { params, log, url } = exchange;
+    reply = await exchange.handle({ request, params, path: url.pathname, query, format, log });
+  } catch (error) {
+    reply = toFailure(error, exchange.log);
+  }
+  try {
+    await send(exchange, reply, format);
+  } catch (error) {
+    // A fault of ours, of which nothing better can be told than that there is no answer.
+    exchange.log.error({ err: error }, "an answer could not be written");
+    response.destroy();
+  }
+  const duration_s = (performance.now() - start) / 1000;
+  observe?.({ route: route?.path ?? null, method: request.method ?? "", status: response.statusCode, duration_s });
+}
+
+async function send(exchange: Exchange, reply: Reply, format: Format): Promise<void> {
+  const { request, response } = exchange;
+  const headers: Record<string, string | number> = { ...(COMMON_HEADERS as Record<string, string>), ...reply.headers };
+  // Whoever is still sending a body that nobody reads must not have the rest of it taken for the next request.
+  if (exchange.closing() || (hasBody(request) && !request.complete)) headers["Connection"] = "close";
+  if (reply.body === null) {
+    response.writeHead(reply.status, headers);
+    response.end();
+    return;
+  }
+  const { contentType, payload } = render(format, reply.body);
+  const compressed = await compress(Buffer.from(payload, "utf8"), request.headers["accept-encoding"]);
+  if (compressed.encoding !== null) headers["Content-Encoding"] = compressed.encoding;
+  headers["Content-Type"] = contentType;
+  headers["Content-Length"] = compressed.payload.length;
+  headers["Vary"] = "Accept, Accept-Encoding";
+  // Not chained: Restify's `writeHead` returns nothing. To HEAD, Node sends the headers alone.
+  response.writeHead(reply.status, headers);
+  response.end(compressed.payload);
+}

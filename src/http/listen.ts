@@ -1,0 +1,113 @@
+import { once } from "node:events";
+import type { OutgoingHttpHeaders, Server } from "node:http";
+import type { AddressInfo } from "node:net";
+
+import { StartError } from "../errors.ts";
+
+/** What every answer carries: nobody keeps it, and no browser guesses what it might be. */
+export const COMMON_HEADERS: Readonly<OutgoingHttpHeaders> = Object.freeze({
+  "Cache-Control": "no-cache",
+  Pragma: "no-cache",
+  Expires: "-1",
+  "X-Content-Type-Options": "nosniff",
+});
+
+/** How much of a listener one client, or all of them, may take. */
+export type ConnectionLimits = {
+  readonly connections: number;
+  /** Of one request. */
+  readonly headers: number;
+  readonly headersSize_bytes: number;
+  readonly headersTimeout_ms: number;
+  /** For a whole request, with its body. */
+  readonly requestTimeout_ms: number;
+  /** How long a connection may stay idle between two requests. */
+  readonly keepAlive_ms: number;
+  /** How long requests in flight may take to end when the listener closes. */
+  readonly drain_ms: number;
+};
+
+export const DEFAULT_CONNECTION_LIMITS: ConnectionLimits = Object.freeze({
+  connections: 10_000,
+  headers: 100,
+  // A query of 4,096 characters may take nine bytes for each of them in an address.
+  headersSize_bytes: 64 * 1024,
+  headersTimeout_ms: 20_000,
+  requestTimeout_ms: 60_000,
+  // Longer than the minute after which most proxies drop theirs, so that no proxy sends into a closing connection.
+  keepAlive_ms: 65_000,
+  drain_ms: 10_000,
+});
+
+export function limitConnections(server: Server, limits: ConnectionLimits): void {
+  server.maxConnections = limits.connections;
+  server.maxHeadersCount = limits.headers;
+  server.headersTimeout = limits.headersTimeout_ms;
+  server.requestTimeout = limits.requestTimeout_ms;
+  server.keepAliveTimeout = limits.keepAlive_ms;
+  // Node reads this property for each new connection; its types know it as an option of `createServer` only.
+  (server as Server & { maxHeaderSize: number }).maxHeaderSize = limits.headersSize_bytes;
+}
+
+/** What listens, and by which setting an operator moves it: for the line that says why it cannot. */
+export type Listener = { readonly name: string; readonly setting: string };
+
+/**
+ * Listens, and tells where: port 0 takes a free one.
+ * @throws StartError in one line, where the address is taken, not allowed, or not of this machine
+ */
+export async function listenOn(
+  server: Server,
+  address: { readonly host: string; readonly port: number },
+  listener: Listener,
+): Promise<{ host: string; port: number }> {
+  try {
+    server.listen({ host: address.host, port: address.port });
+    await once(server, "listening");
+  } catch (error) {
+    const where = `${address.host}:${address.port}`;
+    throw new StartError(
+      `${listener.name} can't listen on ${where}: ${reason(error)}; ${listener.setting} sets another address`,
+      { cause: error },
+    );
+  }
+  return { host: address.host, port: (server.address() as AddressInfo).port };
+}
+
+function reason(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  switch (code) {
+    case "EADDRINUSE":
+      return "another process listens there";
+    case "EACCES":
+      return "this process may not (ports below 1024 are the system's)";
+    case "EADDRNOTAVAIL":
+      return "the host is not an address of this machine";
+    case "ENOTFOUND":
+    case "EAI_AGAIN":
+      return "the host has no known address";
+    case "ERR_SOCKET_BAD_PORT":
+      return "a port is a number from 0 to 65535";
+    case undefined:
+    default:
+      return message;
+  }
+}
+
+const SWEEP_MS = 50;
+
+/**
+ * Takes no more connections, lets the requests in flight end (for `drain_ms`, then they are cut off), and resolves when all is closed.
+ * Closing again does nothing.
+ */
+export async function closeGracefully(server: Server, drain_ms: number): Promise<void> {
+  if (!server.listening) return;
+  const closed = once(server, "close");
+  server.close();
+  // A connection that becomes idle after `close` was called would otherwise stay for as long as it is kept alive.
+  const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
+  const cut = setTimeout(() => server.closeAllConnections(), drain_ms);
+  await closed;
+  clearInterval(sweep);
+  clearTimeout(cut);
+}

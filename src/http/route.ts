@@ -1,0 +1,42 @@
+import type { IncomingMessage } from "node:http";
+import type { Logger } from "pino";
+
+import type { Body, Format } from "./formats.ts";
+
+/** A request on its way to the handler of its route. */
+export type Call = {
+  readonly request: IncomingMessage;
+  /** What stands in the path where the route has `:name`, decoded. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly format: Format;
+  readonly log: Logger;
+};
+
+export type Reply = {
+  readonly status: number;
+  readonly body: Body | null;
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+
+export type Handler = (call: Call) => Promise<Reply>;
+
+export type Route = {
+  readonly method: Method;
+  /** `/1/logs/:log`; a static part wins over a `:name`. */
+  readonly path: string;
+  /** `all`: by `fmt` and `Accept`. */
+  readonly formats: "all" | "json";
+  readonly handle: Handler;
+};
+
+/** Told of each request that was answered: by which route (null: none), how, and how long it took. */
+export type Observer = (answer: {
+  readonly route: string | null;
+  readonly method: string;
+  readonly status: number;
+  readonly duration_s: number;
+}) => void;
