@@ -13,6 +13,7 @@ export type Store = AsyncDisposable & {
   /**
    * Writes events. Writing one again, or one that was deleted, is `done` and changes nothing. An outcome for each event, in order.
    * @param position the last bus position that this batch covers; a store that keeps offsets commits it in the same transaction. May come with no events.
+   * It is committed only where every outcome is `done`: otherwise the caller still owes something of the batch, and sends the position again later.
    */
   writeEvents(events: readonly StoredEvent[], position?: Position): Promise<WriteOutcome[]>;
   /** Writes an alert for each pair; the same rules. An alert holds what it needs of the event, which may be written later. */
