@@ -1,5 +1,4 @@
 import { mkdirSync } from "node:fs";
-import type { Server } from "node:http";
 import { join } from "node:path";
 import type { Logger } from "pino";
 
@@ -17,8 +16,8 @@ import { StartError } from "./errors.ts";
 import { createIdSource, type EventId } from "./events/id.ts";
 import { decodeRecord } from "./events/record.ts";
 import { type FirstStart, makeFirstRecords } from "./first.ts";
-import { listen } from "./http/listen.ts";
-import { createGatherer, type Gatherer } from "./post/gatherer.ts";
+import { closeGracefully, listenOn } from "./http/listen.ts";
+import { createGatherer } from "./post/gatherer.ts";
 import { createPostListener } from "./post/listener.ts";
 import type { Address, Settings } from "./settings.ts";
 import { openDuckdbStore } from "./store/duckdb/store.ts";
@@ -140,18 +139,10 @@ async function startPost(
     maxWaitingBytes: POST_MAX_WAITING_BYTES,
   });
   const server = createPostListener({ catalog, gatherer, limits: settings.limits, log });
-  const address = await listen(server, settings.post, "LOGGIA_POST");
-  closing.defer(() => closePost(server, gatherer));
+  const address = await listenOn(server, settings.post, { name: "posting", setting: "LOGGIA_POST" });
+  closing.defer(() => gatherer.drain());
+  closing.defer(() => closeGracefully(server, CLOSE_TIMEOUT_MS));
   return address;
-}
-
-async function closePost(server: Server, gatherer: Gatherer): Promise<void> {
-  const closed = new Promise((resolve) => server.close(resolve));
-  server.closeIdleConnections();
-  await gatherer.drain();
-  const cut = setTimeout(() => server.closeAllConnections(), CLOSE_TIMEOUT_MS);
-  await closed;
-  clearTimeout(cut);
 }
 
 /** The largest id on the bus, so that ids keep rising where the clock was set back between two lives. */

@@ -47,10 +47,14 @@ export function readDraft(fields: Fields, limits: FieldLimits): ReadDraft {
  * and whatever its length, so that nothing a producer sent is lost.
  */
 export function errorDraft(faults: readonly string[], posted: Iterable<readonly [string, string]>): Draft {
-  const fields: [string, string][] = [];
-  for (const [name, value] of posted) {
-    if (name !== "apikey") fields.push([wellFormed(name), wellFormed(value)]);
-  }
+  const values = Map.groupBy(
+    [...posted].filter(([name]) => name !== "apikey"),
+    ([name]) => wellFormed(name),
+  );
+  const fields = [...values].map(([name, pairs]) => {
+    const [first, ...repeated] = pairs.map(([, value]) => wellFormed(value));
+    return [name, repeated.length === 0 ? first : [first, ...repeated]];
+  });
   return {
     text: `Bad event: ${faults.join("; ")}`,
     link: "",

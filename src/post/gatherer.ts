@@ -39,7 +39,6 @@ export type Gatherer = {
   submit(log: LogKey, draft: Draft): Promise<EventId>;
   /** Resolves when nothing waits any more. */
   drain(): Promise<void>;
-  waitingEvents(): number;
 };
 
 export function createGatherer({
@@ -104,7 +103,6 @@ export function createGatherer({
     async drain() {
       await running;
     },
-    waitingEvents: () => waiting_events,
   };
 }
 

@@ -1,4 +1,10 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type Server,
+  type ServerResponse,
+} from "node:http";
 import type { Logger } from "pino";
 
 import type { Catalog, KeyGrant } from "../catalog/catalog.ts";
@@ -7,7 +13,8 @@ import { type LogKey, parseLogKey } from "../events/event.ts";
 import type { FieldLimits } from "../events/limits.ts";
 import { readBody } from "../http/body.ts";
 import { toFailure } from "../http/errors.ts";
-import { type FormFields, parseForm } from "../http/form.ts";
+import { parseForm } from "../http/form.ts";
+import { COMMON_HEADERS, DEFAULT_CONNECTION_LIMITS, limitConnections } from "../http/listen.ts";
 import { type Body, type Format, JSON_FORMAT, negotiate, render } from "../http/formats.ts";
 import { errorDraft, readDraft } from "./draft.ts";
 import type { Gatherer } from "./gatherer.ts";
@@ -24,16 +31,8 @@ export type PostListenerOptions = {
  */
 export const POST_BODY_MAX_BYTES = 128 * 1024;
 const BODY_DEADLINE_MS = 10_000;
-const MAX_CONNECTIONS = 10_000;
 
-const HEADERS = {
-  "Cache-Control": "no-cache",
-  Pragma: "no-cache",
-  Expires: "-1",
-  "X-Content-Type-Options": "nosniff",
-} as const;
-
-const ACCEPTED_HEADERS = { ...HEADERS, "Content-Type": "application/json; charset=utf-8" } as const;
+const ACCEPTED_HEADERS = { ...COMMON_HEADERS, "Content-Type": "application/json; charset=utf-8" } as const;
 /** What the query string of a JSONP call holds besides the event: `_` is what browser libraries add against caches. */
 const JSONP_PARAMETERS: ReadonlySet<string> = new Set(["fmt", "callback", "_"]);
 const PATH = /^\/1\/logs\/([^/?]+)\/events\/?$/;
@@ -45,16 +44,13 @@ const PATH = /^\/1\/logs\/([^/?]+)\/events\/?$/;
  * that producers hit thousands of times a second.
  */
 export function createPostListener(options: PostListenerOptions): Server {
-  const server = createServer(
-    { requestTimeout: 30_000, headersTimeout: 15_000, keepAliveTimeout: 65_000 },
-    (request, response) => {
-      handle(request, response, options).catch((error: unknown) => {
-        options.log.error({ err: error }, "a post could not be answered");
-        response.destroy();
-      });
-    },
-  );
-  server.maxConnections = MAX_CONNECTIONS;
+  const server = createServer((request, response) => {
+    handle(request, response, options).catch((error: unknown) => {
+      options.log.error({ err: error }, "a post could not be answered");
+      response.destroy();
+    });
+  });
+  limitConnections(server, DEFAULT_CONNECTION_LIMITS);
   return server;
 }
 
@@ -103,17 +99,18 @@ function decodeSegment(segment: string): string {
 }
 
 /** The fields of a post: the form of a `POST` before its query string, the query string of a JSONP `GET`. */
-async function readFields(request: IncomingMessage, query: FormFields, format: Format): Promise<FormFields> {
+async function readFields(request: IncomingMessage, query: URLSearchParams, format: Format): Promise<URLSearchParams> {
   const { method = "" } = request;
   if (method === "POST") {
     const form = parseForm(
       await readBody(request, { limit_bytes: POST_BODY_MAX_BYTES, deadline_ms: BODY_DEADLINE_MS }),
     );
     const apikey = query.get("apikey");
-    return apikey === undefined || form.has("apikey") ? form : new Map([...form, ["apikey", apikey]]);
+    if (apikey !== null && !form.has("apikey")) form.set("apikey", apikey);
+    return form;
   }
   if (method === "GET" && format.kind === "jsonp") {
-    return new Map([...query].filter(([name]) => !JSONP_PARAMETERS.has(name)));
+    return new URLSearchParams([...query].filter(([name]) => !JSONP_PARAMETERS.has(name)));
   }
   throw new LoggiaError(
     "method_not_allowed",
@@ -124,7 +121,7 @@ async function readFields(request: IncomingMessage, query: FormFields, format: F
 /** Accepts the event, or in its place the error event that tells what was wrong with it. */
 async function post(
   path: string,
-  fields: FormFields,
+  fields: URLSearchParams,
   { catalog, gatherer, limits }: PostListenerOptions,
 ): Promise<string> {
   const log = await authorize(path, fields.get("apikey") ?? "", catalog);
@@ -155,8 +152,8 @@ function answer(
 ): void {
   if (response.headersSent || response.destroyed) return;
   const { contentType, payload } = render(format, body);
-  const all: Record<string, string | number> = {
-    ...HEADERS,
+  const all: OutgoingHttpHeaders = {
+    ...COMMON_HEADERS,
     ...headers,
     "Content-Type": contentType,
     "Content-Length": Buffer.byteLength(payload),

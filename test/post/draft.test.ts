@@ -96,9 +96,9 @@ test("every fault is named", (t) => {
 });
 
 test("the error event tells the faults and keeps what was posted, without the key", (t) => {
-  const draft = errorDraft(["value is bad"], parseForm("apikey=secret&text=hello&value=x&__proto__=y"));
+  const draft = errorDraft(["value is bad"], parseForm("apikey=secret&text=hello&value=x&value=z&__proto__=y"));
   t.is(draft.text, "Bad event: value is bad");
   t.deepEqual(draft.tags, ["error", "bad-event"]);
   t.is(draft.source, "event-log");
-  t.is(draft.data, '{"text":"hello","value":"x","__proto__":"y"}');
+  t.is(draft.data, '{"text":"hello","value":["x","z"],"__proto__":"y"}');
 });
