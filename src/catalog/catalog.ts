@@ -32,7 +32,12 @@ export type Catalog = AsyncDisposable & {
    * @param apiKey a secret of the operator's choice instead of a drawn one
    * @throws LoggiaError `bad_parameter`, `log_exists`
    */
-  createLog(log: { key: LogKey; display: string; owner: UserId; apiKey?: string }): Promise<{ log: Log; apiKey: NewApiKey }>;
+  createLog(log: {
+    key: LogKey;
+    display: string;
+    owner: UserId;
+    apiKey?: string;
+  }): Promise<{ log: Log; apiKey: NewApiKey }>;
   /** @throws LoggiaError `bad_parameter`, `log_not_found` */
   updateLog(key: LogKey, change: { display?: string; retentionDays?: number | null }): Promise<Log>;
   /** @throws LoggiaError `account_not_found`, `log_not_found`; `conflict` where the log would lose its last admin */
@@ -101,7 +106,12 @@ export type Log = {
 export type Scope = "read-write" | "read-only" | "write-only";
 
 /** An API key without its secret: of that, only a SHA-256 is kept, inside the catalog. */
-export type ApiKey = { readonly id: string; readonly scope: Scope; readonly disabled: boolean; readonly created: number };
+export type ApiKey = {
+  readonly id: string;
+  readonly scope: Scope;
+  readonly disabled: boolean;
+  readonly created: number;
+};
 
 export type NewApiKey = ApiKey & { readonly secret: string };
 

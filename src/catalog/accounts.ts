@@ -1,0 +1,83 @@
+import { LoggiaError } from "../errors.ts";
+import type { UserId } from "../events/event.ts";
+import type { Account, Catalog } from "./catalog.ts";
+import { checkEmail, checkPassword, isEmail } from "./checks.ts";
+import { withoutShare } from "./log-changes.ts";
+import { idOf } from "./model.ts";
+import type { AccountEntity, Entity } from "./model.ts";
+import type { PasswordHasher } from "./passwords.ts";
+import { drawId } from "./secrets.ts";
+import type { Snapshot } from "./snapshot.ts";
+import type { Writer } from "./writer.ts";
+
+type Accounts = Pick<
+  Catalog,
+  "account" | "accountById" | "accounts" | "createAccount" | "setPassword" | "deleteAccount"
+>;
+
+export function createAccounts(parts: { snapshot: Snapshot; writer: Writer; hasher: PasswordHasher }): Accounts {
+  const { snapshot, writer, hasher } = parts;
+  return {
+    account: (email) => snapshot.account(email),
+    accountById: (id) => snapshot.accountById(id),
+    accounts: () => snapshot.accounts(),
+    async createAccount(given) {
+      const email = checkEmail(given.email);
+      checkPassword(given.password);
+      // A taken address is told before the slow hash, where it is known already; the write has the last word.
+      if (snapshot.account(email) !== null) throw taken(email);
+      const password = await hasher.hash(given.password);
+      const id = drawId() as UserId;
+      await writer.write(idOf.account(email), (current): AccountEntity => {
+        if (current !== null) throw taken(email);
+        return { kind: "account", id, email, admin: given.admin, password };
+      });
+      return snapshot.accountById(id) ?? Object.freeze({ id, email, admin: given.admin });
+    },
+    async setPassword(email, given) {
+      checkPassword(given);
+      const { id } = await requireAccount(parts, email);
+      const password = await hasher.hash(given);
+      await writer.write(idOf.account(email), (current) => ({ ...expectAccount(current, email, id), password }));
+    },
+    async deleteAccount(email) {
+      const { id } = await requireAccount(parts, email);
+      const logs = snapshot.logsOf(id).map((log) => log.key);
+      // All are asked before the first is changed; each is asked again as it is written, as others may change it meanwhile.
+      for (const key of logs) withoutShare(snapshot, snapshot.known(idOf.log(key))?.entity ?? null, key, id);
+      for (const key of logs) {
+        await writer.write(idOf.log(key), (current) => withoutShare(snapshot, current, key, id));
+      }
+      await writer.write(idOf.account(email), (current) => {
+        expectAccount(current, email, id);
+        return null;
+      });
+      for (const options of snapshot.optionsOfUser(id)) {
+        await writer.write(idOf.options(id, options.log, options.class), () => null);
+      }
+    },
+  };
+}
+
+/** The account, also where another process made it a moment ago. @throws LoggiaError `account_not_found` */
+export async function requireAccount(parts: { snapshot: Snapshot; writer: Writer }, email: string): Promise<Account> {
+  const { snapshot, writer } = parts;
+  if (isEmail(email) && snapshot.account(email) === null) await writer.lookUp(idOf.account(email));
+  const account = snapshot.account(email);
+  if (account === null) throw notFound(email);
+  return account;
+}
+
+/** The account that a change was meant for, and not a later one of the same address. */
+function expectAccount(current: Entity | null, email: string, id: UserId): AccountEntity {
+  if (current?.kind === "account" && current.id === id) return current;
+  throw notFound(email);
+}
+
+function notFound(email: string): LoggiaError {
+  return new LoggiaError("account_not_found", `There is no account ${email}`);
+}
+
+function taken(email: string): LoggiaError {
+  return new LoggiaError("account_exists", `There is an account ${email} already`);
+}

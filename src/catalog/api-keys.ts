@@ -1,0 +1,69 @@
+import { LoggiaError } from "../errors.ts";
+import type { Catalog, NewApiKey, Scope } from "./catalog.ts";
+import { API_KEY_LENGTH, checkOneOf } from "./checks.ts";
+import { apiKeyOf } from "./indexes.ts";
+import { withApiKey, withChangedApiKey } from "./log-changes.ts";
+import { idOf } from "./model.ts";
+import type { ApiKeyEntity } from "./model.ts";
+import { drawApiKey, drawId, hashApiKey } from "./secrets.ts";
+import type { Snapshot } from "./snapshot.ts";
+import type { Writer } from "./writer.ts";
+
+type ApiKeys = Pick<Catalog, "apiKey" | "knownApiKey" | "createApiKey" | "setApiKeyDisabled" | "deleteApiKey">;
+
+export function createApiKeys(parts: {
+  snapshot: Snapshot;
+  writer: Writer;
+  refresh: () => Promise<void>;
+  look: () => Promise<void>;
+}): ApiKeys {
+  const { snapshot, writer, look } = parts;
+  return {
+    knownApiKey: (secret) => snapshot.grant(hashApiKey(secret)),
+    async apiKey(secret) {
+      // What cannot be a key needs no look.
+      if (secret.length < API_KEY_LENGTH.least || secret.length > API_KEY_LENGTH.most) return null;
+      const hash = hashApiKey(secret);
+      const grant = snapshot.grant(hash);
+      if (grant !== null) return grant;
+      await look();
+      return snapshot.grant(hash);
+    },
+    async createApiKey(key, scope) {
+      const { entity, issued } = await newApiKey(parts, scope);
+      await writer.write(idOf.log(key), (current) => withApiKey(current, key, entity));
+      return issued;
+    },
+    async setApiKeyDisabled(key, id, disabled) {
+      const log = await writer.write(idOf.log(key), (current) =>
+        withChangedApiKey(current, key, id, (found) => ({ ...found, disabled })),
+      );
+      return apiKeyOf(log.apiKeys.find((apiKey) => apiKey.id === id)!);
+    },
+    async deleteApiKey(key, id) {
+      await writer.write(idOf.log(key), (current) => withChangedApiKey(current, key, id, () => null));
+    },
+  };
+}
+
+/**
+ * An API key as it is stored, and as it is shown this once.
+ * @param chosen a secret of the operator's choice
+ * @throws LoggiaError `conflict` where a log has the chosen secret already: a secret opens one log
+ */
+export async function newApiKey(
+  parts: { snapshot: Snapshot; refresh: () => Promise<void> },
+  scope: Scope,
+  chosen?: string,
+): Promise<{ entity: ApiKeyEntity; issued: NewApiKey }> {
+  checkOneOf("scope", scope, ["read-write", "read-only", "write-only"]);
+  const secret = chosen ?? drawApiKey();
+  const entity = { id: drawId(), scope, disabled: false, created: Date.now(), hash: hashApiKey(secret) };
+  if (chosen !== undefined) {
+    await parts.refresh();
+    if (parts.snapshot.grant(entity.hash) !== null) {
+      throw new LoggiaError("conflict", "apiKey is in use; choose another, or leave it out to have one drawn");
+    }
+  }
+  return { entity, issued: Object.freeze({ ...apiKeyOf(entity), secret }) };
+}

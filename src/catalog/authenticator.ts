@@ -1,0 +1,77 @@
+import { createHmac, randomBytes } from "node:crypto";
+
+import type { Account } from "./catalog.ts";
+import { isEmail } from "./checks.ts";
+import { idOf } from "./model.ts";
+import { unmatchableHash } from "./passwords.ts";
+import type { PasswordHasher } from "./passwords.ts";
+import type { Snapshot } from "./snapshot.ts";
+
+const CACHE_MS = 60_000;
+const MAX_CACHED = 10_000;
+
+/** No password is longer, so a longer one need not be hashed. In UTF-16 units: twice the 200 characters. */
+const MAX_PASSWORD_UNITS = 400;
+
+export type Authenticate = (email: string, password: string) => Promise<Account | null>;
+
+/**
+ * Checks pairs of e-mail and password. A pair that was right is remembered for a minute, as an HMAC under a key that lives and dies with
+ * this process. The stored hash is part of what is remembered: a new password, set here or by any other process, makes it worthless at once.
+ *
+ * An unknown e-mail takes the path of a wrong password, against a hash that nothing matches.
+ */
+export function createAuthenticator(snapshot: Snapshot, hasher: PasswordHasher): Authenticate {
+  const key = randomBytes(32);
+  const nobody = unmatchableHash();
+  const verified = createExpiringSet(CACHE_MS, MAX_CACHED);
+  const running = new Map<string, Promise<boolean>>();
+
+  const verify = async (pair: string, password: string, stored: string): Promise<boolean> => {
+    if (verified.has(pair)) return true;
+    // A page that opens with twenty requests checks its password once.
+    let check = running.get(pair);
+    if (check === undefined) {
+      check = hasher.verify(password, stored).finally(() => running.delete(pair));
+      running.set(pair, check);
+    }
+    const right = await check;
+    if (right) verified.add(pair);
+    return right;
+  };
+
+  return async (email, password) => {
+    if (password.length > MAX_PASSWORD_UNITS || !isEmail(email)) return null;
+    const stored = snapshot.accountEntity(email)?.password ?? nobody;
+    const pair = createHmac("sha256", key)
+      .update(JSON.stringify([idOf.account(email), stored, password]))
+      .digest("base64");
+    const right = await verify(pair, password, stored);
+    // The account may have gone, or got another password, while this one was hashed.
+    return right && snapshot.accountEntity(email)?.password === stored ? snapshot.account(email) : null;
+  };
+}
+
+/** Members leave `life_ms` after they came, or earlier where more than `most` are there: the oldest first. */
+function createExpiringSet(life_ms: number, most: number): { has(member: string): boolean; add(member: string): void } {
+  const expiries = new Map<string, number>();
+  return {
+    has(member) {
+      const expiry = expiries.get(member);
+      if (expiry === undefined) return false;
+      if (expiry > performance.now()) return true;
+      expiries.delete(member);
+      return false;
+    },
+    add(member) {
+      // Several who waited for one check all add its pair: the first decides how long it lives.
+      if (expiries.has(member)) return;
+      const now_ms = performance.now();
+      for (const [oldest, expiry] of expiries) {
+        if (expiry > now_ms && expiries.size < most) break;
+        expiries.delete(oldest);
+      }
+      expiries.set(member, now_ms + life_ms);
+    },
+  };
+}

@@ -1,0 +1,121 @@
+import { LoggiaError } from "../errors.ts";
+import { wellFormed } from "../events/text.ts";
+import type { ClassFilter } from "./catalog.ts";
+
+/** What one log may hold. */
+export const MAX_CLASS_FILTERS = 10_000;
+export const MAX_API_KEYS = 200;
+export const MAX_SHARES = 1000;
+
+/** Of an API key that an operator chose; drawn ones are longer. */
+export const API_KEY_LENGTH = { least: 8, most: 200 } as const;
+
+const MAX_EMAIL_BYTES = 254;
+const MAX_WEIGHT = 1_000_000;
+const MAX_RETENTION_DAYS = 36_500;
+
+const CLASS_KEY = /^[a-z0-9][a-z0-9-]{0,62}$/;
+
+/** A colon would end the name in Basic credentials. Domains may be one label, as on a machine of one's own. */
+const EMAIL =
+  /^[^\s@:"(),;<>[\]\\\p{Cc}]{1,64}@[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}-]{0,62})(?:\.[\p{L}\p{N}][\p{L}\p{M}\p{N}-]{0,62})*$/u;
+
+/** @throws LoggiaError `bad_parameter`, as all checks here: the message names the field, and what would be right */
+export function checkEmail(email: string): string {
+  const normal = typeof email === "string" ? email.normalize("NFC") : "";
+  if (EMAIL.test(normal) && normal.isWellFormed() && Buffer.byteLength(normal) <= MAX_EMAIL_BYTES) return normal;
+  throw bad(
+    `email must be an e-mail address such as ann@example.org, of at most ${MAX_EMAIL_BYTES} bytes, without blanks or colons`,
+  );
+}
+
+/** Whether an account of this e-mail address can exist. */
+export function isEmail(email: string): boolean {
+  return email.length <= MAX_EMAIL_BYTES && EMAIL.test(email.normalize("NFC"));
+}
+
+export function checkPassword(password: string): string {
+  return checkText("password", password, 8, 200);
+}
+
+export function checkDisplay(display: string): string {
+  const checked = checkText("display", display, 1, 200);
+  if (checked.trim() === "") throw bad("display must not be blank: it needs 1 to 200 characters");
+  return checked;
+}
+
+export function checkRetentionDays(days: number | null): number | null {
+  if (days === null || isWhole(days, 1, MAX_RETENTION_DAYS)) return days;
+  throw bad(`retentionDays must be a whole number from 1 to ${MAX_RETENTION_DAYS}, or null to keep events for ever`);
+}
+
+/** Printable ASCII, so that a key survives addresses, forms and shells as it is. */
+export function checkApiKey(secret: string): string {
+  const { least, most } = API_KEY_LENGTH;
+  if (/^[\x21-\x7e]+$/.test(secret) && secret.length >= least && secret.length <= most) return secret;
+  throw bad(`apiKey must have ${least} to ${most} printable ASCII characters, without blanks`);
+}
+
+export function checkOneOf<const T extends string>(field: string, value: T, allowed: readonly T[]): T {
+  if (allowed.includes(value)) return value;
+  throw bad(`${field} must be one of ${allowed.join(", ")}`);
+}
+
+/** The key of a class that `text` spells, in lower case, or null where it is none. */
+export function parseClassKey(text: string): string | null {
+  const key = text.toLowerCase();
+  return CLASS_KEY.test(key) ? key : null;
+}
+
+export function checkClassFilter(filter: ClassFilter): ClassFilter {
+  const key = typeof filter.key === "string" ? parseClassKey(filter.key) : null;
+  if (key === null) throw bad("key must be 1 to 63 letters a to z, digits and hyphens, and not begin with a hyphen");
+  const checked = {
+    key,
+    display: checkText("display", filter.display, 0, 200),
+    color: checkColor(filter.color),
+    tag: checkText("tag", filter.tag, 0, 200),
+    text: checkText("text", filter.text, 0, 200),
+    link: checkText("link", filter.link, 0, 200),
+    source: checkText("source", filter.source, 0, 200),
+    weight: filter.weight,
+  };
+  if (/\s/.test(checked.tag)) throw bad("tag must be one tag, without blanks: the tags of an event are split at them");
+  if (!isWhole(checked.weight, -MAX_WEIGHT, MAX_WEIGHT)) {
+    throw bad(`weight must be a whole number from -${MAX_WEIGHT} to ${MAX_WEIGHT}`);
+  }
+  if (checked.tag === "" && checked.text === "" && checked.link === "" && checked.source === "") {
+    throw bad("a class filter needs a condition: at least one of tag, text, link and source must not be empty");
+  }
+  return checked;
+}
+
+function checkColor(color: string): string {
+  const checked = checkText("color", color, 1, 40);
+  if (/\p{Cc}/u.test(checked)) throw bad("color must have no control characters: a CSS color such as red or #c0392b");
+  return checked;
+}
+
+/** Lengths are in characters: Unicode code points. */
+function checkText(field: string, value: string, least: number, most: number): string {
+  if (typeof value === "string" && value.length <= 2 * most) {
+    const text = wellFormed(value);
+    const length = countCharacters(text);
+    if (length >= least && length <= most) return text;
+  }
+  throw bad(`${field} must have ${least === 0 ? "at most" : `${least} to`} ${most} characters`);
+}
+
+function countCharacters(text: string): number {
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count;
+}
+
+function isWhole(value: number, least: number, most: number): boolean {
+  return Number.isInteger(value) && value >= least && value <= most;
+}
+
+function bad(message: string): LoggiaError {
+  return new LoggiaError("bad_parameter", message);
+}

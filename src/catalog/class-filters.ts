@@ -1,0 +1,102 @@
+import { LoggiaError } from "../errors.ts";
+import type { LogKey } from "../events/event.ts";
+import type { Catalog, ClassOptions } from "./catalog.ts";
+import { checkClassFilter, MAX_CLASS_FILTERS, parseClassKey } from "./checks.ts";
+import { expectLog } from "./log-changes.ts";
+import { idOf } from "./model.ts";
+import type { ClassEntity, Entity, OptionsEntity } from "./model.ts";
+import { drawId } from "./secrets.ts";
+import type { Snapshot } from "./snapshot.ts";
+import type { Writer } from "./writer.ts";
+
+type ClassFilters = Pick<
+  Catalog,
+  | "classFilters"
+  | "createClassFilter"
+  | "updateClassFilter"
+  | "deleteClassFilter"
+  | "classOptions"
+  | "setClassOptions"
+  | "subscribers"
+>;
+
+export function createClassFilters({ snapshot, writer }: { snapshot: Snapshot; writer: Writer }): ClassFilters {
+  return {
+    classFilters: (log) => snapshot.classFilters(log),
+    async createClassFilter(log, given) {
+      const filter = checkClassFilter(given);
+      expectLog(snapshot.known(idOf.log(log))?.entity ?? (await writer.lookUp(idOf.log(log))), log);
+      const birth = drawId();
+      const { filter: created } = await writer.write(idOf.class(log, filter.key), (current): ClassEntity => {
+        if (current !== null) {
+          throw new LoggiaError("class_filter_exists", `The log ${log} has a class filter ${filter.key} already`);
+        }
+        if (snapshot.classFilterCount(log) >= MAX_CLASS_FILTERS) {
+          throw new LoggiaError("conflict", `The log ${log} has ${MAX_CLASS_FILTERS} class filters, as many as it may`);
+        }
+        return { kind: "class", log, birth, filter };
+      });
+      return created;
+    },
+    async updateClassFilter(log, key, given) {
+      const name = requireClassKey(log, key);
+      const filter = checkClassFilter({ ...given, key: name });
+      const updated = await writer.write(idOf.class(log, name), (current) => ({
+        ...expectClass(current, log, key),
+        filter,
+      }));
+      return updated.filter;
+    },
+    async deleteClassFilter(log, key) {
+      const name = requireClassKey(log, key);
+      await writer.write(idOf.class(log, name), (current) => {
+        expectClass(current, log, key);
+        return null;
+      });
+      // Already of no effect: they were set for the filter that is gone.
+      for (const { user, birth } of snapshot.optionsOfClass(log, name)) {
+        await writer.write(idOf.options(user, log, name), (current) => (isOptions(current, birth) ? null : current));
+      }
+    },
+    classOptions: (user, log, classKey) => snapshot.options(user, log, classKey.toLowerCase()),
+    async setClassOptions(user, log, classKey, given) {
+      const name = requireClassKey(log, classKey);
+      const id = idOf.class(log, name);
+      const { birth } = expectClass(snapshot.known(id)?.entity ?? (await writer.lookUp(id)), log, classKey);
+      const options = checkOptions(given);
+      const none = !options.alert && !options.notify && !options.hide;
+      await writer.write(idOf.options(user, log, name), (): OptionsEntity | null =>
+        none ? null : { kind: "options", user, log, class: name, birth, options },
+      );
+      return options;
+    },
+    subscribers: (log, classKey, option) => snapshot.subscribers(log, classKey, option),
+  };
+}
+
+function checkOptions(given: ClassOptions): ClassOptions {
+  const { alert, notify, hide } = given;
+  for (const [field, value] of Object.entries({ alert, notify, hide })) {
+    if (typeof value !== "boolean") throw new LoggiaError("bad_parameter", `${field} must be true or false`);
+  }
+  return Object.freeze({ alert, notify, hide });
+}
+
+function isOptions(current: Entity | null, birth: string): boolean {
+  return current?.kind === "options" && current.birth === birth;
+}
+
+function requireClassKey(log: LogKey, text: string): string {
+  const key = parseClassKey(text);
+  if (key === null) throw notFound(log, text);
+  return key;
+}
+
+function expectClass(current: Entity | null, log: LogKey, key: string): ClassEntity {
+  if (current?.kind === "class") return current;
+  throw notFound(log, key);
+}
+
+function notFound(log: LogKey, key: string): LoggiaError {
+  return new LoggiaError("class_filter_not_found", `The log ${log} has no class filter ${key}`);
+}

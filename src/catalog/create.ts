@@ -1,0 +1,50 @@
+import type { Logger } from "pino";
+
+import { createAccounts } from "./accounts.ts";
+import { createApiKeys } from "./api-keys.ts";
+import { createAuthenticator } from "./authenticator.ts";
+import type { Catalog } from "./catalog.ts";
+import { CATALOG_POLL_MS } from "./catalog.ts";
+import { createClassFilters } from "./class-filters.ts";
+import type { Documents } from "./documents/documents.ts";
+import { createFollower } from "./follower.ts";
+import { createLogs } from "./logs.ts";
+import { createPasswordHasher } from "./passwords.ts";
+import { createSnapshot } from "./snapshot.ts";
+import { createWriter } from "./writer.ts";
+
+/**
+ * The catalog over a document store, which it takes over: disposing the catalog disposes the store.
+ * Reads the whole of it before it resolves, then follows what other processes write.
+ *
+ * @param options.poll_ms how often to look for changes by others
+ * @throws LoggiaError `store_unavailable` where the store cannot be read
+ */
+export async function createCatalog(options: {
+  documents: Documents;
+  log: Logger;
+  poll_ms?: number;
+}): Promise<Catalog> {
+  const { documents, log, poll_ms = CATALOG_POLL_MS } = options;
+  const snapshot = createSnapshot();
+  const writer = createWriter({ documents, snapshot });
+  const hasher = createPasswordHasher();
+  const follower = await createFollower({ documents, snapshot, log, poll_ms });
+  const { refresh, look } = follower;
+  return {
+    ...createAccounts({ snapshot, writer, hasher }),
+    authenticate: createAuthenticator(snapshot, hasher),
+    ...createLogs({ snapshot, writer, refresh }),
+    ...createApiKeys({ snapshot, writer, refresh, look }),
+    ...createClassFilters({ snapshot, writer }),
+    refresh,
+    async ping() {
+      await documents.ping();
+      follower.checkFresh();
+    },
+    async [Symbol.asyncDispose]() {
+      await follower[Symbol.asyncDispose]();
+      await documents[Symbol.asyncDispose]();
+    },
+  };
+}

@@ -1,0 +1,199 @@
+import type { Client } from "@elastic/elasticsearch";
+import { errors } from "@elastic/elasticsearch";
+import { randomBytes } from "node:crypto";
+
+import { translateElasticsearchError } from "../../elasticsearch/client.ts";
+import { LoggiaError, StartError } from "../../errors.ts";
+import type { Body, Cursor, Document, Documents, Version, WriteResult } from "./documents.ts";
+
+const LAYOUT_VERSION = 1;
+
+/**
+ * How long, and how far back at most, the feed reads changes again. Where writes run at the same time, a later sequence number can
+ * become searchable before an earlier one, on a replica by the time that replication takes.
+ */
+const OVERLAP_MS = 10_000;
+const OVERLAP_CHANGES = 1000;
+
+const PAGE_SIZE = 2000;
+
+/** What is stored. `write` names the attempt, so that a write whose answer was lost recognises itself; `body` is kept, never indexed. */
+type Stored = { removed: boolean; write: string; body?: Body };
+
+/** `settled`: what is not above it is not read again. `latest`: the largest sequence number that was seen at `since_ms`. */
+type FeedPosition = { settled: number; latest: number; since_ms: number };
+
+/**
+ * Documents in one index of one shard, `<namespace>-catalog`: its sequence numbers order all writes. A removed document stays as a
+ * marker without a body.
+ *
+ * @throws StartError where the index has a layout of a later release; LoggiaError `store_unavailable` where the engine cannot be reached
+ */
+export async function openElasticsearchDocuments(options: { client: Client; namespace: string }): Promise<Documents> {
+  const { client } = options;
+  const index = `${options.namespace}-catalog`;
+  await translated(() => prepareIndex(client, index));
+  return {
+    create: (id, body) => translated(() => create(client, index, id, body)),
+    replace: (id, body, expected) =>
+      translated(() => write(client, index, id, { removed: false, write: nameAttempt(), body }, expected)),
+    remove: (id, expected) =>
+      translated(() => write(client, index, id, { removed: true, write: nameAttempt() }, expected)),
+    read: (id) => translated(async () => (await get(client, index, id))?.document ?? null),
+    changes: (since) => translated(() => changes(client, index, since)),
+    // A search, not a cluster call: it fails when the catalog's own shard is away.
+    ping: () =>
+      translated(async () => void (await client.search({ index, size: 0, allow_partial_search_results: false }))),
+    async [Symbol.asyncDispose]() {},
+  };
+}
+
+async function prepareIndex(client: Client, index: string): Promise<void> {
+  try {
+    await client.indices.create({
+      index,
+      settings: { number_of_shards: 1, auto_expand_replicas: "0-1" },
+      mappings: { dynamic: false, _meta: { layout: LAYOUT_VERSION }, properties: { removed: { type: "boolean" } } },
+    });
+  } catch (error) {
+    if (!(error instanceof errors.ResponseError) || !error.message.includes("resource_already_exists_exception"))
+      throw error;
+  }
+  const mappings = await client.indices.getMapping({ index });
+  const { _meta: meta } = mappings[index]?.mappings ?? {};
+  const layout: unknown = meta?.["layout"];
+  if (layout !== LAYOUT_VERSION) {
+    throw new StartError(
+      `The index ${index} has layout ${JSON.stringify(layout ?? null)}; this release reads layout ${LAYOUT_VERSION}: ` +
+        "start the release that wrote it, or choose another namespace",
+    );
+  }
+}
+
+async function create(client: Client, index: string, id: string, body: Body): Promise<WriteResult> {
+  const stored: Stored = { removed: false, write: nameAttempt(), body };
+  const first = await settle(client, index, id, stored, () => client.create({ index, id, document: stored }));
+  if (first.kind === "done") return first;
+  const found = await get(client, index, id);
+  if (found === null || found.document.body !== null) return first;
+  return write(client, index, id, stored, found.document.version);
+}
+
+function write(client: Client, index: string, id: string, stored: Stored, expected: Version): Promise<WriteResult> {
+  const { term, seq } = parseVersion(expected);
+  return settle(client, index, id, stored, () =>
+    client.index({ index, id, document: stored, if_seq_no: seq, if_primary_term: term }),
+  );
+}
+
+type WriteAnswer = { _seq_no?: number; _primary_term?: number };
+
+/** What became of one write. A conflict with itself, after an answer was lost and the client tried again, is success. */
+async function settle(
+  client: Client,
+  index: string,
+  id: string,
+  stored: Stored,
+  send: () => Promise<WriteAnswer>,
+): Promise<WriteResult> {
+  try {
+    const answer = await send();
+    return { kind: "done", version: versionOf(answer) };
+  } catch (error) {
+    if (!(error instanceof errors.ResponseError) || error.statusCode !== 409) throw error;
+    const found = await get(client, index, id);
+    return found?.write === stored.write ? { kind: "done", version: found.document.version } : { kind: "conflict" };
+  }
+}
+
+/** Reads by id, which shows the newest write whether it is searchable yet or not. */
+async function get(client: Client, index: string, id: string): Promise<{ document: Document; write: string } | null> {
+  const answer = await client.get<Stored>({ index, id }, { ignore: [404] });
+  // An answer of 404 without `found` does not say "no such document" but "no such index".
+  if (answer.found === undefined) throw new LoggiaError("store_unavailable", `The index ${index} is gone`);
+  const { found, _source: stored } = answer;
+  if (!found || stored === undefined) return null;
+  return { document: { id, version: versionOf(answer), body: stored.body ?? null }, write: stored.write };
+}
+
+/**
+ * Everything above the cursor's settled sequence number, oldest first. Refreshes first, which costs next to nothing where nothing was
+ * written: so writes need not wait for one, and what was answered before is found.
+ */
+async function changes(
+  client: Client,
+  index: string,
+  since: Cursor | null,
+): Promise<{ documents: Document[]; cursor: Cursor }> {
+  const position = since === null ? null : (JSON.parse(since) as FeedPosition);
+  const now_ms = Date.now();
+  await client.indices.refresh({ index });
+  const documents: Document[] = [];
+  let last = position?.settled ?? -1;
+  for (;;) {
+    const answer = await client.search<Stored>({
+      index,
+      size: PAGE_SIZE,
+      query: {
+        bool: {
+          filter: [{ range: { _seq_no: { gt: last } } }, ...(position === null ? [{ term: { removed: false } }] : [])],
+        },
+      },
+      sort: [{ _seq_no: "asc" }],
+      seq_no_primary_term: true,
+      track_total_hits: false,
+      // Half an answer would look like a quiet feed.
+      allow_partial_search_results: false,
+    });
+    for (const { _id, _source, _seq_no, _primary_term } of answer.hits.hits) {
+      if (_id === undefined || _source === undefined) continue;
+      documents.push({ id: _id, version: versionOf({ _seq_no, _primary_term }), body: _source.body ?? null });
+      last = Math.max(last, _seq_no ?? last);
+    }
+    if (answer.hits.hits.length < PAGE_SIZE) break;
+  }
+  return { documents: newestOfEach(documents), cursor: JSON.stringify(advance(position, last, now_ms)) as Cursor };
+}
+
+/** Moves the settled mark once what it moves over has been read for the length of the overlap. */
+function advance(position: FeedPosition | null, last: number, now_ms: number): FeedPosition {
+  const farthest = last - OVERLAP_CHANGES;
+  if (position === null) return { settled: Math.max(-1, farthest), latest: last, since_ms: now_ms };
+  if (now_ms - position.since_ms < OVERLAP_MS) return { ...position, settled: Math.max(position.settled, farthest) };
+  return { settled: Math.max(position.latest, farthest), latest: Math.max(position.latest, last), since_ms: now_ms };
+}
+
+/** A document written while its page was read stands on a later page too. */
+function newestOfEach(documents: Document[]): Document[] {
+  const newest = new Map(documents.map((document) => [document.id, document]));
+  return newest.size === documents.length
+    ? documents
+    : documents.filter((document) => newest.get(document.id) === document);
+}
+
+function nameAttempt(): string {
+  return randomBytes(12).toString("base64url");
+}
+
+/** Term before sequence number: after a failover, numbers that were never acknowledged may be given again, under a higher term. */
+function versionOf(
+  answer: WriteAnswer | { _seq_no?: number | undefined; _primary_term?: number | undefined },
+): Version {
+  const { _seq_no, _primary_term } = answer;
+  if (_seq_no === undefined || _primary_term === undefined) throw new Error("Elasticsearch told no sequence number");
+  return `${String(_primary_term).padStart(8, "0")}.${String(_seq_no).padStart(16, "0")}` as Version;
+}
+
+function parseVersion(version: Version): { term: number; seq: number } {
+  const [term = "", seq = ""] = version.split(".");
+  return { term: Number(term), seq: Number(seq) };
+}
+
+async function translated<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof StartError) throw error;
+    throw translateElasticsearchError(error);
+  }
+}

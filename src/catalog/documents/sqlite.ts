@@ -1,0 +1,149 @@
+import { closeSync, mkdirSync, openSync } from "node:fs";
+import { dirname } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+
+import { LoggiaError, StartError } from "../../errors.ts";
+import type { Body, Cursor, Document, Documents, Version, WriteResult } from "./documents.ts";
+
+const LAYOUT_VERSION = 1;
+
+/** Versions are one rising sequence over all documents: the feed is a range of it. Removal keeps the row, without its body. */
+const LAYOUT = `
+  CREATE TABLE documents (
+    id TEXT PRIMARY KEY,
+    version INTEGER NOT NULL UNIQUE,
+    body TEXT
+  ) STRICT;
+  PRAGMA user_version = ${LAYOUT_VERSION};
+`;
+
+const NEXT_VERSION = "(SELECT coalesce(max(version), 0) + 1 FROM documents)";
+
+/** How long a write waits for another process that is writing. */
+const BUSY_TIMEOUT_MS = 5000;
+
+type Row = { id: string; version: number; body: string | null };
+
+/**
+ * Documents in one SQLite file: WAL, fsync at every commit. Several processes may share the file, as a server and its command line do.
+ *
+ * @throws StartError where the file cannot be opened, is no database of this kind, or has a layout of a later release
+ */
+export async function openSqliteDocuments(options: { file: string }): Promise<Documents> {
+  const database = open(options.file);
+  const insert = database.prepare(
+    `INSERT INTO documents (id, version, body) VALUES (?, ${NEXT_VERSION}, ?)
+     ON CONFLICT (id) DO UPDATE SET version = excluded.version, body = excluded.body WHERE documents.body IS NULL
+     RETURNING version`,
+  );
+  const update = database.prepare(
+    `UPDATE documents SET version = ${NEXT_VERSION}, body = ? WHERE id = ? AND version = ? AND body IS NOT NULL RETURNING version`,
+  );
+  const select = database.prepare("SELECT id, version, body FROM documents WHERE id = ?");
+  const selectLive = database.prepare(
+    "SELECT id, version, body FROM documents WHERE body IS NOT NULL ORDER BY version",
+  );
+  const selectSince = database.prepare("SELECT id, version, body FROM documents WHERE version > ? ORDER BY version");
+  const selectLast = database.prepare("SELECT coalesce(max(version), 0) AS version FROM documents");
+
+  const run = <T>(work: () => T): Promise<T> => {
+    try {
+      return Promise.resolve(work());
+    } catch (error) {
+      return Promise.reject(unavailable(options.file, error));
+    }
+  };
+  const write = (id: string, body: Body | null, expected: Version): Promise<WriteResult> =>
+    run(() => written(update.get(body === null ? null : JSON.stringify(body), id, numberOf(expected))));
+
+  return {
+    create: (id, body) => run(() => written(insert.get(id, JSON.stringify(body)))),
+    replace: write,
+    remove: (id, expected) => write(id, null, expected),
+    read: (id) =>
+      run(() => {
+        const row = select.get(id) as Row | undefined;
+        return row === undefined ? null : documentOf(row);
+      }),
+    changes: (since) =>
+      run(() => {
+        // The end is read first: a write of another process in between is told now and once more later.
+        const last = (selectLast.get() as { version: number }).version;
+        const rows = since === null ? selectLive.all() : selectSince.all(Number(since));
+        return { documents: (rows as Row[]).map(documentOf), cursor: String(last) as Cursor };
+      }),
+    ping: () => run(() => void selectLast.get()),
+    async [Symbol.asyncDispose]() {
+      if (database.isOpen) database.close();
+    },
+  };
+}
+
+function open(file: string): DatabaseSync {
+  let database: DatabaseSync | null = null;
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    // Hashes of passwords and keys: for the operator's eyes alone. SQLite gives its side files the mode of the main one.
+    closeSync(openSync(file, "a", 0o600));
+    database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS });
+    database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
+    prepareLayout(database, file);
+    return database;
+  } catch (error) {
+    database?.close();
+    if (error instanceof StartError) throw error;
+    throw new StartError(`The catalog ${file} cannot be opened: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+function prepareLayout(database: DatabaseSync, file: string): void {
+  // Immediate: of two processes that start at once, one makes the table and the other finds it.
+  database.exec("BEGIN IMMEDIATE");
+  try {
+    const layout = database.prepare("PRAGMA user_version").get()?.["user_version"];
+    const tables = database.prepare("SELECT count(*) AS count FROM sqlite_master").get()?.["count"];
+    if (layout === 0 && tables === 0) database.exec(LAYOUT);
+    else if (layout === 0) throw new StartError(`${file} is a database, but no catalog of Loggia: name another file`);
+    else if (layout !== LAYOUT_VERSION) {
+      throw new StartError(
+        `The catalog ${file} has layout ${String(layout)}; this release reads layout ${LAYOUT_VERSION}: start the release that wrote it`,
+      );
+    }
+    database.exec("COMMIT");
+  } catch (error) {
+    database.exec("ROLLBACK");
+    throw error;
+  }
+}
+
+function written(row: unknown): WriteResult {
+  if (row === undefined) return { kind: "conflict" };
+  return { kind: "done", version: versionOf((row as { version: number }).version) };
+}
+
+function documentOf(row: Row): Document {
+  return {
+    id: row.id,
+    version: versionOf(row.version),
+    body: row.body === null ? null : (JSON.parse(row.body) as Body),
+  };
+}
+
+/** Sixteen digits hold every whole number that a double does. */
+function versionOf(number: number): Version {
+  return String(number).padStart(16, "0") as Version;
+}
+
+function numberOf(version: Version): number {
+  return Number(version);
+}
+
+function unavailable(file: string, error: unknown): LoggiaError {
+  return new LoggiaError("store_unavailable", `The catalog ${file} cannot be used: ${messageOf(error)}`, {
+    cause: error,
+  });
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,112 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Logger } from "pino";
+
+import { LoggiaError } from "../errors.ts";
+import type { Cursor, Documents } from "./documents/documents.ts";
+import type { Snapshot } from "./snapshot.ts";
+
+/** The least time between two looks that unknown API keys cause: at most five a second, however many come. */
+const LOOK_GAP_MS = 200;
+
+/** A catalog that could not be followed for this long is no longer ready. */
+const STALE_MS = 15_000;
+
+/** Keeps a snapshot up with what other processes write. */
+export type Follower = AsyncDisposable & {
+  /** Takes in all that was written before the call. Calls that overlap share one read. */
+  readonly refresh: () => Promise<void>;
+  /** The same for callers who may come in any number: waits so that reads keep their distance. */
+  readonly look: () => Promise<void>;
+  /** @throws LoggiaError `store_unavailable` where changes could not be read for 15 s */
+  checkFresh(): void;
+};
+
+/** Reads everything once, then follows every `poll_ms`. @throws LoggiaError `store_unavailable` where the first read fails */
+export async function createFollower(options: {
+  documents: Documents;
+  snapshot: Snapshot;
+  log: Logger;
+  poll_ms: number;
+}): Promise<Follower> {
+  const { documents, snapshot, log, poll_ms } = options;
+  let cursor: Cursor | null = null;
+  let read_ms = performance.now();
+  let failing = false;
+  let running: Promise<void> | null = null;
+  let waiting: Promise<void> | null = null;
+  let looking: Promise<void> | null = null;
+  let looked_ms = -Infinity;
+
+  const read = async (): Promise<void> => {
+    const began_ms = performance.now();
+    const changes = await documents.changes(cursor);
+    for (const document of changes.documents) snapshot.apply(document);
+    cursor = changes.cursor;
+    read_ms = began_ms;
+  };
+  const refresh = (): Promise<void> => {
+    // A read that is under way may have begun before the write that the caller asks about: the next one did not.
+    if (running !== null) {
+      waiting ??= running
+        .catch(() => {})
+        .then(() => {
+          waiting = null;
+          return refresh();
+        });
+      return waiting;
+    }
+    running = read().finally(() => {
+      running = null;
+    });
+    return running;
+  };
+  const look = async (): Promise<void> => {
+    await sleep(Math.max(0, looked_ms + LOOK_GAP_MS - performance.now()));
+    looking = null;
+    looked_ms = performance.now();
+    await refresh();
+  };
+
+  await refresh();
+  const poller = startPolling(poll_ms, async () => {
+    try {
+      await refresh();
+      if (failing) log.info("The catalog is followed again");
+      failing = false;
+    } catch (error) {
+      if (!failing) log.error({ err: error }, "Changes of the catalog cannot be read; trying on");
+      failing = true;
+    }
+  });
+
+  return {
+    refresh,
+    look: () => (looking ??= look()),
+    checkFresh() {
+      const age_s = Math.round((performance.now() - read_ms) / 1000);
+      if (age_s * 1000 <= STALE_MS + poll_ms) return;
+      throw new LoggiaError("store_unavailable", `Changes of the catalog could not be read for ${age_s} s`);
+    },
+    async [Symbol.asyncDispose]() {
+      poller.stop();
+      await running?.catch(() => {});
+    },
+  };
+}
+
+function startPolling(poll_ms: number, work: () => Promise<void>): { stop(): void } {
+  let timer: NodeJS.Timeout | null = null;
+  let stopped = false;
+  const schedule = (): void => {
+    if (stopped) return;
+    timer = setTimeout(() => void work().finally(schedule), poll_ms);
+    timer.unref();
+  };
+  schedule();
+  return {
+    stop() {
+      stopped = true;
+      if (timer !== null) clearTimeout(timer);
+    },
+  };
+}

@@ -1,0 +1,177 @@
+import type { LogKey, UserId } from "../events/event.ts";
+import type { Account, ApiKey, ClassFilter, KeyGrant, Log, Role } from "./catalog.ts";
+import { idOf } from "./model.ts";
+import type { AccountEntity, ApiKeyEntity, ClassEntity, LogEntity, OptionsEntity } from "./model.ts";
+
+const NO_FILTERS: readonly ClassFilter[] = Object.freeze([]);
+const NO_LOGS: readonly Log[] = Object.freeze([]);
+
+/** Accounts by their permanent id. */
+export function createAccountIndex() {
+  const byId = new Map<UserId, Account>();
+  let sorted: readonly Account[] | null = null;
+  return {
+    add({ id, email, admin }: AccountEntity): void {
+      byId.set(id, Object.freeze({ id, email, admin }));
+      sorted = null;
+    },
+    drop({ id }: AccountEntity): void {
+      byId.delete(id);
+      sorted = null;
+    },
+    byId: (id: UserId): Account | null => byId.get(id) ?? null,
+    all: (): readonly Account[] => (sorted ??= Object.freeze([...byId.values()].sort(by((account) => account.email)))),
+  };
+}
+
+/** Logs with what hangs from them: who may see which, and what each API key opens. `exists` tells of an account. */
+export function createLogIndex(exists: (user: UserId) => boolean) {
+  const entities = new Map<LogKey, LogEntity>();
+  const grants = new Map<string, KeyGrant>();
+  const roles = new Map<UserId, Map<LogKey, Role>>();
+  // Views are made when they are first asked for: ten thousand logs are loaded without making one.
+  const views = new Map<LogKey, Log>();
+  const viewsOfUser = new Map<UserId, readonly Log[]>();
+  let sorted: readonly Log[] | null = null;
+
+  const find = (key: LogKey): Log | null => {
+    const view = views.get(key);
+    if (view !== undefined) return view;
+    const entity = entities.get(key);
+    if (entity === undefined) return null;
+    const made = viewOf(entity, exists);
+    views.set(key, made);
+    return made;
+  };
+  const changed = (entity: LogEntity): void => {
+    views.delete(entity.key);
+    for (const { user } of entity.shares) viewsOfUser.delete(user);
+    sorted = null;
+  };
+
+  return {
+    add(entity: LogEntity): void {
+      entities.set(entity.key, entity);
+      for (const { user, role } of entity.shares) within(roles, user).set(entity.key, role);
+      for (const { hash, id, scope, disabled } of entity.apiKeys) {
+        grants.set(hash, Object.freeze({ log: entity.key, id, scope, disabled }));
+      }
+      changed(entity);
+    },
+    drop(entity: LogEntity): void {
+      entities.delete(entity.key);
+      for (const { user } of entity.shares) removeWithin(roles, user, entity.key);
+      for (const { hash, id } of entity.apiKeys) if (grants.get(hash)?.id === id) grants.delete(hash);
+      changed(entity);
+    },
+    /** Drops the views that show a user, whose account came or went. */
+    forget(user: UserId): void {
+      for (const key of roles.get(user)?.keys() ?? []) changed(entities.get(key)!);
+    },
+    find,
+    all: (): readonly Log[] => (sorted ??= viewsOf(entities.keys(), find)),
+    of: (user: UserId): readonly Log[] => {
+      const cached = viewsOfUser.get(user);
+      if (cached !== undefined) return cached;
+      const keys = roles.get(user)?.keys();
+      if (keys === undefined || !exists(user)) return NO_LOGS;
+      const views = viewsOf(keys, find);
+      viewsOfUser.set(user, views);
+      return views;
+    },
+    roleOf: (user: UserId, log: LogKey): Role | null => (exists(user) ? (roles.get(user)?.get(log) ?? null) : null),
+    grant: (hash: string): KeyGrant | null => grants.get(hash) ?? null,
+  };
+}
+
+/** Class filters of each log. */
+export function createClassIndex() {
+  type OfLog = { readonly byKey: Map<string, ClassEntity>; sorted: readonly ClassFilter[] | null };
+  const logs = new Map<LogKey, OfLog>();
+  return {
+    add(entity: ClassEntity): void {
+      let ofLog = logs.get(entity.log);
+      if (ofLog === undefined) logs.set(entity.log, (ofLog = { byKey: new Map(), sorted: null }));
+      ofLog.byKey.set(entity.filter.key, entity);
+      ofLog.sorted = null;
+    },
+    drop(entity: ClassEntity): void {
+      const ofLog = logs.get(entity.log);
+      ofLog?.byKey.delete(entity.filter.key);
+      if (ofLog !== undefined) ofLog.sorted = null;
+    },
+    find: (log: LogKey, key: string): ClassEntity | null => logs.get(log)?.byKey.get(key) ?? null,
+    count: (log: LogKey): number => logs.get(log)?.byKey.size ?? 0,
+    all: (log: LogKey): readonly ClassFilter[] => {
+      const ofLog = logs.get(log);
+      if (ofLog === undefined) return NO_FILTERS;
+      return (ofLog.sorted ??= Object.freeze(
+        [...ofLog.byKey.values()].map((entity) => Object.freeze(entity.filter)).sort(by((filter) => filter.key)),
+      ));
+    },
+  };
+}
+
+/** Options by class and by person. */
+export function createOptionsIndex() {
+  const byClass = new Map<string, Map<UserId, OptionsEntity>>();
+  const byUser = new Map<UserId, Map<string, OptionsEntity>>();
+  return {
+    add(entity: OptionsEntity): void {
+      within(byClass, classId(entity)).set(entity.user, entity);
+      within(byUser, entity.user).set(classId(entity), entity);
+    },
+    drop(entity: OptionsEntity): void {
+      removeWithin(byClass, classId(entity), entity.user);
+      removeWithin(byUser, entity.user, classId(entity));
+    },
+    ofClass: (log: LogKey, key: string): readonly OptionsEntity[] => [
+      ...(byClass.get(idOf.class(log, key))?.values() ?? []),
+    ],
+    ofUser: (user: UserId): readonly OptionsEntity[] => [...(byUser.get(user)?.values() ?? [])],
+  };
+}
+
+function classId(entity: OptionsEntity): string {
+  return idOf.class(entity.log, entity.class);
+}
+
+function viewOf(entity: LogEntity, exists: (user: UserId) => boolean): Log {
+  return Object.freeze({
+    key: entity.key,
+    display: entity.display,
+    plan: "development",
+    retentionDays: entity.retentionDays,
+    shares: Object.freeze(entity.shares.filter(({ user }) => exists(user)).map((share) => Object.freeze(share))),
+    apiKeys: Object.freeze(entity.apiKeys.map(apiKeyOf)),
+  });
+}
+
+/** An API key as callers may see it. */
+export function apiKeyOf({ id, scope, disabled, created }: ApiKeyEntity): ApiKey {
+  return Object.freeze({ id, scope, disabled, created });
+}
+
+function viewsOf(keys: Iterable<LogKey>, find: (key: LogKey) => Log | null): readonly Log[] {
+  return Object.freeze(
+    [...keys]
+      .sort()
+      .map((key) => find(key))
+      .filter((log) => log !== null),
+  );
+}
+
+function within<Outer, Inner, Value>(map: Map<Outer, Map<Inner, Value>>, key: Outer): Map<Inner, Value> {
+  let inner = map.get(key);
+  if (inner === undefined) map.set(key, (inner = new Map<Inner, Value>()));
+  return inner;
+}
+
+function removeWithin<Outer, Inner, Value>(map: Map<Outer, Map<Inner, Value>>, outer: Outer, inner: Inner): void {
+  const values = map.get(outer);
+  if (values?.delete(inner) && values.size === 0) map.delete(outer);
+}
+
+function by<T>(key: (value: T) => string): (a: T, b: T) => number {
+  return (a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0);
+}

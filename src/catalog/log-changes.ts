@@ -1,0 +1,67 @@
+import { LoggiaError } from "../errors.ts";
+import type { LogKey, UserId } from "../events/event.ts";
+import { MAX_API_KEYS, MAX_SHARES } from "./checks.ts";
+import type { ApiKeyEntity, Entity, LogEntity, ShareEntity } from "./model.ts";
+import type { Snapshot } from "./snapshot.ts";
+
+/*
+ * Changes of a log, as functions from what it is to what it becomes. They return the log itself where nothing changes,
+ * and throw `log_not_found` where `current` is none.
+ */
+
+/** @throws LoggiaError `log_not_found` */
+export function expectLog(current: Entity | null, key: LogKey): LogEntity {
+  if (current?.kind === "log") return current;
+  throw new LoggiaError("log_not_found", `There is no log ${key}`);
+}
+
+/** The log with a share more, or another role in one. @throws LoggiaError `conflict` where it has too many, or would lose its last admin */
+export function withShare(snapshot: Snapshot, current: Entity | null, key: LogKey, share: ShareEntity): LogEntity {
+  const log = expectLog(current, key);
+  const before = log.shares.find(({ user }) => user === share.user);
+  if (before?.role === share.role) return log;
+  if (before === undefined && log.shares.length >= MAX_SHARES) {
+    throw new LoggiaError("conflict", `The log ${key} is shared with ${MAX_SHARES} accounts, as many as it may be`);
+  }
+  const shares =
+    before === undefined ? [...log.shares, share] : log.shares.map((other) => (other === before ? share : other));
+  return keepAdmin(snapshot, { ...log, shares });
+}
+
+/** The log without a user's share; the log itself where there is none. @throws LoggiaError `conflict` where nobody else is admin */
+export function withoutShare(snapshot: Snapshot, current: Entity | null, key: LogKey, user: UserId): LogEntity {
+  const log = expectLog(current, key);
+  const shares = log.shares.filter((share) => share.user !== user);
+  return shares.length === log.shares.length ? log : keepAdmin(snapshot, { ...log, shares });
+}
+
+/** Shares of accounts that are gone count for nothing. */
+function keepAdmin(snapshot: Snapshot, log: LogEntity): LogEntity {
+  if (log.shares.some(({ user, role }) => role === "admin" && snapshot.accountById(user) !== null)) return log;
+  throw new LoggiaError(
+    "conflict",
+    `The log ${log.key} would be left without an admin; make another account its admin first`,
+  );
+}
+
+/** The log with one API key more. @throws LoggiaError `conflict` where it has too many */
+export function withApiKey(current: Entity | null, key: LogKey, apiKey: ApiKeyEntity): LogEntity {
+  const log = expectLog(current, key);
+  if (log.apiKeys.length < MAX_API_KEYS) return { ...log, apiKeys: [...log.apiKeys, apiKey] };
+  throw new LoggiaError("conflict", `The log ${key} has ${MAX_API_KEYS} API keys, as many as it may; remove one first`);
+}
+
+/** The log with one API key changed, or removed where `change` answers null. @throws LoggiaError `api_key_not_found` */
+export function withChangedApiKey(
+  current: Entity | null,
+  key: LogKey,
+  id: string,
+  change: (apiKey: ApiKeyEntity) => ApiKeyEntity | null,
+): LogEntity {
+  const log = expectLog(current, key);
+  if (!log.apiKeys.some((apiKey) => apiKey.id === id)) {
+    throw new LoggiaError("api_key_not_found", `The log ${key} has no API key with the id ${id}`);
+  }
+  const apiKeys = log.apiKeys.map((apiKey) => (apiKey.id === id ? change(apiKey) : apiKey));
+  return { ...log, apiKeys: apiKeys.filter((apiKey) => apiKey !== null) };
+}

@@ -1,0 +1,73 @@
+import { LoggiaError } from "../errors.ts";
+import type { LogKey } from "../events/event.ts";
+import { requireAccount } from "./accounts.ts";
+import { newApiKey } from "./api-keys.ts";
+import type { Catalog, Log } from "./catalog.ts";
+import { checkApiKey, checkDisplay, checkOneOf, checkRetentionDays } from "./checks.ts";
+import { expectLog, withoutShare, withShare } from "./log-changes.ts";
+import { idOf } from "./model.ts";
+import type { LogEntity } from "./model.ts";
+import type { Snapshot } from "./snapshot.ts";
+import type { Writer } from "./writer.ts";
+
+type Logs = Pick<Catalog, "log" | "logs" | "logsOf" | "roleOf" | "createLog" | "updateLog" | "share" | "unshare">;
+
+export function createLogs(parts: { snapshot: Snapshot; writer: Writer; refresh: () => Promise<void> }): Logs {
+  const { snapshot, writer, refresh } = parts;
+  // Logs are never removed: what was just written is there.
+  const view = (key: LogKey): Log => snapshot.log(key)!;
+  return {
+    log: (key) => snapshot.log(key),
+    logs: () => snapshot.logs(),
+    logsOf: (user) => snapshot.logsOf(user),
+    roleOf: (user, log) => snapshot.roleOf(user, log),
+    async createLog({ key, display, owner, apiKey: secret }) {
+      checkDisplay(display);
+      if (secret !== undefined) checkApiKey(secret);
+      if (snapshot.accountById(owner) === null) await refresh();
+      if (snapshot.accountById(owner) === null)
+        throw new LoggiaError("account_not_found", "The log's owner has no account");
+      const { entity: apiKey, issued } = await newApiKey(parts, "read-write", secret);
+      await writer.write(idOf.log(key), (current): LogEntity => {
+        if (current !== null) throw new LoggiaError("log_exists", `The log key ${key} is taken; choose another`);
+        return {
+          kind: "log",
+          key,
+          display,
+          retentionDays: null,
+          shares: [{ user: owner, role: "admin" }],
+          apiKeys: [apiKey],
+        };
+      });
+      return { log: view(key), apiKey: issued };
+    },
+    async updateLog(key, change) {
+      if (change.display !== undefined) checkDisplay(change.display);
+      if (change.retentionDays !== undefined) checkRetentionDays(change.retentionDays);
+      await writer.write(idOf.log(key), (current) => {
+        const log = expectLog(current, key);
+        const { display = log.display, retentionDays = log.retentionDays } = change;
+        return display === log.display && retentionDays === log.retentionDays
+          ? log
+          : { ...log, display, retentionDays };
+      });
+      return view(key);
+    },
+    async share(key, email, role) {
+      checkOneOf("role", role, ["admin", "user"]);
+      const { id } = await requireAccount(parts, email);
+      await writer.write(idOf.log(key), (current) => withShare(snapshot, current, key, { user: id, role }));
+    },
+    async unshare(key, email) {
+      const missing = new LoggiaError("share_not_found", `The log ${key} is not shared with ${email}`);
+      const { id } = await requireAccount(parts, email).catch((error: unknown) => {
+        throw error instanceof LoggiaError && error.code === "account_not_found" ? missing : error;
+      });
+      await writer.write(idOf.log(key), (current) => {
+        const log = expectLog(current, key);
+        if (!log.shares.some(({ user }) => user === id)) throw missing;
+        return withoutShare(snapshot, log, key, id);
+      });
+    },
+  };
+}

@@ -1,0 +1,65 @@
+import type { LogKey, UserId } from "../events/event.ts";
+import { fold } from "../events/text.ts";
+import type { ClassFilter, ClassOptions, Role, Scope } from "./catalog.ts";
+
+/**
+ * What the catalog stores, as documents. What changes together stands together: a log holds its shares and keys, so that "a log keeps an
+ * admin" is a matter of one guarded write; class filters and options have a document each, so that ten thousand of them stay cheap to change.
+ */
+export type Entity = AccountEntity | LogEntity | ClassEntity | OptionsEntity;
+
+export type AccountEntity = {
+  readonly kind: "account";
+  readonly id: UserId;
+  readonly email: string;
+  readonly admin: boolean;
+  /** See `passwords.ts`. */
+  readonly password: string;
+};
+
+export type LogEntity = {
+  readonly kind: "log";
+  readonly key: LogKey;
+  readonly display: string;
+  readonly retentionDays: number | null;
+  readonly shares: readonly ShareEntity[];
+  readonly apiKeys: readonly ApiKeyEntity[];
+};
+
+export type ShareEntity = { readonly user: UserId; readonly role: Role };
+
+/** `hash`: SHA-256 of the secret, in hex. */
+export type ApiKeyEntity = {
+  readonly id: string;
+  readonly scope: Scope;
+  readonly disabled: boolean;
+  readonly created: number;
+  readonly hash: string;
+};
+
+export type ClassEntity = {
+  readonly kind: "class";
+  readonly log: LogKey;
+  /** Drawn when the filter is created: options are for this one, and not for a later one of the same key. */
+  readonly birth: string;
+  readonly filter: ClassFilter;
+};
+
+/** One person's options for one class. Absent where all are off. */
+export type OptionsEntity = {
+  readonly kind: "options";
+  readonly user: UserId;
+  readonly log: LogKey;
+  readonly class: string;
+  /** {@link ClassEntity.birth} of the filter that they were set for. */
+  readonly birth: string;
+  readonly options: ClassOptions;
+};
+
+/** The ids of documents. Keys hold no slash, and an e-mail address stands last: without regard to case or to how accents are composed. */
+export const idOf = {
+  account: (email: string): string => `account/${fold(email.normalize("NFC"))}`,
+  log: (key: LogKey): string => `log/${key}`,
+  class: (log: LogKey, key: string): string => `class/${log}/${key}`,
+  options: (user: UserId, log: LogKey, key: string): string => `options/${user}/${log}/${key}`,
+};

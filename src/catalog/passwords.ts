@@ -1,0 +1,98 @@
+import { argon2, randomBytes, timingSafeEqual } from "node:crypto";
+
+import { LoggiaError } from "../errors.ts";
+
+/** What RFC 9106 and OWASP advise for a server that hashes while others wait: 19 MiB, 2 passes, 1 lane. */
+const PARAMETERS = { memory_kib: 19_456, passes: 2, parallelism: 1 } as const;
+const SALT_BYTES = 16;
+const TAG_BYTES = 32;
+
+/** Each run holds a thread of Node's pool of four, and 19 MiB. The rest of the pool stays free for files and names. */
+const MAX_RUNNING = 2;
+const MAX_WAITING = 64;
+
+/** `$argon2id$v=19$m=19456,t=2,p=1$salt$tag`, the usual form: a hash says how it was made, so parameters can change between releases. */
+const STORED = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
+
+/** Slow hashes of passwords, a bounded number at a time. */
+export type PasswordHasher = {
+  /** @throws LoggiaError `overloaded` where too many wait */
+  hash(password: string): Promise<string>;
+  /** Whether `stored` was made of `password`. Compares in constant time. @throws LoggiaError `overloaded` where too many wait */
+  verify(password: string, stored: string): Promise<boolean>;
+};
+
+export function createPasswordHasher(): PasswordHasher {
+  const bounded = createBound(MAX_RUNNING, MAX_WAITING);
+  return {
+    async hash(password) {
+      const salt = randomBytes(SALT_BYTES);
+      const tag = await bounded(() => derive(password, salt, TAG_BYTES, PARAMETERS));
+      return encode(salt, tag);
+    },
+    async verify(password, stored) {
+      const [, memory, passes, parallelism, salt, tag] = STORED.exec(stored) ?? [];
+      if (salt === undefined || tag === undefined) throw new Error("a stored password hash has an unknown form");
+      const expected = Buffer.from(tag, "base64");
+      const parameters = { memory_kib: Number(memory), passes: Number(passes), parallelism: Number(parallelism) };
+      const found = await bounded(() => derive(password, Buffer.from(salt, "base64"), expected.length, parameters));
+      return timingSafeEqual(found, expected);
+    },
+  };
+}
+
+/** A hash that no password has, to verify against where there is no account: it costs what a real one does. */
+export function unmatchableHash(): string {
+  return encode(randomBytes(SALT_BYTES), randomBytes(TAG_BYTES));
+}
+
+function encode(salt: Buffer, tag: Buffer): string {
+  const { memory_kib, passes, parallelism } = PARAMETERS;
+  return `$argon2id$v=19$m=${memory_kib},t=${passes},p=${parallelism}$${unpadded(salt)}$${unpadded(tag)}`;
+}
+
+function unpadded(bytes: Buffer): string {
+  return bytes.toString("base64").replace(/=+$/, "");
+}
+
+function derive(
+  password: string,
+  salt: Buffer,
+  length: number,
+  parameters: { memory_kib: number; passes: number; parallelism: number },
+): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    argon2(
+      "argon2id",
+      {
+        // One form for what keyboards compose differently.
+        message: password.normalize("NFC"),
+        nonce: salt,
+        parallelism: parameters.parallelism,
+        tagLength: length,
+        memory: parameters.memory_kib,
+        passes: parameters.passes,
+      },
+      (error, tag) => (error === null ? resolve(tag) : reject(error)),
+    );
+  });
+}
+
+/** Lets `running` pieces of work run at once and `waiting` more wait, first come, first served. */
+function createBound(running: number, waiting: number): <T>(work: () => Promise<T>) => Promise<T> {
+  let free = running;
+  const queue: (() => void)[] = [];
+  return async (work) => {
+    if (free > 0) free -= 1;
+    else if (queue.length < waiting) await new Promise<void>((resolve) => queue.push(resolve));
+    else throw new LoggiaError("overloaded", "Too many passwords are being checked; try again in a moment");
+    try {
+      return await work();
+    } finally {
+      // The place goes straight to the next in line.
+      const next = queue.shift();
+      if (next === undefined) free += 1;
+      else next();
+    }
+  };
+}

@@ -1,0 +1,22 @@
+import { hash, randomBytes } from "node:crypto";
+
+/** Without the letters and digits that are taken for each other. 32 of them: five bits each. */
+const ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789";
+const LENGTH = 32;
+
+/** A new API key: `lg_` and 160 random bits, which survive addresses, forms and a double click. */
+export function drawApiKey(): string {
+  let secret = "lg_";
+  for (const byte of randomBytes(LENGTH)) secret += ALPHABET[byte & 31];
+  return secret;
+}
+
+/** What is kept of an API key. Drawn keys are too random to be guessed from it, so it need not be slow. */
+export function hashApiKey(secret: string): string {
+  return hash("sha256", secret, "hex");
+}
+
+/** A random permanent id of 16 lower-case hex digits. */
+export function drawId(): string {
+  return randomBytes(8).toString("hex");
+}

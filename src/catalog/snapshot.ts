@@ -1,0 +1,112 @@
+import type { LogKey, UserId } from "../events/event.ts";
+import type { Account, ClassFilter, ClassOptions, KeyGrant, Log, Role } from "./catalog.ts";
+import type { Document, Version } from "./documents/documents.ts";
+import { createAccountIndex, createClassIndex, createLogIndex, createOptionsIndex } from "./indexes.ts";
+import { idOf } from "./model.ts";
+import type { AccountEntity, ClassEntity, Entity, OptionsEntity } from "./model.ts";
+
+/** A document as it was last seen. `entity` is null where it was removed. */
+export type Known = { readonly version: Version; readonly entity: Entity | null };
+
+/**
+ * All of the catalog in memory, with the indexes that make every read of the port a look-up. It changes only by {@link Snapshot.apply};
+ * answers are frozen, and stay the same objects until something in them changes.
+ */
+export type Snapshot = {
+  /** Takes in one document. A version that is not newer than the known one changes nothing, so changes may come twice and in any order. */
+  apply(document: Document): void;
+  known(id: string): Known | null;
+  accountEntity(email: string): AccountEntity | null;
+  account(email: string): Account | null;
+  accountById(id: UserId): Account | null;
+  accounts(): readonly Account[];
+  log(key: LogKey): Log | null;
+  logs(): readonly Log[];
+  logsOf(user: UserId): readonly Log[];
+  roleOf(user: UserId, log: LogKey): Role | null;
+  grant(hash: string): KeyGrant | null;
+  classEntity(log: LogKey, key: string): ClassEntity | null;
+  classFilters(log: LogKey): readonly ClassFilter[];
+  classFilterCount(log: LogKey): number;
+  options(user: UserId, log: LogKey, classKey: string): ClassOptions;
+  optionsOfClass(log: LogKey, classKey: string): readonly OptionsEntity[];
+  optionsOfUser(user: UserId): readonly OptionsEntity[];
+  subscribers(log: LogKey, classKey: string, option: "alert" | "notify"): readonly UserId[];
+};
+
+const NO_OPTIONS: ClassOptions = Object.freeze({ alert: false, notify: false, hide: false });
+
+export function createSnapshot(): Snapshot {
+  const known = new Map<string, Known>();
+  const accounts = createAccountIndex();
+  const logs = createLogIndex((user) => accounts.byId(user) !== null);
+  const classes = createClassIndex();
+  const options = createOptionsIndex();
+
+  const take = (entity: Entity, sign: "add" | "drop"): void => {
+    switch (entity.kind) {
+      case "account":
+        accounts[sign](entity);
+        // Who is gone is no member: the views of their logs change.
+        logs.forget(entity.id);
+        break;
+      case "log":
+        logs[sign](entity);
+        break;
+      case "class":
+        classes[sign](entity);
+        break;
+      case "options":
+        options[sign](entity);
+        break;
+      default:
+        entity satisfies never;
+    }
+  };
+
+  const accountEntity = (email: string): AccountEntity | null => {
+    const entity = known.get(idOf.account(email))?.entity;
+    return entity?.kind === "account" ? entity : null;
+  };
+  const optionsEntity = (user: UserId, log: LogKey, classKey: string): OptionsEntity | null => {
+    const entity = known.get(idOf.options(user, log, classKey))?.entity;
+    return entity?.kind === "options" && classes.find(log, classKey)?.birth === entity.birth ? entity : null;
+  };
+
+  return {
+    apply(document) {
+      const before = known.get(document.id);
+      if (before !== undefined && before.version >= document.version) return;
+      const entity = document.body as Entity | null;
+      known.set(document.id, { version: document.version, entity });
+      if (before?.entity) take(before.entity, "drop");
+      if (entity !== null) take(entity, "add");
+    },
+    known: (id) => known.get(id) ?? null,
+    accountEntity,
+    account: (email) => {
+      const entity = accountEntity(email);
+      return entity === null ? null : accounts.byId(entity.id);
+    },
+    accountById: accounts.byId,
+    accounts: accounts.all,
+    log: logs.find,
+    logs: logs.all,
+    logsOf: logs.of,
+    roleOf: logs.roleOf,
+    grant: logs.grant,
+    classEntity: classes.find,
+    classFilters: classes.all,
+    classFilterCount: classes.count,
+    options: (user, log, classKey) => optionsEntity(user, log, classKey)?.options ?? NO_OPTIONS,
+    optionsOfClass: options.ofClass,
+    optionsOfUser: options.ofUser,
+    subscribers: (log, classKey, option) =>
+      options
+        .ofClass(log, classKey)
+        .filter((entity) => entity.options[option] && logs.roleOf(entity.user, log) !== null)
+        .filter((entity) => optionsEntity(entity.user, log, classKey) !== null)
+        .map((entity) => entity.user)
+        .sort(),
+  };
+}
