@@ -159,13 +159,16 @@ function readFile(name: string, file: string): string {
   }
 }
 
+/** Variables of the command's other parts, which `start` does not read. */
+const CLIENT_VARIABLES = ["LOGGIA_KEY", "LOGGIA_AS"];
+
 /** A misspelt variable would silently mean its default. */
 function refuseUnknown(environment: NodeJS.ProcessEnv): void {
   const known = new Set<string>(
     SETTINGS.flatMap((setting) => ("secret" in setting ? [setting.name, `${setting.name}_FILE`] : [setting.name])),
   );
   for (const name of Object.keys(environment)) {
-    if (name.startsWith("LOGGIA_") && !known.has(name)) {
+    if (name.startsWith("LOGGIA_") && !known.has(name) && !CLIENT_VARIABLES.includes(name)) {
       const names = [...known].filter((other) => other.startsWith("LOGGIA_")).join(", ");
       throw new StartError(`${name} is not a setting; allowed are ${names}`);
     }

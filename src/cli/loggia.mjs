@@ -1,0 +1,25 @@
+#!/usr/bin/env node
+// Starts the command under the Node that the project pins: any Node can run this file, and only a recent one can run TypeScript.
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const NEEDED_MAJOR = 26;
+
+if (Number(process.versions.node.split(".")[0]) >= NEEDED_MAJOR) {
+  await import("./main.ts");
+} else {
+  const pinned = fileURLToPath(new URL("../../node_modules/node/bin/node", import.meta.url));
+  if (!existsSync(pinned)) {
+    console.error(
+      `loggia needs Node ${NEEDED_MAJOR} or newer, this is ${process.version}; run npm ci in its folder, which brings it`,
+    );
+    process.exit(1);
+  }
+  const main = fileURLToPath(new URL("main.ts", import.meta.url));
+  const child = spawn(pinned, [main, ...process.argv.slice(2)], { stdio: "inherit" });
+  // Ctrl-C reaches the child by itself, being of the same group; what is sent to this process alone is passed on.
+  process.on("SIGINT", () => {});
+  process.on("SIGTERM", () => child.kill("SIGTERM"));
+  child.on("exit", (code, signal) => process.exit(code ?? (signal === "SIGINT" ? 130 : 143)));
+}

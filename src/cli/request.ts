@@ -1,0 +1,79 @@
+import { Agent as HttpAgent, request as httpRequest } from "node:http";
+import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+
+export type Reply = { readonly status: number; readonly body: string; readonly retryAfter_ms: number | null };
+
+export type Sender = {
+  /** Sends one request over a kept-alive connection. Rejects where no whole answer came. */
+  send(url: URL, message: { method: string; headers?: Record<string, string>; body?: string }): Promise<Reply>;
+  close(): void;
+};
+
+const REPLY_TIMEOUT_MS = 30_000;
+
+/** @param connections how many requests can be under way at once */
+export function createSender(connections: number): Sender {
+  const http = new HttpAgent({ keepAlive: true, maxSockets: connections });
+  const https = new HttpsAgent({ keepAlive: true, maxSockets: connections });
+  return {
+    send(url, { method, headers = {}, body = "" }) {
+      const { promise, resolve, reject } = Promise.withResolvers<Reply>();
+      const secure = url.protocol === "https:";
+      const options = {
+        method,
+        headers: { ...headers, "Content-Length": Buffer.byteLength(body) },
+        timeout: REPLY_TIMEOUT_MS,
+      };
+      const request = secure
+        ? httpsRequest(url, { ...options, agent: https })
+        : httpRequest(url, { ...options, agent: http });
+      request
+        .on("error", reject)
+        .on("timeout", () => request.destroy(new Error(`no answer within ${REPLY_TIMEOUT_MS} ms`)));
+      request.on("response", (response) => {
+        let text = "";
+        response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+        response.on("error", reject).on("end", () => {
+          const retryAfter_s = Number(response.headers["retry-after"] ?? Number.NaN);
+          const retryAfter_ms = Number.isFinite(retryAfter_s) ? retryAfter_s * 1000 : null;
+          resolve({ status: response.statusCode ?? 0, body: text, retryAfter_ms });
+        });
+      });
+      request.end(body);
+      return promise;
+    },
+    close() {
+      http.destroy();
+      https.destroy();
+    },
+  };
+}
+
+/** What the command was asked to do can't be done: its message is for the person at the terminal, exit code 1. */
+export class CommandError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "CommandError";
+  }
+}
+
+/** @throws CommandError where `text` is no address of a service */
+export function parseBase(name: string, text: string): URL {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new CommandError(`${name} is ${JSON.stringify(text)}; an address such as http://127.0.0.1:8080 is expected`);
+  }
+  // With or without the version segment, as either is at hand.
+  url.pathname = url.pathname.replace(/\/(?:1\/?)?$/, "");
+  return url;
+}
+
+/** The message of an error answer, or what there is of it. */
+export function messageOf(body: string): string {
+  try {
+    const { error } = JSON.parse(body) as { error?: { message?: string } };
+    return error?.message ?? body.slice(0, 200);
+  } catch {
+    return body.slice(0, 200);
+  }
+}

@@ -1,0 +1,58 @@
+import closeWithGrace from "close-with-grace";
+import { pino } from "pino";
+
+import { type Loggia, startLoggia } from "../main.ts";
+import { readSettings, type Address } from "../settings.ts";
+
+/** Longer than the roles may take to finish, so that they are cut off by their own clocks and say so. */
+const CLOSE_DELAY_MS = 9_500;
+
+/** Runs the service until it is told to stop, or one of its roles dies. Addresses go to standard output, the log to standard error. */
+export async function start(environment: NodeJS.ProcessEnv): Promise<void> {
+  const settings = readSettings(environment);
+  const log = pino({ level: settings.logLevel }, pino.destination({ dest: 2, sync: true }));
+  const loggia = await startLoggia(settings, log);
+  console.log(describe(loggia));
+  const grace = closeWithGrace({ delay: CLOSE_DELAY_MS, logger: false }, async ({ err, signal }) => {
+    if (err) log.fatal({ err }, "stopping after an error that nobody caught");
+    else if (signal) log.debug({ signal }, "stopping");
+    await loggia.close();
+  });
+  loggia.done.catch((error: unknown) => {
+    log.fatal({ err: error }, "a role has died; stopping");
+    process.exitCode = 1;
+    grace.close();
+  });
+}
+
+/** What an operator needs to see at a start; after the first one also the secrets, this once, and two lines to try. */
+export function describe({ api, post, first }: Pick<Loggia, "api" | "post" | "first">): string {
+  const lines: string[] = [];
+  if (api !== null) lines.push(`API      ${urlOf(api)}/1`);
+  if (post !== null) lines.push(`posting  ${urlOf(post)}/1`);
+  if (first !== null) lines.push("", "First start. This is shown once:");
+  if (first?.admin) lines.push(`  admin     ${first.admin.email}`, `  password  ${first.admin.password}`);
+  if (first?.log) lines.push(`  log       ${first.log.key}`, `  API key   ${first.log.apiKey}`);
+  if (first?.log && post !== null) {
+    const url = `${urlOf(post)}/1/logs/${first.log.key}/events`;
+    lines.push(
+      "",
+      "Post an event:",
+      `  curl ${quote(url)} -d apikey=${quote(first.log.apiKey)} -d text='Hello, Loggia' -d tags=hello -d value=1`,
+    );
+  }
+  if (first?.log && first.admin && api !== null) {
+    const url = `${urlOf(api)}/1/logs/${first.log.key}/events`;
+    lines.push("", "Read it:", `  curl -u ${quote(`${first.admin.email}:${first.admin.password}`)} ${quote(url)}`);
+  }
+  return lines.join("\n");
+}
+
+function urlOf({ host, port }: Address): string {
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+/** A word for a POSIX shell. */
+function quote(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,25 @@
+/** What could move a terminal's cursor, change its title or hide text: control characters, and marks that reverse the direction of text. */
+// oxlint-disable-next-line no-control-regex
+const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+
+/** `text` as it can be shown on a terminal: whatever could steer the terminal becomes visible. */
+export function printable(text: string): string {
+  return text.replace(UNSAFE, (character) => {
+    if (character === "\n" || character === "\t") return " ";
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  });
+}
+
+/** Rows under their headings, in columns as wide as they need. */
+export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
+  const cells = [headings, ...rows].map((row) => row.map(printable));
+  const widths = headings.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
+  return cells
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
+}
