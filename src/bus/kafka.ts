@@ -1,0 +1,197 @@
+import type { Admin } from "kafkajs";
+import { LoggiaError, StartError } from "../errors.ts";
+import {
+  TOPICS,
+  type Batch,
+  type Bus,
+  type BusRecord,
+  type NewRecord,
+  type PartitionLag,
+  type SubscribeOptions,
+  type Subscription,
+  type Topic,
+} from "./bus.ts";
+import { createKafkaClient, kindOf, reasonOf, type KafkaConnection } from "./kafka-client.ts";
+import { KafkaProducer } from "./kafka-producer.ts";
+import { KafkaSubscription } from "./kafka-subscription.ts";
+import { APPEND_DEADLINE_MS } from "./limits.ts";
+import { settledWithin } from "./wait.ts";
+
+export type KafkaBusOptions = KafkaConnection & {
+  /** Topics are `<namespace>.events` and `<namespace>.dead-letters`, consumer groups `<namespace>.<group>`. */
+  readonly namespace: string;
+  /** Of the topic of events, where this process creates it. Dead letters have one. */
+  readonly partitions?: number;
+  /** Where this process creates topics; default: 3, or as many as there are brokers. */
+  readonly replicationFactor?: number;
+};
+
+const DEFAULT_PARTITIONS = 6;
+const OPEN_TIMEOUT_MS = 20_000;
+const ASK_TIMEOUT_MS = 5000;
+
+type TopicInfo = { readonly name: string; readonly partitions: number };
+
+/**
+ * Opens the bus of a cluster, and creates its topics where they are missing.
+ * @throws StartError that names the brokers and says why they could not be used
+ */
+export async function openKafkaBus(options: KafkaBusOptions): Promise<Bus> {
+  const client = createKafkaClient(options);
+  const admin = client.kafka.admin();
+  admin.on(admin.events.REQUEST_TIMEOUT, ({ payload }) => client.dropConnections(payload.broker));
+  let producer: KafkaProducer | null = null;
+  const open = async () => {
+    await admin.connect();
+    const topics = await ensureTopics(admin, options);
+    producer = new KafkaProducer(options, topics);
+    await producer.connect();
+    return new KafkaBus({ options, admin, abandonAdmin: client.abandon, producer, topics });
+  };
+  try {
+    return await withTimeout(open(), OPEN_TIMEOUT_MS);
+  } catch (error) {
+    await settledWithin(admin.disconnect(), 1000);
+    await (producer as KafkaProducer | null)?.close(0);
+    client.abandon();
+    throw new StartError(`Kafka at ${options.brokers.join(", ")} cannot be used: ${whyNotOpened(error, options)}`, {
+      cause: error,
+    });
+  }
+}
+
+function whyNotOpened(error: unknown, options: KafkaBusOptions): string {
+  if (kindOf(error) === "KafkaJSSASLAuthenticationError" || kindOf(error) === "SASL_AUTHENTICATION_FAILED") {
+    return `it refused the credentials of user ${JSON.stringify(options.sasl?.username ?? "")}`;
+  }
+  return reasonOf(error).replaceAll("\n", " ");
+}
+
+/** Topics as they are, after creating those that are missing. Several processes may do this at once. */
+async function ensureTopics(admin: Admin, options: KafkaBusOptions): Promise<ReadonlyMap<Topic, TopicInfo>> {
+  const existing = new Set(await admin.listTopics());
+  const missing = TOPICS.filter((topic) => !existing.has(topicName(options, topic)));
+  if (missing.length > 0) {
+    const { brokers } = await admin.describeCluster();
+    const replicationFactor = options.replicationFactor ?? Math.min(3, brokers.length);
+    // With three copies an acknowledged record lies on two at least, so that any one broker may be lost.
+    const configEntries = replicationFactor >= 3 ? [{ name: "min.insync.replicas", value: "2" }] : [];
+    // Answers false, and does not throw, where another process was faster.
+    await admin.createTopics({
+      waitForLeaders: true,
+      topics: missing.map((topic) => ({
+        topic: topicName(options, topic),
+        numPartitions: topic === "events" ? (options.partitions ?? DEFAULT_PARTITIONS) : 1,
+        replicationFactor,
+        configEntries,
+      })),
+    });
+  }
+  const { topics } = await admin.fetchTopicMetadata({ topics: TOPICS.map((topic) => topicName(options, topic)) });
+  return new Map(
+    TOPICS.map((topic) => {
+      const name = topicName(options, topic);
+      const partitions = topics.find((found) => found.name === name)?.partitions.length ?? 0;
+      if (partitions === 0) throw new Error(`topic ${name} has no partitions yet`);
+      return [topic, { name, partitions }];
+    }),
+  );
+}
+
+function topicName({ namespace }: { namespace: string }, topic: Topic): string {
+  return `${namespace}.${topic}`;
+}
+
+async function withTimeout<T>(work: Promise<T>, timeout_ms: number): Promise<T> {
+  if (await settledWithin(work, timeout_ms)) return work;
+  work.catch(() => {});
+  throw new Error(`no answer within ${timeout_ms / 1000} s`);
+}
+
+type Parts = {
+  readonly options: KafkaBusOptions;
+  readonly admin: Admin;
+  readonly abandonAdmin: () => void;
+  readonly producer: KafkaProducer;
+  readonly topics: ReadonlyMap<Topic, TopicInfo>;
+};
+
+class KafkaBus implements Bus {
+  readonly #parts: Parts;
+  readonly #subscriptions = new Set<KafkaSubscription>();
+  #closed = false;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  append(topic: Topic, records: readonly NewRecord[], options: { deadline_ms?: number } = {}): Promise<void> {
+    return this.#parts.producer.append(topic, records, options.deadline_ms);
+  }
+
+  async subscribe(subscription: SubscribeOptions, handler: (batch: Batch) => Promise<void>): Promise<Subscription> {
+    if (this.#closed) throw new LoggiaError("bus_unavailable", "The bus is closed");
+    const { options } = this.#parts;
+    const member: KafkaSubscription = new KafkaSubscription({
+      connection: options,
+      topic: topicName(options, subscription.topic),
+      group: `${options.namespace}.${subscription.group}`,
+      subscription,
+      handler,
+      ended: () => this.#subscriptions.delete(member),
+    });
+    this.#subscriptions.add(member);
+    await member.started;
+    return member;
+  }
+
+  async lag(topic: Topic, group: string): Promise<PartitionLag[]> {
+    const { admin, options } = this.#parts;
+    const name = topicName(options, topic);
+    const [ends, committed] = await this.#ask(() =>
+      Promise.all([
+        admin.fetchTopicOffsets(name),
+        admin.fetchOffsets({ groupId: `${options.namespace}.${group}`, topics: [name] }),
+      ]),
+    );
+    const nexts = new Map(committed[0]?.partitions.map(({ partition, offset }) => [partition, Number(offset)]));
+    return ends
+      .map(({ partition, high, low }) => {
+        const next = nexts.get(partition) ?? -1;
+        // A group that never acknowledged anything here begins at the oldest record; so does one whose next record is already gone.
+        return { partition, end: Number(high), next: Math.max(next, Number(low)) };
+      })
+      .toSorted((a, b) => a.partition - b.partition);
+  }
+
+  async last(): Promise<BusRecord | null> {
+    return null;
+  }
+
+  async ping(): Promise<void> {
+    const { admin, options } = this.#parts;
+    await this.#ask(() => admin.fetchTopicMetadata({ topics: [topicName(options, "events")] }));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await Promise.all([...this.#subscriptions].map((subscription) => subscription.close()));
+    await this.#parts.producer.close(APPEND_DEADLINE_MS);
+    if (!(await settledWithin(this.#parts.admin.disconnect(), 1000))) this.#parts.abandonAdmin();
+  }
+
+  async #ask<T>(question: () => Promise<T>): Promise<T> {
+    const { options } = this.#parts;
+    if (this.#closed) throw new LoggiaError("bus_unavailable", "The bus is closed");
+    try {
+      return await withTimeout(question(), ASK_TIMEOUT_MS);
+    } catch (error) {
+      throw new LoggiaError(
+        "bus_unavailable",
+        `Kafka at ${options.brokers.join(", ")} could not be reached: ${reasonOf(error)}`,
+        { cause: error },
+      );
+    }
+  }
+}

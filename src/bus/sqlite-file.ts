@@ -1,0 +1,287 @@
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { LoggiaError, StartError } from "../errors.ts";
+import { type BusRecord, type NewRecord, type Topic } from "./bus.ts";
+import { sizeOf } from "./limits.ts";
+
+/**
+ * The file of the embedded bus: a table a topic, whose row id is the offset (from 1, never given twice), and a table of group offsets.
+ * WAL with an fsync at each commit, so that what was committed survives a killed process and a lost power supply.
+ *
+ * Invariant: the file is locked for as long as it is open. A second process, and a second bus in this one, is refused.
+ */
+const VERSION = 1;
+/** "Logg": marks the file as ours, so that the version of somebody else's database is never mistaken for it. */
+const APPLICATION_ID = 0x4c6f6767;
+/** A predecessor that is just ending gets this long to let go of the file. */
+const LOCK_TIMEOUT_MS = 1000;
+
+const SCHEMA = `
+  CREATE TABLE events (
+    offset INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL, value BLOB NOT NULL, appended INTEGER NOT NULL
+  ) STRICT;
+  CREATE TABLE dead_letters (
+    offset INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL, value BLOB NOT NULL, appended INTEGER NOT NULL
+  ) STRICT;
+  CREATE TABLE group_offsets (
+    topic TEXT NOT NULL, name TEXT NOT NULL, next INTEGER NOT NULL, PRIMARY KEY (topic, name)
+  ) STRICT, WITHOUT ROWID;
+  PRAGMA application_id = ${APPLICATION_ID};
+  PRAGMA user_version = ${VERSION};
+`;
+
+const TABLE_OF = { events: "events", "dead-letters": "dead_letters" } as const satisfies Record<Topic, string>;
+
+type Row = { offset: number; key: string; value: Uint8Array; appended: number };
+
+type TopicStatements = {
+  readonly insert: StatementSync;
+  readonly read: StatementSync;
+  readonly first: StatementSync;
+  readonly last: StatementSync;
+  readonly remove: StatementSync;
+  readonly raise: StatementSync;
+};
+
+/** The statements of the bus on an open file. Every call blocks; failures are SQLite's own errors, see {@link explain}. */
+export class BusFile {
+  readonly #db: DatabaseSync;
+  readonly #topics: Record<Topic, TopicStatements>;
+  readonly #saveOffset: StatementSync;
+  readonly #ends: Record<Topic, number>;
+  readonly #offsets = new Map<string, number>();
+
+  /** @param db opened and locked by {@link openBusFile} */
+  constructor(db: DatabaseSync) {
+    this.#db = db;
+    this.#topics = { events: prepareTopic(db, "events"), "dead-letters": prepareTopic(db, "dead-letters") };
+    this.#saveOffset = db.prepare(
+      "INSERT INTO group_offsets (topic, name, next) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET next = excluded.next",
+    );
+    this.#ends = { events: this.#readEnd("events"), "dead-letters": this.#readEnd("dead-letters") };
+    for (const row of db.prepare("SELECT topic, name, next FROM group_offsets").iterate()) {
+      this.#offsets.set(`${String(row["topic"])} ${String(row["name"])}`, Number(row["next"]));
+    }
+  }
+
+  /** Does all of `work` or nothing of it. What `insert` and `saveOffset` returned or remember counts only once this has returned. */
+  transaction(work: () => void): void {
+    const ends = { ...this.#ends };
+    this.#db.exec("BEGIN IMMEDIATE");
+    try {
+      work();
+      this.#db.exec("COMMIT");
+    } catch (error) {
+      Object.assign(this.#ends, ends);
+      // A full disk makes SQLite roll back by itself.
+      if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
+      throw error;
+    }
+  }
+
+  insert(topic: Topic, record: NewRecord, appended: number): void {
+    const { lastInsertRowid } = this.#topics[topic].insert.run(record.key, record.value, appended);
+    this.#ends[topic] = Number(lastInsertRowid) + 1;
+  }
+
+  /** Records from `offset` on: at most `maxRecords`, and more than `maxBytes` only where the first alone is larger. */
+  read(topic: Topic, offset: number, limit: { maxRecords: number; maxBytes: number }): BusRecord[] {
+    const records: BusRecord[] = [];
+    let size_bytes = 0;
+    for (const row of this.#topics[topic].read.iterate(offset, limit.maxRecords)) {
+      const record = toRecord(topic, row as Row);
+      size_bytes += sizeOf(record);
+      if (records.length > 0 && size_bytes > limit.maxBytes) break;
+      records.push(record);
+    }
+    return records;
+  }
+
+  /** The offset of the oldest record, or {@link end} where there is none. */
+  first(topic: Topic): number {
+    return Number(this.#topics[topic].first.get()?.["offset"] ?? this.end(topic));
+  }
+
+  /** The offset that the next record will get. */
+  end(topic: Topic): number {
+    return this.#ends[topic];
+  }
+
+  last(topic: Topic): BusRecord | null {
+    const row = this.#topics[topic].last.get();
+    return row === undefined ? null : toRecord(topic, row as Row);
+  }
+
+  /** Makes `offset` the next to be given, where it is larger than what would come. */
+  raiseEnd(topic: Topic, offset: number): void {
+    if (offset <= this.end(topic)) return;
+    this.transaction(() => {
+      this.#topics[topic].raise.run(offset - 1);
+      this.#ends[topic] = offset;
+    });
+  }
+
+  /** The offset that a group will be given next, or null where it never acknowledged anything. */
+  groupOffset(topic: Topic, group: string): number | null {
+    return this.#offsets.get(`${topic} ${group}`) ?? null;
+  }
+
+  /** The smallest offset that some group of a topic still wants, or null where the topic has no group. */
+  acknowledged(topic: Topic): number | null {
+    const nexts = [...this.#offsets].filter(([name]) => name.startsWith(`${topic} `)).map(([, next]) => next);
+    return nexts.length === 0 ? null : Math.min(...nexts);
+  }
+
+  saveOffset(topic: Topic, group: string, next: number): void {
+    this.#saveOffset.run(topic, group, next);
+  }
+
+  /** Takes over what {@link saveOffset} wrote, once that is committed. */
+  rememberOffset(topic: Topic, group: string, next: number): void {
+    this.#offsets.set(`${topic} ${group}`, next);
+  }
+
+  /**
+   * Removes up to `limit` of the oldest records that lie before `offset` and were appended before `time_ms`. The last record always stays.
+   * @returns how many it removed
+   */
+  remove(topic: Topic, before: { offset: number; time_ms: number }, limit: number): number {
+    const oldest = this.#topics[topic].first.get();
+    // A look at the oldest alone: the table is never scanned for what is not there.
+    if (oldest === undefined || Number(oldest["appended"]) >= before.time_ms) return 0;
+    const end = Math.min(before.offset, this.end(topic) - 1, Number(oldest["offset"]) + limit);
+    return Number(this.#topics[topic].remove.run(end, before.time_ms).changes);
+  }
+
+  check(): void {
+    this.#db.prepare("SELECT count(*) FROM group_offsets").get();
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  #readEnd(topic: Topic): number {
+    const row = this.#db.prepare("SELECT seq FROM sqlite_sequence WHERE name = ?").get(TABLE_OF[topic]);
+    return Number(row?.["seq"] ?? 0) + 1;
+  }
+}
+
+function prepareTopic(db: DatabaseSync, topic: Topic): TopicStatements {
+  const table = TABLE_OF[topic];
+  // `sqlite_sequence` has no row for a table before its first insert.
+  db.exec(
+    `INSERT INTO sqlite_sequence (name, seq) SELECT '${table}', 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = '${table}')`,
+  );
+  return {
+    insert: db.prepare(`INSERT INTO ${table} (key, value, appended) VALUES (?, ?, ?)`),
+    read: db.prepare(`SELECT offset, key, value, appended FROM ${table} WHERE offset >= ? ORDER BY offset LIMIT ?`),
+    first: db.prepare(`SELECT offset, appended FROM ${table} ORDER BY offset LIMIT 1`),
+    last: db.prepare(`SELECT offset, key, value, appended FROM ${table} ORDER BY offset DESC LIMIT 1`),
+    remove: db.prepare(`DELETE FROM ${table} WHERE offset < ? AND appended < ?`),
+    raise: db.prepare(`UPDATE sqlite_sequence SET seq = ? WHERE name = '${table}'`),
+  };
+}
+
+function toRecord(topic: Topic, row: Row): BusRecord {
+  const { offset, key, value, appended } = row;
+  return {
+    key,
+    value: Buffer.from(value.buffer, value.byteOffset, value.byteLength),
+    position: { topic, partition: 0, offset },
+    appended,
+  };
+}
+
+/**
+ * Opens the file, makes it where it is missing, and locks it.
+ * @param maxFile_bytes the largest the file may become; 0: as large as the disk allows
+ * @throws StartError that says in one line why this file cannot be used
+ */
+export function openBusFile(file: string, maxFile_bytes: number): BusFile {
+  let db: DatabaseSync | null = null;
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    db = new DatabaseSync(file, { timeout: LOCK_TIMEOUT_MS });
+    // Before the journal mode, so that SQLite never shares the file: the lock is held from the first access until close, or until the process dies.
+    db.exec("PRAGMA locking_mode = EXCLUSIVE");
+    // Closing checkpoints the journal away; the limit gives back what one long burst took.
+    db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864");
+    db.exec("BEGIN IMMEDIATE");
+    prepareSchema(db, file);
+    db.exec("COMMIT");
+    if (maxFile_bytes > 0) db.exec(`PRAGMA max_page_count = ${Math.ceil(maxFile_bytes / pragma(db, "page_size"))}`);
+    return new BusFile(db);
+  } catch (error) {
+    db?.close();
+    if (error instanceof StartError) throw error;
+    throw new StartError(`The bus file ${file} cannot be used: ${whyNotOpened(error)}`, { cause: error });
+  }
+}
+
+function prepareSchema(db: DatabaseSync, file: string): void {
+  const version = pragma(db, "user_version");
+  const application = pragma(db, "application_id");
+  const tables = Number(db.prepare("SELECT count(*) AS tables FROM sqlite_schema").get()?.["tables"]);
+  if (version === 0 && application === 0 && tables === 0) {
+    db.exec(SCHEMA);
+  } else if (application !== APPLICATION_ID) {
+    throw new StartError(`The bus file ${file} cannot be used: it is a database of another application`);
+  } else if (version !== VERSION) {
+    throw new StartError(
+      `The bus file ${file} cannot be used: its layout is version ${version}, this process reads ${VERSION}`,
+    );
+  }
+}
+
+function pragma(db: DatabaseSync, name: string): number {
+  return Number(db.prepare(`PRAGMA ${name}`).get()?.[name]);
+}
+
+/** SQLite's primary result codes that deserve words of their own. */
+const SQLITE = { BUSY: 5, READONLY: 8, IOERR: 10, CORRUPT: 11, FULL: 13, CANTOPEN: 14, NOTADB: 26 } as const;
+
+function resultCode(error: unknown): number {
+  const code: unknown = (error as { errcode?: unknown } | null)?.errcode;
+  return typeof code === "number" ? code & 0xff : 0;
+}
+
+function whyNotOpened(error: unknown): string {
+  switch (resultCode(error)) {
+    case SQLITE.BUSY:
+      return "another process has it open, and only one may";
+    case SQLITE.NOTADB:
+      return "it is not a SQLite database";
+    case SQLITE.CORRUPT:
+      return "it is damaged";
+    case SQLITE.CANTOPEN:
+    case SQLITE.READONLY:
+      return "it cannot be opened for writing; check the folder and its permissions";
+    default:
+      return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/** Whether trying again cannot help, because the file itself is broken. */
+export function isDamage(error: unknown): boolean {
+  const code = resultCode(error);
+  return code === SQLITE.CORRUPT || code === SQLITE.NOTADB;
+}
+
+export function isFull(error: unknown): boolean {
+  return resultCode(error) === SQLITE.FULL;
+}
+
+/** What a caller is told about a failed commit. */
+export function explain(error: unknown): LoggiaError {
+  const reason = isFull(error)
+    ? "its disk is full"
+    : resultCode(error) === SQLITE.IOERR
+      ? "its disk failed"
+      : `SQLite says: ${error instanceof Error ? error.message : String(error)}`;
+  return new LoggiaError("bus_unavailable", `The bus could not store this: ${reason}`, {
+    cause: error,
+    retryAfter_s: 5,
+  });
+}

@@ -1,0 +1,122 @@
+import type { Logger } from "pino";
+import { LoggiaError } from "../errors.ts";
+import type { Batch, BusRecord, SubscribeOptions, Subscription } from "./bus.ts";
+import { ABORT_GRACE_MS, backoff_ms, CLOSE_TIMEOUT_MS } from "./limits.ts";
+import { isDamage } from "./sqlite-file.ts";
+import { pause, settledWithin, turn } from "./wait.ts";
+
+/** What a subscription needs of the bus. */
+export type SubscriptionSource = {
+  readonly log: Logger;
+  /** Resolves when the members of the group that came before have left: the one partition has one owner. */
+  readonly ready: Promise<void>;
+  /** The first offset to deliver, given what `from` said. */
+  position(from: number | null): Promise<number>;
+  read(offset: number): BusRecord[];
+  /** Resolves when something is appended, or when `signal` fires. */
+  appended(signal: AbortSignal): Promise<void>;
+  ack(next: number): Promise<void>;
+  ended(): void;
+};
+
+export class SqliteSubscription implements Subscription {
+  readonly done: Promise<void>;
+  readonly #options: SubscribeOptions;
+  readonly #handler: (batch: Batch) => Promise<void>;
+  readonly #source: SubscriptionSource;
+  /** Fires when no further batch may start. */
+  readonly #closing = new AbortController();
+  /** Fires when the batch in flight must stop: it is every batch's `signal`. */
+  readonly #aborting = new AbortController();
+  /** The largest offset on its way into the file, and the largest that is there. */
+  #acking = 0;
+  #acked = 0;
+
+  constructor(options: SubscribeOptions, handler: (batch: Batch) => Promise<void>, source: SubscriptionSource) {
+    this.#options = options;
+    this.#handler = handler;
+    this.#source = source;
+    this.done = this.#run().finally(() => source.ended());
+    // Whoever watches `done` still sees the failure; a process where nobody does lives on and has it in the log.
+    this.done.catch((error: unknown) => source.log.fatal({ err: error }, "the subscription died"));
+  }
+
+  async close(timeout_ms: number = CLOSE_TIMEOUT_MS): Promise<void> {
+    this.#closing.abort();
+    if (await settledWithin(this.done, timeout_ms)) return;
+    this.#aborting.abort();
+    await settledWithin(this.done, ABORT_GRACE_MS);
+    // A handler that minds no signal keeps nobody waiting; without `ack` it can do no harm.
+    this.#source.ended();
+  }
+
+  async #run(): Promise<void> {
+    const closing = this.#closing.signal;
+    await Promise.race([
+      this.#source.ready,
+      new Promise((resolve) => closing.addEventListener("abort", resolve, { once: true })),
+    ]);
+    let next: number | null = null;
+    let failures = 0;
+    while (!closing.aborted) {
+      try {
+        next ??= await this.#begin();
+        next = await this.#deliver(next);
+        failures = 0;
+      } catch (error) {
+        if (isDamage(error)) throw error;
+        failures += 1;
+        const wait_ms = backoff_ms(failures);
+        this.#source.log.warn(
+          { err: error, offset: next, failures, wait_ms: Math.round(wait_ms) },
+          "a batch failed and will be delivered again",
+        );
+        if (next !== null) next = Math.max(next, this.#acked);
+        await pause(wait_ms, closing);
+      }
+    }
+  }
+
+  async #begin(): Promise<number> {
+    return this.#source.position((await this.#options.from?.(0)) ?? null);
+  }
+
+  /** Hands the next batch over, or waits for one. Returns the offset to go on from. */
+  async #deliver(offset: number): Promise<number> {
+    const records = this.#source.read(offset);
+    const last = records.at(-1);
+    if (last === undefined) {
+      await this.#source.appended(this.#closing.signal);
+      return offset;
+    }
+    await this.#handler(this.#batch(records, last.position.offset + 1));
+    // A handler that never leaves the microtask queue must not starve everybody else.
+    await turn();
+    return last.position.offset + 1;
+  }
+
+  #batch(records: readonly BusRecord[], next: number): Batch {
+    const signal = this.#aborting.signal;
+    return {
+      topic: this.#options.topic,
+      partition: 0,
+      records,
+      signal,
+      heartbeat: async () => {},
+      ack: async () => {
+        if (signal.aborted)
+          throw new LoggiaError("bus_unavailable", "The subscription is closed: this batch will be delivered again");
+        // A late acknowledgement of an earlier batch takes nothing back.
+        if (next <= this.#acking) return;
+        this.#acking = next;
+        try {
+          await this.#source.ack(next);
+        } catch (error) {
+          this.#acking = this.#acked;
+          throw error;
+        }
+        this.#acked = Math.max(this.#acked, next);
+      },
+    };
+  }
+}

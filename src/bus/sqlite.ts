@@ -1,0 +1,303 @@
+import type { Logger } from "pino";
+import { LoggiaError } from "../errors.ts";
+import {
+  TOPICS,
+  type Batch,
+  type Bus,
+  type BusRecord,
+  type NewRecord,
+  type PartitionLag,
+  type SubscribeOptions,
+  type Subscription,
+  type Topic,
+} from "./bus.ts";
+import { APPEND_DEADLINE_MS, QUEUE_BYTES, QUEUE_RECORDS, sizeOf } from "./limits.ts";
+import { explain, isFull, openBusFile, type BusFile } from "./sqlite-file.ts";
+import { SqliteSubscription } from "./sqlite-subscription.ts";
+
+export type SqliteBusOptions = {
+  readonly file: string;
+  readonly log: Logger;
+  /** Records older than this that every group has acknowledged are removed. Dead letters that nobody reads go by age alone. */
+  readonly retention_days?: number;
+  /** The largest the file may become, in bytes; appends fail beyond that as on a full disk. 0 (the default): as large as the disk allows. */
+  readonly maxFile_bytes?: number;
+};
+
+/**
+ * Opens the embedded bus: one file, one partition (0) a topic, offsets from 1. One process at a time.
+ * @throws StartError where the file is locked by another process, is no bus file, or cannot be written
+ */
+export async function openSqliteBus(options: SqliteBusOptions): Promise<Bus> {
+  const file = openBusFile(options.file, options.maxFile_bytes ?? 0);
+  return new SqliteBus(file, options.log, (options.retention_days ?? 7) * DAY_MS);
+}
+
+const DAY_MS = 86_400_000;
+/** One commit blocks the thread: it stays short. */
+const COMMIT_RECORDS = 5000;
+const COMMIT_BYTES = 8 * 1024 * 1024;
+const SWEEP_INTERVAL_MS = 60_000;
+const SWEEP_STEP_MS = 100;
+const SWEEP_STEP_RECORDS = 1000;
+
+/** Something that waits for the next commit. */
+type Pending = {
+  readonly records: number;
+  readonly size_bytes: number;
+  /** On the clock of `performance.now()`. */
+  readonly deadline_ms: number;
+  /** Runs inside the transaction. */
+  write(): void;
+  /** Runs after it is durable. */
+  done(): void;
+  failed(error: LoggiaError): void;
+};
+
+/**
+ * Group commit: appends and acknowledgements that arrive in one turn of the event loop share one transaction and one fsync. While that blocks,
+ * the requests of the next turn gather in the sockets, so a commit grows with the load and waits for nobody without it.
+ */
+class SqliteBus implements Bus {
+  readonly #file: BusFile;
+  readonly #log: Logger;
+  readonly #retention_ms: number;
+  readonly #subscriptions = new Set<SqliteSubscription>();
+  readonly #turns = new Map<string, Promise<void>>();
+  readonly #wakers: Record<Topic, Set<() => void>> = { events: new Set(), "dead-letters": new Set() };
+  #pending: Pending[] = [];
+  #pendingRecords = 0;
+  #pending_bytes = 0;
+  #scheduled = false;
+  #closed = false;
+  #sweepTimer: NodeJS.Timeout;
+
+  constructor(file: BusFile, log: Logger, retention_ms: number) {
+    this.#file = file;
+    this.#log = log;
+    this.#retention_ms = retention_ms;
+    this.#sweepTimer = this.#sweepAfter(SWEEP_STEP_MS);
+  }
+
+  append(topic: Topic, records: readonly NewRecord[], options: { deadline_ms?: number } = {}): Promise<void> {
+    if (records.length === 0) return Promise.resolve();
+    const size_bytes = records.reduce((sum, record) => sum + sizeOf(record), 0);
+    // What waits is never refused for its own size: a large append comes alone.
+    const overflows =
+      this.#pendingRecords + records.length > QUEUE_RECORDS || this.#pending_bytes + size_bytes > QUEUE_BYTES;
+    if (overflows && this.#pendingRecords > 0) {
+      return Promise.reject(new LoggiaError("overloaded", "Too much is waiting to be stored; try again in a moment"));
+    }
+    return this.#enqueue({
+      records: records.length,
+      size_bytes,
+      deadline_ms: performance.now() + (options.deadline_ms ?? APPEND_DEADLINE_MS),
+      write: () => {
+        const now = Date.now();
+        for (const record of records) this.#file.insert(topic, record, now);
+      },
+      done: () => this.#wake(topic),
+    });
+  }
+
+  async subscribe(options: SubscribeOptions, handler: (batch: Batch) => Promise<void>): Promise<Subscription> {
+    this.#refuseWhenClosed();
+    const key = `${options.topic} ${options.group}`;
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    const ready = this.#turns.get(key) ?? Promise.resolve();
+    this.#turns.set(
+      key,
+      ready.then(() => ended),
+    );
+    const subscription: SqliteSubscription = new SqliteSubscription(options, handler, {
+      log: this.#log.child({ topic: options.topic, group: options.group }),
+      ready,
+      position: (from) => this.#position(options, from),
+      read: (offset) => this.#file.read(options.topic, offset, options),
+      appended: (signal) => this.#appended(options.topic, signal),
+      ack: (next) => this.#saveOffset(options.topic, options.group, next),
+      ended: () => {
+        this.#subscriptions.delete(subscription);
+        end();
+      },
+    });
+    this.#subscriptions.add(subscription);
+    return subscription;
+  }
+
+  async lag(topic: Topic, group: string): Promise<PartitionLag[]> {
+    this.#refuseWhenClosed();
+    const next = this.#file.groupOffset(topic, group) ?? this.#file.first(topic);
+    return [{ partition: 0, end: this.#file.end(topic), next }];
+  }
+
+  async last(topic: Topic): Promise<BusRecord | null> {
+    this.#refuseWhenClosed();
+    return this.#file.last(topic);
+  }
+
+  async ping(): Promise<void> {
+    this.#refuseWhenClosed();
+    try {
+      this.#file.check();
+    } catch (error) {
+      throw explain(error);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#closed) return;
+    await Promise.all([...this.#subscriptions].map((subscription) => subscription.close()));
+    this.#closed = true;
+    clearTimeout(this.#sweepTimer);
+    while (this.#pending.length > 0) this.#commit();
+    this.#file.close();
+  }
+
+  #enqueue(pending: Omit<Pending, "failed">): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#refuseWhenClosed();
+      this.#pending.push({
+        ...pending,
+        done() {
+          pending.done();
+          resolve();
+        },
+        failed: reject,
+      });
+      this.#pendingRecords += pending.records;
+      this.#pending_bytes += pending.size_bytes;
+      this.#schedule();
+    });
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      if (this.#pending.length > 0) this.#commit();
+    });
+  }
+
+  #commit(): void {
+    const group = this.#takeGroup();
+    const now = performance.now();
+    const live = group.filter((pending) => pending.deadline_ms > now);
+    for (const pending of group) {
+      if (pending.deadline_ms <= now)
+        pending.failed(new LoggiaError("bus_unavailable", "The bus did not come to this before its deadline"));
+    }
+    if (this.#pending.length > 0) this.#schedule();
+    if (live.length === 0) return;
+    try {
+      this.#file.transaction(() => {
+        for (const pending of live) pending.write();
+      });
+    } catch (error) {
+      this.#log.error(
+        { err: error, records: live.reduce((sum, { records }) => sum + records, 0) },
+        "the bus could not commit",
+      );
+      const explained = explain(error);
+      for (const pending of live) pending.failed(explained);
+      if (isFull(error)) this.#sweepSoon();
+      return;
+    }
+    for (const pending of live) pending.done();
+  }
+
+  #takeGroup(): Pending[] {
+    let count = 0;
+    let records = 0;
+    let size_bytes = 0;
+    for (const pending of this.#pending) {
+      records += pending.records;
+      size_bytes += pending.size_bytes;
+      if (count > 0 && (records > COMMIT_RECORDS || size_bytes > COMMIT_BYTES)) break;
+      count += 1;
+      this.#pendingRecords -= pending.records;
+      this.#pending_bytes -= pending.size_bytes;
+    }
+    return this.#pending.splice(0, count);
+  }
+
+  /** Acknowledgements are few and small: they count against no limit, and share the commit of the appends beside them. */
+  #saveOffset(topic: Topic, group: string, next: number): Promise<void> {
+    return this.#enqueue({
+      records: 0,
+      size_bytes: 0,
+      deadline_ms: Infinity,
+      write: () => this.#file.saveOffset(topic, group, next),
+      done: () => this.#file.rememberOffset(topic, group, next),
+    });
+  }
+
+  /** Where a subscription begins, and from now on the group's offset. */
+  async #position({ topic, group }: SubscribeOptions, from: number | null): Promise<number> {
+    if (from === null) return this.#file.groupOffset(topic, group) ?? this.#file.first(topic);
+    let next = Math.max(from, 1);
+    if (from > this.#file.end(topic)) {
+      // The file is younger than the store: it was lost, or came from a backup. What it holds may be news to the store, and what comes must not
+      // get offsets that the store has seen already.
+      this.#log.warn(
+        { topic, group, from, end: this.#file.end(topic) },
+        "the store is ahead of the bus file: all that the file holds is delivered again",
+      );
+      next = this.#file.first(topic);
+      const empty = next === this.#file.end(topic);
+      this.#file.raiseEnd(topic, from);
+      if (empty) next = from;
+    }
+    await this.#saveOffset(topic, group, next);
+    return next;
+  }
+
+  #wake(topic: Topic): void {
+    const wakers = [...this.#wakers[topic]];
+    this.#wakers[topic].clear();
+    for (const wake of wakers) wake();
+  }
+
+  #appended(topic: Topic, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (signal.aborted) return resolve();
+      const wake = () => {
+        signal.removeEventListener("abort", wake);
+        this.#wakers[topic].delete(wake);
+        resolve();
+      };
+      signal.addEventListener("abort", wake, { once: true });
+      this.#wakers[topic].add(wake);
+    });
+  }
+
+  #sweepAfter(ms: number): NodeJS.Timeout {
+    return setTimeout(() => this.#sweep(), ms).unref();
+  }
+
+  #sweepSoon(): void {
+    clearTimeout(this.#sweepTimer);
+    this.#sweepTimer = this.#sweepAfter(0);
+  }
+
+  /** Removes one step's worth of what nobody needs any more, and comes again sooner where there was that much. */
+  #sweep(): void {
+    let busy = false;
+    try {
+      const time_ms = Date.now() - this.#retention_ms;
+      for (const topic of TOPICS) {
+        // Events wait for their first reader however old they grow; dead letters may never get one.
+        const offset = this.#file.acknowledged(topic) ?? (topic === "dead-letters" ? Infinity : 0);
+        busy = this.#file.remove(topic, { offset, time_ms }, SWEEP_STEP_RECORDS) === SWEEP_STEP_RECORDS || busy;
+      }
+    } catch (error) {
+      this.#log.warn({ err: error }, "old records could not be removed from the bus");
+    }
+    this.#sweepTimer = this.#sweepAfter(busy ? SWEEP_STEP_MS : SWEEP_INTERVAL_MS);
+  }
+
+  #refuseWhenClosed(): void {
+    if (this.#closed) throw new LoggiaError("bus_unavailable", "The bus is closed");
+  }
+}
