@@ -97,11 +97,12 @@ export class KafkaProducer {
     const name = `${topic} ${key}`;
     let partition = this.#partitionOf.get(name);
     if (partition === undefined) {
-      partition = choosePartition({
-        topic,
-        partitionMetadata: Array.from<never>({ length: partitions }),
-        message: { key, value: null },
-      });
+      // All that it looks at is how many there are.
+      const partitionMetadata = Array.from({ length: partitions }, (_, partitionId) => ({
+        ...NO_METADATA,
+        partitionId,
+      }));
+      partition = choosePartition({ topic, partitionMetadata, message: { key, value: null } });
       if (this.#partitionOf.size < 10_000) this.#partitionOf.set(name, partition);
     }
     return partition;
@@ -109,6 +110,7 @@ export class KafkaProducer {
 }
 
 const choosePartition = Partitioners.DefaultPartitioner();
+const NO_METADATA = { partitionErrorCode: 0, leader: 0, replicas: [], isr: [], offlineReplicas: [] };
 
 /** One call of `append`: settles when all its records are durable, or at its deadline. */
 class Append {
