@@ -1,0 +1,55 @@
+import { requireAccount, requireMember } from "../catalog/permissions.ts";
+import { LoggiaError } from "../errors.ts";
+import type { UserId } from "../events/event.ts";
+import type { Route } from "../http/route.ts";
+import type { Source } from "../query/plan.ts";
+import { authenticated, eventIdOf, logKeyOf, NO_CONTENT, unsupported } from "./context.ts";
+import type { ApiCall, Context } from "./context.ts";
+import { listRecords } from "./list.ts";
+import { showEvent } from "./view.ts";
+
+export function alertRoutes(context: Context): Route[] {
+  const { catalog, store } = context;
+  const refuseCreation = unsupported(
+    "Alerts are made by the service, for events of a class whose options ask for them",
+  );
+  return [
+    authenticated(context, "GET", "/1/logs/alerts", async (call) => {
+      const { id: user } = requireAccount(call.caller);
+      const logs = catalog.logsOf(user).map((log) => log.key);
+      return await listRecords(context, call, { from: alertsOf(user), logs });
+    }),
+    authenticated(context, "DELETE", "/1/logs/alerts", async ({ caller }) => {
+      await store.deleteAlerts(requireAccount(caller).id);
+      return NO_CONTENT;
+    }),
+    authenticated(context, "POST", "/1/logs/alerts", refuseCreation),
+    authenticated(context, "GET", "/1/logs/:log/alerts", async (call) => {
+      const { account, log } = requireMember(catalog, call.caller, logKeyOf(call));
+      return await listRecords(context, call, { from: alertsOf(account.id), logs: [log.key] });
+    }),
+    authenticated(context, "POST", "/1/logs/:log/alerts", refuseCreation),
+    authenticated(context, "GET", "/1/logs/:log/alerts/:id", async (call) => {
+      const { account, log } = requireMember(catalog, call.caller, logKeyOf(call));
+      const id = eventIdOf(call);
+      const row = id === null ? null : await store.find(alertsOf(account.id), log.key, id);
+      if (row === null) throw alertNotFound(call);
+      const marks = await store.marks([row.id]);
+      return { status: 200, body: showEvent(row, marks.get(row.id)) };
+    }),
+    authenticated(context, "DELETE", "/1/logs/:log/alerts/:id", async (call) => {
+      const { account, log } = requireMember(catalog, call.caller, logKeyOf(call));
+      const id = eventIdOf(call);
+      if (id === null || !(await store.deleteAlert(account.id, log.key, id))) throw alertNotFound(call);
+      return NO_CONTENT;
+    }),
+  ];
+}
+
+function alertsOf(user: UserId): Source {
+  return { kind: "alerts", user };
+}
+
+function alertNotFound(call: ApiCall): LoggiaError {
+  return new LoggiaError("alert_not_found", `You have no such alert in the log ${call.params["log"]}`);
+}

@@ -1,0 +1,64 @@
+import { requireAccount, requireMember } from "../catalog/permissions.ts";
+import { LoggiaError } from "../errors.ts";
+import type { UserId } from "../events/event.ts";
+import { parseEventId } from "../events/id.ts";
+import type { Route } from "../http/route.ts";
+import type { Source } from "../query/plan.ts";
+import { authenticated, eventIdOf, logKeyOf, NO_CONTENT, readForm } from "./context.ts";
+import type { ApiCall, Context } from "./context.ts";
+import { listRecords } from "./list.ts";
+import { showEvent } from "./view.ts";
+
+export function bookmarkRoutes(context: Context): Route[] {
+  const { catalog, store } = context;
+  return [
+    authenticated(context, "GET", "/1/logs/bookmarks", async (call) => {
+      const { id: user } = requireAccount(call.caller);
+      const logs = catalog.logsOf(user).map((log) => log.key);
+      return await listRecords(context, call, { from: bookmarksOf(user), logs });
+    }),
+    authenticated(context, "GET", "/1/logs/:log/bookmarks", async (call) => {
+      const { account, log } = requireMember(catalog, call.caller, logKeyOf(call));
+      return await listRecords(context, call, { from: bookmarksOf(account.id), logs: [log.key] });
+    }),
+    authenticated(context, "POST", "/1/logs/:log/bookmarks", createBookmark(context), { takesBody: true }),
+    authenticated(context, "GET", "/1/logs/:log/bookmarks/:id", async (call) => {
+      const { account, log } = requireMember(catalog, call.caller, logKeyOf(call));
+      const id = eventIdOf(call);
+      const row = id === null ? null : await store.find(bookmarksOf(account.id), log.key, id);
+      if (row === null) throw bookmarkNotFound(call);
+      const marks = await store.marks([row.id]);
+      return { status: 200, body: showEvent(row, marks.get(row.id)) };
+    }),
+    authenticated(context, "DELETE", "/1/logs/:log/bookmarks/:id", async (call) => {
+      const { account, log } = requireMember(catalog, call.caller, logKeyOf(call));
+      const id = eventIdOf(call);
+      if (id === null || !(await store.deleteBookmark(account.id, log.key, id))) throw bookmarkNotFound(call);
+      return NO_CONTENT;
+    }),
+  ];
+}
+
+function createBookmark(context: Context) {
+  const { catalog, store } = context;
+  return async (call: ApiCall) => {
+    const { account, log } = requireMember(catalog, call.caller, logKeyOf(call));
+    const text = (await readForm(context, call)).get("id") ?? "";
+    const id = parseEventId(text.trim());
+    if (id === null) throw new LoggiaError("bad_parameter", "id must be the id of an event: 24 hex digits");
+    const added = await store.addBookmark(account.id, log.key, id);
+    const row = added ? await store.find({ kind: "events" }, log.key, id) : null;
+    if (row === null) throw new LoggiaError("event_not_found", `There is no event ${id} in the log ${log.key}`);
+    const marks = await store.marks([id]);
+    const headers = { Location: `/1/logs/${log.key}/bookmarks/${id}` };
+    return { status: 201, body: showEvent(row, marks.get(id)), headers };
+  };
+}
+
+function bookmarksOf(user: UserId): Source {
+  return { kind: "bookmarks", user };
+}
+
+function bookmarkNotFound(call: ApiCall): LoggiaError {
+  return new LoggiaError("bookmark_not_found", `You have no such bookmark in the log ${call.params["log"]}`);
+}

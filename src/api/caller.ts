@@ -1,0 +1,76 @@
+import type { Catalog } from "../catalog/catalog.ts";
+import { requireKey } from "../catalog/permissions.ts";
+import type { Caller } from "../catalog/permissions.ts";
+import { LoggiaError } from "../errors.ts";
+import { hasBody, readBody } from "../http/body.ts";
+import type { BodyOptions } from "../http/body.ts";
+import { parseForm } from "../http/form.ts";
+import type { Call } from "../http/route.ts";
+
+export type AuthenticationOptions = {
+  readonly catalog: Pick<Catalog, "authenticate" | "apiKey">;
+  readonly body: BodyOptions;
+  /** Whether the body belongs to the call (a form, or JSON), and cannot hold credentials. */
+  readonly takesBody: boolean;
+};
+
+type Pair = { readonly email: string; readonly password: string };
+
+const HOW = "Send e-mail and password by HTTP Basic, or an API key as apikey";
+
+/**
+ * Who calls: HTTP Basic first, then `apikey` in the query, then credentials as the whole body of a call that takes none.
+ * @throws LoggiaError `unauthorized`; `forbidden` where another site's page made the browser ask with the person's credentials;
+ *   whatever {@link readBody} throws
+ */
+export async function authenticate(call: Call, options: AuthenticationOptions): Promise<Caller> {
+  const { catalog, body, takesBody } = options;
+  const { authorization } = call.request.headers;
+  if (authorization !== undefined) {
+    refuseOtherSites(call);
+    return await checkPair(parseBasic(authorization), catalog);
+  }
+  const key = call.query.get("apikey");
+  if (key !== null) return requireKey(await catalog.apiKey(key));
+  if (!takesBody && hasBody(call.request)) {
+    return await checkBody((await readBody(call.request, body)).toString("utf8"), catalog);
+  }
+  throw new LoggiaError("unauthorized", `This call came without credentials. ${HOW}`);
+}
+
+async function checkPair(pair: Pair | null, catalog: AuthenticationOptions["catalog"]): Promise<Caller> {
+  const account = pair === null ? null : await catalog.authenticate(pair.email, pair.password);
+  if (account === null) throw new LoggiaError("unauthorized", `E-mail or password is wrong. ${HOW}`);
+  return { kind: "account", account };
+}
+
+/** `e-mail:password`, as `curl -d` sends it; or a form with an `apikey`, as a post has it that was sent to this address by mistake. */
+async function checkBody(body: string, catalog: AuthenticationOptions["catalog"]): Promise<Caller> {
+  const key = parseForm(body).get("apikey");
+  if (key !== null) return requireKey(await catalog.apiKey(key));
+  return await checkPair(splitPair(body.replace(/[\r\n]+$/, "")), catalog);
+}
+
+function parseBasic(authorization: string): Pair | null {
+  const encoded = /^basic +([A-Za-z0-9+/_-]+=*) *$/i.exec(authorization)?.[1];
+  return encoded === undefined ? null : splitPair(Buffer.from(encoded, "base64").toString("utf8"));
+}
+
+function splitPair(text: string): Pair | null {
+  const colon = text.indexOf(":");
+  return colon === -1 ? null : { email: text.slice(0, colon), password: text.slice(colon + 1) };
+}
+
+/**
+ * A browser that holds somebody's Basic credentials sends them along when another site's page asks. Such a page can read JSONP,
+ * and can send forms without reading the answer; so neither is for it.
+ */
+function refuseOtherSites({ request, format }: Call): void {
+  if (request.headers["sec-fetch-site"] !== "cross-site") return;
+  if (format.kind === "jsonp") {
+    throw new LoggiaError("forbidden", "Pages of other sites get no JSONP with a person's credentials; use an API key");
+  }
+  if (request.method !== "GET" && request.method !== "HEAD") {
+    throw new LoggiaError("forbidden", "Pages of other sites may change nothing with a person's credentials");
+  }
+}

@@ -1,0 +1,82 @@
+import type { Logger } from "pino";
+
+import type { Catalog } from "../catalog/catalog.ts";
+import type { Caller } from "../catalog/permissions.ts";
+import { LoggiaError } from "../errors.ts";
+import { parseLogKey } from "../events/event.ts";
+import type { LogKey } from "../events/event.ts";
+import { parseEventId } from "../events/id.ts";
+import type { EventId } from "../events/id.ts";
+import { readBody } from "../http/body.ts";
+import type { BodyOptions } from "../http/body.ts";
+import { parseForm } from "../http/form.ts";
+import type { Call, Method, Reply, Route } from "../http/route.ts";
+import type { Store } from "../store/store.ts";
+import { authenticate } from "./caller.ts";
+
+/** What the handlers of the API work with. */
+export type Context = {
+  readonly catalog: Catalog;
+  readonly store: Store;
+  readonly log: Logger;
+  /** Milliseconds since the Unix epoch. */
+  readonly now: () => number;
+  readonly body: BodyOptions;
+};
+
+/** A request whose caller is known. */
+export type ApiCall = Call & { readonly caller: Caller };
+
+export type ApiHandler = (call: ApiCall) => Reply | Promise<Reply>;
+
+export type RouteOptions = {
+  /** Whether the handler reads the body, so that it cannot hold credentials. Default: false */
+  readonly takesBody?: boolean;
+  readonly formats?: Route["formats"];
+};
+
+/** A route that nobody passes without credentials. */
+export function authenticated(
+  context: Context,
+  method: Method,
+  path: string,
+  handle: ApiHandler,
+  options: RouteOptions = {},
+): Route {
+  const { takesBody = false, formats = "all" } = options;
+  const authentication = { catalog: context.catalog, body: context.body, takesBody };
+  return {
+    method,
+    path,
+    formats,
+    handle: async (call) => await handle({ ...call, caller: await authenticate(call, authentication) }),
+  };
+}
+
+/** The log that the path names. @throws LoggiaError `log_not_found` where that can be no log's key */
+export function logKeyOf(call: Call): LogKey {
+  const key = parseLogKey(call.params["log"] ?? "");
+  if (key !== null) return key;
+  throw new LoggiaError(
+    "log_not_found",
+    "There is no such log: keys are letters a to z, digits and hyphens, at most 63",
+  );
+}
+
+/** The event that the path names, or null where that can be no event's id. */
+export function eventIdOf(call: Call): EventId | null {
+  return parseEventId(call.params["id"] ?? "");
+}
+
+export async function readForm(context: Context, call: Call): Promise<URLSearchParams> {
+  return parseForm(await readBody(call.request, context.body));
+}
+
+export const NO_CONTENT: Reply = Object.freeze({ status: 204, body: null });
+
+/** Answers a call that the service does not offer, after it is known who calls. @param message what would be right */
+export function unsupported(message: string): ApiHandler {
+  return () => {
+    throw new LoggiaError("unsupported", message);
+  };
+}

@@ -1,0 +1,48 @@
+import { requireLogAdmin, requireReadable } from "../catalog/permissions.ts";
+import { LoggiaError } from "../errors.ts";
+import type { Route } from "../http/route.ts";
+import { authenticated, eventIdOf, logKeyOf, NO_CONTENT, unsupported } from "./context.ts";
+import type { ApiCall, Context } from "./context.ts";
+import { listRecords } from "./list.ts";
+import { showData, showEvent } from "./view.ts";
+
+export function eventRoutes(context: Context): Route[] {
+  const { catalog, store } = context;
+  return [
+    authenticated(context, "GET", "/1/logs/:log/events", async (call) => {
+      const { key } = requireReadable(catalog, call.caller, logKeyOf(call));
+      return await listRecords(context, call, { from: { kind: "events" }, logs: [key] });
+    }),
+    authenticated(
+      context,
+      "POST",
+      "/1/logs/:log/events",
+      unsupported("Events are posted to the posting address, not to this one"),
+    ),
+    authenticated(context, "GET", "/1/logs/:log/events/:id", async (call) => {
+      const { key } = requireReadable(catalog, call.caller, logKeyOf(call));
+      const id = eventIdOf(call);
+      const row = id === null ? null : await store.find({ kind: "events" }, key, id);
+      if (row === null) throw eventNotFound(call);
+      const marks = await store.marks([row.id]);
+      return { status: 200, body: showEvent(row, marks.get(row.id)) };
+    }),
+    authenticated(context, "GET", "/1/logs/:log/events/:id/data", async (call) => {
+      const { key } = requireReadable(catalog, call.caller, logKeyOf(call));
+      const id = eventIdOf(call);
+      const data = id === null ? undefined : await store.data(key, id);
+      if (data === undefined) throw eventNotFound(call);
+      return { status: 200, body: showData(data) };
+    }),
+    authenticated(context, "DELETE", "/1/logs/:log/events/:id", async (call) => {
+      const { log } = requireLogAdmin(catalog, call.caller, logKeyOf(call));
+      const id = eventIdOf(call);
+      if (id === null || !(await store.deleteEvent(log.key, id))) throw eventNotFound(call);
+      return NO_CONTENT;
+    }),
+  ];
+}
+
+function eventNotFound(call: ApiCall): LoggiaError {
+  return new LoggiaError("event_not_found", `There is no such event in the log ${call.params["log"]}`);
+}

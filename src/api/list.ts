@@ -1,0 +1,41 @@
+import type { LogKey } from "../events/event.ts";
+import type { Reply } from "../http/route.ts";
+import { planFilters } from "../query/filters.ts";
+import type { ListPlan, Source } from "../query/plan.ts";
+import type { ApiCall, Context } from "./context.ts";
+import { showEvents } from "./view.ts";
+
+/** Answers a list call: a page of records by the parameters of the query, and how to walk on. */
+export async function listRecords(
+  context: Context,
+  call: ApiCall,
+  { from, logs }: { from: Source; logs: readonly LogKey[] },
+): Promise<Reply> {
+  const plan = planFilters(call.query, { from, logs });
+  const { reply, total } = await runList(context, plan);
+  const link = linkPages(call, plan, total);
+  return link === "" ? reply : { ...reply, headers: { ...reply.headers, Link: link } };
+}
+
+/** Runs a list plan and shows its page. */
+export async function runList(context: Context, plan: ListPlan): Promise<{ reply: Reply; total: number }> {
+  const { rows, total } = await context.store.list(plan);
+  const marks = await context.store.marks(rows.map((row) => row.id));
+  const body = showEvents(rows, marks, plan.columns);
+  return { reply: { status: 200, body, headers: { "X-Total-Count": String(total) } }, total };
+}
+
+/** `Link` to the pages beside this one, relative to the address that was called: what stands before it (a proxy) is not ours to know. */
+function linkPages({ path, query }: ApiCall, { skip, take }: ListPlan, total: number): string {
+  const page = skip / take + 1;
+  const last = Math.max(1, Math.ceil(total / take));
+  const links: string[] = [];
+  const link = (number: number, relation: string) => {
+    const parameters = new URLSearchParams(query);
+    parameters.set("pagenum", String(number));
+    links.push(`<${path}?${parameters.toString()}>; rel="${relation}"`);
+  };
+  if (page < last) link(page + 1, "next");
+  if (page > 1) link(Math.min(page - 1, last), "prev");
+  return links.join(", ");
+}

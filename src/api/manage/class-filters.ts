@@ -1,0 +1,82 @@
+import { z } from "zod";
+
+import { requireMember } from "../../catalog/permissions.ts";
+import type { Route } from "../../http/route.ts";
+import { findClassFilter } from "../class-filters.ts";
+import { logKeyOf, NO_CONTENT } from "../context.ts";
+import type { ApiCall, Context } from "../context.ts";
+import { filterFields } from "../view.ts";
+import { created, managed, ok, readJson } from "./json.ts";
+import { requireAdministered } from "./logs.ts";
+
+/** What a filter is made of but its key. Lengths are for the catalog to judge. */
+const FilterFields = z.object({
+  display: z.string().default(""),
+  color: z.string(),
+  tag: z.string().default(""),
+  text: z.string().default(""),
+  link: z.string().default(""),
+  source: z.string().default(""),
+  weight: z.number().default(0),
+});
+const NewFilter = FilterFields.extend({ key: z.string() });
+const Options = z.object({
+  alert: z.boolean().default(false),
+  notify: z.boolean().default(false),
+  hide: z.boolean().default(false),
+});
+
+export function managedClassFilterRoutes(context: Context): Route[] {
+  const { catalog } = context;
+  return [
+    managed(context, "GET", "/logs/:log/classFilters", (call) => {
+      const { key } = requireAdministered(context, call);
+      return ok(catalog.classFilters(key).map(filterFields));
+    }),
+    managed(context, "POST", "/logs/:log/classFilters", async (call) => {
+      const { key } = requireAdministered(context, call);
+      const filter = await catalog.createClassFilter(key, await readJson(context, call, NewFilter));
+      return created(`/logs/${key}/classFilters/${filter.key}`, filterFields(filter));
+    }),
+    managed(context, "GET", "/logs/:log/classFilters/:key", (call) => {
+      const { key } = requireAdministered(context, call);
+      return ok(filterFields(findClassFilter(catalog, key, classKeyOf(call))));
+    }),
+    managed(context, "PUT", "/logs/:log/classFilters/:key", async (call) => {
+      const { key } = requireAdministered(context, call);
+      const filter = await readJson(context, call, FilterFields);
+      return ok(filterFields(await catalog.updateClassFilter(key, classKeyOf(call), filter)));
+    }),
+    managed(context, "DELETE", "/logs/:log/classFilters/:key", async (call) => {
+      const { key } = requireAdministered(context, call);
+      await catalog.deleteClassFilter(key, classKeyOf(call));
+      return NO_CONTENT;
+    }),
+    ...optionRoutes(context),
+  ];
+}
+
+/** What the caller, for themselves, wants of a class. */
+function optionRoutes(context: Context): Route[] {
+  const { catalog } = context;
+  const path = "/logs/:log/classFilters/:key/options";
+  return [
+    managed(context, "GET", path, (call) => {
+      const { account, log } = requireMember(catalog, call.caller, logKeyOf(call));
+      const { key } = findClassFilter(catalog, log.key, classKeyOf(call));
+      const { alert, notify, hide } = catalog.classOptions(account.id, log.key, key);
+      return ok({ alert, notify, hide });
+    }),
+    managed(context, "PUT", path, async (call) => {
+      const { account, log } = requireMember(catalog, call.caller, logKeyOf(call));
+      const { key } = findClassFilter(catalog, log.key, classKeyOf(call));
+      const wanted = await readJson(context, call, Options);
+      const { alert, notify, hide } = await catalog.setClassOptions(account.id, log.key, key, wanted);
+      return ok({ alert, notify, hide });
+    }),
+  ];
+}
+
+function classKeyOf(call: ApiCall): string {
+  return (call.params["key"] ?? "").toLowerCase();
+}

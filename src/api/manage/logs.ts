@@ -1,0 +1,102 @@
+import { z } from "zod";
+
+import type { Log, Role } from "../../catalog/catalog.ts";
+import { requireLogAdmin, requireMember } from "../../catalog/permissions.ts";
+import { LoggiaError } from "../../errors.ts";
+import type { Route } from "../../http/route.ts";
+import { EVERYTHING, freezePlan } from "../../query/plan.ts";
+import { logKeyOf, NO_CONTENT } from "../context.ts";
+import type { ApiCall, Context } from "../context.ts";
+import { runUsers } from "../users.ts";
+import { emailOf, findAccount } from "./accounts.ts";
+import { created, managed, ok, readJson } from "./json.ts";
+
+const LogChange = z
+  .object({ display: z.string(), retentionDays: z.number().nullable() })
+  .partial()
+  .refine((change) => change.display !== undefined || change.retentionDays !== undefined, {
+    error: "nothing to change; give display, retentionDays or both",
+  });
+const Share = z.object({ role: z.enum(["admin", "user"]) });
+
+/** How many tracked users one call lists. */
+const MAX_USERS = 500;
+
+export function managedLogRoutes(context: Context): Route[] {
+  const { catalog } = context;
+  return [
+    managed(context, "GET", "/logs/:log", (call) => ok(showLog(requireAdministered(context, call)))),
+    managed(context, "PATCH", "/logs/:log", async (call) => {
+      const { key } = requireAdministered(context, call);
+      const { display, retentionDays } = await readJson(context, call, LogChange);
+      const log = await catalog.updateLog(key, {
+        ...(display !== undefined && { display }),
+        ...(retentionDays !== undefined && { retentionDays }),
+      });
+      return ok(showLog(log));
+    }),
+    managed(context, "GET", "/logs/:log/users", async (call) => {
+      const { log } = requireMember(catalog, call.caller, logKeyOf(call));
+      return await runUsers(
+        freezePlan({
+          kind: "users",
+          logs: [log.key],
+          where: EVERYTHING,
+          sort: [{ field: "user", direction: "asc" }],
+          skip: 0,
+          take: MAX_USERS,
+          columns: null,
+        }),
+      );
+    }),
+    ...shareRoutes(context),
+  ];
+}
+
+function shareRoutes(context: Context): Route[] {
+  const { catalog } = context;
+  return [
+    managed(context, "GET", "/logs/:log/shares", (call) => ok(showShares(context, requireAdministered(context, call)))),
+    managed(context, "GET", "/logs/:log/shares/:email", (call) => {
+      const { key } = requireAdministered(context, call);
+      const { id, email } = findAccount(context, call);
+      const role = catalog.roleOf(id, key);
+      if (role === null) throw new LoggiaError("share_not_found", `The log ${key} is not shared with ${email}`);
+      return ok(showShare(email, role));
+    }),
+    managed(context, "PUT", "/logs/:log/shares/:email", async (call) => {
+      const { key } = requireAdministered(context, call);
+      const { role } = await readJson(context, call, Share);
+      const { id, email } = findAccount(context, call);
+      const known = catalog.roleOf(id, key) !== null;
+      await catalog.share(key, email, role);
+      const share = showShare(email, role);
+      return known ? ok(share) : created(`/logs/${key}/shares/${encodeURIComponent(email)}`, share);
+    }),
+    managed(context, "DELETE", "/logs/:log/shares/:email", async (call) => {
+      const { key } = requireAdministered(context, call);
+      await catalog.unshare(key, emailOf(call));
+      return NO_CONTENT;
+    }),
+  ];
+}
+
+/** The log that the path names, where the caller is its admin. */
+export function requireAdministered({ catalog }: Context, call: ApiCall): Log {
+  return requireLogAdmin(catalog, call.caller, logKeyOf(call)).log;
+}
+
+function showLog({ key, display, plan, retentionDays }: Log) {
+  return { key, display, plan, retentionDays };
+}
+
+function showShares({ catalog }: Context, log: Log): { email: string; role: Role }[] {
+  return log.shares.flatMap(({ user, role }) => {
+    const account = catalog.accountById(user);
+    return account === null ? [] : [showShare(account.email, role)];
+  });
+}
+
+function showShare(email: string, role: Role): { email: string; role: Role } {
+  return { email, role };
+}

@@ -1,0 +1,42 @@
+import { requireReadable } from "../catalog/permissions.ts";
+import { LoggiaError } from "../errors.ts";
+import type { Reply, Route } from "../http/route.ts";
+import { planQuery } from "../query/planner.ts";
+import type { GroupPlan } from "../query/plan.ts";
+import { parseZone } from "../query/zone.ts";
+import { authenticated, logKeyOf } from "./context.ts";
+import type { Context } from "./context.ts";
+import { runList } from "./list.ts";
+import { runUsers } from "./users.ts";
+import { showGroups } from "./view.ts";
+
+export function queryRoutes(context: Context): Route[] {
+  return [
+    authenticated(context, "GET", "/1/logs/:log/query", async (call) => {
+      const { key } = requireReadable(context.catalog, call.caller, logKeyOf(call));
+      const text = call.query.get("query");
+      if (text === null) {
+        throw new LoggiaError(
+          "bad_query",
+          "The parameter query is missing: for instance query=GET events TAKE 10, URL-encoded",
+        );
+      }
+      const offset_min = parseZone(call.query.get("tz") ?? "0");
+      const plan = planQuery(text, { logs: [key], now_ms: context.now(), offset_min });
+      switch (plan.kind) {
+        case "list":
+          return (await runList(context, plan)).reply;
+        case "group":
+          return await runGroup(context, plan);
+        case "users":
+          return await runUsers(plan);
+        default:
+          return plan satisfies never;
+      }
+    }),
+  ];
+}
+
+async function runGroup({ store }: Context, plan: GroupPlan): Promise<Reply> {
+  return { status: 200, body: showGroups(await store.group(plan), plan.by, plan.columns) };
+}

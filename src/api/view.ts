@@ -1,0 +1,166 @@
+import type { ClassFilter, Log } from "../catalog/catalog.ts";
+import type { EventRow } from "../events/event.ts";
+import type { EventId } from "../events/id.ts";
+import type { Body } from "../http/formats.ts";
+import { Moment } from "../http/moment.ts";
+import type { XmlValue } from "../http/xml.ts";
+import { formatGroupKey } from "../query/calendar.ts";
+import { AGGREGATE_FIELDS, EVENT_FIELDS } from "../query/plan.ts";
+import type { AggregateField, EventField, Grouping } from "../query/plan.ts";
+import type { Group, Marks } from "../store/store.ts";
+
+/** An event as JSON shows it, its fields in the order of {@link EVENT_FIELDS}. */
+export type ShownEvent = Partial<Record<EventField, unknown>>;
+
+type Fields = { readonly [field: string]: XmlValue };
+
+/** XML keeps an order of its own. Marks are in it only where a query names them. */
+const XML_EVENT_FIELDS = [
+  "id",
+  "text",
+  "link",
+  "hash",
+  "tags",
+  "source",
+  "log",
+  "user",
+  "data",
+  "created",
+  "class",
+  "geo",
+  "value",
+  "filter",
+] as const satisfies readonly EventField[];
+const XML_MARKS = ["bookmarks", "alerts"] as const satisfies readonly EventField[];
+
+/** A page of events. @param columns the fields to show, in the event's own order; null: all */
+export function showEvents(
+  rows: readonly EventRow[],
+  marks: ReadonlyMap<EventId, Marks>,
+  columns: readonly EventField[] | null = null,
+): Body {
+  const events = rows.map((row) => eventFields(row, marks.get(row.id)));
+  return {
+    json: events.map((event) => pick(event, columns ?? EVENT_FIELDS)),
+    xml: () => results({ event: events.map((event) => eventElement(event, columns)) }),
+  };
+}
+
+export function showEvent(row: EventRow, marks: Marks | undefined): Body {
+  const event = eventFields(row, marks);
+  return { json: pick(event, EVENT_FIELDS), xml: () => results({ event: eventElement(event, null) }) };
+}
+
+type EventFields = Readonly<Record<EventField, XmlValue>>;
+
+function eventFields(row: EventRow, marks: Marks | undefined): EventFields {
+  const alerts = marks?.alerts ?? [];
+  return {
+    id: row.id,
+    created: new Moment(row.created),
+    text: row.text,
+    link: row.link,
+    hash: row.hash,
+    tags: row.tags,
+    source: row.source,
+    log: row.log,
+    class: row.class,
+    data: row.data,
+    geo: row.geo,
+    value: row.value,
+    user: row.user,
+    filter: row.class,
+    bookmarks: marks?.bookmarks ?? [],
+    alerts: alerts.length === 0 ? null : alerts,
+  };
+}
+
+function eventElement(event: EventFields, columns: readonly EventField[] | null): XmlValue {
+  const element = {
+    ...event,
+    tags: { tag: event.tags },
+    bookmarks: { user: event.bookmarks },
+    alerts: { user: event.alerts ?? [] },
+  };
+  if (columns === null) return pick(element, XML_EVENT_FIELDS);
+  return pick(
+    element,
+    [...XML_EVENT_FIELDS, ...XML_MARKS].filter((field) => columns.includes(field)),
+  );
+}
+
+/** The groups of a query: everything is text. */
+export function showGroups(groups: readonly Group[], by: Grouping, columns: readonly AggregateField[] | null): Body {
+  const records = groups.map((group) =>
+    pick(
+      {
+        key: formatGroupKey(by, group.key),
+        count: formatNumber(group.count),
+        avg: formatNumber(group.avg),
+        sum: formatNumber(group.sum),
+        min: formatNumber(group.min),
+        max: formatNumber(group.max),
+      },
+      columns ?? AGGREGATE_FIELDS,
+    ),
+  );
+  return { json: records, xml: () => results({ aggregate: records }) };
+}
+
+const plainDecimal = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 15, useGrouping: false });
+
+/** A number as a plain decimal of at most 15 significant digits, without an exponent; "0" for none. */
+export function formatNumber(number: number | null): string {
+  if (number === null || number === 0) return "0";
+  const text = String(Number(number.toPrecision(15)));
+  return text.includes("e") ? plainDecimal.format(number) : text;
+}
+
+export function showLog(log: Log): Body {
+  return { json: logFields(log), xml: () => results({ log: logFields(log) }) };
+}
+
+export function showLogs(logs: readonly Log[]): Body {
+  return { json: logs.map(logFields), xml: () => results({ log: logs.map(logFields) }) };
+}
+
+function logFields({ key, display }: Log): Fields {
+  return { key, display };
+}
+
+export function showClassFilter(filter: ClassFilter): Body {
+  return { json: filterFields(filter), xml: () => results({ classFilter: filterFields(filter) }) };
+}
+
+export function showClassFilters(filters: readonly ClassFilter[]): Body {
+  return { json: filters.map(filterFields), xml: () => results({ classFilter: filters.map(filterFields) }) };
+}
+
+/** The class filters of several logs, each list beside its log's key. */
+export function showClassFiltersOfLogs(
+  logs: readonly { readonly key: string; readonly filters: readonly ClassFilter[] }[],
+): Body {
+  const lists = logs.map(({ key, filters }) => ({ key, filters: filters.map(filterFields) }));
+  return {
+    json: lists.map(({ key, filters }) => ({ key, classFilters: filters })),
+    xml: () => results({ log: lists.map(({ key, filters }) => ({ key, classFilters: { classFilter: filters } })) }),
+  };
+}
+
+export function filterFields(filter: ClassFilter): Fields {
+  const { key, display, color, tag, text, link, source, weight } = filter;
+  return { key, display, color, tag, text, link, source, weight };
+}
+
+/** The data of an event, as it was posted; null where it carries none. */
+export function showData(data: string | null): Body {
+  return { json: data, xml: () => ({ root: "data", content: data }) };
+}
+
+function results(content: Fields): { root: string; content: XmlValue } {
+  return { root: "results", content };
+}
+
+function pick<F extends string>(record: Readonly<Record<F, XmlValue>>, fields: readonly F[]): Fields {
+  return Object.fromEntries(fields.map((field) => [field, record[field]]));
+}
