@@ -1,0 +1,58 @@
+import type { Catalog } from "../../src/catalog/catalog.ts";
+import type { Alert, Store } from "../../src/store/store.ts";
+import { chunk, eventSize_bytes } from "../chunk.ts";
+import { deliver } from "../retry.ts";
+import type { Item, Refusal, Stage } from "../stage.ts";
+
+/**
+ * Writes an alert for each user who wants alerts for the class of an event.
+ *
+ * An event one of whose alerts is rejected is refused as a whole, and not indexed: an event that lists show has had all its alerts, and what has not is
+ * found in one place, the dead letters. Its other alerts stand; sending the letter through again completes it, as all writes are create-only.
+ */
+export function createAlert({
+  catalog,
+  store,
+  maxAlerts,
+  maxBytes,
+}: {
+  readonly catalog: Pick<Catalog, "subscribers">;
+  readonly store: Pick<Store, "writeAlerts" | "ping">;
+  /** Bounds of one write. */
+  readonly maxAlerts: number;
+  readonly maxBytes: number;
+}): Stage {
+  return {
+    name: "alert",
+    run: async (items, work) => {
+      const alerts: Alert[] = [];
+      const itemOf = new Map<Alert, Item>();
+      for (const item of items) {
+        if (item.event.class === null) continue;
+        for (const user of catalog.subscribers(item.event.log, item.event.class, "alert")) {
+          const alert = { user, event: item.event };
+          alerts.push(alert);
+          itemOf.set(alert, item);
+        }
+      }
+      if (alerts.length === 0) return { passed: items, refused: [] };
+
+      const rejected = await deliver<Alert>(
+        {
+          what: "write alerts",
+          groups: chunk(alerts, { max: maxAlerts, maxBytes, sizeOf: (alert) => eventSize_bytes(alert.event) }),
+          write: (group) => store.writeAlerts(group),
+          ping: () => store.ping(),
+        },
+        work.patience,
+      );
+      work.alerted(alerts.length - rejected.size);
+      const refused = new Map<Item, Refusal>();
+      for (const [alert, reason] of rejected) {
+        const item = itemOf.get(alert)!;
+        refused.set(item, { item, reason: `the alert for user ${alert.user} was rejected: ${reason}` });
+      }
+      return { passed: items.filter((item) => !refused.has(item)), refused: [...refused.values()] };
+    },
+  };
+}

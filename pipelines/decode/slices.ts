@@ -1,0 +1,48 @@
+import type { BusRecord } from "../../src/bus/bus.ts";
+import { decodeRecord } from "../../src/events/record.ts";
+import { eventSize_bytes } from "../chunk.ts";
+import type { Failure } from "../deadletters/letter.ts";
+import type { Item } from "../stage.ts";
+
+/** As much of a batch as goes through the stages at a time. */
+export type Slice = {
+  readonly items: readonly Item[];
+  readonly broken: readonly Failure[];
+  /** Whether it is the last of its batch. There always is a last one, be it empty. */
+  readonly last: boolean;
+};
+
+/**
+ * Decodes records one after the other, as far as the next slice needs it: a batch is bounded in records, and a record may hold any number of events.
+ * Lines that are no events come out as failures of the slice in which they stand.
+ */
+export function* slicesOf(
+  records: readonly BusRecord[],
+  { maxEvents, maxBytes }: { readonly maxEvents: number; readonly maxBytes: number },
+): Generator<Slice, void> {
+  let items: Item[] = [];
+  let broken: Failure[] = [];
+  let bytes = 0;
+  for (const record of records) {
+    const lines = decodeRecord(record.value);
+    for (const [i, line] of lines.entries()) {
+      const size = line.kind === "event" ? eventSize_bytes(line.event) : line.line.length;
+      const count = items.length + broken.length;
+      if (count > 0 && (count >= maxEvents || bytes + size > maxBytes)) {
+        yield { items, broken, last: false };
+        items = [];
+        broken = [];
+        bytes = 0;
+      }
+      bytes += size;
+      if (line.kind === "event") items.push({ record, line: i + 1, event: { ...line.event, hash: "", class: null } });
+      else broken.push({ record, line: isWhole(record, line.line, lines.length) ? 0 : i + 1, reason: line.reason });
+    }
+  }
+  yield { items, broken, last: true };
+}
+
+/** Whether a broken line stands for a record whose head could not be read: then it holds all of it, while any other line is shorter than its record. */
+function isWhole(record: BusRecord, line: string, lines: number): boolean {
+  return lines === 1 && line === record.value.toString("utf8");
+}

@@ -1,0 +1,184 @@
+import type { Logger } from "pino";
+import type { Batch, Bus, PartitionLag } from "../src/bus/bus.ts";
+import type { Catalog } from "../src/catalog/catalog.ts";
+import type { Store } from "../src/store/store.ts";
+import { bury } from "./deadletters/bury.ts";
+import type { Failure, StageName } from "./deadletters/letter.ts";
+import { slicesOf } from "./decode/slices.ts";
+import type { Slice } from "./decode/slices.ts";
+import type { Locate } from "./enrich/enrich.ts";
+import { persist } from "./retry.ts";
+import type { Patience } from "./retry.ts";
+import type { Stage, Work } from "./stage.ts";
+import { createStages } from "./stages.ts";
+import { createStats } from "./stats.ts";
+import type { PipelineStats, StatsKeeper } from "./stats.ts";
+
+export type PipelineOptions = {
+  readonly bus: Bus;
+  readonly store: Store;
+  readonly catalog: Catalog;
+  readonly log: Logger;
+  /** Processes that share a group share the work. */
+  readonly group?: string;
+  /** A GeoIP database; without one, addresses stay addresses. */
+  readonly locate?: Locate;
+  /** Bounds of what goes through the stages at a time, for each partition: 5,000 events and 5 MB unless given. */
+  readonly maxEvents?: number;
+  readonly maxBytes?: number;
+  /** The wait after a first failed write, which doubles up to the last. */
+  readonly retryFirst_ms?: number;
+  readonly retryLast_ms?: number;
+};
+
+export type Pipeline = {
+  /** Lets the batches in flight finish, at most so long; what waits to be tried again is left at once. What was left is delivered at the next start. */
+  close(timeout_ms?: number): Promise<void>;
+  /** Rejects when the pipeline has died for good and cannot mend itself; resolves when it was closed. */
+  readonly done: Promise<void>;
+  stats(): PipelineStats;
+  /** How far behind the bus it is, for each partition. */
+  lag(): Promise<PartitionLag[]>;
+};
+
+const GROUP = "pipeline";
+const MAX_EVENTS = 5_000;
+const MAX_BYTES = 5_000_000;
+const RETRY_FIRST_MS = 100;
+const RETRY_LAST_MS = 10_000;
+/** The bus wants a sign of life every 3 s. */
+const HEARTBEAT_MS = 1_000;
+
+/**
+ * Takes what was accepted from the bus through all stages into the store.
+ *
+ * Invariant: a batch is acknowledged only when each of its events, with all that is derived from it, is durable in the store or a durable dead letter.
+ * Whatever happens before, the same batch comes again, and as all writes are create-only, doing it again changes nothing.
+ *
+ * @throws LoggiaError `bus_unavailable` where the bus can't be subscribed to
+ */
+export async function startPipeline(options: PipelineOptions): Promise<Pipeline> {
+  const { bus, store, group = GROUP, maxEvents = MAX_EVENTS, maxBytes = MAX_BYTES } = options;
+  const closing = new AbortController();
+  const stats = createStats();
+  const context: Context = {
+    ...options,
+    stages: createStages({ ...options, locate: options.locate ?? null, maxEvents, maxBytes }),
+    maxEvents,
+    maxBytes,
+    stats,
+    closing: closing.signal,
+  };
+  const subscription = await bus.subscribe(
+    {
+      topic: "events",
+      group,
+      maxRecords: maxEvents,
+      maxBytes,
+      from: (partition) => store.nextOffset("events", partition),
+    },
+    (batch) => handle(batch, context),
+  );
+  return {
+    close: (timeout_ms) => {
+      closing.abort(new Error("the pipeline is closing"));
+      return subscription.close(timeout_ms);
+    },
+    done: subscription.done,
+    stats: () => stats.read(),
+    lag: () => bus.lag("events", group),
+  };
+}
+
+type Context = PipelineOptions & {
+  readonly stages: readonly Stage[];
+  readonly maxEvents: number;
+  readonly maxBytes: number;
+  readonly stats: StatsKeeper;
+  readonly closing: AbortSignal;
+};
+
+/**
+ * One batch, from its records to its acknowledgement.
+ * @throws whatever keeps it from being acknowledged, so that the bus delivers it again
+ */
+async function handle(batch: Batch, context: Context): Promise<void> {
+  const { stats } = context;
+  stats.batch("started");
+  stats.records(batch.records.length);
+  using pulse = keepAlive(batch);
+  const patience: Patience = {
+    signal: AbortSignal.any([batch.signal, pulse.lost]),
+    closing: context.closing,
+    first_ms: context.retryFirst_ms ?? RETRY_FIRST_MS,
+    last_ms: context.retryLast_ms ?? RETRY_LAST_MS,
+    log: context.log,
+    retried: (count) => stats.retried(count),
+  };
+  try {
+    await carry(batch, patience, context);
+    await batch.ack();
+  } catch (error) {
+    stats.batch("failed");
+    throw error;
+  }
+  stats.batch("acked");
+}
+
+/** Brings all of a batch to where it is durable, and then its position. */
+async function carry(batch: Batch, patience: Patience, context: Context): Promise<void> {
+  const end = batch.records.at(-1)!.position;
+  let covered = false;
+  const slices = slicesOf(batch.records, context);
+  for (;;) {
+    const start = performance.now();
+    const slice = slices.next();
+    context.stats.busy("decode", performance.now() - start);
+    if (slice.done === true) break;
+    const work: Work = {
+      patience,
+      position: slice.value.last ? end : null,
+      covered: () => void (covered = true),
+      alerted: (count) => context.stats.alerted(count),
+    };
+    await carrySlice(slice.value, work, context);
+  }
+  if (!covered) await persist("move the offset", () => context.store.writeEvents([], end), patience);
+}
+
+async function carrySlice(slice: Slice, work: Work, context: Context): Promise<void> {
+  const { stats, bus, stages } = context;
+
+  async function refuse(failures: readonly Failure[], stage: StageName): Promise<void> {
+    if (failures.length === 0) return;
+    context.log.error({ stage, count: failures.length, reason: failures[0]!.reason }, "events become dead letters");
+    await bury(bus, failures, stage, work.patience);
+    stats.buried(stage, failures.length);
+  }
+
+  stats.slice(slice.items.length);
+  await refuse(slice.broken, "decode");
+  let items = slice.items;
+  for (const stage of stages) {
+    if (items.length === 0) return;
+    work.patience.signal.throwIfAborted();
+    const start = performance.now();
+    const { passed, refused } = await stage.run(items, work);
+    await refuse(
+      refused.map(({ item: { record, line }, reason }) => ({ record, line, reason })),
+      stage.name,
+    );
+    stats.busy(stage.name, performance.now() - start);
+    items = passed;
+  }
+  stats.done(items.length);
+}
+
+/** Sends signs of life for a batch until disposed of. `lost` fires when the bus takes no more of them: then the partition may already be another's. */
+function keepAlive(batch: Batch): Disposable & { readonly lost: AbortSignal } {
+  const lost = new AbortController();
+  const timer = setInterval(() => {
+    batch.heartbeat().catch((error: unknown) => lost.abort(error));
+  }, HEARTBEAT_MS);
+  return { lost: lost.signal, [Symbol.dispose]: () => clearInterval(timer) };
+}

@@ -1,0 +1,57 @@
+import { setImmediate as turn } from "node:timers/promises";
+import type { BusRecord, Position } from "../src/bus/bus.ts";
+import type { StoredEvent } from "../src/events/event.ts";
+import type { StageName } from "./deadletters/letter.ts";
+import type { Patience } from "./retry.ts";
+
+/** An event on its way, with the place that it came from. Before `enrich` its hash is "", before `classify` its class is null. */
+export type Item = { readonly record: BusRecord; readonly line: number; readonly event: StoredEvent };
+
+/** What a stage made of the items that it was given: each is either passed on or refused, and never both. */
+export type Judged = { readonly passed: readonly Item[]; readonly refused: readonly Refusal[] };
+
+export type Refusal = { readonly item: Item; readonly reason: string };
+
+/** What the stages share while they work on one slice of a batch. */
+export type Work = {
+  readonly patience: Patience;
+  /** The position that the slice completes, null where more of its batch follows. */
+  readonly position: Position | null;
+  /** Called by the stage that had `position` committed together with the last rows. */
+  covered(): void;
+  /** Counts alerts that are durable. */
+  alerted(count: number): void;
+};
+
+/**
+ * A step from event to store. It resolves once what it writes is durable.
+ *
+ * Invariant: what a stage refuses is a durable dead letter before the next stage starts.
+ */
+export type Stage = {
+  readonly name: Exclude<StageName, "decode">;
+  run(items: readonly Item[], work: Work): Promise<Judged>;
+};
+
+/** After so many events, whatever else this process serves has its turn. */
+const TURN_ITEMS = 250;
+
+/** A stage that makes one event of another. An event on which `change` throws is refused; the others are not concerned. */
+export function transform(name: Stage["name"], change: (event: StoredEvent) => StoredEvent): Stage {
+  return {
+    name,
+    run: async (items) => {
+      const passed: Item[] = [];
+      const refused: Refusal[] = [];
+      for (const [i, item] of items.entries()) {
+        if (i % TURN_ITEMS === 0) await turn();
+        try {
+          passed.push({ ...item, event: change(item.event) });
+        } catch (error) {
+          refused.push({ item, reason: String(error) });
+        }
+      }
+      return { passed, refused };
+    },
+  };
+}

@@ -1,0 +1,68 @@
+import type { StageName } from "./deadletters/letter.ts";
+
+/** What a pipeline has done since it started. Counters only rise; an event that is delivered again is counted again. */
+export type PipelineStats = {
+  /** Batches begun, those acknowledged, and those left to be delivered again. */
+  readonly batches: { readonly started: number; readonly acked: number; readonly failed: number };
+  readonly records: number;
+  readonly events: {
+    /** Read from the bus. */
+    readonly decoded: number;
+    /** Durable in the store. */
+    readonly done: number;
+    /** Tries beyond the first, of events, alerts or dead letters. */
+    readonly retried: number;
+  };
+  readonly alerts: number;
+  /** Durable on the `dead-letters` topic, by the stage that refused. */
+  readonly deadLetters: Readonly<Record<StageName, number>>;
+  /** How many slices had at most so many events: a histogram, cumulative, whose last bound is null (any number). */
+  readonly sliceSizes: readonly { readonly atMost: number | null; readonly count: number }[];
+  /** Time spent in each stage, in milliseconds, dead letters included. */
+  readonly busy_ms: Readonly<Record<StageName, number>>;
+  /** When the last batch was acknowledged, in milliseconds since the Unix epoch; null before the first. */
+  readonly lastAck: number | null;
+};
+
+const SIZE_BOUNDS = [1, 10, 100, 1_000, 5_000] as const;
+
+export type StatsKeeper = {
+  batch(what: "started" | "acked" | "failed"): void;
+  records(count: number): void;
+  /** A slice of so many events. */
+  slice(events: number): void;
+  done(count: number): void;
+  retried(count: number): void;
+  alerted(count: number): void;
+  buried(stage: StageName, count: number): void;
+  busy(stage: StageName, ms: number): void;
+  read(): PipelineStats;
+};
+
+export function createStats(): StatsKeeper {
+  const batches = { started: 0, acked: 0, failed: 0 };
+  const events = { decoded: 0, done: 0, retried: 0 };
+  const deadLetters: Record<StageName, number> = { decode: 0, enrich: 0, classify: 0, alert: 0, index: 0 };
+  const busy_ms: Record<StageName, number> = { decode: 0, enrich: 0, classify: 0, alert: 0, index: 0 };
+  const sizes = [...SIZE_BOUNDS.map((atMost) => ({ atMost, count: 0 })), { atMost: null, count: 0 }];
+  let records = 0;
+  let alerts = 0;
+  let lastAck: number | null = null;
+  return {
+    batch: (what) => {
+      batches[what] += 1;
+      if (what === "acked") lastAck = Date.now();
+    },
+    records: (count) => void (records += count),
+    slice: (count) => {
+      events.decoded += count;
+      for (const size of sizes) if (size.atMost === null || count <= size.atMost) size.count += 1;
+    },
+    done: (count) => void (events.done += count),
+    retried: (count) => void (events.retried += count),
+    alerted: (count) => void (alerts += count),
+    buried: (stage, count) => void (deadLetters[stage] += count),
+    busy: (stage, ms) => void (busy_ms[stage] += ms),
+    read: () => structuredClone({ batches, records, events, alerts, deadLetters, sliceSizes: sizes, busy_ms, lastAck }),
+  };
+}
