@@ -1,39 +1,69 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { StartError } from "../src/errors.ts";
 import { readSettings } from "./engines/settings.ts";
-import { down, health, up } from "./engines/up.ts";
+import type { EngineSettings } from "./engines/settings.ts";
+import { down, status, up } from "./engines/up.ts";
 
-const USAGE = "Usage: node infra/engines.ts up | down | status";
+const USAGE = `Usage: node infra/engines.ts <command>
+  up              start a local Kafka and Elasticsearch; their data are kept between starts
+  down            stop them
+  status          tell what runs, and where
+  run -- <words>  start them, then run a program with KAFKA_BROKERS and ELASTICSEARCH_URL set
+Settings, by environment: ENGINES_KAFKA_PORT (9092), ENGINES_ELASTICSEARCH_PORT (9200), ENGINES_DIR (.engines),
+ENGINES_JARS (.engines/jars), ENGINES_WAY (containers or processes; containers where a container engine answers)`;
 
 const say = (line: string): void => console.log(line);
 
 /** Returns the exit code: 0 done, 1 not so, 2 not understood. */
-async function command(name: string | undefined): Promise<number> {
+async function command([name = "", ...words]: readonly string[]): Promise<number> {
   const settings = readSettings();
   switch (name) {
     case "up": {
       const state = await up(settings, say);
-      say(`Kafka          ${state.kafka?.brokers.join(",")}`);
-      say(`Elasticsearch  ${state.elasticsearch?.url}`);
+      tell(state.kafka!.brokers.join(","), state.elasticsearch!.url);
       return 0;
     }
     case "down":
       await down(settings);
-      say(`Kafka and Elasticsearch are stopped; their data stay in ${settings.folder}.`);
+      say(`Kafka and Elasticsearch are stopped; their data are kept.`);
       return 0;
     case "status": {
-      const told = await health(settings.folder);
-      say(`Kafka          ${told.kafka}`);
-      say(`Elasticsearch  ${told.elasticsearch}`);
+      const told = await status(settings.folder);
+      tell(told.kafka, told.elasticsearch);
       return 0;
     }
+    case "run":
+      return run(settings, words[0] === "--" ? words.slice(1) : words);
     default:
       console.error(USAGE);
       return 2;
   }
 }
 
+function tell(kafka: string, elasticsearch: string): void {
+  say(`Kafka          ${kafka}`);
+  say(`Elasticsearch  ${elasticsearch}`);
+}
+
+/** Hands on the signals it gets and the exit code of the program; the engines go on. */
+async function run(settings: EngineSettings, [program, ...args]: readonly string[]): Promise<number> {
+  if (!program) {
+    console.error(USAGE);
+    return 2;
+  }
+  const { kafka, elasticsearch } = await up(settings, say);
+  const env = { ...process.env, KAFKA_BROKERS: kafka!.brokers.join(","), ELASTICSEARCH_URL: elasticsearch!.url };
+  const child = spawn(program, args, { stdio: "inherit", env });
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));
+  const [code] = (await once(child, "exit").catch((error: Error) => {
+    throw new StartError(`Cannot run ${program}: ${error.message}`, { cause: error });
+  })) as [number | null];
+  return code ?? 1;
+}
+
 try {
-  process.exitCode = await command(process.argv[2]);
+  process.exitCode = await command(process.argv.slice(2));
 } catch (error) {
   if (!(error instanceof StartError)) throw error;
   console.error(error.message);

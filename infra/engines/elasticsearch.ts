@@ -6,6 +6,7 @@ import { findJdk } from "./jdk.ts";
 import { resolveJars } from "./jars.ts";
 import type { ProcessOptions } from "./kafka.ts";
 import { requireFreePort } from "./ports.ts";
+import { markOf } from "./processes-of.ts";
 import { askElasticsearch } from "./ready.ts";
 import { JVM_FOLDER } from "./settings.ts";
 import { updateState } from "./state.ts";
@@ -15,7 +16,8 @@ import { updateState } from "./state.ts";
  * It is the server less its modules: no scripts, no by-query calls, no `GET /`, no field types beyond the core's.
  * @throws StartError
  */
-export async function startElasticsearchProcess({ folder, jars, port, say }: ProcessOptions): Promise<Engine> {
+export async function startElasticsearchProcess(options: ProcessOptions): Promise<Engine> {
+  const { folder, jars, port, say, onStopped } = options;
   await requireFreePort(port, "Elasticsearch", "ENGINES_ELASTICSEARCH_PORT");
   const jdk = await findJdk();
   const { elasticsearch, elasticsearchHome } = await resolveJars(jars, jdk, say);
@@ -26,7 +28,7 @@ export async function startElasticsearchProcess({ folder, jars, port, say }: Pro
 
   const address = `127.0.0.1:${port}`;
   const url = `http://${address}`;
-  const mark = `-Dloggia.engine=${home}`;
+  const mark = markOf(resolve(folder), "elasticsearch");
   return startProcess({
     name: "elasticsearch",
     address,
@@ -47,6 +49,7 @@ export async function startElasticsearchProcess({ folder, jars, port, say }: Pro
     log: resolve(folder, "logs/elasticsearch.log"),
     ask: () => askElasticsearch(url),
     onProcess: (pid, ready) => updateState(folder, { way: "processes", elasticsearch: { url, pid, ready } }),
+    onStopped,
   });
 }
 

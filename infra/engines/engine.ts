@@ -33,9 +33,11 @@ export type ProcessPlan = {
   readonly ask: () => Promise<void>;
   /** Hears of each new process, first when it was launched and again when it is ready. */
   readonly onProcess: (pid: number, ready: boolean) => void;
+  /** Called after `stop`. */
+  readonly onStopped?: (() => Promise<void>) | undefined;
 };
 
-const TITLES = { kafka: "Kafka", elasticsearch: "Elasticsearch" } as const;
+export const TITLES = { kafka: "Kafka", elasticsearch: "Elasticsearch" } as const;
 
 /**
  * Starts the engine of `plan` and waits until it answers.
@@ -44,6 +46,10 @@ const TITLES = { kafka: "Kafka", elasticsearch: "Elasticsearch" } as const;
 export async function startProcess(plan: ProcessPlan): Promise<Engine> {
   const { name, address } = plan;
   let current = await begin(plan);
+  const end = async (): Promise<void> => {
+    await stop(current);
+    await plan.onStopped?.();
+  };
   return {
     name,
     address,
@@ -61,8 +67,8 @@ export async function startProcess(plan: ProcessPlan): Promise<Engine> {
       if (isRunning(current)) await stop(current);
       current = await begin(plan);
     },
-    stop: () => stop(current),
-    [Symbol.asyncDispose]: () => stop(current),
+    stop: end,
+    [Symbol.asyncDispose]: end,
   };
 }
 

@@ -9,6 +9,7 @@ import type { Engine } from "./engine.ts";
 import { findJdk } from "./jdk.ts";
 import { resolveJars } from "./jars.ts";
 import { freePorts, requireFreePort } from "./ports.ts";
+import { markOf } from "./processes-of.ts";
 import { askKafka } from "./ready.ts";
 import type { Say } from "./settings.ts";
 import { JVM_FOLDER } from "./settings.ts";
@@ -20,13 +21,16 @@ export type ProcessOptions = {
   readonly jars: string;
   readonly port: number;
   readonly say: Say;
+  /** Called when the engine was ended by its `stop`. */
+  readonly onStopped?: () => Promise<void>;
 };
 
 /**
  * Runs Kafka as one local process that is broker and controller at once.
  * @throws StartError
  */
-export async function startKafkaProcess({ folder, jars, port, say }: ProcessOptions): Promise<Engine> {
+export async function startKafkaProcess(options: ProcessOptions): Promise<Engine> {
+  const { folder, jars, port, say, onStopped } = options;
   await requireFreePort(port, "Kafka", "ENGINES_KAFKA_PORT");
   const jdk = await findJdk();
   const { kafka } = await resolveJars(jars, jdk, say);
@@ -42,7 +46,7 @@ export async function startKafkaProcess({ folder, jars, port, say }: ProcessOpti
   await format(command, classPath, properties, home);
 
   const address = `127.0.0.1:${port}`;
-  const mark = `-Dloggia.engine=${home}`;
+  const mark = markOf(resolve(folder), "kafka");
   return startProcess({
     name: "kafka",
     address,
@@ -52,6 +56,7 @@ export async function startKafkaProcess({ folder, jars, port, say }: ProcessOpti
     log: resolve(folder, "logs/kafka.log"),
     ask: () => askKafka(address),
     onProcess: (pid, ready) => updateState(folder, { way: "processes", kafka: { brokers: [address], pid, ready } }),
+    onStopped,
   });
 }
 

@@ -2,14 +2,13 @@ import { Kafka, logLevel } from "kafkajs";
 
 /** Resolves when the broker answers for a whole cluster: registered, and no longer fenced off. */
 export async function askKafka(broker: string): Promise<void> {
-  const retry = { retries: 0 };
-  const timeouts = { connectionTimeout: 2_000, requestTimeout: 5_000 };
+  hushTimers();
+  const limits = { connectionTimeout: 2_000, requestTimeout: 5_000, retry: { retries: 0 } };
   const admin = new Kafka({
     brokers: [broker],
-    clientId: "readiness",
+    clientId: "loggia-engines",
     logLevel: logLevel.NOTHING,
-    retry,
-    ...timeouts,
+    ...limits,
   }).admin();
   try {
     await admin.connect();
@@ -22,9 +21,20 @@ export async function askKafka(broker: string): Promise<void> {
 
 /** Resolves when the node has a master and has recovered its indices so far that all can be read and written. */
 export async function askElasticsearch(url: string): Promise<void> {
-  const answer = await fetch(`${url}/_cluster/health?wait_for_status=yellow&timeout=1s`, {
-    signal: AbortSignal.timeout(5_000),
-  });
-  if (!answer.ok) throw new Error(`The health request was answered ${answer.status}.`);
+  const signal = AbortSignal.timeout(5_000);
+  const answer = await fetch(`${url}/_cluster/health?wait_for_status=yellow&timeout=1s`, { signal });
   await answer.body?.cancel();
+  if (!answer.ok) throw new Error(`The health request was answered ${answer.status}.`);
+}
+
+let hushed = false;
+
+/** The Kafka client sets a timer to a time gone by at each connection, of which Node warns each time; nothing can be done about it here. */
+function hushTimers(): void {
+  if (hushed) return;
+  hushed = true;
+  const emit = process.emitWarning.bind(process) as (...args: unknown[]) => void;
+  process.emitWarning = (warning: string | Error, ...rest: unknown[]): void => {
+    if (rest[0] !== "TimeoutNegativeWarning") emit(warning, ...rest);
+  };
 }

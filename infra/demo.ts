@@ -1,0 +1,138 @@
+import { spawn } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { pino } from "pino";
+
+import { startLoggia } from "../src/main.ts";
+import { readSettings } from "../src/settings.ts";
+
+/** Logs of package managers, with the expression that makes events of their lines. */
+const LOGS: readonly { path: string; pattern: string; classes: readonly string[][] }[] = [
+  {
+    path: "/var/log/dpkg.log",
+    pattern: String.raw`^\S+ \S+ (?<text>(?<tags>\S+).*)$`,
+    classes: [
+      ["removal", "--tag", "remove", "--color", "red", "--weight", "30"],
+      ["upgrade", "--tag", "upgrade", "--color", "orange", "--weight", "20"],
+      ["install", "--tag", "install", "--color", "green", "--weight", "10"],
+    ],
+  },
+  {
+    path: "/var/log/dnf.rpm.log",
+    pattern: String.raw`^\S+ \S+ (?<text>(?<tags>[^\s:]+).*)$`,
+    classes: [
+      ["removal", "--text", "Erase:", "--color", "red", "--weight", "30"],
+      ["upgrade", "--text", "Upgrade:", "--color", "orange", "--weight", "20"],
+      ["install", "--text", "Installed:", "--color", "green", "--weight", "10"],
+    ],
+  },
+  {
+    path: "/var/log/pacman.log",
+    pattern: String.raw`^\[[^\]]+\] \[(?<source>[^\]]+)\] (?<text>.*)$`,
+    classes: [
+      ["removal", "--text", "removed ", "--color", "red", "--weight", "30"],
+      ["upgrade", "--text", "upgraded ", "--color", "orange", "--weight", "20"],
+      ["install", "--text", "installed ", "--color", "green", "--weight", "10"],
+    ],
+  },
+  {
+    path: "/var/log/install.log",
+    pattern: String.raw`^\S+ \S+ (?<source>\S+) (?<text>.*)$`,
+    classes: [
+      ["failure", "--text", "fail", "--color", "red", "--weight", "30"],
+      ["install", "--text", "install", "--color", "green", "--weight", "10"],
+    ],
+  },
+];
+
+const ADMIN = "demo@localhost:demo-password";
+const KEY = "demo-key-0000";
+const DRAIN_TIMEOUT_MS = 60_000;
+
+/** Ships this machine's own package log through a service on embedded engines, and shows what comes out. */
+async function demo(): Promise<void> {
+  const found = LOGS.find(({ path }) => existsSync(path));
+  if (found === undefined) {
+    console.error(
+      `demo: none of ${LOGS.map(({ path }) => path).join(", ")} is here; ship a file of your own with loggia ship (see README.md)`,
+    );
+    process.exitCode = 1;
+    return;
+  }
+  const folder = mkdtempSync(join(tmpdir(), "loggia-demo-"));
+  const environment = {
+    LOGGIA_API: "127.0.0.1:0",
+    LOGGIA_POST: "127.0.0.1:0",
+    LOGGIA_DATA: folder,
+    LOGGIA_ADMIN: ADMIN,
+    LOGGIA_LOG: `packages:${KEY}`,
+  };
+  const loggia = await startLoggia(readSettings(environment), pino({ level: "error" }));
+  const api = `http://127.0.0.1:${loggia.api?.port}`;
+  const post = `http://127.0.0.1:${loggia.post?.port}`;
+  try {
+    for (const words of found.classes)
+      await loggiaCommand(["class", "add", ...words, "--log", "packages", "--api", api]);
+    const alerting = found.classes[0]?.[0] ?? "";
+    await loggiaCommand(["alert", "on", alerting, "--log", "packages", "--api", api]);
+    await loggiaCommand(["class", "list", "--log", "packages", "--api", api]);
+    await loggiaCommand(["ship", "--url", post, "--log", "packages", "--pattern", found.pattern, found.path]);
+    await drained(api);
+    await show("The newest three events", api, "/1/logs/packages/events?order=desc&pagesize=3");
+    await show(`Three alerts: class ${alerting}`, api, "/1/logs/packages/alerts?order=desc&pagesize=3");
+    await query("Events by day", api, "GET events GROUPBY DAY");
+    await query(
+      "Events by class, the largest first",
+      api,
+      "GET events GROUPBY class SORT count DESC COLUMNS(KEY, COUNT)",
+    );
+  } finally {
+    await loggia.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Runs the command as a person would, in a process of its own, and shows its line and its output. */
+async function loggiaCommand(words: readonly string[]): Promise<void> {
+  console.log(`\n$ loggia ${words.map((word) => (/^[\w@:/.,=-]+$/.test(word) ? word : `'${word}'`)).join(" ")}`);
+  const child = spawn(process.execPath, [new URL("../src/cli/main.ts", import.meta.url).pathname, ...words], {
+    stdio: "inherit",
+    env: { ...process.env, LOGGIA_AS: ADMIN, LOGGIA_KEY: KEY },
+  });
+  const code = await new Promise<number | null>((resolve) => child.on("exit", resolve));
+  if (code !== 0) throw new Error(`loggia ${words[0]} ended with exit code ${code}`);
+}
+
+async function get(api: string, path: string): Promise<Response> {
+  const response = await fetch(api + path, {
+    headers: { Authorization: `Basic ${Buffer.from(ADMIN).toString("base64")}` },
+  });
+  if (!response.ok) throw new Error(`GET ${path} was answered ${response.status}: ${await response.text()}`);
+  return response;
+}
+
+async function drained(api: string): Promise<void> {
+  const deadline_ms = performance.now() + DRAIN_TIMEOUT_MS;
+  let before = -1;
+  for (;;) {
+    const total = Number((await get(api, "/1/logs/packages/events?pagesize=1")).headers.get("x-total-count"));
+    if (total > 0 && total === before) return;
+    if (performance.now() > deadline_ms) throw new Error("the events did not all arrive in time");
+    before = total;
+    await delay(300);
+  }
+}
+
+async function show(title: string, api: string, path: string): Promise<void> {
+  console.log(`\n${title}\n$ curl -u e-mail:password '${api}${path}'`);
+  const rows = (await (await get(api, path)).json()) as unknown[];
+  for (const row of rows) console.log(JSON.stringify(row));
+}
+
+async function query(title: string, api: string, lql: string): Promise<void> {
+  await show(`${title}: ${lql}`, api, `/1/logs/packages/query?query=${encodeURIComponent(lql)}`);
+}
+
+await demo();

@@ -1,0 +1,118 @@
+import { StartError } from "../../src/errors.ts";
+import { chooseWay } from "./choose.ts";
+import { startElasticsearchContainer, startKafkaContainer } from "./containers.ts";
+import { startElasticsearchProcess } from "./elasticsearch.ts";
+import { TITLES } from "./engine.ts";
+import type { Engine } from "./engine.ts";
+import { startKafkaProcess } from "./kafka.ts";
+import { freePorts } from "./ports.ts";
+import { askElasticsearch, askKafka } from "./ready.ts";
+import { readSettings } from "./settings.ts";
+import type { Say } from "./settings.ts";
+import { removeEngineFolder, sweepOrphanedEngines, temporaryEngineFolder } from "./temporary.ts";
+
+/** A Kafka and an Elasticsearch that answer. */
+export type Engines = AsyncDisposable & {
+  readonly kafkaBrokers: string[];
+  readonly elasticsearchUrl: string;
+  /** Ends what was started; engines that were given by their addresses go on. */
+  close(): Promise<void>;
+};
+
+export type StartOptions = {
+  /** Hears which way was taken, and of anything that takes long. */
+  readonly say?: Say;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+};
+
+/**
+ * A pair of engines for the caller alone, with empty data and on free ports: those of TEST_KAFKA_BROKERS and TEST_ELASTICSEARCH_URL where both
+ * are set, else containers where a container engine answers, else local processes.
+ * @throws StartError that says what to install or to set
+ */
+export async function startEngines({ say = () => {}, env = process.env }: StartOptions = {}): Promise<Engines> {
+  const given = await givenEngines(env, say);
+  if (given) return given;
+  const started = await Promise.allSettled([startKafka({ say, env }), startElasticsearch({ say, env })]);
+  const engines = started.flatMap((start) => (start.status === "fulfilled" ? [start.value] : []));
+  const close = async (): Promise<void> => {
+    await Promise.all(engines.map((engine) => engine.stop()));
+  };
+  const failed = started.find((start) => start.status === "rejected");
+  if (failed) {
+    await close();
+    throw failed.reason;
+  }
+  const [kafka, elasticsearch] = engines;
+  return {
+    kafkaBrokers: [kafka!.address],
+    elasticsearchUrl: `http://${elasticsearch!.address}`,
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+/**
+ * A Kafka for the caller alone, on a free port, that can be frozen, killed and started again on the same port and data.
+ * It ends with `stop` (and takes its data along), at the latest when a next run finds its owner gone.
+ * @throws StartError
+ */
+export function startKafka(options: StartOptions = {}): Promise<Engine> {
+  return startAlone(options, startKafkaContainer, startKafkaProcess);
+}
+
+/**
+ * An Elasticsearch for the caller alone; otherwise as `startKafka`.
+ * @throws StartError
+ */
+export function startElasticsearch(options: StartOptions = {}): Promise<Engine> {
+  return startAlone(options, startElasticsearchContainer, startElasticsearchProcess);
+}
+
+async function startAlone(
+  { say = () => {}, env = process.env }: StartOptions,
+  startContainer: () => Promise<Engine>,
+  startProcess: typeof startKafkaProcess,
+): Promise<Engine> {
+  const settings = readSettings(env);
+  if ((await chooseWay(settings.way)) === "containers") {
+    const engine = await startContainer();
+    say(`${TITLES[engine.name]} in a container at ${engine.address}`);
+    return engine;
+  }
+  await sweepOrphanedEngines();
+  const folder = temporaryEngineFolder();
+  try {
+    const [port] = await freePorts(1);
+    const onStopped = (): Promise<void> => removeEngineFolder(folder);
+    const engine = await startProcess({ folder, jars: settings.jars, port: port!, say, onStopped });
+    say(`${TITLES[engine.name]} as a local process at ${engine.address}`);
+    return engine;
+  } catch (error) {
+    await removeEngineFolder(folder);
+    throw error;
+  }
+}
+
+/** Engines of somebody else go on. */
+async function leave(): Promise<void> {}
+
+async function givenEngines(env: NonNullable<StartOptions["env"]>, say: Say): Promise<Engines | null> {
+  const brokers = env["TEST_KAFKA_BROKERS"];
+  const url = env["TEST_ELASTICSEARCH_URL"];
+  if (!brokers && !url) return null;
+  if (!brokers || !url) throw new StartError("Set both TEST_KAFKA_BROKERS and TEST_ELASTICSEARCH_URL, or neither.");
+  const kafkaBrokers = brokers.split(",");
+  await Promise.all([
+    answers("Kafka", "TEST_KAFKA_BROKERS", brokers, askKafka(kafkaBrokers[0]!)),
+    answers("Elasticsearch", "TEST_ELASTICSEARCH_URL", url, askElasticsearch(url)),
+  ]);
+  say(`Kafka at ${brokers} and Elasticsearch at ${url}, as the environment gives them`);
+  return { kafkaBrokers, elasticsearchUrl: url, close: leave, [Symbol.asyncDispose]: leave };
+}
+
+async function answers(engine: string, variable: string, address: string, asked: Promise<void>): Promise<void> {
+  await asked.catch((cause: Error) => {
+    throw new StartError(`${variable} names ${address}, but no ${engine} answers there: ${cause.message}`, { cause });
+  });
+}

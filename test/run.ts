@@ -1,0 +1,101 @@
+/**
+ * Runs the tests: `node test/run.ts [what ava takes]`. Starts the engines that the tests need, once for all of them, runs ava, stops what
+ * it started, and closes with one line, `N passed, N failed`.
+ *
+ * TEST_ENGINES=embedded: without Kafka and Elasticsearch. TEST_KAFKA_BROKERS and TEST_ELASTICSEARCH_URL: with those that run there.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { availableParallelism, constants } from "node:os";
+import { fileURLToPath } from "node:url";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+import { startEngines } from "../infra/engines/start.ts";
+import type { Engines } from "../infra/engines/start.ts";
+import { sweepOwnEngines } from "../infra/engines/temporary.ts";
+import { StartError } from "../src/errors.ts";
+import { createTally } from "./support/tally.ts";
+import type { Tally } from "./support/tally.ts";
+
+const AVA = fileURLToPath(new URL("cli.js", import.meta.resolve("ava")));
+const EMBEDDED = "TEST_ENGINES=embedded: what needs Kafka or Elasticsearch is left out of this run.";
+
+/** More test files at once than this only wait for each other: they share one Kafka and one Elasticsearch. */
+const MOST_FILES_AT_ONCE = 4;
+
+/** Only one line of a run may look like its result, and that is the last. */
+const LOOKS_LIKE_RESULT = /^\s*\d+ passed, \d+ failed\s*$/;
+
+const interruption = new AbortController();
+let exitCodeOfSignal = 0;
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  process.on(signal, () => {
+    exitCodeOfSignal = 128 + constants.signals[signal];
+    interruption.abort();
+  });
+}
+
+const { passed, failed } = await runTests(process.argv.slice(2));
+console.log(`${passed} passed, ${failed} failed`);
+process.exit(exitCodeOfSignal || (failed > 0 ? 1 : 0));
+
+async function runTests(args: readonly string[]): Promise<Tally> {
+  if (process.env["TEST_ENGINES"] === "embedded") {
+    console.log(EMBEDDED);
+    const tally = await runAva(args, {});
+    console.log(EMBEDDED);
+    return tally;
+  }
+  const engines = await startForTests();
+  if (!engines) return { passed: 0, failed: 1 };
+  try {
+    return await runAva(args, {
+      TEST_KAFKA_BROKERS: engines.kafkaBrokers.join(","),
+      TEST_ELASTICSEARCH_URL: engines.elasticsearchUrl,
+    });
+  } finally {
+    await engines.close();
+  }
+}
+
+/** Null where they cannot be had; why was printed. */
+async function startForTests(): Promise<Engines | null> {
+  const interrupted = once(interruption.signal, "abort").then(() => null);
+  try {
+    const engines = await Promise.race([startEngines({ say: (line) => console.log(line) }), interrupted]);
+    if (!engines) await sweepOwnEngines();
+    return engines;
+  } catch (error) {
+    console.error(error instanceof StartError ? error.message : error);
+    console.error(
+      "The engines for the tests could not be started. TEST_ENGINES=embedded runs the tests that need none.",
+    );
+    return null;
+  }
+}
+
+async function runAva(args: readonly string[], engines: Record<string, string>): Promise<Tally> {
+  const concurrency = Math.min(availableParallelism(), MOST_FILES_AT_ONCE);
+  const color = process.stdout.isTTY ? ["--color"] : [];
+  const child = spawn(process.execPath, [AVA, `--concurrency=${concurrency}`, "--timeout=5m", ...color, ...args], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, ...engines },
+  });
+  const stop = (): boolean => child.kill("SIGINT");
+  interruption.signal.addEventListener("abort", stop);
+  if (interruption.signal.aborted) stop();
+
+  const tally = createTally();
+  const reported = copyLines(child.stdout, process.stdout, (line) => tally.line(line));
+  const printed = copyLines(child.stderr, process.stderr, () => {});
+  const [code] = (await once(child, "close")) as [number | null];
+  await Promise.all([reported, printed]);
+  return tally.close(code);
+}
+
+async function copyLines(from: Readable, to: NodeJS.WritableStream, see: (line: string) => void): Promise<void> {
+  for await (const line of createInterface({ input: from, crlfDelay: Infinity })) {
+    see(line);
+    to.write(`${LOOKS_LIKE_RESULT.test(line) ? "> " : ""}${line}\n`);
+  }
+}
