@@ -1,0 +1,280 @@
+import { fold } from "../events/text.ts";
+import type { LoggiaError } from "../errors.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS, MOMENT_LIMIT, WEEK_MS, addMonths, startOfDay } from "./calendar.ts";
+import { readDate } from "./dates.ts";
+import { didYouMean, queryFault } from "./fault.ts";
+import { canonical, fieldsOf } from "./fields.ts";
+import type { FieldInfo, Table } from "./fields.ts";
+import type { Condition } from "./plan.ts";
+import { checkExpression, matchCondition } from "./regex.ts";
+import type { CompareOp, Expression, Literal, Name, Occurs, Span, Step, StringLiteral, When } from "./syntax.ts";
+
+/** What a condition is read against. */
+export type Context<Field extends string> = {
+  readonly text: string;
+  readonly table: Table<Field>;
+  readonly now_ms: number;
+  readonly offset_min: number;
+};
+
+type Compared<Field extends string> = { readonly type: "text" | "number" | "date"; readonly field: Field };
+type Moment = { readonly kind: "day"; readonly start: number } | { readonly kind: "moment"; readonly at: number };
+
+/** @throws LoggiaError `bad_query` where a field is unknown, or is compared with what it cannot hold */
+export function planCondition<Field extends string>(context: Context<Field>, expression: Expression): Condition<Field> {
+  switch (expression.kind) {
+    case "and":
+    case "or":
+      return { kind: expression.kind, conditions: expression.parts.map((part) => planCondition(context, part)) };
+    case "not":
+      return { kind: "not", condition: planCondition(context, expression.part) };
+    case "compare":
+      return planComparison(context, comparedField(context, expression.field), expression.op, expression.value);
+    case "in":
+      return planMembership(context, comparedField(context, expression.field), expression.values);
+    case "contains":
+      return planContains(context, expression.field, expression.value);
+    case "matches":
+      return planMatches(context, expression.field, expression.value);
+    case "null":
+      return planAbsence(context, expression.field);
+  }
+  throw expression satisfies never;
+}
+
+/** The condition of an OCCURS clause: within a day, from a moment on, or from one moment to another (exclusive). */
+export function planOccurs<Field extends string>(
+  context: Context<Field>,
+  occurs: Occurs,
+  otherwise: Field,
+): Condition<Field> {
+  const field = occurs.field === null ? otherwise : dateField(context, occurs.field);
+  const from = readWhen(context, occurs.from);
+  if (occurs.to !== null) return between(field, firstMoment(from), firstMoment(readWhen(context, occurs.to)));
+  if (from.kind === "day") return between(field, from.start, from.start + DAY_MS);
+  return { kind: "number", field, op: ">=", value: from.at };
+}
+
+function planComparison<Field extends string>(
+  context: Context<Field>,
+  { type, field }: Compared<Field>,
+  op: CompareOp,
+  literal: Literal,
+): Condition<Field> {
+  if (op === "!=") return { kind: "not", condition: planComparison(context, { type, field }, "=", literal) };
+  switch (type) {
+    case "text":
+      return { kind: "text", field, op, value: textOf(context, field, literal) };
+    case "number":
+      return { kind: "number", field, op, value: numberOf(context, field, literal) };
+    case "date": {
+      const moment = momentOf(context, field, literal);
+      if (op === "=" && moment.kind === "day") return between(field, moment.start, moment.start + DAY_MS);
+      return { kind: "number", field, op, value: firstMoment(moment) };
+    }
+  }
+  throw type satisfies never;
+}
+
+function planMembership<Field extends string>(
+  context: Context<Field>,
+  compared: Compared<Field>,
+  literals: readonly Literal[],
+): Condition<Field> {
+  if (compared.type === "text") {
+    return {
+      kind: "in",
+      field: compared.field,
+      values: literals.map((literal) => textOf(context, compared.field, literal)),
+    };
+  }
+  return { kind: "or", conditions: literals.map((literal) => planComparison(context, compared, "=", literal)) };
+}
+
+function planContains<Field extends string>(
+  context: Context<Field>,
+  name: Name,
+  literal: StringLiteral,
+): Condition<Field> {
+  const field = textField(context, name, "CONTAINS");
+  if (literal.value === "") throw fault(context, literal.span, "CONTAINS needs at least one character");
+  return { kind: "contains", field, value: literal.value };
+}
+
+function planMatches<Field extends string>(
+  context: Context<Field>,
+  name: Name,
+  literal: StringLiteral,
+): Condition<Field> {
+  const field = textField(context, name, "MATCHES");
+  const expression = checkExpression(literal.value);
+  if (expression.kind === "ok") return matchCondition(field, expression.pattern);
+  const start =
+    literal.span.start + offsetInLiteral(context.text.slice(literal.span.start, literal.span.end), expression.at);
+  throw fault(
+    context,
+    { start, end: literal.span.end },
+    `this is no RE2 expression that can be used: ${expression.reason}`,
+  );
+}
+
+function planAbsence<Field extends string>(context: Context<Field>, name: Name): Condition<Field> {
+  const info = lookUp(context, name);
+  if (info.type === "shown") throw notInConditions(context, name);
+  return { kind: "absent", field: info.field };
+}
+
+function comparedField<Field extends string>(context: Context<Field>, name: Name): Compared<Field> {
+  const info = lookUp(context, name);
+  if (info.type === "shown") throw notInConditions(context, name);
+  if (info.type !== "presence") return info;
+  throw fault(
+    context,
+    name.span,
+    `${info.field} cannot be compared`,
+    `Ask whether it is there: ${info.field} IS NOT NULL.`,
+  );
+}
+
+function textField<Field extends string>(context: Context<Field>, name: Name, operator: string): Field {
+  const { type, field } = comparedField(context, name);
+  if (type === "text") return field;
+  throw fault(context, name.span, `${operator} needs a field that holds text, and ${field} holds a ${type}`);
+}
+
+function dateField<Field extends string>(context: Context<Field>, name: Name): Field {
+  const info = lookUp(context, name);
+  if (info.type === "date") return info.field;
+  const dates = [...context.table.fields].flatMap(([key, { type }]) => (type === "date" ? [key] : []));
+  throw fault(
+    context,
+    name.span,
+    `OCCURS needs a field that holds a date, and ${canonical(name.text)} holds none`,
+    `Use ${dates.join(" or ")}.`,
+  );
+}
+
+function lookUp<Field extends string>(context: Context<Field>, name: Name): FieldInfo<Field> {
+  const info = context.table.fields.get(canonical(name.text));
+  if (info !== undefined) return info;
+  throw unknownField(context.text, context.table.name, name, [...context.table.fields.keys()]);
+}
+
+/** The fault of a name that is no field of the table. */
+export function unknownField(
+  text: string,
+  table: "events" | "users",
+  name: Name,
+  candidates: readonly string[],
+): LoggiaError {
+  const what = `${table} have no field "${name.text}"`;
+  return queryFault(text, name.span, what, didYouMean(name.text, candidates) ?? fieldsOf(table));
+}
+
+function notInConditions(context: { readonly text: string }, name: Name): LoggiaError {
+  return fault(
+    context,
+    name.span,
+    `${name.text} cannot stand in a condition`,
+    `The list of ${name.text.toLowerCase()} has an address of its own.`,
+  );
+}
+
+function textOf(context: { readonly text: string }, field: string, literal: Literal): string {
+  if (literal.kind === "string") return fold(literal.value);
+  const written = context.text.slice(literal.span.start, literal.span.end);
+  throw fault(
+    context,
+    literal.span,
+    `${field} holds text, expected a string`,
+    `Strings stand in quotes: '${written}'.`,
+  );
+}
+
+function numberOf(context: { readonly text: string }, field: string, literal: Literal): number {
+  if (literal.kind === "number") return literal.value;
+  const isQuoted = literal.kind === "string" && /^[+-]?\d+(\.\d+)?$/.test(literal.value);
+  const hint = isQuoted ? `Numbers stand without quotes: ${literal.value}.` : null;
+  throw fault(context, literal.span, `${field} holds a number, expected a number such as 4.5`, hint);
+}
+
+/** A number stands for milliseconds since the Unix epoch, as in the list parameter `created`. */
+function momentOf<Field extends string>(context: Context<Field>, field: string, literal: Literal): Moment {
+  switch (literal.kind) {
+    case "number":
+      return { kind: "moment", at: literal.value };
+    case "when":
+      return readWhen(context, literal);
+    case "string": {
+      const date = readDate(literal.value, context.offset_min);
+      if (date.kind !== "fault") return date;
+      throw fault(context, literal.span, `${field} holds a date, and this is none: ${date.reason}`);
+    }
+  }
+  throw literal satisfies never;
+}
+
+function readWhen<Field extends string>(context: Context<Field>, when: When): Moment {
+  const base = readBase(context, when);
+  if (when.steps.length === 0) return base;
+  const at = when.steps.reduce((moment, step) => stepFrom(moment, step, context.offset_min), firstMoment(base));
+  if (Math.abs(at) <= MOMENT_LIMIT) return { kind: "moment", at };
+  throw fault(context, when.span, "this lies further away than a calendar goes");
+}
+
+function readBase<Field extends string>({ text, now_ms, offset_min }: Context<Field>, { base, span }: When): Moment {
+  switch (base.kind) {
+    case "today":
+      return { kind: "day", start: startOfDay(now_ms, offset_min) };
+    case "now":
+      return { kind: "moment", at: now_ms };
+    case "date": {
+      const date = readDate(base.text, offset_min);
+      if (date.kind !== "fault") return date;
+      throw queryFault(text, span, `this is no date: ${date.reason}`);
+    }
+  }
+  throw base satisfies never;
+}
+
+function stepFrom(moment: number, { unit, count }: Step, offset_min: number): number {
+  switch (unit) {
+    case "MINUTES":
+      return moment + count * MINUTE_MS;
+    case "HOURS":
+      return moment + count * HOUR_MS;
+    case "DAYS":
+      return moment + count * DAY_MS;
+    case "WEEKS":
+      return moment + count * WEEK_MS;
+    case "MONTHS":
+      return addMonths(moment, count, offset_min);
+  }
+  throw unit satisfies never;
+}
+
+function firstMoment(moment: Moment): number {
+  return moment.kind === "day" ? moment.start : moment.at;
+}
+
+function between<Field extends string>(field: Field, from: number, to: number): Condition<Field> {
+  return {
+    kind: "and",
+    conditions: [
+      { kind: "number", field, op: ">=", value: from },
+      { kind: "number", field, op: "<", value: to },
+    ],
+  };
+}
+
+/** Where the n-th unit of a string stands within its literal, whose quotes may be doubled. */
+function offsetInLiteral(literal: string, index: number): number {
+  const quote = literal[0];
+  let offset = 1;
+  for (let i = 0; i < index; i++) offset += literal[offset] === quote ? 2 : 1;
+  return offset;
+}
+
+function fault(context: { readonly text: string }, span: Span, what: string, hint: string | null = null): LoggiaError {
+  return queryFault(context.text, span, what, hint);
+}

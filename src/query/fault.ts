@@ -1,0 +1,89 @@
+import { LoggiaError } from "../errors.ts";
+import type { Span } from "./syntax.ts";
+
+/** How much of a source line a fault shows, in characters. */
+const SHOWN_LINE = 100;
+
+/**
+ * A fault in a query, as the analyst reads it:
+ *
+ *     Line 1, column 12: expected a clause, found "TKAE". Did you mean TAKE?
+ *     GET events TKAE 5
+ *                ^
+ *
+ * Lines and columns count from 1, columns in characters.
+ *
+ * @param what a sentence without its full stop
+ */
+export function queryFault(text: string, span: Span, what: string, hint: string | null = null): LoggiaError {
+  const { line, column, source } = locate(text, span.start);
+  const message = `Line ${line}, column ${column}: ${what}.${hint === null ? "" : ` ${hint}`}`;
+  return new LoggiaError("bad_query", `${message}\n${pointAt(source, column)}`);
+}
+
+/** "Did you mean X?" for the candidate that differs by a slip of the finger, or null. Ignores case. */
+export function didYouMean(word: string, candidates: readonly string[]): string | null {
+  const written = word.toLowerCase();
+  const tolerated = written.length <= 3 ? 1 : 2;
+  let nearest: string | null = null;
+  let nearestDistance = tolerated + 1;
+  for (const candidate of candidates) {
+    if (Math.abs(candidate.length - written.length) > tolerated) continue;
+    const distance = editDistance(written, candidate.toLowerCase());
+    // The right word in the wrong place is no slip.
+    if (distance === 0) return null;
+    if (distance < nearestDistance) [nearest, nearestDistance] = [candidate, distance];
+  }
+  return nearest === null ? null : `Did you mean ${nearest}?`;
+}
+
+/** `text` cut to `length` characters, with a sign that it was. */
+export function shorten(text: string, length = 40): string {
+  const characters = Array.from(text.slice(0, 2 * length + 2));
+  return characters.length <= length ? text : `${characters.slice(0, length).join("")}…`;
+}
+
+/** "a, b or c" */
+export function oneOf(words: readonly string[]): string {
+  return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
+}
+
+function locate(text: string, offset: number): { line: number; column: number; source: string } {
+  const before = text.slice(0, offset).split(/\r\n|\n|\r/);
+  const lineStart = offset - before.at(-1)!.length;
+  const rest = text.slice(lineStart);
+  const end = rest.search(/[\r\n]/);
+  return {
+    line: before.length,
+    column: Array.from(before.at(-1)!).length + 1,
+    source: end === -1 ? rest : rest.slice(0, end),
+  };
+}
+
+/** The source line, or the part of it around the column, with a caret below. */
+function pointAt(source: string, column: number): string {
+  // Tabs and other control characters would move the caret away from what it points at.
+  const characters = Array.from(source, (character) => (/\p{Cc}/u.test(character) ? " " : character));
+  const cut = column > SHOWN_LINE - 20 ? column - SHOWN_LINE / 2 : 0;
+  const shown = characters.slice(cut, cut + SHOWN_LINE).join("");
+  const head = cut > 0 ? "…" : "";
+  const tail = characters.length > cut + SHOWN_LINE ? "…" : "";
+  return `${head}${shown}${tail}\n${" ".repeat(head.length + column - 1 - cut)}^`;
+}
+
+/** Letters to insert, drop, replace or swap with their neighbour (optimal string alignment). */
+function editDistance(a: string, b: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = last[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
+      const swapped =
+        i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? beforeLast[j - 2]! + 1 : Infinity;
+      row.push(Math.min(replaced, last[j]! + 1, row[j - 1]! + 1, swapped));
+    }
+    [beforeLast, last] = [last, row];
+  }
+  return last[b.length]!;
+}

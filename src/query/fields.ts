@@ -1,0 +1,88 @@
+import { oneOf } from "./fault.ts";
+import type { GroupField, NumberField, SortField, TextField, UserField } from "./plan.ts";
+import { EVENT_FIELDS, USER_FIELDS } from "./plan.ts";
+
+/** What a field holds, and by which name a plan knows it. */
+export type FieldInfo<Field extends string> =
+  | { readonly type: "text" | "number" | "date"; readonly field: Field }
+  /** It is there or not; nothing else can be asked of it. */
+  | { readonly type: "presence"; readonly field: "geo" | "data" }
+  /** It is shown, but no condition can ask for it. */
+  | { readonly type: "shown" };
+
+/** The fields of a table by their names in the language, in lower case. */
+export type Table<Field extends string> = {
+  readonly name: "events" | "users";
+  readonly fields: ReadonlyMap<string, FieldInfo<Field>>;
+};
+
+export type EventConditionField = TextField | NumberField;
+
+export const EVENTS: Table<EventConditionField> = {
+  name: "events",
+  fields: new Map<string, FieldInfo<EventConditionField>>([
+    ["id", { type: "text", field: "id" }],
+    ["created", { type: "date", field: "created" }],
+    ["text", { type: "text", field: "text" }],
+    ["link", { type: "text", field: "link" }],
+    ["hash", { type: "text", field: "hash" }],
+    ["tags", { type: "text", field: "tags" }],
+    ["source", { type: "text", field: "source" }],
+    ["log", { type: "text", field: "log" }],
+    ["class", { type: "text", field: "class" }],
+    ["data", { type: "presence", field: "data" }],
+    ["geo", { type: "presence", field: "geo" }],
+    ["value", { type: "number", field: "value" }],
+    ["user", { type: "text", field: "user" }],
+    ["filter", { type: "text", field: "class" }],
+    ["bookmarks", { type: "shown" }],
+    ["alerts", { type: "shown" }],
+  ]),
+};
+
+export const USERS: Table<UserField> = {
+  name: "users",
+  fields: new Map<string, FieldInfo<UserField>>([
+    ["user", { type: "text", field: "user" }],
+    ["email", { type: "text", field: "email" }],
+    ["page", { type: "text", field: "page" }],
+    ["created", { type: "date", field: "created" }],
+    ["seen", { type: "date", field: "seen" }],
+    ["count", { type: "number", field: "count" }],
+  ]),
+};
+
+export const SORT_FIELDS = [
+  "id",
+  "created",
+  "text",
+  "link",
+  "source",
+  "log",
+  "class",
+  "user",
+  "value",
+] as const satisfies readonly SortField[];
+export const GROUP_FIELDS = [
+  "text",
+  "link",
+  "hash",
+  "tags",
+  "source",
+  "log",
+  "class",
+  "user",
+  "value",
+] as const satisfies readonly GroupField[];
+
+/** A name as the tables list it: lower case, and `tags` for `tag`. */
+export function canonical(name: string): string {
+  const lower = name.toLowerCase();
+  return lower === "tag" ? "tags" : lower;
+}
+
+/** "the fields of events are …" */
+export function fieldsOf(table: "events" | "users"): string {
+  const names = table === "events" ? EVENT_FIELDS : USER_FIELDS;
+  return `The fields of ${table} are ${oneOf(names).replace(/ or (\w+)$/, " and $1")}.`;
+}

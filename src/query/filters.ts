@@ -1,0 +1,114 @@
+import { LoggiaError } from "../errors.ts";
+import type { LogKey } from "../events/event.ts";
+import { parseEventId } from "../events/id.ts";
+import { fold, wellFormed } from "../events/text.ts";
+import { MOMENT_LIMIT } from "./calendar.ts";
+import { shorten } from "./fault.ts";
+import { EVERYTHING, freezePlan } from "./plan.ts";
+import type { Condition, ListPlan, SortKey, Source } from "./plan.ts";
+import { checkExpression, matchCondition } from "./regex.ts";
+
+const PAGE_SIZE = { default: 100, limit: 500 };
+const PAGE_LIMIT = 2_000_000;
+/** The longest value of a filter, in characters. No field of an event that a filter looks at is longer. */
+const VALUE_LIMIT = 1000;
+
+/**
+ * The plan that the parameters of a list mean: `pagenum`, `pagesize`, `order`, `tags`, `text`, `sinceid`, `source`, `user`, `class`
+ * and `created`. Others are ignored, an empty one is as good as none, and the first of a repeated one counts.
+ *
+ * @throws LoggiaError `bad_parameter` that names the parameter, its value, and what is allowed
+ */
+export function planFilters(parameters: URLSearchParams, list: { from: Source; logs: readonly LogKey[] }): ListPlan {
+  const read = (name: string): string | null => readParameter(parameters, name);
+  const page = readWhole("pagenum", read("pagenum"), 1, PAGE_LIMIT);
+  const size = readWhole("pagesize", read("pagesize"), PAGE_SIZE.default, PAGE_SIZE.limit);
+  const conditions = [
+    ...readTags(read("tags")),
+    ...readExpression(read("text")),
+    ...readSinceId(read("sinceid")),
+    ...readEqual("source", read("source")),
+    ...readEqual("user", read("user")),
+    ...readEqual("class", read("class")),
+    ...readCreated(read("created")),
+  ];
+  return freezePlan({
+    kind: "list",
+    from: { ...list.from },
+    logs: [...list.logs],
+    where:
+      conditions.length === 0 ? EVERYTHING : conditions.length === 1 ? conditions[0]! : { kind: "and", conditions },
+    sort: readOrder(read("order")),
+    skip: (page - 1) * size,
+    take: size,
+    columns: null,
+  });
+}
+
+function readParameter(parameters: URLSearchParams, name: string): string | null {
+  const value = wellFormed(parameters.get(name) ?? "");
+  if (value.length > VALUE_LIMIT && Array.from(value).length > VALUE_LIMIT) {
+    throw badParameter(name, value, `at most ${VALUE_LIMIT} characters`);
+  }
+  return value === "" ? null : value;
+}
+
+function readWhole(name: string, value: string | null, otherwise: number, limit: number): number {
+  if (value === null) return otherwise;
+  const number = /^\d{1,10}$/.test(value) ? Number(value) : NaN;
+  if (number >= 1 && number <= limit) return number;
+  throw badParameter(name, value, `a whole number from 1 to ${limit.toLocaleString("en-US")}`);
+}
+
+function readOrder(value: string | null): SortKey[] {
+  const order = value?.toLowerCase() ?? "asc";
+  if (order === "asc") return [];
+  if (order === "desc") return [{ field: "created", direction: "desc" }];
+  throw badParameter("order", value!, "asc or desc");
+}
+
+function readTags(value: string | null): Condition[] {
+  const tags = new Set(
+    (value ?? "")
+      .split(/\s+/)
+      .filter((tag) => tag !== "")
+      .map(fold),
+  );
+  return [...tags].map((tag) => ({ kind: "text", field: "tags", op: "=", value: tag }));
+}
+
+function readExpression(value: string | null): Condition[] {
+  if (value === null) return [];
+  const expression = checkExpression(value);
+  if (expression.kind === "ok") return [matchCondition("text", expression.pattern)];
+  const position = Array.from(value.slice(0, expression.at)).length + 1;
+  throw badParameter("text", value, `an RE2 expression; at character ${position}: ${expression.reason}`);
+}
+
+function readSinceId(value: string | null): Condition[] {
+  if (value === null) return [];
+  const id = parseEventId(value);
+  if (id === null) throw badParameter("sinceid", value, "the id of an event: 24 hex digits");
+  return [{ kind: "accepted-after", id }];
+}
+
+function readEqual(field: "source" | "user" | "class", value: string | null): Condition[] {
+  return value === null ? [] : [{ kind: "text", field, op: "=", value: fold(value) }];
+}
+
+/** `<ms>`, `<ms>:`, `<ms>:<ms>` or `:<ms>`: from inclusive, to exclusive. */
+function readCreated(value: string | null): Condition[] {
+  if (value === null) return [];
+  const [, from, to] = /^(-?\d{1,16})?(?::(-?\d{1,16})?)?$/.exec(value) ?? [];
+  const bounds = [from, to].map((bound) => (bound === undefined ? null : Number(bound)));
+  const areMoments = bounds.every((bound) => bound === null || Math.abs(bound) <= MOMENT_LIMIT);
+  const conditions: Condition[] = [];
+  if (bounds[0] !== null) conditions.push({ kind: "number", field: "created", op: ">=", value: bounds[0]! });
+  if (bounds[1] !== null) conditions.push({ kind: "number", field: "created", op: "<", value: bounds[1]! });
+  if (conditions.length > 0 && areMoments) return conditions;
+  throw badParameter("created", value, "<ms>, <ms>:<ms> or :<ms>, in milliseconds since 1970-01-01 UTC");
+}
+
+function badParameter(name: string, value: string, allowed: string): LoggiaError {
+  return new LoggiaError("bad_parameter", `${name} is ${JSON.stringify(shorten(value))}; it must be ${allowed}.`);
+}

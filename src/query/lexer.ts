@@ -1,0 +1,122 @@
+import { LoggiaError } from "../errors.ts";
+import { queryFault } from "./fault.ts";
+import type { Span } from "./syntax.ts";
+
+/** The longest query, in characters. It bounds all else: tokens, the list of an IN, the conditions of a plan. */
+export const QUERY_LIMIT = 4096;
+
+export type Token = {
+  /** `class` is the `.key` that directly follows the table; `end` stands once, last. */
+  readonly kind: "word" | "class" | "string" | "number" | "date" | "symbol" | "end";
+  /** As written. */
+  readonly text: string;
+  /** What it stands for: a string without its quotes, a class without its dot; otherwise as written. */
+  readonly value: string;
+  readonly span: Span;
+};
+
+const IGNORED = /(?:\s+|\/\/[^\r\n]*)*/y;
+const WORD = /[\p{L}_][\p{L}\p{M}\p{N}_]*/uy;
+const CLASS = /\.[\p{L}\p{N}_-]+/uy;
+/** Anything shaped like a date; whether there is such a day is asked where it is read. */
+const DATE = /\d+\/\d+\/\d+|\d+-\d+-\d+(?:T[\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?/iy;
+const NUMBER = /(?:\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d+)?/iy;
+const SYMBOL = /<=|>=|<>|!=|[=<>(),.+-]/y;
+const WORD_CHARACTER = /[\p{L}\p{M}\p{N}_]+/uy;
+
+/** What people write who think in another language. */
+const HINTS: ReadonlyMap<string, string> = new Map([
+  ["&", "Conditions are joined by AND."],
+  ["|", "Conditions are joined by OR."],
+  ["!", "Write NOT, or != for a comparison."],
+  ["“", "Strings stand in straight quotes."],
+  ["”", "Strings stand in straight quotes."],
+  ["‘", "Strings stand in straight quotes."],
+  ["’", "Strings stand in straight quotes."],
+  ["*", "Without COLUMNS a query returns all columns."],
+  [";", "A query ends without a sign."],
+]);
+
+/**
+ * The tokens of a query; blanks and comments (from `//` to the end of the line) are left out.
+ *
+ * @throws LoggiaError `bad_query`
+ */
+export function tokenize(text: string): Token[] {
+  checkLength(text);
+  const tokens: Token[] = [];
+  let at = match(IGNORED, text, 0)!.length;
+  while (at < text.length) {
+    const token = readToken(text, at, tokens);
+    tokens.push(token);
+    at = token.span.end;
+    at += match(IGNORED, text, at)!.length;
+  }
+  tokens.push({ kind: "end", text: "", value: "", span: { start: text.length, end: text.length } });
+  return tokens;
+}
+
+function checkLength(text: string): void {
+  const length = text.length <= QUERY_LIMIT ? text.length : Array.from(text).length;
+  if (length > QUERY_LIMIT) {
+    throw new LoggiaError("bad_query", `The query has ${length} characters; at most ${QUERY_LIMIT} are allowed.`);
+  }
+}
+
+function readToken(text: string, start: number, before: readonly Token[]): Token {
+  const first = text[start]!;
+  if (first === "'" || first === '"') return readString(text, start, first);
+  // Only the table, the second word, can have a class; anywhere else a dot begins a number or is a fault of the parser.
+  const followsTable = before.length === 2 && before[1]!.kind === "word" && before[1]!.span.end === start;
+  const key = followsTable ? match(CLASS, text, start) : null;
+  if (key !== null) return token("class", key, start, key.slice(1));
+  const word = match(WORD, text, start);
+  if (word !== null) return token("word", word, start);
+  const date = match(DATE, text, start);
+  if (date !== null) return standingAlone(text, token("date", date, start));
+  const number = match(NUMBER, text, start);
+  if (number !== null) return standingAlone(text, token("number", number, start));
+  const symbol = match(SYMBOL, text, start);
+  if (symbol !== null) return token("symbol", symbol, start);
+  const character = String.fromCodePoint(text.codePointAt(start)!);
+  const what = `found ${JSON.stringify(character)}, which means nothing here`;
+  throw queryFault(text, { start, end: start + character.length }, what, HINTS.get(character) ?? null);
+}
+
+/** A quote within a string is written twice; a backslash is an ordinary character, so that expressions need no second one. */
+function readString(text: string, start: number, quote: string): Token {
+  let value = "";
+  let at = start + 1;
+  for (;;) {
+    const end = text.indexOf(quote, at);
+    if (end === -1)
+      throw queryFault(
+        text,
+        { start, end: text.length },
+        `expected a ${quote} that ends this string, found the end of the query`,
+      );
+    value += text.slice(at, end);
+    at = end + 1;
+    if (text[at] !== quote) return token("string", text.slice(start, at), start, value);
+    value += quote;
+    at += 1;
+  }
+}
+
+/** Refuses `10x` and `9/19/2011th`. */
+function standingAlone(text: string, token: Token): Token {
+  const rest = match(WORD_CHARACTER, text, token.span.end);
+  if (rest === null) return token;
+  const span = { start: token.span.start, end: token.span.end + rest.length };
+  const hint = "Strings stand in quotes, and words are set apart by a blank.";
+  throw queryFault(text, span, `expected a number or a date, found "${text.slice(span.start, span.end)}"`, hint);
+}
+
+function token(kind: Token["kind"], text: string, start: number, value = text): Token {
+  return { kind, text, value, span: { start, end: start + text.length } };
+}
+
+function match(pattern: RegExp, text: string, at: number): string | null {
+  pattern.lastIndex = at;
+  return pattern.exec(text)?.[0] ?? null;
+}

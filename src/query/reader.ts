@@ -1,0 +1,57 @@
+import { didYouMean, queryFault, shorten } from "./fault.ts";
+import type { Token } from "./lexer.ts";
+
+/** A reading position in the tokens of a text, and how deep the condition nests that is being read. */
+export type Reader = { readonly text: string; readonly tokens: readonly Token[]; at: number; depth: number };
+
+export function peek(reader: Reader, ahead = 0): Token {
+  return reader.tokens[Math.min(reader.at + ahead, reader.tokens.length - 1)]!;
+}
+
+export function take(reader: Reader): Token {
+  const token = peek(reader);
+  reader.at += 1;
+  return token;
+}
+
+export function lastEnd(reader: Reader): number {
+  return reader.tokens[reader.at - 1]!.span.end;
+}
+
+export function isWord(token: Token, word: string): boolean {
+  return token.kind === "word" && token.text.toUpperCase() === word.toUpperCase();
+}
+
+export function isSymbol(token: Token, symbol: string): boolean {
+  return token.kind === "symbol" && token.text === symbol;
+}
+
+export function acceptWord(reader: Reader, word: string): boolean {
+  if (!isWord(peek(reader), word)) return false;
+  reader.at += 1;
+  return true;
+}
+
+export function acceptSymbol(reader: Reader, symbol: string): boolean {
+  if (!isSymbol(peek(reader), symbol)) return false;
+  reader.at += 1;
+  return true;
+}
+
+export function expectWord(reader: Reader, word: string, expected = word): void {
+  if (!acceptWord(reader, word)) throw unexpected(reader, expected, didYouMean(peek(reader).text, [word]));
+}
+
+export function expectSymbol(reader: Reader, symbol: string): void {
+  if (!acceptSymbol(reader, symbol)) throw unexpected(reader, `"${symbol}"`);
+}
+
+export function unexpected(reader: Reader, expected: string, hint: string | null = null, at = reader.at): Error {
+  const token = reader.tokens[Math.min(at, reader.tokens.length - 1)]!;
+  return queryFault(reader.text, token.span, `expected ${expected}, found ${describe(token)}`, hint);
+}
+
+function describe(token: Token): string {
+  if (token.kind === "end") return "the end of the query";
+  return token.kind === "string" ? shorten(token.text) : `"${shorten(token.text)}"`;
+}

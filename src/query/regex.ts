@@ -1,0 +1,119 @@
+import { RE2JS, RE2JSException, RE2JSSyntaxException } from "re2js";
+
+import type { Condition } from "./plan.ts";
+
+/** The longest expression, in characters. */
+export const EXPRESSION_LIMIT = 1000;
+/** How many instructions an expression may compile to, its counted repeats written out. */
+const PROGRAM_LIMIT = 2000;
+/** How many ranges of characters all instructions may hold together: `\pL` alone holds some 600. */
+const RANGE_LIMIT = 20_000;
+
+/** Properties of characters that only some ports of RE2 know. */
+const PROPERTIES_NOT_EVERYWHERE: ReadonlySet<string> = new Set(
+  (
+    "Cn LC ASCII_Hex_Digit Alphabetic Dash Emoji Emoji_Component Emoji_Modifier Emoji_Modifier_Base Emoji_Presentation " +
+    "Extended_Pictographic Hex_Digit Lowercase Math Quotation_Mark Terminal_Punctuation Uppercase White_Space " +
+    "Beria_Erfe Garay Gurung_Khema Kirat_Rai Ol_Onal Sidetic Sunuwar Tai_Yo Todhri Tolong_Siki Tulu_Tigalari Unknown"
+  ).split(" "),
+);
+
+export type Expression =
+  /** `pattern` is what every port of RE2 takes. */
+  | { readonly kind: "ok"; readonly pattern: string }
+  /** `at`: the UTF-16 offset within the expression. */
+  | { readonly kind: "fault"; readonly reason: string; readonly at: number };
+
+/** Checks an RE2 expression, and that it costs no more than an expression may. */
+export function checkExpression(source: string): Expression {
+  if (source.length > EXPRESSION_LIMIT && Array.from(source).length > EXPRESSION_LIMIT) {
+    return fault(`it is longer than ${EXPRESSION_LIMIT} characters`, 0);
+  }
+  const { pattern, openGroups, strayClosing, oddProperty } = scan(source);
+  if (oddProperty !== null) return fault("not every store knows this property of characters", oddProperty);
+  try {
+    const { size, ranges } = measure(RE2JS.compile(pattern, RE2JS.CASE_INSENSITIVE));
+    if (size > PROGRAM_LIMIT || ranges > RANGE_LIMIT) {
+      return fault("it is too large once its counted repeats are written out; make them smaller, or leave them out", 0);
+    }
+    return { kind: "ok", pattern };
+  } catch (error) {
+    if (!(error instanceof RE2JSException)) throw error;
+    const [reason, fragment] =
+      error instanceof RE2JSSyntaxException ? [error.getDescription(), error.getPattern()] : [error.message, null];
+    if (reason === "missing closing )") return fault(reason, openGroups.at(-1) ?? 0);
+    if (reason === "unexpected )") return fault(reason, strayClosing ?? 0);
+    // What carried flags for the compiler says nothing of where it went wrong.
+    const at = fragment === null ? source.length - 1 : source.indexOf(fragment);
+    return fault(fragment === null || at < 0 ? reason : `${reason}: ${fragment}`, Math.max(at, 0));
+  }
+}
+
+/** The cheapest condition that means the same as finding this expression in the field. @param pattern checked */
+export function matchCondition<Field extends string>(field: Field, pattern: string): Condition<Field> {
+  const isPlain = pattern !== "" && !/[\\.+*?()|[\]{}^$]/.test(pattern);
+  return isPlain ? { kind: "contains", field, value: pattern } : { kind: "matches", field, pattern };
+}
+
+function fault(reason: string, at: number): Expression {
+  return { kind: "fault", reason, at };
+}
+
+/** Instructions of a compiled expression, and ranges of characters in them. */
+function measure(expression: RE2JS): { size: number; ranges: number } {
+  const { inst } = expression.re2().prog as { inst: readonly { runes?: readonly number[] }[] };
+  let ranges = 0;
+  for (const { runes } of inst) ranges += Math.ceil((runes?.length ?? 0) / 2);
+  return { size: inst.length, ranges };
+}
+
+type Scan = {
+  /** The source with `(?<name>` written `(?P<name>`, which older ports want. */
+  readonly pattern: string;
+  /** Offsets of groups that nothing closes. */
+  readonly openGroups: readonly number[];
+  readonly strayClosing: number | null;
+  readonly oddProperty: number | null;
+};
+
+const PIECES = [
+  // Everything up to \E is literal.
+  /\\Q[^]*?(?:\\E|$)/y,
+  /\\[pP](?:\{\^?(?<property>[^}]*)\})?/y,
+  /\\[^]/y,
+  /(?<classStart>\[\^?\]?)/y,
+  /(?<name>\(\?<(?![=!]))/y,
+  /[^]/y,
+];
+const CLASS_PIECES = [/\\[pP](?:\{\^?(?<property>[^}]*)\})?/y, /\\[^]/y, /\[:\^?\w+:\]/y, /(?<classEnd>\])/y, /[^]/y];
+
+/** Walks over an expression as far as needed to tell its groups, classes and properties apart. Never fails: RE2 judges. */
+function scan(source: string): Scan {
+  const openGroups: number[] = [];
+  let strayClosing: number | null = null;
+  let oddProperty: number | null = null;
+  let pattern = "";
+  let inClass = false;
+  let at = 0;
+  while (at < source.length) {
+    const piece = firstMatch(inClass ? CLASS_PIECES : PIECES, source, at);
+    const { property, classStart, classEnd, name } = piece.groups ?? {};
+    if (property !== undefined && PROPERTIES_NOT_EVERYWHERE.has(property)) oddProperty ??= at;
+    if (classStart !== undefined) inClass = true;
+    else if (classEnd !== undefined) inClass = false;
+    else if (!inClass && piece[0].startsWith("(")) openGroups.push(at);
+    else if (!inClass && piece[0] === ")" && openGroups.pop() === undefined) strayClosing ??= at;
+    pattern += name === undefined ? piece[0] : "(?P<";
+    at += piece[0].length;
+  }
+  return { pattern, openGroups, strayClosing, oddProperty };
+}
+
+function firstMatch(pieces: readonly RegExp[], source: string, at: number): RegExpExecArray {
+  for (const piece of pieces) {
+    piece.lastIndex = at;
+    const found = piece.exec(source);
+    if (found !== null) return found;
+  }
+  throw new RangeError("a piece matches any character");
+}
