@@ -94,7 +94,7 @@ export function showGroups(groups: readonly Group[], by: Grouping, columns: read
   const records = groups.map((group) =>
     pick(
       {
-        key: formatGroupKey(by, group.key),
+        key: showGroupKey(by, group.key),
         count: formatNumber(group.count),
         avg: formatNumber(group.avg),
         sum: formatNumber(group.sum),
@@ -105,6 +105,10 @@ export function showGroups(groups: readonly Group[], by: Grouping, columns: read
     ),
   );
   return { json: records, xml: () => results({ aggregate: records }) };
+}
+
+function showGroupKey(by: Grouping, key: Group["key"]): string {
+  return by.kind === "field" && typeof key === "number" ? formatNumber(key) : formatGroupKey(by, key);
 }
 
 const plainDecimal = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 15, useGrouping: false });
