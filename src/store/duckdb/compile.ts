@@ -1,0 +1,332 @@
+import { BIGINT, DOUBLE, UBIGINT, UINTEGER, VARCHAR } from "@duckdb/node-api";
+import type { DuckDBType } from "@duckdb/node-api";
+
+import { fold } from "../../events/text.ts";
+import type { LogKey } from "../../events/event.ts";
+import type { EventId } from "../../events/id.ts";
+import { parseEventId } from "../../events/id.ts";
+import type {
+  ComparisonOp,
+  Condition,
+  Direction,
+  GroupField,
+  GroupPlan,
+  Grouping,
+  ListPlan,
+  NumberField,
+  SortField,
+  SortKey,
+  Source,
+  TextField,
+} from "../../query/plan.ts";
+import { splitId } from "./schema.ts";
+
+/** SQL with its parameters: nothing that a caller said ever becomes part of the text. */
+export type Statement = {
+  readonly sql: string;
+  readonly values: readonly (string | number | bigint)[];
+  readonly types: readonly DuckDBType[];
+};
+
+/** A span of `created`, in milliseconds since the Unix epoch; `to` is not part of it. */
+export type Span = { readonly from: bigint; readonly to: bigint };
+
+type Filter = Pick<ListPlan, "from" | "logs" | "where">;
+
+/** What a row of a list is made of; read by `toRow`. `hash` and `id` come as they were given. */
+const ROW = `id_hi, id_lo, created, log, text, link, hash, tags, source, "user", class, value, lat, lon, ip, data is not null`;
+
+/** How many records a plan finds. */
+export function compileCount(plan: Filter): Statement {
+  const bind = new Binder();
+  return bind.statement(`select count(*) from events where ${filter(plan, bind)}`);
+}
+
+/** How many records a plan finds in each slice of 2^`shift` milliseconds of `created`, in the order of time. */
+export function compileSlices(plan: Filter, shift: number): Statement {
+  const bind = new Binder();
+  const where = filter(plan, bind);
+  return bind.statement(
+    `select created >> ${bind.integer(shift)} as slice, count(*) from events where ${where} group by slice order by slice`,
+  );
+}
+
+/** A page of a plan. `span` narrows it to where the page lies, and `skip` counts from there. */
+export function compilePage(plan: ListPlan, skip: number, span: Span | null): Statement {
+  const bind = new Binder();
+  const where = [filter(plan, bind)];
+  if (span !== null) where.push(`created >= ${bind.big(span.from)}`, `created < ${bind.big(span.to)}`);
+  return bind.statement(
+    `select ${ROW} from events where ${where.join(" and ")}
+     order by ${order(plan.sort)} limit ${bind.integer(plan.take)} offset ${bind.integer(skip)}`,
+  );
+}
+
+/** One record of one log. */
+export function compileFind(from: Source, log: LogKey, id: EventId): Statement {
+  const bind = new Binder();
+  return bind.statement(
+    `select ${ROW} from events where ${isId(id, bind)} and log = ${bind.text(log)} and ${source(from, bind)}`,
+  );
+}
+
+/** Rows of key, count, avg, sum, min and max. */
+export function compileGroup(plan: GroupPlan): Statement {
+  const bind = new Binder();
+  const key = groupKey(plan.by, bind);
+  const by = plan.sort.by === "key" ? "" : `"${plan.sort.by}" ${directed(plan.sort.direction)}, `;
+  const ties = directed(plan.sort.by === "key" ? plan.sort.direction : "asc");
+  const take = plan.take === null ? "" : `limit ${bind.integer(plan.take)}`;
+  // fsum and favg carry the rounding error of each step along; plain sums drift with the order of the rows.
+  return bind.statement(
+    `select key, count(*) as "count", favg(value) as "avg", fsum(value) as "sum", min(value) as "min", max(value) as "max"
+     from (select ${key}, value from events where ${filter(plan, bind)})
+     group by key, folded_key order by ${by}folded_key ${ties}, key ${ties} ${take} offset ${bind.integer(plan.skip)}`,
+  );
+}
+
+function filter(plan: Filter, bind: Binder): string {
+  const logs = plan.logs.length === 0 ? "false" : `log in (${plan.logs.map((log) => bind.text(log)).join(", ")})`;
+  return `${logs} and ${source(plan.from, bind)} and ${condition(plan.where, bind)}`;
+}
+
+function source(from: Source, bind: Binder): string {
+  switch (from.kind) {
+    case "events":
+      return "true";
+    case "bookmarks":
+      return `(id_hi, id_lo) in (select (id_hi, id_lo) from bookmarks where user_id = ${bind.text(from.user)})`;
+    case "alerts":
+      return `(id_hi, id_lo) in (select (id_hi, id_lo) from alerts where user_id = ${bind.text(from.user)} and not deleted)`;
+  }
+  throw unknown(from satisfies never);
+}
+
+/** A condition in SQL. It is never NULL, so that `not` is the plain complement. */
+function condition(where: Condition, bind: Binder): string {
+  switch (where.kind) {
+    case "and":
+      return joined(where.conditions, "and", "true", bind);
+    case "or":
+      return joined(where.conditions, "or", "false", bind);
+    case "not":
+      return `not ${condition(where.condition, bind)}`;
+    case "text":
+      return compareText(textField(where.field), where.op, where.value, bind);
+    case "in":
+      return isOneOf(textField(where.field), where.values, bind);
+    case "number":
+      return compareNumber(where.field, where.op, where.value, bind);
+    case "contains": {
+      const value = bind.text(fold(where.value));
+      return anyFolded(textField(where.field), (text) => `contains(${text}, ${value})`);
+    }
+    case "matches": {
+      const pattern = bind.text(where.pattern);
+      return anyAsGiven(textField(where.field), (text) => `regexp_matches(${text}, ${pattern}, 'i')`);
+    }
+    case "absent":
+      return absent(where.field);
+    case "accepted-after": {
+      const { hi, lo } = splitId(where.id);
+      const high = bind.unsigned(hi);
+      return `(id_hi >= ${high} and (id_hi > ${high} or id_lo > ${bind.add(lo, UINTEGER)}))`;
+    }
+  }
+  throw unknown(where satisfies never);
+}
+
+function joined(conditions: readonly Condition[], word: "and" | "or", empty: string, bind: Binder): string {
+  if (conditions.length === 0) return empty;
+  return `(${conditions.map((part) => condition(part, bind)).join(` ${word} `)})`;
+}
+
+/** Texts as they were given; "" where absent. Tags are apart. */
+const AS_GIVEN: Record<Exclude<TextField, "tags">, string> = {
+  id: "(lpad(lower(to_hex(id_hi)), 16, '0') || lpad(lower(to_hex(id_lo)), 8, '0'))",
+  text: "text",
+  link: "link",
+  hash: "hash",
+  source: "source",
+  log: "log",
+  class: "coalesce(class, '')",
+  user: '"user"',
+};
+
+/** The same folded. `folded` holds what `lower` would get wrong. */
+const FOLDED: Record<Exclude<TextField, "tags">, string> = {
+  id: AS_GIVEN.id,
+  text: "coalesce(folded.text, lower(text))",
+  link: "coalesce(folded.link, lower(link))",
+  hash: "lower(hash)",
+  source: "coalesce(folded.source, lower(source))",
+  log: "lower(log)",
+  class: "coalesce(folded.class, lower(class), '')",
+  user: 'coalesce(folded."user", lower("user"))',
+};
+
+const FOLDED_TAGS = "coalesce(folded.tags, tags)";
+
+function compareText(field: TextField, op: ComparisonOp, value: string, bind: Binder): string {
+  if (op === "=" && value === "") return absent(field);
+  if (op === "=" && field === "id") {
+    const id = parseEventId(value);
+    return id === null ? "false" : isId(id, bind);
+  }
+  const parameter = bind.text(value);
+  if (op === "=" && field === "tags") return `list_contains(${FOLDED_TAGS}, ${parameter})`;
+  return anyFolded(field, (text) => `${text} ${op} ${parameter}`);
+}
+
+function isOneOf(field: TextField, values: readonly string[], bind: Binder): string {
+  const alternatives = values.includes("") ? [absent(field)] : [];
+  const present = values.filter((value) => value !== "");
+  if (field === "id") {
+    alternatives.push(...present.map((value) => compareText(field, "=", value, bind)));
+  } else if (present.length > 0) {
+    const list = present.map((value) => bind.text(value)).join(", ");
+    alternatives.push(field === "tags" ? `list_has_any(${FOLDED_TAGS}, [${list}])` : `${FOLDED[field]} in (${list})`);
+  }
+  return alternatives.length === 0 ? "false" : `(${alternatives.join(" or ")})`;
+}
+
+/** Whether a test holds for the field's folded text, or for any of several; false where the field is absent. */
+function anyFolded(field: TextField, test: (text: string) => string): string {
+  return field === "tags" ? anyOf(FOLDED_TAGS, test) : `(${FOLDED[field]} <> '' and ${test(FOLDED[field])})`;
+}
+
+function anyAsGiven(field: TextField, test: (text: string) => string): string {
+  return field === "tags" ? anyOf("tags", test) : `(${AS_GIVEN[field]} <> '' and ${test(AS_GIVEN[field])})`;
+}
+
+function anyOf(list: string, test: (text: string) => string): string {
+  return `(len(list_filter(${list}, lambda tag: ${test("tag")})) > 0)`;
+}
+
+function isId(id: EventId, bind: Binder): string {
+  const { hi, lo } = splitId(id);
+  return `(id_hi = ${bind.unsigned(hi)} and id_lo = ${bind.add(lo, UINTEGER)})`;
+}
+
+function compareNumber(field: TextField | NumberField, op: ComparisonOp, value: number, bind: Binder): string {
+  if (field === "created") {
+    // Compared as integers, a bound lets the scan skip; a fraction is left to floating point, which is exact for times.
+    return Number.isSafeInteger(value)
+      ? `(created ${op} ${bind.integer(value)})`
+      : `(created::double ${op} ${bind.add(value, DOUBLE)})`;
+  }
+  if (field === "value") return `(value is not null and value ${op} ${bind.add(value, DOUBLE)})`;
+  throw new TypeError(`${field} does not hold a number`);
+}
+
+function absent(field: TextField | NumberField | "geo" | "data"): string {
+  switch (field) {
+    case "created":
+      return "false";
+    case "value":
+      return "(value is null)";
+    case "geo":
+      return "(lat is null and ip is null)";
+    case "data":
+      return "(coalesce(data, '') = '')";
+    case "tags":
+      return "(len(tags) = 0)";
+    case "id":
+      return "false";
+    case "text":
+    case "link":
+    case "hash":
+    case "source":
+    case "log":
+    case "class":
+    case "user":
+      return `(${AS_GIVEN[field]} = '')`;
+  }
+  throw unknown(field satisfies never);
+}
+
+function textField(field: TextField | NumberField): TextField {
+  if (field === "created" || field === "value") throw new TypeError(`${field} does not hold a text`);
+  return field;
+}
+
+/** Absent values are smaller than all others. */
+function order(sort: readonly SortKey[]): string {
+  const last = directed(sort.at(-1)?.direction ?? "asc");
+  const keys = sort.map(({ field, direction }) => sortField(field).map((key) => `${key} ${directed(direction)}`));
+  return [...keys.flat(), `created ${last}`, `id_hi ${last}`, `id_lo ${last}`].join(", ");
+}
+
+function sortField(field: SortField): readonly string[] {
+  if (field === "created" || field === "value") return [field];
+  return field === "id" ? ["id_hi", "id_lo"] : [FOLDED[field]];
+}
+
+function directed(direction: Direction): string {
+  return direction === "asc" ? "asc nulls first" : "desc nulls last";
+}
+
+/** The columns `key`, the group's exact value, and `folded_key`, by which groups sort before that. */
+function groupKey(by: Grouping, bind: Binder): string {
+  switch (by.kind) {
+    case "day":
+      return `${startOf(86_400_000, by.offset_min, bind)} as key, null as folded_key`;
+    case "hour":
+      return `${startOf(3_600_000, by.offset_min, bind)} as key, null as folded_key`;
+    case "field":
+      return groupField(by.field);
+  }
+  throw unknown(by satisfies never);
+}
+
+function groupField(field: GroupField): string {
+  if (field === "value") return "value as key, null as folded_key";
+  if (field !== "tags") return `${AS_GIVEN[field]} as key, ${FOLDED[field]} as folded_key`;
+  // An event is in the group of each of its tags, once, and in that of "" where it has none.
+  const tag = (list: string): string =>
+    `unnest(if(len(tags) = 0, [''], list_select(${list}, list_transform(list_distinct(tags), lambda tag: list_position(tags, tag)))))`;
+  return `${tag("tags")} as key, ${tag(FOLDED_TAGS)} as folded_key`;
+}
+
+/** The start of the day or hour around `created`. DuckDB's remainder takes the sign of the dividend, so it is taken twice. */
+function startOf(length_ms: number, offset_min: number, bind: Binder): string {
+  const length = bind.integer(length_ms);
+  const offset = bind.integer(offset_min * 60_000);
+  return `created - (((created + ${offset}) % ${length}) + ${length}) % ${length}`;
+}
+
+/** Gathers parameters in the order in which they are named. */
+class Binder {
+  readonly #values: (string | number | bigint)[] = [];
+  readonly #types: DuckDBType[] = [];
+
+  text(value: string): string {
+    return this.add(value, VARCHAR);
+  }
+
+  integer(value: number): string {
+    return this.add(BigInt(value), BIGINT);
+  }
+
+  big(value: bigint): string {
+    return this.add(value, BIGINT);
+  }
+
+  unsigned(value: bigint): string {
+    return this.add(value, UBIGINT);
+  }
+
+  add(value: string | number | bigint, type: DuckDBType): string {
+    this.#values.push(value);
+    this.#types.push(type);
+    return `$${this.#values.length}`;
+  }
+
+  statement(sql: string): Statement {
+    return { sql, values: this.#values, types: this.#types };
+  }
+}
+
+function unknown(value: never): TypeError {
+  return new TypeError(`A plan holds the unknown part ${JSON.stringify(value)}`);
+}

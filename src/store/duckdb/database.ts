@@ -1,0 +1,245 @@
+import { DuckDBInstance } from "@duckdb/node-api";
+import type { DuckDBConnection } from "@duckdb/node-api";
+import { mkdir } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import type { Logger } from "pino";
+
+import { StartError } from "../../errors.ts";
+import { prepareSchema } from "./schema.ts";
+
+/** Each query holds a thread of libuv's pool (four, unless set) while it runs: two readers and a writer leave one for files and hashing. */
+const READERS = 2;
+
+/** The log of changes is folded into the file once it is this large: seldom enough not to slow writing down, small enough to replay in a second. */
+const CHECKPOINT = "64MB";
+
+/** Lists fetch the wide columns of just their page, up to pages that end at this row; 50 is DuckDB's default. */
+const LATE_MATERIALIZATION_ROWS = 1_000_000;
+
+export type DatabaseOptions = {
+  readonly file: string;
+  readonly log: Logger;
+  readonly memoryLimit_mb: number;
+  readonly threads: number;
+};
+
+/**
+ * One open file: a connection that writes, one user at a time, and a few that read beside it, each seeing the state of when it began.
+ * After an error that DuckDB calls fatal (a full disk at the wrong moment) it refuses all further work: then the file is opened anew.
+ */
+export class Database implements AsyncDisposable {
+  readonly #options: DatabaseOptions;
+  /** null after a failure for good, until the file could be opened anew. */
+  #open: Open | null;
+  #writing: Promise<unknown> = Promise.resolve();
+  #closed = false;
+
+  private constructor(options: DatabaseOptions, open: Open) {
+    this.#options = options;
+    this.#open = open;
+  }
+
+  /** @throws StartError that names the file */
+  static async open(options: DatabaseOptions): Promise<Database> {
+    return new Database(options, await openFile(options));
+  }
+
+  get file(): string {
+    return this.#options.file;
+  }
+
+  /** Runs `work` on a reading connection, in one transaction: all its questions see the same state. */
+  async read<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
+    if (this.#closed) throw new Error(`The store ${this.file} is closed`);
+    if (this.#open === null) {
+      this.#mend();
+      throw new Error(`The store ${this.file} failed and is being opened anew`);
+    }
+    const { readers } = this.#open;
+    const connection = await readers.take();
+    try {
+      return await transaction(connection, work);
+    } catch (error) {
+      if (isFatal(error)) this.#mend();
+      throw error;
+    } finally {
+      readers.give(connection);
+    }
+  }
+
+  /** Runs `work` on the writing connection, after all writes asked for before, in one transaction: when it throws, nothing was written. */
+  write<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
+    if (this.#closed) return Promise.reject(new Error(`The store ${this.file} is closed`));
+    const turn = this.#writing.then(() => this.#write(work));
+    this.#writing = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #write<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
+    this.#open ??= await openFile(this.#options);
+    try {
+      return await transaction(this.#open.writer, work);
+    } catch (error) {
+      if (isFatal(error)) {
+        this.#options.log.error({ err: error, file: this.file }, "the store failed for good and is opened anew");
+        const broken = this.#open;
+        this.#open = null;
+        await close(broken);
+      }
+      throw error;
+    }
+  }
+
+  /** An empty write meets the failure that a reader met, and the next one opens the file anew. */
+  #mend(): void {
+    const attempt = (): Promise<void> => this.write(() => Promise.resolve());
+    attempt()
+      .catch(attempt)
+      .catch(() => undefined);
+  }
+
+  /** Lets all work in flight end, then folds the log of changes into the file. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await this.#writing;
+    if (this.#open === null) return;
+    try {
+      await this.#open.readers.drain();
+      await this.#open.writer.run("checkpoint");
+    } catch (error) {
+      // Nothing is lost: the next opening reads the log of changes.
+      this.#options.log.warn({ err: error, file: this.file }, "the store was closed without a checkpoint");
+    } finally {
+      await close(this.#open);
+    }
+  }
+}
+
+type Open = {
+  readonly path: string;
+  readonly instance: DuckDBInstance;
+  readonly writer: DuckDBConnection;
+  readonly readers: Pool<DuckDBConnection>;
+};
+
+/** DuckDB locks its file against other processes alone: two instances in one process would spoil it. */
+const openPaths = new Set<string>();
+
+async function openFile(options: DatabaseOptions): Promise<Open> {
+  const path = resolve(options.file);
+  if (openPaths.has(path)) throw new StartError(`The store ${options.file} is already open in this process`);
+  openPaths.add(path);
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    const instance = await DuckDBInstance.create(path, {
+      memory_limit: `${options.memoryLimit_mb}MB`,
+      threads: String(options.threads),
+      temp_directory: `${path}.tmp`,
+      checkpoint_threshold: CHECKPOINT,
+      autoinstall_known_extensions: "false",
+      autoload_known_extensions: "false",
+      allow_community_extensions: "false",
+    });
+    try {
+      return { path, instance, ...(await connect(instance, options.file)) };
+    } catch (error) {
+      instance.closeSync();
+      throw error;
+    }
+  } catch (error) {
+    openPaths.delete(path);
+    throw error instanceof StartError ? error : startError(options.file, error);
+  }
+}
+
+async function connect(instance: DuckDBInstance, file: string): Promise<Pick<Open, "writer" | "readers">> {
+  const writer = await instance.connect();
+  await prepareSchema(writer, file);
+  await writer.run("create temp table staged (line varchar)");
+  await writer.run(`set global late_materialization_max_rows = ${LATE_MATERIALIZATION_ROWS}`);
+  // Questions are built from parameters alone; should one ever carry a stranger's SQL, it can still reach no other file and no setting.
+  await writer.run("set global enable_external_access = false");
+  await writer.run("set global lock_configuration = true");
+  const readers = new Pool(await Promise.all(Array.from({ length: READERS }, () => instance.connect())));
+  return { writer, readers };
+}
+
+async function close(open: Open): Promise<void> {
+  for (const connection of await open.readers.drain()) connection.closeSync();
+  open.writer.closeSync();
+  open.instance.closeSync();
+  openPaths.delete(open.path);
+}
+
+function startError(file: string, error: unknown): StartError {
+  const reason = error instanceof Error ? firstLine(error.message) : String(error);
+  if (/Could not set lock/.test(reason)) {
+    const holder = /\(PID (\d+)\)/.exec(reason)?.[1];
+    return new StartError(`The store ${file} is in use by another process${holder ? ` (PID ${holder})` : ""}`, {
+      cause: error,
+    });
+  }
+  if (/not a valid DuckDB database/.test(reason)) {
+    return new StartError(`The file ${file} exists and is not a DuckDB database`, { cause: error });
+  }
+  return new StartError(`The store ${file} could not be opened: ${reason}`, { cause: error });
+}
+
+async function transaction<T>(
+  connection: DuckDBConnection,
+  work: (connection: DuckDBConnection) => Promise<T>,
+): Promise<T> {
+  await connection.run("begin");
+  let result: T;
+  try {
+    result = await work(connection);
+    await connection.run("commit");
+  } catch (error) {
+    // A commit that failed has ended the transaction by itself: there is nothing to roll back, and no news in that.
+    await connection.run("rollback").catch(() => undefined);
+    throw error;
+  }
+  return result;
+}
+
+/** Whether DuckDB will refuse all further work on the instance. */
+function isFatal(error: unknown): boolean {
+  return error instanceof Error && /^(FATAL|INTERNAL) Error|database has been invalidated/i.test(error.message);
+}
+
+/** DuckDB adds the statement and hints below. */
+export function firstLine(message: string): string {
+  return message.split("\n", 1)[0] ?? message;
+}
+
+/** A fixed number of things, each lent to one at a time, in the order of asking. */
+class Pool<T> {
+  readonly #size: number;
+  readonly #free: T[];
+  readonly #waiting: ((item: T) => void)[] = [];
+
+  constructor(items: readonly T[]) {
+    this.#size = items.length;
+    this.#free = [...items];
+  }
+
+  take(): Promise<T> {
+    const item = this.#free.pop();
+    return item === undefined ? new Promise((resolve) => this.#waiting.push(resolve)) : Promise.resolve(item);
+  }
+
+  give(item: T): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#free.push(item);
+    else next(item);
+  }
+
+  /** Waits until every item has come back, and hands them all out. */
+  async drain(): Promise<T[]> {
+    const items: T[] = [];
+    while (items.length < this.#size) items.push(await this.take());
+    items.forEach((item) => this.give(item));
+    return items;
+  }
+}

@@ -1,0 +1,159 @@
+import type { DuckDBConnection, JS } from "@duckdb/node-api";
+
+import type { EventRow, LogKey, UserId } from "../../events/event.ts";
+import type { EventId } from "../../events/id.ts";
+import type { GroupPlan, ListPlan, Source } from "../../query/plan.ts";
+import type { Group, Marks, Page } from "../store.ts";
+import { compileCount, compileFind, compileGroup, compilePage, compileSlices } from "./compile.ts";
+import type { Span, Statement } from "./compile.ts";
+import { encodeIds, IDS_SHAPE, joinId, splitId } from "./schema.ts";
+
+/** A list in the order of time is counted in about this many slices, which tell where a page lies. */
+const SLICES = 4096;
+
+type Row = readonly JS[];
+
+export async function list(connection: DuckDBConnection, plan: ListPlan): Promise<Page> {
+  return isByTime(plan) ? listByTime(connection, plan) : listSorted(connection, plan);
+}
+
+/** The pass that counts also tells where the page lies, so that the first page and the thousandth read only their own neighbourhood. */
+async function listByTime(connection: DuckDBConnection, plan: ListPlan): Promise<Page> {
+  const [ends] = await rows(connection, {
+    sql: "select min(created), max(created) from events",
+    values: [],
+    types: [],
+  });
+  const [first, last] = ends as [bigint | null, bigint | null];
+  if (first === null || last === null) return { rows: [], total: 0 };
+  const shift = (last - first).toString(2).length - SLICES.toString(2).length + 1;
+  const slices = (await rows(connection, compileSlices(plan, Math.max(0, shift)))) as [bigint, bigint][];
+  const { total, skip, span } = locate(slices, BigInt(Math.max(0, shift)), plan);
+  return { rows: span === null ? [] : await page(connection, plan, skip, span), total };
+}
+
+async function listSorted(connection: DuckDBConnection, plan: ListPlan): Promise<Page> {
+  const total = Number((await rows(connection, compileCount(plan)))[0]?.[0]);
+  return { rows: total <= plan.skip ? [] : await page(connection, plan, plan.skip, null), total };
+}
+
+/** Whether a plan's order is (`created`, `id`), one way or the other. */
+function isByTime(plan: ListPlan): boolean {
+  return plan.sort.length === 0 || (plan.sort.length === 1 && plan.sort[0]?.field === "created");
+}
+
+/** The span that holds all of a plan's page, and how many of its records come before the page. */
+function locate(
+  slices: readonly (readonly [slice: bigint, count: bigint])[],
+  shift: bigint,
+  plan: ListPlan,
+): { total: number; skip: number; span: Span | null } {
+  const ordered = plan.sort[0]?.direction === "desc" ? slices.toReversed() : slices;
+  let total = 0;
+  let skip = plan.skip;
+  let span: Span | null = null;
+  for (const [slice, number] of ordered) {
+    const count = Number(number);
+    if (total + count <= plan.skip) skip -= count;
+    else if (total < plan.skip + plan.take) span = widened(span, slice << shift, (slice + 1n) << shift);
+    total += count;
+  }
+  return { total, skip, span };
+}
+
+function widened(span: Span | null, from: bigint, to: bigint): Span {
+  if (span === null) return { from, to };
+  return { from: from < span.from ? from : span.from, to: to > span.to ? to : span.to };
+}
+
+async function page(
+  connection: DuckDBConnection,
+  plan: ListPlan,
+  skip: number,
+  span: Span | null,
+): Promise<EventRow[]> {
+  return (await rows(connection, compilePage(plan, skip, span))).map(toRow);
+}
+
+export async function group(connection: DuckDBConnection, plan: GroupPlan): Promise<Group[]> {
+  return (await rows(connection, compileGroup(plan))).map(([key, count, avg, sum, min, max]) => ({
+    key: (typeof key === "bigint" ? Number(key) : key) as Group["key"],
+    count: Number(count),
+    avg: avg as number | null,
+    sum: sum as number | null,
+    min: min as number | null,
+    max: max as number | null,
+  }));
+}
+
+export async function find(
+  connection: DuckDBConnection,
+  from: Source,
+  log: LogKey,
+  id: EventId,
+): Promise<EventRow | null> {
+  const [row] = await rows(connection, compileFind(from, log, id));
+  return row === undefined ? null : toRow(row);
+}
+
+export async function data(connection: DuckDBConnection, log: LogKey, id: EventId): Promise<string | null | undefined> {
+  const { hi, lo } = splitId(id);
+  const sql = "select data from events where id_hi = $1::ubigint and id_lo = $2::uinteger and log = $3";
+  const result = await connection.runAndReadAll(sql, [hi, lo, log]);
+  return result.getRows()[0]?.[0] as string | null | undefined;
+}
+
+export async function marks(connection: DuckDBConnection, ids: readonly EventId[]): Promise<Map<EventId, Marks>> {
+  const found = new Map<EventId, { bookmarks: UserId[]; alerts: UserId[] }>();
+  if (ids.length === 0) return found;
+  const sorted = ids.toSorted();
+  const near = "id_hi between $2::ubigint and $3::ubigint and (id_hi, id_lo) in (select (id_hi, id_lo) from asked)";
+  const result = await connection.runAndReadAll(
+    `with asked as (select unnest(from_json($1::json, '${IDS_SHAPE}'), max_depth := 2))
+     select 'bookmarks', id_hi, id_lo, user_id from bookmarks where ${near}
+     union all select 'alerts', id_hi, id_lo, user_id from alerts where ${near} and not deleted
+     order by user_id`,
+    [encodeIds(ids), splitId(sorted[0]!).hi, splitId(sorted.at(-1)!).hi],
+  );
+  for (const [kind, hi, lo, user] of result.getRows() as ["bookmarks" | "alerts", bigint, number, UserId][]) {
+    const id = joinId(hi, lo);
+    const entry = found.get(id) ?? { bookmarks: [], alerts: [] };
+    entry[kind].push(user);
+    found.set(id, entry);
+  }
+  return found;
+}
+
+export async function nextOffset(
+  connection: DuckDBConnection,
+  topic: string,
+  partition: number,
+): Promise<number | null> {
+  const sql = 'select next_offset from positions where topic = $1 and "partition" = $2';
+  const offset = (await connection.runAndReadAll(sql, [topic, partition])).getRows()[0]?.[0];
+  return offset === undefined ? null : Number(offset);
+}
+
+async function rows(connection: DuckDBConnection, statement: Statement): Promise<readonly Row[]> {
+  const result = await connection.runAndReadAll(statement.sql, [...statement.values], [...statement.types]);
+  return result.getRowsJS();
+}
+
+function toRow(row: Row): EventRow {
+  const [hi, lo, created, log, text, link, hash, tags, source, user, cls, value, lat, lon, ip, hasData] = row;
+  return {
+    id: joinId(hi as bigint, lo as number),
+    log: log as LogKey,
+    created: Number(created),
+    text: text as string,
+    link: link as string,
+    tags: tags as string[],
+    source: source as string,
+    user: user as string,
+    value: value as number | null,
+    geo: ip === null ? (lat === null ? null : { lat: lat as number, lon: lon as number }) : { ip: ip as string },
+    hash: hash as string,
+    class: cls as string | null,
+    data: hasData as boolean,
+  };
+}

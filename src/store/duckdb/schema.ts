@@ -1,0 +1,156 @@
+import type { DuckDBConnection } from "@duckdb/node-api";
+
+import { fold } from "../../events/text.ts";
+import type { StoredEvent } from "../../events/event.ts";
+import type { EventId } from "../../events/id.ts";
+import { StartError } from "../../errors.ts";
+
+/**
+ * What lies in the database file.
+ *
+ * - An id is kept as two integers, because zone maps (the least and greatest value of each row group, by which a scan skips) see all of
+ *   an integer and only eight bytes of a text: finding a row of a million by id takes 2 ms instead of 19.
+ * - No table has an index: a primary key slows each insert down and is kept in memory. That a row is not there yet is known from
+ *   the largest id, or looked up by zone map.
+ * - Texts compare folded. For a text of ASCII alone `lower` is the same as our folding, so `folded` holds only what it would get wrong.
+ */
+
+/** Raise it with each change of the tables, and say in {@link prepareSchema} how to come from the one before. */
+const VERSION = 1;
+
+/** The columns of `events`, in order, as DuckDB's JSON functions and `create table` both want them. */
+const EVENT_COLUMNS = {
+  created: "BIGINT",
+  id_hi: "UBIGINT",
+  id_lo: "UINTEGER",
+  log: "VARCHAR",
+  text: "VARCHAR",
+  link: "VARCHAR",
+  hash: "VARCHAR",
+  tags: "VARCHAR[]",
+  source: "VARCHAR",
+  user: "VARCHAR",
+  class: "VARCHAR",
+  value: "DOUBLE",
+  lat: "DOUBLE",
+  lon: "DOUBLE",
+  ip: "VARCHAR",
+  data: "VARCHAR",
+  folded: 'STRUCT(text VARCHAR, link VARCHAR, tags VARCHAR[], source VARCHAR, "user" VARCHAR, class VARCHAR)',
+} as const;
+
+const NULLABLE: ReadonlySet<string> = new Set(["class", "value", "lat", "lon", "ip", "data", "folded"]);
+
+/** How {@link encodeEvent} writes a row, in the words of `json_transform_strict`. Its keys are in the order of the columns. */
+export const EVENT_SHAPE = JSON.stringify({
+  ...EVENT_COLUMNS,
+  tags: ["VARCHAR"],
+  folded: { text: "VARCHAR", link: "VARCHAR", tags: ["VARCHAR"], source: "VARCHAR", user: "VARCHAR", class: "VARCHAR" },
+});
+
+/** How lists of ids are handed over: one text of JSON is bound faster than a list of values. */
+export const IDS_SHAPE = JSON.stringify([{ id_hi: "UBIGINT", id_lo: "UINTEGER" }]);
+export const ALERTS_SHAPE = JSON.stringify([
+  { id_hi: "UBIGINT", id_lo: "UINTEGER", user_id: "VARCHAR", log: "VARCHAR", deleted: "BOOLEAN" },
+]);
+
+const TABLES = [
+  `create table events (${Object.entries(EVENT_COLUMNS)
+    .map(([name, type]) => `"${name}" ${type}${NULLABLE.has(name) ? "" : " not null"}`)
+    .join(", ")})`,
+  // Markers of deleted events, into which a replay runs.
+  "create table deleted_events (id_hi ubigint not null, id_lo uinteger not null)",
+  "create table bookmarks (id_hi ubigint not null, id_lo uinteger not null, user_id varchar not null, log varchar not null)",
+  // A deleted alert stays as its own marker.
+  `create table alerts (id_hi ubigint not null, id_lo uinteger not null, user_id varchar not null, log varchar not null,
+     deleted boolean not null)`,
+  'create table positions (topic varchar not null, "partition" integer not null, next_offset bigint not null)',
+  "create table meta (version integer not null)",
+];
+
+/**
+ * Creates the tables of a new file.
+ * @throws StartError where the file was written by a newer Loggia, or holds something else
+ */
+export async function prepareSchema(connection: DuckDBConnection, file: string): Promise<void> {
+  const tables = (await connection.runAndReadAll("select table_name from duckdb_tables() where not temporary"))
+    .getRows()
+    .flat();
+  if (tables.length === 0) {
+    await connection.run("begin");
+    for (const table of TABLES) await connection.run(table);
+    await connection.run("insert into meta values ($1)", [VERSION]);
+    await connection.run("commit");
+    return;
+  }
+  if (!tables.includes("meta") || !tables.includes("events")) {
+    throw new StartError(`The file ${file} is a DuckDB database, but not one of Loggia`);
+  }
+  const version = (await connection.runAndReadAll("select version from meta")).getRows()[0]?.[0];
+  if (version !== VERSION) {
+    throw new StartError(
+      `The file ${file} has tables of version ${String(version)}; this Loggia reads version ${VERSION}`,
+    );
+  }
+}
+
+/** The two integers that stand for an id. `hi` rises with the time of acceptance. */
+export function splitId(id: EventId): { readonly hi: bigint; readonly lo: number } {
+  return { hi: BigInt(`0x${id.slice(0, 16)}`), lo: parseInt(id.slice(16), 16) };
+}
+
+export function joinId(hi: bigint, lo: number): EventId {
+  return (hi.toString(16).padStart(16, "0") + lo.toString(16).padStart(8, "0")) as EventId;
+}
+
+/** `ids` as {@link IDS_SHAPE} reads them. */
+export function encodeIds(ids: readonly EventId[]): string {
+  return JSON.stringify(ids.map(encodeId));
+}
+
+/** The columns of an id, in JSON's terms: a 64-bit integer has to be text, which DuckDB reads in hexadecimal too. */
+export function encodeId(id: EventId): { id_hi: string; id_lo: number } {
+  return { id_hi: `0x${id.slice(0, 16)}`, id_lo: parseInt(id.slice(16), 16) };
+}
+
+/** A row of `events` as one line of JSON. */
+export function encodeEvent(event: StoredEvent): string {
+  const geo = event.geo;
+  const place = geo === null ? null : "ip" in geo ? { lat: null, lon: null, ip: geo.ip } : { ...geo, ip: null };
+  return JSON.stringify({
+    created: event.created,
+    ...encodeId(event.id),
+    log: event.log,
+    text: event.text,
+    link: event.link,
+    hash: event.hash,
+    tags: event.tags,
+    source: event.source,
+    user: event.user,
+    class: event.class,
+    value: event.value,
+    lat: place?.lat ?? null,
+    lon: place?.lon ?? null,
+    ip: place?.ip ?? null,
+    data: event.data,
+    folded: foldedOf(event),
+  });
+}
+
+function foldedOf(event: StoredEvent): object | null {
+  const tags = event.tags.map(fold);
+  const folded = {
+    text: foldedUnlessAscii(event.text),
+    link: foldedUnlessAscii(event.link),
+    tags: tags.every((tag, i) => tag === event.tags[i]) ? null : tags,
+    source: foldedUnlessAscii(event.source),
+    user: foldedUnlessAscii(event.user),
+    class: event.class === null ? null : foldedUnlessAscii(event.class),
+  };
+  return Object.values(folded).every((value) => value === null) ? null : folded;
+}
+
+function foldedUnlessAscii(text: string): string | null {
+  // oxlint-disable-next-line no-control-regex
+  return /^[\x00-\x7f]*$/.test(text) ? null : fold(text);
+}

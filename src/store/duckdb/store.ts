@@ -1,0 +1,124 @@
+import type { DuckDBConnection } from "@duckdb/node-api";
+import { availableParallelism } from "node:os";
+import type { Logger } from "pino";
+
+import { LoggiaError } from "../../errors.ts";
+import type { LogKey, StoredEvent } from "../../events/event.ts";
+import type { EventId } from "../../events/id.ts";
+import type { Position } from "../../bus/bus.ts";
+import type { Alert, Store, WriteOutcome } from "../store.ts";
+import { Database } from "./database.ts";
+import * as read from "./read.ts";
+import * as write from "./write.ts";
+
+export type DuckdbOptions = {
+  /** Made with its folder where it is not there. Beside it DuckDB keeps its log of changes (`.wal`) and, while needed, a folder (`.tmp`). */
+  readonly file: string;
+  readonly log: Logger;
+  /** What DuckDB may take; larger sorts and groups go to disk. 512 unless given. */
+  readonly memoryLimit_mb?: number;
+  /** Threads that one query may use. As many as there are cores, at most four, unless given. */
+  readonly threads?: number;
+};
+
+/**
+ * The store in one file, for one process: events, bookmarks, alerts and the bus positions that they cover.
+ * @throws StartError that names the file, where it is in use, is no store, or cannot be written
+ */
+export async function openDuckdbStore(options: DuckdbOptions): Promise<Store> {
+  const { file, log, memoryLimit_mb = 512, threads = Math.min(4, availableParallelism()) } = options;
+  const database = await Database.open({ file, log, memoryLimit_mb, threads });
+  const writer = new Writer(database);
+  const reading: Database["read"] = (work) => database.read(work).catch(rethrowRead);
+  const writing: Database["write"] = (work) => database.write(work).catch(rethrow);
+  return {
+    writeEvents: (events, position) => writer.events(events, position),
+    writeAlerts: (alerts) => writer.alerts(alerts),
+    nextOffset: (topic, partition) => reading((connection) => read.nextOffset(connection, topic, partition)),
+    list: (plan) => reading((connection) => read.list(connection, plan)),
+    group: (plan) => reading((connection) => read.group(connection, plan)),
+    find: (from, key, id) => reading((connection) => read.find(connection, from, key, id)),
+    data: (key, id) => reading((connection) => read.data(connection, key, id)),
+    marks: (ids) => reading((connection) => read.marks(connection, ids)),
+    deleteEvent: (key, id) => writer.deleteEvent(key, id),
+    addBookmark: (user, key, id) => writing((connection) => write.insertBookmark(connection, user, key, id)),
+    deleteBookmark: (user, key, id) => writing((connection) => write.deleteBookmark(connection, user, key, id)),
+    deleteAlert: (user, key, id) => writing((connection) => write.deleteAlert(connection, user, key, id)),
+    deleteAlerts: (user) => writing((connection) => write.deleteAlerts(connection, user)),
+    // What was committed is seen by every later question.
+    refresh: () => Promise.resolve(),
+    ping: async () => {
+      await reading((connection) => connection.run("select 1"));
+    },
+    [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
+  };
+}
+
+/** The writes that need to know the largest ids there are. */
+class Writer {
+  readonly #database: Database;
+  /** null until the first write. Changes only while writing. */
+  #high: write.HighWater | null = null;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** The position is committed with the events, and only where all of them are done. */
+  async events(events: readonly StoredEvent[], position?: Position): Promise<WriteOutcome[]> {
+    if (events.length === 0) {
+      if (position) await this.#database.write((connection) => write.advance(connection, position)).catch(rethrow);
+      return [];
+    }
+    return write.writeEach(events, (items) =>
+      this.#write(async (connection, high) => {
+        const event = await write.insertEvents(connection, items, high.event);
+        if (position && items.length === events.length) await write.advance(connection, position);
+        return { ...high, event };
+      }),
+    );
+  }
+
+  async alerts(alerts: readonly Alert[]): Promise<WriteOutcome[]> {
+    if (alerts.length === 0) return [];
+    return write.writeEach(alerts, (items) =>
+      this.#write(async (connection, high) => ({
+        ...high,
+        alert: await write.insertAlerts(connection, items, high.alert),
+      })),
+    );
+  }
+
+  async deleteEvent(log: LogKey, id: EventId): Promise<boolean> {
+    let deleted = false;
+    await this.#write(async (connection, high) => {
+      deleted = await write.deleteEvent(connection, log, id);
+      // An alert that comes late has to run into the marker.
+      return { ...high, alert: id > high.alert ? id : high.alert };
+    }).catch(rethrow);
+    return deleted;
+  }
+
+  #write(work: (connection: DuckDBConnection, high: write.HighWater) => Promise<write.HighWater>): Promise<void> {
+    return this.#database.write(async (connection) => {
+      // Kept although the commit may fail: too high a mark costs a look, too low a mark would let an event in twice.
+      this.#high = await work(connection, this.#high ?? (await write.readHighWater(connection)));
+    });
+  }
+}
+
+/** What RE2 says of an expression that it refuses. */
+const RE2_FAULT =
+  /^(invalid (escape|character|repetition|perl|UTF-8|named)|missing [\])]|unexpected \)|trailing \\|no argument for|bad repetition|pattern too large)/;
+
+/** An expression that DuckDB's RE2 refuses is the caller's to mend, all else the operator's. */
+function rethrowRead(error: unknown): never {
+  const refused = /^Invalid Input Error: (.*)/.exec(error instanceof Error ? error.message : "")?.[1];
+  if (refused === undefined || !RE2_FAULT.test(refused)) rethrow(error);
+  throw new LoggiaError("bad_query", `The regular expression is not one of RE2: ${refused}`, { cause: error });
+}
+
+/** The message may be shown to callers; the cause, which names files and statements, goes to the log. */
+function rethrow(error: unknown): never {
+  throw new LoggiaError("store_unavailable", "The embedded store cannot answer now", { cause: error });
+}

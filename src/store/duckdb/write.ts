@@ -1,0 +1,214 @@
+import { DuckDBDataChunk, VARCHAR } from "@duckdb/node-api";
+import type { DuckDBConnection } from "@duckdb/node-api";
+
+import type { LogKey, StoredEvent, UserId } from "../../events/event.ts";
+import type { EventId } from "../../events/id.ts";
+import type { Position } from "../../bus/bus.ts";
+import type { Alert, WriteOutcome } from "../store.ts";
+import { firstLine } from "./database.ts";
+import { ALERTS_SHAPE, encodeEvent, encodeId, encodeIds, EVENT_SHAPE, IDS_SHAPE, joinId, splitId } from "./schema.ts";
+
+/** Rows of one data chunk: the size of DuckDB's vectors. */
+const CHUNK_ROWS = 2048;
+
+const DONE: WriteOutcome = Object.freeze({ kind: "done" });
+
+/**
+ * The largest ids that `events` and `alerts` hold, or held before a deletion. A larger one is new without a look: so it is in
+ * ordinary running, where ids rise.
+ */
+export type HighWater = { readonly event: string; readonly alert: string };
+
+export async function readHighWater(connection: DuckDBConnection): Promise<HighWater> {
+  const largest = async (table: string): Promise<string> => {
+    const sql = `select id_hi, id_lo from ${table} order by id_hi desc, id_lo desc limit 1`;
+    const [row] = (await connection.runAndReadAll(sql)).getRows() as [bigint, number][];
+    return row === undefined ? "" : joinId(...row);
+  };
+  const deleted = await largest("deleted_events");
+  const [event, alert] = [await largest("events"), await largest("alerts")];
+  return { event: event > deleted ? event : deleted, alert: alert > deleted ? alert : deleted };
+}
+
+/** Inserts the events that are neither there nor deleted, each once, and returns the largest id there is now. */
+export async function insertEvents(
+  connection: DuckDBConnection,
+  events: readonly StoredEvent[],
+  high: string,
+): Promise<string> {
+  const fresh = distinct(events, (event) => event.id);
+  const old = fresh.filter(({ id }) => id <= high).map(({ id }) => id);
+  const known = await knownIds(connection, "events", old);
+  await stage(
+    connection,
+    fresh.filter(({ id }) => !known.has(id)),
+  );
+  return fresh.reduce((largest, { id }) => (id > largest ? id : largest), high);
+}
+
+/** DuckDB parses JSON with all its threads: thrice as fast as values handed over one by one, and it spares this thread. */
+async function stage(connection: DuckDBConnection, events: readonly StoredEvent[]): Promise<void> {
+  if (events.length === 0) return;
+  const appender = await connection.createAppender("staged", null, "temp");
+  try {
+    for (let start = 0; start < events.length; start += CHUNK_ROWS) {
+      const lines = events.slice(start, start + CHUNK_ROWS).map(encodeEvent);
+      const chunk = DuckDBDataChunk.create([VARCHAR], lines.length);
+      chunk.setColumnValues(0, lines);
+      appender.appendDataChunk(chunk);
+    }
+    appender.flushSync();
+  } finally {
+    appender.closeSync();
+  }
+  await connection.run(`insert into events select unnest(json_transform_strict(line, '${EVENT_SHAPE}')) from staged`);
+  await connection.run("truncate staged");
+}
+
+/** Inserts the alerts that are neither there nor deleted, nor of a deleted event, each once, and returns the largest id there is now. */
+export async function insertAlerts(
+  connection: DuckDBConnection,
+  alerts: readonly Alert[],
+  high: string,
+): Promise<string> {
+  const fresh = distinct(alerts, ({ user, event }) => `${event.id} ${user}`);
+  const old = fresh.filter(({ event }) => event.id <= high).map(({ event }) => event.id);
+  const gone = await knownIds(connection, "deleted_events", old);
+  const known = await knownAlerts(connection, old);
+  const rows = fresh
+    .filter(({ user, event }) => !gone.has(event.id) && !known.has(`${event.id} ${user}`))
+    .map(({ user, event }) => Object.assign(encodeId(event.id), { user_id: user, log: event.log, deleted: false }));
+  if (rows.length > 0) {
+    const sql = `insert into alerts select unnest(json_transform_strict($1::json, '${ALERTS_SHAPE}'), max_depth := 2)`;
+    await connection.run(sql, [JSON.stringify(rows)]);
+  }
+  return fresh.reduce((largest, { event }) => (event.id > largest ? event.id : largest), high);
+}
+
+function distinct<T>(items: readonly T[], keyOf: (item: T) => string): T[] {
+  const seen = new Set<string>();
+  return items.filter((item) => seen.size < seen.add(keyOf(item)).size);
+}
+
+/** Those of `ids` that a table holds; of `events`, also those that it held before their deletion. */
+async function knownIds(
+  connection: DuckDBConnection,
+  table: "events" | "deleted_events",
+  ids: readonly EventId[],
+): Promise<ReadonlySet<EventId>> {
+  if (ids.length === 0) return new Set();
+  const tables = table === "events" ? ["events", "deleted_events"] : [table];
+  const parts = tables.map((name) => `select id_hi, id_lo from ${name} where ${NEAR}`);
+  const result = await connection.runAndReadAll(`${ASKED} ${parts.join(" union all ")}`, idParameters(ids));
+  return new Set((result.getRows() as [bigint, number][]).map(([hi, lo]) => joinId(hi, lo)));
+}
+
+async function knownAlerts(connection: DuckDBConnection, ids: readonly EventId[]): Promise<ReadonlySet<string>> {
+  if (ids.length === 0) return new Set();
+  const sql = `${ASKED} select id_hi, id_lo, user_id from alerts where ${NEAR}`;
+  const result = await connection.runAndReadAll(sql, idParameters(ids));
+  return new Set((result.getRows() as [bigint, number, UserId][]).map(([hi, lo, user]) => `${joinId(hi, lo)} ${user}`));
+}
+
+/** With the least and the greatest spelt out, the scan skips all row groups that lie elsewhere. */
+const ASKED = `with asked as (select unnest(from_json($1::json, '${IDS_SHAPE}'), max_depth := 2))`;
+const NEAR = "id_hi between $2::ubigint and $3::ubigint and (id_hi, id_lo) in (select (id_hi, id_lo) from asked)";
+
+function idParameters(ids: readonly EventId[]): [string, bigint, bigint] {
+  const sorted = ids.toSorted();
+  return [encodeIds(sorted), splitId(sorted[0]!).hi, splitId(sorted.at(-1)!).hi];
+}
+
+/** Notes that a partition is covered up to and with `position`; never moves back. */
+export async function advance(connection: DuckDBConnection, position: Position): Promise<void> {
+  const values = [position.topic, position.partition, BigInt(position.offset) + 1n];
+  const updated = await connection.run(
+    `update positions set next_offset = greatest(next_offset, $3::bigint) where topic = $1 and "partition" = $2`,
+    values,
+  );
+  if (updated.rowsChanged === 0) await connection.run("insert into positions values ($1, $2, $3)", values);
+}
+
+/** False where the log has no such event. */
+export async function deleteEvent(connection: DuckDBConnection, log: LogKey, id: EventId): Promise<boolean> {
+  const { hi, lo } = splitId(id);
+  const isIt = "id_hi = $1::ubigint and id_lo = $2::uinteger";
+  const deleted = await connection.run(`delete from events where ${isIt} and log = $3`, [hi, lo, log]);
+  if (deleted.rowsChanged === 0) return false;
+  await connection.run("insert into deleted_events values ($1::ubigint, $2::uinteger)", [hi, lo]);
+  await connection.run(`delete from bookmarks where ${isIt}`, [hi, lo]);
+  await connection.run(`delete from alerts where ${isIt}`, [hi, lo]);
+  return true;
+}
+
+/** False where the log has no such event. */
+export async function insertBookmark(
+  connection: DuckDBConnection,
+  user: UserId,
+  log: LogKey,
+  id: EventId,
+): Promise<boolean> {
+  const { hi, lo } = splitId(id);
+  const values = [hi, lo, log];
+  const exists = "select 1 from events where id_hi = $1::ubigint and id_lo = $2::uinteger and log = $3";
+  if ((await connection.runAndReadAll(exists, values)).currentRowCount === 0) return false;
+  await connection.run(
+    `insert into bookmarks select $1::ubigint, $2::uinteger, $4, $3 where not exists
+       (from bookmarks where user_id = $4 and id_hi = $1::ubigint and id_lo = $2::uinteger)`,
+    [...values, user],
+  );
+  return true;
+}
+
+/** False where there is no such bookmark. */
+export async function deleteBookmark(
+  connection: DuckDBConnection,
+  user: UserId,
+  log: LogKey,
+  id: EventId,
+): Promise<boolean> {
+  const { hi, lo } = splitId(id);
+  const sql = "delete from bookmarks where id_hi = $1::ubigint and id_lo = $2::uinteger and log = $3 and user_id = $4";
+  return (await connection.run(sql, [hi, lo, log, user])).rowsChanged > 0;
+}
+
+/** False where there is no such alert. */
+export async function deleteAlert(
+  connection: DuckDBConnection,
+  user: UserId,
+  log: LogKey,
+  id: EventId,
+): Promise<boolean> {
+  const { hi, lo } = splitId(id);
+  const sql = `update alerts set deleted = true
+    where id_hi = $1::ubigint and id_lo = $2::uinteger and log = $3 and user_id = $4 and not deleted`;
+  return (await connection.run(sql, [hi, lo, log, user])).rowsChanged > 0;
+}
+
+export async function deleteAlerts(connection: DuckDBConnection, user: UserId): Promise<void> {
+  await connection.run("update alerts set deleted = true where user_id = $1 and not deleted", [user]);
+}
+
+/**
+ * Writes items all at once, and where one of them cannot be stored, by halves until it is found: it alone is `rejected`.
+ * Any other failure (a full disk, no memory) makes the items `retry`.
+ */
+export async function writeEach<T>(
+  items: readonly T[],
+  write: (items: readonly T[]) => Promise<void>,
+): Promise<WriteOutcome[]> {
+  try {
+    await write(items);
+    return items.map(() => DONE);
+  } catch (error) {
+    const reason = error instanceof Error ? firstLine(error.message) : String(error);
+    if (!isFaultOfData(reason)) return items.map(() => ({ kind: "retry", reason }));
+    if (items.length <= 1) return items.map(() => ({ kind: "rejected", reason }));
+    const half = Math.ceil(items.length / 2);
+    return [...(await writeEach(items.slice(0, half), write)), ...(await writeEach(items.slice(half), write))];
+  }
+}
+
+function isFaultOfData(reason: string): boolean {
+  return /^(Conversion|Invalid Input|Out of Range|Constraint|Invalid type) Error/.test(reason);
+}

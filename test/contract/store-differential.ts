@@ -1,0 +1,84 @@
+import test from "ava";
+import * as fc from "fast-check";
+import { randomBytes } from "node:crypto";
+import { inspect, isDeepStrictEqual } from "node:util";
+
+import type { LogKey, StoredEvent, UserId } from "../../src/events/event.ts";
+import type { EventId } from "../../src/events/id.ts";
+import type { Source } from "../../src/query/plan.ts";
+import type { Store } from "../../src/store/store.ts";
+import { groupPlans, listPlans, storedEvents } from "../reference/arbitrary.ts";
+import { evaluateGroup, evaluateList, groupsAgree } from "../reference/evaluate.ts";
+import type { Mark } from "../reference/evaluate.ts";
+import { newLog, newUser, write } from "./store-fixture.ts";
+import type { StorePlace } from "./store-fixture.ts";
+
+const PLANS_A_ROUND = 40;
+
+/** Random events, random questions: the store answers as the plain evaluator does. */
+export function differentialContract({ name, open, differentialRounds }: StorePlace): void {
+  for (let round = 1; round <= differentialRounds; round++) {
+    test(`${name}: random questions are answered as plans mean them (${round} of ${differentialRounds})`, async (t) => {
+      const store = await open(t);
+      const seed = randomBytes(4).readInt32BE();
+      t.log(`events of fast-check's seed ${seed}`);
+      const logs = [newLog(), newLog()];
+      const events = sampleEvents(logs, seed);
+      await write(t, store, events);
+      const user = newUser();
+      const marks = await mark(store, user, events);
+      const sources = fc.constantFrom<Source>(
+        { kind: "events" },
+        { kind: "events" },
+        { kind: "bookmarks", user },
+        { kind: "alerts", user },
+      );
+      const property = fc.asyncProperty(listPlans(logs), groupPlans(logs), sources, async (list, group, from) => {
+        await agreesOnList(store, { ...list, from }, events, marks);
+        await agreesOnGroups(store, { ...group, from }, events, marks);
+      });
+      await t.notThrowsAsync(fc.assert(property, { numRuns: PLANS_A_ROUND, seed }));
+    });
+  }
+}
+
+/** Events whose ids nobody else has: the random ones like small numbers too much to be left as they are. */
+function sampleEvents(logs: readonly LogKey[], seed: number): StoredEvent[] {
+  const [sample = []] = fc.sample(storedEvents(logs, { minLength: 20 }), { numRuns: 1, seed });
+  const process = randomBytes(4).toString("hex");
+  const renamed = sample.map((event) => ({ ...event, id: (event.id.slice(0, 16) + process) as EventId }));
+  return [...new Map(renamed.map((event) => [event.id, event])).values()];
+}
+
+/** Every third event gets a bookmark, every fourth an alert. */
+async function mark(store: Store, user: UserId, events: readonly StoredEvent[]): Promise<Mark[]> {
+  const bookmarked = events.filter((_, i) => i % 3 === 0);
+  const alerted = events.filter((_, i) => i % 4 === 0);
+  for (const { log, id } of bookmarked) await store.addBookmark(user, log, id);
+  await store.writeAlerts(alerted.map((event) => ({ user, event })));
+  await store.refresh();
+  return [
+    ...bookmarked.map(({ id }) => ({ kind: "bookmarks" as const, user, id })),
+    ...alerted.map(({ id }) => ({ kind: "alerts" as const, user, id })),
+  ];
+}
+
+async function agreesOnList(store: Store, ...args: Parameters<typeof evaluateList>): Promise<void> {
+  const actual = await store.list(args[0]);
+  const expected = evaluateList(...args);
+  if (isDeepStrictEqual({ ...actual, rows: [...actual.rows] }, { ...expected, rows: [...expected.rows] })) return;
+  throw disagreement(args[0], actual, expected);
+}
+
+async function agreesOnGroups(store: Store, ...args: Parameters<typeof evaluateGroup>): Promise<void> {
+  const actual = await store.group(args[0]);
+  const expected = evaluateGroup(...args);
+  if (!groupsAgree(actual, expected)) throw disagreement(args[0], actual, expected);
+}
+
+function disagreement(plan: unknown, actual: unknown, expected: unknown): Error {
+  const show = (value: unknown): string => inspect(value, { depth: 9, maxArrayLength: 50 });
+  return new Error(
+    `The store disagrees with the evaluator\n${show(plan)}\nstore: ${show(actual)}\nevaluator: ${show(expected)}`,
+  );
+}

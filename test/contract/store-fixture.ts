@@ -1,0 +1,118 @@
+import type { ExecutionContext } from "ava";
+import { randomBytes } from "node:crypto";
+
+import { hashText } from "../../src/events/text.ts";
+import type { EventRow, LogKey, StoredEvent, UserId } from "../../src/events/event.ts";
+import type { EventId } from "../../src/events/id.ts";
+import type { GroupPlan, ListPlan } from "../../src/query/plan.ts";
+import { EVERYTHING } from "../../src/query/plan.ts";
+import type { Store } from "../../src/store/store.ts";
+import { uniqueName } from "../support/temporary.ts";
+
+/** A store under test. Several tests may share what lies behind it: each takes logs and users of its own. */
+export type OpenStore = (t: ExecutionContext) => Promise<Store>;
+
+/** An adapter of the store port, as the suite runs it. */
+export type StorePlace = {
+  readonly name: string;
+  readonly open: OpenStore;
+  /** Whether the store keeps bus positions together with its rows. */
+  readonly keepsPositions: boolean;
+  /** How many random sets of events are asked random questions. */
+  readonly differentialRounds: number;
+};
+
+export function newLog(): LogKey {
+  return uniqueName("log") as LogKey;
+}
+
+export function newUser(): UserId {
+  return randomBytes(8).toString("hex") as UserId;
+}
+
+/** 2024-05-04T10:00:00Z */
+export const MORNING = Date.UTC(2024, 4, 4, 10);
+
+const PROCESS = randomBytes(4).toString("hex");
+let counter = 0;
+
+/** An id of an event accepted at `ms`, larger than all that this function gave for the same moment. */
+export function idAt(ms: number): EventId {
+  counter += 1;
+  const second = Math.floor(ms / 1000)
+    .toString(16)
+    .padStart(8, "0");
+  return `${second}${(ms % 1000).toString(16).padStart(3, "0")}${counter.toString(16).padStart(5, "0")}${PROCESS}` as EventId;
+}
+
+/** An event with nothing but what it must have, and `fields`. */
+export function event(log: LogKey, fields: Partial<StoredEvent> = {}): StoredEvent {
+  const { created = MORNING, text = "Something happened" } = fields;
+  return {
+    id: idAt(created),
+    log,
+    created,
+    text,
+    link: "",
+    tags: [],
+    source: "",
+    user: "",
+    value: null,
+    geo: null,
+    data: null,
+    hash: hashText(text),
+    class: null,
+    ...fields,
+  };
+}
+
+/** Writes events, expects all of them done, and makes them visible. */
+export async function write(t: ExecutionContext, store: Store, events: readonly StoredEvent[]): Promise<void> {
+  const outcomes = await store.writeEvents(events);
+  t.deepEqual(
+    outcomes.filter(({ kind }) => kind !== "done"),
+    [],
+  );
+  t.is(outcomes.length, events.length);
+  await store.refresh();
+}
+
+/** The event as lists show it. */
+export function row(stored: StoredEvent): EventRow {
+  return { ...stored, data: stored.data !== null };
+}
+
+export function listPlan(logs: LogKey | readonly LogKey[], fields: Partial<ListPlan> = {}): ListPlan {
+  return {
+    kind: "list",
+    from: { kind: "events" },
+    logs: typeof logs === "string" ? [logs] : logs,
+    where: EVERYTHING,
+    sort: [],
+    skip: 0,
+    take: 100,
+    columns: null,
+    ...fields,
+  };
+}
+
+export function groupPlan(logs: LogKey | readonly LogKey[], fields: Partial<GroupPlan> = {}): GroupPlan {
+  return {
+    kind: "group",
+    from: { kind: "events" },
+    logs: typeof logs === "string" ? [logs] : logs,
+    where: EVERYTHING,
+    by: { kind: "day", offset_min: 0 },
+    sort: { by: "key", direction: "asc" },
+    skip: 0,
+    take: null,
+    columns: null,
+    ...fields,
+  };
+}
+
+/** The texts of a list's page, in its order. */
+export async function texts(store: Store, plan: ListPlan): Promise<string[]> {
+  const page = await store.list(plan);
+  return page.rows.map(({ text }) => text);
+}
