@@ -12,13 +12,11 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { startEngines } from "../infra/engines/start.ts";
 import type { Engines } from "../infra/engines/start.ts";
-import { sweepOwnEngines } from "../infra/engines/temporary.ts";
 import { StartError } from "../src/errors.ts";
 import { createTally } from "./support/tally.ts";
 import type { Tally } from "./support/tally.ts";
 
 const AVA = fileURLToPath(new URL("cli.js", import.meta.resolve("ava")));
-const EMBEDDED = "TEST_ENGINES=embedded: what needs Kafka or Elasticsearch is left out of this run.";
 
 /** More test files at once than this only wait for each other: they share one Kafka and one Elasticsearch. */
 const MOST_FILES_AT_ONCE = 4;
@@ -41,13 +39,15 @@ process.exit(exitCodeOfSignal || (failed > 0 ? 1 : 0));
 
 async function runTests(args: readonly string[]): Promise<Tally> {
   if (process.env["TEST_ENGINES"] === "embedded") {
-    console.log(EMBEDDED);
+    console.log("TEST_ENGINES=embedded: tests that need Kafka or Elasticsearch are left out.");
     const tally = await runAva(args, {});
-    console.log(EMBEDDED);
+    console.log(
+      `TEST_ENGINES=embedded: tests that need Kafka or Elasticsearch were left out (${tally.skipped} skipped).`,
+    );
     return tally;
   }
   const engines = await startForTests();
-  if (!engines) return { passed: 0, failed: 1 };
+  if (!engines) return { passed: 0, failed: 1, skipped: 0 };
   try {
     return await runAva(args, {
       TEST_KAFKA_BROKERS: engines.kafkaBrokers.join(","),
@@ -60,12 +60,10 @@ async function runTests(args: readonly string[]): Promise<Tally> {
 
 /** Null where they cannot be had; why was printed. */
 async function startForTests(): Promise<Engines | null> {
-  const interrupted = once(interruption.signal, "abort").then(() => null);
   try {
-    const engines = await Promise.race([startEngines({ say: (line) => console.log(line) }), interrupted]);
-    if (!engines) await sweepOwnEngines();
-    return engines;
+    return await startEngines({ say: (line) => console.log(line), signal: interruption.signal });
   } catch (error) {
+    if (interruption.signal.aborted) return null;
     console.error(error instanceof StartError ? error.message : error);
     console.error(
       "The engines for the tests could not be started. TEST_ENGINES=embedded runs the tests that need none.",

@@ -17,10 +17,10 @@ import { updateState } from "./state.ts";
  * @throws StartError
  */
 export async function startElasticsearchProcess(options: ProcessOptions): Promise<Engine> {
-  const { folder, jars, port, say, onStopped } = options;
+  const { folder, jars, port, say, signal, onStopped } = options;
   await requireFreePort(port, "Elasticsearch", "ENGINES_ELASTICSEARCH_PORT");
   const jdk = await findJdk();
-  const { elasticsearch, elasticsearchHome } = await resolveJars(jars, jdk, say);
+  const { elasticsearch, elasticsearchHome } = await resolveJars(jars, jdk, say, signal);
   const home = resolve(folder, "elasticsearch");
   const config = join(home, "config");
   await mkdir(config, { recursive: true });
@@ -49,6 +49,7 @@ export async function startElasticsearchProcess(options: ProcessOptions): Promis
     log: resolve(folder, "logs/elasticsearch.log"),
     ask: () => askElasticsearch(url),
     onProcess: (pid, ready) => updateState(folder, { way: "processes", elasticsearch: { url, pid, ready } }),
+    signal,
     onStopped,
   });
 }

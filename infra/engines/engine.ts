@@ -33,6 +33,8 @@ export type ProcessPlan = {
   readonly ask: () => Promise<void>;
   /** Hears of each new process, first when it was launched and again when it is ready. */
   readonly onProcess: (pid: number, ready: boolean) => void;
+  /** Gives up a start that has not come to its end. */
+  readonly signal?: AbortSignal | undefined;
   /** Called after `stop`. */
   readonly onStopped?: (() => Promise<void>) | undefined;
 };
@@ -73,10 +75,11 @@ export async function startProcess(plan: ProcessPlan): Promise<Engine> {
 }
 
 async function begin(plan: ProcessPlan): Promise<Detached> {
+  plan.signal?.throwIfAborted();
   const detached = await launch(plan.command, plan.args, plan.mark, plan.log);
   plan.onProcess(detached.pid, false);
   try {
-    await waitUntilReady(TITLES[plan.name], detached, plan.log, plan.ask);
+    await waitUntilReady(TITLES[plan.name], detached, plan.log, plan.ask, { signal: plan.signal });
   } catch (error) {
     await stop(detached, 0);
     throw error;

@@ -32,7 +32,7 @@ export type Jars = {
  * Safe to call from several processes at once; a resolution that was cut off leaves nothing that counts.
  * @throws StartError that says what to install, or what Maven complained of
  */
-export async function resolveJars(cache: string, jdk: Jdk, say: Say): Promise<Jars> {
+export async function resolveJars(cache: string, jdk: Jdk, say: Say, signal?: AbortSignal): Promise<Jars> {
   const folder = join(cache, await projectHash());
   if (!existsSync(folder)) {
     await withLock(join(cache, "lock"), RESOLVE_TIMEOUT_MS, async () => {
@@ -41,7 +41,7 @@ export async function resolveJars(cache: string, jdk: Jdk, say: Say): Promise<Ja
       const unfinished = join(cache, `unfinished-${process.pid}`);
       await rm(unfinished, { recursive: true, force: true });
       try {
-        await copyDependencies(unfinished, jdk);
+        await copyDependencies(unfinished, jdk, signal);
         await layOutTransport(unfinished, jdk);
         await rename(unfinished, folder);
       } finally {
@@ -64,7 +64,7 @@ async function projectHash(): Promise<string> {
   return hash.digest("hex").slice(0, 12);
 }
 
-async function copyDependencies(folder: string, jdk: Jdk): Promise<void> {
+async function copyDependencies(folder: string, jdk: Jdk, signal?: AbortSignal): Promise<void> {
   const goal = [
     "-q",
     "-B",
@@ -77,6 +77,7 @@ async function copyDependencies(folder: string, jdk: Jdk): Promise<void> {
     await run("mvn", goal, {
       env: { ...process.env, JAVA_HOME: jdk.home },
       timeout: RESOLVE_TIMEOUT_MS,
+      ...(signal ? { signal } : {}),
       maxBuffer: 64 * 1024 * 1024,
     });
   } catch (error) {

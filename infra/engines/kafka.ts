@@ -21,6 +21,8 @@ export type ProcessOptions = {
   readonly jars: string;
   readonly port: number;
   readonly say: Say;
+  /** Gives up the start. */
+  readonly signal?: AbortSignal | undefined;
   /** Called when the engine was ended by its `stop`. */
   readonly onStopped?: () => Promise<void>;
 };
@@ -30,10 +32,10 @@ export type ProcessOptions = {
  * @throws StartError
  */
 export async function startKafkaProcess(options: ProcessOptions): Promise<Engine> {
-  const { folder, jars, port, say, onStopped } = options;
+  const { folder, jars, port, say, signal, onStopped } = options;
   await requireFreePort(port, "Kafka", "ENGINES_KAFKA_PORT");
   const jdk = await findJdk();
-  const { kafka } = await resolveJars(jars, jdk, say);
+  const { kafka } = await resolveJars(jars, jdk, say, signal);
   const home = resolve(folder, "kafka");
   const [controllerPort] = await freePorts(1);
   const properties = join(home, "server.properties");
@@ -56,6 +58,7 @@ export async function startKafkaProcess(options: ProcessOptions): Promise<Engine
     log: resolve(folder, "logs/kafka.log"),
     ask: () => askKafka(address),
     onProcess: (pid, ready) => updateState(folder, { way: "processes", kafka: { brokers: [address], pid, ready } }),
+    signal,
     onStopped,
   });
 }

@@ -82,17 +82,18 @@ export async function isGone(detached: Detached, timeout_ms: number): Promise<bo
 
 /**
  * Waits until `ask` resolves: a real request to the engine.
- * @throws StartError with the end of `log`, when the process died or `timeout_ms` passed
+ * @throws StartError with the end of `log`, when the process died or `timeout_ms` passed; or the reason of `signal`, when that fires
  */
 export async function waitUntilReady(
   engine: string,
   detached: Detached,
   log: string,
   ask: () => Promise<void>,
-  timeout_ms = 90_000,
+  { timeout_ms = 90_000, signal }: { timeout_ms?: number; signal?: AbortSignal | undefined } = {},
 ): Promise<void> {
   const deadline = performance.now() + timeout_ms;
   for (;;) {
+    signal?.throwIfAborted();
     try {
       return await ask();
     } catch (cause) {

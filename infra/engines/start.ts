@@ -23,6 +23,8 @@ export type StartOptions = {
   /** Hears which way was taken, and of anything that takes long. */
   readonly say?: Say;
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Gives up the start and ends what was started so far. */
+  readonly signal?: AbortSignal;
 };
 
 /**
@@ -30,10 +32,11 @@ export type StartOptions = {
  * are set, else containers where a container engine answers, else local processes.
  * @throws StartError that says what to install or to set
  */
-export async function startEngines({ say = () => {}, env = process.env }: StartOptions = {}): Promise<Engines> {
+export async function startEngines(options: StartOptions = {}): Promise<Engines> {
+  const { say = () => {}, env = process.env } = options;
   const given = await givenEngines(env, say);
   if (given) return given;
-  const started = await Promise.allSettled([startKafka({ say, env }), startElasticsearch({ say, env })]);
+  const started = await Promise.allSettled([startKafka(options), startElasticsearch(options)]);
   const engines = started.flatMap((start) => (start.status === "fulfilled" ? [start.value] : []));
   const close = async (): Promise<void> => {
     await Promise.all(engines.map((engine) => engine.stop()));
@@ -70,7 +73,7 @@ export function startElasticsearch(options: StartOptions = {}): Promise<Engine> 
 }
 
 async function startAlone(
-  { say = () => {}, env = process.env }: StartOptions,
+  { say = () => {}, env = process.env, signal }: StartOptions,
   startContainer: () => Promise<Engine>,
   startProcess: typeof startKafkaProcess,
 ): Promise<Engine> {
@@ -85,7 +88,7 @@ async function startAlone(
   try {
     const [port] = await freePorts(1);
     const onStopped = (): Promise<void> => removeEngineFolder(folder);
-    const engine = await startProcess({ folder, jars: settings.jars, port: port!, say, onStopped });
+    const engine = await startProcess({ folder, jars: settings.jars, port: port!, say, signal, onStopped });
     say(`${TITLES[engine.name]} as a local process at ${engine.address}`);
     return engine;
   } catch (error) {

@@ -10,26 +10,17 @@ export function temporaryEngineFolder(): string {
   return mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`));
 }
 
-/** Stops the engines that this process started in temporary folders and forgot, or had no time to stop. */
-export async function sweepOwnEngines(): Promise<void> {
-  await sweep((owner) => owner === process.pid);
-}
-
 /** Stops the engines of processes that died before they could. */
 export async function sweepOrphanedEngines(): Promise<void> {
-  await sweep((owner) => !isAlive(owner));
+  const folders = readdirSync(tmpdir()).filter((name) => name.startsWith(PREFIX));
+  const orphaned = folders.filter((name) => !isAlive(Number.parseInt(name.slice(PREFIX.length), 10)));
+  await Promise.all(orphaned.map((name) => removeEngineFolder(join(tmpdir(), name))));
 }
 
 /** Ends what runs in `folder`, and the folder with it. */
 export async function removeEngineFolder(folder: string): Promise<void> {
   await stopProcessesOf(folder);
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
-}
-
-async function sweep(isOurs: (owner: number) => boolean): Promise<void> {
-  const folders = readdirSync(tmpdir()).filter((name) => name.startsWith(PREFIX));
-  const ours = folders.filter((name) => isOurs(Number.parseInt(name.slice(PREFIX.length), 10)));
-  await Promise.all(ours.map((name) => removeEngineFolder(join(tmpdir(), name))));
 }
 
 function isAlive(pid: number): boolean {

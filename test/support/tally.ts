@@ -1,40 +1,54 @@
 import { stripVTControlCharacters } from "node:util";
 
 /** What a run of ava came to. */
-export type Tally = { readonly passed: number; readonly failed: number };
+export type Tally = { readonly passed: number; readonly failed: number; readonly skipped: number };
 
-/** The last lines of ava's report: how many came to which end. Of these, the ones that are failures. */
-const FAILURES =
-  /^ {2}(\d+) (?:hooks? failed|tests? failed|unhandled rejections?|uncaught exceptions?|tests? remained pending)/;
-
-/** Failures of a file that the last lines leave out. */
-const FILE_FAILURES =
-  /^ {2}✘ (?:No tests found in |Exiting due to process\.exit\(\)|Internal error|Couldn’t find any )/;
-
+/** What ava writes as it goes, a line for each event ... */
 const PASSED = /^ {2}✔ (?!\[expected fail\] )/;
+const SKIPPED = /^ {2}- \[skip\] /;
+const FILE_FAILED = /^ {2}✘ (?:No tests found in |Internal error|Couldn’t find any )/;
+const FILE_LEFT = /^ {2}✘ Exiting due to process\.exit\(\) when running /;
+const FILE_ENDED_BADLY = /^ {2}✘ \S+ exited (?:with a non-zero exit code|due to )/;
+/** ... and its totals, below a rule. */
+const RULE = "  ─";
+const FAILED = /^ {2}(\d+) (?:hooks? failed|tests? failed|tests? remained pending)/;
+const UNCAUGHT = /^ {2}(\d+) (?:unhandled rejections?|uncaught exceptions?)$/;
 
 /**
- * Counts what ava reports, line by line as it comes. Ava writes a line for each test as it ends, then, below a rule, the failures in full and
- * its totals; what the tests themselves print goes another way.
+ * Counts what ava reports, line by line as it comes; what the tests themselves print goes another way.
  *
- * A test that passed counts as passed. A test or hook that failed or hung, an error that nobody caught, a file without tests or with a
- * call of `process.exit` each count as failed; a run that ends badly for any other reason counts as one failure.
+ * A test that passed counts as passed. A test or a hook that failed or hung, an error that nobody caught, a file without tests or one that
+ * ended before its time each count as failed; a run that ended badly for any other reason counts as one failure.
  */
 export function createTally(): { line(text: string): void; close(exitCode: number | null): Tally } {
   let passed = 0;
   let failed = 0;
+  let skipped = 0;
+  /** Errors that end the file they occur in, and the files that ended badly: each failure is told twice or once. */
+  let fatal = 0;
+  let endedBadly = 0;
   let belowRule = false;
+
+  function whileRunning(line: string): void {
+    if (PASSED.test(line)) passed++;
+    else if (SKIPPED.test(line)) skipped++;
+    else if (FILE_FAILED.test(line)) failed++;
+    else if (FILE_LEFT.test(line)) fatal++;
+    else if (FILE_ENDED_BADLY.test(line)) endedBadly++;
+  }
+
   return {
     line(text) {
-      const plain = stripVTControlCharacters(text);
-      if (plain === "  ─") belowRule = true;
-      if (!belowRule && PASSED.test(plain)) passed++;
-      if (!belowRule && FILE_FAILURES.test(plain)) failed++;
-      if (belowRule) failed += Number(FAILURES.exec(plain)?.[1] ?? 0);
+      const line = stripVTControlCharacters(text);
+      if (line === RULE) belowRule = true;
+      if (!belowRule) return whileRunning(line);
+      failed += Number(FAILED.exec(line)?.[1] ?? 0);
+      fatal += Number(UNCAUGHT.exec(line)?.[1] ?? 0);
     },
     close(exitCode) {
+      failed += Math.max(fatal, endedBadly);
       const unexplained = failed === 0 && (exitCode !== 0 || passed === 0);
-      return { passed, failed: failed + (unexplained ? 1 : 0) };
+      return { passed, failed: failed + (unexplained ? 1 : 0), skipped };
     },
   };
 }
