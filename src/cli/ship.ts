@@ -58,22 +58,28 @@ export async function ship(
     if (counts.failed <= SHOWN_FAULTS) progress.note(`not posted: ${printable(line.slice(0, 80))}: ${printable(why)}`);
   };
   const running = new Set<Promise<void>>();
+  const given_up: CommandError[] = [];
   try {
     for await (const line of allLines(files, options, terminal, signal)) {
       if (line.trim() === "") continue;
-      const post = postLine(line, { sender, url, pattern, options, counts, fail, signal }).finally(() =>
-        running.delete(post),
-      );
+      const post = postLine(line, { sender, url, pattern, options, counts, fail, signal })
+        .catch((error: unknown) => void given_up.push(asCommandError(error)))
+        .finally(() => running.delete(post));
       running.add(post);
       if (running.size >= options.inFlight) await Promise.race(running);
-      if (signal.aborted) break;
+      if (signal.aborted || given_up.length > 0) break;
     }
     await Promise.all(running);
+    if (given_up[0] !== undefined) throw given_up[0];
   } finally {
     progress.close();
     sender.close();
   }
   return counts;
+}
+
+function asCommandError(error: unknown): CommandError {
+  return error instanceof CommandError ? error : new CommandError("Shipping failed", { cause: error });
 }
 
 async function* allLines(

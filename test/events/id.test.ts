@@ -47,7 +47,7 @@ test("two processes do not give the same id", (t) => {
 });
 
 test("only 24 hex digits are an id, in lower case", (t) => {
-  t.is<string | null>(parseEventId("4DFDF4990003E80000ABCDEF"), "4dfdf4990003e80000abcdef");
+  t.is(parseEventId("4DFDF4990003E80000ABCDEF") as string, "4dfdf4990003e80000abcdef");
   for (const text of ["", "4dfdf499", "4dfdf4990003e80000abcdeg", "4dfdf4990003e80000abcdef0"])
     t.is(parseEventId(text), null);
 });
