@@ -1,4 +1,5 @@
 import test from "ava";
+import { inspect } from "node:util";
 import pino from "pino";
 
 import { LoggiaError } from "../../src/errors.ts";
@@ -50,7 +51,7 @@ for (const fault of [
   null,
   { status: 200 },
 ]) {
-  test(`an unforeseen ${String(fault)} is logged, and not shown`, (t) => {
+  test(`an unforeseen ${inspect(fault, { depth: 0 }).split("\n")[0]} is logged, and not shown`, (t) => {
     const { lines, log } = recorder();
     const failure = toFailure(fault, log);
     t.is(failure.status, 500);

@@ -1,5 +1,5 @@
 import test from "ava";
-import fc from "fast-check";
+import * as fc from "fast-check";
 
 import { parseForm } from "../../src/http/form.ts";
 

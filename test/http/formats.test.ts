@@ -103,7 +103,7 @@ for (const callback of [
   "a".repeat(129),
 ]) {
   test(`the callback ${JSON.stringify(callback)} is none`, (t) => {
-    const ask = () => negotiate(new URLSearchParams({ fmt: "jsonp", callback }), undefined);
-    t.is(t.throws(ask, { instanceOf: LoggiaError }).code, "bad_parameter");
+    const query = new URLSearchParams({ fmt: "jsonp", callback });
+    t.is(t.throws(() => negotiate(query, undefined), { instanceOf: LoggiaError }).code, "bad_parameter");
   });
 }

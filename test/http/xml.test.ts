@@ -1,5 +1,5 @@
 import test from "ava";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { parseStringPromise } from "xml2js";
 
 import { renderXml } from "../../src/http/xml.ts";
