@@ -1,7 +1,7 @@
 import { LoggiaError } from "../errors.ts";
 import type { UserId } from "../events/event.ts";
 import type { Account, Catalog } from "./catalog.ts";
-import { checkEmail, checkPassword, isEmail } from "./checks.ts";
+import { checkEmail, checkPassword } from "./checks.ts";
 import { withoutShare } from "./log-changes.ts";
 import { idOf } from "./model.ts";
 import type { AccountEntity, Entity } from "./model.ts";
@@ -15,8 +15,13 @@ type Accounts = Pick<
   "account" | "accountById" | "accounts" | "createAccount" | "setPassword" | "deleteAccount"
 >;
 
-export function createAccounts(parts: { snapshot: Snapshot; writer: Writer; hasher: PasswordHasher }): Accounts {
-  const { snapshot, writer, hasher } = parts;
+export function createAccounts(parts: {
+  snapshot: Snapshot;
+  writer: Writer;
+  refresh: () => Promise<void>;
+  hasher: PasswordHasher;
+}): Accounts {
+  const { snapshot, writer, refresh, hasher } = parts;
   return {
     account: (email) => snapshot.account(email),
     accountById: (id) => snapshot.accountById(id),
@@ -41,6 +46,8 @@ export function createAccounts(parts: { snapshot: Snapshot; writer: Writer; hash
       await writer.write(idOf.account(email), (current) => ({ ...expectAccount(current, email, id), password }));
     },
     async deleteAccount(email) {
+      // Which logs there are, and who else is admin, is asked of memory.
+      await refresh();
       const { id } = await requireAccount(parts, email);
       const logs = snapshot.logsOf(id).map((log) => log.key);
       // All are asked before the first is changed; each is asked again as it is written, as others may change it meanwhile.
@@ -60,9 +67,11 @@ export function createAccounts(parts: { snapshot: Snapshot; writer: Writer; hash
 }
 
 /** The account, also where another process made it a moment ago. @throws LoggiaError `account_not_found` */
-export async function requireAccount(parts: { snapshot: Snapshot; writer: Writer }, email: string): Promise<Account> {
-  const { snapshot, writer } = parts;
-  if (isEmail(email) && snapshot.account(email) === null) await writer.lookUp(idOf.account(email));
+export async function requireAccount(
+  { snapshot, refresh }: { snapshot: Snapshot; refresh: () => Promise<void> },
+  email: string,
+): Promise<Account> {
+  if (snapshot.account(email) === null) await refresh();
   const account = snapshot.account(email);
   if (account === null) throw notFound(email);
   return account;

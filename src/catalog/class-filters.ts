@@ -20,12 +20,24 @@ type ClassFilters = Pick<
   | "subscribers"
 >;
 
-export function createClassFilters({ snapshot, writer }: { snapshot: Snapshot; writer: Writer }): ClassFilters {
+export function createClassFilters(parts: {
+  snapshot: Snapshot;
+  writer: Writer;
+  refresh: () => Promise<void>;
+}): ClassFilters {
+  const { snapshot, writer, refresh } = parts;
+  // Memory first; what is not there may have been made by another process a moment ago.
+  const find = async (id: string): Promise<Entity | null> => {
+    const known = snapshot.known(id)?.entity;
+    if (known) return known;
+    await refresh();
+    return snapshot.known(id)?.entity ?? null;
+  };
   return {
     classFilters: (log) => snapshot.classFilters(log),
     async createClassFilter(log, given) {
       const filter = checkClassFilter(given);
-      expectLog(snapshot.known(idOf.log(log))?.entity ?? (await writer.lookUp(idOf.log(log))), log);
+      expectLog(await find(idOf.log(log)), log);
       const birth = drawId();
       const { filter: created } = await writer.write(idOf.class(log, filter.key), (current): ClassEntity => {
         if (current !== null) {
@@ -61,8 +73,7 @@ export function createClassFilters({ snapshot, writer }: { snapshot: Snapshot; w
     classOptions: (user, log, classKey) => snapshot.options(user, log, classKey.toLowerCase()),
     async setClassOptions(user, log, classKey, given) {
       const name = requireClassKey(log, classKey);
-      const id = idOf.class(log, name);
-      const { birth } = expectClass(snapshot.known(id)?.entity ?? (await writer.lookUp(id)), log, classKey);
+      const { birth } = expectClass(await find(idOf.class(log, name)), log, classKey);
       const options = checkOptions(given);
       const none = !options.alert && !options.notify && !options.hide;
       await writer.write(idOf.options(user, log, name), (): OptionsEntity | null =>

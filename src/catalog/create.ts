@@ -14,7 +14,7 @@ import { createSnapshot } from "./snapshot.ts";
 import { createWriter } from "./writer.ts";
 
 /**
- * The catalog over a document store, which it takes over: disposing the catalog disposes the store.
+ * The catalog over a document store. Once this has resolved the store is the catalog's: disposing the catalog disposes it.
  * Reads the whole of it before it resolves, then follows what other processes write.
  *
  * @param options.poll_ms how often to look for changes by others
@@ -27,16 +27,16 @@ export async function createCatalog(options: {
 }): Promise<Catalog> {
   const { documents, log, poll_ms = CATALOG_POLL_MS } = options;
   const snapshot = createSnapshot();
-  const writer = createWriter({ documents, snapshot });
-  const hasher = createPasswordHasher();
   const follower = await createFollower({ documents, snapshot, log, poll_ms });
   const { refresh, look } = follower;
+  const writer = createWriter({ documents, snapshot, refresh });
+  const hasher = createPasswordHasher();
   return {
-    ...createAccounts({ snapshot, writer, hasher }),
+    ...createAccounts({ snapshot, writer, refresh, hasher }),
     authenticate: createAuthenticator(snapshot, hasher),
     ...createLogs({ snapshot, writer, refresh }),
     ...createApiKeys({ snapshot, writer, refresh, look }),
-    ...createClassFilters({ snapshot, writer }),
+    ...createClassFilters({ snapshot, writer, refresh }),
     refresh,
     async ping() {
       await documents.ping();

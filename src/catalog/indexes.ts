@@ -1,4 +1,5 @@
 import type { LogKey, UserId } from "../events/event.ts";
+import { fold } from "../events/text.ts";
 import type { Account, ApiKey, ClassFilter, KeyGrant, Log, Role } from "./catalog.ts";
 import { idOf } from "./model.ts";
 import type { AccountEntity, ApiKeyEntity, ClassEntity, LogEntity, OptionsEntity } from "./model.ts";
@@ -20,7 +21,8 @@ export function createAccountIndex() {
       sorted = null;
     },
     byId: (id: UserId): Account | null => byId.get(id) ?? null,
-    all: (): readonly Account[] => (sorted ??= Object.freeze([...byId.values()].sort(by((account) => account.email)))),
+    all: (): readonly Account[] =>
+      (sorted ??= Object.freeze([...byId.values()].sort(by((account) => fold(account.email))))),
   };
 }
 

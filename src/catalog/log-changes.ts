@@ -25,7 +25,7 @@ export function withShare(snapshot: Snapshot, current: Entity | null, key: LogKe
   }
   const shares =
     before === undefined ? [...log.shares, share] : log.shares.map((other) => (other === before ? share : other));
-  return keepAdmin(snapshot, { ...log, shares });
+  return before?.role === "admin" ? keepAdmin(snapshot, { ...log, shares }) : { ...log, shares };
 }
 
 /** The log without a user's share; the log itself where there is none. @throws LoggiaError `conflict` where nobody else is admin */

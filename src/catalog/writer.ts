@@ -15,28 +15,25 @@ export type Writer = {
   /**
    * Writes what `change` makes of a document: null removes it, and returning what was given writes nothing. Resolves once that is
    * durable and shows in this process. `change` may be called several times, as other processes change the document meanwhile, so it
-   * must do nothing but look and answer. What it throws is thrown, but never on the strength of memory alone.
+   * must do nothing but look and answer. What it throws is thrown, but only after all changes by others were taken in.
    * @throws LoggiaError `overloaded` where others kept coming first, or too many writes wait; `store_unavailable`
    */
   write<Next extends Entity | null>(id: string, change: (current: Entity | null) => Next): Promise<Next>;
-  /** The newest version of a document, from the store itself; it shows in this process from then on. */
-  lookUp(id: string): Promise<Entity | null>;
 };
 
-export function createWriter({ documents, snapshot }: { documents: Documents; snapshot: Snapshot }): Writer {
+/** @param parts.refresh takes in what other processes wrote */
+export function createWriter(parts: {
+  documents: Documents;
+  snapshot: Snapshot;
+  refresh: () => Promise<void>;
+}): Writer {
+  const { documents, snapshot, refresh } = parts;
   const inTurn = createTurns();
-
-  const lookUp = async (id: string): Promise<Entity | null> => {
-    const document = await documents.read(id);
-    if (document !== null) snapshot.apply(document);
-    return snapshot.known(id)?.entity ?? null;
-  };
 
   const write = async <Next extends Entity | null>(
     id: string,
     change: (current: Entity | null) => Next,
   ): Promise<Next> => {
-    // Memory is tried first. A refusal on the strength of it, or a conflict, asks the store.
     let fromMemory = true;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const known = snapshot.known(id);
@@ -45,10 +42,10 @@ export function createWriter({ documents, snapshot }: { documents: Documents; sn
       try {
         next = change(current);
       } catch (error) {
+        // It may be that memory is behind: another process made, a moment ago, what is missing here.
         if (!fromMemory) throw error;
         fromMemory = false;
-        await lookUp(id);
-        if (snapshot.known(id)?.version === known?.version) throw error;
+        await refresh();
         continue;
       }
       if (next === current) return next;
@@ -58,13 +55,13 @@ export function createWriter({ documents, snapshot }: { documents: Documents; sn
         return next;
       }
       await sleep(Math.random() * Math.min(5 * 2 ** attempt, 200));
-      await lookUp(id);
-      fromMemory = false;
+      const newest = await documents.read(id);
+      if (newest !== null) snapshot.apply(newest);
     }
     throw new LoggiaError("overloaded", "Others are changing the same record all the time; try again in a moment");
   };
 
-  return { write: (id, change) => inTurn(id, () => write(id, change)), lookUp };
+  return { write: (id, change) => inTurn(id, () => write(id, change)) };
 }
 
 function send(documents: Documents, id: string, next: Body | null, known: Known | null): Promise<WriteResult> {

@@ -1,0 +1,407 @@
+import type { ExecutionContext, TestFn } from "ava";
+import { pino } from "pino";
+
+import type { Catalog, ClassFilter } from "../../src/catalog/catalog.ts";
+import { createCatalog } from "../../src/catalog/create.ts";
+import type { ErrorCode } from "../../src/errors.ts";
+import { LoggiaError } from "../../src/errors.ts";
+import type { LogKey, UserId } from "../../src/events/event.ts";
+import { parseLogKey } from "../../src/events/event.ts";
+import { until } from "../support/until.ts";
+import type { Place } from "./documents-places.ts";
+
+const PASSWORD = "correct horse";
+const SHOP = parseLogKey("shop")!;
+
+/** How soon every process knows what another one changed. */
+const SEEN_MS = 2000;
+
+/** What the catalog keeps to over every adapter of its document store. `start` twice, and two processes share the catalog. */
+export function catalogContract(test: TestFn, name: string, take: (t: ExecutionContext) => Promise<Place>): void {
+  type Start = () => Promise<Catalog>;
+  const declare = (title: string, run: (t: ExecutionContext, start: Start) => Promise<void>): void => {
+    test(`${name}: ${title}`, async (t) => {
+      const place = await take(t);
+      await run(t, async () => {
+        const catalog = await createCatalog({ documents: await place.connect(), log: pino({ level: "silent" }) });
+        t.teardown(() => catalog[Symbol.asyncDispose]());
+        return catalog;
+      });
+    });
+  };
+  declare("accounts are found by address without regard to case, and by id", accounts);
+  declare("passwords are verified, changed, and gone with the account", passwords);
+  declare("a log is created once, with its owner as admin and one key", logs);
+  declare("a log changes its name and how long events are kept", logSettings);
+  declare("shares give a role, and a log keeps an admin", shares);
+  declare("deleting an account removes its shares and options", deletion);
+  declare("API keys open one log, until they are disabled or removed", apiKeys);
+  declare("class filters are kept by key, as one array until it changes", classFilters);
+  declare("options belong to one person and one life of a class", options);
+  declare("subscribers are those who chose it and still have access", subscribers);
+  declare("all of it is there after a restart", restart);
+  declare("what one process changes shows in the other within 2 s", following);
+  declare("a new key opens at once in another process, and wrong ones cost few reads", newKeyElsewhere);
+  declare("a write meant for what another process just made finds it", writesFindOthers);
+  declare("twenty writers at once in two processes lose nothing", concurrency);
+  declare("two processes cannot remove both admins of a log", lastAdminRace);
+}
+
+async function accounts(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {
+  const catalog = await start();
+  const ann = await catalog.createAccount({ email: "Ann@Example.org", password: PASSWORD, admin: true });
+  t.regex(ann.id, /^[0-9a-f]{16}$/);
+  t.deepEqual(ann, { id: ann.id, email: "Ann@Example.org", admin: true });
+  t.is(catalog.account("ann@example.ORG"), ann);
+  t.is(catalog.accountById(ann.id), ann);
+  t.is(catalog.account("bob@example.org"), null);
+  await fails(
+    t,
+    "account_exists",
+    catalog.createAccount({ email: "ANN@example.org", password: PASSWORD, admin: false }),
+  );
+  await fails(t, "bad_parameter", catalog.createAccount({ email: "ann", password: PASSWORD, admin: false }));
+  await fails(
+    t,
+    "bad_parameter",
+    catalog.createAccount({ email: "bob@example.org", password: "1234567", admin: false }),
+  );
+  await addAccount(catalog, "aaron@example.org");
+  t.deepEqual(
+    catalog.accounts().map(({ email }) => email),
+    ["aaron@example.org", "Ann@Example.org"],
+  );
+  t.false(JSON.stringify(catalog.accounts()).includes("argon2"));
+}
+
+async function passwords(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {
+  const catalog = await start();
+  const ann = await addAccount(catalog, "ann@example.org");
+  t.is((await catalog.authenticate("ANN@example.org", PASSWORD))?.id, ann);
+  t.is(await catalog.authenticate("ann@example.org", "correct horsf"), null);
+  t.is(await catalog.authenticate("bob@example.org", PASSWORD), null);
+  await catalog.setPassword("Ann@example.org", "battery staple");
+  t.is(await catalog.authenticate("ann@example.org", PASSWORD), null);
+  t.is((await catalog.authenticate("ann@example.org", "battery staple"))?.id, ann);
+  await fails(t, "bad_parameter", catalog.setPassword("ann@example.org", "short"));
+  await fails(t, "account_not_found", catalog.setPassword("bob@example.org", PASSWORD));
+  await catalog.deleteAccount("ann@example.org");
+  t.is(await catalog.authenticate("ann@example.org", "battery staple"), null);
+  await fails(t, "account_not_found", catalog.deleteAccount("ann@example.org"));
+  const again = await addAccount(catalog, "ann@example.org", "battery staple");
+  t.not(again, ann);
+  t.is((await catalog.authenticate("ann@example.org", "battery staple"))?.id, again);
+}
+
+async function logs(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {
+  const catalog = await start();
+  const ann = await addAccount(catalog, "ann@example.org");
+  const { log, apiKey } = await catalog.createLog({ key: SHOP, display: "The shop", owner: ann });
+  const { secret, ...shown } = apiKey;
+  t.regex(secret, /^lg_[a-z2-9]{32}$/);
+  t.deepEqual(log, {
+    key: SHOP,
+    display: "The shop",
+    plan: "development",
+    retentionDays: null,
+    shares: [{ user: ann, role: "admin" }],
+    apiKeys: [shown],
+  });
+  t.is(shown.scope, "read-write");
+  t.false(JSON.stringify(catalog.logs()).includes(secret));
+  t.is(catalog.log(SHOP), log);
+  t.is(catalog.log(parseLogKey("other")!), null);
+  t.is(catalog.roleOf(ann, SHOP), "admin");
+  await fails(t, "log_exists", catalog.createLog({ key: SHOP, display: "Again", owner: ann }));
+  await fails(t, "bad_parameter", catalog.createLog({ key: parseLogKey("x")!, display: " ", owner: ann }));
+  const nobody = "0000000000000000" as UserId;
+  await fails(t, "account_not_found", catalog.createLog({ key: parseLogKey("x")!, display: "X", owner: nobody }));
+  await catalog.createLog({ key: parseLogKey("a-log")!, display: "A", owner: ann });
+  t.deepEqual(
+    catalog.logsOf(ann).map(({ key }) => key as string),
+    ["a-log", "shop"],
+  );
+  t.deepEqual(catalog.logsOf(nobody), []);
+}
+
+async function logSettings(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {
+  const catalog = await start();
+  await addLog(catalog, SHOP, "ann@example.org");
+  t.like(await catalog.updateLog(SHOP, { display: "Shop 2" }), { display: "Shop 2", retentionDays: null });
+  t.like(await catalog.updateLog(SHOP, { retentionDays: 30 }), { display: "Shop 2", retentionDays: 30 });
+  t.like(await catalog.updateLog(SHOP, { retentionDays: null }), { display: "Shop 2", retentionDays: null });
+  await fails(t, "bad_parameter", catalog.updateLog(SHOP, { retentionDays: 0 }), /retentionDays.*1 to 36500/);
+  await fails(t, "bad_parameter", catalog.updateLog(SHOP, { display: "" }), /display.*1 to 200/);
+  await fails(t, "log_not_found", catalog.updateLog(parseLogKey("none")!, { display: "x" }));
+}
+
+async function shares(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {
+  const catalog = await start();
+  const { owner: ann } = await addLog(catalog, SHOP, "ann@example.org");
+  const bob = await addAccount(catalog, "bob@example.org");
+  t.is(catalog.roleOf(bob, SHOP), null);
+  await catalog.share(SHOP, "BOB@example.org", "user");
+  t.is(catalog.roleOf(bob, SHOP), "user");
+  t.deepEqual(catalog.logsOf(bob), [catalog.log(SHOP)!]);
+  await fails(t, "conflict", catalog.share(SHOP, "ann@example.org", "user"), /admin/);
+  await fails(t, "conflict", catalog.unshare(SHOP, "ann@example.org"), /admin/);
+  await catalog.share(SHOP, "bob@example.org", "admin");
+  await catalog.unshare(SHOP, "ann@example.org");
+  t.is(catalog.roleOf(ann, SHOP), null);
+  t.deepEqual(catalog.logsOf(ann), []);
+  t.deepEqual(catalog.log(SHOP)?.shares, [{ user: bob, role: "admin" }]);
+  await fails(t, "share_not_found", catalog.unshare(SHOP, "ann@example.org"));
+  await fails(t, "share_not_found", catalog.unshare(SHOP, "carl@example.org"));
+  await fails(t, "account_not_found", catalog.share(SHOP, "carl@example.org", "user"));
+  await fails(t, "log_not_found", catalog.share(parseLogKey("none")!, "ann@example.org", "user"));
+}
+
+async function deletion(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {
+  const catalog = await start();
+  await addLog(catalog, SHOP, "ann@example.org");
+  const bob = await addAccount(catalog, "bob@example.org");
+  await catalog.share(SHOP, "bob@example.org", "user");
+  await catalog.createClassFilter(SHOP, filterOf("errors"));
+  await catalog.setClassOptions(bob, SHOP, "errors", { alert: true, notify: false, hide: false });
+  await fails(t, "conflict", catalog.deleteAccount("ann@example.org"), /shop/);
+  t.not(catalog.account("ann@example.org"), null);
+  t.is(catalog.log(SHOP)?.shares.length, 2);
+  await catalog.deleteAccount("bob@example.org");
+  t.is(catalog.account("bob@example.org"), null);
+  t.is(catalog.accountById(bob), null);
+  t.is(catalog.roleOf(bob, SHOP), null);
+  t.is(catalog.log(SHOP)?.shares.length, 1);
+  t.deepEqual(catalog.subscribers(SHOP, "errors", "alert"), []);
+  t.false(catalog.classOptions(bob, SHOP, "errors").alert);
+  const again = await addAccount(catalog, "bob@example.org");
+  t.deepEqual(catalog.logsOf(again), [], "a later account of the address begins with nothing");
+}
+
+async function apiKeys(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {
+  const catalog = await start();
+  const { owner, secret } = await addLog(catalog, SHOP, "ann@example.org");
+  t.like(catalog.knownApiKey(secret), { log: SHOP, scope: "read-write", disabled: false });
+  t.is(catalog.knownApiKey(secret.toUpperCase()), null);
+  t.is(await catalog.apiKey("lg_unknown"), null);
+  t.is(await catalog.apiKey(""), null);
+  const writer = await catalog.createApiKey(SHOP, "write-only");
+  t.not(writer.secret, secret);
+  t.deepEqual(await catalog.apiKey(writer.secret), { log: SHOP, id: writer.id, scope: "write-only", disabled: false });
+  t.like(await catalog.setApiKeyDisabled(SHOP, writer.id, true), { id: writer.id, disabled: true });
+  t.true(catalog.knownApiKey(writer.secret)?.disabled);
+  t.false((await catalog.setApiKeyDisabled(SHOP, writer.id, false)).disabled);
+  t.false(catalog.knownApiKey(writer.secret)?.disabled);
+  await catalog.deleteApiKey(SHOP, writer.id);
+  t.is(await catalog.apiKey(writer.secret), null);
+  t.is(catalog.log(SHOP)?.apiKeys.length, 1);
+  await fails(t, "api_key_not_found", catalog.deleteApiKey(SHOP, writer.id));
+  await fails(t, "api_key_not_found", catalog.setApiKeyDisabled(SHOP, "x", true));
+  await fails(t, "log_not_found", catalog.createApiKey(parseLogKey("none")!, "read-only"));
+  await fails(t, "bad_parameter", catalog.createApiKey(SHOP, "all" as "read-only"), /scope.*write-only/);
+
+  const chosen = { display: "X", owner, apiKey: "my-own-secret" };
+  const other = parseLogKey("other")!;
+  t.is((await catalog.createLog({ ...chosen, key: other })).apiKey.secret, "my-own-secret");
+  t.is(catalog.knownApiKey("my-own-secret")?.log, other);
+  await fails(t, "conflict", catalog.createLog({ ...chosen, key: parseLogKey("third")! }), /apiKey/);
+  await fails(t, "bad_parameter", catalog.createLog({ ...chosen, key: parseLogKey("third")!, apiKey: "short" }));
+}
+
+async function classFilters(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {
+  const catalog = await start();
+  const { owner } = await addLog(catalog, SHOP, "ann@example.org");
+  t.deepEqual(catalog.classFilters(SHOP), []);
+  t.deepEqual(
+    await catalog.createClassFilter(SHOP, { ...filterOf("x"), key: "Errors" }),
+    filterOf("errors", { tag: "x" }),
+  );
+  await catalog.createClassFilter(SHOP, filterOf("alarms"));
+  const list = catalog.classFilters(SHOP);
+  t.deepEqual(list, [filterOf("alarms"), filterOf("errors", { tag: "x" })]);
+  await catalog.share(SHOP, "ann@example.org", "admin");
+  await catalog.createApiKey(SHOP, "read-only");
+  await catalog.setClassOptions(owner, SHOP, "errors", { alert: true, notify: true, hide: true });
+  await catalog.refresh();
+  t.is(catalog.classFilters(SHOP), list, "the same array, as no filter changed");
+  await fails(t, "class_filter_exists", catalog.createClassFilter(SHOP, filterOf("ERRORS")));
+  await fails(t, "log_not_found", catalog.createClassFilter(parseLogKey("none")!, filterOf("a")));
+  await fails(
+    t,
+    "bad_parameter",
+    catalog.createClassFilter(SHOP, filterOf("a", { tag: "" })),
+    /tag, text, link and source/,
+  );
+  const { key: _, ...changed } = filterOf("errors", { text: "broken", weight: 7 });
+  t.deepEqual(await catalog.updateClassFilter(SHOP, "Errors", changed), { key: "errors", ...changed });
+  t.not(catalog.classFilters(SHOP), list);
+  t.is(catalog.classFilters(SHOP)[1]?.weight, 7);
+  t.true(catalog.classOptions(owner, SHOP, "errors").alert, "a changed filter keeps its options");
+  await catalog.deleteClassFilter(SHOP, "alarms");
+  t.deepEqual(
+    catalog.classFilters(SHOP).map(({ key }) => key),
+    ["errors"],
+  );
+  await fails(t, "class_filter_not_found", catalog.deleteClassFilter(SHOP, "alarms"));
+  await fails(t, "class_filter_not_found", catalog.updateClassFilter(SHOP, "../up", changed));
+}
+
+async function options(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {
+  const catalog = await start();
+  const { owner: ann } = await addLog(catalog, SHOP, "ann@example.org");
+  const bob = await addAccount(catalog, "bob@example.org");
+  const none = { alert: false, notify: false, hide: false };
+  await catalog.createClassFilter(SHOP, filterOf("errors"));
+  t.deepEqual(catalog.classOptions(ann, SHOP, "errors"), none);
+  const chosen = { alert: true, notify: false, hide: true };
+  t.deepEqual(await catalog.setClassOptions(ann, SHOP, "Errors", chosen), chosen);
+  t.deepEqual(catalog.classOptions(ann, SHOP, "errors"), chosen);
+  t.deepEqual(catalog.classOptions(bob, SHOP, "errors"), none);
+  t.deepEqual(await catalog.setClassOptions(ann, SHOP, "errors", none), none);
+  t.deepEqual(catalog.classOptions(ann, SHOP, "errors"), none);
+  await catalog.setClassOptions(ann, SHOP, "errors", chosen);
+  await catalog.deleteClassFilter(SHOP, "errors");
+  await fails(t, "class_filter_not_found", catalog.setClassOptions(ann, SHOP, "errors", chosen));
+  await catalog.createClassFilter(SHOP, filterOf("errors"));
+  t.deepEqual(catalog.classOptions(ann, SHOP, "errors"), none, "a later class of the same key begins with nothing");
+}
+
+async function subscribers(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {
+  const catalog = await start();
+  const { owner: ann } = await addLog(catalog, SHOP, "ann@example.org");
+  const bob = await addAccount(catalog, "bob@example.org");
+  const eve = await addAccount(catalog, "eve@example.org");
+  await catalog.share(SHOP, "bob@example.org", "user");
+  await catalog.createClassFilter(SHOP, filterOf("errors"));
+  for (const user of [ann, bob, eve]) {
+    await catalog.setClassOptions(user, SHOP, "errors", { alert: true, notify: user === bob, hide: false });
+  }
+  t.deepEqual(catalog.subscribers(SHOP, "errors", "alert"), [ann, bob].sort());
+  t.deepEqual(catalog.subscribers(SHOP, "errors", "notify"), [bob]);
+  t.deepEqual(catalog.subscribers(SHOP, "other", "alert"), []);
+  await catalog.unshare(SHOP, "bob@example.org");
+  t.deepEqual(catalog.subscribers(SHOP, "errors", "alert"), [ann]);
+}
+
+async function restart(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {
+  const before = await start();
+  const { owner: ann, secret } = await addLog(before, SHOP, "ann@example.org");
+  await before.createClassFilter(SHOP, filterOf("errors"));
+  await before.createClassFilter(SHOP, filterOf("gone"));
+  await before.deleteClassFilter(SHOP, "gone");
+  await before.setClassOptions(ann, SHOP, "errors", { alert: true, notify: false, hide: false });
+  await before[Symbol.asyncDispose]();
+  const after = await start();
+  t.deepEqual(after.accounts(), before.accounts());
+  t.deepEqual(after.logs(), before.logs());
+  t.deepEqual(after.classFilters(SHOP), [filterOf("errors")]);
+  t.deepEqual(after.subscribers(SHOP, "errors", "alert"), [ann]);
+  t.is(after.knownApiKey(secret)?.log, SHOP);
+  t.is((await after.authenticate("ann@example.org", PASSWORD))?.id, ann);
+  await t.notThrowsAsync(after.ping());
+}
+
+async function following(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {
+  const [here, there] = [await start(), await start()];
+  const { owner: ann, secret } = await addLog(here, SHOP, "ann@example.org");
+  await seen("the log", () => there.roleOf(ann, SHOP) === "admin");
+  t.is((await there.authenticate("ann@example.org", PASSWORD))?.id, ann);
+  await here.createClassFilter(SHOP, filterOf("errors"));
+  await here.setClassOptions(ann, SHOP, "errors", { alert: true, notify: false, hide: false });
+  await seen("the subscriber", () => there.subscribers(SHOP, "errors", "alert").length === 1);
+  t.deepEqual(there.classFilters(SHOP), here.classFilters(SHOP));
+  await here.setApiKeyDisabled(SHOP, there.log(SHOP)!.apiKeys[0]!.id, true);
+  await seen("the disabled key", () => there.knownApiKey(secret)?.disabled);
+  await here.setPassword("ann@example.org", "battery staple");
+  await seen("the new password", async () => (await there.authenticate("ann@example.org", PASSWORD)) === null);
+  t.is((await there.authenticate("ann@example.org", "battery staple"))?.id, ann);
+  await here.deleteApiKey(SHOP, there.log(SHOP)!.apiKeys[0]!.id);
+  await here.deleteClassFilter(SHOP, "errors");
+  await seen("the removals", () => there.knownApiKey(secret) === null && there.classFilters(SHOP).length === 0);
+  t.deepEqual(there.logs(), here.logs());
+}
+
+async function newKeyElsewhere(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {
+  const [here, there] = [await start(), await start()];
+  const { secret } = await addLog(here, SHOP, "ann@example.org");
+  t.is((await there.apiKey(secret))?.log, SHOP);
+  const next = await here.createApiKey(SHOP, "read-only");
+  const started = performance.now();
+  const wrong = Array.from({ length: 500 }, (_, n) => there.apiKey(`lg_wrong_${n}`));
+  t.is((await there.apiKey(next.secret))?.id, next.id);
+  t.true((await Promise.all(wrong)).every((grant) => grant === null));
+  t.true(performance.now() - started < SEEN_MS, "500 unknown keys share their looks");
+}
+
+async function writesFindOthers(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {
+  const [here, there] = [await start(), await start()];
+  await addLog(here, SHOP, "ann@example.org");
+  const key = await here.createApiKey(SHOP, "read-only");
+  t.true((await there.setApiKeyDisabled(SHOP, key.id, true)).disabled);
+  const bob = await addAccount(here, "bob@example.org");
+  await there.share(SHOP, "bob@example.org", "user");
+  t.is(there.roleOf(bob, SHOP), "user");
+  await here.createClassFilter(SHOP, filterOf("errors"));
+  await fails(t, "class_filter_exists", there.createClassFilter(SHOP, filterOf("errors")));
+  await here.createClassFilter(SHOP, filterOf("alarms"));
+  await there.setClassOptions(bob, SHOP, "alarms", { alert: true, notify: false, hide: false });
+  t.deepEqual(there.subscribers(SHOP, "alarms", "alert"), [bob]);
+  await here.deleteClassFilter(SHOP, "errors");
+  await there.createClassFilter(SHOP, filterOf("errors", { weight: 3 }));
+  await there.setPassword("bob@example.org", "battery staple");
+  await there.deleteAccount("bob@example.org");
+}
+
+async function concurrency(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {
+  const processes = [await start(), await start()] as const;
+  await addLog(processes[0], SHOP, "owner@example.org");
+  const emails = Array.from({ length: 4 }, (_, n) => `user-${n}@example.org`);
+  for (const email of emails) await addAccount(processes[0], email);
+  const keys = Array.from({ length: 20 }, (_, n) => processes[n % 2]!.createApiKey(SHOP, "write-only"));
+  const shared = emails.map((email, n) => processes[n % 2]!.share(SHOP, email, "user"));
+  const issued = await Promise.all(keys);
+  await Promise.all(shared);
+  for (const catalog of processes) {
+    await catalog.refresh();
+    t.is(catalog.log(SHOP)?.apiKeys.length, 21);
+    t.is(catalog.log(SHOP)?.shares.length, 5);
+    for (const { secret, id } of issued) t.is(catalog.knownApiKey(secret)?.id, id);
+  }
+}
+
+async function lastAdminRace(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {
+  const [here, there] = [await start(), await start()];
+  await addLog(here, SHOP, "ann@example.org");
+  await addAccount(here, "bob@example.org");
+  await here.share(SHOP, "bob@example.org", "admin");
+  await there.refresh();
+  const results = await Promise.allSettled([
+    here.unshare(SHOP, "ann@example.org"),
+    there.unshare(SHOP, "bob@example.org"),
+  ]);
+  t.deepEqual(results.map(({ status }) => status).sort(), ["fulfilled", "rejected"]);
+  await here.refresh();
+  t.is(here.log(SHOP)?.shares.filter(({ role }) => role === "admin").length, 1);
+}
+
+function seen(what: string, condition: () => unknown): Promise<unknown> {
+  return until(condition, { what, timeout_ms: SEEN_MS });
+}
+
+async function addAccount(catalog: Catalog, email: string, password = PASSWORD): Promise<UserId> {
+  return (await catalog.createAccount({ email, password, admin: false })).id;
+}
+
+async function addLog(catalog: Catalog, key: LogKey, email: string): Promise<{ owner: UserId; secret: string }> {
+  const owner = await addAccount(catalog, email);
+  const { apiKey } = await catalog.createLog({ key, display: "A log", owner });
+  return { owner, secret: apiKey.secret };
+}
+
+function filterOf(key: string, change: Partial<ClassFilter> = {}): ClassFilter {
+  return { key, display: "", color: "red", tag: key, text: "", link: "", source: "", weight: 0, ...change };
+}
+
+async function fails(t: ExecutionContext, code: ErrorCode, work: Promise<unknown>, message = /./): Promise<void> {
+  const error = await t.throwsAsync(work, { instanceOf: LoggiaError, message });
+  t.is(error.code, code, error.message);
+}

@@ -1,0 +1,41 @@
+import type { ExecutionContext } from "ava";
+import { join } from "node:path";
+import { pino } from "pino";
+
+import type { Documents } from "../../src/catalog/documents/documents.ts";
+import { openElasticsearchDocuments } from "../../src/catalog/documents/elasticsearch.ts";
+import { openSqliteDocuments } from "../../src/catalog/documents/sqlite.ts";
+import { createElasticsearchClient } from "../../src/elasticsearch/client.ts";
+import { elasticsearchUrl, realEngines } from "../support/engines.ts";
+import { temporaryFolder, uniqueName } from "../support/temporary.ts";
+
+/** An empty store of one test's own. Each call of `connect` stands for another process; what it opened closes with the test. */
+export type Place = { connect(): Promise<Documents> };
+
+/** Every adapter of the document store, with how to get an empty one. */
+export const PLACES: readonly { readonly name: string; readonly take: (t: ExecutionContext) => Promise<Place> }[] = [
+  {
+    name: "sqlite",
+    take: async (t) => {
+      const file = join(temporaryFolder(t), "catalog.sqlite");
+      return { connect: () => closing(t, openSqliteDocuments({ file })) };
+    },
+  },
+  ...(realEngines ? [{ name: "elasticsearch", take: takeElasticsearch }] : []),
+];
+
+async function takeElasticsearch(t: ExecutionContext): Promise<Place> {
+  const client = createElasticsearchClient({ nodes: [elasticsearchUrl()], log: pino({ level: "silent" }) });
+  const namespace = uniqueName("test");
+  t.teardown(async () => {
+    await client.indices.delete({ index: `${namespace}-catalog`, ignore_unavailable: true });
+    await client.close();
+  });
+  return { connect: () => closing(t, openElasticsearchDocuments({ client, namespace })) };
+}
+
+async function closing(t: ExecutionContext, opening: Promise<Documents>): Promise<Documents> {
+  const documents = await opening;
+  t.teardown(() => documents[Symbol.asyncDispose]());
+  return documents;
+}
