@@ -18,7 +18,7 @@ import { APPEND_DEADLINE_MS } from "./limits.ts";
 import { settledWithin } from "./wait.ts";
 
 export type KafkaBusOptions = KafkaConnection & {
-  /** Topics are `<namespace>.events` and `<namespace>.dead-letters`, consumer groups `<namespace>.<group>`. */
+  /** Topics are `<namespace>.events` and `<namespace>.dead-letters`, consumer groups `<namespace>.<group>` for events. */
   readonly namespace: string;
   /** Of the topic of events, where this process creates it. Dead letters have one. */
   readonly partitions?: number;
@@ -102,6 +102,11 @@ function topicName({ namespace }: { namespace: string }, topic: Topic): string {
   return `${namespace}.${topic}`;
 }
 
+/** Members of one Kafka group must want the same topics (kafkajs gives all members the leader's), so a group has an id for each topic. */
+function groupId({ namespace }: { namespace: string }, topic: Topic, group: string): string {
+  return topic === "events" ? `${namespace}.${group}` : `${namespace}.${group}.${topic}`;
+}
+
 async function withTimeout<T>(work: Promise<T>, timeout_ms: number): Promise<T> {
   if (await settledWithin(work, timeout_ms)) return work;
   work.catch(() => {});
@@ -135,7 +140,7 @@ class KafkaBus implements Bus {
     const member: KafkaSubscription = new KafkaSubscription({
       connection: options,
       topic: topicName(options, subscription.topic),
-      group: `${options.namespace}.${subscription.group}`,
+      group: groupId(options, subscription.topic, subscription.group),
       subscription,
       handler,
       ended: () => this.#subscriptions.delete(member),
@@ -151,7 +156,7 @@ class KafkaBus implements Bus {
     const [ends, committed] = await this.#ask(() =>
       Promise.all([
         admin.fetchTopicOffsets(name),
-        admin.fetchOffsets({ groupId: `${options.namespace}.${group}`, topics: [name] }),
+        admin.fetchOffsets({ groupId: groupId(options, topic, group), topics: [name] }),
       ]),
     );
     const nexts = new Map(committed[0]?.partitions.map(({ partition, offset }) => [partition, Number(offset)]));

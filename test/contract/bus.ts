@@ -1,0 +1,329 @@
+import test, { type ExecutionContext } from "ava";
+import { randomBytes } from "node:crypto";
+import { LoggiaError } from "../../src/errors.ts";
+import type { Batch, Bus, BusRecord, NewRecord, SubscribeOptions, Subscription } from "../../src/bus/bus.ts";
+import { until } from "../support/until.ts";
+
+/** Where one test's bus lives: `open` may be called again after the bus was closed, and finds what was there. */
+export type BusPlace = { open(): Promise<Bus> };
+
+const PATIENCE = { timeout_ms: 30_000 };
+const ANY_SIZE = { topic: "events", maxRecords: 1000, maxBytes: 4 * 1024 * 1024 } as const;
+
+/** What every adapter of the bus port does. */
+export function busContract(name: string, placeOf: (t: ExecutionContext) => BusPlace): void {
+  const contract = (title: string, run: (t: ExecutionContext, place: BusPlace) => Promise<void>) =>
+    test(`${name}: ${title}`, (t) => run(t, placeOf(t)));
+
+  contract("records of one key stay in order, however they are appended", async (t, place) => {
+    await using bus = await place.open();
+    const appends: Promise<void>[] = [];
+    for (let i = 0; i < 300; i++)
+      appends.push(bus.append("events", [record(`key-${i % 7}`, `${i}`), record(`key-${i % 5}`, `${i}`)]));
+    await Promise.all(appends);
+    const { records } = await collect(bus, { group: "order" });
+    await until(() => records.length === 600, { what: "all records", ...PATIENCE });
+    for (let key = 0; key < 7; key++) {
+      const numbers = records
+        .filter((found) => found.key === `key-${key}`)
+        .map(({ value }) => Number(value.toString()));
+      t.true(numbers.length > 0);
+      t.deepEqual(
+        numbers,
+        numbers.toSorted((a, b) => a - b),
+      );
+    }
+  });
+
+  contract("10,000 records arrive once each, in order, with rising offsets", async (t, place) => {
+    await using bus = await place.open();
+    const { records } = await collect(bus, { group: "many", maxRecords: 512 });
+    for (let i = 0; i < 20; i++) {
+      await bus.append(
+        "events",
+        Array.from({ length: 500 }, (_, n) => record("k", `${i * 500 + n}`)),
+      );
+    }
+    await until(() => records.length >= 10_000, { what: "10,000 records", ...PATIENCE });
+    t.deepEqual(
+      records.map(({ value }) => Number(value.toString())),
+      Array.from({ length: 10_000 }, (_, n) => n),
+    );
+    t.true(records.every(({ position }, i) => i === 0 || position.offset > (records[i - 1]?.position.offset ?? 0)));
+    t.true(records.every(({ appended }) => Math.abs(appended - Date.now()) < 120_000));
+  });
+
+  contract("what was appended is there after closing and opening", async (t, place) => {
+    {
+      await using bus = await place.open();
+      await bus.append("events", [record("a", "before")]);
+      await bus.append("dead-letters", [record("a", "dead")]);
+    }
+    await using bus = await place.open();
+    await bus.append("events", [record("a", "after")]);
+    const events = await collect(bus, { group: "g" });
+    const dead = await collect(bus, { group: "g", topic: "dead-letters" });
+    await until(() => events.records.length === 2 && dead.records.length === 1, {
+      what: "records of both lives",
+      ...PATIENCE,
+    });
+    t.deepEqual(texts(events.records), ["before", "after"]);
+    t.deepEqual(texts(dead.records), ["dead"]);
+    t.is(dead.records[0]?.position.topic, "dead-letters");
+  });
+
+  contract("bytes come back as they were: empty, binary, 900 KB, any key", async (t, place) => {
+    await using bus = await place.open();
+    const values = [
+      Buffer.alloc(0),
+      Buffer.from([0, 255, 13, 10, 0xc3, 0x28]),
+      randomBytes(900 * 1024),
+      Buffer.from("grüße 🙂"),
+    ];
+    await bus.append(
+      "events",
+      values.map((value) => ({ key: "schlüssel-🙂", value })),
+    );
+    const { records } = await collect(bus, { group: "g" });
+    await until(() => records.length === values.length, { what: "all values", ...PATIENCE });
+    for (const [i, value] of values.entries()) t.true(records[i]?.value.equals(value), `value ${i}`);
+    t.deepEqual(new Set(records.map(({ key }) => key)), new Set(["schlüssel-🙂"]));
+  });
+
+  contract("a handler that throws sees the same records again, others are not held up", async (t, place) => {
+    await using bus = await place.open();
+    const seen: string[][] = [];
+    await bus.subscribe({ ...ANY_SIZE, group: "g", maxRecords: 2 }, async (batch) => {
+      seen.push(texts(batch.records));
+      if (seen.length <= 2) throw new Error("not yet");
+      await batch.ack();
+    });
+    await bus.append("events", [record("k", "1"), record("k", "2"), record("k", "3")]);
+    await until(() => seen.flat().includes("3"), { what: "the record behind the failing batch", ...PATIENCE });
+    t.deepEqual(seen, [["1", "2"], ["1", "2"], ["1", "2"], ["3"]]);
+    await until(async () => (await behind(bus, "g")) === 0, { what: "all acknowledged", ...PATIENCE });
+  });
+
+  contract("what was not acknowledged is delivered again after opening, what was is not", async (t, place) => {
+    {
+      await using bus = await place.open();
+      const seen: string[] = [];
+      // One record a batch: the first is acknowledged, the handler goes on without acknowledging the others.
+      await bus.subscribe({ ...ANY_SIZE, group: "g", maxRecords: 1 }, async (batch) => {
+        if (seen.length === 0) await batch.ack();
+        seen.push(...texts(batch.records));
+      });
+      await bus.append(
+        "events",
+        ["1", "2", "3"].map((text) => record("k", text)),
+      );
+      await until(() => seen.length === 3, { what: "the first life's deliveries", ...PATIENCE });
+      t.deepEqual(seen, ["1", "2", "3"]);
+    }
+    {
+      await using bus = await place.open();
+      const { records } = await collect(bus, { group: "g" });
+      await until(() => records.length === 2, { what: "the second life's deliveries", ...PATIENCE });
+      t.deepEqual(texts(records), ["2", "3"]);
+      await until(async () => (await behind(bus, "g")) === 0, { what: "all acknowledged", ...PATIENCE });
+    }
+    await using bus = await place.open();
+    const { records } = await collect(bus, { group: "g" });
+    await bus.append("events", [record("k", "4")]);
+    await until(() => records.length > 0, { what: "the third life's deliveries", ...PATIENCE });
+    t.deepEqual(texts(records), ["4"]);
+  });
+
+  contract("batches keep their bounds, and a record larger than them comes alone", async (t, place) => {
+    await using bus = await place.open();
+    const sizes = [10, 10, 10, 10, 10, 400, 400, 5000, 10, 10];
+    await bus.append(
+      "events",
+      sizes.map((size) => ({ key: "k", value: Buffer.alloc(size, "x") })),
+    );
+    const { batches } = await collect(bus, { group: "g", maxRecords: 3, maxBytes: 1000 });
+    await until(() => batches.flat().length === sizes.length, { what: "all records", ...PATIENCE });
+    t.deepEqual(
+      batches.flat().map(({ value }) => value.length),
+      sizes,
+    );
+    for (const batch of batches) {
+      const size = batch.reduce((sum, { key, value }) => sum + key.length + value.length, 0);
+      t.true(batch.length <= 3 && (size <= 1000 || batch.length === 1), `${batch.length} records, ${size} bytes`);
+    }
+    t.true(batches.some((batch) => batch.length === 3));
+  });
+
+  contract("two groups each get everything, at their own pace", async (t, place) => {
+    await using bus = await place.open();
+    const one = await collect(bus, { group: "one" });
+    await bus.append("events", [record("k", "1"), record("k", "2")]);
+    await until(() => one.records.length === 2, { what: "group one", ...PATIENCE });
+    const two = await collect(bus, { group: "two" });
+    await until(() => two.records.length === 2, { what: "group two", ...PATIENCE });
+    t.deepEqual(texts(two.records), ["1", "2"]);
+    t.is(one.records.length, 2);
+  });
+
+  contract("when one member of a group leaves, another goes on after the last acknowledgement", async (t, place) => {
+    await using bus = await place.open();
+    const first = await collect(bus, { group: "g" });
+    const second = await collect(bus, { group: "g" });
+    const keys = Array.from({ length: 40 }, (_, i) => `key-${i}`);
+    await bus.append(
+      "events",
+      keys.map((key) => record(key, "1")),
+    );
+    await until(() => first.records.length + second.records.length >= 40, { what: "the first round", ...PATIENCE });
+    await until(async () => (await behind(bus, "g")) === 0, { what: "the first round acknowledged", ...PATIENCE });
+    await first.subscription.close();
+    const before = first.records.length;
+    await bus.append(
+      "events",
+      keys.map((key) => record(key, "2")),
+    );
+    await until(() => second.records.filter(({ value }) => value.toString() === "2").length === 40, {
+      what: "the second round, by the member that stayed",
+      ...PATIENCE,
+    });
+    t.is(first.records.length, before);
+    await first.subscription.done;
+  });
+
+  contract("`from` decides where a partition begins, once", async (t, place) => {
+    await using bus = await place.open();
+    await bus.append(
+      "events",
+      ["0", "1", "2", "3"].map((text) => record("k", text)),
+    );
+    const all = await collect(bus, { group: "all" });
+    await until(() => all.records.length === 4, { what: "all records", ...PATIENCE });
+    const { partition, offset } = at(all.records, 2).position;
+    const asked: number[] = [];
+    const from = async (number: number) => {
+      asked.push(number);
+      return number === partition ? offset : null;
+    };
+    const late = await collect(bus, { group: "late", from });
+    await until(() => late.records.length === 2, { what: "the records from there on", ...PATIENCE });
+    t.deepEqual(texts(late.records), ["2", "3"]);
+    t.is(asked.filter((number) => number === partition).length, 1);
+    await late.subscription.close();
+    // Also back before what the group has acknowledged.
+    const again = await collect(bus, { group: "late", from: async () => at(all.records, 1).position.offset });
+    await until(() => again.records.length === 3, { what: "the records once more", ...PATIENCE });
+    t.deepEqual(texts(again.records), ["1", "2", "3"]);
+  });
+
+  contract("lag counts what a group has not acknowledged", async (t, place) => {
+    await using bus = await place.open();
+    t.is(await behind(bus, "g"), 0);
+    await bus.append(
+      "events",
+      Array.from({ length: 5 }, (_, i) => record("k", `${i}`)),
+    );
+    t.is(await behind(bus, "g"), 5);
+    const seen: string[] = [];
+    const subscription = await bus.subscribe({ ...ANY_SIZE, group: "g", maxRecords: 1 }, async (batch) => {
+      seen.push(...texts(batch.records));
+      if (seen.length <= 2) await batch.ack();
+    });
+    await until(() => seen.length === 5, { what: "all delivered", ...PATIENCE });
+    await subscription.close();
+    t.is(await behind(bus, "g"), 3);
+    t.is(await behind(bus, "another"), 5);
+  });
+
+  contract("closing lets the handler finish, and its acknowledgement counts", async (t, place) => {
+    await using bus = await place.open();
+    const started = Promise.withResolvers<void>();
+    const release = Promise.withResolvers<void>();
+    const subscription = await bus.subscribe({ ...ANY_SIZE, group: "g" }, async (batch) => {
+      started.resolve();
+      await release.promise;
+      t.false(batch.signal.aborted);
+      await batch.ack();
+    });
+    await bus.append("events", [record("k", "1")]);
+    await started.promise;
+    const closed = subscription.close(20_000);
+    release.resolve();
+    await closed;
+    await subscription.done;
+    t.is(await behind(bus, "g"), 0);
+  });
+
+  contract(
+    "a handler that takes too long to close is told by its signal, and can acknowledge no more",
+    async (t, place) => {
+      await using bus = await place.open();
+      const started = Promise.withResolvers<void>();
+      const refused = Promise.withResolvers<unknown>();
+      const subscription = await bus.subscribe({ ...ANY_SIZE, group: "g" }, async (batch) => {
+        started.resolve();
+        await aborted(batch);
+        await batch.ack().catch(refused.resolve);
+      });
+      await bus.append("events", [record("k", "1")]);
+      await started.promise;
+      await subscription.close(50);
+      const error = await refused.promise;
+      t.true(error instanceof LoggiaError && error.code === "bus_unavailable");
+      t.is(await behind(bus, "g"), 1);
+    },
+  );
+
+  contract("a bus that is closed says so", async (t, place) => {
+    const bus = await place.open();
+    await bus.ping();
+    await bus[Symbol.asyncDispose]();
+    await bus[Symbol.asyncDispose]();
+    const error = await t.throwsAsync(bus.append("events", [record("k", "1")]), { instanceOf: LoggiaError });
+    t.is(error.status, 503);
+    await t.throwsAsync(bus.ping(), { instanceOf: LoggiaError });
+  });
+}
+
+export function record(key: string, text: string): NewRecord {
+  return { key, value: Buffer.from(text) };
+}
+
+export function texts(records: readonly BusRecord[]): string[] {
+  return records.map(({ value }) => value.toString());
+}
+
+/** How many records of `events` a group has not acknowledged. */
+export async function behind(bus: Bus, group: string): Promise<number> {
+  return (await bus.lag("events", group)).reduce((sum, { end, next }) => sum + end - next, 0);
+}
+
+type Collected = {
+  readonly subscription: Subscription;
+  readonly records: BusRecord[];
+  readonly batches: (readonly BusRecord[])[];
+};
+
+/** Subscribes with a handler that keeps and acknowledges whatever comes. */
+export async function collect(bus: Bus, options: Partial<SubscribeOptions> & { group: string }): Promise<Collected> {
+  const records: BusRecord[] = [];
+  const batches: (readonly BusRecord[])[] = [];
+  const subscription = await bus.subscribe({ ...ANY_SIZE, ...options }, async (batch) => {
+    records.push(...batch.records);
+    batches.push(batch.records);
+    await batch.ack();
+  });
+  return { subscription, records, batches };
+}
+
+function at(records: readonly BusRecord[], index: number): BusRecord {
+  const found = records[index];
+  if (found === undefined) throw new Error(`there is no record ${index}`);
+  return found;
+}
+
+function aborted({ signal }: Batch): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
