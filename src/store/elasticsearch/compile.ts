@@ -1,0 +1,208 @@
+import type { estypes } from "@elastic/elasticsearch";
+
+import type {
+  Condition,
+  Direction,
+  GroupPlan,
+  ListPlan,
+  NumberField,
+  SortField,
+  SortKey,
+  TextField,
+} from "../../query/plan.ts";
+import { containing, MAX_EXPRESSION_LENGTH, toLuceneRegexp } from "./regexp.ts";
+
+export type Query = NonNullable<estypes.QueryDslQueryContainer>;
+
+/** A query that finds all that a plan finds, and where it is not `exact`, more: then each record found must be looked at. */
+export type Compiled = { readonly query: Query; readonly exact: boolean };
+
+/** `broad` asks for no expressions at all: for those that Lucene finds too complex. */
+export type Mode = "narrow" | "broad";
+
+/** Elasticsearch refuses boolean queries nested deeper than 30. Below this depth anything may match. */
+const MAX_DEPTH = 24;
+
+const ALL: Query = { match_all: {} };
+const NOTHING: Query = { match_none: {} };
+
+/** The query of a plan: nothing in it scores. */
+export function compileFilter(
+  plan: Pick<ListPlan | GroupPlan, "from" | "logs" | "where">,
+  mode: Mode = "narrow",
+): Compiled {
+  const { query, exact } = compileCondition(plan.where, { negated: false, inAnd: true, depth: 1 }, mode);
+  const owner: Query[] = plan.from.kind === "events" ? [] : [{ term: { owner: plan.from.user } }];
+  const logs: Query = { terms: { log: [...plan.logs] } };
+  return { query: { bool: { filter: [logs, ...owner, ...conjuncts(query)] } }, exact };
+}
+
+/** Where a condition stands: under an odd number of `not`, and in a conjunction or a disjunction that lies this deep. */
+type Place = { readonly negated: boolean; readonly inAnd: boolean; readonly depth: number };
+
+/** Negations are pushed down to the single comparisons, so that "more than asked" stays "more" wherever it stands. */
+function compileCondition(condition: Condition, place: Place, mode: Mode): Compiled {
+  const { negated } = place;
+  switch (condition.kind) {
+    case "and":
+    case "or":
+      return compileMany(condition, place, mode);
+    case "not":
+      return compileCondition(condition.condition, { ...place, negated: !negated }, mode);
+    case "contains":
+    case "matches":
+      return compileExpression(condition, negated, mode);
+    case "text":
+    case "in":
+    case "number":
+    case "absent":
+    case "accepted-after": {
+      const query = compileComparison(condition);
+      return { query: negated ? not(query) : query, exact: true };
+    }
+  }
+  throw condition satisfies never;
+}
+
+function compileMany(condition: Extract<Condition, { kind: "and" | "or" }>, place: Place, mode: Mode): Compiled {
+  const inAnd = (condition.kind === "and") !== place.negated;
+  const depth = inAnd === place.inAnd ? place.depth : place.depth + 1;
+  if (depth > MAX_DEPTH) return { query: ALL, exact: false };
+  const parts = condition.conditions.map((part) => compileCondition(part, { ...place, inAnd, depth }, mode));
+  const queries = parts.map((part) => part.query);
+  return { query: inAnd ? and(queries) : or(queries), exact: parts.every((part) => part.exact) };
+}
+
+type Comparison = Exclude<Condition, { kind: "and" | "or" | "not" | "contains" | "matches" }>;
+
+function compileComparison(condition: Comparison): Query {
+  switch (condition.kind) {
+    case "text":
+      if (condition.op === "=") return equal(condition.field, [condition.value]);
+      return { range: { [foldedPath(condition.field)]: { [RANGE[condition.op]]: condition.value } } };
+    case "in":
+      return equal(condition.field, condition.values);
+    case "number":
+      return compileNumber(condition.field, condition.op, condition.value);
+    case "absent":
+      return condition.field === "geo" || condition.field === "data"
+        ? not({ term: { has: condition.field } })
+        : not(exists(condition.field));
+    case "accepted-after":
+      return { range: { id: { gt: condition.id } } };
+  }
+  throw condition satisfies never;
+}
+
+const RANGE = { "<": "lt", "<=": "lte", ">": "gt", ">=": "gte" } as const;
+
+/** Equality with "" finds absence. */
+function equal(field: TextField | NumberField, values: readonly string[]): Query {
+  const present = values.filter((value) => value !== "");
+  const terms: Query[] = present.length === 0 ? [] : [{ terms: { [foldedPath(field)]: present } }];
+  return or(present.length === values.length ? terms : [...terms, not(exists(field))]);
+}
+
+function compileNumber(field: TextField | NumberField, op: "=" | keyof typeof RANGE, value: number): Query {
+  if (field !== "created")
+    return op === "=" ? { term: { [field]: value } } : { range: { [field]: { [RANGE[op]]: value } } };
+  // Moments are whole milliseconds. Bounds between two of them, and beyond what a date can be, are moved to the nearest that says the same.
+  const clamp = (moment: number) => Math.min(Math.max(moment, -Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER);
+  switch (op) {
+    case "=":
+      return Number.isSafeInteger(value) ? { range: { created: { gte: value, lte: value } } } : NOTHING;
+    case "<":
+    case ">=":
+      return { range: { created: { [RANGE[op]]: clamp(Math.ceil(value)) } } };
+    case "<=":
+    case ">":
+      return { range: { created: { [RANGE[op]]: clamp(Math.floor(value)) } } };
+  }
+  throw op satisfies never;
+}
+
+type Expression = Extract<Condition, { kind: "contains" | "matches" }>;
+
+function compileExpression(condition: Expression, negated: boolean, mode: Mode): Compiled {
+  const { field } = condition;
+  const unknown: Compiled = { query: negated ? ALL : exists(field), exact: false };
+  if (mode === "broad") return unknown;
+  const regexp =
+    condition.kind === "contains"
+      ? { kind: "exact" as const, on: "folded" as const, expression: containing(condition.value) }
+      : toLuceneRegexp(condition.pattern);
+  if (regexp.expression === null) return { query: negated ? ALL : NOTHING, exact: true };
+  if (regexp.expression.length > MAX_EXPRESSION_LENGTH) return unknown;
+  if (regexp.kind === "wider" && negated) return unknown;
+  const path = regexp.on === "folded" ? foldedPath(field) : field;
+  const query: Query = { regexp: { [path]: { value: regexp.expression, flags: "NONE" } } };
+  return { query: negated ? not(query) : query, exact: regexp.kind === "exact" };
+}
+
+/** Ids and keys of logs are in their folded form already. */
+function foldedPath(field: TextField | NumberField): string {
+  return field === "id" || field === "log" || field === "created" || field === "value" ? field : `folded.${field}`;
+}
+
+function exists(field: TextField | NumberField): Query {
+  return { exists: { field: foldedPath(field) } };
+}
+
+function not(query: Query): Query {
+  if (query.match_all) return NOTHING;
+  if (query.match_none) return ALL;
+  const inner = query.bool?.must_not;
+  // Of our own making: a `must_not` stands alone and holds one query.
+  if (inner !== undefined && !Array.isArray(inner)) return inner;
+  return { bool: { must_not: query } };
+}
+
+function and(queries: readonly Query[]): Query {
+  const parts = queries.flatMap(conjuncts);
+  if (parts.some((part) => part.match_none)) return NOTHING;
+  return parts.length === 0 ? ALL : parts.length === 1 ? parts[0]! : { bool: { filter: parts } };
+}
+
+/** The parts that all must hold. */
+function conjuncts(query: Query): Query[] {
+  if (query.match_all) return [];
+  const filter = query.bool?.filter;
+  return Array.isArray(filter) ? (filter as Query[]) : [query];
+}
+
+function or(queries: readonly Query[]): Query {
+  const parts = queries.flatMap((query) => {
+    if (query.match_none) return [];
+    const should = query.bool?.should;
+    return Array.isArray(should) ? (should as Query[]) : [query];
+  });
+  if (parts.some((part) => part.match_all)) return ALL;
+  return parts.length === 0
+    ? NOTHING
+    : parts.length === 1
+      ? parts[0]!
+      : { bool: { should: parts, minimum_should_match: 1 } };
+}
+
+export type Sort = estypes.SortCombinations[];
+
+/** @param reversed the same order from its end */
+export function compileSort(keys: readonly SortKey[], reversed = false): Sort {
+  const last = keys.at(-1)?.direction ?? "asc";
+  const ties: SortKey[] = [
+    { field: "created", direction: last },
+    { field: "id", direction: last },
+  ];
+  const seen = new Set<SortField>();
+  const sort: Sort = [];
+  for (const { field, direction } of [...keys, ...ties]) {
+    if (seen.has(field)) continue;
+    seen.add(field);
+    const order: Direction = (direction === "asc") !== reversed ? "asc" : "desc";
+    // Absent values are smaller than all others.
+    sort.push({ [foldedPath(field)]: { order, missing: order === "asc" ? "_first" : "_last" } });
+    // Ids are unique: what follows decides nothing.
+    if (field === "id") break;
+  }
+  return sort;
+}

@@ -1,0 +1,98 @@
+import type { EventRow, StoredEvent, UserId } from "../../events/event.ts";
+import type { EventId } from "../../events/id.ts";
+import { fold, wellFormed } from "../../events/text.ts";
+
+/**
+ * What an index holds: an event, or with `owner` somebody's copy of one. Absent values are left out.
+ * Instead of a document that was deleted for good there is the marker `{}`: without `log` no query finds it, and a write that
+ * creates runs into it.
+ */
+export type Document = {
+  id: EventId;
+  log: StoredEvent["log"];
+  created: number;
+  text?: string;
+  link?: string;
+  hash?: string;
+  tags?: readonly string[];
+  source?: string;
+  class?: string;
+  user?: string;
+  value?: number;
+  geo?: NonNullable<StoredEvent["geo"]>;
+  data?: string;
+  has?: readonly ("data" | "geo")[];
+  owner?: UserId;
+  folded?: Partial<Record<"text" | "link" | "hash" | "source" | "class" | "user", string>> & {
+    tags?: readonly string[];
+  };
+};
+
+export const MARKER = "{}";
+/** Left out where rows are read. */
+export const NOT_IN_ROWS = ["data", "folded"];
+
+/** The document of an event, as JSON. */
+export function encodeDocument(event: StoredEvent, owner?: UserId): string {
+  const texts = {
+    text: present(event.text),
+    link: present(event.link),
+    hash: present(event.hash),
+    tags: event.tags.length === 0 ? undefined : event.tags.map(wellFormed),
+    source: present(event.source),
+    class: present(event.class),
+    user: present(event.user),
+  };
+  return JSON.stringify({
+    id: event.id,
+    log: event.log,
+    created: event.created,
+    ...texts,
+    value: event.value ?? undefined,
+    geo: event.geo ?? undefined,
+    data: event.data === null ? undefined : wellFormed(event.data),
+    has: has(event),
+    owner,
+    folded: {
+      text: folded(texts.text),
+      link: folded(texts.link),
+      hash: folded(texts.hash),
+      tags: texts.tags?.map(fold),
+      source: folded(texts.source),
+      class: folded(texts.class),
+      user: folded(texts.user),
+    },
+  });
+}
+
+/** The row of a document read without {@link NOT_IN_ROWS}. */
+export function toRow(document: Document): EventRow {
+  return {
+    id: document.id,
+    log: document.log,
+    created: document.created,
+    text: document.text ?? "",
+    link: document.link ?? "",
+    tags: document.tags ?? [],
+    source: document.source ?? "",
+    user: document.user ?? "",
+    value: document.value ?? null,
+    geo: document.geo ?? null,
+    hash: document.hash ?? "",
+    class: document.class ?? null,
+    data: document.has?.includes("data") ?? false,
+  };
+}
+
+function present(text: string | null): string | undefined {
+  return text === null || text === "" ? undefined : wellFormed(text);
+}
+
+function folded(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : fold(text);
+}
+
+function has(event: StoredEvent): ("data" | "geo")[] | undefined {
+  if (event.data === null && event.geo === null) return undefined;
+  return [...(event.data === null ? [] : ["data" as const]), ...(event.geo === null ? [] : ["geo" as const])];
+}

@@ -1,0 +1,196 @@
+import type { Client, estypes } from "@elastic/elasticsearch";
+
+import { LoggiaError } from "../../errors.ts";
+import type { EventRow } from "../../events/event.ts";
+import { compareCodePoints, fold } from "../../events/text.ts";
+import type { GroupField, GroupPlan, Grouping } from "../../query/plan.ts";
+import type { Group } from "../store.ts";
+import { answer, verified } from "./candidates.ts";
+import type { Query } from "./compile.ts";
+import { indexOf } from "./mapping.ts";
+import type { Names } from "./mapping.ts";
+import { ANY_ORDER, atOneMoment, searcherOf } from "./scan.ts";
+import type { Aggregate, Searcher, Stats } from "./scan.ts";
+import { textsOf } from "./verify.ts";
+
+/** As many groups are asked for in one request; also what a cluster gives at once unless told otherwise (65,536), with room. */
+const PAGE = 10_000;
+/** Groups held in memory at once. */
+const MAX_GROUPS = 1_000_000;
+const MINUTE_MS = 60_000;
+
+/** Answers a group plan with all its groups, however many: those that `take` leaves out are dropped while they arrive. */
+export async function group(client: Client, names: Names, plan: GroupPlan): Promise<Group[]> {
+  if (plan.logs.length === 0 || plan.take === 0) return [];
+  const index = indexOf(names, plan.from);
+  const collector = await answer(plan, {
+    exactly: (query) => countedGroups(searcherOf(client, index), plan, query),
+    looking: (query) => atOneMoment(client, index, (search) => verifiedGroups(search, plan, query)),
+  });
+  return collector.finish();
+}
+
+type Collector = { add(group: Group): void; finish(): Group[] };
+
+/** Keeps the groups that a plan may show. */
+function collectorOf(plan: GroupPlan): Collector {
+  const order = orderOf(plan.sort);
+  const wanted = plan.take === null ? MAX_GROUPS : plan.skip + plan.take;
+  let groups: Group[] = [];
+  return {
+    add(group) {
+      groups.push(group);
+      if (groups.length <= wanted * 2 + PAGE && groups.length <= MAX_GROUPS) return;
+      if (wanted >= MAX_GROUPS) throw tooManyGroups();
+      groups = groups.sort(order).slice(0, wanted);
+    },
+    finish: () => groups.sort(order).slice(plan.skip, plan.take === null ? undefined : wanted),
+  };
+}
+
+function tooManyGroups(): LoggiaError {
+  return new LoggiaError("unsupported", `There are more than ${MAX_GROUPS} groups: narrow the question`);
+}
+
+async function countedGroups(search: Searcher, plan: GroupPlan, query: Query): Promise<Collector> {
+  const collector = collectorOf(plan);
+  if (plan.by.kind === "field" && (await fewGroups(search, plan.by.field, query, collector))) return collector;
+  await allGroups(search, plan.by, query, collector);
+  return collector;
+}
+
+const STATS = { stats: { stats: { field: "value" } } } as const;
+
+/** One pass, enough where no shard has more groups than one request asks for. False, with nothing collected, where there are more. */
+async function fewGroups(search: Searcher, field: GroupField, query: Query, collector: Collector): Promise<boolean> {
+  const { aggregations } = await search({
+    query,
+    size: 0,
+    track_total_hits: false,
+    aggs: {
+      groups: { terms: { field, size: PAGE, shard_size: PAGE }, aggs: STATS },
+      absent: { missing: { field }, aggs: STATS },
+    },
+  });
+  const groups = aggregations?.["groups"];
+  const absent = aggregations?.["absent"];
+  if (groups === undefined || absent === undefined) return true;
+  if ((groups.sum_other_doc_count ?? 0) > 0) return false;
+  for (const { key, doc_count, stats } of groups.buckets ?? [])
+    collector.add(toGroup(key as string | number, doc_count, stats));
+  if (absent.doc_count) collector.add(toGroup(field === "value" ? null : "", absent.doc_count, absent.stats));
+  return true;
+}
+
+/** All groups in the order of their keys, page by page; each page is a pass over the events. */
+async function allGroups(search: Searcher, by: Grouping, query: Query, collector: Collector): Promise<void> {
+  let after: Aggregate["after_key"];
+  do {
+    const { aggregations } = await search({
+      query,
+      size: 0,
+      track_total_hits: false,
+      aggs: {
+        groups: {
+          composite: {
+            size: PAGE,
+            sources: [{ key: keySource(by) }],
+            ...(after !== undefined && { after: after as never }),
+          },
+          aggs: STATS,
+        },
+      },
+    });
+    const groups = aggregations?.["groups"];
+    for (const { key, doc_count, stats } of groups?.buckets ?? []) {
+      collector.add(toGroup(keyOf(by, key as Record<string, string | number | null>), doc_count, stats));
+    }
+    after = groups?.buckets?.length === PAGE ? groups.after_key : undefined;
+  } while (after !== undefined);
+}
+
+function keySource(by: Grouping): estypes.AggregationsCompositeAggregationSource {
+  if (by.kind === "field") return { terms: { field: by.field, missing_bucket: true } };
+  // A day begins earlier in UTC the further east it is.
+  const offset = -by.offset_min;
+  return {
+    date_histogram: {
+      field: "created",
+      fixed_interval: by.kind === "day" ? "1d" : "1h",
+      offset: `${offset < 0 ? "-" : "+"}${Math.abs(offset)}m`,
+    },
+  };
+}
+
+function keyOf(by: Grouping, composite: Record<string, string | number | null>): Group["key"] {
+  const key = composite["key"] ?? null;
+  return key === null && by.kind === "field" && by.field !== "value" ? "" : key;
+}
+
+function toGroup(key: Group["key"], count: number, stats: Stats | undefined): Group {
+  if (stats === undefined || stats.count === 0) return { key, count, avg: null, sum: null, min: null, max: null };
+  return { key, count, avg: stats.avg, sum: stats.sum, min: stats.min, max: stats.max };
+}
+
+/** A group that grows: its sum carries the rounding error of each step along (Neumaier). */
+type Growing = { count: number; values: number; sum: number; lost: number; min: number; max: number };
+
+async function verifiedGroups(search: Searcher, plan: GroupPlan, query: Query): Promise<Collector> {
+  const growing = new Map<Group["key"], Growing>();
+  const source = { excludes: ["data", "folded"] };
+  for await (const row of verified(search, plan, { query, sort: ANY_ORDER, source })) {
+    for (const key of new Set(keysOf(plan.by, row))) grow(growing, key, row.value);
+    if (growing.size > MAX_GROUPS) throw tooManyGroups();
+  }
+  const collector = collectorOf(plan);
+  for (const [key, { count, values, sum, lost, min, max }] of growing) {
+    const total = sum + lost;
+    collector.add(toGroup(key, count, { count: values, sum: total, avg: total / values, min, max }));
+  }
+  return collector;
+}
+
+function grow(groups: Map<Group["key"], Growing>, key: Group["key"], value: number | null): void {
+  let group = groups.get(key);
+  if (group === undefined) {
+    group = { count: 0, values: 0, sum: 0, lost: 0, min: Infinity, max: -Infinity };
+    groups.set(key, group);
+  }
+  group.count += 1;
+  if (value === null) return;
+  const next = group.sum + value;
+  group.lost += Math.abs(group.sum) >= Math.abs(value) ? group.sum - next + value : value - next + group.sum;
+  group.sum = next;
+  group.values += 1;
+  group.min = Math.min(group.min, value);
+  group.max = Math.max(group.max, value);
+}
+
+function keysOf(by: Grouping, row: EventRow): readonly Group["key"][] {
+  if (by.kind !== "field") {
+    const length_ms = (by.kind === "day" ? 24 * 60 : 60) * MINUTE_MS;
+    const offset_ms = by.offset_min * MINUTE_MS;
+    return [Math.floor((row.created + offset_ms) / length_ms) * length_ms - offset_ms];
+  }
+  if (by.field === "value") return [row.value];
+  const texts = textsOf(row, by.field);
+  return texts.length === 0 ? [""] : texts;
+}
+
+/** Absent keys and aggregates are smaller than all others; ties go to the smaller key. */
+function orderOf({ by, direction }: GroupPlan["sort"]): (a: Group, b: Group) => number {
+  const sign = direction === "asc" ? 1 : -1;
+  if (by === "key") return (a, b) => sign * compareKeys(a.key, b.key);
+  return (a, b) => sign * compareNumbers(a[by], b[by]) || compareKeys(a.key, b.key);
+}
+
+function compareKeys(a: Group["key"], b: Group["key"]): number {
+  if (typeof a === "string" && typeof b === "string")
+    return compareCodePoints(fold(a), fold(b)) || compareCodePoints(a, b);
+  return compareNumbers(a as number | null, b as number | null);
+}
+
+function compareNumbers(a: number | null, b: number | null): number {
+  if (a === null || b === null) return a === b ? 0 : a === null ? -1 : 1;
+  return a < b ? -1 : a > b ? 1 : 0;
+}

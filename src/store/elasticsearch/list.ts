@@ -1,0 +1,108 @@
+import type { Client } from "@elastic/elasticsearch";
+
+import type { EventRow } from "../../events/event.ts";
+import type { ListPlan } from "../../query/plan.ts";
+import type { Page } from "../store.ts";
+import { answer, verified } from "./candidates.ts";
+import { compileSort } from "./compile.ts";
+import type { Query } from "./compile.ts";
+import { NOT_IN_ROWS, toRow } from "./document.ts";
+import type { Document } from "./document.ts";
+import { indexOf } from "./mapping.ts";
+import type { Names } from "./mapping.ts";
+import { atOneMoment, scan, searcherOf, totalOf, WINDOW } from "./scan.ts";
+import type { Hit, Searcher } from "./scan.ts";
+import { seek } from "./seek.ts";
+
+const ROW_SOURCE = { excludes: NOT_IN_ROWS };
+
+/** Answers a list plan; any page, to the end of all. */
+export async function list(client: Client, names: Names, plan: ListPlan): Promise<Page> {
+  if (plan.logs.length === 0) return { rows: [], total: 0 };
+  const index = indexOf(names, plan.from);
+  return answer(plan, {
+    async exactly(query) {
+      if (plan.skip + plan.take <= WINDOW) return nearPage(searcherOf(client, index), plan, query);
+      return atOneMoment(client, index, (search) => farPage(search, plan, query));
+    },
+    looking: (query) => atOneMoment(client, index, (search) => verifiedPage(search, plan, query)),
+  });
+}
+
+async function nearPage(search: Searcher, plan: ListPlan, query: Query): Promise<Page> {
+  const found = await search({
+    query,
+    sort: compileSort(plan.sort),
+    from: plan.skip,
+    size: plan.take,
+    track_total_hits: true,
+    _source: ROW_SOURCE,
+  });
+  return { rows: found.hits.hits.map(rowOf), total: totalOf(found) };
+}
+
+/** A page that no search reaches by itself. It is counted from the nearer end. */
+async function farPage(search: Searcher, plan: ListPlan, query: Query): Promise<Page> {
+  const total = totalOf(await search({ query, size: 0, track_total_hits: true }));
+  const take = Math.min(plan.take, total - plan.skip);
+  if (take <= 0) return { rows: [], total };
+  const reversed = plan.skip > total / 2;
+  const skip = reversed ? total - plan.skip - take : plan.skip;
+  const rows = await rowsAt(search, plan, { query, reversed, skip, take });
+  return { rows: reversed ? rows.reverse() : rows, total };
+}
+
+async function rowsAt(
+  search: Searcher,
+  plan: ListPlan,
+  place: { query: Query; reversed: boolean; skip: number; take: number },
+): Promise<EventRow[]> {
+  const { reversed, take } = place;
+  const sort = compileSort(plan.sort, reversed);
+  const isByTime = plan.sort.length === 0 || plan.sort[0]?.field === "created";
+  const direction = ((plan.sort[0]?.direction ?? "asc") === "asc") !== reversed ? "asc" : "desc";
+  const { query, skip } = isByTime ? await seek(search, { ...place, direction }) : place;
+  if (skip + take <= WINDOW) {
+    const found = await search({ query, sort, from: skip, size: take, track_total_hits: false, _source: ROW_SOURCE });
+    return found.hits.hits.map(rowOf);
+  }
+  const after = await walk(search, { query, sort, skip });
+  const found = await search({
+    query,
+    sort,
+    size: take,
+    track_total_hits: false,
+    _source: ROW_SOURCE,
+    ...(after !== undefined && { search_after: after }),
+  });
+  return found.hits.hits.map(rowOf);
+}
+
+/** The place after `skip` hits, for `search_after`. Reads sort values alone. */
+async function walk(
+  search: Searcher,
+  place: { query: Query; sort: ReturnType<typeof compileSort>; skip: number },
+): Promise<Hit["sort"]> {
+  let left = place.skip;
+  let after: Hit["sort"];
+  for await (const hits of scan(search, { query: place.query, sort: place.sort, batch: WINDOW, source: false })) {
+    after = hits[Math.min(left, hits.length) - 1]?.sort;
+    left -= hits.length;
+    if (left <= 0) break;
+  }
+  return after;
+}
+
+async function verifiedPage(search: Searcher, plan: ListPlan, query: Query): Promise<Page> {
+  const rows: EventRow[] = [];
+  let total = 0;
+  for await (const row of verified(search, plan, { query, sort: compileSort(plan.sort), source: ROW_SOURCE })) {
+    if (total >= plan.skip && rows.length < plan.take) rows.push(row);
+    total += 1;
+  }
+  return { rows, total };
+}
+
+function rowOf(hit: Hit): EventRow {
+  return toRow(hit._source as Document);
+}

@@ -1,0 +1,247 @@
+import type { Client } from "@elastic/elasticsearch";
+
+import type { EventRow, LogKey, UserId } from "../../events/event.ts";
+import type { EventId } from "../../events/id.ts";
+import type { Source } from "../../query/plan.ts";
+import type { Marks } from "../store.ts";
+import type { Query } from "./compile.ts";
+import { MARKER, NOT_IN_ROWS, toRow } from "./document.ts";
+import type { Document } from "./document.ts";
+import type { Names } from "./mapping.ts";
+import { ANY_ORDER, atOneMoment, scan, searcherOf, WINDOW } from "./scan.ts";
+import { createOperation, deleteOperation, indexOperation, writeNow } from "./write.ts";
+import type { Operation } from "./write.ts";
+
+const BATCH = 1000;
+
+/** The `_id` of somebody's copy of an event. */
+export function copyId(id: EventId, owner: UserId): string {
+  return `${id}-${owner}`;
+}
+
+type Stored = { readonly document: Document; readonly seqNo: number; readonly primaryTerm: number };
+type SourceFilter = { includes: string[] } | { excludes: string[] };
+
+/** A document as it is now, also where no search shows it yet. Null where there is none, or its marker. */
+async function read(client: Client, index: string, id: string, filter: SourceFilter): Promise<Stored | null> {
+  const answer = await client.get<Partial<Document>>(
+    {
+      index,
+      id,
+      ...("includes" in filter ? { _source_includes: filter.includes } : { _source_excludes: filter.excludes }),
+    },
+    { ignore: [404] },
+  );
+  // A missing index answers without `found`.
+  const source = answer.found ? answer._source : undefined;
+  if (source?.log === undefined) return null;
+  return { document: source as Document, seqNo: answer._seq_no ?? 0, primaryTerm: answer._primary_term ?? 0 };
+}
+
+async function readIn(
+  client: Client,
+  index: string,
+  id: string,
+  log: LogKey,
+  filter: SourceFilter,
+): Promise<Stored | null> {
+  const stored = await read(client, index, id, filter);
+  return stored?.document.log === log ? stored : null;
+}
+
+export async function find(
+  client: Client,
+  names: Names,
+  from: Source,
+  log: LogKey,
+  id: EventId,
+): Promise<EventRow | null> {
+  const [index, documentId] = placeOf(names, from, id);
+  const stored = await readIn(client, index, documentId, log, { excludes: NOT_IN_ROWS });
+  return stored && toRow(stored.document);
+}
+
+function placeOf(names: Names, from: Source, id: EventId): [index: string, documentId: string] {
+  switch (from.kind) {
+    case "events":
+      return [names.eventsOf(id), id];
+    case "alerts":
+      return [names.alertsOf(id), copyId(id, from.user)];
+    case "bookmarks":
+      return [names.bookmarks, copyId(id, from.user)];
+  }
+  throw from satisfies never;
+}
+
+export async function data(client: Client, names: Names, log: LogKey, id: EventId): Promise<string | null | undefined> {
+  const stored = await readIn(client, names.eventsOf(id), id, log, { includes: ["log", "data"] });
+  return stored === null ? undefined : (stored.document.data ?? null);
+}
+
+/** Who marked events. One search for a page, as a rule: it goes on where marks are more than one search gives. */
+export async function marks(
+  client: Client,
+  names: Names,
+  ids: readonly EventId[],
+): Promise<ReadonlyMap<EventId, Marks>> {
+  const found = new Map<EventId, { bookmarks: UserId[]; alerts: UserId[] }>();
+  if (ids.length === 0) return found;
+  const indices = [names.bookmarks, ...new Set(ids.map(names.alertsOf))].join();
+  const search = searcherOf(client, indices);
+  const options = {
+    query: { terms: { id: [...ids] } },
+    sort: [{ id: "asc" as const }, { owner: "asc" as const }, { _index: "asc" as const }],
+    batch: WINDOW,
+    source: { includes: ["id", "owner"] },
+  };
+  for await (const hits of scan(search, options)) {
+    for (const hit of hits) {
+      const { id, owner } = hit._source as { id: EventId; owner: UserId };
+      const entry = found.get(id) ?? { bookmarks: [], alerts: [] };
+      found.set(id, entry);
+      entry[hit._index === names.bookmarks ? "bookmarks" : "alerts"].push(owner);
+    }
+  }
+  return found;
+}
+
+/**
+ * Puts the marker in place of a document that has not changed since it was read.
+ * @returns false where somebody else has changed it: of documents that are made once, that can only mean deleted it
+ */
+async function bury(client: Client, index: string, id: string, stored: Stored): Promise<boolean> {
+  const answer = await client.index(
+    {
+      index,
+      id,
+      document: {},
+      if_seq_no: stored.seqNo,
+      if_primary_term: stored.primaryTerm,
+      refresh: true,
+    },
+    { ignore: [409] },
+  );
+  return answer._seq_no !== undefined;
+}
+
+/**
+ * Deletes an event and everybody's copies. Copies go first, so that a failure on the way leaves an event that can be deleted again;
+ * and once more after it, for those that were made meanwhile.
+ */
+export async function deleteEvent(client: Client, names: Names, log: LogKey, id: EventId): Promise<boolean> {
+  const index = names.eventsOf(id);
+  const stored = await readIn(client, index, id, log, { includes: ["log"] });
+  if (stored === null) return false;
+  await deleteCopies(client, names, id);
+  const deleted = await bury(client, index, id, stored);
+  await deleteCopies(client, names, id);
+  return deleted;
+}
+
+async function deleteCopies(client: Client, names: Names, id: EventId): Promise<void> {
+  const alerts = names.alertsOf(id);
+  const indices = `${alerts},${names.bookmarks}`;
+  await refresh(client, indices);
+  await forEachHit(client, indices, { term: { id } }, (index, documentId) =>
+    index === names.bookmarks ? deleteOperation(index, documentId) : indexOperation(index, documentId, MARKER),
+  );
+}
+
+/** Writes an operation for each document that a query finds now, and shows the result. */
+async function forEachHit(
+  client: Client,
+  indices: string,
+  query: Query,
+  operation: (index: string, id: string) => Operation,
+): Promise<void> {
+  let count = 0;
+  await atOneMoment(client, indices, async (search) => {
+    for await (const hits of scan(search, { query, sort: ANY_ORDER, batch: BATCH, source: false })) {
+      await writeNow(
+        client,
+        hits.map((hit) => operation(hit._index, hit._id ?? "")),
+      );
+      count += hits.length;
+    }
+  });
+  if (count > 0) await refresh(client, indices);
+}
+
+export async function addBookmark(
+  client: Client,
+  names: Names,
+  user: UserId,
+  log: LogKey,
+  id: EventId,
+): Promise<boolean> {
+  const event = await readIn(client, names.eventsOf(id), id, log, { excludes: [] });
+  if (event === null) return false;
+  const bookmark = JSON.stringify({ ...event.document, owner: user });
+  await writeNow(client, [createOperation(names.bookmarks, copyId(id, user), bookmark)]);
+  // Who deletes the event meanwhile may have looked for bookmarks before this one was there. They bury the event first, so we see it.
+  const isStill = (await readIn(client, names.eventsOf(id), id, log, { includes: ["log"] })) !== null;
+  if (!isStill) await writeNow(client, [deleteOperation(names.bookmarks, copyId(id, user))]);
+  await refresh(client, names.bookmarks);
+  return isStill;
+}
+
+export async function deleteBookmark(
+  client: Client,
+  names: Names,
+  user: UserId,
+  log: LogKey,
+  id: EventId,
+): Promise<boolean> {
+  const stored = await readIn(client, names.bookmarks, copyId(id, user), log, { includes: ["log"] });
+  if (stored === null) return false;
+  const answer = await client.delete(
+    {
+      index: names.bookmarks,
+      id: copyId(id, user),
+      if_seq_no: stored.seqNo,
+      if_primary_term: stored.primaryTerm,
+      refresh: true,
+    },
+    { ignore: [404, 409] },
+  );
+  return answer.result === "deleted";
+}
+
+export async function deleteAlert(
+  client: Client,
+  names: Names,
+  user: UserId,
+  log: LogKey,
+  id: EventId,
+): Promise<boolean> {
+  const index = names.alertsOf(id);
+  const stored = await readIn(client, index, copyId(id, user), log, { includes: ["log"] });
+  return stored !== null && bury(client, index, copyId(id, user), stored);
+}
+
+export async function deleteAlerts(client: Client, names: Names, user: UserId): Promise<void> {
+  await refresh(client, names.alerts);
+  await forEachHit(client, names.alerts, { term: { owner: user } }, (index, id) => indexOperation(index, id, MARKER));
+}
+
+/** Which of these events were deleted: those with a marker. */
+export async function deletedAmong(
+  client: Client,
+  names: Names,
+  ids: readonly EventId[],
+): Promise<ReadonlySet<EventId>> {
+  const deleted = new Set<EventId>();
+  for (let i = 0; i < ids.length; i += BATCH) {
+    const docs = ids.slice(i, i + BATCH).map((id) => ({ _index: names.eventsOf(id), _id: id }));
+    const answer = await client.mget<Partial<Document>>({ docs, _source: ["log"] });
+    for (const doc of answer.docs) {
+      if ("found" in doc && doc.found && doc._source?.log === undefined) deleted.add(doc._id as EventId);
+    }
+  }
+  return deleted;
+}
+
+/** Makes what was written visible to searches. */
+export async function refresh(client: Client, indices: string): Promise<void> {
+  await client.indices.refresh({ index: indices, ignore_unavailable: true, allow_no_indices: true });
+}

@@ -1,0 +1,114 @@
+import type { Client, estypes } from "@elastic/elasticsearch";
+
+import type { Query, Sort } from "./compile.ts";
+
+/** A search at most reaches this far into its hits; beyond, one goes on from the last hit seen. */
+export const WINDOW = 10_000;
+const KEEP_ALIVE = "2m";
+
+export type Hit = estypes.SearchHit<unknown>;
+
+/** Part of a search: where it looks and what it asks. */
+export type Request = Omit<estypes.SearchRequest, "index" | "allow_partial_search_results">;
+
+/**
+ * Searches an index, an alias or a point in time. A missing index is an empty one: it is made by its first document.
+ * A shard that cannot answer is an error, never a smaller answer.
+ */
+export type Searcher = (request: Request) => Promise<estypes.SearchResponse<unknown, Record<string, Aggregate>>>;
+
+/** What we read of the aggregations that we ask for. */
+export type Aggregate = {
+  readonly value?: number | null;
+  readonly doc_count?: number;
+  readonly sum_other_doc_count?: number;
+  readonly after_key?: Record<string, string | number | null>;
+  readonly buckets?: readonly Bucket[];
+  readonly stats?: Stats;
+};
+export type Bucket = {
+  readonly key: string | number | Record<string, string | number | null>;
+  readonly doc_count: number;
+  readonly stats?: Stats;
+};
+export type Stats = {
+  readonly count: number;
+  readonly sum: number;
+  readonly avg: number | null;
+  readonly min: number | null;
+  readonly max: number | null;
+};
+
+export function searcherOf(client: Client, index: string): Searcher {
+  return (request) =>
+    client.search<unknown, Record<string, never>>({
+      ...request,
+      index,
+      ignore_unavailable: true,
+      allow_no_indices: true,
+      allow_partial_search_results: false,
+    }) as ReturnType<Searcher>;
+}
+
+/** Runs `work` on the state of an index as it is now, whatever is written meanwhile. */
+export async function atOneMoment<T>(
+  client: Client,
+  index: string,
+  work: (search: Searcher) => Promise<T>,
+): Promise<T> {
+  const { id } = await client.openPointInTime({
+    index,
+    keep_alive: KEEP_ALIVE,
+    ignore_unavailable: true,
+    allow_partial_search_results: false,
+  });
+  let latest = id;
+  try {
+    return await work(async (request) => {
+      const answer = await client.search<unknown, Record<string, never>>({
+        ...request,
+        pit: { id: latest, keep_alive: KEEP_ALIVE },
+        allow_partial_search_results: false,
+      });
+      latest = answer.pit_id ?? latest;
+      return answer as Awaited<ReturnType<Searcher>>;
+    });
+  } finally {
+    // It would end by itself; a failure to close it must not hide the answer.
+    await client.closePointInTime({ id: latest }).catch(() => {});
+  }
+}
+
+export type ScanOptions = {
+  readonly query: Query;
+  readonly sort: Sort;
+  readonly batch: number;
+  readonly source: estypes.SearchSourceConfig;
+};
+
+/** All hits of a query in order, a batch at a time. Needs a searcher of one moment. */
+export async function* scan(search: Searcher, options: ScanOptions): AsyncGenerator<readonly Hit[]> {
+  const { query, sort, batch, source } = options;
+  let after: estypes.SortResults | undefined;
+  for (;;) {
+    const { hits } = await search({
+      query,
+      sort,
+      size: batch,
+      _source: source,
+      track_total_hits: false,
+      ...(after !== undefined && { search_after: after }),
+    }).then((answer) => answer.hits);
+    if (hits.length > 0) yield hits;
+    after = hits.at(-1)?.sort;
+    if (hits.length < batch || after === undefined) return;
+  }
+}
+
+/** The order in which a scan costs least. */
+export const ANY_ORDER: Sort = ["_shard_doc"];
+
+export function totalOf(answer: estypes.SearchResponse<unknown, unknown>): number {
+  const { total } = answer.hits;
+  return typeof total === "number" ? total : (total?.value ?? 0);
+}

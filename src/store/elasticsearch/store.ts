@@ -1,0 +1,111 @@
+import type { Client } from "@elastic/elasticsearch";
+import type { Logger } from "pino";
+
+import { pingElasticsearch, translated, translateElasticsearchError } from "../../elasticsearch/client.ts";
+import { StartError } from "../../errors.ts";
+import type { Alert, Store, WriteOutcome } from "../store.ts";
+import { encodeDocument, MARKER } from "./document.ts";
+import { group } from "./group.ts";
+import { list } from "./list.ts";
+import { namesIn, putTemplates } from "./mapping.ts";
+import type { IndexOptions, Names } from "./mapping.ts";
+import {
+  addBookmark,
+  copyId,
+  data,
+  deleteAlert,
+  deleteAlerts,
+  deleteBookmark,
+  deletedAmong,
+  deleteEvent,
+  find,
+  marks,
+  refresh,
+} from "./people.ts";
+import { createOperation, indexOperation, writeBulk } from "./write.ts";
+
+export type ElasticsearchStoreOptions = IndexOptions & {
+  readonly client: Client;
+  /** Begins the names of all indices, so that several services can share a cluster: lower-case letters, digits and hyphens. */
+  readonly namespace: string;
+  readonly log: Logger;
+};
+
+/**
+ * The store in Elasticsearch: plain indices by month, made from templates, for any number of processes. The bus keeps the offsets.
+ * The client stays the caller's, to be closed after the store.
+ *
+ * @throws StartError where a later release has changed the layout; LoggiaError `store_unavailable`
+ */
+export async function openElasticsearchStore(options: ElasticsearchStoreOptions): Promise<Store> {
+  const { client, namespace, log } = options;
+  if (!/^[a-z0-9][a-z0-9-]{0,99}$/.test(namespace)) {
+    throw new StartError(
+      `The namespace "${namespace}" cannot begin names of indices: use lower-case letters, digits and hyphens`,
+    );
+  }
+  const names = namesIn(namespace);
+  try {
+    await putTemplates(client, names, options);
+  } catch (error) {
+    throw error instanceof StartError ? error : translateElasticsearchError(error);
+  }
+  log.info({ namespace }, "elasticsearch: templates are in place");
+  return {
+    writeEvents: (events) =>
+      writeBulk(
+        client,
+        events.map((event) => createOperation(names.eventsOf(event.id), event.id, encodeDocument(event))),
+      ),
+    writeAlerts: (alerts) => writeAlerts(client, names, alerts),
+    nextOffset: async () => null,
+
+    list: (plan) => translated(() => list(client, names, plan)),
+    group: (plan) => translated(() => group(client, names, plan)),
+    find: (from, key, id) => translated(() => find(client, names, from, key, id)),
+    data: (key, id) => translated(() => data(client, names, key, id)),
+    marks: (ids) => translated(() => marks(client, names, ids)),
+
+    deleteEvent: (key, id) => translated(() => deleteEvent(client, names, key, id)),
+    addBookmark: (user, key, id) => translated(() => addBookmark(client, names, user, key, id)),
+    deleteBookmark: (user, key, id) => translated(() => deleteBookmark(client, names, user, key, id)),
+    deleteAlert: (user, key, id) => translated(() => deleteAlert(client, names, user, key, id)),
+    deleteAlerts: (user) => translated(() => deleteAlerts(client, names, user)),
+
+    refresh: () => translated(() => refresh(client, `${names.events},${names.alerts},${names.bookmarks}`)),
+    ping: () => pingElasticsearch(client),
+    async [Symbol.asyncDispose]() {},
+  };
+}
+
+/**
+ * Writes alerts, and then looks whether their events were deleted: by then whoever deletes an event has either seen the alert
+ * or buried the event where we see it. Alerts of deleted events are buried too, also those that a replay would make anew.
+ */
+async function writeAlerts(client: Client, names: Names, alerts: readonly Alert[]): Promise<WriteOutcome[]> {
+  const outcomes = await writeBulk(
+    client,
+    alerts.map(({ user, event }) =>
+      createOperation(names.alertsOf(event.id), copyId(event.id, user), encodeDocument(event, user)),
+    ),
+  );
+  const written = [...alerts.keys()].filter((i) => outcomes[i]?.kind === "done");
+  if (written.length === 0) return outcomes;
+  try {
+    const deleted = await deletedAmong(client, names, [...new Set(written.map((i) => alerts[i]!.event.id))]);
+    const orphans = written.filter((i) => deleted.has(alerts[i]!.event.id));
+    const buried = await writeBulk(
+      client,
+      orphans.map((i) => {
+        const { user, event } = alerts[i]!;
+        return indexOperation(names.alertsOf(event.id), copyId(event.id, user), MARKER);
+      }),
+    );
+    for (const [k, i] of orphans.entries()) outcomes[i] = buried[k]!;
+  } catch (error) {
+    const { code, message } = translateElasticsearchError(error);
+    if (code !== "store_unavailable") throw error;
+    for (const i of written) outcomes[i] = { kind: "retry", reason: message };
+  }
+  return outcomes;
+}

@@ -1,0 +1,148 @@
+import type { Client, estypes } from "@elastic/elasticsearch";
+import { errors } from "@elastic/elasticsearch";
+
+import { reasonOf, translateElasticsearchError } from "../../elasticsearch/client.ts";
+import { LoggiaError } from "../../errors.ts";
+import type { WriteOutcome } from "../store.ts";
+
+/** One request carries at most this much; a node takes 100 MB unless told otherwise, and indexes best far below. */
+const MAX_REQUEST_BYTES = 8 * 1024 * 1024;
+const MAX_REQUEST_ITEMS = 5000;
+const REQUEST_TIMEOUT_MS = 60_000;
+
+/** A line or two of a bulk request, each ended by a line break. */
+export type Operation = string;
+
+export function createOperation(index: string, id: string, document: string): Operation {
+  return `{"create":{"_index":${JSON.stringify(index)},"_id":${JSON.stringify(id)}}}\n${document}\n`;
+}
+
+export function indexOperation(index: string, id: string, document: string): Operation {
+  return `{"index":{"_index":${JSON.stringify(index)},"_id":${JSON.stringify(id)}}}\n${document}\n`;
+}
+
+export function deleteOperation(index: string, id: string): Operation {
+  return `{"delete":{"_index":${JSON.stringify(index)},"_id":${JSON.stringify(id)}}}\n`;
+}
+
+const DONE: WriteOutcome = Object.freeze({ kind: "done" });
+
+/**
+ * Sends operations in requests of bounded size, one after the other, and judges each operation by itself:
+ * what is there already (409), or to be deleted and gone (404), is done.
+ * Where a whole request finds the cluster busy or away, its operations and all that follow are to be tried again.
+ */
+export async function writeBulk(client: Client, operations: readonly Operation[]): Promise<WriteOutcome[]> {
+  const outcomes: WriteOutcome[] = [];
+  for (const request of inRequests(operations)) {
+    const answer = await send(client, request);
+    outcomes.push(...answer.outcomes);
+    if (answer.away === null) continue;
+    outcomes.push(...repeated(retry(answer.away), operations.length - outcomes.length));
+    break;
+  }
+  return outcomes;
+}
+
+function* inRequests(operations: readonly Operation[]): Generator<readonly Operation[]> {
+  let start = 0;
+  let bytes = 0;
+  for (const [i, operation] of operations.entries()) {
+    const size = Buffer.byteLength(operation);
+    if (i > start && (bytes + size > MAX_REQUEST_BYTES || i - start >= MAX_REQUEST_ITEMS)) {
+      yield operations.slice(start, i);
+      start = i;
+      bytes = 0;
+    }
+    bytes += size;
+  }
+  if (start < operations.length) yield operations.slice(start);
+}
+
+/** `away`: why the cluster took nothing of a request, where it did not. */
+type Answer = { readonly outcomes: readonly WriteOutcome[]; readonly away: string | null };
+
+async function send(client: Client, operations: readonly Operation[]): Promise<Answer> {
+  let response: estypes.BulkResponse;
+  try {
+    response = await client.bulk(
+      {
+        // Ready-made lines: the client passes a string on as it is.
+        operations: operations.join("") as unknown as never[],
+        filter_path: ["errors", "items.*.status", "items.*.error.type", "items.*.error.reason"],
+      },
+      { maxRetries: 0, requestTimeout: REQUEST_TIMEOUT_MS },
+    );
+  } catch (error) {
+    return judgeFailure(client, operations, error);
+  }
+  if (!response.errors) return { outcomes: repeated(DONE, operations.length), away: null };
+  return { outcomes: response.items.map((item) => judgeItem(Object.values(item)[0])), away: null };
+}
+
+async function judgeFailure(client: Client, operations: readonly Operation[], error: unknown): Promise<Answer> {
+  const isRefused = error instanceof errors.ResponseError && (error.statusCode === 413 || error.statusCode === 400);
+  if (!isRefused) {
+    const { code, message } = translateElasticsearchError(error);
+    if (code !== "store_unavailable" && !(error instanceof errors.ElasticsearchClientError)) throw error;
+    return { outcomes: repeated(retry(message), operations.length), away: message };
+  }
+  if (operations.length === 1) {
+    return { outcomes: [{ kind: "rejected", reason: `${error.statusCode} ${reasonOf(error)}` }], away: null };
+  }
+  // Too large, or one of them spoils it: each half is asked by itself, down to the one that cannot be taken.
+  const middle = operations.length >> 1;
+  const first = await send(client, operations.slice(0, middle));
+  if (first.away !== null) return { outcomes: repeated(retry(first.away), operations.length), away: first.away };
+  const second = await send(client, operations.slice(middle));
+  return { outcomes: [...first.outcomes, ...second.outcomes], away: second.away };
+}
+
+/** Refusals of one document for what it holds. All others (no room for shards, no right to write, …) may end, and then it is taken. */
+const REJECTED_TYPES: ReadonlySet<string> = new Set([
+  "document_parsing_exception",
+  "mapper_parsing_exception",
+  "strict_dynamic_mapping_exception",
+  "illegal_argument_exception",
+  "max_bytes_length_exceeded_exception",
+  "parsing_exception",
+]);
+
+function judgeItem(item: estypes.BulkResponseItem | undefined): WriteOutcome {
+  const status = item?.status ?? 500;
+  if (status < 300 || status === 409) return DONE;
+  // Deleting what is not there answers 404 without an error.
+  if (status === 404 && item?.error === undefined) return DONE;
+  const type = item?.error?.type ?? "error";
+  const reason = `${status} ${type}: ${item?.error?.reason ?? "no reason given"}`;
+  return status === 400 && REJECTED_TYPES.has(type) ? { kind: "rejected", reason } : retry(reason);
+}
+
+function retry(reason: string): WriteOutcome {
+  return { kind: "retry", reason };
+}
+
+function repeated(outcome: WriteOutcome, times: number): WriteOutcome[] {
+  return Array.from({ length: times }, () => outcome);
+}
+
+const ATTEMPTS = 4;
+const BACK_OFF_MS = 100;
+
+/**
+ * Writes what a person waits for: what the cluster is too busy for is tried again a few times.
+ * @throws LoggiaError `store_unavailable` where some of it was still not taken; what was taken stays
+ */
+export async function writeNow(client: Client, operations: readonly Operation[]): Promise<void> {
+  let left = operations;
+  for (let attempt = 1; left.length > 0; attempt++) {
+    const outcomes = await writeBulk(client, left);
+    const failure = outcomes.find((outcome) => outcome.kind !== "done");
+    if (failure === undefined) return;
+    if (attempt === ATTEMPTS || failure.kind === "rejected") {
+      throw new LoggiaError("store_unavailable", `Elasticsearch did not take all of a change: ${failure.reason}`);
+    }
+    left = left.filter((_, i) => outcomes[i]?.kind !== "done");
+    await new Promise((resolve) => setTimeout(resolve, BACK_OFF_MS * 2 ** attempt));
+  }
+}
