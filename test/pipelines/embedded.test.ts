@@ -1,0 +1,97 @@
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import test from "ava";
+import { temporaryFolder } from "../support/temporary.ts";
+import {
+  accept,
+  addSubscriber,
+  alertsOf,
+  caughtUp,
+  classFilter,
+  deadLetters,
+  EMBEDDED,
+  makeLog,
+  openEmbedded,
+  post,
+  rows,
+  start,
+  uniqueLog,
+} from "./house.ts";
+
+test("a process that is killed again and again in the midst loses nothing and doubles nothing", async (t) => {
+  const folder = temporaryFolder(t);
+  const events: string[] = [];
+  const { log, reader } = await (async () => {
+    await using house = await openEmbedded(folder);
+    const { log } = await makeLog(house.catalog);
+    await house.catalog.createClassFilter(log, classFilter("every", { text: "something" }));
+    const reader = await addSubscriber(house.catalog, log, "every");
+    const accepted = Array.from({ length: 6_000 }, () => accept(log));
+    events.push(...accepted.map(({ id }) => id));
+    await post(house.bus, accepted, 1);
+    await house.bus.append("events", [{ key: log, value: Buffer.from("no record") }]);
+    return { log, reader };
+  })();
+
+  for (const batches of [3, 7, 12]) {
+    const child = spawn(process.execPath, [`${import.meta.dirname}/process.ts`, folder], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    await linesOf(child, batches);
+    child.kill("SIGKILL");
+    await once(child, "close");
+    t.is(child.signalCode, "SIGKILL");
+  }
+
+  await using house = await openEmbedded(folder);
+  const before = (await rows(house.store, log)).length;
+  t.true(before > 0 && before < events.length, `killed in the midst: ${before}`);
+  await caughtUp(await start(t, house));
+  t.deepEqual(
+    (await rows(house.store, log)).map(({ id }) => id),
+    events,
+  );
+  t.deepEqual(
+    (await alertsOf(house.store, log, reader)).map(({ id }) => id),
+    events,
+  );
+  t.is((await deadLetters(house.bus)).length, 1);
+});
+
+/** Resolves when a child has told of so many batches. */
+async function linesOf(child: ChildProcess, count: number): Promise<void> {
+  let seen = 0;
+  for await (const line of createInterface({ input: child.stdout! })) {
+    if (line === "acknowledged" && ++seen >= count) return;
+  }
+  throw new Error("the process ended by itself");
+}
+
+test("the store's own offset goes on where the store is, whatever the group says", async (t) => {
+  const house = await EMBEDDED.open(t);
+  const log = uniqueLog();
+  await post(house.bus, [accept(log), accept(log)], 1);
+  const first = await start(t, house);
+  await caughtUp(first);
+  await first.close();
+  t.is(await house.store.nextOffset("events", 0), 3);
+
+  await post(house.bus, [accept(log)], 1);
+  const second = await start(t, house, { group: "another" });
+  await caughtUp(second);
+  t.is(second.stats().records, 1);
+  t.is((await rows(house.store, log)).length, 3);
+});
+
+test("a batch of which nothing is stored moves the offset, too", async (t) => {
+  const house = await EMBEDDED.open(t);
+  await house.bus.append("events", [
+    { key: "a", value: Buffer.from("one") },
+    { key: "a", value: Buffer.from("two") },
+  ]);
+  await caughtUp(await start(t, house));
+  t.is(await house.store.nextOffset("events", 0), 3);
+  t.is((await deadLetters(house.bus)).length, 2);
+});

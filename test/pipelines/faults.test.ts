@@ -1,0 +1,323 @@
+import test from "ava";
+import { LoggiaError } from "../../src/errors.ts";
+import type { EventId } from "../../src/events/id.ts";
+import type { Store, WriteOutcome } from "../../src/store/store.ts";
+import { recordOf } from "../../pipelines/deadletters/letter.ts";
+import { until } from "../support/until.ts";
+import {
+  accept,
+  addSubscriber,
+  alertsOf,
+  caughtUp,
+  classFilter,
+  deadLetters,
+  makeLog,
+  overBus,
+  post,
+  rows,
+  start,
+  uniqueLog,
+} from "./house.ts";
+import { PLACES } from "./places.ts";
+
+/** What becomes of an item instead of being written; null: it is written. */
+type Fault<T> = (item: T) => WriteOutcome | null;
+
+const RETRY: WriteOutcome = { kind: "retry", reason: "busy" };
+const REJECTED: WriteOutcome = { kind: "rejected", reason: "not to be had" };
+
+/** Hands the items without a fault on to `write`, and puts the outcomes together. */
+async function around<T>(
+  items: readonly T[],
+  fault: Fault<T>,
+  write: (items: readonly T[]) => Promise<WriteOutcome[]>,
+): Promise<WriteOutcome[]> {
+  const faults = items.map(fault);
+  const outcomes = (await write(items.filter((_, i) => faults[i] === null))).values();
+  return faults.map((outcome) => outcome ?? outcomes.next().value!);
+}
+
+/** The real store, but for what `faults` says of single items. As every store, it commits a position only where all is done. */
+function overStore(
+  store: Store,
+  faults: { event?: Fault<EventId>; alert?: Fault<string>; seen?: (id: EventId) => void },
+): Store {
+  return {
+    ...store,
+    writeEvents: async (events, position) => {
+      const { event: fault = () => null } = faults;
+      let whole = true;
+      const judge: Fault<(typeof events)[number]> = ({ id }) => {
+        const outcome = fault(id);
+        if (outcome === null) faults.seen?.(id);
+        else whole = false;
+        return outcome;
+      };
+      return around(events, judge, (rest) => store.writeEvents(rest, whole ? position : undefined));
+    },
+    writeAlerts: (alerts) =>
+      around(
+        alerts,
+        ({ user }) => faults.alert?.(user) ?? null,
+        (rest) => store.writeAlerts(rest),
+      ),
+  };
+}
+
+function damaged(): never {
+  throw new Error("the database is damaged");
+}
+
+for (const { name, open } of PLACES) {
+  test(`${name}: cut off between store and acknowledgement, nothing is lost and nothing double`, async (t) => {
+    const house = await open(t);
+    const { log } = await makeLog(house.catalog);
+    await house.catalog.createClassFilter(log, classFilter("every", { text: "something" }));
+    const reader = await addSubscriber(house.catalog, log, "every");
+    const events = Array.from({ length: 1_000 }, () => accept(log));
+    await post(house.bus, events);
+    let cuts = 0;
+    const bus = overBus(house.bus, {
+      subscribe: (options, handler) =>
+        house.bus.subscribe(options, (batch) =>
+          handler({
+            ...batch,
+            ack: async () => {
+              if (++cuts % 3 !== 0) throw new Error("cut off");
+              await batch.ack();
+            },
+          }),
+        ),
+    });
+    const pipeline = await start(t, { ...house, bus }, { maxEvents: 40 });
+    await until(() => pipeline.stats().batches.failed >= 2, { what: "two cuts" });
+    await pipeline.close(5_000);
+    t.true(cuts >= 2);
+
+    await caughtUp(await start(t, house, { maxEvents: 40 }));
+    const ids = events.map(({ id }) => id);
+    t.deepEqual(
+      (await rows(house.store, log)).map(({ id }) => id),
+      ids,
+    );
+    t.deepEqual(
+      (await alertsOf(house.store, log, reader)).map(({ id }) => id),
+      ids,
+    );
+  });
+
+  test(`${name}: what is retried is written once, what is done is not written again, and no more is taken in meanwhile`, async (t) => {
+    const house = await open(t);
+    const log = uniqueLog();
+    const events = Array.from({ length: 300 }, () => accept(log));
+    const tries = new Map(events.filter((_, i) => i % 7 === 0).map(({ id }) => [id, 4]));
+    const seen: EventId[] = [];
+    const store = overStore(house.store, {
+      seen: (id) => seen.push(id),
+      event: (id) => {
+        const left = tries.get(id) ?? 0;
+        tries.set(id, left - 1);
+        return left > 0 ? RETRY : null;
+      },
+    });
+    let inFlight = 0;
+    let most = 0;
+    const partitions = new Set<number>();
+    const bus = overBus(house.bus, {
+      subscribe: (options, handler) =>
+        house.bus.subscribe(options, async (batch) => {
+          partitions.add(batch.partition);
+          most = Math.max(most, ++inFlight);
+          await handler(batch).finally(() => inFlight--);
+        }),
+    });
+    await post(house.bus, events, 1);
+    const pipeline = await start(t, { ...house, bus, store }, { maxEvents: 50 });
+    await caughtUp(pipeline);
+    t.deepEqual(
+      seen.toSorted(),
+      events.map(({ id }) => id),
+    );
+    t.true(most <= partitions.size);
+    t.true(pipeline.stats().events.retried >= 43 * 4);
+    t.is((await rows(house.store, log)).length, 300);
+    t.deepEqual(await deadLetters(house.bus), []);
+  });
+
+  test(`${name}: an event that the store rejects is a dead letter, and those behind it are stored`, async (t) => {
+    const house = await open(t);
+    const log = uniqueLog();
+    const events = Array.from({ length: 30 }, () => accept(log));
+    const bad = events[13]!.id;
+    const store = overStore(house.store, { event: (id) => (id === bad ? REJECTED : null) });
+    await post(house.bus, events, 10);
+    const pipeline = await start(t, { ...house, store });
+    await caughtUp(pipeline);
+    t.deepEqual(
+      (await rows(house.store, log)).map(({ id }) => id),
+      events.map(({ id }) => id).filter((id) => id !== bad),
+    );
+    const letters = await deadLetters(house.bus);
+    t.is(letters.length, 1);
+    t.like(letters[0], { stage: "index", reason: "not to be had", key: log });
+    t.is(letters[0]!.origin.line, 4);
+    t.like(pipeline.stats(), { events: { done: 29 }, deadLetters: { index: 1 } });
+
+    // Whatever it was is mended: the letter goes through as it was posted.
+    await pipeline.close();
+    const again = await start(t, house);
+    await house.bus.append("events", [recordOf([letters[0]!])]);
+    await caughtUp(again);
+    t.deepEqual(
+      (await rows(house.store, log)).map(({ id }) => id),
+      events.map(({ id }) => id),
+    );
+  });
+
+  test(`${name}: an event whose alert is rejected is not stored; sent through again it is, with each alert once`, async (t) => {
+    const house = await open(t);
+    const { log } = await makeLog(house.catalog);
+    await house.catalog.createClassFilter(log, classFilter("failure", { tag: "error" }));
+    const unlucky = await addSubscriber(house.catalog, log, "failure");
+    const lucky = await addSubscriber(house.catalog, log, "failure");
+    const events = [accept(log), accept(log, { tags: ["error"] }), accept(log)];
+    const store = overStore(house.store, { alert: (user) => (user === unlucky ? REJECTED : null) });
+    await post(house.bus, events);
+    const pipeline = await start(t, { ...house, store });
+    await caughtUp(pipeline);
+    t.deepEqual(
+      (await rows(house.store, log)).map(({ id }) => id),
+      [events[0]!.id, events[2]!.id],
+    );
+    const letters = await deadLetters(house.bus);
+    t.deepEqual(
+      letters.map(({ stage, origin }) => [stage, origin.line]),
+      [["alert", 2]],
+    );
+    t.regex(letters[0]!.reason, new RegExp(unlucky));
+
+    await pipeline.close();
+    const again = await start(t, house);
+    await house.bus.append("events", [recordOf([letters[0]!])]);
+    await caughtUp(again);
+    t.is((await rows(house.store, log)).length, 3);
+    for (const user of [unlucky, lucky]) {
+      t.deepEqual(
+        (await alertsOf(house.store, log, user)).map(({ id }) => id),
+        [events[1]!.id],
+      );
+    }
+  });
+
+  test(`${name}: an event at which the store throws holds up no other`, async (t) => {
+    const house = await open(t);
+    const log = uniqueLog();
+    const events = Array.from({ length: 100 }, () => accept(log));
+    const bad = events[42]!.id;
+    const store: Store = {
+      ...house.store,
+      writeEvents: (events, position) => {
+        if (events.some(({ id }) => id === bad)) throw new RangeError("a bug of the store");
+        return house.store.writeEvents(events, position);
+      },
+    };
+    await post(house.bus, events);
+    await caughtUp(await start(t, { ...house, store }));
+    t.is((await rows(house.store, log)).length, 99);
+    const letters = await deadLetters(house.bus);
+    t.deepEqual(
+      letters.map(({ stage, reason }) => [stage, reason]),
+      [["index", "RangeError: a bug of the store"]],
+    );
+  });
+
+  test(`${name}: an address at which the GeoIP database throws becomes a dead letter`, async (t) => {
+    const house = await open(t);
+    const log = uniqueLog();
+    const events = [accept(log), accept(log, { geo: { ip: "::" } }), accept(log)];
+    await post(house.bus, events);
+    await caughtUp(await start(t, house, { locate: damaged }));
+    t.is((await rows(house.store, log)).length, 2);
+    t.like(await deadLetters(house.bus), [{ stage: "enrich", reason: "Error: the database is damaged" }]);
+  });
+
+  test(`${name}: while dead letters cannot be written, the offset stays; then none is missing`, async (t) => {
+    const house = await open(t);
+    const log = uniqueLog();
+    const good = accept(log);
+    let away = true;
+    let tries = 0;
+    const bus = overBus(house.bus, {
+      append: async (topic, records, options) => {
+        if (topic === "dead-letters" && away) {
+          tries += 1;
+          throw new LoggiaError("bus_unavailable", "away");
+        }
+        await house.bus.append(topic, records, options);
+      },
+    });
+    await house.bus.append("events", [{ key: log, value: Buffer.from("no record") }]);
+    await post(house.bus, [good]);
+    const pipeline = await start(t, { ...house, bus });
+    await until(() => tries >= 5, { what: "five tries" });
+    t.is(pipeline.stats().batches.acked, 0);
+    t.true((await pipeline.lag()).some(({ next, end }) => next < end));
+    const [partition] = await pipeline.lag();
+    t.is(await house.store.nextOffset("events", partition!.partition), null, "nor did the store note a position");
+    away = false;
+    await caughtUp(pipeline);
+    t.is((await deadLetters(house.bus)).length, 1);
+    t.is((await rows(house.store, log)).length, 1);
+  });
+
+  test(`${name}: closing does not wait for a store that is away, and what was left comes at the next start`, async (t) => {
+    const house = await open(t);
+    const log = uniqueLog();
+    const events = Array.from({ length: 50 }, () => accept(log));
+    await post(house.bus, events);
+    let tries = 0;
+    const store: Store = {
+      ...house.store,
+      writeEvents: async () => {
+        tries += 1;
+        throw new LoggiaError("store_unavailable", "away");
+      },
+    };
+    const pipeline = await start(t, { ...house, store }, { retryFirst_ms: 60_000, retryLast_ms: 60_000 });
+    await until(() => tries > 0, { what: "a first try" });
+    const start_ms = performance.now();
+    await pipeline.close(30_000);
+    t.true(performance.now() - start_ms < 5_000);
+    await pipeline.done;
+    t.is(pipeline.stats().batches.acked, 0);
+    await caughtUp(await start(t, house));
+    t.deepEqual(
+      (await rows(house.store, log)).map(({ id }) => id),
+      events.map(({ id }) => id),
+    );
+  });
+
+  test(`${name}: the bus hears of a batch while the store is away`, async (t) => {
+    const house = await open(t);
+    const log = uniqueLog();
+    await post(house.bus, [accept(log)]);
+    let beats = 0;
+    const bus = overBus(house.bus, {
+      subscribe: (options, handler) =>
+        house.bus.subscribe(options, (batch) =>
+          handler({
+            ...batch,
+            heartbeat: async () => {
+              beats += 1;
+              await batch.heartbeat();
+            },
+          }),
+        ),
+    });
+    const store = overStore(house.store, { event: () => (beats < 2 ? RETRY : null) });
+    const pipeline = await start(t, { ...house, bus, store }, { retryFirst_ms: 60_000, retryLast_ms: 60_000 });
+    await until(() => beats >= 2, { what: "two signs of life" });
+    await pipeline.close();
+    t.true(beats >= 2);
+  });
+}

@@ -1,0 +1,187 @@
+import type { ExecutionContext } from "ava";
+import { join } from "node:path";
+import { pino } from "pino";
+import type { Bus } from "../../src/bus/bus.ts";
+import { openSqliteBus } from "../../src/bus/sqlite.ts";
+import { createCatalog } from "../../src/catalog/create.ts";
+import type { Catalog, ClassFilter } from "../../src/catalog/catalog.ts";
+import { openSqliteDocuments } from "../../src/catalog/documents/sqlite.ts";
+import type { AcceptedEvent, EventRow, LogKey, UserId } from "../../src/events/event.ts";
+import { parseLogKey } from "../../src/events/event.ts";
+import { createIdSource } from "../../src/events/id.ts";
+import { encodeLine, encodeRecord } from "../../src/events/record.ts";
+import { EVERYTHING } from "../../src/query/plan.ts";
+import type { Source } from "../../src/query/plan.ts";
+import { openDuckdbStore } from "../../src/store/duckdb/store.ts";
+import type { Store } from "../../src/store/store.ts";
+import { decodeLetter } from "../../pipelines/deadletters/letter.ts";
+import type { DeadLetter } from "../../pipelines/deadletters/letter.ts";
+import { startPipeline } from "../../pipelines/runner.ts";
+import type { Pipeline, PipelineOptions } from "../../pipelines/runner.ts";
+import { temporaryFolder, uniqueName } from "../support/temporary.ts";
+import { until } from "../support/until.ts";
+
+export const SILENT = pino({ level: process.env["TEST_LOG"] ?? "silent" });
+
+/** The engines of one kind, empty and a test's own. */
+export type House = {
+  readonly bus: Bus;
+  readonly store: Store;
+  readonly catalog: Catalog;
+};
+
+export type Place = { readonly name: string; readonly open: (t: ExecutionContext) => Promise<House> };
+
+/** The embedded engines in a folder. Whoever opens them closes them. */
+export async function openEmbedded(folder: string): Promise<House & AsyncDisposable> {
+  await using stack = new AsyncDisposableStack();
+  const bus = stack.use(await openSqliteBus({ file: join(folder, "bus.sqlite"), log: SILENT }));
+  const documents = await openSqliteDocuments({ file: join(folder, "catalog.sqlite") });
+  const catalog = stack.use(await createCatalog({ documents, log: SILENT }));
+  const store = stack.use(
+    await openDuckdbStore({ file: join(folder, "events.duckdb"), log: SILENT, memoryLimit_mb: 256, threads: 1 }),
+  );
+  const opened = stack.move();
+  return { bus, store, catalog, [Symbol.asyncDispose]: () => opened.disposeAsync() };
+}
+
+export const EMBEDDED: Place = {
+  name: "embedded",
+  open: async (t) => {
+    const house = await openEmbedded(temporaryFolder(t));
+    t.teardown(() => house[Symbol.asyncDispose]());
+    return house;
+  },
+};
+
+/** Starts a pipeline that waits little between tries, and closes it with the test. */
+export async function start(
+  t: ExecutionContext,
+  house: House,
+  options: Partial<PipelineOptions> = {},
+): Promise<Pipeline> {
+  const pipeline = await startPipeline({ ...house, log: SILENT, retryFirst_ms: 5, retryLast_ms: 50, ...options });
+  t.teardown(() => pipeline.close(1_000));
+  return pipeline;
+}
+
+const nextId = createIdSource();
+
+/** An accepted event, as posting makes it. */
+export function accept(log: LogKey, fields: Partial<AcceptedEvent> = {}): AcceptedEvent {
+  const given = {
+    text: "something happened",
+    link: "",
+    tags: [],
+    source: "",
+    user: "",
+    value: null,
+    geo: null,
+    data: null,
+  };
+  return { ...nextId(), log, ...given, ...fields };
+}
+
+/** Appends events of one log, so many to a record. */
+export async function post(bus: Bus, events: readonly AcceptedEvent[], perRecord = 10): Promise<void> {
+  const records = [];
+  for (let i = 0; i < events.length; i += perRecord) {
+    const some = events.slice(i, i + perRecord);
+    records.push({ key: some[0]!.log, value: encodeRecord(some[0]!.log, some.map(encodeLine)) });
+  }
+  await bus.append("events", records);
+}
+
+export async function caughtUp(pipeline: Pipeline): Promise<void> {
+  await until(
+    async () => {
+      const partitions = await pipeline.lag();
+      return partitions.length > 0 && partitions.every(({ next, end }) => next >= end);
+    },
+    { what: "the pipeline to have caught up", timeout_ms: 60_000 },
+  );
+}
+
+/** All that a log holds, in the order of acceptance. */
+export async function rows(store: Store, log: LogKey, from: Source = { kind: "events" }): Promise<readonly EventRow[]> {
+  await store.refresh();
+  const all: EventRow[] = [];
+  for (;;) {
+    const page = await store.list({
+      kind: "list",
+      from,
+      logs: [log],
+      where: EVERYTHING,
+      sort: [],
+      skip: all.length,
+      take: 500,
+      columns: null,
+    });
+    all.push(...page.rows);
+    if (all.length >= page.total || page.rows.length === 0) return all;
+  }
+}
+
+export function alertsOf(store: Store, log: LogKey, user: UserId): Promise<readonly EventRow[]> {
+  return rows(store, log, { kind: "alerts", user });
+}
+
+/** All dead letters there are now, in no order. */
+export async function deadLetters(bus: Bus): Promise<DeadLetter[]> {
+  const group = uniqueName("reader");
+  const letters: DeadLetter[] = [];
+  const subscription = await bus.subscribe(
+    { topic: "dead-letters", group, maxRecords: 1_000, maxBytes: 10_000_000 },
+    async (batch) => {
+      for (const { value } of batch.records) letters.push(decodeLetter(value)!);
+      await batch.ack();
+    },
+  );
+  await until(async () => (await bus.lag("dead-letters", group)).every(({ next, end }) => next >= end), {
+    what: "all dead letters to be read",
+  });
+  await subscription.close();
+  return letters;
+}
+
+/** A log of the test's own, with its owner. */
+export async function makeLog(catalog: Catalog): Promise<{ log: LogKey; owner: UserId }> {
+  const account = await catalog.createAccount({
+    email: `${uniqueName("owner")}@example.com`,
+    password: "correct horse battery",
+    admin: false,
+  });
+  const log = uniqueLog();
+  await catalog.createLog({ key: log, display: log, owner: account.id });
+  return { log, owner: account.id };
+}
+
+export function uniqueLog(): LogKey {
+  return parseLogKey(uniqueName("log"))!;
+}
+
+/** Another person who may see the log and wants alerts for a class. */
+export async function addSubscriber(catalog: Catalog, log: LogKey, classKey: string): Promise<UserId> {
+  const email = `${uniqueName("reader")}@example.com`;
+  const { id } = await catalog.createAccount({ email, password: "correct horse battery", admin: false });
+  await catalog.share(log, email, "user");
+  await catalog.setClassOptions(id, log, classKey, { alert: true, notify: false, hide: false });
+  return id;
+}
+
+export function classFilter(key: string, conditions: Partial<ClassFilter>): ClassFilter {
+  return { key, display: key, color: "red", tag: "", text: "", link: "", source: "", weight: 1, ...conditions };
+}
+
+/** The real bus, with some of its functions wrapped to inject faults. */
+export function overBus(bus: Bus, faults: Partial<Bus>): Bus {
+  return {
+    append: (...given) => bus.append(...given),
+    subscribe: (...given) => bus.subscribe(...given),
+    lag: (...given) => bus.lag(...given),
+    last: (...given) => bus.last(...given),
+    ping: () => bus.ping(),
+    [Symbol.asyncDispose]: async () => {},
+    ...faults,
+  };
+}

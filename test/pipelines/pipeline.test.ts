@@ -1,0 +1,228 @@
+import test from "ava";
+import type { AcceptedEvent } from "../../src/events/event.ts";
+import { encodeLine, encodeRecord } from "../../src/events/record.ts";
+import { hashText } from "../../src/events/text.ts";
+import { until } from "../support/until.ts";
+import {
+  accept,
+  addSubscriber,
+  alertsOf,
+  caughtUp,
+  classFilter,
+  deadLetters,
+  makeLog,
+  post,
+  rows,
+  start,
+  uniqueLog,
+} from "./house.ts";
+import { PLACES } from "./places.ts";
+
+for (const { name, open } of PLACES) {
+  test(`${name}: what was accepted is stored with hash and class`, async (t) => {
+    const house = await open(t);
+    const { log } = await makeLog(house.catalog);
+    await house.catalog.createClassFilter(log, classFilter("failure", { tag: "error" }));
+    const events = [
+      accept(log, {
+        text: "Disk full",
+        tags: ["ERROR", "disk"],
+        value: 1.5,
+        geo: { lat: 40.5, lon: -76.25 },
+        data: "x",
+      }),
+      accept(log, { text: "half a pair \ud83d", source: "s\udc00", tags: ["t\ud800"] }),
+      accept(log, { text: "from somewhere", geo: { ip: "203.0.113.9" } }),
+      accept(log, { text: "from nowhere", geo: { ip: "203.0.113.10" } }),
+    ];
+    await post(house.bus, events, 2);
+    const pipeline = await start(t, house, { locate: (ip) => (ip.endsWith(".9") ? { lat: 1.5, lon: 2.5 } : null) });
+    await caughtUp(pipeline);
+
+    const stored = await rows(house.store, log);
+    t.deepEqual(
+      stored.map(({ id }) => id),
+      events.map(({ id }) => id),
+    );
+    t.like(stored[0], { class: "failure", text: "Disk full", value: 1.5, data: true, hash: hashText("Disk full") });
+    t.like(stored[1], {
+      class: null,
+      text: "half a pair \ufffd",
+      source: "s\ufffd",
+      hash: hashText("half a pair \ufffd"),
+    });
+    t.deepEqual(stored[1]?.tags, ["t\ufffd"]);
+    t.deepEqual(
+      stored.map(({ geo }) => geo),
+      [{ lat: 40.5, lon: -76.25 }, null, { lat: 1.5, lon: 2.5 }, { ip: "203.0.113.10" }],
+    );
+    t.like(pipeline.stats(), { records: 2, events: { decoded: 4, done: 4, retried: 0 }, batches: { failed: 0 } });
+  });
+
+  test(`${name}: an event of a log that the catalog does not know is kept, without a class`, async (t) => {
+    const house = await open(t);
+    const log = uniqueLog();
+    const event = accept(log, { tags: ["error"] });
+    await post(house.bus, [event]);
+    await caughtUp(await start(t, house));
+    t.like((await rows(house.store, log))[0], { id: event.id, class: null });
+  });
+
+  test(`${name}: each subscribed user has one alert for an event, however often it comes`, async (t) => {
+    const house = await open(t);
+    const { log, owner } = await makeLog(house.catalog);
+    await house.catalog.createClassFilter(log, classFilter("failure", { tag: "error" }));
+    const readers = [
+      await addSubscriber(house.catalog, log, "failure"),
+      await addSubscriber(house.catalog, log, "failure"),
+    ];
+    const events = [accept(log, { tags: ["error"] }), accept(log, {}), accept(log, { tags: ["error"] })];
+    const wanted = [events[0]!.id, events[2]!.id];
+    await post(house.bus, events, 1);
+    const pipeline = await start(t, house);
+    await caughtUp(pipeline);
+    await post(house.bus, events, 3);
+    await post(house.bus, [...events, ...events], 6);
+    await caughtUp(pipeline);
+
+    for (const reader of readers) {
+      const alerts = await alertsOf(house.store, log, reader);
+      t.deepEqual(
+        alerts.map(({ id }) => id),
+        wanted,
+      );
+    }
+    t.deepEqual(await alertsOf(house.store, log, owner), [], "the owner asked for none");
+    t.is((await rows(house.store, log)).length, 3);
+  });
+
+  test(`${name}: exactly what is broken becomes a dead letter with reason and position, all else is stored`, async (t) => {
+    const house = await open(t);
+    const log = uniqueLog();
+    const good = Array.from({ length: 6 }, (_, i) => accept(log, { text: `good ${i}` }));
+    const [first, second, third, fourth, fifth, sixth] = good.map(encodeLine) as [string, ...string[]];
+    const value = (lines: (string | undefined)[]): Buffer => encodeRecord(log, lines as string[]);
+    const garbage = Buffer.from([0xff, 0x00, 0x0a, 0x80, 0x7b]);
+    const records = [
+      value([first]),
+      value(["{oops", second, `{"id":"short"}`, third]),
+      Buffer.alloc(0),
+      garbage,
+      Buffer.from(value([fourth]).toString().replace('"v":1', '"v":99')),
+      value([fourth]),
+      value([fifth, JSON.stringify({ ...good[0], created: "now" }), sixth]),
+    ];
+    await house.bus.append(
+      "events",
+      records.map((value) => ({ key: log, value })),
+    );
+    const pipeline = await start(t, house);
+    await caughtUp(pipeline);
+
+    t.deepEqual(
+      (await rows(house.store, log)).map(({ text }) => text),
+      good.map(({ text }) => text),
+    );
+    const letters = (await deadLetters(house.bus)).toSorted(
+      (a, b) => a.origin.offset - b.origin.offset || a.origin.line - b.origin.line,
+    );
+    const start_offset = letters[0]!.origin.offset - 1;
+    t.deepEqual(
+      letters.map(({ origin, stage }) => [origin.offset - start_offset, origin.line, stage]),
+      [
+        [1, 1, "decode"],
+        [1, 3, "decode"],
+        [2, 0, "decode"],
+        [3, 0, "decode"],
+        [4, 0, "decode"],
+        [6, 2, "decode"],
+      ],
+    );
+    const reasons = [/JSON/, /24 hex digits/, /JSON/, /JSON/, /version is 99/, /created/];
+    letters.forEach(({ reason }, i) => t.regex(reason, reasons[i]!));
+    t.deepEqual(letters[2]!.content, Buffer.alloc(0));
+    t.deepEqual(letters[3]!.content, garbage);
+    t.deepEqual(letters[0]!.content, encodeRecord(log, ["{oops"]));
+    t.is(pipeline.stats().deadLetters.decode, 6);
+  });
+
+  test(`${name}: a change of class filters reaches a running pipeline`, async (t) => {
+    const house = await open(t);
+    const { log } = await makeLog(house.catalog);
+    const pipeline = await start(t, house);
+    const classNow = async (event: AcceptedEvent): Promise<string | null> => {
+      await post(house.bus, [event]);
+      await caughtUp(pipeline);
+      return (await rows(house.store, log)).at(-1)!.class;
+    };
+    t.is(await classNow(accept(log, { tags: ["a"] })), null);
+    await house.catalog.createClassFilter(log, classFilter("first", { tag: "a" }));
+    t.is(await classNow(accept(log, { tags: ["a"] })), "first");
+    await house.catalog.createClassFilter(log, classFilter("second", { tag: "a", weight: 9 }));
+    t.is(await classNow(accept(log, { tags: ["a"] })), "second");
+    await house.catalog.deleteClassFilter(log, "second");
+    await house.catalog.updateClassFilter(log, "first", classFilter("first", { tag: "b" }));
+    t.is(await classNow(accept(log, { tags: ["a"] })), null);
+  });
+
+  test(`${name}: a record with more events than a slice may have goes through in slices`, async (t) => {
+    const house = await open(t);
+    const log = uniqueLog();
+    const events = Array.from({ length: 2_500 }, () => accept(log));
+    const sizes: number[] = [];
+    const positions: boolean[] = [];
+    const store: typeof house.store = {
+      ...house.store,
+      writeEvents: (events, position) => {
+        sizes.push(events.length);
+        positions.push(position !== undefined);
+        return house.store.writeEvents(events, position);
+      },
+    };
+    await post(house.bus, events, 2_500);
+    await caughtUp(await start(t, { ...house, store }, { maxEvents: 1_000 }));
+    t.deepEqual(sizes, [1_000, 1_000, 500]);
+    t.deepEqual(positions, [false, false, true]);
+    t.is((await rows(house.store, log)).length, 2_500);
+  });
+
+  test(`${name}: slices are bounded in bytes`, async (t) => {
+    const house = await open(t);
+    const log = uniqueLog();
+    const events = Array.from({ length: 100 }, () => accept(log, { data: "x".repeat(5_000) }));
+    const sizes: number[] = [];
+    const store: typeof house.store = {
+      ...house.store,
+      writeEvents: (events, position) => {
+        sizes.push(events.length);
+        return house.store.writeEvents(events, position);
+      },
+    };
+    await post(house.bus, events, 50);
+    await caughtUp(await start(t, { ...house, store }, { maxBytes: 60_000 }));
+    t.true(Math.max(...sizes) <= 11, String(sizes));
+    t.is((await rows(house.store, log)).length, 100);
+  });
+
+  test(`${name}: a pipeline that was closed goes on where it was`, async (t) => {
+    const house = await open(t);
+    const log = uniqueLog();
+    const events = Array.from({ length: 3_000 }, () => accept(log));
+    await post(house.bus, events, 1);
+    let rounds = 0;
+    for (let stored = 0; stored < events.length; rounds++) {
+      const pipeline = await start(t, house, { maxEvents: 100 });
+      const left = Math.min(3, Math.ceil((events.length - stored) / 100));
+      await until(() => pipeline.stats().batches.acked >= left, { what: "some batches", interval_ms: 1 });
+      await pipeline.close(10_000);
+      await pipeline.done;
+      t.is(pipeline.stats().batches.failed, 0, "what was begun was finished");
+      stored += pipeline.stats().events.done;
+    }
+    t.true(rounds > 1);
+    t.deepEqual(
+      (await rows(house.store, log)).map(({ id }) => id),
+      events.map(({ id }) => id),
+    );
+  });
+}
