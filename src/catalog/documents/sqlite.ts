@@ -86,8 +86,9 @@ function open(file: string): DatabaseSync {
     // Hashes of passwords and keys: for the operator's eyes alone. SQLite gives its side files the mode of the main one.
     closeSync(openSync(file, "a", 0o600));
     database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS });
-    database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
+    // The file is looked at before anything of it is changed: it may be somebody else's.
     prepareLayout(database, file);
+    database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
     return database;
   } catch (error) {
     database?.close();

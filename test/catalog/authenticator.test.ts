@@ -1,0 +1,95 @@
+import test from "ava";
+
+import { createAuthenticator } from "../../src/catalog/authenticator.ts";
+import type { Version } from "../../src/catalog/documents/documents.ts";
+import { idOf } from "../../src/catalog/model.ts";
+import { createPasswordHasher } from "../../src/catalog/passwords.ts";
+import type { PasswordHasher } from "../../src/catalog/passwords.ts";
+import { createSnapshot } from "../../src/catalog/snapshot.ts";
+
+const EMAIL = "ann@example.org";
+const PASSWORD = "correct horse";
+
+/** An authenticator over one account, with a count of the slow hashes it had to wait for. */
+async function prepare() {
+  const hasher = createPasswordHasher();
+  const snapshot = createSnapshot();
+  let version = 0;
+  let checks = 0;
+  const setStored = (password: string | null): void => {
+    version += 1;
+    const body =
+      password === null ? null : { kind: "account", id: "0".repeat(16), email: EMAIL, admin: false, password };
+    snapshot.apply({ id: idOf.account(EMAIL), version: String(version).padStart(9, "0") as Version, body });
+  };
+  const counting: PasswordHasher = {
+    hash: (password) => hasher.hash(password),
+    verify: (password, stored) => {
+      checks += 1;
+      return hasher.verify(password, stored);
+    },
+  };
+  setStored(await hasher.hash(PASSWORD));
+  const authenticate = createAuthenticator(snapshot, counting);
+  return { authenticate, setStored, hasher, checks: () => checks };
+}
+
+test("a verified pair is remembered, a wrong one is not", async (t) => {
+  const { authenticate, checks } = await prepare();
+  t.is((await authenticate(EMAIL, PASSWORD))?.email, EMAIL);
+  t.is((await authenticate("ANN@example.org", PASSWORD))?.email, EMAIL);
+  t.is(checks(), 1);
+  t.is(await authenticate(EMAIL, "wrong horse"), null);
+  t.is(await authenticate(EMAIL, "wrong horse"), null);
+  t.is(checks(), 3);
+});
+
+test("requests that come together with one pair wait for one hash", async (t) => {
+  const { authenticate, checks } = await prepare();
+  const accounts = await Promise.all(Array.from({ length: 200 }, () => authenticate(EMAIL, PASSWORD)));
+  t.true(accounts.every((account) => account?.email === EMAIL));
+  t.is(checks(), 1);
+});
+
+test("a remembered pair ends with the password, whoever changed it", async (t) => {
+  const { authenticate, setStored, hasher } = await prepare();
+  t.not(await authenticate(EMAIL, PASSWORD), null);
+  setStored(await hasher.hash("battery staple"));
+  t.is(await authenticate(EMAIL, PASSWORD), null);
+  t.not(await authenticate(EMAIL, "battery staple"), null);
+  setStored(null);
+  t.is(await authenticate(EMAIL, "battery staple"), null);
+});
+
+test("a password that is changed while it is verified no longer opens", async (t) => {
+  const { authenticate, setStored, hasher } = await prepare();
+  const other = await hasher.hash("battery staple");
+  const pending = authenticate(EMAIL, PASSWORD);
+  setStored(other);
+  t.is(await pending, null);
+});
+
+test("an unknown address costs what a wrong password costs", async (t) => {
+  const { authenticate, checks } = await prepare();
+  const time = async (email: string): Promise<number> => {
+    const started = performance.now();
+    t.is(await authenticate(email, "wrong horse"), null);
+    return performance.now() - started;
+  };
+  const unknown: number[] = [];
+  const wrong: number[] = [];
+  for (let round = 0; round < 6; round++) {
+    unknown.push(await time("bob@example.org"));
+    wrong.push(await time(EMAIL));
+  }
+  t.is(checks(), 12, "one slow hash each");
+  const ratio = Math.min(...unknown) / Math.min(...wrong);
+  t.true(ratio > 0.5 && ratio < 2, `fastest unknown / fastest wrong = ${ratio}`);
+});
+
+test("what can be no pair costs no hash", async (t) => {
+  const { authenticate, checks } = await prepare();
+  t.is(await authenticate(EMAIL, "x".repeat(401)), null);
+  t.is(await authenticate("not an address", PASSWORD), null);
+  t.is(checks(), 0);
+});

@@ -1,0 +1,141 @@
+import test from "ava";
+
+import type { ClassFilter } from "../../src/catalog/catalog.ts";
+import {
+  checkApiKey,
+  checkClassFilter,
+  checkDisplay,
+  checkEmail,
+  checkPassword,
+  checkRetentionDays,
+  isEmail,
+  parseClassKey,
+} from "../../src/catalog/checks.ts";
+import { LoggiaError } from "../../src/errors.ts";
+
+const FILTER: ClassFilter = {
+  key: "errors",
+  display: "Errors",
+  color: "red",
+  tag: "error",
+  text: "",
+  link: "",
+  source: "",
+  weight: 10,
+};
+
+test("e-mail addresses", (t) => {
+  const long = `${"a".repeat(64)}@${"b".repeat(60)}.${"c".repeat(60)}.${"d".repeat(60)}.example`;
+  t.is(Buffer.byteLength(long), 255);
+  for (const email of [
+    "ann@example.org",
+    "Ann.O'Neil+logs@mail.example.co.uk",
+    "root@localhost",
+    "jörg@müller.example",
+    long.slice(1),
+  ]) {
+    t.is(checkEmail(email), email);
+    t.true(isEmail(email));
+  }
+  for (const email of [
+    "",
+    "ann",
+    "@example.org",
+    "ann@",
+    "ann@.org",
+    "ann@example..org",
+    "ann@-example.org",
+    "ann@b@example.org",
+    "ann o@example.org",
+    "a:b@example.org",
+    "ann@example.org\n",
+    "<ann@example.org>",
+    "\ud800@example.org",
+    long,
+    `${"a".repeat(65)}@example.org`,
+  ]) {
+    t.throws(() => checkEmail(email), { instanceOf: LoggiaError, message: /^email must be .*ann@example\.org/ }, email);
+  }
+  t.is(checkEmail("jo\u0308rg@example.org"), "j\u00f6rg@example.org", "one form for composed and decomposed letters");
+});
+
+test("an address that tries the pattern costs no time", (t) => {
+  const started = performance.now();
+  t.false(isEmail(`a@${"a-".repeat(120)}!`));
+  t.false(isEmail(`a@${"a.".repeat(120)}!`));
+  t.throws(() => checkEmail("a@".repeat(50_000)));
+  t.true(performance.now() - started < 100);
+});
+
+test("passwords have 8 to 200 characters", (t) => {
+  for (const password of ["12345678", "x".repeat(200), "😀".repeat(200)]) t.notThrows(() => checkPassword(password));
+  for (const password of ["1234567", "", "x".repeat(201), "😀".repeat(201)]) {
+    t.throws(() => checkPassword(password), {
+      code: "bad_parameter",
+      message: "password must have 8 to 200 characters",
+    });
+  }
+});
+
+test("the name of a log has 1 to 200 characters and is not blank", (t) => {
+  t.is(checkDisplay("😀".repeat(200)), "😀".repeat(200));
+  t.is(checkDisplay("a\ud800b"), "a\ufffdb", "what UTF-8 cannot say is replaced");
+  for (const display of ["", "  ", "x".repeat(201), 7 as unknown as string]) {
+    t.throws(() => checkDisplay(display), { code: "bad_parameter", message: /^display .*1 to 200 characters/ });
+  }
+});
+
+test("events are kept from 1 to 36500 days, or for ever", (t) => {
+  for (const days of [1, 36_500, null]) t.is(checkRetentionDays(days), days);
+  for (const days of [0, 36_501, 1.5, -1, Number.NaN, "30" as unknown as number]) {
+    t.throws(() => checkRetentionDays(days), {
+      code: "bad_parameter",
+      message: /^retentionDays .*1 to 36500, or null/,
+    });
+  }
+});
+
+test("a chosen API key is long enough and survives addresses", (t) => {
+  for (const secret of ["12345678", "~!a".repeat(66)]) t.is(checkApiKey(secret), secret);
+  for (const secret of ["1234567", "with blank", "schlüssel", "x".repeat(201)]) {
+    t.throws(() => checkApiKey(secret), { code: "bad_parameter", message: /^apiKey must have 8 to 200/ });
+  }
+});
+
+test("keys of classes are told in lower case", (t) => {
+  t.is(parseClassKey("Slow-Queries2"), "slow-queries2");
+  t.is(parseClassKey("a".repeat(63)), "a".repeat(63));
+  for (const key of ["", "-a", "a".repeat(64), "a_b", "a/b", "ä"]) t.is(parseClassKey(key), null);
+});
+
+test("a class filter keeps its fields, its key in lower case", (t) => {
+  t.deepEqual(checkClassFilter({ ...FILTER, key: "Errors" }), FILTER);
+  for (const field of ["tag", "text", "link", "source"] as const) {
+    const alone = { ...FILTER, tag: "", [field]: "x".repeat(200) };
+    t.deepEqual(checkClassFilter(alone), alone, `${field} alone is a condition`);
+  }
+  for (const weight of [-1_000_000, 0, 1_000_000]) t.is(checkClassFilter({ ...FILTER, weight }).weight, weight);
+});
+
+test("a class filter's faults name the field and what is right", (t) => {
+  const faults: readonly (readonly [Partial<ClassFilter>, RegExp])[] = [
+    [{ key: "-x" }, /^key must be 1 to 63 letters/],
+    [{ display: "x".repeat(201) }, /^display must have at most 200 characters/],
+    [{ color: "" }, /^color must have 1 to 40 characters/],
+    [{ color: "x".repeat(41) }, /^color must have 1 to 40 characters/],
+    [{ color: "red\u0007" }, /^color must have no control characters/],
+    [{ tag: "two tags" }, /^tag must be one tag/],
+    [{ tag: "x".repeat(201) }, /^tag must have at most 200 characters/],
+    [{ text: "x".repeat(201) }, /^text must have at most 200 characters/],
+    [{ link: "x".repeat(201) }, /^link must have at most 200 characters/],
+    [{ source: "x".repeat(201) }, /^source must have at most 200 characters/],
+    [{ source: null as unknown as string }, /^source must have at most 200 characters/],
+    [{ weight: 0.5 }, /^weight must be a whole number from -1000000 to 1000000/],
+    [{ weight: 1_000_001 }, /^weight must be/],
+    [{ weight: "1" as unknown as number }, /^weight must be/],
+    [{ tag: "" }, /at least one of tag, text, link and source/],
+  ];
+  for (const [change, message] of faults) {
+    t.throws(() => checkClassFilter({ ...FILTER, ...change }), { code: "bad_parameter", message });
+  }
+});

@@ -1,0 +1,104 @@
+import type { ExecutionContext } from "ava";
+import test from "ava";
+import { once } from "node:events";
+import { createServer, request } from "node:http";
+import type { AddressInfo } from "node:net";
+import { pino } from "pino";
+
+import { openElasticsearchDocuments } from "../../../src/catalog/documents/elasticsearch.ts";
+import { createElasticsearchClient } from "../../../src/elasticsearch/client.ts";
+import { LoggiaError, StartError } from "../../../src/errors.ts";
+import { elasticsearchUrl, realEngines } from "../../support/engines.ts";
+import { uniqueName } from "../../support/temporary.ts";
+
+const log = pino({ level: "silent" });
+
+if (realEngines) {
+  test("a write whose answer was lost knows itself again when the client repeats it", async (t) => {
+    const proxy = await startProxy(t);
+    const { client, namespace } = connect(t, proxy.url);
+    const documents = await openElasticsearchDocuments({ client, namespace });
+    proxy.loseAnswers(1);
+    const created = await documents.create("a", { n: 1 });
+    t.is(proxy.lost, 1);
+    t.is(created.kind, "done");
+    if (created.kind === "conflict") return;
+    proxy.loseAnswers(1);
+    const replaced = await documents.replace("a", { n: 2 }, created.version);
+    t.is(proxy.lost, 2);
+    t.is(replaced.kind, "done");
+    if (replaced.kind === "conflict") return;
+    t.deepEqual(await documents.read("a"), { id: "a", version: replaced.version, body: { n: 2 } });
+    proxy.loseAnswers(1);
+    t.is((await documents.remove("a", replaced.version)).kind, "done");
+    t.is((await documents.read("a"))?.body, null);
+  });
+
+  test("refuses an index of another layout", async (t) => {
+    const { client, namespace } = connect(t, elasticsearchUrl());
+    await client.indices.create({ index: `${namespace}-catalog`, mappings: { _meta: { layout: 2 } } });
+    const opening = openElasticsearchDocuments({ client, namespace });
+    await t.throwsAsync(opening, { instanceOf: StartError, message: /has layout 2; this release reads layout 1/ });
+  });
+
+  test("an index that is gone is a failure, not an empty catalog", async (t) => {
+    const { client, namespace } = connect(t, elasticsearchUrl());
+    const documents = await openElasticsearchDocuments({ client, namespace });
+    await client.indices.delete({ index: `${namespace}-catalog` });
+    await t.throwsAsync(documents.changes(null), { instanceOf: LoggiaError });
+    await t.throwsAsync(documents.read("a"), { instanceOf: LoggiaError });
+    await t.throwsAsync(documents.ping(), { instanceOf: LoggiaError });
+  });
+
+  test("an engine that is not there is told as unavailable", async (t) => {
+    const { client, namespace } = connect(t, "http://127.0.0.1:1");
+    const opening = openElasticsearchDocuments({ client, namespace });
+    await t.throwsAsync(opening, { instanceOf: LoggiaError, code: "store_unavailable" });
+  });
+}
+
+function connect(t: ExecutionContext, url: string) {
+  const namespace = uniqueName("test");
+  const client = createElasticsearchClient({ nodes: [url], log });
+  const direct = createElasticsearchClient({ nodes: [elasticsearchUrl()], log });
+  t.teardown(async () => {
+    await direct.indices.delete({ index: `${namespace}-catalog`, ignore_unavailable: true });
+    await Promise.all([client.close(), direct.close()]);
+  });
+  return { client, namespace };
+}
+
+/** Stands between a client and the real Elasticsearch, and cuts the line instead of passing on the answers of some writes. */
+async function startProxy(t: ExecutionContext) {
+  let losing = 0;
+  let lost = 0;
+  const target = new URL(elasticsearchUrl());
+  const server = createServer((incoming, outgoing) => {
+    const { method, url: path, headers } = incoming;
+    const forwarded = request({ host: target.hostname, port: target.port, method, path, headers }, (answer) => {
+      if (method === "PUT" && losing > 0) {
+        losing -= 1;
+        lost += 1;
+        answer.resume().on("end", () => incoming.socket.destroy());
+        return;
+      }
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(outgoing);
+    });
+    incoming.pipe(forwarded);
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    loseAnswers(count: number): void {
+      losing = count;
+    },
+    get lost(): number {
+      return lost;
+    },
+  };
+}
