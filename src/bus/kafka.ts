@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Admin } from "kafkajs";
 import { LoggiaError, StartError } from "../errors.ts";
 import {
@@ -71,31 +72,47 @@ function whyNotOpened(error: unknown, options: KafkaBusOptions): string {
 async function ensureTopics(admin: Admin, options: KafkaBusOptions): Promise<ReadonlyMap<Topic, TopicInfo>> {
   const existing = new Set(await admin.listTopics());
   const missing = TOPICS.filter((topic) => !existing.has(topicName(options, topic)));
-  if (missing.length > 0) {
-    const { brokers } = await admin.describeCluster();
-    const replicationFactor = options.replicationFactor ?? Math.min(3, brokers.length);
-    // With three copies an acknowledged record lies on two at least, so that any one broker may be lost.
-    const configEntries = replicationFactor >= 3 ? [{ name: "min.insync.replicas", value: "2" }] : [];
-    // Answers false, and does not throw, where another process was faster.
-    await admin.createTopics({
-      waitForLeaders: true,
-      topics: missing.map((topic) => ({
-        topic: topicName(options, topic),
-        numPartitions: topic === "events" ? (options.partitions ?? DEFAULT_PARTITIONS) : 1,
-        replicationFactor,
-        configEntries,
-      })),
-    });
+  if (missing.length > 0) await createTopics(admin, options, missing);
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await readTopics(admin, options);
+    } catch (error) {
+      // A broker may hear of a new topic a moment after the one that created it.
+      if (attempt === METADATA_ATTEMPTS || !UNSETTLED.has(kindOf(error))) throw error;
+      await sleep(METADATA_WAIT_MS);
+    }
   }
-  const { topics } = await admin.fetchTopicMetadata({ topics: TOPICS.map((topic) => topicName(options, topic)) });
-  return new Map(
-    TOPICS.map((topic) => {
-      const name = topicName(options, topic);
-      const partitions = topics.find((found) => found.name === name)?.partitions.length ?? 0;
-      if (partitions === 0) throw new Error(`topic ${name} has no partitions yet`);
-      return [topic, { name, partitions }];
-    }),
-  );
+}
+
+const METADATA_ATTEMPTS = 40;
+const METADATA_WAIT_MS = 100;
+const UNSETTLED: ReadonlySet<string> = new Set(["UNKNOWN_TOPIC_OR_PARTITION", "LEADER_NOT_AVAILABLE"]);
+
+async function createTopics(admin: Admin, options: KafkaBusOptions, missing: readonly Topic[]): Promise<void> {
+  const { brokers } = await admin.describeCluster();
+  const replicationFactor = options.replicationFactor ?? Math.min(3, brokers.length);
+  // With three copies an acknowledged record lies on two at least, so that any one broker may be lost.
+  const configEntries = replicationFactor >= 3 ? [{ name: "min.insync.replicas", value: "2" }] : [];
+  // Answers false, and does not throw, where another process was faster.
+  await admin.createTopics({
+    waitForLeaders: false,
+    topics: missing.map((topic) => ({
+      topic: topicName(options, topic),
+      numPartitions: topic === "events" ? (options.partitions ?? DEFAULT_PARTITIONS) : 1,
+      replicationFactor,
+      configEntries,
+    })),
+  });
+}
+
+async function readTopics(admin: Admin, options: KafkaBusOptions): Promise<ReadonlyMap<Topic, TopicInfo>> {
+  const names = new Map(TOPICS.map((topic) => [topicName(options, topic), topic]));
+  const { topics } = await admin.fetchTopicMetadata({ topics: [...names.keys()] });
+  const infos = topics.flatMap(({ name, partitions }): [Topic, TopicInfo][] => {
+    const topic = names.get(name);
+    return topic === undefined ? [] : [[topic, { name, partitions: partitions.length }]];
+  });
+  return new Map(infos);
 }
 
 function topicName({ namespace }: { namespace: string }, topic: Topic): string {
