@@ -46,8 +46,12 @@ export function differentialContract({ name, open, differentialRounds }: StorePl
 function sampleEvents(logs: readonly LogKey[], seed: number): StoredEvent[] {
   const [sample = []] = fc.sample(storedEvents(logs, { minLength: 20 }), { numRuns: 1, seed });
   const process = randomBytes(4).toString("hex");
-  const renamed = sample.map((event) => ({ ...event, id: (event.id.slice(0, 16) + process) as EventId }));
-  return [...new Map(renamed.map((event) => [event.id, event])).values()];
+  const renamed = new Map<EventId, StoredEvent>();
+  for (const event of sample) {
+    const id = (event.id.slice(0, 16) + process) as EventId;
+    renamed.set(id, { ...event, id });
+  }
+  return [...renamed.values()];
 }
 
 /** Every third event gets a bookmark, every fourth an alert. */
@@ -77,8 +81,11 @@ async function agreesOnGroups(store: Store, ...args: Parameters<typeof evaluateG
 }
 
 function disagreement(plan: unknown, actual: unknown, expected: unknown): Error {
-  const show = (value: unknown): string => inspect(value, { depth: 9, maxArrayLength: 50 });
   return new Error(
     `The store disagrees with the evaluator\n${show(plan)}\nstore: ${show(actual)}\nevaluator: ${show(expected)}`,
   );
+}
+
+function show(value: unknown): string {
+  return inspect(value, { depth: 9, maxArrayLength: 50 });
 }

@@ -1,7 +1,15 @@
+import { conditionContract } from "./store-conditions.ts";
 import { differentialContract } from "./store-differential.ts";
 import type { StorePlace } from "./store-fixture.ts";
+import { listContract } from "./store-lists.ts";
+import { marksContract } from "./store-marks.ts";
+import { writeContract } from "./store-writes.ts";
 
 /** Declares the tests that every adapter of the store port has to pass. */
 export function storeContract(place: StorePlace): void {
+  writeContract(place);
+  marksContract(place);
+  conditionContract(place);
+  listContract(place);
   differentialContract(place);
 }

@@ -283,9 +283,10 @@ function groupField(field: GroupField): string {
   if (field === "value") return "value as key, null as folded_key";
   if (field !== "tags") return `${AS_GIVEN[field]} as key, ${FOLDED[field]} as folded_key`;
   // An event is in the group of each of its tags, once, and in that of "" where it has none.
-  const tag = (list: string): string =>
-    `unnest(if(len(tags) = 0, [''], list_select(${list}, list_transform(list_distinct(tags), lambda tag: list_position(tags, tag)))))`;
-  return `${tag("tags")} as key, ${tag(FOLDED_TAGS)} as folded_key`;
+  const places = "list_transform(list_distinct(tags), lambda tag: list_position(tags, tag))";
+  const key = `unnest(if(len(tags) = 0, [''], list_select(tags, ${places})))`;
+  const folded = `unnest(if(len(tags) = 0, [''], list_select(${FOLDED_TAGS}, ${places})))`;
+  return `${key} as key, ${folded} as folded_key`;
 }
 
 /** The start of the day or hour around `created`. DuckDB's remainder takes the sign of the dividend, so it is taken twice. */

@@ -1,0 +1,325 @@
+import test from "ava";
+
+import { fold } from "../../src/events/text.ts";
+import type { EventRow, LogKey } from "../../src/events/event.ts";
+import type { Direction, ListPlan, SortField } from "../../src/query/plan.ts";
+import type { Store } from "../../src/store/store.ts";
+import { event, groupPlan, listPlan, MORNING, newLog, row, texts, write } from "./store-fixture.ts";
+import type { StorePlace } from "./store-fixture.ts";
+
+const HOUR = 3_600_000;
+
+/** Order, pages, totals and groups. */
+export function listContract(place: StorePlace): void {
+  sortContract(place);
+  pageContract(place);
+  groupContract(place);
+}
+
+function sortContract({ name, open }: StorePlace): void {
+  test(`${name}: lists are in the order of time, and of ids within one moment`, async (t) => {
+    const store = await open(t);
+    const log = newLog();
+    const events = [0, 0, 0, 1, 1, 2].map((ms, i) => event(log, { created: MORNING + ms, text: `event ${i}` }));
+    await write(t, store, events.toReversed());
+    const ascending = events.map(({ text }) => text);
+    t.deepEqual(await texts(store, listPlan(log)), ascending);
+    t.deepEqual(await texts(store, listPlan(log, { sort: [{ field: "created", direction: "asc" }] })), ascending);
+    t.deepEqual(
+      await texts(store, listPlan(log, { sort: [{ field: "created", direction: "desc" }] })),
+      ascending.toReversed(),
+    );
+    t.deepEqual(
+      await texts(store, listPlan(log, { sort: [{ field: "id", direction: "desc" }] })),
+      ascending.toReversed(),
+    );
+  });
+
+  test(`${name}: each field sorts both ways, absent first, ties by time in the same direction`, async (t) => {
+    const store = await open(t);
+    const log = newLog();
+    const fields = ["", "b", "A", "a", "ß", "Z", "\u{10000}", "\uffff"].map((each) => ({
+      link: each,
+      source: each,
+      user: each,
+      class: each === "" ? null : each,
+    }));
+    const values = [null, 2, -1, -1, 1e9, 0.5, -1e-9, 10];
+    await write(
+      t,
+      store,
+      fields.map((each, i) => event(log, { ...each, created: MORNING + i, text: String(i), value: values[i]! })),
+    );
+    const expected = {
+      // By code point of what is left when case is ignored.
+      text: ["0", "2", "3", "1", "5", "4", "7", "6"],
+      value: ["0", "2", "3", "6", "5", "1", "7", "4"],
+    };
+    const sorted = (field: SortField, direction: Direction): Promise<string[]> =>
+      texts(store, listPlan(log, { sort: [{ field, direction }] }));
+    for (const field of ["link", "source", "user", "class"] as const) {
+      t.deepEqual(await sorted(field, "asc"), expected.text, field);
+      t.deepEqual(await sorted(field, "desc"), expected.text.toReversed(), field);
+    }
+    t.deepEqual(await sorted("value", "asc"), expected.value);
+    t.deepEqual(await sorted("value", "desc"), expected.value.toReversed());
+    t.deepEqual(await sorted("text", "desc"), ["7", "6", "5", "4", "3", "2", "1", "0"]);
+  });
+
+  test(`${name}: several keys sort one after the other, over several logs`, async (t) => {
+    const store = await open(t);
+    const logs = [newLog(), newLog()].toSorted() as [LogKey, LogKey];
+    const events = Array.from({ length: 12 }, (_, i) =>
+      event(logs[i % 2]!, { created: MORNING + i, text: String(i), source: i % 3 ? "Low" : "high", value: i % 4 }),
+    );
+    await write(t, store, events);
+    const plan = listPlan(logs, {
+      sort: [
+        { field: "log", direction: "desc" },
+        { field: "source", direction: "asc" },
+        { field: "value", direction: "desc" },
+      ],
+    });
+    t.deepEqual(await texts(store, plan), ["3", "9", "11", "7", "5", "1", "6", "0", "10", "2", "8", "4"]);
+  });
+}
+
+function pageContract({ name, open }: StorePlace): void {
+  test(`${name}: pages walk a list to its end, each event once, whatever the order`, async (t) => {
+    const store = await open(t);
+    const log = newLog();
+    // Uneven in time: crowds within one millisecond, and long silences.
+    const moments = Array.from({ length: 1203 }, (_, i) => MORNING + Math.floor(i / 100) ** 3 * 1000 + (i % 7));
+    const events = moments.map((created, i) =>
+      event(log, { created, text: String(i), value: i % 10, source: `source ${i % 3}` }),
+    );
+    await write(t, store, events);
+    const plans: Partial<ListPlan>[] = [
+      {},
+      { sort: [{ field: "created", direction: "desc" }] },
+      { sort: [{ field: "value", direction: "desc" }] },
+      { where: { kind: "text", field: "source", op: "=", value: "source 1" } },
+    ];
+    for (const fields of plans) {
+      const rows = await walk(store, listPlan(log, { ...fields, take: 100 }));
+      const total = fields.where ? 401 : 1203;
+      t.is(rows.length, total);
+      t.is(new Set(rows.map(({ id }) => id)).size, total);
+      t.deepEqual(await store.list(listPlan(log, { ...fields, skip: total, take: 10 })), { rows: [], total });
+      t.deepEqual(await store.list(listPlan(log, { ...fields, skip: 10_000_000, take: 10 })), { rows: [], total });
+    }
+    const ascending = await walk(store, listPlan(log, { take: 250 }));
+    const descending = await walk(store, listPlan(log, { take: 77, sort: [{ field: "created", direction: "desc" }] }));
+    t.deepEqual(ascending, descending.toReversed());
+    t.deepEqual(
+      ascending,
+      events.map(row).sort((a, b) => a.created - b.created || (a.id < b.id ? -1 : 1)),
+    );
+  });
+
+  test(`${name}: a page past 10,000 events works, and totals are whole`, async (t) => {
+    const store = await open(t);
+    const log = newLog();
+    const events = Array.from({ length: 12_000 }, (_, i) =>
+      event(log, { created: MORNING + i * 50, text: String(i), value: i % 5 }),
+    );
+    for (let start = 0; start < events.length; start += 4000) await write(t, store, events.slice(start, start + 4000));
+    const byTime = await store.list(listPlan(log, { skip: 11_990, take: 500 }));
+    t.is(byTime.total, 12_000);
+    t.deepEqual(byTime.rows, events.slice(11_990).map(row));
+    const byValue = await store.list(
+      listPlan(log, { skip: 11_995, take: 3, sort: [{ field: "value", direction: "asc" }] }),
+    );
+    t.deepEqual(
+      byValue.rows.map(({ text }) => text),
+      ["11979", "11984", "11989"],
+    );
+    t.is((await store.list(listPlan(log, { take: 0 }))).total, 12_000);
+  });
+}
+
+async function walk(store: Store, plan: ListPlan): Promise<EventRow[]> {
+  const rows: EventRow[] = [];
+  for (;;) {
+    const page = await store.list({ ...plan, skip: rows.length });
+    if (page.rows.length === 0) return rows;
+    rows.push(...page.rows);
+  }
+}
+
+function groupContract({ name, open }: StorePlace): void {
+  test(`${name}: days and hours are those of the offset`, async (t) => {
+    const store = await open(t);
+    const log = newLog();
+    const midnight = Date.UTC(2012, 1, 29);
+    const moments = [-1, 0, 1, 3.5 * HOUR - 1, 3.5 * HOUR, 18.25 * HOUR - 1, 18.25 * HOUR, 24 * HOUR];
+    await write(
+      t,
+      store,
+      moments.map((ms, i) => event(log, { created: midnight + ms, value: i })),
+    );
+    const counts = async (kind: "day" | "hour", offset_min: number): Promise<[number, number][]> => {
+      const groups = await store.group(groupPlan(log, { by: { kind, offset_min } }));
+      return groups.map(({ key, count }) => [(Number(key) - midnight) / 60_000, count]);
+    };
+    t.deepEqual(await counts("day", 0), [
+      [-1440, 1],
+      [0, 6],
+      [1440, 1],
+    ]);
+    t.deepEqual(await counts("day", -210), [
+      [-1230, 4],
+      [210, 4],
+    ]);
+    t.deepEqual(await counts("day", 345), [
+      [-345, 6],
+      [1095, 2],
+    ]);
+    t.deepEqual(await counts("hour", 0), [
+      [-60, 1],
+      [0, 2],
+      [180, 2],
+      [1080, 2],
+      [1440, 1],
+    ]);
+    t.deepEqual(await counts("hour", -210), [
+      [-30, 3],
+      [150, 1],
+      [210, 1],
+      [1050, 2],
+      [1410, 1],
+    ]);
+    t.deepEqual(await counts("hour", 345), [
+      [-45, 3],
+      [195, 2],
+      [1035, 1],
+      [1095, 1],
+      [1395, 1],
+    ]);
+  });
+
+  test(`${name}: groups tell count, average, sum, least and greatest of the values there are`, async (t) => {
+    const store = await open(t);
+    const log = newLog();
+    const rows: [string, number | null][] = [
+      ["a", 1],
+      ["a", 2],
+      ["a", null],
+      ["b", null],
+      ["", -4],
+    ];
+    await write(
+      t,
+      store,
+      rows.map(([source, value]) => event(log, { source, value })),
+    );
+    t.deepEqual(await store.group(groupPlan(log, { by: { kind: "field", field: "source" } })), [
+      { key: "", count: 1, avg: -4, sum: -4, min: -4, max: -4 },
+      { key: "a", count: 3, avg: 1.5, sum: 3, min: 1, max: 2 },
+      { key: "b", count: 1, avg: null, sum: null, min: null, max: null },
+    ]);
+    t.deepEqual(await store.group(groupPlan(newLog())), []);
+    t.deepEqual(await store.group(groupPlan([])), []);
+  });
+
+  test(`${name}: groups are of exact values, sorted ignoring case; an event with two tags is in both`, async (t) => {
+    const store = await open(t);
+    const log = newLog();
+    await write(t, store, [
+      event(log, { tags: ["b", "A"], class: "x", value: 1 }),
+      event(log, { tags: ["a", "B"], class: null, value: 0.5 }),
+      event(log, { tags: ["a"], class: "x" }),
+      event(log, { tags: [], class: "y", value: 1 }),
+    ]);
+    const by = async (field: "tags" | "class" | "value"): Promise<unknown> =>
+      (await store.group(groupPlan(log, { by: { kind: "field", field } }))).map(({ key, count }) => [key, count]);
+    t.deepEqual(await by("tags"), [
+      ["", 1],
+      ["A", 1],
+      ["a", 2],
+      ["B", 1],
+      ["b", 1],
+    ]);
+    t.deepEqual(await by("class"), [
+      ["", 1],
+      ["x", 2],
+      ["y", 1],
+    ]);
+    t.deepEqual(await by("value"), [
+      [null, 1],
+      [0.5, 1],
+      [1, 2],
+    ]);
+  });
+
+  test(`${name}: groups sort by any column, ties by key, and can be skipped and taken`, async (t) => {
+    const store = await open(t);
+    const log = newLog();
+    const rows: [string, number | null][] = [
+      ["c", 5],
+      ["b", 1],
+      ["b", 2],
+      ["a", 5],
+      ["d", null],
+    ];
+    await write(
+      t,
+      store,
+      rows.map(([source, value]) => event(log, { source, value })),
+    );
+    const keys = async (
+      by: "key" | "count" | "avg" | "sum" | "min" | "max",
+      direction: Direction,
+      rest = {},
+    ): Promise<string> => {
+      const plan = groupPlan(log, { by: { kind: "field", field: "source" }, sort: { by, direction }, ...rest });
+      return (await store.group(plan)).map(({ key }) => key).join("");
+    };
+    t.is(await keys("key", "asc"), "abcd");
+    t.is(await keys("key", "desc"), "dcba");
+    t.is(await keys("count", "desc"), "bacd");
+    t.is(await keys("sum", "desc"), "acbd");
+    t.is(await keys("sum", "asc"), "dbac");
+    t.is(await keys("avg", "asc"), "dbac");
+    t.is(await keys("min", "desc"), "acbd");
+    t.is(await keys("max", "asc"), "dbac");
+    t.is(await keys("key", "asc", { skip: 1, take: 2 }), "bc");
+    t.is(await keys("count", "desc", { take: 1 }), "b");
+    t.is(await keys("key", "asc", { skip: 9 }), "");
+  });
+
+  test(`${name}: more than 10,000 groups come whole`, async (t) => {
+    const store = await open(t);
+    const log = newLog();
+    const size = 10_500;
+    const events = Array.from({ length: size }, (_, i) =>
+      event(log, { created: MORNING + i, user: `User ${i}`, value: i }),
+    );
+    for (let start = 0; start < size; start += 3500) await write(t, store, events.slice(start, start + 3500));
+    const groups = await store.group(groupPlan(log, { by: { kind: "field", field: "user" } }));
+    t.is(groups.length, size);
+    t.deepEqual(
+      groups.map(({ key }) => fold(String(key))),
+      events.map(({ user }) => fold(user)).sort(),
+    );
+    const last = await store.group(
+      groupPlan(log, { by: { kind: "field", field: "user" }, sort: { by: "max", direction: "desc" }, take: 1 }),
+    );
+    t.deepEqual(last, [
+      { key: `User ${size - 1}`, count: 1, avg: size - 1, sum: size - 1, min: size - 1, max: size - 1 },
+    ]);
+  });
+
+  test(`${name}: sums do not drift`, async (t) => {
+    const store = await open(t);
+    const log = newLog();
+    await write(
+      t,
+      store,
+      Array.from({ length: 3000 }, () => event(log, { value: 0.1 })),
+    );
+    const [group] = await store.group(groupPlan(log));
+    t.true(Math.abs(group!.sum! - 300) < 1e-9);
+    t.true(Math.abs(group!.avg! - 0.1) < 1e-12);
+  });
+}

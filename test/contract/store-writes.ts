@@ -1,0 +1,246 @@
+import test from "ava";
+
+import type { StoredEvent } from "../../src/events/event.ts";
+import { event, idAt, listPlan, MORNING, newLog, row, texts, write } from "./store-fixture.ts";
+import type { StorePlace } from "./store-fixture.ts";
+
+const FULL: Partial<StoredEvent> = {
+  text: "Disk full",
+  link: "http://example.com/a?b=c",
+  tags: ["Error", "disk", "a-1"],
+  source: "Web-1",
+  user: "ann@example.com",
+  value: -42.5,
+  geo: { lat: 40.1203, lon: -76.2944 },
+  data: "@html\n<b>x</b>",
+  class: "errors",
+};
+
+const ODD_TEXTS = [
+  "\u0000",
+  "a\u0000b\u0001\u001f",
+  "'; drop table events; --",
+  '"quoted" \\ \\u0000 \\n {json: [1]} $1 ? %s',
+  "line\nbreak\r\ttab \u0085\u2028\u2029",
+  "naïve naïve Straße ΣΊΣΥΦΟΣ ǅ ﬁ İı",
+  "\u{1f600}\u{10ffff}\uffff\ufffd\ufdd0",
+  "\u202eright to left\u200d",
+  " leading and trailing ",
+  "x".repeat(5000),
+];
+
+const NUMBERS = [
+  0,
+  1,
+  -1,
+  0.1,
+  1 / 3,
+  5e-324,
+  1e-9,
+  1e29,
+  -1e29,
+  123456789.123,
+  Number.MAX_SAFE_INTEGER,
+  -Number.MAX_SAFE_INTEGER,
+];
+
+/** Writing, and getting back what was written. */
+export function writeContract(place: StorePlace): void {
+  createOnlyContract(place);
+  fidelityContract(place);
+  positionContract(place);
+}
+
+function createOnlyContract({ name, open }: StorePlace): void {
+  test(`${name}: writing an event again changes nothing`, async (t) => {
+    const store = await open(t);
+    const log = newLog();
+    const first = event(log, FULL);
+    await write(t, store, [first]);
+    await write(t, store, [{ ...first, text: "Something else", tags: [], class: null }]);
+    t.deepEqual(await store.list(listPlan(log)), { rows: [row(first)], total: 1 });
+  });
+
+  test(`${name}: of an event that comes twice in one batch, the first stays`, async (t) => {
+    const store = await open(t);
+    const log = newLog();
+    const first = event(log, { text: "first" });
+    const other = event(log, { text: "other" });
+    await write(t, store, [first, other, { ...first, text: "second" }, first]);
+    t.deepEqual(await texts(store, listPlan(log)), ["first", "other"]);
+  });
+
+  test(`${name}: a deleted event stays deleted, whoever brings it again`, async (t) => {
+    const store = await open(t);
+    const log = newLog();
+    const [gone, kept, late] = [
+      event(log, { text: "gone" }),
+      event(log, { text: "kept" }),
+      event(log, { text: "late" }),
+    ];
+    await write(t, store, [gone, kept]);
+    t.true(await store.deleteEvent(log, gone.id));
+    t.false(await store.deleteEvent(log, gone.id));
+    await write(t, store, [gone]);
+    await write(t, store, [late, gone, kept, gone]);
+    t.deepEqual(await texts(store, listPlan(log)), ["kept", "late"]);
+    t.is(await store.find({ kind: "events" }, log, gone.id), null);
+    t.is(await store.data(log, gone.id), undefined);
+  });
+
+  test(`${name}: an event is deleted from its own log alone`, async (t) => {
+    const store = await open(t);
+    const [log, other] = [newLog(), newLog()];
+    const kept = event(log);
+    await write(t, store, [kept]);
+    t.false(await store.deleteEvent(other, kept.id));
+    t.false(await store.deleteEvent(log, idAt(MORNING)));
+    t.deepEqual(await store.find({ kind: "events" }, log, kept.id), row(kept));
+  });
+
+  test(`${name}: events that were accepted earlier may be written later, among known ones`, async (t) => {
+    const store = await open(t);
+    const log = newLog();
+    const events = [0, 1, 2, 3, 4].map((hour) =>
+      event(log, { created: MORNING + hour * 3_600_000, text: `hour ${hour}` }),
+    );
+    const [zero, one, two, three, four] = events as [StoredEvent, StoredEvent, StoredEvent, StoredEvent, StoredEvent];
+    await write(t, store, [three]);
+    await write(t, store, [one]);
+    await write(t, store, [four, three, zero, two, one]);
+    t.deepEqual(await texts(store, listPlan(log)), ["hour 0", "hour 1", "hour 2", "hour 3", "hour 4"]);
+    t.is((await store.list(listPlan(log))).total, 5);
+  });
+
+  test(`${name}: a batch of 6,000 is stored whole, and a replay of it adds nothing`, async (t) => {
+    const store = await open(t);
+    const log = newLog();
+    const events = Array.from({ length: 6000 }, (_, i) => event(log, { created: MORNING + i, text: `event ${i}` }));
+    await write(t, store, events);
+    await write(t, store, events);
+    const page = await store.list(listPlan(log, { skip: 5990, take: 500 }));
+    t.is(page.total, 6000);
+    t.deepEqual(page.rows, events.slice(5990).map(row));
+  });
+
+  test(`${name}: batches written at the same time are all stored, and what they share is stored once`, async (t) => {
+    const store = await open(t);
+    const log = newLog();
+    const shared = event(log, { text: "shared" });
+    const batches = Array.from({ length: 6 }, (_, i) => [event(log, { text: `own ${i}` }), shared]);
+    const outcomes = await Promise.all(batches.map((batch) => store.writeEvents(batch)));
+    t.true(outcomes.flat().every(({ kind }) => kind === "done"));
+    await store.refresh();
+    t.deepEqual((await texts(store, listPlan(log))).toSorted(), [
+      "own 0",
+      "own 1",
+      "own 2",
+      "own 3",
+      "own 4",
+      "own 5",
+      "shared",
+    ]);
+  });
+}
+
+function fidelityContract({ name, open }: StorePlace): void {
+  test(`${name}: an event comes back as it was`, async (t) => {
+    const store = await open(t);
+    const log = newLog();
+    const events = [
+      event(log, FULL),
+      event(log),
+      event(log, { geo: { ip: "2001:db8::1" } }),
+      event(log, { geo: { lat: 0, lon: -180 } }),
+      event(log, { tags: ["ERROR", "error", "ß"] }),
+    ];
+    await write(t, store, events);
+    t.deepEqual((await store.list(listPlan(log))).rows, events.map(row));
+    for (const each of events) t.deepEqual(await store.find({ kind: "events" }, log, each.id), row(each));
+  });
+
+  test(`${name}: ids of any 24 digits come back and are found`, async (t) => {
+    const store = await open(t);
+    const log = newLog();
+    const second = Math.floor(MORNING / 1000).toString(16);
+    const ends = ["0000000000000000", "0000000000000001", "00000000ffffffff", "3e7fffff00000000", "3e7fffffffffffff"];
+    const events = ends.map((end) => ({ ...event(log), id: `${second}${end}` as StoredEvent["id"] }));
+    await write(t, store, events);
+    t.deepEqual((await store.list(listPlan(log))).rows, events.map(row));
+    for (const each of events) t.deepEqual(await store.find({ kind: "events" }, log, each.id), row(each));
+  });
+
+  test(`${name}: texts of any characters come back in every field`, async (t) => {
+    const store = await open(t);
+    const log = newLog();
+    const events = ODD_TEXTS.map((odd) =>
+      event(log, { text: odd, link: odd, tags: [odd, "b"], source: odd, user: odd, data: odd, geo: null }),
+    );
+    await write(t, store, events);
+    t.deepEqual((await store.list(listPlan(log))).rows, events.map(row));
+    for (const each of events) t.is(await store.data(log, each.id), each.data);
+  });
+
+  test(`${name}: values come back to the last bit`, async (t) => {
+    const store = await open(t);
+    const log = newLog();
+    await write(
+      t,
+      store,
+      NUMBERS.map((value) => event(log, { value })),
+    );
+    const page = await store.list(listPlan(log));
+    t.deepEqual(
+      page.rows.map(({ value }) => value),
+      NUMBERS,
+    );
+  });
+
+  test(`${name}: data is a text, null where the event has none, undefined where there is no event`, async (t) => {
+    const store = await open(t);
+    const log = newLog();
+    const [some, none] = [event(log, { data: "é\n".repeat(2560) }), event(log)];
+    await write(t, store, [some, none]);
+    t.is(await store.data(log, some.id), some.data);
+    t.is(await store.data(log, none.id), null);
+    t.is(await store.data(log, idAt(MORNING)), undefined);
+    t.is(await store.data(newLog(), some.id), undefined);
+  });
+
+  test(`${name}: a record is found in its own log alone`, async (t) => {
+    const store = await open(t);
+    const log = newLog();
+    const stored = event(log, FULL);
+    await write(t, store, [stored]);
+    t.deepEqual(await store.find({ kind: "events" }, log, stored.id), row(stored));
+    t.is(await store.find({ kind: "events" }, newLog(), stored.id), null);
+    t.is(await store.find({ kind: "events" }, log, idAt(MORNING)), null);
+  });
+}
+
+function positionContract({ name, open, keepsPositions }: StorePlace): void {
+  test(`${name}: nothing is written by an empty batch`, async (t) => {
+    const store = await open(t);
+    t.deepEqual(await store.writeEvents([]), []);
+    t.deepEqual(await store.writeAlerts([]), []);
+    await t.notThrowsAsync(store.ping());
+  });
+
+  test(`${name}: positions are ${keepsPositions ? "kept by partition, and never move back" : "left to the bus"}`, async (t) => {
+    const store = await open(t);
+    // Stores that share an engine share its partitions: these are nobody else's.
+    const partition = 1_000_000 + Math.floor(Math.random() * 1_000_000);
+    const next = (topic: "events" | "dead-letters", of: number): Promise<number | null> => store.nextOffset(topic, of);
+    t.is(await next("events", partition), null);
+    await store.writeEvents([event(newLog())], { topic: "events", partition, offset: 41 });
+    await store.writeEvents([], { topic: "events", partition: partition + 1, offset: 0 });
+    t.deepEqual(
+      [await next("events", partition), await next("events", partition + 1)],
+      keepsPositions ? [42, 1] : [null, null],
+    );
+    await store.writeEvents([], { topic: "events", partition, offset: 2 ** 40 });
+    await store.writeEvents([], { topic: "events", partition, offset: 7 });
+    t.is(await next("events", partition), keepsPositions ? 2 ** 40 + 1 : null);
+    t.is(await next("dead-letters", partition), null);
+  });
+}
