@@ -27,10 +27,15 @@ type FeedPosition = { settled: number; latest: number; since_ms: number };
  * Documents in one index of one shard, `<namespace>-catalog`: its sequence numbers order all writes. A removed document stays as a
  * marker without a body.
  *
+ * @param options.overlap_ms how long the feed tells a change again, for changes that become searchable out of order (10 s)
  * @throws StartError where the index has a layout of a later release; LoggiaError `store_unavailable` where the engine cannot be reached
  */
-export async function openElasticsearchDocuments(options: { client: Client; namespace: string }): Promise<Documents> {
-  const { client } = options;
+export async function openElasticsearchDocuments(options: {
+  client: Client;
+  namespace: string;
+  overlap_ms?: number;
+}): Promise<Documents> {
+  const { client, overlap_ms = OVERLAP_MS } = options;
   const index = `${options.namespace}-catalog`;
   await translated(() => prepareIndex(client, index));
   return {
@@ -40,7 +45,7 @@ export async function openElasticsearchDocuments(options: { client: Client; name
     remove: (id, expected) =>
       translated(() => write(client, index, id, { removed: true, write: nameAttempt() }, expected)),
     read: (id) => translated(async () => (await get(client, index, id))?.document ?? null),
-    changes: (since) => translated(() => changes(client, index, since)),
+    changes: (since) => translated(() => changes(client, index, since, overlap_ms)),
     // A search, not a cluster call: it fails when the catalog's own shard is away.
     ping: () =>
       translated(async () => void (await client.search({ index, size: 0, allow_partial_search_results: false }))),
@@ -124,6 +129,7 @@ async function changes(
   client: Client,
   index: string,
   since: Cursor | null,
+  overlap_ms: number,
 ): Promise<{ documents: Document[]; cursor: Cursor }> {
   const position = since === null ? null : (JSON.parse(since) as FeedPosition);
   const now_ms = Date.now();
@@ -152,14 +158,15 @@ async function changes(
     }
     if (answer.hits.hits.length < PAGE_SIZE) break;
   }
-  return { documents: newestOfEach(documents), cursor: JSON.stringify(advance(position, last, now_ms)) as Cursor };
+  const next = advance(position, last, now_ms, overlap_ms);
+  return { documents: newestOfEach(documents), cursor: JSON.stringify(next) as Cursor };
 }
 
 /** Moves the settled mark once what it moves over has been read for the length of the overlap. */
-function advance(position: FeedPosition | null, last: number, now_ms: number): FeedPosition {
+function advance(position: FeedPosition | null, last: number, now_ms: number, overlap_ms: number): FeedPosition {
   const farthest = last - OVERLAP_CHANGES;
   if (position === null) return { settled: Math.max(-1, farthest), latest: last, since_ms: now_ms };
-  if (now_ms - position.since_ms < OVERLAP_MS) return { ...position, settled: Math.max(position.settled, farthest) };
+  if (now_ms - position.since_ms < overlap_ms) return { ...position, settled: Math.max(position.settled, farthest) };
   return { settled: Math.max(position.latest, farthest), latest: Math.max(position.latest, last), since_ms: now_ms };
 }
 

@@ -34,6 +34,20 @@ if (realEngines) {
     t.is((await documents.read("a"))?.body, null);
   });
 
+  test("the feed stops telling a change again after the overlap, and goes on from there", async (t) => {
+    const { client, namespace } = connect(t, elasticsearchUrl());
+    const documents = await openElasticsearchDocuments({ client, namespace, overlap_ms: 0 });
+    let { cursor } = await documents.changes(null);
+    for (let n = 0; n < 5; n++) {
+      await documents.create(`a${n}`, { n });
+      const told = await documents.changes(cursor);
+      t.true(told.documents.some(({ id }) => id === `a${n}`));
+      t.true(told.documents.length <= 2);
+      cursor = (await documents.changes(told.cursor)).cursor;
+      t.deepEqual((await documents.changes(cursor)).documents, []);
+    }
+  });
+
   test("refuses an index of another layout", async (t) => {
     const { client, namespace } = connect(t, elasticsearchUrl());
     await client.indices.create({ index: `${namespace}-catalog`, mappings: { _meta: { layout: 2 } } });

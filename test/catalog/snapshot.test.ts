@@ -1,0 +1,100 @@
+import test from "ava";
+
+import type { Version } from "../../src/catalog/documents/documents.ts";
+import type { Entity } from "../../src/catalog/model.ts";
+import { idOf } from "../../src/catalog/model.ts";
+import { createSnapshot } from "../../src/catalog/snapshot.ts";
+import type { UserId } from "../../src/events/event.ts";
+import { parseLogKey } from "../../src/events/event.ts";
+
+const SHOP = parseLogKey("shop")!;
+const ANN = "a".repeat(16) as UserId;
+const BOB = "b".repeat(16) as UserId;
+
+/** A snapshot, and a way to write to it as if documents came from the feed. */
+function prepare() {
+  const snapshot = createSnapshot();
+  let last = 0;
+  const apply = (id: string, body: Entity | null, number = (last += 1)): void =>
+    snapshot.apply({ id, version: String(number).padStart(9, "0") as Version, body });
+  return { snapshot, apply };
+}
+
+function accountOf(id: UserId, email: string): Entity {
+  return { kind: "account", id, email, admin: false, password: "" };
+}
+
+function logOf(users: readonly UserId[]): Entity {
+  const shares = users.map((user) => ({ user, role: "admin" }) as const);
+  return { kind: "log", key: SHOP, display: "Shop", retentionDays: null, shares, apiKeys: [] };
+}
+
+function classOf(birth: string): Entity {
+  const filter = { key: "errors", display: "", color: "red", tag: "x", text: "", link: "", source: "", weight: 0 };
+  return { kind: "class", log: SHOP, birth, filter };
+}
+
+test("options that outlived their class are of no effect on a later one of its key", (t) => {
+  // As a process leaves it that ends between removing a class and removing its options.
+  const { snapshot, apply } = prepare();
+  apply(idOf.account("ann@example.org"), accountOf(ANN, "ann@example.org"));
+  apply(idOf.log(SHOP), logOf([ANN]));
+  apply(idOf.class(SHOP, "errors"), classOf("first"));
+  const options = { alert: true, notify: true, hide: true };
+  apply(idOf.options(ANN, SHOP, "errors"), {
+    kind: "options",
+    user: ANN,
+    log: SHOP,
+    class: "errors",
+    birth: "first",
+    options,
+  });
+  t.deepEqual(snapshot.options(ANN, SHOP, "errors"), options);
+  t.deepEqual(snapshot.subscribers(SHOP, "errors", "alert"), [ANN]);
+  apply(idOf.class(SHOP, "errors"), null);
+  t.false(snapshot.options(ANN, SHOP, "errors").alert);
+  apply(idOf.class(SHOP, "errors"), classOf("second"));
+  t.false(snapshot.options(ANN, SHOP, "errors").alert);
+  t.deepEqual(snapshot.subscribers(SHOP, "errors", "alert"), []);
+});
+
+test("a share of an account that is gone counts for nothing", (t) => {
+  // As it stands where one process shares a log while another deletes the account.
+  const { snapshot, apply } = prepare();
+  apply(idOf.log(SHOP), logOf([ANN, BOB]));
+  t.deepEqual(snapshot.log(SHOP)?.shares, []);
+  apply(idOf.account("ann@example.org"), accountOf(ANN, "ann@example.org"));
+  apply(idOf.account("bob@example.org"), accountOf(BOB, "bob@example.org"));
+  t.is(snapshot.log(SHOP)?.shares.length, 2);
+  t.deepEqual(snapshot.logsOf(BOB), [snapshot.log(SHOP)!]);
+  apply(idOf.account("bob@example.org"), null);
+  t.deepEqual(snapshot.log(SHOP)?.shares, [{ user: ANN, role: "admin" }]);
+  t.is(snapshot.roleOf(BOB, SHOP), null);
+  t.deepEqual(snapshot.logsOf(BOB), []);
+  t.deepEqual(snapshot.logsOf(ANN)[0]?.shares.length, 1);
+});
+
+test("an older version never undoes a newer one, a removal included", (t) => {
+  const { snapshot, apply } = prepare();
+  const id = idOf.account("ann@example.org");
+  apply(id, accountOf(ANN, "ann@example.org"), 5);
+  apply(id, accountOf(BOB, "ann@example.org"), 4);
+  t.is(snapshot.account("ann@example.org")?.id, ANN);
+  apply(id, null, 6);
+  apply(id, accountOf(ANN, "ann@example.org"), 5);
+  t.is(snapshot.account("ann@example.org"), null);
+  t.is(snapshot.accountById(ANN), null);
+});
+
+test("answers stay the same objects while nothing in them changes", (t) => {
+  const { snapshot, apply } = prepare();
+  apply(idOf.account("ann@example.org"), accountOf(ANN, "ann@example.org"));
+  apply(idOf.log(SHOP), logOf([ANN]));
+  const [log, logs, own, accounts] = [snapshot.log(SHOP), snapshot.logs(), snapshot.logsOf(ANN), snapshot.accounts()];
+  apply(idOf.class(SHOP, "errors"), classOf("first"));
+  t.is(snapshot.log(SHOP), log);
+  t.is(snapshot.logs(), logs);
+  t.is(snapshot.logsOf(ANN), own);
+  t.is(snapshot.accounts(), accounts);
+  t.true(Object.isFrozen(log) && Object.isFrozen(logs) && Object.isFrozen(snapshot.classFilters(SHOP)[0]));
+});
