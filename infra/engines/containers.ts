@@ -14,8 +14,8 @@ import { updateState } from "./state.ts";
 const run = promisify(execFile);
 
 /** The same releases as infra/compose.yaml and infra/jvm; `test/infra/versions.test.ts` holds them together. */
-const KAFKA_IMAGE = "apache/kafka:4.3.1";
-const ELASTICSEARCH_IMAGE = "docker.elastic.co/elasticsearch/elasticsearch:9.5.3";
+export const KAFKA_IMAGE = "apache/kafka:4.3.1";
+export const ELASTICSEARCH_IMAGE = "docker.elastic.co/elasticsearch/elasticsearch:9.5.3";
 
 /** A first start pulls images of some 1.5 GB. */
 const START_TIMEOUT_MS = 15 * 60_000;

@@ -5,7 +5,6 @@ import type { Engine } from "./engine.ts";
 import { findJdk } from "./jdk.ts";
 import { resolveJars } from "./jars.ts";
 import type { ProcessOptions } from "./kafka.ts";
-import { requireFreePort } from "./ports.ts";
 import { markOf } from "./processes-of.ts";
 import { askElasticsearch } from "./ready.ts";
 import { JVM_FOLDER } from "./settings.ts";
@@ -18,9 +17,8 @@ import { updateState } from "./state.ts";
  */
 export async function startElasticsearchProcess(options: ProcessOptions): Promise<Engine> {
   const { folder, jars, port, say, signal, onStopped } = options;
-  await requireFreePort(port, "Elasticsearch", "ENGINES_ELASTICSEARCH_PORT");
   const jdk = await findJdk();
-  const { elasticsearch, elasticsearchHome } = await resolveJars(jars, jdk, say, signal);
+  const { elasticsearch, elasticsearchHome } = await resolveJars({ cache: jars, jdk, say, signal });
   const home = resolve(folder, "elasticsearch");
   const config = join(home, "config");
   await mkdir(config, { recursive: true });

@@ -27,26 +27,34 @@ export type Jars = {
   readonly elasticsearchHome: string;
 };
 
+export type ResolveOptions = {
+  /** Where the jars are kept from one run to the next. */
+  readonly cache: string;
+  readonly jdk: Jdk;
+  readonly say: Say;
+  /** Gives up. */
+  readonly signal?: AbortSignal | undefined;
+  /** Its PATH leads to Maven. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+};
+
 /**
  * The jars of both engines, resolved by Maven at the first call and kept in `cache` under a hash of the project files.
  * Safe to call from several processes at once; a resolution that was cut off leaves nothing that counts.
  * @throws StartError that says what to install, or what Maven complained of
  */
-export async function resolveJars(cache: string, jdk: Jdk, say: Say, signal?: AbortSignal): Promise<Jars> {
+export async function resolveJars(options: ResolveOptions): Promise<Jars> {
+  const { cache, jdk, say } = options;
   const folder = join(cache, await projectHash());
   if (!existsSync(folder)) {
     await withLock(join(cache, "lock"), RESOLVE_TIMEOUT_MS, async () => {
       if (existsSync(folder)) return;
       say("Resolving Kafka and Elasticsearch with Maven; this happens once ...");
-      const unfinished = join(cache, `unfinished-${process.pid}`);
+      const unfinished = join(cache, "unfinished");
       await rm(unfinished, { recursive: true, force: true });
-      try {
-        await copyDependencies(unfinished, jdk, signal);
-        await layOutTransport(unfinished, jdk);
-        await rename(unfinished, folder);
-      } finally {
-        await rm(unfinished, { recursive: true, force: true });
-      }
+      await copyDependencies(unfinished, options);
+      await layOutTransport(unfinished, jdk);
+      await rename(unfinished, folder);
     });
   }
   return {
@@ -64,22 +72,12 @@ async function projectHash(): Promise<string> {
   return hash.digest("hex").slice(0, 12);
 }
 
-async function copyDependencies(folder: string, jdk: Jdk, signal?: AbortSignal): Promise<void> {
-  const goal = [
-    "-q",
-    "-B",
-    "-f",
-    join(JVM_FOLDER, "pom.xml"),
-    "dependency:copy-dependencies",
-    `-Dengines.lib=${resolve(folder)}`,
-  ];
+async function copyDependencies(folder: string, { jdk, signal, env = process.env }: ResolveOptions): Promise<void> {
+  const pom = join(JVM_FOLDER, "pom.xml");
+  const goal = ["-q", "-B", "-f", pom, "dependency:copy-dependencies", `-Dengines.lib=${resolve(folder)}`];
+  const limits = { timeout: RESOLVE_TIMEOUT_MS, maxBuffer: 64 * 1024 * 1024, ...(signal ? { signal } : {}) };
   try {
-    await run("mvn", goal, {
-      env: { ...process.env, JAVA_HOME: jdk.home },
-      timeout: RESOLVE_TIMEOUT_MS,
-      ...(signal ? { signal } : {}),
-      maxBuffer: 64 * 1024 * 1024,
-    });
+    await run("mvn", goal, { env: { ...env, JAVA_HOME: jdk.home }, ...limits });
   } catch (error) {
     const { code, stdout } = error as { code?: unknown; stdout?: string };
     if (code === "ENOENT") {

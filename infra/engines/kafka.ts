@@ -8,7 +8,7 @@ import { startProcess } from "./engine.ts";
 import type { Engine } from "./engine.ts";
 import { findJdk } from "./jdk.ts";
 import { resolveJars } from "./jars.ts";
-import { freePorts, requireFreePort } from "./ports.ts";
+import { freePorts } from "./ports.ts";
 import { markOf } from "./processes-of.ts";
 import { askKafka } from "./ready.ts";
 import type { Say } from "./settings.ts";
@@ -33,9 +33,8 @@ export type ProcessOptions = {
  */
 export async function startKafkaProcess(options: ProcessOptions): Promise<Engine> {
   const { folder, jars, port, say, signal, onStopped } = options;
-  await requireFreePort(port, "Kafka", "ENGINES_KAFKA_PORT");
   const jdk = await findJdk();
-  const { kafka } = await resolveJars(jars, jdk, say, signal);
+  const { kafka } = await resolveJars({ cache: jars, jdk, say, signal });
   const home = resolve(folder, "kafka");
   const [controllerPort] = await freePorts(1);
   const properties = join(home, "server.properties");

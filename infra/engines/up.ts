@@ -5,6 +5,7 @@ import { startElasticsearchProcess } from "./elasticsearch.ts";
 import { startKafkaProcess } from "./kafka.ts";
 import { withLock } from "./lock.ts";
 import { processesOf, stopProcessesOf } from "./processes-of.ts";
+import { requireFreePort } from "./ports.ts";
 import { askElasticsearch, askKafka } from "./ready.ts";
 import type { EngineSettings, Say } from "./settings.ts";
 import { readState, removeState } from "./state.ts";
@@ -24,11 +25,14 @@ export function up(settings: EngineSettings, say: Say): Promise<State> {
     const none = !running.kafka && !running.elasticsearch;
     if (none && (await chooseWay(settings.way)) === "containers") return composeUp(settings);
 
-    const starts = [];
-    if (!running.kafka) starts.push(startKafkaProcess({ folder, jars, port: settings.kafkaPort, say }));
+    const { kafkaPort, elasticsearchPort } = settings;
+    if (!running.kafka) await requireFreePort(kafkaPort, "Kafka", "ENGINES_KAFKA_PORT");
     if (!running.elasticsearch) {
-      starts.push(startElasticsearchProcess({ folder, jars, port: settings.elasticsearchPort, say }));
+      await requireFreePort(elasticsearchPort, "Elasticsearch", "ENGINES_ELASTICSEARCH_PORT");
     }
+    const starts = [];
+    if (!running.kafka) starts.push(startKafkaProcess({ folder, jars, port: kafkaPort, say }));
+    if (!running.elasticsearch) starts.push(startElasticsearchProcess({ folder, jars, port: elasticsearchPort, say }));
     const failed = (await Promise.allSettled(starts)).find((start) => start.status === "rejected");
     if (failed) throw failed.reason;
     return readState(folder)!;

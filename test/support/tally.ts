@@ -6,7 +6,7 @@ export type Tally = { readonly passed: number; readonly failed: number; readonly
 /** What ava writes as it goes, a line for each event ... */
 const PASSED = /^ {2}✔ (?!\[expected fail\] )/;
 const SKIPPED = /^ {2}- \[skip\] /;
-const FILE_FAILED = /^ {2}✘ (?:No tests found in |Internal error|Couldn’t find any )/;
+const FILE_FAILED = /^ {2}(?:✘ (?:No tests found in |Internal error|Couldn’t find any )|Failed to exit when running )/;
 const FILE_LEFT = /^ {2}✘ Exiting due to process\.exit\(\) when running /;
 const FILE_ENDED_BADLY = /^ {2}✘ \S+ exited (?:with a non-zero exit code|due to )/;
 /** ... and its totals, below a rule. */

@@ -1,0 +1,74 @@
+import test from "ava";
+import { Kafka, logLevel } from "kafkajs";
+import type { Engine } from "../../infra/engines/engine.ts";
+import { startElasticsearch, startEngines, startKafka } from "../../infra/engines/start.ts";
+import { StartError } from "../../src/errors.ts";
+import { elasticsearchUrl, kafkaBrokers, realEngines } from "../support/engines.ts";
+import { until } from "../support/until.ts";
+
+const real = realEngines ? test : test.skip;
+
+real("a Kafka that was killed comes back on its port with its data", async (t) => {
+  await using kafka = await startKafka();
+  await withAdmin(kafka, (admin) => admin.createTopics({ topics: [{ topic: "kept", numPartitions: 3 }] }));
+  const before = kafka.pid;
+  await kafka.kill();
+  await t.throwsAsync(withAdmin(kafka, (admin) => admin.listTopics()));
+
+  await kafka.restart();
+  if (before !== null) t.not(kafka.pid, before);
+  const { topics } = await withAdmin(kafka, (admin) => admin.fetchTopicMetadata({ topics: ["kept"] }));
+  t.is(topics[0]?.partitions.length, 3);
+});
+
+real("an Elasticsearch that was killed comes back on its port with its data; frozen, it is silent", async (t) => {
+  await using elasticsearch = await startElasticsearch();
+  const document = `http://${elasticsearch.address}/kept/_doc/1`;
+  const headers = { "content-type": "application/json" };
+  const put = await fetch(document, { method: "PUT", headers, body: '{"text":"kept"}' });
+  t.is(put.status, 201);
+  await elasticsearch.kill();
+  await t.throwsAsync(fetch(document));
+
+  await elasticsearch.restart();
+  const found = await until(async () => (await fetch(document)).status === 200, { what: "the document to be found" });
+  t.true(found);
+
+  await elasticsearch.signal("SIGSTOP");
+  await t.throwsAsync(fetch(document, { signal: AbortSignal.timeout(300) }), { name: "TimeoutError" });
+  await elasticsearch.signal("SIGCONT");
+  t.is((await fetch(document)).status, 200);
+});
+
+real("engines that the environment gives are used and left running", async (t) => {
+  const env = { TEST_KAFKA_BROKERS: kafkaBrokers().join(","), TEST_ELASTICSEARCH_URL: elasticsearchUrl() };
+  const said: string[] = [];
+  const engines = await startEngines({ env, say: (line) => void said.push(line) });
+  t.deepEqual(engines.kafkaBrokers, kafkaBrokers());
+  t.is(engines.elasticsearchUrl, elasticsearchUrl());
+  t.regex(said.join("\n"), /as the environment gives them$/);
+  await engines.close();
+  await t.notThrowsAsync(startEngines({ env }));
+});
+
+test("an address of the environment where nobody answers is named", async (t) => {
+  const env = { TEST_KAFKA_BROKERS: "127.0.0.1:1", TEST_ELASTICSEARCH_URL: "http://127.0.0.1:1" };
+  await t.throwsAsync(startEngines({ env }), {
+    instanceOf: StartError,
+    message: /^TEST_(?:KAFKA_BROKERS|ELASTICSEARCH_URL) names .*127\.0\.0\.1:1, but no \w+ answers there: /,
+  });
+  await t.throwsAsync(startEngines({ env: { TEST_KAFKA_BROKERS: "127.0.0.1:1" } }), {
+    instanceOf: StartError,
+    message: "Set both TEST_KAFKA_BROKERS and TEST_ELASTICSEARCH_URL, or neither.",
+  });
+});
+
+async function withAdmin<T>(kafka: Engine, work: (admin: ReturnType<Kafka["admin"]>) => Promise<T>): Promise<T> {
+  const admin = new Kafka({ brokers: [kafka.address], logLevel: logLevel.NOTHING, retry: { retries: 0 } }).admin();
+  try {
+    await admin.connect();
+    return await work(admin);
+  } finally {
+    await admin.disconnect();
+  }
+}

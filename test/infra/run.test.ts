@@ -1,0 +1,139 @@
+import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import test from "ava";
+import type { ExecutionContext } from "ava";
+import { temporaryFolder } from "../support/temporary.ts";
+import { PROJECT, plantJdk, plantProgram, runProgram } from "./support.ts";
+import type { Outcome } from "./support.ts";
+
+/** Files of tests by name; each ends in its own way. */
+const FILES = {
+  mixed: `
+    test("passes", (t) => t.pass());
+    test("fails", (t) => t.is(1, 2));
+    test.skip("skipped", (t) => t.fail());
+    test.todo("to do");
+    test.failing("known to fail", (t) => t.fail());
+    test("logs and prints what looks like results", (t) => {
+      console.log("77 passed, 0 failed");
+      console.error("  ✔ printed, not passed");
+      t.log("  ✔ logged, not passed");
+      t.pass();
+    });`,
+  crashes: `throw new Error("while loading");`,
+  "crashes-late": `
+    test("passes first", (t) => { t.pass(); setTimeout(() => { throw new Error("late"); }, 300); });
+    test("stays on", async (t) => { t.pass(); await new Promise((resolve) => setTimeout(resolve, 60_000)); });`,
+  rejects: `test("passes and rejects", (t) => { t.pass(); void Promise.reject(new Error("unhandled")); });`,
+  leaves: `test("leaves", () => process.exit(0));`,
+  empty: "",
+  hooked: `
+    test.before(() => { throw new Error("in the hook"); });
+    test("never runs", (t) => t.pass());`,
+  passes: `test("passes", (t) => t.pass());`,
+} as const;
+
+/** Runs the runner in a project of its own with these files. */
+async function run(
+  t: ExecutionContext,
+  files: readonly (keyof typeof FILES)[],
+  args: readonly string[] = [],
+  env: Record<string, string> = { TEST_ENGINES: "embedded" },
+): Promise<Outcome & { lines: string[] }> {
+  const folder = temporaryFolder(t);
+  symlinkSync(join(PROJECT, "node_modules"), join(folder, "node_modules"));
+  const ava = { extensions: ["ts"], files: ["test/**/*.test.ts"] };
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module", ava }));
+  mkdirSync(join(folder, "test"));
+  for (const file of files) {
+    writeFileSync(join(folder, `test/${file}.test.ts`), `import test from "ava";\n${FILES[file]}\n`);
+  }
+  const outcome = await runProgram(process.execPath, [join(PROJECT, "test/run.ts"), ...args], { cwd: folder, env });
+  return { ...outcome, lines: outcome.stdout.trimEnd().split("\n") };
+}
+
+const LEFT_OUT = /^TEST_ENGINES=embedded: tests that need Kafka or Elasticsearch are left out\.$/;
+
+test("each way to fail is counted once, and the last line alone tells", async (t) => {
+  const { code, lines, stderr } = await run(t, ["mixed", "crashes", "rejects", "leaves", "empty", "hooked", "passes"]);
+  // Failed: one of mixed, a crash, a rejection, an exit, a file without tests, a hook.
+  t.is(lines.at(-1), "4 passed, 6 failed");
+  t.is(code, 1);
+  const alike = [...lines, ...stderr.split("\n")].filter((line) => /^\s*\d+ passed, \d+ failed\s*$/.test(line));
+  t.is(alike.length, 1);
+  t.true(stderr.includes("> 77 passed, 0 failed"));
+  t.regex(lines[0]!, LEFT_OUT);
+  t.is(lines.at(-2), "TEST_ENGINES=embedded: tests that need Kafka or Elasticsearch were left out (1 skipped).");
+});
+
+test("when all pass the exit code is 0; files named as arguments run alone", async (t) => {
+  const { code, lines } = await run(t, ["passes", "mixed", "crashes"], ["test/passes.test.ts"]);
+  t.is(lines.at(-1), "1 passed, 0 failed");
+  t.is(code, 0);
+});
+
+test("tests that hang, and a crash amid others, are failures", async (t) => {
+  const hung = await run(t, ["crashes-late"]);
+  t.regex(hung.lines.at(-1)!, /^\d passed, [1-9] failed$/);
+  t.is(hung.code, 1);
+});
+
+test("no tests at all is a failure", async (t) => {
+  for (const [files, args] of [
+    [[], []],
+    [["passes"], ["test/other.test.ts"]],
+    [["passes"], ["--match=nothing"]],
+  ] as const) {
+    const { code, lines } = await run(t, files, args);
+    t.is(lines.at(-1), "0 passed, 1 failed");
+    t.is(code, 1);
+  }
+});
+
+test("engines that cannot be had fail the run, with the words that help", async (t) => {
+  const folder = temporaryFolder(t);
+  const { code, lines, stderr } = await run(t, ["passes"], [], {
+    PATH: folder,
+    JAVA_HOME: plantJdk(join(folder, "jdk"), "25"),
+    ENGINES_JARS: join(folder, "jars"),
+    ENGINES_WAY: "processes",
+  });
+  t.is(lines.at(-1), "0 passed, 1 failed");
+  t.is(code, 1);
+  t.regex(stderr, /there is no `mvn`: install it/);
+  t.regex(stderr, /TEST_ENGINES=embedded runs the tests that need none/);
+});
+
+/** Runs `.ci/run` in a folder where `make` does what `script` says of `$1`. */
+async function runCi(
+  t: ExecutionContext,
+  script: string,
+): Promise<Outcome & { last: string | undefined; alike: number }> {
+  const folder = temporaryFolder(t);
+  mkdirSync(join(folder, ".ci"));
+  copyFileSync(join(PROJECT, ".ci/run"), join(folder, ".ci/run"));
+  plantProgram(join(folder, "bin"), "make", script);
+  const env = { PATH: `${join(folder, "bin")}:${process.env["PATH"]}`, CI: "true" };
+  const outcome = await runProgram("bash", [join(folder, ".ci/run")], { cwd: "/", env });
+  const lines = outcome.stdout.trimEnd().split("\n");
+  return {
+    ...outcome,
+    last: lines.at(-1),
+    alike: lines.filter((line) => /^\d+ passed, \d+ failed$/.test(line)).length,
+  };
+}
+
+test("continuous integration closes with one result of checks and tests together", async (t) => {
+  for (const [script, result, code] of [
+    ["case $1 in test) echo 3 passed, 0 failed;; esac", "3 passed, 0 failed", 0],
+    ["case $1 in check) exit 2;; test) echo 3 passed, 0 failed;; esac", "3 passed, 1 failed", 1],
+    ["case $1 in test) echo 3 passed, 2 failed; echo 'make: *** Error 1'; exit 2;; esac", "3 passed, 2 failed", 1],
+    ["case $1 in check) exit 2;; test) echo 3 passed, 2 failed; exit 2;; esac", "3 passed, 3 failed", 1],
+    ["case $1 in test) echo npm ci failed; exit 2;; esac", "0 passed, 1 failed", 1],
+    ["exit 0", "0 passed, 1 failed", 1],
+    ["exit 2", "0 passed, 2 failed", 1],
+  ] as const) {
+    const outcome = await runCi(t, script);
+    t.deepEqual([outcome.last, outcome.alike, outcome.code], [result, 1, code], script);
+  }
+});

@@ -1,0 +1,30 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import test from "ava";
+import { parse } from "yaml";
+import { ELASTICSEARCH_IMAGE, KAFKA_IMAGE } from "../../infra/engines/containers.ts";
+import { PROJECT } from "./support.ts";
+
+const read = (file: string): string => readFileSync(join(PROJECT, "infra", file), "utf8");
+
+/** The version that follows an artifact in a project file of Maven. */
+function versionOf(artifact: string, pom: string): string | undefined {
+  return new RegExp(`<artifactId>${artifact}</artifactId>\\s*<version>([^<]+)</version>`).exec(pom)?.[1];
+}
+
+test("compose, testcontainers and local processes run the same releases", (t) => {
+  const { services } = parse(read("compose.yaml")) as { services: Record<string, { image: string }> };
+  t.is(services["kafka"]?.image, KAFKA_IMAGE);
+  t.is(services["elasticsearch"]?.image, ELASTICSEARCH_IMAGE);
+  t.is(KAFKA_IMAGE.split(":")[1], versionOf("kafka_2.13", read("jvm/kafka/pom.xml")));
+  const pom = read("jvm/elasticsearch/pom.xml");
+  t.is(ELASTICSEARCH_IMAGE.split(":")[1], versionOf("elasticsearch", pom));
+  t.is(versionOf("transport-netty4", pom), versionOf("elasticsearch", pom));
+});
+
+test("both services listen on the loopback only", (t) => {
+  const { services } = parse(read("compose.yaml")) as { services: Record<string, { ports: string[] }> };
+  const ports = Object.values(services).flatMap((service) => service.ports);
+  t.is(ports.length, 2);
+  for (const port of ports) t.true(port.startsWith("127.0.0.1:"), port);
+});
