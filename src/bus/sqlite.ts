@@ -189,22 +189,28 @@ class SqliteBus implements Bus {
         pending.failed(new LoggiaError("bus_unavailable", "The bus did not come to this before its deadline"));
     }
     if (this.#pending.length > 0) this.#schedule();
-    if (live.length === 0) return;
+    this.#write(live);
+  }
+
+  #write(group: readonly Pending[]): void {
+    if (group.length === 0) return;
     try {
       this.#file.transaction(() => {
-        for (const pending of live) pending.write();
+        for (const pending of group) pending.write();
       });
     } catch (error) {
-      this.#log.error(
-        { err: error, records: live.reduce((sum, { records }) => sum + records, 0) },
-        "the bus could not commit",
-      );
+      const acks = group.filter(({ records }) => records === 0);
+      const appends = group.filter(({ records }) => records > 0);
+      const failed = appends.length > 0 ? appends : acks;
+      this.#log.error({ err: error, appends: appends.length, acks: acks.length }, "the bus could not commit");
       const explained = explain(error);
-      for (const pending of live) pending.failed(explained);
+      for (const pending of failed) pending.failed(explained);
+      // What needs no new room makes some: acknowledged records may be removed.
+      if (appends.length > 0) this.#write(acks);
       if (isFull(error)) this.#sweepSoon();
       return;
     }
-    for (const pending of live) pending.done();
+    for (const pending of group) pending.done();
   }
 
   #takeGroup(): Pending[] {

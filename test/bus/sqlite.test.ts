@@ -1,0 +1,265 @@
+import test, { type ExecutionContext } from "ava";
+import { spawn } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { DatabaseSync } from "node:sqlite";
+import { pino } from "pino";
+import type { Bus } from "../../src/bus/bus.ts";
+import { openSqliteBus } from "../../src/bus/sqlite.ts";
+import { LoggiaError, StartError } from "../../src/errors.ts";
+import { behind, collect, record, texts } from "../contract/bus.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { until } from "../support/until.ts";
+
+const log = pino({ level: "silent" });
+
+function place(t: ExecutionContext): string {
+  return join(temporaryFolder(t), "bus.sqlite");
+}
+
+/** A process that appends to `file`, and the lines that it prints. */
+function startAppender(t: ExecutionContext, file: string): { lines: string[]; kill(): Promise<void> } {
+  const child = spawn(process.execPath, [join(import.meta.dirname, "appender.ts"), file], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const exited = new Promise<void>((resolve) => child.once("close", () => resolve()));
+  const lines: string[] = [];
+  createInterface({ input: child.stdout }).on("line", (line) => lines.push(line));
+  const kill = async () => {
+    child.kill("SIGKILL");
+    await exited;
+  };
+  t.teardown(kill);
+  return { lines, kill };
+}
+
+test("a killed process leaves every record that it acknowledged, in order and once", async (t) => {
+  const file = place(t);
+  const appender = startAppender(t, file);
+  await until(() => appender.lines.length > 2000, { what: "a few thousand acknowledged appends", timeout_ms: 30_000 });
+  await appender.kill();
+  const acknowledged = appender.lines.filter((line) => line !== "open").map(Number);
+  await using bus = await openSqliteBus({ file, log });
+  const { records } = await collect(bus, { group: "g" });
+  await until(async () => records.length > 0 && (await behind(bus, "g")) === 0, { what: "all records" });
+  const numbers = texts(records).map(Number);
+  t.deepEqual(
+    numbers,
+    numbers.map((_, i) => i),
+  );
+  const missing = acknowledged.filter((number) => number >= numbers.length);
+  t.deepEqual(missing, []);
+});
+
+test("a file that another process or another bus has open is refused, and usable once that has ended", async (t) => {
+  const file = place(t);
+  const appender = startAppender(t, file);
+  await until(() => appender.lines.includes("open"), { what: "the other process", timeout_ms: 30_000 });
+  const refused = await t.throwsAsync(openSqliteBus({ file, log }), { instanceOf: StartError });
+  t.regex(refused.message, /bus\.sqlite cannot be used: another process has it open/);
+  t.notRegex(refused.message, /\n/);
+  await appender.kill();
+  await using bus = await openSqliteBus({ file, log });
+  await bus.ping();
+  await t.throwsAsync(openSqliteBus({ file, log }), { instanceOf: StartError, message: /has it open/ });
+  // The failed attempt took nothing from the one that holds it.
+  await bus.append("events", [record("k", "still ours")]);
+});
+
+test("files that are no bus of this version are refused in one line, and left as they are", async (t) => {
+  const folder = temporaryFolder(t);
+  const notes = join(folder, "notes.txt");
+  writeFileSync(notes, "just some text, more than a header long. ".repeat(50));
+  const foreign = join(folder, "foreign.sqlite");
+  runSql(foreign, "CREATE TABLE theirs (a)");
+  const newer = join(folder, "newer.sqlite");
+  await (await openSqliteBus({ file: newer, log }))[Symbol.asyncDispose]();
+  runSql(newer, "PRAGMA user_version = 2");
+  const refusals: [string, RegExp][] = [
+    [notes, /notes\.txt cannot be used: it is not a SQLite database/],
+    [foreign, /foreign\.sqlite cannot be used: it is a database of another application/],
+    [newer, /newer\.sqlite cannot be used: its layout is version 2, this process reads 1/],
+    [join(notes, "bus.sqlite"), /bus\.sqlite cannot be used: /],
+    [folder, /cannot be used: it cannot be opened for writing/],
+  ];
+  for (const [file, message] of refusals) {
+    const error = await t.throwsAsync(openSqliteBus({ file, log }), { instanceOf: StartError, message });
+    t.notRegex(error.message, /\n/);
+  }
+  t.true(readFileSync(notes, "utf8").startsWith("just some text"));
+});
+
+test("on a full disk appends fail whole, readers go on, and it works again once there is room", async (t) => {
+  await using bus = await openSqliteBus({ file: place(t), log, retention_days: 0, maxFile_bytes: 1024 * 1024 });
+  const block = { key: "k", value: Buffer.alloc(50_000, "x") };
+  let stored = 0;
+  const full = await t.throwsAsync(
+    async () => {
+      for (; stored < 1000; stored++) await bus.append("events", [block]);
+    },
+    { instanceOf: LoggiaError },
+  );
+  t.is(full.code, "bus_unavailable");
+  t.regex(full.message, /disk is full/);
+  t.is(full.retryAfter_s, 5);
+  // Many that share one transaction: none of it stays.
+  const appends = await Promise.allSettled(Array.from({ length: 30 }, () => bus.append("events", [block])));
+  t.true(appends.every(({ status }) => status === "rejected"));
+  t.is(await behind(bus, "g"), stored);
+  await bus.ping();
+
+  const { records } = await collect(bus, { group: "g" });
+  await until(() => records.length === stored, { what: "all that was stored" });
+  // What was acknowledged is removed, at the latest when the next append finds no room.
+  await until(
+    () =>
+      bus.append("events", [block]).then(
+        () => true,
+        () => false,
+      ),
+    { what: "room" },
+  );
+  await until(() => records.length === stored + 1, { what: "the record behind the gap" });
+  t.true(records.every(({ value }) => value.equals(block.value)));
+});
+
+test("records that every group has acknowledged go after the retention, but the last one", async (t) => {
+  const file = place(t);
+  {
+    await using bus = await openSqliteBus({ file, log, retention_days: 0 });
+    await bus.append(
+      "events",
+      Array.from({ length: 2500 }, (_, i) => record("k", `${i}`)),
+    );
+    await bus.append("dead-letters", [record("k", "a"), record("k", "b")]);
+    await collectAll(bus, "fast", 2500);
+    const slow = await bus.subscribe(
+      { topic: "events", group: "slow", maxRecords: 1000, maxBytes: 1e6 },
+      async (batch) => {
+        if (batch.records[0]?.value.toString() === "0") await batch.ack();
+      },
+    );
+    await until(async () => (await behind(bus, "slow")) === 1500, { what: "the slow group's first batch" });
+    await slow.close();
+    await bus.append("events", [record("k", "2500")]);
+  }
+  {
+    await using bus = await openSqliteBus({ file, log, retention_days: 0 });
+    await until(async () => (await oldest(bus)) === 1000, { what: "removal of what both have acknowledged" });
+    await collectAll(bus, "slow", 1501);
+    t.is((await bus.last("dead-letters"))?.value.toString(), "b");
+  }
+  {
+    await using bus = await openSqliteBus({ file, log });
+    // Kept for seven days: nothing more goes.
+    await bus.append("events", [record("k", "2501")]);
+    t.is((await bus.last("events"))?.value.toString(), "2501");
+    t.is(await oldest(bus), 1000);
+    await collectAll(bus, "slow", 1);
+    await collectAll(bus, "fast", 2);
+  }
+  await using bus = await openSqliteBus({ file, log, retention_days: 0 });
+  await until(async () => (await oldest(bus)) === 2501, { what: "removal of all but the last" });
+  t.is((await bus.last("events"))?.value.toString(), "2501");
+});
+
+test("the last record is remembered across lives, and offsets are never given twice", async (t) => {
+  const file = place(t);
+  let offset = 0;
+  {
+    await using bus = await openSqliteBus({ file, log });
+    t.is(await bus.last("events"), null);
+    await bus.append("events", [record("k", "1"), record("k", "2")]);
+    offset = (await bus.last("events"))?.position.offset ?? 0;
+  }
+  runSql(file, "DELETE FROM events");
+  await using bus = await openSqliteBus({ file, log });
+  t.is(await bus.last("events"), null);
+  await bus.append("events", [record("k", "3")]);
+  const last = await bus.last("events");
+  t.is(last?.value.toString(), "3");
+  t.is(last?.position.offset, offset + 1);
+});
+
+test("a store that is ahead of a lost bus file misses nothing", async (t) => {
+  await using bus = await openSqliteBus({ file: place(t), log });
+  await bus.append("events", [record("k", "before the store asked")]);
+  const { records } = await collect(bus, { group: "g", from: async () => 5000 });
+  await until(() => records.length === 1, { what: "what the new file holds" });
+  await bus.append("events", [record("k", "after")]);
+  await until(() => records.length === 2, { what: "what comes next" });
+  t.deepEqual(
+    records.map(({ position }) => position.offset),
+    [1, 5000],
+  );
+});
+
+test("a subscription to a damaged file rejects `done`", async (t) => {
+  const file = place(t);
+  {
+    await using bus = await openSqliteBus({ file, log });
+    await bus.append(
+      "events",
+      Array.from({ length: 500 }, (_, i) => ({ key: "k", value: Buffer.alloc(2000, i) })),
+    );
+  }
+  const bytes = readFileSync(file);
+  bytes.fill(0xff, 5 * 4096, bytes.length - 4096);
+  writeFileSync(file, bytes);
+  await using bus = await openSqliteBus({ file, log });
+  const { subscription } = await collect(bus, { group: "g" });
+  await t.throwsAsync(subscription.done, { message: /malformed/ });
+});
+
+test("beyond its limits the queue refuses, and takes again what comes later", async (t) => {
+  await using bus = await openSqliteBus({ file: place(t), log });
+  const many = Array.from({ length: 50_000 }, () => record("k", "x"));
+  const first = bus.append("events", many);
+  const error = await t.throwsAsync(bus.append("events", [record("k", "y")]), { instanceOf: LoggiaError });
+  t.is(error.code, "overloaded");
+  t.is(error.retryAfter_s, 1);
+  await first;
+  await bus.append("events", [record("k", "z")]);
+  t.is(await behind(bus, "g"), 50_001);
+});
+
+test("an append whose deadline has passed before its turn is not stored", async (t) => {
+  await using bus = await openSqliteBus({ file: place(t), log });
+  const error = await t.throwsAsync(bus.append("events", [record("k", "late")], { deadline_ms: 0 }), {
+    instanceOf: LoggiaError,
+  });
+  t.is(error.code, "bus_unavailable");
+  t.is(await behind(bus, "g"), 0);
+});
+
+test("a delivery follows its append within a few turns of the event loop, and so does its acknowledgement", async (t) => {
+  await using bus = await openSqliteBus({ file: place(t), log });
+  const { records } = await collect(bus, { group: "g" });
+  for (let i = 1; i <= 50; i++) {
+    await bus.append("events", [record("k", `${i}`)]);
+    let turns = 0;
+    for (; records.length < i || (await behind(bus, "g")) > 0; turns++)
+      await new Promise((resolve) => setImmediate(resolve));
+    // No timer could have fired this often in so few.
+    t.true(turns <= 5, `${turns} turns`);
+  }
+});
+
+function runSql(file: string, sql: string): void {
+  const db = new DatabaseSync(file);
+  db.exec(sql);
+  db.close();
+}
+
+async function collectAll(bus: Bus, group: string, records: number): Promise<void> {
+  const collected = await collect(bus, { group });
+  await until(() => collected.records.length === records, { what: `${records} records for group ${group}` });
+  await collected.subscription.close();
+}
+
+/** The number that the oldest record carries: offsets begin at 1, numbers at 0, and a group that nobody knows would begin with it. */
+async function oldest(bus: Bus): Promise<number> {
+  const [lag] = await bus.lag("events", "unknown");
+  return (lag?.next ?? 0) - 1;
+}
