@@ -6,13 +6,17 @@ import type { Span } from "./syntax.ts";
 export const QUERY_LIMIT = 4096;
 
 export type Token = {
-  /** `class` is the `.key` that directly follows the table; `end` stands once, last. */
-  readonly kind: "word" | "class" | "string" | "number" | "date" | "symbol" | "end";
+  /**
+   * `class` is the `.key` that directly follows the table. `end` stands once, last; or `fault` does, where reading could not
+   * go on: the parser tells it when it comes there, as something before it may be wrong too.
+   */
+  readonly kind: "word" | "class" | "string" | "number" | "date" | "symbol" | "end" | "fault";
   /** As written. */
   readonly text: string;
   /** What it stands for: a string without its quotes, a class without its dot; otherwise as written. */
   readonly value: string;
   readonly span: Span;
+  readonly fault: LoggiaError | null;
 };
 
 const IGNORED = /(?:\s+|\/\/[^\r\n]*)*/y;
@@ -40,7 +44,7 @@ const HINTS: ReadonlyMap<string, string> = new Map([
 /**
  * The tokens of a query; blanks and comments (from `//` to the end of the line) are left out.
  *
- * @throws LoggiaError `bad_query`
+ * @throws LoggiaError `bad_query` where it is too long
  */
 export function tokenize(text: string): Token[] {
   checkLength(text);
@@ -49,10 +53,11 @@ export function tokenize(text: string): Token[] {
   while (at < text.length) {
     const token = readToken(text, at, tokens);
     tokens.push(token);
+    if (token.kind === "fault") return tokens;
     at = token.span.end;
     at += match(IGNORED, text, at)!.length;
   }
-  tokens.push({ kind: "end", text: "", value: "", span: { start: text.length, end: text.length } });
+  tokens.push(token("end", "", text.length));
   return tokens;
 }
 
@@ -80,7 +85,7 @@ function readToken(text: string, start: number, before: readonly Token[]): Token
   if (symbol !== null) return token("symbol", symbol, start);
   const character = String.fromCodePoint(text.codePointAt(start)!);
   const what = `found ${JSON.stringify(character)}, which means nothing here`;
-  throw queryFault(text, { start, end: start + character.length }, what, HINTS.get(character) ?? null);
+  return faultToken(text, start, start + character.length, what, HINTS.get(character) ?? null);
 }
 
 /** A quote within a string is written twice; a backslash is an ordinary character, so that expressions need no second one. */
@@ -89,12 +94,14 @@ function readString(text: string, start: number, quote: string): Token {
   let at = start + 1;
   for (;;) {
     const end = text.indexOf(quote, at);
-    if (end === -1)
-      throw queryFault(
+    if (end === -1) {
+      return faultToken(
         text,
-        { start, end: text.length },
+        start,
+        text.length,
         `expected a ${quote} that ends this string, found the end of the query`,
       );
+    }
     value += text.slice(at, end);
     at = end + 1;
     if (text[at] !== quote) return token("string", text.slice(start, at), start, value);
@@ -107,13 +114,19 @@ function readString(text: string, start: number, quote: string): Token {
 function standingAlone(text: string, token: Token): Token {
   const rest = match(WORD_CHARACTER, text, token.span.end);
   if (rest === null) return token;
-  const span = { start: token.span.start, end: token.span.end + rest.length };
+  const { start } = token.span;
+  const end = token.span.end + rest.length;
   const hint = "Strings stand in quotes, and words are set apart by a blank.";
-  throw queryFault(text, span, `expected a number or a date, found "${text.slice(span.start, span.end)}"`, hint);
+  return faultToken(text, start, end, `expected a number or a date, found "${text.slice(start, end)}"`, hint);
+}
+
+function faultToken(text: string, start: number, end: number, what: string, hint: string | null = null): Token {
+  const fault = queryFault(text, { start, end }, what, hint);
+  return { ...token("fault", text.slice(start, end), start), fault };
 }
 
 function token(kind: Token["kind"], text: string, start: number, value = text): Token {
-  return { kind, text, value, span: { start, end: start + text.length } };
+  return { kind, text, value, span: { start, end: start + text.length }, fault: null };
 }
 
 function match(pattern: RegExp, text: string, at: number): string | null {

@@ -4,7 +4,7 @@ import type { LoggiaError } from "../errors.ts";
 import { planCondition, planOccurs, unknownField } from "./conditions.ts";
 import type { Context } from "./conditions.ts";
 import { didYouMean, oneOf, queryFault } from "./fault.ts";
-import { EVENTS, GROUP_FIELDS, SORT_FIELDS, USERS, canonical, fieldsOf } from "./fields.ts";
+import { EVENTS, GROUP_FIELDS, SORT_FIELDS, USERS, canonical } from "./fields.ts";
 import { parseQuery } from "./parser.ts";
 import { AGGREGATE_FIELDS, EVENT_FIELDS, EVERYTHING, USER_FIELDS, freezePlan } from "./plan.ts";
 import type {
@@ -183,7 +183,7 @@ function eventColumns(text: string, names: readonly Name[]): EventField[] {
 
 function withoutGroups(text: string, name: Name): LoggiaError {
   const what = `${name.text.toUpperCase()} is a column of groups, and this query has none`;
-  return queryFault(text, name.span, what, `Add GROUPBY, or use a field: ${fieldsOf("events").toLowerCase()}`);
+  return queryFault(text, name.span, what, "Add GROUPBY, or use a field of an event.");
 }
 
 function aggregateColumn(text: string, name: Name): AggregateField {

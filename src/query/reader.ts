@@ -48,6 +48,7 @@ export function expectSymbol(reader: Reader, symbol: string): void {
 
 export function unexpected(reader: Reader, expected: string, hint: string | null = null, at = reader.at): Error {
   const token = reader.tokens[Math.min(at, reader.tokens.length - 1)]!;
+  if (token.fault !== null) return token.fault;
   return queryFault(reader.text, token.span, `expected ${expected}, found ${describe(token)}`, hint);
 }
 

@@ -32,7 +32,7 @@ export function checkExpression(source: string): Expression {
   const { pattern, openGroups, strayClosing, oddProperty } = scan(source);
   if (oddProperty !== null) return fault("not every store knows this property of characters", oddProperty);
   try {
-    const { size, ranges } = measure(RE2JS.compile(pattern, RE2JS.CASE_INSENSITIVE));
+    const { size, ranges } = measure(RE2JS.compile(source, RE2JS.CASE_INSENSITIVE));
     if (size > PROGRAM_LIMIT || ranges > RANGE_LIMIT) {
       return fault("it is too large once its counted repeats are written out; make them smaller, or leave them out", 0);
     }
@@ -43,9 +43,28 @@ export function checkExpression(source: string): Expression {
       error instanceof RE2JSSyntaxException ? [error.getDescription(), error.getPattern()] : [error.message, null];
     if (reason === "missing closing )") return fault(reason, openGroups.at(-1) ?? 0);
     if (reason === "unexpected )") return fault(reason, strayClosing ?? 0);
-    // What carried flags for the compiler says nothing of where it went wrong.
-    const at = fragment === null ? source.length - 1 : source.indexOf(fragment);
-    return fault(fragment === null || at < 0 ? reason : `${reason}: ${fragment}`, Math.max(at, 0));
+    if (fragment === null) return fault(reason, Math.max(source.length - 1, 0));
+    return fault(`${reason}: ${fragment}`, locate(source, error, fragment));
+  }
+}
+
+/** Where a fragment stands that RE2 refused: of several that read the same, the first up to which the expression fails alike. */
+function locate(source: string, error: Error, fragment: string): number {
+  const first = Math.max(source.indexOf(fragment), 0);
+  let at = first;
+  for (let tried = 0; at !== -1 && tried < 16; tried++) {
+    if (failsAlike(source.slice(0, at + fragment.length), error)) return at;
+    at = source.indexOf(fragment, at + 1);
+  }
+  return first;
+}
+
+function failsAlike(source: string, error: Error): boolean {
+  try {
+    RE2JS.compile(source);
+    return false;
+  } catch (other) {
+    return other instanceof RE2JSException && other.message === error.message;
   }
 }
 

@@ -1,0 +1,201 @@
+import test from "ava";
+
+import type { LogKey } from "../../src/events/event.ts";
+import { didYouMean } from "../../src/query/fault.ts";
+import { planQuery } from "../../src/query/planner.ts";
+
+/** A query, what is said of it, and where: the caret stands below the first character of the part in brackets. */
+const FAULTS: readonly (readonly [string, string])[] = [
+  ["[]", "expected GET, found the end of the query."],
+  ["[SELECT] * FROM events", 'expected GET, found "SELECT".'],
+  ["[GTE] events", 'expected GET, found "GTE". Did you mean GET?'],
+  ["GET [evnets]", 'expected events or users, found "evnets". Did you mean events?'],
+  ["GET [5]", 'expected events or users, found "5".'],
+  [
+    "GET events [TKAE] 5",
+    'expected WHERE, TAKE, SKIP, SORT, GROUPBY, OCCURS or COLUMNS, found "TKAE". Did you mean TAKE?',
+  ],
+  ["GET events TAKE 5 [ORDER] BY id", 'expected WHERE, SKIP, SORT, GROUPBY, OCCURS or COLUMNS, found "ORDER".'],
+  [
+    "GET events WHERE user = 'a' [ADN] user = 'b'",
+    'expected AND, OR, TAKE, SKIP, SORT, GROUPBY, OCCURS or COLUMNS, found "ADN". Did you mean AND?',
+  ],
+  ["GET events TAKE 5 [TAKE] 6", "TAKE stands here for the second time. Each clause may stand once."],
+  [
+    "GET events OCCURS(NOW) [created] OCCURS(NOW)",
+    "OCCURS stands here for the second time. Each clause may stand once.",
+  ],
+  ["GET events TAKE [501]", 'expected a whole number from 1 to 500, found "501".'],
+  ["GET events TAKE [0]", 'expected a whole number from 1 to 500, found "0".'],
+  ["GET events TAKE [2.5]", 'expected a whole number from 1 to 500, found "2.5".'],
+  ["GET events TAKE [-]5", 'expected a whole number from 1 to 500, found "-".'],
+  ["GET events TAKE[]", "expected a whole number from 1 to 500, found the end of the query."],
+  ["GET events SKIP [1000000001]", 'expected a whole number from 0 to 1,000,000,000, found "1000000001".'],
+  [
+    "GET events TAKE [5x]",
+    'expected a number or a date, found "5x". Strings stand in quotes, and words are set apart by a blank.',
+  ],
+  ["GET events.[ ]TAKE 5", 'expected the key of a class right behind the dot, found "TAKE".'],
+  ["GET events[.a_b]", '"a_b" is no key of a class. Keys are letters a to z, digits and hyphens, at most 63 of them.'],
+  [
+    "GET users[.error]",
+    "users have no class: classes are given to events alone. Write GET users, or GET events.error.",
+  ],
+  ["GET users GROUPBY [email]", "users cannot be grouped. Only events can."],
+  [
+    "GET users WHERE [text] = 'x'",
+    'users have no field "text". The fields of users are user, email, page, created, seen and count.',
+  ],
+  ["GET users SORT [sen]", 'users have no field "sen". Did you mean seen?'],
+  ["GET events WHERE [sorce] = 'x'", 'events have no field "sorce". Did you mean source?'],
+  [
+    "GET events WHERE [zzz] = 'x'",
+    'events have no field "zzz". The fields of events are id, created, text, link, hash, tags, source, log, class, data, geo, value, user, filter, bookmarks and alerts.',
+  ],
+  ["GET events WHERE [TAKE] 5", 'expected a field, NOT or "(", found "TAKE".'],
+  ["GET events WHERE[]", 'expected a field, NOT or "(", found the end of the query.'],
+  [
+    "GET events WHERE source [CONTAIN] 'x'",
+    'expected =, !=, <, <=, >, >=, CONTAINS, MATCHES, IN or IS, found "CONTAIN". Did you mean CONTAINS?',
+  ],
+  ["GET events WHERE source NOT [=] 'x'", 'expected CONTAINS, MATCHES or IN, found "=".'],
+  [
+    "GET events WHERE source = [web]",
+    "expected a string, a number or a date, found \"web\". Strings stand in quotes: 'web'.",
+  ],
+  ["GET events WHERE source =[=] 'web'", 'expected a string, a number or a date, found "=".'],
+  ["GET events WHERE source = [5]", "source holds text, expected a string. Strings stand in quotes: '5'."],
+  [
+    "GET events WHERE source = [9/19/2011]",
+    "source holds text, expected a string. Strings stand in quotes: '9/19/2011'.",
+  ],
+  ["GET events WHERE source CONTAINS [web]", "expected a string, found \"web\". Strings stand in quotes: 'web'."],
+  ["GET events WHERE source CONTAINS ['']", "CONTAINS needs at least one character."],
+  ["GET events WHERE value = ['x']", "value holds a number, expected a number such as 4.5."],
+  [
+    "GET events WHERE value = ['4.5']",
+    "value holds a number, expected a number such as 4.5. Numbers stand without quotes: 4.5.",
+  ],
+  ["GET events WHERE value IN (1, [TODAY])", "value holds a number, expected a number such as 4.5."],
+  ["GET events WHERE value = [1e999]", "the number is too large."],
+  ["GET events WHERE [value] CONTAINS '4'", "CONTAINS needs a field that holds text, and value holds a number."],
+  ["GET events WHERE [created] MATCHES '4'", "MATCHES needs a field that holds text, and created holds a date."],
+  ["GET events WHERE [geo] = '1,2'", "geo cannot be compared. Ask whether it is there: geo IS NOT NULL."],
+  [
+    "GET events WHERE [bookmarks] IS NULL",
+    "bookmarks cannot stand in a condition. The list of bookmarks has an address of its own.",
+  ],
+  ["GET events WHERE source IS [NUL]", 'expected NULL or NOT NULL, found "NUL". Did you mean NULL?'],
+  ["GET events WHERE source IN [']a'", "expected \"(\", found 'a'."],
+  ["GET events WHERE source IN ('a' ['b'])", 'expected "," or ")", found \'b\'.'],
+  ["GET events WHERE (source = 'a'[]", 'expected AND, OR or ")", found the end of the query.'],
+  ["GET events WHERE source = ['a]", "expected a ' that ends this string, found the end of the query."],
+  ["GET events WHERE source = [“]a”", 'found "“", which means nothing here. Strings stand in straight quotes.'],
+  ["GET events WHERE a = 1 [&]& b = 2", 'found "&", which means nothing here. Conditions are joined by AND.'],
+  ["GET events[;]", 'found ";", which means nothing here. A query ends without a sign.'],
+  ["GET events [\u{1f600}]", 'found "\u{1f600}", which means nothing here.'],
+  ["GET events WHERE text MATCHES 'it''s a[(]b'", "this is no RE2 expression that can be used: missing closing )."],
+  [
+    "GET events WHERE created = ['yesterday']",
+    "created holds a date, and this is none: write 9/19/2011, 2011-09-19, or '2011-09-19T14:00' in quotes.",
+  ],
+  ["GET events OCCURS([2/29/2011])", "this is no date: the month 2/2011 has 28 days."],
+  ["GET events OCCURS([19/9/2011])", "this is no date: there is no month 19."],
+  ["GET events OCCURS([9/19/11])", "this is no date: write 9/19/2011, 2011-09-19, or '2011-09-19T14:00' in quotes."],
+  ["GET events OCCURS(['2011-09-19T24:00'])", "this is no date: times go from 00:00:00 to 23:59:59."],
+  ["GET events OCCURS([TODYA])", 'expected TODAY, NOW or a date, found "TODYA". Did you mean TODAY?'],
+  [
+    "GET events OCCURS(TODAY - [DAY](1))",
+    'expected MINUTES, HOURS, DAYS, WEEKS or MONTHS, found "DAY". Did you mean DAYS?',
+  ],
+  ["GET events OCCURS(TODAY - DAYS([-]1))", 'expected a whole number from 0 to 1,000,000,000, found "-".'],
+  ["GET events OCCURS(TODAY [DAYS](1))", 'expected ",", "+", "-" or ")", found "DAYS".'],
+  ["GET events OCCURS(TODAY, NOW[,] NOW)", 'expected "+", "-" or ")", found ",".'],
+  ["GET events OCCURS([NOW - MONTHS(1000000000)])", "this lies further away than a calendar goes."],
+  ["GET events [value] OCCURS(TODAY)", "OCCURS needs a field that holds a date, and value holds none. Use created."],
+  [
+    "GET users [page] OCCURS(TODAY)",
+    "OCCURS needs a field that holds a date, and page holds none. Use created or seen.",
+  ],
+  [
+    "GET events SORT [tags]",
+    "events cannot be asked to sort by tags. Possible are id, created, text, link, source, log, class, user or value.",
+  ],
+  [
+    "GET events SORT [count]",
+    "COUNT is a column of groups, and this query has none. Add GROUPBY, or use a field of an event.",
+  ],
+  ["GET events SORT [crated]", 'events have no field "crated" to sort by. Did you mean created?'],
+  ["GET events SORT[]", "expected the field to sort by, found the end of the query."],
+  [
+    "GET events COLUMNS(text, [count])",
+    "COUNT is a column of groups, and this query has none. Add GROUPBY, or use a field of an event.",
+  ],
+  ["GET events COLUMNS(text, [txet])", 'events have no field "txet". Did you mean text?'],
+  ["GET events COLUMNS([)]", 'expected the name of a column, found ")".'],
+  [
+    "GET events GROUPBY source COLUMNS(KEY, [source])",
+    "source is a field of single events, and a grouped query has KEY, COUNT, AVG, SUM, MIN or MAX. What is grouped by stands in KEY.",
+  ],
+  [
+    "GET events GROUPBY source SORT [cuont]",
+    'expected KEY, COUNT, AVG, SUM, MIN or MAX, found "cuont". Did you mean COUNT?',
+  ],
+  ["GET events GROUPBY [created]", "created cannot be grouped by as it is. Group it by DAY or by HOUR."],
+  [
+    "GET events GROUPBY [id]",
+    "events cannot be asked to group by id. Possible are DAY, HOUR, text, link, hash, tags, source, log, class, user or value.",
+  ],
+  ["GET events GROUPBY [DYA]", 'events have no field "DYA" to group by. Did you mean DAY?'],
+];
+
+function faultOf(text: string): string {
+  try {
+    planQuery(text, { logs: ["shop" as LogKey], now_ms: Date.UTC(2011, 8, 19), offset_min: 0 });
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return "";
+}
+
+test("faults say where, what was expected, what was found, and what may have been meant", (t) => {
+  for (const [marked, expected] of FAULTS) {
+    const text = marked.replace(/\[(.*)\]/, "$1");
+    // A blank alone in brackets stands before what is meant.
+    const column = Array.from(marked.slice(0, marked.indexOf("["))).length + (marked.includes("[ ]") ? 1 : 0);
+    t.is(faultOf(text), `Line 1, column ${column + 1}: ${expected}\n${text}\n${" ".repeat(column)}^`, marked);
+  }
+});
+
+test("lines count from one, columns count characters, and the caret keeps its place beside tabs", (t) => {
+  t.is(
+    faultOf("GET events\r\n// 😀\n\tWHERE '😀' = 1"),
+    `Line 3, column 8: expected a field, NOT or "(", found '😀'.\n WHERE '😀' = 1\n       ^`,
+  );
+  t.is(
+    faultOf("GET events WHERE user = '😀' x"),
+    "Line 1, column 29: expected AND, OR, TAKE, SKIP, SORT, GROUPBY, OCCURS or COLUMNS, found \"x\".\nGET events WHERE user = '😀' x\n                            ^",
+  );
+});
+
+test("a long line is shown around the caret", (t) => {
+  const long = `GET events WHERE user = '${"a".repeat(300)}' x`;
+  const [, line, caret] = faultOf(long).split("\n");
+  t.is(line, `…${"a".repeat(47)}' x`);
+  t.is(caret, `${" ".repeat(50)}^`);
+  const [, begin] = faultOf(`x ${"b".repeat(300)}`).split("\n");
+  t.is(begin, `x ${"b".repeat(98)}…`);
+});
+
+test("what was found is shortened", (t) => {
+  t.regex(faultOf(`GET ${"x".repeat(1000)}`), /found "x{40}…"\./);
+});
+
+test("suggestions are a slip away, and never the word itself", (t) => {
+  t.is(didYouMean("tkae", ["TAKE"]), "Did you mean TAKE?");
+  t.is(didYouMean("sourrce", ["source", "user"]), "Did you mean source?");
+  t.is(didYouMean("TAKE", ["TAKE"]), null);
+  t.is(didYouMean("order", ["SORT"]), null);
+  t.is(didYouMean("x", ["id"]), null);
+  t.is(didYouMean("", ["id"]), null);
+});

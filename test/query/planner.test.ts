@@ -1,0 +1,229 @@
+import test from "ava";
+
+import type { LogKey } from "../../src/events/event.ts";
+import { planQuery } from "../../src/query/planner.ts";
+import type { Condition, GroupPlan, ListPlan, Plan, UsersPlan } from "../../src/query/plan.ts";
+import { EVERYTHING } from "../../src/query/plan.ts";
+
+const SHOP = "shop" as LogKey;
+/** Monday, 19 September 2011, 13:00 UTC; on the clock of the tests, two hours ahead, 15:00. */
+const NOW = Date.UTC(2011, 8, 19, 13);
+const OFFSET_MIN = 120;
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+/** Midnight of a day on the clock of the tests. */
+const day = (month: number, day: number, year = 2011): number => Date.UTC(year, month - 1, day) - 2 * HOUR;
+
+function plan(text: string): Plan {
+  return planQuery(text, { logs: [SHOP], now_ms: NOW, offset_min: OFFSET_MIN });
+}
+
+const LIST: ListPlan = {
+  kind: "list",
+  from: { kind: "events" },
+  logs: [SHOP],
+  where: EVERYTHING,
+  sort: [],
+  skip: 0,
+  take: 100,
+  columns: null,
+};
+const GROUP: GroupPlan = {
+  kind: "group",
+  from: { kind: "events" },
+  logs: [SHOP],
+  where: EVERYTHING,
+  by: { kind: "day", offset_min: OFFSET_MIN },
+  sort: { by: "key", direction: "asc" },
+  skip: 0,
+  take: null,
+  columns: null,
+};
+const USERS: UsersPlan = {
+  kind: "users",
+  logs: [SHOP],
+  where: EVERYTHING,
+  sort: [
+    { field: "created", direction: "asc" },
+    { field: "user", direction: "asc" },
+  ],
+  skip: 0,
+  take: 100,
+  columns: null,
+};
+
+const PLANS: readonly (readonly [string, Plan])[] = [
+  ["GET events", LIST],
+  ["get Events", LIST],
+  ["GET events // all of them", LIST],
+  ["GET events TAKE 500 SKIP 7", { ...LIST, take: 500, skip: 7 }],
+  ["GET events SORT value DESC", { ...LIST, sort: [{ field: "value", direction: "desc" }] }],
+  ["GET events SORT filter", { ...LIST, sort: [{ field: "class", direction: "asc" }] }],
+  ["GET events SORT created asc", { ...LIST, sort: [{ field: "created", direction: "asc" }] }],
+  ["GET events COLUMNS(text, TAG, created, text)", { ...LIST, columns: ["created", "text", "tags"] }],
+  ["GET events COLUMNS(filter)", { ...LIST, columns: ["filter"] }],
+  ["GET events.Bad-Event", { ...LIST, where: { kind: "text", field: "class", op: "=", value: "bad-event" } }],
+  ["GET events.404 TAKE 1", { ...LIST, take: 1, where: { kind: "text", field: "class", op: "=", value: "404" } }],
+  ["GET events GROUPBY DAY", GROUP],
+  ["GET events group by day", GROUP],
+  [
+    "GET events GROUPBY HOUR TAKE 24 SKIP 1",
+    { ...GROUP, by: { kind: "hour", offset_min: OFFSET_MIN }, take: 24, skip: 1 },
+  ],
+  ["GET events GROUPBY tag", { ...GROUP, by: { kind: "field", field: "tags" } }],
+  ["GET events GROUPBY filter", { ...GROUP, by: { kind: "field", field: "class" } }],
+  [
+    "GET events GROUPBY value SORT count DESC",
+    { ...GROUP, by: { kind: "field", field: "value" }, sort: { by: "count", direction: "desc" } },
+  ],
+  ["GET events COLUMNS(max, Count, KEY) GROUPBY DAY", { ...GROUP, columns: ["key", "count", "max"] }],
+  ["GET users", USERS],
+  [
+    "GET users SORT user DESC COLUMNS(count, user)",
+    { ...USERS, sort: [{ field: "user", direction: "desc" }], columns: ["user", "count"] },
+  ],
+  [
+    "GET users SORT seen DESC TAKE 5",
+    {
+      ...USERS,
+      take: 5,
+      sort: [
+        { field: "seen", direction: "desc" },
+        { field: "user", direction: "desc" },
+      ],
+    },
+  ],
+  ["GET users WHERE count > 3", { ...USERS, where: { kind: "number", field: "count", op: ">", value: 3 } }],
+  ["GET users seen OCCURS(TODAY)", { ...USERS, where: between(day(9, 19), day(9, 20), "seen") as UsersPlan["where"] }],
+  ["GET users OCCURS(NOW)", { ...USERS, where: { kind: "number", field: "created", op: ">=", value: NOW } }],
+];
+
+test("queries become plans", (t) => {
+  for (const [text, expected] of PLANS) t.deepEqual(plan(text), expected, text);
+});
+
+test("plans are frozen, and survive JSON", (t) => {
+  const made = plan("GET events.x WHERE NOT (tag IN ('a') OR value = 1) GROUPBY DAY COLUMNS(key)") as GroupPlan;
+  t.deepEqual(JSON.parse(JSON.stringify(made)), made);
+  t.true(
+    Object.isFrozen(made) && Object.isFrozen(made.where) && Object.isFrozen(made.logs) && Object.isFrozen(made.columns),
+  );
+});
+
+function between(from: number, to: number, field = "created"): unknown {
+  return {
+    kind: "and",
+    conditions: [
+      { kind: "number", field, op: ">=", value: from },
+      { kind: "number", field, op: "<", value: to },
+    ],
+  };
+}
+
+const from = (value: number): unknown => ({ kind: "number", field: "created", op: ">=", value });
+
+const OCCURS: readonly (readonly [string, unknown])[] = [
+  ["TODAY", between(day(9, 19), day(9, 20))],
+  ["9/19/2011", between(day(9, 19), day(9, 20))],
+  ["2011-09-19", between(day(9, 19), day(9, 20))],
+  ["'2011-09-19'", between(day(9, 19), day(9, 20))],
+  ["NOW", from(NOW)],
+  ["TODAY - DAYS(1)", from(day(9, 18))],
+  ["9/19/2011+HOURS(1)", from(day(9, 19) + HOUR)],
+  ["TODAY + DAYS(0)", from(day(9, 19))],
+  ["'2011-09-19T10:00'", from(day(9, 19) + 10 * HOUR)],
+  ["2011-09-19T10:00Z", from(Date.UTC(2011, 8, 19, 10))],
+  ["TODAY, NOW", between(day(9, 19), NOW)],
+  ["9/1/2011, 10/1/2011", between(day(9, 1), day(10, 1))],
+  ["NOW - MINUTES(90), NOW - WEEKS(2)", between(NOW - 1.5 * HOUR, NOW - 14 * DAY)],
+  ["1/31/2011 + MONTHS(1), 1/31/2011 + MONTHS(1) + DAYS(1)", between(day(2, 28), day(3, 1))],
+  ["3/31/2012 - MONTHS(1), 10/31/2011 + MONTHS(4)", between(day(2, 29, 2012), day(2, 29, 2012))],
+  ["5/15/2011 - MONTHS(17), 5/15/2011 + MONTHS(8)", between(day(12, 15, 2009), day(1, 15, 2012))],
+];
+
+test("OCCURS is a day, a moment on, or from one moment to another", (t) => {
+  for (const [when, expected] of OCCURS) {
+    t.deepEqual((plan(`GET events OCCURS(${when})`) as ListPlan).where, expected, when);
+    t.deepEqual((plan(`GET events created OCCURS(${when})`) as ListPlan).where, expected, when);
+  }
+});
+
+const CONDITIONS: readonly (readonly [string, Condition])[] = [
+  ["source = 'Straße ΣΑΣ'", { kind: "text", field: "source", op: "=", value: "straße σασ" }],
+  ["source = ''", { kind: "text", field: "source", op: "=", value: "" }],
+  ["source != 'a'", { kind: "not", condition: { kind: "text", field: "source", op: "=", value: "a" } }],
+  ["source <> 'a'", { kind: "not", condition: { kind: "text", field: "source", op: "=", value: "a" } }],
+  ["text <= 'M'", { kind: "text", field: "text", op: "<=", value: "m" }],
+  ["filter = 'x'", { kind: "text", field: "class", op: "=", value: "x" }],
+  ["tag > 'a'", { kind: "text", field: "tags", op: ">", value: "a" }],
+  ["log = 'Shop'", { kind: "text", field: "log", op: "=", value: "shop" }],
+  ["id < '4E'", { kind: "text", field: "id", op: "<", value: "4e" }],
+  ["hash = 'Q2=='", { kind: "text", field: "hash", op: "=", value: "q2==" }],
+  ["value = -4.50", { kind: "number", field: "value", op: "=", value: -4.5 }],
+  ["value >= +.5", { kind: "number", field: "value", op: ">=", value: 0.5 }],
+  ["value != 1e3", { kind: "not", condition: { kind: "number", field: "value", op: "=", value: 1000 } }],
+  ["value IN (1)", { kind: "or", conditions: [{ kind: "number", field: "value", op: "=", value: 1 }] }],
+  ["user IN ('Ann', \"BOB\")", { kind: "in", field: "user", values: ["ann", "bob"] }],
+  ["user NOT IN ('a')", { kind: "not", condition: { kind: "in", field: "user", values: ["a"] } }],
+  ["text CONTAINS 'Disk (1)'", { kind: "contains", field: "text", value: "Disk (1)" }],
+  ["text NOT CONTAINS 'a'", { kind: "not", condition: { kind: "contains", field: "text", value: "a" } }],
+  ["link MATCHES '^http'", { kind: "matches", field: "link", pattern: "^http" }],
+  ["text MATCHES 'disk'", { kind: "contains", field: "text", value: "disk" }],
+  ["text MATCHES ''", { kind: "matches", field: "text", pattern: "" }],
+  ["text MATCHES '(?<n>a)'", { kind: "matches", field: "text", pattern: "(?P<n>a)" }],
+  ["geo IS NULL", { kind: "absent", field: "geo" }],
+  ["data IS NOT NULL", { kind: "not", condition: { kind: "absent", field: "data" } }],
+  ["tag IS NULL", { kind: "absent", field: "tags" }],
+  ["created = 9/19/2011", between(day(9, 19), day(9, 20)) as Condition],
+  ["created = TODAY", between(day(9, 19), day(9, 20)) as Condition],
+  ["created != '2011-09-19'", { kind: "not", condition: between(day(9, 19), day(9, 20)) as Condition }],
+  [
+    "created IN (9/19/2011, NOW)",
+    {
+      kind: "or",
+      conditions: [
+        between(day(9, 19), day(9, 20)) as Condition,
+        { kind: "number", field: "created", op: "=", value: NOW },
+      ],
+    },
+  ],
+  ["created < 9/19/2011", { kind: "number", field: "created", op: "<", value: day(9, 19) }],
+  ["created <= 9/19/2011", { kind: "number", field: "created", op: "<=", value: day(9, 19) }],
+  ["created > 9/19/2011", { kind: "number", field: "created", op: ">", value: day(9, 19) }],
+  ["created >= TODAY - HOURS(1)", { kind: "number", field: "created", op: ">=", value: day(9, 19) - HOUR }],
+  [
+    "created >= '9/19/2011 9:30' + MINUTES(5)",
+    { kind: "number", field: "created", op: ">=", value: day(9, 19) + 9 * HOUR + 35 * 60_000 },
+  ],
+  [
+    "created = '2011-09-19T10:00:00.250+05:30'",
+    { kind: "number", field: "created", op: "=", value: Date.UTC(2011, 8, 19, 4, 30, 0, 250) },
+  ],
+  ["created >= 1308491673911", { kind: "number", field: "created", op: ">=", value: 1308491673911 }],
+];
+
+test("comparisons become conditions", (t) => {
+  for (const [text, expected] of CONDITIONS)
+    t.deepEqual((plan(`GET events WHERE ${text}`) as ListPlan).where, expected, text);
+});
+
+const isUser = (value: string): unknown => ({ kind: "text", field: "user", op: "=", value });
+
+test("class, WHERE and OCCURS all must hold", (t) => {
+  const { where } = plan("GET events.a OCCURS(NOW) WHERE user = 'u' OR user = 'v'") as ListPlan;
+  const conditions = [
+    { kind: "text", field: "class", op: "=", value: "a" },
+    { kind: "or", conditions: [isUser("u"), isUser("v")] },
+    from(NOW),
+  ];
+  t.deepEqual(where, { kind: "and", conditions } as unknown as Condition);
+});
+
+test("lone surrogates become what the stores hold", (t) => {
+  t.deepEqual((plan("GET events WHERE user = '\ud800'") as ListPlan).where, {
+    kind: "text",
+    field: "user",
+    op: "=",
+    value: "\ufffd",
+  });
+});
