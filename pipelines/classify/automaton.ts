@@ -3,7 +3,7 @@
  *
  * Several independent sets of patterns share one arena of typed arrays; set `s` has node `s` as its root. Nodes are numbered breadth first,
  * so that the children of a node lie side by side (ordered by label), and the few nodes near the roots, where most of the time is spent,
- * lie close together in memory. A node costs 30 bytes, and at most 57 more for tables.
+ * lie close together in memory. A node costs 30 bytes and at most 57 more for tables, a set 512 bytes.
  *
  * Patterns and texts are compared by UTF-16 unit, which is by code point as long as both are well-formed.
  */
@@ -20,7 +20,10 @@ export type Pattern = { readonly text: string; readonly value: number };
 /** Greater than every value of a pattern. */
 export const NO_VALUE = 0x7fffffff;
 
-/** Nodes with more children than this find them by table instead of by bisection: there are few of them, and most steps start there. */
+/**
+ * Roots, and nodes with more children than this, have a table that says for each ASCII unit where to go, whether by a child or by failing on.
+ * There are few of them, and nearly all steps start or end there.
+ */
 const BISECT_LIMIT = 8;
 const ASCII = 128;
 
@@ -35,7 +38,7 @@ type Arena = {
   /** The least value of all patterns that end here, be they suffixes of one another. */
   readonly best: Int32Array;
   readonly end: Int32Array;
-  /** Where a node's row of {@link ASCII} children starts in `table`, or -1. A child of 0 is none, as 0 is a root. */
+  /** Where a node's row of {@link ASCII} next nodes starts in `table`, or -1. */
   readonly row: Int32Array;
   readonly table: Int32Array;
 };
@@ -43,31 +46,19 @@ type Arena = {
 /** Compiles sets of patterns; the set's index is its name in {@link Automaton}. Linear in the sum of all lengths, but for sorting. */
 export function compileAutomaton(sets: readonly (readonly Pattern[])[]): Automaton {
   const arena = withTables(layOut(sets));
-  const { roots, fail, own, best, end, row, table } = arena;
+  const { fail, own, best, end, row, table } = arena;
   const seen = new Uint32Array(own.length);
   const floors = sets.map((set) => set.reduce((floor, { value }) => Math.min(floor, value), NO_VALUE));
   let pass = 0;
-
-  function step(from: number, unit: number): number {
-    let node = from;
-    for (;;) {
-      if (unit < ASCII && row[node]! >= 0) {
-        const child = table[row[node]! + unit]!;
-        if (child !== 0) return child;
-      } else {
-        const child = childOf(arena, node, unit);
-        if (child >= 0) return child;
-      }
-      if (node < roots) return node;
-      node = fail[node]!;
-    }
-  }
 
   function least(set: number, text: string, bound: number): number {
     let found = bound;
     let node = set;
     for (let i = 0; i < text.length; i++) {
-      node = step(node, text.charCodeAt(i));
+      // The beginning of `step`, which is nearly always all of it.
+      const unit = text.charCodeAt(i);
+      const start = row[node]!;
+      node = start >= 0 && unit < ASCII ? table[start + unit]! : step(arena, node, unit);
       if (best[node]! < found) {
         found = best[node]!;
         if (found === floors[set]) break;
@@ -82,7 +73,7 @@ export function compileAutomaton(sets: readonly (readonly Pattern[])[]): Automat
     if (pass === 1) seen.fill(0);
     let node = set;
     for (let i = 0; i < text.length; i++) {
-      node = step(node, text.charCodeAt(i));
+      node = step(arena, node, text.charCodeAt(i));
       // Where one was seen in this pass, so were all shorter ones that end with it.
       for (let at = end[node]!; at >= 0 && seen[at] !== pass; at = end[fail[at]!]!) {
         seen[at] = pass;
@@ -93,6 +84,19 @@ export function compileAutomaton(sets: readonly (readonly Pattern[])[]): Automat
   }
 
   return { least, contained };
+}
+
+/** The longest beginning of any pattern that ends with `unit`, given the longest that ended before it. */
+function step(arena: Arena, from: number, unit: number): number {
+  const { row, table, fail, roots } = arena;
+  let node = from;
+  for (;;) {
+    if (unit < ASCII && row[node]! >= 0) return table[row[node]! + unit]!;
+    const child = childOf(arena, node, unit);
+    if (child >= 0) return child;
+    if (node < roots) return node;
+    node = fail[node]!;
+  }
 }
 
 function childOf(arena: Pick<Arena, "firstChild" | "label">, node: number, unit: number): number {
@@ -196,20 +200,24 @@ function trim(arena: Omit<Arena, "row" | "table">, count: number): Omit<Arena, "
 }
 
 function withTables(arena: Omit<Arena, "row" | "table">): Arena {
-  const { firstChild, label } = arena;
+  const { firstChild, label, fail, roots } = arena;
   const row = new Int32Array(label.length).fill(-1);
-  let rows = 0;
+  const wide: number[] = [];
   for (let node = 0; node < label.length; node++) {
-    if (firstChild[node + 1]! - firstChild[node]! > BISECT_LIMIT) row[node] = ASCII * rows++;
+    if (node < roots || firstChild[node + 1]! - firstChild[node]! > BISECT_LIMIT) wide.push(node);
   }
-  const table = new Int32Array(ASCII * rows);
-  for (let node = 0; node < label.length; node++) {
-    if (row[node]! < 0) continue;
-    for (let child = firstChild[node]!; child < firstChild[node + 1]!; child++) {
-      if (label[child]! < ASCII) table[row[node]! + label[child]!] = child;
+  const full = { ...arena, row, table: new Int32Array(ASCII * wide.length) };
+  // Level by level, so that the row of whatever a node fails to is there before its own.
+  wide.forEach((node, i) => {
+    for (let unit = 0; unit < ASCII; unit++) {
+      full.table[ASCII * i + unit] = node < roots ? node : step(full, fail[node]!, unit);
     }
-  }
-  return { ...arena, row, table };
+    for (let child = firstChild[node]!; child < firstChild[node + 1]!; child++) {
+      if (label[child]! < ASCII) full.table[ASCII * i + label[child]!] = child;
+    }
+    row[node] = ASCII * i;
+  });
+  return full;
 }
 
 /** By UTF-16 unit, so that patterns with a common beginning lie side by side, the shorter first. */

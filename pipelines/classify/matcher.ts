@@ -17,7 +17,8 @@ export type Matcher = (event: Subject) => string | null;
  * and source (or for none) form a group, found by hash; an event with t tags belongs to at most 2t + 2 groups. Within a group
  *
  * - filters without `text` and `link` always match: only the one of least rank counts;
- * - filters with `text` or `link` are a pattern set of an automaton that carries the least rank along: one pass, however many match;
+ * - filters with `text` or `link` are a pattern set of an automaton that carries the least rank along: one pass, however many match
+ *   (up to {@link FEW} are looked for one by one, which is faster);
  * - filters with both need the patterns themselves: all found in the text, all found in the link, then the pairs of the side with fewer of them are
  *   looked through. This alone may grow with the number of filters, where thousands of them share a pattern that the event contains: by one read
  *   of an array for each.
@@ -43,8 +44,12 @@ export function compileMatcher(filters: readonly ClassFilter[]): Matcher {
     let text: string | null = null;
     let link: string | null = null;
     for (const group of groups) {
-      if (group.leastText < best) best = automaton.least(group.textSet, (text ??= fold(event.text)), best);
-      if (group.leastLink < best) best = automaton.least(group.linkSet, (link ??= fold(event.link)), best);
+      if (group.texts !== null && group.texts.least < best) {
+        best = leastContained(automaton, group.texts, (text ??= fold(event.text)), best);
+      }
+      if (group.links !== null && group.links.least < best) {
+        best = leastContained(automaton, group.links, (link ??= fold(event.link)), best);
+      }
       if (group.pairs !== null && group.pairs.least < best) {
         best = leastPair(automaton, group.pairs, (text ??= fold(event.text)), (link ??= fold(event.link)), best);
       }
@@ -53,15 +58,22 @@ export function compileMatcher(filters: readonly ClassFilter[]): Matcher {
   };
 }
 
-/** Filters with the same tag and source. Numbers are ranks, {@link NO_VALUE} where there is no such filter, or sets of the automaton. */
+/** So few patterns are found faster one by one. */
+const FEW = 4;
+
+/** Filters with the same tag and source. */
 type Group = {
+  /** The least rank of those without `text` and `link`, {@link NO_VALUE} where there is none. */
   readonly plain: number;
-  readonly leastText: number;
-  readonly textSet: number;
-  readonly leastLink: number;
-  readonly linkSet: number;
+  readonly texts: Patterns | null;
+  readonly links: Patterns | null;
   readonly pairs: Pairs | null;
 };
+
+/** Patterns whose values are ranks: a set of the automaton, or a few by rising rank. */
+type Patterns = { readonly least: number } & (
+  { readonly set: number } | { readonly set: null; readonly few: readonly Pattern[] }
+);
 
 /** Filters of one group with both `text` and `link`. */
 type Pairs = { readonly least: number; readonly texts: Side; readonly links: Side };
@@ -80,6 +92,15 @@ function collect(groups: Group[], bySource: ReadonlyMap<string, Group> | undefin
   if (source === "") return;
   const thisSource = bySource.get(source);
   if (thisSource !== undefined) groups.push(thisSource);
+}
+
+function leastContained(automaton: Automaton, patterns: Patterns, text: string, bound: number): number {
+  if (patterns.set !== null) return automaton.least(patterns.set, text, bound);
+  for (const pattern of patterns.few) {
+    if (pattern.value >= bound) return bound;
+    if (text.includes(pattern.text)) return pattern.value;
+  }
+  return bound;
 }
 
 function leastPair(automaton: Automaton, pairs: Pairs, text: string, link: string, bound: number): number {
@@ -156,17 +177,30 @@ function form(text: string): string {
 
 /** @param members by rising rank */
 function toGroup(members: readonly Folded[], sets: Pattern[][]): Group {
-  const texts = members.filter((member) => member.text !== "" && member.link === "");
-  const links = members.filter((member) => member.text === "" && member.link !== "");
   const both = members.filter((member) => member.text !== "" && member.link !== "");
   return {
     plain: members.find((member) => member.text === "" && member.link === "")?.rank ?? NO_VALUE,
-    leastText: texts[0]?.rank ?? NO_VALUE,
-    textSet: texts.length === 0 ? -1 : sets.push(texts.map(({ text, rank }) => ({ text, value: rank }))) - 1,
-    leastLink: links[0]?.rank ?? NO_VALUE,
-    linkSet: links.length === 0 ? -1 : sets.push(links.map(({ link, rank }) => ({ text: link, value: rank }))) - 1,
+    texts: toPatterns(
+      members
+        .filter((member) => member.text !== "" && member.link === "")
+        .map(({ text, rank }) => ({ text, value: rank })),
+      sets,
+    ),
+    links: toPatterns(
+      members
+        .filter((member) => member.text === "" && member.link !== "")
+        .map(({ link, rank }) => ({ text: link, value: rank })),
+      sets,
+    ),
     pairs: both.length === 0 ? null : toPairs(both, sets),
   };
+}
+
+/** @param patterns by rising rank */
+function toPatterns(patterns: Pattern[], sets: Pattern[][]): Patterns | null {
+  const least = patterns[0]?.value;
+  if (least === undefined) return null;
+  return patterns.length <= FEW ? { least, set: null, few: patterns } : { least, set: sets.push(patterns) - 1 };
 }
 
 function toPairs(members: readonly Folded[], sets: Pattern[][]): Pairs {
