@@ -75,7 +75,7 @@ async function startForTests(): Promise<Engines | null> {
 async function runAva(args: readonly string[], engines: Record<string, string>): Promise<Tally> {
   const concurrency = Math.min(availableParallelism(), MOST_FILES_AT_ONCE);
   const color = process.stdout.isTTY ? ["--color"] : [];
-  const child = spawn(process.execPath, [AVA, `--concurrency=${concurrency}`, "--timeout=5m", ...color, ...args], {
+  const child = spawn(process.execPath, [AVA, `--concurrency=${concurrency}`, "--timeout=3m", ...color, ...args], {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, ...engines },
   });

@@ -127,7 +127,11 @@ export async function startElasticsearchContainer(): Promise<Engine> {
 /** The port is chosen before the start: Kafka has to be told the address it gives to clients, and it must outlast a restart. */
 async function place(): Promise<{ host: string; port: number }> {
   const { getContainerRuntimeClient } = await import("testcontainers");
-  const { info } = await getContainerRuntimeClient();
+  const { info } = await getContainerRuntimeClient().catch((cause: Error) => {
+    throw new StartError(`No container engine can be used (ENGINES_WAY=processes does without): ${cause.message}`, {
+      cause,
+    });
+  });
   const [port] = await freePorts(1);
   const { host } = info.containerRuntime;
   return { host: host === "localhost" ? "127.0.0.1" : host, port: port! };

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -7,7 +8,7 @@ import { freePorts } from "../../infra/engines/ports.ts";
 import { readSettings } from "../../infra/engines/settings.ts";
 import { StartError } from "../../src/errors.ts";
 import { temporaryFolder } from "../support/temporary.ts";
-import { PROJECT, plantJdk, runProgram } from "./support.ts";
+import { PROJECT, plantJdk, plantProgram, runProgram } from "./support.ts";
 import type { Outcome } from "./support.ts";
 
 function engines(command: string, env: Record<string, string>): Promise<Outcome> {
@@ -40,6 +41,47 @@ test("where nothing was started, status says so and down has nothing to do", asy
   const env = { ENGINES_DIR: join(temporaryFolder(t), "none") };
   t.is((await engines("status", env)).stdout, "Kafka          stopped\nElasticsearch  stopped\n");
   t.is((await engines("down", env)).code, 0);
+});
+
+test("where a container engine answers, the compose file is started and stopped, on the ports that are asked for", async (t) => {
+  const folder = temporaryFolder(t);
+  const log = join(folder, "docker.log");
+  plantProgram(
+    join(folder, "bin"),
+    "docker",
+    `case $1 in info) echo 28.2.2;; *) echo "$* $ENGINES_KAFKA_PORT $ENGINES_ELASTICSEARCH_PORT" >> '${log}';; esac`,
+  );
+  const ports = { ENGINES_KAFKA_PORT: "19", ENGINES_ELASTICSEARCH_PORT: "20" };
+  const env = { PATH: join(folder, "bin"), ENGINES_WAY: "", ENGINES_DIR: join(folder, "engines"), ...ports };
+
+  const { stdout } = await engines("up", env);
+  t.is(stdout, "Kafka          127.0.0.1:19\nElasticsearch  http://127.0.0.1:20\n");
+  t.regex((await engines("status", env)).stdout, /^Kafka {10}127\.0\.0\.1:19 does not answer: /);
+  t.is((await engines("down", env)).code, 0);
+  t.is((await engines("status", env)).stdout, "Kafka          stopped\nElasticsearch  stopped\n");
+
+  const compose = `compose --file ${join(PROJECT, "infra/compose.yaml")}`;
+  t.is(readFileSync(log, "utf8"), `${compose} up --detach --wait 19 20\n${compose} down 19 20\n`);
+});
+
+test("what the container engine complains of is told, and the way without it", async (t) => {
+  const folder = temporaryFolder(t);
+  const fail = "case $1 in info) echo 28.2.2;; *) echo no such image >&2; exit 18;; esac";
+  plantProgram(join(folder, "bin"), "docker", fail);
+  const env = { PATH: join(folder, "bin"), ENGINES_WAY: "", ENGINES_DIR: join(folder, "engines") };
+  const { code, stderr } = await engines("up", env);
+  t.is(code, 1);
+  t.is(stderr, "docker compose up failed (ENGINES_WAY=processes does without containers):\nno such image\n");
+});
+
+test("a program runs beside the engines with their addresses, and its exit code is handed on", async (t) => {
+  const folder = temporaryFolder(t);
+  plantProgram(join(folder, "bin"), "docker", "case $1 in info) echo 28.2.2;; esac");
+  const env = { PATH: join(folder, "bin"), ENGINES_DIR: join(folder, "engines"), ENGINES_KAFKA_PORT: "19" };
+  const script = "console.log(process.env.KAFKA_BROKERS, process.env.ELASTICSEARCH_URL); process.exit(7);";
+  const command = [join(PROJECT, "infra/engines.ts"), "run", "--", process.execPath, "-e", script];
+  const { code, stdout } = await runProgram(process.execPath, command, { env });
+  t.deepEqual([code, stdout], [7, "127.0.0.1:19 http://127.0.0.1:9200\n"]);
 });
 
 test("a command that is none is answered with the usage", async (t) => {
