@@ -164,7 +164,7 @@ function readSkip(reader: Reader): Count {
   return readCount(reader, 0, SKIP_LIMIT);
 }
 
-/** `sort = "SORT" key [ "ASC" | "DESC" ]` */
+/** `sort = "SORT" ( field | aggregate ) [ "ASC" | "DESC" ]` */
 function readSort(reader: Reader): Sort {
   expectWord(reader, "SORT");
   const key = readName(reader, "the field to sort by");

@@ -1,0 +1,81 @@
+import { readFileSync } from "node:fs";
+
+import test from "ava";
+
+import type { LogKey } from "../../src/events/event.ts";
+import { planQuery } from "../../src/query/planner.ts";
+import type { Plan } from "../../src/query/plan.ts";
+
+const DOCUMENT = readFileSync(new URL("../../docs/lql.md", import.meta.url), "utf8");
+const PARSER = readFileSync(new URL("../../src/query/parser.ts", import.meta.url), "utf8");
+
+/** The fenced blocks of a language, without their fences. */
+function blocks(language: string): string[] {
+  return Array.from(
+    DOCUMENT.matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)\\n\`\`\`$`, "gm")),
+    (found) => found[1]!,
+  );
+}
+
+function plan(text: string): Plan {
+  return planQuery(text, { logs: ["shop" as LogKey], now_ms: Date.UTC(2011, 8, 19, 13), offset_min: 120 });
+}
+
+test("every example can be planned", (t) => {
+  const examples = blocks("lql");
+  t.true(examples.length >= 20, `${examples.length}`);
+  for (const example of examples) t.notThrows(() => plan(example), example);
+});
+
+test("there is an example of every clause, of every kind of plan and of every kind of condition", (t) => {
+  const examples = blocks("lql");
+  for (const clause of ["WHERE", "TAKE", "SKIP", "SORT", "GROUPBY", "OCCURS", "COLUMNS", "events.", "//"]) {
+    t.true(
+      examples.some((example) => example.includes(clause)),
+      clause,
+    );
+  }
+  const plans = JSON.stringify(examples.map(plan));
+  for (const kind of [
+    "list",
+    "group",
+    "users",
+    "and",
+    "or",
+    "not",
+    "text",
+    "in",
+    "number",
+    "contains",
+    "matches",
+    "absent",
+    "day",
+    "hour",
+    "field",
+  ]) {
+    t.true(plans.includes(`"kind":"${kind}"`), kind);
+  }
+});
+
+test("every fault reads as it is printed", (t) => {
+  const faults = blocks("fault");
+  t.true(faults.length >= 3);
+  for (const fault of faults) {
+    const [text, message] = fault.split("\n---\n");
+    t.throws(() => plan(text!), { message: message! });
+  }
+});
+
+function squeeze(rule: string): string {
+  return rule.replace(/\s+/g, " ");
+}
+
+test("the grammar is that of the parser", (t) => {
+  const printed = squeeze(DOCUMENT.slice(DOCUMENT.indexOf("## Grammar")));
+  const rules = Array.from(
+    PARSER.matchAll(/`([a-zA-Z]+) = ([^`]+)`/g),
+    (found) => `${found[1]} = ${squeeze(found[2]!)}`,
+  );
+  t.true(rules.length >= 18, `${rules.length}`);
+  for (const rule of rules) t.true(printed.includes(rule), rule);
+});
