@@ -4,7 +4,7 @@ import type { LogKey, UserId } from "../events/event.ts";
  * The catalog port: accounts, logs, shares, API keys, class filters and each person's options for them.
  *
  * Every process holds all of it in memory, so that reads are plain calls: the hot paths ask it for each request. Changes by this process
- * show at once, changes by others within `CATALOG_POLL_MS`. It is made by `createCatalog(documents)` on a small document store with
+ * show at once, changes by others within `CATALOG_POLL_MS`. `createCatalog` of `create.ts` makes it on a small document store with
  * optimistic concurrency, whose adapters are `documents/sqlite.ts` (embedded) and `documents/elasticsearch.ts` (cluster).
  */
 export type Catalog = AsyncDisposable & {
@@ -18,7 +18,10 @@ export type Catalog = AsyncDisposable & {
   setPassword(email: string, password: string): Promise<void>;
   /** Removes the account, its shares and its options. @throws LoggiaError `account_not_found`; `conflict` where a log would lose its last admin */
   deleteAccount(email: string): Promise<void>;
-  /** The account, where the pair is right. Costs the same for unknown e-mails; slow hashing is bounded and verified pairs are cached. */
+  /**
+   * The account, where the pair is right. Costs the same for unknown e-mails; slow hashing is bounded and verified pairs are cached.
+   * @throws LoggiaError `overloaded` where too many pairs wait to be checked
+   */
   authenticate(email: string, password: string): Promise<Account | null>;
 
   // Logs
@@ -29,8 +32,9 @@ export type Catalog = AsyncDisposable & {
   roleOf(user: UserId, log: LogKey): Role | null;
   /**
    * The creator becomes its admin; plan `development`; one read-write API key, whose secret is returned this once.
-   * @param apiKey a secret of the operator's choice instead of a drawn one
-   * @throws LoggiaError `bad_parameter`, `log_exists`
+   * @param apiKey a secret of the operator's choice instead of a drawn one: 8 to 200 printable ASCII characters. Only its plain SHA-256 is
+   *   kept, so it should be as hard to guess as a drawn one
+   * @throws LoggiaError `bad_parameter`, `log_exists`, `account_not_found` (the owner); `conflict` where the secret is in use
    */
   createLog(log: {
     key: LogKey;
@@ -40,7 +44,7 @@ export type Catalog = AsyncDisposable & {
   }): Promise<{ log: Log; apiKey: NewApiKey }>;
   /** @throws LoggiaError `bad_parameter`, `log_not_found` */
   updateLog(key: LogKey, change: { display?: string; retentionDays?: number | null }): Promise<Log>;
-  /** @throws LoggiaError `account_not_found`, `log_not_found`; `conflict` where the log would lose its last admin */
+  /** @throws LoggiaError `account_not_found`, `log_not_found`; `conflict` where the log would lose its last admin, or has 1,000 shares */
   share(log: LogKey, email: string, role: Role): Promise<void>;
   /** @throws LoggiaError `share_not_found`, `conflict` where the log would lose its last admin */
   unshare(log: LogKey, email: string): Promise<void>;
@@ -53,6 +57,7 @@ export type Catalog = AsyncDisposable & {
   apiKey(secret: string): Promise<KeyGrant | null>;
   /** The same from memory alone: null may mean "not yet seen". For the hot path, which falls back to {@link Catalog.apiKey}. */
   knownApiKey(secret: string): KeyGrant | null;
+  /** @throws LoggiaError `bad_parameter`, `log_not_found`; `conflict` where the log has 200 keys */
   createApiKey(log: LogKey, scope: Scope): Promise<NewApiKey>;
   /** @throws LoggiaError `api_key_not_found` */
   setApiKeyDisabled(log: LogKey, id: string, disabled: boolean): Promise<ApiKey>;
@@ -62,7 +67,7 @@ export type Catalog = AsyncDisposable & {
   // Class filters and options
   /** Of a log, by key. The same array until it changes, so that a compiled matcher can be kept beside it. */
   classFilters(log: LogKey): readonly ClassFilter[];
-  /** @throws LoggiaError `bad_parameter` (naming the field and its limit), `class_filter_exists` */
+  /** @throws LoggiaError `bad_parameter` (naming the field and its limit), `class_filter_exists`, `log_not_found`; `conflict` where the log has 10,000 */
   createClassFilter(log: LogKey, filter: ClassFilter): Promise<ClassFilter>;
   /** @throws LoggiaError `bad_parameter`, `class_filter_not_found` */
   updateClassFilter(log: LogKey, key: string, filter: Omit<ClassFilter, "key">): Promise<ClassFilter>;

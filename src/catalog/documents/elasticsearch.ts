@@ -17,6 +17,10 @@ const OVERLAP_CHANGES = 1000;
 
 const PAGE_SIZE = 2000;
 
+/** Somebody may be waiting for what a read tells; the client's own limits are for bulk writes. */
+const READ_LIMITS = { requestTimeout: 10_000, maxRetries: 1 } as const;
+const PING_LIMITS = { requestTimeout: 3000, maxRetries: 1 } as const;
+
 /** What is stored. `write` names the attempt, so that a write whose answer was lost recognises itself; `body` is kept, never indexed. */
 type Stored = { removed: boolean; write: string; body?: Body };
 
@@ -37,18 +41,20 @@ export async function openElasticsearchDocuments(options: {
 }): Promise<Documents> {
   const { client, overlap_ms = OVERLAP_MS } = options;
   const index = `${options.namespace}-catalog`;
-  await translated(() => prepareIndex(client, index));
+  const run = <T>(work: () => Promise<T>): Promise<T> => translated(index, work);
+  await run(() => prepareIndex(client, index));
   return {
-    create: (id, body) => translated(() => create(client, index, id, body)),
+    create: (id, body) => run(() => create(client, index, id, body)),
     replace: (id, body, expected) =>
-      translated(() => write(client, index, id, { removed: false, write: nameAttempt(), body }, expected)),
-    remove: (id, expected) =>
-      translated(() => write(client, index, id, { removed: true, write: nameAttempt() }, expected)),
-    read: (id) => translated(async () => (await get(client, index, id))?.document ?? null),
-    changes: (since) => translated(() => changes(client, index, since, overlap_ms)),
+      run(() => write(client, index, id, { removed: false, write: nameAttempt(), body }, expected)),
+    remove: (id, expected) => run(() => write(client, index, id, { removed: true, write: nameAttempt() }, expected)),
+    read: (id) => run(async () => (await get(client, index, id))?.document ?? null),
+    changes: (since) => run(() => changes(client, index, since, overlap_ms)),
     // A search, not a cluster call: it fails when the catalog's own shard is away.
     ping: () =>
-      translated(async () => void (await client.search({ index, size: 0, allow_partial_search_results: false }))),
+      run(async () => {
+        await client.search({ index, size: 0, allow_partial_search_results: false }, PING_LIMITS);
+      }),
     async [Symbol.asyncDispose]() {},
   };
 }
@@ -113,9 +119,9 @@ async function settle(
 
 /** Reads by id, which shows the newest write whether it is searchable yet or not. */
 async function get(client: Client, index: string, id: string): Promise<{ document: Document; write: string } | null> {
-  const answer = await client.get<Stored>({ index, id }, { ignore: [404] });
+  const answer = await client.get<Stored>({ index, id }, { ...READ_LIMITS, ignore: [404] });
   // An answer of 404 without `found` does not say "no such document" but "no such index".
-  if (answer.found === undefined) throw new LoggiaError("store_unavailable", `The index ${index} is gone`);
+  if (answer.found === undefined) throw gone(index);
   const { found, _source: stored } = answer;
   if (!found || stored === undefined) return null;
   return { document: { id, version: versionOf(answer), body: stored.body ?? null }, write: stored.write };
@@ -133,24 +139,30 @@ async function changes(
 ): Promise<{ documents: Document[]; cursor: Cursor }> {
   const position = since === null ? null : (JSON.parse(since) as FeedPosition);
   const now_ms = Date.now();
-  await client.indices.refresh({ index });
+  await client.indices.refresh({ index }, READ_LIMITS);
   const documents: Document[] = [];
   let last = position?.settled ?? -1;
   for (;;) {
-    const answer = await client.search<Stored>({
-      index,
-      size: PAGE_SIZE,
-      query: {
-        bool: {
-          filter: [{ range: { _seq_no: { gt: last } } }, ...(position === null ? [{ term: { removed: false } }] : [])],
+    const answer = await client.search<Stored>(
+      {
+        index,
+        size: PAGE_SIZE,
+        query: {
+          bool: {
+            filter: [
+              { range: { _seq_no: { gt: last } } },
+              ...(position === null ? [{ term: { removed: false } }] : []),
+            ],
+          },
         },
+        sort: [{ _seq_no: "asc" }],
+        seq_no_primary_term: true,
+        track_total_hits: false,
+        // Half an answer would look like a quiet feed.
+        allow_partial_search_results: false,
       },
-      sort: [{ _seq_no: "asc" }],
-      seq_no_primary_term: true,
-      track_total_hits: false,
-      // Half an answer would look like a quiet feed.
-      allow_partial_search_results: false,
-    });
+      READ_LIMITS,
+    );
     for (const { _id, _source, _seq_no, _primary_term } of answer.hits.hits) {
       if (_id === undefined || _source === undefined) continue;
       documents.push({ id: _id, version: versionOf({ _seq_no, _primary_term }), body: _source.body ?? null });
@@ -196,11 +208,16 @@ function parseVersion(version: Version): { term: number; seq: number } {
   return { term: Number(term), seq: Number(seq) };
 }
 
-async function translated<T>(work: () => Promise<T>): Promise<T> {
+async function translated<T>(index: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (error instanceof StartError) throw error;
+    if (error instanceof errors.ResponseError && error.statusCode === 404) throw gone(index, error);
     throw translateElasticsearchError(error);
   }
+}
+
+function gone(index: string, cause?: unknown): LoggiaError {
+  return new LoggiaError("store_unavailable", `Elasticsearch has no index ${index} any more`, { cause });
 }

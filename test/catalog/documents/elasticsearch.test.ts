@@ -59,9 +59,9 @@ if (realEngines) {
     const { client, namespace } = connect(t, elasticsearchUrl());
     const documents = await openElasticsearchDocuments({ client, namespace });
     await client.indices.delete({ index: `${namespace}-catalog` });
-    await t.throwsAsync(documents.changes(null), { instanceOf: LoggiaError });
-    await t.throwsAsync(documents.read("a"), { instanceOf: LoggiaError });
-    await t.throwsAsync(documents.ping(), { instanceOf: LoggiaError });
+    await t.throwsAsync(documents.changes(null), { instanceOf: LoggiaError, code: "store_unavailable" });
+    await t.throwsAsync(documents.read("a"), { instanceOf: LoggiaError, code: "store_unavailable" });
+    await t.throwsAsync(documents.ping(), { instanceOf: LoggiaError, code: "store_unavailable" });
   });
 
   test("an engine that is not there is told as unavailable", async (t) => {
