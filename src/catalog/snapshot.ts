@@ -3,7 +3,7 @@ import type { Account, ClassFilter, ClassOptions, KeyGrant, Log, Role } from "./
 import type { Document, Version } from "./documents/documents.ts";
 import { createAccountIndex, createClassIndex, createLogIndex, createOptionsIndex } from "./indexes.ts";
 import { idOf } from "./model.ts";
-import type { AccountEntity, ClassEntity, Entity, OptionsEntity } from "./model.ts";
+import type { AccountEntity, Entity, OptionsEntity } from "./model.ts";
 
 /** A document as it was last seen. `entity` is null where it was removed. */
 export type Known = { readonly version: Version; readonly entity: Entity | null };
@@ -25,7 +25,6 @@ export type Snapshot = {
   logsOf(user: UserId): readonly Log[];
   roleOf(user: UserId, log: LogKey): Role | null;
   grant(hash: string): KeyGrant | null;
-  classEntity(log: LogKey, key: string): ClassEntity | null;
   classFilters(log: LogKey): readonly ClassFilter[];
   classFilterCount(log: LogKey): number;
   options(user: UserId, log: LogKey, classKey: string): ClassOptions;
@@ -95,7 +94,6 @@ export function createSnapshot(): Snapshot {
     logsOf: logs.of,
     roleOf: logs.roleOf,
     grant: logs.grant,
-    classEntity: classes.find,
     classFilters: classes.all,
     classFilterCount: classes.count,
     options: (user, log, classKey) => optionsEntity(user, log, classKey)?.options ?? NO_OPTIONS,
