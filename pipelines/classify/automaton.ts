@@ -8,14 +8,23 @@
  * Patterns and texts are compared by UTF-16 unit, which is by code point as long as both are well-formed.
  */
 export type Automaton = {
-  /** The least value below `bound` of the patterns of `set` that `text` contains, else `bound`. Linear in the length of `text` alone. */
-  least(set: number, text: string, bound: number): number;
-  /** The values of all patterns of `set` that `text` contains, each once, in no order. Linear in the length of `text` and in what it finds. */
-  contained(set: number, text: string): number[];
+  /**
+   * One pass over `text`, linear in its length and in what goes to `ids`.
+   *
+   * @param ids takes the ids of all patterns of `set` that `text` contains, each once, in no order; null where nobody wants to know
+   * @returns the least value below `bound` of the patterns of `set` that `text` contains, else `bound`
+   */
+  search(set: number, text: string, bound: number, ids: number[] | null): number;
 };
 
-/** `text` is not empty. Of equal texts in one set the least value counts. */
-export type Pattern = { readonly text: string; readonly value: number };
+/** `text` is not empty, and no other pattern of the set has the same. */
+export type Pattern = {
+  readonly text: string;
+  /** {@link NO_VALUE} for a pattern that is of interest for its id alone. */
+  readonly value: number;
+  /** -1 for none. */
+  readonly id: number;
+};
 
 /** Greater than every value of a pattern. */
 export const NO_VALUE = 0x7fffffff;
@@ -27,16 +36,16 @@ export const NO_VALUE = 0x7fffffff;
 const BISECT_LIMIT = 8;
 const ASCII = 128;
 
-/** The arena. `fail` of a root is the root itself; `end` is the nearest node on the way of `fail`, from the node itself on, that ends a pattern, or -1. */
+/** The arena. `fail` of a root is the root itself; `end` is the nearest node on the way of `fail`, from the node itself on, that has an id, or -1. */
 type Arena = {
   readonly roots: number;
   readonly firstChild: Int32Array;
   readonly label: Uint16Array;
   readonly fail: Int32Array;
-  /** The value of the pattern that ends here. */
-  readonly own: Int32Array;
   /** The least value of all patterns that end here, be they suffixes of one another. */
   readonly best: Int32Array;
+  /** The id of the pattern that ends here, or -1. */
+  readonly id: Int32Array;
   readonly end: Int32Array;
   /** Where a node's row of {@link ASCII} next nodes starts in `table`, or -1. */
   readonly row: Int32Array;
@@ -46,44 +55,40 @@ type Arena = {
 /** Compiles sets of patterns; the set's index is its name in {@link Automaton}. Linear in the sum of all lengths, but for sorting. */
 export function compileAutomaton(sets: readonly (readonly Pattern[])[]): Automaton {
   const arena = withTables(layOut(sets));
-  const { fail, own, best, end, row, table } = arena;
-  const seen = new Uint32Array(own.length);
+  const { fail, best, id, end, row, table } = arena;
+  const seen = new Uint32Array(best.length);
   const floors = sets.map((set) => set.reduce((floor, { value }) => Math.min(floor, value), NO_VALUE));
   let pass = 0;
 
-  function least(set: number, text: string, bound: number): number {
-    let found = bound;
-    let node = set;
-    for (let i = 0; i < text.length; i++) {
-      // The beginning of `step`, which is nearly always all of it.
-      const unit = text.charCodeAt(i);
-      const start = row[node]!;
-      node = start >= 0 && unit < ASCII ? table[start + unit]! : step(arena, node, unit);
-      if (best[node]! < found) {
-        found = best[node]!;
-        if (found === floors[set]) break;
-      }
+  /** Where one pattern was seen in this pass, so were all shorter ones that end with it. */
+  function collect(node: number, ids: number[]): void {
+    for (let at = node; at >= 0 && seen[at] !== pass; at = end[fail[at]!]!) {
+      seen[at] = pass;
+      ids.push(id[at]!);
     }
-    return found;
   }
 
-  function contained(set: number, text: string): number[] {
-    const values: number[] = [];
-    pass = pass === 0xffffffff ? 1 : pass + 1;
-    if (pass === 1) seen.fill(0);
-    let node = set;
-    for (let i = 0; i < text.length; i++) {
-      node = step(arena, node, text.charCodeAt(i));
-      // Where one was seen in this pass, so were all shorter ones that end with it.
-      for (let at = end[node]!; at >= 0 && seen[at] !== pass; at = end[fail[at]!]!) {
-        seen[at] = pass;
-        values.push(own[at]!);
+  return {
+    search(set, text, bound, ids) {
+      pass = pass === 0xffffffff ? 1 : pass + 1;
+      if (pass === 1) seen.fill(0);
+      const floor = floors[set]!;
+      let found = bound;
+      let node = set;
+      for (let i = 0; i < text.length; i++) {
+        // The beginning of `step`, which is nearly always all of it.
+        const unit = text.charCodeAt(i);
+        const start = row[node]!;
+        node = start >= 0 && unit < ASCII ? table[start + unit]! : step(arena, node, unit);
+        if (ids !== null && end[node]! >= 0) collect(end[node]!, ids);
+        if (best[node]! < found) {
+          found = best[node]!;
+          if (found === floor && ids === null) break;
+        }
       }
-    }
-    return values;
-  }
-
-  return { least, contained };
+      return found;
+    },
+  };
 }
 
 /** The longest beginning of any pattern that ends with `unit`, given the longest that ended before it. */
@@ -121,8 +126,8 @@ function layOut(sets: readonly (readonly Pattern[])[]): Omit<Arena, "row" | "tab
     firstChild: new Int32Array(limit + 1),
     label: new Uint16Array(limit),
     fail: new Int32Array(limit),
-    own: new Int32Array(limit).fill(NO_VALUE),
     best: new Int32Array(limit).fill(NO_VALUE),
+    id: new Int32Array(limit).fill(-1),
     end: new Int32Array(limit).fill(-1),
   };
   const runStart = new Int32Array(limit);
@@ -153,14 +158,14 @@ function layOut(sets: readonly (readonly Pattern[])[]): Omit<Arena, "row" | "tab
       runStart[child] = at;
       arena.label[child] = unit;
       arena.fail[child] = failOf(arena, node, unit);
-      // Patterns that end with this unit sort first in the run: they give the child its value and have no part in its children.
-      while (at < to && patterns[at]!.text.charCodeAt(depth) === unit) {
-        if (patterns[at]!.text.length === depth + 1) {
-          arena.own[child] = Math.min(arena.own[child]!, patterns[at]!.value);
-          runStart[child] = at + 1;
-        }
+      // A pattern that ends with this unit sorts first in the run: it makes the child what it is and has no part in its children.
+      if (patterns[at]!.text.length === depth + 1) {
+        arena.best[child] = patterns[at]!.value;
+        arena.id[child] = patterns[at]!.id;
         at += 1;
+        runStart[child] = at;
       }
+      while (at < to && patterns[at]!.text.charCodeAt(depth) === unit) at += 1;
       runEnd[child] = at;
     }
     arena.firstChild[node + 1] = count;
@@ -172,8 +177,8 @@ function layOut(sets: readonly (readonly Pattern[])[]): Omit<Arena, "row" | "tab
 function finish(arena: Omit<Arena, "row" | "table">, node: number): void {
   if (node < arena.roots) return;
   const suffix = arena.fail[node]!;
-  arena.best[node] = Math.min(arena.own[node]!, arena.best[suffix]!);
-  arena.end[node] = arena.own[node] === NO_VALUE ? arena.end[suffix]! : node;
+  arena.best[node] = Math.min(arena.best[node]!, arena.best[suffix]!);
+  arena.end[node] = arena.id[node]! < 0 ? arena.end[suffix]! : node;
 }
 
 /** Where the child of `parent` by `unit` goes when none of its own children fits. */
@@ -193,8 +198,8 @@ function trim(arena: Omit<Arena, "row" | "table">, count: number): Omit<Arena, "
     firstChild: arena.firstChild.slice(0, count + 1),
     label: arena.label.slice(0, count),
     fail: arena.fail.slice(0, count),
-    own: arena.own.slice(0, count),
     best: arena.best.slice(0, count),
+    id: arena.id.slice(0, count),
     end: arena.end.slice(0, count),
   };
 }
@@ -222,6 +227,5 @@ function withTables(arena: Omit<Arena, "row" | "table">): Arena {
 
 /** By UTF-16 unit, so that patterns with a common beginning lie side by side, the shorter first. */
 function byText(a: Pattern, b: Pattern): number {
-  if (a.text === b.text) return 0;
   return a.text < b.text ? -1 : 1;
 }

@@ -17,11 +17,11 @@ export type Matcher = (event: Subject) => string | null;
  * and source (or for none) form a group, found by hash; an event with t tags belongs to at most 2t + 2 groups. Within a group
  *
  * - filters without `text` and `link` always match: only the one of least rank counts;
- * - filters with `text` or `link` are a pattern set of an automaton that carries the least rank along: one pass, however many match
- *   (up to {@link FEW} are looked for one by one, which is faster);
- * - filters with both need the patterns themselves: all found in the text, all found in the link, then the pairs of the side with fewer of them are
- *   looked through. This alone may grow with the number of filters, where thousands of them share a pattern that the event contains: by one read
- *   of an array for each.
+ * - what filters ask of the text is a pattern set of an automaton that carries the least rank of those without `link` along, so that one pass is
+ *   enough however many match; the same goes for the link;
+ * - filters with both are pairs of patterns: the passes say which patterns were found, and the pairs of the side with fewer of them are looked
+ *   through. This alone may grow with the number of filters, where thousands of them share a pattern that the event contains: by one read of an
+ *   array for each.
  *
  * A group is asked only where its least rank is better than what was found before.
  */
@@ -37,51 +37,63 @@ export function compileMatcher(filters: readonly ClassFilter[]): Matcher {
     const groups: Group[] = [];
     collect(groups, index.get(""), source);
     if (asksForTags) for (const tag of event.tags) collect(groups, index.get(fold(tag)), source);
-    if (groups.length === 0) return null;
 
     let best = NO_VALUE;
     for (const group of groups) best = Math.min(best, group.plain);
-    let text: string | null = null;
-    let link: string | null = null;
-    for (const group of groups) {
-      if (group.texts !== null && group.texts.least < best) {
-        best = leastContained(automaton, group.texts, (text ??= fold(event.text)), best);
-      }
-      if (group.links !== null && group.links.least < best) {
-        best = leastContained(automaton, group.links, (link ??= fold(event.link)), best);
-      }
-      if (group.pairs !== null && group.pairs.least < best) {
-        best = leastPair(automaton, group.pairs, (text ??= fold(event.text)), (link ??= fold(event.link)), best);
-      }
-    }
+    const folded = new FoldedTexts(event);
+    for (const group of groups) if (group.least < best) best = searchGroup(automaton, group, folded, best);
     return ranked[best]?.key ?? null;
   };
 }
 
-/** So few patterns are found faster one by one. */
-const FEW = 4;
+/** The texts of an event, folded only when somebody asks. */
+class FoldedTexts {
+  readonly #event: Subject;
+  #text: string | null = null;
+  #link: string | null = null;
 
-/** Filters with the same tag and source. */
+  constructor(event: Subject) {
+    this.#event = event;
+  }
+
+  get text(): string {
+    return (this.#text ??= fold(this.#event.text));
+  }
+
+  get link(): string {
+    return (this.#link ??= fold(this.#event.link));
+  }
+}
+
+/** Filters with the same tag and source. Where there are no such filters, a rank is {@link NO_VALUE}. */
 type Group = {
-  /** The least rank of those without `text` and `link`, {@link NO_VALUE} where there is none. */
+  /** The least rank of those without `text` and `link`. */
   readonly plain: number;
-  readonly texts: Patterns | null;
-  readonly links: Patterns | null;
-  readonly pairs: Pairs | null;
+  /** The least rank of all others. */
+  readonly least: number;
+  /** The least rank of those with both. */
+  readonly leastPair: number;
+  readonly texts: Side;
+  readonly links: Side;
 };
 
-/** Patterns whose values are ranks: a set of the automaton, or a few by rising rank. */
-type Patterns = { readonly least: number } & (
-  { readonly set: number } | { readonly set: null; readonly few: readonly Pattern[] }
-);
-
-/** Filters of one group with both `text` and `link`. */
-type Pairs = { readonly least: number; readonly texts: Side; readonly links: Side };
-
-/** One half of the pairs: for each distinct pattern, which is its index here, the pairs that hold it, by rising rank. */
-type Side = { readonly set: number; readonly pairsOf: readonly (readonly Pair[])[]; readonly mark: Uint32Array };
+/** What the filters of a group ask of the text, or of the link. */
+type Side = {
+  /** The least rank of the filters that ask for nothing else. */
+  readonly least: number;
+  /** The patterns where they are few, which is faster; else they are a set of the automaton. */
+  readonly few: readonly Pattern[] | null;
+  readonly set: number;
+  /** By the id of a pattern: the pairs that hold it, by rising rank. */
+  readonly pairsOf: readonly (readonly Pair[])[];
+  /** By the id of a pattern: 1 while pairs are looked through, if it was found. */
+  readonly found: Uint8Array;
+};
 
 type Pair = { readonly rank: number; readonly text: number; readonly link: number };
+
+/** So few patterns are found faster one by one. */
+const FEW = 4;
 
 type Index = ReadonlyMap<string, ReadonlyMap<string, Group>>;
 
@@ -94,49 +106,59 @@ function collect(groups: Group[], bySource: ReadonlyMap<string, Group> | undefin
   if (thisSource !== undefined) groups.push(thisSource);
 }
 
-function leastContained(automaton: Automaton, patterns: Patterns, text: string, bound: number): number {
-  if (patterns.set !== null) return automaton.least(patterns.set, text, bound);
-  for (const pattern of patterns.few) {
-    if (pattern.value >= bound) return bound;
-    if (text.includes(pattern.text)) return pattern.value;
+/** The least rank below `bound` of the filters of a group that match, else `bound`. */
+function searchGroup(automaton: Automaton, group: Group, event: FoldedTexts, bound: number): number {
+  const { texts, links, leastPair } = group;
+  let best = bound;
+  let textIds: number[] | null = leastPair < best ? [] : null;
+  if (texts.least < best || textIds !== null) best = searchSide(automaton, texts, event.text, best, textIds);
+  if (textIds !== null && (textIds.length === 0 || leastPair >= best)) textIds = null;
+  const linkIds: number[] | null = textIds === null ? null : [];
+  if (links.least < best || linkIds !== null) best = searchSide(automaton, links, event.link, best, linkIds);
+  if (textIds === null || linkIds === null || linkIds.length === 0) return best;
+  return weigh(texts, textIds) <= weigh(links, linkIds)
+    ? walkPairs(texts, textIds, "link", links, linkIds, best)
+    : walkPairs(links, linkIds, "text", texts, textIds, best);
+}
+
+/** As {@link Automaton.search}. */
+function searchSide(automaton: Automaton, side: Side, text: string, bound: number, ids: number[] | null): number {
+  if (side.few === null) return automaton.search(side.set, text, bound, ids);
+  let best = bound;
+  for (const pattern of side.few) {
+    const isAsked = pattern.value < best || (ids !== null && pattern.id >= 0);
+    if (!isAsked || !text.includes(pattern.text)) continue;
+    best = Math.min(best, pattern.value);
+    if (pattern.id >= 0) ids?.push(pattern.id);
   }
-  return bound;
+  return best;
 }
 
-function leastPair(automaton: Automaton, pairs: Pairs, text: string, link: string, bound: number): number {
-  const texts = automaton.contained(pairs.texts.set, text);
-  if (texts.length === 0) return bound;
-  const links = automaton.contained(pairs.links.set, link);
-  if (links.length === 0) return bound;
-  return weigh(pairs.texts, texts) <= weigh(pairs.links, links)
-    ? walk(pairs.texts, texts, pairs.links, links, "link", bound)
-    : walk(pairs.links, links, pairs.texts, texts, "text", bound);
-}
-
-function weigh(side: Side, patterns: readonly number[]): number {
+/** How many pairs hold one of the patterns. */
+function weigh(side: Side, ids: readonly number[]): number {
   let pairs = 0;
-  for (const pattern of patterns) pairs += side.pairsOf[pattern]!.length;
+  for (const id of ids) pairs += side.pairsOf[id]!.length;
   return pairs;
 }
 
-/** The least rank below `bound` of the pairs of `patterns` whose `otherHalf` is among `others`. */
-function walk(
+/** The least rank below `bound` of the pairs that hold one of the patterns of `side`, and whose `otherHalf` is among those of `other`. */
+function walkPairs(
   side: Side,
-  patterns: readonly number[],
-  other: Side,
-  others: readonly number[],
+  ids: readonly number[],
   otherHalf: "text" | "link",
+  other: Side,
+  otherIds: readonly number[],
   bound: number,
 ): number {
   let best = bound;
-  for (const pattern of others) other.mark[pattern] = 1;
-  for (const pattern of patterns) {
-    for (const pair of side.pairsOf[pattern]!) {
+  for (const id of otherIds) other.found[id] = 1;
+  for (const id of ids) {
+    for (const pair of side.pairsOf[id]!) {
       if (pair.rank >= best) break;
-      if (other.mark[pair[otherHalf]] === 1) best = pair.rank;
+      if (other.found[pair[otherHalf]] === 1) best = pair.rank;
     }
   }
-  for (const pattern of others) other.mark[pattern] = 0;
+  for (const id of otherIds) other.found[id] = 0;
   return best;
 }
 
@@ -177,53 +199,49 @@ function form(text: string): string {
 
 /** @param members by rising rank */
 function toGroup(members: readonly Folded[], sets: Pattern[][]): Group {
-  const both = members.filter((member) => member.text !== "" && member.link !== "");
+  const both = members.filter(({ text, link }) => text !== "" && link !== "");
+  const textIds = number(both.map(({ text }) => text));
+  const linkIds = number(both.map(({ link }) => link));
+  const pairs = both.map(({ rank, text, link }) => ({ rank, text: textIds.get(text)!, link: linkIds.get(link)! }));
+  const asks = members.filter(({ text, link }) => text !== "" || link !== "");
+  const onlyText = asks.filter(({ link }) => link === "").map(({ text, rank }) => ({ text, rank }));
+  const onlyLink = asks.filter(({ text }) => text === "").map(({ link, rank }) => ({ text: link, rank }));
   return {
-    plain: members.find((member) => member.text === "" && member.link === "")?.rank ?? NO_VALUE,
-    texts: toPatterns(
-      members
-        .filter((member) => member.text !== "" && member.link === "")
-        .map(({ text, rank }) => ({ text, value: rank })),
-      sets,
-    ),
-    links: toPatterns(
-      members
-        .filter((member) => member.text === "" && member.link !== "")
-        .map(({ link, rank }) => ({ text: link, value: rank })),
-      sets,
-    ),
-    pairs: both.length === 0 ? null : toPairs(both, sets),
+    plain: members.find(({ text, link }) => text === "" && link === "")?.rank ?? NO_VALUE,
+    least: asks[0]?.rank ?? NO_VALUE,
+    leastPair: both[0]?.rank ?? NO_VALUE,
+    texts: toSide(onlyText, textIds, pairs, "text", sets),
+    links: toSide(onlyLink, linkIds, pairs, "link", sets),
   };
 }
 
-/** @param patterns by rising rank */
-function toPatterns(patterns: Pattern[], sets: Pattern[][]): Patterns | null {
-  const least = patterns[0]?.value;
-  if (least === undefined) return null;
-  return patterns.length <= FEW ? { least, set: null, few: patterns } : { least, set: sets.push(patterns) - 1 };
-}
-
-function toPairs(members: readonly Folded[], sets: Pattern[][]): Pairs {
-  const texts = number(members.map((member) => member.text));
-  const links = number(members.map((member) => member.link));
-  const pairs = members.map(({ rank, text, link }) => ({ rank, text: texts.get(text)!, link: links.get(link)! }));
-  return {
-    least: members[0]!.rank,
-    texts: toSide(texts, pairs, "text", sets),
-    links: toSide(links, pairs, "link", sets),
-  };
-}
-
+/**
+ * @param alone what filters ask of this side that ask for nothing else, by rising rank
+ * @param ids the patterns of the pairs
+ */
 function toSide(
-  patterns: ReadonlyMap<string, number>,
+  alone: readonly { readonly text: string; readonly rank: number }[],
+  ids: ReadonlyMap<string, number>,
   pairs: readonly Pair[],
   half: "text" | "link",
   sets: Pattern[][],
 ): Side {
-  const set = sets.push([...patterns].map(([text, value]) => ({ text, value }))) - 1;
-  const pairsOf: Pair[][] = Array.from(patterns, () => []);
+  const patterns = new Map<string, Pattern>();
+  for (const [text, id] of ids) patterns.set(text, { text, value: NO_VALUE, id });
+  for (const { text, rank } of alone) {
+    const known = patterns.get(text);
+    if (known === undefined || rank < known.value) patterns.set(text, { text, value: rank, id: known?.id ?? -1 });
+  }
+  const pairsOf: Pair[][] = Array.from(ids, () => []);
   for (const pair of pairs) pairsOf[pair[half]]!.push(pair);
-  return { set, pairsOf, mark: new Uint32Array(patterns.size) };
+  const isFew = patterns.size <= FEW;
+  return {
+    least: alone[0]?.rank ?? NO_VALUE,
+    few: isFew ? [...patterns.values()] : null,
+    set: isFew ? -1 : sets.push([...patterns.values()]) - 1,
+    pairsOf,
+    found: new Uint8Array(ids.size),
+  };
 }
 
 /** Numbers distinct strings from 0, in order of first appearance. */
