@@ -25,8 +25,12 @@ export async function runList(context: Context, plan: ListPlan): Promise<{ reply
   return { reply: { status: 200, body, headers: { "X-Total-Count": String(total) } }, total };
 }
 
+/** A longer query is not said again in `Link`: clients refuse answers whose headers are larger than some 16 KB. */
+const LINKED_QUERY_LENGTH = 4000;
+
 /** `Link` to the pages beside this one, relative to the address that was called: what stands before it (a proxy) is not ours to know. */
 function linkPages({ path, query }: ApiCall, { skip, take }: ListPlan, total: number): string {
+  if (query.toString().length > LINKED_QUERY_LENGTH) return "";
   const page = skip / take + 1;
   const last = Math.max(1, Math.ceil(total / take));
   const links: string[] = [];

@@ -9,9 +9,6 @@ import { AGGREGATE_FIELDS, EVENT_FIELDS } from "../query/plan.ts";
 import type { AggregateField, EventField, Grouping } from "../query/plan.ts";
 import type { Group, Marks } from "../store/store.ts";
 
-/** An event as JSON shows it, its fields in the order of {@link EVENT_FIELDS}. */
-export type ShownEvent = Partial<Record<EventField, unknown>>;
-
 type Fields = { readonly [field: string]: XmlValue };
 
 /** XML keeps an order of its own. Marks are in it only where a query names them. */
@@ -51,6 +48,7 @@ export function showEvent(row: EventRow, marks: Marks | undefined): Body {
   return { json: pick(event, EVENT_FIELDS), xml: () => results({ event: eventElement(event, null) }) };
 }
 
+/** Every field of an event; JSON shows them in the order of {@link EVENT_FIELDS}. */
 type EventFields = Readonly<Record<EventField, XmlValue>>;
 
 function eventFields(row: EventRow, marks: Marks | undefined): EventFields {
@@ -117,7 +115,7 @@ const plainDecimal = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 
 export function formatNumber(number: number | null): string {
   if (number === null || number === 0) return "0";
   const text = String(Number(number.toPrecision(15)));
-  return text.includes("e") ? plainDecimal.format(number) : text;
+  return /^-?[\d.]+$/.test(text) ? text : plainDecimal.format(number);
 }
 
 export function showLog(log: Log): Body {

@@ -230,6 +230,35 @@ test("closing waits for the request in flight, ends its connection, and takes no
   await server.close();
 });
 
+test("a caller who leaves, before the answer or within the body, harms nobody", async (t) => {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const { promise: entered, resolve: enter } = Promise.withResolvers<void>();
+  const { promise: cut, resolve: tellCut } = Promise.withResolvers<unknown>();
+  const slow = route("GET", "/slow", async () => {
+    enter();
+    await released;
+    return text("x".repeat(1_000_000));
+  });
+  const reading = route("POST", "/read", async ({ request }) => {
+    enter();
+    await readBody(request, { limit_bytes: 1000, deadline_ms: 60_000 }).catch(tellCut);
+    return text("nobody hears this");
+  });
+  const { port, url } = await start(t, [slow, reading]);
+  const leaver = connect(port, "127.0.0.1");
+  leaver.write("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n");
+  await entered;
+  leaver.resetAndDestroy();
+  const poster = connect(port, "127.0.0.1");
+  poster.write("POST /read HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nabc");
+  const posted = await once(poster, "connect");
+  t.deepEqual(posted, []);
+  poster.end();
+  t.is(((await cut) as { code?: string }).code, "bad_body");
+  release();
+  t.is((await fetch(`${url}/slow`)).status, 200);
+});
+
 test("an address that cannot be had is one line for the operator", async (t) => {
   const { port } = await start(t, []);
   for (const [address, reason] of [
