@@ -12,7 +12,7 @@ import { createCatalog } from "./catalog/create.ts";
 import { openElasticsearchDocuments } from "./catalog/documents/elasticsearch.ts";
 import { openSqliteDocuments } from "./catalog/documents/sqlite.ts";
 import { createElasticsearchClient } from "./elasticsearch/client.ts";
-import { StartError } from "./errors.ts";
+import { LoggiaError, StartError } from "./errors.ts";
 import { createIdSource, type EventId } from "./events/id.ts";
 import { decodeRecord } from "./events/record.ts";
 import { type FirstStart, makeFirstRecords } from "./first.ts";
@@ -72,7 +72,8 @@ export async function startLoggia(settings: Settings, log: Logger): Promise<Logg
     return { api, post, first, ports, done: dead, close: () => closing.disposeAsync() };
   } catch (error) {
     await closing.disposeAsync();
-    throw error;
+    // An engine that can't be reached is for the operator to mend, whichever of its callers met it first.
+    throw error instanceof LoggiaError ? new StartError(error.message, { cause: error }) : error;
   }
 }
 

@@ -1,0 +1,113 @@
+import test from "ava";
+
+import { environmentOf, get, KINDS, LOG, post, serviceOf, startService, type Service } from "./support/service.ts";
+import { temporaryFolder } from "./support/temporary.ts";
+import { until } from "./support/until.ts";
+
+const FLOOD = 30_000;
+const CONCURRENCY = 64;
+
+async function total(service: Service): Promise<number> {
+  const { headers } = await get(service, `/1/logs/${LOG}/events?pagesize=1`);
+  return Number(headers.get("x-total-count"));
+}
+
+/** The `value` of every event, page by page to the end. */
+async function allValues(service: Service): Promise<number[]> {
+  const values: number[] = [];
+  for (let page = 1; ; page++) {
+    const { body } = await get(service, `/1/logs/${LOG}/events?pagesize=500&pagenum=${page}`);
+    const rows = body as { value: number }[];
+    if (rows.length === 0) return values;
+    values.push(...rows.map((row) => row.value));
+  }
+}
+
+for (const kind of KINDS) {
+  test(`${kind}: ${FLOOD} events posted at concurrency ${CONCURRENCY} are all found, each once`, async (t) => {
+    t.timeout(180_000);
+    const service = await serviceOf(t, kind);
+    let next = 0;
+    const producer = async (): Promise<void> => {
+      while (next < FLOOD) {
+        const value = next++;
+        const { status } = await post(service, {
+          text: `event ${value}`,
+          value: String(value),
+          source: `source ${value % 10}`,
+        });
+        if (status !== 201) throw new Error(`post ${value} was answered ${status}`);
+      }
+    };
+    await Promise.all(Array.from({ length: CONCURRENCY }, producer));
+    await until(async () => (await total(service)) >= FLOOD, {
+      what: "all events to arrive",
+      timeout_ms: 60_000,
+      interval_ms: 200,
+    });
+    const values = await allValues(service);
+    t.deepEqual(
+      values.toSorted((a, b) => a - b),
+      Array.from({ length: FLOOD }, (_, value) => value),
+    );
+    const { body } = await get(
+      service,
+      `/1/logs/${LOG}/query?query=${encodeURIComponent("GET events GROUPBY source COLUMNS(KEY, COUNT)")}`,
+    );
+    t.deepEqual(
+      body,
+      Array.from({ length: 10 }, (_, i) => ({ key: `source ${i}`, count: String(FLOOD / 10) })),
+    );
+  });
+
+  test(`${kind}: what was posted before a restart is there after it`, async (t) => {
+    const environment = environmentOf(kind, temporaryFolder(t));
+    const first = await startService(environment);
+    t.truthy(first.first?.admin);
+    const { body } = await post(first, { text: "before" });
+    await first.close();
+    const second = await startService(environment);
+    t.teardown(() => second.close());
+    t.is(second.first, null);
+    const found = await until(async () => ((await get(second, `/1/logs/${LOG}/events`)).body as { id: string }[])[0], {
+      what: "the event of the first life",
+      timeout_ms: 30_000,
+    });
+    t.deepEqual({ id: found.id }, body);
+    const after = await post(second, { text: "after" });
+    t.true((after.body.id ?? "") > found.id);
+  });
+}
+
+test("a port that is taken ends the start with one line, and leaves nothing open", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const folder = temporaryFolder(t);
+  const environment = { ...environmentOf("embedded", folder), LOGGIA_POST: `127.0.0.1:${service.post?.port}` };
+  const error = await t.throwsAsync(() => startService(environment), { name: "StartError" });
+  t.regex(
+    error?.message ?? "",
+    /^posting can't listen on 127\.0\.0\.1:\d+: another process listens there; LOGGIA_POST sets another address$/,
+  );
+  const again = await startService({ ...environment, LOGGIA_POST: "127.0.0.1:0" });
+  await again.close();
+});
+
+test("a folder that belongs to a running service is refused in one line", async (t) => {
+  const environment = environmentOf("embedded", temporaryFolder(t));
+  const service = await startService(environment);
+  t.teardown(() => service.close());
+  const error = await t.throwsAsync(() => startService(environment), { name: "StartError" });
+  t.false(error?.message.includes("\n"));
+  t.regex(error?.message ?? "", /bus\.sqlite/);
+});
+
+test("engines that can't be reached end the start with one line that names them", async (t) => {
+  const nowhere = {
+    ...environmentOf("embedded", temporaryFolder(t)),
+    KAFKA_BROKERS: "127.0.0.1:1",
+    ELASTICSEARCH_URL: "http://127.0.0.1:1",
+  };
+  const error = await t.throwsAsync(() => startService(nowhere), { name: "StartError" });
+  t.false(error?.message.includes("\n"));
+  t.regex(error?.message ?? "", /127\.0\.0\.1:1/);
+});

@@ -1,0 +1,71 @@
+import type { ExecutionContext } from "ava";
+import { pino } from "pino";
+
+import { type Loggia, startLoggia } from "../../src/main.ts";
+import { readSettings } from "../../src/settings.ts";
+import { elasticsearchUrl, kafkaBrokers, realEngines } from "./engines.ts";
+import { temporaryFolder, uniqueName } from "./temporary.ts";
+
+export const ADMIN = { email: "ann@example.org", password: "correct horse" } as const;
+export const KEY = "key-of-the-first-log";
+export const LOG = "first";
+
+/** Every way of running the whole service that this run covers. */
+export const KINDS: readonly ("embedded" | "cluster")[] = realEngines ? ["embedded", "cluster"] : ["embedded"];
+
+export type Service = Loggia & { readonly apiUrl: string; readonly postUrl: string };
+
+/** What `startLoggia` needs for a service of a test's own: ports 0, and a folder or a namespace that nobody else has. */
+export function environmentOf(kind: "embedded" | "cluster", folder: string): Record<string, string> {
+  const environment = {
+    LOGGIA_API: "127.0.0.1:0",
+    LOGGIA_POST: "127.0.0.1:0",
+    LOGGIA_ADMIN: `${ADMIN.email}:${ADMIN.password}`,
+    LOGGIA_LOG: `${LOG}:${KEY}`,
+    LOGGIA_LOG_LEVEL: process.env["TEST_LOG"] ?? "silent",
+  };
+  if (kind === "embedded") return { ...environment, LOGGIA_DATA: folder };
+  const engines = { KAFKA_BROKERS: kafkaBrokers().join(","), ELASTICSEARCH_URL: elasticsearchUrl() };
+  return { ...environment, ...engines, LOGGIA_NAMESPACE: uniqueName("test") };
+}
+
+/** Starts the whole service in this process. */
+export async function startService(environment: Record<string, string>): Promise<Service> {
+  const settings = readSettings(environment);
+  const loggia = await startLoggia(settings, pino({ level: settings.logLevel }));
+  return {
+    ...loggia,
+    apiUrl: `http://127.0.0.1:${loggia.api?.port}`,
+    postUrl: `http://127.0.0.1:${loggia.post?.port}`,
+  };
+}
+
+/** The same for the length of a test. */
+export async function serviceOf(t: ExecutionContext, kind: "embedded" | "cluster"): Promise<Service> {
+  const service = await startService(environmentOf(kind, temporaryFolder(t)));
+  t.teardown(() => service.close());
+  return service;
+}
+
+export const AUTHORIZATION = `Basic ${Buffer.from(`${ADMIN.email}:${ADMIN.password}`).toString("base64")}`;
+
+/** Gets a path of the API as the admin. */
+export async function get(
+  service: Service,
+  path: string,
+): Promise<{ status: number; headers: Headers; body: unknown }> {
+  const response = await fetch(service.apiUrl + path, { headers: { Authorization: AUTHORIZATION } });
+  return { status: response.status, headers: response.headers, body: await response.json() };
+}
+
+/** Posts a form to the first log. */
+export async function post(
+  service: Service,
+  fields: Record<string, string>,
+): Promise<{ status: number; headers: Headers; body: { id?: string } }> {
+  const response = await fetch(`${service.postUrl}/1/logs/${LOG}/events`, {
+    method: "POST",
+    body: new URLSearchParams({ apikey: KEY, ...fields }),
+  });
+  return { status: response.status, headers: response.headers, body: (await response.json()) as { id?: string } };
+}
