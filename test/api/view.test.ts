@@ -22,7 +22,7 @@ for (const [number, expected] of [
 
 test("any number is a plain decimal of at most fifteen digits, and the nearest such", (t) => {
   fc.assert(
-    fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (number) => {
+    fc.property(fc.double({ noNaN: true, min: -1e308, max: 1e308 }), (number) => {
       const text = formatNumber(number);
       t.regex(text, /^-?\d+(\.\d+)?$/);
       t.true(
