@@ -32,8 +32,8 @@ export type KafkaClient = {
   readonly kafka: Kafka;
   /** Drops every connection to a broker (`host:port`), so that whoever uses one notices at once and makes a new one. */
   readonly dropConnections: (broker: string) => void;
-  /** Drops all connections: for a client that will not be used again and may not wait. */
-  readonly abandon: () => void;
+  /** Drops all connections. What is in flight fails at once; what comes next connects anew. */
+  readonly dropAllConnections: () => void;
 };
 
 const CONNECT_TIMEOUT_MS = 3000;
@@ -65,7 +65,7 @@ export function createKafkaClient(connection: KafkaConnection): KafkaClient {
     requestTimeout: REQUEST_TIMEOUT_MS,
     retry: CLIENT_RETRY,
     logLevel: logLevel.INFO,
-    logCreator: () => (entry) => writeLog(connection.log, entry),
+    logCreator: () => createLogWriter(connection.log),
     socketFactory: (options) => {
       const socket = factory(options);
       sockets.set(socket, `${options.host}:${options.port}`);
@@ -77,10 +77,10 @@ export function createKafkaClient(connection: KafkaConnection): KafkaClient {
   if (connection.sasl) config.sasl = connection.sasl as SASLOptions;
   const drop = (broker: string | null) => {
     for (const [socket, to] of sockets) {
-      if (broker === null || broker === to) socket.destroy(new Error("a request timed out on this connection"));
+      if (broker === null || broker === to) socket.destroy(new Error("dropped, for answers did not come"));
     }
   };
-  return { kafka: new Kafka(config), dropConnections: drop, abandon: () => drop(null) };
+  return { kafka: new Kafka(config), dropConnections: drop, dropAllConnections: () => drop(null) };
 }
 
 const connectSocket: ISocketFactory = ({ host, port, ssl, onConnect }) => {
@@ -93,25 +93,27 @@ const connectSocket: ISocketFactory = ({ host, port, ssl, onConnect }) => {
 };
 
 /**
- * The client tells each of many retries as an error, and each join as news. Here a retry is a warning of one line, all else is for debugging.
- * Only fields that are known to hold no secret are passed on.
+ * The client tells each of many retries as an error, on two levels, and each join as news. Here a retry is a warning of one line, the same one only now
+ * and then; all else is for debugging. Only fields that are known to hold no secret are passed on.
  */
-function writeLog(log: Logger, { level, namespace, log: entry }: LogEntry): void {
-  const { message, error, broker, groupId, topic, partition, retryCount } = entry as Record<string, unknown> & {
-    message: string;
+function createLogWriter(log: Logger): (entry: LogEntry) => void {
+  const told = new Map<string, number>();
+  return ({ level, namespace, log: entry }) => {
+    const { message, error, broker, groupId, topic, partition, retryCount } = entry as Record<string, unknown> & {
+      message: string;
+    };
+    const reason = error instanceof Error ? error.message : error;
+    const fields = { client: namespace, error: reason, broker, groupId, topic, partition, retryCount };
+    const now = performance.now();
+    const isNew = now - (told.get(message) ?? -Infinity) > TELL_AGAIN_MS;
+    if (level > logLevel.WARN || EXPECTED.test(message) || !isNew) return log.debug(fields, message);
+    if (told.size > 100) told.clear();
+    told.set(message, now);
+    log.warn(fields, message);
   };
-  const fields = {
-    client: namespace,
-    error: error instanceof Error ? error.message : error,
-    broker,
-    groupId,
-    topic,
-    partition,
-    retryCount,
-  };
-  if (level > logLevel.WARN || EXPECTED.test(message)) log.debug(fields, message);
-  else log.warn(fields, message);
 }
+
+const TELL_AGAIN_MS = 30_000;
 
 /** What belongs to every rebalance and every restart of a broker, and is told elsewhere where it lasts. */
 const EXPECTED = /rebalancing|re-joining|Response without match|^Response Heartbeat|^Response (Join|Sync)Group/;

@@ -24,7 +24,7 @@ type Load = { readonly lane: Lane; readonly items: readonly Item[] };
  */
 export class KafkaProducer {
   readonly #producer: Producer;
-  readonly #abandon: () => void;
+  readonly #dropConnections: () => void;
   readonly #lanes = new Map<Topic, readonly Lane[]>();
   readonly #allLanes: readonly Lane[];
   readonly #partitionOf = new Map<string, number>();
@@ -39,7 +39,7 @@ export class KafkaProducer {
   /** @param topics keys keep their partition for the life of the process, also where an operator adds some */
   constructor(connection: KafkaConnection, topics: ReadonlyMap<Topic, { name: string; partitions: number }>) {
     const client = createKafkaClient(connection);
-    this.#abandon = client.abandon;
+    this.#dropConnections = client.dropAllConnections;
     this.#producer = client.kafka.producer({
       allowAutoTopicCreation: false,
       createPartitioner: Partitioners.DefaultPartitioner,
@@ -87,7 +87,7 @@ export class KafkaProducer {
     this.#schedule();
     await settledWithin(idle, timeout_ms);
     this.#closing.abort();
-    if (!(await settledWithin(this.#producer.disconnect(), DISCONNECT_TIMEOUT_MS))) this.#abandon();
+    if (!(await settledWithin(this.#producer.disconnect(), DISCONNECT_TIMEOUT_MS))) this.#dropConnections();
   }
 
   #createLane(connection: KafkaConnection, topic: string, partition: number): Lane {

@@ -7,7 +7,8 @@ import { KafkaPartition } from "./kafka-partition.ts";
 import { backoff_ms, CLOSE_TIMEOUT_MS } from "./limits.ts";
 import { pause, settledWithin } from "./wait.ts";
 
-const SESSION_TIMEOUT_MS = 15_000;
+/** Heartbeats go out whatever the handlers do, so only a dead or frozen process misses this. Then the others wait that long. */
+const SESSION_TIMEOUT_MS = 10_000;
 const HEARTBEAT_MS = 3000;
 const REBALANCE_TIMEOUT_MS = 30_000;
 /** A fetch that finds nothing returns this soon: a partition that was paused waits no longer for its turn. */
@@ -17,7 +18,7 @@ const INLINE_MS = 50;
 const FETCH_BYTES_LEAST = 256 * 1024;
 const FETCH_BYTES_MOST = 4 * 1024 * 1024;
 /** No heartbeat went out for this long, though the loop should be running: it hangs. */
-const SILENCE_MS = 4 * SESSION_TIMEOUT_MS;
+const SILENCE_MS = 6 * SESSION_TIMEOUT_MS;
 const WATCH_MS = 5000;
 const DISCONNECT_TIMEOUT_MS = 3000;
 /** A subscription that could not join its group for this long is given up. */
@@ -108,7 +109,8 @@ export class KafkaSubscription implements Subscription {
       maxBytesPerPartition: perPartition,
       maxBytes: 4 * perPartition,
       allowAutoTopicCreation: false,
-      retry: { ...CLIENT_RETRY, retries: 5, restartOnFailure: async () => false },
+      // Enough to live through the restart of a broker: a new member has to wait for the session of the old one to end.
+      retry: { ...CLIENT_RETRY, retries: 8, restartOnFailure: async () => false },
     });
     const died = this.#watch(consumer, client);
     try {
@@ -133,7 +135,7 @@ export class KafkaSubscription implements Subscription {
       died.stop();
       this.#assign(consumer, []);
       this.#commit = null;
-      if (!(await settledWithin(consumer.disconnect(), DISCONNECT_TIMEOUT_MS))) client.abandon();
+      if (!(await settledWithin(consumer.disconnect(), DISCONNECT_TIMEOUT_MS))) client.dropAllConnections();
     }
   }
 

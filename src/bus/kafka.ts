@@ -47,14 +47,14 @@ export async function openKafkaBus(options: KafkaBusOptions): Promise<Bus> {
     const topics = await ensureTopics(admin, options);
     producer = new KafkaProducer(options, topics);
     await producer.connect();
-    return new KafkaBus({ options, admin, abandonAdmin: client.abandon, producer, topics });
+    return new KafkaBus({ options, admin, dropConnections: client.dropAllConnections, producer, topics });
   };
   try {
     return await withTimeout(open(), OPEN_TIMEOUT_MS);
   } catch (error) {
     await settledWithin(admin.disconnect(), 1000);
     await (producer as KafkaProducer | null)?.close(0);
-    client.abandon();
+    client.dropAllConnections();
     throw new StartError(`Kafka at ${options.brokers.join(", ")} cannot be used: ${whyNotOpened(error, options)}`, {
       cause: error,
     });
@@ -86,7 +86,14 @@ async function ensureTopics(admin: Admin, options: KafkaBusOptions): Promise<Rea
 
 const METADATA_ATTEMPTS = 40;
 const METADATA_WAIT_MS = 100;
-const UNSETTLED: ReadonlySet<string> = new Set(["UNKNOWN_TOPIC_OR_PARTITION", "LEADER_NOT_AVAILABLE"]);
+const UNSETTLED: ReadonlySet<string> = new Set([
+  "UNKNOWN_TOPIC_OR_PARTITION",
+  "LEADER_NOT_AVAILABLE",
+  "NOT_LEADER_FOR_PARTITION",
+  "GROUP_COORDINATOR_NOT_AVAILABLE",
+  "GROUP_LOAD_IN_PROGRESS",
+  "NOT_COORDINATOR_FOR_GROUP",
+]);
 
 async function createTopics(admin: Admin, options: KafkaBusOptions, missing: readonly Topic[]): Promise<void> {
   const { brokers } = await admin.describeCluster();
@@ -127,13 +134,14 @@ function groupId({ namespace }: { namespace: string }, topic: Topic, group: stri
 async function withTimeout<T>(work: Promise<T>, timeout_ms: number): Promise<T> {
   if (await settledWithin(work, timeout_ms)) return work;
   work.catch(() => {});
-  throw new Error(`no answer within ${timeout_ms / 1000} s`);
+  throw new Error(`no answer in ${Math.ceil(timeout_ms / 1000)} s`);
 }
 
 type Parts = {
   readonly options: KafkaBusOptions;
   readonly admin: Admin;
-  readonly abandonAdmin: () => void;
+  /** Those of `admin`. */
+  readonly dropConnections: () => void;
   readonly producer: KafkaProducer;
   readonly topics: ReadonlyMap<Topic, TopicInfo>;
 };
@@ -200,20 +208,29 @@ class KafkaBus implements Bus {
     this.#closed = true;
     await Promise.all([...this.#subscriptions].map((subscription) => subscription.close()));
     await this.#parts.producer.close(APPEND_DEADLINE_MS);
-    if (!(await settledWithin(this.#parts.admin.disconnect(), 1000))) this.#parts.abandonAdmin();
+    if (!(await settledWithin(this.#parts.admin.disconnect(), 1000))) this.#parts.dropConnections();
   }
 
+  /** Asks again for a while where the cluster is only just finding itself; then says that it could not be reached. */
   async #ask<T>(question: () => Promise<T>): Promise<T> {
-    const { options } = this.#parts;
+    const { options, dropConnections } = this.#parts;
     if (this.#closed) throw new LoggiaError("bus_unavailable", "The bus is closed");
-    try {
-      return await withTimeout(question(), ASK_TIMEOUT_MS);
-    } catch (error) {
-      throw new LoggiaError(
-        "bus_unavailable",
-        `Kafka at ${options.brokers.join(", ")} could not be reached: ${reasonOf(error)}`,
-        { cause: error },
-      );
+    const deadline_ms = performance.now() + ASK_TIMEOUT_MS;
+    for (;;) {
+      try {
+        return await withTimeout(question(), deadline_ms - performance.now());
+      } catch (error) {
+        if (UNSETTLED.has(kindOf(error)) && performance.now() + METADATA_WAIT_MS < deadline_ms) {
+          await sleep(METADATA_WAIT_MS);
+          continue;
+        }
+        // The next question gets new connections, in case that these lead nowhere.
+        dropConnections();
+        const where = options.brokers.join(", ");
+        throw new LoggiaError("bus_unavailable", `Kafka at ${where} could not be reached: ${reasonOf(error)}`, {
+          cause: error,
+        });
+      }
     }
   }
 }
