@@ -114,8 +114,10 @@ const plainDecimal = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 
 /** A number as a plain decimal of at most 15 significant digits, without an exponent; "0" for none. */
 export function formatNumber(number: number | null): string {
   if (number === null || number === 0) return "0";
-  const text = String(Number(number.toPrecision(15)));
-  return /^-?[\d.]+$/.test(text) ? text : plainDecimal.format(number);
+  const rounded = number.toPrecision(15);
+  const text = String(Number(rounded));
+  // Given text, Intl writes what the text says, without a second rounding.
+  return /^-?[\d.]+$/.test(text) ? text : plainDecimal.format(rounded as `${number}`);
 }
 
 export function showLog(log: Log): Body {

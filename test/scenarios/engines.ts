@@ -1,19 +1,17 @@
 import pino from "pino";
-import { join } from "node:path";
 
-import { createApi } from "../../src/api/api.ts";
+import { startLoggia } from "../../src/main.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
-import { createCatalog } from "../../src/catalog/create.ts";
-import { openSqliteDocuments } from "../../src/catalog/documents/sqlite.ts";
-import { openDuckdbStore } from "../../src/store/duckdb/store.ts";
+import { readSettings } from "../../src/settings.ts";
 import type { Store } from "../../src/store/store.ts";
+import { until } from "../support/until.ts";
 
 /** A service that scenarios talk to. What a scenario has before its first step is put there through the ports. */
 export type Service = {
   /** `http://host:port`, without a path. */
   readonly apiUrl: string;
-  /** The same for posting; null where this service takes no posts. */
-  readonly postUrl: string | null;
+  /** The same for posting. */
+  readonly postUrl: string;
   readonly catalog: Catalog;
   readonly store: Store;
   /** Resolves once all that was written or posted before can be read. */
@@ -28,28 +26,29 @@ export type Engine = {
   start(folder: string): Promise<Service>;
 };
 
-const embedded: Engine = {
-  name: "embedded",
-  start: async (folder) => {
-    const log = pino({ level: process.env["TEST_LOG"] ?? "silent" });
-    const documents = await openSqliteDocuments({ file: join(folder, "catalog.sqlite") });
-    const catalog = await createCatalog({ documents, log });
-    const store = await openDuckdbStore({ file: join(folder, "events.duckdb"), log, threads: 1 });
-    const api = createApi({ catalog, store, log });
-    const { host, port } = await api.listen({ host: "127.0.0.1", port: 0 });
-    return {
-      apiUrl: `http://${host}:${port}`,
-      postUrl: null,
-      catalog,
-      store,
-      settle: () => store.refresh(),
-      close: async () => {
-        await api.close();
-        await store[Symbol.asyncDispose]();
-        await catalog[Symbol.asyncDispose]();
-      },
-    };
-  },
-};
+/** @param environment the settings that choose the engines */
+function engine(name: string, environment: () => NodeJS.ProcessEnv): Engine {
+  return {
+    name,
+    start: async (folder) => {
+      const log = pino({ level: process.env["TEST_LOG"] ?? "silent" });
+      const addresses = { LOGGIA_API: "127.0.0.1:0", LOGGIA_POST: "127.0.0.1:0", LOGGIA_DATA: folder };
+      const { api, post, ports, close } = await startLoggia(readSettings({ ...addresses, ...environment() }), log);
+      return {
+        apiUrl: `http://127.0.0.1:${api?.port}`,
+        postUrl: `http://127.0.0.1:${post?.port}`,
+        catalog: ports.catalog,
+        store: ports.store,
+        settle: async () => {
+          const caughtUp = async () =>
+            (await ports.bus.lag("events", "pipeline")).every(({ end, next }) => next >= end);
+          await until(caughtUp, { what: "the pipeline has taken in what was posted" });
+          await ports.store.refresh();
+        },
+        close,
+      };
+    },
+  };
+}
 
-export const ENGINES: readonly Engine[] = [embedded];
+export const ENGINES: readonly Engine[] = [engine("embedded", () => ({}))];
