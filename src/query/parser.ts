@@ -34,9 +34,8 @@ import type {
 
 /** How deep parentheses and NOT may nest. */
 export const NESTING_LIMIT = 64;
-export const TAKE_LIMIT = 500;
-/** Also the largest number that a list of pages skips. */
-export const SKIP_LIMIT = 1_000_000_000;
+const TAKE_LIMIT = 500;
+const SKIP_LIMIT = 1_000_000_000;
 /** Of MINUTES(n) and its like. */
 const STEP_LIMIT = 1_000_000_000;
 

@@ -21,7 +21,7 @@ import type {
 import type { Name, Query, Sort } from "./syntax.ts";
 
 /** How many records a query without TAKE returns. */
-export const DEFAULT_TAKE = 100;
+const DEFAULT_TAKE = 100;
 
 export type QueryContext = {
   readonly logs: readonly LogKey[];

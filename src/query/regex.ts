@@ -3,7 +3,7 @@ import { RE2JS, RE2JSException, RE2JSSyntaxException } from "re2js";
 import type { Condition } from "./plan.ts";
 
 /** The longest expression, in characters. */
-export const EXPRESSION_LIMIT = 1000;
+const EXPRESSION_LIMIT = 1000;
 /** How many instructions an expression may compile to, its counted repeats written out. */
 const PROGRAM_LIMIT = 2000;
 /** How many ranges of characters all instructions may hold together: `\pL` alone holds some 600. */

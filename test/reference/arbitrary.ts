@@ -127,11 +127,9 @@ export function storedEvent(logs: readonly LogKey[]): fc.Arbitrary<StoredEvent> 
       data: fc.option(fc.oneof(anyText({ minLength: 1 }), fc.constant("@html\n<b>x</b>"))),
       class: fc.constantFrom(...CLASSES),
     })
-    .map(({ counter, process, ...event }) => ({
-      ...event,
-      id: eventId(event.created, counter, process),
-      hash: hashText(event.text),
-    }));
+    .map(({ counter, process, ...event }) =>
+      Object.assign(event, { id: eventId(event.created, counter, process), hash: hashText(event.text) }),
+    );
 }
 
 function eventId(created: number, counter: number, process: number): EventId {
@@ -196,7 +194,7 @@ function leafConditions(logs: readonly LogKey[]): fc.Arbitrary<Condition> {
   return fc.oneof(
     fc
       .record({ kind: fc.constant("text" as const), at: fieldAndValue, op })
-      .map(({ at, ...rest }) => ({ ...rest, field: at.field, value: fold(at.value) })),
+      .map(({ kind, at, op }) => ({ kind, field: at.field, op, value: fold(at.value) })),
     fieldAndValue.chain(({ field, value }) =>
       fc
         .array(fc.constantFrom(value, "error", "db", ""), { minLength: 1, maxLength: 3 })
