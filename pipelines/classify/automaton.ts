@@ -3,7 +3,7 @@
  *
  * Several independent sets of patterns share one arena of typed arrays; set `s` has node `s` as its root. Nodes are numbered breadth first,
  * so that the children of a node lie side by side (ordered by label), and the few nodes near the roots, where most of the time is spent,
- * lie close together in memory. A node costs 30 bytes and at most 57 more for tables, a set 512 bytes.
+ * lie close together in memory. A node costs 30 bytes, a pattern with its table at most half a kilobyte more.
  *
  * Patterns and texts are compared by UTF-16 unit, which is by code point as long as both are well-formed.
  */
@@ -29,11 +29,6 @@ export type Pattern = {
 /** Greater than every value of a pattern. */
 export const NO_VALUE = 0x7fffffff;
 
-/**
- * Roots, and nodes with more children than this, have a table that says for each ASCII unit where to go, whether by a child or by failing on.
- * There are few of them, and nearly all steps start or end there.
- */
-const BISECT_LIMIT = 8;
 const ASCII = 128;
 
 /** The arena. `fail` of a root is the root itself; `end` is the nearest node on the way of `fail`, from the node itself on, that has an id, or -1. */
@@ -47,15 +42,23 @@ type Arena = {
   /** The id of the pattern that ends here, or -1. */
   readonly id: Int32Array;
   readonly end: Int32Array;
-  /** Where a node's row of {@link ASCII} next nodes starts in `table`, or -1. */
+  /** The column of each ASCII unit in `table`; 0 for all that no pattern has. */
+  readonly column: Uint8Array;
+  /**
+   * Where the row of a node starts in `table`, or -1. Roots and nodes with several children have a row: it says for each ASCII unit where to go,
+   * whether by a child or by failing on. There is at most one for each pattern and set, and nearly all steps start or end there.
+   */
   readonly row: Int32Array;
   readonly table: Int32Array;
 };
 
+/** The arena before it has tables. */
+type Trie = Omit<Arena, "column" | "row" | "table">;
+
 /** Compiles sets of patterns; the set's index is its name in {@link Automaton}. Linear in the sum of all lengths, but for sorting. */
 export function compileAutomaton(sets: readonly (readonly Pattern[])[]): Automaton {
   const arena = withTables(layOut(sets));
-  const { fail, best, id, end, row, table } = arena;
+  const { fail, best, id, end, column, row, table } = arena;
   const seen = new Uint32Array(best.length);
   const floors = sets.map((set) => set.reduce((floor, { value }) => Math.min(floor, value), NO_VALUE));
   let pass = 0;
@@ -79,7 +82,7 @@ export function compileAutomaton(sets: readonly (readonly Pattern[])[]): Automat
         // The beginning of `step`, which is nearly always all of it.
         const unit = text.charCodeAt(i);
         const start = row[node]!;
-        node = start >= 0 && unit < ASCII ? table[start + unit]! : step(arena, node, unit);
+        node = start >= 0 && unit < ASCII ? table[start + column[unit]!]! : step(arena, node, unit);
         if (ids !== null && end[node]! >= 0) collect(end[node]!, ids);
         if (best[node]! < found) {
           found = best[node]!;
@@ -93,10 +96,10 @@ export function compileAutomaton(sets: readonly (readonly Pattern[])[]): Automat
 
 /** The longest beginning of any pattern that ends with `unit`, given the longest that ended before it. */
 function step(arena: Arena, from: number, unit: number): number {
-  const { row, table, fail, roots } = arena;
+  const { column, row, table, fail, roots } = arena;
   let node = from;
   for (;;) {
-    if (unit < ASCII && row[node]! >= 0) return table[row[node]! + unit]!;
+    if (unit < ASCII && row[node]! >= 0) return table[row[node]! + column[unit]!]!;
     const child = childOf(arena, node, unit);
     if (child >= 0) return child;
     if (node < roots) return node;
@@ -118,7 +121,7 @@ function childOf(arena: Pick<Arena, "firstChild" | "label">, node: number, unit:
 }
 
 /** Lays the nodes out level by level. A node of depth d stands for a run of the sorted patterns of its set that share their first d units. */
-function layOut(sets: readonly (readonly Pattern[])[]): Omit<Arena, "row" | "table"> {
+function layOut(sets: readonly (readonly Pattern[])[]): Trie {
   const patterns = sets.flatMap((set) => set.toSorted(byText));
   const limit = patterns.reduce((sum, pattern) => sum + pattern.text.length, sets.length);
   const arena = {
@@ -174,7 +177,7 @@ function layOut(sets: readonly (readonly Pattern[])[]): Omit<Arena, "row" | "tab
 }
 
 /** Fills in what a node inherits from the suffix that it fails to, which lies nearer to the root and is finished. */
-function finish(arena: Omit<Arena, "row" | "table">, node: number): void {
+function finish(arena: Trie, node: number): void {
   if (node < arena.roots) return;
   const suffix = arena.fail[node]!;
   arena.best[node] = Math.min(arena.best[node]!, arena.best[suffix]!);
@@ -182,7 +185,7 @@ function finish(arena: Omit<Arena, "row" | "table">, node: number): void {
 }
 
 /** Where the child of `parent` by `unit` goes when none of its own children fits. */
-function failOf(arena: Omit<Arena, "row" | "table">, parent: number, unit: number): number {
+function failOf(arena: Trie, parent: number, unit: number): number {
   let node = parent;
   while (node >= arena.roots) {
     node = arena.fail[node]!;
@@ -192,7 +195,7 @@ function failOf(arena: Omit<Arena, "row" | "table">, parent: number, unit: numbe
   return node;
 }
 
-function trim(arena: Omit<Arena, "row" | "table">, count: number): Omit<Arena, "row" | "table"> {
+function trim(arena: Trie, count: number): Trie {
   return {
     roots: arena.roots,
     firstChild: arena.firstChild.slice(0, count + 1),
@@ -204,25 +207,38 @@ function trim(arena: Omit<Arena, "row" | "table">, count: number): Omit<Arena, "
   };
 }
 
-function withTables(arena: Omit<Arena, "row" | "table">): Arena {
-  const { firstChild, label, fail, roots } = arena;
+function withTables(trie: Trie): Arena {
+  const { firstChild, label, fail, roots } = trie;
+  const column = new Uint8Array(ASCII);
+  const units = Array.from(new Set(label.subarray(roots))).filter((unit) => unit < ASCII);
+  units.forEach((unit, i) => (column[unit] = i + 1));
+  const width = units.length + 1;
+
   const row = new Int32Array(label.length).fill(-1);
   const wide: number[] = [];
   for (let node = 0; node < label.length; node++) {
-    if (node < roots || firstChild[node + 1]! - firstChild[node]! > BISECT_LIMIT) wide.push(node);
+    if (node < roots || firstChild[node + 1]! - firstChild[node]! > 1) wide.push(node);
   }
-  const full = { ...arena, row, table: new Int32Array(ASCII * wide.length) };
+  const arena = { ...trie, column, row, table: new Int32Array(width * wide.length) };
   // Level by level, so that the row of whatever a node fails to is there before its own.
   wide.forEach((node, i) => {
-    for (let unit = 0; unit < ASCII; unit++) {
-      full.table[ASCII * i + unit] = node < roots ? node : step(full, fail[node]!, unit);
+    const start = width * i;
+    arena.table[start] = rootOf(trie, node);
+    for (const unit of units) {
+      arena.table[start + column[unit]!] = node < roots ? node : step(arena, fail[node]!, unit);
     }
     for (let child = firstChild[node]!; child < firstChild[node + 1]!; child++) {
-      if (label[child]! < ASCII) full.table[ASCII * i + label[child]!] = child;
+      if (label[child]! < ASCII) arena.table[start + column[label[child]!]!] = child;
     }
-    row[node] = ASCII * i;
+    row[node] = start;
   });
-  return full;
+  return arena;
+}
+
+function rootOf({ roots, fail }: Trie, node: number): number {
+  let at = node;
+  while (at >= roots) at = fail[at]!;
+  return at;
 }
 
 /** By UTF-16 unit, so that patterns with a common beginning lie side by side, the shorter first. */

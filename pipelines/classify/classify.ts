@@ -5,8 +5,11 @@ import type { Stage } from "../stage.ts";
 import { compileMatcher } from "./matcher.ts";
 import type { Matcher, Subject } from "./matcher.ts";
 
-/** How many filters the compiled matchers of all logs may hold together; those of the logs that were quiet longest are let go. */
-export const MATCHERS_MAX_FILTERS = 250_000;
+/**
+ * How large the compiled matchers of all logs may be together, counted by {@link sizeOf}: some 200 MB. Those of the logs that were quiet longest are
+ * let go.
+ */
+export const MATCHERS_MAX_SIZE = 5_000_000;
 
 /**
  * Gives an event the class of the heaviest filter of its log that matches. An event of a log that the catalog does not know has no class, and goes on:
@@ -22,14 +25,17 @@ export function createClassify({ catalog }: { readonly catalog: Pick<Catalog, "l
 
 /** Compiled matchers by log, each kept as long as the log's list of filters is the very same array. */
 export function createMatcherCache(
-  maxFilters: number = MATCHERS_MAX_FILTERS,
+  maxSize: number = MATCHERS_MAX_SIZE,
 ): (log: LogKey, filters: readonly ClassFilter[]) => Matcher {
   /** In order of last use. */
-  const kept = new Map<LogKey, { readonly filters: readonly ClassFilter[]; readonly match: Matcher }>();
+  const kept = new Map<
+    LogKey,
+    { readonly filters: readonly ClassFilter[]; readonly match: Matcher; readonly size: number }
+  >();
   let held = 0;
 
   function drop(log: LogKey): void {
-    held -= kept.get(log)?.filters.length ?? 0;
+    held -= kept.get(log)?.size ?? 0;
     kept.delete(log);
   }
 
@@ -39,17 +45,25 @@ export function createMatcherCache(
       drop(log);
       return noClass;
     }
-    const match = known?.filters === filters ? known.match : compileMatcher(filters);
+    const entry =
+      known?.filters === filters ? known : { filters, match: compileMatcher(filters), size: sizeOf(filters) };
     drop(log);
-    kept.set(log, { filters, match });
-    held += filters.length;
+    kept.set(log, entry);
+    held += entry.size;
     for (const oldest of kept.keys()) {
-      if (held <= maxFilters || oldest === log) break;
+      if (held <= maxSize || oldest === log) break;
       drop(oldest);
     }
-    return match;
+    return entry.match;
   };
 }
+
+/** Each character of a pattern may become a node, and each filter a table. */
+function sizeOf(filters: readonly ClassFilter[]): number {
+  return filters.reduce((sum, { text, link }) => sum + text.length + link.length + FILTER_SIZE, 0);
+}
+
+const FILTER_SIZE = 20;
 
 function noClass(_event: Subject): null {
   return null;

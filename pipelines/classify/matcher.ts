@@ -27,6 +27,7 @@ export type Matcher = (event: Subject) => string | null;
  */
 export function compileMatcher(filters: readonly ClassFilter[]): Matcher {
   const ranked = filters.toSorted(byRank);
+  const keys = ranked.map(({ key }) => key);
   const sets: Pattern[][] = [];
   const index = indexGroups(ranked, sets);
   const automaton = compileAutomaton(sets);
@@ -42,7 +43,7 @@ export function compileMatcher(filters: readonly ClassFilter[]): Matcher {
     for (const group of groups) best = Math.min(best, group.plain);
     const folded = new FoldedTexts(event);
     for (const group of groups) if (group.least < best) best = searchGroup(automaton, group, folded, best);
-    return ranked[best]?.key ?? null;
+    return keys[best] ?? null;
   };
 }
 
@@ -95,15 +96,14 @@ type Pair = { readonly rank: number; readonly text: number; readonly link: numbe
 /** So few patterns are found faster one by one. */
 const FEW = 4;
 
-type Index = ReadonlyMap<string, ReadonlyMap<string, Group>>;
+/** The groups of one tag: the one that asks for no source, and those that ask for one, by folded source. */
+type Tagged = { readonly anySource: Group | null; readonly bySource: ReadonlyMap<string, Group> | null };
 
-function collect(groups: Group[], bySource: ReadonlyMap<string, Group> | undefined, source: string): void {
-  if (bySource === undefined) return;
-  const anySource = bySource.get("");
-  if (anySource !== undefined) groups.push(anySource);
-  if (source === "") return;
-  const thisSource = bySource.get(source);
-  if (thisSource !== undefined) groups.push(thisSource);
+function collect(groups: Group[], tagged: Tagged | undefined, source: string): void {
+  if (tagged === undefined) return;
+  if (tagged.anySource !== null) groups.push(tagged.anySource);
+  const group = tagged.bySource?.get(source);
+  if (group !== undefined) groups.push(group);
 }
 
 /** The least rank below `bound` of the filters of a group that match, else `bound`. */
@@ -162,23 +162,22 @@ function walkPairs(
   return best;
 }
 
-/** Groups by folded tag, then by folded source, where "" stands for "any"; pattern sets are added to `sets`. */
-function indexGroups(ranked: readonly ClassFilter[], sets: Pattern[][]): Index {
-  const drafts = new Map<string, Map<string, Folded[]>>();
-  ranked.forEach((filter, rank) => {
-    const folded = foldFilter(filter, rank);
-    const bySource = drafts.get(folded.tag) ?? new Map<string, Folded[]>();
-    drafts.set(folded.tag, bySource);
-    const members = bySource.get(folded.source);
-    if (members === undefined) bySource.set(folded.source, [folded]);
-    else members.push(folded);
-  });
-  return new Map(
-    [...drafts].map(([tag, bySource]) => [
-      tag,
-      new Map([...bySource].map(([source, members]) => [source, toGroup(members, sets)])),
-    ]),
-  );
+/** Groups by folded tag, "" for none; pattern sets are added to `sets`. */
+function indexGroups(ranked: readonly ClassFilter[], sets: Pattern[][]): ReadonlyMap<string, Tagged> {
+  const folded = ranked.map(foldFilter);
+  const index = new Map<string, Tagged>();
+  for (const [tag, members] of Map.groupBy(folded, (filter) => filter.tag)) {
+    const { any = [], one = [] } = Object.groupBy(members, ({ source }) => (source === "" ? "any" : "one"));
+    const bySource = Array.from(
+      Map.groupBy(one, ({ source }) => source),
+      ([source, own]) => [source, toGroup(own, sets)] as const,
+    );
+    index.set(tag, {
+      anySource: any.length === 0 ? null : toGroup(any, sets),
+      bySource: bySource.length === 0 ? null : new Map(bySource),
+    });
+  }
+  return index;
 }
 
 type Folded = {

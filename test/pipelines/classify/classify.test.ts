@@ -31,7 +31,7 @@ test("a matcher is compiled once for each list of filters", (t) => {
 });
 
 test("the matchers of the logs that were quiet longest are let go", (t) => {
-  const matcherOf = createMatcherCache(10);
+  const matcherOf = createMatcherCache(200);
   const [a, b, c] = [filters(5), filters(5), filters(5)];
   const [first, second] = [matcherOf(A, a), matcherOf(B, b)];
   t.is(matcherOf(A, a), first);
@@ -41,14 +41,14 @@ test("the matchers of the logs that were quiet longest are let go", (t) => {
 });
 
 test("a log that alone has more filters than all may have is served, too", (t) => {
-  const matcherOf = createMatcherCache(3);
+  const matcherOf = createMatcherCache(60);
   const many = filters(10);
   const match = matcherOf(A, many);
   t.is(matcherOf(A, many), match);
 });
 
 test("a log without filters holds nothing", (t) => {
-  const matcherOf = createMatcherCache(2);
+  const matcherOf = createMatcherCache(40);
   const [a, b] = [filters(2), filters(2)];
   const match = matcherOf(A, a);
   t.is(matcherOf(A, [])({ text: "", link: "", source: "", tags: ["t0"] }), null);
