@@ -4,6 +4,8 @@ import { startLoggia } from "../../src/main.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { readSettings } from "../../src/settings.ts";
 import type { Store } from "../../src/store/store.ts";
+import { elasticsearchUrl, kafkaBrokers, realEngines } from "../support/engines.ts";
+import { uniqueName } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 
 /** A service that scenarios talk to. What a scenario has before its first step is put there through the ports. */
@@ -33,7 +35,8 @@ function engine(name: string, environment: () => NodeJS.ProcessEnv): Engine {
     start: async (folder) => {
       const log = pino({ level: process.env["TEST_LOG"] ?? "silent" });
       const addresses = { LOGGIA_API: "127.0.0.1:0", LOGGIA_POST: "127.0.0.1:0", LOGGIA_DATA: folder };
-      const { api, post, ports, close } = await startLoggia(readSettings({ ...addresses, ...environment() }), log);
+      const loggia = await startLoggia(readSettings({ ...addresses, ...environment() }), log);
+      const { api, post, ports } = loggia;
       return {
         apiUrl: `http://127.0.0.1:${api?.port}`,
         postUrl: `http://127.0.0.1:${post?.port}`,
@@ -45,10 +48,16 @@ function engine(name: string, environment: () => NodeJS.ProcessEnv): Engine {
           await until(caughtUp, { what: "the pipeline has taken in what was posted" });
           await ports.store.refresh();
         },
-        close,
+        close: () => loggia.close(),
       };
     },
   };
 }
 
-export const ENGINES: readonly Engine[] = [engine("embedded", () => ({}))];
+const cluster = engine("cluster", () => ({
+  KAFKA_BROKERS: kafkaBrokers().join(","),
+  ELASTICSEARCH_URL: elasticsearchUrl(),
+  LOGGIA_NAMESPACE: uniqueName("scenarios"),
+}));
+
+export const ENGINES: readonly Engine[] = [engine("embedded", () => ({})), ...(realEngines ? [cluster] : [])];
