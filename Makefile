@@ -4,7 +4,7 @@ SHELL := /bin/bash
 INSTALLED := node_modules/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help run run-cluster demo test check format up down status
+.PHONY: help run run-cluster demo test check format lock up down status
 
 help: ## list the targets and the settings
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{ printf "  make %-13s %s\n", $$1, $$2 }'
@@ -37,6 +37,10 @@ check: $(INSTALLED) ## types, lint, format, dependency rules, dead code
 
 format: $(INSTALLED) ## format the code
 	prettier --write --log-level=warn .
+
+lock: ## write package-lock.json anew after a change of package.json, for every platform
+	npm install --no-audit --no-fund
+	node infra/lockfile.ts
 
 up: $(INSTALLED) ## start a local Kafka and Elasticsearch, data kept under .engines/
 	@exec node infra/engines.ts up
