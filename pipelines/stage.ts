@@ -8,7 +8,7 @@ import type { Patience } from "./retry.ts";
 export type Item = { readonly record: BusRecord; readonly line: number; readonly event: StoredEvent };
 
 /** What a stage made of the items that it was given: each is either passed on or refused, and never both. */
-export type Judged = { readonly passed: readonly Item[]; readonly refused: readonly Refusal[] };
+type Judged = { readonly passed: readonly Item[]; readonly refused: readonly Refusal[] };
 
 export type Refusal = { readonly item: Item; readonly reason: string };
 

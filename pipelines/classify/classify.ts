@@ -9,7 +9,7 @@ import type { Matcher, Subject } from "./matcher.ts";
  * How large the compiled matchers of all logs may be together, counted by {@link sizeOf}: some 200 MB. Those of the logs that were quiet longest are
  * let go.
  */
-export const MATCHERS_MAX_SIZE = 5_000_000;
+const MATCHERS_MAX_SIZE = 5_000_000;
 
 /**
  * Gives an event the class of the heaviest filter of its log that matches. An event of a log that the catalog does not know has no class, and goes on:

@@ -31,7 +31,7 @@ export type DeadLetter = {
 
 export type StageName = "decode" | "enrich" | "classify" | "alert" | "index";
 
-export type Origin = {
+type Origin = {
   readonly topic: Topic;
   readonly partition: number;
   readonly offset: number;
