@@ -50,5 +50,9 @@ export function completeLock(lock: Lock): { lock: Lock; added: string[] } {
 if (import.meta.main) {
   const { lock, added } = completeLock(JSON.parse(readFileSync("package-lock.json", "utf8")) as Lock);
   writeFileSync("package-lock.json", `${JSON.stringify(lock, null, 2)}\n`);
-  console.log(added.length === 0 ? "package-lock.json was complete" : `added ${added.length} optional packages to package-lock.json`);
+  console.log(
+    added.length === 0
+      ? "package-lock.json was complete"
+      : `added ${added.length} optional packages to package-lock.json`,
+  );
 }

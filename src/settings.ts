@@ -160,7 +160,7 @@ function readFile(name: string, file: string): string {
 }
 
 /** Variables of the command's other parts, which `start` does not read. */
-const CLIENT_VARIABLES = ["LOGGIA_KEY", "LOGGIA_AS"];
+const CLIENT_VARIABLES: ReadonlySet<string> = new Set(["LOGGIA_KEY", "LOGGIA_AS"]);
 
 /** A misspelt variable would silently mean its default. */
 function refuseUnknown(environment: NodeJS.ProcessEnv): void {
@@ -168,7 +168,7 @@ function refuseUnknown(environment: NodeJS.ProcessEnv): void {
     SETTINGS.flatMap((setting) => ("secret" in setting ? [setting.name, `${setting.name}_FILE`] : [setting.name])),
   );
   for (const name of Object.keys(environment)) {
-    if (name.startsWith("LOGGIA_") && !known.has(name) && !CLIENT_VARIABLES.includes(name)) {
+    if (name.startsWith("LOGGIA_") && !known.has(name) && !CLIENT_VARIABLES.has(name)) {
       const names = [...known].filter((other) => other.startsWith("LOGGIA_")).join(", ");
       throw new StartError(`${name} is not a setting; allowed are ${names}`);
     }

@@ -47,7 +47,12 @@ export function decodeRecord(value: Buffer): RecordLine[] {
   const head = parseObject(header);
   if (head === null) return [broken("the record's first line is not a JSON object", value.toString("utf8"))];
   if (head["v"] !== VERSION) {
-    return [broken(`the record's version is ${JSON.stringify(head["v"])}, this process reads ${VERSION}`, value.toString("utf8"))];
+    return [
+      broken(
+        `the record's version is ${JSON.stringify(head["v"])}, this process reads ${VERSION}`,
+        value.toString("utf8"),
+      ),
+    ];
   }
   const log = head["log"];
   if (typeof log !== "string" || log === "") return [broken("the record names no log", value.toString("utf8"))];
@@ -57,18 +62,35 @@ export function decodeRecord(value: Buffer): RecordLine[] {
 function decodeLine(log: LogKey, line: string): RecordLine {
   const fields = parseObject(line);
   if (fields === null) return broken("the line is not a JSON object", line);
-  const { id, created, text, link = "", tags = [], source = "", user = "", value = null, geo = null, data = null } = fields;
+  const {
+    id,
+    created,
+    text,
+    link = "",
+    tags = [],
+    source = "",
+    user = "",
+    value = null,
+    geo = null,
+    data = null,
+  } = fields;
   if (typeof id !== "string" || !/^[0-9a-f]{24}$/.test(id)) return broken("id is not 24 hex digits", line);
-  if (typeof created !== "number" || !Number.isSafeInteger(created)) return broken("created is not a whole number", line);
+  if (typeof created !== "number" || !Number.isSafeInteger(created))
+    return broken("created is not a whole number", line);
   if (typeof text !== "string") return broken("text is not a string", line);
   if (typeof link !== "string" || typeof source !== "string" || typeof user !== "string") {
     return broken("link, source or user is not a string", line);
   }
-  if (!Array.isArray(tags) || !tags.every((tag) => typeof tag === "string")) return broken("tags is not a list of strings", line);
-  if (value !== null && !(typeof value === "number" && Number.isFinite(value))) return broken("value is not a number", line);
+  if (!Array.isArray(tags) || !tags.every((tag) => typeof tag === "string"))
+    return broken("tags is not a list of strings", line);
+  if (value !== null && !(typeof value === "number" && Number.isFinite(value)))
+    return broken("value is not a number", line);
   if (data !== null && typeof data !== "string") return broken("data is not a string", line);
   if (!isGeo(geo)) return broken("geo is not a place", line);
-  return { kind: "event", event: { id: id as EventId, log, created, text, link, tags, source, user, value, geo, data } };
+  return {
+    kind: "event",
+    event: { id: id as EventId, log, created, text, link, tags, source, user, value, geo, data },
+  };
 }
 
 function isGeo(geo: unknown): geo is AcceptedEvent["geo"] {
@@ -81,7 +103,9 @@ function isGeo(geo: unknown): geo is AcceptedEvent["geo"] {
 function parseObject(line: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(line);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : null;
   } catch {
     return null;
   }

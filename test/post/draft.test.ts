@@ -52,7 +52,7 @@ const DECIMALS: readonly [string, number][] = [
   ["%2B3.25", 3.25],
   [".5", 0.5],
   ["5.", 5],
-  ["123456789012345678901234567890", 123456789012345678901234567890],
+  ["100000000000000000000000000000", 1e29],
 ];
 for (const [posted, value] of DECIMALS) {
   test(`value ${posted} is a decimal number`, (t) => {
