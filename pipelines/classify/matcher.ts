@@ -41,29 +41,19 @@ export function compileMatcher(filters: readonly ClassFilter[]): Matcher {
 
     let best = NO_VALUE;
     for (const group of groups) best = Math.min(best, group.plain);
-    const folded = new FoldedTexts(event);
+    const folded = foldLazily(event);
     for (const group of groups) if (group.least < best) best = searchGroup(automaton, group, folded, best);
     return keys[best] ?? null;
   };
 }
 
-/** The texts of an event, folded only when somebody asks. */
-class FoldedTexts {
-  readonly #event: Subject;
-  #text: string | null = null;
-  #link: string | null = null;
+/** The texts of an event, folded once somebody asks. */
+type FoldedTexts = { text(): string; link(): string };
 
-  constructor(event: Subject) {
-    this.#event = event;
-  }
-
-  get text(): string {
-    return (this.#text ??= fold(this.#event.text));
-  }
-
-  get link(): string {
-    return (this.#link ??= fold(this.#event.link));
-  }
+function foldLazily(event: Subject): FoldedTexts {
+  let text: string | null = null;
+  let link: string | null = null;
+  return { text: () => (text ??= fold(event.text)), link: () => (link ??= fold(event.link)) };
 }
 
 /** Filters with the same tag and source. Where there are no such filters, a rank is {@link NO_VALUE}. */
@@ -111,10 +101,10 @@ function searchGroup(automaton: Automaton, group: Group, event: FoldedTexts, bou
   const { texts, links, leastPair } = group;
   let best = bound;
   let textIds: number[] | null = leastPair < best ? [] : null;
-  if (texts.least < best || textIds !== null) best = searchSide(automaton, texts, event.text, best, textIds);
+  if (texts.least < best || textIds !== null) best = searchSide(automaton, texts, event.text(), best, textIds);
   if (textIds !== null && (textIds.length === 0 || leastPair >= best)) textIds = null;
   const linkIds: number[] | null = textIds === null ? null : [];
-  if (links.least < best || linkIds !== null) best = searchSide(automaton, links, event.link, best, linkIds);
+  if (links.least < best || linkIds !== null) best = searchSide(automaton, links, event.link(), best, linkIds);
   if (textIds === null || linkIds === null || linkIds.length === 0) return best;
   return weigh(texts, textIds) <= weigh(links, linkIds)
     ? walkPairs(texts, textIds, "link", links, linkIds, best)
