@@ -51,8 +51,8 @@ export async function* verified(
   }
   const test = toTest(plan.where);
   for await (const hits of scan(search, { query, sort, batch: BATCH, source })) {
-    for (const hit of hits) {
-      const row = toRow(hit._source as Document);
+    for (const { _source: document } of hits) {
+      const row = toRow(document as Document);
       if (test(row)) yield row;
     }
   }

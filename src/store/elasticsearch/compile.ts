@@ -106,19 +106,22 @@ function equal(field: TextField | NumberField, values: readonly string[]): Query
 function compileNumber(field: TextField | NumberField, op: "=" | keyof typeof RANGE, value: number): Query {
   if (field !== "created")
     return op === "=" ? { term: { [field]: value } } : { range: { [field]: { [RANGE[op]]: value } } };
-  // Moments are whole milliseconds. Bounds between two of them, and beyond what a date can be, are moved to the nearest that says the same.
-  const clamp = (moment: number) => Math.min(Math.max(moment, -Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER);
   switch (op) {
     case "=":
       return Number.isSafeInteger(value) ? { range: { created: { gte: value, lte: value } } } : NOTHING;
     case "<":
     case ">=":
-      return { range: { created: { [RANGE[op]]: clamp(Math.ceil(value)) } } };
+      return { range: { created: { [RANGE[op]]: toMoment(Math.ceil(value)) } } };
     case "<=":
     case ">":
-      return { range: { created: { [RANGE[op]]: clamp(Math.floor(value)) } } };
+      return { range: { created: { [RANGE[op]]: toMoment(Math.floor(value)) } } };
   }
   throw op satisfies never;
+}
+
+/** Moments are whole milliseconds: bounds between two of them, and beyond what they can be, are moved to the nearest that says the same. */
+function toMoment(whole: number): number {
+  return Math.min(Math.max(whole, -Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER);
 }
 
 type Expression = Extract<Condition, { kind: "contains" | "matches" }>;

@@ -95,7 +95,7 @@ async function allGroups(search: Searcher, by: Grouping, query: Query, collector
           composite: {
             size: PAGE,
             sources: [{ key: keySource(by) }],
-            ...(after !== undefined && { after: after as never }),
+            ...(after !== undefined && { after }),
           },
           aggs: STATS,
         },

@@ -49,7 +49,7 @@ async function farPage(search: Searcher, plan: ListPlan, query: Query): Promise<
   const reversed = plan.skip > total / 2;
   const skip = reversed ? total - plan.skip - take : plan.skip;
   const rows = await rowsAt(search, plan, { query, reversed, skip, take });
-  return { rows: reversed ? rows.reverse() : rows, total };
+  return { rows: reversed ? rows.toReversed() : rows, total };
 }
 
 async function rowsAt(
@@ -104,5 +104,6 @@ async function verifiedPage(search: Searcher, plan: ListPlan, query: Query): Pro
 }
 
 function rowOf(hit: Hit): EventRow {
-  return toRow(hit._source as Document);
+  const { _source: source } = hit;
+  return toRow(source as Document);
 }

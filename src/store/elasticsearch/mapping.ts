@@ -21,8 +21,8 @@ export type Names = {
   readonly alerts: string;
   /** One index. */
   readonly bookmarks: string;
-  eventsOf(id: EventId): string;
-  alertsOf(id: EventId): string;
+  readonly eventsOf: (id: EventId) => string;
+  readonly alertsOf: (id: EventId) => string;
 };
 
 export function namesIn(namespace: string): Names {
@@ -74,7 +74,8 @@ export async function putTemplates(client: Client, names: Names, options: IndexO
 
 async function refuseLaterLayout(client: Client, name: string): Promise<void> {
   const answer = await client.indices.getIndexTemplate({ name }, { ignore: [404] });
-  const layout: unknown = answer.index_templates?.[0]?.index_template._meta?.["layout"];
+  const { _meta: meta } = answer.index_templates?.[0]?.index_template ?? {};
+  const layout: unknown = meta?.["layout"];
   if (typeof layout === "number" && layout > LAYOUT_VERSION) {
     throw new StartError(
       `The index template ${name} of Elasticsearch has layout ${layout}, made by a later release; this one knows ${LAYOUT_VERSION}`,

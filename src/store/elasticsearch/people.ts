@@ -33,9 +33,9 @@ async function read(client: Client, index: string, id: string, filter: SourceFil
     { ignore: [404] },
   );
   // A missing index answers without `found`.
-  const source = answer.found ? answer._source : undefined;
-  if (source?.log === undefined) return null;
-  return { document: source as Document, seqNo: answer._seq_no ?? 0, primaryTerm: answer._primary_term ?? 0 };
+  const { found, _source: source, _seq_no: seqNo, _primary_term: primaryTerm } = answer;
+  if (!found || source?.log === undefined || seqNo === undefined || primaryTerm === undefined) return null;
+  return { document: source as Document, seqNo, primaryTerm };
 }
 
 async function readIn(
@@ -95,11 +95,11 @@ export async function marks(
     source: { includes: ["id", "owner"] },
   };
   for await (const hits of scan(search, options)) {
-    for (const hit of hits) {
-      const { id, owner } = hit._source as { id: EventId; owner: UserId };
+    for (const { _index: index, _source: source } of hits) {
+      const { id, owner } = source as { id: EventId; owner: UserId };
       const entry = found.get(id) ?? { bookmarks: [], alerts: [] };
       found.set(id, entry);
-      entry[hit._index === names.bookmarks ? "bookmarks" : "alerts"].push(owner);
+      entry[index === names.bookmarks ? "bookmarks" : "alerts"].push(owner);
     }
   }
   return found;
@@ -121,7 +121,8 @@ async function bury(client: Client, index: string, id: string, stored: Stored): 
     },
     { ignore: [409] },
   );
-  return answer._seq_no !== undefined;
+  const { _seq_no: written } = answer;
+  return written !== undefined;
 }
 
 /**
@@ -159,7 +160,7 @@ async function forEachHit(
     for await (const hits of scan(search, { query, sort: ANY_ORDER, batch: BATCH, source: false })) {
       await writeNow(
         client,
-        hits.map((hit) => operation(hit._index, hit._id ?? "")),
+        hits.map(({ _index: index, _id: id }) => operation(index, id ?? "")),
       );
       count += hits.length;
     }
@@ -235,7 +236,8 @@ export async function deletedAmong(
     const docs = ids.slice(i, i + BATCH).map((id) => ({ _index: names.eventsOf(id), _id: id }));
     const answer = await client.mget<Partial<Document>>({ docs, _source: ["log"] });
     for (const doc of answer.docs) {
-      if ("found" in doc && doc.found && doc._source?.log === undefined) deleted.add(doc._id as EventId);
+      const { _id: id, _source: source } = doc as { _id: string; _source?: Partial<Document> };
+      if ("found" in doc && doc.found && source?.log === undefined) deleted.add(id as EventId);
     }
   }
   return deleted;

@@ -49,15 +49,18 @@ function unfold(tree: Tree): Sequence[] | null {
       for (const part of tree.parts) {
         const endings = unfold(part);
         if (endings === null || endings.length * sequences.length > MAX_SEQUENCES) return null;
-        sequences = sequences.flatMap((start) => endings.map((end) => [...start, ...end]));
+        sequences = sequences.flatMap((start) => endings.map((end) => start.concat(end)));
       }
       return sequences;
     }
     case "repeat":
       return tree.min === 0 && tree.max === 1 ? flatten([[[]], unfold(tree.part)]) : null;
-    default:
+    case "none":
+    case "empty":
+    case "set":
       return [[tree]];
   }
+  throw tree satisfies never;
 }
 
 function flatten(all: readonly (Sequence[] | null)[]): Sequence[] | null {
@@ -71,17 +74,23 @@ function resolveOne(sequence: Sequence): Sequence[] | "done" | "stuck" {
   const start = sequence.findLastIndex((part) => part.kind === "assert" && part.what === "text-start");
   if (start >= 0) return onlyEmpty(sequence.slice(0, start), sequence.slice(start + 1));
   const end = sequence.findIndex((part) => part.kind === "assert" && part.what === "text-end");
-  if (end >= 0) return onlyEmpty(sequence.slice(end + 1), []).map((rest) => [...sequence.slice(0, end), ...rest]);
+  if (end >= 0) return onlyEmpty(sequence.slice(end + 1), []).map((rest) => sequence.slice(0, end).concat(rest));
   const at = sequence.findIndex((part) => part.kind === "assert");
   if (at < 0) return "done";
-  const what = (sequence[at] as Assertion).what;
-  const characters = what === "word-edge" || what === "no-word-edge" ? WORD : NEWLINE;
-  const left = splitLast(concat(sequence.slice(0, at)), characters);
-  const right = splitFirst(concat(sequence.slice(at + 1)), characters);
-  if (left === null || right === null) return "stuck";
-  return alternatives(what, left, right)
-    .filter(({ before, after }) => before.kind !== "none" && after.kind !== "none")
-    .map(({ before, after }) => [...partsOf(before), ...partsOf(after)]);
+  const sides = sidesOf(
+    (sequence[at] as Assertion).what,
+    concat(sequence.slice(0, at)),
+    concat(sequence.slice(at + 1)),
+  );
+  if (sides === null) return "stuck";
+  // Further on to the right there may be more assertions, now inside alternatives.
+  const next = flatten(
+    sides.map(({ before, after }) => {
+      const rest = concat([before, after]);
+      return rest.kind === "none" ? [] : unfold(rest);
+    }),
+  );
+  return next ?? "stuck";
 }
 
 /** `rest` with the assertions among `parts`, where all of these can match ""; nothing otherwise. */
@@ -92,37 +101,40 @@ function onlyEmpty(parts: Sequence, rest: Sequence): Sequence[] {
 
 type Pair = { readonly before: Tree; readonly after: Tree };
 
-/** How both sides may look where an assertion holds. `inside`: a word character, or a line break for the edges of lines. */
-function alternatives(what: Assertion["what"], left: Split, right: Split): Pair[] {
-  const leftEmpty = left.empty ? EMPTY : NONE;
-  const rightEmpty = right.empty ? EMPTY : NONE;
-  const anyLeft = union([left.inside, left.outside, leftEmpty]);
-  const anyRight = union([right.inside, right.outside, rightEmpty]);
-  const leftOut = union([left.outside, leftEmpty]);
-  const rightOut = union([right.outside, rightEmpty]);
+/** How both sides of an assertion may look where it holds; null where the right side does not tell. `before` holds no assertion. */
+function sidesOf(what: Assertion["what"], before: Tree, after: Tree): Pair[] | null {
   switch (what) {
-    case "word-edge":
-      return [
-        { before: left.inside, after: rightOut },
-        { before: leftOut, after: right.inside },
-      ];
-    case "no-word-edge":
-      return [
-        { before: left.inside, after: right.inside },
-        { before: leftOut, after: rightOut },
-      ];
     case "line-start":
-    case "text-start":
-      return [{ before: union([left.inside, leftEmpty]), after: anyRight }];
+    case "text-start": {
+      const left = splitLast(before, NEWLINE);
+      return left && [{ before: union([left.inside, ifEmpty(left)]), after }];
+    }
     case "line-end":
-    case "text-end":
-      return [{ before: anyLeft, after: union([right.inside, rightEmpty]) }];
+    case "text-end": {
+      const right = splitFirst(after, NEWLINE);
+      return right && [{ before, after: union([right.inside, ifEmpty(right)]) }];
+    }
+    case "word-edge":
+    case "no-word-edge": {
+      const left = splitLast(before, WORD);
+      const right = splitFirst(after, WORD);
+      if (left === null || right === null) return null;
+      const leftOut = union([left.outside, ifEmpty(left)]);
+      const rightOut = union([right.outside, ifEmpty(right)]);
+      return what === "word-edge"
+        ? [pair(left.inside, rightOut), pair(leftOut, right.inside)]
+        : [pair(left.inside, right.inside), pair(leftOut, rightOut)];
+    }
   }
   throw what satisfies never;
 }
 
-function partsOf(tree: Tree): Sequence {
-  return tree.kind === "concat" ? tree.parts : tree.kind === "empty" ? [] : [tree];
+function pair(before: Tree, after: Tree): Pair {
+  return { before, after };
+}
+
+function ifEmpty(split: Split): Tree {
+  return split.empty ? EMPTY : NONE;
 }
 
 /** What a tree matches, parted by the first character: one of a set, none of it, or there is none. */
@@ -191,14 +203,18 @@ function splitLast(tree: Tree, characters: readonly number[]): Split | null {
 function reversed(tree: Tree): Tree {
   switch (tree.kind) {
     case "concat":
-      return concat(tree.parts.map(reversed).reverse());
+      return concat(tree.parts.map(reversed).toReversed());
     case "union":
       return union(tree.parts.map(reversed));
     case "repeat":
       return repeat(reversed(tree.part), tree.min, tree.max);
-    default:
+    case "none":
+    case "empty":
+    case "set":
+    case "assert":
       return tree;
   }
+  throw tree satisfies never;
 }
 
 function matchesEmpty(tree: Tree): boolean {
@@ -211,7 +227,10 @@ function matchesEmpty(tree: Tree): boolean {
       return tree.parts.some(matchesEmpty);
     case "repeat":
       return tree.min === 0 || matchesEmpty(tree.part);
-    default:
+    case "none":
+    case "set":
+    case "assert":
       return false;
   }
+  throw tree satisfies never;
 }

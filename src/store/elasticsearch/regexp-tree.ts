@@ -66,7 +66,7 @@ function convert(node: Re2Node, budget: { nodes: number }, depth: number): Tree 
   budget.nodes += 1;
   if (budget.nodes > MAX_NODES || depth > MAX_DEPTH) throw new TreeTooLargeError();
   const sub = () => convert(node.subs[0]!, budget, depth + 1);
-  const op = node.constructor.Op[node.op];
+  const op = node.constructor.Op[node.op] ?? "";
   switch (op) {
     case "NO_MATCH":
       return NONE;
@@ -98,7 +98,7 @@ function convert(node: Re2Node, budget: { nodes: number }, depth: number): Tree 
   }
 }
 
-function assertionOf(op: string | undefined): AssertionKind {
+function assertionOf(op: string): AssertionKind {
   switch (op) {
     case "BEGIN_TEXT":
       return "text-start";

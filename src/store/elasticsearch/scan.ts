@@ -6,7 +6,7 @@ import type { Query, Sort } from "./compile.ts";
 export const WINDOW = 10_000;
 const KEEP_ALIVE = "2m";
 
-export type Hit = estypes.SearchHit<unknown>;
+export type Hit = estypes.SearchHit;
 
 /** Part of a search: where it looks and what it asks. */
 export type Request = Omit<estypes.SearchRequest, "index" | "allow_partial_search_results">;
@@ -41,13 +41,13 @@ export type Stats = {
 
 export function searcherOf(client: Client, index: string): Searcher {
   return (request) =>
-    client.search<unknown, Record<string, never>>({
+    client.search({
       ...request,
       index,
       ignore_unavailable: true,
       allow_no_indices: true,
       allow_partial_search_results: false,
-    }) as ReturnType<Searcher>;
+    });
 }
 
 /** Runs `work` on the state of an index as it is now, whatever is written meanwhile. */
@@ -65,13 +65,13 @@ export async function atOneMoment<T>(
   let latest = id;
   try {
     return await work(async (request) => {
-      const answer = await client.search<unknown, Record<string, never>>({
+      const answer = await client.search<unknown, Record<string, Aggregate>>({
         ...request,
         pit: { id: latest, keep_alive: KEEP_ALIVE },
         allow_partial_search_results: false,
       });
       latest = answer.pit_id ?? latest;
-      return answer as Awaited<ReturnType<Searcher>>;
+      return answer;
     });
   } finally {
     // It would end by itself; a failure to close it must not hide the answer.
