@@ -220,10 +220,10 @@ export function conditionContract({ name, open }: StorePlace): void {
   test(`${name}: what was accepted after an id is found in the order of ids, whether the id is there or not`, async (t) => {
     const store = await open(t);
     const log = newLog();
-    const events = ["00000", "00001", "00002"].map((count) => ({
-      ...event(log, { text: count }),
-      id: `${Math.floor(MORNING / 1000).toString(16)}000${count}80000000` as StoredEvent["id"],
-    }));
+    const second = Math.floor(MORNING / 1000).toString(16);
+    const events = ["00000", "00001", "00002"].map((count) =>
+      event(log, { text: count, id: `${second}000${count}80000000` as StoredEvent["id"] }),
+    );
     await write(t, store, events);
     const after = (id: string): Promise<string[]> =>
       texts(store, listPlan(log, { where: { kind: "accepted-after", id: id as StoredEvent["id"] } }));
@@ -261,6 +261,6 @@ export function conditionContract({ name, open }: StorePlace): void {
     const error = await t.throwsAsync(store.list(listPlan(log, { where: matches("text", "(?=a)") })), {
       instanceOf: LoggiaError,
     });
-    t.is((error as LoggiaError).code, "bad_query");
+    t.is(error.code, "bad_query");
   });
 }

@@ -164,7 +164,7 @@ function fidelityContract({ name, open }: StorePlace): void {
     const log = newLog();
     const second = Math.floor(MORNING / 1000).toString(16);
     const ends = ["0000000000000000", "0000000000000001", "00000000ffffffff", "3e7fffff00000000", "3e7fffffffffffff"];
-    const events = ends.map((end) => ({ ...event(log), id: `${second}${end}` as StoredEvent["id"] }));
+    const events = ends.map((end) => event(log, { id: `${second}${end}` as StoredEvent["id"] }));
     await write(t, store, events);
     t.deepEqual((await store.list(listPlan(log))).rows, events.map(row));
     for (const each of events) t.deepEqual(await store.find({ kind: "events" }, log, each.id), row(each));

@@ -80,22 +80,27 @@ export class Database implements AsyncDisposable {
     try {
       return await transaction(this.#open.writer, work);
     } catch (error) {
-      if (isFatal(error)) {
-        this.#options.log.error({ err: error, file: this.file }, "the store failed for good and is opened anew");
-        const broken = this.#open;
-        this.#open = null;
-        await close(broken);
-      }
+      if (isFatal(error)) await this.#reopen(this.#open, error);
       throw error;
     }
   }
 
-  /** An empty write meets the failure that a reader met, and the next one opens the file anew. */
+  /** At once, not with the next write: readers are waiting. */
+  async #reopen(broken: Open, cause: unknown): Promise<void> {
+    const { file, log } = this.#options;
+    log.error({ err: cause, file }, "the store failed for good and is opened anew");
+    this.#open = null;
+    try {
+      await close(broken);
+      this.#open = await openFile(this.#options);
+    } catch (error) {
+      log.error({ err: error, file }, "the store could not be opened anew; the next write tries again");
+    }
+  }
+
+  /** An empty write meets what a reader met, and has the file opened anew. */
   #mend(): void {
-    const attempt = (): Promise<void> => this.write(() => Promise.resolve());
-    attempt()
-      .catch(attempt)
-      .catch(() => undefined);
+    this.write(() => Promise.resolve()).catch(() => undefined);
   }
 
   /** Lets all work in flight end, then folds the log of changes into the file. */
