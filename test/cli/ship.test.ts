@@ -1,0 +1,154 @@
+import { spawn } from "node:child_process";
+import { appendFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import test, { type ExecutionContext } from "ava";
+
+import { get, KEY, LOG, type Service, serviceOf } from "../support/service.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { until } from "../support/until.ts";
+
+const LOGGIA = new URL("../../src/cli/loggia.mjs", import.meta.url).pathname;
+
+type Run = { readonly code: number | null; readonly out: string; readonly err: string };
+
+function run(
+  words: readonly string[],
+  { input, stopWhen }: { input?: string; stopWhen?: () => Promise<unknown> } = {},
+): Promise<Run> {
+  const child = spawn(process.execPath, [LOGGIA, ...words], { env: { ...process.env, LOGGIA_KEY: KEY } });
+  let out = "";
+  let err = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (out += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (err += text));
+  child.stdin.end(input ?? "");
+  void stopWhen?.().finally(() => child.kill("SIGINT"));
+  return new Promise((resolve) => child.on("close", (code) => resolve({ code, out, err })));
+}
+
+type Row = { text: string; tags: string[]; source: string; user: string; value: number | null; data: boolean };
+
+async function rows(service: Service, count: number): Promise<Row[]> {
+  return until(
+    async () => {
+      const { body } = await get(service, `/1/logs/${LOG}/events?pagesize=500`);
+      return (body as Row[]).length >= count ? (body as Row[]) : null;
+    },
+    { what: `${count} events` },
+  );
+}
+
+function file(t: ExecutionContext, content: string): string {
+  const path = join(temporaryFolder(t), "a.log");
+  writeFileSync(path, content);
+  return path;
+}
+
+test("each line of the files becomes an event, with the fields of the options", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const path = file(t, "one\n\ntwo\r\nthree");
+  const words = [
+    "ship",
+    "--url",
+    service.postUrl,
+    "--log",
+    LOG,
+    "--tags",
+    "a b",
+    "--source",
+    "box",
+    "--user",
+    "ann",
+    path,
+  ];
+  const { code, out } = await run(words);
+  t.is(out, "posted 3, failed 0, retried 0\n");
+  t.is(code, 0);
+  const found = await rows(service, 3);
+  t.deepEqual(found.map((row) => row.text).toSorted(), ["one", "three", "two"]);
+  for (const row of found) t.like(row, { tags: ["a", "b"], source: "box", user: "ann" });
+});
+
+test("standard input, and a pattern whose groups become fields", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const pattern = String.raw`^(?<source>\w+) took (?<value>[\d.]+) ms: (?<text>.*)$`;
+  const { code } = await run(["ship", "--url", service.postUrl, "--log", LOG, "--pattern", pattern], {
+    input: "api took 12.5 ms: GET /\nanother line\n",
+  });
+  t.is(code, 0);
+  const [first, second] = (await rows(service, 2)).toSorted((a, b) => (a.text < b.text ? -1 : 1));
+  t.like(first, { text: "GET /", source: "api", value: 12.5 });
+  t.like(second, { text: "another line", source: "", value: null });
+});
+
+test("a line over the limit is posted cut, and whole as data", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const { code } = await run(["ship", "--url", service.postUrl, "--log", LOG], { input: `${"ä".repeat(600)}\n` });
+  t.is(code, 0);
+  const [row] = await rows(service, 1);
+  t.is(row?.text, "ä".repeat(500));
+  t.true(row?.data);
+});
+
+test("a followed file is read on until the command is stopped, and then all is counted", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const path = file(t, "one\n");
+  const { code, out } = await run(["ship", "--url", service.postUrl, "--log", LOG, "--follow", path], {
+    stopWhen: async () => {
+      await rows(service, 1);
+      appendFileSync(path, "two\n");
+      await rows(service, 2);
+    },
+  });
+  t.is(out, "posted 2, failed 0, retried 0\n");
+  t.is(code, 0);
+});
+
+test("what the service refuses is told and counted as failed", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const { code, out, err } = await run(
+    ["ship", "--url", service.postUrl, "--log", LOG, "--pattern", "^(?<value>\\S+) (?<text>.*)"],
+    {
+      input: "5 good\nfive bad\n",
+    },
+  );
+  t.is(out, "posted 1, failed 1, retried 0\n");
+  t.is(code, 1);
+  t.regex(err, /not posted: five bad: 400 .*value is "five"/);
+});
+
+test("a wrong key, an unreachable service, a bad pattern and a missing file are told in one line", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const ship = ["ship", "--url", service.postUrl];
+  const wrong = await run([...ship, "--log", "other"], { input: "a\nb\nc\n" });
+  t.is(wrong.code, 1);
+  t.regex(wrong.err, /^loggia: The service refuses the key: 401 [^\n]*\n$/);
+  const missing = await run([...ship, "--log", LOG, "/nowhere/a.log"]);
+  t.regex(missing.err, /^loggia: \/nowhere\/a\.log can't be read: [^\n]*\n$/);
+  const pattern = await run([...ship, "--log", LOG, "--pattern", "(?<colour>.*)"], { input: "a\n" });
+  t.regex(pattern.err, /^loggia: --pattern names a group colour; groups can be text, tags/);
+  const away = await run(["ship", "--url", "http://127.0.0.1:1", "--log", LOG, "--patience", "1"], { input: "a\n" });
+  t.is(away.out, "posted 0, failed 1, retried " + /retried (\d+)/.exec(away.out)?.[1] + "\n");
+  t.is(away.code, 1);
+});
+
+test("a busy service is tried again, no sooner than it asks", async (t) => {
+  const moments_ms: number[] = [];
+  const server = createServer((request, response) => {
+    request.resume().on("end", () => {
+      moments_ms.push(performance.now());
+      if (moments_ms.length === 1) response.writeHead(503, { "Retry-After": "1" });
+      else if (moments_ms.length === 2) response.writeHead(429);
+      else response.writeHead(201);
+      response.end('{"id":"6b01546226800000168a1671"}');
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.teardown(() => server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { out, code } = await run(["ship", "--url", url, "--log", LOG], { input: "a\n" });
+  t.is(out, "posted 1, failed 0, retried 2\n");
+  t.is(code, 0);
+  t.true((moments_ms[1] ?? 0) - (moments_ms[0] ?? 0) >= 1000);
+});
