@@ -43,37 +43,16 @@ export type Settings = {
 };
 
 /** Every setting with what it does, as `make help` and `loggia start --help` list them. Secrets may also come from the file that `NAME_FILE` names. */
+// prettier-ignore
 export const SETTINGS = [
   { name: "LOGGIA_API", standard: "127.0.0.1:8080", help: "address of the API, host:port; port 0 takes a free one" },
-  {
-    name: "LOGGIA_POST",
-    standard: "127.0.0.1:8081",
-    help: "address for posting events, host:port; port 0 takes a free one",
-  },
+  { name: "LOGGIA_POST", standard: "127.0.0.1:8081", help: "address for posting events, host:port; port 0 takes a free one" },
   { name: "LOGGIA_DATA", standard: "data", help: "folder of the embedded engines' files" },
-  {
-    name: "LOGGIA_ROLES",
-    standard: "post,pipeline,api",
-    help: "what this process does; fewer than all needs a cluster",
-  },
-  {
-    name: "LOGGIA_ADMIN",
-    standard: "",
-    help: "e-mail:password of an admin, made at the first start (drawn where not given)",
-    secret: true,
-  },
-  {
-    name: "LOGGIA_LOG",
-    standard: "",
-    help: "key or key:apikey of a log of that admin, made at the first start",
-    secret: true,
-  },
+  { name: "LOGGIA_ROLES", standard: "post,pipeline,api", help: "what this process does; fewer than all needs a cluster" },
+  { name: "LOGGIA_ADMIN", standard: "", help: "e-mail:password of an admin, made at the first start (drawn where not given)", secret: true },
+  { name: "LOGGIA_LOG", standard: "", help: "key or key:apikey of a log of that admin, made at the first start", secret: true },
   { name: "LOGGIA_LOG_LEVEL", standard: "info", help: "fatal, error, warn, info, debug, trace or silent" },
-  {
-    name: "LOGGIA_NAMESPACE",
-    standard: "loggia",
-    help: "prefix of topics and indices, so that several services can share a cluster",
-  },
+  { name: "LOGGIA_NAMESPACE", standard: "loggia", help: "prefix of topics and indices, so that several services can share a cluster" },
   { name: "LOGGIA_LIMITS", standard: "", help: "longest fields in characters, such as text=2000,data=10000" },
   { name: "KAFKA_BROKERS", standard: "", help: "host:port,… of Kafka; with ELASTICSEARCH_URL: run on a cluster" },
   { name: "KAFKA_PARTITIONS", standard: "6", help: "partitions of a topic when it is made, 1 to 1000" },
@@ -82,19 +61,10 @@ export const SETTINGS = [
   { name: "KAFKA_SASL", standard: "", help: "plain, scram-sha-256 or scram-sha-512" },
   { name: "KAFKA_USERNAME", standard: "", help: "name for SASL" },
   { name: "KAFKA_PASSWORD", standard: "", help: "password for SASL", secret: true },
-  {
-    name: "ELASTICSEARCH_URL",
-    standard: "",
-    help: "http(s)://host:port,… of Elasticsearch; with KAFKA_BROKERS: run on a cluster",
-  },
+  { name: "ELASTICSEARCH_URL", standard: "", help: "http(s)://host:port,… of Elasticsearch; with KAFKA_BROKERS: run on a cluster" },
   { name: "ELASTICSEARCH_USERNAME", standard: "", help: "user of Elasticsearch" },
   { name: "ELASTICSEARCH_PASSWORD", standard: "", help: "that user's password", secret: true },
-  {
-    name: "ELASTICSEARCH_API_KEY",
-    standard: "",
-    help: "API key of Elasticsearch, instead of user and password",
-    secret: true,
-  },
+  { name: "ELASTICSEARCH_API_KEY", standard: "", help: "API key of Elasticsearch, instead of user and password", secret: true },
   { name: "ELASTICSEARCH_CA_FILE", standard: "", help: "certificate authorities of Elasticsearch, PEM" },
 ] as const satisfies readonly { name: string; standard: string; help: string; secret?: true }[];
 

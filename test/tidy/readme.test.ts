@@ -1,0 +1,29 @@
+import { readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import test from "ava";
+
+import { SETTINGS } from "../../src/settings.ts";
+
+const ROOT = new URL("../../", import.meta.url);
+const README = readFileSync(new URL("README.md", ROOT), "utf8");
+const MAKEFILE = readFileSync(new URL("Makefile", ROOT), "utf8");
+
+test("the README lists every setting, with its default and what it does", (t) => {
+  for (const { name, standard, help } of SETTINGS) {
+    t.true(README.includes(`| \`${name}\` | ${standard === "" ? "" : `\`${standard}\``} | ${help} |`), name);
+  }
+});
+
+test("the README's table of make targets names each target, and no other", (t) => {
+  const targets = [...MAKEFILE.matchAll(/^([a-z-]+):.*## /gm)]
+    .map(([, name]) => name)
+    .filter((name) => name !== "help");
+  const listed = [...README.matchAll(/`make ([a-z-]+)`(?=[^\n]*\|)/g)].map(([, name]) => name);
+  for (const target of targets) t.true(listed.includes(target), `make ${target} is missing`);
+  for (const name of listed) t.true(targets.includes(name), `make ${name} is no target`);
+});
+
+test("make help lists every setting", (t) => {
+  const help = execFileSync("make", ["help"], { cwd: ROOT, encoding: "utf8" });
+  for (const { name } of SETTINGS) t.true(help.includes(`  ${name} `), name);
+});
