@@ -1,6 +1,5 @@
 import test from "ava";
 
-import { LoggiaError } from "../../src/errors.ts";
 import type { LogKey, StoredEvent } from "../../src/events/event.ts";
 import type { Condition, NumberField, TextField } from "../../src/query/plan.ts";
 import { EVERYTHING } from "../../src/query/plan.ts";
@@ -252,15 +251,5 @@ export function conditionContract({ name, open }: StorePlace): void {
       ),
       [DISK],
     );
-  });
-
-  test(`${name}: an expression that is not RE2 is the caller's fault`, async (t) => {
-    const store = await open(t);
-    const log = newLog();
-    await write(t, store, examples(log));
-    const error = await t.throwsAsync(store.list(listPlan(log, { where: matches("text", "(?=a)") })), {
-      instanceOf: LoggiaError,
-    });
-    t.is(error.code, "bad_query");
   });
 }

@@ -20,6 +20,8 @@ export type StorePlace = {
   readonly keepsPositions: boolean;
   /** How many random sets of events are asked random questions. */
   readonly differentialRounds: number;
+  /** Takes away what the tests left in an engine that they share. */
+  readonly cleanUp?: () => Promise<void>;
 };
 
 export function newLog(): LogKey {

@@ -1,7 +1,10 @@
 import { pino } from "pino";
 
+import { createElasticsearchClient } from "../../src/elasticsearch/client.ts";
 import { openDuckdbStore } from "../../src/store/duckdb/store.ts";
-import { temporaryFolder } from "../support/temporary.ts";
+import { openElasticsearchStore } from "../../src/store/elasticsearch/store.ts";
+import { elasticsearchUrl, realEngines } from "../support/engines.ts";
+import { temporaryFolder, uniqueName } from "../support/temporary.ts";
 import type { StorePlace } from "./store-fixture.ts";
 
 const silent = pino({ level: "silent" });
@@ -23,5 +26,29 @@ const duckdb: StorePlace = {
   },
 };
 
+/** One namespace for all tests of a run: what templates and indices cost is paid once. */
+function elasticsearch(): StorePlace {
+  const client = createElasticsearchClient({ nodes: [elasticsearchUrl()], log: silent });
+  const namespace = uniqueName("test");
+  const opening = once(() => openElasticsearchStore({ client, namespace, log: silent }));
+  return {
+    name: "Elasticsearch",
+    keepsPositions: false,
+    differentialRounds: 4,
+    open: opening,
+    cleanUp: async () => {
+      const indices = Object.keys(await client.indices.get({ index: `${namespace}-*` }));
+      if (indices.length > 0) await client.indices.delete({ index: indices });
+      await client.indices.deleteIndexTemplate({ name: `${namespace}-*` });
+      await client.close();
+    },
+  };
+}
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | null = null;
+  return () => (made ??= make());
+}
+
 /** Every adapter of the store port that this run can reach: a new one is one line. */
-export const storePlaces: readonly StorePlace[] = [duckdb];
+export const storePlaces: readonly StorePlace[] = [duckdb, ...(realEngines ? [elasticsearch()] : [])];

@@ -282,10 +282,8 @@ function groupKey(by: Grouping, bind: Binder): string {
 function groupField(field: GroupField): string {
   if (field === "value") return "value as key, null as folded_key";
   if (field !== "tags") return `${AS_GIVEN[field]} as key, ${FOLDED[field]} as folded_key`;
-  // An event is in the group of each of its tags, once, and in that of "" where it has none.
-  const places = "list_transform(list_distinct(tags), lambda tag: list_position(tags, tag))";
-  const key = `unnest(if(len(tags) = 0, [''], list_select(tags, ${places})))`;
-  const folded = `unnest(if(len(tags) = 0, [''], list_select(${FOLDED_TAGS}, ${places})))`;
+  // An event is in the group of each of its tags, and in that of "" where it has none.
+  const [key, folded] = ["tags", FOLDED_TAGS].map((tags) => `unnest(if(len(tags) = 0, [''], ${tags}))`);
   return `${key} as key, ${folded} as folded_key`;
 }
 

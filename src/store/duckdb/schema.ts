@@ -116,6 +116,8 @@ export function encodeId(id: EventId): { id_hi: string; id_lo: number } {
 /** A row of `events` as one line of JSON. */
 export function encodeEvent(event: StoredEvent): string {
   const geo = event.geo;
+  // Each tag once, as acceptance has it: groups by tag count on that.
+  const tags = [...new Set(event.tags)];
   const place = geo === null ? null : "ip" in geo ? { lat: null, lon: null, ip: geo.ip } : { ...geo, ip: null };
   return JSON.stringify({
     created: event.created,
@@ -124,7 +126,7 @@ export function encodeEvent(event: StoredEvent): string {
     text: event.text,
     link: event.link,
     hash: event.hash,
-    tags: event.tags,
+    tags,
     source: event.source,
     user: event.user,
     class: event.class,
@@ -133,16 +135,16 @@ export function encodeEvent(event: StoredEvent): string {
     lon: place?.lon ?? null,
     ip: place?.ip ?? null,
     data: event.data,
-    folded: foldedOf(event),
+    folded: foldedOf(event, tags),
   });
 }
 
-function foldedOf(event: StoredEvent): object | null {
-  const tags = event.tags.map(fold);
+function foldedOf(event: StoredEvent, tags: readonly string[]): object | null {
+  const foldedTags = tags.map(fold);
   const folded = {
     text: foldedUnlessAscii(event.text),
     link: foldedUnlessAscii(event.link),
-    tags: tags.every((tag, i) => tag === event.tags[i]) ? null : tags,
+    tags: foldedTags.every((tag, i) => tag === tags[i]) ? null : foldedTags,
     source: foldedUnlessAscii(event.source),
     user: foldedUnlessAscii(event.user),
     class: event.class === null ? null : foldedUnlessAscii(event.class),
