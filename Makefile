@@ -33,6 +33,7 @@ check: $(INSTALLED) ## types, lint, format, dependency rules, dead code
 	oxlint --type-aware --deny-warnings
 	prettier --check --log-level=warn .
 	node test/tidy/dependencies.ts
+	ava test/tidy/dependencies.test.ts
 	knip --no-progress
 
 format: $(INSTALLED) ## format the code
