@@ -228,4 +228,18 @@ function deletionContract({ name, open }: StorePlace): void {
     t.false(await store.deleteAlert(ann, log, gone.id));
     t.false(await store.deleteBookmark(ann, log, gone.id));
   });
+
+  test(`${name}: an alert of a deleted event that comes as the first of all leaves nothing`, async (t) => {
+    const store = await open(t);
+    const log = newLog();
+    const user = newUser();
+    const gone = event(log);
+    await write(t, store, [gone]);
+    await store.deleteEvent(log, gone.id);
+    t.deepEqual(await store.writeAlerts([{ user, event: gone }]), [{ kind: "done" }]);
+    await store.refresh();
+    t.deepEqual(await store.list(listPlan(log, { from: { kind: "alerts", user } })), { rows: [], total: 0 });
+    t.deepEqual((await store.marks([gone.id])).get(gone.id)?.alerts ?? [], []);
+    t.false(await store.deleteAlert(user, log, gone.id));
+  });
 }
