@@ -1,5 +1,6 @@
 import type { Client } from "@elastic/elasticsearch";
 
+import { LoggiaError } from "../../errors.ts";
 import type { EventRow, LogKey, UserId } from "../../events/event.ts";
 import type { EventId } from "../../events/id.ts";
 import type { Source } from "../../query/plan.ts";
@@ -8,7 +9,7 @@ import type { Query } from "./compile.ts";
 import { MARKER, NOT_IN_ROWS, toRow } from "./document.ts";
 import type { Document } from "./document.ts";
 import type { Names } from "./mapping.ts";
-import { ANY_ORDER, atOneMoment, scan, searcherOf, WINDOW } from "./scan.ts";
+import { ANY_ORDER, atOneMoment, patiently, scan, searcherOf, WINDOW } from "./scan.ts";
 import { createOperation, deleteOperation, indexOperation, writeNow } from "./write.ts";
 import type { Operation } from "./write.ts";
 
@@ -24,14 +25,8 @@ type SourceFilter = { includes: string[] } | { excludes: string[] };
 
 /** A document as it is now, also where no search shows it yet. Null where there is none, or its marker. */
 async function read(client: Client, index: string, id: string, filter: SourceFilter): Promise<Stored | null> {
-  const answer = await client.get<Partial<Document>>(
-    {
-      index,
-      id,
-      ...("includes" in filter ? { _source_includes: filter.includes } : { _source_excludes: filter.excludes }),
-    },
-    { ignore: [404] },
-  );
+  const fields = "includes" in filter ? { _source_includes: filter.includes } : { _source_excludes: filter.excludes };
+  const answer = await patiently(() => client.get<Partial<Document>>({ index, id, ...fields }, { ignore: [404] }));
   // A missing index answers without `found`.
   const { found, _source: source, _seq_no: seqNo, _primary_term: primaryTerm } = answer;
   if (!found || source?.log === undefined || seqNo === undefined || primaryTerm === undefined) return null;
@@ -234,8 +229,14 @@ export async function deletedAmong(
   const deleted = new Set<EventId>();
   for (let i = 0; i < ids.length; i += BATCH) {
     const docs = ids.slice(i, i + BATCH).map((id) => ({ _index: names.eventsOf(id), _id: id }));
-    const answer = await client.mget<Partial<Document>>({ docs, _source: ["log"] });
+    const answer = await patiently(() => client.mget<Partial<Document>>({ docs, _source: ["log"] }));
     for (const doc of answer.docs) {
+      if ("error" in doc && doc.error.type !== "index_not_found_exception") {
+        throw new LoggiaError(
+          "store_unavailable",
+          `Elasticsearch could not read an event: ${doc.error.reason ?? doc.error.type}`,
+        );
+      }
       const { _id: id, _source: source } = doc as { _id: string; _source?: Partial<Document> };
       if ("found" in doc && doc.found && source?.log === undefined) deleted.add(id as EventId);
     }

@@ -1,4 +1,6 @@
 import type { Client, estypes } from "@elastic/elasticsearch";
+import { errors } from "@elastic/elasticsearch";
+import { setTimeout as sleep } from "node:timers/promises";
 
 import type { Query, Sort } from "./compile.ts";
 
@@ -41,13 +43,34 @@ export type Stats = {
 
 export function searcherOf(client: Client, index: string): Searcher {
   return (request) =>
-    client.search({
-      ...request,
-      index,
-      ignore_unavailable: true,
-      allow_no_indices: true,
-      allow_partial_search_results: false,
-    });
+    patiently(() =>
+      client.search({
+        ...request,
+        index,
+        ignore_unavailable: true,
+        allow_no_indices: true,
+        allow_partial_search_results: false,
+      }),
+    );
+}
+
+/** Delays before a search is tried again: 1.5 s in all. */
+const PATIENCE_MS = [50, 100, 200, 400, 750];
+
+/**
+ * An index answers 503 for the first moments after its first document has made it: a month begins, somebody bookmarks for the first
+ * time. That is waited for.
+ */
+export async function patiently<T>(request: () => Promise<T>): Promise<T> {
+  for (const delay_ms of PATIENCE_MS) {
+    try {
+      return await request();
+    } catch (error) {
+      if (!(error instanceof errors.ResponseError) || error.statusCode !== 503) throw error;
+      await sleep(delay_ms);
+    }
+  }
+  return request();
 }
 
 /** Runs `work` on the state of an index as it is now, whatever is written meanwhile. */
@@ -56,12 +79,14 @@ export async function atOneMoment<T>(
   index: string,
   work: (search: Searcher) => Promise<T>,
 ): Promise<T> {
-  const { id } = await client.openPointInTime({
-    index,
-    keep_alive: KEEP_ALIVE,
-    ignore_unavailable: true,
-    allow_partial_search_results: false,
-  });
+  const { id } = await patiently(() =>
+    client.openPointInTime({
+      index,
+      keep_alive: KEEP_ALIVE,
+      ignore_unavailable: true,
+      allow_partial_search_results: false,
+    }),
+  );
   let latest = id;
   try {
     return await work(async (request) => {

@@ -1,5 +1,6 @@
 import type { Client, estypes } from "@elastic/elasticsearch";
 import { errors } from "@elastic/elasticsearch";
+import { setTimeout as sleep } from "node:timers/promises";
 
 import { reasonOf, translateElasticsearchError } from "../../elasticsearch/client.ts";
 import { LoggiaError } from "../../errors.ts";
@@ -69,7 +70,13 @@ async function send(client: Client, operations: readonly Operation[]): Promise<A
       {
         // Ready-made lines: the client passes a string on as it is.
         operations: operations.join("") as unknown as never[],
-        filter_path: ["errors", "items.*.status", "items.*.error.type", "items.*.error.reason"],
+        filter_path: [
+          "errors",
+          "items.*.status",
+          "items.*.error.type",
+          "items.*.error.reason",
+          "items.*.error.caused_by.reason",
+        ],
       },
       { maxRetries: 0, requestTimeout: REQUEST_TIMEOUT_MS },
     );
@@ -114,9 +121,13 @@ function judgeItem(item: estypes.BulkResponseItem | undefined): WriteOutcome {
   // Deleting what is not there answers 404 without an error.
   if (status === 404 && item?.error === undefined) return DONE;
   const type = item?.error?.type ?? "error";
-  const reason = `${status} ${type}: ${item?.error?.reason ?? "no reason given"}`;
+  // The engine's reasons quote what they do not like, at any length: the cause, which says why, comes first.
+  const why = [item?.error?.caused_by?.reason, item?.error?.reason].filter((part) => typeof part === "string");
+  const reason = `${status} ${type}: ${why.map((part) => part.slice(0, MAX_REASON_LENGTH)).join("; ") || "no reason given"}`;
   return status === 400 && REJECTED_TYPES.has(type) ? { kind: "rejected", reason } : retry(reason);
 }
+
+const MAX_REASON_LENGTH = 200;
 
 function retry(reason: string): WriteOutcome {
   return { kind: "retry", reason };
@@ -143,6 +154,6 @@ export async function writeNow(client: Client, operations: readonly Operation[])
       throw new LoggiaError("store_unavailable", `Elasticsearch did not take all of a change: ${failure.reason}`);
     }
     left = left.filter((_, i) => outcomes[i]?.kind !== "done");
-    await new Promise((resolve) => setTimeout(resolve, BACK_OFF_MS * 2 ** attempt));
+    await sleep(BACK_OFF_MS * 2 ** attempt);
   }
 }

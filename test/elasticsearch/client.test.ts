@@ -1,0 +1,118 @@
+import { errors } from "@elastic/elasticsearch";
+import test from "ava";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { pino } from "pino";
+
+import {
+  createElasticsearchClient,
+  pingElasticsearch,
+  translated,
+  translateElasticsearchError,
+} from "../../src/elasticsearch/client.ts";
+import { LoggiaError } from "../../src/errors.ts";
+import { elasticsearchUrl, realEngines } from "../support/engines.ts";
+import { uniqueName } from "../support/temporary.ts";
+
+const log = pino({ level: "silent" });
+const NOWHERE = "http://127.0.0.1:9";
+
+/** The address of a server that answers everything with `status` and says that it is Elasticsearch. */
+async function serverOf(t: { teardown: (work: () => void) => void }, status: number, headers: Record<string, string>) {
+  const server = createServer((request, response) => {
+    request.resume();
+    response.writeHead(status, { "content-type": "application/json", ...headers });
+    response.end(JSON.stringify({ error: { type: "some_exception", reason: "no reason" }, status }));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+test("a node that is not there is named, with what went wrong", async (t) => {
+  const client = createElasticsearchClient({ nodes: [NOWHERE], log });
+  const error = await t.throwsAsync(() => pingElasticsearch(client), { instanceOf: LoggiaError });
+  t.like(error, { code: "store_unavailable", status: 503, retryAfter_s: 1 });
+  t.regex(error.message, /^Elasticsearch at http:\/\/127\.0\.0\.1:9 cannot be reached: .*ECONNREFUSED/);
+});
+
+test("credentials never show in a message", async (t) => {
+  const client = createElasticsearchClient({
+    nodes: ["http://somebody:hidden@127.0.0.1:9"],
+    auth: { username: "other", password: "secret" },
+    log,
+  });
+  const error = await t.throwsAsync(() => pingElasticsearch(client));
+  t.notRegex(JSON.stringify([error.message, error.stack]), /hidden|secret/);
+});
+
+const elastic = { "x-elastic-product": "Elasticsearch" };
+const answers: readonly [status: number, headers: Record<string, string>, code: string, message: RegExp][] = [
+  [400, elastic, "internal_error", /answered 400: some_exception: no reason/],
+  [401, elastic, "store_unavailable", /refused the configured credentials \(401\)/],
+  [429, elastic, "store_unavailable", /is overloaded \(429\)/],
+  [500, elastic, "store_unavailable", /answered 500: some_exception: no reason/],
+  [503, elastic, "store_unavailable", /answered 503: some_exception: no reason/],
+  [200, {}, "store_unavailable", /gave an answer that is not Elasticsearch's/],
+];
+
+for (const [status, headers, code, message] of answers) {
+  test(`an answer ${status} ${headers === elastic ? "" : "of something else "}is ${code}`, async (t) => {
+    const url = await serverOf(t, status, headers);
+    const client = createElasticsearchClient({ nodes: [url], log });
+    const error = await t.throwsAsync(() => pingElasticsearch(client), { message });
+    t.like(error, { code });
+    t.true(error.message.startsWith(`Elasticsearch at ${url} `), error.message);
+  });
+}
+
+test("credentials that may not ask for the cluster's health still reach it", async (t) => {
+  const client = createElasticsearchClient({ nodes: [await serverOf(t, 403, elastic)], log });
+  await t.notThrowsAsync(() => pingElasticsearch(client));
+});
+
+test("a request that waits too long is unavailable, not internal", async (t) => {
+  const server = createServer(() => {});
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const client = createElasticsearchClient({ nodes: [url], log });
+  await t.throwsAsync(
+    translated(() => client.search({ index: "any" }, { requestTimeout: 50 })),
+    { code: "store_unavailable", message: `Elasticsearch at ${url} did not answer in time` },
+  );
+});
+
+test("an error of ours passes as it is, anything else is internal", (t) => {
+  const ours = new LoggiaError("unsupported", "no");
+  t.is(translateElasticsearchError(ours), ours);
+  const bug = new TypeError("undefined is not a function");
+  t.like(translateElasticsearchError(bug), { code: "internal_error", cause: bug });
+  t.is(translateElasticsearchError(new errors.ConfigurationError("odd")).code, "internal_error");
+});
+
+if (realEngines) {
+  test("a running node answers", async (t) => {
+    const client = createElasticsearchClient({ nodes: [elasticsearchUrl()], log });
+    t.teardown(() => client.close());
+    await t.notThrowsAsync(() => pingElasticsearch(client));
+  });
+
+  test("a node that is away is passed over", async (t) => {
+    const client = createElasticsearchClient({ nodes: [NOWHERE, elasticsearchUrl()], log });
+    t.teardown(() => client.close());
+    for (let i = 0; i < 4; i++) {
+      t.false(await translated(() => client.indices.exists({ index: uniqueName("none") })));
+      await t.notThrowsAsync(() => pingElasticsearch(client));
+    }
+  });
+}

@@ -1,0 +1,279 @@
+import type { Client } from "@elastic/elasticsearch";
+import test from "ava";
+import { pino } from "pino";
+
+import { createElasticsearchClient } from "../../../src/elasticsearch/client.ts";
+import type { StoredEvent } from "../../../src/events/event.ts";
+import type { ListPlan } from "../../../src/query/plan.ts";
+import { openElasticsearchStore } from "../../../src/store/elasticsearch/store.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { event, groupPlan, listPlan, MORNING, newLog, newUser, write } from "../../contract/store-fixture.ts";
+import { evaluateGroup, evaluateList, groupsAgree } from "../../reference/evaluate.ts";
+import { elasticsearchUrl, realEngines } from "../../support/engines.ts";
+import { uniqueName } from "../../support/temporary.ts";
+
+const log = pino({ level: "silent" });
+const COUNT = 25_000;
+const HOUR_MS = 3_600_000;
+
+if (realEngines) {
+  const namespace = uniqueName("store");
+  const many = newLog();
+  const events: StoredEvent[] = [];
+  const few = newLog();
+  const fewEvents = Array.from({ length: 3000 }, (_, i) =>
+    event(few, { created: MORNING + i * HOUR_MS, text: `Request ${i} took ${i % 97} ms`, value: i % 250 }),
+  );
+  let client: Client;
+  let store: Store;
+
+  test.before(async (t) => {
+    client = createElasticsearchClient({ nodes: [elasticsearchUrl()], log });
+    store = await openElasticsearchStore({ client, namespace, log });
+    for (let i = 0; i < COUNT; i++) {
+      // Some minutes hold many events, one millisecond half of all, and most hours none; over three months.
+      const created = i % 2 === 0 ? MORNING : MORNING + ((i * 7919) % 2000) * HOUR_MS + (i % 3) * 17;
+      events.push(
+        event(many, {
+          created,
+          text: `Request ${i} took ${i % 97} ms`,
+          source: `host-${i % 12_000}`,
+          value: (i % 1000) / 8,
+        }),
+      );
+    }
+    await write(t, store, [...events, ...fewEvents]);
+  });
+
+  test.after.always(async () => {
+    const { [namespace]: _, ...indices } = await client.indices.get({ index: `${namespace}-*` });
+    await client.indices.delete({ index: Object.keys(indices) });
+    await client.indices.deleteIndexTemplate({ name: `${namespace}-*` });
+    await client.close();
+  });
+
+  const farPages: readonly [what: string, fields: Partial<ListPlan>][] = [
+    ["the last page that a search reaches", { skip: 9900, take: 100 }],
+    ["the first page that no search reaches", { skip: 9901, take: 100 }],
+    ["within one millisecond", { skip: 12_345, take: 50 }],
+    ["past it", { skip: 13_500, take: 500 }],
+    ["the last, which is short", { skip: COUNT - 7, take: 100 }],
+    ["after the last", { skip: COUNT, take: 100 }],
+    ["far after the last", { skip: COUNT * 10, take: 100 }],
+    ["newest first", { sort: [{ field: "created", direction: "desc" }], skip: 11_000, take: 100 }],
+    ["newest first, from the end", { sort: [{ field: "created", direction: "desc" }], skip: 20_000, take: 100 }],
+    [
+      "by time, then text",
+      {
+        sort: [
+          { field: "created", direction: "asc" },
+          { field: "text", direction: "desc" },
+        ],
+        skip: 12_000,
+        take: 20,
+      },
+    ],
+    ["by source", { sort: [{ field: "source", direction: "asc" }], skip: 11_500, take: 100 }],
+    ["by source, from the end", { sort: [{ field: "source", direction: "desc" }], skip: 19_990, take: 100 }],
+    ["by value", { sort: [{ field: "value", direction: "desc" }], skip: 12_499, take: 100 }],
+    ["of absent values", { sort: [{ field: "class", direction: "asc" }], skip: 12_499, take: 100 }],
+    ["by id", { sort: [{ field: "id", direction: "desc" }], skip: 12_000, take: 10 }],
+  ];
+
+  for (const [what, fields] of farPages) {
+    test(`pages: ${what}`, async (t) => {
+      const plan = listPlan(many, fields);
+      const page = await store.list(plan);
+      const expected = evaluateList(plan, events);
+      t.is(page.total, expected.total);
+      t.deepEqual(
+        page.rows.map(({ id }) => id),
+        expected.rows.map(({ id }) => id),
+      );
+    });
+  }
+
+  test("groups: more than one request gives, complete and in every order", async (t) => {
+    for (const plan of [
+      groupPlan(many, { by: { kind: "field", field: "source" } }),
+      groupPlan(many, {
+        by: { kind: "field", field: "text" },
+        sort: { by: "max", direction: "desc" },
+        skip: 3,
+        take: 10,
+      }),
+      groupPlan(many, { by: { kind: "field", field: "value" }, sort: { by: "count", direction: "asc" } }),
+      groupPlan(many, { by: { kind: "hour", offset_min: 345 }, sort: { by: "sum", direction: "desc" } }),
+    ]) {
+      t.true(groupsAgree(await store.group(plan), evaluateGroup(plan, events)), JSON.stringify(plan.by));
+    }
+  });
+
+  const expressions = [
+    "\\brequest 1\\d*7\\b", // exact, with edges of words
+    "(\\b[0-9]+\\b ?)+ took", // wider: each is looked at
+    "request .{0,90}1 ms", // more than the engine makes an automaton of
+    "(?-i:request)",
+  ];
+  for (const pattern of expressions) {
+    test(`expressions: /${pattern}/ is answered alike by lists, totals and groups`, async (t) => {
+      for (const where of [
+        { kind: "matches" as const, field: "text" as const, pattern },
+        { kind: "not" as const, condition: { kind: "matches" as const, field: "text" as const, pattern } },
+      ]) {
+        const list = listPlan(few, { where, sort: [{ field: "value", direction: "desc" }], skip: 20, take: 30 });
+        t.deepEqual(await store.list(list), evaluateList(list, fewEvents));
+        const group = groupPlan(few, { where, by: { kind: "hour", offset_min: -90 } });
+        t.true(groupsAgree(await store.group(group), evaluateGroup(group, fewEvents)));
+      }
+    });
+  }
+
+  test("an event that the engine cannot hold is rejected, and those beside it are stored", async (t) => {
+    const key = newLog();
+    const outcomes = await store.writeEvents([
+      event(key, { text: "before" }),
+      event(key, { text: "x".repeat(40_000) }),
+      event(key, { text: "after" }),
+    ]);
+    t.deepEqual(
+      outcomes.map(({ kind }) => kind),
+      ["done", "rejected", "done"],
+    );
+    const [, outcome] = outcomes;
+    t.regex(outcome?.kind === "rejected" ? outcome.reason : "", /immense term|32766/);
+    await store.refresh();
+    const page = await store.list(listPlan(key));
+    t.deepEqual(
+      page.rows.map(({ text }) => text),
+      ["before", "after"],
+    );
+  });
+
+  test("what a person does shows in the next list", async (t) => {
+    const [key, user] = [newLog(), newUser()];
+    const stored = event(key);
+    await store.writeEvents([stored]);
+    t.true(await store.addBookmark(user, key, stored.id));
+    const bookmarks = listPlan(key, { from: { kind: "bookmarks", user } });
+    t.is((await store.list(bookmarks)).total, 1);
+    t.true(await store.deleteBookmark(user, key, stored.id));
+    t.is((await store.list(bookmarks)).total, 0);
+    t.true(await store.deleteEvent(key, stored.id));
+    t.is((await store.list(listPlan(key))).total, 0);
+  });
+
+  test("of several who delete one event at once, one did", async (t) => {
+    const key = newLog();
+    const stored = event(key);
+    await store.writeEvents([stored]);
+    const answers = await Promise.all(Array.from({ length: 5 }, () => store.deleteEvent(key, stored.id)));
+    t.deepEqual(answers.filter(Boolean), [true]);
+  });
+
+  test("a bookmark set while its event is deleted does not outlive it", async (t) => {
+    const key = newLog();
+    const stored = Array.from({ length: 20 }, () => event(key));
+    await store.writeEvents(stored);
+    const user = newUser();
+    await Promise.all(stored.flatMap(({ id }) => [store.deleteEvent(key, id), store.addBookmark(user, key, id)]));
+    await store.refresh();
+    t.is((await store.list(listPlan(key, { from: { kind: "bookmarks", user } }))).total, 0);
+  });
+
+  test("an alert for a person who asked for it only after the event was deleted is not made by a replay", async (t) => {
+    const [key, user] = [newLog(), newUser()];
+    const stored = event(key);
+    await store.writeEvents([stored]);
+    await store.deleteEvent(key, stored.id);
+    t.deepEqual(await store.writeAlerts([{ user, event: stored }]), [{ kind: "done" }]);
+    await store.refresh();
+    t.is((await store.list(listPlan(key, { from: { kind: "alerts", user } }))).total, 0);
+    t.is(await store.find({ kind: "alerts", user }, key, stored.id), null);
+  });
+
+  test("events lie in the index of the month that their id tells", async (t) => {
+    const key = newLog();
+    const [may, june] = [
+      event(key, { created: Date.UTC(2031, 4, 31, 23, 59, 59, 999) }),
+      event(key, { created: Date.UTC(2031, 5, 1) }),
+    ];
+    await store.writeEvents([may, june]);
+    for (const [{ id }, month] of [
+      [may, "2031.05"],
+      [june, "2031.06"],
+    ] as const) {
+      t.true(await client.exists({ index: `${namespace}-events-${month}`, id }));
+    }
+  });
+
+  test("processes that start at once, on a cluster that holds nothing, find it empty and do not disturb each other", async (t) => {
+    const empty = uniqueName("empty");
+    t.teardown(() => client.indices.deleteIndexTemplate({ name: `${empty}-*` }));
+    const stores = await Promise.all(
+      Array.from({ length: 4 }, () => openElasticsearchStore({ client, namespace: empty, log })),
+    );
+    const [key, user] = [newLog(), newUser()];
+    const { id } = event(key);
+    for (const each of stores) {
+      await each.refresh();
+      for (const kind of ["events", "bookmarks", "alerts"] as const) {
+        const from = kind === "events" ? { kind } : { kind, user };
+        t.deepEqual(await each.list(listPlan(key, { from })), { rows: [], total: 0 });
+        t.deepEqual(await each.list(listPlan(key, { from, skip: 20_000 })), { rows: [], total: 0 });
+        t.deepEqual(await each.group(groupPlan(key, { from, by: { kind: "field", field: "source" } })), []);
+        t.deepEqual(await each.group(groupPlan(key, { from })), []);
+        t.is(await each.find(from, key, id), null);
+      }
+      t.is((await each.marks([id])).size, 0);
+      t.false(await each.deleteEvent(key, id));
+      t.false(await each.addBookmark(user, key, id));
+      t.false(await each.deleteBookmark(user, key, id));
+      t.false(await each.deleteAlert(user, key, id));
+      await t.notThrowsAsync(() => each.deleteAlerts(user));
+    }
+  });
+
+  test("a layout of a later release is left alone", async (t) => {
+    const later = uniqueName("later");
+    t.teardown(() => client.indices.deleteIndexTemplate({ name: `${later}-*` }));
+    await client.indices.putIndexTemplate({
+      name: `${later}-events`,
+      index_patterns: [`${later}-events-*`],
+      _meta: { layout: 99 },
+    });
+    await t.throwsAsync(() => openElasticsearchStore({ client, namespace: later, log }), {
+      name: "StartError",
+      message: /layout 99/,
+    });
+  });
+
+  test("all alerts of a person, more than one request deletes", async (t) => {
+    const [key, user] = [newLog(), newUser()];
+    const alerts = Array.from({ length: 2500 }, (_, i) => ({ user, event: event(key, { text: `Alert ${i}` }) }));
+    await store.writeAlerts(alerts);
+    await store.refresh();
+    const plan = listPlan(key, { from: { kind: "alerts", user } });
+    t.is((await store.list(plan)).total, 2500);
+    await store.deleteAlerts(user);
+    t.is((await store.list(plan)).total, 0);
+    await store.writeAlerts(alerts);
+    await store.refresh();
+    t.is((await store.list(plan)).total, 0);
+  });
+}
+
+test("a store that cannot be reached says so", async (t) => {
+  const nobody = createElasticsearchClient({ nodes: ["http://127.0.0.1:9"], log });
+  await t.throwsAsync(() => openElasticsearchStore({ client: nobody, namespace: "nobody", log }), {
+    code: "store_unavailable",
+    message: /http:\/\/127\.0\.0\.1:9 cannot be reached/,
+  });
+});
+
+test("a namespace that cannot begin the name of an index is refused", async (t) => {
+  const nobody = createElasticsearchClient({ nodes: ["http://127.0.0.1:9"], log });
+  await t.throwsAsync(() => openElasticsearchStore({ client: nobody, namespace: "_Loggia", log }), {
+    name: "StartError",
+  });
+});
