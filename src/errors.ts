@@ -4,9 +4,11 @@
  */
 export const STATUS_OF_CODE = {
   bad_parameter: 400,
+  bad_request: 400,
   bad_body: 400,
   bad_query: 400,
   bad_event: 400,
+  bad_user: 400,
   unsupported: 400,
   unauthorized: 401,
   forbidden: 403,
@@ -20,6 +22,7 @@ export const STATUS_OF_CODE = {
   api_key_not_found: 404,
   share_not_found: 404,
   method_not_allowed: 405,
+  request_timeout: 408,
   log_exists: 409,
   account_exists: 409,
   class_filter_exists: 409,
@@ -27,6 +30,7 @@ export const STATUS_OF_CODE = {
   body_too_large: 413,
   unsupported_media_type: 415,
   too_many_requests: 429,
+  headers_too_large: 431,
   internal_error: 500,
   bus_unavailable: 503,
   store_unavailable: 503,

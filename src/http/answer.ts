@@ -6,8 +6,9 @@ import { compress } from "./compress.ts";
 import { toFailure } from "./errors.ts";
 import { JSON_FORMAT, negotiate, render } from "./formats.ts";
 import type { Format } from "./formats.ts";
-import { COMMON_HEADERS } from "./listen.ts";
+import { COMMON_HEADERS } from "./headers.ts";
 import type { Handler, Observer, Reply, Route } from "./route.ts";
+import { requireHost } from "./unreadable.ts";
 
 export type Exchange = {
   readonly request: IncomingMessage;
@@ -30,6 +31,7 @@ export async function answer(exchange: Exchange): Promise<void> {
   let format = JSON_FORMAT;
   let reply: Reply;
   try {
+    requireHost(request);
     const query = exchange.url.searchParams;
     if (route?.formats !== "json") format = negotiate(query, request.headers.accept);
     const { params, log, url } = exchange;
@@ -54,8 +56,7 @@ async function send(exchange: Exchange, reply: Reply, format: Format): Promise<v
   // Whoever is still sending a body that nobody reads must not have the rest of it taken for the next request.
   if (exchange.closing() || (hasBody(request) && !request.complete)) headers["Connection"] = "close";
   if (reply.body === null) {
-    response.writeHead(reply.status, headers);
-    response.end();
+    response.writeHead(reply.status, headers).end();
     return;
   }
   const { contentType, payload } = render(format, reply.body);
@@ -64,7 +65,6 @@ async function send(exchange: Exchange, reply: Reply, format: Format): Promise<v
   headers["Content-Type"] = contentType;
   headers["Content-Length"] = compressed.payload.length;
   headers["Vary"] = "Accept, Accept-Encoding";
-  // Not chained: Restify's `writeHead` returns nothing. To HEAD, Node sends the headers alone.
-  response.writeHead(reply.status, headers);
-  response.end(compressed.payload);
+  // To HEAD, Node sends the headers alone.
+  response.writeHead(reply.status, headers).end(compressed.payload);
 }

@@ -55,7 +55,7 @@ async function decompress(body: Buffer, limit_bytes: number): Promise<Buffer> {
     return await unzip(body, { maxOutputLength: limit_bytes });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") throw tooLarge(limit_bytes);
-    throw new LoggiaError("bad_body", "the body says that it is gzip, but it cannot be decompressed", { cause: error });
+    throw new LoggiaError("bad_body", "The body says that it is gzip, but it cannot be decompressed", { cause: error });
   }
 }
 
@@ -78,12 +78,12 @@ function receive(request: IncomingMessage, { limit_bytes, deadline_ms }: BodyOpt
     settle();
     resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, received_bytes));
   };
-  const onCut = () => fail(new LoggiaError("bad_body", "the connection ended before the body did"));
+  const onCut = () => fail(new LoggiaError("bad_body", "The connection ended before the body did"));
   const onTimeout = () =>
     fail(
       received_bytes > limit_bytes
         ? tooLarge(limit_bytes)
-        : new LoggiaError("bad_body", `the body did not arrive within ${deadline_ms} ms`),
+        : new LoggiaError("bad_body", `The body did not arrive within ${deadline_ms} ms`),
     );
   const settle = () => {
     clearTimeout(timer);
@@ -102,5 +102,5 @@ function receive(request: IncomingMessage, { limit_bytes, deadline_ms }: BodyOpt
 }
 
 function tooLarge(limit_bytes: number): LoggiaError {
-  return new LoggiaError("body_too_large", `the body may hold at most ${limit_bytes} bytes`);
+  return new LoggiaError("body_too_large", `The body may hold at most ${limit_bytes} bytes`);
 }

@@ -45,7 +45,10 @@ export function negotiate(query: URLSearchParams, accept: string | undefined): F
     case "jsonp":
       return { kind: "jsonp", callback: parseCallback(query.get("callback") ?? "") };
     default:
-      throw new LoggiaError("bad_parameter", `fmt is ${JSON.stringify(fmt)}; it can be json, xml or jsonp`);
+      throw new LoggiaError(
+        "bad_parameter",
+        `The parameter fmt is ${JSON.stringify(fmt)}; it must be json, xml or jsonp`,
+      );
   }
 }
 
@@ -77,7 +80,7 @@ function parseCallback(callback: string): string {
   if (callback.length <= CALLBACK_LENGTH && CALLBACK.test(callback)) return callback;
   throw new LoggiaError(
     "bad_parameter",
-    `fmt=jsonp needs callback: JavaScript identifiers joined by dots, at most ${CALLBACK_LENGTH} characters, for instance page.show`,
+    `With fmt=jsonp, the parameter callback must be JavaScript identifiers joined by dots, at most ${CALLBACK_LENGTH} characters, for instance page.show`,
   );
 }
 

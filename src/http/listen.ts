@@ -1,16 +1,9 @@
 import { once } from "node:events";
-import type { OutgoingHttpHeaders, Server } from "node:http";
+import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
 import { StartError } from "../errors.ts";
-
-/** What every answer carries: nobody keeps it, and no browser guesses what it might be. */
-export const COMMON_HEADERS: Readonly<OutgoingHttpHeaders> = Object.freeze({
-  "Cache-Control": "no-cache",
-  Pragma: "no-cache",
-  Expires: "-1",
-  "X-Content-Type-Options": "nosniff",
-});
+import { answerUnreadable } from "./unreadable.ts";
 
 /** How much of a listener one client, or all of them, may take. */
 export type ConnectionLimits = {
@@ -39,6 +32,7 @@ export const DEFAULT_CONNECTION_LIMITS: ConnectionLimits = Object.freeze({
   drain_ms: 10_000,
 });
 
+/** Bounds what clients may take of a server; whoever goes beyond, or sends what is no HTTP, is told so. */
 export function limitConnections(server: Server, limits: ConnectionLimits): void {
   server.maxConnections = limits.connections;
   server.maxHeadersCount = limits.headers;
@@ -47,6 +41,7 @@ export function limitConnections(server: Server, limits: ConnectionLimits): void
   server.keepAliveTimeout = limits.keepAlive_ms;
   // Node reads this property for each new connection; its types know it as an option of `createServer` only.
   (server as Server & { maxHeaderSize: number }).maxHeaderSize = limits.headersSize_bytes;
+  answerUnreadable(server);
 }
 
 /** What listens, and by which setting an operator moves it: for the line that says why it cannot. */

@@ -1,11 +1,12 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Logger } from "pino";
-import restify from "restify";
+import type * as Restify from "restify";
 
 import { LoggiaError } from "../errors.ts";
 import { answer } from "./answer.ts";
 import type { Exchange } from "./answer.ts";
 import { toFailure } from "./errors.ts";
+import { restify } from "./restify.ts";
 import { closeGracefully, limitConnections, listenOn } from "./listen.ts";
 import type { ConnectionLimits, Listener } from "./listen.ts";
 import type { Handler, Observer, Route } from "./route.ts";
@@ -52,7 +53,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const restifyServer = restify.createServer({
     name: "",
     // Restify's types still speak of bunyan; what it calls is what pino has.
-    log: log as unknown as NonNullable<restify.ServerOptions["log"]>,
+    log: log as unknown as NonNullable<Restify.ServerOptions["log"]>,
     ignoreTrailingSlash: true,
     maxParamLength: PATH_LENGTH,
   });
@@ -72,10 +73,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 }
 
 /** Puts a look at each request before Restify's own listener: what would make it throw is answered here. */
-function guard(restifyServer: restify.Server, server: Server, options: HttpServerOptions): void {
+function guard(restifyServer: Restify.Server, server: Server, options: HttpServerOptions): void {
   const route = server.listeners("request")[0] as (request: IncomingMessage, response: ServerResponse) => void;
   const receive = (request: IncomingMessage, response: ServerResponse) => {
-    const refuse = findFault(request as restify.Request);
+    const refuse = findFault(request as Restify.Request);
     if (refuse === null) route(request, response);
     else {
       const common = exchange(server, options);
@@ -93,7 +94,7 @@ function guard(restifyServer: restify.Server, server: Server, options: HttpServe
 const NOWHERE = new URL("http://localhost/");
 
 /** The answer to a request that Restify could not route: its address is none, or its method is one that no address has. */
-function findFault(request: restify.Request): Handler | null {
+function findFault(request: Restify.Request): Handler | null {
   if (!Object.hasOwn(METHODS, request.method ?? "")) return refuseMethod(METHOD_NAMES.join(", "));
   try {
     const { pathname } = urlOf(request);
@@ -105,14 +106,14 @@ function findFault(request: restify.Request): Handler | null {
 }
 
 /** Restify parses the address of a request once, and keeps it. */
-function urlOf(request: restify.Request): URL {
+function urlOf(request: Restify.Request): URL {
   return request.getUrl() as unknown as URL;
 }
 
 /** Every path answers every method: with its handler, as HEAD or OPTIONS, or with 405. All other paths answer 404. */
-function mountRoutes(restifyServer: restify.Server, server: Server, options: HttpServerOptions): void {
+function mountRoutes(restifyServer: Restify.Server, server: Server, options: HttpServerOptions): void {
   const mount = (method: keyof typeof METHODS, path: string, route: Route | null, handle: Handler) => {
-    restifyServer[METHODS[method]](path, async (request: restify.Request, response: restify.Response) => {
+    restifyServer[METHODS[method]](path, async (request: Restify.Request, response: Restify.Response) => {
       const params = request.params as Record<string, string>;
       await answer({ ...exchange(server, options), request, response, url: urlOf(request), params, route, handle });
     });
@@ -142,11 +143,16 @@ function tellMethods(allow: string): Handler {
 
 function refuseMethod(allow: string): Handler {
   return ({ request, log }) => {
-    const error = new LoggiaError("method_not_allowed", `${request.method} is not possible here; possible: ${allow}`);
+    const error = new LoggiaError(
+      "method_not_allowed",
+      `${request.method} is not possible here; possible are ${allow}`,
+    );
     const failure = toFailure(error, log);
     return Promise.resolve({ ...failure, headers: { ...failure.headers, Allow: allow } });
   };
 }
 
 const refusePath: Handler = () =>
-  Promise.reject(new LoggiaError("path_not_found", "there is nothing at this address; addresses begin with /1/logs"));
+  Promise.reject(
+    new LoggiaError("path_not_found", "There is nothing at this address; /openapi.json describes those that there are"),
+  );

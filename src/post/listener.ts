@@ -14,8 +14,10 @@ import type { FieldLimits } from "../events/limits.ts";
 import { readBody } from "../http/body.ts";
 import { toFailure } from "../http/errors.ts";
 import { parseForm } from "../http/form.ts";
-import { COMMON_HEADERS, DEFAULT_CONNECTION_LIMITS, limitConnections } from "../http/listen.ts";
+import { COMMON_HEADERS } from "../http/headers.ts";
+import { DEFAULT_CONNECTION_LIMITS, limitConnections } from "../http/listen.ts";
 import { type Body, type Format, JSON_FORMAT, negotiate, render } from "../http/formats.ts";
+import { requireHost } from "../http/unreadable.ts";
 import { errorDraft, readDraft } from "./draft.ts";
 import type { Gatherer } from "./gatherer.ts";
 
@@ -57,6 +59,7 @@ export function createPostListener(options: PostListenerOptions): Server {
 async function handle(request: IncomingMessage, response: ServerResponse, options: PostListenerOptions): Promise<void> {
   let format = JSON_FORMAT;
   try {
+    requireHost(request);
     const url = request.url ?? "/";
     const mark = url.indexOf("?");
     const query = parseForm(mark === -1 ? "" : url.slice(mark + 1));
@@ -135,7 +138,7 @@ async function authorize(path: string, secret: string, catalog: Catalog): Promis
   const grant: KeyGrant | null = secret === "" ? null : (catalog.knownApiKey(secret) ?? (await catalog.apiKey(secret)));
   const log = parseLogKey(path);
   if (grant === null || grant.disabled || log === null || grant.log !== log) {
-    throw new LoggiaError("unauthorized", "apikey must be an enabled API key of this log");
+    throw new LoggiaError("unauthorized", "The field apikey must be an enabled API key of this log");
   }
   if (grant.scope === "read-only")
     throw new LoggiaError("forbidden", "This API key may only read; posting needs a read-write or write-only key");

@@ -1,0 +1,85 @@
+import { STATUS_CODES } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+
+import { LoggiaError } from "../errors.ts";
+import { COMMON_HEADERS } from "./headers.ts";
+
+/** How long a client that was refused may go on sending before it is cut off: long enough to come to read the answer. */
+const LINGER_MS = 1000;
+
+/** The response under way on a connection, where Node keeps it. Its own handler of parse errors looks there too. */
+type Connection = Duplex & { readonly _httpMessage?: ServerResponse | null };
+
+/**
+ * Answers, as all errors are answered, what never becomes a request: bytes that are no HTTP, headers without end, requests that
+ * don't come in time, and CONNECT. Node alone would send a bare status line. What else a client `Expect`s does not matter.
+ */
+export function answerUnreadable(server: Server): void {
+  const refused = new WeakSet<Duplex>();
+  const refuse = (connection: Connection, error: LoggiaError) => {
+    refused.add(connection);
+    // oxlint-disable-next-line no-underscore-dangle
+    const current = connection._httpMessage ?? null;
+    if (current === null || !current.req.complete) sendLast(connection, current, error);
+    // What can't be read came behind a request that is still being answered: its answer goes first.
+    else current.once("close", () => sendLast(connection, null, error));
+  };
+  server.on("clientError", (error: NodeJS.ErrnoException, connection) => {
+    // The parser tells of every further piece that it can't read; one answer is enough.
+    if (refused.has(connection)) return;
+    if (error.code === "ECONNRESET" || !connection.writable) connection.destroy();
+    else refuse(connection, describe(error));
+  });
+  server.on("connect", (_request, connection) => {
+    refuse(connection, new LoggiaError("method_not_allowed", "CONNECT is not possible here; this is no proxy"));
+  });
+  // Node would refuse such a request by itself; `requireHost` does, in our words.
+  (server as Server & { requireHostHeader: boolean }).requireHostHeader = false;
+  server.on("checkExpectation", (request, response) => server.emit("request", request, response));
+}
+
+/** @throws LoggiaError `bad_request` where a request of HTTP/1.1 does not say which host it is for */
+export function requireHost({ headers, httpVersion }: IncomingMessage): void {
+  if (headers.host !== undefined || httpVersion === "1.0") return;
+  throw new LoggiaError("bad_request", "The header Host is missing; every request of HTTP/1.1 needs it");
+}
+
+function sendLast(connection: Connection, current: ServerResponse | null, error: LoggiaError): void {
+  // Half of an answer has gone out already: nothing that follows could be told from the rest of it.
+  if (current?.headersSent === true || !connection.writable) {
+    connection.destroy();
+    return;
+  }
+  connection.end(rawAnswer(error));
+  setTimeout(() => connection.destroy(), LINGER_MS).unref();
+}
+
+function describe({ code }: NodeJS.ErrnoException): LoggiaError {
+  switch (code) {
+    case "HPE_HEADER_OVERFLOW":
+      return new LoggiaError("headers_too_large", "The address and headers of a request may hold at most 64 KB");
+    case "HPE_CHUNK_EXTENSIONS_OVERFLOW":
+      return new LoggiaError("body_too_large", "The extensions of a chunk may hold at most 16 KB");
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return new LoggiaError("request_timeout", "The request did not arrive in time; send it anew");
+    case undefined:
+    default:
+      return new LoggiaError("bad_request", "This is no HTTP request; one begins as in: GET /1/logs HTTP/1.1");
+  }
+}
+
+/** A whole answer in JSON, after which the connection ends. */
+function rawAnswer({ status, code, message }: LoggiaError): string {
+  const payload = JSON.stringify({ error: { status, code, message } });
+  const headers = {
+    ...COMMON_HEADERS,
+    ...(status === 405 && { Allow: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS" }),
+    "Content-Type": "application/json; charset=utf-8",
+    "Content-Length": Buffer.byteLength(payload),
+    Date: new Date().toUTCString(),
+    Connection: "close",
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${String(value)}`);
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("\r\n")}\r\n\r\n${payload}`;
+}
