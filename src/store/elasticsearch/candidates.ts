@@ -9,7 +9,7 @@ import { toRow } from "./document.ts";
 import type { Document } from "./document.ts";
 import { scan, totalOf } from "./scan.ts";
 import type { Searcher } from "./scan.ts";
-import { toTest } from "./verify.ts";
+import { testOfEvents } from "./verify.ts";
 
 /** More events than this are not read to look at each one. Measured: 120,000 a second, so that a request takes eight at most. */
 const MAX_CANDIDATES = 1_000_000;
@@ -49,7 +49,7 @@ export async function* verified(
       `This expression needs a look at each of more than ${MAX_CANDIDATES} events: narrow the question, by time for example, or ask for a plain text`,
     );
   }
-  const test = toTest(plan.where);
+  const test = testOfEvents(plan.where);
   for await (const hits of scan(search, { query, sort, batch: BATCH, source })) {
     for (const { _source: document } of hits) {
       const row = toRow(document as Document);

@@ -9,6 +9,7 @@ import type {
   SortField,
   SortKey,
   TextField,
+  UsersPlan,
 } from "../../query/plan.ts";
 import { containing, MAX_EXPRESSION_LENGTH, toLuceneRegexp } from "./regexp.ts";
 
@@ -35,6 +36,22 @@ export function compileFilter(
   const owner: Query[] = plan.from.kind === "events" ? [] : [{ term: { owner: plan.from.user } }];
   const logs: Query = { terms: { log: [...plan.logs] } };
   return { query: { bool: { filter: [logs, ...owner, ...conjuncts(query)] } }, exact };
+}
+
+/**
+ * The query of the visits that a plan's users made. Of its conditions, those that are on `user` and hold for all visits of a user
+ * alike narrow it; all must still be asked of the users.
+ */
+export function compileVisits(plan: Pick<UsersPlan, "logs" | "where">): Query {
+  const conditions = plan.where.kind === "and" ? plan.where.conditions : [plan.where];
+  const narrowing = conditions.flatMap((condition) => {
+    if (condition.kind !== "text" && condition.kind !== "in" && condition.kind !== "contains") return [];
+    const { field } = condition;
+    return field === "user"
+      ? [compileCondition({ ...condition, field }, { negated: false, inAnd: true, depth: 1 }, "narrow").query]
+      : [];
+  });
+  return { bool: { filter: [{ terms: { log: [...plan.logs] } }, ...narrowing.flatMap(conjuncts)] } };
 }
 
 /** Where a condition stands: under an odd number of `not`, and in a conjunction or a disjunction that lies this deep. */

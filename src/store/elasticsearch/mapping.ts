@@ -12,7 +12,7 @@ const LAYOUT_VERSION = 1;
 const TEMPLATE_PRIORITY = 500;
 
 /**
- * Where things lie. Events and alerts lie in an index for each month of acceptance, which the event's id tells: a redelivered event
+ * Where things lie. Events, alerts and visits lie in an index for each month of acceptance, which the event's id tells: a redelivered event
  * meets its own document, and whoever has an id asks one index.
  */
 export type Names = {
@@ -21,19 +21,25 @@ export type Names = {
   readonly alerts: string;
   /** One index. */
   readonly bookmarks: string;
+  /** An alias over all months. */
+  readonly visits: string;
   readonly eventsOf: (id: EventId) => string;
   readonly alertsOf: (id: EventId) => string;
+  readonly visitsOf: (id: EventId) => string;
 };
 
 export function namesIn(namespace: string): Names {
   const events = `${namespace}-events`;
   const alerts = `${namespace}-alerts`;
+  const visits = `${namespace}-visits`;
   return {
     events,
     alerts,
     bookmarks: `${namespace}-bookmarks`,
+    visits,
     eventsOf: (id) => `${events}-${monthOf(id)}`,
     alertsOf: (id) => `${alerts}-${monthOf(id)}`,
+    visitsOf: (id) => `${visits}-${monthOf(id)}`,
   };
 }
 
@@ -59,7 +65,7 @@ export type IndexOptions = {
  * @throws StartError where a later release has changed the layout
  */
 export async function putTemplates(client: Client, names: Names, options: IndexOptions): Promise<void> {
-  for (const name of [names.events, names.alerts, names.bookmarks]) {
+  for (const name of [names.events, names.alerts, names.bookmarks, names.visits]) {
     await refuseLaterLayout(client, name);
     const isMonthly = name !== names.bookmarks;
     await client.indices.putIndexTemplate({
@@ -67,7 +73,11 @@ export async function putTemplates(client: Client, names: Names, options: IndexO
       index_patterns: [isMonthly ? `${name}-*` : name],
       priority: TEMPLATE_PRIORITY,
       _meta: { layout: LAYOUT_VERSION },
-      template: { settings: settings(options), mappings: MAPPINGS, ...(isMonthly && { aliases: { [name]: {} } }) },
+      template: {
+        settings: settings(options),
+        mappings: name === names.visits ? VISIT_MAPPINGS : MAPPINGS,
+        ...(isMonthly && { aliases: { [name]: {} } }),
+      },
     });
   }
 }
@@ -132,5 +142,17 @@ const MAPPINGS: estypes.MappingTypeMapping = {
         user: keyword,
       },
     },
+  },
+};
+
+/** Visits are only counted and grouped by user; the rest is read from the last of a group. */
+const VISIT_MAPPINGS: estypes.MappingTypeMapping = {
+  dynamic: false,
+  properties: {
+    id: keyword,
+    log: keyword,
+    created: { type: "date", format: "epoch_millis" },
+    has: { type: "keyword", doc_values: false },
+    folded: { properties: { user: keyword } },
   },
 };

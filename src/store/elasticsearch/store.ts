@@ -22,6 +22,7 @@ import {
   marks,
   refresh,
 } from "./people.ts";
+import { encodeVisit, users } from "./users.ts";
 import { createOperation, indexOperation, writeBulk } from "./write.ts";
 
 export type ElasticsearchStoreOptions = IndexOptions & {
@@ -58,10 +59,16 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
         events.map((event) => createOperation(names.eventsOf(event.id), event.id, encodeDocument(event))),
       ),
     writeAlerts: (alerts) => writeAlerts(client, names, alerts),
+    writeVisits: (visits) =>
+      writeBulk(
+        client,
+        visits.map((visit) => createOperation(names.visitsOf(visit.id), visit.id, encodeVisit(visit))),
+      ),
     nextOffset: async () => null,
 
     list: (plan) => translated(() => list(client, names, plan)),
     group: (plan) => translated(() => group(client, names, plan)),
+    users: (plan) => translated(() => users(client, names, plan)),
     find: (from, key, id) => translated(() => find(client, names, from, key, id)),
     data: (key, id) => translated(() => data(client, names, key, id)),
     marks: (ids) => translated(() => marks(client, names, ids)),
@@ -72,7 +79,8 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
     deleteAlert: (user, key, id) => translated(() => deleteAlert(client, names, user, key, id)),
     deleteAlerts: (user) => translated(() => deleteAlerts(client, names, user)),
 
-    refresh: () => translated(() => refresh(client, `${names.events},${names.alerts},${names.bookmarks}`)),
+    refresh: () =>
+      translated(() => refresh(client, [names.events, names.alerts, names.bookmarks, names.visits].join())),
     ping: () => pingElasticsearch(client),
     async [Symbol.asyncDispose]() {},
   };

@@ -3,62 +3,100 @@ import { RE2JS } from "re2js";
 import type { EventRow } from "../../events/event.ts";
 import { compareCodePoints, fold } from "../../events/text.ts";
 import type { ComparisonOp, Condition, NumberField, TextField } from "../../query/plan.ts";
+import type { TrackedUser } from "../store.ts";
 
-export type Test = (row: EventRow) => boolean;
+/** How conditions look at a record. */
+type Fields<Row, Field extends string> = {
+  /** The texts of a field: none where it is absent. */
+  readonly texts: (row: Row, field: Field) => readonly string[];
+  readonly number: (row: Row, field: Field) => number | null;
+  readonly isAbsent: (row: Row, field: Field | "geo" | "data") => boolean;
+  readonly isAfter: (row: Row, id: string) => boolean;
+};
 
-/** A condition as a function on rows: for what the index can only narrow. Expressions are compiled once. */
-export function toTest(condition: Condition): Test {
+/** A condition as a function on events: for what the index can only narrow. Expressions are compiled once. */
+export function testOfEvents(condition: Condition): (row: EventRow) => boolean {
+  return testOf(condition, {
+    texts: textsOf,
+    number: (row, field) => (field === "created" ? row.created : row.value),
+    isAbsent,
+    isAfter: (row, id) => row.id > id,
+  });
+}
+
+/** A condition as a function on tracked users. */
+export function testOfUsers(condition: Condition<keyof TrackedUser>): (row: TrackedUser) => boolean {
+  return testOf<TrackedUser, keyof TrackedUser>(condition, {
+    texts: textsOfUser,
+    number: (row, field) => {
+      const value = row[field];
+      return typeof value === "number" ? value : null;
+    },
+    isAbsent: (row, field) => field === "geo" || field === "data" || row[field] === "",
+    // A user is no event and has no id.
+    isAfter: () => false,
+  });
+}
+
+function testOf<Row, Field extends string>(
+  condition: Condition<Field>,
+  fields: Fields<Row, Field>,
+): (row: Row) => boolean {
   switch (condition.kind) {
     case "and": {
-      const tests = condition.conditions.map(toTest);
+      const tests = condition.conditions.map((part) => testOf(part, fields));
       return (row) => tests.every((test) => test(row));
     }
     case "or": {
-      const tests = condition.conditions.map(toTest);
+      const tests = condition.conditions.map((part) => testOf(part, fields));
       return (row) => tests.some((test) => test(row));
     }
     case "not": {
-      const test = toTest(condition.condition);
+      const test = testOf(condition.condition, fields);
       return (row) => !test(row);
     }
     case "text": {
       const { field, op, value } = condition;
-      if (op === "=" && value === "") return (row) => textsOf(row, field).length === 0;
-      return (row) => textsOf(row, field).some((text) => holds(op, compareCodePoints(fold(text), value)));
+      if (op === "=" && value === "") return (row) => fields.texts(row, field).length === 0;
+      return (row) => fields.texts(row, field).some((text) => holds(op, compareCodePoints(fold(text), value)));
     }
-    case "in":
-      return toTest({ kind: "or", conditions: condition.values.map((value) => equality(condition.field, value)) });
+    case "in": {
+      const { field } = condition;
+      const equalities = condition.values.map((value) => ({ kind: "text" as const, field, op: "=" as const, value }));
+      return testOf({ kind: "or", conditions: equalities }, fields);
+    }
     case "number": {
       const { field, op, value } = condition;
       return (row) => {
-        const number = field === "created" ? row.created : row.value;
+        const number = fields.number(row, field);
         return number !== null && holds(op, number < value ? -1 : number > value ? 1 : 0);
       };
     }
     case "contains": {
       const value = fold(condition.value);
-      return (row) => textsOf(row, condition.field).some((text) => fold(text).includes(value));
+      return (row) => fields.texts(row, condition.field).some((text) => fold(text).includes(value));
     }
     case "matches": {
       const expression = RE2JS.compile(condition.pattern, RE2JS.CASE_INSENSITIVE);
-      return (row) => textsOf(row, condition.field).some((text) => expression.test(text));
+      return (row) => fields.texts(row, condition.field).some((text) => expression.test(text));
     }
     case "absent":
-      return (row) => isAbsent(row, condition.field);
+      return (row) => fields.isAbsent(row, condition.field);
     case "accepted-after":
-      return (row) => row.id > condition.id;
+      return (row) => fields.isAfter(row, condition.id);
   }
   throw condition satisfies never;
-}
-
-function equality(field: TextField | NumberField, value: string): Condition {
-  return { kind: "text", field, op: "=", value };
 }
 
 /** The texts of a field: none where it is absent. */
 export function textsOf(row: EventRow, field: TextField | NumberField): readonly string[] {
   const value = row[field];
   if (typeof value === "object" && value !== null) return value;
+  return typeof value === "string" && value !== "" ? [value] : [];
+}
+
+function textsOfUser(row: TrackedUser, field: keyof TrackedUser): readonly string[] {
+  const value = row[field];
   return typeof value === "string" && value !== "" ? [value] : [];
 }
 
