@@ -1,4 +1,5 @@
 import type { AcceptedEvent } from "../src/events/event.ts";
+import type { Visit } from "../src/events/visit.ts";
 
 /** Cuts a list into runs of at most `max` items and `maxBytes` (one larger item stands alone), in order. Nothing gives no run. */
 export function chunk<T>(
@@ -29,4 +30,9 @@ const EVENT_BYTES = 300;
 export function eventSize_bytes({ text, link, source, user, tags, data }: AcceptedEvent): number {
   const own = text.length + link.length + source.length + user.length + (data?.length ?? 0);
   return tags.reduce((sum, tag) => sum + tag.length, EVENT_BYTES + own);
+}
+
+/** The same of a visit. */
+export function visitSize_bytes({ user, email, page }: Visit): number {
+  return EVENT_BYTES + user.length + email.length + page.length;
 }

@@ -13,6 +13,7 @@ import type { Stage, Work } from "./stage.ts";
 import { createStages } from "./stages.ts";
 import { createStats } from "./stats.ts";
 import type { PipelineStats, StatsKeeper } from "./stats.ts";
+import { track } from "./track/track.ts";
 
 export type PipelineOptions = {
   readonly bus: Bus;
@@ -147,17 +148,22 @@ async function carry(batch: Batch, patience: Patience, context: Context): Promis
 }
 
 async function carrySlice(slice: Slice, work: Work, context: Context): Promise<void> {
-  const { stats, bus, stages } = context;
+  const { stats, bus, store, stages } = context;
 
   async function refuse(failures: readonly Failure[], stage: StageName): Promise<void> {
     if (failures.length === 0) return;
-    context.log.error({ stage, count: failures.length, reason: failures[0]!.reason }, "events become dead letters");
+    context.log.error({ stage, count: failures.length, reason: failures[0]!.reason }, "lines become dead letters");
     await bury(bus, failures, stage, work.patience);
     stats.buried(stage, failures.length);
   }
 
   stats.slice(slice.items.length);
   await refuse(slice.broken, "decode");
+  const start = performance.now();
+  const refused = await track(slice.visits, { store, patience: work.patience });
+  await refuse(refused, "track");
+  stats.tracked(slice.visits.length - refused.length);
+  stats.busy("track", performance.now() - start);
   let items = slice.items;
   for (const stage of stages) {
     if (items.length === 0) return;

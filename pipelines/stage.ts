@@ -1,11 +1,15 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { BusRecord, Position } from "../src/bus/bus.ts";
 import type { StoredEvent } from "../src/events/event.ts";
+import type { Visit } from "../src/events/visit.ts";
 import type { StageName } from "./deadletters/letter.ts";
 import type { Patience } from "./retry.ts";
 
 /** An event on its way, with the place that it came from. Before `enrich` its hash is "", before `classify` its class is null. */
 export type Item = { readonly record: BusRecord; readonly line: number; readonly event: StoredEvent };
+
+/** A visit on its way, with the place that it came from. */
+export type VisitItem = { readonly record: BusRecord; readonly line: number; readonly visit: Visit };
 
 /** What a stage made of the items that it was given: each is either passed on or refused, and never both. */
 type Judged = { readonly passed: readonly Item[]; readonly refused: readonly Refusal[] };
@@ -29,7 +33,7 @@ export type Work = {
  * Invariant: what a stage refuses is a durable dead letter before the next stage starts.
  */
 export type Stage = {
-  readonly name: Exclude<StageName, "decode">;
+  readonly name: Exclude<StageName, "decode" | "track">;
   run(items: readonly Item[], work: Work): Promise<Judged>;
 };
 

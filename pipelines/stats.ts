@@ -14,6 +14,8 @@ export type PipelineStats = {
     readonly retried: number;
   };
   readonly alerts: number;
+  /** Visits that are durable in the store. */
+  readonly visits: number;
   /** Durable on the `dead-letters` topic, by the stage that refused. */
   readonly deadLetters: Readonly<Record<StageName, number>>;
   /** How many slices had at most so many events: a histogram, cumulative, whose last bound is null (any number). */
@@ -24,6 +26,10 @@ export type PipelineStats = {
   readonly lastAck: number | null;
 };
 
+const NONE = { decode: 0, track: 0, enrich: 0, classify: 0, alert: 0, index: 0 } as const satisfies Record<
+  StageName,
+  0
+>;
 const SIZE_BOUNDS = [1, 10, 100, 1_000, 5_000] as const;
 
 export type StatsKeeper = {
@@ -34,6 +40,7 @@ export type StatsKeeper = {
   done(count: number): void;
   retried(count: number): void;
   alerted(count: number): void;
+  tracked(count: number): void;
   buried(stage: StageName, count: number): void;
   busy(stage: StageName, ms: number): void;
   read(): PipelineStats;
@@ -42,11 +49,12 @@ export type StatsKeeper = {
 export function createStats(): StatsKeeper {
   const batches = { started: 0, acked: 0, failed: 0 };
   const events = { decoded: 0, done: 0, retried: 0 };
-  const deadLetters: Record<StageName, number> = { decode: 0, enrich: 0, classify: 0, alert: 0, index: 0 };
-  const busy_ms: Record<StageName, number> = { decode: 0, enrich: 0, classify: 0, alert: 0, index: 0 };
+  const deadLetters: Record<StageName, number> = { ...NONE };
+  const busy_ms: Record<StageName, number> = { ...NONE };
   const sizes = [...SIZE_BOUNDS.map((atMost) => ({ atMost, count: 0 })), { atMost: null, count: 0 }];
   let records = 0;
   let alerts = 0;
+  let visits = 0;
   let lastAck: number | null = null;
   return {
     batch: (what) => {
@@ -61,8 +69,10 @@ export function createStats(): StatsKeeper {
     done: (count) => void (events.done += count),
     retried: (count) => void (events.retried += count),
     alerted: (count) => void (alerts += count),
+    tracked: (count) => void (visits += count),
     buried: (stage, count) => void (deadLetters[stage] += count),
     busy: (stage, ms) => void (busy_ms[stage] += ms),
-    read: () => structuredClone({ batches, records, events, alerts, deadLetters, sliceSizes: sizes, busy_ms, lastAck }),
+    read: () =>
+      structuredClone({ batches, records, events, alerts, visits, deadLetters, sliceSizes: sizes, busy_ms, lastAck }),
   };
 }

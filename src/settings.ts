@@ -283,6 +283,8 @@ const LIMIT_MAXIMA: FieldLimits = {
   value: 300,
   geo: 300,
   data: 10_000,
+  email: 2_000,
+  page: 8_000,
 };
 
 function readWhole(name: Name, text: string, least: number, most: number, whole = text): number {

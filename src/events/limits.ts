@@ -8,9 +8,12 @@ export type FieldLimits = {
   readonly value: number;
   readonly geo: number;
   readonly data: number;
+  /** `email` and `page` are posted with users alone, beside `user`. */
+  readonly email: number;
+  readonly page: number;
 };
 
-/** The limits of the original service. */
+/** The limits of the original service, and for what it left open: no e-mail address is longer (RFC 5321), a page is much like a link. */
 export const DEFAULT_LIMITS: FieldLimits = Object.freeze({
   text: 500,
   link: 200,
@@ -20,4 +23,6 @@ export const DEFAULT_LIMITS: FieldLimits = Object.freeze({
   value: 30,
   geo: 30,
   data: 5120,
+  email: 254,
+  page: 200,
 });

@@ -1,20 +1,23 @@
 import type { AcceptedEvent, LogKey } from "./event.ts";
 import type { EventId } from "./id.ts";
+import type { Visit } from "./visit.ts";
 
 /**
- * What the bus carries: a record of one log with one or more of its events, as lines of JSON in UTF-8.
+ * What the bus carries: a record of one log with one or more of its events and visits, as lines of JSON in UTF-8.
  *
  *     {"v":1,"log":"shop"}
  *     {"id":"…","created":1308491673911,"text":"…", …absent fields are left out…}
- *     {"id":"…", …}
+ *     {"kind":"visit","id":"…","created":1308491673912,"user":"…", …}
  *
  * One record for many events costs the bus one checksum and one append; one line an event means that a broken line spoils itself alone.
+ * A line without `kind` is an event.
  */
 const VERSION = 1;
 
-/** One line of a record: an event, or why it is none. */
+/** One line of a record: an event, a visit, or why it is neither. */
 export type RecordLine =
   | { readonly kind: "event"; readonly event: AcceptedEvent }
+  | { readonly kind: "visit"; readonly visit: Visit }
   | { readonly kind: "broken"; readonly reason: string; readonly line: string };
 
 /** The line that carries `event`, without its line break. */
@@ -33,7 +36,19 @@ export function encodeLine(event: AcceptedEvent): string {
   });
 }
 
-/** A record of `log` from lines made by {@link encodeLine}. */
+/** The line that carries `visit`, without its line break. */
+export function encodeVisitLine(visit: Visit): string {
+  return JSON.stringify({
+    kind: "visit",
+    id: visit.id,
+    created: visit.created,
+    user: visit.user,
+    email: visit.email === "" ? undefined : visit.email,
+    page: visit.page === "" ? undefined : visit.page,
+  });
+}
+
+/** A record of `log` from lines made by {@link encodeLine} and {@link encodeVisitLine}. */
 export function encodeRecord(log: LogKey, lines: readonly string[]): Buffer {
   return Buffer.from(`{"v":${VERSION},"log":${JSON.stringify(log)}}\n${lines.join("\n")}`, "utf8");
 }
@@ -62,21 +77,20 @@ export function decodeRecord(value: Buffer): RecordLine[] {
 function decodeLine(log: LogKey, line: string): RecordLine {
   const fields = parseObject(line);
   if (fields === null) return broken("the line is not a JSON object", line);
-  const {
-    id,
-    created,
-    text,
-    link = "",
-    tags = [],
-    source = "",
-    user = "",
-    value = null,
-    geo = null,
-    data = null,
-  } = fields;
+  const { id, created, kind = "event" } = fields;
   if (typeof id !== "string" || !/^[0-9a-f]{24}$/.test(id)) return broken("id is not 24 hex digits", line);
   if (typeof created !== "number" || !Number.isSafeInteger(created))
     return broken("created is not a whole number", line);
+  const accepted = { id: id as EventId, log, created };
+  if (kind === "event") return decodeEvent(accepted, fields, line);
+  if (kind === "visit") return decodeVisit(accepted, fields, line);
+  return broken(`the line is of kind ${JSON.stringify(kind)}, this process reads events and visits`, line);
+}
+
+type Accepted = Pick<AcceptedEvent, "id" | "log" | "created">;
+
+function decodeEvent(accepted: Accepted, fields: Record<string, unknown>, line: string): RecordLine {
+  const { text, link = "", tags = [], source = "", user = "", value = null, geo = null, data = null } = fields;
   if (typeof text !== "string") return broken("text is not a string", line);
   if (typeof link !== "string" || typeof source !== "string" || typeof user !== "string") {
     return broken("link, source or user is not a string", line);
@@ -87,10 +101,14 @@ function decodeLine(log: LogKey, line: string): RecordLine {
     return broken("value is not a number", line);
   if (data !== null && typeof data !== "string") return broken("data is not a string", line);
   if (!isGeo(geo)) return broken("geo is not a place", line);
-  return {
-    kind: "event",
-    event: { id: id as EventId, log, created, text, link, tags, source, user, value, geo, data },
-  };
+  return { kind: "event", event: { ...accepted, text, link, tags, source, user, value, geo, data } };
+}
+
+function decodeVisit(accepted: Accepted, fields: Record<string, unknown>, line: string): RecordLine {
+  const { user, email = "", page = "" } = fields;
+  if (typeof user !== "string" || user.trim() === "") return broken("user is not a string that names one", line);
+  if (typeof email !== "string" || typeof page !== "string") return broken("email or page is not a string", line);
+  return { kind: "visit", visit: { ...accepted, user, email, page } };
 }
 
 function isGeo(geo: unknown): geo is AcceptedEvent["geo"] {

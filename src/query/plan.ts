@@ -47,11 +47,15 @@ export type GroupPlan = {
   readonly columns: readonly AggregateField[] | null;
 };
 
-/** Users of the producer's application, tracked by posting. Conditions and sort name the fields of {@link UserField}. */
+/**
+ * Users of the producer's application, tracked by posting: one record for each log and user. Conditions and sort name the fields of
+ * {@link UserField} and look at the record, not at single visits.
+ */
 export type UsersPlan = {
   readonly kind: "users";
   readonly logs: readonly LogKey[];
-  readonly where: Condition<UserField>;
+  readonly where: UserCondition;
+  /** Texts compare folded; absent values are smaller than all others. Ties are broken by (`user`, log) in the direction of the last key; empty means ascending. */
   readonly sort: readonly { readonly field: UserField; readonly direction: Direction }[];
   readonly skip: number;
   readonly take: number;
@@ -123,6 +127,9 @@ export type Condition<Field extends string = TextField | NumberField> =
   | { readonly kind: "absent"; readonly field: Field | "geo" | "data" }
   /** Accepted after the event with this id (which need not exist): the record's id is larger. */
   | { readonly kind: "accepted-after"; readonly id: EventId };
+
+/** A condition on a tracked user: every field of one is there but `email` and `page`, which may be "". */
+export type UserCondition = Condition<UserField>;
 
 /** Inequality is `not` of `=`. */
 export type ComparisonOp = "=" | "<" | "<=" | ">" | ">=";

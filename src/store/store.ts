@@ -1,10 +1,11 @@
 import type { EventRow, LogKey, StoredEvent, UserId } from "../events/event.ts";
 import type { EventId } from "../events/id.ts";
+import type { Visit } from "../events/visit.ts";
 import type { Position } from "../bus/bus.ts";
-import type { GroupPlan, ListPlan, Source } from "../query/plan.ts";
+import type { GroupPlan, ListPlan, Source, UsersPlan } from "../query/plan.ts";
 
 /**
- * The store port: events, and what people did with them (bookmarks, alerts, deletions).
+ * The store port: events, what people did with them (bookmarks, alerts, deletions), and visits of the producer's users.
  * Adapters: `duckdb/` (embedded) and `elasticsearch/` (cluster). Both pass `test/contract/store.test.ts`.
  *
  * Invariant: writes of the pipeline are create-only. What is there stays; what was deleted left a marker, and stays deleted.
@@ -18,6 +19,8 @@ export type Store = AsyncDisposable & {
   writeEvents(events: readonly StoredEvent[], position?: Position): Promise<WriteOutcome[]>;
   /** Writes an alert for each pair; the same rules. An alert holds what it needs of the event, which may be written later. */
   writeAlerts(alerts: readonly Alert[]): Promise<WriteOutcome[]>;
+  /** Writes visits, each once by its id. An outcome for each, in order. */
+  writeVisits(visits: readonly Visit[]): Promise<WriteOutcome[]>;
   /** The first offset not yet covered by a `position`, for a store that keeps offsets; null where the bus keeps them, or none was written. */
   nextOffset(topic: Position["topic"], partition: number): Promise<number | null>;
 
@@ -25,6 +28,8 @@ export type Store = AsyncDisposable & {
   list(plan: ListPlan): Promise<Page>;
   /** The groups of a plan, sorted, after `skip` and `take`. */
   group(plan: GroupPlan): Promise<Group[]>;
+  /** The tracked users that a plan finds, one for each log and user, and the count of all without `skip` and `take`. */
+  users(plan: UsersPlan): Promise<UsersPage>;
   /** One record of one log, or null. */
   find(from: Source, log: LogKey, id: EventId): Promise<EventRow | null>;
   /** The data of an event: undefined where there is no such event, null where it carries none. */
@@ -41,7 +46,7 @@ export type Store = AsyncDisposable & {
   /** Deletes all alerts of a user that exist when it is called, in all logs. */
   deleteAlerts(user: UserId): Promise<void>;
 
-  /** Makes all that was written before visible to `list` and `group` (a cluster store shows it within a second unasked). */
+  /** Makes all that was written before visible to `list`, `group` and `users` (a cluster store shows it within a second unasked). */
   refresh(): Promise<void>;
   /** @throws LoggiaError `store_unavailable` that says which engine could not be reached. */
   ping(): Promise<void>;
@@ -67,6 +72,26 @@ export type Group = {
   readonly min: number | null;
   readonly max: number | null;
 };
+
+/**
+ * A user of the producer's application, as all visits of one log with an equal folded `user` tell: the last in the order of ids
+ * decides. "" where no visit told an e-mail or a page.
+ */
+export type TrackedUser = {
+  readonly log: LogKey;
+  /** As last spelt. */
+  readonly user: string;
+  /** The last that was told. */
+  readonly email: string;
+  readonly page: string;
+  /** When first and last seen, in milliseconds since the Unix epoch. */
+  readonly created: number;
+  readonly seen: number;
+  /** How many visits. */
+  readonly count: number;
+};
+
+export type UsersPage = { readonly rows: readonly TrackedUser[]; readonly total: number };
 
 /** What became of one item of a write: judged item by item, never for the batch as a whole. */
 export type WriteOutcome =

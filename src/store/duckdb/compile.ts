@@ -295,7 +295,7 @@ function startOf(length_ms: number, offset_min: number, bind: Binder): string {
 }
 
 /** Gathers parameters in the order in which they are named. */
-class Binder {
+export class Binder {
   readonly #values: (string | number | bigint)[] = [];
   readonly #types: DuckDBType[] = [];
 

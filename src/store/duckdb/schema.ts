@@ -16,7 +16,7 @@ import { StartError } from "../../errors.ts";
  */
 
 /** Raise it with each change of the tables, and say in {@link prepareSchema} how to come from the one before. */
-const VERSION = 1;
+const VERSION = 2;
 
 /** The columns of `events`, in order, as DuckDB's JSON functions and `create table` both want them. */
 const EVENT_COLUMNS = {
@@ -54,6 +54,9 @@ export const ALERTS_SHAPE = JSON.stringify([
   { id_hi: "UBIGINT", id_lo: "UINTEGER", user_id: "VARCHAR", log: "VARCHAR", deleted: "BOOLEAN" },
 ]);
 
+const VISITS = `create table visits (id_hi ubigint not null, id_lo uinteger not null, created bigint not null, log varchar not null,
+  "user" varchar not null, email varchar not null, page varchar not null, folded struct("user" varchar, email varchar, page varchar))`;
+
 const TABLES = [
   `create table events (${Object.entries(EVENT_COLUMNS)
     .map(([name, type]) => `"${name}" ${type}${NULLABLE.has(name) ? "" : " not null"}`)
@@ -64,12 +67,13 @@ const TABLES = [
   // A deleted alert stays as its own marker.
   `create table alerts (id_hi ubigint not null, id_lo uinteger not null, user_id varchar not null, log varchar not null,
      deleted boolean not null)`,
+  VISITS,
   'create table positions (topic varchar not null, "partition" integer not null, next_offset bigint not null)',
   "create table meta (version integer not null)",
 ];
 
 /**
- * Creates the tables of a new file.
+ * Creates the tables of a new file, and brings those of an older Loggia up to date.
  * @throws StartError where the file was written by a newer Loggia, or holds something else
  */
 export async function prepareSchema(connection: DuckDBConnection, file: string): Promise<void> {
@@ -87,6 +91,13 @@ export async function prepareSchema(connection: DuckDBConnection, file: string):
     throw new StartError(`The file ${file} is a DuckDB database, but not one of Loggia`);
   }
   const version = (await connection.runAndReadAll("select version from meta")).getRows()[0]?.[0];
+  if (version === 1) {
+    await connection.run("begin");
+    await connection.run(VISITS);
+    await connection.run("update meta set version = $1", [VERSION]);
+    await connection.run("commit");
+    return;
+  }
   if (version !== VERSION) {
     throw new StartError(
       `The file ${file} has tables of version ${String(version)}; this Loggia reads version ${VERSION}`,
@@ -152,7 +163,7 @@ function foldedOf(event: StoredEvent, tags: readonly string[]): object | null {
   return Object.values(folded).every((value) => value === null) ? null : folded;
 }
 
-function foldedUnlessAscii(text: string): string | null {
+export function foldedUnlessAscii(text: string): string | null {
   // oxlint-disable-next-line no-control-regex
   return /^[\x00-\x7f]*$/.test(text) ? null : fold(text);
 }

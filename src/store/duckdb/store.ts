@@ -5,10 +5,12 @@ import type { Logger } from "pino";
 import { LoggiaError } from "../../errors.ts";
 import type { LogKey, StoredEvent } from "../../events/event.ts";
 import type { EventId } from "../../events/id.ts";
+import type { Visit } from "../../events/visit.ts";
 import type { Position } from "../../bus/bus.ts";
 import type { Alert, Store, WriteOutcome } from "../store.ts";
 import { Database } from "./database.ts";
 import * as read from "./read.ts";
+import { insertVisits, users } from "./visits.ts";
 import * as write from "./write.ts";
 
 export type DuckdbOptions = {
@@ -22,7 +24,7 @@ export type DuckdbOptions = {
 };
 
 /**
- * The store in one file, for one process: events, bookmarks, alerts and the bus positions that they cover.
+ * The store in one file, for one process: events, bookmarks, alerts, visits and the bus positions that they cover.
  * @throws StartError that names the file, where it is in use, is no store, or cannot be written
  */
 export async function openDuckdbStore(options: DuckdbOptions): Promise<Store> {
@@ -34,9 +36,11 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<Store> {
   return {
     writeEvents: (events, position) => writer.events(events, position),
     writeAlerts: (alerts) => writer.alerts(alerts),
+    writeVisits: (visits) => writer.visits(visits),
     nextOffset: (topic, partition) => reading((connection) => read.nextOffset(connection, topic, partition)),
     list: (plan) => reading((connection) => read.list(connection, plan)),
     group: (plan) => reading((connection) => read.group(connection, plan)),
+    users: (plan) => reading((connection) => users(connection, plan)),
     find: (from, key, id) => reading((connection) => read.find(connection, from, key, id)),
     data: (key, id) => reading((connection) => read.data(connection, key, id)),
     marks: (ids) => reading((connection) => read.marks(connection, ids)),
@@ -86,6 +90,13 @@ class Writer {
         ...high,
         alert: await write.insertAlerts(connection, items, high.alert),
       })),
+    );
+  }
+
+  async visits(visits: readonly Visit[]): Promise<WriteOutcome[]> {
+    if (visits.length === 0) return [];
+    return write.writeEach(visits, (items) =>
+      this.#write(async (connection, high) => ({ ...high, visit: await insertVisits(connection, items, high.visit) })),
     );
   }
 

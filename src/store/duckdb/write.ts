@@ -14,20 +14,25 @@ const CHUNK_ROWS = 2048;
 const DONE: WriteOutcome = Object.freeze({ kind: "done" });
 
 /**
- * The largest ids that `events` and `alerts` hold, or held before a deletion. A larger one is new without a look: so it is in
+ * The largest ids that `events`, `alerts` and `visits` hold, or held before a deletion. A larger one is new without a look: so it is in
  * ordinary running, where ids rise.
  */
-export type HighWater = { readonly event: string; readonly alert: string };
+export type HighWater = { readonly event: string; readonly alert: string; readonly visit: string };
 
 export async function readHighWater(connection: DuckDBConnection): Promise<HighWater> {
-  const largest = async (table: string): Promise<string> => {
-    const sql = `select id_hi, id_lo from ${table} order by id_hi desc, id_lo desc limit 1`;
-    const [row] = (await connection.runAndReadAll(sql)).getRows() as [bigint, number][];
-    return row === undefined ? "" : joinId(...row);
+  const deleted = await largestId(connection, "deleted_events");
+  const [event, alert] = [await largestId(connection, "events"), await largestId(connection, "alerts")];
+  return {
+    event: event > deleted ? event : deleted,
+    alert: alert > deleted ? alert : deleted,
+    visit: await largestId(connection, "visits"),
   };
-  const deleted = await largest("deleted_events");
-  const [event, alert] = [await largest("events"), await largest("alerts")];
-  return { event: event > deleted ? event : deleted, alert: alert > deleted ? alert : deleted };
+}
+
+async function largestId(connection: DuckDBConnection, table: string): Promise<string> {
+  const sql = `select id_hi, id_lo from ${table} order by id_hi desc, id_lo desc limit 1`;
+  const [row] = (await connection.runAndReadAll(sql)).getRows() as [bigint, number][];
+  return row === undefined ? "" : joinId(...row);
 }
 
 /** Inserts the events that are neither there nor deleted, each once, and returns the largest id there is now. */
@@ -85,15 +90,15 @@ export async function insertAlerts(
   return fresh.reduce((largest, { event }) => (event.id > largest ? event.id : largest), high);
 }
 
-function distinct<T>(items: readonly T[], keyOf: (item: T) => string): T[] {
+export function distinct<T>(items: readonly T[], keyOf: (item: T) => string): T[] {
   const seen = new Set<string>();
   return items.filter((item) => seen.size < seen.add(keyOf(item)).size);
 }
 
 /** Those of `ids` that a table holds; of `events`, also those that it held before their deletion. */
-async function knownIds(
+export async function knownIds(
   connection: DuckDBConnection,
-  table: "events" | "deleted_events",
+  table: "events" | "deleted_events" | "visits",
   ids: readonly EventId[],
 ): Promise<ReadonlySet<EventId>> {
   if (ids.length === 0) return new Set();

@@ -1,0 +1,33 @@
+import { wellFormed } from "../../src/events/text.ts";
+import type { Visit } from "../../src/events/visit.ts";
+import type { Store } from "../../src/store/store.ts";
+import type { Failure } from "../deadletters/letter.ts";
+import { deliver } from "../retry.ts";
+import type { Patience } from "../retry.ts";
+import type { VisitItem } from "../stage.ts";
+
+/**
+ * Writes the visits of a slice, and gives those that were refused. Visits go past the stages of events, and before them: the position
+ * of a batch goes along with its last events, when nothing else of the batch is owed.
+ */
+export async function track(
+  items: readonly VisitItem[],
+  { store, patience }: { readonly store: Pick<Store, "writeVisits" | "ping">; readonly patience: Patience },
+): Promise<readonly Failure[]> {
+  if (items.length === 0) return [];
+  const rejected = await deliver<VisitItem>(
+    {
+      what: "write visits",
+      groups: [items],
+      write: (group) => store.writeVisits(group.map(({ visit }) => clean(visit))),
+      ping: () => store.ping(),
+    },
+    patience,
+  );
+  return [...rejected].map(([{ record, line }, reason]) => ({ record, line, reason }));
+}
+
+/** Makes texts such that every engine can hold them. */
+function clean(visit: Visit): Visit {
+  return { ...visit, user: wellFormed(visit.user), email: wellFormed(visit.email), page: wellFormed(visit.page) };
+}
