@@ -1,0 +1,134 @@
+import type { World } from "./support/world.ts";
+
+/** One thing that is measured: a file of its own beside this one, and a line in `benchmarks.ts`. */
+export type Benchmark = {
+  readonly name: string;
+  /** What is measured and beside which limit, in a line. */
+  readonly about: string;
+  readonly run: (bench: Bench) => Promise<void>;
+};
+
+/** What a benchmark works with. */
+export type Bench = {
+  /** Seconds instead of minutes: shows that the harness works; its figures say little. */
+  readonly quick: boolean;
+  readonly world: World;
+  readonly report: Report;
+};
+
+/** One of several ways of doing the same work; answers its figure of one round: a rate, or a time. */
+export type Way = { readonly name: string; readonly once: () => Promise<number> };
+
+/**
+ * The figures of each way, by round. Within a round every way has its turn, and each round begins with another one, so that whatever
+ * else the machine does meets all of them alike.
+ *
+ * @param options.least so many rounds in any case
+ * @param options.most and no more than so many
+ * @param options.budget_ms no further round begins after this long
+ */
+export async function interleaved(
+  ways: readonly Way[],
+  options: { least: number; most?: number; budget_ms?: number },
+): Promise<Figures[]> {
+  const { least, most = least, budget_ms = Infinity } = options;
+  const figures: number[][] = ways.map(() => []);
+  const end_ms = performance.now() + budget_ms;
+  for (let round = 0; round < least || (round < most && performance.now() < end_ms); round++) {
+    for (let turn = 0; turn < ways.length; turn++) {
+      const i = (round + turn) % ways.length;
+      figures[i]!.push(await ways[i]!.once());
+    }
+  }
+  return ways.map(({ name }, i) => ({ name, rounds: figures[i]! }));
+}
+
+/** What a way came to, a figure for each round. */
+export type Figures = { readonly name: string; readonly rounds: readonly number[] };
+
+/** The time that `work` takes, in milliseconds. */
+export async function time_ms(work: () => Promise<unknown>): Promise<number> {
+  const start_ms = performance.now();
+  await work();
+  return performance.now() - start_ms;
+}
+
+export function median(values: readonly number[]): number {
+  return quantile(values, 0.5);
+}
+
+/** @param part from 0 (the least) to 1 (the greatest) */
+export function quantile(values: ArrayLike<number>, part: number): number {
+  const sorted = Float64Array.from(values).sort();
+  if (sorted.length === 0) return NaN;
+  const place = (sorted.length - 1) * part;
+  const low = sorted[Math.floor(place)]!;
+  return low + (sorted[Math.ceil(place)]! - low) * (place - Math.floor(place));
+}
+
+/** What a figure is to come to. */
+export type Target = { readonly kind: "at least" | "at most"; readonly value: number };
+
+export type Unit = "/s" | "ms" | "µs" | "MB" | "×";
+
+/** Prints what was measured and keeps the verdicts. */
+export type Report = {
+  line(text?: string): void;
+  /** Ours beside a limit of the same rounds: both, and the ratio of each round, by its median and spread. Without a target there is no verdict. */
+  ratio(row: { name: string; unit: Unit; ours: Figures; limit: Figures; target?: Target }): void;
+  /** A figure that is judged by itself. */
+  figure(row: { name: string; unit: Unit; ours: Figures; target?: Target }): void;
+  /** Something that holds or does not. */
+  fact(name: string, holds: boolean): void;
+  table(rows: readonly (readonly string[])[]): void;
+  readonly verdicts: readonly Verdict[];
+};
+
+export type Verdict = { readonly name: string; readonly reached: boolean; readonly text: string };
+
+export function createReport(print: (line: string) => void): Report {
+  const verdicts: Verdict[] = [];
+  function judge(name: string, value: number, unit: Unit, target: Target | undefined): string {
+    if (target === undefined) return "";
+    const reached = target.kind === "at least" ? value >= target.value : value <= target.value;
+    const text = `${show(value, unit)} ${unit}, ${target.kind} ${show(target.value, unit)} ${unit} wanted`;
+    verdicts.push({ name, reached, text });
+    return `   ${target.kind} ${show(target.value, unit)}: ${reached ? "reached" : "MISSED"}`;
+  }
+  return {
+    verdicts,
+    line: (text = "") => print(text),
+    ratio({ name, unit, ours, limit, target }) {
+      const ratios = { name, rounds: ours.rounds.map((figure, i) => figure / limit.rounds[i]!) };
+      print(`  ${name}`);
+      print(`    ${limit.name.padEnd(28)} ${spread(limit, unit)} ${unit}`);
+      print(`    ${ours.name.padEnd(28)} ${spread(ours, unit)} ${unit}`);
+      print(`    ${"ratio".padEnd(28)} ${spread(ratios, "×")} ×${judge(name, median(ratios.rounds), "×", target)}`);
+    },
+    figure({ name, unit, ours, target }) {
+      const verdict = judge(name, median(ours.rounds), unit, target);
+      print(`  ${name.padEnd(30)} ${spread(ours, unit)} ${unit}${verdict}`);
+    },
+    fact(name, reached) {
+      verdicts.push({ name, reached, text: reached ? "yes" : "no" });
+      print(`  ${name}: ${reached ? "yes" : "NO"}`);
+    },
+    table(rows) {
+      const widths = rows[0]!.map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)));
+      for (const row of rows) {
+        print(`  ${row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!))).join("  ")}`);
+      }
+    },
+  };
+}
+
+/** The median, and where all but the outermost tenths of the rounds lie. */
+function spread({ rounds }: Figures, unit: Unit): string {
+  const [low, middle, high] = [0.1, 0.5, 0.9].map((part) => show(quantile(rounds, part), unit));
+  return `${middle!.padStart(9)}  (${low} to ${high}, ${rounds.length} rounds)`;
+}
+
+export function show(value: number, unit: Unit): string {
+  const digits = unit === "/s" || unit === "MB" ? 0 : value >= 100 ? 0 : value >= 10 ? 1 : 2;
+  return value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}

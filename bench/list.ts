@@ -1,0 +1,75 @@
+import { interleaved, time_ms } from "./frame.ts";
+import type { Bench, Benchmark } from "./frame.ts";
+import type { Dataset } from "./support/datasets.ts";
+import { LOG, RARE_SOURCE, RARE_TAG } from "./support/events.ts";
+import { askService, compareWithBare, isLog, ROW_COLUMNS, ROWS } from "./support/questions.ts";
+import type { Question } from "./support/questions.ts";
+
+const TARGET = { kind: "at most", value: 1.25 } as const;
+const DEEP_TARGET = { kind: "at most", value: 5 } as const;
+const NEWEST_FIRST = [{ created: "desc" as const }, { id: "desc" as const }];
+const SOURCE = { excludes: ["data", "folded"] };
+
+/** The bare questions give the count of all too, as the service does. */
+export const LISTS: readonly Question[] = [
+  {
+    name: "newest 100",
+    path: "/events",
+    parameters: { order: "desc", pagesize: "100" },
+    sql: `select ${ROW_COLUMNS}, (select count(*) from events where log = '${LOG}') from events where log = '${LOG}'
+      order by created desc, id_hi desc, id_lo desc limit 100`,
+    search: { query: isLog(), sort: NEWEST_FIRST, size: 100, track_total_hits: true, _source: SOURCE },
+    sizes: ROWS,
+    target: TARGET,
+  },
+  {
+    name: "newest 100 of a tag and a source",
+    path: "/events",
+    parameters: { order: "desc", pagesize: "100", tags: RARE_TAG, source: RARE_SOURCE },
+    sql: `select ${ROW_COLUMNS}, count(*) over () from events
+      where log = '${LOG}' and list_contains(tags, '${RARE_TAG}') and source = '${RARE_SOURCE}'
+      order by created desc, id_hi desc, id_lo desc limit 100`,
+    search: {
+      query: {
+        bool: { filter: [isLog(), { term: { "folded.tags": RARE_TAG } }, { term: { "folded.source": RARE_SOURCE } }] },
+      },
+      sort: NEWEST_FIRST,
+      size: 100,
+      track_total_hits: true,
+      _source: SOURCE,
+    },
+    sizes: ROWS,
+    target: TARGET,
+  },
+];
+
+export const benchmark: Benchmark = {
+  name: "list",
+  about:
+    "newest 100; of a tag and a source; page 1,000 of 500; among 1,000,000 events | the bare engine's query; the first page",
+  async run(bench) {
+    for (const kind of bench.world.kinds) {
+      const dataset = await bench.world.dataset(kind, bench.quick ? 10_000 : 1_000_000);
+      for (const question of LISTS) await compareWithBare(bench, dataset, question);
+      await compareDeepPage(bench, dataset);
+    }
+  },
+};
+
+/** The page in the middle, from which neither end is near. */
+async function compareDeepPage({ report, quick }: Bench, dataset: Dataset): Promise<void> {
+  const page = (number: number): (() => Promise<number>) => {
+    const parameters = { pagesize: "500", pagenum: String(number) };
+    return () => time_ms(() => askService(dataset, { ...LISTS[0]!, parameters }));
+  };
+  const number = dataset.count / 500 / 2;
+  const [first, deep] = await interleaved(
+    [
+      { name: "page 1 of 500", once: page(1) },
+      { name: `page ${number.toLocaleString("en-US")} of 500`, once: page(number) },
+    ],
+    quick ? { least: 3 } : { least: 5, most: 60, budget_ms: 3_000 },
+  );
+  const name = `a deep page beside the first, ${dataset.place.kind}`;
+  report.ratio({ name, unit: "ms", ours: deep!, limit: first!, target: DEEP_TARGET });
+}

@@ -1,0 +1,80 @@
+import { interleaved } from "./frame.ts";
+import type { Bench, Benchmark, Way } from "./frame.ts";
+import { holds } from "./support/client.ts";
+import { formOf, LOG, postRequest } from "./support/events.ts";
+import type { Job } from "./support/load.ts";
+import { API_KEY, clearPlace, startService } from "./support/world.ts";
+import type { Kind } from "./support/world.ts";
+
+export const CONNECTIONS = 64;
+/** How much of the limit's rate each engine is to reach. */
+const SHARE: Record<Kind, number> = { embedded: 0.75, cluster: 0.6 };
+const REQUESTS = 1_000;
+
+export const POSTS: readonly string[] = Array.from({ length: REQUESTS }, (_, i) =>
+  postRequest(`/1/logs/${LOG}/events`, formOf(i, API_KEY)),
+);
+
+/** The service as it takes posts: all of it in one process on embedded engines, the posting role alone on a cluster. */
+export type Posting = AsyncDisposable & {
+  readonly name: string;
+  readonly port: number;
+  /** Waits until nothing of what was posted is on its way any more, so that it does not burden what is measured next. */
+  settle(answered: number): Promise<void>;
+};
+
+export async function startPosting({ world }: Bench, kind: Kind): Promise<Posting> {
+  await using closing = new AsyncDisposableStack();
+  const place = await world.place(kind);
+  closing.defer(() => clearPlace(place));
+  const service = closing.use(await startService(place, kind === "cluster" ? { roles: "post" } : {}));
+  let posted = 0;
+  const open = closing.move();
+  return {
+    name: kind === "embedded" ? "Loggia, embedded" : "Loggia, posting role, Kafka",
+    port: service.postPort,
+    async settle(answered) {
+      posted += answered;
+      if (kind === "embedded") await holds(service.apiPort, posted);
+    },
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
+}
+
+export function jobOf(port: number, duration_ms: number, perSecond: number | null): Job {
+  return { host: "127.0.0.1", port, connections: CONNECTIONS, requests: POSTS, perSecond, duration_ms, expect: 201 };
+}
+
+export const benchmark: Benchmark = {
+  name: "post",
+  about: `one event a request, ${CONNECTIONS} kept-alive connections, 201 after the durable write | node:http that parses the same form`,
+  async run(bench) {
+    const { world, report, quick } = bench;
+    const duration_ms = quick ? 700 : 4_000;
+    const generator = await world.generator();
+    const limit = await world.limitServer();
+    await using closing = new AsyncDisposableStack();
+    const postings: Posting[] = [];
+    for (const kind of world.kinds) postings.push(closing.use(await startPosting(bench, kind)));
+
+    const rate = async (port: number, settle: Posting["settle"]): Promise<number> => {
+      const { perSecond, answered } = await generator.run(jobOf(port, duration_ms, null));
+      await settle(answered);
+      return perSecond;
+    };
+    const ways: Way[] = [
+      { name: "node:http", once: () => rate(limit.port, async () => {}) },
+      ...postings.map((posting) => ({
+        name: posting.name,
+        once: () => rate(posting.port, (answered) => posting.settle(answered)),
+      })),
+    ];
+    // Compilers and files have to become warm.
+    for (const way of ways) await way.once();
+    const [first, ...ours] = await interleaved(ways, { least: quick ? 2 : 6 });
+    for (const [i, kind] of world.kinds.entries()) {
+      const target = { kind: "at least", value: SHARE[kind] } as const;
+      report.ratio({ name: `posts, ${kind}`, unit: "/s", ours: ours[i]!, limit: first!, target });
+    }
+  },
+};

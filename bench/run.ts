@@ -1,0 +1,97 @@
+/**
+ * `node bench/run.ts [--quick] [--embedded] [NAME…]`: runs the benchmarks, or those named; `--list` lists them.
+ *
+ * Each measures Loggia and a limit in the same run, turn by turn, so that a noisy machine neither flatters nor hurts; what counts is the
+ * ratio. Ends with 1 where a target was missed or a benchmark failed (with --quick only where one failed).
+ */
+import { availableParallelism, constants, cpus, loadavg, totalmem } from "node:os";
+import { parseArgs } from "node:util";
+
+import { BENCHMARKS } from "./benchmarks.ts";
+import { createReport } from "./frame.ts";
+import type { Benchmark, Verdict } from "./frame.ts";
+import { World } from "./support/world.ts";
+
+type Options = { readonly quick: boolean; readonly embedded: boolean };
+
+async function main(): Promise<number> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { list: { type: "boolean" }, quick: { type: "boolean" }, embedded: { type: "boolean" } },
+  });
+  if (values.list) {
+    for (const { name, about } of BENCHMARKS) console.log(`${name.padEnd(10)} ${about}`);
+    return 0;
+  }
+  const unknown = positionals.filter((name) => !BENCHMARKS.some((benchmark) => benchmark.name === name));
+  if (unknown.length > 0) {
+    console.error(
+      `There is no benchmark ${unknown.join(", ")}; there are ${BENCHMARKS.map(({ name }) => name).join(", ")}`,
+    );
+    return 2;
+  }
+  const chosen = BENCHMARKS.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
+  return runAll(chosen, { quick: values.quick ?? false, embedded: values.embedded ?? false });
+}
+
+async function runAll(chosen: readonly Benchmark[], { quick, embedded }: Options): Promise<number> {
+  const report = createReport(console.log);
+  const start_ms = performance.now();
+  console.log(describeMachine(quick));
+  await using world = new World({ kinds: embedded ? ["embedded"] : ["embedded", "cluster"], say: console.log });
+  endWith(world);
+  const failed: string[] = [];
+  for (const { name, about, run } of chosen) {
+    const begin_ms = performance.now();
+    report.line(`\n${name}: ${about}`);
+    try {
+      await run({ quick, world, report });
+    } catch (error) {
+      console.error(`  ${name} FAILED:`, error);
+      failed.push(name);
+    }
+    report.line(`  (${((performance.now() - begin_ms) / 1000).toFixed(0)} s)`);
+  }
+  const missed = report.verdicts.filter(({ reached }) => !reached);
+  console.log(summary(report.verdicts, missed, failed, start_ms));
+  return failed.length > 0 || (missed.length > 0 && !quick) ? 1 : 0;
+}
+
+function describeMachine(quick: boolean): string {
+  const lines = [
+    `${availableParallelism()} cores (${cpus()[0]?.model.trim()}), ${Math.round(totalmem() / 2 ** 30)} GB, Node ${process.version}, load before: ${loadavg()[0]!.toFixed(1)}`,
+    "The load generator, the service (a process of its own) and the engines share these cores; so did the limits in their turn.",
+    "Figures: median of the rounds, and from where to where all but the outermost tenths of them lie.",
+  ];
+  if (quick) lines.push("--quick: this shows that the benchmarks work; the figures say little.");
+  return lines.join("\n");
+}
+
+function summary(
+  all: readonly Verdict[],
+  missed: readonly Verdict[],
+  failed: readonly string[],
+  start_ms: number,
+): string {
+  const lines = [
+    `\n${all.length - missed.length} of ${all.length} targets reached, in ${Math.round((performance.now() - start_ms) / 1000)} s`,
+  ];
+  for (const { name, text } of missed) lines.push(`  missed: ${name}: ${text}`);
+  for (const name of failed) lines.push(`  failed: ${name}`);
+  return lines.join("\n");
+}
+
+/** An interrupted run leaves nothing behind either. */
+function endWith(world: World): void {
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.once(signal, () => {
+      const code = 128 + constants.signals[signal];
+      world[Symbol.asyncDispose]().then(
+        () => process.exit(code),
+        () => process.exit(code),
+      );
+    });
+  }
+}
+
+process.exitCode = await main();

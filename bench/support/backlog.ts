@@ -1,0 +1,101 @@
+import type { NewRecord } from "../../src/bus/bus.ts";
+import type { ClassFilter } from "../../src/catalog/catalog.ts";
+import type { LogKey, StoredEvent, UserId } from "../../src/events/event.ts";
+import { parseLogKey } from "../../src/events/event.ts";
+import { createIdSource } from "../../src/events/id.ts";
+import { encodeLine, encodeRecord } from "../../src/events/record.ts";
+import type { Alert } from "../../src/store/store.ts";
+import { LOG, storedEvents } from "./events.ts";
+import { API_KEY, openBus, openPorts } from "./world.ts";
+import type { Place } from "./world.ts";
+
+/** Enough logs to spread over the partitions of the bus. */
+const LOGS: readonly LogKey[] = [LOG, ...Array.from({ length: 11 }, (_, i) => parseLogKey(`bench-${i + 2}`)!)];
+const CLASSES = 20;
+const SUBSCRIBERS = 5;
+/** One event in so many is of a given class. */
+const TAGS = 100;
+/** What the gatherer puts into a record under load. */
+const RECORD_EVENTS = 50;
+const APPEND_RECORDS = 200;
+
+/** Events that wait on the bus, and what the pipeline is to make of them. */
+export type Backlog = {
+  readonly events: readonly StoredEvent[];
+  readonly alerts: readonly Alert[];
+  /** Events of the log {@link LOG}, which are spread evenly among all. */
+  readonly ofFirstLog: number;
+};
+
+/** Makes the logs, 20 classes for each, and five users of whom each wants the alerts of one class. Returns them. */
+export async function prepareCatalog(place: Place): Promise<readonly UserId[]> {
+  await using ports = await openPorts(place);
+  const { catalog } = ports;
+  const users: UserId[] = [];
+  for (let i = 0; i < SUBSCRIBERS; i++) {
+    const account = { email: `subscriber-${i}@example.org`, password: `password of ${i}`, admin: i === 0 };
+    users.push((await catalog.createAccount(account)).id);
+  }
+  for (const key of LOGS) {
+    await catalog.createLog({ key, display: key, owner: users[0]!, ...(key === LOG && { apiKey: API_KEY }) });
+    for (let i = 0; i < CLASSES; i++) await catalog.createClassFilter(key, classOf(i));
+    for (const [i, user] of users.entries()) {
+      if (i > 0) await catalog.share(key, `subscriber-${i}@example.org`, "user");
+      await catalog.setClassOptions(user, key, classOf(i).key, { alert: true, notify: false, hide: false });
+    }
+  }
+  return users;
+}
+
+function classOf(i: number): ClassFilter {
+  return {
+    key: `class-${i}`,
+    display: `Class ${i}`,
+    color: "red",
+    tag: tagOf(i),
+    text: "",
+    link: "",
+    source: "",
+    weight: i,
+  };
+}
+
+function tagOf(i: number): string {
+  return `kind-${i % TAGS}`;
+}
+
+const nextId = createIdSource();
+
+export function createBacklog(count: number, users: readonly UserId[]): Backlog {
+  const events: StoredEvent[] = [];
+  const alerts: Alert[] = [];
+  let ofFirstLog = 0;
+  for (const model of storedEvents(count)) {
+    const i = events.length;
+    const log = LOGS[Math.floor(i / RECORD_EVENTS) % LOGS.length]!;
+    const kind = i % TAGS;
+    const tags = [...model.tags, tagOf(kind)];
+    const event = { ...model, ...nextId(), log, tags, class: kind < CLASSES ? classOf(kind).key : null };
+    events.push(event);
+    if (log === LOG) ofFirstLog += 1;
+    if (kind < users.length) alerts.push({ user: users[kind]!, event });
+  }
+  return { events, alerts, ofFirstLog };
+}
+
+/** Appends the events to the bus, as accepting them did; nobody may have the place open. Returns the number of partitions where they lie. */
+export async function appendBacklog(place: Place, { events }: Backlog): Promise<number> {
+  await using bus = await openBus(place);
+  const before = await bus.lag("events", "pipeline");
+  let records: NewRecord[] = [];
+  for (let start = 0; start < events.length; start += RECORD_EVENTS) {
+    const some = events.slice(start, start + RECORD_EVENTS);
+    const { log } = some[0]!;
+    records.push({ key: log, value: encodeRecord(log, some.map(encodeLine)) });
+    if (records.length < APPEND_RECORDS && start + RECORD_EVENTS < events.length) continue;
+    await bus.append("events", records);
+    records = [];
+  }
+  const after = await bus.lag("events", "pipeline");
+  return after.filter(({ end }, i) => end > (before[i]?.end ?? 0)).length;
+}

@@ -1,0 +1,160 @@
+import {
+  BIGINT,
+  BOOLEAN,
+  DOUBLE,
+  DuckDBDataChunk,
+  LIST,
+  listValue,
+  STRUCT,
+  UBIGINT,
+  UINTEGER,
+  VARCHAR,
+} from "@duckdb/node-api";
+import type { DuckDBConnection, DuckDBType, DuckDBValue } from "@duckdb/node-api";
+import type { Client } from "@elastic/elasticsearch";
+import { join } from "node:path";
+
+import type { StoredEvent } from "../../src/events/event.ts";
+import { openDuckdbStore } from "../../src/store/duckdb/store.ts";
+import { splitId } from "../../src/store/duckdb/schema.ts";
+import { encodeDocument } from "../../src/store/elasticsearch/document.ts";
+import { namesIn } from "../../src/store/elasticsearch/mapping.ts";
+import { copyId } from "../../src/store/elasticsearch/people.ts";
+import { createOperation } from "../../src/store/elasticsearch/write.ts";
+import type { Alert } from "../../src/store/store.ts";
+import type { Backlog } from "./backlog.ts";
+import { openBareDuckdb } from "./datasets.ts";
+import { SILENT } from "./engines.ts";
+import { openStore } from "./world.ts";
+import type { Place } from "./world.ts";
+
+/** Writes what a pipeline would, by nothing but the engine's client. Making the documents ready does not count. */
+export type BareWriter = AsyncDisposable & {
+  /** Events a second. */
+  write(backlog: Backlog, inFlight: number): Promise<number>;
+};
+
+/** As many events as the pipeline writes at a time. */
+const BATCH = 5_000;
+const CHUNK_ROWS = 2_048;
+
+/** @param place an empty one, which gets the tables or templates of the store */
+export async function createBareWriter(place: Place, folder: string): Promise<BareWriter> {
+  if (place.kind === "embedded") return createBareAppender(join(folder, "events.duckdb"));
+  await (await openStore(place))[Symbol.asyncDispose]();
+  const { client } = place.cluster;
+  const names = namesIn(place.namespace);
+  return {
+    async write({ events, alerts }, inFlight) {
+      const copies = Map.groupBy(alerts, ({ event }) => event.id);
+      const batches = batchesOf(events).map((batch) =>
+        batch
+          .flatMap((event) => [
+            createOperation(names.eventsOf(event.id), event.id, encodeDocument(event)),
+            ...(copies.get(event.id) ?? []).map(({ user }) =>
+              createOperation(names.alertsOf(event.id), copyId(event.id, user), encodeDocument(event, user)),
+            ),
+          ])
+          .join(""),
+      );
+      const start_ms = performance.now();
+      await Promise.all(Array.from({ length: inFlight }, () => sendAll(client, batches)));
+      return events.length / ((performance.now() - start_ms) / 1000);
+    },
+    async [Symbol.asyncDispose]() {},
+  };
+}
+
+/** Takes one batch after the other from `batches`, which others take from as well. */
+async function sendAll(client: Client, batches: string[]): Promise<void> {
+  for (let batch = batches.pop(); batch !== undefined; batch = batches.pop()) {
+    const { errors } = await client.bulk({ operations: batch as unknown as never[], filter_path: "errors" });
+    if (errors) throw new Error("A bare bulk request was not taken as a whole");
+  }
+}
+
+function batchesOf<T>(items: readonly T[]): T[][] {
+  return Array.from({ length: Math.ceil(items.length / BATCH) }, (_, i) => items.slice(i * BATCH, (i + 1) * BATCH));
+}
+
+const FOLDED = STRUCT({
+  text: VARCHAR,
+  link: VARCHAR,
+  tags: LIST(VARCHAR),
+  source: VARCHAR,
+  user: VARCHAR,
+  class: VARCHAR,
+});
+type Column<T> = readonly [type: DuckDBType, value: (row: T) => DuckDBValue];
+/** The columns of the table of events, in its order. */
+const EVENT_COLUMNS: readonly Column<StoredEvent>[] = [
+  [BIGINT, (event) => BigInt(event.created)],
+  [UBIGINT, (event) => splitId(event.id).hi],
+  [UINTEGER, (event) => splitId(event.id).lo],
+  [VARCHAR, (event) => event.log],
+  [VARCHAR, (event) => event.text],
+  [VARCHAR, (event) => event.link],
+  [VARCHAR, (event) => event.hash],
+  [LIST(VARCHAR), (event) => listValue([...event.tags])],
+  [VARCHAR, (event) => event.source],
+  [VARCHAR, (event) => event.user],
+  [VARCHAR, (event) => event.class],
+  [DOUBLE, (event) => event.value],
+  [DOUBLE, () => null],
+  [DOUBLE, () => null],
+  [VARCHAR, () => null],
+  [VARCHAR, (event) => event.data],
+  [FOLDED, () => null],
+];
+const ALERT_COLUMNS: readonly Column<Alert>[] = [
+  [UBIGINT, ({ event }) => splitId(event.id).hi],
+  [UINTEGER, ({ event }) => splitId(event.id).lo],
+  [VARCHAR, ({ user }) => user],
+  [VARCHAR, ({ event }) => event.log],
+  [BOOLEAN, () => false],
+];
+
+/** The appender of DuckDB, whole chunks at a time, and a transaction for as many events as the pipeline puts into one. */
+async function createBareAppender(file: string): Promise<BareWriter> {
+  await (await openDuckdbStore({ file, log: SILENT }))[Symbol.asyncDispose]();
+  await using closing = new AsyncDisposableStack();
+  const connection = await openBareDuckdb(file, closing);
+  const open = closing.move();
+  return {
+    async write({ events, alerts }) {
+      const eventsOf = batchesOf(events).map((batch) => chunksOf(batch, EVENT_COLUMNS));
+      const alertChunks = chunksOf(alerts, ALERT_COLUMNS);
+      const start_ms = performance.now();
+      for (const [i, chunks] of eventsOf.entries()) {
+        await connection.run("begin");
+        if (i === 0) await append(connection, "alerts", alertChunks);
+        await append(connection, "events", chunks);
+        await connection.run("commit");
+      }
+      return events.length / ((performance.now() - start_ms) / 1000);
+    },
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
+}
+
+/** The values of each column, by chunk. */
+type Chunk = { readonly types: readonly DuckDBType[]; readonly columns: readonly (readonly DuckDBValue[])[] };
+
+function chunksOf<T>(rows: readonly T[], columns: readonly Column<T>[]): Chunk[] {
+  return Array.from({ length: Math.ceil(rows.length / CHUNK_ROWS) }, (_, i) => {
+    const some = rows.slice(i * CHUNK_ROWS, (i + 1) * CHUNK_ROWS);
+    return { types: columns.map(([type]) => type), columns: columns.map(([, value]) => some.map(value)) };
+  });
+}
+
+async function append(connection: DuckDBConnection, table: string, chunks: readonly Chunk[]): Promise<void> {
+  if (chunks.length === 0) return;
+  const appender = await connection.createAppender(table);
+  for (const { types, columns } of chunks) {
+    const chunk = DuckDBDataChunk.create(types, columns[0]!.length);
+    chunk.setColumns(columns);
+    appender.appendDataChunk(chunk);
+  }
+  appender.flushSync();
+  appender.closeSync();
+}

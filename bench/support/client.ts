@@ -1,0 +1,47 @@
+import { Agent, request } from "node:http";
+
+import { LOG } from "./events.ts";
+import { API_KEY } from "./world.ts";
+
+const agent = new Agent({ keepAlive: true });
+
+export type Answer = { readonly total: number; readonly body: string };
+
+/** Asks the API for `/1/logs/bench` and what `path` adds, as a user of the log's key. Resolves when all of the answer is here. */
+export function ask(port: number, path: string, parameters: Readonly<Record<string, string>> = {}): Promise<Answer> {
+  const query = new URLSearchParams({ ...parameters, apikey: API_KEY });
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const asked = request({ port, host: "127.0.0.1", agent, path: `/1/logs/${LOG}${path}?${query}` }, (response) => {
+    const chunks: Buffer[] = [];
+    response.on("data", (chunk: Buffer) => chunks.push(chunk));
+    response.on("error", reject);
+    response.on("end", () => {
+      const body = Buffer.concat(chunks).toString("utf8");
+      if (response.statusCode === 200) resolve({ total: Number(response.headers["x-total-count"]), body });
+      else reject(new Error(`${path} was answered ${response.statusCode}: ${body}`));
+    });
+  });
+  asked.on("error", reject);
+  asked.end();
+  return promise;
+}
+
+/** How many events the log holds, as a list tells it. */
+export async function countEvents(port: number): Promise<number> {
+  return (await ask(port, "/events", { pagesize: "1" })).total;
+}
+
+/**
+ * Waits until the log holds so many events; a service that cannot answer yet is asked again.
+ * @throws Error where it holds more, or not enough within two minutes
+ */
+export async function holds(port: number, count: number): Promise<void> {
+  const deadline_ms = performance.now() + 120_000;
+  for (;;) {
+    const now = await countEvents(port).catch(() => NaN);
+    if (now === count) return;
+    if (now > count) throw new Error(`The log holds ${now} events, more than the ${count} that were posted`);
+    if (performance.now() > deadline_ms) throw new Error(`The log holds ${now} of ${count} events after two minutes`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

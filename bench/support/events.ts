@@ -1,0 +1,98 @@
+import type { LogKey, StoredEvent } from "../../src/events/event.ts";
+import { parseLogKey } from "../../src/events/event.ts";
+import { createIdSource } from "../../src/events/id.ts";
+import { hashText } from "../../src/events/text.ts";
+
+export const LOG: LogKey = parseLogKey("bench")!;
+
+/** Mulberry32: the same events in each run. */
+export function createRandom(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below);
+  };
+}
+
+/** Drawn with falling frequency: the first is by far the most common. */
+const TAGS = ["http", "cart", "login", "cache", "db", "mail", "search", "batch", "error", "slow", "deploy", "audit"];
+const SOURCES = Array.from({ length: 50 }, (_, i) => `web-${String(i + 1).padStart(2, "0")}`);
+const ACTIONS = ["stored order", "sent invoice", "rendered page", "answered query", "read profile", "charged card"];
+/** A word that one event in so many holds. */
+export const RARE_WORD = "quagmire";
+const RARE_EVERY = 10_000;
+/** Of 10,000 of them only a few end in `id=9` and three digits. */
+export const RARE_EXPRESSION = "timeout.*id=9[0-9]{3}$";
+
+export const DAY_MS = 86_400_000;
+export const DAYS = 30;
+/** Where all data sets end, so that months begin and end at the same place in each run. */
+export const END_MS = Date.UTC(2026, 9, 21);
+/** A pair that few events have. */
+export const RARE_TAG = "audit";
+export const RARE_SOURCE = "web-37";
+
+/**
+ * So many events of one log, in order of acceptance, spread evenly over the {@link DAYS} before {@link END_MS}. Every text is different from all others.
+ */
+export function* storedEvents(count: number): Generator<StoredEvent> {
+  const random = createRandom(11);
+  let at_ms = 0;
+  const ids = createIdSource({ now: () => at_ms });
+  for (let i = 0; i < count; i++) {
+    at_ms = END_MS - DAYS * DAY_MS + Math.floor((i / count) * DAYS * DAY_MS);
+    const text = textOf(i, count, random);
+    const common = TAGS[Math.min(random(TAGS.length), random(TAGS.length))]!;
+    yield {
+      ...ids(),
+      log: LOG,
+      text,
+      link: i % 5 === 0 ? `https://example.com/orders/${i}` : "",
+      tags: [common, `host-${random(8)}`],
+      source: SOURCES[random(SOURCES.length)]!,
+      user: `user-${random(5_000)}`,
+      value: random(100_000) / 100,
+      geo: null,
+      data: null,
+      hash: hashText(text),
+      class: null,
+    };
+  }
+}
+
+/** One text in ten tells of a timeout. The number at its end, as mixed as it looks, is each event's own. */
+function textOf(i: number, count: number, random: (below: number) => number): string {
+  // A prime step visits each number below `span` once.
+  const span = Math.max(count, 10_007);
+  const id = (i * 7_919) % (span % 7_919 === 0 ? span + 1 : span);
+  const took_ms = random(3_000);
+  if (i % RARE_EVERY === RARE_EVERY >> 1) return `worker ${random(16)} is stuck in a ${RARE_WORD} of retries id=${id}`;
+  if (random(10) === 0) return `timeout after ${took_ms} ms while calling payment-${random(9)} id=${id}`;
+  return `${ACTIONS[random(ACTIONS.length)]} for customer ${random(90_000)} in ${took_ms} ms id=${id}`;
+}
+
+/** The form of a post, of about 150 bytes, as a producer would send it. `i` makes it different from others. */
+export function formOf(i: number, apiKey: string): string {
+  return new URLSearchParams({
+    apikey: apiKey,
+    text: `${ACTIONS[i % ACTIONS.length]} for customer ${(i * 7_919) % 90_000} in ${i % 3_000} ms`,
+    tags: `${TAGS[i % TAGS.length]} host-${i % 8}`,
+    source: SOURCES[i % SOURCES.length]!,
+    value: String((i % 10_000) / 100),
+  }).toString();
+}
+
+/** A whole HTTP request that posts `form`. */
+export function postRequest(path: string, form: string): string {
+  return (
+    `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-www-form-urlencoded\r\n` +
+    `Content-Length: ${Buffer.byteLength(form)}\r\n\r\n${form}`
+  );
+}
+
+/** A whole HTTP request that asks for `path`. */
+export function getRequest(path: string): string {
+  return `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: application/json\r\n\r\n`;
+}

@@ -1,0 +1,187 @@
+/**
+ * The load generator: a process of its own that sends ready-made requests over kept-alive connections and reads no more of the answers than
+ * status and length. Told what to do by `load.ts`, one job at a time.
+ */
+import { connect } from "node:net";
+import type { Socket } from "node:net";
+
+import type { Job, Outcome } from "./load.ts";
+
+const HEAD_END = Buffer.from("\r\n\r\n");
+const LENGTH = Buffer.from("ontent-Length: ");
+/** A connection that waits for its turn looks at the clock so often. */
+const TICK_MS = 1;
+
+class Connection {
+  readonly #socket: Socket;
+  readonly #answered: (connection: Connection, status: number) => void;
+  /** What came of a head that is not complete yet. */
+  #head: Buffer | null = null;
+  #status = 0;
+  /** Bytes of the body that are still to come; -1 between two answers. */
+  #left = -1;
+  started_ms = 0;
+
+  private constructor(socket: Socket, answered: Connection["#answered"]) {
+    this.#socket = socket;
+    this.#answered = answered;
+    socket.setNoDelay(true);
+    socket.on("data", (chunk) => this.#read(chunk));
+  }
+
+  static open(job: Job, answered: (connection: Connection, status: number) => void): Promise<Connection> {
+    const { promise, resolve, reject } = Promise.withResolvers<Connection>();
+    const socket = connect(job.port, job.host, () => resolve(new Connection(socket, answered)));
+    socket.on("error", reject);
+    socket.on("error", fail);
+    socket.on("end", () => fail(new Error("the server has closed a connection")));
+    return promise;
+  }
+
+  send(request: Buffer, started_ms: number): void {
+    this.started_ms = started_ms;
+    this.#socket.write(request);
+  }
+
+  close(): void {
+    this.#socket.removeAllListeners("end");
+    this.#socket.destroy();
+  }
+
+  #read(chunk: Buffer): void {
+    let rest = chunk;
+    if (this.#left < 0) {
+      if (this.#head !== null) rest = Buffer.concat([this.#head, chunk]);
+      const end = rest.indexOf(HEAD_END);
+      if (end < 0) {
+        this.#head = rest;
+        return;
+      }
+      this.#head = null;
+      this.#status = (rest[9]! - 48) * 100 + (rest[10]! - 48) * 10 + (rest[11]! - 48);
+      this.#left = lengthOf(rest, end);
+      rest = rest.subarray(end + HEAD_END.length);
+    }
+    this.#left -= rest.length;
+    if (this.#left > 0) return;
+    if (this.#left < 0) throw new Error("an answer is longer than it said");
+    this.#left = -1;
+    this.#answered(this, this.#status);
+  }
+}
+
+function lengthOf(head: Buffer, end: number): number {
+  const at = head.indexOf(LENGTH);
+  if (at < 0 || at > end) throw new Error(`an answer has no length: ${head.toString("latin1", 0, end)}`);
+  let length = 0;
+  for (let i = at + LENGTH.length; head[i]! >= 48 && head[i]! <= 57; i++) length = length * 10 + head[i]! - 48;
+  return length;
+}
+
+function fail(error: unknown): void {
+  console.error("the load generator failed:", error);
+  process.exit(1);
+}
+
+/** Ready-made requests, in turn; where a job asks for it, with the moment of sending written into each. */
+function requestsOf({ requests, stamp }: Job): () => Buffer {
+  const ready = requests.map((request) => Buffer.from(request));
+  const places = ready.map((request) => (stamp === undefined ? -1 : request.indexOf(stamp)));
+  let next = 0;
+  return () => {
+    const i = next++ % ready.length;
+    const request = ready[i]!;
+    if (places[i]! < 0) return request;
+    const stamped = Buffer.from(request);
+    stamped.write(String(Date.now()), places[i]!, "latin1");
+    return stamped;
+  };
+}
+
+/** Keeps the answers of a job. A time runs from when the request was due, so that a server that stalls is charged for all it kept waiting. */
+function createTally(job: Job, end_ms: number) {
+  const latencies: number[] = [];
+  const statuses = new Map<number, number>();
+  let inTime = 0;
+  return {
+    add(connection: Connection, status: number): void {
+      const now_ms = performance.now();
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      if (status !== job.expect) return;
+      latencies.push(now_ms - connection.started_ms);
+      if (now_ms <= end_ms) inTime += 1;
+    },
+    outcome: (): Outcome => ({
+      answered: statuses.get(job.expect) ?? 0,
+      perSecond: inTime / (job.duration_ms / 1000),
+      latencies_ms: Float64Array.from(latencies).sort(),
+      others: [...statuses].filter(([status]) => status !== job.expect),
+    }),
+  };
+}
+
+async function run(job: Job): Promise<Outcome> {
+  const { promise: over, resolve: end } = Promise.withResolvers<void>();
+  const next = requestsOf(job);
+  const free: Connection[] = [];
+  const due: number[] = [];
+  let tally: ReturnType<typeof createTally> | null = null;
+  let end_ms = Infinity;
+  let inFlight = 0;
+
+  function send(connection: Connection, started_ms: number): void {
+    inFlight += 1;
+    connection.send(next(), started_ms);
+  }
+
+  function answered(connection: Connection, status: number): void {
+    inFlight -= 1;
+    tally!.add(connection, status);
+    const now_ms = performance.now();
+    const waiting_ms = job.perSecond === null ? (now_ms < end_ms ? now_ms : undefined) : due.shift();
+    if (waiting_ms !== undefined) send(connection, waiting_ms);
+    else free.push(connection);
+    if (inFlight === 0 && now_ms >= end_ms) end();
+  }
+
+  const connections: Connection[] = [];
+  for (let i = 0; i < job.connections; i++) connections.push(await Connection.open(job, answered));
+  free.push(...connections);
+  const start_ms = performance.now();
+  end_ms = start_ms + job.duration_ms;
+  tally = createTally(job, end_ms);
+  if (job.perSecond === null) {
+    for (const connection of free.splice(0)) send(connection, performance.now());
+  } else {
+    await pace(job.perSecond, start_ms, end_ms, (due_ms) => {
+      const connection = free.pop();
+      if (connection === undefined) due.push(due_ms);
+      else send(connection, due_ms);
+    });
+    if (inFlight === 0) end();
+  }
+  await over;
+  for (const connection of connections) connection.close();
+  return tally.outcome();
+}
+
+/** Calls `send` at an even pace with the moment at which each request is due, whatever became of those before. */
+async function pace(
+  perSecond: number,
+  start_ms: number,
+  end_ms: number,
+  send: (due_ms: number) => void,
+): Promise<void> {
+  for (let sent = 0; ;) {
+    const now_ms = performance.now();
+    const until_ms = Math.min(now_ms, end_ms);
+    for (; start_ms + (sent / perSecond) * 1000 <= until_ms; sent++) send(start_ms + (sent / perSecond) * 1000);
+    if (now_ms >= end_ms) return;
+    await new Promise((resolve) => setTimeout(resolve, TICK_MS));
+  }
+}
+
+process.on("message", (job: Job) => {
+  run(job).then((outcome) => process.send!(outcome), fail);
+});
+process.on("disconnect", () => process.exit(0));

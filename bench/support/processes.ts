@@ -1,0 +1,81 @@
+import { fork, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const PROJECT = resolve(import.meta.dirname, "../..");
+const STOP_TIMEOUT_MS = 20_000;
+
+/** A process of the service. */
+export type ServiceProcess = AsyncDisposable & {
+  readonly pid: number;
+  /** Ports on 127.0.0.1; NaN where the process does not play that role. */
+  readonly apiPort: number;
+  readonly postPort: number;
+  /** Resident memory, in bytes. */
+  resident(): number;
+  /** Ends it politely. */
+  stop(): Promise<void>;
+};
+
+/**
+ * Starts the service as an operator does, on free ports.
+ * @param environment its settings; nothing else that begins with LOGGIA_, KAFKA_ or ELASTICSEARCH_ reaches it
+ * @param flags of node
+ */
+export async function startServiceProcess(
+  environment: Readonly<Record<string, string>>,
+  flags: readonly string[] = [],
+): Promise<ServiceProcess> {
+  const inherited = Object.entries(process.env).filter(([name]) => !/^(LOGGIA|KAFKA|ELASTICSEARCH)_/.test(name));
+  const child = spawn(process.execPath, [...flags, resolve(PROJECT, "src/cli/loggia.mjs"), "start"], {
+    stdio: ["ignore", "pipe", "inherit"],
+    env: {
+      ...Object.fromEntries(inherited),
+      LOGGIA_API: "127.0.0.1:0",
+      LOGGIA_POST: "127.0.0.1:0",
+      LOGGIA_LOG_LEVEL: "error",
+      ...environment,
+    },
+  });
+  const stop = (): Promise<void> => end(child);
+  const exited = once(child, "exit").then(([code]) => {
+    throw new Error(`the service has ended with ${String(code)} before it was ready`);
+  });
+  exited.catch(() => {});
+  const [ready] = (await Promise.race([once(child.stdout!, "data"), exited])) as [Buffer];
+  const port = (role: string): number =>
+    Number(new RegExp(`^${role} +http://[^/]*:(\\d+)/`, "m").exec(String(ready))?.[1]);
+  return {
+    pid: child.pid!,
+    apiPort: port("API"),
+    postPort: port("posting"),
+    resident: () => residentOf(child.pid!),
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+/** The server that is the limit of posting. */
+export async function startLimitServer(): Promise<AsyncDisposable & { readonly port: number }> {
+  const child = fork(fileURLToPath(new URL("./limit-server.ts", import.meta.url)));
+  const [port] = (await once(child, "message")) as [number];
+  return { port, [Symbol.asyncDispose]: () => end(child) };
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, "exit");
+  child.kill("SIGTERM");
+  const kill = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MS);
+  await exited;
+  clearTimeout(kill);
+}
+
+/** Linux only, as is all that measures processes here. */
+export function residentOf(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) * 1024;
+}

@@ -1,0 +1,66 @@
+import type { estypes } from "@elastic/elasticsearch";
+
+import { interleaved, time_ms } from "../frame.ts";
+import type { Bench, Target } from "../frame.ts";
+import { ask } from "./client.ts";
+import type { Dataset } from "./datasets.ts";
+import { LOG } from "./events.ts";
+
+/** A question as the service is asked, and as one would ask each engine without it. */
+export type Question = {
+  readonly name: string;
+  /** Below `/1/logs/{log}`. */
+  readonly path: string;
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly sql: string;
+  readonly search: estypes.SearchRequest;
+  /** What the answer comes to, so that no figure stands for a wrong one; read from the service's answer and from each engine's. */
+  readonly sizes: {
+    readonly service: (body: string) => number;
+    readonly duckdb: (rows: readonly (readonly unknown[])[]) => number;
+    readonly elasticsearch: (answer: estypes.SearchResponse) => number;
+  };
+  readonly target?: Target;
+};
+
+/** Asks a service over HTTP. */
+export function askService({ service }: Dataset, { path, parameters }: Question): Promise<string> {
+  return ask(service.apiPort, path, parameters).then(({ body }) => body);
+}
+
+/** The service over HTTP beside the bare engine. @throws Error where their answers are not of one size */
+export async function compareWithBare({ report, quick }: Bench, dataset: Dataset, question: Question): Promise<void> {
+  const { place, bare } = dataset;
+  const { sizes, name } = question;
+  const askBare = async (): Promise<number> =>
+    place.kind === "embedded"
+      ? sizes.duckdb(await bare.duckdb(question.sql))
+      : sizes.elasticsearch(await bare.elasticsearch(question.search));
+  const [expected, got] = [await askBare(), sizes.service(await askService(dataset, question))];
+  if (expected !== got)
+    throw new Error(`${name}: the bare engine's answer comes to ${expected}, the service's to ${got}`);
+  const [limit, ours] = await interleaved(
+    [
+      { name: place.kind === "embedded" ? "bare DuckDB" : "bare Elasticsearch", once: () => time_ms(askBare) },
+      { name: "Loggia over HTTP", once: () => time_ms(() => askService(dataset, question)) },
+    ],
+    quick ? { least: 3 } : { least: 5, most: 60, budget_ms: 3_000 },
+  );
+  const { target } = question;
+  report.ratio({ name: `${name}, ${place.kind}`, unit: "ms", ours: ours!, limit: limit!, ...(target && { target }) });
+}
+
+/** The columns that a list shows, as the embedded store keeps them. */
+export const ROW_COLUMNS =
+  'id_hi, id_lo, created, log, text, link, hash, tags, source, "user", class, value, lat, lon, ip, data is not null';
+
+export function isLog(): estypes.QueryDslQueryContainer {
+  return { term: { log: LOG } };
+}
+
+/** Rows of a page. */
+export const ROWS: Question["sizes"] = {
+  service: (body) => (JSON.parse(body) as unknown[]).length,
+  duckdb: (rows) => rows.length,
+  elasticsearch: (answer) => answer.hits.hits.length,
+};
