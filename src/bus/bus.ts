@@ -3,8 +3,11 @@
  * Adapters: `sqlite.ts` (embedded) and `kafka.ts` (cluster). Both pass `test/contract/bus.test.ts`.
  */
 
-/** `events`: records of `src/events/record.ts`, keyed by log. `dead-letters`: what the pipeline could not take, with the reason. */
-export const TOPICS = ["events", "dead-letters"] as const;
+/**
+ * `events`: records of `src/events/record.ts`, keyed by log. `dead-letters`: what the pipeline could not take, with the reason.
+ * `alerts`: events that somebody wants mail about, keyed by log; they are news, so they go by age, read or not.
+ */
+export const TOPICS = ["events", "dead-letters", "alerts"] as const;
 export type Topic = (typeof TOPICS)[number];
 
 export type NewRecord = {

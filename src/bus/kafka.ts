@@ -19,9 +19,9 @@ import { APPEND_DEADLINE_MS } from "./limits.ts";
 import { settledWithin } from "./wait.ts";
 
 export type KafkaBusOptions = KafkaConnection & {
-  /** Topics are `<namespace>.events` and `<namespace>.dead-letters`, consumer groups `<namespace>.<group>` for events. */
+  /** Topics are `<namespace>.events`, `<namespace>.dead-letters` and `<namespace>.alerts`, consumer groups `<namespace>.<group>` for events. */
   readonly namespace: string;
-  /** Of the topic of events, where this process creates it. Dead letters have one. */
+  /** Of the topics of events and of alerts, where this process creates them. Dead letters have one. */
   readonly partitions?: number;
   /** Where this process creates topics; default: 3, or as many as there are brokers. */
   readonly replicationFactor?: number;
@@ -105,7 +105,7 @@ async function createTopics(admin: Admin, options: KafkaBusOptions, missing: rea
     waitForLeaders: false,
     topics: missing.map((topic) => ({
       topic: topicName(options, topic),
-      numPartitions: topic === "events" ? (options.partitions ?? DEFAULT_PARTITIONS) : 1,
+      numPartitions: topic === "dead-letters" ? 1 : (options.partitions ?? DEFAULT_PARTITIONS),
       replicationFactor,
       configEntries,
     })),

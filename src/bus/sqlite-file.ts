@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { LoggiaError, StartError } from "../errors.ts";
-import { type BusRecord, type NewRecord, type Topic } from "./bus.ts";
+import { TOPICS, type BusRecord, type NewRecord, type Topic } from "./bus.ts";
 import { sizeOf } from "./limits.ts";
 
 /**
@@ -11,11 +11,17 @@ import { sizeOf } from "./limits.ts";
  *
  * Invariant: the file is locked for as long as it is open. A second process, and a second bus in this one, is refused.
  */
-const VERSION = 1;
+const VERSION = 2;
 /** "Logg": marks the file as ours, so that the version of somebody else's database is never mistaken for it. */
 const APPLICATION_ID = 0x4c6f6767;
 /** A predecessor that is just ending gets this long to let go of the file. */
 const LOCK_TIMEOUT_MS = 1000;
+
+const ALERTS = `
+  CREATE TABLE alerts (
+    offset INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL, value BLOB NOT NULL, appended INTEGER NOT NULL
+  ) STRICT;
+`;
 
 const SCHEMA = `
   CREATE TABLE events (
@@ -24,6 +30,7 @@ const SCHEMA = `
   CREATE TABLE dead_letters (
     offset INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL, value BLOB NOT NULL, appended INTEGER NOT NULL
   ) STRICT;
+  ${ALERTS}
   CREATE TABLE group_offsets (
     topic TEXT NOT NULL, name TEXT NOT NULL, next INTEGER NOT NULL, PRIMARY KEY (topic, name)
   ) STRICT, WITHOUT ROWID;
@@ -31,7 +38,16 @@ const SCHEMA = `
   PRAGMA user_version = ${VERSION};
 `;
 
-const TABLE_OF = { events: "events", "dead-letters": "dead_letters" } as const satisfies Record<Topic, string>;
+/** Brings a file of version 1 to the present one. */
+const UPGRADE = `
+  ${ALERTS}
+  PRAGMA user_version = ${VERSION};
+`;
+
+const TABLE_OF = { events: "events", "dead-letters": "dead_letters", alerts: "alerts" } as const satisfies Record<
+  Topic,
+  string
+>;
 
 type Row = { offset: number; key: string; value: Uint8Array; appended: number };
 
@@ -55,11 +71,11 @@ export class BusFile {
   /** @param db opened and locked by {@link openBusFile} */
   constructor(db: DatabaseSync) {
     this.#db = db;
-    this.#topics = { events: prepareTopic(db, "events"), "dead-letters": prepareTopic(db, "dead-letters") };
+    this.#topics = ofEachTopic((topic) => prepareTopic(db, topic));
     this.#saveOffset = db.prepare(
       "INSERT INTO group_offsets (topic, name, next) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET next = excluded.next",
     );
-    this.#ends = { events: this.#readEnd("events"), "dead-letters": this.#readEnd("dead-letters") };
+    this.#ends = ofEachTopic((topic) => this.#readEnd(topic));
     for (const row of db.prepare("SELECT topic, name, next FROM group_offsets").iterate()) {
       this.#offsets.set(`${String(row["topic"])} ${String(row["name"])}`, Number(row["next"]));
     }
@@ -168,6 +184,10 @@ export class BusFile {
   }
 }
 
+export function ofEachTopic<T>(make: (topic: Topic) => T): Record<Topic, T> {
+  return Object.fromEntries(TOPICS.map((topic) => [topic, make(topic)])) as Record<Topic, T>;
+}
+
 function prepareTopic(db: DatabaseSync, topic: Topic): TopicStatements {
   const table = TABLE_OF[topic];
   // `sqlite_sequence` has no row for a table before its first insert.
@@ -228,6 +248,8 @@ function prepareSchema(db: DatabaseSync, file: string): void {
     db.exec(SCHEMA);
   } else if (application !== APPLICATION_ID) {
     throw new StartError(`The bus file ${file} cannot be used: it is a database of another application`);
+  } else if (version === 1) {
+    db.exec(UPGRADE);
   } else if (version !== VERSION) {
     throw new StartError(
       `The bus file ${file} cannot be used: its layout is version ${version}, this process reads ${VERSION}`,

@@ -12,13 +12,13 @@ import {
   type Topic,
 } from "./bus.ts";
 import { APPEND_DEADLINE_MS, QUEUE_BYTES, QUEUE_RECORDS, sizeOf } from "./limits.ts";
-import { explain, isFull, openBusFile, type BusFile } from "./sqlite-file.ts";
+import { explain, isFull, ofEachTopic, openBusFile, type BusFile } from "./sqlite-file.ts";
 import { SqliteSubscription } from "./sqlite-subscription.ts";
 
 export type SqliteBusOptions = {
   readonly file: string;
   readonly log: Logger;
-  /** Records older than this that every group has acknowledged are removed. Dead letters that nobody reads go by age alone. */
+  /** Records older than this that every group has acknowledged are removed. Dead letters that nobody reads go by age alone, and so do alerts. */
   readonly retention_days?: number;
   /** The largest the file may become, in bytes; appends fail beyond that as on a full disk. 0 (the default): as large as the disk allows. */
   readonly maxFile_bytes?: number;
@@ -64,7 +64,7 @@ class SqliteBus implements Bus {
   readonly #retention_ms: number;
   readonly #subscriptions = new Set<SqliteSubscription>();
   readonly #turns = new Map<string, Promise<void>>();
-  readonly #wakers: Record<Topic, Set<() => void>> = { events: new Set(), "dead-letters": new Set() };
+  readonly #wakers = ofEachTopic(() => new Set<() => void>());
   #pending: Pending[] = [];
   #pendingRecords = 0;
   #pending_bytes = 0;
@@ -293,14 +293,19 @@ class SqliteBus implements Bus {
     try {
       const time_ms = Date.now() - this.#retention_ms;
       for (const topic of TOPICS) {
-        // Events wait for their first reader however old they grow; dead letters may never get one.
-        const offset = this.#file.acknowledged(topic) ?? (topic === "dead-letters" ? Infinity : 0);
+        const offset = this.#removableBefore(topic);
         busy = this.#file.remove(topic, { offset, time_ms }, SWEEP_STEP_RECORDS) === SWEEP_STEP_RECORDS || busy;
       }
     } catch (error) {
       this.#log.warn({ err: error }, "old records could not be removed from the bus");
     }
     this.#sweepTimer = this.#sweepAfter(busy ? SWEEP_STEP_MS : SWEEP_INTERVAL_MS);
+  }
+
+  /** Events wait for their first reader however old they grow; dead letters may never get one, and old alerts interest nobody. */
+  #removableBefore(topic: Topic): number {
+    if (topic === "alerts") return Infinity;
+    return this.#file.acknowledged(topic) ?? (topic === "dead-letters" ? Infinity : 0);
   }
 
   #refuseWhenClosed(): void {

@@ -75,11 +75,11 @@ test("files that are no bus of this version are refused in one line, and left as
   runSql(foreign, "CREATE TABLE theirs (a)");
   const newer = join(folder, "newer.sqlite");
   await (await openSqliteBus({ file: newer, log }))[Symbol.asyncDispose]();
-  runSql(newer, "PRAGMA user_version = 2");
+  runSql(newer, "PRAGMA user_version = 3");
   const refusals: [string, RegExp][] = [
     [notes, /notes\.txt cannot be used: it is not a SQLite database/],
     [foreign, /foreign\.sqlite cannot be used: it is a database of another application/],
-    [newer, /newer\.sqlite cannot be used: its layout is version 2, this process reads 1/],
+    [newer, /newer\.sqlite cannot be used: its layout is version 3, this process reads 2/],
     [join(notes, "bus.sqlite"), /bus\.sqlite cannot be used: /],
     [folder, /cannot be used: it cannot be opened for writing/],
   ];
@@ -88,6 +88,46 @@ test("files that are no bus of this version are refused in one line, and left as
     t.notRegex(error.message, /\n/);
   }
   t.true(readFileSync(notes, "utf8").startsWith("just some text"));
+});
+
+test("a file of the first version gets the topic it lacks, and keeps what it holds", async (t) => {
+  const file = place(t);
+  {
+    await using bus = await openSqliteBus({ file, log });
+    await bus.append("events", [record("k", "old")]);
+  }
+  runSql(file, "DROP TABLE alerts; PRAGMA user_version = 1");
+  for (const text of ["first", "second"]) {
+    await using bus = await openSqliteBus({ file, log });
+    await bus.append("alerts", [record("k", text)]);
+    t.is((await bus.last("alerts"))?.value.toString(), text);
+    t.is((await bus.last("events"))?.value.toString(), "old");
+  }
+});
+
+test("old alerts go whether somebody reads them or not", async (t) => {
+  const file = place(t);
+  const texts = Array.from({ length: 30 }, (_, i) => `${i}`);
+  await using bus = await openSqliteBus({ file, log, retention_days: 0 });
+  const stuck = await bus.subscribe({ topic: "alerts", group: "g", maxRecords: 5, maxBytes: 1e6 }, async (batch) => {
+    if (batch.records[0]?.value.toString() === "0") await batch.ack();
+  });
+  await bus.append(
+    "alerts",
+    texts.map((text) => record("k", text)),
+  );
+  const left = async (): Promise<number> => {
+    const seen: string[] = [];
+    const group = `reader-${performance.now()}`;
+    const reader = await bus.subscribe({ topic: "alerts", group, maxRecords: 50, maxBytes: 1e6 }, async (batch) => {
+      seen.push(...batch.records.map(({ value }) => value.toString()));
+    });
+    await until(() => seen.at(-1) === "29", { what: "the last alert" });
+    await reader.close();
+    return seen.length;
+  };
+  t.is(await until(async () => (await left()) === 1 && (await left()), { what: "all but the last to go" }), 1);
+  await stuck.close();
 });
 
 test("on a full disk appends fail whole, readers go on, and it works again once there is room", async (t) => {
@@ -213,7 +253,7 @@ test("a subscription to a damaged file rejects `done`", async (t) => {
     );
   }
   const bytes = readFileSync(file);
-  bytes.fill(0xff, 5 * 4096, bytes.length - 4096);
+  bytes.fill(0xff, 6 * 4096, bytes.length - 4096);
   writeFileSync(file, bytes);
   await using bus = await openSqliteBus({ file, log });
   const { subscription } = await collect(bus, { group: "g" });
