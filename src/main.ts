@@ -149,7 +149,9 @@ async function startPost(
 /** The largest id on the bus, so that ids keep rising where the clock was set back between two lives. */
 async function lastId(bus: Bus): Promise<EventId | null> {
   const record = await bus.last("events");
-  const ids =
-    record === null ? [] : decodeRecord(record.value).flatMap((line) => (line.kind === "event" ? [line.event.id] : []));
-  return ids.reduce<EventId | null>((last, id) => (last === null || id > last ? id : last), null);
+  const lines = record === null ? [] : decodeRecord(record.value);
+  return lines.reduce<EventId | null>((last, line) => {
+    const id = line.kind === "event" ? line.event.id : line.kind === "visit" ? line.visit.id : null;
+    return id !== null && (last === null || id > last) ? id : last;
+  }, null);
 }

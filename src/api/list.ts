@@ -13,8 +13,7 @@ export async function listRecords(
 ): Promise<Reply> {
   const plan = planFilters(call.query, { from, logs });
   const { reply, total } = await runList(context, plan);
-  const link = linkPages(call, plan, total);
-  return link === "" ? reply : { ...reply, headers: { ...reply.headers, Link: link } };
+  return withPages(reply, call, plan, total);
 }
 
 /** Runs a list plan and shows its page. */
@@ -28,8 +27,19 @@ export async function runList(context: Context, plan: ListPlan): Promise<{ reply
 /** A longer query is not said again in `Link`: clients refuse answers whose headers are larger than some 16 KB. */
 const LINKED_QUERY_LENGTH = 4000;
 
+/** A page with its `Link`. */
+export function withPages(
+  reply: Reply,
+  call: ApiCall,
+  page: { readonly skip: number; readonly take: number },
+  total: number,
+): Reply {
+  const link = linkPages(call, page, total);
+  return link === "" ? reply : { ...reply, headers: { ...reply.headers, Link: link } };
+}
+
 /** `Link` to the pages beside this one, relative to the address that was called: what stands before it (a proxy) is not ours to know. */
-function linkPages({ path, query }: ApiCall, { skip, take }: ListPlan, total: number): string {
+function linkPages({ path, query }: ApiCall, { skip, take }: Pick<ListPlan, "skip" | "take">, total: number): string {
   if (query.toString().length > LINKED_QUERY_LENGTH) return "";
   const page = skip / take + 1;
   const last = Math.max(1, Math.ceil(total / take));

@@ -29,7 +29,7 @@ export function queryRoutes(context: Context): Route[] {
         case "group":
           return await runGroup(context, plan);
         case "users":
-          return await runUsers(plan);
+          return (await runUsers(context, plan)).reply;
         default:
           return plan satisfies never;
       }

@@ -1,12 +1,11 @@
-import { LoggiaError } from "../errors.ts";
 import type { Reply } from "../http/route.ts";
 import type { UsersPlan } from "../query/plan.ts";
+import type { Context } from "./context.ts";
+import { showUsers } from "./view.ts";
 
-/**
- * Answers a question about tracked users, whether it was asked in LQL or by the management call.
- * The store cannot be asked for them yet: until its port has such a call, this is the one place that says so.
- */
-export function runUsers(plan: UsersPlan): Promise<Reply> {
-  const error = new LoggiaError("unsupported", `Tracked users of ${plan.logs.join(", ")} cannot be listed`);
-  return Promise.reject(error);
+/** Answers a question about tracked users, whether it was asked in LQL or by the management call. */
+export async function runUsers({ store }: Context, plan: UsersPlan): Promise<{ reply: Reply; total: number }> {
+  const { rows, total } = await store.users(plan);
+  const body = showUsers(rows, plan.columns);
+  return { reply: { status: 200, body, headers: { "X-Total-Count": String(total) } }, total };
 }

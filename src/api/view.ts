@@ -5,9 +5,9 @@ import type { Body } from "../http/formats.ts";
 import { Moment } from "../http/moment.ts";
 import type { XmlValue } from "../http/xml.ts";
 import { formatGroupKey } from "../query/calendar.ts";
-import { AGGREGATE_FIELDS, EVENT_FIELDS } from "../query/plan.ts";
-import type { AggregateField, EventField, Grouping } from "../query/plan.ts";
-import type { Group, Marks } from "../store/store.ts";
+import { AGGREGATE_FIELDS, EVENT_FIELDS, USER_FIELDS } from "../query/plan.ts";
+import type { AggregateField, EventField, Grouping, UserField } from "../query/plan.ts";
+import type { Group, Marks, TrackedUser } from "../store/store.ts";
 
 type Fields = { readonly [field: string]: XmlValue };
 
@@ -85,6 +85,14 @@ function eventElement(event: EventFields, columns: readonly EventField[] | null)
     element,
     [...XML_EVENT_FIELDS, ...XML_MARKS].filter((field) => columns.includes(field)),
   );
+}
+
+/** Tracked users. @param columns the fields to show, in the order of {@link USER_FIELDS}; null: all */
+export function showUsers(rows: readonly TrackedUser[], columns: readonly UserField[] | null): Body {
+  const records = rows.map(({ user, email, page, created, seen, count }) =>
+    pick({ user, email, page, created: new Moment(created), seen: new Moment(seen), count }, columns ?? USER_FIELDS),
+  );
+  return { json: records, xml: () => results({ user: records }) };
 }
 
 /** The groups of a query: everything is text. */

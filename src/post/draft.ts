@@ -17,12 +17,8 @@ const LIMITED = ["text", "link", "source", "user", "tags", "value", "geo", "data
 
 /** Reads a posted form. Every fault is named, not only the first. */
 export function readDraft(fields: Fields, limits: FieldLimits): ReadDraft {
-  const faults: string[] = [];
+  const faults = checkLimits(fields, LIMITED, limits);
   const given = (name: (typeof LIMITED)[number]): string => wellFormed(fields.get(name) ?? "");
-  for (const name of LIMITED) {
-    const length = characters(given(name));
-    if (length > limits[name]) faults.push(`${name} has ${length} characters, at most ${limits[name]} are allowed`);
-  }
   const text = given("text");
   if (text.trim() === "") faults.push("text is missing or blank, it must say what happened");
   const value = readValue(given("value").trim(), faults);
@@ -42,11 +38,23 @@ export function readDraft(fields: Fields, limits: FieldLimits): ReadDraft {
   return { kind: "draft", draft };
 }
 
+/** The faults of fields that are longer than they may be. */
+export function checkLimits(fields: Fields, names: readonly (keyof FieldLimits)[], limits: FieldLimits): string[] {
+  return names.flatMap((name) => {
+    const length = characters(wellFormed(fields.get(name) ?? ""));
+    return length > limits[name] ? [`${name} has ${length} characters, at most ${limits[name]} are allowed`] : [];
+  });
+}
+
 /**
- * The event that a log gets in place of one with bad information. Its data holds what was posted, as JSON, without the key
+ * The event that a log gets in place of an event or a user with bad information. Its data holds what was posted, as JSON, without the key
  * and whatever its length, so that nothing a producer sent is lost.
  */
-export function errorDraft(faults: readonly string[], posted: Iterable<readonly [string, string]>): Draft {
+export function errorDraft(
+  what: "event" | "user",
+  faults: readonly string[],
+  posted: Iterable<readonly [string, string]>,
+): Draft {
   const values = Map.groupBy(
     [...posted].filter(([name]) => name !== "apikey"),
     ([name]) => wellFormed(name),
@@ -56,9 +64,9 @@ export function errorDraft(faults: readonly string[], posted: Iterable<readonly 
     return [name, repeated.length === 0 ? first : [first, ...repeated]];
   });
   return {
-    text: `Bad event: ${faults.join("; ")}`,
+    text: `Bad ${what}: ${faults.join("; ")}`,
     link: "",
-    tags: ["error", "bad-event"],
+    tags: ["error", `bad-${what}`],
     source: "event-log",
     user: "",
     value: null,

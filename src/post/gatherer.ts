@@ -1,9 +1,10 @@
 import type { Bus } from "../bus/bus.ts";
 import { LoggiaError } from "../errors.ts";
-import type { LogKey } from "../events/event.ts";
+import type { AcceptedEvent, LogKey } from "../events/event.ts";
 import type { EventId, IdSource } from "../events/id.ts";
-import { encodeLine, encodeRecord } from "../events/record.ts";
+import { encodeLine, encodeRecord, encodeVisitLine } from "../events/record.ts";
 import type { Draft } from "./draft.ts";
+import type { VisitDraft } from "./visit-draft.ts";
 
 export type GathererOptions = {
   readonly bus: Bus;
@@ -19,9 +20,12 @@ export type GathererOptions = {
 const APPEND_MAX_EVENTS = 2_000;
 const RECORD_MAX_BYTES = 400_000;
 
+type Accepted = Pick<AcceptedEvent, "id" | "log" | "created">;
+
 type Waiting = {
   readonly log: LogKey;
-  readonly draft: Draft;
+  /** The line of its record, once it is accepted. */
+  readonly encode: (accepted: Accepted) => string;
   readonly size_bytes: number;
   readonly arrived_ms: number;
   readonly resolve: (id: EventId) => void;
@@ -37,6 +41,8 @@ type Waiting = {
 export type Gatherer = {
   /** Resolves with the event's id once the bus holds it durably. @throws LoggiaError `bus_unavailable`, `overloaded` */
   submit(log: LogKey, draft: Draft): Promise<EventId>;
+  /** The same of a visit: it shares appends, bounds and ids with the events. */
+  submitVisit(log: LogKey, draft: VisitDraft): Promise<EventId>;
   /** Resolves when nothing waits any more. */
   drain(): Promise<void>;
 };
@@ -85,21 +91,22 @@ export function createGatherer({
     }
   }
 
+  function enqueue(log: LogKey, size_bytes: number, encode: Waiting["encode"]): Promise<EventId> {
+    if (waiting_events >= maxWaitingEvents || waiting_bytes + size_bytes > maxWaitingBytes) {
+      return Promise.reject(new LoggiaError("overloaded", "Too many posts are waiting for the bus; try again shortly"));
+    }
+    waiting_events += 1;
+    waiting_bytes += size_bytes;
+    return new Promise((resolve, reject) => {
+      queue.push({ log, encode, size_bytes, arrived_ms: performance.now(), resolve, reject });
+      running ??= run();
+    });
+  }
+
   return {
-    submit(log, draft) {
-      const size_bytes = sizeOf(draft);
-      if (waiting_events >= maxWaitingEvents || waiting_bytes + size_bytes > maxWaitingBytes) {
-        return Promise.reject(
-          new LoggiaError("overloaded", "Too many posts are waiting for the bus; try again shortly"),
-        );
-      }
-      waiting_events += 1;
-      waiting_bytes += size_bytes;
-      return new Promise((resolve, reject) => {
-        queue.push({ log, draft, size_bytes, arrived_ms: performance.now(), resolve, reject });
-        running ??= run();
-      });
-    },
+    submit: (log, draft) => enqueue(log, sizeOf(draft), (accepted) => encodeLine({ ...draft, ...accepted })),
+    submitVisit: (log, draft) =>
+      enqueue(log, sizeOfVisit(draft), (accepted) => encodeVisitLine({ ...draft, ...accepted })),
     async drain() {
       await running;
     },
@@ -114,7 +121,7 @@ function buildRecords(posts: readonly Waiting[], ids: IdSource) {
   const close = (log: LogKey, lines: readonly string[]): void => {
     records.push({ key: log, value: encodeRecord(log, lines) });
   };
-  for (const { log, draft, size_bytes } of posts) {
+  for (const { log, encode, size_bytes } of posts) {
     const { id, created } = ids();
     given.push(id);
     let record = open.get(log);
@@ -123,11 +130,15 @@ function buildRecords(posts: readonly Waiting[], ids: IdSource) {
       record = undefined;
     }
     if (record === undefined) open.set(log, (record = { lines: [], size_bytes: 0 }));
-    record.lines.push(encodeLine({ ...draft, id, log, created }));
+    record.lines.push(encode({ id, log, created }));
     record.size_bytes += size_bytes;
   }
   for (const [log, { lines }] of open) close(log, lines);
   return { records, ids: given };
+}
+
+function sizeOfVisit({ user, email, page }: VisitDraft): number {
+  return (user.length + email.length + page.length) * 3 + 200;
 }
 
 /** An estimate, seldom exceeded, of what the draft takes on the bus: three bytes a UTF-16 unit (twice that only for control characters), and room for names and punctuation. */
@@ -139,5 +150,5 @@ function sizeOf(draft: Draft): number {
 }
 
 function late(): LoggiaError {
-  return new LoggiaError("bus_unavailable", "The event could not be stored in time; try again shortly");
+  return new LoggiaError("bus_unavailable", "What was posted could not be stored in time; try again shortly");
 }

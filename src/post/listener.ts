@@ -20,6 +20,7 @@ import { type Body, type Format, JSON_FORMAT, negotiate, render } from "../http/
 import { requireHost } from "../http/unreadable.ts";
 import { errorDraft, readDraft } from "./draft.ts";
 import type { Gatherer } from "./gatherer.ts";
+import { readVisitDraft } from "./visit-draft.ts";
 
 export type PostListenerOptions = {
   readonly catalog: Catalog;
@@ -37,10 +38,11 @@ const BODY_DEADLINE_MS = 10_000;
 const ACCEPTED_HEADERS = { ...COMMON_HEADERS, "Content-Type": "application/json; charset=utf-8" } as const;
 /** What the query string of a JSONP call holds besides the event: `_` is what browser libraries add against caches. */
 const JSONP_PARAMETERS: ReadonlySet<string> = new Set(["fmt", "callback", "_"]);
-const PATH = /^\/1\/logs\/([^/?]+)\/events\/?$/;
+const PATH = /^\/1\/logs\/([^/?]+)\/(events|users)\/?$/;
 
 /**
- * The listener that takes events: `POST /1/logs/{k}/events` with a form, and the same by `GET` with `fmt=jsonp`.
+ * The listener that takes events: `POST /1/logs/{k}/events` with a form, and the same by `GET` with `fmt=jsonp`. In the same way it
+ * takes what the producer tells of its users, at `/1/logs/{k}/users`.
  *
  * It stands on `node:http` alone: of what a framework does for each request, nothing is needed here, and this is the path
  * that producers hit thousands of times a second.
@@ -64,8 +66,14 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
     const mark = url.indexOf("?");
     const query = parseForm(mark === -1 ? "" : url.slice(mark + 1));
     format = negotiate(query, request.headers.accept);
-    const key = readPath(mark === -1 ? url : url.slice(0, mark));
+    const { key, table } = readPath(mark === -1 ? url : url.slice(0, mark));
     const fields = await readFields(request, query, format);
+    if (table === "users") {
+      const user = await postUser(key, fields, options);
+      const xml = () => ({ root: "results", content: { user: { user } } });
+      answer(request, response, 201, {}, format, { json: { user }, xml });
+      return;
+    }
     const id = await post(key, fields, options);
     if (format === JSON_FORMAT) {
       // The answer to nearly every post, written without the detour of a renderer.
@@ -84,12 +92,12 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
   }
 }
 
-function readPath(path: string): string {
-  const match = PATH.exec(path);
-  if (match?.[1] !== undefined) return decodeSegment(match[1]);
+function readPath(path: string): { key: string; table: "events" | "users" } {
+  const [, key, table] = PATH.exec(path) ?? [];
+  if (key !== undefined) return { key: decodeSegment(key), table: table === "users" ? "users" : "events" };
   throw new LoggiaError(
     "path_not_found",
-    "There is nothing at this path; events are posted to /1/logs/{logkey}/events",
+    "There is nothing at this path; events are posted to /1/logs/{logkey}/events, users to /1/logs/{logkey}/users",
   );
 }
 
@@ -130,8 +138,24 @@ async function post(
   const log = await authorize(path, fields.get("apikey") ?? "", catalog);
   const read = readDraft(fields, limits);
   if (read.kind === "draft") return await gatherer.submit(log, read.draft);
-  await gatherer.submit(log, errorDraft(read.faults, fields));
+  await gatherer.submit(log, errorDraft("event", read.faults, fields));
   throw new LoggiaError("bad_event", `${read.faults.join("; ")}. The log got an error event in its place`);
+}
+
+/** Accepts what was told of a user, or in its place the error event. Returns the user as posted. */
+async function postUser(
+  path: string,
+  fields: URLSearchParams,
+  { catalog, gatherer, limits }: PostListenerOptions,
+): Promise<string> {
+  const log = await authorize(path, fields.get("apikey") ?? "", catalog);
+  const read = readVisitDraft(fields, limits);
+  if (read.kind === "draft") {
+    await gatherer.submitVisit(log, read.draft);
+    return read.draft.user;
+  }
+  await gatherer.submit(log, errorDraft("user", read.faults, fields));
+  throw new LoggiaError("bad_user", `${read.faults.join("; ")}. The log got an error event in its place`);
 }
 
 async function authorize(path: string, secret: string, catalog: Catalog): Promise<LogKey> {

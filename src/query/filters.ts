@@ -5,7 +5,7 @@ import { fold, wellFormed } from "../events/text.ts";
 import { MOMENT_LIMIT } from "./calendar.ts";
 import { shorten } from "./fault.ts";
 import { EVERYTHING, freezePlan } from "./plan.ts";
-import type { Condition, ListPlan, SortKey, Source } from "./plan.ts";
+import type { Condition, ListPlan, SortKey, Source, UsersPlan } from "./plan.ts";
 import { checkExpression, matchCondition } from "./regex.ts";
 
 const PAGE_SIZE = { default: 100, limit: 500 };
@@ -21,8 +21,6 @@ const VALUE_LIMIT = 1000;
  */
 export function planFilters(parameters: URLSearchParams, list: { from: Source; logs: readonly LogKey[] }): ListPlan {
   const read = (name: string): string | null => readParameter(parameters, name);
-  const page = readWhole("pagenum", read("pagenum"), 1, PAGE_LIMIT);
-  const size = readWhole("pagesize", read("pagesize"), PAGE_SIZE.default, PAGE_SIZE.limit);
   const conditions = [
     ...readTags(read("tags")),
     ...readExpression(read("text")),
@@ -39,10 +37,32 @@ export function planFilters(parameters: URLSearchParams, list: { from: Source; l
     where:
       conditions.length === 0 ? EVERYTHING : conditions.length === 1 ? conditions[0]! : { kind: "and", conditions },
     sort: readOrder(read("order")),
-    skip: (page - 1) * size,
-    take: size,
+    ...readPage(read),
     columns: null,
   });
+}
+
+/**
+ * The plan that the parameters of a list of tracked users mean: `pagenum` and `pagesize`, as of other lists. Users come in the order of
+ * their names.
+ *
+ * @throws LoggiaError `bad_parameter` that names the parameter, its value, and what is allowed
+ */
+export function planUserPage(parameters: URLSearchParams, logs: readonly LogKey[]): UsersPlan {
+  return freezePlan({
+    kind: "users",
+    logs: [...logs],
+    where: EVERYTHING,
+    sort: [{ field: "user", direction: "asc" }],
+    ...readPage((name) => readParameter(parameters, name)),
+    columns: null,
+  });
+}
+
+function readPage(read: (name: string) => string | null): { skip: number; take: number } {
+  const page = readWhole("pagenum", read("pagenum"), 1, PAGE_LIMIT);
+  const size = readWhole("pagesize", read("pagesize"), PAGE_SIZE.default, PAGE_SIZE.limit);
+  return { skip: (page - 1) * size, take: size };
 }
 
 function readParameter(parameters: URLSearchParams, name: string): string | null {

@@ -96,7 +96,11 @@ test("every fault is named", (t) => {
 });
 
 test("the error event tells the faults and keeps what was posted, without the key", (t) => {
-  const draft = errorDraft(["value is bad"], parseForm("apikey=secret&text=hello&value=x&value=z&__proto__=y"));
+  const draft = errorDraft(
+    "event",
+    ["value is bad"],
+    parseForm("apikey=secret&text=hello&value=x&value=z&__proto__=y"),
+  );
   t.is(draft.text, "Bad event: value is bad");
   t.deepEqual(draft.tags, ["error", "bad-event"]);
   t.is(draft.source, "event-log");

@@ -4,9 +4,10 @@ import type { Log, Role } from "../../catalog/catalog.ts";
 import { requireLogAdmin, requireMember } from "../../catalog/permissions.ts";
 import { LoggiaError } from "../../errors.ts";
 import type { Route } from "../../http/route.ts";
-import { EVERYTHING, freezePlan } from "../../query/plan.ts";
+import { planUserPage } from "../../query/filters.ts";
 import { logKeyOf, NO_CONTENT } from "../context.ts";
 import type { ApiCall, Context } from "../context.ts";
+import { withPages } from "../list.ts";
 import { runUsers } from "../users.ts";
 import { emailOf, findAccount } from "./accounts.ts";
 import { created, managed, ok, readJson } from "./json.ts";
@@ -18,9 +19,6 @@ const LogChange = z
     error: "nothing to change; give display, retentionDays or both",
   });
 const Share = z.object({ role: z.enum(["admin", "user"]) });
-
-/** How many tracked users one call lists. */
-const MAX_USERS = 500;
 
 export function managedLogRoutes(context: Context): Route[] {
   const { catalog } = context;
@@ -37,17 +35,9 @@ export function managedLogRoutes(context: Context): Route[] {
     }),
     managed(context, "GET", "/logs/:log/users", async (call) => {
       const { log } = requireMember(catalog, call.caller, logKeyOf(call));
-      return await runUsers(
-        freezePlan({
-          kind: "users",
-          logs: [log.key],
-          where: EVERYTHING,
-          sort: [{ field: "user", direction: "asc" }],
-          skip: 0,
-          take: MAX_USERS,
-          columns: null,
-        }),
-      );
+      const plan = planUserPage(call.query, [log.key]);
+      const { reply, total } = await runUsers(context, plan);
+      return withPages(reply, call, plan, total);
     }),
     ...shareRoutes(context),
   ];
