@@ -1,10 +1,27 @@
+import { benchmark as classify } from "./classify.ts";
 import { benchmark as drain } from "./drain.ts";
 import type { Benchmark } from "./frame.ts";
 import { benchmark as freshness } from "./freshness.ts";
 import { benchmark as group } from "./group.ts";
+import { benchmark as growth } from "./growth.ts";
 import { benchmark as list } from "./list.ts";
+import { benchmark as memory } from "./memory.ts";
+import { benchmark as peers } from "./peers.ts";
 import { benchmark as postSlow } from "./post-slow.ts";
 import { benchmark as post } from "./post.ts";
+import { benchmark as regex } from "./regex.ts";
 
 /** In the order in which they run. */
-export const BENCHMARKS: readonly Benchmark[] = [post, postSlow, drain, freshness, list, group];
+export const BENCHMARKS: readonly Benchmark[] = [
+  post,
+  postSlow,
+  drain,
+  freshness,
+  classify,
+  list,
+  group,
+  regex,
+  growth,
+  memory,
+  peers,
+];

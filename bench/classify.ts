@@ -1,34 +1,23 @@
 /**
- * What finding an event's class costs, by number of class filters: the indexed matcher beside the plain loop over the filters.
- *
- *     node bench/classify.ts
- *
- * The goal is that 10,000 filters cost at most {@link LIMIT} times what 10 cost. Up to four patterns are looked for one by one, so that the passes over
- * text and link begin to count somewhere between 10 and 100 filters; from there on the cost is level. Exits with 1 where matcher and loop disagree.
+ * What finding an event's class costs, by number of class filters. Up to four patterns are looked for one by one, so that the passes over text and
+ * link begin to count somewhere between 10 and 100 filters; from there on the cost is level.
  */
-import { fold } from "../src/events/text.ts";
 import type { ClassFilter } from "../src/catalog/catalog.ts";
+import { fold } from "../src/events/text.ts";
 import { compileMatcher } from "../pipelines/classify/matcher.ts";
 import type { Matcher, Subject } from "../pipelines/classify/matcher.ts";
+import { interleaved, median, show } from "./frame.ts";
+import type { Bench, Benchmark } from "./frame.ts";
+import { createRandom } from "./support/events.ts";
 
 const LIMIT = 2;
 const COUNTS = [10, 100, 1_000, 10_000];
 const EVENTS = 2_000;
-/** Each measurement: runs of at least this long, at least so many, for at least as long in all. */
+/** A run goes on at least this long; the loop over 10,000 filters takes longer for its first events. */
 const RUN_MS = 5;
-const RUNS = 20;
-const CASE_MS = 250;
-
-/** Mulberry32: the same filters and events in each run. */
-function createRandom(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below);
-  };
-}
+const RUN_EVENTS = 50;
+/** Events for which matcher and loop are held against each other. */
+const CHECKED = 200;
 
 const random = createRandom(7);
 const WORDS = Array.from({ length: 20_000 }, () =>
@@ -133,53 +122,56 @@ function compileLoop(filters: readonly ClassFilter[]): Matcher {
   };
 }
 
-/** The time of one event, in microseconds: the best of many short runs, because whatever else the machine does only ever adds to it. */
-function time_us(match: Matcher, events: readonly Subject[]): number {
-  let best = Infinity;
+/** Answers the time of one event, in microseconds. */
+function timer(match: Matcher, events: readonly Subject[]): () => Promise<number> {
   let at = 0;
-  const end = performance.now() + CASE_MS;
-  for (let run = 0; run < RUNS || performance.now() < end; run++) {
-    const start = performance.now();
+  return async () => {
+    const start_ms = performance.now();
     let done = 0;
     let elapsed_ms = 0;
     do {
-      for (let i = 0; i < 50; i++) match(events[at++ % events.length]!);
-      done += 50;
-      elapsed_ms = performance.now() - start;
+      for (let i = 0; i < RUN_EVENTS; i++) match(events[at++ % events.length]!);
+      done += RUN_EVENTS;
+      elapsed_ms = performance.now() - start_ms;
     } while (elapsed_ms < RUN_MS);
-    best = Math.min(best, (elapsed_ms * 1000) / done);
-  }
-  return best;
+    return (elapsed_ms * 1000) / done;
+  };
 }
 
-let failed = false;
-for (const { name, conditions, event } of CASES) {
-  console.log(`\n${name}\n  filters   matcher    loop       loop/matcher   compile`);
-  const costs: number[] = [];
+async function measure({ report, quick }: Bench, { name, conditions, event }: Case): Promise<void> {
+  const ways = [];
+  const compile_ms: number[] = [];
+  let same = true;
   for (const count of COUNTS) {
     const filters = Array.from({ length: count }, (_, i) => filter(i, conditions(i, count)));
     const events = Array.from({ length: EVENTS }, () => event(filters[random(count)]!));
-    const start = performance.now();
+    const start_ms = performance.now();
     const match = compileMatcher(filters);
-    const compile_ms = performance.now() - start;
+    compile_ms.push(performance.now() - start_ms);
     const loop = compileLoop(filters);
-    if (events.slice(0, 200).some((one) => match(one) !== loop(one))) {
-      console.error(`  ${count}: the matcher and the loop disagree`);
-      failed = true;
-    }
-    const matcher_us = time_us(match, events);
-    const loop_us = time_us(loop, events);
-    costs.push(matcher_us);
-    const columns = [
-      String(count).padStart(9),
-      `${matcher_us.toFixed(2)} µs`.padStart(10),
-      `${loop_us.toFixed(2)} µs`.padStart(12),
-      (loop_us / matcher_us).toFixed(1).padStart(10),
-      `${compile_ms.toFixed(1)} ms`.padStart(14),
-    ];
-    console.log(columns.join(" "));
+    same &&= events.slice(0, CHECKED).every((one) => match(one) === loop(one));
+    ways.push({ name: `${count} filters`, once: timer(match, events) });
+    ways.push({ name: `loop over ${count}`, once: timer(loop, events) });
   }
-  const ratio = costs.at(-1)! / costs[0]!;
-  console.log(`  ${COUNTS.at(-1)} filters cost ${ratio.toFixed(2)} times what ${COUNTS[0]} cost (goal: ${LIMIT})`);
+  const figures = await interleaved(ways, quick ? { least: 3 } : { least: 10, most: 50, budget_ms: 2_000 });
+  report.line(`  ${name}`);
+  const cells = COUNTS.map((count, i) => {
+    const [matcher_us, loop_us] = [median(figures[2 * i]!.rounds), median(figures[2 * i + 1]!.rounds)];
+    const cells = [`${show(matcher_us, "µs")} µs`, `${show(loop_us, "µs")} µs`, show(loop_us / matcher_us, "×")];
+    return [String(count), ...cells, `${show(compile_ms[i]!, "ms")} ms`];
+  });
+  report.table([["filters", "matcher", "loop", "loop/matcher", "compile"], ...cells]);
+  report.fact(`same answers as the loop, ${name}`, same);
+  const [ours, limit] = [figures.at(-2)!, figures[0]!];
+  const target = { kind: "at most", value: LIMIT } as const;
+  report.ratio({ name: `cost of ${COUNTS.at(-1)} beside ${COUNTS[0]}, ${name}`, unit: "µs", ours, limit, target });
 }
-process.exitCode = failed ? 1 : 0;
+
+export const benchmark: Benchmark = {
+  name: "classify",
+  about:
+    "the class of an event among 10, 100, 1,000 and 10,000 class filters | a loop over the filters; the cost of 10",
+  async run(bench) {
+    for (const one of CASES) await measure(bench, one);
+  },
+};

@@ -4,8 +4,8 @@ import { appendBacklog, createBacklog, prepareCatalog } from "./support/backlog.
 import type { Backlog } from "./support/backlog.ts";
 import { createBareWriter } from "./support/bare-write.ts";
 import { countEvents, holds } from "./support/client.ts";
-import { clearPlace, openBus, startService } from "./support/world.ts";
-import type { Kind, Place } from "./support/world.ts";
+import { clearPlace, openBus, startService } from "./support/places.ts";
+import type { Kind, Place } from "./support/places.ts";
 
 /** How much of the bare engine's rate the pipeline is to reach. */
 const SHARE: Record<Kind, number> = { embedded: 0.6, cluster: 0.85 };
@@ -57,8 +57,13 @@ async function compare(bench: Bench, kind: Kind): Promise<void> {
  * Starts a service on a full bus and answers how many events a second went into the store, from the first batch that was done to the last:
  * starting up does not count. At the end the log must hold all of them.
  */
-async function drainBacklog(place: Place, backlog: Backlog, before: number): Promise<number> {
-  await using service = await startService(place);
+export async function drainBacklog(
+  place: Place,
+  backlog: Backlog,
+  before: number,
+  flags: readonly string[] = [],
+): Promise<number> {
+  await using service = await startService(place, { flags });
   await using progress = await watch(place, service.apiPort, backlog, before);
   const deadline_ms = performance.now() + TIMEOUT_MS;
   let first: { at_ms: number; done: number } | null = null;

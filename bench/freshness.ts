@@ -3,8 +3,8 @@ import type { Benchmark } from "./frame.ts";
 import { ask, holds } from "./support/client.ts";
 import { LOG, postRequest } from "./support/events.ts";
 import type { Job } from "./support/load.ts";
-import { API_KEY, clearPlace, startService } from "./support/world.ts";
-import type { Kind } from "./support/world.ts";
+import { API_KEY, clearPlace, startService } from "./support/places.ts";
+import type { Kind } from "./support/places.ts";
 
 const POSTS_PER_SECOND = 500;
 const P99_MS: Record<Kind, number> = { embedded: 200, cluster: 1_300 };

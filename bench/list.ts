@@ -1,3 +1,5 @@
+import type { estypes } from "@elastic/elasticsearch";
+
 import { interleaved, time_ms } from "./frame.ts";
 import type { Bench, Benchmark } from "./frame.ts";
 import type { Dataset } from "./support/datasets.ts";
@@ -7,8 +9,8 @@ import type { Question } from "./support/questions.ts";
 
 const TARGET = { kind: "at most", value: 1.25 } as const;
 const DEEP_TARGET = { kind: "at most", value: 5 } as const;
-const NEWEST_FIRST = [{ created: "desc" as const }, { id: "desc" as const }];
-const SOURCE = { excludes: ["data", "folded"] };
+const NEWEST_FIRST: estypes.SortCombinations[] = [{ created: "desc" }, { id: "desc" }];
+const SOURCE: estypes.SearchSourceConfig = { excludes: ["data", "folded"] };
 
 /** The bare questions give the count of all too, as the service does. */
 export const LISTS: readonly Question[] = [

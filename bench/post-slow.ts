@@ -1,7 +1,7 @@
 import { interleaved, quantile } from "./frame.ts";
 import type { Benchmark, Way } from "./frame.ts";
 import { jobOf, startPosting } from "./post.ts";
-import type { Kind } from "./support/world.ts";
+import type { Kind } from "./support/places.ts";
 
 const P99_MS: Record<Kind, number> = { embedded: 20, cluster: 50 };
 
@@ -14,7 +14,7 @@ export const benchmark: Benchmark = {
     const generator = await world.generator();
     const limit = await world.limitServer();
     for (const kind of world.kinds) {
-      await using posting = await startPosting(bench, kind);
+      await using posting = await startPosting(world, kind);
       const post = async (port: number, run_ms: number, perSecond: number | null) => {
         const outcome = await generator.run(jobOf(port, run_ms, perSecond));
         if (port === posting.port) await posting.settle(outcome.answered);

@@ -1,10 +1,11 @@
 import { interleaved } from "./frame.ts";
-import type { Bench, Benchmark, Way } from "./frame.ts";
+import type { Benchmark, Way } from "./frame.ts";
 import { holds } from "./support/client.ts";
 import { formOf, LOG, postRequest } from "./support/events.ts";
 import type { Job } from "./support/load.ts";
-import { API_KEY, clearPlace, startService } from "./support/world.ts";
-import type { Kind } from "./support/world.ts";
+import { API_KEY, clearPlace, startService } from "./support/places.ts";
+import type { Kind } from "./support/places.ts";
+import type { World } from "./support/world.ts";
 
 export const CONNECTIONS = 64;
 /** How much of the limit's rate each engine is to reach. */
@@ -23,11 +24,11 @@ export type Posting = AsyncDisposable & {
   settle(answered: number): Promise<void>;
 };
 
-export async function startPosting({ world }: Bench, kind: Kind): Promise<Posting> {
+export async function startPosting(world: World, kind: Kind, flags: readonly string[] = []): Promise<Posting> {
   await using closing = new AsyncDisposableStack();
   const place = await world.place(kind);
   closing.defer(() => clearPlace(place));
-  const service = closing.use(await startService(place, kind === "cluster" ? { roles: "post" } : {}));
+  const service = closing.use(await startService(place, kind === "cluster" ? { roles: "post", flags } : { flags }));
   let posted = 0;
   const open = closing.move();
   return {
@@ -55,7 +56,7 @@ export const benchmark: Benchmark = {
     const limit = await world.limitServer();
     await using closing = new AsyncDisposableStack();
     const postings: Posting[] = [];
-    for (const kind of world.kinds) postings.push(closing.use(await startPosting(bench, kind)));
+    for (const kind of world.kinds) postings.push(closing.use(await startPosting(world, kind)));
 
     const rate = async (port: number, settle: Posting["settle"]): Promise<number> => {
       const { perSecond, answered } = await generator.run(jobOf(port, duration_ms, null));

@@ -6,8 +6,8 @@ import { createIdSource } from "../../src/events/id.ts";
 import { encodeLine, encodeRecord } from "../../src/events/record.ts";
 import type { Alert } from "../../src/store/store.ts";
 import { LOG, storedEvents } from "./events.ts";
-import { API_KEY, openBus, openPorts } from "./world.ts";
-import type { Place } from "./world.ts";
+import { API_KEY, openBus, openPorts } from "./places.ts";
+import type { Place } from "./places.ts";
 
 /** Enough logs to spread over the partitions of the bus. */
 const LOGS: readonly LogKey[] = [LOG, ...Array.from({ length: 11 }, (_, i) => parseLogKey(`bench-${i + 2}`)!)];

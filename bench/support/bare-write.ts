@@ -25,8 +25,8 @@ import type { Alert } from "../../src/store/store.ts";
 import type { Backlog } from "./backlog.ts";
 import { openBareDuckdb } from "./datasets.ts";
 import { SILENT } from "./engines.ts";
-import { openStore } from "./world.ts";
-import type { Place } from "./world.ts";
+import { openStore } from "./places.ts";
+import type { Place } from "./places.ts";
 
 /** Writes what a pipeline would, by nothing but the engine's client. Making the documents ready does not count. */
 export type BareWriter = AsyncDisposable & {

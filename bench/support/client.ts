@@ -1,7 +1,7 @@
 import { Agent, request } from "node:http";
 
 import { LOG } from "./events.ts";
-import { API_KEY } from "./world.ts";
+import { API_KEY } from "./places.ts";
 
 const agent = new Agent({ keepAlive: true });
 
@@ -11,16 +11,19 @@ export type Answer = { readonly total: number; readonly body: string };
 export function ask(port: number, path: string, parameters: Readonly<Record<string, string>> = {}): Promise<Answer> {
   const query = new URLSearchParams({ ...parameters, apikey: API_KEY });
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-  const asked = request({ port, host: "127.0.0.1", agent, path: `/1/logs/${LOG}${path}?${query}` }, (response) => {
-    const chunks: Buffer[] = [];
-    response.on("data", (chunk: Buffer) => chunks.push(chunk));
-    response.on("error", reject);
-    response.on("end", () => {
-      const body = Buffer.concat(chunks).toString("utf8");
-      if (response.statusCode === 200) resolve({ total: Number(response.headers["x-total-count"]), body });
-      else reject(new Error(`${path} was answered ${response.statusCode}: ${body}`));
-    });
-  });
+  const asked = request(
+    { port, host: "127.0.0.1", agent, path: `/1/logs/${LOG}${path}?${query.toString()}` },
+    (response) => {
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      response.on("error", reject);
+      response.on("end", () => {
+        const body = Buffer.concat(chunks).toString("utf8");
+        if (response.statusCode === 200) resolve({ total: Number(response.headers["x-total-count"]), body });
+        else reject(new Error(`${path} was answered ${response.statusCode}: ${body}`));
+      });
+    },
+  );
   asked.on("error", reject);
   asked.end();
   return promise;

@@ -9,8 +9,8 @@ import type { StoredEvent } from "../../src/events/event.ts";
 import type { Store } from "../../src/store/store.ts";
 import { storedEvents } from "./events.ts";
 import type { ServiceProcess } from "./processes.ts";
-import { openStore, startService } from "./world.ts";
-import type { Place } from "./world.ts";
+import { openStore, startService } from "./places.ts";
+import type { Place } from "./places.ts";
 
 /** Events in a store, a service over them, and the bare engine with the same rows. */
 export type Dataset = AsyncDisposable & {
@@ -122,5 +122,6 @@ async function sizeOf(place: Place): Promise<number> {
   const { client } = place.cluster;
   const index = `${place.namespace}-events`;
   await client.indices.forcemerge({ index, max_num_segments: 1 });
-  return (await client.indices.stats({ index, metric: "store" }))._all.total?.store?.size_in_bytes ?? NaN;
+  const { indices = {} } = await client.indices.stats({ index, metric: "store" });
+  return Object.values(indices).reduce((sum, { total }) => sum + (total?.store?.size_in_bytes ?? 0), 0);
 }

@@ -12,9 +12,11 @@ const LENGTH = Buffer.from("ontent-Length: ");
 /** A connection that waits for its turn looks at the clock so often. */
 const TICK_MS = 1;
 
+type Answered = (connection: Connection, status: number) => void;
+
 class Connection {
   readonly #socket: Socket;
-  readonly #answered: (connection: Connection, status: number) => void;
+  readonly #answered: Answered;
   /** What came of a head that is not complete yet. */
   #head: Buffer | null = null;
   #status = 0;
@@ -22,14 +24,14 @@ class Connection {
   #left = -1;
   started_ms = 0;
 
-  private constructor(socket: Socket, answered: Connection["#answered"]) {
+  private constructor(socket: Socket, answered: Answered) {
     this.#socket = socket;
     this.#answered = answered;
     socket.setNoDelay(true);
-    socket.on("data", (chunk) => this.#read(chunk));
+    socket.on("data", (chunk: Buffer) => this.#read(chunk));
   }
 
-  static open(job: Job, answered: (connection: Connection, status: number) => void): Promise<Connection> {
+  static open(job: Job, answered: Answered): Promise<Connection> {
     const { promise, resolve, reject } = Promise.withResolvers<Connection>();
     const socket = connect(job.port, job.host, () => resolve(new Connection(socket, answered)));
     socket.on("error", reject);

@@ -45,7 +45,7 @@ export async function startServiceProcess(
     throw new Error(`the service has ended with ${String(code)} before it was ready`);
   });
   exited.catch(() => {});
-  const [ready] = (await Promise.race([once(child.stdout!, "data"), exited])) as [Buffer];
+  const [ready] = (await Promise.race([once(child.stdout, "data"), exited])) as [Buffer];
   const port = (role: string): number =>
     Number(new RegExp(`^${role} +http://[^/]*:(\\d+)/`, "m").exec(String(ready))?.[1]);
   return {

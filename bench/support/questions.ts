@@ -54,7 +54,7 @@ export async function compareWithBare({ report, quick }: Bench, dataset: Dataset
 export const ROW_COLUMNS =
   'id_hi, id_lo, created, log, text, link, hash, tags, source, "user", class, value, lat, lon, ip, data is not null';
 
-export function isLog(): estypes.QueryDslQueryContainer {
+export function isLog(): NonNullable<estypes.QueryDslQueryContainer> {
   return { term: { log: LOG } };
 }
 

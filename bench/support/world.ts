@@ -2,35 +2,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import type { Bus } from "../../src/bus/bus.ts";
-import { openKafkaBus } from "../../src/bus/kafka.ts";
-import { openSqliteBus } from "../../src/bus/sqlite.ts";
-import type { Catalog } from "../../src/catalog/catalog.ts";
-import { createCatalog } from "../../src/catalog/create.ts";
-import { openElasticsearchDocuments } from "../../src/catalog/documents/elasticsearch.ts";
-import { openSqliteDocuments } from "../../src/catalog/documents/sqlite.ts";
-import { openDuckdbStore } from "../../src/store/duckdb/store.ts";
-import { openElasticsearchStore } from "../../src/store/elasticsearch/store.ts";
-import type { Store } from "../../src/store/store.ts";
 import { openDataset } from "./datasets.ts";
 import type { Dataset } from "./datasets.ts";
-import { openCluster, SILENT } from "./engines.ts";
+import { openCluster } from "./engines.ts";
 import type { Cluster } from "./engines.ts";
-import { LOG } from "./events.ts";
 import { startGenerator } from "./load.ts";
 import type { Generator } from "./load.ts";
-import { startLimitServer, startServiceProcess } from "./processes.ts";
-import type { ServiceProcess } from "./processes.ts";
-
-export type Kind = "embedded" | "cluster";
-
-/** Where one service keeps its things, empty at first. */
-export type Place =
-  | { readonly kind: "embedded"; readonly folder: string }
-  | { readonly kind: "cluster"; readonly namespace: string; readonly cluster: Cluster };
-
-export const API_KEY = "key-of-the-benchmarks";
-const FIRST = { LOGGIA_ADMIN: "bench@localhost:a long password", LOGGIA_LOG: `${LOG}:${API_KEY}` };
+import type { Kind, Place } from "./places.ts";
+import { startLimitServer } from "./processes.ts";
 
 /** What benchmarks share: engines, data sets and helping processes, each made when first asked for and gone at the end. */
 export class World implements AsyncDisposable {
@@ -89,62 +68,4 @@ export class World implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.#closing.disposeAsync();
   }
-}
-
-/** Removes what a place holds, once nothing runs there any more. */
-export async function clearPlace(place: Place): Promise<void> {
-  if (place.kind === "embedded") rmSync(place.folder, { recursive: true, force: true });
-  else await place.cluster.clear(place.namespace);
-}
-
-/** The settings of a service in a place, whose first start makes the log {@link LOG} with the key {@link API_KEY}. */
-function environmentOf(place: Place): Record<string, string> {
-  if (place.kind === "embedded") return { ...FIRST, LOGGIA_DATA: place.folder };
-  const { cluster, namespace } = place;
-  return {
-    ...FIRST,
-    KAFKA_BROKERS: cluster.brokers.join(","),
-    ELASTICSEARCH_URL: cluster.url,
-    LOGGIA_NAMESPACE: namespace,
-  };
-}
-
-/** @param options.roles all unless given; on a cluster each can be a process of its own */
-export function startService(
-  place: Place,
-  options: { roles?: string; flags?: readonly string[] } = {},
-): Promise<ServiceProcess> {
-  const { roles, flags = [] } = options;
-  return startServiceProcess(
-    { ...environmentOf(place), ...(roles === undefined ? {} : { LOGGIA_ROLES: roles }) },
-    flags,
-  );
-}
-
-/** The ports of a place within this process, to fill it before a service starts there. */
-export async function openPorts(
-  place: Place,
-): Promise<AsyncDisposable & { readonly bus: Bus; readonly store: Store; readonly catalog: Catalog }> {
-  await using closing = new AsyncDisposableStack();
-  const bus = closing.use(await openBus(place));
-  const documents =
-    place.kind === "embedded"
-      ? await openSqliteDocuments({ file: join(place.folder, "catalog.sqlite") })
-      : await openElasticsearchDocuments({ client: place.cluster.client, namespace: place.namespace });
-  const catalog = closing.use(await createCatalog({ documents, log: SILENT }));
-  const store = closing.use(await openStore(place));
-  const open = closing.move();
-  return { bus, store, catalog, [Symbol.asyncDispose]: () => open.disposeAsync() };
-}
-
-export function openBus(place: Place): Promise<Bus> {
-  return place.kind === "embedded"
-    ? openSqliteBus({ file: join(place.folder, "bus.sqlite"), log: SILENT })
-    : openKafkaBus({ brokers: place.cluster.brokers, namespace: place.namespace, log: SILENT });
-}
-
-export function openStore(place: Place): Promise<Store> {
-  return place.kind === "embedded"
-    ? openDuckdbStore({ file: join(place.folder, "events.duckdb"), log: SILENT })
-    : openElasticsearchStore({ client: place.cluster.client, namespace: place.namespace, log: SILENT });
 }

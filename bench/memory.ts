@@ -1,0 +1,84 @@
+import { median, quantile, show } from "./frame.ts";
+import type { Bench, Benchmark } from "./frame.ts";
+import { CONNECTIONS, jobOf as postJobOf } from "./post.ts";
+import { holds } from "./support/client.ts";
+import { getRequest, LOG } from "./support/events.ts";
+import { startGenerator } from "./support/load.ts";
+import { API_KEY, clearPlace, startService } from "./support/places.ts";
+import type { ServiceProcess } from "./support/processes.ts";
+
+const MOST_MB = { post: 200, api: 200, pipeline: 350 } as const;
+/** How much larger the last third of the time may find a process than the middle third did. */
+const FLAT = { kind: "at most", value: 1.1 } as const;
+const SAMPLE_MS = 500;
+const READERS = 4;
+const QUESTIONS = [
+  `/1/logs/${LOG}/events?order=desc&pagesize=100`,
+  `/1/logs/${LOG}/events?order=desc&pagesize=500`,
+  `/1/logs/${LOG}/events?order=desc&tags=error&source=web-07`,
+  `/1/logs/${LOG}/query?query=${encodeURIComponent("GET events GROUPBY source")}`,
+];
+
+type Sampled = { readonly name: keyof typeof MOST_MB; readonly process: ServiceProcess; readonly samples_mb: number[] };
+
+export const benchmark: Benchmark = {
+  name: "memory",
+  about:
+    "each role in a process of its own, all at their top rates for three minutes, on a cluster | resident memory, Node alone",
+  async run(bench) {
+    if (!bench.world.kinds.includes("cluster")) {
+      bench.report.line("  left out: embedded engines live within the one process of the service");
+      return;
+    }
+    await measure(bench);
+  },
+};
+
+/** Posts faster than the pipeline takes them in, so that it never waits; meanwhile readers ask again as soon as they are answered. */
+async function measure({ world, report, quick }: Bench): Promise<void> {
+  const duration_ms = quick ? 5_000 : 180_000;
+  await using closing = new AsyncDisposableStack();
+  const place = await world.place("cluster");
+  closing.defer(() => clearPlace(place));
+  const roles: Sampled[] = [];
+  for (const name of ["post", "pipeline", "api"] as const) {
+    const process = closing.use(await startService(place, { roles: name }));
+    roles.push({ name, process, samples_mb: [] });
+  }
+  const [post, , api] = roles.map(({ process }) => process);
+  const poster = await world.generator();
+  // The first event of a month makes its index, without which there is nothing to ask.
+  const { answered } = await poster.run({ ...postJobOf(post!.postPort, 100, null), connections: 1 });
+  await holds(api!.apiPort, answered);
+  const reader = closing.use(await startGenerator());
+  const reading = reader.run({
+    host: "127.0.0.1",
+    port: api!.apiPort,
+    connections: READERS,
+    requests: QUESTIONS.map((path) => getRequest(`${path}&apikey=${API_KEY}`)),
+    perSecond: null,
+    duration_ms,
+    expect: 200,
+  });
+  const posting = poster.run(postJobOf(post!.postPort, duration_ms, null));
+  const sampling = setInterval(() => {
+    for (const { process, samples_mb } of roles) samples_mb.push(process.resident() / 2 ** 20);
+  }, SAMPLE_MS);
+  const [posted, read] = await Promise.all([posting, reading]).finally(() => clearInterval(sampling));
+  report.line(
+    `  meanwhile ${show(posted.perSecond, "/s")} posts/s over ${CONNECTIONS} connections and ${show(read.perSecond, "/s")} questions/s over ${READERS}`,
+  );
+  for (const role of roles) judge(report, role);
+}
+
+function judge(report: Bench["report"], { name, samples_mb }: Sampled): void {
+  const third = Math.floor(samples_mb.length / 3);
+  const [middle, last] = [samples_mb.slice(third, 2 * third), samples_mb.slice(2 * third)];
+  report.line(
+    `  ${name}: ${show(samples_mb[0]!, "MB")} MB at first, ${show(quantile(samples_mb, 1), "MB")} MB at most`,
+  );
+  const target = { kind: "at most", value: MOST_MB[name] } as const;
+  report.figure({ name: `resident memory of ${name}`, unit: "MB", ours: { name, rounds: last }, target });
+  const growth = { name, rounds: [median(last) / median(middle)] };
+  report.figure({ name: `last minute beside the one before, ${name}`, unit: "×", ours: growth, target: FLAT });
+}

@@ -1,0 +1,129 @@
+import type { Client } from "@elastic/elasticsearch";
+
+import { interleaved, time_ms } from "./frame.ts";
+import type { Bench, Benchmark, Way } from "./frame.ts";
+import type { Dataset } from "./support/datasets.ts";
+import { LOG, RARE_EXPRESSION, RARE_WORD, storedEvents } from "./support/events.ts";
+import { ask } from "./support/client.ts";
+import { ROW_COLUMNS } from "./support/questions.ts";
+
+/** The service's time, at most so many times that of the limit: a tenth of a bare `regexp`, and no more than the scan. */
+const SHARE = { embedded: 1, cluster: 0.1 } as const;
+const EXPRESSIONS = [
+  { name: "an expression", text: RARE_EXPRESSION },
+  { name: "a word", text: RARE_WORD },
+];
+const BULK = 5_000;
+
+export const benchmark: Benchmark = {
+  name: "regex",
+  about: `${RARE_EXPRESSION} and a word, over 1,000,000 distinct texts, few matches | the bare regexp query; the full scan in DuckDB`,
+  async run(bench) {
+    const count = bench.quick ? 20_000 : 1_000_000;
+    for (const kind of bench.world.kinds) {
+      const dataset = await bench.world.dataset(kind, count);
+      if (kind === "embedded") {
+        for (const expression of EXPRESSIONS) {
+          await compare(bench, dataset, expression, {
+            name: "scan in DuckDB",
+            find: (text) => scanDuckdb(dataset, text),
+          });
+        }
+        continue;
+      }
+      const { client } = await bench.world.cluster();
+      const index = `${(await bench.world.cluster()).namespace()}-bare`;
+      await fillBareIndex(client, index, count);
+      for (const expression of EXPRESSIONS) {
+        await compare(bench, dataset, expression, {
+          name: "bare regexp",
+          find: (text) => askBare(client, index, text),
+        });
+      }
+      await client.indices.delete({ index });
+    }
+  },
+};
+
+/** Finds the number of matches in a way of its own. */
+type Limit = { readonly name: string; readonly find: (expression: string) => Promise<number> };
+
+async function compare(
+  { report, quick }: Bench,
+  { place, service }: Dataset,
+  { name, text }: (typeof EXPRESSIONS)[number],
+  limit: Limit,
+): Promise<void> {
+  const askService = async (): Promise<number> =>
+    (await ask(service.apiPort, "/events", { text, order: "desc", pagesize: "500" })).total;
+  const [expected, found] = [await limit.find(text), await askService()];
+  if (expected !== found) throw new Error(`${limit.name} finds ${expected} events and Loggia ${found}`);
+  const ways: Way[] = [
+    { name: limit.name, once: () => time_ms(() => limit.find(text)) },
+    { name: "Loggia over HTTP", once: () => time_ms(askService) },
+  ];
+  const [first, ours] = await interleaved(ways, quick ? { least: 3 } : { least: 4, most: 40, budget_ms: 8_000 });
+  const target = { kind: "at most", value: SHARE[place.kind] } as const;
+  report.ratio({
+    name: `${name} with ${found} matches, ${place.kind}`,
+    unit: "ms",
+    ours: ours!,
+    limit: first!,
+    target,
+  });
+}
+
+/** One pass that finds the rows themselves: few, as the matches are. */
+async function scanDuckdb({ bare }: Dataset, expression: string): Promise<number> {
+  const sql = `select ${ROW_COLUMNS} from events where log = '${LOG}' and regexp_matches(text, $1, 'i')
+    order by created desc, id_hi desc, id_lo desc`;
+  return (await bare.duckdb(sql, [expression])).length;
+}
+
+/** An index as one would make it to search texts by expression: each text a term. */
+async function fillBareIndex(client: Client, index: string, count: number): Promise<void> {
+  const settings = { number_of_shards: 1, number_of_replicas: 0, "requests.cache.enable": false };
+  const properties = {
+    created: { type: "date" as const },
+    log: { type: "keyword" as const },
+    text: { type: "keyword" as const },
+  };
+  await client.indices.create({ index, settings, mappings: { properties } });
+  let lines: string[] = [];
+  const flush = async (): Promise<void> => {
+    if (lines.length === 0) return;
+    const { errors } = await client.bulk({
+      index,
+      operations: `${lines.join("\n")}\n` as unknown as never[],
+      filter_path: "errors",
+    });
+    if (errors) throw new Error("The bare index could not be filled");
+    lines = [];
+  };
+  for (const { created, log, text } of storedEvents(count)) {
+    lines.push('{"index":{}}', JSON.stringify({ created, log, text }));
+    if (lines.length === 2 * BULK) await flush();
+  }
+  await flush();
+  await client.indices.refresh({ index });
+}
+
+async function askBare(client: Client, index: string, expression: string): Promise<number> {
+  const { hits } = await client.search({
+    index,
+    size: 500,
+    sort: [{ created: "desc" }],
+    track_total_hits: true,
+    query: {
+      bool: {
+        filter: [{ term: { log: LOG } }, { regexp: { text: { value: anywhere(expression), case_insensitive: true } } }],
+      },
+    },
+  });
+  return typeof hits.total === "number" ? hits.total : (hits.total?.value ?? NaN);
+}
+
+/** A `regexp` query speaks of whole texts. */
+function anywhere(expression: string): string {
+  return expression.endsWith("$") ? `.*${expression.slice(0, -1)}` : `.*${expression}.*`;
+}
