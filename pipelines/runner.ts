@@ -24,6 +24,8 @@ export type PipelineOptions = {
   readonly group?: string;
   /** A GeoIP database; without one, addresses stay addresses. */
   readonly locate?: Locate;
+  /** Whether events about which somebody wants mail go to the `alerts` topic too, see `notify/`; not unless given. */
+  readonly notices?: boolean;
   /** Bounds of what goes through the stages at a time, for each partition: 5,000 events and 5 MB unless given. */
   readonly maxEvents?: number;
   readonly maxBytes?: number;
@@ -64,7 +66,13 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
   const stats = createStats();
   const context: Context = {
     ...options,
-    stages: createStages({ ...options, locate: options.locate ?? null, maxEvents, maxBytes }),
+    stages: createStages({
+      ...options,
+      locate: options.locate ?? null,
+      notices: options.notices ?? false,
+      maxEvents,
+      maxBytes,
+    }),
     maxEvents,
     maxBytes,
     stats,

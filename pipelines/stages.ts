@@ -1,3 +1,4 @@
+import type { Bus } from "../src/bus/bus.ts";
 import type { Catalog } from "../src/catalog/catalog.ts";
 import type { Store } from "../src/store/store.ts";
 import { createAlert } from "./alert/alert.ts";
@@ -5,6 +6,7 @@ import { createClassify } from "./classify/classify.ts";
 import { createEnrich } from "./enrich/enrich.ts";
 import type { Locate } from "./enrich/enrich.ts";
 import { createIndex } from "./index/index-events.ts";
+import { createNotify } from "./notify/publish.ts";
 import type { Stage } from "./stage.ts";
 
 /**
@@ -13,15 +15,20 @@ import type { Stage } from "./stage.ts";
  * Invariant: derived writes come before the event itself, so that whatever a list shows is complete.
  */
 export function createStages({
+  bus,
   catalog,
   store,
   locate,
+  notices,
   maxEvents,
   maxBytes,
 }: {
+  readonly bus: Bus;
   readonly catalog: Catalog;
   readonly store: Store;
   readonly locate: Locate | null;
+  /** Whether events about which somebody wants mail are told to whoever mails. */
+  readonly notices: boolean;
   readonly maxEvents: number;
   readonly maxBytes: number;
 }): readonly Stage[] {
@@ -29,6 +36,7 @@ export function createStages({
     createEnrich({ locate }),
     createClassify({ catalog }),
     createAlert({ catalog, store, maxAlerts: maxEvents, maxBytes }),
+    ...(notices ? [createNotify({ catalog, bus })] : []),
     createIndex({ store }),
   ];
 }

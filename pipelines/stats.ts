@@ -26,7 +26,7 @@ export type PipelineStats = {
   readonly lastAck: number | null;
 };
 
-const NONE = { decode: 0, track: 0, enrich: 0, classify: 0, alert: 0, index: 0 } as const satisfies Record<
+const NONE = { decode: 0, track: 0, enrich: 0, classify: 0, alert: 0, notify: 0, index: 0 } as const satisfies Record<
   StageName,
   0
 >;

@@ -1,0 +1,82 @@
+import type { NewRecord } from "../../src/bus/bus.ts";
+import type { AcceptedEvent, LogKey, StoredEvent, UserId } from "../../src/events/event.ts";
+import { acceptedAt, parseEventId, type EventId } from "../../src/events/id.ts";
+
+/**
+ * A record of the `alerts` topic: an event, who wants mail about it, and where on the `events` topic it came from. One JSON object in UTF-8:
+ *
+ *     {"v":1,"log":"shop","id":"…","created":1308491673911,"class":"failure","text":"Disk full","source":"web-3","value":97.5,
+ *      "users":["0123456789abcdef"],"origin":{"partition":0,"offset":17,"line":1}}
+ *
+ * It may come twice, as events do; `origin` tells.
+ */
+export type Notice = Line & {
+  readonly log: LogKey;
+  readonly id: EventId;
+  readonly class: string;
+  readonly users: readonly UserId[];
+  readonly origin: Origin;
+};
+
+/** What a mail says about an event. */
+export type Line = Pick<AcceptedEvent, "created" | "text" | "source" | "value">;
+
+/** A place on the `events` topic; places of one partition rise in the order of delivery. */
+export type Origin = { readonly partition: number; readonly offset: number; readonly line: number };
+
+const VERSION = 1;
+/** Enough to tell what happened; the rest is in the log. */
+const TEXT_MAX_CHARACTERS = 300;
+const SOURCE_MAX_CHARACTERS = 100;
+/** What happened longer ago is no news: a replay of old events mails nobody. */
+const STALE_MS = 24 * 3_600_000;
+
+/** @param event with its class */
+export function encodeNotice(
+  { log, id, created, text, source, value, class: classKey }: StoredEvent,
+  users: readonly UserId[],
+  origin: Origin,
+): NewRecord {
+  const notice = {
+    v: VERSION,
+    log,
+    id,
+    created,
+    class: classKey,
+    text: shorten(text, TEXT_MAX_CHARACTERS),
+    source: shorten(source, SOURCE_MAX_CHARACTERS),
+    value,
+    users,
+    origin,
+  };
+  return { key: log, value: Buffer.from(JSON.stringify(notice)) };
+}
+
+/** The notice that a record holds, or null where it holds none that this process can read. */
+export function decodeNotice(value: Buffer): Notice | null {
+  let fields: Record<string, unknown>;
+  try {
+    fields = JSON.parse(value.toString("utf8")) as Record<string, unknown>;
+  } catch {
+    return null;
+  }
+  if (typeof fields !== "object" || fields === null || fields["v"] !== VERSION) return null;
+  const { log, id, created, class: classKey, text, source, value: number, users, origin } = fields;
+  if (![log, classKey, text, source, id].every((field) => typeof field === "string")) return null;
+  if (parseEventId(id as string) === null || !Number.isSafeInteger(created)) return null;
+  if (!(number === null || typeof number === "number")) return null;
+  if (!Array.isArray(users) || !users.every((user) => typeof user === "string")) return null;
+  const { partition, offset, line } = (origin ?? {}) as Record<string, unknown>;
+  if (![partition, offset, line].every(Number.isSafeInteger)) return null;
+  return { log, id, created, class: classKey, text, source, value: number, users, origin } as unknown as Notice;
+}
+
+export function isStale(id: EventId, now_ms: number): boolean {
+  return acceptedAt(id) < now_ms - STALE_MS;
+}
+
+function shorten(text: string, characters: number): string {
+  if (text.length <= characters) return text;
+  const kept = [...text.slice(0, 2 * characters)];
+  return kept.length <= characters ? text : `${kept.slice(0, characters).join("")}…`;
+}
