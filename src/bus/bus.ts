@@ -62,6 +62,19 @@ export type Subscription = {
   readonly done: Promise<void>;
 };
 
+export type ReadOptions = {
+  readonly topic: Topic;
+  /** Bounds of one batch; one larger record comes alone. */
+  readonly maxRecords: number;
+  readonly maxBytes: number;
+  /** Leaves out what was appended before: milliseconds since the Unix epoch. */
+  readonly since?: number;
+  /** Leaves out what lies before, in each partition that it names. */
+  readonly from?: readonly { readonly partition: number; readonly offset: number }[];
+  /** Ends it early, with the signal's reason. */
+  readonly signal?: AbortSignal;
+};
+
 export type PartitionLag = {
   readonly partition: number;
   /** The offset that the next record will get. */
@@ -81,6 +94,12 @@ export type Bus = AsyncDisposable & {
    * a handler that returns without `ack` goes on with the next batch, and what it left is delivered after a restart.
    */
   subscribe(options: SubscribeOptions, handler: (batch: Batch) => Promise<void>): Promise<Subscription>;
+  /**
+   * Reads what a topic holds as it begins, once, in batches of one partition each, in order within a partition. No group is asked and none is moved;
+   * what was appended later does not come, and what the bus removes meanwhile may not.
+   * @throws LoggiaError `bus_unavailable`
+   */
+  read(options: ReadOptions): AsyncIterable<readonly BusRecord[]>;
   /** How far a group is behind, for each partition. */
   lag(topic: Topic, group: string): Promise<PartitionLag[]>;
   /** The last record appended to a topic, or null: to go on after the largest id of an earlier life. Embedded only; null on a cluster. */

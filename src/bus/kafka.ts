@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Admin } from "kafkajs";
 import { LoggiaError, StartError } from "../errors.ts";
@@ -8,12 +9,14 @@ import {
   type BusRecord,
   type NewRecord,
   type PartitionLag,
+  type ReadOptions,
   type SubscribeOptions,
   type Subscription,
   type Topic,
 } from "./bus.ts";
 import { createKafkaClient, kindOf, reasonOf, type KafkaConnection } from "./kafka-client.ts";
 import { KafkaProducer } from "./kafka-producer.ts";
+import { readRanges, type Range } from "./kafka-reader.ts";
 import { KafkaSubscription } from "./kafka-subscription.ts";
 import { APPEND_DEADLINE_MS } from "./limits.ts";
 import { settledWithin } from "./wait.ts";
@@ -131,6 +134,19 @@ function groupId({ namespace }: { namespace: string }, topic: Topic, group: stri
   return topic === "events" ? `${namespace}.${group}` : `${namespace}.${group}.${topic}`;
 }
 
+/** Where reading begins and ends in each partition that has something to read. */
+async function rangesOf(admin: Admin, topic: string, { since, from = [] }: ReadOptions): Promise<Range[]> {
+  const bounds = await admin.fetchTopicOffsets(topic);
+  const times = since === undefined ? [] : await admin.fetchTopicOffsetsByTimestamp(topic, since);
+  return bounds
+    .map(({ partition, low, high }): Range => {
+      const given = from.find((start) => start.partition === partition)?.offset ?? 0;
+      const timed = Number(times.find((start) => start.partition === partition)?.offset ?? 0);
+      return { partition, next: Math.max(Number(low), given, timed), end: Number(high) };
+    })
+    .filter(({ next, end }) => next < end);
+}
+
 async function withTimeout<T>(work: Promise<T>, timeout_ms: number): Promise<T> {
   if (await settledWithin(work, timeout_ms)) return work;
   work.catch(() => {});
@@ -173,6 +189,20 @@ class KafkaBus implements Bus {
     this.#subscriptions.add(member);
     await member.started;
     return member;
+  }
+
+  async *read(read: ReadOptions): AsyncGenerator<readonly BusRecord[]> {
+    const { admin, options } = this.#parts;
+    const topic = topicName(options, read.topic);
+    const group = `${options.namespace}.reader.${randomBytes(8).toString("hex")}`;
+    const ranges = await this.#ask(() => rangesOf(admin, topic, read));
+    if (ranges.length === 0) return;
+    try {
+      yield* readRanges({ connection: options, topic, group, ranges, read });
+    } finally {
+      // The broker forgets an empty group by itself, in a week.
+      await settledWithin(admin.deleteGroups([group]), 1000);
+    }
   }
 
   async lag(topic: Topic, group: string): Promise<PartitionLag[]> {

@@ -55,6 +55,7 @@ type TopicStatements = {
   readonly insert: StatementSync;
   readonly read: StatementSync;
   readonly first: StatementSync;
+  readonly at: StatementSync;
   readonly last: StatementSync;
   readonly remove: StatementSync;
   readonly raise: StatementSync;
@@ -122,6 +123,19 @@ export class BusFile {
   /** The offset that the next record will get. */
   end(topic: Topic): number {
     return this.#ends[topic];
+  }
+
+  /** The offset from which on records were appended at `time_ms` or later, as far as the clock was never set back. */
+  offsetAt(topic: Topic, time_ms: number): number {
+    let low = this.first(topic);
+    let high = this.end(topic);
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2);
+      const row = this.#topics[topic].at.get(middle);
+      if (row === undefined || Number(row["appended"]) >= time_ms) high = middle;
+      else low = Number(row["offset"]) + 1;
+    }
+    return low;
   }
 
   last(topic: Topic): BusRecord | null {
@@ -197,6 +211,7 @@ function prepareTopic(db: DatabaseSync, topic: Topic): TopicStatements {
   return {
     insert: db.prepare(`INSERT INTO ${table} (key, value, appended) VALUES (?, ?, ?)`),
     read: db.prepare(`SELECT offset, key, value, appended FROM ${table} WHERE offset >= ? ORDER BY offset LIMIT ?`),
+    at: db.prepare(`SELECT offset, appended FROM ${table} WHERE offset >= ? ORDER BY offset LIMIT 1`),
     first: db.prepare(`SELECT offset, appended FROM ${table} ORDER BY offset LIMIT 1`),
     last: db.prepare(`SELECT offset, key, value, appended FROM ${table} ORDER BY offset DESC LIMIT 1`),
     remove: db.prepare(`DELETE FROM ${table} WHERE offset < ? AND appended < ?`),

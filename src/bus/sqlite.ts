@@ -7,6 +7,7 @@ import {
   type BusRecord,
   type NewRecord,
   type PartitionLag,
+  type ReadOptions,
   type SubscribeOptions,
   type Subscription,
   type Topic,
@@ -14,6 +15,7 @@ import {
 import { APPEND_DEADLINE_MS, QUEUE_BYTES, QUEUE_RECORDS, sizeOf } from "./limits.ts";
 import { explain, isFull, ofEachTopic, openBusFile, type BusFile } from "./sqlite-file.ts";
 import { SqliteSubscription } from "./sqlite-subscription.ts";
+import { turn } from "./wait.ts";
 
 export type SqliteBusOptions = {
   readonly file: string;
@@ -123,6 +125,24 @@ class SqliteBus implements Bus {
     });
     this.#subscriptions.add(subscription);
     return subscription;
+  }
+
+  async *read(options: ReadOptions): AsyncGenerator<readonly BusRecord[]> {
+    const { topic, since, from, signal } = options;
+    this.#refuseWhenClosed();
+    const end = this.#file.end(topic);
+    const given = from?.find(({ partition }) => partition === 0)?.offset ?? 0;
+    let next = Math.max(given, since === undefined ? 0 : this.#file.offsetAt(topic, since));
+    for (;;) {
+      signal?.throwIfAborted();
+      this.#refuseWhenClosed();
+      const records = this.#file.read(topic, next, options).filter(({ position }) => position.offset < end);
+      const last = records.at(-1);
+      if (last === undefined) return;
+      yield records;
+      next = last.position.offset + 1;
+      await turn();
+    }
   }
 
   async lag(topic: Topic, group: string): Promise<PartitionLag[]> {

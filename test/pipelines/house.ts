@@ -178,6 +178,7 @@ export function overBus(bus: Bus, faults: Partial<Bus>): Bus {
   return {
     append: (...given) => bus.append(...given),
     subscribe: (...given) => bus.subscribe(...given),
+    read: (...given) => bus.read(...given),
     lag: (...given) => bus.lag(...given),
     last: (...given) => bus.last(...given),
     ping: () => bus.ping(),
