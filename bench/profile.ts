@@ -15,7 +15,8 @@ import { clearPlace } from "./support/places.ts";
 import type { Kind } from "./support/places.ts";
 import { World } from "./support/world.ts";
 
-const TOP = 25;
+const TOP = 20;
+const TOP_ROOMS = 12;
 const PROJECT = resolve(import.meta.dirname, "..");
 
 /** Runs a load on a service started with `flags`, and says what it came to. */
@@ -58,7 +59,7 @@ async function main(): Promise<number> {
     const folder = world.folder();
     const flags = ["--cpu-prof", `--cpu-prof-dir=${folder}`, "--cpu-prof-interval=500"];
     report.line(`\n${await load(world, kind, flags, values.quick ?? false)} (while it was profiled)`);
-    const [file] = readdirSync(folder).filter((name) => name.endsWith(".cpuprofile"));
+    const file = readdirSync(folder).find((name) => name.endsWith(".cpuprofile"));
     if (file === undefined) throw new Error("The service left no profile");
     if (values.keep !== undefined) {
       mkdirSync(values.keep, { recursive: true });
@@ -70,39 +71,72 @@ async function main(): Promise<number> {
 }
 
 type CpuProfile = {
-  readonly nodes: readonly { readonly id: number; readonly callFrame: CallFrame }[];
+  readonly nodes: readonly Node[];
   readonly samples: readonly number[];
   /** In microseconds. */
   readonly timeDeltas: readonly number[];
 };
+type Node = { readonly id: number; readonly callFrame: CallFrame; readonly children?: readonly number[] };
 type CallFrame = { readonly functionName: string; readonly url: string; readonly lineNumber: number };
 
-/** Prints shares of the time that the thread was busy, which is why waiting is told apart. */
+/** Prints shares of the time that the thread was busy with the load; waiting and starting up are told apart. */
 function tell(report: Report, profile: CpuProfile): void {
-  const frames = new Map(profile.nodes.map(({ id, callFrame }) => [id, callFrame]));
+  const stacks = stacksOf(profile.nodes);
   const byFunction = new Map<string, number>();
   const byRoom = new Map<string, number>();
-  let idle_us = 0;
-  let busy_us = 0;
+  const withCalls = new Map<string, number>();
+  const total_us = { waiting: 0, starting: 0, busy: 0 };
   for (const [i, id] of profile.samples.entries()) {
-    const frame = frames.get(id)!;
-    const delta_us = profile.timeDeltas[i] ?? 0;
-    if (frame.functionName === "(idle)") {
-      idle_us += delta_us;
-      continue;
-    }
-    busy_us += delta_us;
-    add(byFunction, `${frame.functionName || "(anonymous)"}\t${placeOf(frame)}`, delta_us);
-    add(byRoom, roomOf(frame), delta_us);
+    const stack = stacks.get(id)!;
+    const [frame] = stack;
+    const us = profile.timeDeltas[i] ?? 0;
+    const state = stateOf(stack);
+    total_us[state] += us;
+    if (state !== "busy") continue;
+    add(byFunction, labelOf(frame!), us);
+    add(byRoom, roomOf(frame!), us);
+    for (const label of new Set(stack.filter(isOurs).map(labelOf))) add(withCalls, label, us);
   }
-  const share = (us: number): string => `${((us / busy_us) * 100).toFixed(1)} %`;
-  report.line(`  busy ${show(busy_us / 1_000, "ms")} ms, waiting ${show(idle_us / 1_000, "ms")} ms`);
-  report.table([["by room", "of busy"], ...largest(byRoom, 12).map(([room, us]) => [room, share(us)])]);
-  report.line();
-  report.table([
-    ["by function, itself", "of busy", ""],
-    ...largest(byFunction, TOP).map(([name, us]) => [name.split("\t")[0]!, share(us), name.split("\t")[1]!]),
-  ]);
+  const share = (us: number): string => `${((us / total_us.busy) * 100).toFixed(1)} %`;
+  const times = Object.entries(total_us).map(([state, us]) => `${state} ${show(us / 1_000, "ms")} ms`);
+  report.line(`  ${times.join(", ")}`);
+  report.table([["by room", "of busy"], ...largest(byRoom, TOP_ROOMS).map(([room, us]) => [room, share(us)])]);
+  for (const [title, sums] of [
+    ["by function, itself", byFunction],
+    ["ours, with all they call", withCalls],
+  ] as const) {
+    report.line();
+    report.table([
+      [title, "of busy", ""],
+      ...largest(sums, TOP).map(([label, us]) => [label.split("\t")[0]!, share(us), label.split("\t")[1]!]),
+    ]);
+  }
+}
+
+/** What lies on the stack of each node, the innermost first. */
+function stacksOf(nodes: readonly Node[]): Map<number, readonly CallFrame[]> {
+  const byId = new Map(nodes.map((node) => [node.id, node]));
+  const stacks = new Map<number, readonly CallFrame[]>();
+  const visit = (node: Node, below: readonly CallFrame[]): void => {
+    const stack = [node.callFrame, ...below];
+    stacks.set(node.id, stack);
+    for (const child of node.children ?? []) visit(byId.get(child)!, stack);
+  };
+  visit(nodes[0]!, []);
+  return stacks;
+}
+
+function stateOf(stack: readonly CallFrame[]): "waiting" | "starting" | "busy" {
+  if (stack[0]!.functionName === "(idle)") return "waiting";
+  return stack.some(({ url }) => url.startsWith("node:internal/modules/")) ? "starting" : "busy";
+}
+
+function isOurs(frame: CallFrame): boolean {
+  return /^(src|pipelines)\//.test(placeOf(frame));
+}
+
+function labelOf(frame: CallFrame): string {
+  return `${frame.functionName || "(anonymous)"}\t${placeOf(frame)}`;
 }
 
 function add(sums: Map<string, number>, key: string, us: number): void {
