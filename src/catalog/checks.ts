@@ -25,7 +25,7 @@ export function checkEmail(email: string): string {
   const normal = typeof email === "string" ? email.normalize("NFC") : "";
   if (EMAIL.test(normal) && normal.isWellFormed() && Buffer.byteLength(normal) <= MAX_EMAIL_BYTES) return normal;
   throw bad(
-    `email must be an e-mail address such as ann@example.org, of at most ${MAX_EMAIL_BYTES} bytes, without blanks or colons`,
+    `The field email must be an e-mail address such as ann@example.org, of at most ${MAX_EMAIL_BYTES} bytes, without blanks or colons`,
   );
 }
 
@@ -40,25 +40,27 @@ export function checkPassword(password: string): string {
 
 export function checkDisplay(display: string): string {
   const checked = checkText("display", display, 1, 200);
-  if (checked.trim() === "") throw bad("display must not be blank: it needs 1 to 200 characters");
+  if (checked.trim() === "") throw bad("The field display must not be blank: it needs 1 to 200 characters");
   return checked;
 }
 
 export function checkRetentionDays(days: number | null): number | null {
   if (days === null || isWhole(days, 1, MAX_RETENTION_DAYS)) return days;
-  throw bad(`retentionDays must be a whole number from 1 to ${MAX_RETENTION_DAYS}, or null to keep events for ever`);
+  throw bad(
+    `The field retentionDays must be a whole number from 1 to ${MAX_RETENTION_DAYS}, or null to keep events for ever`,
+  );
 }
 
 /** Printable ASCII, so that a key survives addresses, forms and shells as it is. */
 export function checkApiKey(secret: string): string {
   const { least, most } = API_KEY_LENGTH;
   if (/^[\x21-\x7e]+$/.test(secret) && secret.length >= least && secret.length <= most) return secret;
-  throw bad(`apiKey must have ${least} to ${most} printable ASCII characters, without blanks`);
+  throw bad(`The field apiKey must have ${least} to ${most} printable ASCII characters, without blanks`);
 }
 
 export function checkOneOf<const T extends string>(field: string, value: T, allowed: readonly T[]): T {
   if (allowed.includes(value)) return value;
-  throw bad(`${field} must be one of ${allowed.join(", ")}`);
+  throw bad(`The field ${field} must be one of ${allowed.join(", ")}`);
 }
 
 /** The key of a class that `text` spells, in lower case, or null where it is none. */
@@ -69,7 +71,8 @@ export function parseClassKey(text: string): string | null {
 
 export function checkClassFilter(filter: ClassFilter): ClassFilter {
   const key = typeof filter.key === "string" ? parseClassKey(filter.key) : null;
-  if (key === null) throw bad("key must be 1 to 63 letters a to z, digits and hyphens, and not begin with a hyphen");
+  if (key === null)
+    throw bad("The field key must be 1 to 63 letters a to z, digits and hyphens, and not begin with a hyphen");
   const checked = {
     key,
     display: checkText("display", filter.display, 0, 200),
@@ -80,19 +83,21 @@ export function checkClassFilter(filter: ClassFilter): ClassFilter {
     source: checkText("source", filter.source, 0, 200),
     weight: filter.weight,
   };
-  if (/\s/.test(checked.tag)) throw bad("tag must be one tag, without blanks: the tags of an event are split at them");
+  if (/\s/.test(checked.tag))
+    throw bad("The field tag must be one tag, without blanks: the tags of an event are split at them");
   if (!isWhole(checked.weight, -MAX_WEIGHT, MAX_WEIGHT)) {
-    throw bad(`weight must be a whole number from -${MAX_WEIGHT} to ${MAX_WEIGHT}`);
+    throw bad(`The field weight must be a whole number from -${MAX_WEIGHT} to ${MAX_WEIGHT}`);
   }
   if (checked.tag === "" && checked.text === "" && checked.link === "" && checked.source === "") {
-    throw bad("a class filter needs a condition: at least one of tag, text, link and source must not be empty");
+    throw bad("A class filter needs a condition: at least one of tag, text, link and source must not be empty");
   }
   return checked;
 }
 
 function checkColor(color: string): string {
   const checked = checkText("color", color, 1, 40);
-  if (/\p{Cc}/u.test(checked)) throw bad("color must have no control characters: a CSS color such as red or #c0392b");
+  if (/\p{Cc}/u.test(checked))
+    throw bad("The field color must have no control characters: a CSS color such as red or #c0392b");
   return checked;
 }
 
@@ -103,7 +108,7 @@ function checkText(field: string, value: string, least: number, most: number): s
     const length = countCharacters(text);
     if (length >= least && length <= most) return text;
   }
-  throw bad(`${field} must have ${least === 0 ? "at most" : `${least} to`} ${most} characters`);
+  throw bad(`The field ${field} must have ${least === 0 ? "at most" : `${least} to`} ${most} characters`);
 }
 
 function countCharacters(text: string): number {

@@ -88,7 +88,7 @@ export function createClassFilters(parts: {
 function checkOptions(given: ClassOptions): ClassOptions {
   const { alert, notify, hide } = given;
   for (const [field, value] of Object.entries({ alert, notify, hide })) {
-    if (typeof value !== "boolean") throw new LoggiaError("bad_parameter", `${field} must be true or false`);
+    if (typeof value !== "boolean") throw new LoggiaError("bad_parameter", `The field ${field} must be true or false`);
   }
   return Object.freeze({ alert, notify, hide });
 }

@@ -139,7 +139,7 @@ async function post(
   const read = readDraft(fields, limits);
   if (read.kind === "draft") return await gatherer.submit(log, read.draft);
   await gatherer.submit(log, errorDraft("event", read.faults, fields));
-  throw new LoggiaError("bad_event", `${read.faults.join("; ")}. The log got an error event in its place`);
+  throw new LoggiaError("bad_event", `Bad event: ${read.faults.join("; ")}. The log got an error event in its place`);
 }
 
 /** Accepts what was told of a user, or in its place the error event. Returns the user as posted. */
@@ -155,7 +155,7 @@ async function postUser(
     return read.draft.user;
   }
   await gatherer.submit(log, errorDraft("user", read.faults, fields));
-  throw new LoggiaError("bad_user", `${read.faults.join("; ")}. The log got an error event in its place`);
+  throw new LoggiaError("bad_user", `Bad user: ${read.faults.join("; ")}. The log got an error event in its place`);
 }
 
 async function authorize(path: string, secret: string, catalog: Catalog): Promise<LogKey> {

@@ -130,5 +130,8 @@ function readCreated(value: string | null): Condition[] {
 }
 
 function badParameter(name: string, value: string, allowed: string): LoggiaError {
-  return new LoggiaError("bad_parameter", `${name} is ${JSON.stringify(shorten(value))}; it must be ${allowed}.`);
+  return new LoggiaError(
+    "bad_parameter",
+    `The parameter ${name} is ${JSON.stringify(shorten(value))}; it must be ${allowed}`,
+  );
 }

@@ -64,7 +64,7 @@ export function tokenize(text: string): Token[] {
 function checkLength(text: string): void {
   const length = text.length <= QUERY_LIMIT ? text.length : Array.from(text).length;
   if (length > QUERY_LIMIT) {
-    throw new LoggiaError("bad_query", `The query has ${length} characters; at most ${QUERY_LIMIT} are allowed.`);
+    throw new LoggiaError("bad_query", `The query has ${length} characters; at most ${QUERY_LIMIT} are allowed`);
   }
 }
 

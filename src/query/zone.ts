@@ -18,7 +18,10 @@ export function parseZone(tz: string | null): number {
   const hours = HOURS.test(text) ? Number(text) : NaN;
   if (!(hours >= WEST && hours <= EAST)) {
     const allowed = `a number of hours from ${WEST} to ${EAST}, such as -5 or 5.75`;
-    throw new LoggiaError("bad_parameter", `tz is ${JSON.stringify(shorten(text))}; it must be ${allowed}.`);
+    throw new LoggiaError(
+      "bad_parameter",
+      `The parameter tz is ${JSON.stringify(shorten(text))}; it must be ${allowed}`,
+    );
   }
   // `+ 0` turns minus zero into zero.
   return Math.round(hours * 60) + 0;

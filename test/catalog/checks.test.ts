@@ -54,7 +54,7 @@ test("e-mail addresses", (t) => {
     long,
     `${"a".repeat(65)}@example.org`,
   ]) {
-    t.throws(() => checkEmail(email), { instanceOf: LoggiaError, message: /^email must be .*ann@example\.org/ }, email);
+    t.throws(() => checkEmail(email), { instanceOf: LoggiaError, message: /^The field email must be .*ann@example\.org/ }, email);
   }
   t.is(checkEmail("jo\u0308rg@example.org"), "j\u00f6rg@example.org", "one form for composed and decomposed letters");
 });
@@ -72,7 +72,7 @@ test("passwords have 8 to 200 characters", (t) => {
   for (const password of ["1234567", "", "x".repeat(201), "😀".repeat(201)]) {
     t.throws(() => checkPassword(password), {
       code: "bad_parameter",
-      message: "password must have 8 to 200 characters",
+      message: "The field password must have 8 to 200 characters",
     });
   }
 });
@@ -81,7 +81,7 @@ test("the name of a log has 1 to 200 characters and is not blank", (t) => {
   t.is(checkDisplay("😀".repeat(200)), "😀".repeat(200));
   t.is(checkDisplay("a\ud800b"), "a\ufffdb", "what UTF-8 cannot say is replaced");
   for (const display of ["", "  ", "x".repeat(201), 7 as unknown as string]) {
-    t.throws(() => checkDisplay(display), { code: "bad_parameter", message: /^display .*1 to 200 characters/ });
+    t.throws(() => checkDisplay(display), { code: "bad_parameter", message: /^The field display .*1 to 200 characters/ });
   }
 });
 
@@ -90,7 +90,7 @@ test("events are kept from 1 to 36500 days, or for ever", (t) => {
   for (const days of [0, 36_501, 1.5, -1, Number.NaN, "30" as unknown as number]) {
     t.throws(() => checkRetentionDays(days), {
       code: "bad_parameter",
-      message: /^retentionDays .*1 to 36500, or null/,
+      message: /^The field retentionDays .*1 to 36500, or null/,
     });
   }
 });
@@ -98,7 +98,7 @@ test("events are kept from 1 to 36500 days, or for ever", (t) => {
 test("a chosen API key is long enough and survives addresses", (t) => {
   for (const secret of ["12345678", "~!a".repeat(66)]) t.is(checkApiKey(secret), secret);
   for (const secret of ["1234567", "with blank", "schlüssel", "x".repeat(201)]) {
-    t.throws(() => checkApiKey(secret), { code: "bad_parameter", message: /^apiKey must have 8 to 200/ });
+    t.throws(() => checkApiKey(secret), { code: "bad_parameter", message: /^The field apiKey must have 8 to 200/ });
   }
 });
 
@@ -119,20 +119,20 @@ test("a class filter keeps its fields, its key in lower case", (t) => {
 
 test("a class filter's faults name the field and what is right", (t) => {
   const faults: readonly (readonly [Partial<ClassFilter>, RegExp])[] = [
-    [{ key: "-x" }, /^key must be 1 to 63 letters/],
-    [{ display: "x".repeat(201) }, /^display must have at most 200 characters/],
-    [{ color: "" }, /^color must have 1 to 40 characters/],
-    [{ color: "x".repeat(41) }, /^color must have 1 to 40 characters/],
-    [{ color: "red\u0007" }, /^color must have no control characters/],
-    [{ tag: "two tags" }, /^tag must be one tag/],
-    [{ tag: "x".repeat(201) }, /^tag must have at most 200 characters/],
-    [{ text: "x".repeat(201) }, /^text must have at most 200 characters/],
-    [{ link: "x".repeat(201) }, /^link must have at most 200 characters/],
-    [{ source: "x".repeat(201) }, /^source must have at most 200 characters/],
-    [{ source: null as unknown as string }, /^source must have at most 200 characters/],
-    [{ weight: 0.5 }, /^weight must be a whole number from -1000000 to 1000000/],
-    [{ weight: 1_000_001 }, /^weight must be/],
-    [{ weight: "1" as unknown as number }, /^weight must be/],
+    [{ key: "-x" }, /^The field key must be 1 to 63 letters/],
+    [{ display: "x".repeat(201) }, /^The field display must have at most 200 characters/],
+    [{ color: "" }, /^The field color must have 1 to 40 characters/],
+    [{ color: "x".repeat(41) }, /^The field color must have 1 to 40 characters/],
+    [{ color: "red\u0007" }, /^The field color must have no control characters/],
+    [{ tag: "two tags" }, /^The field tag must be one tag/],
+    [{ tag: "x".repeat(201) }, /^The field tag must have at most 200 characters/],
+    [{ text: "x".repeat(201) }, /^The field text must have at most 200 characters/],
+    [{ link: "x".repeat(201) }, /^The field link must have at most 200 characters/],
+    [{ source: "x".repeat(201) }, /^The field source must have at most 200 characters/],
+    [{ source: null as unknown as string }, /^The field source must have at most 200 characters/],
+    [{ weight: 0.5 }, /^The field weight must be a whole number from -1000000 to 1000000/],
+    [{ weight: 1_000_001 }, /^The field weight must be/],
+    [{ weight: "1" as unknown as number }, /^The field weight must be/],
     [{ tag: "" }, /at least one of tag, text, link and source/],
   ];
   for (const [change, message] of faults) {

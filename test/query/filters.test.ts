@@ -69,29 +69,29 @@ test("bookmarks and alerts are listed by the same parameters; plans are frozen",
   t.false(Object.isFrozen(from) || Object.isFrozen(LOGS), "what the caller passed is not frozen");
 });
 
-const WHOLE = (limit: string): string => `it must be a whole number from 1 to ${limit}.`;
-const CREATED = "it must be <ms>, <ms>:<ms> or :<ms>, in milliseconds since 1970-01-01 UTC.";
+const WHOLE = (limit: string): string => `it must be a whole number from 1 to ${limit}`;
+const CREATED = "it must be <ms>, <ms>:<ms> or :<ms>, in milliseconds since 1970-01-01 UTC";
 
 const FAULTS: readonly (readonly [string, string])[] = [
-  ["pagenum=0", `pagenum is "0"; ${WHOLE("2,000,000")}`],
-  ["pagenum=2000001", `pagenum is "2000001"; ${WHOLE("2,000,000")}`],
-  ["pagenum=1e3", `pagenum is "1e3"; ${WHOLE("2,000,000")}`],
-  ["pagenum=-1", `pagenum is "-1"; ${WHOLE("2,000,000")}`],
-  ["pagesize=501", `pagesize is "501"; ${WHOLE("500")}`],
-  ["pagesize=+5", `pagesize is " 5"; ${WHOLE("500")}`],
-  [`pagesize=${"9".repeat(900)}`, `pagesize is "${"9".repeat(40)}…"; ${WHOLE("500")}`],
-  ["order=up", 'order is "up"; it must be asc or desc.'],
-  ["sinceid=123", 'sinceid is "123"; it must be the id of an event: 24 hex digits.'],
-  ["created=yesterday", `created is "yesterday"; ${CREATED}`],
-  ["created=:", `created is ":"; ${CREATED}`],
-  ["created=1:2:3", `created is "1:2:3"; ${CREATED}`],
-  ["created=8640000000000001", `created is "8640000000000001"; ${CREATED}`],
-  ["text=a(b", 'text is "a(b"; it must be an RE2 expression; at character 2: missing closing ).'],
+  ["pagenum=0", `The parameter pagenum is "0"; ${WHOLE("2,000,000")}`],
+  ["pagenum=2000001", `The parameter pagenum is "2000001"; ${WHOLE("2,000,000")}`],
+  ["pagenum=1e3", `The parameter pagenum is "1e3"; ${WHOLE("2,000,000")}`],
+  ["pagenum=-1", `The parameter pagenum is "-1"; ${WHOLE("2,000,000")}`],
+  ["pagesize=501", `The parameter pagesize is "501"; ${WHOLE("500")}`],
+  ["pagesize=+5", `The parameter pagesize is " 5"; ${WHOLE("500")}`],
+  [`pagesize=${"9".repeat(900)}`, `The parameter pagesize is "${"9".repeat(40)}…"; ${WHOLE("500")}`],
+  ["order=up", 'The parameter order is "up"; it must be asc or desc'],
+  ["sinceid=123", 'The parameter sinceid is "123"; it must be the id of an event: 24 hex digits'],
+  ["created=yesterday", `The parameter created is "yesterday"; ${CREATED}`],
+  ["created=:", `The parameter created is ":"; ${CREATED}`],
+  ["created=1:2:3", `The parameter created is "1:2:3"; ${CREATED}`],
+  ["created=8640000000000001", `The parameter created is "8640000000000001"; ${CREATED}`],
+  ["text=a(b", 'The parameter text is "a(b"; it must be an RE2 expression; at character 2: missing closing )'],
   [
     "text=%F0%9F%98%80(%3F%3Da)",
-    'text is "😀(?=a)"; it must be an RE2 expression; at character 2: invalid or unsupported Perl syntax: (?=.',
+    'The parameter text is "😀(?=a)"; it must be an RE2 expression; at character 2: invalid or unsupported Perl syntax: (?=',
   ],
-  [`user=${"x".repeat(1001)}`, `user is "${"x".repeat(40)}…"; it must be at most 1000 characters.`],
+  [`user=${"x".repeat(1001)}`, `The parameter user is "${"x".repeat(40)}…"; it must be at most 1000 characters`],
 ];
 
 test("bad values are named, with what is allowed", (t) => {

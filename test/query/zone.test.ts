@@ -26,7 +26,7 @@ test("hours from UTC become minutes", (t) => {
 
 test("anything else is named", (t) => {
   for (const tz of ["14.01", "-12.5", "15", "5,5", "Europe/Berlin", "1e1", "0x5", "NaN", "--5", "5:30", "."]) {
-    const message = `tz is ${JSON.stringify(tz)}; it must be a number of hours from -12 to 14, such as -5 or 5.75.`;
+    const message = `The parameter tz is ${JSON.stringify(tz)}; it must be a number of hours from -12 to 14, such as -5 or 5.75`;
     t.throws(() => parseZone(tz), { instanceOf: LoggiaError, code: "bad_parameter", message });
   }
 });
