@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import type { Catalog } from "../catalog/catalog.ts";
 import { DEFAULT_CONNECTION_LIMITS } from "../http/listen.ts";
 import type { ConnectionLimits } from "../http/listen.ts";
-import type { Observer } from "../http/route.ts";
+import type { Observer, Route } from "../http/route.ts";
 import { createHttpServer } from "../http/server.ts";
 import type { HttpServer } from "../http/server.ts";
 import type { Store } from "../store/store.ts";
@@ -17,6 +17,7 @@ import { accountRoutes } from "./manage/accounts.ts";
 import { apiKeyRoutes } from "./manage/api-keys.ts";
 import { managedClassFilterRoutes } from "./manage/class-filters.ts";
 import { managedLogRoutes } from "./manage/logs.ts";
+import { openApiRoute } from "./openapi/routes.ts";
 import { queryRoutes } from "./query.ts";
 
 export type ApiOptions = {
@@ -32,23 +33,29 @@ export type ApiOptions = {
 /** Forms and JSON of this API are small; what producers post goes to another address. */
 const BODY = Object.freeze({ limit_bytes: 64 * 1024, deadline_ms: 10_000 });
 
+/** Every route of the API. */
+export function apiRoutes(parts: Omit<Context, "body">): Route[] {
+  const context: Context = { ...parts, body: BODY };
+  const routes = [
+    ...logRoutes(context),
+    ...eventRoutes(context),
+    ...bookmarkRoutes(context),
+    ...alertRoutes(context),
+    ...classFilterRoutes(context),
+    ...queryRoutes(context),
+    ...accountRoutes(context),
+    ...managedLogRoutes(context),
+    ...apiKeyRoutes(context),
+    ...managedClassFilterRoutes(context),
+  ];
+  return [...routes, openApiRoute(routes)];
+}
+
 /** The API for reading (`/1`) and management (`/manage/1`), which listens where it is told to. */
 export function createApi(options: ApiOptions): HttpServer {
   const { catalog, store, log, now = Date.now, limits = DEFAULT_CONNECTION_LIMITS, observe } = options;
-  const context: Context = { catalog, store, log, now, body: BODY };
   return createHttpServer({
-    routes: [
-      ...logRoutes(context),
-      ...eventRoutes(context),
-      ...bookmarkRoutes(context),
-      ...alertRoutes(context),
-      ...classFilterRoutes(context),
-      ...queryRoutes(context),
-      ...accountRoutes(context),
-      ...managedLogRoutes(context),
-      ...apiKeyRoutes(context),
-      ...managedClassFilterRoutes(context),
-    ],
+    routes: apiRoutes({ catalog, store, log, now }),
     log,
     limits,
     listener: { name: "the API", setting: "LOGGIA_API" },

@@ -1,12 +1,13 @@
 import { requireAccount, requireMember } from "../catalog/permissions.ts";
 import { LoggiaError } from "../errors.ts";
 import type { UserId } from "../events/event.ts";
-import { parseEventId } from "../events/id.ts";
 import type { Route } from "../http/route.ts";
 import type { Source } from "../query/plan.ts";
-import { authenticated, eventIdOf, logKeyOf, NO_CONTENT, readForm } from "./context.ts";
+import { authenticated, eventIdOf, logKeyOf, NO_CONTENT } from "./context.ts";
 import type { ApiCall, Context } from "./context.ts";
+import { readForm } from "./input.ts";
 import { listRecords } from "./list.ts";
+import { NewBookmark } from "./schemas/inputs.ts";
 import { showEvent } from "./view.ts";
 
 export function bookmarkRoutes(context: Context): Route[] {
@@ -43,9 +44,7 @@ function createBookmark(context: Context) {
   const { catalog, store } = context;
   return async (call: ApiCall) => {
     const { account, log } = requireMember(catalog, call.caller, logKeyOf(call));
-    const text = (await readForm(context, call)).get("id") ?? "";
-    const id = parseEventId(text.trim());
-    if (id === null) throw new LoggiaError("bad_parameter", "id must be the id of an event: 24 hex digits");
+    const { id } = await readForm(context, call, NewBookmark);
     const added = await store.addBookmark(account.id, log.key, id);
     const row = added ? await store.find({ kind: "events" }, log.key, id) : null;
     if (row === null) throw new LoggiaError("event_not_found", `There is no event ${id} in the log ${log.key}`);

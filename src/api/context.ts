@@ -7,9 +7,7 @@ import { parseLogKey } from "../events/event.ts";
 import type { LogKey } from "../events/event.ts";
 import { parseEventId } from "../events/id.ts";
 import type { EventId } from "../events/id.ts";
-import { readBody } from "../http/body.ts";
 import type { BodyOptions } from "../http/body.ts";
-import { parseForm } from "../http/form.ts";
 import type { Call, Method, Reply, Route } from "../http/route.ts";
 import type { Store } from "../store/store.ts";
 import { authenticate } from "./caller.ts";
@@ -66,10 +64,6 @@ export function logKeyOf(call: Call): LogKey {
 /** The event that the path names, or null where that can be no event's id. */
 export function eventIdOf(call: Call): EventId | null {
   return parseEventId(call.params["id"] ?? "");
-}
-
-export async function readForm(context: Context, call: Call): Promise<URLSearchParams> {
-  return parseForm(await readBody(call.request, context.body));
 }
 
 export const NO_CONTENT: Reply = Object.freeze({ status: 204, body: null });

@@ -1,4 +1,5 @@
 import type { Service } from "./engines.ts";
+import { describedFaults } from "./described.ts";
 import { differences } from "./match.ts";
 import type { Scenario, Step } from "./scenario.ts";
 import { PASSWORD, seed } from "./seed.ts";
@@ -10,7 +11,7 @@ export async function runScenario(service: Service, scenario: Scenario): Promise
   for (const step of scenario.steps) {
     const filled = fill(step, names) as Step;
     const { response, body } = await send(service, filled, scenario, names);
-    const faults = check(filled, response, body);
+    const faults = [...check(filled, response, body), ...describedFaults(filled, response, body)];
     if (faults.length > 0) throw new Error(`step "${step.name}": ${filled.request}\n  ${faults.join("\n  ")}`);
     for (const [name, path] of Object.entries(filled.keep)) names.set(name, String(valueAt(JSON.parse(body), path)));
     await service.settle();

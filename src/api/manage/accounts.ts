@@ -1,15 +1,12 @@
-import { z } from "zod";
-
 import type { Account } from "../../catalog/catalog.ts";
 import { requireSelfOrServiceAdmin, requireServiceAdmin } from "../../catalog/permissions.ts";
 import { LoggiaError } from "../../errors.ts";
 import type { Call, Route } from "../../http/route.ts";
 import { NO_CONTENT } from "../context.ts";
 import type { Context } from "../context.ts";
-import { created, managed, ok, readJson } from "./json.ts";
-
-const NewAccount = z.object({ email: z.string(), password: z.string(), admin: z.boolean().default(false) });
-const NewPassword = z.object({ password: z.string() });
+import { readJson } from "../input.ts";
+import { NewAccount, NewPassword } from "../schemas/inputs.ts";
+import { created, managed, ok } from "./json.ts";
 
 export function accountRoutes(context: Context): Route[] {
   const { catalog } = context;

@@ -1,16 +1,13 @@
-import { z } from "zod";
-
 import type { ApiKey, Log } from "../../catalog/catalog.ts";
 import { LoggiaError } from "../../errors.ts";
 import { Moment } from "../../http/moment.ts";
 import type { Call, Route } from "../../http/route.ts";
 import { NO_CONTENT } from "../context.ts";
 import type { Context } from "../context.ts";
-import { created, managed, ok, readJson } from "./json.ts";
+import { readJson } from "../input.ts";
+import { KeyChange, NewKey } from "../schemas/inputs.ts";
+import { created, managed, ok } from "./json.ts";
 import { requireAdministered } from "./logs.ts";
-
-const NewKey = z.object({ scope: z.enum(["read-write", "read-only", "write-only"]) });
-const KeyChange = z.object({ disabled: z.boolean() });
 
 export function apiKeyRoutes(context: Context): Route[] {
   const { catalog } = context;

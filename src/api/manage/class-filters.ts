@@ -1,30 +1,13 @@
-import { z } from "zod";
-
 import { requireMember } from "../../catalog/permissions.ts";
 import type { Route } from "../../http/route.ts";
 import { findClassFilter } from "../class-filters.ts";
 import { logKeyOf, NO_CONTENT } from "../context.ts";
 import type { ApiCall, Context } from "../context.ts";
 import { filterFields } from "../view.ts";
-import { created, managed, ok, readJson } from "./json.ts";
+import { readJson } from "../input.ts";
+import { FilterFields, NewFilter, Options } from "../schemas/inputs.ts";
+import { created, managed, ok } from "./json.ts";
 import { requireAdministered } from "./logs.ts";
-
-/** What a filter is made of but its key. Lengths are for the catalog to judge. */
-const FilterFields = z.object({
-  display: z.string().default(""),
-  color: z.string(),
-  tag: z.string().default(""),
-  text: z.string().default(""),
-  link: z.string().default(""),
-  source: z.string().default(""),
-  weight: z.number().default(0),
-});
-const NewFilter = FilterFields.extend({ key: z.string() });
-const Options = z.object({
-  alert: z.boolean().default(false),
-  notify: z.boolean().default(false),
-  hide: z.boolean().default(false),
-});
 
 export function managedClassFilterRoutes(context: Context): Route[] {
   const { catalog } = context;

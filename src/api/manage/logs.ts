@@ -1,5 +1,3 @@
-import { z } from "zod";
-
 import type { Log, Role } from "../../catalog/catalog.ts";
 import { requireLogAdmin, requireMember } from "../../catalog/permissions.ts";
 import { LoggiaError } from "../../errors.ts";
@@ -10,15 +8,9 @@ import type { ApiCall, Context } from "../context.ts";
 import { withPages } from "../list.ts";
 import { runUsers } from "../users.ts";
 import { emailOf, findAccount } from "./accounts.ts";
-import { created, managed, ok, readJson } from "./json.ts";
-
-const LogChange = z
-  .object({ display: z.string(), retentionDays: z.number().nullable() })
-  .partial()
-  .refine((change) => change.display !== undefined || change.retentionDays !== undefined, {
-    error: "nothing to change; give display, retentionDays or both",
-  });
-const Share = z.object({ role: z.enum(["admin", "user"]) });
+import { readJson } from "../input.ts";
+import { LogChange, NewShare } from "../schemas/inputs.ts";
+import { created, managed, ok } from "./json.ts";
 
 export function managedLogRoutes(context: Context): Route[] {
   const { catalog } = context;
@@ -56,7 +48,7 @@ function shareRoutes(context: Context): Route[] {
     }),
     managed(context, "PUT", "/logs/:log/shares/:email", async (call) => {
       const { key } = requireAdministered(context, call);
-      const { role } = await readJson(context, call, Share);
+      const { role } = await readJson(context, call, NewShare);
       const { id, email } = findAccount(context, call);
       const known = catalog.roleOf(id, key) !== null;
       await catalog.share(key, email, role);

@@ -1,0 +1,67 @@
+import type { z } from "zod";
+
+import { LoggiaError } from "../errors.ts";
+import { readBody } from "../http/body.ts";
+import { parseForm } from "../http/form.ts";
+import type { Call } from "../http/route.ts";
+import type { Context } from "./context.ts";
+
+/**
+ * The JSON body of a request. Fields that the schema does not know are ignored.
+ * @throws LoggiaError `bad_body` where it is not JSON; `bad_parameter` naming each field at fault and what it must be
+ */
+export async function readJson<T>(context: Context, call: Call, schema: z.ZodType<T>): Promise<T> {
+  const text = (await readBody(call.request, context.body)).toString("utf8");
+  return check(parseJson(text), schema);
+}
+
+/**
+ * The form of a request, whatever its content type. Of a repeated field the first counts; fields that the schema does not know are ignored.
+ * @throws LoggiaError `bad_parameter`
+ */
+export async function readForm<T>(context: Context, call: Call, schema: z.ZodType<T>): Promise<T> {
+  const form = parseForm(await readBody(call.request, context.body));
+  return check(Object.fromEntries([...form].toReversed()), schema);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new LoggiaError("bad_body", `The body is not JSON: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+function check<T>(value: unknown, schema: z.ZodType<T>): T {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  throw new LoggiaError("bad_parameter", result.error.issues.map((issue) => describe(issue, value)).join("; "));
+}
+
+function describe(issue: z.core.$ZodIssue, value: unknown): string {
+  if (issue.path.length === 0) return issue.code === "custom" ? issue.message : `The body must be ${kindOf(issue)}`;
+  const field = `The field ${issue.path.join(".")}`;
+  return isMissing(value, issue.path)
+    ? `${field} is missing; it must be ${kindOf(issue)}`
+    : `${field} must be ${kindOf(issue)}`;
+}
+
+function isMissing(value: unknown, path: readonly PropertyKey[]): boolean {
+  const found = path.reduce(
+    (parent, name) => (parent as Record<PropertyKey, unknown> | null | undefined)?.[name],
+    value,
+  );
+  return found === undefined;
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  string: "text",
+  number: "a number",
+  boolean: "true or false",
+  object: "a JSON object",
+};
+
+function kindOf(issue: z.core.$ZodIssue): string {
+  if (issue.code === "invalid_type") return KINDS[issue.expected] ?? issue.expected;
+  return issue.code === "invalid_value" ? `one of ${issue.values.join(", ")}` : issue.message;
+}

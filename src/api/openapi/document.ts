@@ -1,0 +1,191 @@
+import { z } from "zod";
+
+import manifest from "../../../package.json" with { type: "json" };
+import { STATUS_OF_CODE } from "../../errors.ts";
+import type { ErrorCode } from "../../errors.ts";
+import type { Route } from "../../http/route.ts";
+import { ErrorRecord, LogKeyText } from "../schemas/answers.ts";
+import { nameOf, NAMED_SCHEMAS } from "../schemas/named.ts";
+import { MANAGEMENT } from "./management.ts";
+import { errorsOf, HEADERS, TAGS } from "./operation.ts";
+import type { Answer, Operation } from "./operation.ts";
+import { POSTING } from "./posting.ts";
+import { READING } from "./reading.ts";
+
+type Json = { readonly [name: string]: unknown };
+
+/** The operations of the API listener, by method and path of the router. */
+export const OPERATIONS: Readonly<Record<string, Operation>> = { ...READING, ...MANAGEMENT };
+
+const PATH_PARAMETERS: Readonly<Record<string, string>> = {
+  log: "The key of a log.",
+  id: "The id of the record: of an event, its bookmark or its alert the event's.",
+  key: "The key of a class filter. Case does not matter.",
+  email: "The e-mail address of an account. Case does not matter.",
+};
+
+const FORMAT_PARAMETERS = [
+  parameter("fmt", { type: "string", enum: ["json", "xml", "jsonp"] }, "The format; it wins over Accept."),
+  parameter("callback", { type: "string", maxLength: 128 }, "With fmt=jsonp: the function that is called."),
+];
+
+/** The OpenAPI 3.1 document of these routes, and of the posting address beside them. */
+export function describeApi(routes: readonly Pick<Route, "method" | "path" | "formats">[]): Json {
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const { method, path, formats } of routes) {
+    const operation = OPERATIONS[`${method} ${path}`];
+    if (operation === undefined) throw new Error(`${method} ${path} is described nowhere`);
+    (paths[template(path)] ??= {})[method.toLowerCase()] = describeOperation(operation, path, formats);
+  }
+  for (const [name, operation] of Object.entries(POSTING)) {
+    const [method = "", path = ""] = name.split(" ");
+    const item = (paths[template(path)] ??= { servers: [POST_SERVER] });
+    item[method.toLowerCase()] = describeOperation(operation, path, "all");
+  }
+  return {
+    openapi: "3.1.1",
+    info: {
+      title: "Loggia",
+      version: manifest.version,
+      description: `${manifest.description} Unknown parameters and fields are ignored; a known one with a bad value is refused.`,
+      license: { name: manifest.license, identifier: manifest.license },
+    },
+    servers: [{ url: "/", description: "Where this document comes from" }],
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    paths,
+    components: {
+      schemas: describeSchemas(),
+      headers: describeHeaders(),
+      securitySchemes: {
+        basic: { type: "http", scheme: "basic", description: "E-mail and password." },
+        apiKey: { type: "apiKey", in: "query", name: "apikey", description: "An API key of one log." },
+      },
+    },
+  };
+}
+
+const POST_SERVER = {
+  url: "{post_url}/1",
+  description: "The posting address",
+  variables: { post_url: { default: "http://localhost:8081" } },
+};
+
+/** `/logs/{log}` of `/logs/:log`. */
+function template(path: string): string {
+  return path.replaceAll(/:(\w+)/g, "{$1}");
+}
+
+function describeOperation(operation: Operation, path: string, formats: Route["formats"]): Json {
+  const { id, tag, summary, query, form, json } = operation;
+  const parameters = [
+    ...[...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => pathParameter(name)),
+    ...(query === undefined ? [] : queryParameters(query, operation.required ?? [])),
+    ...(formats === "all" ? FORMAT_PARAMETERS : []),
+  ];
+  const type = form === undefined ? "application/json" : "application/x-www-form-urlencoded";
+  const body = form ?? json;
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    security: SECURITY[operation.callers],
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && { requestBody: { required: true, content: { [type]: { schema: reference(nameOf(body)) } } } }),
+    responses: describeAnswers(operation, formats),
+  };
+}
+
+/** A posted API key is a field of the form. */
+const SECURITY = {
+  anybody: [],
+  people: [{ basic: [] }],
+  "people and keys": [{ basic: [] }, { apiKey: [] }],
+  keys: [],
+} as const satisfies Record<Operation["callers"], unknown>;
+
+function pathParameter(name: string): Json {
+  const schema = name === "log" ? reference(nameOf(LogKeyText)) : { type: "string" };
+  return { name, in: "path", required: true, description: PATH_PARAMETERS[name], schema };
+}
+
+function queryParameters(query: z.ZodObject, required: readonly string[]): Json[] {
+  return Object.entries(query.shape).map(([name, field]) => {
+    const { description, ...schema } = withoutPlace(z.toJSONSchema(field as z.ZodType, { io: "input" }));
+    return { ...parameter(name, schema, description ?? ""), ...(required.includes(name) && { required: true }) };
+  });
+}
+
+/** A schema without what says where it stands: that is in the document. */
+function withoutPlace(schema: z.core.JSONSchema.BaseSchema): z.core.JSONSchema.BaseSchema {
+  return Object.fromEntries(Object.entries(schema).filter(([name]) => name !== "$schema" && name !== "$id"));
+}
+
+function parameter(name: string, schema: Json, description: string): Json {
+  return { name, in: "query", ...(description !== "" && { description }), schema };
+}
+
+function describeAnswers(operation: Operation, formats: Route["formats"]): Json {
+  const byStatus = Map.groupBy(errorsOf(operation), (code) => STATUS_OF_CODE[code]);
+  const answers = Object.entries(operation.answers).map(([status, answer]) => [
+    status,
+    describeAnswer(answer, formats),
+  ]);
+  const errors = [...byStatus].map(([status, codes]) => [String(status), describeErrors(codes, formats)]);
+  return Object.fromEntries([...answers, ...errors]);
+}
+
+function describeAnswer({ what, schema, headers = [] }: Answer, formats: Route["formats"]): Json {
+  return {
+    description: what,
+    ...(headers.length > 0 && {
+      headers: Object.fromEntries(headers.map((name) => [name, { $ref: `#/components/headers/${name}` }])),
+    }),
+    ...(schema !== undefined && { content: contentOf(schema, formats) }),
+  };
+}
+
+function describeErrors(codes: readonly ErrorCode[], formats: Route["formats"]): Json {
+  const status = STATUS_OF_CODE[codes[0]!];
+  const header = ERROR_HEADERS[status];
+  return {
+    description: codes.join(", "),
+    ...(header && { headers: { [header]: { $ref: `#/components/headers/${header}` } } }),
+    content: contentOf(ErrorRecord, formats),
+  };
+}
+
+const ERROR_HEADERS: Readonly<Record<number, string>> = {
+  401: "WWW-Authenticate",
+  405: "Allow",
+  429: "Retry-After",
+  503: "Retry-After",
+};
+
+/** XML and JSONP say the same in their own ways, which JSON Schema cannot describe. */
+function contentOf(schema: z.ZodType, formats: Route["formats"]): Json {
+  const json = { "application/json": { schema: reference(nameOf(schema)) } };
+  if (formats === "json") return json;
+  const text = { schema: { type: "string" } };
+  return { ...json, "text/xml": text, "application/javascript": text };
+}
+
+function reference(name: string): Json {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+function describeSchemas(): Json {
+  const { schemas } = z.toJSONSchema(NAMED_SCHEMAS, { io: "input", uri: (id) => `#/components/schemas/${id}` });
+  return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, withoutPlace(schema)]));
+}
+
+function describeHeaders(): Json {
+  const all = {
+    ...HEADERS,
+    "WWW-Authenticate": "How to say who calls: by HTTP Basic.",
+    Allow: "The methods that are possible here.",
+    "Retry-After": "In how many seconds to come again.",
+  };
+  return Object.fromEntries(
+    Object.entries(all).map(([name, description]) => [name, { description, schema: { type: "string" } }]),
+  );
+}

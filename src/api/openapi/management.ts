@@ -1,0 +1,211 @@
+import * as answers from "../schemas/answers.ts";
+import * as inputs from "../schemas/inputs.ts";
+import type { Answer, Operation } from "./operation.ts";
+
+const gone: Answer = { what: "It is gone" };
+const base = { tag: "management", callers: "people" } as const;
+
+const ACCOUNTS: Readonly<Record<string, Operation>> = {
+  "GET /accounts": {
+    ...base,
+    id: "listAccounts",
+    summary: "All accounts; for service admins",
+    answers: { 200: { what: "The accounts", schema: answers.AccountList } },
+    errors: [],
+  },
+  "POST /accounts": {
+    ...base,
+    id: "createAccount",
+    summary: "Make an account; for service admins",
+    json: inputs.NewAccount,
+    answers: { 201: { what: "The account", schema: answers.AccountRecord, headers: ["Location"] } },
+    errors: ["account_exists"],
+  },
+  "GET /accounts/:email": {
+    ...base,
+    id: "readAccount",
+    summary: "One's own account, or for service admins any",
+    answers: { 200: { what: "The account", schema: answers.AccountRecord } },
+    errors: ["account_not_found"],
+  },
+  "PUT /accounts/:email": {
+    ...base,
+    id: "setPassword",
+    summary: "Set one's own password, or for service admins any",
+    json: inputs.NewPassword,
+    answers: { 200: { what: "The account", schema: answers.AccountRecord } },
+    errors: ["account_not_found"],
+  },
+  "DELETE /accounts/:email": {
+    ...base,
+    id: "deleteAccount",
+    summary: "Remove an account with its shares and options; for service admins",
+    answers: { 204: gone },
+    errors: ["account_not_found", "conflict"],
+  },
+};
+
+const LOGS: Readonly<Record<string, Operation>> = {
+  "GET /logs/:log": {
+    ...base,
+    id: "readManagedLog",
+    summary: "A log with its plan; for its admins",
+    answers: { 200: { what: "The log", schema: answers.ManagedLogRecord } },
+    errors: ["log_not_found"],
+  },
+  "PATCH /logs/:log": {
+    ...base,
+    id: "changeLog",
+    summary: "Change the name of a log, or how long it keeps events; for its admins",
+    json: inputs.LogChange,
+    answers: { 200: { what: "The log", schema: answers.ManagedLogRecord } },
+    errors: ["log_not_found"],
+  },
+  "GET /logs/:log/users": {
+    ...base,
+    id: "listTrackedUsers",
+    summary: "Users of the producer's application, as it told of them",
+    query: inputs.PageQuery,
+    answers: {
+      200: { what: "A page of users, by name", schema: answers.TrackedUserList, headers: ["X-Total-Count", "Link"] },
+    },
+    errors: ["log_not_found"],
+  },
+  "GET /logs/:log/shares": {
+    ...base,
+    id: "listShares",
+    summary: "With whom a log is shared; for its admins",
+    answers: { 200: { what: "The shares", schema: answers.ShareList } },
+    errors: ["log_not_found"],
+  },
+  "GET /logs/:log/shares/:email": {
+    ...base,
+    id: "readShare",
+    summary: "One share; for admins of the log",
+    answers: { 200: { what: "The share", schema: answers.ShareRecord } },
+    errors: ["log_not_found", "account_not_found", "share_not_found"],
+  },
+  "PUT /logs/:log/shares/:email": {
+    ...base,
+    id: "share",
+    summary: "Share a log, or change the role; for its admins",
+    json: inputs.NewShare,
+    answers: {
+      200: { what: "The share, changed", schema: answers.ShareRecord },
+      201: { what: "The share, made", schema: answers.ShareRecord, headers: ["Location"] },
+    },
+    errors: ["log_not_found", "account_not_found", "conflict"],
+  },
+  "DELETE /logs/:log/shares/:email": {
+    ...base,
+    id: "unshare",
+    summary: "Take a share back; for admins of the log",
+    answers: { 204: gone },
+    errors: ["log_not_found", "share_not_found", "conflict"],
+  },
+};
+
+const API_KEYS: Readonly<Record<string, Operation>> = {
+  "GET /logs/:log/apiKeys": {
+    ...base,
+    id: "listApiKeys",
+    summary: "The API keys of a log, without their secrets; for its admins",
+    answers: { 200: { what: "The API keys", schema: answers.ApiKeyList } },
+    errors: ["log_not_found"],
+  },
+  "POST /logs/:log/apiKeys": {
+    ...base,
+    id: "createApiKey",
+    summary: "Draw an API key; for admins of the log",
+    json: inputs.NewKey,
+    answers: {
+      201: { what: "The API key, its secret this once", schema: answers.NewApiKeyRecord, headers: ["Location"] },
+    },
+    errors: ["log_not_found", "conflict"],
+  },
+  "GET /logs/:log/apiKeys/:id": {
+    ...base,
+    id: "readApiKey",
+    summary: "One API key; for admins of the log",
+    answers: { 200: { what: "The API key", schema: answers.ApiKeyRecord } },
+    errors: ["log_not_found", "api_key_not_found"],
+  },
+  "PATCH /logs/:log/apiKeys/:id": {
+    ...base,
+    id: "changeApiKey",
+    summary: "Disable an API key, or enable it again; for admins of the log",
+    json: inputs.KeyChange,
+    answers: { 200: { what: "The API key", schema: answers.ApiKeyRecord } },
+    errors: ["log_not_found", "api_key_not_found"],
+  },
+  "DELETE /logs/:log/apiKeys/:id": {
+    ...base,
+    id: "deleteApiKey",
+    summary: "Remove an API key; for admins of the log",
+    answers: { 204: gone },
+    errors: ["log_not_found", "api_key_not_found"],
+  },
+};
+
+const CLASSES: Readonly<Record<string, Operation>> = {
+  "GET /logs/:log/classFilters": {
+    ...base,
+    id: "listManagedClassFilters",
+    summary: "The class filters of a log; for its admins",
+    answers: { 200: { what: "The class filters", schema: answers.ClassFilterList } },
+    errors: ["log_not_found"],
+  },
+  "POST /logs/:log/classFilters": {
+    ...base,
+    id: "createClassFilter",
+    summary: "Define a class; for admins of the log",
+    json: inputs.NewFilter,
+    answers: { 201: { what: "The class filter", schema: answers.ClassFilterRecord, headers: ["Location"] } },
+    errors: ["log_not_found", "class_filter_exists", "conflict"],
+  },
+  "GET /logs/:log/classFilters/:key": {
+    ...base,
+    id: "readManagedClassFilter",
+    summary: "One class filter; for admins of the log",
+    answers: { 200: { what: "The class filter", schema: answers.ClassFilterRecord } },
+    errors: ["log_not_found", "class_filter_not_found"],
+  },
+  "PUT /logs/:log/classFilters/:key": {
+    ...base,
+    id: "changeClassFilter",
+    summary: "Put all but the key of a class filter anew; for admins of the log",
+    json: inputs.FilterFields,
+    answers: { 200: { what: "The class filter", schema: answers.ClassFilterRecord } },
+    errors: ["log_not_found", "class_filter_not_found"],
+  },
+  "DELETE /logs/:log/classFilters/:key": {
+    ...base,
+    id: "deleteClassFilter",
+    summary: "Remove a class filter, with everybody's options; for admins of the log",
+    answers: { 204: gone },
+    errors: ["log_not_found", "class_filter_not_found"],
+  },
+  "GET /logs/:log/classFilters/:key/options": {
+    ...base,
+    id: "readClassOptions",
+    summary: "What the caller, for themselves, wants of a class",
+    answers: { 200: { what: "The options", schema: answers.OptionsRecord } },
+    errors: ["log_not_found", "class_filter_not_found"],
+  },
+  "PUT /logs/:log/classFilters/:key/options": {
+    ...base,
+    id: "setClassOptions",
+    summary: "Choose, for the caller alone, alerts, mail and hiding",
+    json: inputs.Options,
+    answers: { 200: { what: "The options", schema: answers.OptionsRecord } },
+    errors: ["log_not_found", "class_filter_not_found"],
+  },
+};
+
+/** The operations of `/manage/1`, by method and path of the router. */
+export const MANAGEMENT: Readonly<Record<string, Operation>> = Object.fromEntries(
+  Object.entries({ ...ACCOUNTS, ...LOGS, ...API_KEYS, ...CLASSES }).map(([name, operation]) => [
+    name.replace(" ", " /manage/1"),
+    operation,
+  ]),
+);

@@ -1,0 +1,71 @@
+import type { z } from "zod";
+
+import type { ErrorCode } from "../../errors.ts";
+
+/** What one route promises, in the terms of OpenAPI. */
+export type Operation = {
+  /** Unique; what generated clients call it. */
+  readonly id: string;
+  readonly tag: Tag;
+  readonly summary: string;
+  /** Who may call: anybody, a person alone, or also an API key in `apikey`. */
+  readonly callers: "anybody" | "people" | "people and keys" | "keys";
+  readonly query?: z.ZodObject;
+  /** The fields of `query` that must be there. */
+  readonly required?: readonly string[];
+  readonly form?: z.ZodType;
+  readonly json?: z.ZodType;
+  readonly answers: Readonly<Record<number, Answer>>;
+  /** What may go wrong, besides {@link COMMON_ERRORS}. */
+  readonly errors: readonly ErrorCode[];
+};
+
+export type Answer = {
+  readonly what: string;
+  /** A named schema; none: the answer has no body. */
+  readonly schema?: z.ZodType;
+  readonly headers?: readonly (keyof typeof HEADERS)[];
+};
+
+export const TAGS = {
+  logs: "Logs, the containers of all else",
+  events: "Events, as they were posted",
+  bookmarks: "Events that people marked for themselves",
+  alerts: "Events of classes for which people wanted alerts",
+  classes: "Class filters, by which events are told apart",
+  query: "Questions in LQL",
+  management: "What people set up",
+  posting: "The posting address, which takes events",
+  description: "The API about itself",
+} as const;
+export type Tag = keyof typeof TAGS;
+
+export const HEADERS = {
+  Location: "The address of what was made.",
+  Link: "The pages beside this one, as rel=next and rel=prev.",
+  "X-Total-Count": "How many records there are on all pages.",
+} as const;
+
+/** What may go wrong with every call. */
+export const COMMON_ERRORS: readonly ErrorCode[] = [
+  "bad_request",
+  "bad_parameter",
+  "internal_error",
+  "overloaded",
+  "request_timeout",
+  "headers_too_large",
+  "method_not_allowed",
+  "store_unavailable",
+];
+
+/** What may go wrong where a caller has to say who they are. */
+export const CALLER_ERRORS: readonly ErrorCode[] = ["unauthorized", "forbidden", "too_many_requests"];
+
+/** What may go wrong with a body: with one that is read, or one that may hold credentials. */
+export const BODY_ERRORS: readonly ErrorCode[] = ["bad_body", "body_too_large", "unsupported_media_type"];
+
+/** Every error that an operation may answer with. */
+export function errorsOf(operation: Operation): ReadonlySet<ErrorCode> {
+  const callers = operation.callers === "anybody" ? [] : [...CALLER_ERRORS, ...BODY_ERRORS];
+  return new Set([...COMMON_ERRORS, ...callers, ...operation.errors]);
+}

@@ -1,0 +1,45 @@
+import { PostAnswer, VisitAnswer } from "../schemas/answers.ts";
+import { PostForm, VisitForm } from "../schemas/inputs.ts";
+import type { Operation } from "./operation.ts";
+
+const base = { tag: "posting", callers: "keys" } as const;
+const event = {
+  ...base,
+  answers: { 201: { what: "The bus holds the event durably", schema: PostAnswer } },
+  errors: ["bad_event", "bus_unavailable", "path_not_found"],
+} as const;
+const visit = {
+  ...base,
+  answers: { 201: { what: "The bus holds it durably", schema: VisitAnswer } },
+  errors: ["bad_user", "bus_unavailable", "path_not_found"],
+} as const;
+
+/** The operations of the posting address, which another listener answers: paths are relative to its `/1`. */
+export const POSTING: Readonly<Record<string, Operation>> = {
+  "POST /logs/:log/events": {
+    ...event,
+    id: "postEvent",
+    summary: "Post an event. Where it is bad, the log gets an error event in its place",
+    form: PostForm,
+  },
+  "GET /logs/:log/events": {
+    ...event,
+    id: "postEventByJsonp",
+    summary: "The same for pages of other sites: with fmt=jsonp and a callback, the fields in the address",
+    query: PostForm,
+    required: ["apikey", "text"],
+  },
+  "POST /logs/:log/users": {
+    ...visit,
+    id: "postUser",
+    summary: "Tell of a user of the producer's application",
+    form: VisitForm,
+  },
+  "GET /logs/:log/users": {
+    ...visit,
+    id: "postUserByJsonp",
+    summary: "The same for pages of other sites: with fmt=jsonp and a callback, the fields in the address",
+    query: VisitForm,
+    required: ["apikey", "user"],
+  },
+};

@@ -1,0 +1,210 @@
+import { z } from "zod";
+
+import { STATUS_OF_CODE } from "../../errors.ts";
+import type { ErrorCode } from "../../errors.ts";
+import { named } from "./named.ts";
+
+/**
+ * What the API answers, as it stands in JSON: the source of the OpenAPI document, and what every JSON answer of the scenarios is held
+ * against. Objects are strict, so that a field that nobody described is a fault.
+ */
+
+const EventIdText = named(
+  "EventId",
+  z
+    .string()
+    .regex(/^[0-9a-f]{24}$/)
+    .describe("24 hex digits, rising with the time of acceptance; the first 8 are the second in which it was."),
+);
+
+const UserIdText = named(
+  "UserId",
+  z
+    .string()
+    .regex(/^[0-9a-f]{16}$/)
+    .describe("The permanent id of an account."),
+);
+
+export const LogKeyText = named(
+  "LogKey",
+  z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9-]{0,62}$/)
+    .describe("The key of a log. Case does not matter in requests."),
+);
+
+const MomentText = named(
+  "Moment",
+  z
+    .string()
+    .regex(/^\/Date\(-?\d+\)\/$/)
+    .describe(
+      "Milliseconds since the Unix epoch (UTC). Its slashes are escaped on the wire; XML holds ISO 8601 instead.",
+    ),
+);
+
+const GeoRecord = named(
+  "Geo",
+  z
+    .union([
+      z.strictObject({ lat: z.number().min(-90).max(90), lon: z.number().min(-180).max(180) }),
+      z.strictObject({ ip: z.string() }),
+    ])
+    .describe("Where it happened, in degrees (WGS 84); the address alone where nothing says where that is."),
+);
+
+export const EventRecord = named(
+  "Event",
+  z.strictObject({
+    id: EventIdText,
+    created: MomentText,
+    text: z.string(),
+    link: z.string().describe('"" where absent, as source and user.'),
+    hash: z
+      .string()
+      .regex(/^[A-Za-z0-9+/]{22}==$/)
+      .describe("Equal for equal texts: base64 of 16 bytes."),
+    tags: z.array(z.string()),
+    source: z.string(),
+    log: LogKeyText,
+    class: z.string().nullable().describe("The class that the event was given by the log's class filters."),
+    data: z.boolean().describe("Whether the event carries data, which has an address of its own."),
+    geo: GeoRecord.nullable(),
+    value: z.number().nullable(),
+    user: z.string(),
+    filter: z.string().nullable().describe("The key of the class filter that gave the class."),
+    bookmarks: z.array(UserIdText).describe("Who bookmarked it."),
+    alerts: z.array(UserIdText).min(1).nullable().describe("Who was alerted; null where nobody was."),
+  }),
+);
+
+export const EventList = named("Events", z.array(EventRecord));
+
+export const EventData = named(
+  "EventData",
+  z.string().nullable().describe("As it was posted; null where there is none."),
+);
+
+export const LogRecord = named("Log", z.strictObject({ key: LogKeyText, display: z.string() }));
+
+export const LogList = named("Logs", z.array(LogRecord));
+
+export const ClassFilterRecord = named(
+  "ClassFilter",
+  z.strictObject({
+    key: z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/),
+    display: z.string(),
+    color: z.string(),
+    tag: z.string(),
+    text: z.string(),
+    link: z.string(),
+    source: z.string(),
+    weight: z.int(),
+  }),
+);
+
+export const ClassFilterList = named("ClassFilters", z.array(ClassFilterRecord));
+
+export const ClassFiltersOfLogs = named(
+  "ClassFiltersOfLogs",
+  z.array(z.strictObject({ key: LogKeyText, classFilters: ClassFilterList })),
+);
+
+const NumberText = z.string().regex(/^-?\d+(\.\d+)?$/);
+
+const Aggregate = named(
+  "Aggregate",
+  z
+    .strictObject({
+      key: z.string(),
+      count: NumberText,
+      avg: NumberText,
+      sum: NumberText,
+      min: NumberText,
+      max: NumberText,
+    })
+    .partial()
+    .describe('A group, all in text. Aggregates are of value, "0" where no event has one. COLUMNS picks among them.'),
+);
+
+const TrackedUser = z.strictObject({
+  user: z.string(),
+  email: z.string(),
+  page: z.string(),
+  created: MomentText,
+  seen: MomentText,
+  count: z.int().min(1),
+});
+
+export const TrackedUserList = named(
+  "TrackedUsers",
+  z
+    .array(TrackedUser)
+    .describe("Users of a producer's application: the last page, first and last seen, and how often."),
+);
+
+export const QueryAnswer = named(
+  "QueryAnswer",
+  z
+    .union([z.array(EventRecord.partial()), z.array(Aggregate), z.array(TrackedUser.partial())])
+    .describe("Events, groups or tracked users, as the query asks; COLUMNS picks among their fields."),
+);
+
+export const PostAnswer = named("PostedEvent", z.strictObject({ id: EventIdText }));
+
+export const VisitAnswer = named("PostedUser", z.strictObject({ user: z.string().min(1) }));
+
+export const AccountRecord = named(
+  "Account",
+  z.strictObject({
+    id: UserIdText,
+    email: z.string(),
+    admin: z.boolean().describe("Service admin: may manage accounts. Gives no right on logs."),
+  }),
+);
+
+export const AccountList = named("Accounts", z.array(AccountRecord));
+
+export const ManagedLogRecord = named(
+  "ManagedLog",
+  z.strictObject({
+    key: LogKeyText,
+    display: z.string(),
+    plan: z.literal("development"),
+    retentionDays: z.int().min(1).nullable().describe("null: events are kept for ever."),
+  }),
+);
+
+export const ShareRecord = named("Share", z.strictObject({ email: z.string(), role: z.enum(["admin", "user"]) }));
+
+export const ShareList = named("Shares", z.array(ShareRecord));
+
+const Scope = z.enum(["read-write", "read-only", "write-only"]);
+const ApiKeyFields = { id: z.string(), scope: Scope, disabled: z.boolean(), created: MomentText };
+
+export const ApiKeyRecord = named("ApiKey", z.strictObject(ApiKeyFields));
+
+export const ApiKeyList = named("ApiKeys", z.array(ApiKeyRecord));
+
+export const NewApiKeyRecord = named(
+  "DrawnApiKey",
+  z.strictObject({ ...ApiKeyFields, key: z.string().describe("The key itself, which is shown this once.") }),
+);
+
+export const OptionsRecord = named(
+  "ClassOptions",
+  z.strictObject({ alert: z.boolean(), notify: z.boolean(), hide: z.boolean() }),
+);
+
+export const ErrorRecord = named(
+  "Error",
+  z.strictObject({
+    error: z.strictObject({
+      status: z.int().min(400).max(599),
+      code: z.enum(Object.keys(STATUS_OF_CODE) as [ErrorCode, ...ErrorCode[]]),
+      message: z.string().min(1).describe("What was wrong, and what would be right."),
+    }),
+  }),
+);
+
+export const OpenApiDocument = named("OpenApi", z.looseObject({ openapi: z.string() }).describe("This document."));

@@ -1,0 +1,180 @@
+import { z } from "zod";
+
+import { parseLogKey } from "../../events/event.ts";
+import { parseEventId } from "../../events/id.ts";
+import { DEFAULT_LIMITS } from "../../events/limits.ts";
+import type { FieldLimits } from "../../events/limits.ts";
+import { named } from "./named.ts";
+
+/**
+ * What callers send: these schemas check forms and JSON bodies, and describe them in the OpenAPI document. Lengths are in characters
+ * (code points), as JSON Schema counts them and zod does not; so they are told here, and judged by the catalog.
+ */
+
+const display = z.string().meta({ description: "A name for people.", minLength: 1, maxLength: 200 });
+const password = z.string().meta({ minLength: 8, maxLength: 200, format: "password" });
+
+export const NewLog = named(
+  "NewLog",
+  z.object({
+    key: z
+      .string()
+      .meta({ description: "Case does not matter.", pattern: "^[A-Za-z0-9][A-Za-z0-9-]{0,62}$" })
+      .transform(
+        (text, context) =>
+          parseLogKey(text) ??
+          fault(
+            context,
+            "a free log key: 1 to 63 letters a to z, digits and hyphens, not beginning with a hyphen, and not bookmarks, alerts or classfilters",
+          ),
+      ),
+    display,
+  }),
+);
+
+export const NewBookmark = named(
+  "NewBookmark",
+  z.object({
+    id: z
+      .string()
+      .meta({ description: "The id of an event of this log.", pattern: "^\\s*[0-9A-Fa-f]{24}\\s*$" })
+      .transform((text, context) => parseEventId(text.trim()) ?? fault(context, "the id of an event: 24 hex digits")),
+  }),
+);
+
+export const NewAccount = named(
+  "NewAccount",
+  z.object({
+    email: z.string().meta({ format: "email", maxLength: 254 }),
+    password,
+    admin: z.boolean().default(false),
+  }),
+);
+
+export const NewPassword = named("NewPassword", z.object({ password }));
+
+export const LogChange = named(
+  "LogChange",
+  z
+    .object({
+      display,
+      retentionDays: z
+        .number()
+        .nullable()
+        .meta({ description: "How long events are kept, in whole days; null: for ever.", minimum: 1, maximum: 36_500 }),
+    })
+    .partial()
+    .refine((change) => change.display !== undefined || change.retentionDays !== undefined, {
+      error: "There is nothing to change; give display, retentionDays or both",
+    })
+    .meta({ minProperties: 1 }),
+);
+
+export const NewShare = named("NewShare", z.object({ role: z.enum(["admin", "user"]) }));
+
+export const NewKey = named("NewApiKey", z.object({ scope: z.enum(["read-write", "read-only", "write-only"]) }));
+
+export const KeyChange = named("ApiKeyChange", z.object({ disabled: z.boolean() }));
+
+const condition = z.string().default("").meta({ maxLength: 200 });
+
+/** What a filter is made of but its key. */
+export const FilterFields = named(
+  "ClassFilterFields",
+  z
+    .object({
+      display: z.string().default("").meta({ maxLength: 200 }),
+      color: z.string().meta({ description: "As in CSS.", minLength: 1, maxLength: 40 }),
+      tag: condition.describe("Is one of the event's tags."),
+      text: condition.describe("Is contained in the event's text."),
+      link: condition.describe("Is contained in the event's link."),
+      source: condition.describe("Is the event's source."),
+      weight: z.number().default(0).meta({
+        description: "A whole number. Of the filters that match, the one of highest weight gives the class.",
+        minimum: -1_000_000,
+        maximum: 1_000_000,
+      }),
+    })
+    .describe("An event is of the class where every condition that is not empty holds; there must be one."),
+);
+
+export const NewFilter = named(
+  "NewClassFilter",
+  FilterFields.extend({ key: z.string().meta({ pattern: "^[A-Za-z0-9][A-Za-z0-9-]{0,62}$" }) }),
+);
+
+export const Options = named(
+  "NewClassOptions",
+  z.object({
+    alert: z.boolean().default(false).describe("Make alerts of events of this class."),
+    notify: z.boolean().default(false).describe("Send mail about them."),
+    hide: z.boolean().default(false).describe("For pages to obey: lists show all events."),
+  }),
+);
+
+/** Parameters of lists. `planFilters` reads and checks them; a test holds both together. */
+export const ListQuery = z.object({
+  pagenum: z.int().min(1).max(2_000_000).default(1).describe("The number of the page."),
+  pagesize: z.int().min(1).max(500).default(100).describe("How many records are on a page."),
+  order: z.enum(["asc", "desc"]).default("asc").describe("By created, then by id."),
+  tags: z.string().describe("Tags, separated by blanks, all of which the event has."),
+  text: z.string().describe("An RE2 regular expression that is found anywhere in the text, ignoring case."),
+  sinceid: z
+    .string()
+    .regex(/^[0-9A-Fa-f]{24}$/)
+    .describe("The id of an event, which need not exist any more: only events accepted after it."),
+  source: z.string().describe("The source, ignoring case."),
+  user: z.string().describe("The user, ignoring case."),
+  class: z.string().describe("The class, ignoring case."),
+  created: z
+    .string()
+    .regex(/^(-?\d{1,16}(:(-?\d{1,16})?)?|:-?\d{1,16})$/)
+    .describe("`<from>`, `<from>:<to>` or `:<to>` in milliseconds since the Unix epoch; from inclusive, to exclusive."),
+});
+
+/** Parameters of a list that has pages and no filters. */
+export const PageQuery = ListQuery.pick({ pagenum: true, pagesize: true });
+
+/** Parameters of a query, which `planQuery` and `parseZone` read. */
+export const LqlQuery = z.object({
+  query: z.string().min(1).max(4096).describe("In LQL, such as `GET events OCCURS(TODAY) GROUPBY source`."),
+  tz: z.number().min(-12).max(14).default(0).describe("Hours from UTC, for days, hours and TODAY; fractions allowed."),
+});
+
+const apikey = z.string().describe("An API key of the log that may write.");
+
+/** A field that producers post, and the posting listener reads. An operator may set other limits. */
+function posted(field: keyof FieldLimits, description: string) {
+  return z.string().meta({ description, maxLength: DEFAULT_LIMITS[field] });
+}
+
+export const PostForm = named(
+  "NewEvent",
+  z.object({
+    apikey,
+    text: posted("text", "What happened; not blank."),
+    tags: posted("tags", "Separated by blanks.").optional(),
+    source: posted("source", "Where it comes from.").optional(),
+    user: posted("user", "Whom it concerns.").optional(),
+    value: posted("value", "A decimal number.").optional(),
+    geo: posted("geo", "`<latitude>,<longitude>` or `ip:<address>`.").optional(),
+    link: posted("link", "An address to go on from.").optional(),
+    data: posted("data", "More text; HTML behind a first line `@html`.").optional(),
+  }),
+);
+
+export const VisitForm = named(
+  "NewVisit",
+  z.object({
+    apikey,
+    user: posted("user", "Who was seen in the producer's application; not blank."),
+    email: posted("email", "Their e-mail address.").optional(),
+    page: posted("page", "The address or title of where they are.").optional(),
+  }),
+);
+
+/** Says what the field must be. */
+function fault(context: z.core.$RefinementCtx, mustBe: string): never {
+  context.issues.push({ code: "custom", message: mustBe, input: context.value, params: { mustBe } });
+  return z.NEVER;
+}

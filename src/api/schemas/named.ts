@@ -1,0 +1,17 @@
+import { z } from "zod";
+
+/** The schemas that have a name of their own in the OpenAPI document. */
+export const NAMED_SCHEMAS = z.registry<{ id: string }>();
+
+/** Gives a schema its name. */
+export function named<S extends z.ZodType>(id: string, schema: S): S {
+  NAMED_SCHEMAS.add(schema, { id });
+  return schema;
+}
+
+/** The name of a schema. @throws Error where it has none, which is a mistake of whoever describes an operation with it */
+export function nameOf(schema: z.ZodType): string {
+  const name = NAMED_SCHEMAS.get(schema)?.id;
+  if (name === undefined) throw new Error("a schema of an operation has no name");
+  return name;
+}
