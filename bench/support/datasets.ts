@@ -107,7 +107,11 @@ async function openBare(place: Place, folder: () => string, closing: AsyncDispos
 /** DuckDB with what the service gives it. */
 export async function openBareDuckdb(file: string, closing: AsyncDisposableStack): Promise<DuckDBConnection> {
   const threads = String(Math.min(4, availableParallelism()));
-  const instance = await DuckDBInstance.create(file, { memory_limit: "512MB", threads });
+  const instance = await DuckDBInstance.create(file, {
+    memory_limit: "512MB",
+    threads,
+    checkpoint_threshold: "64MB",
+  });
   closing.defer(() => instance.closeSync());
   const connection = await instance.connect();
   closing.defer(() => connection.closeSync());

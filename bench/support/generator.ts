@@ -130,6 +130,8 @@ async function run(job: Job): Promise<Outcome> {
   let tally: ReturnType<typeof createTally> | null = null;
   let end_ms = Infinity;
   let inFlight = 0;
+  /** Whether requests may still become due. */
+  let sending = true;
 
   function send(connection: Connection, started_ms: number): void {
     inFlight += 1;
@@ -143,7 +145,8 @@ async function run(job: Job): Promise<Outcome> {
     const waiting_ms = job.perSecond === null ? (now_ms < end_ms ? now_ms : undefined) : due.shift();
     if (waiting_ms !== undefined) send(connection, waiting_ms);
     else free.push(connection);
-    if (inFlight === 0 && now_ms >= end_ms) end();
+    if (job.perSecond === null && now_ms >= end_ms) sending = false;
+    if (inFlight === 0 && !sending) end();
   }
 
   const connections: Connection[] = [];
@@ -160,6 +163,7 @@ async function run(job: Job): Promise<Outcome> {
       if (connection === undefined) due.push(due_ms);
       else send(connection, due_ms);
     });
+    sending = false;
     if (inFlight === 0) end();
   }
   await over;
