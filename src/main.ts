@@ -2,6 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Logger } from "pino";
 
+import { startNotifier } from "../pipelines/notify/notifier.ts";
 import { startPipeline } from "../pipelines/runner.ts";
 import { createApi } from "./api/api.ts";
 import type { Bus } from "./bus/bus.ts";
@@ -9,6 +10,7 @@ import { openKafkaBus } from "./bus/kafka.ts";
 import { openSqliteBus } from "./bus/sqlite.ts";
 import type { Catalog } from "./catalog/catalog.ts";
 import { createCatalog } from "./catalog/create.ts";
+import type { Documents } from "./catalog/documents/documents.ts";
 import { openElasticsearchDocuments } from "./catalog/documents/elasticsearch.ts";
 import { openSqliteDocuments } from "./catalog/documents/sqlite.ts";
 import { createElasticsearchClient } from "./elasticsearch/client.ts";
@@ -17,6 +19,7 @@ import { createIdSource, type EventId } from "./events/id.ts";
 import { decodeRecord } from "./events/record.ts";
 import { type FirstStart, makeFirstRecords } from "./first.ts";
 import { closeGracefully, listenOn } from "./http/listen.ts";
+import { createSmtpMailer } from "./mail/smtp.ts";
 import { createGatherer } from "./post/gatherer.ts";
 import { createPostListener } from "./post/listener.ts";
 import type { Address, Settings } from "./settings.ts";
@@ -40,6 +43,8 @@ export type Loggia = {
 };
 
 type Ports = { readonly bus: Bus; readonly store: Store; readonly catalog: Catalog };
+/** `notifications`: what those who mail remember; null where this process mails nobody. */
+type Engines = { readonly ports: Ports; readonly notifications: Documents | null };
 
 /** A post that the bus has not taken by then gets a 503. */
 const POST_DEADLINE_MS = 5_000;
@@ -55,15 +60,12 @@ const CLOSE_TIMEOUT_MS = 8_000;
 export async function startLoggia(settings: Settings, log: Logger): Promise<Loggia> {
   const closing = new AsyncDisposableStack();
   try {
-    const ports = await openPorts(settings, log, closing);
+    const engines = await openEngines(settings, log, closing);
+    const { ports } = engines;
     const first = await makeFirstRecords(ports.catalog, settings);
     const done: Promise<void>[] = [];
     const { roles } = settings;
-    if (roles.has("pipeline")) {
-      const pipeline = await startPipeline({ ...ports, log });
-      closing.defer(() => pipeline.close(CLOSE_TIMEOUT_MS));
-      done.push(pipeline.done);
-    }
+    if (roles.has("pipeline")) done.push(...(await startPipelines(settings, engines, log, closing)));
     const api = roles.has("api") ? await startApi(settings, ports, log, closing) : null;
     const post = roles.has("post") ? await startPost(settings, ports, log, closing) : null;
     // A role that dies later is told by `done`; one that nobody awaits yet must not end the process at once.
@@ -77,8 +79,10 @@ export async function startLoggia(settings: Settings, log: Logger): Promise<Logg
   }
 }
 
-async function openPorts(settings: Settings, log: Logger, closing: AsyncDisposableStack): Promise<Ports> {
+async function openEngines(settings: Settings, log: Logger, closing: AsyncDisposableStack): Promise<Engines> {
   const { engines, namespace } = settings;
+  const mails = settings.mail !== null && settings.roles.has("pipeline");
+  const name = "notifications";
   switch (engines.kind) {
     case "embedded": {
       const folder = makeFolder(settings.data);
@@ -86,7 +90,10 @@ async function openPorts(settings: Settings, log: Logger, closing: AsyncDisposab
       const documents = await openSqliteDocuments({ file: join(folder, "catalog.sqlite") });
       const catalog = closing.use(await createCatalog({ documents, log }));
       const store = closing.use(await openDuckdbStore({ file: join(folder, "events.duckdb"), log }));
-      return { bus, catalog, store };
+      const notifications = mails
+        ? await openSqliteDocuments({ file: join(folder, "notifications.sqlite"), name })
+        : null;
+      return { ports: { bus, catalog, store }, notifications: closing.use(notifications) };
     }
     case "cluster": {
       const { kafka, elasticsearch } = engines;
@@ -96,7 +103,8 @@ async function openPorts(settings: Settings, log: Logger, closing: AsyncDisposab
       const catalog = closing.use(await createCatalog({ documents, log }));
       const store = closing.use(await openElasticsearchStore({ client, namespace, log }));
       const bus = closing.use(await openKafkaBus({ ...kafka, namespace, log }));
-      return { bus, catalog, store };
+      const notifications = mails ? await openElasticsearchDocuments({ client, namespace, name }) : null;
+      return { ports: { bus, catalog, store }, notifications: closing.use(notifications) };
     }
     default:
       return engines satisfies never;
@@ -113,6 +121,26 @@ function makeFolder(folder: string): string {
     });
   }
 }
+
+/** The pipeline of events and, where a mail server is configured, the one of mails. Returns what rejects when one of them dies. */
+async function startPipelines(
+  settings: Settings,
+  { ports, notifications: documents }: Engines,
+  log: Logger,
+  closing: AsyncDisposableStack,
+): Promise<Promise<void>[]> {
+  const { mail, engines } = settings;
+  // On a cluster another process may be the one that mails.
+  const pipeline = await startPipeline({ ...ports, log, notices: mail !== null || engines.kind === "cluster" });
+  const roles: Role[] = [pipeline];
+  closing.defer(async () => void (await Promise.all(roles.map((role) => role.close(CLOSE_TIMEOUT_MS)))));
+  if (mail !== null && documents !== null) {
+    roles.push(await startNotifier({ ...ports, documents, mailer: createSmtpMailer(mail), log }));
+  }
+  return roles.map(({ done }) => done);
+}
+
+type Role = { close(timeout_ms: number): Promise<void>; readonly done: Promise<void> };
 
 async function startApi(
   settings: Settings,

@@ -26,6 +26,15 @@ export type ElasticsearchSettings = {
   readonly ca: string | null;
 };
 
+export type MailSettings = {
+  readonly host: string;
+  readonly port: number;
+  /** TLS from the first byte, as `smtps:` means it. */
+  readonly secure: boolean;
+  readonly credentials: { readonly user: string; readonly password: string } | null;
+  readonly from: { readonly name: string; readonly address: string };
+};
+
 export type Settings = {
   readonly api: Address;
   readonly post: Address;
@@ -40,6 +49,8 @@ export type Settings = {
   readonly namespace: string;
   readonly logLevel: "fatal" | "error" | "warn" | "info" | "debug" | "trace" | "silent";
   readonly limits: FieldLimits;
+  /** How to mail people about events; null: nobody is mailed. */
+  readonly mail: MailSettings | null;
 };
 
 /** Every setting with what it does, as `make help` and `loggia start --help` list them. Secrets may also come from the file that `NAME_FILE` names. */
@@ -54,6 +65,8 @@ export const SETTINGS = [
   { name: "LOGGIA_LOG_LEVEL", standard: "info", help: "fatal, error, warn, info, debug, trace or silent" },
   { name: "LOGGIA_NAMESPACE", standard: "loggia", help: "prefix of topics and indices, so that several services can share a cluster" },
   { name: "LOGGIA_LIMITS", standard: "", help: "longest fields in characters, such as text=2000,data=10000" },
+  { name: "LOGGIA_SMTP", standard: "", help: "mail server for notifications, smtp(s)://user:password@host:port", secret: true },
+  { name: "LOGGIA_MAIL_FROM", standard: "", help: "sender of notifications, such as Loggia <loggia@example.org>" },
   { name: "KAFKA_BROKERS", standard: "", help: "host:port,… of Kafka; with ELASTICSEARCH_URL: run on a cluster" },
   { name: "KAFKA_PARTITIONS", standard: "6", help: "partitions of a topic when it is made, 1 to 1000" },
   { name: "KAFKA_TLS", standard: "off", help: "on: speak TLS with the brokers" },
@@ -107,6 +120,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
       "silent",
     ]),
     limits: readLimits(get("LOGGIA_LIMITS")),
+    mail: readMail(get("LOGGIA_SMTP"), get("LOGGIA_MAIL_FROM")),
   };
 }
 
@@ -216,6 +230,42 @@ function readElasticsearch(get: (name: Name) => string, url: string): Elasticsea
     auth: apiKey !== "" ? { apiKey } : username !== "" ? { username, password } : null,
     ca: ca === "" ? null : readFile("ELASTICSEARCH_CA_FILE", ca),
   };
+}
+
+function readMail(server: string, from: string): MailSettings | null {
+  if (server === "" && from === "") return null;
+  if (server === "" || from === "") {
+    const [set, missing] =
+      server === "" ? ["LOGGIA_MAIL_FROM", "LOGGIA_SMTP"] : ["LOGGIA_SMTP (or LOGGIA_SMTP_FILE)", "LOGGIA_MAIL_FROM"];
+    throw new StartError(`${set} is set and ${missing} is not; mail needs both`);
+  }
+  const sender = /^(?:([^<>\p{Cc}]*)<([^<>@\s]+@[^<>@\s]+)>|([^<>@\s]+@[^<>@\s]+))$/u.exec(from);
+  if (sender === null) throw wrong("LOGGIA_MAIL_FROM", from, "loggia@example.org or Loggia <loggia@example.org>");
+  const name = (sender[1] ?? "").trim().replace(/^"(.*)"$/, "$1");
+  return { ...readMailServer(server), from: { name, address: sender[2] ?? sender[3] ?? "" } };
+}
+
+/** The value is a secret: only its form is told. */
+function readMailServer(server: string): Omit<MailSettings, "from"> {
+  const allowed = "LOGGIA_SMTP must be smtp://host:port or smtps://host:port, with user:password@ where it needs them";
+  const url = URL.parse(server);
+  if (url === null || !/^smtps?:$/.test(url.protocol) || url.hostname === "") throw new StartError(allowed);
+  if (!/^\/?$/.test(url.pathname) || url.search !== "" || url.hash !== "") throw new StartError(allowed);
+  if ((url.username === "") !== (url.password === ""))
+    throw new StartError("LOGGIA_SMTP gives one of user and password; they go together");
+  const secure = url.protocol === "smtps:";
+  try {
+    const user = decodeURIComponent(url.username);
+    const password = decodeURIComponent(url.password);
+    return {
+      host: url.hostname.replace(/^\[(.*)\]$/, "$1"),
+      port: url.port === "" ? (secure ? 465 : 587) : Number(url.port),
+      secure,
+      credentials: user === "" ? null : { user, password },
+    };
+  } catch (error) {
+    throw new StartError("LOGGIA_SMTP has a % that no two hex digits follow; write it as %25", { cause: error });
+  }
 }
 
 function readAddress(name: Name, value: string): Address {

@@ -47,6 +47,45 @@ test("an admin and a log for the first start", (t) => {
   t.deepEqual(settings.log as unknown, { key: "shop", apiKey: "key-of-shop" });
 });
 
+test("a mail server, with what it needs", (t) => {
+  t.is(readSettings({}).mail, null);
+  const from = { LOGGIA_MAIL_FROM: "loggia@example.org" };
+  t.deepEqual(readSettings({ ...from, LOGGIA_SMTP: "smtp://relay.example.org:25" }).mail, {
+    host: "relay.example.org",
+    port: 25,
+    secure: false,
+    credentials: null,
+    from: { name: "", address: "loggia@example.org" },
+  });
+  const file = join(temporaryFolder(t), "smtp");
+  writeFileSync(file, "smtps://ann%40example.org:p%3Aw%2F@[2001:db8::1]\n");
+  t.deepEqual(readSettings({ LOGGIA_MAIL_FROM: '"Loggia, events" <l@example.org>', LOGGIA_SMTP_FILE: file }).mail, {
+    host: "2001:db8::1",
+    port: 465,
+    secure: true,
+    credentials: { user: "ann@example.org", password: "p:w/" },
+    from: { name: "Loggia, events", address: "l@example.org" },
+  });
+  t.is(readSettings({ ...from, LOGGIA_SMTP: "smtp://localhost" }).mail?.port, 587);
+});
+
+test("a fault in the mail server's address does not show its password", (t) => {
+  const bad = [
+    "http://u:hunter2@h",
+    "smtp://u:hunter2@h/path",
+    "smtp://u:hunter2@h?x=1",
+    "smtp://u:hunter2%@h",
+    "u:hunter2@h:25",
+  ];
+  for (const LOGGIA_SMTP of bad) {
+    const error = t.throws(() => readSettings({ LOGGIA_SMTP, LOGGIA_MAIL_FROM: "l@example.org" }), {
+      instanceOf: StartError,
+      message: /^LOGGIA_SMTP [^\n]+$/,
+    });
+    t.notRegex(error.message, /hunter2/);
+  }
+});
+
 const FAULTS: readonly [NodeJS.ProcessEnv, RegExp][] = [
   [{ LOGGIA_API: "8080" }, /^LOGGIA_API is "8080"; allowed: host:port/],
   [{ LOGGIA_POST: "localhost:70000" }, /^LOGGIA_POST is "localhost:70000"; allowed: host:port.*65535/],
@@ -60,6 +99,10 @@ const FAULTS: readonly [NodeJS.ProcessEnv, RegExp][] = [
   [{ LOGGIA_LIMITS: "text=0" }, /^LOGGIA_LIMITS is "text=0"; allowed: whole numbers from 1/],
   [{ LOGGIA_LIMITS: "title=5" }, /^LOGGIA_LIMITS is "title=5"; allowed: pairs of text, link/],
   [{ LOGGIA_APY: "x" }, /^LOGGIA_APY is not a setting; allowed are LOGGIA_API/],
+  [{ LOGGIA_SMTP: "smtp://h" }, /^LOGGIA_SMTP \(or LOGGIA_SMTP_FILE\) is set and LOGGIA_MAIL_FROM is not/],
+  [{ LOGGIA_MAIL_FROM: "l@example.org" }, /^LOGGIA_MAIL_FROM is set and LOGGIA_SMTP is not/],
+  [{ LOGGIA_SMTP: "smtp://h", LOGGIA_MAIL_FROM: "a@b, c@d" }, /^LOGGIA_MAIL_FROM is "a@b, c@d"; allowed: loggia@/],
+  [{ LOGGIA_SMTP: "smtp://u@h", LOGGIA_MAIL_FROM: "l@example.org" }, /^LOGGIA_SMTP gives one of user and password/],
   [{ KAFKA_BROKERS: "k:9092" }, /^KAFKA_BROKERS is set and ELASTICSEARCH_URL is not/],
   [{ ELASTICSEARCH_URL: "http://e:9200" }, /^ELASTICSEARCH_URL is set and KAFKA_BROKERS is not/],
   [{ ...CLUSTER, ELASTICSEARCH_URL: "e:9200" }, /^ELASTICSEARCH_URL is "e:9200"; allowed: addresses such as http/],

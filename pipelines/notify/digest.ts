@@ -65,14 +65,13 @@ const NOTHING: Gathered = { count: 0, doubtful: 0, since_ms: 0, lines: [] };
 /** Ids of one partition rise, but for the clocks of the processes that gave them. */
 const CLOCKS_DIFFER_MS = 60_000;
 
-export function emptyDigest(of: Pick<Digest, "user" | "log" | "class" | "partition">): Digest {
-  const { user, log, class: classKey, partition } = of;
+export function emptyDigest({ user, log, class: classKey }: Pick<Digest, "user" | "log" | "class">): Digest {
   return {
     v: VERSION,
     user,
     log,
     class: classKey,
-    partition,
+    partition: 0,
     marks: {},
     pending: NOTHING,
     serial: 0,
@@ -82,7 +81,11 @@ export function emptyDigest(of: Pick<Digest, "user" | "log" | "class" | "partiti
 }
 
 /** Takes in notices, in their order, but for those that it has taken in before: the same digest where there is nothing new. */
-export function gather(digest: Digest, notices: readonly Notice[], at: { now_ms: number; lines: number }): Digest {
+export function gather(
+  digest: Digest,
+  notices: readonly Notice[],
+  at: { partition: number; now_ms: number; lines: number },
+): Digest {
   const marks: Record<string, Mark> = { ...digest.marks };
   const fresh = notices.filter((notice) => {
     const before = marks[notice.origin.partition];
@@ -93,7 +96,7 @@ export function gather(digest: Digest, notices: readonly Notice[], at: { now_ms:
   if (fresh.length === 0) return digest;
   const lines = fresh.map(({ created, text, source, value }) => ({ created, text, source, value }));
   const gathered = { count: fresh.length, doubtful: 0, since_ms: at.now_ms, lines };
-  return { ...digest, marks, pending: join(digest.pending, gathered, at.lines) };
+  return { ...digest, partition: at.partition, marks, pending: join(digest.pending, gathered, at.lines) };
 }
 
 /** The mark after a notice; the very same where it was passed before. */

@@ -77,6 +77,6 @@ export function isStale(id: EventId, now_ms: number): boolean {
 
 function shorten(text: string, characters: number): string {
   if (text.length <= characters) return text;
-  const kept = [...text.slice(0, 2 * characters)];
-  return kept.length <= characters ? text : `${kept.slice(0, characters).join("")}…`;
+  const all = [...text];
+  return all.length <= characters ? text : `${all.slice(0, characters).join("")}…`;
 }

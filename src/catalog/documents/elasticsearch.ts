@@ -31,16 +31,18 @@ type FeedPosition = { settled: number; latest: number; since_ms: number };
  * Documents in one index of one shard, `<namespace>-catalog`: its sequence numbers order all writes. A removed document stays as a
  * marker without a body.
  *
+ * @param options.name the end of the index's name, where it is not the catalog's
  * @param options.overlap_ms how long the feed tells a change again, for changes that become searchable out of order (10 s)
  * @throws StartError where the index has a layout of a later release; LoggiaError `store_unavailable` where the engine cannot be reached
  */
 export async function openElasticsearchDocuments(options: {
   client: Client;
   namespace: string;
+  name?: string;
   overlap_ms?: number;
 }): Promise<Documents> {
-  const { client, overlap_ms = OVERLAP_MS } = options;
-  const index = `${options.namespace}-catalog`;
+  const { client, name = "catalog", overlap_ms = OVERLAP_MS } = options;
+  const index = `${options.namespace}-${name}`;
   const run = <T>(work: () => Promise<T>): Promise<T> => translated(index, work);
   await run(() => prepareIndex(client, index));
   return {

@@ -27,10 +27,12 @@ type Row = { id: string; version: number; body: string | null };
 /**
  * Documents in one SQLite file: WAL, fsync at every commit. Several processes may share the file, as a server and its command line do.
  *
+ * @param options.name what the documents are, for messages; the catalog unless given
  * @throws StartError where the file cannot be opened, is no database of this kind, or has a layout of a later release
  */
-export async function openSqliteDocuments(options: { file: string }): Promise<Documents> {
-  const database = open(options.file);
+export async function openSqliteDocuments(options: { file: string; name?: string }): Promise<Documents> {
+  const what = `The ${options.name ?? "catalog"} ${options.file}`;
+  const database = open(options.file, what);
   const insert = database.prepare(
     `INSERT INTO documents (id, version, body) VALUES (?, ${NEXT_VERSION}, ?)
      ON CONFLICT (id) DO UPDATE SET version = excluded.version, body = excluded.body WHERE documents.body IS NULL
@@ -50,7 +52,7 @@ export async function openSqliteDocuments(options: { file: string }): Promise<Do
     try {
       return Promise.resolve(work());
     } catch (error) {
-      return Promise.reject(unavailable(options.file, error));
+      return Promise.reject(unavailable(what, error));
     }
   };
   const write = (id: string, body: Body | null, expected: Version): Promise<WriteResult> =>
@@ -79,7 +81,7 @@ export async function openSqliteDocuments(options: { file: string }): Promise<Do
   };
 }
 
-function open(file: string): DatabaseSync {
+function open(file: string, what: string): DatabaseSync {
   let database: DatabaseSync | null = null;
   try {
     mkdirSync(dirname(file), { recursive: true });
@@ -87,27 +89,30 @@ function open(file: string): DatabaseSync {
     closeSync(openSync(file, "a", 0o600));
     database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS });
     // The file is looked at before anything of it is changed: it may be somebody else's.
-    prepareLayout(database, file);
+    prepareLayout(database, what);
     database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
     return database;
   } catch (error) {
     database?.close();
     if (error instanceof StartError) throw error;
-    throw new StartError(`The catalog ${file} cannot be opened: ${messageOf(error)}`, { cause: error });
+    throw new StartError(`${what} cannot be opened: ${messageOf(error)}`, { cause: error });
   }
 }
 
-function prepareLayout(database: DatabaseSync, file: string): void {
+function prepareLayout(database: DatabaseSync, what: string): void {
   // Immediate: of two processes that start at once, one makes the table and the other finds it.
   database.exec("BEGIN IMMEDIATE");
   try {
     const layout = database.prepare("PRAGMA user_version").get()?.["user_version"];
     const tables = database.prepare("SELECT count(*) AS count FROM sqlite_master").get()?.["count"];
     if (layout === 0 && tables === 0) database.exec(LAYOUT);
-    else if (layout === 0) throw new StartError(`${file} is a database, but no catalog of Loggia: name another file`);
+    else if (layout === 0)
+      throw new StartError(
+        `${what} cannot be used: it is a database, but none of Loggia's documents; name another file`,
+      );
     else if (layout !== LAYOUT_VERSION) {
       throw new StartError(
-        `The catalog ${file} has layout ${String(layout)}; this release reads layout ${LAYOUT_VERSION}: start the release that wrote it`,
+        `${what} has layout ${String(layout)}; this release reads layout ${LAYOUT_VERSION}: start the release that wrote it`,
       );
     }
     database.exec("COMMIT");
@@ -139,8 +144,8 @@ function numberOf(version: Version): number {
   return Number(version);
 }
 
-function unavailable(file: string, error: unknown): LoggiaError {
-  return new LoggiaError("store_unavailable", `The catalog ${file} cannot be used: ${messageOf(error)}`, {
+function unavailable(what: string, error: unknown): LoggiaError {
+  return new LoggiaError("store_unavailable", `${what} cannot be used: ${messageOf(error)}`, {
     cause: error,
   });
 }

@@ -31,7 +31,7 @@ test("refuses a database of something else, and leaves it as it was", async (t) 
   const other = new DatabaseSync(file);
   other.exec("CREATE TABLE recipes (name TEXT)");
   other.close();
-  await t.throwsAsync(openSqliteDocuments({ file }), { instanceOf: StartError, message: /no catalog of Loggia/ });
+  await t.throwsAsync(openSqliteDocuments({ file }), { instanceOf: StartError, message: /none of Loggia's documents/ });
   const again = new DatabaseSync(file);
   t.deepEqual(
     again

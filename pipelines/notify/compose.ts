@@ -1,0 +1,54 @@
+import type { Allowance } from "./allowance.ts";
+import type { Digest, Gathered } from "./digest.ts";
+import type { Line } from "./notice.ts";
+
+/** The words of a mail. What producers posted stands in them as one line, without control characters. */
+export type Words = { readonly subject: string; readonly text: string };
+
+const SUBJECT_TEXT_MAX_CHARACTERS = 80;
+
+/** A mail about what was gathered of one class. */
+export function describeDigest({ log, class: classKey }: Digest, { count, doubtful, lines }: Gathered): Words {
+  const first = lines[0] === undefined ? "" : oneLine(lines[0].text, SUBJECT_TEXT_MAX_CHARACTERS);
+  const subject = count === 1 ? `[${log}] ${classKey}: ${first}` : `[${log}] ${classKey}: ${count} events: ${first}`;
+  const paragraphs = [
+    `${counted(count)} of class ${classKey} in log ${log} since the last mail${count > lines.length ? `, the first ${lines.length} of them` : ""}:`,
+    lines.map(describeLine).join("\n"),
+    ...(count > lines.length ? [`... and ${count - lines.length} more.`] : []),
+    ...(doubtful > 0
+      ? [
+          `An earlier mail may not have reached you: it is not known whether ${counted(doubtful)} were told. They are in the log.`,
+        ]
+      : []),
+    `--\nYou get this because you want mail about this class.\nloggia notify off --log ${log} ${classKey}\nturns it off.`,
+  ];
+  return { subject, text: `${paragraphs.join("\n\n")}\n` };
+}
+
+/** The last mail of a day. */
+export function describeEnd({ day }: Allowance, most: number): Words {
+  return {
+    subject: `No more mail about events on ${day}`,
+    text:
+      `${most} mails about events were sent to you on ${day} (UTC), as many as a day may have. This is the last one.\n\n` +
+      "Events go on being stored, and alerts being raised. What comes until midnight is counted, and told in the first mails of the next day.\n",
+  };
+}
+
+function describeLine({ created, text, source, value }: Line): string {
+  const time = new Date(created).toISOString().replace("T", " ").replace("Z", " UTC");
+  const from = source === "" ? "" : `  ${oneLine(source)}:`;
+  const number = value === null ? "" : `  (value ${value})`;
+  return `${time}${from}  ${oneLine(text)}${number}`;
+}
+
+function counted(count: number): string {
+  return count === 1 ? "1 event" : `${count} events`;
+}
+
+/** One line of what may hold line breaks, terminal escapes or directions of writing. */
+function oneLine(text: string, characters = Infinity): string {
+  const line = text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu, " ").trim();
+  const all = [...line];
+  return all.length <= characters ? line : `${all.slice(0, characters).join("")}…`;
+}

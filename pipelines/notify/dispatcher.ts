@@ -1,0 +1,280 @@
+import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Logger } from "pino";
+
+import type { Catalog } from "../../src/catalog/catalog.ts";
+import type { UserId } from "../../src/events/event.ts";
+import type { Mailer, MailOutcome } from "../../src/mail/mail.ts";
+import { persist, type Patience } from "../retry.ts";
+import { giveBack, nextDay, take, type Allowance } from "./allowance.ts";
+import { describeDigest, describeEnd } from "./compose.ts";
+import { begin, doubt, drop, fail, readyAt, succeed, type Digest, type Rhythm } from "./digest.ts";
+import { NO_OUTAGE, prolong, type Outage } from "./outage.ts";
+import type { DigestId, State } from "./state.ts";
+
+export type DispatcherOptions = {
+  readonly state: State;
+  readonly catalog: Pick<Catalog, "subscribers" | "accountById">;
+  readonly mailer: Mailer;
+  readonly log: Logger;
+  readonly rhythm: Rhythm;
+  /** How many mails a user gets on a day, UTC; then one more that says so. */
+  readonly dailyMost: number;
+  /** The wait after a first failure, of the server or of one mail, which doubles up to the last. */
+  readonly retryFirst_ms: number;
+  readonly retryLast_ms: number;
+};
+
+/** What became of mails since the start. `dropped`: nobody wanted them any more. */
+export type MailCounts = Readonly<Record<MailOutcome["kind"] | "dropped", number>>;
+
+/** How many mails may be on their way at a time. */
+const CONNECTIONS = 4;
+/** The longest wait that a timer takes is 24.8 days. */
+const TIMER_MAX_MS = 3_600_000;
+
+type Taken = ReturnType<typeof take>;
+type Hold = { readonly failures: number; readonly until_ms: number };
+
+/**
+ * Mails digests when they are due. It holds in memory only when to look at which; what is true is read from the state at that moment, and every step is a
+ * guarded write. So it does not matter how many processes look at the same digest: one of them mails it.
+ */
+export class Dispatcher {
+  readonly #options: DispatcherOptions;
+  readonly #agenda = new Map<DigestId, number>();
+  readonly #busy = new Map<DigestId, Promise<void>>();
+  /** Digests that are not to be tried before a time: the server deferred them, or their user has had enough for a day. */
+  readonly #holds = new Map<DigestId, Hold>();
+  readonly #counts = { sent: 0, refused: 0, deferred: 0, unavailable: 0, unknown: 0, dropped: 0 };
+  readonly #closing = new AbortController();
+  readonly #ended = new AbortController();
+  #outage: Outage = NO_OUTAGE;
+  #timer: NodeJS.Timeout | undefined;
+  #waking = false;
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options;
+  }
+
+  /** Looks at a digest at `due_ms` (since the Unix epoch), or earlier. */
+  schedule(id: DigestId, due_ms: number): void {
+    const known = this.#agenda.get(id);
+    if (known !== undefined && known <= due_ms) return;
+    this.#agenda.set(id, due_ms);
+    this.#wake();
+  }
+
+  counts(): MailCounts {
+    return { ...this.#counts };
+  }
+
+  /** Begins no more mails, and waits for those on their way. */
+  async close(timeout_ms: number): Promise<void> {
+    this.#closing.abort(new Error("the notifier is closing"));
+    clearTimeout(this.#timer);
+    await Promise.race([Promise.all(this.#busy.values()), sleep(timeout_ms, undefined, { ref: false })]);
+    this.#ended.abort(new Error("the notifier is closed"));
+  }
+
+  #wake(): void {
+    if (this.#waking) return;
+    this.#waking = true;
+    setImmediate(() => {
+      this.#waking = false;
+      this.#look();
+    });
+  }
+
+  #look(): void {
+    clearTimeout(this.#timer);
+    while (!this.#closing.signal.aborted && this.#busy.size < (this.#outage.failures > 0 ? 1 : CONNECTIONS)) {
+      const next = this.#earliest();
+      if (next === null) return;
+      const wait_ms = Math.max(next.due_ms, this.#outage.until_ms) - Date.now();
+      if (wait_ms > 0) {
+        this.#timer = setTimeout(() => this.#look(), Math.min(wait_ms, TIMER_MAX_MS));
+        return;
+      }
+      this.#agenda.delete(next.id);
+      this.#busy.set(next.id, this.#run(next.id));
+    }
+  }
+
+  #earliest(): { id: DigestId; due_ms: number } | null {
+    let earliest: { id: DigestId; due_ms: number } | null = null;
+    for (const [id, due_ms] of this.#agenda) {
+      if (!this.#busy.has(id) && (earliest === null || due_ms < earliest.due_ms)) earliest = { id, due_ms };
+    }
+    return earliest;
+  }
+
+  async #run(id: DigestId): Promise<void> {
+    let due_ms: number | null;
+    try {
+      due_ms = await this.#attempt(id);
+    } catch (error) {
+      due_ms = Date.now() + this.#options.retryFirst_ms;
+      if (!this.#closing.signal.aborted) this.#options.log.warn({ err: error, digest: id }, "mail will be tried again");
+    }
+    this.#busy.delete(id);
+    if (due_ms !== null) this.schedule(id, due_ms);
+    this.#wake();
+  }
+
+  /** Does what is to be done about a digest now. Returns when to look again. */
+  async #attempt(id: DigestId): Promise<number | null> {
+    const { state, rhythm } = this.#options;
+    const now_ms = Date.now();
+    const hold = this.#holds.get(id);
+    if (hold !== undefined && hold.until_ms > now_ms) return hold.until_ms;
+    const digest = await state.digest(id);
+    const ready_ms = digest === null ? null : readyAt(digest, rhythm);
+    if (digest === null || ready_ms === null || ready_ms > now_ms) return ready_ms;
+    if (digest.sending !== null) return this.#abandon(id, digest.sending.token);
+    const to = this.#addressOf(digest);
+    if (to === null) {
+      this.#counts.dropped += 1;
+      return readyAt(await state.changeDigest(id, drop), rhythm);
+    }
+    const { verdict, after: allowance } = await this.#take(digest.user, now_ms);
+    switch (verdict) {
+      case "mail":
+        return this.#mail(id, to, now_ms);
+      case "tell":
+        return this.#tell(id, to, allowance, now_ms);
+      case "spent":
+        return this.#hold(id, nextDay(now_ms));
+      default:
+        return verdict satisfies never;
+    }
+  }
+
+  /** The address of whoever still may and wants to know of a class; null where nobody does. */
+  #addressOf({ log, class: classKey, user }: Digest): string | null {
+    const { catalog } = this.#options;
+    if (!catalog.subscribers(log, classKey, "notify").includes(user)) return null;
+    return catalog.accountById(user)?.email ?? null;
+  }
+
+  async #take(user: UserId, now_ms: number): Promise<Taken> {
+    const { state, dailyMost } = this.#options;
+    const tries: Taken[] = [];
+    await state.changeAllowance(user, (before) => {
+      const taken = take(before, now_ms, dailyMost);
+      tries.push(taken);
+      return taken.after;
+    });
+    return tries.at(-1)!;
+  }
+
+  /** A mail that was begun, and whose end nobody wrote down in time. */
+  async #abandon(id: DigestId, token: string): Promise<number | null> {
+    const { state, rhythm, log } = this.#options;
+    const after = await state.changeDigest(id, (digest) => (digest.sending?.token === token ? doubt(digest) : digest));
+    log.warn({ digest: id }, "a mail was on its way when its process ended; it counts as sent");
+    return readyAt(after, rhythm);
+  }
+
+  /** Mails a digest for which one mail of the day was taken: writes down that it will, does, and writes down what came of it. */
+  async #mail(id: DigestId, to: string, now_ms: number): Promise<number | null> {
+    const { state, rhythm, mailer } = this.#options;
+    const token = randomBytes(8).toString("hex");
+    const begun = await state.changeDigest(id, (digest) => {
+      const ready_ms = digest.sending === null ? readyAt(digest, rhythm) : null;
+      if (ready_ms === null || ready_ms > now_ms) return digest;
+      return begin(digest, { token, now_ms, until_ms: Date.now() + 2 * mailer.deadline_ms });
+    });
+    if (begun.sending?.token !== token) {
+      // Another process was faster.
+      await state.changeAllowance(begun.user, (allowance) => giveBack(allowance, "mail", now_ms));
+      return readyAt(begun, rhythm);
+    }
+    const words = describeDigest(begun, begun.sending.gathered);
+    const outcome = await mailer.send({ to, ...words, name: `${id}/${begun.serial}`, date_ms: now_ms });
+    const after = await this.#keep(() =>
+      state.changeDigest(id, (digest) => (digest.sending?.token === token ? this.#settle(digest, outcome) : digest)),
+    );
+    if (isOut(outcome)) {
+      await this.#keep(() => state.changeAllowance(begun.user, (allowance) => giveBack(allowance, "mail", now_ms)));
+    }
+    return this.#after(id, outcome, readyAt(after, rhythm));
+  }
+
+  /** The mail that says that there will be no more on this day. */
+  async #tell(id: DigestId, to: string, allowance: Allowance, now_ms: number): Promise<number | null> {
+    const { state, mailer, dailyMost } = this.#options;
+    const { user, day } = allowance;
+    const words = describeEnd(allowance, dailyMost);
+    const outcome = await mailer.send({ to, ...words, name: `end/${user}/${day}`, date_ms: now_ms });
+    if (!isOut(outcome)) {
+      this.#after(id, outcome, null);
+      return this.#hold(id, nextDay(now_ms));
+    }
+    await this.#keep(() => state.changeAllowance(user, (before) => giveBack(before, "tell", now_ms)));
+    return this.#after(id, outcome, Date.now());
+  }
+
+  #settle(digest: Digest, outcome: MailOutcome): Digest {
+    switch (outcome.kind) {
+      case "sent":
+      case "refused":
+        return succeed(digest);
+      case "deferred":
+      case "unavailable":
+        return fail(digest, this.#options.rhythm.lines);
+      case "unknown":
+        return doubt(digest);
+      default:
+        return outcome satisfies never;
+    }
+  }
+
+  /** Takes note of an outcome. Returns when to look at its digest again, where that would be at `ready_ms`. */
+  #after(id: DigestId, outcome: MailOutcome, ready_ms: number | null): number | null {
+    const { log, retryFirst_ms, retryLast_ms } = this.#options;
+    this.#counts[outcome.kind] += 1;
+    const waits = { first_ms: retryFirst_ms, last_ms: retryLast_ms };
+    if (outcome.kind === "unavailable" || outcome.kind === "unknown") {
+      this.#outage = prolong(this.#outage, Date.now(), waits);
+      const said =
+        outcome.kind === "unknown" ? "a mail was handed over and not answered; it counts as sent" : "no mail";
+      log.warn({ reason: outcome.reason, digest: id, failures: this.#outage.failures }, `mail server: ${said}`);
+      return ready_ms;
+    }
+    if (this.#outage.failures > 0) log.info("mail server: mails go out again");
+    this.#outage = NO_OUTAGE;
+    if (outcome.kind === "deferred") {
+      const { failures, until_ms } = prolong(this.#holds.get(id) ?? NO_OUTAGE, Date.now(), waits);
+      log.warn({ reason: outcome.reason, digest: id, failures }, "the mail server does not take a mail now");
+      return this.#hold(id, until_ms, failures);
+    }
+    this.#holds.delete(id);
+    if (outcome.kind === "refused") log.error({ reason: outcome.reason, digest: id }, "the mail server refused a mail");
+    return ready_ms;
+  }
+
+  #hold(id: DigestId, until_ms: number, failures = 0): number {
+    this.#holds.set(id, { failures, until_ms });
+    return until_ms;
+  }
+
+  /** Writes what must not be forgotten, again and again while the state is away. */
+  #keep<T>(write: () => Promise<T>): Promise<T> {
+    const { log, retryFirst_ms, retryLast_ms } = this.#options;
+    const patience: Patience = {
+      signal: this.#ended.signal,
+      closing: this.#closing.signal,
+      first_ms: retryFirst_ms,
+      last_ms: retryLast_ms,
+      log,
+      retried: () => {},
+    };
+    return persist("write down what became of a mail", write, patience);
+  }
+}
+
+/** Whether a mail certainly did not go out, and may be tried again. */
+function isOut(outcome: MailOutcome): boolean {
+  return outcome.kind === "deferred" || outcome.kind === "unavailable";
+}
