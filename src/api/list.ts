@@ -24,9 +24,6 @@ export async function runList(context: Context, plan: ListPlan): Promise<{ reply
   return { reply: { status: 200, body, headers: { "X-Total-Count": String(total) } }, total };
 }
 
-/** A longer query is not said again in `Link`: clients refuse answers whose headers are larger than some 16 KB. */
-const LINKED_QUERY_LENGTH = 4000;
-
 /** A page with its `Link`. */
 export function withPages(
   reply: Reply,
@@ -37,6 +34,9 @@ export function withPages(
   const link = linkPages(call, page, total);
   return link === "" ? reply : { ...reply, headers: { ...reply.headers, Link: link } };
 }
+
+/** A longer query is not said again in `Link`: clients refuse answers whose headers are larger than some 16 KB. */
+const LINKED_QUERY_LENGTH = 4000;
 
 /** `Link` to the pages beside this one, relative to the address that was called: what stands before it (a proxy) is not ours to know. */
 function linkPages({ path, query }: ApiCall, { skip, take }: Pick<ListPlan, "skip" | "take">, total: number): string {

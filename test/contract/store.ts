@@ -3,6 +3,7 @@ import { differentialContract } from "./store-differential.ts";
 import type { StorePlace } from "./store-fixture.ts";
 import { listContract } from "./store-lists.ts";
 import { marksContract } from "./store-marks.ts";
+import { usersContract } from "./store-users.ts";
 import { writeContract } from "./store-writes.ts";
 
 /** Declares the tests that every adapter of the store port has to pass. */
@@ -11,5 +12,6 @@ export function storeContract(place: StorePlace): void {
   marksContract(place);
   conditionContract(place);
   listContract(place);
+  usersContract(place);
   differentialContract(place);
 }

@@ -94,8 +94,6 @@ export function compileUsers(plan: UsersPlan): Statement {
 /** The records that conditions and sort look at; `…_folded` is what texts compare by. An id as one number tells the last visit. */
 function tracked({ logs }: UsersPlan, bind: Binder): string {
   const isOfLogs = logs.length === 0 ? "false" : `log in (${logs.map((log) => bind.text(log)).join(", ")})`;
-  const lastOf = (field: "email" | "page"): string =>
-    `arg_max({given: ${field}, folded: coalesce(folded.${field}, lower(${field}))}, rank) filter (where ${field} <> '') as ${field}`;
   return `with visited as (
        select *, id_hi::hugeint * 4294967296 + id_lo as rank from visits where ${isOfLogs}),
      grouped as (
@@ -107,6 +105,10 @@ function tracked({ logs }: UsersPlan, bind: Binder): string {
          coalesce(email.given, '') as email, coalesce(email.folded, '') as email_folded,
          coalesce(page.given, '') as page, coalesce(page.folded, '') as page_folded
        from grouped)`;
+}
+
+function lastOf(field: "email" | "page"): string {
+  return `arg_max({given: ${field}, folded: coalesce(folded.${field}, lower(${field}))}, rank) filter (where ${field} <> '') as ${field}`;
 }
 
 /** A condition in SQL. It is never NULL, so that `not` is the plain complement. */

@@ -5,19 +5,22 @@ import type { LogKey } from "../../events/event.ts";
 import type { EventId } from "../../events/id.ts";
 import { compareCodePoints, fold, wellFormed } from "../../events/text.ts";
 import type { Visit } from "../../events/visit.ts";
-import type { UsersPlan } from "../../query/plan.ts";
+import type { UserCondition, UsersPlan } from "../../query/plan.ts";
 import type { TrackedUser, UsersPage } from "../store.ts";
 import { compileVisits } from "./compile.ts";
 import type { Query } from "./compile.ts";
 import type { Names } from "./mapping.ts";
-import { searcherOf } from "./scan.ts";
+import { ANY_ORDER, atOneMoment, scan, totalOf } from "./scan.ts";
 import type { Searcher } from "./scan.ts";
 import { testOfUsers } from "./verify.ts";
 
-/** Users asked for in one request; each request is a pass over the visits. */
-const PAGE = 5000;
+/** Users asked for in one request. */
+const PAGE = 10_000;
 /** Users held in memory at once. */
-const MAX_USERS = 500_000;
+const MAX_USERS = 1_000_000;
+/** More visits than this are not read to put their users together. Measured: 80,000 a second. */
+const MAX_VISITS = 1_000_000;
+const BATCH = 5000;
 
 /** What an index of visits holds. Absent texts are left out; `has` names those that are there. */
 type VisitDocument = {
@@ -47,40 +50,76 @@ export function encodeVisit(visit: Visit): string {
   return JSON.stringify(document);
 }
 
-/** Puts users together from their visits, and then filters, sorts and cuts them: conditions are on users, not on visits. */
+/**
+ * Puts users together from their visits, and then filters, sorts and cuts them: conditions are on users, not on visits. The cluster
+ * counts visits; what they tell is read of the page's users alone, unless a condition or the order asks for it: then of all.
+ */
 export async function users(client: Client, names: Names, plan: UsersPlan): Promise<UsersPage> {
   if (plan.logs.length === 0) return { rows: [], total: 0 };
+  const asksAll = asksForTexts(plan.where) || plan.sort.some(({ field }) => field === "email" || field === "page");
   const test = testOfUsers(plan.where);
-  const found: TrackedUser[] = [];
-  for await (const user of trackedUsers(searcherOf(client, names.visits), compileVisits(plan))) {
-    if (!test(user)) continue;
-    found.push(user);
-    if (found.length > MAX_USERS) {
-      throw new LoggiaError(
-        "unsupported",
-        `There are more than ${MAX_USERS} users: narrow the question, by user for example`,
-      );
+  return atOneMoment(client, names.visits, async (search) => {
+    const query = compileVisits(plan);
+    const collector = collectorOf(plan);
+    for await (const user of asksAll ? readUsers(search, query) : countedUsers(search, query)) {
+      if (test(user)) collector.add(user);
     }
-  }
-  found.sort(orderOf(plan.sort));
-  return { rows: found.slice(plan.skip, plan.skip + plan.take), total: found.length };
+    const { rows, total } = collector.finish();
+    return { rows: asksAll ? rows : await withTexts(search, rows), total };
+  });
 }
 
-/** The last visit in the order of ids. */
-const LATEST = { top_hits: { size: 1, sort: [{ id: "desc" as const }], _source: ["user", "email", "page"] } };
+/** Whether a condition asks for more than the folded name and what is counted. An expression may mind the case of a name. */
+function asksForTexts(where: UserCondition): boolean {
+  switch (where.kind) {
+    case "and":
+    case "or":
+      return where.conditions.some(asksForTexts);
+    case "not":
+      return asksForTexts(where.condition);
+    case "matches":
+      return true;
+    case "text":
+    case "in":
+    case "contains":
+    case "number":
+    case "absent":
+      return where.field === "email" || where.field === "page";
+    case "accepted-after":
+      return false;
+  }
+  throw where satisfies never;
+}
 
-type Latest = { readonly hits: { readonly hits: readonly { readonly _source?: Partial<VisitDocument> }[] } };
-type UserBucket = {
+/** Keeps the users that a plan may show, and counts all. */
+function collectorOf({ sort, skip, take }: UsersPlan): { add(user: TrackedUser): void; finish(): UsersPage } {
+  const order = orderOf(sort);
+  const wanted = skip + take;
+  let users: TrackedUser[] = [];
+  let total = 0;
+  return {
+    add(user) {
+      total += 1;
+      users.push(user);
+      if (users.length <= wanted * 2 + PAGE && users.length <= MAX_USERS) return;
+      if (wanted >= MAX_USERS) {
+        throw new LoggiaError("unsupported", `More than ${MAX_USERS} users come before this page: narrow the question`);
+      }
+      users = users.sort(order).slice(0, wanted);
+    },
+    finish: () => ({ rows: users.sort(order).slice(skip, wanted), total }),
+  };
+}
+
+type Counted = {
   readonly key: { readonly log: LogKey; readonly user: string };
   readonly doc_count: number;
   readonly first: { readonly value: number };
   readonly last: { readonly value: number };
-  readonly latest: Latest;
-  readonly email: { readonly latest: Latest };
-  readonly page: { readonly latest: Latest };
 };
 
-async function* trackedUsers(search: Searcher, query: Query): AsyncGenerator<TrackedUser> {
+/** All users, by log and name, which is the folded one; without e-mail and page. */
+async function* countedUsers(search: Searcher, query: Query): AsyncGenerator<TrackedUser> {
   let after: Record<string, string | number | null> | undefined;
   do {
     const { aggregations } = await search({
@@ -94,31 +133,95 @@ async function* trackedUsers(search: Searcher, query: Query): AsyncGenerator<Tra
             sources: [{ log: { terms: { field: "log" } } }, { user: { terms: { field: "folded.user" } } }],
             ...(after !== undefined && { after }),
           },
-          aggs: {
-            first: { min: { field: "created" } },
-            last: { max: { field: "created" } },
-            latest: LATEST,
-            email: { filter: { term: { has: "email" } }, aggs: { latest: LATEST } },
-            page: { filter: { term: { has: "page" } }, aggs: { latest: LATEST } },
-          },
+          aggs: { first: { min: { field: "created" } }, last: { max: { field: "created" } } },
         },
       },
     });
-    const buckets = (aggregations?.["users"]?.buckets ?? []) as unknown as readonly UserBucket[];
-    for (const bucket of buckets) yield toUser(bucket);
+    const buckets = (aggregations?.["users"]?.buckets ?? []) as unknown as readonly Counted[];
+    for (const { key, doc_count: count, first, last } of buckets) {
+      yield { ...key, email: "", page: "", created: first.value, seen: last.value, count };
+    }
     after = buckets.length === PAGE ? aggregations?.["users"]?.after_key : undefined;
   } while (after !== undefined);
 }
 
-function toUser(bucket: UserBucket): TrackedUser {
+/** A user that grows, with the ids of the visits that told what it is. */
+type Growing = { -readonly [field in keyof TrackedUser]: TrackedUser[field] } & {
+  userBy: string;
+  emailBy: string;
+  pageBy: string;
+};
+
+/**
+ * All users, put together from each of their visits.
+ * @throws LoggiaError `unsupported` where there are too many visits to read
+ */
+async function* readUsers(search: Searcher, query: Query): AsyncGenerator<TrackedUser> {
+  const count = totalOf(await search({ query, size: 0, track_total_hits: MAX_VISITS + 1 }));
+  if (count > MAX_VISITS) {
+    throw new LoggiaError(
+      "unsupported",
+      `This question needs a look at each of more than ${MAX_VISITS} visits: narrow it, by user for example, or ask neither for email nor page`,
+    );
+  }
+  const growing = new Map<string, Growing>();
+  for await (const hits of scan(search, { query, sort: ANY_ORDER, batch: BATCH, source: true })) {
+    for (const { _source: visit } of hits) grow(growing, visit as VisitDocument);
+  }
+  for (const { userBy: _, emailBy: __, pageBy: ___, ...user } of growing.values()) yield user;
+}
+
+function grow(users: Map<string, Growing>, { id, log, created, user, email, page, folded }: VisitDocument): void {
+  const key = `${log} ${folded.user}`;
+  let known = users.get(key);
+  if (known === undefined) {
+    known = { log, user, email: "", page: "", created, seen: created, count: 0, userBy: "", emailBy: "", pageBy: "" };
+    users.set(key, known);
+  }
+  known.count += 1;
+  known.created = Math.min(known.created, created);
+  known.seen = Math.max(known.seen, created);
+  if (id > known.userBy) [known.user, known.userBy] = [user, id];
+  if (email !== undefined && id > known.emailBy) [known.email, known.emailBy] = [email, id];
+  if (page !== undefined && id > known.pageBy) [known.page, known.pageBy] = [page, id];
+}
+
+/** The last visit in the order of ids. */
+const LATEST = { top_hits: { size: 1, sort: [{ id: "desc" as const }], _source: ["user", "email", "page"] } };
+const TOLD = {
+  latest: LATEST,
+  email: { filter: { term: { has: "email" } }, aggs: { latest: LATEST } },
+  page: { filter: { term: { has: "page" } }, aggs: { latest: LATEST } },
+} as const;
+
+type Latest = { readonly hits: { readonly hits: readonly { readonly _source?: Partial<VisitDocument> }[] } };
+type Told = {
+  readonly latest: Latest;
+  readonly email: { readonly latest: Latest };
+  readonly page: { readonly latest: Latest };
+};
+
+/** Users who were only counted, with their texts. */
+async function withTexts(search: Searcher, rows: readonly TrackedUser[]): Promise<TrackedUser[]> {
+  const told = new Map<string, Pick<TrackedUser, "user" | "email" | "page">>();
+  for (const [log, users] of Map.groupBy(rows, (row) => row.log)) {
+    const { aggregations } = await search({
+      query: { bool: { filter: [{ term: { log } }, { terms: { "folded.user": users.map(({ user }) => user) } }] } },
+      size: 0,
+      track_total_hits: false,
+      aggs: { users: { terms: { field: "folded.user", size: users.length }, aggs: TOLD } },
+    });
+    const buckets = (aggregations?.["users"]?.buckets ?? []) as unknown as readonly (Told & { readonly key: string })[];
+    for (const bucket of buckets) told.set(`${log} ${bucket.key}`, textsOf(bucket));
+  }
+  return rows.map((row) => ({ ...row, ...told.get(`${row.log} ${row.user}`) }));
+}
+
+function textsOf({ latest, email, page }: Told): Pick<TrackedUser, "user" | "email" | "page"> {
   return {
-    log: bucket.key.log,
-    user: sourceOf(bucket.latest).user ?? bucket.key.user,
-    email: sourceOf(bucket.email.latest).email ?? "",
-    page: sourceOf(bucket.page.latest).page ?? "",
-    created: bucket.first.value,
-    seen: bucket.last.value,
-    count: bucket.doc_count,
+    user: sourceOf(latest).user ?? "",
+    email: sourceOf(email.latest).email ?? "",
+    page: sourceOf(page.latest).page ?? "",
   };
 }
 
