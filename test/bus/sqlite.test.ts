@@ -195,7 +195,6 @@ test("records that every group has acknowledged go after the retention, but the 
   {
     await using bus = await openSqliteBus({ file, log, retention_days: 0 });
     await until(async () => (await oldest(bus)) === 1000, { what: "removal of what both have acknowledged" });
-    await collectAll(bus, "slow", 1501);
     t.is((await bus.last("dead-letters"))?.value.toString(), "b");
   }
   {
@@ -204,7 +203,7 @@ test("records that every group has acknowledged go after the retention, but the 
     await bus.append("events", [record("k", "2501")]);
     t.is((await bus.last("events"))?.value.toString(), "2501");
     t.is(await oldest(bus), 1000);
-    await collectAll(bus, "slow", 1);
+    await collectAll(bus, "slow", 1502);
     await collectAll(bus, "fast", 2);
   }
   await using bus = await openSqliteBus({ file, log, retention_days: 0 });
