@@ -46,10 +46,26 @@ export type Store = AsyncDisposable & {
   /** Deletes all alerts of a user that exist when it is called, in all logs. */
   deleteAlerts(user: UserId): Promise<void>;
 
+  /**
+   * Deletes what its log keeps no longer: events, their bookmarks and alerts, and visits. No marker stays, so that one of them that is written again is
+   * there again. In steps with rests between them, so that writing and reading go on beside it; any number of processes may do it at once.
+   * @param signal ends it between two steps
+   * @returns how many events and visits went
+   */
+  deleteExpired(expiry: Expiry, signal?: AbortSignal): Promise<number>;
+
   /** Makes all that was written before visible to `list`, `group` and `users` (a cluster store shows it within a second unasked). */
   refresh(): Promise<void>;
   /** @throws LoggiaError `store_unavailable` that says which engine could not be reached. */
   ping(): Promise<void>;
+};
+
+/** What may go. Moments are milliseconds since the Unix epoch. */
+export type Expiry = {
+  /** For each log that keeps nothing for ever: what was `created` before that moment has expired. */
+  readonly before: ReadonlyMap<LogKey, number>;
+  /** No log keeps what was created before this moment, nor the markers of what was deleted of it; null: some log keeps everything. */
+  readonly markersBefore: number | null;
 };
 
 /** `event` matched a class for which `user` wants alerts. */

@@ -10,6 +10,7 @@ import type { Position } from "../../bus/bus.ts";
 import type { Alert, Store, WriteOutcome } from "../store.ts";
 import { Database } from "./database.ts";
 import * as read from "./read.ts";
+import { deleteExpired } from "./retention.ts";
 import { insertVisits, users } from "./visits.ts";
 import * as write from "./write.ts";
 
@@ -49,6 +50,7 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<Store> {
     deleteBookmark: (user, key, id) => writing((connection) => write.deleteBookmark(connection, user, key, id)),
     deleteAlert: (user, key, id) => writing((connection) => write.deleteAlert(connection, user, key, id)),
     deleteAlerts: (user) => writing((connection) => write.deleteAlerts(connection, user)),
+    deleteExpired: (expiry, signal) => deleteExpired(database, expiry, signal).catch(rethrow),
     // What was committed is seen by every later question.
     refresh: () => Promise.resolve(),
     ping: async () => {

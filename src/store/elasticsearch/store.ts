@@ -22,6 +22,7 @@ import {
   marks,
   refresh,
 } from "./people.ts";
+import { deleteExpired } from "./retention.ts";
 import { encodeVisit, users } from "./users.ts";
 import { createOperation, indexOperation, writeBulk } from "./write.ts";
 
@@ -78,6 +79,8 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
     deleteBookmark: (user, key, id) => translated(() => deleteBookmark(client, names, user, key, id)),
     deleteAlert: (user, key, id) => translated(() => deleteAlert(client, names, user, key, id)),
     deleteAlerts: (user) => translated(() => deleteAlerts(client, names, user)),
+
+    deleteExpired: (expiry, signal) => translated(() => deleteExpired(client, names, expiry, signal)),
 
     refresh: () =>
       translated(() => refresh(client, [names.events, names.alerts, names.bookmarks, names.visits].join())),
