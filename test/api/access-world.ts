@@ -1,0 +1,95 @@
+import { parseLogKey } from "../../src/events/event.ts";
+import type { LogKey, StoredEvent, UserId } from "../../src/events/event.ts";
+import { createIdSource } from "../../src/events/id.ts";
+import { hashText } from "../../src/events/text.ts";
+import type { Service } from "../support/service.ts";
+import { uniqueName } from "../support/temporary.ts";
+
+/** Callers of every kind, and records that each of them calls for. */
+export type World = {
+  readonly apiUrl: string;
+  readonly postUrl: string;
+  readonly callers: Readonly<Record<string, { readonly authorization?: string; readonly apikey?: string }>>;
+  /** What the parameters of a route's path stand for: records that are there, new ones where the call takes them away. */
+  recordsFor(method: string, route: string): Promise<Readonly<Record<string, string>>>;
+};
+
+const PASSWORD = "correct horse";
+
+export async function createWorld({ ports: { catalog, store }, apiUrl, postUrl }: Service): Promise<World> {
+  const account = (name: string, admin = false) =>
+    catalog.createAccount({ email: `${uniqueName(name)}@example.org`, password: PASSWORD, admin });
+  const [foreign, user, admin, root] = [
+    await account("foreign"),
+    await account("user"),
+    await account("admin"),
+    await account("root", true),
+  ];
+  const log = parseLogKey(uniqueName("log")) as LogKey;
+  const other = parseLogKey(uniqueName("other")) as LogKey;
+  await catalog.createLog({ key: log, display: "A log", owner: admin.id });
+  await catalog.share(log, user.email, "user");
+  const { apiKey: otherKey } = await catalog.createLog({ key: other, display: "Another", owner: foreign.id });
+  const reader = await catalog.createApiKey(log, "read-only");
+  const writer = await catalog.createApiKey(log, "write-only");
+  const disabled = await catalog.createApiKey(log, "read-write");
+  await catalog.setApiKeyDisabled(log, disabled.id, true);
+  const newClass = async () => {
+    const filter = { display: "", color: "red", tag: "a", text: "", link: "", source: "", weight: 0 };
+    return (await catalog.createClassFilter(log, { ...filter, key: uniqueName("class") })).key;
+  };
+
+  const nextId = createIdSource({ after: null });
+  /** An event that everybody bookmarked and was alerted of. */
+  const newEvent = async (): Promise<string> => {
+    const { id, created } = nextId();
+    const absent = { link: "", tags: [], source: "", user: "", value: null, geo: null, class: null };
+    const event: StoredEvent = { id, created, log, text: "one", data: "more", hash: hashText("one"), ...absent };
+    const users: UserId[] = [foreign, user, admin, root].map((person) => person.id);
+    const outcomes = [
+      ...(await store.writeEvents([event])),
+      ...(await store.writeAlerts(users.map((person) => ({ user: person, event })))),
+    ];
+    for (const person of users) await store.addBookmark(person, log, id);
+    if (outcomes.some(({ kind }) => kind !== "done")) throw new Error("the event could not be written");
+    return id;
+  };
+  const kept = { event: await newEvent(), key: await newClass() };
+
+  return {
+    apiUrl,
+    postUrl,
+    callers: {
+      nobody: {},
+      wrong: { authorization: basic(admin.email, "wrong password") },
+      foreign: { authorization: basic(foreign.email) },
+      user: { authorization: basic(user.email) },
+      admin: { authorization: basic(admin.email) },
+      root: { authorization: basic(root.email) },
+      reader: { apikey: reader.secret },
+      writer: { apikey: writer.secret },
+      disabled: { apikey: disabled.secret },
+      other: { apikey: otherKey.secret },
+    },
+    async recordsFor(method, route) {
+      const changes = method !== "GET";
+      const records: Record<string, string> = { log, email: user.email };
+      if (route.includes("apiKeys/:id")) records["id"] = (await catalog.createApiKey(log, "read-only")).id;
+      else if (route.includes(":id") || route.endsWith("/:log/bookmarks")) {
+        // Some caller may have removed all their alerts.
+        records["id"] = changes || route.includes("/alerts/") ? await newEvent() : kept.event;
+      }
+      if (route.includes(":key")) records["key"] = changes ? await newClass() : kept.key;
+      if (route.includes(":email") && (method === "DELETE" || route.includes("shares")) && changes) {
+        const { email } = await account("passing");
+        if (method === "DELETE" && route.includes("shares")) await catalog.share(log, email, "user");
+        records["email"] = email;
+      }
+      return records;
+    },
+  };
+}
+
+function basic(email: string, password = PASSWORD): string {
+  return `Basic ${Buffer.from(`${email}:${password}`).toString("base64")}`;
+}
