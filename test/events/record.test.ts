@@ -2,7 +2,7 @@ import test from "ava";
 
 import { type AcceptedEvent, parseLogKey } from "../../src/events/event.ts";
 import { createIdSource } from "../../src/events/id.ts";
-import { decodeRecord, encodeLine, encodeRecord } from "../../src/events/record.ts";
+import { decodeRecord, encodeLine, encodeRecord, encodeVisitLine } from "../../src/events/record.ts";
 
 const LOG = parseLogKey("shop")!;
 const next = createIdSource();
@@ -31,6 +31,35 @@ test("events come back as they were", (t) => {
     events.map((each) => ({ kind: "event" as const, event: each })),
   );
 });
+
+test("visits come back as they were, among events", (t) => {
+  const visits = [
+    { ...next(), log: LOG, user: "Ann", email: "", page: "" },
+    { ...next(), log: LOG, user: 'a "b"\n\u0000 😀', email: "a@example.org", page: "/cart?a=b" },
+  ];
+  const other = event({});
+  const record = encodeRecord(LOG, [encodeVisitLine(visits[0]!), encodeLine(other), encodeVisitLine(visits[1]!)]);
+  t.deepEqual(decodeRecord(record), [
+    { kind: "visit", visit: visits[0]! },
+    { kind: "event", event: other },
+    { kind: "visit", visit: visits[1]! },
+  ]);
+});
+
+for (const [field, reason] of [
+  ['"kind":"visitor"', /of kind "visitor", this process reads events and visits/],
+  ['"user":" "', /user is not/],
+  ['"user":7', /user is not/],
+  ['"email":null', /email or page/],
+  ['"page":[]', /email or page/],
+  ['"created":1.5', /created/],
+] as const) {
+  test(`a visit's line with ${field} is broken`, (t) => {
+    const line = encodeVisitLine({ ...next(), log: LOG, user: "ann", email: "", page: "" }).replace(/}$/, `,${field}}`);
+    const [read] = decodeRecord(encodeRecord(LOG, [line]));
+    t.regex(read?.kind === "broken" ? read.reason : "", reason);
+  });
+}
 
 test("a broken line spoils itself alone", (t) => {
   const record = encodeRecord(LOG, [encodeLine(event({})), "{", '{"id":"short"}', encodeLine(event({}))]);

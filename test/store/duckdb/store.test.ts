@@ -9,9 +9,10 @@ import { createInterface } from "node:readline";
 import { pino } from "pino";
 
 import { LoggiaError, StartError } from "../../../src/errors.ts";
+import { EVERYTHING } from "../../../src/query/plan.ts";
 import { openDuckdbStore } from "../../../src/store/duckdb/store.ts";
 import type { Store } from "../../../src/store/store.ts";
-import { event, listPlan, MORNING, newLog, newUser, row, texts, write } from "../../contract/store-fixture.ts";
+import { event, idAt, listPlan, MORNING, newLog, newUser, row, texts, write } from "../../contract/store-fixture.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
 
 const CHILD = resolve(import.meta.dirname, "child.ts");
@@ -45,6 +46,29 @@ async function kill(child: ChildProcess): Promise<void> {
   child.kill("SIGKILL");
   await gone;
 }
+
+test("a file of the first version, which knew no visits, is brought up to date and keeps what it holds", async (t) => {
+  const file = newFile(t);
+  const log = newLog();
+  const kept = event(log, { text: "kept" });
+  {
+    await using store = await open(file);
+    await store.writeEvents([kept]);
+  }
+  const instance = await DuckDBInstance.create(file);
+  const connection = await instance.connect();
+  await connection.run("drop table visits");
+  await connection.run("update meta set version = 1");
+  connection.closeSync();
+  instance.closeSync();
+  for (let i = 0; i < 2; i++) {
+    await using store = await open(file);
+    t.deepEqual(await texts(store, listPlan(log)), ["kept"]);
+    await store.writeVisits([{ id: idAt(MORNING), log, created: MORNING, user: "ann", email: "", page: "" }]);
+    const { rows } = await store.users({ ...listPlan(log), kind: "users", where: EVERYTHING, sort: [], columns: null });
+    t.is(rows[0]?.count, i + 1);
+  }
+});
 
 test("all that was written is there after closing and opening again", async (t) => {
   const file = newFile(t);
