@@ -18,6 +18,8 @@ export type SmtpOptions = {
   readonly deadline_ms?: number;
 };
 
+/** One address, and nothing that could be taken for more than that. */
+const ADDRESS = /^[^\s<>,;:"()[\]\\\p{Cc}]+@[^\s<>,;:"()[\]\\\p{Cc}@]+$/u;
 const DEADLINE_MS = 60_000;
 /** How long a server may take to answer at all; a slow one only has to keep below the deadline. */
 const CONNECT_TIMEOUT_MS = 15_000;
@@ -29,7 +31,13 @@ const QUIT_TIMEOUT_MS = 1_000;
  */
 export function createSmtpMailer(options: SmtpOptions): Mailer {
   const { deadline_ms = DEADLINE_MS } = options;
-  return { deadline_ms, send: (mail) => sendMail(mail, options, deadline_ms) };
+  return {
+    deadline_ms,
+    send: async (mail) => {
+      if (!ADDRESS.test(mail.to)) return { kind: "refused", reason: "the address is none that a mail can be sent to" };
+      return sendMail(mail, options, deadline_ms);
+    },
+  };
 }
 
 async function sendMail(mail: Mail, options: SmtpOptions, deadline_ms: number): Promise<MailOutcome> {

@@ -1,0 +1,146 @@
+import test, { type ExecutionContext } from "ava";
+
+import type { Mail, MailOutcome } from "../../src/mail/mail.ts";
+import { createSmtpMailer, type SmtpOptions } from "../../src/mail/smtp.ts";
+import { headerOf, startSmtpServer, type Rule, type SmtpServer } from "../support/smtp.ts";
+import { until } from "../support/until.ts";
+
+const MAIL: Mail = {
+  to: "ann@example.org",
+  subject: "[shop] failure: Disk full",
+  text: "Disk full\n.\nGrüße\n",
+  name: "digest/shop/failure/1",
+  date_ms: 1_308_491_673_911,
+};
+
+function mailerTo({ port }: { port: number }, options: Partial<SmtpOptions> = {}) {
+  const from = { name: "Loggia", address: "loggia@example.net" };
+  return createSmtpMailer({ host: "127.0.0.1", port, secure: false, credentials: null, from, ...options });
+}
+
+test("a mail arrives as it was written, under the same Message-ID each time", async (t) => {
+  const server = await startSmtpServer(t);
+  const mailer = mailerTo(server, { credentials: { user: "loggia", password: "p:w" } });
+  t.deepEqual(await mailer.send(MAIL), { kind: "sent" });
+  t.deepEqual(await mailer.send(MAIL), { kind: "sent" });
+  t.deepEqual(await mailer.send({ ...MAIL, name: "another" }), { kind: "sent" });
+  const [first, again, other] = server.mails;
+  t.like(first, { from: "loggia@example.net", to: ["ann@example.org"], text: MAIL.text.trimEnd() });
+  t.is(headerOf(first!, "From"), "Loggia <loggia@example.net>");
+  t.is(headerOf(first!, "To"), "ann@example.org");
+  t.is(headerOf(first!, "Subject"), MAIL.subject);
+  t.is(headerOf(first!, "Auto-Submitted"), "auto-generated");
+  t.is(Date.parse(headerOf(first!, "Date")), 1_308_491_673_000);
+  t.regex(headerOf(first!, "Message-ID"), /^<[0-9a-f]{40}@example\.net>$/);
+  t.is(headerOf(again!, "Message-ID"), headerOf(first!, "Message-ID"));
+  t.not(headerOf(other!, "Message-ID"), headerOf(first!, "Message-ID"));
+  const [login] = server.commands.filter((command) => command.startsWith("AUTH PLAIN"));
+  t.is(Buffer.from(login!.slice("AUTH PLAIN ".length), "base64").toString(), "\0loggia\0p:w");
+});
+
+const INJECTIONS = [
+  "x\r\nBcc: victim@example.com",
+  "x\nBcc: victim@example.com\n\nbody",
+  "x\rBcc: victim@example.com",
+  "x\u2028Bcc: victim@example.com",
+  "x\u0000\u0085Bcc: victim@example.com",
+  `${"long ".repeat(100)}\r\nBcc: victim@example.com`,
+  "=?utf-8?q?x=0D=0ABcc:_victim@example.com?=",
+];
+
+test("no subject puts a header or a recipient into a mail", async (t) => {
+  const server = await startSmtpServer(t);
+  await mailerTo(server).send(MAIL);
+  const names = server.mails[0]!.headers.map(([name]) => name);
+  for (const subject of INJECTIONS) {
+    t.deepEqual(await mailerTo(server).send({ ...MAIL, subject }), { kind: "sent" });
+    const mail = server.mails.at(-1)!;
+    t.deepEqual(
+      mail.headers.map(([name]) => name),
+      names,
+      JSON.stringify(subject),
+    );
+    t.deepEqual(mail.to, ["ann@example.org"]);
+    t.is(mail.text, MAIL.text.trimEnd());
+  }
+});
+
+test("an address is one recipient or none", async (t) => {
+  const server = await startSmtpServer(t);
+  const bad = [
+    "a@example.org\r\nRCPT TO:<b@example.org>",
+    "a@example.org>\r\nDATA",
+    "",
+    "<>",
+    "a@example.org, b@example.org",
+  ];
+  for (const to of bad) t.is((await mailerTo(server).send({ ...MAIL, to })).kind, "refused", to);
+  t.deepEqual(server.commands, []);
+  t.deepEqual(await mailerTo(server).send({ ...MAIL, to: "ann+x@exämple.org" }), { kind: "sent" });
+  t.deepEqual(server.mails[0]?.to, ["ann+x@xn--exmple-cua.org"]);
+});
+
+/** What answering a command in some way makes of a mail. */
+const OUTCOMES: readonly [command: string, answer: string, kind: MailOutcome["kind"]][] = [
+  ["EHLO", "close", "unavailable"],
+  ["EHLO", "421 too busy", "unavailable"],
+  ["AUTH", "535 wrong password", "unavailable"],
+  ["MAIL", "451 slow down", "unavailable"],
+  ["MAIL", "550 no such sender", "unavailable"],
+  ["RCPT", "450 greylisted", "deferred"],
+  ["RCPT", "421 closing", "unavailable"],
+  ["RCPT", "550 no such user", "refused"],
+  ["RCPT", "close", "unavailable"],
+  ["DATA", "451 not now", "deferred"],
+  ["DATA", "close", "unavailable"],
+  [".", "452 mailbox full", "deferred"],
+  [".", "554 spam", "refused"],
+  [".", "421 closing", "unavailable"],
+  [".", "close", "unknown"],
+  [".", "nonsense", "unknown"],
+];
+
+for (const [at, answer, kind] of OUTCOMES) {
+  test(`${at} answered by ${answer}: ${kind}`, async (t) => {
+    const rule: Rule = (command) => (command.startsWith(at) ? answer : null);
+    const server = await startSmtpServer(t, { rule });
+    const outcome = await mailerTo(server, { credentials: { user: "u", password: "p" } }).send(MAIL);
+    t.is(outcome.kind, kind, JSON.stringify(outcome));
+    await connectionsEnd(t, server);
+  });
+}
+
+/** The next mail is not spoilt by the last one. */
+async function connectionsEnd(t: ExecutionContext, server: SmtpServer): Promise<void> {
+  server.rule = () => null;
+  t.deepEqual(await mailerTo(server).send(MAIL), { kind: "sent" });
+}
+
+test("nobody listens: unavailable", async (t) => {
+  const server = await startSmtpServer(t);
+  await server.close();
+  t.is((await mailerTo(server).send(MAIL)).kind, "unavailable");
+});
+
+test("a server that does not answer in time: unavailable before the mail was handed over, unknown after", async (t) => {
+  const server = await startSmtpServer(t);
+  const mailer = mailerTo(server, { deadline_ms: 300 });
+  const never = new Promise<null>(() => {});
+  for (const [at, kind] of [
+    ["EHLO", "unavailable"],
+    ["RCPT", "unavailable"],
+    [".", "unknown"],
+  ] as const) {
+    server.rule = (command) => (command.startsWith(at) ? never : null);
+    t.is((await mailer.send(MAIL)).kind, kind);
+  }
+});
+
+test("a password does not leave this machine without TLS", async (t) => {
+  const server = await startSmtpServer(t);
+  // The wildcard address reaches this machine, and is none of the names that say so.
+  const mailer = mailerTo(server, { host: "0.0.0.0", credentials: { user: "u", password: "p" } });
+  t.is((await mailer.send(MAIL)).kind, "unavailable");
+  await until(() => server.commands.length > 0, { what: "the attempt" });
+  t.false(server.commands.some((command) => command.startsWith("AUTH")));
+});
