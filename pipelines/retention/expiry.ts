@@ -1,0 +1,17 @@
+import type { Log } from "../../src/catalog/catalog.ts";
+import type { Expiry } from "../../src/store/store.ts";
+
+const DAY_MS = 86_400_000;
+
+/** The moment before which a log keeps nothing, by what its events say of their creation; null where it keeps everything. */
+export function expiresBefore({ retentionDays }: Pick<Log, "retentionDays">, now_ms: number): number | null {
+  return retentionDays === null ? null : now_ms - retentionDays * DAY_MS;
+}
+
+/** What may go now. Logs that the catalog does not know keep what they have. */
+export function expiryOf(logs: readonly Log[], now_ms: number): Expiry {
+  const moments = logs.map((log) => [log.key, expiresBefore(log, now_ms)] as const);
+  const before = new Map(moments.flatMap(([key, moment]) => (moment === null ? [] : [[key, moment] as const])));
+  const isBounded = logs.length > 0 && before.size === logs.length;
+  return { before, markersBefore: isBounded ? Math.min(...before.values()) : null };
+}

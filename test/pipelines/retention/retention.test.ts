@@ -1,0 +1,111 @@
+import test from "ava";
+
+import type { LogKey } from "../../../src/events/event.ts";
+import { expiryOf } from "../../../pipelines/retention/expiry.ts";
+import { keepOnlyFresh } from "../../../pipelines/retention/keep.ts";
+import { startRetention } from "../../../pipelines/retention/sweep.ts";
+import { until } from "../../support/until.ts";
+import {
+  accept,
+  addSubscriber,
+  alertsOf,
+  caughtUp,
+  classFilter,
+  makeLog,
+  post,
+  rows,
+  SILENT,
+  start,
+} from "../house.ts";
+import { PLACES } from "../places.ts";
+
+const DAY_MS = 86_400_000;
+
+function logOf(key: string, retentionDays: number | null) {
+  return { key: key as LogKey, display: key, plan: "development", retentionDays, shares: [], apiKeys: [] } as const;
+}
+
+test("markers are needed for as long as some log keeps everything", (t) => {
+  const now = 1_000 * DAY_MS;
+  t.deepEqual(expiryOf([logOf("a", 10), logOf("b", 30), logOf("c", null)], now), {
+    before: new Map([
+      ["a" as LogKey, now - 10 * DAY_MS],
+      ["b" as LogKey, now - 30 * DAY_MS],
+    ]),
+    markersBefore: null,
+  });
+  t.is(expiryOf([logOf("a", 10), logOf("b", 30)], now).markersBefore, now - 30 * DAY_MS);
+  t.is(expiryOf([], now).markersBefore, null);
+});
+
+for (const { name, open } of PLACES) {
+  test(`${name}: each log is kept to its days, by what its events say of their creation`, async (t) => {
+    const house = await open(t);
+    const [week, forever] = [await makeLog(house.catalog), await makeLog(house.catalog)];
+    await house.catalog.updateLog(week.log, { retentionDays: 7 });
+    const now = Date.now();
+    const unknown = `${week.log}x` as LogKey;
+    for (const log of [week.log, forever.log, unknown]) {
+      const events = [0, 6, 8, 400].map((days) =>
+        accept(log, { text: `${days} days old`, created: now - days * DAY_MS }),
+      );
+      // As long as the events' log had no retention, they were written.
+      await house.store.writeEvents(events.map((event) => ({ ...event, hash: "", class: null })));
+    }
+    await house.store.refresh();
+    const retention = startRetention({ ...house, log: SILENT, now: () => now });
+    t.teardown(() => retention.close());
+    t.is(await retention.sweep(), 2);
+    const texts = async (log: LogKey) => (await rows(house.store, log)).map(({ text }) => text);
+    t.deepEqual(await texts(week.log), ["6 days old", "0 days old"]);
+    t.is((await texts(forever.log)).length, 4);
+    t.is((await texts(unknown)).length, 4, "a log that is not in the catalog keeps its events");
+    await house.catalog.updateLog(week.log, { retentionDays: null });
+    const later = startRetention({ ...house, log: SILENT, now: () => now + 1_000 * DAY_MS });
+    t.teardown(() => later.close());
+    t.is(await later.sweep(), 0);
+  });
+
+  test(`${name}: what has expired does not come back through the pipeline, and raises no alert`, async (t) => {
+    const house = await open(t);
+    const { log } = await makeLog(house.catalog);
+    await house.catalog.updateLog(log, { retentionDays: 7 });
+    await house.catalog.createClassFilter(log, classFilter("every", { text: "something" }));
+    const reader = await addSubscriber(house.catalog, log, "every");
+    const now = Date.now();
+    let left = 0;
+    const store = keepOnlyFresh({ ...house, left: (count) => void (left += count) });
+    const pipeline = await start(t, { ...house, store });
+    await post(house.bus, [accept(log, { created: now - 8 * DAY_MS }), accept(log, { created: now - 6 * DAY_MS })]);
+    await post(house.bus, [accept(log, { created: now - 9 * DAY_MS })]);
+    await caughtUp(pipeline);
+    t.deepEqual(
+      (await rows(house.store, log)).map(({ created }) => created),
+      [now - 6 * DAY_MS],
+    );
+    t.is((await alertsOf(house.store, log, reader)).length, 1);
+    t.is(left, 2);
+  });
+}
+
+test("sweeps come by themselves, survive a failure, and end with the process", async (t) => {
+  let sweeps = 0;
+  const retention = startRetention({
+    catalog: { logs: () => [], refresh: async () => {} },
+    store: {
+      deleteExpired: async () => {
+        sweeps += 1;
+        if (sweeps === 1) throw new Error("away");
+        return 1;
+      },
+    },
+    log: SILENT,
+    first_ms: 1,
+    interval_ms: 5,
+  });
+  await until(() => sweeps >= 3, { what: "sweeps after one that failed" });
+  await retention.close();
+  const before = sweeps;
+  await until(() => true, { what: "a turn" });
+  t.is(sweeps, before);
+});
