@@ -3,8 +3,11 @@ import { join } from "node:path";
 import type { Logger } from "pino";
 
 import { startNotifier } from "../pipelines/notify/notifier.ts";
+import { keepOnlyFresh } from "../pipelines/retention/keep.ts";
+import { startRetention } from "../pipelines/retention/sweep.ts";
 import { startPipeline } from "../pipelines/runner.ts";
 import { createApi } from "./api/api.ts";
+import { watchHorizon } from "./api/horizon.ts";
 import type { Bus } from "./bus/bus.ts";
 import { openKafkaBus } from "./bus/kafka.ts";
 import { openSqliteBus } from "./bus/sqlite.ts";
@@ -48,6 +51,12 @@ type Engines = { readonly ports: Ports; readonly notifications: Documents | null
 
 /** A post that the bus has not taken by then gets a 503. */
 const POST_DEADLINE_MS = 5_000;
+/** How long one append to the bus may take: pollers of a cluster stay at least so far behind. */
+const APPEND_TIMEOUT_MS = 2_000;
+/** How far the clocks of the machines of a cluster may differ. */
+const CLOCK_SKEW_MS = 500;
+/** How long Elasticsearch keeps what it indexed to itself: its refresh interval, and the time that a refresh takes. */
+const REFRESH_MS = 1_500;
 const POST_MAX_WAITING_EVENTS = 50_000;
 const POST_MAX_WAITING_BYTES = 64 * 1024 * 1024;
 /** How long roles may take to finish what they hold, at the end. */
@@ -131,8 +140,14 @@ async function startPipelines(
 ): Promise<Promise<void>[]> {
   const { mail, engines } = settings;
   // On a cluster another process may be the one that mails.
-  const pipeline = await startPipeline({ ...ports, log, notices: mail !== null || engines.kind === "cluster" });
+  const store = keepOnlyFresh({
+    ...ports,
+    left: (count) => log.debug({ count }, "retention: left out what has expired"),
+  });
+  const pipeline = await startPipeline({ ...ports, store, log, notices: mail !== null || engines.kind === "cluster" });
   const roles: Role[] = [pipeline];
+  const retention = startRetention({ ...ports, log });
+  closing.defer(() => retention.close());
   closing.defer(async () => void (await Promise.all(roles.map((role) => role.close(CLOSE_TIMEOUT_MS)))));
   if (mail !== null && documents !== null) {
     roles.push(await startNotifier({ ...ports, documents, mailer: createSmtpMailer(mail), log }));
@@ -143,15 +158,21 @@ async function startPipelines(
 type Role = { close(timeout_ms: number): Promise<void>; readonly done: Promise<void> };
 
 async function startApi(
-  settings: Settings,
-  { catalog, store }: Ports,
+  { api: address, engines }: Settings,
+  { bus, catalog, store }: Ports,
   log: Logger,
   closing: AsyncDisposableStack,
 ): Promise<Address> {
-  const api = createApi({ catalog, store, log });
-  const address = await api.listen(settings.api);
+  const accept_ms = APPEND_TIMEOUT_MS + CLOCK_SKEW_MS;
+  const horizon =
+    engines.kind === "cluster"
+      ? watchHorizon({ bus, group: "pipeline", accept_ms, refresh_ms: REFRESH_MS, log })
+      : null;
+  closing.use(horizon);
+  const api = createApi({ catalog, store, log, horizon });
+  const listening = await api.listen(address);
   closing.defer(() => api.close());
-  return address;
+  return listening;
 }
 
 async function startPost(
@@ -164,6 +185,7 @@ async function startPost(
     bus,
     ids: createIdSource({ after: await lastId(bus) }),
     deadline_ms: POST_DEADLINE_MS,
+    append_ms: APPEND_TIMEOUT_MS,
     maxWaitingEvents: POST_MAX_WAITING_EVENTS,
     maxWaitingBytes: POST_MAX_WAITING_BYTES,
   });
