@@ -2,6 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Logger } from "pino";
 
+import { openGeoip } from "../pipelines/enrich/geoip.ts";
 import { startNotifier } from "../pipelines/notify/notifier.ts";
 import { keepOnlyFresh } from "../pipelines/retention/keep.ts";
 import { startRetention } from "../pipelines/retention/sweep.ts";
@@ -138,13 +139,20 @@ async function startPipelines(
   log: Logger,
   closing: AsyncDisposableStack,
 ): Promise<Promise<void>[]> {
-  const { mail, engines } = settings;
+  const { mail, engines, geoip: file } = settings;
+  const geoip = file === null ? null : closing.use(await openGeoip({ file, setting: "LOGGIA_GEOIP", log }));
   // On a cluster another process may be the one that mails.
   const store = keepOnlyFresh({
     ...ports,
     left: (count) => log.debug({ count }, "retention: left out what has expired"),
   });
-  const pipeline = await startPipeline({ ...ports, store, log, notices: mail !== null || engines.kind === "cluster" });
+  const pipeline = await startPipeline({
+    ...ports,
+    store,
+    log,
+    notices: mail !== null || engines.kind === "cluster",
+    ...(geoip !== null && { locate: geoip.locate }),
+  });
   const roles: Role[] = [pipeline];
   const retention = startRetention({ ...ports, log });
   closing.defer(() => retention.close());

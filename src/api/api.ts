@@ -11,6 +11,7 @@ import { alertRoutes } from "./alerts.ts";
 import { bookmarkRoutes } from "./bookmarks.ts";
 import { classFilterRoutes } from "./class-filters.ts";
 import type { Context } from "./context.ts";
+import type { Horizon } from "./horizon.ts";
 import { eventRoutes } from "./events.ts";
 import { logRoutes } from "./logs.ts";
 import { accountRoutes } from "./manage/accounts.ts";
@@ -28,6 +29,8 @@ export type ApiOptions = {
   readonly now?: () => number;
   readonly limits?: ConnectionLimits;
   readonly observe?: Observer;
+  /** Owned by the caller. Default: null, for one process that accepts and indexes in one order. */
+  readonly horizon?: Horizon | null;
 };
 
 /** Forms and JSON of this API are small; what producers post goes to another address. */
@@ -53,9 +56,9 @@ export function apiRoutes(parts: Omit<Context, "body">): Route[] {
 
 /** The API for reading (`/1`) and management (`/manage/1`), which listens where it is told to. */
 export function createApi(options: ApiOptions): HttpServer {
-  const { catalog, store, log, now = Date.now, limits = DEFAULT_CONNECTION_LIMITS, observe } = options;
+  const { catalog, store, log, now = Date.now, limits = DEFAULT_CONNECTION_LIMITS, observe, horizon = null } = options;
   return createHttpServer({
-    routes: apiRoutes({ catalog, store, log, now }),
+    routes: apiRoutes({ catalog, store, log, now, horizon }),
     log,
     limits,
     listener: { name: "the API", setting: "LOGGIA_API" },

@@ -11,6 +11,7 @@ import type { BodyOptions } from "../http/body.ts";
 import type { Call, Method, Reply, Route } from "../http/route.ts";
 import type { Store } from "../store/store.ts";
 import { authenticate } from "./caller.ts";
+import type { Horizon } from "./horizon.ts";
 
 /** What the handlers of the API work with. */
 export type Context = {
@@ -20,6 +21,8 @@ export type Context = {
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number;
   readonly body: BodyOptions;
+  /** Where lists with `sinceid` end; null where all that is visible is complete, as in one process. */
+  readonly horizon: Horizon | null;
 };
 
 /** A request whose caller is known. */

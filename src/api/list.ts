@@ -1,7 +1,7 @@
 import type { LogKey } from "../events/event.ts";
 import type { Reply } from "../http/route.ts";
 import { planFilters } from "../query/filters.ts";
-import type { ListPlan, Source } from "../query/plan.ts";
+import type { Condition, ListPlan, Source } from "../query/plan.ts";
 import type { ApiCall, Context } from "./context.ts";
 import { showEvents } from "./view.ts";
 
@@ -11,9 +11,16 @@ export async function listRecords(
   call: ApiCall,
   { from, logs }: { from: Source; logs: readonly LogKey[] },
 ): Promise<Reply> {
-  const plan = planFilters(call.query, { from, logs });
+  const plan = endAtHorizon(context, call, planFilters(call.query, { from, logs }));
   const { reply, total } = await runList(context, plan);
   return withPages(reply, call, plan, total);
+}
+
+/** A list with `sinceid` tells only of a time that is complete: its reader comes back for the rest, and would not for what turned up behind it. */
+function endAtHorizon({ horizon }: Context, { query }: ApiCall, plan: ListPlan): ListPlan {
+  if (horizon === null || (query.get("sinceid") ?? "") === "") return plan;
+  const later: Condition = { kind: "accepted-after", id: horizon.current() };
+  return { ...plan, where: { kind: "and", conditions: [plan.where, { kind: "not", condition: later }] } };
 }
 
 /** Runs a list plan and shows its page. */

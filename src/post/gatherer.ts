@@ -11,6 +11,8 @@ export type GathererOptions = {
   readonly ids: IdSource;
   /** A post that the bus has not taken by then is answered 503. */
   readonly deadline_ms: number;
+  /** How long one append may take: so long after its id an event may still come to be on the bus (see `src/api/horizon.ts`). */
+  readonly append_ms: number;
   /** Posts beyond these bounds are refused with 503 at once: a full queue would only make all of them late. */
   readonly maxWaitingEvents: number;
   readonly maxWaitingBytes: number;
@@ -51,6 +53,7 @@ export function createGatherer({
   bus,
   ids,
   deadline_ms,
+  append_ms,
   maxWaitingEvents,
   maxWaitingBytes,
 }: GathererOptions): Gatherer {
@@ -78,7 +81,7 @@ export function createGatherer({
     try {
       if (live.length > 0) {
         const { records, ids: given } = buildRecords(live, ids);
-        await bus.append("events", records, { deadline_ms: deadline_ms - (now_ms - oldest_ms) });
+        await bus.append("events", records, { deadline_ms: Math.min(append_ms, deadline_ms - (now_ms - oldest_ms)) });
         live.forEach((post, i) => post.resolve(given[i]!));
       }
     } catch (error) {
