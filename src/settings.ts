@@ -49,6 +49,8 @@ export type Settings = {
   readonly namespace: string;
   readonly logLevel: "fatal" | "error" | "warn" | "info" | "debug" | "trace" | "silent";
   readonly limits: FieldLimits;
+  /** File of a GeoIP database; null: addresses stay addresses. */
+  readonly geoip: string | null;
   /** How to mail people about events; null: nobody is mailed. */
   readonly mail: MailSettings | null;
 };
@@ -65,6 +67,7 @@ export const SETTINGS = [
   { name: "LOGGIA_LOG_LEVEL", standard: "info", help: "fatal, error, warn, info, debug, trace or silent" },
   { name: "LOGGIA_NAMESPACE", standard: "loggia", help: "prefix of topics and indices, so that several services can share a cluster" },
   { name: "LOGGIA_LIMITS", standard: "", help: "longest fields in characters, such as text=2000,data=10000" },
+  { name: "LOGGIA_GEOIP", standard: "", help: "MaxMind database (.mmdb) of cities, to place events posted with geo=ip:<address>" },
   { name: "LOGGIA_SMTP", standard: "", help: "mail server for notifications, smtp(s)://user:password@host:port", secret: true },
   { name: "LOGGIA_MAIL_FROM", standard: "", help: "sender of notifications, such as Loggia <loggia@example.org>" },
   { name: "KAFKA_BROKERS", standard: "", help: "host:port,… of Kafka; with ELASTICSEARCH_URL: run on a cluster" },
@@ -120,6 +123,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
       "silent",
     ]),
     limits: readLimits(get("LOGGIA_LIMITS")),
+    geoip: get("LOGGIA_GEOIP") || null,
     mail: readMail(get("LOGGIA_SMTP"), get("LOGGIA_MAIL_FROM")),
   };
 }

@@ -1,0 +1,85 @@
+import { Reader } from "maxmind";
+import type { CityResponse } from "maxmind";
+import { unwatchFile, watchFile } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { isIP, isIPv4 } from "node:net";
+import type { Logger } from "pino";
+
+import { StartError } from "../../src/errors.ts";
+import type { Locate } from "./enrich.ts";
+
+/** A GeoIP database that is open. It follows its file: a new one that is put in its place is taken within seconds. */
+export type Geoip = Disposable & { readonly locate: Locate };
+
+export type GeoipOptions = {
+  /** A database of MaxMind's format (`.mmdb`) that knows places, such as GeoLite2 City. */
+  readonly file: string;
+  /** Begins messages about the file: the setting that names it. */
+  readonly setting: string;
+  readonly log: Logger;
+  /** How often the file is looked at; 5 s unless given. */
+  readonly watch_ms?: number;
+};
+
+const WATCH_MS = 5_000;
+
+/** @throws StartError that names the setting and the file, where it can't be read or holds no such database */
+export async function openGeoip({ file, setting, log, watch_ms = WATCH_MS }: GeoipOptions): Promise<Geoip> {
+  let database: Database;
+  try {
+    database = await readDatabase(file);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StartError(`${setting} is ${JSON.stringify(file)}, which is no GeoIP database: ${reason}`, {
+      cause: error,
+    });
+  }
+  log.info({ file, ...aboutOf(database) }, "geoip: the database is open");
+
+  const reload = (): void => {
+    readDatabase(file).then(
+      (next) => {
+        database = next;
+        log.info({ file, ...aboutOf(next) }, "geoip: a new database was taken");
+      },
+      // While it is being replaced the file may be away or half written: then the one in memory stays until it is whole.
+      (error: unknown) => log.error({ err: error, file }, "geoip: the new database cannot be read; the old one stays"),
+    );
+  };
+  watchFile(file, { interval: watch_ms, persistent: false }, reload);
+  return { locate: (ip) => find(database, ip), [Symbol.dispose]: () => unwatchFile(file, reload) };
+}
+
+type Database = Reader<CityResponse>;
+
+async function readDatabase(file: string): Promise<Database> {
+  const bytes = await readFile(file);
+  if (!bytes.subarray(-METADATA_MAX_BYTES).includes(METADATA_MARK)) throw new Error("it is not in MaxMind's format");
+  const database = new Reader<CityResponse>(bytes);
+  const { binaryFormatMajorVersion: version, searchTreeSize, databaseType } = database.metadata;
+  if (version !== 2) throw new Error(`its format has version ${version}, this process reads version 2`);
+  if (searchTreeSize > bytes.length) throw new Error("it is cut off");
+  if (WITHOUT_PLACES.test(databaseType)) throw new Error(`it is of type ${databaseType}, which knows no places`);
+  return database;
+}
+
+/** What stands before the metadata, which is the end of every database. */
+const METADATA_MARK = Buffer.from("\xab\xcd\xefMaxMind.com", "latin1");
+const METADATA_MAX_BYTES = 128 * 1024;
+/** Databases of these would open and place nothing. */
+const WITHOUT_PLACES = /Country|ASN|ISP|Domain|Anonymous|Connection-Type/i;
+
+function aboutOf({ metadata }: Database): object {
+  return { type: metadata.databaseType, built: metadata.buildEpoch };
+}
+
+/** An IPv4 address that is written as one of IPv6 is looked up as what it is. */
+const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
+
+function find(database: Database, address: string): ReturnType<Locate> {
+  const ip = MAPPED.exec(address)?.[1] ?? address;
+  if (isIP(ip) === 0 || (database.metadata.ipVersion === 4 && !isIPv4(ip))) return null;
+  const { latitude: lat, longitude: lon } = database.get(ip)?.location ?? {};
+  const isPlace = typeof lat === "number" && typeof lon === "number" && Math.abs(lat) <= 90 && Math.abs(lon) <= 180;
+  return isPlace ? { lat, lon } : null;
+}
