@@ -4,7 +4,7 @@ import { GROUPS } from "./group.ts";
 import { LISTS } from "./list.ts";
 import { ask } from "./support/client.ts";
 import type { Dataset } from "./support/datasets.ts";
-import { END_MS, RARE_EXPRESSION, RARE_WORD } from "./support/events.ts";
+import { END_MS, RARE_EXPRESSIONS, RARE_WORDS } from "./support/events.ts";
 import type { Kind } from "./support/places.ts";
 
 /** What is to be flat may cost this much more at the largest size than at the smallest. */
@@ -43,14 +43,19 @@ const QUESTIONS: readonly Asked[] = [
     flat: false,
     ask: (dataset) => askEvents(dataset, { pagenum: String(dataset.count / 200) }),
   },
-  { name: "expression", flat: false, ask: (dataset) => askEvents(dataset, { text: RARE_EXPRESSION }) },
-  { name: "word", flat: false, ask: (dataset) => askEvents(dataset, { text: RARE_WORD }) },
+  { name: "expression", flat: false, ask: (dataset) => askEvents(dataset, { text: anyOf(RARE_EXPRESSIONS) }) },
+  { name: "word", flat: false, ask: (dataset) => askEvents(dataset, { text: anyOf(RARE_WORDS) }) },
   ...GROUPS.map(({ name, path, parameters }) => ({
     name,
     flat: false,
     ask: ({ service }: Dataset) => ask(service.apiPort, path, parameters),
   })),
 ];
+
+/** Another one each time, so that no engine answers from memory. */
+function anyOf(texts: readonly string[]): string {
+  return texts[Math.floor(Math.random() * texts.length)]!;
+}
 
 /** The time in which a data set has so many events that a page of a hundred is full. */
 function spanOf({ count }: Dataset): number {

@@ -3,21 +3,22 @@ import type { Client } from "@elastic/elasticsearch";
 import { interleaved, time_ms } from "./frame.ts";
 import type { Bench, Benchmark, Way } from "./frame.ts";
 import type { Dataset } from "./support/datasets.ts";
-import { LOG, RARE_EXPRESSION, RARE_WORD, storedEvents } from "./support/events.ts";
+import { LOG, RARE_EXPRESSIONS, RARE_WORDS, storedEvents } from "./support/events.ts";
 import { ask } from "./support/client.ts";
 import { ROW_COLUMNS } from "./support/questions.ts";
 
 /** The service's time, at most so many times that of the limit: a tenth of a bare `regexp`, and no more than the scan. */
 const SHARE = { embedded: 1, cluster: 0.1 } as const;
+/** Each time another one is asked for: Elasticsearch remembers what a filter found, and whoever looks for something mostly does so once. */
 const EXPRESSIONS = [
-  { name: "an expression", text: RARE_EXPRESSION },
-  { name: "a word", text: RARE_WORD },
+  { name: "an expression", texts: RARE_EXPRESSIONS },
+  { name: "a word", texts: RARE_WORDS },
 ];
 const BULK = 5_000;
 
 export const benchmark: Benchmark = {
   name: "regex",
-  about: `${RARE_EXPRESSION} and a word, over 1,000,000 distinct texts, few matches | the bare regexp query; the full scan in DuckDB`,
+  about: `${RARE_EXPRESSIONS[0]} and a word, over 1,000,000 distinct texts, few matches | the bare regexp query; the full scan in DuckDB`,
   async run(bench) {
     const count = bench.quick ? 20_000 : 1_000_000;
     for (const kind of bench.world.kinds) {
@@ -51,24 +52,32 @@ type Limit = { readonly name: string; readonly find: (expression: string) => Pro
 async function compare(
   { report, quick }: Bench,
   { place, service }: Dataset,
-  { name, text }: (typeof EXPRESSIONS)[number],
+  { name, texts }: (typeof EXPRESSIONS)[number],
   limit: Limit,
 ): Promise<void> {
-  const askService = async (): Promise<number> =>
+  const askService = async (text: string): Promise<number> =>
     (await ask(service.apiPort, "/events", { text, order: "desc", pagesize: "500" })).total;
-  const [expected, found] = [await limit.find(text), await askService()];
+  const [first, ...others] = texts;
+  const [expected, found] = [await limit.find(first!), await askService(first!)];
   if (expected !== found) throw new Error(`${limit.name} finds ${expected} events and Loggia ${found}`);
+  const inTurn = (find: (text: string) => Promise<number>) => {
+    let next = 0;
+    return () => time_ms(() => find(others[next++ % others.length]!));
+  };
   const ways: Way[] = [
-    { name: limit.name, once: () => time_ms(() => limit.find(text)) },
-    { name: "Loggia over HTTP", once: () => time_ms(askService) },
+    { name: limit.name, once: inTurn(limit.find) },
+    { name: "Loggia over HTTP", once: inTurn(askService) },
   ];
-  const [first, ours] = await interleaved(ways, quick ? { least: 3 } : { least: 4, most: 40, budget_ms: 8_000 });
+  const [theirs, ours] = await interleaved(
+    ways,
+    quick ? { least: 3 } : { least: 4, most: others.length, budget_ms: 10_000 },
+  );
   const target = { kind: "at most", value: SHARE[place.kind] } as const;
   report.ratio({
     name: `${name} with ${found} matches, ${place.kind}`,
     unit: "ms",
     ours: ours!,
-    limit: first!,
+    limit: theirs!,
     target,
   });
 }

@@ -20,11 +20,14 @@ export function createRandom(seed: number): (below: number) => number {
 const TAGS = ["http", "cart", "login", "cache", "db", "mail", "search", "batch", "error", "slow", "deploy", "audit"];
 const SOURCES = Array.from({ length: 50 }, (_, i) => `web-${String(i + 1).padStart(2, "0")}`);
 const ACTIONS = ["stored order", "sent invoice", "rendered page", "answered query", "read profile", "charged card"];
-/** A word that one event in so many holds. */
-export const RARE_WORD = "quagmire";
-const RARE_EVERY = 10_000;
-/** Of 10,000 of them only a few end in `id=9` and three digits. */
-export const RARE_EXPRESSION = "timeout.*id=9[0-9]{3}$";
+/** One event in so many holds one of these words. */
+const RARE_EVERY = 250;
+export const RARE_WORDS: readonly string[] = Array.from({ length: 40 }, (_, i) => `quagmire${i + 10}`);
+/** Each matches one text in some 10,000, however many there are above 100,000. */
+export const RARE_EXPRESSIONS: readonly string[] = Array.from(
+  { length: 41 },
+  (_, i) => `timeout.*id=${i === 0 ? 9 : i + 10}[0-9]{3}$`,
+);
 
 export const DAY_MS = 86_400_000;
 export const DAYS = 30;
@@ -68,7 +71,9 @@ function textOf(i: number, count: number, random: (below: number) => number): st
   const span = Math.max(count, 10_007);
   const id = (i * 7_919) % (span % 7_919 === 0 ? span + 1 : span);
   const took_ms = random(3_000);
-  if (i % RARE_EVERY === RARE_EVERY >> 1) return `worker ${random(16)} is stuck in a ${RARE_WORD} of retries id=${id}`;
+  if (i % RARE_EVERY === RARE_EVERY >> 1) {
+    return `worker ${random(16)} is stuck in ${RARE_WORDS[random(RARE_WORDS.length)]!} after retries id=${id}`;
+  }
   if (random(10) === 0) return `timeout after ${took_ms} ms while calling payment-${random(9)} id=${id}`;
   return `${ACTIONS[random(ACTIONS.length)]} for customer ${random(90_000)} in ${took_ms} ms id=${id}`;
 }
