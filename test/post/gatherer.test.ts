@@ -46,13 +46,13 @@ test("events and visits that arrive together share one append and one record of 
     lines.map((record) => record.map(({ kind }) => kind)),
     [["event", "visit", "event"], ["visit"]],
   );
-  t.like(lines[0]![1], { kind: "visit", visit: { ...VISIT, log: SHOP, id: ids[1]! } });
+  t.like(lines[0]![1], { kind: "visit", visit: { ...VISIT, log: SHOP, id: ids[1] } });
 
   const posts = Array.from({ length: 6 }, (_, i) =>
     i % 2 === 0 ? gatherer.submitVisit(SHOP, VISIT) : gatherer.submit(SHOP, EVENT),
   );
   const error = await t.throwsAsync(posts[5]!, { instanceOf: LoggiaError });
-  t.is((error as LoggiaError).code, "overloaded");
+  t.is(error.code, "overloaded");
   await Promise.all(posts.slice(0, 5));
   await gatherer.drain();
 });
