@@ -1,0 +1,175 @@
+import type { Bus, BusRecord, NewRecord, Position } from "../../src/bus/bus.ts";
+import type { DeadLetters, Letter, LetterPage, Redriven } from "../../src/operations/operations.ts";
+import { decodeLetter, recordOf } from "./letter.ts";
+import type { DeadLetter } from "./letter.ts";
+import { decodeMark, encodeMark } from "./mark.ts";
+
+/** Bounds of what is read at a time, and of what is appended at a time. */
+const BATCH = { maxRecords: 500, maxBytes: 1024 * 1024 } as const;
+const CONTENT_MAX_CHARACTERS = 200;
+/** Letters that wait for further parts, all together. */
+const WAITING_MAX_BYTES = 64 * 1024 * 1024;
+
+/**
+ * The dead letters of a bus, for those who look after them. What was sent through again stays on the topic, with a mark behind it; as all writes of
+ * the pipeline are create-only, sending a letter through twice changes nothing.
+ */
+export function createDeadLetters({ bus }: { readonly bus: Pick<Bus, "append" | "read"> }): DeadLetters {
+  return {
+    list: (page) => list(bus, page),
+    redrive: (which) => redrive(bus, which),
+  };
+}
+
+/** Twice through the topic, for letters come before their marks: no more than a page of letters is held. */
+async function list(
+  bus: Pick<Bus, "read">,
+  { after, limit, state }: Parameters<DeadLetters["list"]>[0],
+): Promise<LetterPage> {
+  const marks = await readMarks(bus);
+  const letters: Letter[] = [];
+  const from = after === null ? null : parseId(after);
+  for await (const { id, letter } of firstParts(bus, from)) {
+    if (id === after) continue;
+    const redriven = marks.times.get(id) ?? null;
+    if (state === "open" && redriven !== null) continue;
+    if (letters.length === limit) return { letters, next: letters.at(-1)!.id, open: marks.open, total: marks.total };
+    letters.push(show(id, letter, redriven));
+  }
+  return { letters, next: null, open: marks.open, total: marks.total };
+}
+
+function show(id: string, { time, stage, reason, origin, key, content }: DeadLetter, redriven: number | null): Letter {
+  const start = content.subarray(0, 4 * CONTENT_MAX_CHARACTERS).toString("utf8");
+  const { topic, partition, offset, line } = origin;
+  return {
+    id,
+    time,
+    redriven,
+    stage,
+    reason,
+    origin: { topic, partition, offset, line },
+    key,
+    content: Array.from(start).slice(0, CONTENT_MAX_CHARACTERS).join(""),
+  };
+}
+
+type Marks = { readonly times: ReadonlyMap<string, number>; readonly open: number; readonly total: number };
+
+async function readMarks(bus: Pick<Bus, "read">): Promise<Marks> {
+  const times = new Map<string, number>();
+  let total = 0;
+  let first: Position | null = null;
+  for await (const batch of bus.read({ topic: "dead-letters", ...BATCH })) {
+    first ??= batch[0]!.position;
+    for (const record of batch) {
+      const mark = decodeMark(record);
+      if (mark !== null) for (const id of mark.ids) times.set(id, mark.time);
+      else if (decodeLetter(record.value)?.part === 1) total += 1;
+    }
+  }
+  // Of marks whose letters the bus has removed since, nobody wants to know.
+  const marked = [...times.keys()].filter((id) => first === null || (parseId(id)?.offset ?? 0) >= first.offset);
+  return { times, open: Math.max(0, total - marked.length), total };
+}
+
+/** The first parts of letters, each with its id. */
+async function* firstParts(
+  bus: Pick<Bus, "read">,
+  from: { partition: number; offset: number } | null,
+): AsyncGenerator<{ id: string; letter: DeadLetter }> {
+  for await (const { position, value } of records(bus, from)) {
+    const letter = decodeLetter(value);
+    if (letter?.part === 1) yield { id: idOf(position), letter };
+  }
+}
+
+async function* records(
+  bus: Pick<Bus, "read">,
+  from: { partition: number; offset: number } | null,
+): AsyncGenerator<BusRecord> {
+  for await (const batch of bus.read({ topic: "dead-letters", ...BATCH, ...(from && { from: [from] }) })) yield* batch;
+}
+
+async function redrive(bus: Pick<Bus, "append" | "read">, which: "all" | readonly string[]): Promise<Redriven> {
+  const marks = which === "all" ? await readMarks(bus) : null;
+  const asked = which === "all" ? null : new Set(which.map((id) => canonicalId(id)));
+  const wanted = (id: string): boolean => (asked === null ? !marks!.times.has(id) : asked.has(id));
+  const found = new Set<string>();
+  let waiting: { id: string; record: NewRecord }[] = [];
+  let size_bytes = 0;
+
+  async function flush(): Promise<void> {
+    if (waiting.length === 0) return;
+    await bus.append(
+      "events",
+      waiting.map(({ record }) => record),
+    );
+    // Only then: cut off in between, they would be sent once more, which does no harm.
+    await bus.append("dead-letters", [encodeMark({ ids: waiting.map(({ id }) => id), time: Date.now() })]);
+    for (const { id } of waiting) found.add(id);
+    waiting = [];
+    size_bytes = 0;
+  }
+
+  for await (const { id, letters } of wholeLetters(bus)) {
+    if (!wanted(id)) continue;
+    const record = recordOf(letters);
+    if (waiting.length >= BATCH.maxRecords || size_bytes + record.value.length > BATCH.maxBytes) await flush();
+    waiting.push({ id, record });
+    size_bytes += record.value.length;
+  }
+  await flush();
+  return { redriven: found.size, missing: asked === null ? [] : [...asked].filter((id) => !found.has(id)) };
+}
+
+type Parts = [DeadLetter, ...DeadLetter[]];
+
+/** Letters with all their parts, each under the id of its first part. A letter not all of whose parts are there does not come. */
+async function* wholeLetters(bus: Pick<Bus, "read">): AsyncGenerator<{ id: string; letters: Parts }> {
+  const waiting = new Map<string, { id: string; letters: Parts }>();
+  let waiting_bytes = 0;
+  for await (const { position, value } of records(bus, null)) {
+    const letter = decodeLetter(value);
+    if (letter === null) continue;
+    if (letter.parts === 1) {
+      yield { id: idOf(position), letters: [letter] };
+      continue;
+    }
+    const { topic, partition, offset, line } = letter.origin;
+    const name = [topic, partition, offset, line, letter.time].join();
+    const whole = waiting.get(name);
+    if (whole === undefined) {
+      // Parts are written in order: one without the first before it will never be whole.
+      if (letter.part === 1) waiting.set(name, { id: idOf(position), letters: [letter] });
+    } else if (letter.part === whole.letters.length + 1) {
+      whole.letters.push(letter);
+    }
+    waiting_bytes += letter.content.length;
+    if (whole !== undefined && whole.letters.length === letter.parts) {
+      waiting.delete(name);
+      yield whole;
+    }
+    if (waiting.size === 0) waiting_bytes = 0;
+    if (waiting_bytes > WAITING_MAX_BYTES) {
+      // Whatever waits since then was cut off while it was written; it was written anew.
+      waiting.clear();
+      waiting_bytes = 0;
+    }
+  }
+}
+
+function idOf({ partition, offset }: Position): string {
+  return partition === 0 ? String(offset) : `${partition}-${offset}`;
+}
+
+/** Where a letter lies, or null where `id` is none. */
+function parseId(id: string): { partition: number; offset: number } | null {
+  const [, partition = "0", offset = ""] = /^(?:(\d{1,9})-)?(\d{1,15})$/.exec(id) ?? [];
+  return offset === "" ? null : { partition: Number(partition), offset: Number(offset) };
+}
+
+function canonicalId(id: string): string {
+  const place = parseId(id);
+  return place === null ? id : idOf({ topic: "dead-letters", ...place });
+}

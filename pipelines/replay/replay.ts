@@ -1,0 +1,128 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Logger } from "pino";
+
+import type { Batch, Bus, BusRecord, Subscription } from "../../src/bus/bus.ts";
+import type { Catalog } from "../../src/catalog/catalog.ts";
+import type { ReplayProgress } from "../../src/operations/operations.ts";
+import type { Store } from "../../src/store/store.ts";
+import type { Locate } from "../enrich/enrich.ts";
+import { keepOnlyFresh } from "../retention/keep.ts";
+import { startPipeline } from "../runner.ts";
+
+export type ReplayOptions = {
+  readonly bus: Bus;
+  readonly store: Store;
+  readonly catalog: Catalog;
+  readonly log: Logger;
+  /** As the pipeline has it. */
+  readonly locate?: Locate;
+  /** What was appended to the bus before is left out: milliseconds since the Unix epoch. */
+  readonly since: number;
+  readonly report?: (progress: ReplayProgress) => void;
+  /** Ends it between two batches, with the signal's reason. */
+  readonly signal: AbortSignal;
+};
+
+/** Smaller than the pipeline's own, so that it never waits long for a write of the replay. */
+const BATCH = { maxEvents: 2_000, maxBytes: 2_000_000 } as const;
+const RETRY_FIRST_MS = 100;
+const RETRY_LAST_MS = 10_000;
+const CLOSE_TIMEOUT_MS = 5_000;
+
+export const NOTHING_REPLAYED: ReplayProgress = { records: 0, events: 0, visits: 0, expired: 0, refused: 0 };
+
+/**
+ * Sends what the bus still holds through the pipeline once more, beside the running one and at its leisure. As all writes are create-only, that brings back what
+ * the store has lost and changes nothing else: what people deleted stays deleted, bookmarks stay, and what the bus no longer holds stays in the store.
+ * Nobody gets mail, no group's offset moves, and a line that is refused makes no new dead letter, for it stays on the bus.
+ *
+ * @throws LoggiaError `bus_unavailable`; the reason of `signal`
+ */
+export async function replay(options: ReplayOptions): Promise<ReplayProgress> {
+  const { bus, store, catalog, since, signal, report } = options;
+  let expired = 0;
+  let refused = 0;
+  const once = onceThrough(bus, since, signal, (letters) => (refused += letters));
+  const fresh = keepOnlyFresh({
+    // The pipeline's own position is not the replay's to move.
+    store: { ...store, nextOffset: async () => null, writeEvents: (events) => store.writeEvents(events) },
+    catalog,
+    left: (count) => (expired += count),
+  });
+  const pipeline = await startPipeline({ ...options, ...BATCH, bus: once, store: fresh, group: "replay" });
+  const progress = (): ReplayProgress => {
+    const { records, events, visits } = pipeline.stats();
+    return { records, events: events.done, visits, expired, refused };
+  };
+  const timer = setInterval(() => report?.(progress()), 500);
+  try {
+    await pipeline.done;
+  } finally {
+    clearInterval(timer);
+    await pipeline.close(CLOSE_TIMEOUT_MS);
+  }
+  await store.refresh();
+  return progress();
+}
+
+/** The bus as a replay sees it: a subscription brings what there is, once, and ends; appending changes nothing. */
+function onceThrough(bus: Bus, since: number, signal: AbortSignal, buried: (letters: number) => void): Bus {
+  return {
+    append: async (topic, records) => {
+      if (topic === "dead-letters") buried(records.length);
+    },
+    subscribe: async ({ topic, maxRecords, maxBytes }, handler): Promise<Subscription> => {
+      const closing = new AbortController();
+      const either = AbortSignal.any([signal, closing.signal]);
+      const run = async (): Promise<void> => {
+        for await (const records of bus.read({ topic, maxRecords, maxBytes, since, signal: either })) {
+          const start_ms = performance.now();
+          await deliver(records, handler, either);
+          // As long as it took, others have all of the store.
+          await sleep(performance.now() - start_ms, undefined, { signal: either });
+        }
+      };
+      const done = run().catch((error: unknown) => {
+        throw either.aborted ? either.reason : error;
+      });
+      done.catch(() => {});
+      return {
+        done,
+        close: async () => {
+          closing.abort(new Error("the replay is over"));
+          await done.catch(() => {});
+        },
+      };
+    },
+    read: (read) => bus.read(read),
+    lag: async () => [],
+    last: async () => null,
+    ping: () => bus.ping(),
+    [Symbol.asyncDispose]: async () => {},
+  };
+}
+
+/** Hands records to the handler until it acknowledges them. */
+async function deliver(
+  records: readonly BusRecord[],
+  handler: (batch: Batch) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { topic, partition } = records[0]!.position;
+  let isAcked = false;
+  const batch: Batch = {
+    topic,
+    partition,
+    records,
+    signal,
+    heartbeat: async () => {},
+    ack: async () => void (isAcked = true),
+  };
+  for (let wait_ms = RETRY_FIRST_MS; ; wait_ms = Math.min(2 * wait_ms, RETRY_LAST_MS)) {
+    signal.throwIfAborted();
+    // The pipeline has told why in its own log.
+    await handler(batch).catch(() => {});
+    if (isAcked) return;
+    await sleep(wait_ms, undefined, { signal });
+  }
+}
