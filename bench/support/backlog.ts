@@ -1,3 +1,5 @@
+import { Partitioners } from "kafkajs";
+
 import type { NewRecord } from "../../src/bus/bus.ts";
 import type { ClassFilter } from "../../src/catalog/catalog.ts";
 import type { LogKey, StoredEvent, UserId } from "../../src/events/event.ts";
@@ -9,8 +11,10 @@ import { LOG, storedEvents } from "./events.ts";
 import { API_KEY, openBus, openPorts } from "./places.ts";
 import type { Place } from "./places.ts";
 
-/** Enough logs to spread over the partitions of the bus. */
-const LOGS: readonly LogKey[] = [LOG, ...Array.from({ length: 11 }, (_, i) => parseLogKey(`bench-${i + 2}`)!)];
+/** As many as a topic has unless told otherwise. */
+const PARTITIONS = 6;
+const LOGS_PER_PARTITION = 2;
+const LOGS = spreadLogs();
 const CLASSES = 20;
 const SUBSCRIBERS = 5;
 /** One event in so many is of a given class. */
@@ -18,6 +22,24 @@ const TAGS = 100;
 /** What the gatherer puts into a record under load. */
 const RECORD_EVENTS = 50;
 const APPEND_RECORDS = 200;
+
+/** Logs that lie evenly in the partitions of Kafka, so that none of these is done long before the others. */
+function spreadLogs(): readonly LogKey[] {
+  const choose = Partitioners.DefaultPartitioner();
+  const broker = { partitionErrorCode: 0, leader: 0, replicas: [], isr: [], offlineReplicas: [] };
+  const partitionMetadata = Array.from({ length: PARTITIONS }, (_, partitionId) => ({ ...broker, partitionId }));
+  const logs: LogKey[] = [];
+  const taken = new Map<number, number>();
+  for (let i = 1; logs.length < PARTITIONS * LOGS_PER_PARTITION; i++) {
+    const key = i === 1 ? LOG : parseLogKey(`${LOG}-${i}`)!;
+    const partition = choose({ topic: "events", partitionMetadata, message: { key, value: null } });
+    const count = taken.get(partition) ?? 0;
+    if (count === LOGS_PER_PARTITION) continue;
+    taken.set(partition, count + 1);
+    logs.push(key);
+  }
+  return logs;
+}
 
 /** Events that wait on the bus, and what the pipeline is to make of them. */
 export type Backlog = {

@@ -36,7 +36,7 @@ export async function startServiceProcess(
       ...Object.fromEntries(inherited),
       LOGGIA_API: "127.0.0.1:0",
       LOGGIA_POST: "127.0.0.1:0",
-      LOGGIA_LOG_LEVEL: "error",
+      LOGGIA_LOG_LEVEL: "fatal",
       ...environment,
     },
   });
