@@ -17,7 +17,7 @@ export function describeDigest({ log, class: classKey }: Digest, { count, doubtf
     ...(count > lines.length ? [`... and ${count - lines.length} more.`] : []),
     ...(doubtful > 0
       ? [
-          `An earlier mail may not have reached you: it is not known whether ${counted(doubtful)} were told. They are in the log.`,
+          `An earlier mail may not have reached you: it is not known whether it told of ${counted(doubtful)}. What happened is in the log.`,
         ]
       : []),
     `--\nYou get this because you want mail about this class.\nloggia notify off --log ${log} ${classKey}\nturns it off.`,

@@ -24,7 +24,7 @@ export type Digest = {
   readonly pending: Gathered;
   /** How many mails went out, the one being sent included: it makes the Message-ID. */
   readonly serial: number;
-  /** When the last mail went out, or began to; 0 before the first. Milliseconds since the Unix epoch. */
+  /** When the last mail had gone out, or begins to; 0 before the first. Milliseconds since the Unix epoch. */
   readonly sent_ms: number;
   readonly sending: Sending | null;
 };
@@ -123,8 +123,8 @@ export function begin(digest: Digest, attempt: { token: string; now_ms: number; 
 }
 
 /** The mail went out, or never will. */
-export function succeed(digest: Digest): Digest {
-  return { ...digest, sending: null };
+export function succeed(digest: Digest, now_ms: number): Digest {
+  return { ...digest, sent_ms: now_ms, sending: null };
 }
 
 /** The mail certainly did not go out: its events are told together with those that came meanwhile, under the same Message-ID. */
@@ -137,11 +137,11 @@ export function fail(digest: Digest, lines: number): Digest {
 }
 
 /** The mail may have gone out: it is not sent again, and the next one says so. */
-export function doubt(digest: Digest): Digest {
+export function doubt(digest: Digest, now_ms: number): Digest {
   const { sending, pending } = digest;
   if (sending === null) return digest;
   const doubtful = pending.doubtful + sending.gathered.count + sending.gathered.doubtful;
-  return { ...digest, pending: { ...pending, doubtful }, sending: null };
+  return { ...digest, pending: { ...pending, doubtful }, sent_ms: now_ms, sending: null };
 }
 
 /** Nobody wants to know any more. What was gathered is forgotten; how far it was gathered is not. */

@@ -171,7 +171,9 @@ export class Dispatcher {
   /** A mail that was begun, and whose end nobody wrote down in time. */
   async #abandon(id: DigestId, token: string): Promise<number | null> {
     const { state, rhythm, log } = this.#options;
-    const after = await state.changeDigest(id, (digest) => (digest.sending?.token === token ? doubt(digest) : digest));
+    const after = await state.changeDigest(id, (digest) =>
+      digest.sending?.token === token ? doubt(digest, Date.now()) : digest,
+    );
     log.warn({ digest: id }, "a mail was on its way when its process ended; it counts as sent");
     return readyAt(after, rhythm);
   }
@@ -219,12 +221,12 @@ export class Dispatcher {
     switch (outcome.kind) {
       case "sent":
       case "refused":
-        return succeed(digest);
+        return succeed(digest, Date.now());
       case "deferred":
       case "unavailable":
         return fail(digest, this.#options.rhythm.lines);
       case "unknown":
-        return doubt(digest);
+        return doubt(digest, Date.now());
       default:
         return outcome satisfies never;
     }

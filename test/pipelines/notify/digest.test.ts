@@ -65,10 +65,10 @@ test("the first mail waits for the storm, the next for the interval", (t) => {
   t.is(readyAt(emptyDigest(KEY), RHYTHM), null);
   const first = gather(emptyDigest(KEY), some(0, 1), at);
   t.is(readyAt(first, RHYTHM), EPOCH_MS + 5_000);
-  const sent = succeed(begin(first, attempt));
+  const sent = succeed(begin(first, attempt), EPOCH_MS + 6_000);
   t.is(readyAt(sent, RHYTHM), null);
   const next = gather(sent, some(1, 2), { ...at, now_ms: EPOCH_MS + 6_000 });
-  t.is(readyAt(next, RHYTHM), EPOCH_MS + 65_000);
+  t.is(readyAt(next, RHYTHM), EPOCH_MS + 66_000);
 });
 
 test("what did not go out is told with what came meanwhile, under the same serial number", (t) => {
@@ -86,14 +86,14 @@ test("what did not go out is told with what came meanwhile, under the same seria
 
 test("what may have gone out is not told again, but that it may not have", (t) => {
   const begun = begin(gather(emptyDigest(KEY), some(0, 4), at), attempt);
-  const doubtful = doubt(begun);
-  t.like(doubtful, { serial: 1, sent_ms: attempt.now_ms, sending: null });
+  const doubtful = doubt(begun, EPOCH_MS + 9_000);
+  t.like(doubtful, { serial: 1, sent_ms: EPOCH_MS + 9_000, sending: null });
   t.is(readyAt(doubtful, RHYTHM), null);
   const next = begin(gather(doubtful, some(4, 5), at), attempt);
   t.like(next.sending?.gathered, { count: 1, doubtful: 4 });
   t.is(next.serial, 2);
   t.like(fail(next, 3).pending, { count: 1, doubtful: 4 });
-  t.like(doubt(next).pending, { count: 0, doubtful: 5 });
+  t.like(doubt(next, 0).pending, { count: 0, doubtful: 5 });
 });
 
 test("what nobody wants is forgotten, and not gathered again", (t) => {
@@ -125,12 +125,12 @@ test("whatever happens in whatever order, each event is in one mail or waits for
           if (digest.sending === null && digest.pending.count > 0) digest = begin(digest, attempt);
         } else if (step.kind === "succeed") {
           mailed += under;
-          digest = succeed(digest);
+          digest = succeed(digest, EPOCH_MS);
         } else if (step.kind === "fail") {
           digest = fail(digest, 3);
         } else {
           mailed += under;
-          digest = doubt(digest);
+          digest = doubt(digest, EPOCH_MS);
         }
         if (mailed + digest.pending.count + (digest.sending?.gathered.count ?? 0) !== end) return false;
         if (digest.pending.lines.length > 3) return false;

@@ -1,0 +1,70 @@
+import test from "ava";
+
+import type { LogKey, UserId } from "../../../src/events/event.ts";
+import { describeDigest, describeEnd } from "../../../pipelines/notify/compose.ts";
+import { emptyDigest } from "../../../pipelines/notify/digest.ts";
+import { allowanceOf } from "../../../pipelines/notify/allowance.ts";
+
+const DIGEST = emptyDigest({ user: "0123456789abcdef" as UserId, log: "shop" as LogKey, class: "failure" });
+const line = (text: string, source = "", value: number | null = null) => ({
+  created: 1_308_491_673_911,
+  text,
+  source,
+  value,
+});
+
+test("a mail about one event", (t) => {
+  const lines = [line("Disk full", "web-3", 97.5)];
+  t.deepEqual(describeDigest(DIGEST, { count: 1, doubtful: 0, since_ms: 0, lines }), {
+    subject: "[shop] failure: Disk full",
+    text: `1 event of class failure in log shop since the last mail:
+
+2011-06-19 13:54:33.911 UTC  web-3:  Disk full  (value 97.5)
+
+--
+You get this because you want mail about this class.
+loggia notify off --log shop failure
+turns it off.
+`,
+  });
+});
+
+test("a mail about more events than it shows, after one that may not have arrived", (t) => {
+  const lines = [line("first"), line("second")];
+  t.deepEqual(describeDigest(DIGEST, { count: 12, doubtful: 1, since_ms: 0, lines }), {
+    subject: "[shop] failure: 12 events: first",
+    text: `12 events of class failure in log shop since the last mail, the first 2 of them:
+
+2011-06-19 13:54:33.911 UTC  first
+2011-06-19 13:54:33.911 UTC  second
+
+... and 10 more.
+
+An earlier mail may not have reached you: it is not known whether it told of 1 event. What happened is in the log.
+
+--
+You get this because you want mail about this class.
+loggia notify off --log shop failure
+turns it off.
+`,
+  });
+});
+
+test("a long text is cut in the subject, between characters", (t) => {
+  const { subject } = describeDigest(DIGEST, { count: 1, doubtful: 0, since_ms: 0, lines: [line("😀".repeat(200))] });
+  t.is(subject, `[shop] failure: ${"😀".repeat(80)}…`);
+});
+
+test("texts of producers are one line each, without anything that a terminal or a reader obeys", (t) => {
+  const evil = "a\r\nb\u0000c\u001b[2Jd\u2028e\u202ef\u2066g\u0085h";
+  const { subject, text } = describeDigest(DIGEST, { count: 1, doubtful: 0, since_ms: 0, lines: [line(evil, evil)] });
+  t.is(subject, "[shop] failure: a b c [2Jd e f g h");
+  t.regex(text, / {2}a b c \[2Jd e f g h: {2}a b c \[2Jd e f g h\n/);
+  t.notRegex(subject + text.replaceAll("\n", ""), /[\p{Cc}\p{Zl}\p{Zp}\u202e\u2066]/u);
+});
+
+test("the last mail of a day names the day and the number", (t) => {
+  const { subject, text } = describeEnd({ ...allowanceOf(DIGEST.user), day: "2026-11-21" }, 50);
+  t.is(subject, "No more mail about events on 2026-11-21");
+  t.regex(text, /^50 mails about events were sent to you on 2026-11-21 \(UTC\), as many as a day may have\./);
+});

@@ -1,0 +1,66 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import test from "ava";
+import { pino } from "pino";
+
+import { openSqliteDocuments } from "../../../src/catalog/documents/sqlite.ts";
+import { headerOf, startSmtpServer } from "../../support/smtp.ts";
+import { temporaryFolder } from "../../support/temporary.ts";
+import { classFilter, makeLog, openEmbedded } from "../house.ts";
+import { addReader, happen, mailsTo, received, startMailing, startTelling } from "./post-office.ts";
+
+/** Of the killed process: by then, its mail counts as sent. */
+const DEADLINE_MS = 1_000;
+
+/** Where in a mail's way the process is killed, and whether the mail had reached the server by then. */
+const MOMENTS = [
+  { at: "RCPT", arrived: false },
+  { at: ".", arrived: true },
+] as const;
+
+for (const { at, arrived } of MOMENTS) {
+  test(`killed when the server is told ${at}, a process mails nothing twice, and the next says so`, async (t) => {
+    const folder = temporaryFolder(t);
+    const { log, email } = await (async () => {
+      await using house = await openEmbedded(folder);
+      const { log } = await makeLog(house.catalog);
+      await house.catalog.createClassFilter(log, classFilter("failure", { tag: "error" }));
+      const { email } = await addReader({ house, log });
+      await happen({ house, log }, "first", "second");
+      return { log, email };
+    })();
+
+    const server = await startSmtpServer(t);
+    const process_file = join(import.meta.dirname, "process.ts");
+    const child = spawn(process.execPath, [process_file, folder, String(server.port), String(DEADLINE_MS)], {
+      stdio: "inherit",
+    });
+    server.rule = (command) => {
+      if (!command.startsWith(at)) return null;
+      child.kill("SIGKILL");
+      return "close";
+    };
+    await once(child, "close");
+    t.is(child.signalCode, "SIGKILL");
+    t.is(mailsTo(server, email).length, arrived ? 1 : 0);
+    server.rule = () => null;
+
+    const house = await openEmbedded(folder);
+    t.teardown(() => house[Symbol.asyncDispose]());
+    const documents = await openSqliteDocuments({ file: join(folder, "notifications.sqlite") });
+    t.teardown(() => documents[Symbol.asyncDispose]());
+    const pipeline = await startTelling(t, house);
+    const said: string[] = [];
+    const logger = pino({ level: "warn" }, { write: (line: string) => void said.push(line) });
+    await startMailing(t, { house, documents, server, pipeline, log }, { log: logger });
+    await happen({ house, log }, "third");
+    const mails = await received(server, email, arrived ? 2 : 1);
+    t.is(mails.length, arrived ? 2 : 1);
+    const last = mails.at(-1)!;
+    t.is(headerOf(last, "Subject"), `[${log}] failure: third`);
+    t.regex(last.text, /An earlier mail may not have reached you: it is not known whether it told of 2 events\./);
+    if (arrived) t.not(headerOf(mails[0]!, "Message-ID"), headerOf(last, "Message-ID"));
+    t.true(said.some((line) => line.includes("a mail was on its way when its process ended; it counts as sent")));
+  });
+}

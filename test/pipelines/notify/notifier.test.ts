@@ -1,0 +1,294 @@
+import test from "ava";
+
+import type { BusRecord } from "../../../src/bus/bus.ts";
+import { createIdSource } from "../../../src/events/id.ts";
+import { headerOf, startSmtpServer } from "../../support/smtp.ts";
+import { uniqueName } from "../../support/temporary.ts";
+import { until } from "../../support/until.ts";
+import { accept, caughtUp, overBus, post } from "../house.ts";
+import { addReader, happen, mailsTo, OFFICES, proceed, received, startMailing, startTelling } from "./post-office.ts";
+
+const QUIET = { alert: false, notify: false, hide: false };
+
+for (const { name, open } of OFFICES) {
+  test(`${name}: a storm of 1,000 events is one mail, and the next comes no sooner than the interval`, async (t) => {
+    const office = await open(t);
+    const { email } = await addReader(office);
+    const notifier = await startMailing(t, office, { gather_ms: 2_000, interval_ms: 4_000, lines: 20 });
+    await happen(office, ...Array.from({ length: 1_000 }, (_, i) => `storm ${i}`));
+    await until(() => notifier.stats().notices === 1_000, { what: "all of the storm", timeout_ms: 30_000 });
+    const [first] = await received(office.server, email, 1);
+    await happen(office, "the calm after");
+    const mails = await received(office.server, email, 2);
+    t.is(mails.length, 2);
+    t.is(headerOf(first!, "Subject"), `[${office.log}] failure: 1000 events: storm 0`);
+    t.regex(first!.text, /^1000 events of class failure in log \S+ since the last mail, the first 20 of them:/);
+    t.regex(first!.text, /storm 19\n\n\.\.\. and 980 more\./);
+    t.notRegex(first!.text, /storm 20\b/);
+    t.is(headerOf(mails[1]!, "Subject"), `[${office.log}] failure: the calm after`);
+    t.true(mails[1]!.at_ms - first!.at_ms >= 4_000, `${mails[1]!.at_ms - first!.at_ms} ms`);
+    t.not(headerOf(mails[1]!, "Message-ID"), headerOf(first!, "Message-ID"));
+  });
+
+  test(`${name}: only events of the class, only to those who want mail about it`, async (t) => {
+    const office = await open(t);
+    const ann = await addReader(office);
+    const bob = await addReader(office);
+    await office.house.catalog.setClassOptions(bob.id, office.log, "failure", { ...QUIET, alert: true });
+    await startMailing(t, office);
+    await post(office.house.bus, [accept(office.log, { text: "nothing of note" })]);
+    await happen(office, "Disk full");
+    const [mail] = await received(office.server, ann.email, 1);
+    await proceed(office);
+    t.regex(mail!.text, /Disk full/);
+    t.notRegex(mail!.text, /nothing of note/);
+    t.deepEqual(mailsTo(office.server, bob.email), []);
+    t.deepEqual(mail!.to, [ann.email]);
+  });
+
+  test(`${name}: so many mails a day, then one that says so, then none`, async (t) => {
+    const office = await open(t);
+    const { email } = await addReader(office);
+    await startMailing(t, office, { dailyMost: 3 });
+    for (let n = 1; n <= 4; n++) {
+      await happen(office, `number ${n}`);
+      await received(office.server, email, n);
+    }
+    await happen(office, "number 5");
+    await proceed(office);
+    const subjects = mailsTo(office.server, email).map((mail) => headerOf(mail, "Subject"));
+    t.is(subjects.length, 4);
+    t.is(subjects[2], `[${office.log}] failure: number 3`);
+    t.regex(subjects[3]!, /^No more mail about events on \d{4}-\d\d-\d\d$/);
+    t.regex(mailsTo(office.server, email)[3]!.text, /^3 mails about events were sent to you/);
+  });
+
+  test(`${name}: a dead mail server holds up no event, and what came meanwhile is told once`, async (t) => {
+    const office = await open(t);
+    const { email } = await addReader(office);
+    const { port } = office.server;
+    await office.server.close();
+    const notifier = await startMailing(t, office);
+    await happen(office, "first");
+    await until(() => notifier.stats().mails.unavailable >= 3, { what: "three tries", timeout_ms: 30_000 });
+    await happen(office, "second", "third");
+    await caughtUp(office.pipeline);
+    await until(() => notifier.stats().notices === 3, { what: "all notices", timeout_ms: 30_000 });
+    const server = await startSmtpServer(t, { port });
+    const [mail] = await received(server, email, 1);
+    await proceed({ ...office, server });
+    t.is(mailsTo(server, email).filter(({ text }) => text.includes("first")).length, 1);
+    t.is(headerOf(mail!, "Subject"), `[${office.log}] failure: 3 events: first`);
+    t.deepEqual(notifier.stats().mails.unknown, 0);
+  });
+
+  test(`${name}: a mail server that hangs holds up neither events nor notices`, async (t) => {
+    const office = await open(t);
+    const { email } = await addReader(office);
+    const { promise: released, resolve: release } = Promise.withResolvers<null>();
+    office.server.rule = (command) => (command === "." ? released : null);
+    const notifier = await startMailing(t, office, { deadline_ms: 60_000 });
+    await happen(office, "first");
+    await received(office.server, email, 1);
+    await happen(office, ...Array.from({ length: 500 }, (_, i) => `meanwhile ${i}`));
+    await caughtUp(office.pipeline);
+    await until(() => notifier.stats().notices === 501, { what: "all notices", timeout_ms: 30_000 });
+    t.is(notifier.stats().mails.sent, 0, "still on its way");
+    release(null);
+    const mails = await received(office.server, email, 2);
+    t.is(headerOf(mails[1]!, "Subject"), `[${office.log}] failure: 500 events: meanwhile 0`);
+  });
+
+  test(`${name}: a mailbox that is not taken now is tried again, others are not concerned`, async (t) => {
+    const office = await open(t);
+    const ann = await addReader(office);
+    let greylisted = 2;
+    office.server.rule = (command) => (command === `RCPT TO:<${ann.email}>` && greylisted-- > 0 ? "450 later" : null);
+    const notifier = await startMailing(t, office);
+    await happen(office, "only once");
+    const [mail] = await received(office.server, ann.email, 1);
+    await until(() => notifier.stats().mails.sent === 1, { what: "the outcome" });
+    t.is(notifier.stats().mails.deferred, 2);
+    t.is(headerOf(mail!, "Subject"), `[${office.log}] failure: only once`);
+  });
+
+  test(`${name}: a mail that the server refuses is given up, and the next is tried`, async (t) => {
+    const office = await open(t);
+    const ann = await addReader(office);
+    office.server.rule = (command) => (command === "." ? "554 spam" : null);
+    const notifier = await startMailing(t, office);
+    await happen(office, "refused");
+    await until(() => notifier.stats().mails.refused === 1, { what: "the refusal", timeout_ms: 30_000 });
+    office.server.rule = () => null;
+    await happen(office, "welcome");
+    const mails = await received(office.server, ann.email, 2);
+    t.is(headerOf(mails[1]!, "Subject"), `[${office.log}] failure: welcome`);
+  });
+
+  test(`${name}: closed and started again, it mails what was pending, and nothing twice`, async (t) => {
+    const office = await open(t);
+    const { email } = await addReader(office);
+    const first = await startMailing(t, office);
+    await happen(office, "before");
+    await received(office.server, email, 1);
+    await first.close();
+    const second = await startMailing(t, office, { gather_ms: 60_000 });
+    await happen(office, "pending");
+    await until(() => second.stats().notices === 1, { what: "the notice", timeout_ms: 30_000 });
+    await second.close();
+    t.is(mailsTo(office.server, email).length, 1);
+    await startMailing(t, office);
+    const mails = await received(office.server, email, 2);
+    t.deepEqual(
+      mails.map((mail) => headerOf(mail, "Subject")),
+      [`[${office.log}] failure: before`, `[${office.log}] failure: pending`],
+    );
+  });
+
+  test(`${name}: notices that come again, from whichever process, are not told again`, async (t) => {
+    const office = await open(t);
+    const { email } = await addReader(office);
+    const notifier = await startMailing(t, office);
+    await happen(office, "once", "twice");
+    await received(office.server, email, 1);
+    const records = await allNotices(office.house.bus, 2);
+    await office.house.bus.append("alerts", records);
+    await office.house.bus.append("alerts", records.toReversed());
+    await until(() => notifier.stats().notices === 6, { what: "all copies", timeout_ms: 30_000 });
+    await happen(office, "new");
+    const mails = await received(office.server, email, 2);
+    t.is(mails.length, 2);
+    t.is(headerOf(mails[1]!, "Subject"), `[${office.log}] failure: new`);
+  });
+
+  test(`${name}: two processes that know of the same digest mail it once`, async (t) => {
+    const office = await open(t);
+    const readers = await Promise.all(Array.from({ length: 10 }, () => addReader(office)));
+    const first = await startMailing(t, office, { gather_ms: 1_500 });
+    await happen(office, "shared");
+    await until(() => first.stats().notices === 1, { what: "the notice", timeout_ms: 30_000 });
+    // Another owner of the same partitions, who takes over while the first does not know.
+    const bus = overBus(office.house.bus, {
+      subscribe: async (options) => {
+        for (let partition = 0; partition < 2; partition++) await options.from?.(partition);
+        return { close: async () => {}, done: new Promise(() => {}) };
+      },
+    });
+    const second = await startMailing(t, { ...office, house: { ...office.house, bus } }, { gather_ms: 1_500 });
+    for (const { email } of readers) await received(office.server, email, 1);
+    const sent = () => first.stats().mails.sent + second.stats().mails.sent;
+    await until(() => sent() === readers.length, { what: "all outcomes" });
+    await proceed(office);
+    for (const { email } of readers) {
+      const about = mailsTo(office.server, email).filter(({ text }) => text.includes("shared"));
+      t.is(about.length, 1);
+    }
+  });
+
+  test(`${name}: who lost access, or wants no mail any more, gets none for what is pending`, async (t) => {
+    const office = await open(t);
+    const { catalog } = office.house;
+    const [gone, removed, quiet, stays] = [
+      await addReader(office),
+      await addReader(office),
+      await addReader(office),
+      await addReader(office),
+    ];
+    const first = await startMailing(t, office, { gather_ms: 60_000 });
+    await happen(office, "confidential");
+    await until(() => first.stats().notices === 1, { what: "the notice", timeout_ms: 30_000 });
+    await first.close();
+    await catalog.unshare(office.log, gone.email);
+    await catalog.deleteAccount(removed.email);
+    await catalog.setClassOptions(quiet.id, office.log, "failure", QUIET);
+    const notifier = await startMailing(t, office);
+    await received(office.server, stays.email, 1);
+    await until(() => notifier.stats().mails.dropped === 3, { what: "three dropped digests", timeout_ms: 30_000 });
+    t.deepEqual(
+      office.server.mails.map(({ to }) => to),
+      [[stays.email]],
+    );
+    await catalog.share(office.log, gone.email, "user");
+    await proceed(office);
+    const later = mailsTo(office.server, gone.email);
+    t.true(later.every(({ text }) => !text.includes("confidential")));
+  });
+
+  test(`${name}: what a producer posts stays in the lines of the body`, async (t) => {
+    const office = await open(t);
+    const { email } = await addReader(office);
+    await startMailing(t, office);
+    const text =
+      "x\r\nBcc: victim@example.com\r\nSubject: mine\r\n\r\n.\r\nMAIL FROM:<evil@example.com>\u001b[31m\u202etxt";
+    await post(office.house.bus, [accept(office.log, { text, source: "s\r\n.\r\nQUIT", tags: ["error"] })]);
+    const [mail] = await received(office.server, email, 1);
+    t.deepEqual(
+      mail!.headers.map(([header]) => header).toSorted(),
+      [
+        "Auto-Submitted",
+        "Content-Transfer-Encoding",
+        "Content-Type",
+        "Date",
+        "From",
+        "MIME-Version",
+        "Message-ID",
+      ].concat(["Subject", "To", "X-Auto-Response-Suppress"]),
+    );
+    t.is(
+      headerOf(mail!, "Subject").startsWith(`[${office.log}] failure: x Bcc: victim@example.com Subject: mine .`),
+      true,
+    );
+    t.deepEqual(mail!.to, [email]);
+    t.regex(
+      mail!.text,
+      /UTC {2}s \. QUIT: {2}x Bcc: victim@example\.com Subject: mine \. MAIL FROM:<evil@example\.com> \[31m txt\n/,
+    );
+    t.is(office.server.mails.length, 1);
+  });
+
+  test(`${name}: events that were told of already are not told again when they are delivered again`, async (t) => {
+    const office = await open(t);
+    const { email } = await addReader(office);
+    const notifier = await startMailing(t, office);
+    await happen(office, "a", "b", "c");
+    await received(office.server, email, 1);
+    await office.pipeline.close();
+    // The same events once more, as to a pipeline that had not acknowledged them.
+    const store = { ...office.house.store, nextOffset: async () => null };
+    const again = await startTelling(t, { ...office.house, store }, { group: uniqueName("again") });
+    await caughtUp(again);
+    await until(() => notifier.stats().notices === 6, { what: "their notices again", timeout_ms: 30_000 });
+    await happen(office, "d");
+    const mails = await received(office.server, email, 2);
+    t.deepEqual(
+      mails.map((mail) => headerOf(mail, "Subject")),
+      [`[${office.log}] failure: 3 events: a`, `[${office.log}] failure: d`],
+    );
+  });
+
+  test(`${name}: events of days ago mail nobody`, async (t) => {
+    const office = await open(t);
+    const { email } = await addReader(office);
+    const old = createIdSource({ now: () => Date.now() - 25 * 3_600_000 })();
+    await startMailing(t, office);
+    await post(office.house.bus, [accept(office.log, { ...old, text: "long ago", tags: ["error"] })]);
+    await happen(office, "now");
+    const mails = await received(office.server, email, 1);
+    t.is(headerOf(mails[0]!, "Subject"), `[${office.log}] failure: now`);
+  });
+}
+
+/** Copies of so many records of the `alerts` topic. */
+async function allNotices(
+  bus: Parameters<typeof startMailing>[1]["house"]["bus"],
+  count: number,
+): Promise<BusRecord[]> {
+  const records: BusRecord[] = [];
+  const reader = await bus.subscribe(
+    { topic: "alerts", group: uniqueName("reader"), maxRecords: 100, maxBytes: 1e6 },
+    async (batch) => void records.push(...batch.records),
+  );
+  await until(() => records.length >= count, { what: `${count} notices`, timeout_ms: 30_000 });
+  await reader.close();
+  return records;
+}

@@ -1,0 +1,32 @@
+/**
+ * A notifier on the embedded engines of a folder, as a process that a test can kill.
+ *
+ *     node process.ts <folder> <port of the mail server> <deadline of a mail, in ms>
+ */
+import { join } from "node:path";
+
+import { openSqliteDocuments } from "../../../src/catalog/documents/sqlite.ts";
+import { createSmtpMailer } from "../../../src/mail/smtp.ts";
+import { startNotifier } from "../../../pipelines/notify/notifier.ts";
+import { startPipeline } from "../../../pipelines/runner.ts";
+import { openEmbedded, SILENT } from "../house.ts";
+
+const [folder = "", port = "", deadline = ""] = process.argv.slice(2);
+const house = await openEmbedded(folder);
+const pipeline = await startPipeline({ ...house, log: SILENT, notices: true });
+const notifier = await startNotifier({
+  ...house,
+  documents: await openSqliteDocuments({ file: join(folder, "notifications.sqlite") }),
+  mailer: createSmtpMailer({
+    host: "127.0.0.1",
+    port: Number(port),
+    secure: false,
+    credentials: null,
+    from: { name: "", address: "loggia@example.net" },
+    deadline_ms: Number(deadline),
+  }),
+  log: SILENT,
+  gather_ms: 50,
+  interval_ms: 0,
+});
+await Promise.all([pipeline.done, notifier.done]);
