@@ -5,13 +5,12 @@ import type { EventId } from "../../src/events/id.ts";
 import { hashText } from "../../src/events/text.ts";
 import { uniqueName } from "../support/temporary.ts";
 import type { Service } from "./engines.ts";
+import { fill } from "./names.ts";
+import type { Names } from "./names.ts";
 import type { Scenario, SeedEvent } from "./scenario.ts";
 
 /** The one password of all accounts of scenarios. */
 export const PASSWORD = "correct horse battery staple";
-
-/** What `${name}` means in the steps of one run of a scenario. */
-export type Names = Map<string, string>;
 
 /**
  * Makes what a scenario has before its first step, under keys and e-mails that no other run uses.
@@ -57,7 +56,10 @@ async function seedEvents(
   names: Names,
   users: Map<string, UserId>,
 ): Promise<void> {
-  const events = scenario.events.map((event, index) => ({ seeded: event, stored: storedEvent(event, index, names) }));
+  const events = scenario.events.map((event, index) => {
+    const seeded = fill(event, names) as SeedEvent;
+    return { seeded, stored: storedEvent(seeded, index, names) };
+  });
   const outcomes = await store.writeEvents(events.map(({ stored }) => stored));
   for (const { seeded, stored } of events) {
     names.set(seeded.name, stored.id).set(`${seeded.name}.ms`, String(stored.created));
