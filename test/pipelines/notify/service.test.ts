@@ -1,0 +1,88 @@
+import test from "ava";
+
+import {
+  ADMIN,
+  AUTHORIZATION,
+  environmentOf,
+  KINDS,
+  LOG,
+  post,
+  startService,
+  type Service,
+} from "../../support/service.ts";
+import { headerOf, startSmtpServer } from "../../support/smtp.ts";
+import { temporaryFolder } from "../../support/temporary.ts";
+import { until } from "../../support/until.ts";
+
+const CLASS = {
+  key: "failure",
+  display: "Failure",
+  color: "red",
+  tag: "error",
+  text: "",
+  link: "",
+  source: "",
+  weight: 1,
+};
+
+async function manage(service: Service, method: string, path: string, body: object): Promise<void> {
+  const response = await fetch(`${service.apiUrl}/manage/1/logs/${LOG}${path}`, {
+    method,
+    headers: { Authorization: AUTHORIZATION, "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+}
+
+async function askForMail(service: Service): Promise<void> {
+  await manage(service, "POST", "/classFilters", CLASS);
+  await manage(service, "PUT", "/classFilters/failure/options", { alert: false, notify: true, hide: false });
+}
+
+for (const kind of KINDS) {
+  test(`${kind}: whoever asked for mail about a class gets it`, async (t) => {
+    const server = await startSmtpServer(t);
+    const environment = {
+      ...environmentOf(kind, temporaryFolder(t)),
+      LOGGIA_SMTP: `smtp://loggia:p%40ss@127.0.0.1:${server.port}`,
+      LOGGIA_MAIL_FROM: "Loggia <loggia@example.net>",
+    };
+    const service = await startService(environment);
+    t.teardown(() => service.close());
+    await askForMail(service);
+    await post(service, { text: "nothing of note" });
+    await post(service, { text: "Disk full", tags: "error", source: "web-3" });
+    await until(() => server.mails.length === 1, { what: "the mail", timeout_ms: 60_000 });
+    const [mail] = server.mails;
+    t.deepEqual(mail!.to, [ADMIN.email]);
+    t.is(headerOf(mail!, "From"), "Loggia <loggia@example.net>");
+    t.is(headerOf(mail!, "Subject"), `[${LOG}] failure: Disk full`);
+  });
+}
+
+test("without a mail server, an embedded service tells nobody's mail to anybody", async (t) => {
+  const service = await startService(environmentOf("embedded", temporaryFolder(t)));
+  t.teardown(() => service.close());
+  await askForMail(service);
+  await post(service, { text: "Disk full", tags: "error" });
+  await until(async () => (await service.ports.store.nextOffset("events", 0)) === 2, {
+    what: "the event to be stored",
+  });
+  t.is(await service.ports.bus.last("alerts"), null);
+});
+
+test("a mail server that is away keeps no service from starting, and none from closing", async (t) => {
+  const server = await startSmtpServer(t);
+  await server.close();
+  const service = await startService({
+    ...environmentOf("embedded", temporaryFolder(t)),
+    LOGGIA_SMTP: `smtp://127.0.0.1:${server.port}`,
+    LOGGIA_MAIL_FROM: "loggia@example.net",
+  });
+  await askForMail(service);
+  t.is((await post(service, { text: "Disk full", tags: "error" })).status, 201);
+  await until(async () => (await service.ports.bus.last("alerts")) !== null, { what: "the notice" });
+  const start_ms = performance.now();
+  await service.close();
+  t.true(performance.now() - start_ms < 5_000);
+});
