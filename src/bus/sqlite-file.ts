@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
-import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { backup, DatabaseSync, type StatementSync } from "node:sqlite";
 import { LoggiaError, StartError } from "../errors.ts";
 import { TOPICS, type BusRecord, type NewRecord, type Topic } from "./bus.ts";
 import { sizeOf } from "./limits.ts";
@@ -60,6 +60,17 @@ type TopicStatements = {
   readonly remove: StatementSync;
   readonly raise: StatementSync;
 };
+
+/** By `<topic> <group>`. */
+export type GroupOffsets = ReadonlyMap<string, number>;
+
+function splitGroup(key: string): [topic: string, group: string] {
+  const blank = key.indexOf(" ");
+  return [key.slice(0, blank), key.slice(blank + 1)];
+}
+
+/** Pages copied at a time, during which nobody writes: 1 MB. */
+const COPY_PAGES = 256;
 
 /** The statements of the bus on an open file. Every call blocks; failures are SQLite's own errors, see {@link explain}. */
 export class BusFile {
@@ -182,6 +193,28 @@ export class BusFile {
     if (oldest === undefined || Number(oldest["appended"]) >= before.time_ms) return 0;
     const end = Math.min(before.offset, this.end(topic) - 1, Number(oldest["offset"]) + limit);
     return Number(this.#topics[topic].remove.run(end, before.time_ms).changes);
+  }
+
+  /** What each group will be given next, as it is now. */
+  groupOffsets(): GroupOffsets {
+    return new Map(this.#offsets);
+  }
+
+  /**
+   * Copies all that was committed when the copy ends, and meanwhile lets everybody else go on. In the copy, groups stand where `groups` says.
+   * @param file is not there, or empty
+   */
+  async copyTo(file: string, groups: GroupOffsets): Promise<void> {
+    await backup(this.#db, file, { rate: COPY_PAGES });
+    const copy = new DatabaseSync(file);
+    try {
+      copy.exec("BEGIN; DELETE FROM group_offsets");
+      const insert = copy.prepare("INSERT INTO group_offsets (topic, name, next) VALUES (?, ?, ?)");
+      for (const [key, next] of groups) insert.run(...splitGroup(key), next);
+      copy.exec("COMMIT");
+    } finally {
+      copy.close();
+    }
   }
 
   check(): void {

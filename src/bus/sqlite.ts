@@ -26,13 +26,27 @@ export type SqliteBusOptions = {
   readonly maxFile_bytes?: number;
 };
 
+/** The embedded bus can be copied while it runs. */
+export type SqliteBus = Bus & {
+  /**
+   * Prepares a copy: until disposed of, no record is removed; and whatever groups acknowledge from now on, they have not in the copy.
+   * So a store that is copied in between is never ahead of what the copied bus delivers.
+   */
+  hold(): BusHold;
+};
+
+export type BusHold = Disposable & {
+  /** @param file is not there, or empty */
+  copyTo(file: string): Promise<void>;
+};
+
 /**
  * Opens the embedded bus: one file, one partition (0) a topic, offsets from 1. One process at a time.
  * @throws StartError where the file is locked by another process, is no bus file, or cannot be written
  */
-export async function openSqliteBus(options: SqliteBusOptions): Promise<Bus> {
+export async function openSqliteBus(options: SqliteBusOptions): Promise<SqliteBus> {
   const file = openBusFile(options.file, options.maxFile_bytes ?? 0);
-  return new SqliteBus(file, options.log, (options.retention_days ?? 7) * DAY_MS);
+  return new FileBus(file, options.log, (options.retention_days ?? 7) * DAY_MS);
 }
 
 const DAY_MS = 86_400_000;
@@ -60,7 +74,7 @@ type Pending = {
  * Group commit: appends and acknowledgements that arrive in one turn of the event loop share one transaction and one fsync. While that blocks,
  * the requests of the next turn gather in the sockets, so a commit grows with the load and waits for nobody without it.
  */
-class SqliteBus implements Bus {
+class FileBus implements SqliteBus {
   readonly #file: BusFile;
   readonly #log: Logger;
   readonly #retention_ms: number;
@@ -72,6 +86,7 @@ class SqliteBus implements Bus {
   #pending_bytes = 0;
   #scheduled = false;
   #closed = false;
+  #holds = 0;
   #sweepTimer: NodeJS.Timeout;
 
   constructor(file: BusFile, log: Logger, retention_ms: number) {
@@ -154,6 +169,23 @@ class SqliteBus implements Bus {
   async last(topic: Topic): Promise<BusRecord | null> {
     this.#refuseWhenClosed();
     return this.#file.last(topic);
+  }
+
+  hold(): BusHold {
+    this.#refuseWhenClosed();
+    const groups = this.#file.groupOffsets();
+    this.#holds += 1;
+    let isHeld = true;
+    return {
+      copyTo: async (file) => {
+        this.#refuseWhenClosed();
+        await this.#file.copyTo(file, groups);
+      },
+      [Symbol.dispose]: () => {
+        if (isHeld) this.#holds -= 1;
+        isHeld = false;
+      },
+    };
   }
 
   async ping(): Promise<void> {
@@ -310,6 +342,10 @@ class SqliteBus implements Bus {
   /** Removes one step's worth of what nobody needs any more, and comes again sooner where there was that much. */
   #sweep(): void {
     let busy = false;
+    if (this.#holds > 0) {
+      this.#sweepTimer = this.#sweepAfter(SWEEP_INTERVAL_MS);
+      return;
+    }
     try {
       const time_ms = Date.now() - this.#retention_ms;
       for (const topic of TOPICS) {

@@ -1,7 +1,10 @@
 import { DuckDBInstance } from "@duckdb/node-api";
 import type { DuckDBConnection } from "@duckdb/node-api";
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import { promisify } from "node:util";
 import type { Logger } from "pino";
 
 import { StartError } from "../../errors.ts";
@@ -75,6 +78,31 @@ export class Database implements AsyncDisposable {
     return turn;
   }
 
+  /**
+   * Copies all that was committed, with the log of changes (`.wal`) where there is one. Writing waits meanwhile, reading does not.
+   * @returns the files that it made
+   */
+  copyTo(file: string): Promise<string[]> {
+    if (this.#closed) return Promise.reject(new Error(`The store ${this.file} is closed`));
+    const turn = this.#writing.then(() => this.#copyTo(file));
+    this.#writing = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #copyTo(file: string): Promise<string[]> {
+    this.#open ??= await openFile(this.#options);
+    const { path, writer } = this.#open;
+    // Where somebody reads, DuckDB may not be able to fold the log of changes in; then it is copied as well.
+    await writer.run("checkpoint").catch(() => undefined);
+    const copied: string[] = [];
+    for (const ending of ["", ".wal"]) {
+      if (!existsSync(path + ending)) continue;
+      await copyFile(path + ending, file + ending);
+      copied.push(file + ending);
+    }
+    return copied;
+  }
+
   async #write<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
     this.#open ??= await openFile(this.#options);
     try {
@@ -119,6 +147,16 @@ export class Database implements AsyncDisposable {
       await close(this.#open);
     }
   }
+}
+
+const COPY = "const [from, to] = process.argv.slice(1); fs.copyFileSync(from, to, fs.constants.COPYFILE_FICLONE)";
+
+/**
+ * Copies a file that is open in this process, by another process: a POSIX lock goes when its holder closes any of its descriptors of the file, and DuckDB's would
+ * go with the copier's.
+ */
+async function copyFile(from: string, to: string): Promise<void> {
+  await promisify(execFile)(process.execPath, ["-e", COPY, from, to]);
 }
 
 type Open = {

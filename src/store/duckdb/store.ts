@@ -24,11 +24,17 @@ export type DuckdbOptions = {
   readonly threads?: number;
 };
 
+/** The embedded store can be copied while it runs. */
+export type DuckdbStore = Store & {
+  /** Copies all that was written, with a `.wal` beside `file` where there is one; writing waits meanwhile. @returns the files that it made */
+  copyTo(file: string): Promise<string[]>;
+};
+
 /**
  * The store in one file, for one process: events, bookmarks, alerts, visits and the bus positions that they cover.
  * @throws StartError that names the file, where it is in use, is no store, or cannot be written
  */
-export async function openDuckdbStore(options: DuckdbOptions): Promise<Store> {
+export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbStore> {
   const { file, log, memoryLimit_mb = 512, threads = Math.min(4, availableParallelism()) } = options;
   const database = await Database.open({ file, log, memoryLimit_mb, threads });
   const writer = new Writer(database);
@@ -53,6 +59,7 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<Store> {
     deleteExpired: (expiry, signal) => deleteExpired(database, expiry, signal).catch(rethrow),
     // What was committed is seen by every later question.
     refresh: () => Promise.resolve(),
+    copyTo: (to) => database.copyTo(to).catch(rethrow),
     ping: async () => {
       await reading((connection) => connection.run("select 1"));
     },

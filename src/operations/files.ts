@@ -1,0 +1,49 @@
+import { createHash } from "node:crypto";
+import { createReadStream, createWriteStream } from "node:fs";
+import { open } from "node:fs/promises";
+import { pipeline } from "node:stream/promises";
+import { z } from "zod";
+
+/** What a backup folder says about itself. It is written last: a folder without it is no whole backup. */
+export const Manifest = z.object({
+  version: z.literal(1),
+  /** When the backup began: whatever was acknowledged before is in it. */
+  begun: z.iso.datetime(),
+  files: z.array(
+    z.object({
+      name: z.string().regex(/^[a-z]+\.(sqlite|duckdb(\.wal)?)$/),
+      size_bytes: z.number(),
+      sha256: z.string(),
+    }),
+  ),
+});
+export type Manifest = z.infer<typeof Manifest>;
+
+export const MANIFEST = "backup.json";
+/** Stands in a data folder while a backup is being restored into it. */
+export const RESTORING = "restore-not-finished";
+
+/** The SHA-256 of a file, in hex. */
+export async function sha256Of(file: string): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer);
+  return hash.digest("hex");
+}
+
+/** Copies a file that nobody else has open, and makes the copy durable. @returns its SHA-256, in hex */
+export async function copyDurably(from: string, to: string): Promise<string> {
+  const hash = createHash("sha256");
+  const source = createReadStream(from).on("data", (chunk) => hash.update(chunk));
+  await pipeline(source, createWriteStream(to, { flags: "wx", mode: 0o600, flush: true }));
+  return hash.digest("hex");
+}
+
+/** Makes a file, or what a folder lists, durable. */
+export async function flush(path: string): Promise<void> {
+  const handle = await open(path, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,102 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+
+import { StartError } from "../errors.ts";
+import { BUS_FILE } from "./backup.ts";
+import { copyDurably, flush, Manifest, MANIFEST, RESTORING } from "./files.ts";
+
+/**
+ * Copies a backup into a data folder, in which no service has ever run.
+ * @throws StartError in one line: `from` holds no whole and undamaged backup, or `data` is not empty. What was copied of a damaged backup is taken away again
+ */
+export async function restore(from: string, data: string): Promise<Manifest> {
+  const manifest = readManifest(from);
+  requireEmpty(data);
+  const marker = join(data, RESTORING);
+  // Should this process end on the way, no service starts on half of a backup.
+  writeFileSync(marker, "", { flag: "wx", flush: true });
+  await flush(data);
+  const copied: string[] = [];
+  try {
+    for (const { name, sha256 } of manifest.files) {
+      const file = join(data, name);
+      copied.push(file);
+      if ((await copyDurably(join(from, name), file)) !== sha256) {
+        throw new StartError(`The backup in ${from} is damaged: ${name} is not what it was when it was made`);
+      }
+    }
+  } catch (error) {
+    for (const file of [...copied, marker]) rmSync(file, { force: true });
+    if (error instanceof StartError) throw error;
+    throw new StartError(`The backup in ${from} could not be restored: ${(error as Error).message}`, { cause: error });
+  }
+  await flush(data);
+  rmSync(marker);
+  await flush(data);
+  return manifest;
+}
+
+/** @throws StartError where a restore into this folder was cut off */
+export function refuseHalfRestored(data: string): void {
+  if (!existsSync(join(data, RESTORING))) return;
+  throw new StartError(`A restore into ${data} was cut off: empty the folder and restore again`);
+}
+
+function readManifest(from: string): Manifest {
+  let text: string;
+  try {
+    text = readFileSync(join(from, MANIFEST), "utf8");
+  } catch (error) {
+    throw new StartError(`${from} holds no whole backup: it has no ${MANIFEST}`, { cause: error });
+  }
+  const manifest = Manifest.safeParse(parseJson(text));
+  if (!manifest.success) throw new StartError(`${from} holds no backup that this release can read: see ${MANIFEST}`);
+  for (const { name, size_bytes } of manifest.data.files) {
+    const file = join(from, name);
+    if (!existsSync(file)) throw new StartError(`The backup in ${from} is damaged: ${name} is missing`);
+    if (statSync(file).size !== size_bytes) {
+      throw new StartError(
+        `The backup in ${from} is damaged: ${name} has ${statSync(file).size} bytes, not ${size_bytes}`,
+      );
+    }
+  }
+  return manifest.data;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function requireEmpty(data: string): void {
+  let names: string[];
+  try {
+    mkdirSync(data, { recursive: true });
+    names = readdirSync(data);
+  } catch (error) {
+    throw new StartError(`${data} can't take a backup: ${(error as Error).message}`, { cause: error });
+  }
+  if (names.length === 0) return;
+  if (isHeld(join(data, BUS_FILE)))
+    throw new StartError(`A service is running on ${data}: stop it, and name an empty folder`);
+  throw new StartError(`${data} is not empty: nothing is ever overwritten, so name an empty folder in LOGGIA_DATA`);
+}
+
+/** Whether a running service has the bus: it locks its file for as long as it has it open. */
+function isHeld(file: string): boolean {
+  if (!existsSync(file)) return false;
+  let database: DatabaseSync | null = null;
+  try {
+    database = new DatabaseSync(file, { readOnly: true });
+    database.prepare("SELECT count(*) FROM sqlite_schema").get();
+    return false;
+  } catch (error) {
+    return ((error as { errcode?: number }).errcode ?? 0) % 256 === 5;
+  } finally {
+    database?.close();
+  }
+}

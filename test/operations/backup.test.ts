@@ -1,0 +1,168 @@
+import test, { type ExecutionContext } from "ava";
+import { execFile } from "node:child_process";
+import { appendFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { pino } from "pino";
+
+import { openSqliteBus } from "../../src/bus/sqlite.ts";
+import { createCatalog } from "../../src/catalog/create.ts";
+import { openSqliteDocuments } from "../../src/catalog/documents/sqlite.ts";
+import { openDuckdbStore } from "../../src/store/duckdb/store.ts";
+import { backup } from "../../src/operations/backup.ts";
+import type { BackupOptions } from "../../src/operations/backup.ts";
+import { refuseHalfRestored, restore } from "../../src/operations/restore.ts";
+import { accept, caughtUp, makeLog, openEmbedded, post, rows, start } from "../pipelines/house.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+
+const SILENT = pino({ level: "silent" });
+const DOCUMENTS = ["catalog.sqlite", "notifications.sqlite"];
+
+async function open(t: ExecutionContext) {
+  const folder = join(temporaryFolder(t), "data");
+  await using stack = new AsyncDisposableStack();
+  const bus = stack.use(await openSqliteBus({ file: join(folder, "bus.sqlite"), log: SILENT }));
+  const documents = await openSqliteDocuments({ file: join(folder, "catalog.sqlite") });
+  const catalog = stack.use(await createCatalog({ documents, log: SILENT }));
+  const store = stack.use(
+    await openDuckdbStore({ file: join(folder, "events.duckdb"), log: SILENT, memoryLimit_mb: 256, threads: 1 }),
+  );
+  const opened = stack.move();
+  t.teardown(() => opened.disposeAsync());
+  const to = join(folder, "..", "copies", "first");
+  const options: BackupOptions = { folder, bus, store, documents: DOCUMENTS, to };
+  return { folder, to, options, house: { bus, store, catalog } };
+}
+
+test("a backup taken under load holds all that was acknowledged before it, and a service on it catches up", async (t) => {
+  t.timeout(120_000);
+  const { folder, to, options, house } = await open(t);
+  const { log } = await makeLog(house.catalog);
+  await start(t, house);
+  const acknowledged: string[] = [];
+  const over = new AbortController();
+  const producing = (async () => {
+    while (!over.signal.aborted) {
+      const events = Array.from({ length: 40 }, () => accept(log, { text: "something ".repeat(20) }));
+      await post(house.bus, events);
+      acknowledged.push(...events.map(({ id }) => id));
+      await house.store.ping();
+    }
+  })();
+  while (acknowledged.length < 4_000) await house.store.ping();
+  const marked = acknowledged[0]!;
+  const deleted = acknowledged[1]!;
+  while ((await house.store.find({ kind: "events" }, log, deleted as never)) === null) await house.store.ping();
+  await house.store.deleteEvent(log, deleted as never);
+  const before = acknowledged.slice();
+  const { files } = await backup(options);
+  const after = acknowledged.length;
+  over.abort();
+  await producing;
+  t.true(after > before.length, "posting went on during the backup");
+  t.deepEqual(
+    files.map(({ name }) => name).filter((name) => !name.endsWith(".wal")),
+    ["events.duckdb", "bus.sqlite", "catalog.sqlite"],
+  );
+
+  const restored = join(folder, "..", "restored");
+  await restore(to, restored);
+  const again = await openEmbedded(restored);
+  t.teardown(() => again[Symbol.asyncDispose]());
+  const { next = 0, end = 0 } = (await again.bus.lag("events", "pipeline"))[0] ?? {};
+  t.true(((await again.store.nextOffset("events", 0)) ?? next) <= end, "the store is not ahead of the bus");
+  await caughtUp(await start(t, again));
+  const ids = (await rows(again.store, log)).map(({ id }) => id as string);
+  const found = new Set(ids);
+  t.is(found.size, ids.length);
+  t.deepEqual(
+    before.filter((id) => !found.has(id)),
+    [deleted],
+  );
+  t.true(found.has(marked));
+  t.is(again.catalog.log(log)?.key, log);
+});
+
+test("a service that had written nothing when its store was copied gets all events from the copied bus", async (t) => {
+  const { folder, to, options, house } = await open(t);
+  const { log } = await makeLog(house.catalog);
+  const events = Array.from({ length: 20 }, () => accept(log));
+  const pipeline = await start(t, house);
+  const store = {
+    copyTo: async (file: string) => {
+      const copied = await house.store.copyTo(file);
+      // Posted, indexed and acknowledged after the store was copied and before the bus is.
+      await post(house.bus, events);
+      await caughtUp(pipeline);
+      return copied;
+    },
+  };
+  await backup({ ...options, store });
+  await restore(to, join(folder, "..", "restored"));
+  const again = await openEmbedded(join(folder, "..", "restored"));
+  t.teardown(() => again[Symbol.asyncDispose]());
+  await caughtUp(await start(t, again));
+  t.deepEqual(
+    (await rows(again.store, log)).map(({ id }) => id),
+    events.map(({ id }) => id),
+  );
+});
+
+test("a backup wants a folder of its own, and leaves nothing behind where it fails", async (t) => {
+  const { to, options } = await open(t);
+  await t.throwsAsync(backup({ ...options, to: "copies" }), { message: /no absolute path/ });
+  mkdirSync(to, { recursive: true });
+  writeFileSync(join(to, "mine"), "");
+  await t.throwsAsync(backup(options), { message: /is not empty/ });
+  rmSync(join(to, "mine"));
+  const stop = AbortSignal.abort(new Error("stopped"));
+  await t.throwsAsync(backup({ ...options, signal: stop }), { message: "stopped" });
+  t.deepEqual(readdirSync(to), []);
+  await backup(options);
+  t.is(statSync(join(to, "catalog.sqlite")).mode & 0o077, 0, "hashes of passwords are for nobody else");
+  await t.throwsAsync(backup(options), { message: /is not empty/ });
+});
+
+test("after a backup the files are locked as before", async (t) => {
+  const { folder, options } = await open(t);
+  await backup(options);
+  const code = `const { DuckDBInstance } = await import("@duckdb/node-api"); await DuckDBInstance.create(process.argv[1])`;
+  const other = promisify(execFile)(process.execPath, [
+    "--input-type=module",
+    "-e",
+    code,
+    join(folder, "events.duckdb"),
+  ]);
+  const error = await t.throwsAsync(other);
+  t.regex(error?.message ?? "", /Could not set lock/);
+  await t.throwsAsync(openSqliteBus({ file: join(folder, "bus.sqlite"), log: SILENT }), {
+    message: /another process has it open/,
+  });
+});
+
+test("restoring never overwrites anything", async (t) => {
+  const { folder, to, options, house } = await open(t);
+  await backup(options);
+  await t.throwsAsync(restore(to, folder), { name: "StartError", message: /A service is running on/ });
+  await house.bus[Symbol.asyncDispose]();
+  await t.throwsAsync(restore(to, folder), { name: "StartError", message: /is not empty/ });
+});
+
+test("a damaged or unfinished backup is refused, and nothing of it stays", async (t) => {
+  const { folder, to, options } = await open(t);
+  const data = join(folder, "..", "restored");
+  await t.throwsAsync(restore(to, data), { name: "StartError", message: /no whole backup/ });
+  await backup(options);
+  const file = join(to, "catalog.sqlite");
+  const { size } = statSync(file);
+  await promisify(execFile)("truncate", ["-s", "-1", file]);
+  await t.throwsAsync(restore(to, data), { name: "StartError", message: /catalog\.sqlite has \d+ bytes/ });
+  appendFileSync(file, "x");
+  t.is(statSync(file).size, size);
+  await t.throwsAsync(restore(to, data), { name: "StartError", message: /not what it was/ });
+  t.deepEqual(readdirSync(data), []);
+  refuseHalfRestored(data);
+  writeFileSync(join(data, "restore-not-finished"), "");
+  t.throws(() => refuseHalfRestored(data), { name: "StartError", message: /cut off/ });
+  t.false(existsSync(join(data, "bus.sqlite")));
+});
