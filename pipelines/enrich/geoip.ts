@@ -36,18 +36,18 @@ export async function openGeoip({ file, setting, log, watch_ms = WATCH_MS }: Geo
   }
   log.info({ file, ...aboutOf(database) }, "geoip: the database is open");
 
-  const reload = (): void => {
-    readDatabase(file).then(
-      (next) => {
-        database = next;
-        log.info({ file, ...aboutOf(next) }, "geoip: a new database was taken");
-      },
+  async function reload(): Promise<void> {
+    try {
+      database = await readDatabase(file);
+      log.info({ file, ...aboutOf(database) }, "geoip: a new database was taken");
+    } catch (error) {
       // While it is being replaced the file may be away or half written: then the one in memory stays until it is whole.
-      (error: unknown) => log.error({ err: error, file }, "geoip: the new database cannot be read; the old one stays"),
-    );
-  };
-  watchFile(file, { interval: watch_ms, persistent: false }, reload);
-  return { locate: (ip) => find(database, ip), [Symbol.dispose]: () => unwatchFile(file, reload) };
+      log.error({ err: error, file }, "geoip: the new database cannot be read; the old one stays");
+    }
+  }
+  const changed = (): void => void reload();
+  watchFile(file, { interval: watch_ms, persistent: false }, changed);
+  return { locate: (ip) => find(database, ip), [Symbol.dispose]: () => unwatchFile(file, changed) };
 }
 
 type Database = Reader<CityResponse>;

@@ -67,10 +67,13 @@ function bitsOf(network: string, ipVersion: 4 | 6): (0 | 1)[] {
 
 function bytesOfV6(address: string): number[] {
   const [head = "", tail = ""] = address.split("::");
-  const words = (part: string): number[] => (part === "" ? [] : part.split(":").map((word) => parseInt(word, 16)));
   const [left, right] = [words(head), words(tail)];
   const all = [...left, ...Array.from({ length: 8 - left.length - right.length }, () => 0), ...right];
   return all.flatMap((word) => [word >> 8, word & 0xff]);
+}
+
+function words(part: string): number[] {
+  return part === "" ? [] : part.split(":").map((word) => parseInt(word, 16));
 }
 
 function encodeNode(left: number, right: number, recordSize: 24 | 28 | 32): Buffer {
