@@ -7,12 +7,14 @@ import type { Visit } from "./visit.ts";
  *
  *     {"v":1,"log":"shop"}
  *     {"id":"…","created":1308491673911,"text":"…", …absent fields are left out…}
- *     {"kind":"visit","id":"…","created":1308491673912,"user":"…", …}
+ *     {"id":"…","created":1308491673912,"kind":"visit","user":"…", …}
  *
  * One record for many events costs the bus one checksum and one append; one line an event means that a broken line spoils itself alone.
  * A line without `kind` is an event.
  */
 const VERSION = 1;
+/** The furthest from the Unix epoch, either way, that JavaScript's dates reach. What lies beyond could be stored, and then no list that holds it be shown. */
+const LAST_MOMENT_MS = 8.64e15;
 
 /** One line of a record: an event, a visit, or why it is neither. */
 export type RecordLine =
@@ -22,33 +24,41 @@ export type RecordLine =
 
 /** The line that carries `event`, without its line break. */
 export function encodeLine(event: AcceptedEvent): string {
-  return JSON.stringify({
-    id: event.id,
-    created: event.created,
-    text: event.text,
-    link: event.link === "" ? undefined : event.link,
-    tags: event.tags.length === 0 ? undefined : event.tags,
-    source: event.source === "" ? undefined : event.source,
-    user: event.user === "" ? undefined : event.user,
-    value: event.value ?? undefined,
-    geo: event.geo ?? undefined,
-    data: event.data ?? undefined,
-  });
+  return completeLine(event, encodeFields(event));
 }
 
 /** The line that carries `visit`, without its line break. */
 export function encodeVisitLine(visit: Visit): string {
-  return JSON.stringify({
-    kind: "visit",
-    id: visit.id,
-    created: visit.created,
-    user: visit.user,
-    email: visit.email === "" ? undefined : visit.email,
-    page: visit.page === "" ? undefined : visit.page,
-  });
+  return completeLine(visit, encodeVisitFields(visit));
 }
 
-/** A record of `log` from lines made by {@link encodeLine} and {@link encodeVisitLine}. */
+/** A line of fields made by {@link encodeFields} or {@link encodeVisitFields}, which can be made before the id is given. */
+export function completeLine({ id, created }: Pick<AcceptedEvent, "id" | "created">, fields: string): string {
+  return `{"id":"${id}","created":${created},${fields}`;
+}
+
+/** What an event's line holds besides id and moment. Built by hand: a third of the time of one `JSON.stringify` with absent fields. */
+export function encodeFields(event: Omit<AcceptedEvent, "id" | "log" | "created">): string {
+  let fields = `"text":${JSON.stringify(event.text)}`;
+  if (event.link !== "") fields += `,"link":${JSON.stringify(event.link)}`;
+  if (event.tags.length > 0) fields += `,"tags":${JSON.stringify(event.tags)}`;
+  if (event.source !== "") fields += `,"source":${JSON.stringify(event.source)}`;
+  if (event.user !== "") fields += `,"user":${JSON.stringify(event.user)}`;
+  if (event.value !== null) fields += `,"value":${event.value}`;
+  if (event.geo !== null) fields += `,"geo":${JSON.stringify(event.geo)}`;
+  if (event.data !== null) fields += `,"data":${JSON.stringify(event.data)}`;
+  return `${fields}}`;
+}
+
+/** The same of a visit. */
+export function encodeVisitFields(visit: Omit<Visit, "id" | "log" | "created">): string {
+  let fields = `"kind":"visit","user":${JSON.stringify(visit.user)}`;
+  if (visit.email !== "") fields += `,"email":${JSON.stringify(visit.email)}`;
+  if (visit.page !== "") fields += `,"page":${JSON.stringify(visit.page)}`;
+  return `${fields}}`;
+}
+
+/** A record of `log` from lines made by {@link encodeLine}, {@link encodeVisitLine} or {@link completeLine}. */
 export function encodeRecord(log: LogKey, lines: readonly string[]): Buffer {
   return Buffer.from(`{"v":${VERSION},"log":${JSON.stringify(log)}}\n${lines.join("\n")}`, "utf8");
 }
@@ -81,6 +91,7 @@ function decodeLine(log: LogKey, line: string): RecordLine {
   if (typeof id !== "string" || !/^[0-9a-f]{24}$/.test(id)) return broken("id is not 24 hex digits", line);
   if (typeof created !== "number" || !Number.isSafeInteger(created))
     return broken("created is not a whole number", line);
+  if (Math.abs(created) > LAST_MOMENT_MS) return broken("created is not a moment", line);
   const accepted = { id: id as EventId, log, created };
   if (kind === "event") return decodeEvent(accepted, fields, line);
   if (kind === "visit") return decodeVisit(accepted, fields, line);

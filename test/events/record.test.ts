@@ -61,6 +61,15 @@ for (const [field, reason] of [
   });
 }
 
+test("a moment that no date can show is broken", (t) => {
+  const line = (created: number): string => encodeLine(event({ created }));
+  const record = encodeRecord(LOG, [8.64e15 + 1, -8.64e15 - 1, 8.64e15, -8.64e15].map(line));
+  t.deepEqual(
+    decodeRecord(record).map((line) => (line.kind === "broken" ? line.reason : "event")),
+    ["created is not a moment", "created is not a moment", "event", "event"],
+  );
+});
+
 test("a broken line spoils itself alone", (t) => {
   const record = encodeRecord(LOG, [encodeLine(event({})), "{", '{"id":"short"}', encodeLine(event({}))]);
   t.deepEqual(
