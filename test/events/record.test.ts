@@ -62,8 +62,11 @@ for (const [field, reason] of [
 }
 
 test("a moment that no date can show is broken", (t) => {
-  const line = (created: number): string => encodeLine(event({ created }));
-  const record = encodeRecord(LOG, [8.64e15 + 1, -8.64e15 - 1, 8.64e15, -8.64e15].map(line));
+  const moments = [8.64e15 + 1, -8.64e15 - 1, 8.64e15, -8.64e15];
+  const record = encodeRecord(
+    LOG,
+    moments.map((created) => encodeLine(event({ created }))),
+  );
   t.deepEqual(
     decodeRecord(record).map((line) => (line.kind === "broken" ? line.reason : "event")),
     ["created is not a moment", "created is not a moment", "event", "event"],

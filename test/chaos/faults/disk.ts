@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { closeSync, mkdirSync, openSync, readdirSync, rmSync, statSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { until } from "../../support/until.ts";
+import type { Chaos, Fault, Figures } from "../chaos.ts";
+import { deadLetters } from "../dead-letters.ts";
+import { send } from "../http.ts";
+import { answerFigures, assertAnswers, backAgain, keptFigures, seconds } from "../measure.ts";
+import { openScene, type Scene } from "../scene.ts";
+
+const run = promisify(execFile);
+
+export const diskEmbedded: Fault = {
+  name: "disk-embedded",
+  passes:
+    "the disk of the embedded files fills up: no 201 for what is not stored, an error that says so, goes on when there is room",
+  cluster: false,
+  async run(chaos) {
+    const folder = join(chaos.folder, "small");
+    mkdirSync(folder);
+    const mounted = await mountSmallDisk(folder, chaos);
+    return mounted ? fillDisk(chaos, folder) : fillAllowance(chaos);
+  },
+};
+
+/** False where this user may not mount. */
+async function mountSmallDisk(folder: string, chaos: Chaos): Promise<boolean> {
+  try {
+    await run("mount", ["-t", "tmpfs", "-o", "size=64m", "tmpfs", folder]);
+  } catch (error) {
+    chaos.say(`no small disk can be mounted here (${(error as Error).message.trim()}); files may not grow instead`);
+    return false;
+  }
+  chaos.stack.defer(async () => {
+    // Lazily: a process that was just killed may hold a file for a moment.
+    await run("umount", ["-l", folder]);
+  });
+  return true;
+}
+
+/** A disk whose last byte is taken by somebody else's file, until that is deleted. */
+async function fillDisk(chaos: Chaos, folder: string): Promise<Figures> {
+  const scene = await openScene(chaos, { kind: "embedded", data: join(folder, "data") });
+  const ballast = join(folder, "ballast");
+  const figures = await starve(chaos, scene, {
+    start: () => fill(ballast),
+    end: () => rmSync(ballast),
+  });
+  return { way: "tmpfs of 64 MB", ...figures };
+}
+
+/** The same without a mount: no file may grow beyond the largest there is, until the limit is lifted. */
+async function fillAllowance(chaos: Chaos): Promise<Figures> {
+  const scene = await openScene(chaos, { kind: "embedded" });
+  const { pid } = scene.program("all");
+  const largest = () => Math.max(...readdirSync(scene.data).map((name) => statSync(join(scene.data, name)).size));
+  const figures = await starve(chaos, scene, {
+    start: () => run("prlimit", ["--pid", String(pid), `--fsize=${largest()}:`]),
+    end: () => run("prlimit", ["--pid", String(pid), "--fsize=unlimited:"]),
+  });
+  return { way: "a limit on the size of files (no tmpfs could be mounted)", ...figures };
+}
+
+type Starvation = { readonly start: () => unknown; readonly end: () => unknown };
+
+async function starve(chaos: Chaos, scene: Scene, { start, end }: Starvation): Promise<Figures> {
+  const rounds = chaos.full ? 5 : 1;
+  const load = scene.load({ producers: 16, rate: 400 });
+  const program = scene.program("all");
+  const back_ms: number[] = [];
+  let message = "";
+  for (let round = 0; round < rounds; round++) {
+    await backAgain(load.nextAccepted(), "a start");
+    await start();
+    const before = load.failures.get(503) ?? 0;
+    await until(() => (load.failures.get(503) ?? 0) > before + 20, { what: "503s on a full disk", timeout_ms: 20_000 });
+    await sleep(chaos.full ? 5_000 : 1_000);
+    message = (JSON.parse(load.lastMessage) as { error: { message: string } }).error.message;
+    assert.match(message, /disk is full|disk failed/, `what a producer is told: ${message}`);
+    assert.ok(program.isRunning, `the process ended:\n${program.tail()}`);
+    await end();
+    back_ms.push(await backAgain(load.nextAccepted(), "there was room again"));
+    await scene.fresh();
+  }
+  await load.stop();
+  assertAnswers(load, { unanswered: false });
+  const verdict = await scene.settle();
+  // What was written on a full disk must open again too.
+  await program.terminate();
+  await program.start();
+  await scene.settle();
+  return {
+    "times full": rounds,
+    ...keptFigures(verdict),
+    ...answerFigures(load),
+    said: message,
+    "back after": seconds(Math.max(...back_ms)),
+  };
+}
+
+/** Writes until nothing more fits. */
+function fill(file: string): void {
+  const descriptor = openSync(file, "w");
+  try {
+    for (let size = 1024 * 1024; size >= 1; size = Math.floor(size / 2)) {
+      const bytes = Buffer.alloc(size);
+      while (fits(descriptor, bytes));
+    }
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function fits(descriptor: number, bytes: Buffer): boolean {
+  try {
+    return writeSync(descriptor, bytes) === bytes.length;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
+    return false;
+  }
+}
+
+export const diskElasticsearch: Fault = {
+  name: "disk-elasticsearch",
+  passes:
+    "Elasticsearch at its flood stage takes no writes: posts are kept on the bus, lists are answered, it goes on when there is room",
+  cluster: true,
+  async run(chaos) {
+    const scene = await openScene(chaos, { kind: "cluster" });
+    const url = `http://${(await chaos.engines.elasticsearch()).address}`;
+    const block = (value: boolean | null) => setBlock(url, scene, value);
+    chaos.stack.defer(() => block(null));
+    const load = scene.load({ producers: 16, rate: chaos.full ? 1_000 : 300 });
+    await backAgain(load.nextAccepted(), "the start");
+    await block(true);
+    const covered = await scene.lag();
+    await sleep(chaos.full ? 30_000 : 2_000);
+    const lag = await scene.lag();
+    assert.ok(lag > covered, "the pipeline went on although nothing may be written");
+    const { url: api, authorization } = scene.readers[0];
+    const list = await send({
+      url: `${api}/1/logs/first/events?pagesize=1`,
+      headers: { Authorization: authorization },
+    });
+    assert.equal(list.status, 200, "reading needs no room");
+    await block(null);
+    await load.stop();
+    assert.deepEqual([...load.failures], [], "posts need no Elasticsearch");
+    const verdict = await scene.settle();
+    assert.deepEqual(await deadLetters(scene), []);
+    return { ...keptFigures(verdict), "dead letters": 0, "most records behind": lag };
+  },
+};
+
+/** What Elasticsearch itself does to every index of a node whose disk passes the flood stage. */
+async function setBlock(url: string, { namespace }: Scene, value: boolean | null): Promise<void> {
+  const { status, text } = await send({
+    url: `${url}/${namespace}-*/_settings`,
+    method: "PUT",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ "index.blocks.read_only_allow_delete": value }),
+  });
+  if (status !== 200) throw new Error(`the block could not be set: ${status} ${text}`);
+}

@@ -1,0 +1,164 @@
+import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
+import { until } from "../../support/until.ts";
+import { startBulkProxy, type Pushback } from "../bulk-proxy.ts";
+import type { Chaos, Fault, Figures } from "../chaos.ts";
+import { deadLetters } from "../dead-letters.ts";
+import { send } from "../http.ts";
+import { answerFigures, assertAnswers, backAgain, keptFigures, seconds } from "../measure.ts";
+import { openScene, type Scene } from "../scene.ts";
+import { type Flow, startTcpProxy, type TcpProxy } from "../tcp-proxy.ts";
+
+const SPLIT = { post: "post,api", pipeline: "pipeline" };
+/** How much a pipeline whose store takes nothing may grow. */
+const GROWTH_LIMIT_MB = 250;
+
+export const pushback: Fault = {
+  name: "pushback",
+  passes:
+    "Elasticsearch answers bulk requests with 429, whole and by item, with 503, and breaks answers off: nothing dropped, partitions pause, memory bounded",
+  cluster: true,
+  async run(chaos) {
+    const { time_ms, rate } = chaos.full ? { time_ms: 20_000, rate: 1_500 } : { time_ms: 2_000, rate: 400 };
+    const upstream = `http://${(await chaos.engines.elasticsearch()).address}`;
+    const proxy = chaos.stack.use(await startBulkProxy(upstream));
+    const environment = { ELASTICSEARCH_URL: proxy.url, LOGGIA_LOG_LEVEL: "error" };
+    const scene = await openScene(chaos, { kind: "cluster", programs: SPLIT, environment });
+    const pipeline = scene.program("pipeline");
+    const load = scene.load({ producers: 16, rate });
+    await backAgain(load.nextAccepted(), "the start");
+    const before = pipeline.usage();
+    const lags: number[] = [];
+    for (const mode of ["429", "429-items", "503", "truncated"] satisfies Pushback[]) {
+      proxy.set(mode);
+      await until(() => (proxy.struck.get(mode) ?? 0) > 0, { what: `a bulk request that meets ${mode}` });
+      // What was under way when it began may still end.
+      await sleep(time_ms / 2);
+      const covered = await coveredOffsets(scene);
+      await sleep(time_ms / 2);
+      // What was never acknowledged whole must be delivered again.
+      if (mode !== "429-items") assert.deepEqual(await coveredOffsets(scene), covered, `offsets moved under ${mode}`);
+      const lag = await scene.lag();
+      lags.push(lag);
+      proxy.set("none");
+      const start_ms = performance.now();
+      await until(async () => (await scene.lag()) <= lag / 2 + 10, { what: "the lag to fall", timeout_ms: 60_000 });
+      chaos.say(`${mode}: ${lag} records behind, half of it made up for in ${seconds(performance.now() - start_ms)}`);
+    }
+    await load.stop();
+    assert.deepEqual([...load.failures], [], "posts need no Elasticsearch");
+    const verdict = await scene.settle();
+    assert.deepEqual(await deadLetters(scene), [], "events became dead letters");
+    const growth_mb = pipeline.usage().peak_mb - before.rss_mb;
+    assert.ok(growth_mb < GROWTH_LIMIT_MB, `the pipeline grew by ${growth_mb} MB`);
+    const struck = [...proxy.struck].map(([mode, count]) => `${count} × ${mode}`).join(", ");
+    return {
+      "each for": seconds(time_ms),
+      struck,
+      ...keptFigures(verdict),
+      "dead letters": 0,
+      "most records behind": Math.max(...lags),
+      "pipeline grew by": `${growth_mb} MB`,
+    };
+  },
+};
+
+async function coveredOffsets(scene: Scene): Promise<number[]> {
+  return (await (await scene.bus()).lag("events", "pipeline")).map(({ next }) => next);
+}
+
+const FLOWS = ["stalled", "half-open", "trickle"] as const satisfies readonly Flow[];
+
+export const networkKafka: Fault = {
+  name: "network-kafka",
+  passes:
+    "the way to the broker stalls, swallows answers, passes one byte at a time: 503 before the deadline, goes on unaided, nothing lost or double",
+  cluster: true,
+  async run(chaos) {
+    const { address } = await chaos.engines.kafka();
+    const proxy = chaos.stack.use(await startTcpProxy(address));
+    const detour = new URL("../preload/detour.ts", import.meta.url).pathname;
+    const environment = { CHAOS_DETOUR: `${address}=${proxy.address}` };
+    const preloads = { "*": [detour] };
+    const scene = await openScene(chaos, { kind: "cluster", programs: SPLIT, environment, preloads });
+    return strain(chaos, scene, proxy, {
+      flows: chaos.full ? FLOWS : ["stalled"],
+      time_ms: chaos.full ? 20_000 : 6_500,
+    });
+  },
+};
+
+export const networkElasticsearch: Fault = {
+  name: "network-store",
+  passes:
+    "the same on the way to Elasticsearch: posts are taken all the while, lists answer 503 or 200, goes on unaided",
+  cluster: true,
+  async run(chaos) {
+    const { address } = await chaos.engines.elasticsearch();
+    const proxy = chaos.stack.use(await startTcpProxy(address));
+    const environment = { ELASTICSEARCH_URL: `http://${proxy.address}` };
+    const scene = await openScene(chaos, { kind: "cluster", programs: SPLIT, environment });
+    const figures = await strain(chaos, scene, proxy, { flows: FLOWS, time_ms: chaos.full ? 20_000 : 1_500 });
+    assert.equal(figures["503s"], 0, "posts need no Elasticsearch");
+    return figures;
+  },
+};
+
+/** Posts, and asks for a list once a second, while the network is at its worst, each way in turn. */
+async function strain(
+  chaos: Chaos,
+  scene: Scene,
+  proxy: TcpProxy,
+  { flows, time_ms }: { flows: readonly Flow[]; time_ms: number },
+): Promise<Figures> {
+  const load = scene.load({ producers: 32, rate: 200 });
+  const back: string[] = [];
+  for (const flow of flows) {
+    await backAgain(load.nextAccepted(), "a start");
+    proxy.set(flow);
+    const end_ms = performance.now() + time_ms;
+    const reads = await readUntil(scene, end_ms);
+    assert.deepEqual(reads.wrong, [], `the API answered otherwise than 200 or 503 while the network was ${flow}`);
+    proxy.set("open");
+    const open_ms = performance.now();
+    const taken_ms = await backAgain(load.nextAccepted(), `the network was ${flow}`);
+    await scene.fresh();
+    const shown_ms = performance.now() - open_ms;
+    back.push(`${flow} ${seconds(taken_ms)} (a fresh event was shown after ${seconds(shown_ms)})`);
+    chaos.say(`taken again after ${back.at(-1)}; lists ${reads.count}, slowest ${seconds(reads.slowest_ms)}`);
+  }
+  await load.stop();
+  assertAnswers(load, { unanswered: false });
+  const verdict = await scene.settle();
+  return {
+    "each for": seconds(time_ms),
+    ...keptFigures(verdict),
+    ...answerFigures(load),
+    "taken again after": back.join(", "),
+  };
+}
+
+/** Lists until the time has come. A list may take long where the store is away; what comes after the end does not count. */
+async function readUntil(
+  { readers: [{ url, authorization }], targets }: Scene,
+  end_ms: number,
+): Promise<{ count: number; slowest_ms: number; wrong: string[] }> {
+  const wrong: string[] = [];
+  let count = 0;
+  let slowest_ms = 0;
+  const path = `/1/logs/${targets[0]!.log}/events?pagesize=10`;
+  while (performance.now() < end_ms) {
+    const start_ms = performance.now();
+    const timeout_ms = Math.max(1, end_ms - start_ms);
+    const answer = await send({ url: url + path, headers: { Authorization: authorization }, timeout_ms }).catch(
+      () => null,
+    );
+    if (answer !== null) {
+      count += 1;
+      slowest_ms = Math.max(slowest_ms, performance.now() - start_ms);
+      if (answer.status !== 200 && answer.status !== 503) wrong.push(`${answer.status} ${answer.text.slice(0, 200)}`);
+    }
+    await sleep(200);
+  }
+  return { count, slowest_ms, wrong };
+}

@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Fault } from "../chaos.ts";
+import { assertAnswers, backAgain, keptFigures, percentile } from "../measure.ts";
+import { openScene, type Scene } from "../scene.ts";
+
+/** What was seen in one stretch of time. */
+type Window = {
+  readonly rss_mb: number;
+  readonly descriptors: number;
+  readonly median_ms: number;
+  readonly p99_ms: number;
+};
+
+const WINDOWS = 40;
+/** Growth from the second quarter to the last that counts as flat. Collections come seldom, so memory has teeth. */
+const FLAT = { rss_share: 1.25, rss_mb: 64, descriptors: 20, median_share: 1.5, median_ms: 3 };
+/** For seconds on a machine that runs other tests beside it. */
+const ROUGHLY_FLAT = { ...FLAT, median_share: 3, median_ms: 100 };
+
+export const soak: Fault = {
+  name: "soak",
+  passes: "20 minutes at half of the top rate: memory, descriptors and latency stay flat",
+  cluster: false,
+  async run(chaos) {
+    const scene = await openScene(chaos, { kind: "embedded" });
+    const program = scene.program("all");
+    const rate = Math.round((await topRate(scene, chaos.full ? 10_000 : 2_000)) / 2);
+    await scene.fresh();
+    const load = scene.load({ producers: 64, rate });
+    await backAgain(load.nextAccepted(), "the start");
+    const windows: Window[] = [];
+    const window_ms = (chaos.soak_s * 1000) / WINDOWS;
+    for (let i = 0; i < WINDOWS; i++) {
+      const before = load.latencies_ms.length;
+      await sleep(window_ms);
+      const latencies = load.latencies_ms.slice(before);
+      const { rss_mb, descriptors } = program.usage();
+      windows.push({ rss_mb, descriptors, median_ms: percentile(latencies, 0.5), p99_ms: percentile(latencies, 0.99) });
+    }
+    await load.stop();
+    assertAnswers(load, { unanswered: false });
+    const early = summary(windows.slice(WINDOWS / 4, WINDOWS / 2));
+    const late = summary(windows.slice((WINDOWS * 3) / 4));
+    const flat = chaos.full ? FLAT : ROUGHLY_FLAT;
+    const said = `from ${JSON.stringify(early)} to ${JSON.stringify(late)}`;
+    assert.ok(late.rss_mb < early.rss_mb * flat.rss_share + flat.rss_mb, `memory grew ${said}`);
+    assert.ok(late.descriptors <= early.descriptors + flat.descriptors, `descriptors grew ${said}`);
+    assert.ok(late.median_ms < early.median_ms * flat.median_share + flat.median_ms, `posts became slower ${said}`);
+    const verdict = await scene.settle({ timeout_ms: 180_000 });
+    return {
+      "lasted (s)": chaos.soak_s,
+      "posts a second": rate,
+      ...keptFigures(verdict),
+      "memory (MB)": `${early.rss_mb} → ${late.rss_mb}`,
+      descriptors: `${early.descriptors} → ${late.descriptors}`,
+      "median (ms)": `${early.median_ms.toFixed(1)} → ${late.median_ms.toFixed(1)}`,
+      "99th percentile (ms)": `${early.p99_ms.toFixed(1)} → ${late.p99_ms.toFixed(1)}`,
+    };
+  },
+};
+
+/** Medians of windows: of a machine that others use too, single ones say little. */
+function summary(windows: readonly Window[]): Window {
+  const median = (name: keyof Window): number =>
+    percentile(
+      windows.map((window) => window[name]),
+      0.5,
+    );
+  return {
+    rss_mb: median("rss_mb"),
+    descriptors: median("descriptors"),
+    median_ms: median("median_ms"),
+    p99_ms: median("p99_ms"),
+  };
+}
+
+/** Posts a second, answered 201, as many as 64 producers get through. */
+async function topRate(scene: Scene, time_ms: number): Promise<number> {
+  const load = scene.load({ producers: 64 });
+  const start_ms = performance.now();
+  await sleep(time_ms);
+  await load.stop();
+  assertAnswers(load, { unanswered: false });
+  return (load.latencies_ms.length * 1000) / (performance.now() - start_ms);
+}

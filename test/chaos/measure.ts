@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import type { Figures } from "./chaos.ts";
+import type { Load } from "./load.ts";
+import type { Verdict } from "./oracle.ts";
+
+/** A post must be answered within 5 s; the client, which shares the machine, gets this much on top. */
+const ANSWER_LIMIT_MS = 5_000 + 1_000;
+/** After a fault has ended, posts must be taken again within this time, with no help. */
+export const BACK_LIMIT_MS = 30_000;
+
+export function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
+}
+
+export function percentile(values: readonly number[], share: number): number {
+  if (values.length === 0) return 0;
+  const sorted = Float64Array.from(values).toSorted();
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!;
+}
+
+/** Of what was posted and kept. */
+export function keptFigures(verdict: Verdict): Figures {
+  const { obligations, open, stored } = verdict;
+  return { "answered 201": obligations, "answered 5xx or not": open, stored, "lost, double, changed": 0 };
+}
+
+/** Every answer was a 201, or a 503 before the deadline; `unanswered`: connections may break too, because processes are killed. */
+export function assertAnswers(load: Load, options: { unanswered: boolean }): void {
+  const allowed = options.unanswered ? [0, 503] : [503];
+  const others = [...load.failures].filter(([status]) => !allowed.includes(status));
+  assert.deepEqual(others, [], `posts were answered otherwise than 201 or 503; the last said ${load.lastMessage}`);
+  assert.ok(
+    load.slowest.unavailable_ms < ANSWER_LIMIT_MS,
+    `a post that was not taken was answered after ${seconds(load.slowest.unavailable_ms)}`,
+  );
+}
+
+export function answerFigures(load: Load): Figures {
+  return {
+    "503s": load.failures.get(503) ?? 0,
+    "slowest 503": seconds(load.slowest.unavailable_ms),
+  };
+}
+
+/** How long `next` took, in milliseconds. @throws AssertionError where that is longer than service may be away after a fault */
+export async function backAgain(next: Promise<number>, what: string): Promise<number> {
+  const late = Symbol();
+  const { promise, resolve } = Promise.withResolvers<typeof late>();
+  const timer = setTimeout(() => resolve(late), BACK_LIMIT_MS);
+  const took_ms = await Promise.race([next, promise]);
+  clearTimeout(timer);
+  assert.ok(took_ms !== late, `no post was taken in ${seconds(BACK_LIMIT_MS)} after ${what}`);
+  return took_ms;
+}

@@ -1,0 +1,122 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+
+const LAUNCHER = resolve(import.meta.dirname, "../../src/cli/loggia.mjs");
+const START_TIMEOUT_MS = 60_000;
+
+export type ProgramOptions = {
+  readonly name: string;
+  /** Its log is kept there. */
+  readonly folder: string;
+  readonly environment: Record<string, string>;
+  /** Modules that are loaded into the process before the service. */
+  readonly preloads?: readonly string[];
+  /** A command that the process is started through. */
+  readonly through?: readonly string[];
+};
+
+/** One process of the service, as an operator starts it, that can be killed and started again at the same addresses. */
+export class Program implements AsyncDisposable {
+  readonly name: string;
+  readonly #options: ProgramOptions;
+  #child: ChildProcess | null = null;
+  #log: string;
+  starts = 0;
+
+  private constructor(options: ProgramOptions) {
+    this.name = options.name;
+    this.#options = options;
+    this.#log = join(options.folder, `${options.name}.log`);
+  }
+
+  static async start(options: ProgramOptions): Promise<Program> {
+    const program = new Program(options);
+    await program.start();
+    return program;
+  }
+
+  get isRunning(): boolean {
+    return this.#child !== null && this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  get pid(): number {
+    const pid = this.#child?.pid;
+    if (pid === undefined || !this.isRunning) throw new Error(`${this.name} does not run:\n${this.tail()}`);
+    return pid;
+  }
+
+  /** Starts it (again), and resolves once it has said where it listens. @throws Error with the end of its log, where it does not */
+  async start(): Promise<void> {
+    const { environment, preloads = [], through = [] } = this.#options;
+    const command = [...through, process.execPath, ...preloads.map((file) => `--import=${file}`), LAUNCHER, "start"];
+    const log = openSync(this.#log, "a");
+    try {
+      const child = spawn(command[0]!, command.slice(1), {
+        env: { PATH: process.env["PATH"], ...environment },
+        stdio: ["ignore", "pipe", log],
+      });
+      this.#child = child;
+      const ready = once(child.stdout!, "data");
+      const timeout = AbortSignal.timeout(START_TIMEOUT_MS);
+      const ended = once(child, "exit", { signal: timeout });
+      const first = await Promise.race([ready.then(() => "ready"), ended.then(() => "ended")]);
+      ended.catch(() => {});
+      ready.catch(() => {});
+      if (first === "ended") throw new Error(`${this.name} ended while starting:\n${this.tail()}`);
+      child.stdout!.resume();
+      this.starts += 1;
+    } finally {
+      closeSync(log);
+    }
+  }
+
+  signal(name: NodeJS.Signals): void {
+    process.kill(this.pid, name);
+  }
+
+  /** kill -9, and waits until it is gone. */
+  async kill(): Promise<void> {
+    if (this.isRunning) await this.#end("SIGKILL");
+  }
+
+  /** SIGTERM, and waits for as long as it takes. */
+  async terminate(): Promise<{ code: number | null; took_ms: number }> {
+    const start_ms = performance.now();
+    const code = await this.#end("SIGTERM");
+    return { code, took_ms: performance.now() - start_ms };
+  }
+
+  async #end(name: NodeJS.Signals): Promise<number | null> {
+    const child = this.#child!;
+    const exit = once(child, "exit") as Promise<[number | null]>;
+    this.signal(name);
+    const [code] = await exit;
+    return code;
+  }
+
+  /** Resident memory now and at its highest, in MB, and open descriptors. */
+  usage(): { rss_mb: number; peak_mb: number; descriptors: number } {
+    const status = readFileSync(`/proc/${this.pid}/status`, "utf8");
+    const read = (name: string): number =>
+      Math.round(Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(status)?.[1]) / 1024);
+    return {
+      rss_mb: read("VmRSS"),
+      peak_mb: read("VmHWM"),
+      descriptors: readdirSync(`/proc/${this.pid}/fd`).length,
+    };
+  }
+
+  tail(lines = 15): string {
+    return this.log().trimEnd().split("\n").slice(-lines).join("\n");
+  }
+
+  log(): string {
+    return readFileSync(this.#log, "utf8");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill();
+  }
+}

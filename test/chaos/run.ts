@@ -1,0 +1,79 @@
+/**
+ * Tests of faults, with an oracle: `node test/chaos/run.ts [NAME…]`; `--list` names them, `--short` runs their short forms.
+ * Runs them one after the other on engines of its own, and closes with a table of figures for `docs/reliability.md`.
+ */
+import { type Chaos, createEnginePool, type Fault, type Figures, runFault } from "./chaos.ts";
+import { FAULTS } from "./faults.ts";
+
+/** A whole run ends before this; the soak, which comes last, takes what is left. By itself it lasts its full time. */
+const RUN_MINUTES = 30;
+const SOAK_S = 20 * 60;
+const SOAK_LEAST_S = 3 * 60;
+/** What the soak's own reading back, and the end of a run, take. */
+const RESERVE_S = 3 * 60;
+
+type Result = { readonly fault: Fault; readonly took_s: number; readonly figures: Figures | null };
+
+const args = process.argv.slice(2);
+const names = args.filter((arg) => !arg.startsWith("--"));
+const unknown = names.filter((name) => !FAULTS.some((fault) => fault.name === name));
+if (unknown.length > 0) {
+  console.error(`There is no test named ${unknown.join(", ")}; --list shows all.`);
+  process.exitCode = 1;
+} else if (args.includes("--list")) {
+  for (const { name, passes } of FAULTS) console.log(`${name.padEnd(20)} ${passes}`);
+} else {
+  const chosen = names.length === 0 ? FAULTS : FAULTS.filter(({ name }) => names.includes(name));
+  process.exitCode = (await runAll(chosen, !args.includes("--short"))) ? 0 : 1;
+}
+
+function say(line: string): void {
+  console.log(`  ${line}`);
+}
+
+async function runAll(faults: readonly Fault[], full: boolean): Promise<boolean> {
+  const start_ms = performance.now();
+  const results: Result[] = [];
+  await using engines = createEnginePool(say);
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.once(signal, () => {
+      // The service's processes end with their pipe to this one; engines live on by themselves.
+      void Promise.resolve(engines[Symbol.asyncDispose]()).finally(() => process.exit(130));
+    });
+  }
+  for (const fault of faults) {
+    const elapsed_s = (performance.now() - start_ms) / 1000;
+    const left_s = RUN_MINUTES * 60 - RESERVE_S - elapsed_s;
+    const soak_s = !full ? 8 : faults.length === 1 ? SOAK_S : Math.max(SOAK_LEAST_S, Math.min(SOAK_S, left_s));
+    results.push(await runOne(fault, { full, engines, soak_s, say }));
+  }
+  report(results);
+  return results.every(({ figures }) => figures !== null);
+}
+
+async function runOne(fault: Fault, chaos: Omit<Chaos, "stack" | "folder">): Promise<Result> {
+  console.log(`${fault.name}: ${fault.passes}`);
+  const start_ms = performance.now();
+  const took_s = (): number => Math.round((performance.now() - start_ms) / 1000);
+  try {
+    const figures = await runFault(fault, chaos);
+    console.log(`  passed after ${took_s()} s: ${describe(figures)}`);
+    return { fault, took_s: took_s(), figures };
+  } catch (error) {
+    console.error(`  FAILED after ${took_s()} s:`, error);
+    return { fault, took_s: took_s(), figures: null };
+  }
+}
+
+function describe(figures: Figures): string {
+  return Object.entries(figures)
+    .map(([name, figure]) => `${name} ${typeof figure === "number" ? figure.toLocaleString("en-US") : figure}`)
+    .join("; ");
+}
+
+function report(results: readonly Result[]): void {
+  console.log("\n| test | took | figures |\n| --- | --- | --- |");
+  for (const { fault, took_s, figures } of results) {
+    console.log(`| ${fault.name} | ${took_s} s | ${figures === null ? "**failed**" : describe(figures)} |`);
+  }
+}

@@ -1,0 +1,269 @@
+import { createServer } from "node:net";
+import { mkdtempSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { pino } from "pino";
+import { type Bus } from "../../src/bus/bus.ts";
+import { openKafkaBus } from "../../src/bus/kafka.ts";
+import { uniqueName } from "../support/temporary.ts";
+import { until } from "../support/until.ts";
+import type { Chaos } from "./chaos.ts";
+import { send } from "./http.ts";
+import { Ledger } from "./ledger.ts";
+import { type Load, type LoadOptions, startLoad, type Target } from "./load.ts";
+import { assertKept, isBehind, judge, PROBE, type Reader, type Verdict } from "./oracle.ts";
+import { Program } from "./program.ts";
+
+const ADMIN = { email: "ann@example.org", password: "correct horse" };
+const SECOND = { email: "bob@example.org", password: "battery staple" };
+const FIRST_LOG = { log: "first", apiKey: "key-of-the-first-log" };
+const ALL_ROLES = "post,pipeline,api";
+const SILENT = pino({ level: "silent" });
+
+export type SceneOptions = {
+  readonly kind: "embedded" | "cluster";
+  /** The processes, by name, with their roles; one that plays all of them unless given. */
+  readonly programs?: Readonly<Record<string, string>>;
+  readonly logs?: number;
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Modules loaded before the service, for single processes or, under `*`, for all. */
+  readonly preloads?: Readonly<Record<string, readonly string[]>>;
+  /** Where embedded files go, and the processes' logs; a temporary folder unless given. */
+  readonly data?: string;
+  readonly through?: readonly string[];
+};
+
+/** The service as real processes, with logs, two users who want alerts, a ledger of what is posted, and an oracle that reads it back. */
+export type Scene = {
+  readonly ledger: Ledger;
+  readonly programs: ReadonlyMap<string, Program>;
+  program(name: string): Program;
+  readonly targets: readonly Target[];
+  readonly postUrls: readonly string[];
+  readonly readers: readonly [Reader, Reader];
+  readonly namespace: string;
+  /** Where the files of the embedded engines lie. */
+  readonly data: string;
+  /** The topics, from beside the service; on a cluster alone. */
+  bus(): Promise<Bus>;
+  load(options: Pick<LoadOptions, "producers" | "rate" | "limit">): Load;
+  /** How many records the pipeline is behind; on a cluster alone. */
+  lag(): Promise<number>;
+  /** Posts one fresh event to each log, and waits until it can be read. */
+  fresh(timeout_ms?: number): Promise<void>;
+  /**
+   * Waits until everything has drained, and holds what is stored against the ledger.
+   * @throws AssertionError, or an Error that says what was waited for in vain
+   */
+  settle(options?: { timeout_ms?: number }): Promise<Verdict>;
+};
+
+export async function openScene(chaos: Chaos, options: SceneOptions): Promise<Scene> {
+  const { kind, programs: roles = { all: ALL_ROLES }, logs = 3 } = options;
+  const folder = mkdtempSync(join(chaos.folder, `${kind}-`));
+  const namespace = uniqueName("chaos");
+  const data = options.data ?? join(folder, "data");
+  const engines =
+    kind === "embedded"
+      ? { LOGGIA_DATA: data }
+      : {
+          KAFKA_BROKERS: (await chaos.engines.kafka()).address,
+          ELASTICSEARCH_URL: `http://${(await chaos.engines.elasticsearch()).address}`,
+          KAFKA_PARTITIONS: "3",
+          LOGGIA_NAMESPACE: namespace,
+        };
+  const programs = new Map<string, Program>();
+  const addresses: { api: string[]; post: string[] } = { api: [], post: [] };
+  for (const [name, ofThisOne] of Object.entries(roles)) {
+    const [api, post] = [`127.0.0.1:${await stablePort()}`, `127.0.0.1:${await stablePort()}`];
+    if (ofThisOne.includes("api")) addresses.api.push(`http://${api}`);
+    if (ofThisOne.includes("post")) addresses.post.push(`http://${post}`);
+    const environment = {
+      ...engines,
+      LOGGIA_API: api,
+      LOGGIA_POST: post,
+      LOGGIA_ROLES: ofThisOne,
+      LOGGIA_ADMIN: `${ADMIN.email}:${ADMIN.password}`,
+      LOGGIA_LOG: `${FIRST_LOG.log}:${FIRST_LOG.apiKey}`,
+      LOGGIA_LOG_LEVEL: "warn",
+      ...options.environment,
+    };
+    const preloads = [...(options.preloads?.["*"] ?? []), ...(options.preloads?.[name] ?? [])];
+    const { through = [] } = options;
+    programs.set(name, chaos.stack.use(await Program.start({ name, folder, environment, preloads, through })));
+  }
+  chaos.say(`${programs.size} processes run`);
+  const readers = [ADMIN, SECOND].map(({ email, password }) => ({
+    url: addresses.api[0]!,
+    authorization: `Basic ${Buffer.from(`${email}:${password}`).toString("base64")}`,
+  })) as [Reader, Reader];
+  const targets = await makeLogs(readers, logs);
+  const ledger = new Ledger();
+  const scene = assemble({
+    chaos,
+    kind,
+    namespace,
+    data,
+    programs,
+    readers,
+    targets,
+    ledger,
+    postUrls: addresses.post,
+  });
+  await waitForAlerts(scene);
+  chaos.say("the scene is set");
+  return scene;
+}
+
+/** A free port outside of the range that outgoing connections take theirs from, so that it is still free when a process comes back to it. */
+async function stablePort(): Promise<number> {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    const server = createServer();
+    const free = await new Promise<boolean>((resolve) => {
+      server.once("error", () => resolve(false));
+      server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
+    });
+    if (free) return port;
+  }
+}
+
+async function manage(
+  { url, authorization }: Reader,
+  method: "POST" | "PUT",
+  path: string,
+  fields: object,
+): Promise<string> {
+  const { status, text } = await send({
+    url: url + path,
+    method,
+    headers: { Authorization: authorization, "Content-Type": "application/json" },
+    body: JSON.stringify(fields),
+  });
+  if (status >= 300) throw new Error(`${method} ${path} was answered ${status}: ${text}`);
+  return text;
+}
+
+/** Logs that both users read and want alerts of. */
+async function makeLogs([ann, bob]: readonly [Reader, Reader], count: number): Promise<Target[]> {
+  await manage(ann, "POST", "/manage/1/accounts", SECOND);
+  const targets: Target[] = [];
+  for (let i = 0; i < count; i++) {
+    const target = i === 0 ? FIRST_LOG : await makeLog(ann, `log-${i}`);
+    targets.push(target);
+    const path = `/manage/1/logs/${target.log}`;
+    await manage(ann, "PUT", `${path}/shares/${SECOND.email}`, { role: "user" });
+    const filter = { key: "alarm", display: "Alarm", color: "red", tag: "alarm", weight: 1 };
+    await manage(ann, "POST", `${path}/classFilters`, filter);
+    for (const user of [ann, bob]) await manage(user, "PUT", `${path}/classFilters/alarm/options`, { alert: true });
+  }
+  return targets;
+}
+
+async function makeLog(ann: Reader, log: string): Promise<Target> {
+  const { status, text } = await send({
+    url: `${ann.url}/1/logs`,
+    method: "POST",
+    headers: { Authorization: ann.authorization, "Content-Type": "application/x-www-form-urlencoded" },
+    body: `key=${log}&display=${log}`,
+  });
+  if (status !== 201) throw new Error(`creating the log ${log} was answered ${status}: ${text}`);
+  const { key } = JSON.parse(await manage(ann, "POST", `/manage/1/logs/${log}/apiKeys`, { scope: "write-only" })) as {
+    key: string;
+  };
+  return { log, apiKey: key };
+}
+
+type Parts = Pick<Scene, "ledger" | "programs" | "targets" | "postUrls" | "readers" | "namespace" | "data"> & {
+  readonly chaos: Chaos;
+  readonly kind: "embedded" | "cluster";
+};
+
+function assemble(parts: Parts): Scene {
+  const { chaos, kind, ledger, programs, targets, postUrls, readers, namespace } = parts;
+  const logs = targets.map(({ log }) => log);
+  let bus: Promise<Bus> | null = null;
+  const scene: Scene = {
+    ledger,
+    programs,
+    targets,
+    postUrls,
+    readers,
+    namespace,
+    data: parts.data,
+    program: (name) => programs.get(name)!,
+    bus: () =>
+      (bus ??= (async () => {
+        const brokers = [(await chaos.engines.kafka()).address];
+        return chaos.stack.use(await openKafkaBus({ brokers, namespace, log: SILENT }));
+      })()),
+    load: (options) => startLoad({ ledger, urls: postUrls, targets, ...options }),
+    lag: async () => {
+      const partitions = await (await scene.bus()).lag("events", "pipeline");
+      return partitions.reduce((sum, { end, next }) => sum + end - next, 0);
+    },
+    fresh: async (timeout_ms = 60_000) => {
+      await Promise.all(targets.map((target) => postFresh(scene, target, timeout_ms)));
+    },
+    async settle({ timeout_ms = 60_000 } = {}) {
+      await scene.fresh(timeout_ms);
+      if (kind === "cluster") {
+        await until(async () => (await scene.lag()) === 0, { what: "a lag of 0", timeout_ms, interval_ms: 200 });
+      }
+      const deadline_ms = performance.now() + timeout_ms;
+      for (;;) {
+        const verdict = await judge({ ledger, readers, logs });
+        if (isBehind(verdict) && performance.now() < deadline_ms) {
+          await sleep(1000);
+          continue;
+        }
+        assertKept(verdict);
+        return verdict;
+      }
+    },
+  };
+  return scene;
+}
+
+const FORM = { "Content-Type": "application/x-www-form-urlencoded" };
+
+/** Posts an event beside the ledger. @throws Error where it is not answered 201 */
+async function probe(url: string, { log, apiKey }: Target): Promise<string> {
+  const fields = { apikey: apiKey, text: uniqueName(`${PROBE}x`), tags: "alarm" };
+  const body = new URLSearchParams(fields).toString();
+  const { status, text } = await send({ url: `${url}/1/logs/${log}/events`, method: "POST", headers: FORM, body });
+  if (status !== 201) throw new Error(`a probe was answered ${status}: ${text}`);
+  return (JSON.parse(text) as { id: string }).id;
+}
+
+/** Posts a fresh event and waits until it can be read: all that was posted to its log before it has gone through. */
+async function postFresh({ postUrls, readers }: Scene, target: Target, timeout_ms: number): Promise<void> {
+  const id = await until(() => probe(postUrls[0]!, target), {
+    what: `a fresh event to be accepted by ${target.log}`,
+    timeout_ms,
+    interval_ms: 250,
+  });
+  await until(() => isThere(readers[0], `/1/logs/${target.log}/events/${id}`), {
+    what: `the fresh event ${id} to be found in ${target.log}`,
+    timeout_ms,
+    interval_ms: 250,
+  });
+}
+
+async function isThere({ url, authorization }: Reader, path: string): Promise<boolean> {
+  const { status } = await send({ url: url + path, headers: { Authorization: authorization } });
+  return status === 200;
+}
+
+/** Every process hears of the class and of who wants its alerts within a moment: posts until an event of each log was alerted to both. */
+async function waitForAlerts({ postUrls, readers, targets }: Scene): Promise<void> {
+  for (const target of targets) {
+    const alerted = async (): Promise<boolean> => {
+      const ids = await Promise.all(postUrls.map((url) => probe(url, target)));
+      const path = `/1/logs/${target.log}/alerts/${ids.at(-1)}`;
+      const all = () => Promise.all(readers.map((reader) => isThere(reader, path))).then((are) => are.every(Boolean));
+      return until(all, { what: "alerts", timeout_ms: 1500, interval_ms: 50 });
+    };
+    await until(alerted, { what: `alerts of ${target.log}`, timeout_ms: 30_000 });
+  }
+}

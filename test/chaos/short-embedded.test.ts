@@ -1,0 +1,4 @@
+import { FAULTS } from "./faults.ts";
+import { declareShort } from "./short.ts";
+
+declareShort(FAULTS.filter(({ cluster }) => !cluster));
