@@ -38,7 +38,8 @@ const BODY_DEADLINE_MS = 10_000;
 const ACCEPTED_HEADERS = { ...COMMON_HEADERS, "Content-Type": "application/json; charset=utf-8" } as const;
 /** What the query string of a JSONP call holds besides the event: `_` is what browser libraries add against caches. */
 const JSONP_PARAMETERS: ReadonlySet<string> = new Set(["fmt", "callback", "_"]);
-const PATH = /^\/1\/logs\/([^/?]+)\/(events|users)\/?$/;
+/** The address may come whole, with scheme and host, as to a proxy. */
+const PATH = /^(?:https?:\/\/[^/?]*)?\/1\/logs\/([^/?]+)\/(events|users)\/?$/;
 
 /**
  * The listener that takes events: `POST /1/logs/{k}/events` with a form, and the same by `GET` with `fmt=jsonp`. In the same way it

@@ -1,0 +1,60 @@
+import test from "ava";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { readScenarios } from "./scenarios/scenario.ts";
+
+/** Rows of `docs/conformance.md` end in what shows them: `` `file`: "name", "name"; `file`: … `` */
+const PROJECT = join(import.meta.dirname, "..");
+const rows = readFileSync(join(PROJECT, "docs/conformance.md"), "utf8")
+  .split("\n")
+  .filter((line) => line.startsWith("| ") && !line.endsWith("| shown by |"));
+
+const REFERENCE = /`(?<file>[\w./-]+)`: (?<names>"[^"]+"(?:, "[^"]+")*)/g;
+const references = rows.flatMap((row) => {
+  const shown = row.split("|").at(-2) ?? "";
+  return [...shown.matchAll(REFERENCE)].flatMap(({ groups }) =>
+    [...(groups?.["names"] ?? "").matchAll(/"([^"]+)"/g)].map(([, name = ""]) => ({
+      row,
+      file: groups?.["file"] ?? "",
+      name,
+    })),
+  );
+});
+
+const steps = new Map(readScenarios().map(({ file, scenario }) => [file, scenario.steps.map(({ name }) => name)]));
+
+test("every row names what shows it, and nothing that can't be read", (t) => {
+  t.true(rows.length > 80);
+  for (const row of rows) {
+    const shown = row.split("|").at(-2) ?? "";
+    t.is(shown.replaceAll(REFERENCE, "").replaceAll(";", "").trim(), "", row);
+    t.true(
+      references.some((reference) => reference.row === row),
+      row,
+    );
+  }
+});
+
+test("every step that is named is there, once", (t) => {
+  for (const { file, name } of references.filter((reference) => reference.file.endsWith(".yaml"))) {
+    t.is(steps.get(file)?.filter((step) => step === name).length ?? 0, 1, `${file}: ${name}`);
+  }
+});
+
+test("every test that is named is there", (t) => {
+  for (const { file, name } of references.filter((reference) => !reference.file.endsWith(".yaml"))) {
+    t.true(
+      existsSync(join(PROJECT, file)) && readFileSync(join(PROJECT, file), "utf8").includes(name),
+      `${file}: ${name}`,
+    );
+  }
+});
+
+test("every file of scenarios is named by a row", (t) => {
+  const named = new Set(references.map(({ file }) => file));
+  t.deepEqual(
+    [...steps.keys()].filter((file) => !named.has(file)),
+    [],
+  );
+});
