@@ -149,7 +149,7 @@ function largest(sums: ReadonlyMap<string, number>, count: number): [string, num
 
 function placeOf({ url, lineNumber }: CallFrame): string {
   if (url === "") return "";
-  const path = url.replace(`file://${PROJECT}/`, "").replace(/^file:.*\/node_modules\//, "");
+  const path = url.replace(`file://${PROJECT}/`, "").replace(/^.*\bnode_modules\//, "");
   return `${path}:${lineNumber + 1}`;
 }
 
@@ -158,7 +158,7 @@ function roomOf(frame: CallFrame): string {
   const place = placeOf(frame);
   if (place === "") return frame.functionName.startsWith("(") ? frame.functionName : "native";
   if (place.startsWith("node:")) return place.split(":").slice(0, 2).join(":").split("/").slice(0, 2).join("/");
-  const parts = place.split("/");
+  const parts = place.replace(/:\d+$/, "").split("/");
   return parts.slice(0, parts[0] === "src" || parts[0]!.startsWith("@") || parts[0] === "pipelines" ? 2 : 1).join("/");
 }
 
