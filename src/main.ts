@@ -2,8 +2,11 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Logger } from "pino";
 
+import { createDeadLetters } from "../pipelines/deadletters/redrive.ts";
+import type { Locate } from "../pipelines/enrich/enrich.ts";
 import { openGeoip } from "../pipelines/enrich/geoip.ts";
 import { startNotifier } from "../pipelines/notify/notifier.ts";
+import { NOTHING_REPLAYED, replay } from "../pipelines/replay/replay.ts";
 import { keepOnlyFresh } from "../pipelines/retention/keep.ts";
 import { startRetention } from "../pipelines/retention/sweep.ts";
 import { startPipeline } from "../pipelines/runner.ts";
@@ -24,6 +27,10 @@ import { decodeRecord } from "./events/record.ts";
 import { type FirstStart, makeFirstRecords } from "./first.ts";
 import { closeGracefully, listenOn } from "./http/listen.ts";
 import { createSmtpMailer } from "./mail/smtp.ts";
+import { backup } from "./operations/backup.ts";
+import { createJob } from "./operations/job.ts";
+import type { BackupProgress, Operations } from "./operations/operations.ts";
+import { refuseHalfRestored } from "./operations/restore.ts";
 import { createGatherer } from "./post/gatherer.ts";
 import { createPostListener } from "./post/listener.ts";
 import type { Address, Settings } from "./settings.ts";
@@ -46,9 +53,18 @@ export type Loggia = {
   close(): Promise<void>;
 };
 
+/** How addresses are placed, where a database for that is configured. */
+type Locating = { readonly locate?: Locate };
+
 type Ports = { readonly bus: Bus; readonly store: Store; readonly catalog: Catalog };
 /** `notifications`: what those who mail remember; null where this process mails nobody. */
-type Engines = { readonly ports: Ports; readonly notifications: Documents | null };
+type Engines = {
+  readonly ports: Ports;
+  readonly notifications: Documents | null;
+  /** Copies the embedded files to a folder; null on a cluster. */
+  readonly backup:
+    ((to: string, report: (progress: BackupProgress) => void, signal: AbortSignal) => Promise<BackupProgress>) | null;
+};
 
 /** A post that the bus has not taken by then gets a 503. */
 const POST_DEADLINE_MS = 5_000;
@@ -75,8 +91,9 @@ export async function startLoggia(settings: Settings, log: Logger): Promise<Logg
     const first = await makeFirstRecords(ports.catalog, settings);
     const done: Promise<void>[] = [];
     const { roles } = settings;
-    if (roles.has("pipeline")) done.push(...(await startPipelines(settings, engines, log, closing)));
-    const api = roles.has("api") ? await startApi(settings, ports, log, closing) : null;
+    const locating = await openLocating(settings, log, closing);
+    if (roles.has("pipeline")) done.push(...(await startPipelines(settings, engines, locating, log, closing)));
+    const api = roles.has("api") ? await startApi(settings, engines, locating, log, closing) : null;
     const post = roles.has("post") ? await startPost(settings, ports, log, closing) : null;
     // A role that dies later is told by `done`; one that nobody awaits yet must not end the process at once.
     const dead = Promise.race([...done, new Promise<never>(() => {})]);
@@ -103,7 +120,12 @@ async function openEngines(settings: Settings, log: Logger, closing: AsyncDispos
       const notifications = mails
         ? await openSqliteDocuments({ file: join(folder, "notifications.sqlite"), name })
         : null;
-      return { ports: { bus, catalog, store }, notifications: closing.use(notifications) };
+      return {
+        ports: { bus, catalog, store },
+        notifications: closing.use(notifications),
+        backup: (to, report, signal) =>
+          backup({ folder, bus, store, documents: ["catalog.sqlite", "notifications.sqlite"], to, report, signal }),
+      };
     }
     case "cluster": {
       const { kafka, elasticsearch } = engines;
@@ -114,7 +136,7 @@ async function openEngines(settings: Settings, log: Logger, closing: AsyncDispos
       const store = closing.use(await openElasticsearchStore({ client, namespace, log }));
       const bus = closing.use(await openKafkaBus({ ...kafka, namespace, log }));
       const notifications = mails ? await openElasticsearchDocuments({ client, namespace, name }) : null;
-      return { ports: { bus, catalog, store }, notifications: closing.use(notifications) };
+      return { ports: { bus, catalog, store }, notifications: closing.use(notifications), backup: null };
     }
     default:
       return engines satisfies never;
@@ -124,23 +146,29 @@ async function openEngines(settings: Settings, log: Logger, closing: AsyncDispos
 function makeFolder(folder: string): string {
   try {
     mkdirSync(folder, { recursive: true });
-    return folder;
   } catch (error) {
     throw new StartError(`LOGGIA_DATA is ${JSON.stringify(folder)}, which can't be made: ${(error as Error).message}`, {
       cause: error,
     });
   }
+  refuseHalfRestored(folder);
+  return folder;
+}
+
+async function openLocating({ geoip: file }: Settings, log: Logger, closing: AsyncDisposableStack): Promise<Locating> {
+  if (file === null) return {};
+  return { locate: closing.use(await openGeoip({ file, setting: "LOGGIA_GEOIP", log })).locate };
 }
 
 /** The pipeline of events and, where a mail server is configured, the one of mails. Returns what rejects when one of them dies. */
 async function startPipelines(
   settings: Settings,
   { ports, notifications: documents }: Engines,
+  locating: Locating,
   log: Logger,
   closing: AsyncDisposableStack,
 ): Promise<Promise<void>[]> {
-  const { mail, engines, geoip: file } = settings;
-  const geoip = file === null ? null : closing.use(await openGeoip({ file, setting: "LOGGIA_GEOIP", log }));
+  const { mail, engines } = settings;
   // On a cluster another process may be the one that mails.
   const store = keepOnlyFresh({
     ...ports,
@@ -151,7 +179,7 @@ async function startPipelines(
     store,
     log,
     notices: mail !== null || engines.kind === "cluster",
-    ...(geoip !== null && { locate: geoip.locate }),
+    ...locating,
   });
   const roles: Role[] = [pipeline];
   const retention = startRetention({ ...ports, log });
@@ -167,20 +195,50 @@ type Role = { close(timeout_ms: number): Promise<void>; readonly done: Promise<v
 
 async function startApi(
   { api: address, engines }: Settings,
-  { bus, catalog, store }: Ports,
+  { ports, backup }: Engines,
+  locating: Locating,
   log: Logger,
   closing: AsyncDisposableStack,
 ): Promise<Address> {
+  const { bus, catalog, store } = ports;
   const accept_ms = APPEND_TIMEOUT_MS + CLOCK_SKEW_MS;
   const horizon =
     engines.kind === "cluster"
       ? watchHorizon({ bus, group: "pipeline", accept_ms, refresh_ms: REFRESH_MS, log })
       : null;
   closing.use(horizon);
-  const api = createApi({ catalog, store, log, horizon });
+  const operations = createOperations(ports, backup, locating, log, closing);
+  const api = createApi({ catalog, store, log, horizon, operations });
   const listening = await api.listen(address);
   closing.defer(() => api.close());
   return listening;
+}
+
+/** What the management API offers to operators. */
+function createOperations(
+  ports: Ports,
+  copy: Engines["backup"],
+  locating: Locating,
+  log: Logger,
+  closing: AsyncDisposableStack,
+): Operations {
+  const replays = createJob<{ since: number }, typeof NOTHING_REPLAYED>({
+    name: "a replay",
+    log,
+    none: NOTHING_REPLAYED,
+    run: ({ since }, report, signal) => replay({ ...ports, ...locating, log, since, report, signal }),
+  });
+  closing.defer(() => replays.close());
+  const deadLetters = createDeadLetters(ports);
+  if (copy === null) return { deadLetters, replay: replays, backup: null };
+  const backups = createJob<{ to: string }, BackupProgress>({
+    name: "a backup",
+    log,
+    none: { files: [] },
+    run: ({ to }, report, signal) => copy(to, report, signal),
+  });
+  closing.defer(() => backups.close());
+  return { deadLetters, replay: replays, backup: backups };
 }
 
 async function startPost(

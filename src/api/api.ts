@@ -6,6 +6,7 @@ import type { ConnectionLimits } from "../http/listen.ts";
 import type { Observer, Route } from "../http/route.ts";
 import { createHttpServer } from "../http/server.ts";
 import type { HttpServer } from "../http/server.ts";
+import type { Operations } from "../operations/operations.ts";
 import type { Store } from "../store/store.ts";
 import { alertRoutes } from "./alerts.ts";
 import { bookmarkRoutes } from "./bookmarks.ts";
@@ -18,6 +19,7 @@ import { accountRoutes } from "./manage/accounts.ts";
 import { apiKeyRoutes } from "./manage/api-keys.ts";
 import { managedClassFilterRoutes } from "./manage/class-filters.ts";
 import { managedLogRoutes } from "./manage/logs.ts";
+import { operationRoutes } from "./manage/operations.ts";
 import { openApiRoute } from "./openapi/routes.ts";
 import { queryRoutes } from "./query.ts";
 
@@ -31,6 +33,7 @@ export type ApiOptions = {
   readonly observe?: Observer;
   /** Owned by the caller. Default: null, for one process that accepts and indexes in one order. */
   readonly horizon?: Horizon | null;
+  readonly operations?: Operations;
 };
 
 /** Forms and JSON of this API are small; what producers post goes to another address. */
@@ -50,15 +53,25 @@ export function apiRoutes(parts: Omit<Context, "body">): Route[] {
     ...managedLogRoutes(context),
     ...apiKeyRoutes(context),
     ...managedClassFilterRoutes(context),
+    ...operationRoutes(context),
   ];
   return [...routes, openApiRoute(routes)];
 }
 
 /** The API for reading (`/1`) and management (`/manage/1`), which listens where it is told to. */
 export function createApi(options: ApiOptions): HttpServer {
-  const { catalog, store, log, now = Date.now, limits = DEFAULT_CONNECTION_LIMITS, observe, horizon = null } = options;
+  const {
+    catalog,
+    store,
+    log,
+    now = Date.now,
+    limits = DEFAULT_CONNECTION_LIMITS,
+    observe,
+    horizon = null,
+    operations,
+  } = options;
   return createHttpServer({
-    routes: apiRoutes({ catalog, store, log, now, horizon }),
+    routes: apiRoutes({ catalog, store, log, now, horizon, operations }),
     log,
     limits,
     listener: { name: "the API", setting: "LOGGIA_API" },

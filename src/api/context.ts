@@ -9,6 +9,7 @@ import { parseEventId } from "../events/id.ts";
 import type { EventId } from "../events/id.ts";
 import type { BodyOptions } from "../http/body.ts";
 import type { Call, Method, Reply, Route } from "../http/route.ts";
+import type { Operations } from "../operations/operations.ts";
 import type { Store } from "../store/store.ts";
 import { authenticate } from "./caller.ts";
 import type { Horizon } from "./horizon.ts";
@@ -23,6 +24,8 @@ export type Context = {
   readonly body: BodyOptions;
   /** Where lists with `sinceid` end; null where all that is visible is complete, as in one process. */
   readonly horizon: Horizon | null;
+  /** What service admins can ask of this process; absent: nothing. */
+  readonly operations?: Operations | undefined;
 };
 
 /** A request whose caller is known. */

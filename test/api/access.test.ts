@@ -58,6 +58,13 @@ GET    /manage/1/accounts/:email                              401   401     403 
 PUT    /manage/1/accounts/:email                              401   401     403  200   403  200    403    403      401   403
 DELETE /manage/1/accounts/:email                              401   401     403  403   403  204    403    403      401   403
 
+GET    /manage/1/deadletters                                  401   401     403  403   403  200    403    403      401   403
+POST   /manage/1/deadletters/redrive                          401   401     403  403   403  200    403    403      401   403
+GET    /manage/1/replay                                       401   401     403  403   403  200    403    403      401   403
+POST   /manage/1/replay                                       401   401     403  403   403  202    403    403      401   403
+GET    /manage/1/backup                                       401   401     403  403   403  200    403    403      401   403
+POST   /manage/1/backup                                       401   401     403  403   403  400    403    403      401   403
+
 GET    /manage/1/logs/:log                                    401   401     404  403   200  404    403    403      401   403
 PATCH  /manage/1/logs/:log                                    401   401     404  403   200  404    403    403      401   403
 GET    /manage/1/logs/:log/users                              401   401     404  200   200  404    403    403      401   403
@@ -149,6 +156,10 @@ function inputOf(row: string, records: Readonly<Record<string, string>>): [strin
     "POST /1/logs/:log/bookmarks": { id: records["id"] },
     "POST /manage/1/accounts": { email: `${uniqueName("new")}@example.org`, password: "correct horse" },
     "PUT /manage/1/accounts/:email": { password: "correct horse" },
+    "POST /manage/1/deadletters/redrive": { all: true },
+    "POST /manage/1/replay": { from: "start" },
+    // What is right differs between engines; what is wrong is refused by all.
+    "POST /manage/1/backup": { to: "here" },
     "PATCH /manage/1/logs/:log": { display: "A log" },
     "PUT /manage/1/logs/:log/shares/:email": { role: "user" },
     "POST /manage/1/logs/:log/apiKeys": { scope: "read-only" },

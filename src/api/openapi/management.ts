@@ -1,6 +1,7 @@
 import * as answers from "../schemas/answers.ts";
 import * as inputs from "../schemas/inputs.ts";
 import type { Answer, Operation } from "./operation.ts";
+import { OPERATING } from "./operations.ts";
 
 const gone: Answer = { what: "It is gone" };
 const base = { tag: "management", callers: "people" } as const;
@@ -204,7 +205,7 @@ const CLASSES: Readonly<Record<string, Operation>> = {
 
 /** The operations of `/manage/1`, by method and path of the router. */
 export const MANAGEMENT: Readonly<Record<string, Operation>> = Object.fromEntries(
-  Object.entries({ ...ACCOUNTS, ...LOGS, ...API_KEYS, ...CLASSES }).map(([name, operation]) => [
+  Object.entries({ ...ACCOUNTS, ...LOGS, ...API_KEYS, ...CLASSES, ...OPERATING }).map(([name, operation]) => [
     name.replace(" ", " /manage/1"),
     operation,
   ]),

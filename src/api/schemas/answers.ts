@@ -33,7 +33,7 @@ export const LogKeyText = named(
     .describe("The key of a log. Case does not matter in requests."),
 );
 
-const MomentText = named(
+export const MomentText = named(
   "Moment",
   z
     .string()
