@@ -114,7 +114,8 @@ export class Dispatcher {
     try {
       due_ms = await this.#attempt(id);
     } catch (error) {
-      due_ms = Date.now() + this.#options.retryFirst_ms;
+      due_ms = Date.now();
+      this.#prolong();
       if (!this.#closing.signal.aborted) this.#options.log.warn({ err: error, digest: id }, "mail will be tried again");
     }
     this.#busy.delete(id);
@@ -234,26 +235,33 @@ export class Dispatcher {
 
   /** Takes note of an outcome. Returns when to look at its digest again, where that would be at `ready_ms`. */
   #after(id: DigestId, outcome: MailOutcome, ready_ms: number | null): number | null {
-    const { log, retryFirst_ms, retryLast_ms } = this.#options;
+    const { log } = this.#options;
     this.#counts[outcome.kind] += 1;
-    const waits = { first_ms: retryFirst_ms, last_ms: retryLast_ms };
     if (outcome.kind === "unavailable" || outcome.kind === "unknown") {
-      this.#outage = prolong(this.#outage, Date.now(), waits);
+      this.#prolong();
       const said =
         outcome.kind === "unknown" ? "a mail was handed over and not answered; it counts as sent" : "no mail";
       log.warn({ reason: outcome.reason, digest: id, failures: this.#outage.failures }, `mail server: ${said}`);
       return ready_ms;
     }
-    if (this.#outage.failures > 0) log.info("mail server: mails go out again");
+    if (this.#outage.failures > 0) log.info("mails go out again");
     this.#outage = NO_OUTAGE;
     if (outcome.kind === "deferred") {
-      const { failures, until_ms } = prolong(this.#holds.get(id) ?? NO_OUTAGE, Date.now(), waits);
+      const { failures, until_ms } = prolong(this.#holds.get(id) ?? NO_OUTAGE, Date.now(), this.#waits());
       log.warn({ reason: outcome.reason, digest: id, failures }, "the mail server does not take a mail now");
       return this.#hold(id, until_ms, failures);
     }
     this.#holds.delete(id);
     if (outcome.kind === "refused") log.error({ reason: outcome.reason, digest: id }, "the mail server refused a mail");
     return ready_ms;
+  }
+
+  #prolong(): void {
+    this.#outage = prolong(this.#outage, Date.now(), this.#waits());
+  }
+
+  #waits(): { first_ms: number; last_ms: number } {
+    return { first_ms: this.#options.retryFirst_ms, last_ms: this.#options.retryLast_ms };
   }
 
   #hold(id: DigestId, until_ms: number, failures = 0): number {

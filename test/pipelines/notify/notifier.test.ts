@@ -1,6 +1,7 @@
 import test from "ava";
 
 import type { BusRecord } from "../../../src/bus/bus.ts";
+import { LoggiaError } from "../../../src/errors.ts";
 import { createIdSource } from "../../../src/events/id.ts";
 import { headerOf, startSmtpServer } from "../../support/smtp.ts";
 import { uniqueName } from "../../support/temporary.ts";
@@ -123,6 +124,40 @@ for (const { name, open } of OFFICES) {
     await happen(office, "welcome");
     const mails = await received(office.server, ann.email, 2);
     t.is(headerOf(mails[1]!, "Subject"), `[${office.log}] failure: welcome`);
+  });
+
+  test(`${name}: while its state is away nothing is mailed, and then once`, async (t) => {
+    const office = await open(t);
+    const { email } = await addReader(office);
+    let away = false;
+    let refused = 0;
+    const refuse = (): void => {
+      if (!away) return;
+      refused += 1;
+      throw new LoggiaError("store_unavailable", "away");
+    };
+    const documents: typeof office.documents = {
+      ...office.documents,
+      read: async (id) => (refuse(), office.documents.read(id)),
+      replace: async (...given) => (refuse(), office.documents.replace(...given)),
+    };
+    // It goes away while a mail is on its way, so that nobody can write down what became of it.
+    office.server.rule = (command) => {
+      if (command === ".") away = true;
+      return null;
+    };
+    const notifier = await startMailing(t, { ...office, documents });
+    await happen(office, "first");
+    await received(office.server, email, 1);
+    await happen(office, "second");
+    await until(() => refused >= 4, { what: "some tries", timeout_ms: 30_000 });
+    t.is(office.server.mails.length, 1);
+    office.server.rule = () => null;
+    away = false;
+    const mails = await received(office.server, email, 2);
+    await until(() => notifier.stats().mails.sent === 2, { what: "both outcomes" });
+    t.is(headerOf(mails[1]!, "Subject"), `[${office.log}] failure: second`);
+    t.notRegex(mails[1]!.text, /may not have reached you/);
   });
 
   test(`${name}: closed and started again, it mails what was pending, and nothing twice`, async (t) => {
