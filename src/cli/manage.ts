@@ -1,129 +1,82 @@
-import { CommandError, createSender, messageOf, parseBase, type Reply } from "./request.ts";
-import { printable, table } from "./terminal.ts";
+import { randomBytes } from "node:crypto";
 
-export type ServiceOptions = {
-  readonly api: string;
-  /** `e-mail:password` of the account that acts. */
-  readonly as: string;
-  /** Print the service's own JSON instead of a table. */
-  readonly json?: boolean;
-};
+import { call, type ServiceOptions } from "./call.ts";
+import { CommandError } from "./request.ts";
+import { printable, table } from "./terminal.ts";
 
 /** What a call answered, and how a person reads it. */
 export type Answer = { readonly value: unknown; readonly text: string };
 
-type ClassFilter = {
-  readonly key: string;
-  readonly display: string;
-  readonly color: string;
-  readonly tag: string;
-  readonly text: string;
-  readonly link: string;
-  readonly source: string;
-  readonly weight: number;
+/** Fields of a class filter that the command line names; weight is a number in words. */
+export type ClassFields = Partial<Record<"display" | "color" | "tag" | "text" | "link" | "source", string>> & {
+  readonly weight?: number;
 };
 
+export const OPTIONS = ["alert", "notify", "hide"] as const;
+export type Option = (typeof OPTIONS)[number];
+
+type Account = { readonly id: string; readonly email: string; readonly admin: boolean };
+type Log = {
+  readonly key: string;
+  readonly display: string;
+  readonly plan: string;
+  readonly retentionDays: number | null;
+};
+type Share = { readonly email: string; readonly role: string };
 type ApiKey = { readonly id: string; readonly scope: string; readonly disabled: boolean; readonly key?: string };
+type ClassFilter = Required<ClassFields> & { readonly key: string };
+type TrackedUser = {
+  readonly user: string;
+  readonly email: string;
+  readonly page: string;
+  readonly seen: string;
+  readonly count: number;
+};
 
-/**
- * Calls the running service's HTTP API as one account.
- * @throws CommandError with the service's own words where it refuses
- */
-async function call(
-  options: ServiceOptions,
-  method: string,
-  path: string,
-  body?: { json: unknown } | { form: URLSearchParams },
-): Promise<unknown> {
-  const base = parseBase("--api", options.api);
-  if (!options.as.includes(":"))
-    throw new CommandError("--as (or LOGGIA_AS) must be e-mail:password of the account that acts");
-  const sender = createSender(1);
-  const headers: Record<string, string> = {
-    Authorization: `Basic ${Buffer.from(options.as).toString("base64")}`,
-    Accept: "application/json",
-  };
-  let text = "";
-  if (body !== undefined) {
-    text = "json" in body ? JSON.stringify(body.json) : body.form.toString();
-    headers["Content-Type"] = "json" in body ? "application/json" : "application/x-www-form-urlencoded";
-  }
-  try {
-    const url = new URL(base.origin + base.pathname.replace(/\/$/, "") + path);
-    return read(await sender.send(url, { method, headers, body: text }), method, path);
-  } catch (error) {
-    if (error instanceof CommandError) throw error;
-    throw new CommandError(`The service at ${base.origin} did not answer: ${(error as Error).message}`, {
-      cause: error,
-    });
-  } finally {
-    sender.close();
-  }
+/** Segments of a path, encoded. */
+function at(...segments: readonly string[]): string {
+  return `/manage/1/${segments.map(encodeURIComponent).join("/")}`;
 }
 
-function read(reply: Reply, method: string, path: string): unknown {
-  if (reply.status >= 400 || reply.status < 200) {
-    throw new CommandError(`${method} ${path} was refused with ${reply.status}: ${printable(messageOf(reply.body))}`);
-  }
-  return reply.body === "" ? null : (JSON.parse(reply.body) as unknown);
-}
-
-const manage = (log: string, rest: string): string => `/manage/1/logs/${encodeURIComponent(log)}${rest}`;
-
-export async function addClass(options: ServiceOptions, log: string, filter: ClassFilter): Promise<Answer> {
-  const value = await call(options, "POST", manage(log, "/classFilters"), { json: filter });
-  return { value, text: `class ${printable(filter.key)} of log ${log} added` };
-}
-
-export async function listClasses(options: ServiceOptions, log: string): Promise<Answer> {
-  const value = (await call(options, "GET", `/1/logs/${encodeURIComponent(log)}/classFilters`)) as ClassFilter[];
-  const rows = value.map((filter) => [
-    filter.key,
-    filter.display,
-    filter.color,
-    filter.tag,
-    filter.text,
-    filter.link,
-    filter.source,
-    String(filter.weight),
-  ]);
-  return { value, text: table(["KEY", "DISPLAY", "COLOR", "TAG", "TEXT", "LINK", "SOURCE", "WEIGHT"], rows) };
-}
-
-export async function removeClass(options: ServiceOptions, log: string, key: string): Promise<Answer> {
-  const value = await call(options, "DELETE", manage(log, `/classFilters/${encodeURIComponent(key)}`));
-  return { value, text: `class ${printable(key)} of log ${log} removed` };
-}
-
-/** Turns one of the caller's own options for a class on or off, and leaves the others as they are. */
-export async function setOption(
-  options: ServiceOptions,
-  log: string,
-  classKey: string,
-  option: "alert" | "notify" | "hide",
-  on: boolean,
-): Promise<Answer> {
-  const path = manage(log, `/classFilters/${encodeURIComponent(classKey)}/options`);
-  const before = (await call(options, "GET", path)) as Record<string, boolean>;
-  const value = await call(options, "PUT", path, { json: { ...before, [option]: on } });
-  return { value, text: `${option} for class ${printable(classKey)} of log ${log} is ${on ? "on" : "off"}` };
-}
+// Accounts
 
 export async function addUser(
   options: ServiceOptions,
-  account: { email: string; password: string; admin: boolean },
+  account: { email: string; password: string | undefined; admin: boolean },
   shares: readonly { log: string; role: string }[],
 ): Promise<Answer> {
-  const value = await call(options, "POST", "/manage/1/accounts", { json: account });
+  const { password, drawn } = passwordOf(account.password);
+  const value = await call(options, "POST", at("accounts"), { json: { ...account, password } });
   for (const { log, role } of shares) await shareLog(options, log, account.email, role);
   const shared = shares.map(({ log, role }) => ` as ${role} of log ${log}`).join(" and");
-  return { value, text: `user ${printable(account.email)} added${shared}` };
+  return { value, text: `user ${printable(account.email)} added${printable(shared)}${drawn}` };
 }
 
-export async function shareLog(options: ServiceOptions, log: string, email: string, role: string): Promise<Answer> {
-  const value = await call(options, "PUT", manage(log, `/shares/${encodeURIComponent(email)}`), { json: { role } });
-  return { value, text: `log ${log} shared with ${printable(email)} as ${role}` };
+export async function listUsers(options: ServiceOptions): Promise<Answer> {
+  const value = (await call(options, "GET", at("accounts"))) as Account[];
+  const rows = value.map(({ email, id, admin }) => [email, id, admin ? "service admin" : ""]);
+  return { value, text: table(["EMAIL", "ID", "ROLE"], rows) };
 }
+
+export async function removeUser(options: ServiceOptions, email: string): Promise<Answer> {
+  const value = await call(options, "DELETE", at("accounts", email));
+  return { value, text: `user ${printable(email)} removed` };
+}
+
+export async function setPassword(options: ServiceOptions, email: string, given: string | undefined): Promise<Answer> {
+  const { password, drawn } = passwordOf(given);
+  const value = await call(options, "PUT", at("accounts", email), { json: { password } });
+  return { value, text: `password of user ${printable(email)} set${drawn}` };
+}
+
+/** The password that was given, or a drawn one and the words that tell it. */
+function passwordOf(given: string | undefined): { password: string; drawn: string } {
+  if (given !== undefined) return { password: given, drawn: "" };
+  const password = randomBytes(12).toString("base64url");
+  return { password, drawn: `, password: ${password}` };
+}
+
+// Logs
 
 export async function addLog(options: ServiceOptions, key: string, display: string): Promise<Answer> {
   const value = await call(options, "POST", "/1/logs", { form: new URLSearchParams({ key, display }) });
@@ -131,28 +84,150 @@ export async function addLog(options: ServiceOptions, key: string, display: stri
 }
 
 export async function listLogs(options: ServiceOptions): Promise<Answer> {
-  const value = (await call(options, "GET", "/1/logs")) as { key: string; display: string }[];
-  return {
-    value,
-    text: table(
-      ["KEY", "DISPLAY"],
-      value.map((log) => [log.key, log.display]),
-    ),
-  };
+  const value = (await call(options, "GET", "/1/logs")) as Pick<Log, "key" | "display">[];
+  const rows = value.map((log) => [log.key, log.display]);
+  return { value, text: table(["KEY", "DISPLAY"], rows) };
 }
+
+export async function showLog(options: ServiceOptions, key: string): Promise<Answer> {
+  const value = (await call(options, "GET", at("logs", key))) as Log;
+  return { value, text: describeLog(value) };
+}
+
+export async function setLog(
+  options: ServiceOptions,
+  key: string,
+  change: { display?: string; retentionDays?: number | null },
+): Promise<Answer> {
+  if (Object.keys(change).length === 0) throw new CommandError("Give --display, --retention-days or both");
+  const value = (await call(options, "PATCH", at("logs", key), { json: change })) as Log;
+  return { value, text: describeLog(value) };
+}
+
+function describeLog({ key, display, plan, retentionDays }: Log): string {
+  const kept = retentionDays === null ? "for ever" : `${retentionDays} days`;
+  return table(["KEY", "DISPLAY", "PLAN", "EVENTS KEPT"], [[key, display, plan, kept]]);
+}
+
+export async function shareLog(options: ServiceOptions, log: string, email: string, role: string): Promise<Answer> {
+  const value = await call(options, "PUT", at("logs", log, "shares", email), { json: { role } });
+  return { value, text: `log ${printable(log)} shared with ${printable(email)} as ${role}` };
+}
+
+export async function unshareLog(options: ServiceOptions, log: string, email: string): Promise<Answer> {
+  const value = await call(options, "DELETE", at("logs", log, "shares", email));
+  return { value, text: `log ${printable(log)} is not shared with ${printable(email)} any more` };
+}
+
+export async function listShares(options: ServiceOptions, log: string): Promise<Answer> {
+  const value = (await call(options, "GET", at("logs", log, "shares"))) as Share[];
+  const rows = value.map(({ email, role }) => [email, role]);
+  return { value, text: table(["EMAIL", "ROLE"], rows) };
+}
+
+/** A page of the users that the producer told of. */
+export async function listTracked(options: ServiceOptions, log: string, page: number): Promise<Answer> {
+  const value = (await call(options, "GET", `${at("logs", log, "users")}?pagenum=${page}`)) as TrackedUser[];
+  const rows = value.map(({ user, email, page: last, seen, count }) => [
+    user,
+    email,
+    last,
+    readMoment(seen),
+    String(count),
+  ]);
+  return { value, text: table(["USER", "EMAIL", "PAGE", "SEEN", "COUNT"], rows) };
+}
+
+/** ISO 8601 of `/Date(ms)/`. */
+function readMoment(text: string): string {
+  const ms = /^\/Date\((-?\d+)\)\/$/.exec(text)?.[1];
+  return ms === undefined ? text : new Date(Number(ms)).toISOString();
+}
+
+// API keys
 
 export async function addKey(options: ServiceOptions, log: string, scope: string): Promise<Answer> {
-  const value = (await call(options, "POST", manage(log, "/apiKeys"), { json: { scope } })) as ApiKey;
-  return { value, text: `${scope} key ${value.id} of log ${log}, shown this once: ${value.key ?? ""}` };
-}
-
-export async function disableKey(options: ServiceOptions, log: string, id: string, disabled: boolean): Promise<Answer> {
-  const value = await call(options, "PATCH", manage(log, `/apiKeys/${encodeURIComponent(id)}`), { json: { disabled } });
-  return { value, text: `key ${printable(id)} of log ${log} ${disabled ? "disabled" : "enabled"}` };
+  const value = (await call(options, "POST", at("logs", log, "apiKeys"), { json: { scope } })) as ApiKey;
+  return { value, text: `${scope} key ${value.id} of log ${printable(log)}, shown this once: ${value.key ?? ""}` };
 }
 
 export async function listKeys(options: ServiceOptions, log: string): Promise<Answer> {
-  const value = (await call(options, "GET", manage(log, "/apiKeys"))) as ApiKey[];
+  const value = (await call(options, "GET", at("logs", log, "apiKeys"))) as ApiKey[];
   const rows = value.map((key) => [key.id, key.scope, key.disabled ? "disabled" : "enabled"]);
   return { value, text: table(["ID", "SCOPE", "STATE"], rows) };
+}
+
+export async function disableKey(options: ServiceOptions, log: string, id: string, disabled: boolean): Promise<Answer> {
+  const value = await call(options, "PATCH", at("logs", log, "apiKeys", id), { json: { disabled } });
+  return { value, text: `key ${printable(id)} of log ${printable(log)} ${disabled ? "disabled" : "enabled"}` };
+}
+
+export async function removeKey(options: ServiceOptions, log: string, id: string): Promise<Answer> {
+  const value = await call(options, "DELETE", at("logs", log, "apiKeys", id));
+  return { value, text: `key ${printable(id)} of log ${printable(log)} removed` };
+}
+
+// Classes
+
+export async function addClass(
+  options: ServiceOptions,
+  log: string,
+  key: string,
+  fields: ClassFields,
+): Promise<Answer> {
+  const filter = { display: key, color: "gray", ...fields, key };
+  const value = await call(options, "POST", at("logs", log, "classFilters"), { json: filter });
+  return { value, text: `class ${printable(key)} of log ${printable(log)} added` };
+}
+
+/** Changes the fields that are given, and leaves the others as they are. */
+export async function changeClass(
+  options: ServiceOptions,
+  log: string,
+  key: string,
+  fields: ClassFields,
+): Promise<Answer> {
+  if (Object.keys(fields).length === 0) throw new CommandError("Give at least one of the fields that are to change");
+  const path = at("logs", log, "classFilters", key);
+  const { key: _, ...before } = (await call(options, "GET", path)) as ClassFilter;
+  const value = await call(options, "PUT", path, { json: { ...before, ...fields } });
+  return { value, text: `class ${printable(key)} of log ${printable(log)} changed` };
+}
+
+export async function listClasses(options: ServiceOptions, log: string): Promise<Answer> {
+  const value = (await call(options, "GET", `/1/logs/${encodeURIComponent(log)}/classFilters`)) as ClassFilter[];
+  const rows = value.map(
+    ({ key, display, color, tag, text, link, source, weight }) =>
+    [key, display, color, tag, text, link, source, String(weight)], // prettier-ignore
+  );
+  return { value, text: table(["KEY", "DISPLAY", "COLOR", "TAG", "TEXT", "LINK", "SOURCE", "WEIGHT"], rows) };
+}
+
+export async function removeClass(options: ServiceOptions, log: string, key: string): Promise<Answer> {
+  const value = await call(options, "DELETE", at("logs", log, "classFilters", key));
+  return { value, text: `class ${printable(key)} of log ${printable(log)} removed` };
+}
+
+// One's own options for a class
+
+export async function showOptions(options: ServiceOptions, log: string, key: string): Promise<Answer> {
+  const value = (await call(options, "GET", at("logs", log, "classFilters", key, "options"))) as Record<
+    Option,
+    boolean
+  >;
+  return { value, text: table(["ALERT", "NOTIFY", "HIDE"], [OPTIONS.map((option) => (value[option] ? "on" : "off"))]) };
+}
+
+/** Turns one of the caller's own options on or off, and leaves the others as they are. */
+export async function setOption(
+  options: ServiceOptions,
+  log: string,
+  key: string,
+  option: Option,
+  on: boolean,
+): Promise<Answer> {
+  const path = at("logs", log, "classFilters", key, "options");
+  const before = (await call(options, "GET", path)) as Record<Option, boolean>;
+  const value = await call(options, "PUT", path, { json: { ...before, [option]: on } });
+  return { value, text: `${option} for class ${printable(key)} of log ${printable(log)} is ${on ? "on" : "off"}` };
 }

@@ -1,0 +1,123 @@
+import { resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { restore } from "../operations/restore.ts";
+import { readSettings } from "../settings.ts";
+import { call, type Answer, type ServiceOptions } from "./manage.ts";
+import { CommandError } from "./request.ts";
+import { printable, table } from "./terminal.ts";
+
+type Letter = {
+  readonly id: string;
+  readonly time: string;
+  readonly redriven: string | null;
+  readonly stage: string;
+  readonly reason: string;
+  readonly origin: { readonly partition: number; readonly offset: number; readonly line: number };
+  readonly key: string;
+  readonly content: string;
+};
+type Page = { readonly letters: readonly Letter[]; readonly next: string | null; readonly open: number };
+
+const SHOWN_CHARACTERS = 60;
+
+export async function listDeadLetters(
+  options: ServiceOptions & { readonly all?: unknown; readonly after?: string; readonly limit?: string },
+): Promise<Answer> {
+  const query = new URLSearchParams({
+    state: options.all === undefined ? "open" : "all",
+    limit: options.limit ?? "100",
+  });
+  if (options.after !== undefined) query.set("after", options.after);
+  const page = (await call(options, "GET", `/manage/1/deadletters?${query.toString()}`)) as Page;
+  const rows = page.letters.map(({ id, time, redriven, stage, reason, origin, key, content }) => [
+    id,
+    showMoment(time),
+    stage,
+    shorten(reason),
+    `${origin.partition}/${origin.offset}/${origin.line}`,
+    key,
+    redriven === null ? "" : showMoment(redriven),
+    // The record's first line names the log alone.
+    shorten(content.slice(content.indexOf("\n") + 1)),
+  ]);
+  const headings = ["ID", "WHEN", "STAGE", "REASON", "PARTITION/OFFSET/LINE", "LOG", "REDRIVEN", "CONTENT"];
+  const more = page.next === null ? "" : `\nThere are more: --after ${page.next}`;
+  return { value: page, text: `${table(headings, rows)}\n${page.open} open${more}` };
+}
+
+/** @param words ids of letters, or `all` */
+export async function redriveDeadLetters(options: ServiceOptions, words: readonly string[]): Promise<Answer> {
+  const json = words.length === 1 && words[0]?.toLowerCase() === "all" ? { all: true } : { ids: words };
+  const value = (await call(options, "POST", "/manage/1/deadletters/redrive", { json })) as {
+    redriven: number;
+    missing: string[];
+  };
+  const missing = value.missing.length === 0 ? "" : `; there is no letter ${value.missing.map(printable).join(", ")}`;
+  return { value, text: `${value.redriven} sent through the pipeline again${missing}` };
+}
+
+type Job = { readonly state: "running" | "done" | "failed"; readonly reason: string | null };
+type Replay = Job & Record<"records" | "events" | "visits" | "expired" | "refused", number>;
+type Backup = Job & { readonly to: string; readonly files: readonly { name: string; size_bytes: number }[] };
+
+export async function replay(options: ServiceOptions, from: string, stderr: NodeJS.WriteStream): Promise<Answer> {
+  const show = ({ records, events, visits, expired, refused }: Replay): string =>
+    `read ${records} records: ${events} events and ${visits} visits, of which ${expired} had expired; ${refused} refused`;
+  const value = await waitFor<Replay>(options, "/manage/1/replay", { from }, show, stderr);
+  return { value, text: show(value) };
+}
+
+/** @param folder on the disk of the service; a relative one is of this command's own folder */
+export async function backup(options: ServiceOptions, folder: string, stderr: NodeJS.WriteStream): Promise<Answer> {
+  const show = ({ files }: Backup): string => {
+    const size_mb = files.reduce((sum, { size_bytes }) => sum + size_bytes, 0) / 1e6;
+    return `copied ${files.map(({ name }) => name).join(", ") || "nothing yet"} (${size_mb.toFixed(1)} MB)`;
+  };
+  const value = await waitFor<Backup>(options, "/manage/1/backup", { to: resolve(folder) }, show, stderr);
+  return { value, text: `${show(value)} to ${value.to}` };
+}
+
+/** Starts a job of the service and shows how far it is, until it ends. Stopping the command leaves the job running. */
+async function waitFor<T extends Job>(
+  options: ServiceOptions,
+  path: string,
+  json: object,
+  show: (job: T) => string,
+  stderr: NodeJS.WriteStream,
+): Promise<T> {
+  let job = (await call(options, "POST", path, { json })) as T;
+  for (let wait_ms = 50; job.state === "running"; wait_ms = Math.min(2 * wait_ms, 1000)) {
+    await sleep(wait_ms);
+    const { last } = (await call(options, "GET", path)) as { last: T | null };
+    if (last === null) throw new CommandError("The service was started anew meanwhile, and knows of no such order");
+    job = last;
+    if (stderr.isTTY && job.state === "running") stderr.write(`\r\u001b[K${show(job)}`);
+  }
+  if (stderr.isTTY) stderr.write("\r\u001b[K");
+  if (job.state === "failed") throw new CommandError(printable(job.reason ?? "It failed"));
+  return job;
+}
+
+/**
+ * Restores a backup into the data folder that the environment names.
+ * @throws StartError
+ */
+export async function restoreBackup(folder: string, environment: NodeJS.ProcessEnv): Promise<string> {
+  const { data, engines } = readSettings(environment);
+  if (engines.kind === "cluster")
+    throw new CommandError("Backups are of embedded engines: unset KAFKA_BROKERS and ELASTICSEARCH_URL");
+  const { begun, files } = await restore(resolve(folder), data);
+  return `restored ${files.map(({ name }) => name).join(", ")} of ${begun} into ${data}`;
+}
+
+/** `/Date(1308491673911)/` as a person reads it. */
+function showMoment(text: string): string {
+  const ms = Number(/-?\d+/.exec(text)?.[0]);
+  return Number.isFinite(ms) ? new Date(ms).toISOString().replace("T", " ").slice(0, 19) : text;
+}
+
+function shorten(text: string): string {
+  const characters = Array.from(text);
+  return characters.length <= SHOWN_CHARACTERS ? text : `${characters.slice(0, SHOWN_CHARACTERS - 1).join("")}…`;
+}
