@@ -1,13 +1,12 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 
-import type { Batch, Bus, PartitionLag } from "../../src/bus/bus.ts";
+import type { Bus, PartitionLag } from "../../src/bus/bus.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import type { Mailer } from "../../src/mail/mail.ts";
-import { gather, readyAt, type Rhythm } from "./digest.ts";
+import type { Rhythm } from "./digest.ts";
 import { Dispatcher, type MailCounts } from "./dispatcher.ts";
-import { decodeNotice, isStale, type Notice } from "./notice.ts";
-import { createState, digestIdOf, type DigestId, type StateDocuments } from "./state.ts";
+import { createGathering } from "./gathering.ts";
+import { createState, type StateDocuments } from "./state.ts";
 
 export type NotifierOptions = {
   readonly bus: Bus;
@@ -49,10 +48,6 @@ export type NotifierStats = {
 const GROUP = "mail";
 const BATCH_MAX_RECORDS = 2_000;
 const BATCH_MAX_BYTES = 4 * 1024 * 1024;
-/** How many digests are written at a time. */
-const WRITES = 8;
-/** Between two batches of a partition: what comes meanwhile is gathered by one write for each digest. */
-const PAUSE_MS = 200;
 const CLOSE_TIMEOUT_MS = 8_000;
 
 /**
@@ -76,41 +71,13 @@ export async function startNotifier(options: NotifierOptions): Promise<Notifier>
     retryLast_ms: options.retryLast_ms ?? 60_000,
   });
   const closing = new AbortController();
-  const counts = { notices: 0, skipped: 0 };
-
-  /** What an earlier owner of the partition left to be mailed. */
-  async function takeOver(partition: number): Promise<void> {
-    for (const { id, digest } of await state.digestsOf(partition)) {
-      const ready_ms = readyAt(digest, rhythm);
-      if (ready_ms !== null) dispatcher.schedule(id, ready_ms);
-    }
-  }
-
-  async function gatherInto(id: DigestId, notices: readonly Notice[], at: Parameters<typeof gather>[2]): Promise<void> {
-    const digest = await state.changeDigest(id, (before) => gather(before, notices, at));
-    const ready_ms = readyAt(digest, rhythm);
-    if (ready_ms !== null) dispatcher.schedule(id, ready_ms);
-  }
-
-  async function handle(batch: Batch): Promise<void> {
-    const notices = batch.records.flatMap(({ value }) => decodeNotice(value) ?? []);
-    const now_ms = Date.now();
-    const news = notices.filter(({ id }) => !isStale(id, now_ms));
-    const skipped = batch.records.length - news.length;
-    if (skipped > 0) log.warn({ count: skipped }, "notices that are old or cannot be read are left out");
-    const at = { partition: batch.partition, now_ms, lines };
-    const digests = [...byDigest(news)];
-    for (let first = 0; first < digests.length; first += WRITES) {
-      batch.signal.throwIfAborted();
-      await batch.heartbeat();
-      await Promise.all(digests.slice(first, first + WRITES).map(([id, some]) => gatherInto(id, some, at)));
-    }
-    await batch.ack();
-    counts.notices += batch.records.length;
-    counts.skipped += skipped;
-    await sleep(PAUSE_MS, undefined, { signal: AbortSignal.any([batch.signal, closing.signal]) }).catch(() => {});
-  }
-
+  const gathering = createGathering({
+    state,
+    rhythm,
+    log,
+    closing: closing.signal,
+    schedule: (id, due_ms) => dispatcher.schedule(id, due_ms),
+  });
   const subscription = await bus.subscribe(
     {
       topic: "alerts",
@@ -119,11 +86,11 @@ export async function startNotifier(options: NotifierOptions): Promise<Notifier>
       maxBytes: BATCH_MAX_BYTES,
       // The bus keeps the offset; being asked for it says that the partition is ours.
       from: async (partition) => {
-        await takeOver(partition);
+        await gathering.takeOver(partition);
         return null;
       },
     },
-    handle,
+    (batch) => gathering.handle(batch),
   );
   return {
     close: async (timeout_ms = CLOSE_TIMEOUT_MS) => {
@@ -131,21 +98,7 @@ export async function startNotifier(options: NotifierOptions): Promise<Notifier>
       await Promise.all([dispatcher.close(timeout_ms), subscription.close(timeout_ms)]);
     },
     done: subscription.done,
-    stats: () => ({ ...counts, mails: dispatcher.counts() }),
+    stats: () => ({ ...gathering.counts(), mails: dispatcher.counts() }),
     lag: () => bus.lag("alerts", GROUP),
   };
-}
-
-/** Notices in their order, for each user and class. */
-function byDigest(notices: readonly Notice[]): Map<DigestId, Notice[]> {
-  const groups = new Map<DigestId, Notice[]>();
-  for (const notice of notices) {
-    for (const user of notice.users) {
-      const id = digestIdOf({ user, log: notice.log, class: notice.class });
-      const group = groups.get(id);
-      if (group === undefined) groups.set(id, [notice]);
-      else group.push(notice);
-    }
-  }
-  return groups;
 }

@@ -1,0 +1,87 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Logger } from "pino";
+
+import type { Batch } from "../../src/bus/bus.ts";
+import { gather, readyAt, type Digest, type Rhythm } from "./digest.ts";
+import { decodeNotice, isStale, type Notice } from "./notice.ts";
+import { digestIdOf, type DigestId, type State } from "./state.ts";
+
+/** How many digests are written at a time. */
+const WRITES = 8;
+/** Between two batches of a partition: what comes meanwhile is gathered by one write for each digest. */
+const PAUSE_MS = 200;
+
+/** The way of notices from the bus into digests. */
+export type Gathering = {
+  /** Schedules what an earlier owner of the partition left to be mailed. */
+  takeOver(partition: number): Promise<void>;
+  /** One batch, from its records to its acknowledgement. */
+  handle(batch: Batch): Promise<void>;
+  /** Records since the start, and how many of them were left out. */
+  counts(): { readonly notices: number; readonly skipped: number };
+};
+
+export function createGathering(parts: {
+  readonly state: State;
+  readonly rhythm: Rhythm;
+  readonly log: Logger;
+  readonly closing: AbortSignal;
+  readonly schedule: (id: DigestId, due_ms: number) => void;
+}): Gathering {
+  const { state, rhythm, log, closing, schedule } = parts;
+  let notices = 0;
+  let skipped = 0;
+
+  function scheduleIt(id: DigestId, digest: Digest): void {
+    const ready_ms = readyAt(digest, rhythm);
+    if (ready_ms !== null) schedule(id, ready_ms);
+  }
+
+  async function write(digests: readonly (readonly [DigestId, readonly Notice[]])[], batch: Batch): Promise<void> {
+    const at = { partition: batch.partition, now_ms: Date.now(), lines: rhythm.lines };
+    for (let first = 0; first < digests.length; first += WRITES) {
+      batch.signal.throwIfAborted();
+      await batch.heartbeat();
+      const some = digests.slice(first, first + WRITES);
+      await Promise.all(
+        some.map(async ([id, news]) => {
+          scheduleIt(id, await state.changeDigest(id, (digest) => gather(digest, news, at)));
+        }),
+      );
+    }
+  }
+
+  return {
+    takeOver: async (partition) => {
+      for (const { id, digest } of await state.digestsOf(partition)) scheduleIt(id, digest);
+    },
+    handle: async (batch) => {
+      const now_ms = Date.now();
+      const read = batch.records.flatMap(({ value }) => decodeNotice(value) ?? []);
+      const news = read.filter(({ id }) => !isStale(id, now_ms));
+      const left = batch.records.length - news.length;
+      if (left > 0) log.warn({ count: left }, "notices that are old or cannot be read are left out");
+      await write([...byDigest(news)], batch);
+      await batch.ack();
+      notices += batch.records.length;
+      skipped += left;
+      // A timer that is cut short says so by an error; closing is none.
+      await sleep(PAUSE_MS, undefined, { signal: AbortSignal.any([batch.signal, closing]) }).catch(() => {});
+    },
+    counts: () => ({ notices, skipped }),
+  };
+}
+
+/** Notices in their order, for each user and class. */
+function byDigest(notices: readonly Notice[]): Map<DigestId, Notice[]> {
+  const groups = new Map<DigestId, Notice[]>();
+  for (const notice of notices) {
+    for (const user of notice.users) {
+      const id = digestIdOf({ user, log: notice.log, class: notice.class });
+      const group = groups.get(id);
+      if (group === undefined) groups.set(id, [notice]);
+      else group.push(notice);
+    }
+  }
+  return groups;
+}
