@@ -3,8 +3,7 @@ import { Command, Option } from "commander";
 import manifest from "../../package.json" with { type: "json" };
 import { StartError } from "../errors.ts";
 import { SETTINGS } from "../settings.ts";
-import * as operate from "./operate.ts";
-import { addManagement, wholeFrom } from "./commands.ts";
+import { addManagement, addOperations, wholeFrom } from "./commands.ts";
 import { CommandError } from "./request.ts";
 import { ship, type ShipOptions } from "./ship.ts";
 import { start } from "./start.ts";
@@ -52,6 +51,7 @@ program
   });
 
 addManagement(program);
+addOperations(program);
 
 function settingsHelp(): string {
   return SETTINGS.map(

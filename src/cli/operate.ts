@@ -3,7 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { restore } from "../operations/restore.ts";
 import { readSettings } from "../settings.ts";
-import { call, type Answer, type ServiceOptions } from "./manage.ts";
+import { call, type ServiceOptions } from "./call.ts";
+import type { Answer } from "./manage.ts";
 import { CommandError } from "./request.ts";
 import { printable, table } from "./terminal.ts";
 

@@ -1,0 +1,51 @@
+import { CommandError, createSender, messageOf, parseBase, type Reply } from "./request.ts";
+import { printable } from "./terminal.ts";
+
+export type ServiceOptions = {
+  readonly api: string;
+  /** `e-mail:password` of the account that acts. */
+  readonly as: string;
+};
+
+/**
+ * Calls the running service's HTTP API as one account.
+ * @throws CommandError with the service's own words where it refuses
+ */
+export async function call(
+  options: ServiceOptions,
+  method: string,
+  path: string,
+  body?: { json: unknown } | { form: URLSearchParams },
+): Promise<unknown> {
+  const base = parseBase("--api", options.api);
+  if (!options.as.includes(":"))
+    throw new CommandError("--as (or LOGGIA_AS) must be e-mail:password of the account that acts");
+  const sender = createSender(1);
+  const headers: Record<string, string> = {
+    Authorization: `Basic ${Buffer.from(options.as).toString("base64")}`,
+    Accept: "application/json",
+  };
+  let text = "";
+  if (body !== undefined) {
+    text = "json" in body ? JSON.stringify(body.json) : body.form.toString();
+    headers["Content-Type"] = "json" in body ? "application/json" : "application/x-www-form-urlencoded";
+  }
+  try {
+    const url = new URL(base.origin + base.pathname.replace(/\/$/, "") + path);
+    return read(await sender.send(url, { method, headers, body: text }), method, path);
+  } catch (error) {
+    if (error instanceof CommandError) throw error;
+    throw new CommandError(`The service at ${base.origin} did not answer: ${(error as Error).message}`, {
+      cause: error,
+    });
+  } finally {
+    sender.close();
+  }
+}
+
+function read(reply: Reply, method: string, path: string): unknown {
+  if (reply.status >= 400 || reply.status < 200) {
+    throw new CommandError(`${method} ${path} was refused with ${reply.status}: ${printable(messageOf(reply.body))}`);
+  }
+  return reply.body === "" ? null : (JSON.parse(reply.body) as unknown);
+}

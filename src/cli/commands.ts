@@ -1,0 +1,260 @@
+import { type Command, InvalidArgumentError, Option } from "commander";
+
+import type { ServiceOptions } from "./call.ts";
+import * as manage from "./manage.ts";
+import * as operate from "./operate.ts";
+
+/** What was given on the command line: the service's address and account, and the options of the command. */
+type Given = ServiceOptions & { readonly json?: true; readonly log: string } & Readonly<
+    Record<string, string | undefined>
+  >;
+
+/** Adds the commands that talk to the running service: all of its management API, a group of commands for each kind of record. */
+export function addManagement(program: Command): void {
+  const group = (name: string, what: string): Command =>
+    program.command(name).description(`${what} (talks to the running service)`);
+  addUserCommands(group("user", "accounts"));
+  addLogCommands(group("log", "logs, and with whom they are shared"));
+  addKeyCommands(group("key", "API keys of a log"));
+  addClassCommands(group("class", "class filters of a log"));
+  for (const option of manage.OPTIONS) addOptionCommands(group(option, `your own ${WHAT[option]} a class`), option);
+  acting(
+    inLog(group("options", "your own options for a class").command("show <class>").description("show which are on")),
+    (given, key) => manage.showOptions(given, given.log, key),
+  );
+}
+
+/** Adds the commands of operators: what lies in the dead letters, replays and backups of the running service, and restoring one. */
+export function addOperations(program: Command): void {
+  const letters = program
+    .command("deadletters")
+    .description("records that the pipeline could not take (talks to the running service)");
+  acting(
+    letters
+      .command("list")
+      .description("list the open ones")
+      .option("--all", "also those that were sent again")
+      .option("--after <id>", "go on behind this one")
+      .option("--limit <n>", "how many", "100"),
+    (given) => operate.listDeadLetters(given),
+  );
+  acting(
+    letters.command("redrive <id...>").description("send them through the pipeline again; all: every open one"),
+    (given, ...words) =>
+      operate.redriveDeadLetters(
+        given,
+        words.filter((word) => word !== ""),
+      ),
+  );
+  acting(
+    program
+      .command("replay")
+      .description("send what is on the bus through the pipeline again (talks to the running service)")
+      .requiredOption("--from <when>", "start, or a date such as 2026-11-21 or 2026-11-21T08:00:00Z"),
+    (given) => operate.replay(given, given["from"] ?? "", process.stderr),
+  );
+  acting(
+    program
+      .command("backup <folder>")
+      .description(
+        "copy the embedded engines' files to a folder while the service runs (talks to the running service)",
+      ),
+    (given, folder) => operate.backup(given, folder, process.stderr),
+  );
+  program
+    .command("restore <folder>")
+    .description("put a backup into LOGGIA_DATA, where no service runs and nothing lies")
+    .action(async (folder: string) => console.log(await operate.restoreBackup(folder, process.env)));
+}
+
+const WHAT = { alert: "alerts for", notify: "mail for", hide: "hiding of" } as const satisfies Record<
+  manage.Option,
+  string
+>;
+
+function addUserCommands(user: Command): void {
+  acting(
+    user
+      .command("add <email>")
+      .description("add an account")
+      .option("--password <password>", "its password; drawn and shown where not given")
+      .option("--admin", "may manage accounts")
+      .option("--share <log[:role]>", "share a log with it (repeatable)", collect, []),
+    (given, email) => {
+      const shares = (given as unknown as { share: string[] }).share.map(readShare);
+      return manage.addUser(
+        given,
+        { email: email ?? "", password: given["password"], admin: "admin" in given },
+        shares,
+      );
+    },
+  );
+  acting(user.command("list").description("list the accounts"), (given) => manage.listUsers(given));
+  acting(
+    user
+      .command("password <email>")
+      .description("set the password of an account")
+      .option("--password <password>", "the new one; drawn and shown where not given"),
+    (given, email) => manage.setPassword(given, email, given["password"]),
+  );
+  acting(user.command("remove <email>").description("remove an account"), (given, email) =>
+    manage.removeUser(given, email),
+  );
+}
+
+function addLogCommands(log: Command): void {
+  acting(
+    log.command("add <key>").description("make a log").option("--display <text>", "its display name"),
+    (given, key) => manage.addLog(given, key, given["display"] ?? key),
+  );
+  acting(log.command("list").description("list the logs that the account sees"), (given) => manage.listLogs(given));
+  acting(log.command("show <key>").description("show a log and its plan"), (given, key) => manage.showLog(given, key));
+  acting(
+    log
+      .command("set <key>")
+      .description("change a log")
+      .option("--display <text>", "its display name")
+      .option("--retention-days <n>", "how long its events are kept: whole days, or never to keep them for ever"),
+    (given, key) => manage.setLog(given, key, readLogChange(given)),
+  );
+  acting(
+    log
+      .command("share <key> <email>")
+      .description("share a log with a user")
+      .addOption(new Option("--role <role>").choices(["user", "admin"]).default("user")),
+    (given, key, email) => manage.shareLog(given, key, email, given["role"] ?? "user"),
+  );
+  acting(log.command("unshare <key> <email>").description("take a share back"), (given, key, email) =>
+    manage.unshareLog(given, key, email),
+  );
+  acting(log.command("shares <key>").description("list with whom a log is shared"), (given, key) =>
+    manage.listShares(given, key),
+  );
+  acting(
+    log
+      .command("users <key>")
+      .description("list the users of the producer's application, as it told of them")
+      .option("--page <n>", "which page of 100", "1"),
+    (given, key) => manage.listTracked(given, key, wholeFrom(1, 2_000_000)(given["page"] ?? "1")),
+  );
+}
+
+function addKeyCommands(key: Command): void {
+  acting(
+    inLog(key.command("add").description("make an API key; its secret is shown once")).addOption(
+      new Option("--scope <scope>").choices(["read-write", "read-only", "write-only"]).default("read-write"),
+    ),
+    (given) => manage.addKey(given, given.log, given["scope"] ?? "read-write"),
+  );
+  acting(inLog(key.command("list").description("list the API keys of a log")), (given) =>
+    manage.listKeys(given, given.log),
+  );
+  for (const [word, what, disabled] of [
+    ["disable", "disable an API key", true],
+    ["enable", "enable it again", false],
+  ] as const) {
+    acting(inLog(key.command(`${word} <id>`).description(what)), (given, id) =>
+      manage.disableKey(given, given.log, id, disabled),
+    );
+  }
+  acting(inLog(key.command("remove <id>").description("remove an API key")), (given, id) =>
+    manage.removeKey(given, given.log, id),
+  );
+}
+
+function addClassCommands(classes: Command): void {
+  const withFields = (command: Command): Command =>
+    inLog(command)
+      .option("--display <text>", "its display name")
+      .option("--color <color>", "its color, as in CSS")
+      .option("--tag <tag>", "is one of the event's tags")
+      .option("--text <text>", "is contained in the event's text")
+      .option("--link <text>", "is contained in the event's link")
+      .option("--source <source>", "is the event's source")
+      .option("--weight <n>", "among matching classes the one of highest weight wins");
+  acting(
+    withFields(
+      classes.command("add <key>").description("add a class: an event is of it when every condition given here holds"),
+    ),
+    (given, key) => manage.addClass(given, given.log, key, readFields(given)),
+  );
+  acting(
+    withFields(classes.command("change <key>").description("change what is given here, and leave the rest as it is")),
+    (given, key) => manage.changeClass(given, given.log, key, readFields(given)),
+  );
+  acting(inLog(classes.command("list").description("list the classes of a log")), (given) =>
+    manage.listClasses(given, given.log),
+  );
+  acting(inLog(classes.command("remove <key>").description("remove a class")), (given, key) =>
+    manage.removeClass(given, given.log, key),
+  );
+}
+
+function addOptionCommands(group: Command, option: manage.Option): void {
+  for (const [word, on] of [
+    ["on", true],
+    ["off", false],
+  ] as const) {
+    acting(inLog(group.command(`${word} <class>`).description(`turn ${WHAT[option]} a class ${word}`)), (given, key) =>
+      manage.setOption(given, given.log, key, option, on),
+    );
+  }
+}
+
+function inLog(command: Command): Command {
+  return command.requiredOption("--log <key>", "the log");
+}
+
+/** Gives a command its options of address and account, and prints what its action answers. Every argument of a command is required. */
+function acting(
+  command: Command,
+  action: (given: Given, ...words: [string, string, ...string[]]) => Promise<manage.Answer>,
+): void {
+  command
+    .option("--api <url>", "address of the API", "http://127.0.0.1:8080")
+    .addOption(new Option("--as <email:password>", "the account that acts").env("LOGGIA_AS").makeOptionMandatory())
+    .option("--json", "print the service's own JSON")
+    .action(async () => {
+      const given = command.opts<Given>();
+      const [first = "", second = "", ...more] = command.args;
+      const answer = await action(given, first, second, ...more);
+      console.log(given.json === true ? JSON.stringify(answer.value, null, 2) : answer.text);
+    });
+}
+
+function readFields(given: Given): manage.ClassFields {
+  const fields: Record<string, string | number> = {};
+  for (const name of ["display", "color", "tag", "text", "link", "source"]) {
+    if (given[name] !== undefined) fields[name] = given[name];
+  }
+  if (given["weight"] !== undefined) fields["weight"] = wholeFrom(-1_000_000, 1_000_000)(given["weight"]);
+  return fields;
+}
+
+function readLogChange(given: Given): { display?: string; retentionDays?: number | null } {
+  const { display, retentionDays } = given;
+  return {
+    ...(display !== undefined && { display }),
+    ...(retentionDays !== undefined && {
+      retentionDays: retentionDays === "never" ? null : wholeFrom(1, 36_500)(retentionDays),
+    }),
+  };
+}
+
+function collect(value: string, all: string[]): string[] {
+  return [...all, value];
+}
+
+function readShare(text: string): { log: string; role: string } {
+  const [log = "", role = "user"] = text.split(":");
+  return { log, role };
+}
+
+/** Reads a whole number in these bounds. */
+export function wholeFrom(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const number = /^-?\d+$/.test(text) ? Number(text) : Number.NaN;
+    if (number >= least && number <= most) return number;
+    throw new InvalidArgumentError(`A whole number from ${least} to ${most} is expected.`);
+  };
+}
