@@ -4,7 +4,7 @@ SHELL := /bin/bash
 INSTALLED := node_modules/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help run run-cluster demo test check format lock up down status
+.PHONY: help run run-cluster demo deadletters replay backup restore test check format lock up down status
 
 help: ## list the targets and the settings
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{ printf "  make %-13s %s\n", $$1, $$2 }'
@@ -24,6 +24,25 @@ run-cluster: $(INSTALLED) ## start the service on the engines of `make up`
 
 demo: $(INSTALLED) ## ship a real log file, define classes and an alert, list and group
 	@exec node infra/demo.ts
+
+# All but `restore` act on the running service, as LOGGIA_AS=e-mail:password says, a service admin; API=http://… where it is not at its standard address.
+CALL := @exec node src/cli/loggia.mjs
+OPTIONS = $(if $(API),--api "$(API)") $(if $(JSON),--json)
+
+deadletters: $(INSTALLED) ## list dead letters; REDRIVE=all or ids: send them through again
+	$(CALL) deadletters $(if $(REDRIVE),redrive $(REDRIVE),list) $(OPTIONS)
+
+replay: $(INSTALLED) ## read the bus into the store again, FROM=start or a date
+	$(if $(FROM),,$(error say from when: make replay FROM=start, or FROM=2026-11-21))
+	$(CALL) replay "$(FROM)" $(OPTIONS)
+
+backup: $(INSTALLED) ## copy the embedded files of the running service, TO=folder
+	$(if $(TO),,$(error say where to: make backup TO=folder))
+	$(CALL) backup "$(TO)" $(OPTIONS)
+
+restore: $(INSTALLED) ## copy a backup into an empty data folder, FROM=folder
+	$(if $(FROM),,$(error say where from: make restore FROM=folder))
+	$(CALL) restore "$(FROM)"
 
 test: $(INSTALLED) ## run all tests, real engines included (TEST_ENGINES=embedded: without)
 	@exec node test/run.ts
