@@ -32,7 +32,9 @@ import { createJob } from "./operations/job.ts";
 import type { BackupProgress, Operations } from "./operations/operations.ts";
 import { refuseHalfRestored } from "./operations/restore.ts";
 import { createGatherer } from "./post/gatherer.ts";
+import { startForgetting } from "./post/key-documents.ts";
 import { createPostListener } from "./post/listener.ts";
+import { createOnce } from "./post/once.ts";
 import type { Address, Settings } from "./settings.ts";
 import { openDuckdbStore } from "./store/duckdb/store.ts";
 import { openElasticsearchStore } from "./store/elasticsearch/store.ts";
@@ -57,10 +59,11 @@ export type Loggia = {
 type Locating = { readonly locate?: Locate };
 
 type Ports = { readonly bus: Bus; readonly store: Store; readonly catalog: Catalog };
-/** `notifications`: what those who mail remember; null where this process mails nobody. */
+/** `notifications`: what those who mail remember; null where this process mails nobody. `batches` opens what those who take posts remember of batches. */
 type Engines = {
   readonly ports: Ports;
   readonly notifications: Documents | null;
+  readonly batches: () => Promise<Documents>;
   /** Copies the embedded files to a folder; null on a cluster. */
   readonly backup:
     ((to: string, report: (progress: BackupProgress) => void, signal: AbortSignal) => Promise<BackupProgress>) | null;
@@ -70,6 +73,8 @@ type Engines = {
 const POST_DEADLINE_MS = 5_000;
 /** How long one append to the bus may take: pollers of a cluster stay at least so far behind. */
 const APPEND_TIMEOUT_MS = 2_000;
+/** How long after it began an append that was given up may still reach Kafka: the client's own attempts, each with its time-out. */
+const APPEND_SETTLE_MS = APPEND_TIMEOUT_MS + 3 * 10_000 + 3_000;
 /** How far the clocks of the machines of a cluster may differ. */
 const CLOCK_SKEW_MS = 500;
 /** How long Elasticsearch keeps what it indexed to itself: its refresh interval, and the time that a refresh takes. */
@@ -94,7 +99,7 @@ export async function startLoggia(settings: Settings, log: Logger): Promise<Logg
     const locating = await openLocating(settings, log, closing);
     if (roles.has("pipeline")) done.push(...(await startPipelines(settings, engines, locating, log, closing)));
     const api = roles.has("api") ? await startApi(settings, engines, locating, log, closing) : null;
-    const post = roles.has("post") ? await startPost(settings, ports, log, closing) : null;
+    const post = roles.has("post") ? await startPost(settings, engines, log, closing) : null;
     // A role that dies later is told by `done`; one that nobody awaits yet must not end the process at once.
     const dead = Promise.race([...done, new Promise<never>(() => {})]);
     dead.catch(() => {});
@@ -114,17 +119,18 @@ async function openEngines(settings: Settings, log: Logger, closing: AsyncDispos
     case "embedded": {
       const folder = makeFolder(settings.data);
       const bus = closing.use(await openSqliteBus({ file: join(folder, "bus.sqlite"), log }));
-      const documents = await openSqliteDocuments({ file: join(folder, "catalog.sqlite") });
-      const catalog = closing.use(await createCatalog({ documents, log }));
+      const catalogDocuments = await openSqliteDocuments({ file: join(folder, "catalog.sqlite") });
+      const catalog = closing.use(await createCatalog({ documents: catalogDocuments, log }));
       const store = closing.use(await openDuckdbStore({ file: join(folder, "events.duckdb"), log }));
       const notifications = mails
         ? await openSqliteDocuments({ file: join(folder, "notifications.sqlite"), name })
         : null;
+      const documents = ["catalog.sqlite", "notifications.sqlite", "batches.sqlite"];
       return {
         ports: { bus, catalog, store },
         notifications: closing.use(notifications),
-        backup: (to, report, signal) =>
-          backup({ folder, bus, store, documents: ["catalog.sqlite", "notifications.sqlite"], to, report, signal }),
+        batches: () => openSqliteDocuments({ file: join(folder, "batches.sqlite"), name: "batches" }),
+        backup: (to, report, signal) => backup({ folder, bus, store, documents, to, report, signal }),
       };
     }
     case "cluster": {
@@ -136,7 +142,12 @@ async function openEngines(settings: Settings, log: Logger, closing: AsyncDispos
       const store = closing.use(await openElasticsearchStore({ client, namespace, log }));
       const bus = closing.use(await openKafkaBus({ ...kafka, namespace, log }));
       const notifications = mails ? await openElasticsearchDocuments({ client, namespace, name }) : null;
-      return { ports: { bus, catalog, store }, notifications: closing.use(notifications), backup: null };
+      return {
+        ports: { bus, catalog, store },
+        notifications: closing.use(notifications),
+        batches: () => openElasticsearchDocuments({ client, namespace, name: "batches" }),
+        backup: null,
+      };
     }
     default:
       return engines satisfies never;
@@ -243,7 +254,7 @@ function createOperations(
 
 async function startPost(
   settings: Settings,
-  { bus, catalog }: Ports,
+  { ports: { bus, catalog }, batches }: Engines,
   log: Logger,
   closing: AsyncDisposableStack,
 ): Promise<Address> {
@@ -255,7 +266,12 @@ async function startPost(
     maxWaitingEvents: POST_MAX_WAITING_EVENTS,
     maxWaitingBytes: POST_MAX_WAITING_BYTES,
   });
-  const server = createPostListener({ catalog, gatherer, limits: settings.limits, log });
+  const settle_ms = settings.engines.kind === "cluster" ? APPEND_SETTLE_MS : 0;
+  const documents = closing.use(await batches());
+  const forgetting = startForgetting(documents, { log });
+  closing.defer(() => forgetting.close());
+  const once = createOnce({ documents, bus, settle_ms, log });
+  const server = createPostListener({ catalog, gatherer, once, limits: settings.limits, log });
   const address = await listenOn(server, settings.post, { name: "posting", setting: "LOGGIA_POST" });
   closing.defer(() => gatherer.drain());
   closing.defer(() => closeGracefully(server, CLOSE_TIMEOUT_MS));

@@ -32,7 +32,17 @@ export function firstIdAt(ms: number): EventId {
   return (hex(Math.floor(ms / 1000), 8) + hex(ms % 1000, 3) + "0".repeat(13)) as EventId;
 }
 
-export type IdSource = () => { readonly id: EventId; readonly created: number };
+/** Gives the next id and its moment, or with `count` the first of so many ids of one moment: {@link nthId} tells the others. */
+export type IdSource = (count?: number) => { readonly id: EventId; readonly created: number };
+
+/** How many ids one call of an {@link IdSource} can give. */
+export const MAX_IDS_AT_ONCE = 0x10000;
+
+/** The `n`-th id (from 0) of those that were given at once, of which `first` is the first. */
+export function nthId(first: EventId, n: number): EventId {
+  if (n === 0) return first;
+  return (first.slice(0, 11) + hex(parseInt(first.slice(11, 16), 16) + n, 5) + first.slice(16)) as EventId;
+}
 
 /**
  * A source of ids that rise strictly for the life of the process, also where the clock is set back:
@@ -47,12 +57,12 @@ export function createIdSource(options: { now?: () => number; after?: EventId | 
   let counter = 0;
   let prefix = "";
   let prefix_ms = -1;
-  return () => {
+  return (count = 1) => {
     const now_ms = now();
     if (now_ms > last_ms) {
       last_ms = now_ms;
       counter = 0;
-    } else if (counter === COUNTER_LIMIT) {
+    } else if (counter + count > COUNTER_LIMIT) {
       last_ms += 1;
       counter = 0;
     }
@@ -61,7 +71,7 @@ export function createIdSource(options: { now?: () => number; after?: EventId | 
       prefix_ms = last_ms;
     }
     const id = prefix + hex(counter, 5) + process;
-    counter += 1;
+    counter += count;
     return { id: id as EventId, created: last_ms };
   };
 }

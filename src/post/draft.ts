@@ -40,29 +40,25 @@ export function readDraft(fields: Fields, limits: FieldLimits): ReadDraft {
 
 /** The faults of fields that are longer than they may be. */
 export function checkLimits(fields: Fields, names: readonly (keyof FieldLimits)[], limits: FieldLimits): string[] {
-  return names.flatMap((name) => {
-    const length = characters(wellFormed(fields.get(name) ?? ""));
-    return length > limits[name] ? [`${name} has ${length} characters, at most ${limits[name]} are allowed`] : [];
-  });
+  const faults: string[] = [];
+  for (const name of names) {
+    const value = fields.get(name) ?? "";
+    // A text has no more characters than units.
+    if (value.length > limits[name]) addLengthFault(name, value, limits, faults);
+  }
+  return faults;
+}
+
+function addLengthFault(name: keyof FieldLimits, value: string, limits: FieldLimits, faults: string[]): void {
+  const length = characters(wellFormed(value));
+  if (length > limits[name]) faults.push(`${name} has ${length} characters, at most ${limits[name]} are allowed`);
 }
 
 /**
- * The event that a log gets in place of an event or a user with bad information. Its data holds what was posted, as JSON, without the key
- * and whatever its length, so that nothing a producer sent is lost.
+ * The event that a log gets in place of an event or a user with bad information.
+ * @param posted all that was posted, so that nothing a producer sent is lost: see {@link describeForm}
  */
-export function errorDraft(
-  what: "event" | "user",
-  faults: readonly string[],
-  posted: Iterable<readonly [string, string]>,
-): Draft {
-  const values = Map.groupBy(
-    [...posted].filter(([name]) => name !== "apikey"),
-    ([name]) => wellFormed(name),
-  );
-  const fields = [...values].map(([name, pairs]) => {
-    const [first, ...repeated] = pairs.map(([, value]) => wellFormed(value));
-    return [name, repeated.length === 0 ? first : [first, ...repeated]];
-  });
+export function errorDraft(what: "event" | "user", faults: readonly string[], posted: string): Draft {
   return {
     text: `Bad ${what}: ${faults.join("; ")}`,
     link: "",
@@ -71,15 +67,28 @@ export function errorDraft(
     user: "",
     value: null,
     geo: null,
-    data: JSON.stringify(Object.fromEntries(fields)),
+    data: posted,
   };
 }
 
-function splitTags(text: string): readonly string[] {
+/** A posted form as JSON, without the key and whatever its length. */
+export function describeForm(posted: Iterable<readonly [string, string]>): string {
+  const values = Map.groupBy(
+    [...posted].filter(([name]) => name !== "apikey"),
+    ([name]) => wellFormed(name),
+  );
+  const fields = [...values].map(([name, pairs]) => {
+    const [first, ...repeated] = pairs.map(([, value]) => wellFormed(value));
+    return [name, repeated.length === 0 ? first : [first, ...repeated]];
+  });
+  return JSON.stringify(Object.fromEntries(fields));
+}
+
+export function splitTags(text: string): readonly string[] {
   return [...new Set(text.split(/\s+/u).filter((tag) => tag !== ""))];
 }
 
-function readValue(text: string, faults: string[]): number | null {
+export function readValue(text: string, faults: string[]): number | null {
   if (text === "") return null;
   const value = DECIMAL.test(text) ? Number(text) : Number.NaN;
   if (Number.isFinite(value)) return value;
@@ -87,7 +96,7 @@ function readValue(text: string, faults: string[]): number | null {
   return null;
 }
 
-function readGeo(text: string, faults: string[]): Geo | null {
+export function readGeo(text: string, faults: string[]): Geo | null {
   if (text === "") return null;
   const expected = "<latitude>,<longitude> such as 40.1203,-76.2944, or ip:<address>, is expected";
   if (/^ip:/i.test(text)) {
@@ -126,6 +135,6 @@ function characters(text: string): number {
   return count;
 }
 
-function quote(text: string): string {
+export function quote(text: string): string {
   return JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text);
 }

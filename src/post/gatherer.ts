@@ -1,8 +1,8 @@
 import type { Bus } from "../bus/bus.ts";
 import { LoggiaError } from "../errors.ts";
-import type { AcceptedEvent, LogKey } from "../events/event.ts";
-import type { EventId, IdSource } from "../events/id.ts";
-import { encodeLine, encodeRecord, encodeVisitLine } from "../events/record.ts";
+import type { LogKey } from "../events/event.ts";
+import { acceptedAt, type EventId, type IdSource, nthId } from "../events/id.ts";
+import { completeLine, encodeFields, encodeRecord, encodeVisitFields } from "../events/record.ts";
 import type { Draft } from "./draft.ts";
 import type { VisitDraft } from "./visit-draft.ts";
 
@@ -20,19 +20,33 @@ export type GathererOptions = {
 
 /** Bounds of one append: large enough to be cheap per event, small enough for the bus's limit on a record (1 MB on Kafka). */
 const APPEND_MAX_EVENTS = 2_000;
+const RECORD_MAX_EVENTS = 2_000;
 const RECORD_MAX_BYTES = 400_000;
+/** What id, moment and punctuation add to a line. */
+const LINE_OVERHEAD_BYTES = 64;
 
-type Accepted = Pick<AcceptedEvent, "id" | "log" | "created">;
+/** A line of a record that has yet to get its id: its fields, made by `encodeFields`, and its moment; null: the moment of acceptance. */
+export type Line = { readonly fields: string; readonly created: number | null };
+
+/** Told the first id of lines before they are appended. Where it throws they are not, and their poster gets the error. */
+export type Reserve = (first: EventId) => Promise<void>;
+
+/** How lines come by their ids: new ones, which may have to be reserved, or those they were given before, of which this is the first. */
+export type Ids = { readonly reserve: Reserve | null } | { readonly first: EventId };
+const NEW_IDS: Ids = Object.freeze({ reserve: null });
 
 type Waiting = {
   readonly log: LogKey;
-  /** The line of its record, once it is accepted. */
-  readonly encode: (accepted: Accepted) => string;
+  readonly lines: readonly Line[];
+  readonly ids: Ids;
   readonly size_bytes: number;
   readonly arrived_ms: number;
-  readonly resolve: (id: EventId) => void;
+  readonly resolve: (first: EventId) => void;
   readonly reject: (error: unknown) => void;
 };
+
+/** Of what was given ids. */
+type Accepted = { readonly post: Waiting; readonly first: EventId; readonly created: number };
 
 /**
  * Gathers posts into few appends to the bus: whatever arrives while one append is under way shares the next one.
@@ -45,6 +59,11 @@ export type Gatherer = {
   submit(log: LogKey, draft: Draft): Promise<EventId>;
   /** The same of a visit: it shares appends, bounds and ids with the events. */
   submitVisit(log: LogKey, draft: VisitDraft): Promise<EventId>;
+  /**
+   * The same of at most `MAX_IDS_AT_ONCE` lines that belong together: they come in one append, and their ids are the first, which is what it resolves
+   * with, and those that `nthId` counts from it.
+   */
+  submitLines(log: LogKey, lines: readonly Line[], ids?: Ids): Promise<EventId>;
   /** Resolves when nothing waits any more. */
   drain(): Promise<void>;
 };
@@ -66,90 +85,135 @@ export function createGatherer({
     // Posts that were read in the same turn of the event loop come along with the first.
     await new Promise(setImmediate);
     while (queue.length > 0) {
-      const batch = queue.length <= APPEND_MAX_EVENTS ? queue : queue.slice(0, APPEND_MAX_EVENTS);
-      queue = batch === queue ? [] : queue.slice(APPEND_MAX_EVENTS);
+      const count = countForAppend(queue);
+      const batch = count === queue.length ? queue : queue.slice(0, count);
+      queue = batch === queue ? [] : queue.slice(count);
       await append(batch);
     }
     running = null;
   }
 
   async function append(batch: readonly Waiting[]): Promise<void> {
-    const now_ms = performance.now();
-    const live = batch.filter((post) => now_ms - post.arrived_ms < deadline_ms);
-    for (const post of batch) if (now_ms - post.arrived_ms >= deadline_ms) post.reject(late());
-    const oldest_ms = live[0]?.arrived_ms ?? now_ms;
+    const start_ms = performance.now();
+    const live = batch.filter(({ arrived_ms }) => start_ms - arrived_ms < deadline_ms);
+    for (const post of batch) if (start_ms - post.arrived_ms >= deadline_ms) post.reject(late());
     try {
-      if (live.length > 0) {
-        const { records, ids: given } = buildRecords(live, ids);
-        await bus.append("events", records, { deadline_ms: Math.min(append_ms, deadline_ms - (now_ms - oldest_ms)) });
-        live.forEach((post, i) => post.resolve(given[i]!));
+      const accepted = await reserveAll(live.map((post) => ({ post, ...accept(post) })));
+      if (accepted.length > 0) {
+        const now_ms = performance.now();
+        const left_ms = Math.min(append_ms - (now_ms - start_ms), deadline_ms - (now_ms - live[0]!.arrived_ms));
+        if (left_ms <= 0) throw late();
+        await bus.append("events", buildRecords(accepted), { deadline_ms: left_ms });
+        for (const { post, first } of accepted) post.resolve(first);
       }
     } catch (error) {
+      // Those that are settled already don't hear it.
       for (const post of live) post.reject(error);
     } finally {
-      for (const post of batch) {
-        waiting_events -= 1;
-        waiting_bytes -= post.size_bytes;
+      for (const { lines, size_bytes } of batch) {
+        waiting_events -= lines.length;
+        waiting_bytes -= size_bytes;
       }
     }
   }
 
-  function enqueue(log: LogKey, size_bytes: number, encode: Waiting["encode"]): Promise<EventId> {
-    if (waiting_events >= maxWaitingEvents || waiting_bytes + size_bytes > maxWaitingBytes) {
+  function accept({ lines, ids: wanted }: Waiting): { first: EventId; created: number } {
+    if ("first" in wanted) return { first: wanted.first, created: acceptedAt(wanted.first) };
+    const { id: first, created } = ids(lines.length);
+    return { first, created };
+  }
+
+  /** Those of which there is nothing to reserve, or whose reservation came in time: others must not wait for it for long. */
+  async function reserveAll(accepted: readonly Accepted[]): Promise<readonly Accepted[]> {
+    if (accepted.every(({ post }) => reserveOf(post) === null)) return accepted;
+    const isReserved = await Promise.all(
+      accepted.map(async ({ post, first }) => {
+        const reserve = reserveOf(post);
+        if (reserve === null) return true;
+        try {
+          await inTime(reserve(first), append_ms / 2);
+          return true;
+        } catch (error) {
+          post.reject(error);
+          return false;
+        }
+      }),
+    );
+    return accepted.filter((_, i) => isReserved[i]);
+  }
+
+  function submitLines(log: LogKey, lines: readonly Line[], wanted = NEW_IDS): Promise<EventId> {
+    const size_bytes = lines.reduce((sum, line) => sum + sizeOf(line), 0);
+    // What is larger than all that may wait comes alone.
+    const overflows = waiting_events + lines.length > maxWaitingEvents || waiting_bytes + size_bytes > maxWaitingBytes;
+    if (overflows && waiting_events > 0) {
       return Promise.reject(new LoggiaError("overloaded", "Too many posts are waiting for the bus; try again shortly"));
     }
-    waiting_events += 1;
+    waiting_events += lines.length;
     waiting_bytes += size_bytes;
     return new Promise((resolve, reject) => {
-      queue.push({ log, encode, size_bytes, arrived_ms: performance.now(), resolve, reject });
+      queue.push({ log, lines, ids: wanted, size_bytes, arrived_ms: performance.now(), resolve, reject });
       running ??= run();
     });
   }
 
   return {
-    submit: (log, draft) => enqueue(log, sizeOf(draft), (accepted) => encodeLine({ ...draft, ...accepted })),
-    submitVisit: (log, draft) =>
-      enqueue(log, sizeOfVisit(draft), (accepted) => encodeVisitLine({ ...draft, ...accepted })),
+    submit: (log, draft) => submitLines(log, [{ fields: encodeFields(draft), created: null }]),
+    submitVisit: (log, draft) => submitLines(log, [{ fields: encodeVisitFields(draft), created: null }]),
+    submitLines,
     async drain() {
       await running;
     },
   };
 }
 
-/** Records by log, in order of arrival, with the ids given to the posts. */
-function buildRecords(posts: readonly Waiting[], ids: IdSource) {
-  const given: EventId[] = [];
+/** How many posts of a queue share the next append: at least one, whatever its size. */
+function countForAppend(queue: readonly Waiting[]): number {
+  let events = 0;
+  for (const [i, { lines }] of queue.entries()) {
+    events += lines.length;
+    if (events > APPEND_MAX_EVENTS && i > 0) return i;
+  }
+  return queue.length;
+}
+
+/** Records by log, in order of arrival. */
+function buildRecords(accepted: readonly Accepted[]): { key: string; value: Buffer }[] {
   const records: { key: string; value: Buffer }[] = [];
   const open = new Map<LogKey, { lines: string[]; size_bytes: number }>();
-  const close = (log: LogKey, lines: readonly string[]): void => {
-    records.push({ key: log, value: encodeRecord(log, lines) });
-  };
-  for (const { log, encode, size_bytes } of posts) {
-    const { id, created } = ids();
-    given.push(id);
-    let record = open.get(log);
-    if (record !== undefined && record.size_bytes + size_bytes > RECORD_MAX_BYTES) {
-      close(log, record.lines);
-      record = undefined;
+  for (const { post, first, created } of accepted) {
+    const { log } = post;
+    for (const [n, line] of post.lines.entries()) {
+      const size_bytes = sizeOf(line);
+      let record = open.get(log);
+      const isFull = (r: NonNullable<typeof record>): boolean =>
+        r.size_bytes + size_bytes > RECORD_MAX_BYTES || r.lines.length === RECORD_MAX_EVENTS;
+      if (record !== undefined && isFull(record)) {
+        records.push({ key: log, value: encodeRecord(log, record.lines) });
+        record = undefined;
+      }
+      if (record === undefined) open.set(log, (record = { lines: [], size_bytes: 0 }));
+      record.lines.push(completeLine({ id: nthId(first, n), created: line.created ?? created }, line.fields));
+      record.size_bytes += size_bytes;
     }
-    if (record === undefined) open.set(log, (record = { lines: [], size_bytes: 0 }));
-    record.lines.push(encode({ id, log, created }));
-    record.size_bytes += size_bytes;
   }
-  for (const [log, { lines }] of open) close(log, lines);
-  return { records, ids: given };
+  for (const [log, { lines }] of open) records.push({ key: log, value: encodeRecord(log, lines) });
+  return records;
 }
 
-function sizeOfVisit({ user, email, page }: VisitDraft): number {
-  return (user.length + email.length + page.length) * 3 + 200;
+function sizeOf({ fields }: Line): number {
+  return Buffer.byteLength(fields) + LINE_OVERHEAD_BYTES;
 }
 
-/** An estimate, seldom exceeded, of what the draft takes on the bus: three bytes a UTF-16 unit (twice that only for control characters), and room for names and punctuation. */
-function sizeOf(draft: Draft): number {
-  const tags = draft.tags.reduce((sum, tag) => sum + tag.length + 3, 0);
-  const units =
-    draft.text.length + draft.link.length + draft.source.length + draft.user.length + tags + (draft.data?.length ?? 0);
-  return units * 3 + 200;
+function reserveOf({ ids }: Waiting): Reserve | null {
+  return "reserve" in ids ? ids.reserve : null;
+}
+
+function inTime(work: Promise<void>, ms: number): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const timer = setTimeout(() => reject(late()), ms);
+  work.then(resolve, reject).finally(() => clearTimeout(timer));
+  return promise;
 }
 
 function late(): LoggiaError {

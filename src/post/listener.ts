@@ -7,9 +7,8 @@ import {
 } from "node:http";
 import type { Logger } from "pino";
 
-import type { Catalog, KeyGrant } from "../catalog/catalog.ts";
+import type { Catalog } from "../catalog/catalog.ts";
 import { LoggiaError } from "../errors.ts";
-import { type LogKey, parseLogKey } from "../events/event.ts";
 import type { FieldLimits } from "../events/limits.ts";
 import { readBody } from "../http/body.ts";
 import { toFailure } from "../http/errors.ts";
@@ -18,13 +17,21 @@ import { COMMON_HEADERS } from "../http/headers.ts";
 import { DEFAULT_CONNECTION_LIMITS, limitConnections } from "../http/listen.ts";
 import { type Body, type Format, JSON_FORMAT, negotiate, render } from "../http/formats.ts";
 import { requireHost } from "../http/unreadable.ts";
-import { errorDraft, readDraft } from "./draft.ts";
+import { authorize, keyBesideForm } from "./api-key.ts";
+import { BATCH_MAX_BYTES } from "./batch.ts";
+import type { BatchForm } from "./batch.ts";
+import { batchBody, batchJson } from "./batch-answer.ts";
+import type { BatchOutcome } from "./batch-answer.ts";
+import { batchFormOf, discardBody, idempotencyKey, looksLikeJson, postBatch } from "./batch-post.ts";
+import { describeForm, errorDraft, readDraft } from "./draft.ts";
 import type { Gatherer } from "./gatherer.ts";
+import type { Once } from "./once.ts";
 import { readVisitDraft } from "./visit-draft.ts";
 
 export type PostListenerOptions = {
   readonly catalog: Catalog;
   readonly gatherer: Gatherer;
+  readonly once: Once;
   readonly limits: FieldLimits;
   readonly log: Logger;
 };
@@ -34,6 +41,9 @@ export type PostListenerOptions = {
  */
 export const POST_BODY_MAX_BYTES = 128 * 1024;
 const BODY_DEADLINE_MS = 10_000;
+const BATCH_DEADLINE_MS = 30_000;
+/** So many batches may be read and stored at once, for what they take of memory. */
+const MAX_BATCHES = 128;
 
 const ACCEPTED_HEADERS = { ...COMMON_HEADERS, "Content-Type": "application/json; charset=utf-8" } as const;
 /** What the query string of a JSONP call holds besides the event: `_` is what browser libraries add against caches. */
@@ -43,12 +53,13 @@ const PATH = /^(?:https?:\/\/[^/?]*)?\/1\/logs\/([^/?]+)\/(events|users)\/?$/;
 
 /**
  * The listener that takes events: `POST /1/logs/{k}/events` with a form, and the same by `GET` with `fmt=jsonp`. In the same way it
- * takes what the producer tells of its users, at `/1/logs/{k}/users`.
+ * takes what the producer tells of its users, at `/1/logs/{k}/users`; and many events at once, as JSON, where it takes forms.
  *
  * It stands on `node:http` alone: of what a framework does for each request, nothing is needed here, and this is the path
  * that producers hit thousands of times a second.
  */
-export function createPostListener(options: PostListenerOptions): Server {
+export function createPostListener(given: PostListenerOptions): Server {
+  const options: Options = { ...given, batches: 0 };
   const server = createServer((request, response) => {
     handle(request, response, options).catch((error: unknown) => {
       options.log.error({ err: error }, "a post could not be answered");
@@ -59,7 +70,10 @@ export function createPostListener(options: PostListenerOptions): Server {
   return server;
 }
 
-async function handle(request: IncomingMessage, response: ServerResponse, options: PostListenerOptions): Promise<void> {
+/** `batches`: how many are under way. */
+type Options = PostListenerOptions & { batches: number };
+
+async function handle(request: IncomingMessage, response: ServerResponse, options: Options): Promise<void> {
   let format = JSON_FORMAT;
   try {
     requireHost(request);
@@ -68,7 +82,9 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
     const query = parseForm(mark === -1 ? "" : url.slice(mark + 1));
     format = negotiate(query, request.headers.accept);
     const { key, table } = readPath(mark === -1 ? url : url.slice(0, mark));
-    const fields = await readFields(request, query, format);
+    const outcome = table === "events" ? await readAsBatch(request, key, query, options) : null;
+    if (outcome?.kind === "batch") return answerBatch(request, response, format, outcome.batch);
+    const fields = outcome?.fields ?? (await readFields(request, query, format));
     if (table === "users") {
       const user = await postUser(key, fields, options);
       const xml = () => ({ root: "results", content: { user: { user } } });
@@ -91,6 +107,69 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
     const { status, headers, body } = toFailure(error, options.log);
     answer(request, response, status, headers, format, body);
   }
+}
+
+type ReadBatch =
+  | { readonly kind: "batch"; readonly batch: BatchOutcome }
+  /** It said that it is JSON, and is a form. */
+  | { readonly kind: "form"; readonly fields: URLSearchParams };
+
+/** Takes a request for a batch where its content type says that it is one; null where it does not. */
+async function readAsBatch(
+  request: IncomingMessage,
+  path: string,
+  query: URLSearchParams,
+  options: Options,
+): Promise<ReadBatch | null> {
+  const form = request.method === "POST" ? batchFormOf(request.headers["content-type"]) : null;
+  if (form === null) return null;
+  const secret = keyBesideForm(query, request.headers);
+  if (secret === "" && form === "array") {
+    // A batch has its key beside the body: if anything, this is a form, and no larger than one.
+    const body = await readBody(request, {
+      limit_bytes: POST_BODY_MAX_BYTES,
+      deadline_ms: BODY_DEADLINE_MS,
+      gzip: true,
+    });
+    if (!looksLikeJson(body)) return { kind: "form", fields: parseForm(body) };
+  }
+  if (options.batches >= MAX_BATCHES) {
+    throw new LoggiaError("overloaded", "Too many batches are being read and stored; try again shortly");
+  }
+  options.batches += 1;
+  try {
+    return await takeBatch(request, form, { path, secret }, options);
+  } finally {
+    options.batches -= 1;
+  }
+}
+
+async function takeBatch(
+  request: IncomingMessage,
+  form: BatchForm,
+  { path, secret }: { path: string; secret: string },
+  options: Options,
+): Promise<ReadBatch> {
+  // Before the body: what is large is only taken from those who may send it.
+  const log = await authorize(path, secret, options.catalog).catch(async (error: unknown) => {
+    await discardBody(request);
+    throw error;
+  });
+  const body = await readBody(request, { limit_bytes: BATCH_MAX_BYTES, deadline_ms: BATCH_DEADLINE_MS, gzip: true });
+  if (form === "array" && !looksLikeJson(body)) {
+    const fields = parseForm(body);
+    if (!fields.has("apikey")) fields.set("apikey", secret);
+    if (body.length <= POST_BODY_MAX_BYTES) return { kind: "form", fields };
+    throw new LoggiaError("body_too_large", `A form may hold at most ${POST_BODY_MAX_BYTES} bytes`);
+  }
+  return { kind: "batch", batch: await postBatch(log, form, body, idempotencyKey(request), options) };
+}
+
+function answerBatch(request: IncomingMessage, response: ServerResponse, format: Format, outcome: BatchOutcome): void {
+  if (format !== JSON_FORMAT) return answer(request, response, 201, {}, format, batchBody(outcome));
+  const payload = batchJson(outcome);
+  response.writeHead(201, { ...ACCEPTED_HEADERS, "Content-Length": Buffer.byteLength(payload) });
+  response.end(payload);
 }
 
 function readPath(path: string): { key: string; table: "events" | "users" } {
@@ -117,8 +196,7 @@ async function readFields(request: IncomingMessage, query: URLSearchParams, form
     const form = parseForm(
       await readBody(request, { limit_bytes: POST_BODY_MAX_BYTES, deadline_ms: BODY_DEADLINE_MS }),
     );
-    const apikey = query.get("apikey");
-    if (apikey !== null && !form.has("apikey")) form.set("apikey", apikey);
+    if (!form.has("apikey")) form.set("apikey", keyBesideForm(query, request.headers));
     return form;
   }
   if (method === "GET" && format.kind === "jsonp") {
@@ -131,15 +209,11 @@ async function readFields(request: IncomingMessage, query: URLSearchParams, form
 }
 
 /** Accepts the event, or in its place the error event that tells what was wrong with it. */
-async function post(
-  path: string,
-  fields: URLSearchParams,
-  { catalog, gatherer, limits }: PostListenerOptions,
-): Promise<string> {
+async function post(path: string, fields: URLSearchParams, { catalog, gatherer, limits }: Options): Promise<string> {
   const log = await authorize(path, fields.get("apikey") ?? "", catalog);
   const read = readDraft(fields, limits);
   if (read.kind === "draft") return await gatherer.submit(log, read.draft);
-  await gatherer.submit(log, errorDraft("event", read.faults, fields));
+  await gatherer.submit(log, errorDraft("event", read.faults, describeForm(fields)));
   throw new LoggiaError("bad_event", `Bad event: ${read.faults.join("; ")}. The log got an error event in its place`);
 }
 
@@ -147,7 +221,7 @@ async function post(
 async function postUser(
   path: string,
   fields: URLSearchParams,
-  { catalog, gatherer, limits }: PostListenerOptions,
+  { catalog, gatherer, limits }: Options,
 ): Promise<string> {
   const log = await authorize(path, fields.get("apikey") ?? "", catalog);
   const read = readVisitDraft(fields, limits);
@@ -155,19 +229,8 @@ async function postUser(
     await gatherer.submitVisit(log, read.draft);
     return read.draft.user;
   }
-  await gatherer.submit(log, errorDraft("user", read.faults, fields));
+  await gatherer.submit(log, errorDraft("user", read.faults, describeForm(fields)));
   throw new LoggiaError("bad_user", `Bad user: ${read.faults.join("; ")}. The log got an error event in its place`);
-}
-
-async function authorize(path: string, secret: string, catalog: Catalog): Promise<LogKey> {
-  const grant: KeyGrant | null = secret === "" ? null : (catalog.knownApiKey(secret) ?? (await catalog.apiKey(secret)));
-  const log = parseLogKey(path);
-  if (grant === null || grant.disabled || log === null || grant.log !== log) {
-    throw new LoggiaError("unauthorized", "The field apikey must be an enabled API key of this log");
-  }
-  if (grant.scope === "read-only")
-    throw new LoggiaError("forbidden", "This API key may only read; posting needs a read-write or write-only key");
-  return log;
 }
 
 function answer(

@@ -2,7 +2,7 @@ import test from "ava";
 
 import { DEFAULT_LIMITS } from "../../src/events/limits.ts";
 import { parseForm } from "../../src/http/form.ts";
-import { errorDraft, readDraft } from "../../src/post/draft.ts";
+import { describeForm, errorDraft, readDraft } from "../../src/post/draft.ts";
 
 function read(form: string) {
   return readDraft(parseForm(form), DEFAULT_LIMITS);
@@ -99,7 +99,7 @@ test("the error event tells the faults and keeps what was posted, without the ke
   const draft = errorDraft(
     "event",
     ["value is bad"],
-    parseForm("apikey=secret&text=hello&value=x&value=z&__proto__=y"),
+    describeForm(parseForm("apikey=secret&text=hello&value=x&value=z&__proto__=y")),
   );
   t.is(draft.text, "Bad event: value is bad");
   t.deepEqual(draft.tags, ["error", "bad-event"]);

@@ -19,6 +19,11 @@ export type Documents = AsyncDisposable & {
    * May tell a change more than once; never skips one. From the start (null) it leaves out what was removed.
    */
   changes(since: Cursor | null): Promise<{ readonly documents: readonly Document[]; readonly cursor: Cursor }>;
+  /**
+   * Removes for good, without markers, what was last written before a cursor was given; some of it may stay until a later cursor. For collections of
+   * what is only of use for a while: their feed does not tell it. @returns how many documents went
+   */
+  forget(upTo: Cursor): Promise<number>;
   /** @throws LoggiaError `store_unavailable` that says which engine could not be reached. */
   ping(): Promise<void>;
 };

@@ -52,6 +52,7 @@ export async function openElasticsearchDocuments(options: {
     remove: (id, expected) => run(() => write(client, index, id, { removed: true, write: nameAttempt() }, expected)),
     read: (id) => run(async () => (await get(client, index, id))?.document ?? null),
     changes: (since) => run(() => changes(client, index, since, overlap_ms)),
+    forget: (upTo) => run(() => forget(client, index, (JSON.parse(upTo) as FeedPosition).settled)),
     // A search, not a cluster call: it fails when the catalog's own shard is away.
     ping: () =>
       run(async () => {
@@ -174,6 +175,32 @@ async function changes(
   }
   const next = advance(position, last, now_ms, overlap_ms);
   return { documents: newestOfEach(documents), cursor: JSON.stringify(next) as Cursor };
+}
+
+/** Deletes, in steps, what was last written with a sequence number up to `settled`, unless somebody writes it anew meanwhile. */
+async function forget(client: Client, index: string, settled: number): Promise<number> {
+  await client.indices.refresh({ index }, READ_LIMITS);
+  let forgotten = 0;
+  for (let last = -1; ;) {
+    const { hits } = await client.search({
+      index,
+      size: PAGE_SIZE,
+      query: { range: { _seq_no: { gt: last, lte: settled } } },
+      sort: [{ _seq_no: "asc" }],
+      seq_no_primary_term: true,
+      track_total_hits: false,
+      allow_partial_search_results: false,
+      _source: false,
+    });
+    if (hits.hits.length === 0) return forgotten;
+    last = Math.max(...hits.hits.map(({ _seq_no }) => _seq_no ?? settled));
+    const operations = hits.hits.map(({ _id, _seq_no, _primary_term }) => ({
+      delete: { _id, if_seq_no: _seq_no, if_primary_term: _primary_term },
+    }));
+    const { items } = await client.bulk({ index, operations: operations as never });
+    forgotten += items.filter(({ delete: outcome }) => outcome?.status === 200).length;
+    if (hits.hits.length < PAGE_SIZE) return forgotten;
+  }
 }
 
 /** Moves the settled mark once what it moves over has been read for the length of the overlap. */

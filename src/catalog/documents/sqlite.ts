@@ -1,6 +1,7 @@
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { setImmediate as turn } from "node:timers/promises";
 
 import { LoggiaError, StartError } from "../../errors.ts";
 import type { Body, Cursor, Document, Documents, Version, WriteResult } from "./documents.ts";
@@ -21,6 +22,8 @@ const NEXT_VERSION = "(SELECT coalesce(max(version), 0) + 1 FROM documents)";
 
 /** How long a write waits for another process that is writing. */
 const BUSY_TIMEOUT_MS = 5000;
+/** So many documents are forgotten in one transaction, which blocks the thread. */
+const FORGET_STEP = 1000;
 
 type Row = { id: string; version: number; body: string | null };
 
@@ -48,6 +51,12 @@ export async function openSqliteDocuments(options: { file: string; name?: string
   const selectSince = database.prepare("SELECT id, version, body FROM documents WHERE version > ? ORDER BY version");
   const selectLast = database.prepare("SELECT coalesce(max(version), 0) AS version FROM documents");
 
+  // The largest version stays, from which the next is counted.
+  const drop = database.prepare(
+    `DELETE FROM documents WHERE id IN (SELECT id FROM documents
+       WHERE version <= ? AND version < (SELECT max(version) FROM documents) ORDER BY version LIMIT ${FORGET_STEP})`,
+  );
+
   const run = <T>(work: () => T): Promise<T> => {
     try {
       return Promise.resolve(work());
@@ -74,6 +83,13 @@ export async function openSqliteDocuments(options: { file: string; name?: string
         const rows = since === null ? selectLive.all() : selectSince.all(Number(since));
         return { documents: (rows as Row[]).map(documentOf), cursor: String(last) as Cursor };
       }),
+    async forget(upTo) {
+      for (let forgotten = 0; ; await turn()) {
+        const { changes } = await run(() => drop.run(Number(upTo)));
+        forgotten += Number(changes);
+        if (Number(changes) < FORGET_STEP) return forgotten;
+      }
+    },
     ping: () => run(() => void selectLast.get()),
     async [Symbol.asyncDispose]() {
       if (database.isOpen) database.close();

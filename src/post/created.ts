@@ -1,0 +1,57 @@
+import { readDate } from "../query/dates.ts";
+import { CREATED_AHEAD_MS } from "../store/expiry.ts";
+import { quote } from "./draft.ts";
+
+/** From when to when an event may be created. */
+export type Keeps = {
+  /** The moment of the post, in milliseconds since the Unix epoch. */
+  readonly now_ms: number;
+  /** For how long the log keeps what was created; null: for ever. */
+  readonly retentionDays: number | null;
+};
+
+const DAY_MS = 86_400_000;
+const AHEAD_MIN = CREATED_AHEAD_MS / 60_000;
+/** Of what {@link readDate} takes, what is ISO 8601. */
+const ISO = /^\s*\d{4}-/;
+/** As answers of the API have it. */
+const ANSWERED = /^\/Date\((?<ms>-?\d{1,15})\)\/$/;
+const EXPECTED = "a time such as 2011-06-19T13:54:33.911Z, or milliseconds since 1970, is expected";
+
+/** Reads when an event happened: ISO 8601 (UTC where it names no offset), milliseconds since the Unix epoch, or nothing, which is null. */
+export function readCreated(value: unknown, keeps: Keeps, faults: string[]): number | null {
+  if (value === undefined || value === null || value === "") return null;
+  const ms = momentOf(value);
+  if (ms === null) {
+    faults.push(
+      `created is ${typeof value === "string" ? quote(value) : JSON.stringify(value)?.slice(0, 40)}, ${EXPECTED}`,
+    );
+    return null;
+  }
+  const { now_ms, retentionDays } = keeps;
+  if (ms > now_ms + CREATED_AHEAD_MS) {
+    faults.push(
+      `created is ${show(ms)}, more than ${AHEAD_MIN} minutes ahead of the clock, which shows ${show(now_ms)}`,
+    );
+  } else if (ms < 0) {
+    faults.push(`created is ${show(ms)}, before 1970`);
+  } else if (retentionDays !== null && ms < now_ms - retentionDays * DAY_MS) {
+    faults.push(`created is ${show(ms)}, older than the ${retentionDays} days that the log keeps`);
+  }
+  return ms;
+}
+
+function momentOf(value: unknown): number | null {
+  if (typeof value === "number") return Number.isSafeInteger(Math.trunc(value)) ? Math.trunc(value) : null;
+  if (typeof value !== "string") return null;
+  const answered = ANSWERED.exec(value)?.groups?.["ms"];
+  if (answered !== undefined) return Number(answered);
+  if (!ISO.test(value)) return null;
+  const date = readDate(value, 0);
+  return date.kind === "fault" ? null : date.kind === "day" ? date.start : date.at;
+}
+
+function show(ms: number): string {
+  const date = new Date(ms);
+  return Number.isNaN(date.getTime()) ? String(ms) : date.toISOString();
+}

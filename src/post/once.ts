@@ -1,0 +1,195 @@
+import { createHash } from "node:crypto";
+import type { Logger } from "pino";
+
+import type { Bus } from "../bus/bus.ts";
+import { LoggiaError } from "../errors.ts";
+import type { LogKey } from "../events/event.ts";
+import { acceptedAt, type EventId, nthId } from "../events/id.ts";
+import { decodeRecord } from "../events/record.ts";
+import type { KeyDocuments } from "./key-documents.ts";
+import { KEY_LIFE_MS } from "./key-documents.ts";
+import type { Reserve } from "./gatherer.ts";
+
+export type OnceOptions = {
+  readonly documents: Pick<KeyDocuments, "create" | "replace" | "read">;
+  readonly bus: Pick<Bus, "read">;
+  /**
+   * How long after its ids were given an append may still reach the bus, whatever became of whoever sent it: only then "it is not there" is an answer.
+   * 0 where no other process appends, and an append that failed is known to be undone.
+   */
+  readonly settle_ms: number;
+  readonly log: Logger;
+  readonly now?: () => number;
+};
+
+/** A batch under a key. `hash` is of all that decides what it becomes. */
+export type KeyedBatch = {
+  readonly log: LogKey;
+  readonly key: string;
+  readonly hash: string;
+  readonly count: number;
+  /** When it was read: what it says of times is judged by that moment. */
+  readonly read_ms: number;
+};
+
+/** Where the batch stands on the bus. `read_ms` is of the attempt that brought it there. */
+export type Posted = { readonly first: EventId; readonly read_ms: number };
+
+/** How a batch is appended: with new ids, which are reserved first, or with those it was given before. Resolves with the first id. */
+export type Append = (ids: { readonly reserve: Reserve } | { readonly first: EventId }) => Promise<EventId>;
+
+/** Sees to it that a batch which comes again under its key is stored once. */
+export type Once = {
+  /**
+   * @throws LoggiaError `conflict` where the key was used for another body; `bus_unavailable` where an earlier attempt may still be under way; and what
+   *   `append` throws
+   */
+  post(batch: KeyedBatch, append: Append): Promise<Posted>;
+};
+
+/** What lies under a key. */
+type Reservation = Posted & { readonly hash: string; readonly count: number; readonly done: boolean };
+
+/** How far the clocks of brokers and posting processes may differ. */
+const SKEW_MS = 10_000;
+const LOOK_TIMEOUT_MS = 20_000;
+const LOOK_RECORDS = 500;
+const LOOK_BYTES = 4 * 1024 * 1024;
+const RETRY_AFTER_S = 5;
+
+/**
+ * A batch's ids are reserved under its key before it is appended, and the reservation is marked as done once it is on the bus. A repeat
+ *
+ * - of one that is under way in this process waits for it;
+ * - of one that is done is answered from the reservation;
+ * - of any other looks on the bus for the ids. Where they are not, and can't come any more, the batch gets new ids: events with ids of long ago would
+ *   appear behind pollers that have gone on.
+ */
+export function createOnce({ documents, bus, settle_ms, log, now = Date.now }: OnceOptions): Once {
+  const underWay = new Map<string, { readonly hash: string; readonly posted: Promise<Posted> }>();
+
+  async function attempt(name: string, batch: KeyedBatch, append: Append): Promise<Posted> {
+    try {
+      return await appendNew(name, batch, append, null);
+    } catch (error) {
+      if (!(error instanceof Taken)) throw error;
+    }
+    const found = await documents.read(name);
+    if (found === null || found.body === null) throw unsettled();
+    const known = found.body as Reservation;
+    if (now() - known.read_ms > KEY_LIFE_MS) return await replaced(name, batch, append, found.version);
+    if (known.hash !== batch.hash) throw otherBody();
+    if (known.done) return known;
+    const onBus = await countOnBus(bus, batch.log, known, settle_ms);
+    if (onBus < known.count) {
+      if (settle_ms > 0 && now() < acceptedAt(known.first) + settle_ms) throw unsettled();
+      if (onBus === 0) return await replaced(name, batch, append, found.version);
+      // Part of it: a batch that took the bus more than one request. What is there already is not stored again.
+      await append({ first: known.first });
+    }
+    void mark(name, known, found.version);
+    return known;
+  }
+
+  async function appendNew(name: string, batch: KeyedBatch, append: Append, over: string | null): Promise<Posted> {
+    const { hash, count, read_ms } = batch;
+    let reservation: Reservation | null = null;
+    let version = "";
+    const first = await append({
+      reserve: async (first) => {
+        reservation = { hash, first, count, read_ms, done: false };
+        const written =
+          over === null ? documents.create(name, reservation) : documents.replace(name, reservation, over);
+        const result = await written;
+        if (result.kind === "conflict") throw new Taken();
+        version = result.version;
+      },
+    });
+    if (reservation !== null) void mark(name, reservation, version);
+    return { first, read_ms };
+  }
+
+  /** Under new ids, in place of a reservation that leads nowhere. Where another process was faster, its attempt is under way. */
+  async function replaced(name: string, batch: KeyedBatch, append: Append, version: string): Promise<Posted> {
+    try {
+      return await appendNew(name, batch, append, version);
+    } catch (error) {
+      throw error instanceof Taken ? unsettled() : error;
+    }
+  }
+
+  /** Only spares later repeats the look on the bus: so nobody waits for it. */
+  async function mark(name: string, reservation: Reservation, version: string): Promise<void> {
+    try {
+      await documents.replace(name, { ...reservation, done: true }, version);
+    } catch (error) {
+      log.debug({ err: error }, "a batch's key could not be marked as done");
+    }
+  }
+
+  return {
+    post(batch, append) {
+      const name = createHash("sha256").update(`${batch.log}\n${batch.key}`).digest("base64url");
+      const running = underWay.get(name);
+      if (running !== undefined) return running.hash === batch.hash ? running.posted : Promise.reject(otherBody());
+      const posted = attempt(name, batch, append).finally(() => underWay.delete(name));
+      underWay.set(name, { hash: batch.hash, posted });
+      return posted;
+    },
+  };
+}
+
+/** The key is in use. */
+class Taken extends Error {}
+
+/** How many of a reservation's ids are on the bus. */
+async function countOnBus(
+  bus: Pick<Bus, "read">,
+  log: LogKey,
+  { first, count }: Reservation,
+  settle_ms: number,
+): Promise<number> {
+  const accepted_ms = acceptedAt(first);
+  const isOurs = rangeOf(first, count);
+  const found = new Set<EventId>();
+  const bounds = { maxRecords: LOOK_RECORDS, maxBytes: LOOK_BYTES, signal: AbortSignal.timeout(LOOK_TIMEOUT_MS) };
+  try {
+    for await (const records of bus.read({ topic: "events", since: accepted_ms - SKEW_MS, ...bounds })) {
+      for (const { key, value, appended } of records) {
+        if (key !== log) continue;
+        // A log's records lie in one partition, in order.
+        if (appended > accepted_ms + settle_ms + SKEW_MS) return found.size;
+        // Ids given at once agree in their moment: most records need not be decoded.
+        if (!value.includes(first.slice(0, 11))) continue;
+        for (const line of decodeRecord(value))
+          if (line.kind === "event" && isOurs(line.event.id)) found.add(line.event.id);
+      }
+      if (found.size === count) break;
+    }
+  } catch (error) {
+    if (!bounds.signal.aborted) throw error;
+    throw unsettled(error);
+  }
+  return found.size;
+}
+
+function rangeOf(first: EventId, count: number): (id: EventId) => boolean {
+  const last = nthId(first, count - 1);
+  const process = first.slice(16);
+  return (id) => id.endsWith(process) && id >= first && id <= last;
+}
+
+function otherBody(): LoggiaError {
+  return new LoggiaError(
+    "conflict",
+    "The Idempotency-Key was used for another body; each batch needs a key of its own",
+  );
+}
+
+function unsettled(cause?: unknown): LoggiaError {
+  return new LoggiaError(
+    "bus_unavailable",
+    "An earlier attempt with this Idempotency-Key may still be under way; try again in a few seconds",
+    { retryAfter_s: RETRY_AFTER_S, cause },
+  );
+}
