@@ -48,10 +48,11 @@ export function addOperations(program: Command): void {
   );
   acting(
     program
-      .command("replay")
-      .description("send what is on the bus through the pipeline again (talks to the running service)")
-      .requiredOption("--from <when>", "start, or a date such as 2026-11-21 or 2026-11-21T08:00:00Z"),
-    (given) => operate.replay(given, given["from"] ?? "", process.stderr),
+      .command("replay <from>")
+      .description(
+        "read the bus into the store again, from its start or a date such as 2026-11-21 (talks to the running service)",
+      ),
+    (given, from) => operate.replay(given, from, process.stderr),
   );
   acting(
     program

@@ -6,7 +6,6 @@ import { SETTINGS } from "../settings.ts";
 import { addManagement, addOperations, wholeFrom } from "./commands.ts";
 import { CommandError } from "./request.ts";
 import { ship, type ShipOptions } from "./ship.ts";
-import { start } from "./start.ts";
 
 const program = new Command("loggia")
   .description("An event log service: one form post in; lists, filters and groups out.")
@@ -17,7 +16,8 @@ program
   .command("start")
   .description("run the service; see below for its settings")
   .addHelpText("after", () => `\nSettings, by environment:\n${settingsHelp()}`)
-  .action(() => start(process.env));
+  // Loaded when it is needed: commands that only call a service need none of its engines.
+  .action(async () => (await import("./start.ts")).start(process.env));
 
 program
   .command("ship")

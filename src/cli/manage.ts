@@ -54,8 +54,8 @@ export async function addUser(
 
 export async function listUsers(options: ServiceOptions): Promise<Answer> {
   const value = (await call(options, "GET", at("accounts"))) as Account[];
-  const rows = value.map(({ email, id, admin }) => [email, id, admin ? "service admin" : ""]);
-  return { value, text: table(["EMAIL", "ID", "ROLE"], rows) };
+  const rows = value.map(({ email, id, admin }) => [email, id, admin ? "yes" : "no"]);
+  return { value, text: table(["EMAIL", "ID", "SERVICE ADMIN"], rows) };
 }
 
 export async function removeUser(options: ServiceOptions, email: string): Promise<Answer> {
