@@ -62,7 +62,10 @@ export async function newApiKey(
   if (chosen !== undefined) {
     await parts.refresh();
     if (parts.snapshot.grant(entity.hash) !== null) {
-      throw new LoggiaError("conflict", "The field apiKey is in use; choose another, or leave it out to have one drawn");
+      throw new LoggiaError(
+        "conflict",
+        "The field apiKey is in use; choose another, or leave it out to have one drawn",
+      );
     }
   }
   return { entity, issued: Object.freeze({ ...apiKeyOf(entity), secret }) };

@@ -22,12 +22,11 @@ test("the horizon stands still while something on the bus is not indexed, and go
 
   await bus.append("events", [{ key: "shop", value: Buffer.from("waits") }]);
   const appended_ms = Date.now();
-  let release = (): void => {};
-  const gate = new Promise<void>((resolve) => (release = resolve));
+  const gate = Promise.withResolvers<void>();
   const subscription = await bus.subscribe(
     { topic: "events", group: "pipeline", maxRecords: 10, maxBytes: 1_000 },
     async (batch) => {
-      await gate;
+      await gate.promise;
       await batch.ack();
     },
   );
@@ -37,7 +36,7 @@ test("the horizon stands still while something on the bus is not indexed, and go
   t.true(complete_ms() <= appended_ms, `${complete_ms() - appended_ms} ms past an event that nobody has indexed`);
   t.true(complete_ms() >= before_ms);
 
-  release();
+  gate.resolve();
   const released_ms = Date.now();
   await until(() => complete_ms() > released_ms, { what: "the horizon passes what was indexed" });
 });

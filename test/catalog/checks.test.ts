@@ -54,7 +54,11 @@ test("e-mail addresses", (t) => {
     long,
     `${"a".repeat(65)}@example.org`,
   ]) {
-    t.throws(() => checkEmail(email), { instanceOf: LoggiaError, message: /^The field email must be .*ann@example\.org/ }, email);
+    t.throws(
+      () => checkEmail(email),
+      { instanceOf: LoggiaError, message: /^The field email must be .*ann@example\.org/ },
+      email,
+    );
   }
   t.is(checkEmail("jo\u0308rg@example.org"), "j\u00f6rg@example.org", "one form for composed and decomposed letters");
 });
@@ -81,7 +85,10 @@ test("the name of a log has 1 to 200 characters and is not blank", (t) => {
   t.is(checkDisplay("😀".repeat(200)), "😀".repeat(200));
   t.is(checkDisplay("a\ud800b"), "a\ufffdb", "what UTF-8 cannot say is replaced");
   for (const display of ["", "  ", "x".repeat(201), 7 as unknown as string]) {
-    t.throws(() => checkDisplay(display), { code: "bad_parameter", message: /^The field display .*1 to 200 characters/ });
+    t.throws(() => checkDisplay(display), {
+      code: "bad_parameter",
+      message: /^The field display .*1 to 200 characters/,
+    });
   }
 });
 
