@@ -4,7 +4,7 @@ import { encodeFields } from "../events/record.ts";
 import { wellFormed } from "../events/text.ts";
 import { readCreated } from "./created.ts";
 import type { Keeps } from "./created.ts";
-import { checkLimits, errorDraft, quote, readGeo, readValue, splitTags } from "./draft.ts";
+import { checkLimits, errorDraft, readGeo, readValue, splitTags } from "./draft.ts";
 import type { Draft } from "./draft.ts";
 import type { Line } from "./gatherer.ts";
 
@@ -172,12 +172,12 @@ function decimal(degrees: number): string {
   return Math.abs(degrees) < 1e-6 ? "0" : String(Math.round(degrees * 1e10) / 1e10);
 }
 
+/** A value of JSON, in words or quoted. */
 function nameOf(value: unknown): string {
-  if (value === null) return "null";
   if (Array.isArray(value)) return "an array";
-  return typeof value === "object"
-    ? "an object"
-    : typeof value === "string"
-      ? quote(value)
-      : `${typeof value} ${String(value)}`;
+  return typeof value === "object" && value !== null ? "an object" : shortened(JSON.stringify(value));
+}
+
+function shortened(text: string): string {
+  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }

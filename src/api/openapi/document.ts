@@ -59,6 +59,8 @@ export function describeApi(routes: readonly Pick<Route, "method" | "path" | "fo
       securitySchemes: {
         basic: { type: "http", scheme: "basic", description: "E-mail and password." },
         apiKey: { type: "apiKey", in: "query", name: "apikey", description: "An API key of one log." },
+        bearerKey: { type: "http", scheme: "bearer", description: "An API key, for posting." },
+        headerKey: { type: "apiKey", in: "header", name: "X-API-Key", description: "An API key, for posting." },
       },
     },
   };
@@ -76,31 +78,39 @@ function template(path: string): string {
 }
 
 function describeOperation(operation: Operation, path: string, formats: Route["formats"]): Json {
-  const { id, tag, summary, query, form, json } = operation;
+  const { id, tag, summary, query } = operation;
   const parameters = [
     ...[...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => pathParameter(name)),
     ...(query === undefined ? [] : queryParameters(query, operation.required ?? [])),
     ...(formats === "all" ? FORMAT_PARAMETERS : []),
   ];
-  const type = form === undefined ? "application/json" : "application/x-www-form-urlencoded";
-  const body = form ?? json;
+  const content = describeBodies(operation);
   return {
     operationId: id,
     tags: [tag],
     summary,
     security: SECURITY[operation.callers],
     ...(parameters.length > 0 && { parameters }),
-    ...(body && { requestBody: { required: true, content: { [type]: { schema: reference(nameOf(body)) } } } }),
+    ...(Object.keys(content).length > 0 && { requestBody: { required: true, content } }),
     responses: describeAnswers(operation, formats),
   };
 }
 
-/** A posted API key is a field of the form. */
+/** The bodies that an operation takes, by content type. */
+function describeBodies({ form, json, lines }: Operation): Json {
+  return {
+    ...(form && { "application/x-www-form-urlencoded": { schema: reference(nameOf(form)) } }),
+    ...(json && { "application/json": { schema: reference(nameOf(json)) } }),
+    ...(lines && { "application/x-ndjson": { schema: reference(nameOf(lines)) } }),
+  };
+}
+
+/** A posted API key may also be a field of the form. */
 const SECURITY = {
   anybody: [],
   people: [{ basic: [] }],
   "people and keys": [{ basic: [] }, { apiKey: [] }],
-  keys: [],
+  keys: [{}, { apiKey: [] }, { bearerKey: [] }, { headerKey: [] }],
 } as const satisfies Record<Operation["callers"], unknown>;
 
 function pathParameter(name: string): Json {

@@ -15,6 +15,8 @@ export type Operation = {
   readonly required?: readonly string[];
   readonly form?: z.ZodType;
   readonly json?: z.ZodType;
+  /** What a line of `application/x-ndjson` is. */
+  readonly lines?: z.ZodType;
   readonly answers: Readonly<Record<number, Answer>>;
   /** What may go wrong, besides {@link COMMON_ERRORS}. */
   readonly errors: readonly ErrorCode[];

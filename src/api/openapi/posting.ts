@@ -1,5 +1,5 @@
-import { PostAnswer, VisitAnswer } from "../schemas/answers.ts";
-import { PostForm, VisitForm } from "../schemas/inputs.ts";
+import { PostAnswer, PostOrBatchAnswer, VisitAnswer } from "../schemas/answers.ts";
+import { PostBatch, PostForm, PostLines, VisitForm } from "../schemas/inputs.ts";
 import type { Operation } from "./operation.ts";
 
 const base = { tag: "posting", callers: "keys" } as const;
@@ -19,8 +19,14 @@ export const POSTING: Readonly<Record<string, Operation>> = {
   "POST /logs/:log/events": {
     ...event,
     id: "postEvent",
-    summary: "Post an event. Where it is bad, the log gets an error event in its place",
+    summary:
+      "Post an event as a form, or a batch of at most 5,000 as JSON, with the key beside the body. Where one is bad, the log gets an error event in its place. " +
+      "With an Idempotency-Key, a batch that is sent again within a day is stored once",
     form: PostForm,
+    json: PostBatch,
+    lines: PostLines,
+    answers: { 201: { what: "The bus holds all of it durably", schema: PostOrBatchAnswer } },
+    errors: [...event.errors, "conflict"],
   },
   "GET /logs/:log/events": {
     ...event,

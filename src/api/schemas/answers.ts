@@ -152,6 +152,24 @@ export const QueryAnswer = named(
 
 export const PostAnswer = named("PostedEvent", z.strictObject({ id: EventIdText }));
 
+export const BatchAnswer = named(
+  "PostedBatch",
+  z.strictObject({
+    accepted: z.int().min(0),
+    rejected: z.int().min(0).describe("Of these the log got error events."),
+    items: z
+      .array(
+        z.union([
+          z.strictObject({ id: EventIdText }),
+          z.strictObject({ error: z.strictObject({ code: z.literal("bad_event"), message: z.string().min(1) }) }),
+        ]),
+      )
+      .describe("What became of each event, in order."),
+  }),
+);
+
+export const PostOrBatchAnswer = named("Posted", z.union([PostAnswer, BatchAnswer]));
+
 export const VisitAnswer = named("PostedUser", z.strictObject({ user: z.string().min(1) }));
 
 export const AccountRecord = named(

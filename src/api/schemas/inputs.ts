@@ -163,6 +163,39 @@ export const PostForm = named(
   }),
 );
 
+const orNull = <S extends z.ZodType>(schema: S) => schema.nullable().optional();
+
+export const PostLines = named(
+  "NewEventOfBatch",
+  z
+    .object({
+      text: posted("text", "What happened; not blank."),
+      tags: orNull(z.union([posted("tags", "Separated by blanks."), z.array(z.string())])),
+      source: orNull(posted("source", "Where it comes from.")),
+      user: orNull(posted("user", "Whom it concerns.")),
+      value: orNull(z.union([z.number(), posted("value", "A decimal number.")])),
+      geo: orNull(
+        z.union([
+          posted("geo", "`<latitude>,<longitude>` or `ip:<address>`."),
+          z.object({ lat: z.number().min(-90).max(90), lon: z.number().min(-180).max(180) }),
+          z.object({ ip: z.string() }),
+        ]),
+      ),
+      link: orNull(posted("link", "An address to go on from.")),
+      data: orNull(posted("data", "More text; HTML behind a first line `@html`.")),
+      created: orNull(
+        z
+          .union([z.string(), z.number()])
+          .describe(
+            "When it happened: ISO 8601 (UTC where it names no offset) or milliseconds since 1970; at most 5 minutes ahead.",
+          ),
+      ),
+    })
+    .describe("An event of a batch; as application/x-ndjson, one a line."),
+);
+
+export const PostBatch = named("NewEvents", z.array(PostLines).min(1).max(5_000));
+
 export const VisitForm = named(
   "NewVisit",
   z.object({

@@ -197,7 +197,7 @@ async function forget(client: Client, index: string, settled: number): Promise<n
     const operations = hits.hits.map(({ _id, _seq_no, _primary_term }) => ({
       delete: { _id, if_seq_no: _seq_no, if_primary_term: _primary_term },
     }));
-    const { items } = await client.bulk({ index, operations: operations as never });
+    const { items } = await client.bulk({ index, operations });
     forgotten += items.filter(({ delete: outcome }) => outcome?.status === 200).length;
     if (hits.hits.length < PAGE_SIZE) return forgotten;
   }
