@@ -1,0 +1,56 @@
+import type { IncomingMessage } from "node:http";
+import { BlockList, isIP } from "node:net";
+
+/**
+ * Where a request comes from, as one client is told from another: an IPv4 address, or the first 64 bits of an IPv6 one, for whoever has
+ * one address of such a network has all of them.
+ */
+export type AddressOf = (request: IncomingMessage) => string;
+
+/**
+ * Reads the address of a request's connection. `X-Forwarded-For` counts where the connection comes from a trusted proxy, and then from
+ * the right: each proxy adds whom it talks with, so what a client made up stands left of what the first trusted proxy saw.
+ */
+export function createAddressReader(trusted: BlockList): AddressOf {
+  const trusts = (address: string): boolean => trusted.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+  const hasProxies = trusted.rules.length > 0;
+  return ({ socket, headers }) => {
+    // A connection that is gone already has none.
+    let address = plain(socket.remoteAddress ?? "");
+    if (!hasProxies || address === "" || !trusts(address)) return networkOf(address);
+    const forwarded = String(headers["x-forwarded-for"] ?? "").split(",");
+    for (const entry of forwarded.toReversed()) {
+      const before = plain(withoutPort(entry.trim()));
+      // A proxy that does not say whom it speaks for speaks for itself.
+      if (isIP(before) === 0) break;
+      address = before;
+      if (!trusts(address)) break;
+    }
+    return networkOf(address);
+  };
+}
+
+/** Some proxies write the port too: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+function withoutPort(entry: string): string {
+  return /^\[(.*)\](?::\d+)?$/.exec(entry)?.[1] ?? /^([\d.]+):\d+$/.exec(entry)?.[1] ?? entry;
+}
+
+/** IPv4 as IPv4, also where a socket for both tells it as IPv6; and without the zone of a link. */
+function plain(address: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  if (mapped !== undefined) return mapped;
+  const zone = address.indexOf("%");
+  return zone === -1 ? address : address.slice(0, zone);
+}
+
+function networkOf(address: string): string {
+  if (!address.includes(":")) return address;
+  const [head = "", tail] = address.toLowerCase().split("::");
+  const before = head === "" ? [] : head.split(":");
+  const after = tail === undefined || tail === "" ? [] : tail.split(":");
+  // An IPv4 address at the end stands for two groups.
+  const groups = before.length + after.length + (address.includes(".") ? 1 : 0);
+  const zeros = tail === undefined ? [] : Array.from({ length: Math.max(0, 8 - groups) }, () => "0");
+  const first = [...before, ...zeros, ...after].slice(0, 4);
+  return `${first.map((group) => group.replace(/^0+(?=.)/, "")).join(":")}::/64`;
+}

@@ -1,0 +1,80 @@
+import test from "ava";
+
+import { LoggiaError } from "../../src/errors.ts";
+import { createBudget } from "../../src/gate/budget.ts";
+import type { Budget } from "../../src/gate/budget.ts";
+
+const OPTIONS = { perCaller: 2, total: 3, waitingPerCaller: 4, waitingTotal: 6, wait_ms: 60_000 };
+
+/** Work that ends when it is told to. */
+function starter(budget: Budget) {
+  const started: string[] = [];
+  const ends = new Map<string, () => void>();
+  const start = (caller: string, name: string): Promise<string> =>
+    budget.run(caller, async () => {
+      started.push(name);
+      await new Promise<void>((resolve) => ends.set(name, resolve));
+      return name;
+    });
+  return { started, start, end: (name: string) => ends.get(name)!() };
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+test("one caller gets what is theirs, and others get past those who wait", async (t) => {
+  const budget = createBudget(OPTIONS);
+  const { started, start, end } = starter(budget);
+  const all = [start("ann", "a1"), start("ann", "a2"), start("ann", "a3"), start("bob", "b1"), start("bob", "b2")];
+  await turn();
+  t.deepEqual(started, ["a1", "a2", "b1"]);
+  t.deepEqual([budget.running, budget.waiting], [3, 2]);
+  end("b1");
+  await turn();
+  t.deepEqual(started, ["a1", "a2", "b1", "b2"], "ann waits for ann");
+  end("a1");
+  await turn();
+  t.deepEqual(started, ["a1", "a2", "b1", "b2", "a3"]);
+  for (const name of ["a2", "a3", "b2"]) end(name);
+  t.deepEqual(await Promise.all(all), ["a1", "a2", "a3", "b1", "b2"]);
+  t.deepEqual([budget.running, budget.waiting], [0, 0]);
+});
+
+test("who waits too long is told whose work was in the way", async (t) => {
+  const budget = createBudget({ ...OPTIONS, wait_ms: 5 });
+  const { start, end } = starter(budget);
+  const running = [start("ann", "a1"), start("ann", "a2"), start("bob", "b1")];
+  const own = await t.throwsAsync(start("ann", "a3"), { instanceOf: LoggiaError });
+  t.deepEqual([own.code, own.retryAfter_s], ["too_many_requests", 1]);
+  const everybodys = await t.throwsAsync(start("cleo", "c1"), { instanceOf: LoggiaError });
+  t.deepEqual([everybodys.code, everybodys.retryAfter_s], ["overloaded", 1]);
+  for (const name of ["a1", "a2", "b1"]) end(name);
+  await Promise.all(running);
+  const later = start("cleo", "c2");
+  await turn();
+  end("c2");
+  t.is(await later, "c2");
+});
+
+test("not more may wait than the bounds say", async (t) => {
+  const budget = createBudget(OPTIONS);
+  const { start, started, end } = starter(budget);
+  const ann = ["a1", "a2", "a3", "a4", "a5", "a6"].map((name) => start("ann", name));
+  await t.throwsAsync(start("ann", "a7"), { message: /You have 2 queries running/ });
+  const bob = ["b1", "b2", "b3"].map((name) => start("bob", name));
+  await t.throwsAsync(start("cleo", "c1"), { message: /Too many queries are running/ });
+  for (let i = 0; i < 9; i++) {
+    await turn();
+    end(started[i]!);
+  }
+  await Promise.all([...ann, ...bob]);
+  t.pass();
+});
+
+test("work that fails makes room too, and its caller gets the error", async (t) => {
+  const budget = createBudget({ ...OPTIONS, perCaller: 1 });
+  const failing = () => budget.run("ann", () => Promise.reject(new Error("no")));
+  for (const outcome of await Promise.allSettled([failing(), failing(), failing()])) {
+    t.is(outcome.status === "rejected" && outcome.reason.message, "no");
+  }
+  t.is(budget.running, 0);
+});
