@@ -79,7 +79,7 @@ export function createOnce({ documents, bus, settle_ms, log, now = Date.now }: O
     const known = found.body as Reservation;
     if (now() - known.read_ms > KEY_LIFE_MS) return await replaced(name, batch, append, found.version);
     if (known.hash !== batch.hash) throw otherBody();
-    if (known.done) return known;
+    if (known.done) return postedOf(known);
     const onBus = await countOnBus(bus, batch.log, known, settle_ms);
     if (onBus < known.count) {
       if (settle_ms > 0 && now() < acceptedAt(known.first) + settle_ms) throw unsettled();
@@ -88,7 +88,7 @@ export function createOnce({ documents, bus, settle_ms, log, now = Date.now }: O
       await append({ first: known.first });
     }
     void mark(name, known, found.version);
-    return known;
+    return postedOf(known);
   }
 
   async function appendNew(name: string, batch: KeyedBatch, append: Append, over: string | null): Promise<Posted> {
@@ -141,6 +141,10 @@ export function createOnce({ documents, bus, settle_ms, log, now = Date.now }: O
 
 /** The key is in use. */
 class Taken extends Error {}
+
+function postedOf({ first, read_ms }: Reservation): Posted {
+  return { first, read_ms };
+}
 
 /** How many of a reservation's ids are on the bus. */
 async function countOnBus(

@@ -17,6 +17,7 @@ export function documentsContract(test: TestFn, name: string, take: (t: Executio
   declare("the feed tells a new reader what is there, and the others what changed", feed);
   declare("the feed tells everything once it is answered, however many write at once", feedUnderLoad);
   declare("the feed reaches the end of thousands of documents", feedOfThousands);
+  declare("what was written before a cursor is forgotten without a trace, what was written since stays", forgotten);
   declare("bodies and ids come back as they were", roundTrip);
   declare("what was written is there after all connections were closed", durable);
 }
@@ -133,6 +134,33 @@ async function feedOfThousands(t: ExecutionContext, place: Place): Promise<void>
   const next = await documents.changes(start.cursor);
   t.deepEqual(newest(next)["d7"], { n: -1 });
   t.true(next.documents.length < 1500, "a change is not answered with everything again");
+}
+
+async function forgotten(t: ExecutionContext, place: Place): Promise<void> {
+  const documents = await place.connect();
+  const settled = await place.connect();
+  const versions = new Map<string, Version>();
+  for (const id of ["old", "anew", "gone"]) versions.set(id, done(t, await documents.create(id, { id })));
+  done(t, await documents.remove("gone", versions.get("gone")!));
+  // A feed may tell the last changes again: what they are of is forgotten with a later cursor.
+  for (let i = 0; i < 1_100; i += 100) {
+    await Promise.all(Array.from({ length: 100 }, (_, n) => documents.create(`filler ${i + n}`, {})));
+  }
+  const { cursor } = await settled.changes(null);
+  done(t, await documents.replace("anew", { n: 2 }, versions.get("anew")!));
+  done(t, await documents.create("young", {}));
+  t.true((await documents.forget(cursor)) >= 2);
+  t.is(await documents.read("old"), null);
+  t.is(await documents.read("gone"), null);
+  t.deepEqual((await documents.read("anew"))?.body, { n: 2 });
+  t.deepEqual((await documents.read("young"))?.body, {});
+  const { documents: told } = await settled.changes(cursor);
+  t.deepEqual(newestBodies(told, ["anew", "young"]), { anew: { n: 2 }, young: {} });
+  t.is((await documents.create("old", {})).kind, "done");
+}
+
+function newestBodies(documents: readonly Document[], ids: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(documents.filter(({ id }) => ids.includes(id)).map(({ id, body }) => [id, body]));
 }
 
 async function roundTrip(t: ExecutionContext, place: Place): Promise<void> {

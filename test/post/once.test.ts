@@ -1,0 +1,221 @@
+import test, { type ExecutionContext } from "ava";
+import { join } from "node:path";
+import { pino } from "pino";
+
+import type { Bus } from "../../src/bus/bus.ts";
+import { openSqliteBus } from "../../src/bus/sqlite.ts";
+import { openSqliteDocuments } from "../../src/catalog/documents/sqlite.ts";
+import type { LoggiaError } from "../../src/errors.ts";
+import { parseLogKey } from "../../src/events/event.ts";
+import { createIdSource, type EventId } from "../../src/events/id.ts";
+import { decodeRecord } from "../../src/events/record.ts";
+import { createGatherer } from "../../src/post/gatherer.ts";
+import { KEY_LIFE_MS, startForgetting } from "../../src/post/key-documents.ts";
+import { createOnce, type Once } from "../../src/post/once.ts";
+import { environmentOf, get, KEY, KINDS, LOG, type Service, startService } from "../support/service.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { until } from "../support/until.ts";
+
+const SILENT = pino({ level: "silent" });
+const SHOP = parseLogKey("shop")!;
+
+/** A bus and keys in files of a test's own, and any number of posting processes on them. */
+async function house(t: ExecutionContext, settle_ms = 0) {
+  const folder = temporaryFolder(t);
+  const bus = await openSqliteBus({ file: join(folder, "bus.sqlite"), log: SILENT });
+  const file = join(folder, "batches.sqlite");
+  const documents = await openSqliteDocuments({ file });
+  t.teardown(() => Promise.all([bus[Symbol.asyncDispose](), documents[Symbol.asyncDispose]()]));
+  const clock = { now_ms: Date.now() };
+  const now = () => clock.now_ms;
+  const start = (through: Pick<Bus, "append"> = bus) => {
+    const appending: Bus = Object.create(bus, { append: { value: through.append.bind(through) } });
+    const bounds = { append_ms: 2_000, deadline_ms: 5_000, maxWaitingEvents: 10_000, maxWaitingBytes: 10_000_000 };
+    const gatherer = createGatherer({ bus: appending, ids: createIdSource({ now }), ...bounds });
+    const once: Once = createOnce({ documents, bus, settle_ms, log: SILENT, now });
+    return (key: string, texts: readonly string[]) => {
+      const lines = texts.map((text) => ({ fields: `"text":${JSON.stringify(text)}}`, created: null }));
+      const batch = { log: SHOP, key, hash: texts.join(), count: texts.length, read_ms: now() };
+      return once.post(batch, (ids) => gatherer.submitLines(SHOP, lines, ids));
+    };
+  };
+  return { bus, documents, clock, start };
+}
+
+async function idsOn(bus: Bus): Promise<EventId[]> {
+  const ids: EventId[] = [];
+  for await (const records of bus.read({ topic: "events", maxRecords: 100, maxBytes: 1_000_000 })) {
+    for (const { value } of records) {
+      for (const line of decodeRecord(value)) if (line.kind === "event") ids.push(line.event.id);
+    }
+  }
+  return ids;
+}
+
+/** A bus that dies before it takes anything, or after. */
+const dying = (when: "before" | "after", bus: Bus): Pick<Bus, "append"> => ({
+  async append(topic, records, options) {
+    if (when === "after") await bus.append(topic, records, options);
+    throw new Error("this process is dead");
+  },
+});
+
+test("a batch that was stored is not stored again, by whichever process", async (t) => {
+  const { bus, start } = await house(t);
+  const [one, two] = [start(), start()];
+  const first = await one("k", ["a", "b"]);
+  t.deepEqual(await one("k", ["a", "b"]), first);
+  t.deepEqual(await two("k", ["a", "b"]), first);
+  t.is((await idsOn(bus)).length, 2);
+  t.is((await two("other", ["a", "b"])).first > first.first, true);
+  t.is((await idsOn(bus)).length, 4);
+});
+
+test("of many that come at once one is stored, and all hear of it", async (t) => {
+  const { bus, start } = await house(t);
+  const one = start();
+  const answers = await Promise.all(Array.from({ length: 20 }, () => one("k", ["a", "b"])));
+  t.is(new Set(answers.map(({ first }) => first)).size, 1);
+  t.is((await idsOn(bus)).length, 2);
+});
+
+test("a key is for one body", async (t) => {
+  const { start } = await house(t);
+  const one = start();
+  const running = one("k", ["a"]);
+  for (const post of [one, start()]) {
+    const error = await t.throwsAsync(async () => {
+      if (post !== one) await running;
+      await post("k", ["b"]);
+    });
+    t.is((error as LoggiaError).code, "conflict");
+  }
+  await running;
+});
+
+test("a batch that was stored by a process which died before it could tell is found on the bus", async (t) => {
+  const { bus, start } = await house(t);
+  await t.throwsAsync(start(dying("after", bus))("k", ["a", "b"]));
+  const before = await idsOn(bus);
+  t.is(before.length, 2);
+  const { first } = await start()("k", ["a", "b"]);
+  t.is(first, before[0]!);
+  t.deepEqual(await idsOn(bus), before);
+});
+
+test("one that was never stored gets new ids, later than all that was posted meanwhile", async (t) => {
+  const { bus, clock, start } = await house(t);
+  await t.throwsAsync(start(dying("before", bus))("k", ["a", "b"]));
+  clock.now_ms += 1_000;
+  const one = start();
+  const other = await one("other", ["c"]);
+  const { first } = await one("k", ["a", "b"]);
+  t.true(first > other.first);
+  t.is((await idsOn(bus)).length, 3);
+  t.is((await one("k", ["a", "b"])).first, first);
+});
+
+test("while an append of another process may still arrive, a repeat is asked to come again", async (t) => {
+  const { bus, clock, start } = await house(t, 40_000);
+  await t.throwsAsync(start(dying("before", bus))("k", ["a"]));
+  const one = start();
+  clock.now_ms += 30_000;
+  const error = await t.throwsAsync<LoggiaError>(one("k", ["a"]));
+  t.is(error?.code, "bus_unavailable");
+  t.true((error?.retryAfter_s ?? 0) > 1);
+  t.deepEqual(await idsOn(bus), []);
+  clock.now_ms += 10_001;
+  await one("k", ["a"]);
+  t.is((await idsOn(bus)).length, 1);
+});
+
+test("of a batch that is there in part, the rest comes under the ids it was given", async (t) => {
+  const { bus, start } = await house(t);
+  const half: Pick<Bus, "append"> = {
+    async append(topic, [record]) {
+      const lines = record!.value.toString().split("\n");
+      await bus.append(topic, [{ key: record!.key, value: Buffer.from(lines.slice(0, 2).join("\n")) }]);
+      throw new Error("only half of it");
+    },
+  };
+  await t.throwsAsync(start(half)("k", ["a", "b"]));
+  const { first } = await start()("k", ["a", "b"]);
+  const ids = new Set(await idsOn(bus));
+  t.is(ids.size, 2);
+  t.is([...ids].toSorted()[0], first);
+});
+
+test("after a day a key means nothing any more, and goes", async (t) => {
+  const { bus, documents, clock, start } = await house(t);
+  const one = start();
+  const { first } = await one("k", ["a"]);
+  const forgetting = startForgetting(documents, { log: SILENT, now: () => clock.now_ms });
+  t.teardown(() => forgetting.close());
+  t.is(await forgetting.sweep(), 0);
+  clock.now_ms += KEY_LIFE_MS - 1;
+  t.is((await one("k", ["a"])).first, first);
+  t.is(await forgetting.sweep(), 0);
+  await one("young", ["b"]);
+  clock.now_ms += 2;
+  t.is(await forgetting.sweep(), 1);
+  t.true((await one("k", ["a"])).first > first);
+  await t.throwsAsync(one("young", ["c"]));
+  t.is((await idsOn(bus)).length, 3);
+});
+
+async function post(service: Service, key: string, count: number): Promise<{ status: number; ids: string[] }> {
+  const response = await fetch(`${service.postUrl}/1/logs/${LOG}/events`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", "X-API-Key": KEY, "Idempotency-Key": key },
+    body: JSON.stringify(Array.from({ length: count }, (_, n) => ({ text: `event ${n}` }))),
+  });
+  const { items = [] } = (await response.json()) as { items?: { id: string }[] };
+  return { status: response.status, ids: items.map(({ id }) => id) };
+}
+
+/** The ids that a list shows, once it shows so many. */
+async function stored(service: Service, count: number): Promise<string[]> {
+  return until(
+    async () => {
+      const { body } = await get(service, `/1/logs/${LOG}/events?pagesize=500`);
+      const ids = (body as { id: string }[]).map(({ id }) => id);
+      return ids.length >= count ? ids : null;
+    },
+    { what: `${count} events` },
+  );
+}
+
+for (const kind of KINDS) {
+  test(`${kind}: a batch is stored once, also after a restart`, async (t) => {
+    const environment = environmentOf(kind, temporaryFolder(t));
+    const before = await startService(environment);
+    const first = await post(before, "monday", 50);
+    t.is(first.status, 201);
+    await before.close();
+    const after = await startService(environment);
+    t.teardown(() => after.close());
+    t.deepEqual(await post(after, "monday", 50), first);
+    const next = await post(after, "tuesday", 1);
+    t.deepEqual((await stored(after, 51)).toSorted(), [...first.ids, ...next.ids].toSorted());
+  });
+}
+
+if (KINDS.includes("cluster")) {
+  test("cluster: of one batch at two processes at once, one is stored", async (t) => {
+    const environment = environmentOf("cluster", "");
+    const one = await startService(environment);
+    t.teardown(() => one.close());
+    const two = await startService({ ...environment, LOGGIA_ROLES: "post" });
+    t.teardown(() => two.close());
+    const ids = new Set<string>();
+    for (let round = 0; round < 10; round++) {
+      const answers = await Promise.all([post(one, `k${round}`, 20), post(two, `k${round}`, 20)]);
+      const taken = answers.filter(({ status }) => status === 201);
+      t.true(taken.length > 0);
+      t.true(answers.every(({ status }) => status === 201 || status === 503));
+      t.is(new Set(taken.map((answer) => answer.ids.join())).size, 1);
+      for (const id of taken[0]!.ids) ids.add(id);
+    }
+    t.deepEqual((await stored(one, 200)).toSorted(), [...ids].toSorted());
+  });
+}
