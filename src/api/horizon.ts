@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 
 import type { Bus } from "../bus/bus.ts";
+import { createSteadyClock } from "../events/clock.ts";
 import { type EventId, firstIdAt } from "../events/id.ts";
 
 /**
@@ -34,13 +35,15 @@ const MAX_SAMPLES = 512;
  */
 export function watchHorizon({ bus, group, accept_ms, refresh_ms, log }: HorizonOptions): Horizon {
   const stop = new AbortController();
+  // As the clock of those who give ids: one that was set back would hold every poller for as long as it takes to catch up.
+  const now = createSteadyClock();
   let samples: Sample[] = [];
   /** Moments of which everything is indexed, and since when: soon it is visible too. */
   let indexed: { readonly taken_ms: number; readonly seen_ms: number }[] = [];
   let complete_ms = 0;
 
   async function sample(): Promise<void> {
-    const taken_ms = Date.now();
+    const taken_ms = now();
     const lags = await bus.lag("events", group);
     samples.push({ taken_ms, ends: new Map(lags.map(({ partition, end }) => [partition, end])) });
     const next = new Map(lags.map((lag) => [lag.partition, lag.next]));

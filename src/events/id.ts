@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { createSteadyClock } from "./clock.ts";
 
 /**
  * An event's id: 24 lower-case hex digits that sort, as text, by the time of acceptance.
@@ -45,15 +46,15 @@ export function nthId(first: EventId, n: number): EventId {
 }
 
 /**
- * A source of ids that rise strictly for the life of the process, also where the clock is set back:
- * then it stays at the last moment it gave until the clock has caught up.
+ * A source of ids that rise strictly for the life of the process, also where the clock is set back: its own runs on then, and a clock that
+ * was given by `now` is waited for, at the last moment it told.
  *
  * @param after the largest id given by an earlier life, where order must hold across a restart
  */
 export function createIdSource(options: { now?: () => number; after?: EventId | null } = {}): IdSource {
-  const now = options.now ?? Date.now;
   const process = randomBytes(4).toString("hex");
   let last_ms = options.after ? acceptedAt(options.after) + 1 : 0;
+  const now = options.now ?? createSteadyClock({ from: last_ms });
   let counter = 0;
   let prefix = "";
   let prefix_ms = -1;
