@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
+import { BlockList, isIP } from "node:net";
 import { StartError } from "./errors.ts";
 import { type LogKey, parseLogKey } from "./events/event.ts";
 import { DEFAULT_LIMITS, type FieldLimits } from "./events/limits.ts";
+import { DEFAULT_RATES, type Rates } from "./gate/gate.ts";
 
 export type Address = { readonly host: string; readonly port: number };
 
@@ -53,6 +55,11 @@ export type Settings = {
   readonly geoip: string | null;
   /** How to mail people about events; null: nobody is mailed. */
   readonly mail: MailSettings | null;
+  /** Where health and metrics are told beside the other addresses; null: only there. */
+  readonly monitoring: Address | null;
+  readonly rates: Rates;
+  /** Whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies: BlockList;
 };
 
 /** Every setting with what it does, as `make help` and `loggia start --help` list them. Secrets may also come from the file that `NAME_FILE` names. */
@@ -70,6 +77,13 @@ export const SETTINGS = [
   { name: "LOGGIA_GEOIP", standard: "", help: "MaxMind database (.mmdb) of cities, to place events posted with geo=ip:<address>" },
   { name: "LOGGIA_SMTP", standard: "", help: "mail server for notifications, smtp(s)://user:password@host:port", secret: true },
   { name: "LOGGIA_MAIL_FROM", standard: "", help: "sender of notifications, such as Loggia <loggia@example.org>" },
+  { name: "LOGGIA_OPS", standard: "", help: "address for health and metrics, host:port; the API and posting tell no metrics then" },
+  { name: "LOGGIA_TRUSTED_PROXIES", standard: "", help: "address or address/bits,… of proxies whose X-Forwarded-For is believed" },
+  { name: "LOGGIA_RATE_ADDRESS", standard: "20000", help: "requests a second from one address, beyond which it gets 429" },
+  { name: "LOGGIA_RATE_CALLER", standard: "20000", help: "requests a second by one API key or account" },
+  { name: "LOGGIA_RATE_FAILURES", standard: "20", help: "wrong passwords and keys a minute from one address" },
+  { name: "LOGGIA_RATE_QUERIES", standard: "8", help: "queries at a time by one API key or account; more wait, then get 429" },
+  { name: "LOGGIA_RATE_QUERIES_ALL", standard: "32", help: "queries at a time by all; more wait, then get 503" },
   { name: "KAFKA_BROKERS", standard: "", help: "host:port,… of Kafka; with ELASTICSEARCH_URL: run on a cluster" },
   { name: "KAFKA_PARTITIONS", standard: "6", help: "partitions of a topic when it is made, 1 to 1000" },
   { name: "KAFKA_TLS", standard: "off", help: "on: speak TLS with the brokers" },
@@ -125,7 +139,37 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
     limits: readLimits(get("LOGGIA_LIMITS")),
     geoip: get("LOGGIA_GEOIP") || null,
     mail: readMail(get("LOGGIA_SMTP"), get("LOGGIA_MAIL_FROM")),
+    monitoring: get("LOGGIA_OPS") === "" ? null : readAddress("LOGGIA_OPS", get("LOGGIA_OPS")),
+    rates: readRates(get),
+    trustedProxies: readProxies(get("LOGGIA_TRUSTED_PROXIES")),
   };
+}
+
+const RATE_SETTINGS = {
+  address: "LOGGIA_RATE_ADDRESS",
+  caller: "LOGGIA_RATE_CALLER",
+  failures: "LOGGIA_RATE_FAILURES",
+  queries: "LOGGIA_RATE_QUERIES",
+  queriesTotal: "LOGGIA_RATE_QUERIES_ALL",
+} as const satisfies Record<keyof Rates, Name>;
+
+function readRates(get: (name: Name) => string): Rates {
+  const rates = Object.entries(RATE_SETTINGS).map(([rate, name]) => [rate, readWhole(name, get(name), 1, 1_000_000)]);
+  return { ...DEFAULT_RATES, ...(Object.fromEntries(rates) as Rates) };
+}
+
+function readProxies(value: string): BlockList {
+  const proxies = new BlockList();
+  for (const entry of value.split(",").map((part) => part.trim())) {
+    if (entry === "") continue;
+    const [address = "", bits, ...rest] = entry.split("/");
+    const version = isIP(address);
+    const most = version === 6 ? 128 : 32;
+    if (version === 0 || rest.length > 0 || (bits !== undefined && !(/^\d+$/.test(bits) && Number(bits) <= most)))
+      throw wrong("LOGGIA_TRUSTED_PROXIES", value, "addresses such as 10.0.0.1, 10.0.0.0/8 or fd00::/8, with commas");
+    proxies.addSubnet(address, bits === undefined ? most : Number(bits), version === 6 ? "ipv6" : "ipv4");
+  }
+  return proxies;
 }
 
 function readVariable(environment: NodeJS.ProcessEnv, name: Name): string {

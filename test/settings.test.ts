@@ -3,6 +3,7 @@ import { join } from "node:path";
 import test from "ava";
 
 import { StartError } from "../src/errors.ts";
+import { DEFAULT_RATES } from "../src/gate/gate.ts";
 import { readSettings, SETTINGS } from "../src/settings.ts";
 import { temporaryFolder } from "./support/temporary.ts";
 
@@ -69,6 +70,27 @@ test("a mail server, with what it needs", (t) => {
   t.is(readSettings({ ...from, LOGGIA_SMTP: "smtp://localhost" }).mail?.port, 587);
 });
 
+test("proxies by address and by network, and rates", (t) => {
+  const { trustedProxies, rates, monitoring } = readSettings({
+    LOGGIA_TRUSTED_PROXIES: "10.0.0.1, 192.168.0.0/16,fd00::/8",
+    LOGGIA_RATE_FAILURES: "7",
+    LOGGIA_OPS: "127.0.0.1:0",
+  });
+  const trusts = (address: string) => trustedProxies.check(address, address.includes(":") ? "ipv6" : "ipv4");
+  t.deepEqual(["10.0.0.1", "10.0.0.2", "192.168.7.7", "fd12::1", "2001:db8::1"].map(trusts), [
+    true,
+    false,
+    true,
+    true,
+    false,
+  ]);
+  t.is(rates.failures, 7);
+  t.deepEqual(monitoring, { host: "127.0.0.1", port: 0 });
+  t.deepEqual(readSettings({}).trustedProxies.rules, []);
+  t.deepEqual(readSettings({}).rates, DEFAULT_RATES);
+  t.is(readSettings({}).monitoring, null);
+});
+
 test("a fault in the mail server's address does not show its password", (t) => {
   const bad = [
     "http://u:hunter2@h",
@@ -99,6 +121,10 @@ const FAULTS: readonly [NodeJS.ProcessEnv, RegExp][] = [
   [{ LOGGIA_LIMITS: "text=0" }, /^LOGGIA_LIMITS is "text=0"; allowed: whole numbers from 1/],
   [{ LOGGIA_LIMITS: "title=5" }, /^LOGGIA_LIMITS is "title=5"; allowed: pairs of text, link/],
   [{ LOGGIA_APY: "x" }, /^LOGGIA_APY is not a setting; allowed are LOGGIA_API/],
+  [{ LOGGIA_TRUSTED_PROXIES: "10.0.0.1/33" }, /^LOGGIA_TRUSTED_PROXIES is "10.0.0.1\/33"; allowed: addresses such as/],
+  [{ LOGGIA_TRUSTED_PROXIES: "all" }, /^LOGGIA_TRUSTED_PROXIES is "all"; allowed: addresses such as/],
+  [{ LOGGIA_RATE_FAILURES: "0" }, /^LOGGIA_RATE_FAILURES is "0"; allowed: whole numbers from 1/],
+  [{ LOGGIA_OPS: "9100" }, /^LOGGIA_OPS is "9100"/],
   [{ LOGGIA_SMTP: "smtp://h" }, /^LOGGIA_SMTP \(or LOGGIA_SMTP_FILE\) is set and LOGGIA_MAIL_FROM is not/],
   [{ LOGGIA_MAIL_FROM: "l@example.org" }, /^LOGGIA_MAIL_FROM is set and LOGGIA_SMTP is not/],
   [{ LOGGIA_SMTP: "smtp://h", LOGGIA_MAIL_FROM: "a@b, c@d" }, /^LOGGIA_MAIL_FROM is "a@b, c@d"; allowed: loggia@/],
