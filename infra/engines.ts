@@ -46,7 +46,7 @@ function tell(kafka: string, elasticsearch: string): void {
   say(`Elasticsearch  ${elasticsearch}`);
 }
 
-/** Hands on the signals it gets and the exit code of the program; the engines go on. */
+/** Hands on what ends it, and the exit code of the program; the engines go on. */
 async function run(settings: EngineSettings, [program, ...args]: readonly string[]): Promise<number> {
   if (!program) {
     console.error(USAGE);
@@ -55,7 +55,9 @@ async function run(settings: EngineSettings, [program, ...args]: readonly string
   const { kafka, elasticsearch } = await up(settings, say);
   const env = { ...process.env, KAFKA_BROKERS: kafka!.brokers.join(","), ELASTICSEARCH_URL: elasticsearch!.url };
   const child = spawn(program, args, { stdio: "inherit", env });
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));
+  for (const signal of ["SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));
+  // Ctrl-C reaches the program by itself, being of the same group; a second one would tell it to end without draining.
+  process.on("SIGINT", () => {});
   const [code] = (await once(child, "exit").catch((error: Error) => {
     throw new StartError(`Cannot run ${program}: ${error.message}`, { cause: error });
   })) as [number | null];

@@ -1,5 +1,5 @@
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import type { Logger } from "pino";
 
 import { createDeadLetters } from "../pipelines/deadletters/redrive.ts";
@@ -156,7 +156,7 @@ async function openEngines(settings: Settings, log: Logger, closing: AsyncDispos
 
 function makeFolder(folder: string): string {
   try {
-    mkdirSync(folder, { recursive: true });
+    makeFolders(resolve(folder));
   } catch (error) {
     throw new StartError(`LOGGIA_DATA is ${JSON.stringify(folder)}, which can't be made: ${(error as Error).message}`, {
       cause: error,
@@ -164,6 +164,13 @@ function makeFolder(folder: string): string {
   }
   refuseHalfRestored(folder);
   return folder;
+}
+
+/** Like `mkdir -p`. Node's own recursive form never ends where the file system denies that a folder it has exists (`/proc/x`). */
+function makeFolders(folder: string): void {
+  if (existsSync(folder)) return;
+  makeFolders(dirname(folder));
+  mkdirSync(folder, { mode: 0o700 });
 }
 
 async function openLocating({ geoip: file }: Settings, log: Logger, closing: AsyncDisposableStack): Promise<Locating> {

@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 
 import type { ServiceOptions } from "./call.ts";
 import * as manage from "./manage.ts";
+import { CommandError } from "./request.ts";
 import * as operate from "./operate.ts";
 
 /** What was given on the command line: the service's address and account, and the options of the command. */
@@ -228,7 +229,7 @@ function readFields(given: Given): manage.ClassFields {
   for (const name of ["display", "color", "tag", "text", "link", "source"]) {
     if (given[name] !== undefined) fields[name] = given[name];
   }
-  if (given["weight"] !== undefined) fields["weight"] = wholeFrom(-1_000_000, 1_000_000)(given["weight"]);
+  if (given["weight"] !== undefined) fields["weight"] = readWhole("--weight", given["weight"], -1_000_000, 1_000_000);
   return fields;
 }
 
@@ -237,7 +238,7 @@ function readLogChange(given: Given): { display?: string; retentionDays?: number
   return {
     ...(display !== undefined && { display }),
     ...(retentionDays !== undefined && {
-      retentionDays: retentionDays === "never" ? null : wholeFrom(1, 36_500)(retentionDays),
+      retentionDays: retentionDays === "never" ? null : readWhole("--retention-days", retentionDays, 1, 36_500),
     }),
   };
 }
@@ -251,11 +252,22 @@ function readShare(text: string): { log: string; role: string } {
   return { log, role };
 }
 
-/** Reads a whole number in these bounds. */
+function readWhole(option: string, text: string, least: number, most: number): number {
+  const number = parseWhole(text, least, most);
+  if (number !== null) return number;
+  throw new CommandError(`${option} is ${JSON.stringify(text)}; a whole number from ${least} to ${most} is expected`);
+}
+
+/** Reads a whole number in these bounds, as commander reads the values of options. */
 export function wholeFrom(least: number, most: number): (text: string) => number {
   return (text) => {
-    const number = /^-?\d+$/.test(text) ? Number(text) : Number.NaN;
-    if (number >= least && number <= most) return number;
+    const number = parseWhole(text, least, most);
+    if (number !== null) return number;
     throw new InvalidArgumentError(`A whole number from ${least} to ${most} is expected.`);
   };
+}
+
+function parseWhole(text: string, least: number, most: number): number | null {
+  const number = /^-?\d+$/.test(text) ? Number(text) : Number.NaN;
+  return number >= least && number <= most ? number : null;
 }

@@ -10,6 +10,8 @@ const CLOSE_DELAY_MS = 9_500;
 /** Runs the service until it is told to stop, or one of its roles dies. Addresses go to standard output, the log to standard error. */
 export async function start(environment: NodeJS.ProcessEnv): Promise<void> {
   const settings = readSettings(environment);
+  // What is made under the data folder holds everybody's events: it is for this user alone.
+  process.umask(0o077);
   const log = pino({ level: settings.logLevel }, pino.destination({ dest: 2, sync: true }));
   const loggia = await startLoggia(settings, log);
   console.log(describe(loggia));

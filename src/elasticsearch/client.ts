@@ -36,6 +36,9 @@ export function createElasticsearchClient(options: ElasticsearchOptions): Client
   return client;
 }
 
+/** Every answer of Elasticsearch names the product in a header; a proxy that answers for it, with 5xx, does not. */
+const FOREIGN = "gave an answer that is not Elasticsearch's: check the address";
+
 /** @throws LoggiaError `store_unavailable` where no node answers within 3 s, or none accepts the credentials */
 export async function pingElasticsearch(client: Client): Promise<void> {
   try {
@@ -67,12 +70,13 @@ export function translateElasticsearchError(error: unknown): LoggiaError {
   }
   if (error instanceof errors.RequestAbortedError) return unavailable("was not waited for");
   if (error instanceof errors.ProductNotSupportedError || error instanceof errors.DeserializationError) {
-    return unavailable("gave an answer that is not Elasticsearch's: check the address");
+    return unavailable(FOREIGN);
   }
   if (!(error instanceof errors.ResponseError)) {
     return new LoggiaError("internal_error", `${where}: ${error.message}`, { cause: error });
   }
   const status = error.statusCode ?? 0;
+  if (status < 500 && error.headers?.["x-elastic-product"] === undefined) return unavailable(FOREIGN);
   if (status === 401 || status === 403) return unavailable(`refused the configured credentials (${status})`);
   if (status === 429) return unavailable("is overloaded (429)");
   if (status === 408 || status >= 500) return unavailable(`answered ${status}: ${reasonOf(error)}`);
@@ -91,7 +95,7 @@ export async function translated<T>(request: () => Promise<T>): Promise<T> {
 /** The first reason in an error's answer that says more than that all shards failed. */
 export function reasonOf(error: InstanceType<typeof errors.ResponseError>): string {
   const cause = (error.body as { error?: ErrorCause } | undefined)?.error;
-  if (cause === undefined || typeof cause !== "object") return error.message;
+  if (cause === undefined || typeof cause !== "object") return error.message.replaceAll(/\s+/g, " ").slice(0, 200);
   const first = cause.root_cause?.[0] ?? cause;
   return `${first.type ?? "error"}: ${first.reason ?? "no reason given"}`;
 }

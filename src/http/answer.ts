@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Logger } from "pino";
 
+import type { Gate } from "../gate/gate.ts";
 import { hasBody } from "./body.ts";
 import { compress } from "./compress.ts";
 import { toFailure } from "./errors.ts";
@@ -20,6 +21,7 @@ export type Exchange = {
   readonly handle: Handler;
   readonly log: Logger;
   readonly observe: Observer | undefined;
+  readonly gate: Pick<Gate, "enter">;
   /** Whether the listener is about to close, so that the connection must end with this answer. */
   readonly closing: () => boolean;
 };
@@ -35,7 +37,8 @@ export async function answer(exchange: Exchange): Promise<void> {
     const query = exchange.url.searchParams;
     if (route?.formats !== "json") format = negotiate(query, request.headers.accept);
     const { params, log, url } = exchange;
-    reply = await exchange.handle({ request, params, path: url.pathname, query, format, log });
+    const address = exchange.gate.enter(request);
+    reply = await exchange.handle({ request, address, params, path: url.pathname, query, format, log });
   } catch (error) {
     reply = toFailure(error, exchange.log);
   }

@@ -6,6 +6,8 @@ import type { Body, Format } from "./formats.ts";
 /** A request on its way to the handler of its route. */
 export type Call = {
   readonly request: IncomingMessage;
+  /** Where it comes from, as one client is told from another. */
+  readonly address: string;
   /** What stands in the path where the route has `:name`, decoded. */
   readonly params: Readonly<Record<string, string>>;
   readonly path: string;

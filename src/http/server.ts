@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import type * as Restify from "restify";
 
 import { LoggiaError } from "../errors.ts";
+import type { Gate } from "../gate/gate.ts";
 import { answer } from "./answer.ts";
 import type { Exchange } from "./answer.ts";
 import { toFailure } from "./errors.ts";
@@ -25,6 +26,10 @@ export type HttpServerOptions = {
   readonly limits: ConnectionLimits;
   readonly listener: Listener;
   readonly observe?: Observer | undefined;
+  /** What each request passes first. */
+  readonly gate: Pick<Gate, "enter">;
+  /** Answers some requests before the routes are asked; true where it did. */
+  readonly front?: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
 };
 
 /** The methods that an address can answer, each with Restify's name for it. */
@@ -76,6 +81,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 function guard(restifyServer: Restify.Server, server: Server, options: HttpServerOptions): void {
   const route = server.listeners("request")[0] as (request: IncomingMessage, response: ServerResponse) => void;
   const receive = (request: IncomingMessage, response: ServerResponse) => {
+    if (options.front?.(request, response) === true) return;
     const refuse = findFault(request as Restify.Request);
     if (refuse === null) route(request, response);
     else {
@@ -92,10 +98,14 @@ function guard(restifyServer: Restify.Server, server: Server, options: HttpServe
 }
 
 const NOWHERE = new URL("http://localhost/");
+/** A segment `.` or `..`, plain or encoded, in the path of an address. */
+const DOT_SEGMENT = /^[^?]*\/(?:\.|%2e){1,2}(?:[/?]|$)/i;
 
 /** The answer to a request that Restify could not route: its address is none, or its method is one that no address has. */
 function findFault(request: Restify.Request): Handler | null {
   if (!Object.hasOwn(METHODS, request.method ?? "")) return refuseMethod(METHOD_NAMES.join(", "));
+  // Who stands in front judges the path by its letters, so it means what they say: no step up is taken.
+  if (DOT_SEGMENT.test(request.url ?? "")) return refusePath;
   try {
     const { pathname } = urlOf(request);
     decodeURIComponent(pathname);
@@ -133,8 +143,11 @@ function mountRoutes(restifyServer: Restify.Server, server: Server, options: Htt
 }
 
 /** What is the same for every exchange of a server. */
-function exchange(server: Server, options: HttpServerOptions): Pick<Exchange, "log" | "observe" | "closing"> {
-  return { log: options.log, observe: options.observe, closing: () => !server.listening };
+function exchange(
+  server: Server,
+  { log, observe, gate }: HttpServerOptions,
+): Pick<Exchange, "log" | "observe" | "gate" | "closing"> {
+  return { log, observe, gate, closing: () => !server.listening };
 }
 
 function tellMethods(allow: string): Handler {

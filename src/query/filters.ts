@@ -125,8 +125,13 @@ function readCreated(value: string | null): Condition[] {
   const conditions: Condition[] = [];
   if (bounds[0] !== null) conditions.push({ kind: "number", field: "created", op: ">=", value: bounds[0]! });
   if (bounds[1] !== null) conditions.push({ kind: "number", field: "created", op: "<", value: bounds[1]! });
-  if (conditions.length > 0 && areMoments) return conditions;
-  throw badParameter("created", value, "<ms>, <ms>:<ms> or :<ms>, in milliseconds since 1970-01-01 UTC");
+  const areInOrder = bounds[0] === null || bounds[1] === null || bounds[0]! <= bounds[1]!;
+  if (conditions.length > 0 && areMoments && areInOrder) return conditions;
+  throw badParameter(
+    "created",
+    value,
+    "<ms>, <ms>:<ms> (the earlier first) or :<ms>, in milliseconds since 1970-01-01 UTC",
+  );
 }
 
 function badParameter(name: string, value: string, allowed: string): LoggiaError {

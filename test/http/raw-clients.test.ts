@@ -178,3 +178,11 @@ for (const [client, headers, body] of [
     t.true(answer.includes(`Location: /1/logs/${key}\r\n`), answer);
   });
 }
+
+for (const path of ["/1/../manage/1/accounts", "/1/%2E%2e/manage/1/accounts", "/1/./logs", "/manage/1/.."]) {
+  test(`${path} is the path that it spells, and leads nowhere`, async (t) => {
+    const request = `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${AUTHORIZATION}\r\n\r\n`;
+    const answer = await exchange(service.api?.port ?? 0, Buffer.from(request));
+    t.regex(answer, /^HTTP\/1\.1 404 Not Found\r\n[\s\S]*"path_not_found"/);
+  });
+}

@@ -70,7 +70,7 @@ test("bookmarks and alerts are listed by the same parameters; plans are frozen",
 });
 
 const WHOLE = (limit: string): string => `it must be a whole number from 1 to ${limit}`;
-const CREATED = "it must be <ms>, <ms>:<ms> or :<ms>, in milliseconds since 1970-01-01 UTC";
+const CREATED = "it must be <ms>, <ms>:<ms> (the earlier first) or :<ms>, in milliseconds since 1970-01-01 UTC";
 
 const FAULTS: readonly (readonly [string, string])[] = [
   ["pagenum=0", `The parameter pagenum is "0"; ${WHOLE("2,000,000")}`],
@@ -85,6 +85,7 @@ const FAULTS: readonly (readonly [string, string])[] = [
   ["created=yesterday", `The parameter created is "yesterday"; ${CREATED}`],
   ["created=:", `The parameter created is ":"; ${CREATED}`],
   ["created=1:2:3", `The parameter created is "1:2:3"; ${CREATED}`],
+  ["created=5:3", `The parameter created is "5:3"; ${CREATED}`],
   ["created=8640000000000001", `The parameter created is "8640000000000001"; ${CREATED}`],
   ["text=a(b", 'The parameter text is "a(b"; it must be an RE2 expression; at character 2: missing closing )'],
   [

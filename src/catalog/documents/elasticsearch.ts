@@ -242,8 +242,11 @@ async function translated<T>(index: string, work: () => Promise<T>): Promise<T> 
     return await work();
   } catch (error) {
     if (error instanceof StartError) throw error;
-    if (error instanceof errors.ResponseError && error.statusCode === 404) throw gone(index, error);
-    throw translateElasticsearchError(error);
+    const known = translateElasticsearchError(error);
+    if (error instanceof errors.ResponseError && error.statusCode === 404 && known.code === "internal_error") {
+      throw gone(index, error);
+    }
+    throw known;
   }
 }
 

@@ -1,0 +1,60 @@
+import { spawn } from "node:child_process";
+import { statSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import test from "ava";
+
+import { environmentOf } from "../support/service.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { until } from "../support/until.ts";
+
+const LOGGIA = new URL("../../src/cli/loggia.mjs", import.meta.url).pathname;
+
+function start(environment: Record<string, string>) {
+  const child = spawn(process.execPath, [LOGGIA, "start"], {
+    env: { ...process.env, ...environment },
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const seen = { out: "", err: "" };
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (seen.out += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (seen.err += text));
+  const ended = new Promise<number | null>((resolve) => child.on("close", resolve));
+  return { child, seen, ended };
+}
+
+test("Ctrl-C, sent to the whole group as a terminal does, drains and ends with 0; files are for their owner alone", async (t) => {
+  const folder = join(temporaryFolder(t), "data");
+  const { child, seen, ended } = start(environmentOf("embedded", folder));
+  await until(() => seen.out.includes("posting"), { what: "the addresses", timeout_ms: 30_000 });
+  for (const file of ["bus.sqlite", "catalog.sqlite", "events.duckdb"]) {
+    t.is(statSync(join(folder, file)).mode & 0o077, 0, file);
+  }
+  process.kill(-(child.pid ?? 0), "SIGINT");
+  t.is(await ended, 0);
+  t.is(seen.err, "");
+});
+
+test("a folder that the system denies ends the start with one line", async (t) => {
+  const { seen, ended } = start({ ...environmentOf("embedded", "/proc/loggia") });
+  t.is(await ended, 1);
+  t.regex(seen.err, /^loggia: LOGGIA_DATA is "\/proc\/loggia", which can't be made: [^\n]*\n$/);
+});
+
+test("a server that is no Elasticsearch is told in one line", async (t) => {
+  const server = createServer((_, response) => {
+    response.writeHead(404, { "Content-Type": "text/html" });
+    response.end("<html>\n<body>\nnot here\n</body>\n</html>");
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.teardown(() => server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { seen, ended } = start({
+    ...environmentOf("embedded", temporaryFolder(t)),
+    ELASTICSEARCH_URL: url,
+    KAFKA_BROKERS: "127.0.0.1:1",
+  });
+  t.is(await ended, 1);
+  t.is(seen.err, `loggia: Elasticsearch at ${url} gave an answer that is not Elasticsearch's: check the address\n`);
+});
