@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import type * as Restify from "restify";
 
 import { LoggiaError } from "../errors.ts";
+import { createGate } from "../gate/gate.ts";
 import type { Gate } from "../gate/gate.ts";
 import { answer } from "./answer.ts";
 import type { Exchange } from "./answer.ts";
@@ -26,11 +27,13 @@ export type HttpServerOptions = {
   readonly limits: ConnectionLimits;
   readonly listener: Listener;
   readonly observe?: Observer | undefined;
-  /** What each request passes first. */
-  readonly gate: Pick<Gate, "enter">;
+  /** What each request passes first. Default: one of its own */
+  readonly gate?: Pick<Gate, "enter"> | undefined;
   /** Answers some requests before the routes are asked; true where it did. */
   readonly front?: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
 };
+
+type Options = HttpServerOptions & Pick<Exchange, "gate">;
 
 /** The methods that an address can answer, each with Restify's name for it. */
 const METHODS = {
@@ -53,7 +56,8 @@ const PATH_LENGTH = 2048;
  * Invariant: no request can end the process. Every handler is awaited inside `answer`, and what Restify does with an address
  * before a handler runs is tried first, in {@link findFault}.
  */
-export function createHttpServer(options: HttpServerOptions): HttpServer {
+export function createHttpServer(given: HttpServerOptions): HttpServer {
+  const options: Options = { ...given, gate: given.gate ?? createGate() };
   const { log, limits, listener } = options;
   const restifyServer = restify.createServer({
     name: "",
@@ -78,7 +82,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 }
 
 /** Puts a look at each request before Restify's own listener: what would make it throw is answered here. */
-function guard(restifyServer: Restify.Server, server: Server, options: HttpServerOptions): void {
+function guard(restifyServer: Restify.Server, server: Server, options: Options): void {
   const route = server.listeners("request")[0] as (request: IncomingMessage, response: ServerResponse) => void;
   const receive = (request: IncomingMessage, response: ServerResponse) => {
     if (options.front?.(request, response) === true) return;
@@ -121,7 +125,7 @@ function urlOf(request: Restify.Request): URL {
 }
 
 /** Every path answers every method: with its handler, as HEAD or OPTIONS, or with 405. All other paths answer 404. */
-function mountRoutes(restifyServer: Restify.Server, server: Server, options: HttpServerOptions): void {
+function mountRoutes(restifyServer: Restify.Server, server: Server, options: Options): void {
   const mount = (method: keyof typeof METHODS, path: string, route: Route | null, handle: Handler) => {
     restifyServer[METHODS[method]](path, async (request: Restify.Request, response: Restify.Response) => {
       const params = request.params as Record<string, string>;
@@ -145,7 +149,7 @@ function mountRoutes(restifyServer: Restify.Server, server: Server, options: Htt
 /** What is the same for every exchange of a server. */
 function exchange(
   server: Server,
-  { log, observe, gate }: HttpServerOptions,
+  { log, observe, gate }: Options,
 ): Pick<Exchange, "log" | "observe" | "gate" | "closing"> {
   return { log, observe, gate, closing: () => !server.listening };
 }
