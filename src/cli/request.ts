@@ -5,7 +5,7 @@ export type Reply = { readonly status: number; readonly body: string; readonly r
 
 export type Sender = {
   /** Sends one request over a kept-alive connection. Rejects where no whole answer came. */
-  send(url: URL, message: { method: string; headers?: Record<string, string>; body?: string }): Promise<Reply>;
+  send(url: URL, message: { method: string; headers?: Record<string, string>; body?: string | Buffer }): Promise<Reply>;
   close(): void;
 };
 

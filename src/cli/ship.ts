@@ -1,5 +1,9 @@
+import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
 
+import { batchesOf } from "./batches.ts";
 import { followFile, readFileLines, readLines } from "./lines.ts";
 import { CommandError, createSender, messageOf, parseBase, type Sender } from "./request.ts";
 import { printable } from "./terminal.ts";
@@ -14,11 +18,11 @@ export type ShipOptions = {
   /** An expression whose named groups become fields of the event; lines that it does not match are posted as they are. */
   readonly pattern?: string;
   readonly follow?: boolean;
-  /** Posts under way at once. */
+  /** Batches under way at once. */
   readonly inFlight: number;
   /** A line longer than this many characters is posted cut, with the whole line as data; 0: never. */
   readonly cut: number;
-  /** How long one line is tried again before it counts as failed. */
+  /** How long a batch is tried again before its lines count as failed. */
   readonly patience_s: number;
 };
 
@@ -26,18 +30,36 @@ export type ShipCounts = { posted: number; failed: number; retried: number };
 
 type Terminal = { readonly stderr: NodeJS.WriteStream; readonly stdin: NodeJS.ReadStream };
 
-const FIELDS: ReadonlySet<string> = new Set(["text", "tags", "source", "user", "value", "geo", "link", "data"]);
+const FIELDS: ReadonlySet<string> = new Set([
+  "text",
+  "tags",
+  "source",
+  "user",
+  "value",
+  "geo",
+  "link",
+  "data",
+  "created",
+]);
+const BATCH_BOUNDS = { items: 1_000, size_bytes: 1_000_000, age_ms: 200 } as const;
+/** Smaller bodies fit a few packets anyway. */
+const ZIP_BYTES = 4_096;
 const FIRST_BACKOFF_MS = 100;
 const LAST_BACKOFF_MS = 5_000;
 const PROGRESS_MS = 200;
 /** Faults shown one by one; the rest are only counted. */
 const SHOWN_FAULTS = 10;
 
+const zip = promisify(gzip);
+
+/** A line, and the JSON of its event. */
+type Item = { readonly line: string; readonly json: string };
+
 /**
- * Posts each line of the files (of standard input where there are none) as an event, many at once, until they end or `signal` fires.
- * A line is retried while the service is busy or away; then it, and each line that the service refuses, counts as failed.
+ * Posts each line of the files (of standard input where there are none) as an event, many in one request, until they end or `signal` fires.
+ * A batch is retried while the service is busy or away; then its lines, and each line that the service refuses, count as failed.
  *
- * A post whose answer got lost is retried too, so a line may then be there twice, but never not at all.
+ * A batch whose answer got lost is retried too, under the same key, by which the service knows it: no line is there twice.
  */
 export async function ship(
   files: readonly string[],
@@ -59,15 +81,15 @@ export async function ship(
   };
   const running = new Set<Promise<void>>();
   const given_up: CommandError[] = [];
+  const items = eventsOf(allLines(files, options, terminal, signal), pattern, options);
   try {
-    for await (const line of allLines(files, options, terminal, signal)) {
-      if (line.trim() === "") continue;
-      const post = postLine(line, { sender, url, pattern, options, counts, fail, signal })
+    for await (const batch of batchesOf(items, ({ json }) => Buffer.byteLength(json) + 1, BATCH_BOUNDS)) {
+      const post = postBatch(batch, { sender, url, options, counts, fail, signal })
         .catch((error: unknown) => void given_up.push(asCommandError(error)))
         .finally(() => running.delete(post));
       running.add(post);
       if (running.size >= options.inFlight) await Promise.race(running);
-      if (signal.aborted || given_up.length > 0) break;
+      if (given_up.length > 0) break;
     }
     await Promise.all(running);
     if (given_up[0] !== undefined) throw given_up[0];
@@ -80,6 +102,16 @@ export async function ship(
 
 function asCommandError(error: unknown): CommandError {
   return error instanceof CommandError ? error : new CommandError("Shipping failed", { cause: error });
+}
+
+async function* eventsOf(
+  lines: AsyncIterable<string>,
+  pattern: RegExp | null,
+  options: ShipOptions,
+): AsyncGenerator<Item> {
+  for await (const line of lines) {
+    if (line.trim() !== "") yield { line, json: JSON.stringify(eventOf(line, pattern, options)) };
+  }
 }
 
 async function* allLines(
@@ -100,8 +132,12 @@ async function* allLines(
   if (options.follow === true && files.length > 1)
     throw new CommandError("--follow takes one file; start one command for each");
   for (const file of files) {
+    if (signal.aborted) return;
     try {
-      yield* options.follow === true ? followFile(file, signal) : readFileLines(file);
+      for await (const line of options.follow === true ? followFile(file, signal) : readFileLines(file)) {
+        yield line;
+        if (signal.aborted) return;
+      }
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === undefined) throw error;
       throw new CommandError(`${file} can't be read: ${(error as Error).message}`, { cause: error });
@@ -123,60 +159,95 @@ function compilePattern(text: string): RegExp {
   }
 }
 
-/** The form that posts one line. */
-export function formOf(line: string, pattern: RegExp | null, options: ShipOptions): URLSearchParams {
-  const form = new URLSearchParams({ apikey: options.key });
+/** The fields of the event that a line becomes. */
+export function eventOf(
+  line: string,
+  pattern: RegExp | null,
+  options: Pick<ShipOptions, "tags" | "source" | "user" | "cut">,
+): Record<string, string | number> {
+  const event: Record<string, string | number> = {};
   for (const name of ["tags", "source", "user"] as const) {
     const value = options[name];
-    if (value !== undefined && value !== "") form.set(name, value);
+    if (value !== undefined && value !== "") event[name] = value;
   }
-  const groups = pattern?.exec(line)?.groups ?? {};
-  for (const [name, value] of Object.entries(groups)) if (value !== undefined && value !== "") form.set(name, value);
-  const text = form.get("text") ?? line;
-  const characters = Array.from(text);
+  const { created, ...groups } = pattern?.exec(line)?.groups ?? {};
+  for (const [name, value] of Object.entries(groups)) if (value !== undefined && value !== "") event[name] = value;
+  // Without a zone it is this machine's time, as log files have it. A line whose time can't be read is posted without.
+  const moment_ms = created === undefined ? Number.NaN : Date.parse(created);
+  if (moment_ms >= 0) event["created"] = moment_ms;
+  const text = event["text"] ?? line;
+  const characters = Array.from(String(text));
   const long = options.cut > 0 && characters.length > options.cut;
-  form.set("text", long ? characters.slice(0, options.cut).join("") : text);
-  if (long && !form.has("data")) form.set("data", line);
-  return form;
+  event["text"] = long ? characters.slice(0, options.cut).join("") : text;
+  if (long && !("data" in event)) event["data"] = line;
+  return event;
 }
 
 type Posting = {
   readonly sender: Sender;
   readonly url: URL;
-  readonly pattern: RegExp | null;
   readonly options: ShipOptions;
   readonly counts: ShipCounts;
   readonly fail: (line: string, why: string) => void;
   readonly signal: AbortSignal;
 };
 
-async function postLine(line: string, { sender, url, pattern, options, counts, fail, signal }: Posting): Promise<void> {
-  const body = formOf(line, pattern, options).toString();
+async function postBatch(batch: readonly Item[], posting: Posting): Promise<void> {
+  const { sender, url, options, counts, fail, signal } = posting;
+  const message = await messageFor(batch, options.key);
   const until_ms = performance.now() + options.patience_s * 1000;
   for (let backoff_ms = FIRST_BACKOFF_MS; ; backoff_ms = Math.min(backoff_ms * 2, LAST_BACKOFF_MS)) {
-    const outcome = await attempt(sender, url, body);
-    if (outcome.kind === "posted") {
-      counts.posted += 1;
+    const outcome = await attempt(sender, url, message);
+    if (outcome.kind === "taken") {
+      for (const [i, { line }] of batch.entries()) {
+        const fault = outcome.faults[i] ?? null;
+        if (fault === null) counts.posted += 1;
+        else fail(line, fault);
+      }
       return;
     }
-    if (outcome.kind === "refused") return fail(line, outcome.why);
-    const wait_ms = Math.max(backoff_ms * (0.5 + Math.random() / 2), outcome.retryAfter_ms ?? 0);
-    if (signal.aborted || performance.now() + wait_ms > until_ms) return fail(line, outcome.why);
+    const wait_ms =
+      outcome.kind === "refused"
+        ? Infinity
+        : Math.max(backoff_ms * (0.5 + Math.random() / 2), outcome.retryAfter_ms ?? 0);
+    if (signal.aborted || performance.now() + wait_ms > until_ms) {
+      for (const { line } of batch) fail(line, outcome.why);
+      return;
+    }
     counts.retried += 1;
     await delay(wait_ms, undefined, { signal }).catch(() => {});
   }
 }
 
+type Message = { readonly method: "POST"; readonly headers: Record<string, string>; readonly body: Buffer };
+
+/** The request that posts a batch, with a key that all its attempts share; compressed where that makes it smaller. */
+async function messageFor(batch: readonly Item[], apiKey: string): Promise<Message> {
+  const plain = Buffer.from(batch.map(({ json }) => json).join("\n"));
+  const zipped = plain.length < ZIP_BYTES ? plain : await zip(plain, { level: 1 });
+  const pays = zipped.length < plain.length;
+  const headers = {
+    Authorization: `Bearer ${apiKey}`,
+    "Content-Type": "application/x-ndjson",
+    "Idempotency-Key": randomUUID(),
+    ...(pays && { "Content-Encoding": "gzip" }),
+  };
+  return { method: "POST", headers, body: pays ? zipped : plain };
+}
+
 type Outcome =
-  | { readonly kind: "posted" }
+  /** `faults`: of each line, in order; null where it was posted. */
+  | { readonly kind: "taken"; readonly faults: readonly (string | null)[] }
   | { readonly kind: "busy"; readonly why: string; readonly retryAfter_ms: number | null }
   | { readonly kind: "refused"; readonly why: string };
 
-async function attempt(sender: Sender, url: URL, body: string): Promise<Outcome> {
+async function attempt(sender: Sender, url: URL, message: Message): Promise<Outcome> {
   try {
-    const headers = { "Content-Type": "application/x-www-form-urlencoded" };
-    const reply = await sender.send(url, { method: "POST", headers, body });
-    if (reply.status === 201) return { kind: "posted" };
+    const reply = await sender.send(url, message);
+    if (reply.status === 201) {
+      const { items } = JSON.parse(reply.body) as { items: { error?: { message: string } }[] };
+      return { kind: "taken", faults: items.map(({ error }) => error?.message ?? null) };
+    }
     const why = `${reply.status} ${messageOf(reply.body)}`;
     if (reply.status === 401 || reply.status === 403) throw new CommandError(`The service refuses the key: ${why}`);
     if (reply.status === 429 || reply.status >= 500) return { kind: "busy", why, retryAfter_ms: reply.retryAfter_ms };

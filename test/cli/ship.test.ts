@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { appendFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { createServer, request as httpRequest } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import test, { type ExecutionContext } from "ava";
@@ -115,7 +115,7 @@ test("what the service refuses is told and counted as failed", async (t) => {
   );
   t.is(out, "posted 1, failed 1, retried 0\n");
   t.is(code, 1);
-  t.regex(err, /not posted: five bad: 400 .*value is "five"/);
+  t.regex(err, /not posted: five bad: Bad event: value is "five"/);
 });
 
 test("a wrong key, an unreachable service, a bad pattern and a missing file are told in one line", async (t) => {
@@ -141,7 +141,7 @@ test("a busy service is tried again, no sooner than it asks", async (t) => {
       if (moments_ms.length === 1) response.writeHead(503, { "Retry-After": "1" });
       else if (moments_ms.length === 2) response.writeHead(429);
       else response.writeHead(201);
-      response.end('{"id":"6b01546226800000168a1671"}');
+      response.end('{"accepted":1,"rejected":0,"items":[{"id":"6b01546226800000168a1671"}]}');
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -151,4 +151,58 @@ test("a busy service is tried again, no sooner than it asks", async (t) => {
   t.is(out, "posted 1, failed 0, retried 2\n");
   t.is(code, 0);
   t.true((moments_ms[1] ?? 0) - (moments_ms[0] ?? 0) >= 1000);
+});
+
+test("a batch whose answer got lost is sent again under its key, and is there once", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const keys: (string | undefined)[] = [];
+  const encodings: (string | undefined)[] = [];
+  // Hands every request on, and drops the answers of the first two.
+  const server = createServer((request, response) => {
+    const onward = httpRequest(service.postUrl + request.url, { method: "POST", headers: request.headers });
+    request.pipe(onward);
+    keys.push(request.headers["idempotency-key"] as string | undefined);
+    encodings.push(request.headers["content-encoding"]);
+    const isLost = keys.length <= 2;
+    onward.on("response", (answer) => {
+      const chunks: Buffer[] = [];
+      answer.on("data", (chunk: Buffer) => chunks.push(chunk));
+      answer.on("end", () => {
+        if (isLost) response.destroy();
+        else response.writeHead(answer.statusCode ?? 500).end(Buffer.concat(chunks));
+      });
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.teardown(() => server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const lines = Array.from({ length: 300 }, (_, n) => `line ${n} of a log that says much the same all day`);
+  const { out } = await run(["ship", "--url", url, "--log", LOG], { input: lines.join("\n") });
+  t.is(out, "posted 300, failed 0, retried 2\n");
+  t.is(new Set(keys).size, 1);
+  t.regex(keys[0] ?? "", /^[0-9a-f-]{36}$/);
+  t.deepEqual([...new Set(encodings)], ["gzip"]);
+  const found = await rows(service, 300);
+  t.deepEqual(
+    found.map(({ text }) => text),
+    lines,
+  );
+});
+
+test("the times of a log file are kept, where they can be read", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const pattern = String.raw`^(?<created>\S+ \S+) (?<text>.*)$`;
+  const words = ["ship", "--url", service.postUrl, "--log", LOG, "--pattern", pattern];
+  const input = "2011-06-19 13:54:33Z second\n2011-06-18 00:00:00+02:00 first\nsome day last\nno-time-here\n";
+  t.is((await run(words, { input })).out, "posted 4, failed 0, retried 0\n");
+  const found = (await rows(service, 4)) as (Row & { created: string })[];
+  t.deepEqual(found.map(({ text }) => text).slice(0, 2), ["first", "second"]);
+  t.is(found[1]?.created, `/Date(${Date.UTC(2011, 5, 19, 13, 54, 33)})/`);
+  t.deepEqual(
+    found
+      .slice(2)
+      .map(({ text }) => text)
+      .toSorted(),
+    ["last", "no-time-here"],
+  );
 });

@@ -1,0 +1,61 @@
+/** Where a batch ends: at so many items, so many bytes (one larger item comes alone), or so long after its first item. */
+export type BatchBounds = { readonly items: number; readonly size_bytes: number; readonly age_ms: number };
+
+/**
+ * Gathers items into batches, in order. While nobody asks for the next one, one item at most is read ahead.
+ * An item that comes late does not hold up those before it.
+ */
+export async function* batchesOf<T>(
+  items: AsyncIterable<T>,
+  sizeOf: (item: T) => number,
+  bounds: BatchBounds,
+): AsyncGenerator<readonly T[]> {
+  const source = items[Symbol.asyncIterator]();
+  let batch: T[] = [];
+  let size_bytes = 0;
+  let next = source.next();
+  let due = createTimer();
+  try {
+    for (;;) {
+      const result = await (batch.length === 0 ? next : Promise.race([next, due.promise]));
+      if (result === DUE) {
+        yield batch;
+        batch = [];
+        continue;
+      }
+      if (result.done === true) break;
+      const item = result.value;
+      const size = sizeOf(item);
+      if (batch.length > 0 && size_bytes + size > bounds.size_bytes) {
+        yield batch;
+        batch = [];
+      }
+      if (batch.length === 0) {
+        due.clear();
+        due = createTimer(bounds.age_ms);
+        size_bytes = 0;
+      }
+      batch.push(item);
+      size_bytes += size;
+      next = source.next();
+      if (batch.length === bounds.items) {
+        yield batch;
+        batch = [];
+      }
+    }
+    if (batch.length > 0) yield batch;
+  } finally {
+    due.clear();
+    // The source may be waiting for an item that never comes: nobody waits for it.
+    next.catch(() => {});
+    void source.return?.();
+  }
+}
+
+const DUE = Symbol("due");
+
+function createTimer(ms?: number): { readonly promise: Promise<typeof DUE>; clear(): void } {
+  const { promise, resolve } = Promise.withResolvers<typeof DUE>();
+  const timer = ms === undefined ? undefined : setTimeout(() => resolve(DUE), ms);
+  return { promise, clear: () => clearTimeout(timer) };
+}
