@@ -12,7 +12,7 @@ import { readSettings } from "../src/settings.ts";
 const LOGS: readonly { path: string; pattern: string; classes: readonly string[][] }[] = [
   {
     path: "/var/log/dpkg.log",
-    pattern: String.raw`^\S+ \S+ (?<text>(?<tags>\S+).*)$`,
+    pattern: String.raw`^(?<created>\S+ \S+) (?<text>(?<tags>\S+).*)$`,
     classes: [
       ["removal", "--tag", "remove", "--color", "red", "--weight", "30"],
       ["upgrade", "--tag", "upgrade", "--color", "orange", "--weight", "20"],
@@ -21,7 +21,7 @@ const LOGS: readonly { path: string; pattern: string; classes: readonly string[]
   },
   {
     path: "/var/log/dnf.rpm.log",
-    pattern: String.raw`^\S+ \S+ (?<text>(?<tags>[^\s:]+).*)$`,
+    pattern: String.raw`^(?<created>\S+) \S+ (?<text>(?<tags>[^\s:]+).*)$`,
     classes: [
       ["removal", "--text", "Erase:", "--color", "red", "--weight", "30"],
       ["upgrade", "--text", "Upgrade:", "--color", "orange", "--weight", "20"],
@@ -30,7 +30,7 @@ const LOGS: readonly { path: string; pattern: string; classes: readonly string[]
   },
   {
     path: "/var/log/pacman.log",
-    pattern: String.raw`^\[[^\]]+\] \[(?<source>[^\]]+)\] (?<text>.*)$`,
+    pattern: String.raw`^\[(?<created>[^\]]+)\] \[(?<source>[^\]]+)\] (?<text>.*)$`,
     classes: [
       ["removal", "--text", "removed ", "--color", "red", "--weight", "30"],
       ["upgrade", "--text", "upgraded ", "--color", "orange", "--weight", "20"],
@@ -39,7 +39,7 @@ const LOGS: readonly { path: string; pattern: string; classes: readonly string[]
   },
   {
     path: "/var/log/install.log",
-    pattern: String.raw`^\S+ \S+ (?<source>\S+) (?<text>.*)$`,
+    pattern: String.raw`^(?<created>\S+ \S+) (?<source>\S+) (?<text>.*)$`,
     classes: [
       ["failure", "--text", "fail", "--color", "red", "--weight", "30"],
       ["install", "--text", "install", "--color", "green", "--weight", "10"],

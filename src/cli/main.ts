@@ -31,17 +31,17 @@ program
   .option("--user <user>", "user of every event")
   .option(
     "--pattern <regex>",
-    "expression whose named groups become fields: (?<text>…), tags, source, user, value, geo, link, data",
+    "expression whose named groups become fields: (?<text>…), tags, source, user, value, geo, link, data, created",
   )
   .option("--follow", "go on with what is appended to the file, until stopped")
-  .option("--in-flight <n>", "posts under way at once", wholeFrom(1, 1000), 64)
+  .option("--in-flight <n>", "batches under way at once; more than one may change the order of lines", wholeFrom(1, 64), 1)
   .option(
     "--cut <n>",
     "post longer lines cut to n characters, with the whole line as data; 0: as they are",
     wholeFrom(0, 1_000_000),
     500,
   )
-  .option("--patience <seconds>", "how long a line is tried again", wholeFrom(0, 86_400), 60)
+  .option("--patience <seconds>", "how long a batch is tried again", wholeFrom(0, 86_400), 60)
   .action(async (files: string[], options: Omit<ShipOptions, "patience_s"> & { patience: number }) => {
     const stop = new AbortController();
     process.once("SIGINT", () => stop.abort()).once("SIGTERM", () => stop.abort());
