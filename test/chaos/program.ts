@@ -13,8 +13,6 @@ export type ProgramOptions = {
   readonly environment: Record<string, string>;
   /** Modules that are loaded into the process before the service. */
   readonly preloads?: readonly string[];
-  /** A command that the process is started through. */
-  readonly through?: readonly string[];
 };
 
 /** One process of the service, as an operator starts it, that can be killed and started again at the same addresses. */
@@ -49,11 +47,10 @@ export class Program implements AsyncDisposable {
 
   /** Starts it (again), and resolves once it has said where it listens. @throws Error with the end of its log, where it does not */
   async start(): Promise<void> {
-    const { environment, preloads = [], through = [] } = this.#options;
-    const command = [...through, process.execPath, ...preloads.map((file) => `--import=${file}`), LAUNCHER, "start"];
+    const { environment, preloads = [] } = this.#options;
     const log = openSync(this.#log, "a");
     try {
-      const child = spawn(command[0]!, command.slice(1), {
+      const child = spawn(process.execPath, [...preloads.map((file) => `--import=${file}`), LAUNCHER, "start"], {
         env: { PATH: process.env["PATH"], ...environment },
         stdio: ["ignore", "pipe", log],
       });

@@ -11,8 +11,8 @@ import type { Chaos } from "./chaos.ts";
 import { send } from "./http.ts";
 import { Ledger } from "./ledger.ts";
 import { type Load, type LoadOptions, startLoad, type Target } from "./load.ts";
-import { assertKept, isBehind, judge, PROBE, type Reader, type Verdict } from "./oracle.ts";
-import { Program } from "./program.ts";
+import { assertKept, isBehind, judge, page, PROBE, type Reader, type Verdict } from "./oracle.ts";
+import { Program, type ProgramOptions } from "./program.ts";
 
 const ADMIN = { email: "ann@example.org", password: "correct horse" };
 const SECOND = { email: "bob@example.org", password: "battery staple" };
@@ -30,7 +30,6 @@ export type SceneOptions = {
   readonly preloads?: Readonly<Record<string, readonly string[]>>;
   /** Where embedded files go, and the processes' logs; a temporary folder unless given. */
   readonly data?: string;
-  readonly through?: readonly string[];
 };
 
 /** The service as real processes, with logs, two users who want alerts, a ledger of what is posted, and an oracle that reads it back. */
@@ -74,6 +73,7 @@ export async function openScene(chaos: Chaos, options: SceneOptions): Promise<Sc
         };
   const programs = new Map<string, Program>();
   const addresses: { api: string[]; post: string[] } = { api: [], post: [] };
+  const plans: ProgramOptions[] = [];
   for (const [name, ofThisOne] of Object.entries(roles)) {
     const [api, post] = [`127.0.0.1:${await stablePort()}`, `127.0.0.1:${await stablePort()}`];
     if (ofThisOne.includes("api")) addresses.api.push(`http://${api}`);
@@ -89,9 +89,13 @@ export async function openScene(chaos: Chaos, options: SceneOptions): Promise<Sc
       ...options.environment,
     };
     const preloads = [...(options.preloads?.["*"] ?? []), ...(options.preloads?.[name] ?? [])];
-    const { through = [] } = options;
-    programs.set(name, chaos.stack.use(await Program.start({ name, folder, environment, preloads, through })));
+    plans.push({ name, folder, environment, preloads });
   }
+  // At once, as after a power cut: who comes first makes the topics, the indices and the first account.
+  const start = async (plan: ProgramOptions): Promise<void> => {
+    programs.set(plan.name, chaos.stack.use(await Program.start(plan)));
+  };
+  await Promise.all(plans.map(start));
   chaos.say(`${programs.size} processes run`);
   const readers = [ADMIN, SECOND].map(({ email, password }) => ({
     url: addresses.api[0]!,
@@ -243,7 +247,13 @@ async function postFresh({ postUrls, readers }: Scene, target: Target, timeout_m
     timeout_ms,
     interval_ms: 250,
   });
-  await until(() => isThere(readers[0], `/1/logs/${target.log}/events/${id}`), {
+  // A list with `sinceid` ends where all before is complete: so nothing before is still on its way.
+  const behind = `${id.slice(0, 16)}${"0".repeat(8)}`;
+  const isListed = async (): Promise<boolean> => {
+    const { rows } = await page(readers[0], `/1/logs/${target.log}/events?sinceid=${behind}`);
+    return rows.some((row) => row.id === id);
+  };
+  await until(isListed, {
     what: `the fresh event ${id} to be found in ${target.log}`,
     timeout_ms,
     interval_ms: 250,

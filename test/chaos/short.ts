@@ -5,16 +5,12 @@ import { createEnginePool, type Fault, runFault } from "./chaos.ts";
 const TIMEOUT_MS = 170_000;
 const SOAK_S = 8;
 
-/**
- * Declares the short forms of tests of faults, one after the other: those of one file share a Kafka and an Elasticsearch, which some of them kill.
- * @param known - names of tests that show a fault which is not mended yet
- */
-export function declareShort(faults: readonly Fault[], known: readonly string[] = []): void {
+/** Declares the short forms of tests of faults, one after the other: those of one file share a Kafka and an Elasticsearch, which some of them kill. */
+export function declareShort(faults: readonly Fault[]): void {
   const engines = createEnginePool(() => {});
   test.after.always("the engines are stopped", () => engines[Symbol.asyncDispose]());
   for (const fault of faults) {
-    const declare =
-      fault.cluster && !realEngines ? test.skip : known.includes(fault.name) ? test.serial.failing : test.serial;
+    const declare = fault.cluster && !realEngines ? test.skip : test.serial;
     declare(`${fault.name}: ${fault.passes}`, async (t) => {
       t.timeout(TIMEOUT_MS);
       const say = (line: string): void => t.log(line);

@@ -8,6 +8,7 @@ import type { Program } from "../program.ts";
 import { openScene, type Scene } from "../scene.ts";
 
 const SPREAD = { "post-1": "post", "post-2": "post", "pipeline-1": "pipeline", "pipeline-2": "pipeline", api: "api" };
+/** For short forms: each process takes seconds of a small machine to start. */
 const FEW = { post: "post,api", pipeline: "pipeline" };
 
 export const killKafka: Fault = {
@@ -16,7 +17,7 @@ export const killKafka: Fault = {
     "kill -9 of the broker, 10 times in 200,000 posts: nothing lost or double, 503 before the deadline meanwhile, back within 30 s unaided",
   cluster: true,
   async run(chaos) {
-    const { posts, kills } = chaos.full ? { posts: 200_000, kills: 10 } : { posts: 4_000, kills: 1 };
+    const { posts, kills } = chaos.full ? { posts: 200_000, kills: 10 } : { posts: 3_000, kills: 1 };
     const scene = await openScene(chaos, { kind: "cluster", programs: chaos.full ? SPREAD : FEW });
     const kafka = await chaos.engines.kafka();
     const load = scene.load({ producers: 64, limit: posts });
@@ -88,8 +89,8 @@ export const killProcesses: Fault = {
   passes: "kill -9 of post, pipeline and api processes, each every 3 to 7 s, for 5 minutes: nothing lost or double",
   cluster: true,
   async run(chaos) {
-    const time_ms = chaos.full ? 300_000 : 6_000;
-    const scene = await openScene(chaos, { kind: "cluster", programs: SPREAD });
+    const time_ms = chaos.full ? 300_000 : 5_000;
+    const scene = await openScene(chaos, { kind: "cluster", programs: chaos.full ? SPREAD : FEW });
     const load = scene.load({ producers: 32, ...(!chaos.full && { rate: 500 }) });
     const end_ms = performance.now() + time_ms;
     const reading = readAll(scene, end_ms);
