@@ -25,8 +25,11 @@ import { LoggiaError, StartError } from "./errors.ts";
 import { createIdSource, type EventId } from "./events/id.ts";
 import { decodeRecord } from "./events/record.ts";
 import { type FirstStart, makeFirstRecords } from "./first.ts";
+import { createGate, type Gate } from "./gate/gate.ts";
 import { closeGracefully, listenOn } from "./http/listen.ts";
 import { createSmtpMailer } from "./mail/smtp.ts";
+import { measureAppend, measureStore } from "./monitoring/measured.ts";
+import { createMonitoring, type Monitoring } from "./monitoring/monitoring.ts";
 import { backup } from "./operations/backup.ts";
 import { createJob } from "./operations/job.ts";
 import type { BackupProgress, Operations } from "./operations/operations.ts";
@@ -45,6 +48,8 @@ export type Loggia = {
   /** Where the API listens; null where this process does not play that role. */
   readonly api: Address | null;
   readonly post: Address | null;
+  /** Where health and metrics are told besides; null where no address is set for that. */
+  readonly monitoring: Address | null;
   /** What the first start made, secrets included; null at later starts. */
   readonly first: FirstStart | null;
   /** The ports, for tests and tools that look behind the HTTP addresses. */
@@ -81,6 +86,8 @@ const CLOCK_SKEW_MS = 500;
 const REFRESH_MS = 1_500;
 const POST_MAX_WAITING_EVENTS = 50_000;
 const POST_MAX_WAITING_BYTES = 64 * 1024 * 1024;
+/** Processes that play the pipeline share the work under this name. */
+const PIPELINE_GROUP = "pipeline";
 /** How long roles may take to finish what they hold, at the end. */
 const CLOSE_TIMEOUT_MS = 8_000;
 
@@ -93,17 +100,19 @@ export async function startLoggia(settings: Settings, log: Logger): Promise<Logg
   try {
     const engines = await openEngines(settings, log, closing);
     const { ports } = engines;
+    const watch = startWatch(settings, ports, log, closing);
+    const monitoring = await listenForMonitoring(settings, watch, closing);
     const first = await makeFirstRecords(ports.catalog, settings);
     const done: Promise<void>[] = [];
     const { roles } = settings;
     const locating = await openLocating(settings, log, closing);
-    if (roles.has("pipeline")) done.push(...(await startPipelines(settings, engines, locating, log, closing)));
-    const api = roles.has("api") ? await startApi(settings, engines, locating, log, closing) : null;
-    const post = roles.has("post") ? await startPost(settings, engines, log, closing) : null;
+    if (roles.has("pipeline")) done.push(...(await startPipelines(settings, engines, watch, locating, log, closing)));
+    const api = roles.has("api") ? await startApi(settings, engines, watch, locating, log, closing) : null;
+    const post = roles.has("post") ? await startPost(settings, engines, watch, log, closing) : null;
     // A role that dies later is told by `done`; one that nobody awaits yet must not end the process at once.
     const dead = Promise.race([...done, new Promise<never>(() => {})]);
     dead.catch(() => {});
-    return { api, post, first, ports, done: dead, close: () => closing.disposeAsync() };
+    return { api, post, monitoring, first, ports, done: dead, close: () => closing.disposeAsync() };
   } catch (error) {
     await closing.disposeAsync();
     // An engine that can't be reached is for the operator to mend, whichever of its callers met it first.
@@ -178,10 +187,36 @@ async function openLocating({ geoip: file }: Settings, log: Logger, closing: Asy
   return { locate: closing.use(await openGeoip({ file, setting: "LOGGIA_GEOIP", log })).locate };
 }
 
+/** What counts, measures and bounds: one for all roles of the process. */
+type Watch = Monitoring & { readonly gate: Gate };
+
+function startWatch(settings: Settings, ports: Ports, log: Logger, closing: AsyncDisposableStack): Watch {
+  const { rates, trustedProxies } = settings;
+  const deadLetters = createDeadLetters(ports);
+  const apart = settings.monitoring !== null;
+  const monitoring = closing.use(createMonitoring({ ports, deadLetters, group: PIPELINE_GROUP, apart, log }));
+  const gate = createGate({ rates, trustedProxies, refused: (reason) => monitoring.metrics.refused(reason) });
+  monitoring.metrics.watchQueries(() => gate.queries);
+  return { ...monitoring, gate };
+}
+
+async function listenForMonitoring(
+  { monitoring: address }: Settings,
+  watch: Watch,
+  closing: AsyncDisposableStack,
+): Promise<Address | null> {
+  if (address === null) return null;
+  const server = watch.listener();
+  const listening = await listenOn(server, address, { name: "monitoring", setting: "LOGGIA_OPS" });
+  closing.defer(() => closeGracefully(server, CLOSE_TIMEOUT_MS));
+  return listening;
+}
+
 /** The pipeline of events and, where a mail server is configured, the one of mails. Returns what rejects when one of them dies. */
 async function startPipelines(
   settings: Settings,
   { ports, notifications: documents }: Engines,
+  { metrics }: Watch,
   locating: Locating,
   log: Logger,
   closing: AsyncDisposableStack,
@@ -190,15 +225,18 @@ async function startPipelines(
   // On a cluster another process may be the one that mails.
   const store = keepOnlyFresh({
     ...ports,
+    store: measureStore(ports.store, metrics.engines),
     left: (count) => log.debug({ count }, "retention: left out what has expired"),
   });
   const pipeline = await startPipeline({
     ...ports,
     store,
     log,
+    group: PIPELINE_GROUP,
     notices: mail !== null || engines.kind === "cluster",
     ...locating,
   });
+  metrics.watchPipeline(() => pipeline.stats());
   const roles: Role[] = [pipeline];
   const retention = startRetention({ ...ports, log });
   closing.defer(() => retention.close());
@@ -214,19 +252,30 @@ type Role = { close(timeout_ms: number): Promise<void>; readonly done: Promise<v
 async function startApi(
   { api: address, engines }: Settings,
   { ports, backup }: Engines,
+  { metrics, gate, front }: Watch,
   locating: Locating,
   log: Logger,
   closing: AsyncDisposableStack,
 ): Promise<Address> {
-  const { bus, catalog, store } = ports;
+  const { bus, catalog } = ports;
+  const store = measureStore(ports.store, metrics.engines);
   const accept_ms = APPEND_TIMEOUT_MS + CLOCK_SKEW_MS;
   const horizon =
     engines.kind === "cluster"
-      ? watchHorizon({ bus, group: "pipeline", accept_ms, refresh_ms: REFRESH_MS, log })
+      ? watchHorizon({ bus, group: PIPELINE_GROUP, accept_ms, refresh_ms: REFRESH_MS, log })
       : null;
   closing.use(horizon);
   const operations = createOperations(ports, backup, locating, log, closing);
-  const api = createApi({ catalog, store, log, horizon, operations });
+  const api = createApi({
+    catalog,
+    store,
+    log,
+    horizon,
+    operations,
+    gate,
+    observe: metrics.http,
+    front: front(["bus", "store", "catalog"]),
+  });
   const listening = await api.listen(address);
   closing.defer(() => api.close());
   return listening;
@@ -262,11 +311,12 @@ function createOperations(
 async function startPost(
   settings: Settings,
   { ports: { bus, catalog }, batches }: Engines,
+  { metrics, gate, front }: Watch,
   log: Logger,
   closing: AsyncDisposableStack,
 ): Promise<Address> {
   const gatherer = createGatherer({
-    bus,
+    bus: measureAppend(bus, metrics.engines),
     ids: createIdSource({ after: await lastId(bus) }),
     deadline_ms: POST_DEADLINE_MS,
     append_ms: APPEND_TIMEOUT_MS,
@@ -278,7 +328,17 @@ async function startPost(
   const forgetting = startForgetting(documents, { log });
   closing.defer(() => forgetting.close());
   const once = createOnce({ documents, bus, settle_ms, log });
-  const server = createPostListener({ catalog, gatherer, once, limits: settings.limits, log });
+  const server = createPostListener({
+    catalog,
+    gatherer,
+    once,
+    limits: settings.limits,
+    log,
+    gate,
+    observe: metrics.posts,
+    // Keys are known in memory, and what the store lacks waits on the bus: a store that is away is no reason to post elsewhere.
+    front: front(["bus"]),
+  });
   const address = await listenOn(server, settings.post, { name: "posting", setting: "LOGGIA_POST" });
   closing.defer(() => gatherer.drain());
   closing.defer(() => closeGracefully(server, CLOSE_TIMEOUT_MS));

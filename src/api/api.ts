@@ -1,11 +1,13 @@
 import type { Logger } from "pino";
 
 import type { Catalog } from "../catalog/catalog.ts";
+import { createGate } from "../gate/gate.ts";
+import type { Gate } from "../gate/gate.ts";
 import { DEFAULT_CONNECTION_LIMITS } from "../http/listen.ts";
 import type { ConnectionLimits } from "../http/listen.ts";
 import type { Observer, Route } from "../http/route.ts";
 import { createHttpServer } from "../http/server.ts";
-import type { HttpServer } from "../http/server.ts";
+import type { HttpServer, HttpServerOptions } from "../http/server.ts";
 import type { Operations } from "../operations/operations.ts";
 import type { Store } from "../store/store.ts";
 import { alertRoutes } from "./alerts.ts";
@@ -31,6 +33,10 @@ export type ApiOptions = {
   readonly now?: () => number;
   readonly limits?: ConnectionLimits;
   readonly observe?: Observer;
+  /** What each request passes. Default: one of its own */
+  readonly gate?: Gate;
+  /** Answers some requests before the routes are asked; true where it did. */
+  readonly front?: NonNullable<HttpServerOptions["front"]>;
   /** Owned by the caller. Default: null, for one process that accepts and indexes in one order. */
   readonly horizon?: Horizon | null;
   readonly operations?: Operations;
@@ -67,14 +73,18 @@ export function createApi(options: ApiOptions): HttpServer {
     now = Date.now,
     limits = DEFAULT_CONNECTION_LIMITS,
     observe,
+    gate = createGate(),
+    front,
     horizon = null,
     operations,
   } = options;
   return createHttpServer({
-    routes: apiRoutes({ catalog, store, log, now, horizon, operations }),
+    routes: apiRoutes({ catalog, store, log, now, gate, horizon, operations }),
     log,
     limits,
     listener: { name: "the API", setting: "LOGGIA_API" },
     observe,
+    gate,
+    front,
   });
 }

@@ -2,6 +2,7 @@ import type { Catalog } from "../catalog/catalog.ts";
 import { requireKey } from "../catalog/permissions.ts";
 import type { Caller } from "../catalog/permissions.ts";
 import { LoggiaError } from "../errors.ts";
+import type { Gate } from "../gate/gate.ts";
 import { hasBody, readBody } from "../http/body.ts";
 import type { BodyOptions } from "../http/body.ts";
 import { parseForm } from "../http/form.ts";
@@ -9,6 +10,7 @@ import type { Call } from "../http/route.ts";
 
 export type AuthenticationOptions = {
   readonly catalog: Pick<Catalog, "authenticate" | "apiKey">;
+  readonly gate: Pick<Gate, "fingerprint" | "beforeCheck" | "failed" | "passed">;
   readonly body: BodyOptions;
   /** Whether the body belongs to the call (a form, or JSON), and cannot hold credentials. */
   readonly takesBody: boolean;
@@ -20,35 +22,67 @@ const HOW = "Send e-mail and password by HTTP Basic, or an API key as apikey";
 
 /**
  * Who calls: HTTP Basic first, then `apikey` in the query, then credentials as the whole body of a call that takes none.
- * @throws LoggiaError `unauthorized`; `forbidden` where another site's page made the browser ask with the person's credentials;
+ * @throws LoggiaError `unauthorized`; `too_many_requests` after too many wrong credentials or requests; `forbidden` where another site's page made the browser ask with the person's credentials;
  *   whatever {@link readBody} throws
  */
 export async function authenticate(call: Call, options: AuthenticationOptions): Promise<Caller> {
-  const { catalog, body, takesBody } = options;
+  const { body, takesBody } = options;
   const { authorization } = call.request.headers;
   if (authorization !== undefined) {
     refuseOtherSites(call);
-    return await checkPair(parseBasic(authorization), catalog);
+    return await checkPair(parseBasic(authorization), call, options);
   }
   const key = call.query.get("apikey");
-  if (key !== null) return requireKey(await catalog.apiKey(key));
+  if (key !== null) return await checkKey(key, call, options);
   if (!takesBody && hasBody(call.request)) {
-    return await checkBody((await readBody(call.request, body)).toString("utf8"), catalog);
+    return await checkBody((await readBody(call.request, body)).toString("utf8"), call, options);
   }
   throw new LoggiaError("unauthorized", `This call came without credentials. ${HOW}`);
 }
 
-async function checkPair(pair: Pair | null, catalog: AuthenticationOptions["catalog"]): Promise<Caller> {
-  const account = pair === null ? null : await catalog.authenticate(pair.email, pair.password);
-  if (account === null) throw new LoggiaError("unauthorized", `E-mail or password is wrong. ${HOW}`);
-  return { kind: "account", account };
+/** What stands for a caller where requests are counted. */
+export function nameOf(caller: Caller): string {
+  return caller.kind === "account" ? `account ${caller.account.id}` : `key ${caller.grant.id}`;
+}
+
+async function checkPair(
+  pair: Pair | null,
+  { address }: Call,
+  { catalog, gate }: AuthenticationOptions,
+): Promise<Caller> {
+  // What has not the form of a pair is no guess.
+  if (pair === null) throw wrongPair();
+  const fingerprint = gate.fingerprint(JSON.stringify([pair.email, pair.password]));
+  gate.beforeCheck(address, fingerprint);
+  const account = await catalog.authenticate(pair.email, pair.password);
+  if (account === null) {
+    gate.failed(address, fingerprint);
+    throw wrongPair();
+  }
+  const caller: Caller = { kind: "account", account };
+  gate.passed(address, fingerprint, nameOf(caller));
+  return caller;
+}
+
+function wrongPair(): LoggiaError {
+  return new LoggiaError("unauthorized", `E-mail or password is wrong. ${HOW}`);
+}
+
+async function checkKey(secret: string, { address }: Call, { catalog, gate }: AuthenticationOptions): Promise<Caller> {
+  const fingerprint = gate.fingerprint(secret);
+  gate.beforeCheck(address, fingerprint);
+  const grant = await catalog.apiKey(secret);
+  if (grant === null) gate.failed(address, fingerprint);
+  const caller = requireKey(grant);
+  gate.passed(address, fingerprint, nameOf(caller));
+  return caller;
 }
 
 /** `e-mail:password`, as `curl -d` sends it; or a form with an `apikey`, as a post has it that was sent to this address by mistake. */
-async function checkBody(body: string, catalog: AuthenticationOptions["catalog"]): Promise<Caller> {
+async function checkBody(body: string, call: Call, options: AuthenticationOptions): Promise<Caller> {
   const key = parseForm(body).get("apikey");
-  if (key !== null) return requireKey(await catalog.apiKey(key));
-  return await checkPair(splitPair(body.replace(/[\r\n]+$/, "")), catalog);
+  if (key !== null) return await checkKey(key, call, options);
+  return await checkPair(splitPair(body.replace(/[\r\n]+$/, "")), call, options);
 }
 
 function parseBasic(authorization: string): Pair | null {

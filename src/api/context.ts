@@ -7,11 +7,12 @@ import { parseLogKey } from "../events/event.ts";
 import type { LogKey } from "../events/event.ts";
 import { parseEventId } from "../events/id.ts";
 import type { EventId } from "../events/id.ts";
+import type { Gate } from "../gate/gate.ts";
 import type { BodyOptions } from "../http/body.ts";
 import type { Call, Method, Reply, Route } from "../http/route.ts";
 import type { Operations } from "../operations/operations.ts";
 import type { Store } from "../store/store.ts";
-import { authenticate } from "./caller.ts";
+import { authenticate, nameOf } from "./caller.ts";
 import type { Horizon } from "./horizon.ts";
 
 /** What the handlers of the API work with. */
@@ -24,6 +25,7 @@ export type Context = {
   readonly body: BodyOptions;
   /** Where lists with `sinceid` end; null where all that is visible is complete, as in one process. */
   readonly horizon: Horizon | null;
+  readonly gate: Gate;
   /** What service admins can ask of this process; absent: nothing. */
   readonly operations?: Operations | undefined;
 };
@@ -48,12 +50,19 @@ export function authenticated(
   options: RouteOptions = {},
 ): Route {
   const { takesBody = false, formats = "all" } = options;
-  const authentication = { catalog: context.catalog, body: context.body, takesBody };
+  const { catalog, body, gate } = context;
+  const authentication = { catalog, body, gate, takesBody };
   return {
     method,
     path,
     formats,
-    handle: async (call) => await handle({ ...call, caller: await authenticate(call, authentication) }),
+    handle: async (call) => {
+      const caller = await authenticate(call, authentication);
+      // Whatever reads may take the store's time, so all of it counts as a query.
+      return method === "GET"
+        ? await gate.query(nameOf(caller), async () => handle({ ...call, caller }))
+        : await handle({ ...call, caller });
+    },
   };
 }
 

@@ -18,6 +18,7 @@ export type Authenticate = (email: string, password: string) => Promise<Account 
 /**
  * Checks pairs of e-mail and password. A pair that was right is remembered for a minute, as an HMAC under a key that lives and dies with
  * this process. The stored hash is part of what is remembered: a new password, set here or by any other process, makes it worthless at once.
+ * So is one that was wrong: a client that keeps an old password takes no time from those who have the right one.
  *
  * An unknown e-mail takes the path of a wrong password, against a hash that nothing matches.
  */
@@ -25,10 +26,12 @@ export function createAuthenticator(snapshot: Snapshot, hasher: PasswordHasher):
   const key = randomBytes(32);
   const nobody = unmatchableHash();
   const verified = createExpiringSet(CACHE_MS, MAX_CACHED);
+  const refuted = createExpiringSet(CACHE_MS, MAX_CACHED);
   const running = new Map<string, Promise<boolean>>();
 
   const verify = async (pair: string, password: string, stored: string): Promise<boolean> => {
     if (verified.has(pair)) return true;
+    if (refuted.has(pair)) return false;
     // A page that opens with twenty requests checks its password once.
     let check = running.get(pair);
     if (check === undefined) {
@@ -36,7 +39,7 @@ export function createAuthenticator(snapshot: Snapshot, hasher: PasswordHasher):
       running.set(pair, check);
     }
     const right = await check;
-    if (right) verified.add(pair);
+    (right ? verified : refuted).add(pair);
     return right;
   };
 

@@ -28,10 +28,17 @@ export async function start(environment: NodeJS.ProcessEnv): Promise<void> {
 }
 
 /** What an operator needs to see at a start; after the first one also the secrets, this once, and two lines to try. */
-export function describe({ api, post, first }: Pick<Loggia, "api" | "post" | "first">): string {
+export function describe({
+  api,
+  post,
+  monitoring = null,
+  first,
+}: Pick<Loggia, "api" | "post" | "first"> & Partial<Pick<Loggia, "monitoring">>): string {
   const lines: string[] = [];
   if (api !== null) lines.push(`API      ${urlOf(api)}/1`);
   if (post !== null) lines.push(`posting  ${urlOf(post)}/1`);
+  if (monitoring !== null)
+    lines.push(`health   ${urlOf(monitoring)}/health/ready`, `metrics  ${urlOf(monitoring)}/metrics`);
   if (first !== null) lines.push("", "First start. This is shown once:");
   if (first?.admin) lines.push(`  admin     ${first.admin.email}`, `  password  ${first.admin.password}`);
   if (first?.log) lines.push(`  log       ${first.log.key}`, `  API key   ${first.log.apiKey}`);

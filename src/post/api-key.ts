@@ -1,8 +1,9 @@
 import type { IncomingHttpHeaders } from "node:http";
 
-import type { Catalog, KeyGrant } from "../catalog/catalog.ts";
+import type { Catalog } from "../catalog/catalog.ts";
 import { LoggiaError } from "../errors.ts";
 import { type LogKey, parseLogKey } from "../events/event.ts";
+import type { Gate } from "../gate/gate.ts";
 
 const BEARER = /^bearer +(\S+) *$/i;
 
@@ -16,20 +17,38 @@ export function keyBesideForm(query: URLSearchParams, headers: IncomingHttpHeade
   return typeof header === "string" ? header : "";
 }
 
+export type AuthorizeOptions = {
+  readonly catalog: Pick<Catalog, "apiKey" | "knownApiKey">;
+  readonly gate: Pick<Gate, "fingerprint" | "beforeCheck" | "failed" | "passed">;
+};
+
 /**
  * The log of a path, where the key may post to it.
- * @throws LoggiaError `unauthorized`, `forbidden`
+ * @param address where the request comes from
+ * @throws LoggiaError `unauthorized`, `forbidden`; `too_many_requests` after too many wrong keys, or posts
  */
-export async function authorize(path: string, secret: string, catalog: Catalog): Promise<LogKey> {
-  const grant: KeyGrant | null = secret === "" ? null : (catalog.knownApiKey(secret) ?? (await catalog.apiKey(secret)));
+export async function authorize(
+  path: string,
+  secret: string,
+  address: string,
+  { catalog, gate }: AuthorizeOptions,
+): Promise<LogKey> {
+  if (secret === "") throw unauthorized();
+  const known = catalog.knownApiKey(secret);
+  gate.beforeCheck(address, known?.id ?? null);
+  const grant = known ?? (await catalog.apiKey(secret));
+  if (grant === null) gate.failed(address, gate.fingerprint(secret));
   const log = parseLogKey(path);
-  if (grant === null || grant.disabled || log === null || grant.log !== log) {
-    throw new LoggiaError(
-      "unauthorized",
-      "An enabled API key of this log is needed: as the field or parameter apikey, as Authorization: Bearer, or as X-API-Key",
-    );
-  }
+  if (grant === null || grant.disabled || log === null || grant.log !== log) throw unauthorized();
+  gate.passed(address, grant.id, `key ${grant.id}`);
   if (grant.scope === "read-only")
     throw new LoggiaError("forbidden", "This API key may only read; posting needs a read-write or write-only key");
   return log;
+}
+
+function unauthorized(): LoggiaError {
+  return new LoggiaError(
+    "unauthorized",
+    "An enabled API key of this log is needed: as the field or parameter apikey, as Authorization: Bearer, or as X-API-Key",
+  );
 }

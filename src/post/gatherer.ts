@@ -7,7 +7,7 @@ import type { Draft } from "./draft.ts";
 import type { VisitDraft } from "./visit-draft.ts";
 
 export type GathererOptions = {
-  readonly bus: Bus;
+  readonly bus: Pick<Bus, "append">;
   readonly ids: IdSource;
   /** A post that the bus has not taken by then is answered 503. */
   readonly deadline_ms: number;

@@ -8,8 +8,9 @@ import {
 import type { Logger } from "pino";
 
 import type { Catalog } from "../catalog/catalog.ts";
-import { LoggiaError } from "../errors.ts";
+import { type ErrorCode, LoggiaError } from "../errors.ts";
 import type { FieldLimits } from "../events/limits.ts";
+import { createGate, type Gate } from "../gate/gate.ts";
 import { readBody } from "../http/body.ts";
 import { toFailure } from "../http/errors.ts";
 import { parseForm } from "../http/form.ts";
@@ -34,6 +35,18 @@ export type PostListenerOptions = {
   readonly once: Once;
   readonly limits: FieldLimits;
   readonly log: Logger;
+  /** What each request passes. Default: one of its own */
+  readonly gate?: Gate;
+  readonly observe?: PostObserver;
+  /** Answers some requests before they count as posts; true where it did. */
+  readonly front?: (request: IncomingMessage, response: ServerResponse) => boolean;
+};
+
+/** Told of each request, on the path that is hit most: what it does must be no more than an increment. */
+export type PostObserver = {
+  began(): void;
+  /** @param events how many events and visits were accepted */
+  ended(outcome: "accepted" | ErrorCode, events: number): void;
 };
 
 /**
@@ -59,39 +72,54 @@ const PATH = /^(?:https?:\/\/[^/?]*)?\/1\/logs\/([^/?]+)\/(events|users)\/?$/;
  * that producers hit thousands of times a second.
  */
 export function createPostListener(given: PostListenerOptions): Server {
-  const options: Options = { ...given, batches: 0 };
+  const options: Options = { gate: createGate(), observe: UNOBSERVED, ...given, batches: 0 };
+  const { observe, front, log } = options;
   const server = createServer((request, response) => {
-    handle(request, response, options).catch((error: unknown) => {
-      options.log.error({ err: error }, "a post could not be answered");
-      response.destroy();
-    });
+    if (front?.(request, response) === true) return;
+    observe.began();
+    handle(request, response, options)
+      .then(({ outcome, events }) => observe.ended(outcome, events))
+      .catch((error: unknown) => {
+        log.error({ err: error }, "a post could not be answered");
+        response.destroy();
+        observe.ended("internal_error", 0);
+      });
   });
   limitConnections(server, DEFAULT_CONNECTION_LIMITS);
   return server;
 }
 
-/** `batches`: how many are under way. */
-type Options = PostListenerOptions & { batches: number };
+const UNOBSERVED: PostObserver = { began() {}, ended() {} };
 
-async function handle(request: IncomingMessage, response: ServerResponse, options: Options): Promise<void> {
+/** `batches`: how many are under way. */
+type Options = PostListenerOptions & Required<Pick<PostListenerOptions, "gate" | "observe">> & { batches: number };
+
+type Outcome = { readonly outcome: "accepted" | ErrorCode; readonly events: number };
+const ACCEPTED: Outcome = Object.freeze({ outcome: "accepted", events: 1 });
+
+async function handle(request: IncomingMessage, response: ServerResponse, options: Options): Promise<Outcome> {
   let format = JSON_FORMAT;
   try {
     requireHost(request);
+    const address = options.gate.enter(request);
     const url = request.url ?? "/";
     const mark = url.indexOf("?");
     const query = parseForm(mark === -1 ? "" : url.slice(mark + 1));
     format = negotiate(query, request.headers.accept);
     const { key, table } = readPath(mark === -1 ? url : url.slice(0, mark));
-    const outcome = table === "events" ? await readAsBatch(request, key, query, options) : null;
-    if (outcome?.kind === "batch") return answerBatch(request, response, format, outcome.batch);
+    const outcome = table === "events" ? await readAsBatch(request, address, key, query, options) : null;
+    if (outcome?.kind === "batch") {
+      answerBatch(request, response, format, outcome.batch);
+      return { outcome: "accepted", events: outcome.batch.items.length };
+    }
     const fields = outcome?.fields ?? (await readFields(request, query, format));
     if (table === "users") {
-      const user = await postUser(key, fields, options);
+      const user = await postUser(key, fields, address, options);
       const xml = () => ({ root: "results", content: { user: { user } } });
       answer(request, response, 201, {}, format, { json: { user }, xml });
-      return;
+      return ACCEPTED;
     }
-    const id = await post(key, fields, options);
+    const id = await post(key, fields, address, options);
     if (format === JSON_FORMAT) {
       // The answer to nearly every post, written without the detour of a renderer.
       const payload = `{"id":"${id}"}`;
@@ -106,7 +134,9 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
   } catch (error) {
     const { status, headers, body } = toFailure(error, options.log);
     answer(request, response, status, headers, format, body);
+    return { outcome: error instanceof LoggiaError ? error.code : "internal_error", events: 0 };
   }
+  return ACCEPTED;
 }
 
 type ReadBatch =
@@ -117,6 +147,7 @@ type ReadBatch =
 /** Takes a request for a batch where its content type says that it is one; null where it does not. */
 async function readAsBatch(
   request: IncomingMessage,
+  address: string,
   path: string,
   query: URLSearchParams,
   options: Options,
@@ -138,7 +169,7 @@ async function readAsBatch(
   }
   options.batches += 1;
   try {
-    return await takeBatch(request, form, { path, secret }, options);
+    return await takeBatch(request, form, { path, secret, address }, options);
   } finally {
     options.batches -= 1;
   }
@@ -147,11 +178,11 @@ async function readAsBatch(
 async function takeBatch(
   request: IncomingMessage,
   form: BatchForm,
-  { path, secret }: { path: string; secret: string },
+  { path, secret, address }: { path: string; secret: string; address: string },
   options: Options,
 ): Promise<ReadBatch> {
   // Before the body: what is large is only taken from those who may send it.
-  const log = await authorize(path, secret, options.catalog).catch(async (error: unknown) => {
+  const log = await authorize(path, secret, address, options).catch(async (error: unknown) => {
     await discardBody(request);
     throw error;
   });
@@ -209,8 +240,9 @@ async function readFields(request: IncomingMessage, query: URLSearchParams, form
 }
 
 /** Accepts the event, or in its place the error event that tells what was wrong with it. */
-async function post(path: string, fields: URLSearchParams, { catalog, gatherer, limits }: Options): Promise<string> {
-  const log = await authorize(path, fields.get("apikey") ?? "", catalog);
+async function post(path: string, fields: URLSearchParams, address: string, options: Options): Promise<string> {
+  const { gatherer, limits } = options;
+  const log = await authorize(path, fields.get("apikey") ?? "", address, options);
   const read = readDraft(fields, limits);
   if (read.kind === "draft") return await gatherer.submit(log, read.draft);
   await gatherer.submit(log, errorDraft("event", read.faults, describeForm(fields)));
@@ -218,12 +250,9 @@ async function post(path: string, fields: URLSearchParams, { catalog, gatherer, 
 }
 
 /** Accepts what was told of a user, or in its place the error event. Returns the user as posted. */
-async function postUser(
-  path: string,
-  fields: URLSearchParams,
-  { catalog, gatherer, limits }: Options,
-): Promise<string> {
-  const log = await authorize(path, fields.get("apikey") ?? "", catalog);
+async function postUser(path: string, fields: URLSearchParams, address: string, options: Options): Promise<string> {
+  const { gatherer, limits } = options;
+  const log = await authorize(path, fields.get("apikey") ?? "", address, options);
   const read = readVisitDraft(fields, limits);
   if (read.kind === "draft") {
     await gatherer.submitVisit(log, read.draft);

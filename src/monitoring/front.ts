@@ -1,0 +1,79 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Logger } from "pino";
+
+import { LoggiaError } from "../errors.ts";
+import { hasBody } from "../http/body.ts";
+import { toFailure } from "../http/errors.ts";
+import { COMMON_HEADERS } from "../http/headers.ts";
+import { requireHost } from "../http/unreadable.ts";
+import type { Dependency, Health } from "./health.ts";
+import { METRICS_CONTENT_TYPE } from "./metrics.ts";
+import type { Metrics } from "./metrics.ts";
+
+/** Stands before a listener: answers what it knows, without credentials, and tells whether it did. */
+export type Front = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+export type FrontOptions = {
+  readonly health: Health;
+  /** Without which dependencies this listener cannot do its work. */
+  readonly needed: readonly Dependency[];
+  /** null: they are told elsewhere, not here. */
+  readonly metrics: Pick<Metrics, "text"> | null;
+  readonly log: Logger;
+};
+
+type Told = { readonly status: number; readonly type: string; readonly text: string };
+
+const JSON_TYPE = "application/json; charset=utf-8";
+const LIVE: Told = { status: 200, type: JSON_TYPE, text: JSON.stringify({ status: "live" }) };
+
+/** Answers `/health/live`, `/health/ready` and `/metrics`. None of them costs more because it is asked for more often. */
+export function createFront({ health, needed, metrics, log }: FrontOptions): Front {
+  const answers: Readonly<Record<string, () => Promise<Told>>> = {
+    "/health/live": () => Promise.resolve(LIVE),
+    "/health/ready": async () => {
+      const readiness = await health.ready(needed);
+      return { status: readiness.status === "ready" ? 200 : 503, type: JSON_TYPE, text: JSON.stringify(readiness) };
+    },
+    ...(metrics && {
+      "/metrics": async () => ({ status: 200, type: METRICS_CONTENT_TYPE, text: await metrics.text() }),
+    }),
+  };
+  return (request, response) => {
+    const { url = "" } = request;
+    // All of them begin so, and of all others hardly any: producers' posts go by after two letters.
+    if (!url.startsWith("/h") && !url.startsWith("/m")) return false;
+    const [path = ""] = url.split("?", 1);
+    const ask = Object.hasOwn(answers, path) ? answers[path] : undefined;
+    if (ask === undefined) return false;
+    void tell(request, response, ask, log);
+    return true;
+  };
+}
+
+async function tell(request: IncomingMessage, response: ServerResponse, ask: () => Promise<Told>, log: Logger) {
+  let told: Told;
+  let headers: Readonly<Record<string, string>> = {};
+  try {
+    requireHost(request);
+    if (request.method !== "GET" && request.method !== "HEAD") {
+      headers = { Allow: "GET, HEAD" };
+      throw new LoggiaError("method_not_allowed", `${request.method} is not possible here; possible are GET, HEAD`);
+    }
+    told = await ask();
+  } catch (error) {
+    const failure = toFailure(error, log);
+    headers = { ...headers, ...failure.headers };
+    told = { status: failure.status, type: JSON_TYPE, text: JSON.stringify(failure.body.json) };
+  }
+  if (told.status === 503) headers = { ...headers, "Retry-After": "1" };
+  // What is left of a body that nobody reads would be taken for the next request.
+  if (hasBody(request)) headers = { ...headers, Connection: "close" };
+  response.writeHead(told.status, {
+    ...COMMON_HEADERS,
+    ...headers,
+    "Content-Type": told.type,
+    "Content-Length": Buffer.byteLength(told.text),
+  });
+  response.end(told.text);
+}

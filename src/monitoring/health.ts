@@ -1,0 +1,74 @@
+import type { Logger } from "pino";
+
+import { LoggiaError } from "../errors.ts";
+import { cached } from "./cached.ts";
+
+export const DEPENDENCIES = ["bus", "store", "catalog"] as const;
+export type Dependency = (typeof DEPENDENCIES)[number];
+
+export type DependencyState =
+  | { readonly ok: true; readonly needed: boolean }
+  | { readonly ok: false; readonly needed: boolean; readonly why: string };
+
+/** What `/health/ready` tells. `ready`: every dependency that is needed here answers. */
+export type Readiness = {
+  readonly status: "ready" | "not ready";
+  readonly dependencies: Readonly<Record<Dependency, DependencyState>>;
+};
+
+export type Health = {
+  /** Whether all that `needed` names can be reached, as seen within the last second. Never rejects, and answers within 3 s. */
+  ready(needed: readonly Dependency[]): Promise<Readiness>;
+};
+
+export type HealthOptions = {
+  readonly ports: Readonly<Record<Dependency, { ping(): Promise<void> }>>;
+  readonly log: Logger;
+  /** How long a dependency may take to answer. */
+  readonly timeout_ms?: number;
+};
+
+const CACHE_MS = 1_000;
+const TIMEOUT_MS = 2_500;
+
+/** Asks each dependency at most once a second, however often others ask, and again only after it has answered. */
+export function createHealth({ ports, log, timeout_ms = TIMEOUT_MS }: HealthOptions): Health {
+  const looks = Object.fromEntries(
+    DEPENDENCIES.map((name) => [name, cached(CACHE_MS, () => look(name, ports[name], timeout_ms, log))]),
+  ) as Record<Dependency, () => Promise<string | null>>;
+  return {
+    async ready(needed) {
+      const faults = await Promise.all(DEPENDENCIES.map((name) => looks[name]()));
+      const states = DEPENDENCIES.map((name, i): [Dependency, DependencyState] => {
+        const why = faults[i] ?? null;
+        const isNeeded = needed.includes(name);
+        return [name, why === null ? { ok: true, needed: isNeeded } : { ok: false, needed: isNeeded, why }];
+      });
+      const isReady = states.every(([, { ok, needed }]) => ok || !needed);
+      return {
+        status: isReady ? "ready" : "not ready",
+        dependencies: Object.fromEntries(states) as Record<Dependency, DependencyState>,
+      };
+    },
+  };
+}
+
+/** Why a dependency cannot be used, or null. */
+async function look(
+  name: Dependency,
+  port: { ping(): Promise<void> },
+  timeout_ms: number,
+  log: Logger,
+): Promise<string | null> {
+  const { promise: late, resolve } = Promise.withResolvers<string>();
+  const timer = setTimeout(() => resolve(`did not answer within ${timeout_ms} ms`), timeout_ms);
+  try {
+    return (await Promise.race([port.ping(), late])) ?? null;
+  } catch (error) {
+    if (error instanceof LoggiaError) return error.message;
+    log.error({ err: error, dependency: name }, "health: a dependency failed for a reason that nobody foresaw");
+    return "failed; the log of the service holds the reason";
+  } finally {
+    clearTimeout(timer);
+  }
+}

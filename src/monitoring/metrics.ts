@@ -1,0 +1,257 @@
+import { Counter, Gauge, Histogram, Registry } from "@prometheus-io/client";
+
+import { STATUS_OF_CODE } from "../errors.ts";
+import type { ErrorCode } from "../errors.ts";
+import { REFUSALS } from "../gate/gate.ts";
+import type { Refusal } from "../gate/gate.ts";
+import type { Observer } from "../http/route.ts";
+import { cached } from "./cached.ts";
+import type { Lag } from "./lag.ts";
+import type { EngineObserver } from "./measured.ts";
+import { pipelineMetrics } from "./pipeline-metrics.ts";
+import type { PipelineCounts } from "./pipeline-metrics.ts";
+import { processRegistry } from "./process.ts";
+import type { PostObserver } from "../post/listener.ts";
+import { createTally } from "./tally.ts";
+
+export type Metrics = {
+  readonly posts: PostObserver;
+  readonly engines: EngineObserver;
+  readonly http: Observer;
+  refused(reason: Refusal): void;
+  /** Reads what a pipeline has counted, from now on. */
+  watchPipeline(read: () => PipelineCounts): void;
+  watchLag(read: () => Lag | null): void;
+  /** Reads how many dead letters wait for somebody; null: not known. */
+  watchDeadLetters(read: () => Promise<number | null>): void;
+  watchQueries(read: () => { readonly running: number; readonly waiting: number }): void;
+  /** All of it in the text format of Prometheus, at most a second old. */
+  text(): Promise<string>;
+};
+
+export const METRICS_CONTENT_TYPE: string = Registry.PROMETHEUS_CONTENT_TYPE;
+
+const CACHE_MS = 1_000;
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+const RECORDS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000];
+const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+const OUTCOMES: readonly ("accepted" | ErrorCode)[] = ["accepted", ...(Object.keys(STATUS_OF_CODE) as ErrorCode[])];
+
+/**
+ * What a process counts and measures. No label holds anything that a client sends: routes, methods, codes and kinds are fixed sets, and logs, keys,
+ * people and addresses are in none.
+ */
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  const gauge = (name: string, help: string, read: () => number | null) =>
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        const value = read();
+        if (value === null) this.remove();
+        else this.set(value);
+      },
+    });
+  let pipeline: PipelineCounts | null = null;
+  return {
+    posts: postMetrics(registry),
+    engines: engineMetrics(registry),
+    http: httpMetrics(registry),
+    refused: refusalMetrics(registry),
+    watchPipeline(read) {
+      pipelineMetrics(registry, () => (pipeline = read()));
+    },
+    watchLag(read) {
+      gauge(
+        "loggia_pipeline_lag_records",
+        "Records on the bus that are not in the store yet",
+        () => read()?.records ?? null,
+      );
+      gauge(
+        "loggia_pipeline_lag_seconds",
+        "For how long the oldest of them has waited, at the most",
+        () => read()?.age_s ?? null,
+      );
+      gauge("loggia_pipeline_lag_events", "Events in them, estimated by how many a record held so far", () => {
+        const lag = read();
+        if (lag === null) return null;
+        const mean = pipeline === null || pipeline.records === 0 ? 1 : pipeline.events.decoded / pipeline.records;
+        return Math.round(lag.records * mean);
+      });
+    },
+    watchDeadLetters(read) {
+      new Gauge({
+        name: "loggia_dead_letters_open",
+        help: "Dead letters that nobody has sent through again",
+        registers,
+        async collect() {
+          const open = await read().catch(() => null);
+          if (open === null) this.remove();
+          else this.set(open);
+        },
+      });
+    },
+    watchQueries(read) {
+      gauge("loggia_queries_running", "Queries that are being answered", () => read().running);
+      gauge("loggia_queries_waiting", "Queries that wait for room", () => read().waiting);
+    },
+    text: cached(CACHE_MS, async () => {
+      const texts = await Promise.all([registry.metrics(), processRegistry().metrics()]);
+      return texts.join("\n");
+    }),
+  };
+}
+
+function postMetrics(registry: Registry): PostObserver {
+  const outcomes = createTally(OUTCOMES);
+  let waiting = 0;
+  let accepted = 0;
+  tallied(
+    registry,
+    "loggia_posts_total",
+    "Requests to the posting address, by outcome: accepted, or the code of the error",
+    "outcome",
+    outcomes.read,
+  );
+  new Counter({
+    name: "loggia_post_events_total",
+    help: "Events and visits that were accepted",
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(accepted);
+    },
+  });
+  new Gauge({
+    name: "loggia_posts_waiting",
+    help: "Requests to the posting address that are being read, or wait for the bus",
+    registers: [registry],
+    collect() {
+      this.set(waiting);
+    },
+  });
+  return {
+    began: () => void (waiting += 1),
+    ended(outcome, events) {
+      waiting -= 1;
+      accepted += events;
+      outcomes.add(outcome);
+    },
+  };
+}
+
+/** A counter that is read from counts kept elsewhere. */
+function tallied(
+  registry: Registry,
+  name: string,
+  help: string,
+  label: string,
+  read: () => ReadonlyMap<string, number>,
+): void {
+  new Counter({
+    name,
+    help,
+    labelNames: [label],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [value, count] of read()) this.inc({ [label]: value }, count);
+    },
+  });
+}
+
+function refusalMetrics(registry: Registry): (reason: Refusal) => void {
+  const refusals = createTally(REFUSALS);
+  tallied(
+    registry,
+    "loggia_refused_total",
+    "Requests answered 429, by what they had too much of",
+    "reason",
+    refusals.read,
+  );
+  return (reason) => refusals.add(reason);
+}
+
+function engineMetrics(registry: Registry): EngineObserver {
+  const registers = [registry];
+  const append = new Histogram({
+    name: "loggia_bus_append_seconds",
+    help: "Time until the bus held what was appended durably",
+    labelNames: ["ok"],
+    buckets: SECONDS,
+    registers,
+  });
+  const appended = new Histogram({
+    name: "loggia_bus_append_records",
+    help: "Records of one append",
+    buckets: RECORDS,
+    registers,
+  });
+  const write = new Histogram({
+    name: "loggia_store_write_seconds",
+    help: "Time of one bulk write to the store",
+    labelNames: ["what"],
+    buckets: SECONDS,
+    registers,
+  });
+  const outcomes = createTally<string>(
+    ["events", "alerts", "visits"].flatMap((what) => KINDS.map((kind) => `${what} ${kind}`)),
+  );
+  new Counter({
+    name: "loggia_store_write_items_total",
+    help: "What became of each item of bulk writes: done, to be tried again, or rejected",
+    labelNames: ["what", "outcome"],
+    registers,
+    collect() {
+      this.reset();
+      for (const [name, count] of outcomes.read()) {
+        const [what = "", outcome = ""] = name.split(" ");
+        this.inc({ what, outcome }, count);
+      }
+    },
+  });
+  const question = new Histogram({
+    name: "loggia_query_seconds",
+    help: "Time until the store answered, by kind of question",
+    labelNames: ["kind", "ok"],
+    buckets: SECONDS,
+    registers,
+  });
+  return {
+    append(records, duration_s, ok) {
+      append.observe({ ok: String(ok) }, duration_s);
+      appended.observe(records);
+    },
+    write(what, results, duration_s) {
+      write.observe({ what }, duration_s);
+      for (const { kind } of results) outcomes.add(`${what} ${kind}`);
+    },
+    question: (kind, duration_s, ok) => question.observe({ kind, ok: String(ok) }, duration_s),
+  };
+}
+
+const KINDS = ["done", "retry", "rejected"] as const;
+
+function httpMetrics(registry: Registry): Observer {
+  const duration = new Histogram({
+    name: "loggia_http_request_seconds",
+    help: "Time of an answer of the API, by route",
+    labelNames: ["route", "method"],
+    buckets: SECONDS,
+    registers: [registry],
+  });
+  const answers = new Counter({
+    name: "loggia_http_requests_total",
+    help: "Answers of the API, by route and status",
+    labelNames: ["route", "method", "status"],
+    registers: [registry],
+  });
+  return ({ route, method, status, duration_s }) => {
+    const labels = { route: route ?? "none", method: METHODS.has(method) ? method : "other" };
+    duration.observe(labels, duration_s);
+    answers.inc({ ...labels, status: String(status) });
+  };
+}

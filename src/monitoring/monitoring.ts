@@ -1,0 +1,49 @@
+import type { Server } from "node:http";
+import type { Logger } from "pino";
+
+import type { Bus } from "../bus/bus.ts";
+import type { Catalog } from "../catalog/catalog.ts";
+import type { DeadLetters } from "../operations/operations.ts";
+import type { Store } from "../store/store.ts";
+import { countOpen } from "./dead-letters.ts";
+import { createFront } from "./front.ts";
+import type { Front } from "./front.ts";
+import { createHealth, DEPENDENCIES } from "./health.ts";
+import type { Dependency } from "./health.ts";
+import { watchLag } from "./lag.ts";
+import { createMonitoringListener } from "./listener.ts";
+import { createMetrics } from "./metrics.ts";
+import type { Metrics } from "./metrics.ts";
+
+export type MonitoringOptions = {
+  readonly ports: { readonly bus: Bus; readonly store: Store; readonly catalog: Catalog };
+  readonly deadLetters: Pick<DeadLetters, "list">;
+  /** The group of the pipeline, whose lag is told. */
+  readonly group: string;
+  /** Whether metrics are told by a listener of their own, and by no other. */
+  readonly apart: boolean;
+  readonly log: Logger;
+};
+
+/** What a process tells about itself. */
+export type Monitoring = AsyncDisposable & {
+  readonly metrics: Metrics;
+  /** @param needed the dependencies without which a listener can't do its work */
+  front(needed: readonly Dependency[]): Front;
+  /** A listener that tells all of it, and nothing else. */
+  listener(): Server;
+};
+
+export function createMonitoring({ ports, deadLetters, group, apart, log }: MonitoringOptions): Monitoring {
+  const metrics = createMetrics();
+  const health = createHealth({ ports, log });
+  const lag = watchLag({ bus: ports.bus, group, log });
+  metrics.watchLag(() => lag.current());
+  metrics.watchDeadLetters(countOpen({ bus: ports.bus, deadLetters, group }));
+  return {
+    metrics,
+    front: (needed) => createFront({ health, needed, metrics: apart ? null : metrics, log }),
+    listener: () => createMonitoringListener(createFront({ health, needed: DEPENDENCIES, metrics, log }), log),
+    [Symbol.asyncDispose]: () => lag[Symbol.asyncDispose](),
+  };
+}
