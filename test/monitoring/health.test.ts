@@ -1,0 +1,45 @@
+import test from "ava";
+import { pino } from "pino";
+
+import { LoggiaError } from "../../src/errors.ts";
+import { createHealth } from "../../src/monitoring/health.ts";
+import { until } from "../support/until.ts";
+
+const log = pino({ level: "silent" });
+const well = { ping: () => Promise.resolve() };
+
+test("each dependency is named, and those that are needed decide", async (t) => {
+  const away = { ping: () => Promise.reject(new LoggiaError("store_unavailable", "Nobody answers at h:1")) };
+  const health = createHealth({ ports: { bus: well, store: away, catalog: well }, log });
+  t.deepEqual(await health.ready(["bus", "store"]), {
+    status: "not ready",
+    dependencies: {
+      bus: { ok: true, needed: true },
+      store: { ok: false, needed: true, why: "Nobody answers at h:1" },
+      catalog: { ok: true, needed: false },
+    },
+  });
+  t.is((await health.ready(["bus", "catalog"])).status, "ready");
+});
+
+test("what nobody foresaw is not told to strangers", async (t) => {
+  const broken = { ping: () => Promise.reject(new TypeError("password is hunter2")) };
+  const { dependencies } = await createHealth({ ports: { bus: broken, store: well, catalog: well }, log }).ready([]);
+  t.deepEqual(dependencies.bus, { ok: false, needed: false, why: "failed; the log of the service holds the reason" });
+});
+
+test("one that does not answer is not waited for, nor asked again meanwhile", async (t) => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let asked = 0;
+  const slow = { ping: () => ((asked += 1), promise) };
+  const health = createHealth({ ports: { bus: slow, store: well, catalog: well }, log, timeout_ms: 20 });
+  const answers = await Promise.all(Array.from({ length: 50 }, () => health.ready(["bus"])));
+  for (const { status, dependencies } of answers) {
+    t.is(status, "not ready");
+    t.deepEqual(dependencies.bus, { ok: false, needed: true, why: "did not answer within 20 ms" });
+  }
+  t.is(asked, 1);
+  resolve();
+  await until(async () => (await health.ready(["bus"])).status === "ready", { what: "the dependency to answer" });
+  t.is(asked, 2);
+});

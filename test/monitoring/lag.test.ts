@@ -1,0 +1,53 @@
+import test from "ava";
+import { pino } from "pino";
+
+import type { PartitionLag } from "../../src/bus/bus.ts";
+import { watchLag } from "../../src/monitoring/lag.ts";
+import { until } from "../support/until.ts";
+
+const log = pino({ level: "silent" });
+
+test("records that wait, and for how long", async (t) => {
+  let lags: PartitionLag[] | Error = new Error("away");
+  const bus = {
+    lag: () => (lags instanceof Error ? Promise.reject(lags) : Promise.resolve(lags)),
+  };
+  await using lag = watchLag({ bus, group: "pipeline", log });
+  t.is(lag.current(), null, "the bus has not told yet");
+
+  lags = [
+    { partition: 0, end: 10, next: 7 },
+    { partition: 1, end: 5, next: 5 },
+  ];
+  await until(() => lag.current()?.records === 3, { what: "three records to wait" });
+  await until(() => (lag.current()?.age_s ?? 0) > 2, { what: "them to grow old" });
+
+  // What lay there then has been carried; new records came, which are young.
+  lags = [
+    { partition: 0, end: 14, next: 12 },
+    { partition: 1, end: 5, next: 5 },
+  ];
+  await until(() => lag.current()?.records === 2, { what: "the new records" });
+  const { age_s } = lag.current()!;
+  t.true(age_s < 2, String(age_s));
+
+  lags = [
+    { partition: 0, end: 14, next: 14 },
+    { partition: 1, end: 5, next: 5 },
+  ];
+  await until(() => lag.current()?.records === 0, { what: "nothing to wait" });
+  t.is(lag.current()?.age_s, 0);
+});
+
+test("a bus that is away leaves what was known, which grows older", async (t) => {
+  let away = false;
+  const bus = {
+    lag: () => (away ? Promise.reject(new Error("away")) : Promise.resolve([{ partition: 0, end: 4, next: 1 }])),
+  };
+  await using lag = watchLag({ bus, group: "pipeline", log });
+  await until(() => lag.current() !== null, { what: "the bus to tell" });
+  away = true;
+  const before = lag.current()!;
+  await until(() => lag.current()!.age_s > before.age_s + 1.2, { what: "what was known to grow older" });
+  t.is(lag.current()!.records, 3);
+});

@@ -1,0 +1,133 @@
+import test from "ava";
+
+import { environmentOf, get, KEY, KINDS, LOG, post, serviceOf, startService } from "../support/service.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { until } from "../support/until.ts";
+
+/** The samples of a text in the format of Prometheus, by name with labels. Throws where a line is none. */
+function parseMetrics(text: string): Map<string, number> {
+  const samples = new Map<string, number>();
+  for (const line of text.split("\n")) {
+    if (line === "" || /^# (HELP|TYPE) [a-z]\w* .+$/.test(line)) continue;
+    const [, name, value] = /^([a-z]\w*(?:\{(?:[a-z]\w*="[^"\\\n]*",?)+\})?) (\S+)$/i.exec(line) ?? [];
+    if (name === undefined || samples.has(name)) throw new Error(`no sample, or one twice: ${line}`);
+    samples.set(name, Number(value));
+  }
+  return samples;
+}
+
+async function metricsOf(url: string): Promise<Map<string, number>> {
+  return parseMetrics(await (await fetch(`${url}/metrics`)).text());
+}
+
+for (const kind of KINDS) {
+  test(`${kind}: both listeners are live and ready, without credentials`, async (t) => {
+    const { apiUrl, postUrl } = await serviceOf(t, kind);
+    for (const url of [apiUrl, postUrl]) {
+      const live = await fetch(`${url}/health/live`);
+      t.is(live.status, 200);
+      t.deepEqual(await live.json(), { status: "live" });
+      const ready = await fetch(`${url}/health/ready`);
+      t.is(ready.status, 200);
+      const { status, dependencies } = (await ready.json()) as { status: string; dependencies: object };
+      t.is(status, "ready");
+      t.deepEqual(Object.keys(dependencies), ["bus", "store", "catalog"]);
+      t.is(ready.headers.get("Cache-Control"), "no-cache");
+    }
+  });
+
+  test(`${kind}: metrics count what happened, and name nobody`, async (t) => {
+    t.timeout(60_000);
+    const service = await serviceOf(t, kind);
+    const { apiUrl, postUrl } = service;
+    t.is((await post(service, { text: "Hello", source: "the-source", user: "carla" })).status, 201);
+    t.is((await post(service, { text: "Hello again" })).status, 201);
+    t.is((await post(service, { text: "" })).status, 400);
+    t.is((await post(service, { text: "no", apikey: "lg_wrong-and-secret" })).status, 401);
+    await until(async () => Number((await get(service, `/1/logs/${LOG}/events`)).headers.get("X-Total-Count")) === 3, {
+      what: "three events in the store",
+    });
+    await get(service, `/1/logs/${LOG}/query?query=GET+events+GROUPBY+DAY`);
+    await get(service, "/nothing/here?secret=hunter2");
+
+    await until(async () => (await metricsOf(apiUrl)).get("loggia_pipeline_lag_records") === 0, { what: "no lag" });
+    for (const url of [apiUrl, postUrl]) {
+      const text = await (await fetch(`${url}/metrics`)).text();
+      const metrics = parseMetrics(text);
+      const atLeast = (name: string, least: number) =>
+        t.true((metrics.get(name) ?? Number.NaN) >= least, `${name} is ${metrics.get(name)}`);
+      t.is(metrics.get('loggia_posts_total{outcome="accepted"}'), 2);
+      t.is(metrics.get('loggia_posts_total{outcome="bad_event"}'), 1);
+      t.is(metrics.get('loggia_posts_total{outcome="unauthorized"}'), 1);
+      t.is(metrics.get("loggia_post_events_total"), 2);
+      t.is(metrics.get("loggia_posts_waiting"), 0);
+      t.is(metrics.get("loggia_pipeline_stored_total"), 3);
+      t.is(metrics.get("loggia_pipeline_lag_seconds"), 0);
+      t.is(metrics.get("loggia_pipeline_lag_events"), 0);
+      t.is(metrics.get("loggia_dead_letters_open"), 0);
+      t.is(metrics.get('loggia_dead_letters_total{stage="index"}'), 0);
+      t.is(metrics.get("loggia_pipeline_batch_events_sum"), 3);
+      t.is(
+        metrics.get('loggia_pipeline_batch_events_bucket{le="+Inf"}'),
+        metrics.get("loggia_pipeline_batch_events_count"),
+      );
+      atLeast('loggia_bus_append_seconds_count{ok="true"}', 1);
+      atLeast('loggia_store_write_seconds_count{what="events"}', 1);
+      t.is(metrics.get('loggia_store_write_items_total{what="events",outcome="done"}'), 3);
+      atLeast('loggia_query_seconds_count{kind="list",ok="true"}', 1);
+      atLeast('loggia_query_seconds_count{kind="group",ok="true"}', 1);
+      atLeast('loggia_http_requests_total{route="/1/logs/:log/events",method="GET",status="200"}', 1);
+      atLeast('loggia_http_requests_total{route="none",method="GET",status="404"}', 1);
+      t.is(metrics.get('loggia_refused_total{reason="failures"}'), 0);
+      atLeast("process_resident_memory_bytes", 1_000_000);
+      atLeast("process_cpu_seconds_total", 0.01);
+      t.true(metrics.has("nodejs_eventloop_lag_p99_seconds"));
+      for (const secret of [KEY, LOG, "lg_wrong", "hunter2", "the-source", "carla", "ann@example.org"]) {
+        t.false(text.includes(`"${secret}`), secret);
+      }
+    }
+  });
+
+  test(`${kind}: with an address of their own, metrics are told there alone`, async (t) => {
+    const service = await startService({ ...environmentOf(kind, temporaryFolder(t)), LOGGIA_OPS: "127.0.0.1:0" });
+    t.teardown(() => service.close());
+    const own = `http://127.0.0.1:${service.monitoring?.port}`;
+    t.true((await metricsOf(own)).has("loggia_posts_waiting"));
+    t.is((await fetch(`${own}/health/ready`)).status, 200);
+    t.is((await fetch(`${own}/health/live`)).status, 200);
+    t.is((await fetch(`${own}/1/logs`)).status, 404);
+    for (const url of [service.apiUrl, service.postUrl]) {
+      t.is((await fetch(`${url}/metrics`)).status, 404);
+      t.is((await fetch(`${url}/health/ready`)).status, 200);
+    }
+  });
+}
+
+test("a store that fails turns the API not ready, and leaves posting ready", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  await service.ports.store[Symbol.asyncDispose]();
+  await until(async () => (await fetch(`${service.apiUrl}/health/ready`)).status === 503, {
+    what: "the API not to be ready",
+  });
+  const ready = await fetch(`${service.apiUrl}/health/ready`);
+  t.is(ready.headers.get("Retry-After"), "1");
+  const { status, dependencies } = (await ready.json()) as { status: string; dependencies: Record<string, unknown> };
+  t.is(status, "not ready");
+  t.deepEqual(dependencies["store"], { ok: false, needed: true, why: "The embedded store cannot answer now" });
+  t.deepEqual(dependencies["bus"], { ok: true, needed: true });
+  t.is((await fetch(`${service.apiUrl}/health/live`)).status, 200);
+  t.is((await fetch(`${service.postUrl}/health/ready`)).status, 200);
+});
+
+test("only GET and HEAD, by whatever path is no more than alike", async (t) => {
+  const { apiUrl, postUrl } = await serviceOf(t, "embedded");
+  for (const url of [apiUrl, postUrl]) {
+    const head = await fetch(`${url}/health/live?x=1`, { method: "HEAD" });
+    t.deepEqual([head.status, await head.text()], [200, ""]);
+    const put = await fetch(`${url}/metrics`, { method: "POST", body: "x" });
+    t.deepEqual([put.status, put.headers.get("Allow"), put.headers.get("Connection")], [405, "GET, HEAD", "close"]);
+    for (const path of ["/health", "/health/", "/healthy", "/metrics/x", "/constructor"]) {
+      t.is((await fetch(url + path)).status, 404, path);
+    }
+  }
+});
