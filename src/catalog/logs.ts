@@ -27,9 +27,12 @@ export function createLogs(parts: { snapshot: Snapshot; writer: Writer; refresh:
       if (snapshot.accountById(owner) === null) await refresh();
       if (snapshot.accountById(owner) === null)
         throw new LoggiaError("account_not_found", "The log's owner has no account");
-      const { entity: apiKey, issued } = await newApiKey(parts, "read-write", secret);
+      const { entity: apiKey, issued } = await newApiKey(parts, "read-write", secret).catch((error: unknown) => {
+        // Where the log was made a moment ago by somebody else, with the same secret, the log is what is taken.
+        throw snapshot.log(key) === null ? error : logExists(key);
+      });
       await writer.write(idOf.log(key), (current): LogEntity => {
-        if (current !== null) throw new LoggiaError("log_exists", `The log key ${key} is taken; choose another`);
+        if (current !== null) throw logExists(key);
         return {
           kind: "log",
           key,
@@ -70,4 +73,8 @@ export function createLogs(parts: { snapshot: Snapshot; writer: Writer; refresh:
       });
     },
   };
+}
+
+function logExists(key: LogKey): LoggiaError {
+  return new LoggiaError("log_exists", `The log key ${key} is taken; choose another`);
 }
