@@ -68,5 +68,5 @@ up: $(INSTALLED) ## start a local Kafka and Elasticsearch, data kept under .engi
 down: $(INSTALLED) ## stop them
 	@exec node infra/engines.ts down
 
-status: $(INSTALLED) ## what runs, where
+status: $(INSTALLED) ## what runs, where; lag and dead letters of a running service
 	@exec node infra/engines.ts status

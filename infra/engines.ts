@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { StartError } from "../src/errors.ts";
+import { describeService } from "./engines/service.ts";
 import { readSettings } from "./engines/settings.ts";
 import type { EngineSettings } from "./engines/settings.ts";
 import { down, status, up } from "./engines/up.ts";
@@ -8,7 +9,7 @@ import { down, status, up } from "./engines/up.ts";
 const USAGE = `Usage: node infra/engines.ts <command>
   up              start a local Kafka and Elasticsearch; their data are kept between starts
   down            stop them
-  status          tell what runs, and where
+  status          tell what runs, and where; of a service (at LOGGIA_OPS, LOGGIA_API or 127.0.0.1:8080) also lag and dead letters
   run -- <words>  start them, then run a program with KAFKA_BROKERS and ELASTICSEARCH_URL set
 Settings, by environment: ENGINES_KAFKA_PORT (9092), ENGINES_ELASTICSEARCH_PORT (9200), ENGINES_DIR (.engines),
 ENGINES_JARS (.engines/jars), ENGINES_WAY (containers or processes; containers where a container engine answers)`;
@@ -31,6 +32,7 @@ async function command([name = "", ...words]: readonly string[]): Promise<number
     case "status": {
       const told = await status(settings.folder);
       tell(told.kafka, told.elasticsearch);
+      for (const line of await describeService(serviceAddress())) say(line);
       return 0;
     }
     case "run":
@@ -44,6 +46,12 @@ async function command([name = "", ...words]: readonly string[]): Promise<number
 function tell(kafka: string, elasticsearch: string): void {
   say(`Kafka          ${kafka}`);
   say(`Elasticsearch  ${elasticsearch}`);
+}
+
+/** Where a service on this machine would tell how it is. */
+function serviceAddress(): string {
+  const { LOGGIA_OPS, LOGGIA_API } = process.env;
+  return LOGGIA_OPS || LOGGIA_API || "127.0.0.1:8080";
 }
 
 /** Hands on what ends it, and the exit code of the program; the engines go on. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
-import { BlockList, isIP } from "node:net";
+import { isIP } from "node:net";
+import type { BlockList } from "node:net";
 
 /**
  * Where a request comes from, as one client is told from another: an IPv4 address, or the first 64 bits of an IPv6 one, for whoever has

@@ -1,4 +1,4 @@
-import { Counter, Gauge, Histogram, Registry } from "@prometheus-io/client";
+import { Counter, Histogram, Registry } from "@prometheus-io/client";
 
 import { STATUS_OF_CODE } from "../errors.ts";
 import type { ErrorCode } from "../errors.ts";
@@ -6,12 +6,14 @@ import { REFUSALS } from "../gate/gate.ts";
 import type { Refusal } from "../gate/gate.ts";
 import type { Observer } from "../http/route.ts";
 import { cached } from "./cached.ts";
+import { readCounter, readCounters, readGauge } from "./families.ts";
 import type { Lag } from "./lag.ts";
-import type { EngineObserver } from "./measured.ts";
+import type { EngineObserver, Write } from "./measured.ts";
 import { pipelineMetrics } from "./pipeline-metrics.ts";
 import type { PipelineCounts } from "./pipeline-metrics.ts";
 import { processRegistry } from "./process.ts";
 import type { PostObserver } from "../post/listener.ts";
+import type { WriteOutcome } from "../store/store.ts";
 import { createTally } from "./tally.ts";
 
 export type Metrics = {
@@ -43,60 +45,32 @@ const OUTCOMES: readonly ("accepted" | ErrorCode)[] = ["accepted", ...(Object.ke
  */
 export function createMetrics(): Metrics {
   const registry = new Registry();
-  const registers = [registry];
-  const gauge = (name: string, help: string, read: () => number | null) =>
-    new Gauge({
-      name,
-      help,
-      registers,
-      collect() {
-        const value = read();
-        if (value === null) this.remove();
-        else this.set(value);
-      },
-    });
-  let pipeline: PipelineCounts | null = null;
+  const gauge = (name: string, help: string, read: () => number | null | Promise<number | null>) =>
+    readGauge(registry, `loggia_${name}`, help, read);
+  let counts: (() => PipelineCounts) | null = null;
   return {
     posts: postMetrics(registry),
     engines: engineMetrics(registry),
     http: httpMetrics(registry),
     refused: refusalMetrics(registry),
     watchPipeline(read) {
-      pipelineMetrics(registry, () => (pipeline = read()));
+      pipelineMetrics(registry, read);
+      counts = read;
     },
     watchLag(read) {
-      gauge(
-        "loggia_pipeline_lag_records",
-        "Records on the bus that are not in the store yet",
-        () => read()?.records ?? null,
-      );
-      gauge(
-        "loggia_pipeline_lag_seconds",
-        "For how long the oldest of them has waited, at the most",
-        () => read()?.age_s ?? null,
-      );
-      gauge("loggia_pipeline_lag_events", "Events in them, estimated by how many a record held so far", () => {
+      gauge("pipeline_lag_records", "Records on the bus that are not in the store yet", () => read()?.records ?? null);
+      gauge("pipeline_lag_seconds", "How long the oldest of them waits, at the most", () => read()?.age_s ?? null);
+      gauge("pipeline_lag_events", "Events in them, by how many a record held so far", () => {
         const lag = read();
-        if (lag === null) return null;
-        const mean = pipeline === null || pipeline.records === 0 ? 1 : pipeline.events.decoded / pipeline.records;
-        return Math.round(lag.records * mean);
+        return lag === null ? null : Math.ceil(lag.records * eventsPerRecord(counts?.() ?? null));
       });
     },
     watchDeadLetters(read) {
-      new Gauge({
-        name: "loggia_dead_letters_open",
-        help: "Dead letters that nobody has sent through again",
-        registers,
-        async collect() {
-          const open = await read().catch(() => null);
-          if (open === null) this.remove();
-          else this.set(open);
-        },
-      });
+      gauge("dead_letters_open", "Dead letters that nobody has sent through again", read);
     },
     watchQueries(read) {
-      gauge("loggia_queries_running", "Queries that are being answered", () => read().running);
-      gauge("loggia_queries_waiting", "Queries that wait for room", () => read().waiting);
+      gauge("queries_running", "Queries that are being answered", () => read().running);
+      gauge("queries_waiting", "Queries that wait for room", () => read().waiting);
     },
     text: cached(CACHE_MS, async () => {
       const texts = await Promise.all([registry.metrics(), processRegistry().metrics()]);
@@ -105,34 +79,19 @@ export function createMetrics(): Metrics {
   };
 }
 
+/** So far; where no pipeline runs here, a record counts as one. */
+function eventsPerRecord(counts: PipelineCounts | null): number {
+  return counts === null || counts.records === 0 ? 1 : counts.events.decoded / counts.records;
+}
+
 function postMetrics(registry: Registry): PostObserver {
   const outcomes = createTally(OUTCOMES);
   let waiting = 0;
   let accepted = 0;
-  tallied(
-    registry,
-    "loggia_posts_total",
-    "Requests to the posting address, by outcome: accepted, or the code of the error",
-    "outcome",
-    outcomes.read,
-  );
-  new Counter({
-    name: "loggia_post_events_total",
-    help: "Events and visits that were accepted",
-    registers: [registry],
-    collect() {
-      this.reset();
-      this.inc(accepted);
-    },
-  });
-  new Gauge({
-    name: "loggia_posts_waiting",
-    help: "Requests to the posting address that are being read, or wait for the bus",
-    registers: [registry],
-    collect() {
-      this.set(waiting);
-    },
-  });
+  const help = "Requests to the posting address, by outcome: accepted, or the code of the error";
+  readCounters(registry, "loggia_posts_total", help, "outcome", outcomes.read);
+  readCounter(registry, "loggia_post_events_total", "Events and visits that were accepted", () => accepted);
+  readGauge(registry, "loggia_posts_waiting", "Requests that are being read, or wait for the bus", () => waiting);
   return {
     began: () => void (waiting += 1),
     ended(outcome, events) {
@@ -143,35 +102,10 @@ function postMetrics(registry: Registry): PostObserver {
   };
 }
 
-/** A counter that is read from counts kept elsewhere. */
-function tallied(
-  registry: Registry,
-  name: string,
-  help: string,
-  label: string,
-  read: () => ReadonlyMap<string, number>,
-): void {
-  new Counter({
-    name,
-    help,
-    labelNames: [label],
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const [value, count] of read()) this.inc({ [label]: value }, count);
-    },
-  });
-}
-
 function refusalMetrics(registry: Registry): (reason: Refusal) => void {
   const refusals = createTally(REFUSALS);
-  tallied(
-    registry,
-    "loggia_refused_total",
-    "Requests answered 429, by what they had too much of",
-    "reason",
-    refusals.read,
-  );
+  const help = "Requests answered 429, by what they had too much of";
+  readCounters(registry, "loggia_refused_total", help, "reason", refusals.read);
   return (reason) => refusals.add(reason);
 }
 
@@ -197,22 +131,13 @@ function engineMetrics(registry: Registry): EngineObserver {
     buckets: SECONDS,
     registers,
   });
-  const outcomes = createTally<string>(
-    ["events", "alerts", "visits"].flatMap((what) => KINDS.map((kind) => `${what} ${kind}`)),
-  );
-  new Counter({
-    name: "loggia_store_write_items_total",
-    help: "What became of each item of bulk writes: done, to be tried again, or rejected",
-    labelNames: ["what", "outcome"],
-    registers,
-    collect() {
-      this.reset();
-      for (const [name, count] of outcomes.read()) {
-        const [what = "", outcome = ""] = name.split(" ");
-        this.inc({ what, outcome }, count);
-      }
-    },
-  });
+  const outcomes = createTally<string>(WRITES.flatMap((what) => KINDS.map((kind) => `${what} ${kind}`)));
+  for (const what of WRITES) {
+    const help = `What became of each of the ${what} that were written: done, to be tried again, or rejected`;
+    readCounters(registry, `loggia_store_${what}_total`, help, "outcome", () =>
+      KINDS.map((kind) => [kind, outcomes.read().get(`${what} ${kind}`) ?? 0] as const),
+    );
+  }
   const question = new Histogram({
     name: "loggia_query_seconds",
     help: "Time until the store answered, by kind of question",
@@ -233,7 +158,8 @@ function engineMetrics(registry: Registry): EngineObserver {
   };
 }
 
-const KINDS = ["done", "retry", "rejected"] as const;
+const WRITES = ["events", "alerts", "visits"] as const satisfies readonly Write[];
+const KINDS = ["done", "retry", "rejected"] as const satisfies readonly WriteOutcome["kind"][];
 
 function httpMetrics(registry: Registry): Observer {
   const duration = new Histogram({

@@ -29,7 +29,7 @@ export type MonitoringOptions = {
 export type Monitoring = AsyncDisposable & {
   readonly metrics: Metrics;
   /** @param needed the dependencies without which a listener can't do its work */
-  front(needed: readonly Dependency[]): Front;
+  readonly front: (needed: readonly Dependency[]) => Front;
   /** A listener that tells all of it, and nothing else. */
   listener(): Server;
 };

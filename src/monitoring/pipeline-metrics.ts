@@ -1,5 +1,6 @@
-import { Counter, Gauge } from "@prometheus-io/client";
 import type { Histogram, MetricValueWithName, Registry } from "@prometheus-io/client";
+
+import { readCounter, readCounters, readGauge } from "./families.ts";
 
 /** What a pipeline has counted since it started, see `pipelines/stats.ts`. */
 export type PipelineCounts = {
@@ -16,66 +17,29 @@ export type PipelineCounts = {
 
 /** The counts of a pipeline as metrics, read when somebody asks for them. */
 export function pipelineMetrics(registry: Registry, read: () => PipelineCounts): void {
-  const counter = (name: string, help: string, count: (counts: PipelineCounts) => number) =>
-    new Counter({
-      name,
-      help,
-      registers: [registry],
-      collect() {
-        this.reset();
-        this.inc(count(read()));
-      },
-    });
-  const labelled = (
-    name: string,
-    help: string,
-    label: string,
-    counts: (counts: PipelineCounts) => Readonly<Record<string, number>>,
-  ) =>
-    new Counter({
-      name,
-      help,
-      labelNames: [label],
-      registers: [registry],
-      collect() {
-        this.reset();
-        for (const [value, count] of Object.entries(counts(read()))) this.inc({ [label]: value }, count);
-      },
-    });
-  counter("loggia_pipeline_records_total", "Records taken from the bus", ({ records }) => records);
-  counter("loggia_pipeline_events_total", "Events taken from the bus", ({ events }) => events.decoded);
-  counter("loggia_pipeline_stored_total", "Events that are durable in the store", ({ events }) => events.done);
-  counter(
-    "loggia_pipeline_retries_total",
-    "Tries beyond the first, of events, alerts or dead letters",
-    ({ events }) => events.retried,
-  );
-  counter("loggia_pipeline_alerts_total", "Alerts raised", ({ alerts }) => alerts);
-  counter("loggia_pipeline_visits_total", "Visits that are durable in the store", ({ visits }) => visits);
-  labelled(
-    "loggia_pipeline_batches_total",
-    "Batches begun, acknowledged, and left to be delivered again",
+  const count = (name: string, help: string, pick: (counts: PipelineCounts) => number) =>
+    readCounter(registry, `loggia_${name}`, help, () => pick(read()));
+  const counts = (name: string, help: string, label: string, pick: (counts: PipelineCounts) => object) =>
+    readCounters(registry, `loggia_${name}`, help, label, () => Object.entries(pick(read())));
+  count("pipeline_records_total", "Records taken from the bus", ({ records }) => records);
+  count("pipeline_events_total", "Events taken from the bus", ({ events }) => events.decoded);
+  count("pipeline_stored_total", "Events that are durable in the store", ({ events }) => events.done);
+  count("pipeline_retries_total", "Tries beyond the first, of whatever is written", ({ events }) => events.retried);
+  count("pipeline_alerts_total", "Alerts raised", ({ alerts }) => alerts);
+  count("pipeline_visits_total", "Visits that are durable in the store", ({ visits }) => visits);
+  counts(
+    "pipeline_batches_total",
+    "Batches begun, acknowledged, left to come again",
     "state",
     ({ batches }) => batches,
   );
-  labelled(
-    "loggia_dead_letters_total",
-    "What became a dead letter, by the stage that refused it",
-    "stage",
-    ({ deadLetters }) => deadLetters,
-  );
-  labelled("loggia_pipeline_busy_seconds_total", "Time spent in each stage", "stage", ({ busy_ms }) =>
+  counts("dead_letters_total", "Dead letters, by the stage that refused", "stage", ({ deadLetters }) => deadLetters);
+  counts("pipeline_busy_seconds_total", "Time spent in each stage", "stage", ({ busy_ms }) =>
     Object.fromEntries(Object.entries(busy_ms).map(([stage, ms]) => [stage, ms / 1000])),
   );
   batchSizes(registry, read);
-  new Gauge({
-    name: "loggia_pipeline_last_ack_timestamp_seconds",
-    help: "When the last batch was acknowledged; 0 before the first",
-    registers: [registry],
-    collect() {
-      this.set((read().lastAck ?? 0) / 1000);
-    },
-  });
+  const help = "When the last batch was acknowledged, since the Unix epoch; 0 before the first";
+  readGauge(registry, "loggia_pipeline_last_ack_timestamp_seconds", help, () => (read().lastAck ?? 0) / 1000);
 }
 
 /** How many events went through the stages at a time. The pipeline keeps a histogram of its own, which needs no more than its name here. */

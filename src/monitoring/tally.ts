@@ -1,7 +1,7 @@
 /** Counts by name. Names come from a fixed set: nothing that a client sends may become one. */
 export type Tally<Name extends string> = {
   add(name: Name, count?: number): void;
-  read(): ReadonlyMap<Name, number>;
+  readonly read: () => ReadonlyMap<Name, number>;
 };
 
 /** @param names are there from the start, so that a graph sees the first one rise from nothing */

@@ -48,8 +48,9 @@ for (const [remote, forwarded, address] of FORWARDED) {
   });
 }
 
+const of = (address: string) => TRUSTING_NOBODY(request(address));
+
 test("an IPv6 network counts as one client, however its addresses are written", (t) => {
-  const of = (address: string) => TRUSTING_NOBODY(request(address));
   t.is(of("2001:db8:0:1::1"), of("2001:db8:0:1:ffff:ffff:ffff:ffff"));
   t.is(of("2001:0DB8:0000:0001::5"), of("2001:db8:0:1::1"));
   t.not(of("2001:db8:0:1::1"), of("2001:db8:0:2::1"));

@@ -13,7 +13,8 @@ import type { Outcome } from "./support.ts";
 
 function engines(command: string, env: Record<string, string>): Promise<Outcome> {
   return runProgram(process.execPath, [join(PROJECT, "infra/engines.ts"), command], {
-    env: { PATH: "", ENGINES_WAY: "processes", ...env },
+    // A service that happens to run on this machine is not the test's.
+    env: { PATH: "", ENGINES_WAY: "processes", LOGGIA_API: "127.0.0.1:1", ...env },
   });
 }
 

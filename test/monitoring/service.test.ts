@@ -73,7 +73,7 @@ for (const kind of KINDS) {
       );
       atLeast('loggia_bus_append_seconds_count{ok="true"}', 1);
       atLeast('loggia_store_write_seconds_count{what="events"}', 1);
-      t.is(metrics.get('loggia_store_write_items_total{what="events",outcome="done"}'), 3);
+      t.is(metrics.get('loggia_store_events_total{outcome="done"}'), 3);
       atLeast('loggia_query_seconds_count{kind="list",ok="true"}', 1);
       atLeast('loggia_query_seconds_count{kind="group",ok="true"}', 1);
       atLeast('loggia_http_requests_total{route="/1/logs/:log/events",method="GET",status="200"}', 1);

@@ -1,0 +1,55 @@
+/** How long a service on this machine may take to tell how it is. */
+const TIMEOUT_MS = 5_000;
+
+/**
+ * What a running service tells about itself, a line each: whether it is ready, how far the pipeline is behind, and how many dead letters wait.
+ * None where nothing answers as one does.
+ *
+ * @param address host:port of its API, or of its own address for monitoring
+ */
+export async function describeService(address: string): Promise<string[]> {
+  const url = `http://${address}`;
+  const ready = await ask(`${url}/health/ready`);
+  const readiness = ready === null ? null : readReadiness(ready.text);
+  if (readiness === null) return [];
+  const metrics = await ask(`${url}/metrics`);
+  return [
+    `Loggia         ${url} is ${readiness}`,
+    ...(metrics?.status === 200
+      ? describeMetrics(metrics.text)
+      : ["               tells no metrics here; LOGGIA_OPS says where"]),
+  ];
+}
+
+async function ask(url: string): Promise<{ status: number; text: string } | null> {
+  try {
+    const answer = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    return { status: answer.status, text: await answer.text() };
+  } catch {
+    return null;
+  }
+}
+
+type Told = { status?: unknown; dependencies?: Record<string, { ok?: unknown; why?: unknown }> };
+
+/** null: that is no service of ours. */
+function readReadiness(text: string): string | null {
+  try {
+    const { status, dependencies } = JSON.parse(text) as Told;
+    if (typeof status !== "string" || typeof dependencies !== "object") return null;
+    const faults = Object.entries(dependencies).filter(([, { ok }]) => ok !== true);
+    return [status, ...faults.map(([name, { why }]) => `${name}: ${String(why)}`)].join("; ");
+  } catch {
+    return null;
+  }
+}
+
+function describeMetrics(text: string): string[] {
+  const read = (name: string): string => new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1] ?? "unknown";
+  const seconds = Number(read("loggia_pipeline_lag_seconds"));
+  const age = Number.isNaN(seconds) ? "unknown" : seconds.toFixed(1);
+  return [
+    `lag            ${read("loggia_pipeline_lag_events")} events, ${age} s`,
+    `dead letters   ${read("loggia_dead_letters_open")} open`,
+  ];
+}

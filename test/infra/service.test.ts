@@ -1,0 +1,41 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import test from "ava";
+
+import { describeService } from "../../infra/engines/service.ts";
+import { environmentOf, post, startService } from "../support/service.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { until } from "../support/until.ts";
+
+test("a running service tells its lag and its dead letters, at either address", async (t) => {
+  const service = await startService({
+    ...environmentOf("embedded", temporaryFolder(t)),
+    LOGGIA_OPS: "127.0.0.1:0",
+  });
+  t.teardown(() => service.close());
+  await post(service, { text: "Hello" });
+  await service.ports.bus.append("events", [{ key: "first", value: Buffer.from("no record") }]);
+  const own = `127.0.0.1:${service.monitoring?.port}`;
+  const expected = [`Loggia         http://${own} is ready`, "lag            0 events, 0.0 s", "dead letters   1 open"];
+  const lines = await until(
+    async () => {
+      const told = await describeService(own);
+      return told.join("\n") === expected.join("\n") ? told : null;
+    },
+    { what: "one dead letter, and no lag" },
+  );
+  t.deepEqual(lines, expected);
+  t.deepEqual(await describeService(`127.0.0.1:${service.api?.port}`), [
+    `Loggia         http://127.0.0.1:${service.api?.port} is ready`,
+    "               tells no metrics here; LOGGIA_OPS says where",
+  ]);
+});
+
+test("what is no service, or none at all, is not mentioned", async (t) => {
+  const server = createServer((_, response) => response.end("[1]")).listen(0, "127.0.0.1");
+  t.teardown(() => server.close());
+  await once(server, "listening");
+  t.deepEqual(await describeService(`127.0.0.1:${(server.address() as AddressInfo).port}`), []);
+  t.deepEqual(await describeService("127.0.0.1:1"), []);
+});
