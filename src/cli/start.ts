@@ -1,6 +1,7 @@
 import closeWithGrace from "close-with-grace";
 import { pino } from "pino";
 
+import { createLog, secretsOf } from "../log.ts";
 import { type Loggia, startLoggia } from "../main.ts";
 import { readSettings, type Address } from "../settings.ts";
 
@@ -12,7 +13,8 @@ export async function start(environment: NodeJS.ProcessEnv): Promise<void> {
   const settings = readSettings(environment);
   // What is made under the data folder holds everybody's events: it is for this user alone.
   process.umask(0o077);
-  const log = pino({ level: settings.logLevel }, pino.destination({ dest: 2, sync: true }));
+  const destination = pino.destination({ dest: 2, sync: true });
+  const log = createLog({ level: settings.logLevel, secrets: secretsOf(settings), destination });
   const loggia = await startLoggia(settings, log);
   console.log(describe(loggia));
   const grace = closeWithGrace({ delay: CLOSE_DELAY_MS, logger: false }, async ({ err, signal }) => {
