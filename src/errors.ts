@@ -68,3 +68,19 @@ export class StartError extends Error {
     this.name = "StartError";
   }
 }
+
+const UNTRUSTED = /self-signed certificate|unable to (?:get|verify)[a-z ]* certificate/;
+const OTHER_NAMES = /does not match certificate's altnames/;
+
+/**
+ * What is wrong with a server's certificate, where the reason that Node or a client gave says so; else null. The reason counts,
+ * for clients keep that and drop the code.
+ * @param setting - names the variable that says which authorities to trust
+ */
+export function certificateFault(reason: string, setting: string): string | null {
+  const refused = "its certificate was refused:";
+  if (UNTRUSTED.test(reason)) return `${refused} it is of no trusted authority; ${setting} names those to trust`;
+  if (OTHER_NAMES.test(reason)) return `${refused} it is for another name than this address`;
+  if (reason.includes("certificate has expired")) return `${refused} it has expired`;
+  return null;
+}

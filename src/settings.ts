@@ -1,3 +1,4 @@
+import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { BlockList, isIP } from "node:net";
 import { StartError } from "./errors.ts";
@@ -191,6 +192,19 @@ function readFile(name: string, file: string): string {
   }
 }
 
+/** Certificates in PEM. Node takes any other text for no certificate at all, without a word, and then trusts no server. */
+function readAuthorities(name: Name, file: string): string | null {
+  if (file === "") return null;
+  const pem = readFile(name, file);
+  try {
+    void new X509Certificate(pem);
+    return pem;
+  } catch (error) {
+    const allowed = "a file of certificates in PEM, which this one is not";
+    throw new StartError(wrong(name, file, allowed).message, { cause: error });
+  }
+}
+
 /** Variables of the command's other parts, which `start` does not read. */
 const CLIENT_VARIABLES: ReadonlySet<string> = new Set(["LOGGIA_KEY", "LOGGIA_AS"]);
 
@@ -241,7 +255,7 @@ function readKafka(get: (name: Name) => string, brokers: string): KafkaSettings 
       const { host, port } = readAddress("KAFKA_BROKERS", broker.trim());
       return `${host.includes(":") ? `[${host}]` : host}:${port}`;
     }),
-    tls: tls && { ca: ca === "" ? null : readFile("KAFKA_CA_FILE", ca) },
+    tls: tls && { ca: readAuthorities("KAFKA_CA_FILE", ca) },
     sasl:
       mechanism === ""
         ? null
@@ -276,7 +290,7 @@ function readElasticsearch(get: (name: Name) => string, url: string): Elasticsea
   return {
     nodes,
     auth: apiKey !== "" ? { apiKey } : username !== "" ? { username, password } : null,
-    ca: ca === "" ? null : readFile("ELASTICSEARCH_CA_FILE", ca),
+    ca: readAuthorities("ELASTICSEARCH_CA_FILE", ca),
   };
 }
 

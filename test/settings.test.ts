@@ -137,6 +137,14 @@ const FAULTS: readonly [NodeJS.ProcessEnv, RegExp][] = [
   [{ ...CLUSTER, KAFKA_USERNAME: "x" }, /KAFKA_SASL is not; set it/],
   [{ ...CLUSTER, ELASTICSEARCH_PASSWORD: "x" }, /go together/],
   [
+    { ...CLUSTER, ELASTICSEARCH_CA_FILE: import.meta.filename },
+    /^ELASTICSEARCH_CA_FILE is "[^"]+settings.test.ts"; allowed: a file of certificates in PEM, which this one is not$/,
+  ],
+  [
+    { ...CLUSTER, KAFKA_TLS: "on", KAFKA_CA_FILE: import.meta.filename },
+    /^KAFKA_CA_FILE is "[^"]+settings.test.ts"; allowed: a file of certificates in PEM, which this one is not$/,
+  ],
+  [
     { ...CLUSTER, ELASTICSEARCH_CA_FILE: "/nowhere/ca.pem" },
     /^ELASTICSEARCH_CA_FILE is "\/nowhere\/ca.pem", which can't be read/,
   ],

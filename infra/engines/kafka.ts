@@ -27,24 +27,40 @@ export type ProcessOptions = {
   readonly onStopped?: () => Promise<void>;
 };
 
+/** What a Kafka gets beside its open listener: guarded ones, which tests of credentials and certificates talk to. */
+export type KafkaExtras = {
+  /** On the loopback and under their names; a name is in capitals, and neither PLAINTEXT nor CONTROLLER. */
+  readonly listeners: readonly { readonly name: string; readonly protocol: string; readonly port: number }[];
+  /** Further properties of the server: keys and certificates, mechanisms, JAAS. */
+  readonly properties: Readonly<Record<string, string>>;
+  /** SCRAM users, as `--add-scram` takes them when the storage is formatted: `SCRAM-SHA-256=[name=…,password=…]`. */
+  readonly scram: readonly string[];
+};
+
+const NO_EXTRAS: KafkaExtras = { listeners: [], properties: {}, scram: [] };
+
 /**
  * Runs Kafka as one local process that is broker and controller at once.
  * @throws StartError
  */
-export async function startKafkaProcess(options: ProcessOptions): Promise<Engine> {
-  const { folder, jars, port, say, signal, onStopped } = options;
+export async function startKafkaProcess(
+  options: ProcessOptions & { readonly extras?: KafkaExtras | undefined },
+): Promise<Engine> {
+  const { folder, jars, port, say, signal, onStopped, extras = NO_EXTRAS } = options;
   const jdk = await findJdk();
   const { kafka } = await resolveJars({ cache: jars, jdk, say, signal });
   const home = resolve(folder, "kafka");
   const [controllerPort] = await freePorts(1);
   const properties = join(home, "server.properties");
   await mkdir(home, { recursive: true });
-  await writeFile(properties, serverProperties(join(home, "data"), port, controllerPort!));
+  const content = serverProperties(join(home, "data"), port, controllerPort!, extras);
+  // Extra properties may hold passwords.
+  await writeFile(properties, content, { mode: 0o600 });
 
   const command = join(jdk.home, "bin/java");
   const logging = `-Dlog4j2.configurationFile=${join(JVM_FOLDER, "kafka/log4j2.properties")}`;
   const classPath = ["-cp", join(kafka, "*"), logging];
-  await format(command, classPath, properties, home);
+  await format(command, classPath, properties, home, extras.scram);
 
   const address = `127.0.0.1:${port}`;
   const mark = markOf(resolve(folder), "kafka");
@@ -66,14 +82,16 @@ export async function startKafkaProcess(options: ProcessOptions): Promise<Engine
  * One broker, so every topic of Kafka's own has one replica. Topics are made by who owns them, with the partitions and the
  * retention they mean, never by a first use.
  */
-function serverProperties(data: string, port: number, controllerPort: number): string {
+function serverProperties(data: string, port: number, controllerPort: number, extras: KafkaExtras): string {
+  const added = extras.listeners.map(({ name, port }) => `,${name}://127.0.0.1:${port}`).join("");
+  const protocols = extras.listeners.map(({ name, protocol }) => `,${name}:${protocol}`).join("");
   return `process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:${controllerPort}
 controller.listener.names=CONTROLLER
-listeners=PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}
-advertised.listeners=PLAINTEXT://127.0.0.1:${port}
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+listeners=PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}${added}
+advertised.listeners=PLAINTEXT://127.0.0.1:${port}${added}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT${protocols}
 log.dirs=${data}
 auto.create.topics.enable=false
 offsets.topic.replication.factor=1
@@ -84,11 +102,19 @@ transaction.state.log.num.partitions=4
 share.coordinator.state.topic.replication.factor=1
 share.coordinator.state.topic.min.isr=1
 group.initial.rebalance.delay.ms=0
-`;
+${Object.entries(extras.properties)
+  .map(([name, value]) => `${name}=${value.replaceAll("\\", "\\\\")}\n`)
+  .join("")}`;
 }
 
 /** Kafka starts on formatted folders only; the id is the cluster's for as long as its data lives. */
-async function format(java: string, classPath: readonly string[], properties: string, home: string): Promise<void> {
+async function format(
+  java: string,
+  classPath: readonly string[],
+  properties: string,
+  home: string,
+  scram: readonly string[],
+): Promise<void> {
   if (existsSync(join(home, "data/meta.properties"))) return;
   const id = crypto.getRandomValues(new Uint8Array(16)).toBase64({ alphabet: "base64url", omitPadding: true });
   // An id that began with a dash would be read as an option.
@@ -103,6 +129,7 @@ async function format(java: string, classPath: readonly string[], properties: st
       clusterId,
       "-c",
       properties,
+      ...scram.flatMap((user) => ["--add-scram", user]),
     ]);
   } catch (error) {
     throw new StartError(`Kafka's storage could not be formatted in ${home}: ${(error as Error).message}`, {

@@ -5,6 +5,7 @@ import { startElasticsearchProcess } from "./elasticsearch.ts";
 import { TITLES } from "./engine.ts";
 import type { Engine } from "./engine.ts";
 import { startKafkaProcess } from "./kafka.ts";
+import type { KafkaExtras, ProcessOptions } from "./kafka.ts";
 import { freePorts } from "./ports.ts";
 import { askElasticsearch, askKafka } from "./ready.ts";
 import { readSettings } from "./settings.ts";
@@ -58,10 +59,13 @@ export async function startEngines(options: StartOptions = {}): Promise<Engines>
 /**
  * A Kafka for the caller alone, on a free port, that can be frozen, killed and started again on the same port and data.
  * It ends with `stop` (and takes its data along), at the latest when a next run finds its owner gone.
+ * @param options.extras - guarded listeners; one that has them is a local process, also where a container engine answers
  * @throws StartError
  */
-export function startKafka(options: StartOptions = {}): Promise<Engine> {
-  return startAlone(options, startKafkaContainer, startKafkaProcess);
+export function startKafka(options: StartOptions & { readonly extras?: KafkaExtras } = {}): Promise<Engine> {
+  const { extras } = options;
+  if (extras === undefined) return startAlone(options, startKafkaContainer, startKafkaProcess);
+  return startAsProcess(options, (process) => startKafkaProcess({ ...process, extras }));
 }
 
 /**
@@ -73,22 +77,28 @@ export function startElasticsearch(options: StartOptions = {}): Promise<Engine> 
 }
 
 async function startAlone(
-  { say = () => {}, env = process.env, signal }: StartOptions,
+  options: StartOptions,
   startContainer: () => Promise<Engine>,
-  startProcess: typeof startKafkaProcess,
+  startProcess: (options: ProcessOptions) => Promise<Engine>,
 ): Promise<Engine> {
-  const settings = readSettings(env);
-  if ((await chooseWay(settings.way)) === "containers") {
-    const engine = await startContainer();
-    say(`${TITLES[engine.name]} in a container at ${engine.address}`);
-    return engine;
-  }
+  const { say = () => {}, env = process.env } = options;
+  if ((await chooseWay(readSettings(env).way)) !== "containers") return startAsProcess(options, startProcess);
+  const engine = await startContainer();
+  say(`${TITLES[engine.name]} in a container at ${engine.address}`);
+  return engine;
+}
+
+async function startAsProcess(
+  { say = () => {}, env = process.env, signal }: StartOptions,
+  startProcess: (options: ProcessOptions) => Promise<Engine>,
+): Promise<Engine> {
+  const { jars } = readSettings(env);
   await sweepOrphanedEngines();
   const folder = temporaryEngineFolder();
   try {
     const [port] = await freePorts(1);
     const onStopped = (): Promise<void> => removeEngineFolder(folder);
-    const engine = await startProcess({ folder, jars: settings.jars, port: port!, say, signal, onStopped });
+    const engine = await startProcess({ folder, jars, port: port!, say, signal, onStopped });
     say(`${TITLES[engine.name]} as a local process at ${engine.address}`);
     return engine;
   } catch (error) {

@@ -15,6 +15,7 @@ import {
   type Topic,
 } from "./bus.ts";
 import { createKafkaClient, kindOf, reasonOf, type KafkaConnection } from "./kafka-client.ts";
+import { whyNotOpened } from "./kafka-fault.ts";
 import { KafkaProducer } from "./kafka-producer.ts";
 import { readRanges, type Range } from "./kafka-reader.ts";
 import { KafkaSubscription } from "./kafka-subscription.ts";
@@ -62,13 +63,6 @@ export async function openKafkaBus(options: KafkaBusOptions): Promise<Bus> {
       cause: error,
     });
   }
-}
-
-function whyNotOpened(error: unknown, options: KafkaBusOptions): string {
-  if (kindOf(error) === "KafkaJSSASLAuthenticationError" || kindOf(error) === "SASL_AUTHENTICATION_FAILED") {
-    return `it refused the credentials of user ${JSON.stringify(options.sasl?.username ?? "")}`;
-  }
-  return reasonOf(error).replaceAll("\n", " ");
 }
 
 /** Topics as they are, after creating those that are missing. Several processes may do this at once. */

@@ -1,7 +1,7 @@
 import { Client, errors } from "@elastic/elasticsearch";
 import type { Logger } from "pino";
 
-import { LoggiaError } from "../errors.ts";
+import { certificateFault, LoggiaError } from "../errors.ts";
 
 export type ElasticsearchOptions = {
   /** Base addresses, `http(s)://host:port`, of nodes of one cluster. */
@@ -31,13 +31,15 @@ export function createElasticsearchClient(options: ElasticsearchOptions): Client
     resurrectStrategy: "optimistic",
   });
   client.diagnostic.on("response", (error) => {
-    if (error !== null && isUnreachable(error)) log.warn({ node: nodeOf(error) }, `elasticsearch: ${error.message}`);
+    if (error !== null && isUnreachable(error))
+      log.warn({ node: nodeOf(error) }, `elasticsearch: ${connectionFault(error)}`);
   });
   return client;
 }
 
 /** Every answer of Elasticsearch names the product in a header; a proxy that answers for it, with 5xx, does not. */
 const FOREIGN = "gave an answer that is not Elasticsearch's: check the address";
+const REFUSED_401 = "refused the configured credentials (401)";
 
 /** @throws LoggiaError `store_unavailable` where no node answers within 3 s, or none accepts the credentials */
 export async function pingElasticsearch(client: Client): Promise<void> {
@@ -66,7 +68,7 @@ export function translateElasticsearchError(error: unknown): LoggiaError {
   const unavailable = (what: string) => new LoggiaError("store_unavailable", `${where} ${what}`, { cause: error });
   if (error instanceof errors.TimeoutError) return unavailable("did not answer in time");
   if (error instanceof errors.ConnectionError || error instanceof errors.NoLivingConnectionsError) {
-    return unavailable(`cannot be reached: ${error.message}`);
+    return unavailable(`cannot be reached: ${connectionFault(error)}`);
   }
   if (error instanceof errors.RequestAbortedError) return unavailable("was not waited for");
   if (error instanceof errors.ProductNotSupportedError || error instanceof errors.DeserializationError) {
@@ -76,8 +78,10 @@ export function translateElasticsearchError(error: unknown): LoggiaError {
     return new LoggiaError("internal_error", `${where}: ${error.message}`, { cause: error });
   }
   const status = error.statusCode ?? 0;
+  // Whatever asks for credentials in front of a cluster, its own security or a proxy, need not name the product.
+  if (status === 401) return unavailable(isAnonymous(error) ? "asks for credentials (401)" : REFUSED_401);
   if (status < 500 && error.headers?.["x-elastic-product"] === undefined) return unavailable(FOREIGN);
-  if (status === 401 || status === 403) return unavailable(`refused the configured credentials (${status})`);
+  if (status === 403) return unavailable("refused the configured credentials (403)");
   if (status === 429) return unavailable("is overloaded (429)");
   if (status === 408 || status >= 500) return unavailable(`answered ${status}: ${reasonOf(error)}`);
   return new LoggiaError("internal_error", `${where} answered ${status}: ${reasonOf(error)}`, { cause: error });
@@ -107,6 +111,21 @@ function nodeOf(error: Error): string | null {
   const { meta } = error as { meta?: { meta?: { connection?: { url?: URL | string } | null } } };
   const url = meta?.meta?.connection?.url;
   return url === undefined ? null : new URL(url).origin;
+}
+
+/** Whether the request that failed went without credentials; the client tells that they went along, never what they are. */
+function isAnonymous(error: InstanceType<typeof errors.ResponseError>): boolean {
+  const { headers } = error.meta.meta.request.params as { headers?: Record<string, unknown> };
+  return headers?.["authorization"] === undefined;
+}
+
+/** Why a connection failed, in one line. */
+function connectionFault(error: Error): string {
+  const reason = error.message.replaceAll(/\s+/g, " ").trim();
+  const isTls = nodeOf(error)?.startsWith("https:") === true;
+  if (isTls && reason.includes("wrong version number")) return "it speaks no TLS; http:// is without";
+  if (!isTls && reason.startsWith("other side closed")) return "it closed the connection; it may want https://";
+  return certificateFault(reason, "ELASTICSEARCH_CA_FILE") ?? reason;
 }
 
 function isUnreachable(error: Error): boolean {

@@ -54,7 +54,8 @@ test("credentials never show in a message", async (t) => {
 const elastic = { "x-elastic-product": "Elasticsearch" };
 const answers: readonly [status: number, headers: Record<string, string>, code: string, message: RegExp][] = [
   [400, elastic, "internal_error", /answered 400: some_exception: no reason/],
-  [401, elastic, "store_unavailable", /refused the configured credentials \(401\)/],
+  [401, elastic, "store_unavailable", /asks for credentials \(401\)/],
+  [401, {}, "store_unavailable", /asks for credentials \(401\)/],
   [429, elastic, "store_unavailable", /is overloaded \(429\)/],
   [500, elastic, "store_unavailable", /answered 500: some_exception: no reason/],
   [503, elastic, "store_unavailable", /answered 503: some_exception: no reason/],
