@@ -1,4 +1,5 @@
 import type { Client, estypes } from "@elastic/elasticsearch";
+import { errors } from "@elastic/elasticsearch";
 
 import { LoggiaError } from "../../errors.ts";
 import type { EventRow } from "../../events/event.ts";
@@ -13,7 +14,7 @@ import { ANY_ORDER, atOneMoment, searcherOf } from "./scan.ts";
 import type { Aggregate, Searcher, Stats } from "./scan.ts";
 import { textsOf } from "./verify.ts";
 
-/** As many groups are asked for in one request; also what a cluster gives at once unless told otherwise (65,536), with room. */
+/** As many groups are asked for in one request: well within what a cluster gives at once unless told otherwise (65,536). */
 const PAGE = 10_000;
 /** Groups held in memory at once. */
 const MAX_GROUPS = 1_000_000;
@@ -54,8 +55,10 @@ function tooManyGroups(): LoggiaError {
 
 async function countedGroups(search: Searcher, plan: GroupPlan, query: Query): Promise<Collector> {
   const collector = collectorOf(plan);
-  if (plan.by.kind === "field" && (await fewGroups(search, plan.by.field, query, collector))) return collector;
-  await allGroups(search, plan.by, query, collector);
+  const { by } = plan;
+  const few =
+    by.kind === "field" ? fewGroups(search, by.field, query, collector) : fewTimes(search, by, query, collector);
+  if (!(await few)) await allGroups(search, by, query, collector);
   return collector;
 }
 
@@ -80,6 +83,27 @@ async function fewGroups(search: Searcher, field: GroupField, query: Query, coll
     collector.add(toGroup(key as string | number, doc_count, stats));
   if (absent.doc_count) collector.add(toGroup(field === "value" ? null : "", absent.doc_count, absent.stats));
   return true;
+}
+
+type Calendar = Extract<Grouping, { kind: "day" | "hour" }>;
+
+/** One pass by a histogram: half as much work as {@link allGroups}. False, with nothing collected, where there are more groups than a cluster gives at once. */
+async function fewTimes(search: Searcher, by: Calendar, query: Query, collector: Collector): Promise<boolean> {
+  const aggs = { groups: { date_histogram: { ...timesOf(by), min_doc_count: 1 }, aggs: STATS } };
+  try {
+    const { aggregations } = await search({ query, size: 0, track_total_hits: false, aggs });
+    for (const { key, doc_count, stats } of aggregations?.["groups"]?.buckets ?? []) {
+      collector.add(toGroup(key as number, doc_count, stats));
+    }
+    return true;
+  } catch (error) {
+    if (isTooManyBuckets(error)) return false;
+    throw error;
+  }
+}
+
+function isTooManyBuckets(error: unknown): boolean {
+  return error instanceof errors.ResponseError && JSON.stringify(error.body ?? null).includes("too_many_buckets");
 }
 
 /** All groups in the order of their keys, page by page; each page is a pass over the events. */
@@ -111,14 +135,16 @@ async function allGroups(search: Searcher, by: Grouping, query: Query, collector
 
 function keySource(by: Grouping): estypes.AggregationsCompositeAggregationSource {
   if (by.kind === "field") return { terms: { field: by.field, missing_bucket: true } };
+  return { date_histogram: timesOf(by) };
+}
+
+function timesOf(by: Calendar): { field: string; fixed_interval: string; offset: string } {
   // A day begins earlier in UTC the further east it is.
   const offset = -by.offset_min;
   return {
-    date_histogram: {
-      field: "created",
-      fixed_interval: by.kind === "day" ? "1d" : "1h",
-      offset: `${offset < 0 ? "-" : "+"}${Math.abs(offset)}m`,
-    },
+    field: "created",
+    fixed_interval: by.kind === "day" ? "1d" : "1h",
+    offset: `${offset < 0 ? "-" : "+"}${Math.abs(offset)}m`,
   };
 }
 

@@ -10,7 +10,7 @@ import { NOT_IN_ROWS, toRow } from "./document.ts";
 import type { Document } from "./document.ts";
 import { indexOf } from "./mapping.ts";
 import type { Names } from "./mapping.ts";
-import { atOneMoment, scan, searcherOf, totalOf, WINDOW } from "./scan.ts";
+import { atOneMoment, isExact, scan, searcherOf, totalOf, WINDOW } from "./scan.ts";
 import type { Hit, Searcher } from "./scan.ts";
 import { seek } from "./seek.ts";
 
@@ -29,16 +29,26 @@ export async function list(client: Client, names: Names, plan: ListPlan): Promis
   });
 }
 
+/** Up to so many hits are counted along with a page. */
+const COUNTED = 10_000;
+
+/**
+ * Who wants all hits counted makes the search look at each of them, where a page in the order of time needs but a few; counting alone costs next to nothing. So where
+ * there are many, they are counted apart. The count may be of a later moment than the page: what the page shows is counted in any case.
+ */
 async function nearPage(search: Searcher, plan: ListPlan, query: Query): Promise<Page> {
   const found = await search({
     query,
     sort: compileSort(plan.sort),
     from: plan.skip,
     size: plan.take,
-    track_total_hits: true,
+    track_total_hits: COUNTED,
     _source: ROW_SOURCE,
   });
-  return { rows: found.hits.hits.map(rowOf), total: totalOf(found) };
+  const rows = found.hits.hits.map(rowOf);
+  if (isExact(found)) return { rows, total: totalOf(found) };
+  const counted = totalOf(await search({ query, size: 0, track_total_hits: true }));
+  return { rows, total: rows.length === 0 ? counted : Math.max(counted, plan.skip + rows.length) };
 }
 
 /** A page that no search reaches by itself. It is counted from the nearer end. */

@@ -137,3 +137,8 @@ export function totalOf(answer: estypes.SearchResponse<unknown, unknown>): numbe
   const { total } = answer.hits;
   return typeof total === "number" ? total : (total?.value ?? 0);
 }
+
+/** Whether {@link totalOf} is the number of all hits, and not just as far as they were counted. */
+export function isExact({ hits: { total } }: estypes.SearchResponse<unknown, unknown>): boolean {
+  return typeof total === "number" || total?.relation !== "gte";
+}

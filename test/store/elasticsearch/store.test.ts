@@ -109,6 +109,21 @@ if (realEngines) {
     }
   });
 
+  test("groups: more hours than a histogram gives at once", async (t) => {
+    const hourly = newLog();
+    const count = 66_000;
+    // Accepted within one month, whatever their producer says of when they happened.
+    const hours = Array.from({ length: count }, (_, i) =>
+      event(hourly, { id: event(hourly).id, created: MORNING - i * HOUR_MS, value: i }),
+    );
+    for (let i = 0; i < count; i += 10_000) {
+      t.true((await store.writeEvents(hours.slice(i, i + 10_000))).every(({ kind }) => kind === "done"));
+    }
+    await store.refresh();
+    const plan = groupPlan(hourly, { by: { kind: "hour", offset_min: 345 } });
+    t.true(groupsAgree(await store.group(plan), evaluateGroup(plan, hours)));
+  });
+
   const expressions = [
     "\\brequest 1\\d*7\\b", // exact, with edges of words
     "(\\b[0-9]+\\b ?)+ took", // wider: each is looked at
