@@ -60,9 +60,7 @@ function authOf(auth: { password: string } | { apiKey: string } | null): string[
   return auth === null ? [] : "apiKey" in auth ? [auth.apiKey] : [auth.password];
 }
 
-type Described = { readonly type: string; readonly code?: unknown; readonly message: string; readonly stack: string };
-
-function describeError(error: unknown): Described | unknown {
+function describeError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const stacks: string[] = [];
   for (let cause: unknown = error, n = 0; cause instanceof Error && n < CAUSES; cause = cause.cause, n++) {

@@ -1,0 +1,191 @@
+import test from "ava";
+import type { ExecutionContext } from "ava";
+
+import { ADMIN, AUTHORIZATION, environmentOf, KEY, LOG, post, startService } from "../support/service.ts";
+import type { Service } from "../support/service.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { until } from "../support/until.ts";
+
+async function start(t: ExecutionContext, settings: Record<string, string> = {}): Promise<Service> {
+  const service = await startService({ ...environmentOf("embedded", temporaryFolder(t)), ...settings });
+  t.teardown(() => service.close());
+  return service;
+}
+
+type Answer = { readonly status: number; readonly retryAfter: string | null; readonly text: string };
+
+async function ask(url: string, init: RequestInit = {}): Promise<Answer> {
+  const response = await fetch(url, init);
+  return { status: response.status, retryAfter: response.headers.get("Retry-After"), text: await response.text() };
+}
+
+const basic = (password: string) => `Basic ${Buffer.from(`${ADMIN.email}:${password}`).toString("base64")}`;
+
+/** Tries so many passwords at once. */
+function guess({ apiUrl }: Service, count: number, headers: (i: number) => Record<string, string> = () => ({})) {
+  return Promise.all(
+    Array.from({ length: count }, (_, i) =>
+      ask(`${apiUrl}/1/logs`, { headers: { Authorization: basic(`guess ${i}`), ...headers(i) } }),
+    ),
+  );
+}
+
+/** Fewer than by default, so that no time passes that would give new ones while a busy machine is at it. */
+const FEW = { LOGGIA_RATE_FAILURES: "5" };
+
+test.serial("passwords can be guessed a few times a minute, then the answer is 429 whatever they are", async (t) => {
+  const service = await start(t, FEW);
+  const answers: Answer[] = [];
+  for (let i = 0; i < 12 && answers.at(-1)?.status !== 429; i++) {
+    answers.push(await ask(`${service.apiUrl}/1/logs`, { headers: { Authorization: basic(`guess ${i}`) } }));
+  }
+  const last = answers.at(-1)!;
+  t.is(last.status, 429);
+  t.true(Number(last.retryAfter) >= 1 && Number(last.retryAfter) <= 12, `Retry-After: ${last.retryAfter}`);
+  t.true(answers.slice(0, -1).every(({ status }) => status === 401));
+  t.true(answers.length >= 6 && answers.length < 9, `${answers.length} guesses were let through`);
+  const right = [
+    { headers: { Authorization: AUTHORIZATION } },
+    { method: "DELETE", body: `${ADMIN.email}:${ADMIN.password}` },
+  ];
+  for (const init of right) t.is((await ask(`${service.apiUrl}/1/logs/alerts`, init)).status, 429, "a hit is not told");
+});
+
+test.serial("guesses that come all at once are paid for afterwards", async (t) => {
+  const service = await start(t, FEW);
+  const answers = await guess(service, 60);
+  t.true(answers.every(({ status }) => status === 401 || status === 429 || status === 503));
+  const next = await ask(`${service.apiUrl}/1/logs`, { headers: { Authorization: AUTHORIZATION } });
+  t.is(next.status, 429);
+  t.true(Number(next.retryAfter) > 60, `Retry-After: ${next.retryAfter}`);
+});
+
+test.serial("by default they are twenty a minute", async (t) => {
+  const service = await start(t);
+  const answers = await guess(service, 60);
+  t.true(answers.filter(({ status }) => status === 401).length >= 20);
+  t.is((await ask(`${service.apiUrl}/1/logs`, { headers: { Authorization: AUTHORIZATION } })).status, 429);
+});
+
+test.serial("who has worked from there before works on while somebody guesses beside them", async (t) => {
+  const service = await start(t);
+  const mine = { headers: { Authorization: AUTHORIZATION } };
+  t.is((await ask(`${service.apiUrl}/1/logs`, mine)).status, 200);
+  t.is((await post(service, { text: "hello" })).status, 201);
+  await guess(service, 60);
+  t.is((await ask(`${service.apiUrl}/1/logs`, { headers: { Authorization: basic("one more") } })).status, 429);
+  t.is((await ask(`${service.apiUrl}/1/logs`, mine)).status, 200);
+  t.is((await post(service, { text: "hello" })).status, 201);
+});
+
+test.serial("keys can be guessed no oftener, at either address", async (t) => {
+  for (const at of ["post", "api"] as const) {
+    const service = await start(t, FEW);
+    const tryKey = (apikey: string) =>
+      at === "api"
+        ? ask(`${service.apiUrl}/1/logs?apikey=${apikey}`)
+        : ask(`${service.postUrl}/1/logs/${LOG}/events`, {
+            method: "POST",
+            body: new URLSearchParams({ apikey, text: "x" }),
+          });
+    const statuses: number[] = [];
+    for (let i = 0; i < 40 && statuses.at(-1) !== 429; i++) statuses.push((await tryKey(`lg_guess${i}`)).status);
+    t.is(statuses.at(-1), 429);
+    t.true(statuses.length >= 6 && statuses.length < 12, `${statuses.length} guesses were let through at ${at}`);
+    t.is((await tryKey(KEY)).status, 429, "the right one too, so that a guess that hits is not told");
+    const metrics = await (await fetch(`${service.apiUrl}/metrics`)).text();
+    t.regex(metrics, /^loggia_refused_total\{reason="failures"\} [1-9]/m);
+  }
+});
+
+test.serial("an address that a client writes into a header is nobody's", async (t) => {
+  const service = await start(t, FEW);
+  const forged = (i: number) => ({
+    "X-Forwarded-For": `198.51.100.${i}`,
+    "X-Real-IP": `198.51.100.${i}`,
+    Forwarded: `for=198.51.100.${i}`,
+    "X-Client-IP": `198.51.100.${i}`,
+  });
+  await guess(service, 20, forged);
+  t.is((await guess(service, 1, () => forged(99)))[0]!.status, 429);
+});
+
+test.serial(
+  "behind a trusted proxy, each of its clients has a rate of its own, and can't take another's by what it forwards",
+  async (t) => {
+    const service = await start(t, { ...FEW, LOGGIA_TRUSTED_PROXIES: "127.0.0.1" });
+    const attacker = (i: number) => ({ "X-Forwarded-For": `203.0.113.${i}, 198.51.100.1` });
+    await guess(service, 20, attacker);
+    t.is((await guess(service, 1, () => attacker(99)))[0]!.status, 429);
+    const other = { headers: { Authorization: AUTHORIZATION, "X-Forwarded-For": "198.51.100.1, 198.51.100.2" } };
+    t.is((await ask(`${service.apiUrl}/1/logs`, other)).status, 200);
+  },
+);
+
+test.serial("requests by address, and by key from wherever they come", async (t) => {
+  const byAddress = await start(t, { LOGGIA_RATE_ADDRESS: "1" });
+  const urls = [
+    `${byAddress.apiUrl}/1/logs`,
+    `${byAddress.postUrl}/1/logs/${LOG}/events`,
+    `${byAddress.apiUrl}/nowhere`,
+  ];
+  for (const url of urls) {
+    const answers = await Promise.all(Array.from({ length: 30 }, () => ask(url)));
+    const refused = answers.filter(({ status }) => status === 429);
+    t.true(refused.length > 0, url);
+    t.true(refused.every(({ retryAfter, text }) => retryAfter === "1" && text.includes('"too_many_requests"')));
+  }
+  t.is((await ask(`${byAddress.apiUrl}/health/live`)).status, 200, "who watches is not held back");
+
+  const byKey = await start(t, { LOGGIA_RATE_CALLER: "1", LOGGIA_TRUSTED_PROXIES: "127.0.0.1" });
+  const posts = await Promise.all(
+    Array.from({ length: 30 }, (_, i) => {
+      const body = new URLSearchParams({ apikey: KEY, text: "hello" });
+      const headers = { "X-Forwarded-For": `198.51.100.${i}` };
+      return ask(`${byKey.postUrl}/1/logs/${LOG}/events`, { method: "POST", body, headers });
+    }),
+  );
+  const statuses = posts.map(({ status }) => status);
+  t.true(statuses.includes(429) && statuses.includes(201), statuses.join(" "));
+});
+
+test.serial("one who asks without end gets 429, and neither other analysts nor producers wait for them", async (t) => {
+  t.timeout(120_000);
+  const service = await start(t, { LOGGIA_RATE_QUERIES: "1" });
+  const { catalog } = service.ports;
+  const reader = await catalog.createApiKey("first" as never, "read-only");
+  const batch = JSON.stringify(
+    Array.from({ length: 5_000 }, (_, i) => ({
+      text: `event ${i} ${"abc ".repeat(80)}`,
+      source: `source ${i}`,
+      value: i,
+    })),
+  );
+  for (let i = 0; i < 4; i++) {
+    const headers = { "Content-Type": "application/json", "X-API-Key": KEY };
+    t.is((await ask(`${service.postUrl}/1/logs/${LOG}/events`, { method: "POST", headers, body: batch })).status, 201);
+  }
+  const count = () => ask(`${service.apiUrl}/1/logs/${LOG}/query?apikey=${KEY}&query=GET+events+GROUPBY+DAY`);
+  await until(async () => (await count()).text.includes('"count":"20000"'), { what: "all events", timeout_ms: 60_000 });
+
+  const heavy = encodeURIComponent(`GET events WHERE text MATCHES '(a|b|c| )*x${"y?".repeat(20)}$' GROUPBY source`);
+  const flood = Array.from({ length: 400 }, () =>
+    ask(`${service.apiUrl}/1/logs/${LOG}/query?apikey=${KEY}&query=${heavy}`),
+  );
+  const waits_ms: number[] = [];
+  for (let i = 0; i < 10; i++) {
+    const start_ms = performance.now();
+    t.is((await post(service, { text: "beside" })).status, 201);
+    t.is((await ask(`${service.apiUrl}/1/logs/${LOG}/events?apikey=${reader.secret}&pagesize=1`)).status, 200);
+    waits_ms.push(performance.now() - start_ms);
+  }
+  const answers = await Promise.all(flood);
+  const refused = answers.filter(({ status }) => status === 429);
+  t.true(refused.length > 0 && refused.every(({ retryAfter }) => retryAfter !== null), "the flood is refused in part");
+  t.true(
+    answers.every(({ status }) => status === 200 || status === 429),
+    answers.map(({ status }) => status).join(" "),
+  );
+  const median_ms = waits_ms.toSorted((a, b) => a - b)[5]!;
+  t.true(median_ms < 2_500, `a post and a list beside the flood took ${Math.round(median_ms)} ms`);
+});
