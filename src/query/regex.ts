@@ -12,7 +12,7 @@ const RANGE_LIMIT = 20_000;
 /** Properties of characters that only some ports of RE2 know. */
 const PROPERTIES_NOT_EVERYWHERE: ReadonlySet<string> = new Set(
   (
-    "Cn LC ASCII_Hex_Digit Alphabetic Dash Emoji Emoji_Component Emoji_Modifier Emoji_Modifier_Base Emoji_Presentation " +
+    "C Cn LC ASCII_Hex_Digit Alphabetic Dash Emoji Emoji_Component Emoji_Modifier Emoji_Modifier_Base Emoji_Presentation " +
     "Extended_Pictographic Hex_Digit Lowercase Math Quotation_Mark Terminal_Punctuation Uppercase White_Space " +
     "Beria_Erfe Garay Gurung_Khema Kirat_Rai Ol_Onal Sidetic Sunuwar Tai_Yo Todhri Tolong_Siki Tulu_Tigalari Unknown"
   ).split(" "),
@@ -98,13 +98,19 @@ type Scan = {
 const PIECES = [
   // Everything up to \E is literal.
   /\\Q[^]*?(?:\\E|$)/y,
-  /\\[pP](?:\{\^?(?<property>[^}]*)\})?/y,
+  /\\[pP](?:\{\^?(?<property>[^}]*)\}|(?<letter>[A-Z]))?/y,
   /\\[^]/y,
   /(?<classStart>\[\^?\]?)/y,
   /(?<name>\(\?<(?![=!]))/y,
   /[^]/y,
 ];
-const CLASS_PIECES = [/\\[pP](?:\{\^?(?<property>[^}]*)\})?/y, /\\[^]/y, /\[:\^?\w+:\]/y, /(?<classEnd>\])/y, /[^]/y];
+const CLASS_PIECES = [
+  /\\[pP](?:\{\^?(?<property>[^}]*)\}|(?<letter>[A-Z]))?/y,
+  /\\[^]/y,
+  /\[:\^?\w+:\]/y,
+  /(?<classEnd>\])/y,
+  /[^]/y,
+];
 
 /** Walks over an expression as far as needed to tell its groups, classes and properties apart. Never fails: RE2 judges. */
 function scan(source: string): Scan {
@@ -116,8 +122,8 @@ function scan(source: string): Scan {
   let at = 0;
   while (at < source.length) {
     const piece = firstMatch(inClass ? CLASS_PIECES : PIECES, source, at);
-    const { property, classStart, classEnd, name } = piece.groups ?? {};
-    if (property !== undefined && PROPERTIES_NOT_EVERYWHERE.has(property)) oddProperty ??= at;
+    const { property, letter = "", classStart, classEnd, name } = piece.groups ?? {};
+    if (PROPERTIES_NOT_EVERYWHERE.has(property ?? letter)) oddProperty ??= at;
     if (classStart !== undefined) inClass = true;
     else if (classEnd !== undefined) inClass = false;
     else if (!inClass && piece[0].startsWith("(")) openGroups.push(at);

@@ -23,6 +23,8 @@ const FAULTS: readonly (readonly [string, string, number])[] = [
   ["ab\\", "trailing backslash at end of expression", 2],
   ["a\\p{Emoji}", "not every store knows this property of characters", 1],
   ["[a\\P{^Cn}]", "not every store knows this property of characters", 2],
+  ["x\\pC", "not every store knows this property of characters", 1],
+  ["[a\\PC]", "not every store knows this property of characters", 2],
   [
     "\\pL{20}".repeat(3),
     "it is too large once its counted repeats are written out; make them smaller, or leave them out",
