@@ -11,6 +11,7 @@ import { toFailure } from "./errors.ts";
 import { restify } from "./restify.ts";
 import { closeGracefully, limitConnections, listenOn } from "./listen.ts";
 import type { ConnectionLimits, Listener } from "./listen.ts";
+import { refuseAmbiguous } from "./unreadable.ts";
 import type { Handler, Observer, Route } from "./route.ts";
 
 export type HttpServer = {
@@ -85,7 +86,7 @@ export function createHttpServer(given: HttpServerOptions): HttpServer {
 function guard(restifyServer: Restify.Server, server: Server, options: Options): void {
   const route = server.listeners("request")[0] as (request: IncomingMessage, response: ServerResponse) => void;
   const receive = (request: IncomingMessage, response: ServerResponse) => {
-    if (options.front?.(request, response) === true) return;
+    if (refuseAmbiguous(request, response) || options.front?.(request, response) === true) return;
     const refuse = findFault(request as Restify.Request);
     if (refuse === null) route(request, response);
     else {

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from "node:http";
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 
 import { LoggiaError } from "../errors.ts";
@@ -45,6 +45,27 @@ export function requireHost({ headers, httpVersion }: IncomingMessage): void {
   throw new LoggiaError("bad_request", "The header Host is missing; every request of HTTP/1.1 needs it");
 }
 
+/** Connections on which a request came of which nobody knows where it ends. */
+const ended = new WeakSet<Duplex>();
+
+/**
+ * Refuses a request whose body can be measured in two ways, and all that comes behind it: a server in front of this one may have seen other requests
+ * in the same bytes. Node takes any transfer coding as long as the last is `chunked`, and takes it from HTTP/1.0 too.
+ *
+ * @returns whether it did; then nothing else is to be done about the request
+ */
+export function refuseAmbiguous(request: IncomingMessage, response: ServerResponse): boolean {
+  const { socket, headers, httpVersion } = request;
+  if (ended.has(socket)) return true;
+  const coding = headers["transfer-encoding"];
+  if (coding === undefined || (coding.toLowerCase() === "chunked" && httpVersion !== "1.0")) return false;
+  ended.add(socket);
+  const error = new LoggiaError("bad_request", "Transfer-Encoding must be chunked, and only in HTTP/1.1");
+  const payload = describeInJson(error);
+  response.writeHead(error.status, { ...headersOf(payload), Connection: "close" }).end(payload);
+  return true;
+}
+
 function sendLast(connection: Connection, current: ServerResponse | null, error: LoggiaError): void {
   // Half of an answer has gone out already: nothing that follows could be told from the rest of it.
   if (current?.headersSent === true || !connection.writable) {
@@ -73,16 +94,27 @@ function describe({ code }: NodeJS.ErrnoException, limits: { readonly maxHeaderS
 }
 
 /** A whole answer in JSON, after which the connection ends. */
-function rawAnswer({ status, code, message }: LoggiaError): string {
-  const payload = JSON.stringify({ error: { status, code, message } });
+function rawAnswer(error: LoggiaError): string {
+  const { status } = error;
+  const payload = describeInJson(error);
   const headers = {
-    ...COMMON_HEADERS,
+    ...headersOf(payload),
     ...(status === 405 && { Allow: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS" }),
-    "Content-Type": "application/json; charset=utf-8",
-    "Content-Length": Buffer.byteLength(payload),
     Date: new Date().toUTCString(),
     Connection: "close",
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${String(value)}`);
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("\r\n")}\r\n\r\n${payload}`;
+}
+
+function describeInJson({ status, code, message }: LoggiaError): string {
+  return JSON.stringify({ error: { status, code, message } });
+}
+
+function headersOf(payload: string): OutgoingHttpHeaders {
+  return {
+    ...COMMON_HEADERS,
+    "Content-Type": "application/json; charset=utf-8",
+    "Content-Length": Buffer.byteLength(payload),
+  };
 }
