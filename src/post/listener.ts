@@ -17,7 +17,7 @@ import { parseForm } from "../http/form.ts";
 import { COMMON_HEADERS } from "../http/headers.ts";
 import { DEFAULT_CONNECTION_LIMITS, limitConnections } from "../http/listen.ts";
 import { type Body, type Format, JSON_FORMAT, negotiate, render } from "../http/formats.ts";
-import { requireHost } from "../http/unreadable.ts";
+import { refuseAmbiguous, requireHost } from "../http/unreadable.ts";
 import { authorize, keyBesideForm } from "./api-key.ts";
 import { BATCH_MAX_BYTES } from "./batch.ts";
 import type { BatchForm } from "./batch.ts";
@@ -75,7 +75,7 @@ export function createPostListener(given: PostListenerOptions): Server {
   const options: Options = { gate: createGate(), observe: UNOBSERVED, ...given, batches: 0 };
   const { observe, front, log } = options;
   const server = createServer((request, response) => {
-    if (front?.(request, response) === true) return;
+    if (refuseAmbiguous(request, response) || front?.(request, response) === true) return;
     observe.began();
     handle(request, response, options)
       .then(({ outcome, events }) => observe.ended(outcome, events))

@@ -1,0 +1,192 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { setTimeout as delay } from "node:timers/promises";
+import test from "ava";
+import type { ExecutionContext } from "ava";
+
+import { AUTHORIZATION, environmentOf, get, KEY, LOG, post, startService } from "../support/service.ts";
+import type { Service } from "../support/service.ts";
+import { until } from "../support/until.ts";
+import { exchange, hear, open, statuses } from "./raw.ts";
+
+/** One service for all of it: whatever an attack leaves behind would meet the next one. */
+let service: Service;
+const folder = mkdtempSync(join(tmpdir(), "loggia-test-"));
+test.before(async () => {
+  service = await startService(environmentOf("embedded", folder));
+});
+test.after.always(async () => {
+  await service?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** After an attack both addresses do their work. */
+async function assertWell(t: ExecutionContext): Promise<void> {
+  t.is((await post(service, { text: "still here" })).status, 201);
+  t.is((await get(service, "/1/logs")).status, 200);
+}
+
+const ports = () => ({ post: service.post!.port, api: service.api!.port });
+const EVENTS = `/1/logs/${LOG}/events`;
+
+function request(path: string, headers: Record<string, string>, body: string | Buffer, method = "POST"): Buffer {
+  const lines = Object.entries({ Host: "localhost", ...headers }).map(([name, value]) => `${name}: ${value}`);
+  return Buffer.concat([Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n`), Buffer.from(body)]);
+}
+
+const MB = 1024 * 1024;
+
+test.serial("bodies that are too large, announced or in chunks, are 413 and are not kept", async (t) => {
+  const before = process.memoryUsage().rss;
+  for (const [port, path, headers] of [
+    [ports().post, EVENTS, { "X-API-Key": KEY }],
+    [ports().post, EVENTS, { "X-API-Key": KEY, "Content-Type": "application/json" }],
+    [ports().api, "/1/logs", { Authorization: AUTHORIZATION }],
+    [ports().api, "/manage/1/accounts", { Authorization: AUTHORIZATION }],
+  ] as const) {
+    const announced = await exchange(port, request(path, { ...headers, "Content-Length": String(10 ** 12) }, "x=1"));
+    t.deepEqual([statuses(announced), announced.closed], [[413], true], path);
+    const socket = await open(port);
+    socket.write(request(path, { ...headers, "Transfer-Encoding": "chunked" }, ""));
+    const heard = hear(socket);
+    const chunk = Buffer.concat([Buffer.from(`${MB.toString(16)}\r\n`), Buffer.alloc(MB, "["), Buffer.from("\r\n")]);
+    // Without end, until the other side has had enough.
+    while (!socket.destroyed && socket.writable) {
+      if (!socket.write(chunk)) await Promise.race([new Promise((resolve) => socket.once("drain", resolve)), heard]);
+    }
+    t.deepEqual([statuses(await heard).at(-1), (await heard).closed], [413, true], path);
+  }
+  t.true(process.memoryUsage().rss - before < 200 * MB, "memory stays bounded");
+  await assertWell(t);
+});
+
+test.serial("a form of as many pairs as fit is read in a moment", async (t) => {
+  for (const body of ["a&".repeat(65_000), "a=1&".repeat(32_000), "&".repeat(130_000), "=&".repeat(65_000)]) {
+    const start_ms = performance.now();
+    const answer = await fetch(service.postUrl + EVENTS, { method: "POST", body: `apikey=${KEY}&${body}` });
+    t.is(answer.status, 400);
+    t.true(performance.now() - start_ms < 3_000, `${Math.round(performance.now() - start_ms)} ms`);
+  }
+  const answer = await fetch(`${service.apiUrl}/1/logs`, {
+    method: "POST",
+    headers: { Authorization: AUTHORIZATION },
+    body: "a&".repeat(32_000),
+  });
+  t.is(answer.status, 400);
+  const query = await fetch(`${service.apiUrl}/1/logs?${"a&".repeat(15_000)}`, {
+    headers: { Authorization: AUTHORIZATION },
+  });
+  t.is(query.status, 200);
+  await assertWell(t);
+});
+
+test.serial("what unpacks to more than may be sent is 413, what does not unpack is 400", async (t) => {
+  const bomb = gzipSync(Buffer.alloc(400 * MB, " "));
+  t.true(bomb.length < MB);
+  const twice = gzipSync(bomb);
+  const whole = gzipSync(JSON.stringify([{ text: "hello" }]));
+  const bodies: readonly [Buffer, number, string][] = [
+    [bomb, 413, "a bomb"],
+    [twice, 413, "a bomb in a bomb"],
+    [whole.subarray(0, whole.length - 6), 400, "one that is cut off"],
+    [Buffer.concat([whole.subarray(0, 12), Buffer.alloc(8, 255), whole.subarray(20)]), 400, "one with wrong bytes"],
+    [Buffer.concat([whole.subarray(0, whole.length - 8), Buffer.alloc(8)]), 400, "one whose sum is wrong"],
+    [Buffer.from("[]"), 400, "one that is none"],
+    [Buffer.concat(Array.from({ length: 20_000 }, () => gzipSync(""))), 400, "many empty ones behind each other"],
+  ];
+  const before = process.memoryUsage().rss;
+  for (const [body, status, what] of bodies) {
+    const answer = await fetch(service.postUrl + EVENTS, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", "Content-Encoding": "gzip", "X-API-Key": KEY },
+      body,
+    });
+    const { error } = (await answer.json()) as { error: { code: string; message: string } };
+    t.is(answer.status, status, `${what}: ${error.message}`);
+    // Where no batch is announced, no compressed body is taken at all.
+    for (const url of [service.postUrl + EVENTS, `${service.apiUrl}/1/logs`]) {
+      const headers = { "Content-Encoding": "gzip", Authorization: AUTHORIZATION };
+      t.is((await fetch(url, { method: "POST", headers, body })).status, 415, what);
+    }
+  }
+  t.true(process.memoryUsage().rss - before < 250 * MB, "memory stays bounded");
+  for (const encoding of ["br", "deflate", "gzip, gzip", "x".repeat(1000)]) {
+    const headers = { "Content-Type": "application/json", "Content-Encoding": encoding, "X-API-Key": KEY };
+    t.is((await fetch(service.postUrl + EVENTS, { method: "POST", headers, body: bomb })).status, 415, encoding);
+  }
+  await assertWell(t);
+});
+
+test.serial("JSON of a depth, a width or numbers that break parsers is answered", async (t) => {
+  const deep = 200_000;
+  for (const body of [
+    "[".repeat(deep),
+    `${"[".repeat(deep)}${"]".repeat(deep)}`,
+    `{"text":${'{"a":'.repeat(deep)}1${"}".repeat(deep)}}`,
+    `[${"{},".repeat(100_000)}{}]`,
+    `{"value":1e999999}`,
+    `{"value":${"9".repeat(100_000)}}`,
+    `{"text":"\\ud800"}`,
+    `[{"__proto__":{"text":"x"}}]`,
+    "\u0000",
+  ]) {
+    const headers = { "Content-Type": "application/json", "X-API-Key": KEY };
+    const batch = await fetch(service.postUrl + EVENTS, { method: "POST", headers, body });
+    t.true(batch.status < 500, `${batch.status} for ${body.slice(0, 40)}`);
+    const account = await fetch(`${service.apiUrl}/manage/1/accounts`, {
+      method: "POST",
+      headers: { Authorization: AUTHORIZATION },
+      body: body.slice(0, 60_000),
+    });
+    t.is(account.status, 400, body.slice(0, 40));
+  }
+  await assertWell(t);
+});
+
+test.serial("who sends a byte now and then is cut off, at both addresses", async (t) => {
+  t.timeout(60_000);
+  for (const [port, path] of [
+    [ports().post, EVENTS],
+    [ports().api, "/1/logs"],
+  ] as const) {
+    const socket = await open(port);
+    socket.write(request(path, { Authorization: AUTHORIZATION, "Content-Length": "1000" }, ""));
+    const heard = hear(socket, { timeout_ms: 40_000 });
+    const drip = setInterval(() => socket.write("x"), 200);
+    const { closed, took_ms } = await heard;
+    clearInterval(drip);
+    t.true(closed && took_ms < 20_000, `${path} ended after ${Math.round(took_ms)} ms`);
+    t.deepEqual(statuses(await heard), [400]);
+  }
+  await assertWell(t);
+});
+
+test.serial("requests that end in the middle, wherever that is, leave nothing behind", async (t) => {
+  const whole = request(EVENTS, { "Content-Length": "52" }, `apikey=${KEY}&text=half+a+request`.padEnd(52, "."));
+  const api = request("/1/logs", { Authorization: AUTHORIZATION, "Content-Length": "20" }, "key=half&display=half");
+  for (const [port, bytes] of [
+    [ports().post, whole],
+    [ports().api, api],
+  ] as const) {
+    for (let end = 1; end < bytes.length - 1; end += 5) {
+      const socket = await open(port);
+      socket.write(bytes.subarray(0, end));
+      // Some reset the connection, some end it in order.
+      await delay(1);
+      if (end % 2 === 0) socket.resetAndDestroy();
+      else socket.end();
+      socket.resume();
+    }
+  }
+  await assertWell(t);
+  const connections = (server: "api" | "post") =>
+    fetch(`${server === "api" ? service.apiUrl : service.postUrl}/metrics`).then(async (answer) => {
+      const text = await answer.text();
+      return Number(/^loggia_posts_waiting (\d+)$/m.exec(text)?.[1]);
+    });
+  await until(async () => (await connections("post")) === 0, { what: "no post to wait any more" });
+  const found = await get(service, `${"/1/logs/"}${LOG}/events?text=half`);
+  t.is(found.headers.get("X-Total-Count"), "0", "half an event is none");
+});
