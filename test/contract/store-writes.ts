@@ -19,6 +19,7 @@ const FULL: Partial<StoredEvent> = {
 const ODD_TEXTS = [
   "\u0000",
   "a\u0000b\u0001\u001f",
+  "\ufeffbegins with a mark",
   "'; drop table events; --",
   '"quoted" \\ \\u0000 \\n {json: [1]} $1 ? %s',
   "line\nbreak\r\ttab \u0085\u2028\u2029",

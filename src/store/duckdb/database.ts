@@ -9,6 +9,9 @@ import type { Logger } from "pino";
 
 import { StartError } from "../../errors.ts";
 import { prepareSchema } from "./schema.ts";
+import { keepByteOrderMarks } from "./text-decoder.ts";
+
+keepByteOrderMarks();
 
 /** Each query holds a thread of libuv's pool (four, unless set) while it runs: two readers and a writer leave one for files and hashing. */
 const READERS = 2;
