@@ -29,6 +29,13 @@ export class Ledger {
   open = 0;
   refused = 0;
 
+  readonly #data_characters: number;
+
+  /** @param options.data_characters so much data goes with every event; a little with some unless given */
+  constructor(options: { data_characters?: number } = {}) {
+    this.#data_characters = options.data_characters ?? 0;
+  }
+
   /** How many posts were begun; their numbers are 0 to this, exclusive. */
   get issued(): number {
     return this.#outcomes.length;
@@ -56,7 +63,7 @@ export class Ledger {
       source: `source ${n % 10}`,
       user: `user ${n % 100}`,
       value: n,
-      data: n % 50 === 0 ? `{"n":${n}}` : null,
+      data: this.#data_characters > 0 || n % 50 === 0 ? `{"n":${n}}`.padEnd(this.#data_characters) : null,
     };
   }
 

@@ -23,6 +23,7 @@ export type Reader = { readonly url: string; readonly authorization: string };
 export const PROBE = "probe ";
 const FIRST_ID = "0".repeat(24);
 const PAGE_SIZE = 500;
+const DATA_SAMPLES = 25;
 
 /** A page of a list. @throws Error where the answer is not 200 */
 export async function page(reader: Reader, path: string): Promise<{ rows: Row[]; total: number }> {
@@ -99,6 +100,7 @@ export async function judge({ ledger, readers, logs }: Question): Promise<Verdic
   for (let n = 0; n < ledger.issued; n++) {
     if (ledger.outcome(n)?.kind === "accepted" && !seen.has(n)) verdict.missing += 1;
   }
+  verdict.different += await countChangedData(readers[0], { ledger, logs, seen, verdict });
   for (const reader of readers) await judgeAlerts(reader, { ledger, logs, seen, verdict });
   return verdict;
 }
@@ -130,6 +132,19 @@ function isAsPosted(row: Row, n: number, ledger: Ledger): boolean {
   const posted = [text, link, tags.join(" "), source, user, value, data !== null, ledger.isAlarm(n) ? "alarm" : null];
   const stored = [row.text, row.link, row.tags.join(" "), row.source, row.user, row.value, row.data, row.class];
   return posted.every((field, i) => field === stored[i]);
+}
+
+/** Lists tell only whether an event carries data: of some of those that do, looks at the data itself. */
+async function countChangedData(reader: Reader, { ledger, logs, seen }: Books): Promise<number> {
+  const carriers = [...seen].filter(([n]) => ledger.contentOf(n).data !== null);
+  const step = Math.max(1, Math.floor(carriers.length / DATA_SAMPLES));
+  let changed = 0;
+  for (const [n, id] of carriers.filter((_, i) => i % step === 0)) {
+    const path = `/1/logs/${logs[n % logs.length]}/events/${id}/data`;
+    const { text } = await send({ url: reader.url + path, headers: { Authorization: reader.authorization } });
+    if (text !== JSON.stringify(ledger.contentOf(n).data)) changed += 1;
+  }
+  return changed;
 }
 
 /** Exactly one alert for each stored event of the class. */

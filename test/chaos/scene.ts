@@ -25,6 +25,8 @@ export type SceneOptions = {
   /** The processes, by name, with their roles; one that plays all of them unless given. */
   readonly programs?: Readonly<Record<string, string>>;
   readonly logs?: number;
+  /** How much data goes with each event. */
+  readonly data_characters?: number;
   readonly environment?: Readonly<Record<string, string>>;
   /** Modules loaded before the service, for single processes or, under `*`, for all. */
   readonly preloads?: Readonly<Record<string, readonly string[]>>;
@@ -102,7 +104,7 @@ export async function openScene(chaos: Chaos, options: SceneOptions): Promise<Sc
     authorization: `Basic ${Buffer.from(`${email}:${password}`).toString("base64")}`,
   })) as [Reader, Reader];
   const targets = await makeLogs(readers, logs);
-  const ledger = new Ledger();
+  const ledger = new Ledger(options);
   const scene = assemble({
     chaos,
     kind,
