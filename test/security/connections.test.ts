@@ -7,6 +7,7 @@ import type { Socket } from "node:net";
 import test from "ava";
 import type { ExecutionContext } from "ava";
 
+import type { LogKey } from "../../src/events/event.ts";
 import { AUTHORIZATION, environmentOf, get, KEY, LOG, post, startService } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
 import { until } from "../support/until.ts";
@@ -172,7 +173,8 @@ test.serial("a client that asks and never reads holds no memory without end, and
     what: "all events",
   });
   const before = process.memoryUsage().rss;
-  const request = `GET /1/logs/${LOG}/events?pagesize=500 HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${AUTHORIZATION}\r\n\r\n`;
+  const { secret } = await service.ports.catalog.createApiKey(LOG as LogKey, "read-only");
+  const request = `GET /1/logs/${LOG}/events?pagesize=500&apikey=${secret} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
   const sockets = await Promise.all(Array.from({ length: 20 }, () => open(service.api!.port)));
   for (const socket of sockets) {
     socket.pause();

@@ -1,6 +1,7 @@
 import test from "ava";
 import type { ExecutionContext } from "ava";
 
+import type { LogKey } from "../../src/events/event.ts";
 import { ADMIN, AUTHORIZATION, environmentOf, KEY, LOG, post, startService } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
@@ -153,7 +154,7 @@ test.serial("one who asks without end gets 429, and neither other analysts nor p
   t.timeout(120_000);
   const service = await start(t, { LOGGIA_RATE_QUERIES: "1" });
   const { catalog } = service.ports;
-  const reader = await catalog.createApiKey("first" as never, "read-only");
+  const reader = await catalog.createApiKey(LOG as LogKey, "read-only");
   const batch = JSON.stringify(
     Array.from({ length: 5_000 }, (_, i) => ({
       text: `event ${i} ${"abc ".repeat(80)}`,
