@@ -4,8 +4,7 @@ import { encodeFields } from "../events/record.ts";
 import { wellFormed } from "../events/text.ts";
 import { readCreated } from "./created.ts";
 import type { Keeps } from "./created.ts";
-import { checkLimits, errorDraft, readGeo, readValue, splitTags } from "./draft.ts";
-import type { Draft } from "./draft.ts";
+import { checkLength, errorDraft, readGeo, readValue, splitTags } from "./draft.ts";
 import type { Line } from "./gatherer.ts";
 
 /** How the events of a batch are written: an object of JSON a line, or one array of objects. */
@@ -26,10 +25,6 @@ export const BATCH_MAX_BYTES = 5_000_000;
 const STEP_EVENTS = 250;
 /** How much of a bad event its error event holds: one that says more than any limit allows still has to fit a record of the bus. */
 const POSTED_MAX_UNITS = 100_000;
-
-/** The names of an event's texts, as in a form. */
-const TEXTS = ["text", "link", "source", "user", "data"] as const;
-const LIMITED = ["text", "link", "source", "user", "tags", "value", "geo", "data"] as const;
 
 /**
  * Reads the body of a batch. An event with bad information becomes an error event, as does a line that is no JSON object.
@@ -87,39 +82,38 @@ function readLine(line: string, limits: FieldLimits, keeps: Keeps): BatchItem {
   return readItem(value, limits, keeps);
 }
 
-function readItem(value: unknown, limits: FieldLimits, keeps: Keeps): BatchItem {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    return bad([`it is ${nameOf(value)}, a JSON object is expected`], JSON.stringify(value));
+function readItem(item: unknown, limits: FieldLimits, keeps: Keeps): BatchItem {
+  if (typeof item !== "object" || item === null || Array.isArray(item)) {
+    return bad([`it is ${nameOf(item)}, a JSON object is expected`], JSON.stringify(item));
   }
-  const fields = value as Record<string, unknown>;
+  const fields = item as Record<string, unknown>;
   const faults: string[] = [];
-  const given = new Map<string, string>();
-  for (const name of TEXTS) given.set(name, textOf(name, fields[name], faults));
-  given.set("tags", tagsOf(fields["tags"], faults));
-  const number = numberOf(fields["value"], faults);
-  given.set("value", typeof number === "string" ? number : "");
-  given.set("geo", geoOf(fields["geo"], faults));
-  faults.push(...checkLimits(given, LIMITED, limits));
-  if (typeof (fields["text"] ?? "") === "string" && given.get("text")!.trim() === "") {
+  const checked = (name: keyof FieldLimits, read: Reader): string => {
+    const text = read(name, fields[name], faults);
+    checkLength(name, text, limits, faults);
+    return text;
+  };
+  const text = checked("text", textOf);
+  const link = checked("link", textOf);
+  const source = checked("source", textOf);
+  const user = checked("user", textOf);
+  const tags = checked("tags", tagsOf);
+  const amount = typeof fields["value"] === "number" ? numberOf(fields["value"], faults) : checked("value", numeralOf);
+  const place = checked("geo", geoOf);
+  const data = checked("data", textOf);
+  if (typeof (fields["text"] ?? "") === "string" && text.trim() === "") {
     faults.push("text is missing or blank, it must say what happened");
   }
-  const amount = typeof number === "string" ? readValue(number.trim(), faults) : number;
-  const geo = readGeo(given.get("geo")!.trim(), faults);
+  const value = typeof amount === "string" ? readValue(amount.trim(), faults) : amount;
+  const geo = readGeo(place.trim(), faults);
   const created = readCreated(fields["created"], keeps, faults);
   if (faults.length > 0) return bad(faults, describe(fields));
-  const data = given.get("data")!;
-  const draft: Draft = {
-    text: given.get("text")!,
-    link: given.get("link")!,
-    tags: splitTags(given.get("tags")!),
-    source: given.get("source")!,
-    user: given.get("user")!,
-    value: amount,
-    geo,
-    data: data === "" ? null : data,
-  };
+  const draft = { text, link, tags: splitTags(tags), source, user, value, geo, data: data === "" ? null : data };
   return { line: { fields: encodeFields(draft), created }, fault: null };
 }
+
+/** Reads a field as the form would have it; "" where it is absent, or is none. */
+type Reader = (name: string, value: unknown, faults: string[]) => string;
 
 function bad(faults: readonly string[], posted: string): BatchItem {
   const whole = wellFormed(posted);
@@ -141,27 +135,30 @@ function textOf(name: string, value: unknown, faults: string[]): string {
 }
 
 /** As the form has them: separated by blanks. */
-function tagsOf(value: unknown, faults: string[]): string {
-  if (!Array.isArray(value)) return textOf("tags", value, faults);
+function tagsOf(name: string, value: unknown, faults: string[]): string {
+  if (!Array.isArray(value)) return textOf(name, value, faults);
   if (value.every((tag) => typeof tag === "string")) return wellFormed(value.join(" "));
   faults.push("tags holds something else than strings, a string or an array of strings is expected");
   return "";
 }
 
-/** A number, or what the form would have in its place. */
-function numberOf(value: unknown, faults: string[]): number | string {
-  if (typeof value === "string") return value;
-  if (value === undefined || value === null) return "";
-  if (typeof value === "number" && Number.isFinite(value)) return value;
-  const what = typeof value === "number" ? "too large" : nameOf(value);
-  faults.push(`value is ${what}, a number or a string such as "12.5" is expected`);
+function numberOf(value: number, faults: string[]): number {
+  if (!Number.isFinite(value)) faults.push(`value is too large, ${NUMBER_EXPECTED}`);
+  return value;
+}
+
+function numeralOf(name: string, value: unknown, faults: string[]): string {
+  if (value === undefined || value === null || typeof value === "string") return textOf(name, value, faults);
+  faults.push(`value is ${nameOf(value)}, ${NUMBER_EXPECTED}`);
   return "";
 }
 
-function geoOf(value: unknown, faults: string[]): string {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return textOf("geo", value, faults);
+const NUMBER_EXPECTED = 'a number or a string such as "12.5" is expected';
+
+function geoOf(name: string, value: unknown, faults: string[]): string {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return textOf(name, value, faults);
   const { lat, lon, ip } = value as Record<string, unknown>;
-  if (typeof ip === "string") return `ip:${ip}`;
+  if (typeof ip === "string") return wellFormed(`ip:${ip}`);
   if (typeof lat === "number" && typeof lon === "number") return `${decimal(lat)},${decimal(lon)}`;
   faults.push('geo is an object without numbers lat and lon, such as {"lat":40.1203,"lon":-76.2944}');
   return "";

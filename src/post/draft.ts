@@ -13,44 +13,42 @@ export type Fields = { get(name: string): string | null | undefined };
 
 const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)$/;
 const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?!$)|$)){4}$/;
+const NO_TAGS: readonly string[] = Object.freeze([]);
 const LIMITED = ["text", "link", "source", "user", "tags", "value", "geo", "data"] as const;
 
 /** Reads a posted form. Every fault is named, not only the first. */
 export function readDraft(fields: Fields, limits: FieldLimits): ReadDraft {
-  const faults = checkLimits(fields, LIMITED, limits);
-  const given = (name: (typeof LIMITED)[number]): string => wellFormed(fields.get(name) ?? "");
-  const text = given("text");
-  if (text.trim() === "") faults.push("text is missing or blank, it must say what happened");
-  const value = readValue(given("value").trim(), faults);
-  const geo = readGeo(given("geo").trim(), faults);
-  if (faults.length > 0) return { kind: "bad", faults };
-  const data = given("data");
-  const draft: Draft = {
-    text,
-    link: given("link"),
-    tags: splitTags(given("tags")),
-    source: given("source"),
-    user: given("user"),
-    value,
-    geo,
-    data: data === "" ? null : data,
-  };
-  return { kind: "draft", draft };
-}
-
-/** The faults of fields that are longer than they may be. */
-export function checkLimits(fields: Fields, names: readonly (keyof FieldLimits)[], limits: FieldLimits): string[] {
   const faults: string[] = [];
-  for (const name of names) {
-    const value = fields.get(name) ?? "";
-    // A text has no more characters than units.
-    if (value.length > limits[name]) addLengthFault(name, value, limits, faults);
-  }
-  return faults;
+  const given = (name: (typeof LIMITED)[number]): string => readField(fields, name, limits, faults);
+  const text = given("text");
+  const link = given("link");
+  const source = given("source");
+  const user = given("user");
+  const tags = given("tags");
+  const written = given("value");
+  const place = given("geo");
+  const data = given("data");
+  if (text.trim() === "") faults.push("text is missing or blank, it must say what happened");
+  const value = readValue(written.trim(), faults);
+  const geo = readGeo(place.trim(), faults);
+  if (faults.length > 0) return { kind: "bad", faults };
+  return {
+    kind: "draft",
+    draft: { text, link, tags: splitTags(tags), source, user, value, geo, data: data === "" ? null : data },
+  };
 }
 
-function addLengthFault(name: keyof FieldLimits, value: string, limits: FieldLimits, faults: string[]): void {
-  const length = characters(wellFormed(value));
+/** The text of a field, "" where it is absent. Notes where it is longer than it may be. */
+export function readField(fields: Fields, name: keyof FieldLimits, limits: FieldLimits, faults: string[]): string {
+  const value = wellFormed(fields.get(name) ?? "");
+  checkLength(name, value, limits, faults);
+  return value;
+}
+
+export function checkLength(name: keyof FieldLimits, value: string, limits: FieldLimits, faults: string[]): void {
+  // A text has no more characters than units.
+  if (value.length <= limits[name]) return;
+  const length = characters(value);
   if (length > limits[name]) faults.push(`${name} has ${length} characters, at most ${limits[name]} are allowed`);
 }
 
@@ -85,6 +83,7 @@ export function describeForm(posted: Iterable<readonly [string, string]>): strin
 }
 
 export function splitTags(text: string): readonly string[] {
+  if (text === "") return NO_TAGS;
   return [...new Set(text.split(/\s+/u).filter((tag) => tag !== ""))];
 }
 

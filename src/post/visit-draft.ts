@@ -1,7 +1,6 @@
 import type { FieldLimits } from "../events/limits.ts";
-import { wellFormed } from "../events/text.ts";
 import type { Visit } from "../events/visit.ts";
-import { checkLimits } from "./draft.ts";
+import { readField } from "./draft.ts";
 import type { Fields } from "./draft.ts";
 
 /** What a producer posted of one of its users, checked: a visit that has yet to be accepted. */
@@ -10,13 +9,13 @@ export type VisitDraft = Omit<Visit, "id" | "log" | "created">;
 export type ReadVisitDraft =
   { readonly kind: "draft"; readonly draft: VisitDraft } | { readonly kind: "bad"; readonly faults: readonly string[] };
 
-const LIMITED = ["user", "email", "page"] as const;
-
 /** Reads a posted form. Every fault is named, not only the first. An e-mail address is taken as it is: the producer knows its users. */
 export function readVisitDraft(fields: Fields, limits: FieldLimits): ReadVisitDraft {
-  const faults = checkLimits(fields, LIMITED, limits);
-  const given = (name: (typeof LIMITED)[number]): string => wellFormed(fields.get(name) ?? "");
-  if (given("user").trim() === "") faults.push("user is missing or blank, it must say who it is");
+  const faults: string[] = [];
+  const user = readField(fields, "user", limits, faults);
+  const email = readField(fields, "email", limits, faults);
+  const page = readField(fields, "page", limits, faults);
+  if (user.trim() === "") faults.push("user is missing or blank, it must say who it is");
   if (faults.length > 0) return { kind: "bad", faults };
-  return { kind: "draft", draft: { user: given("user"), email: given("email"), page: given("page") } };
+  return { kind: "draft", draft: { user, email, page } };
 }
