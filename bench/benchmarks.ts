@@ -1,3 +1,4 @@
+import { benchmark as batch } from "./batch.ts";
 import { benchmark as classify } from "./classify.ts";
 import { benchmark as drain } from "./drain.ts";
 import type { Benchmark } from "./frame.ts";
@@ -15,6 +16,7 @@ import { benchmark as regex } from "./regex.ts";
 export const BENCHMARKS: readonly Benchmark[] = [
   post,
   postSlow,
+  batch,
   drain,
   freshness,
   classify,

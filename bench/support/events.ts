@@ -89,6 +89,12 @@ export function formOf(i: number, apiKey: string): string {
   }).toString();
 }
 
+/** The same as the event of a batch. */
+export function eventOf(i: number): object {
+  const { apikey: _, value, ...event } = Object.fromEntries(new URLSearchParams(formOf(i, "")));
+  return { ...event, value: Number(value) };
+}
+
 /** A whole HTTP request that posts `form`. */
 export function postRequest(path: string, form: string): string {
   return (
