@@ -6,10 +6,13 @@ import { SETTINGS } from "../settings.ts";
 import { addManagement, addOperations, wholeFrom } from "./commands.ts";
 import { CommandError } from "./request.ts";
 import { ship, type ShipOptions } from "./ship.ts";
+import { printableLines } from "./terminal.ts";
 
 const program = new Command("loggia")
   .description("An event log service: one form post in; lists, filters and groups out.")
   .version(manifest.version)
+  // Subcommands inherit it: a wrong word is told back, and may have come from anywhere.
+  .configureOutput({ writeErr: (text) => process.stderr.write(printableLines(text)) })
   .showHelpAfterError();
 
 program
@@ -34,7 +37,12 @@ program
     "expression whose named groups become fields: (?<text>…), tags, source, user, value, geo, link, data, created",
   )
   .option("--follow", "go on with what is appended to the file, until stopped")
-  .option("--in-flight <n>", "batches under way at once; more than one may change the order of lines", wholeFrom(1, 64), 1)
+  .option(
+    "--in-flight <n>",
+    "batches under way at once; more than one may change the order of lines",
+    wholeFrom(1, 64),
+    1,
+  )
   .option(
     "--cut <n>",
     "post longer lines cut to n characters, with the whole line as data; 0: as they are",
@@ -63,6 +71,6 @@ try {
   await program.parseAsync();
 } catch (error) {
   if (!(error instanceof StartError) && !(error instanceof CommandError)) throw error;
-  console.error(`loggia: ${error.message}`);
+  console.error(`loggia: ${printableLines(error.message)}`);
   process.exit(1);
 }

@@ -33,11 +33,8 @@ export function firstIdAt(ms: number): EventId {
   return (hex(Math.floor(ms / 1000), 8) + hex(ms % 1000, 3) + "0".repeat(13)) as EventId;
 }
 
-/** Gives the next id and its moment, or with `count` the first of so many ids of one moment: {@link nthId} tells the others. */
+/** Gives the next id and its moment, or with `count` (below a million) the first of so many ids of one moment: {@link nthId} tells the others. */
 export type IdSource = (count?: number) => { readonly id: EventId; readonly created: number };
-
-/** How many ids one call of an {@link IdSource} can give. */
-export const MAX_IDS_AT_ONCE = 0x10000;
 
 /** The `n`-th id (from 0) of those that were given at once, of which `first` is the first. */
 export function nthId(first: EventId, n: number): EventId {

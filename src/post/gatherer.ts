@@ -60,8 +60,8 @@ export type Gatherer = {
   /** The same of a visit: it shares appends, bounds and ids with the events. */
   submitVisit(log: LogKey, draft: VisitDraft): Promise<EventId>;
   /**
-   * The same of at most `MAX_IDS_AT_ONCE` lines that belong together: they come in one append, and their ids are the first, which is what it resolves
-   * with, and those that `nthId` counts from it.
+   * The same of lines that belong together: they come in one append, and their ids are the first, which is what it resolves with,
+   * and those that `nthId` counts from it.
    */
   submitLines(log: LogKey, lines: readonly Line[], ids?: Ids): Promise<EventId>;
   /** Resolves when nothing waits any more. */

@@ -187,6 +187,6 @@ test.serial("requests that end in the middle, wherever that is, leave nothing be
       return Number(/^loggia_posts_waiting (\d+)$/m.exec(text)?.[1]);
     });
   await until(async () => (await connections("post")) === 0, { what: "no post to wait any more" });
-  const found = await get(service, `${"/1/logs/"}${LOG}/events?text=half`);
+  const found = await get(service, `/1/logs/${LOG}/events?text=half`);
   t.is(found.headers.get("X-Total-Count"), "0", "half an event is none");
 });

@@ -78,7 +78,7 @@ test.serial("floods of headers are 431 or 400, however they come", async (t) => 
       t.true(heard.closed, bytes.slice(0, 60));
       t.true(
         (expected as readonly number[]).includes(statuses(heard)[0] ?? 0),
-        `${statuses(heard)} for ${bytes.slice(0, 60)}`,
+        `${statuses(heard).join(" ")} for ${bytes.slice(0, 60)}`,
       );
       t.is(statuses(heard).length, 1);
     }
@@ -160,7 +160,7 @@ test.serial("what a refused request had not sent yet is not taken for the next o
   ] as const) {
     const request = `GET ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}Content-Length: ${body.length}\r\n\r\n`;
     const heard = await exchange(port, request + body, { timeout_ms: 3_000, until: /smuggled/ });
-    t.is(statuses(heard).length, 1, `${path}: ${statuses(heard)}`);
+    t.is(statuses(heard).length, 1, `${path}: ${statuses(heard).join(" ")}`);
     t.false(heard.text.includes("smuggled"));
   }
   await assertWell(t);
