@@ -19,6 +19,8 @@ import type {
   Source,
   TextField,
 } from "../../query/plan.ts";
+import { FOLDED_FIELDS } from "./folds.ts";
+import type { FoldedField } from "./folds.ts";
 import { splitId } from "./schema.ts";
 
 /** SQL with its parameters: nothing that a caller said ever becomes part of the text. */
@@ -31,20 +33,24 @@ export type Statement = {
 /** A span of `created`, in milliseconds since the Unix epoch; `to` is not part of it. */
 export type Span = { readonly from: bigint; readonly to: bigint };
 
+/** The fields that questions have to look up in `folded`; see `Folds`. */
+type Known = ReadonlySet<FoldedField>;
+const ALL: Known = new Set(FOLDED_FIELDS);
+
 type Filter = Pick<ListPlan, "from" | "logs" | "where">;
 
 /** What a row of a list is made of; read by `toRow`. `hash` and `id` come as they were given. */
 const ROW = `id_hi, id_lo, created, log, text, link, hash, tags, source, "user", class, value, lat, lon, ip, data is not null`;
 
 /** How many records a plan finds. */
-export function compileCount(plan: Filter): Statement {
-  const bind = new Binder();
+export function compileCount(plan: Filter, folded: Known = ALL): Statement {
+  const bind = new Binder(folded);
   return bind.statement(`select count(*) from events where ${filter(plan, bind)}`);
 }
 
 /** How many records a plan finds in each slice of 2^`shift` milliseconds of `created`, in the order of time. */
-export function compileSlices(plan: Filter, shift: number): Statement {
-  const bind = new Binder();
+export function compileSlices(plan: Filter, shift: number, folded: Known = ALL): Statement {
+  const bind = new Binder(folded);
   const where = filter(plan, bind);
   return bind.statement(
     `select created >> ${bind.integer(shift)} as slice, count(*) from events where ${where} group by slice order by slice`,
@@ -52,13 +58,25 @@ export function compileSlices(plan: Filter, shift: number): Statement {
 }
 
 /** A page of a plan. `span` narrows it to where the page lies, and `skip` counts from there. */
-export function compilePage(plan: ListPlan, skip: number, span: Span | null): Statement {
-  const bind = new Binder();
+export function compilePage(plan: ListPlan, skip: number, span: Span | null, folded: Known = ALL): Statement {
+  const bind = new Binder(folded);
   const where = [filter(plan, bind)];
   if (span !== null) where.push(`created >= ${bind.big(span.from)}`, `created < ${bind.big(span.to)}`);
   return bind.statement(
     `select ${ROW} from events where ${where.join(" and ")}
-     order by ${order(plan.sort)} limit ${bind.integer(plan.take)} offset ${bind.integer(skip)}`,
+     order by ${order(plan.sort, bind)} limit ${bind.integer(plan.take)} offset ${bind.integer(skip)}`,
+  );
+}
+
+/**
+ * The same page in one pass that ends once it has found `most` records: where there are fewer, they are all. In each row the number that it has found stands last.
+ */
+export function compileFew(plan: ListPlan, most: number, folded: Known = ALL): Statement {
+  const bind = new Binder(folded);
+  return bind.statement(
+    `select * exclude (folded), count(*) over ()
+     from (select ${ROW} as has_data, ${folded.size === 0 ? "null as folded" : "folded"} from events where ${filter(plan, bind)} limit ${bind.integer(most)})
+     order by ${order(plan.sort, bind)} limit ${bind.integer(plan.take)} offset ${bind.integer(plan.skip)}`,
   );
 }
 
@@ -71,17 +89,19 @@ export function compileFind(from: Source, log: LogKey, id: EventId): Statement {
 }
 
 /** Rows of key, count, avg, sum, min and max. */
-export function compileGroup(plan: GroupPlan): Statement {
-  const bind = new Binder();
-  const key = groupKey(plan.by, bind);
+export function compileGroup(plan: GroupPlan, folded: Known = ALL): Statement {
+  const bind = new Binder(folded);
+  const { key, start, order } = groupKey(plan.by, bind);
   const by = plan.sort.by === "key" ? "" : `"${plan.sort.by}" ${directed(plan.sort.direction)}, `;
   const ties = directed(plan.sort.by === "key" ? plan.sort.direction : "asc");
   const take = plan.take === null ? "" : `limit ${bind.integer(plan.take)}`;
-  // fsum and favg carry the rounding error of each step along; plain sums drift with the order of the rows.
+  // fsum carries the rounding error of each step along; plain sums drift with the order of the rows.
   return bind.statement(
-    `select key, count(*) as "count", favg(value) as "avg", fsum(value) as "sum", min(value) as "min", max(value) as "max"
-     from (select ${key}, value from events where ${filter(plan, bind)})
-     group by key, folded_key order by ${by}folded_key ${ties}, key ${ties} ${take} offset ${bind.integer(plan.skip)}`,
+    `select ${start} as key, "count", "sum" / "values" as "avg", "sum", "min", "max"
+     from (select key, any_value(folded_key) as folded_key, count(*) as "count", count(value) as "values", fsum(value) as "sum",
+         min(value) as "min", max(value) as "max"
+       from (select ${key}, value from events where ${filter(plan, bind)}) group by key)
+     order by ${by}${order.map((each) => `${each} ${ties}`).join(", ")} ${take} offset ${bind.integer(plan.skip)}`,
   );
 }
 
@@ -119,7 +139,7 @@ function condition(where: Condition, bind: Binder): string {
       return compareNumber(where.field, where.op, where.value, bind);
     case "contains": {
       const value = bind.text(fold(where.value));
-      return anyFolded(textField(where.field), (text) => `contains(${text}, ${value})`);
+      return anyFolded(textField(where.field), (text) => `contains(${text}, ${value})`, bind);
     }
     case "matches": {
       const pattern = bind.text(where.pattern);
@@ -153,19 +173,29 @@ const AS_GIVEN: Record<Exclude<TextField, "tags">, string> = {
   user: '"user"',
 };
 
-/** The same folded. `folded` holds what `lower` would get wrong. */
-const FOLDED: Record<Exclude<TextField, "tags">, string> = {
+/** The same in lower case, which is what they are folded unless `folded` holds something else. */
+const LOWER: Record<Exclude<TextField, "tags">, string> = {
   id: AS_GIVEN.id,
-  text: "coalesce(folded.text, lower(text))",
-  link: "coalesce(folded.link, lower(link))",
+  text: "lower(text)",
+  link: "lower(link)",
   hash: "lower(hash)",
-  source: "coalesce(folded.source, lower(source))",
+  source: "lower(source)",
   log: "lower(log)",
-  class: "coalesce(folded.class, lower(class), '')",
-  user: 'coalesce(folded."user", lower("user"))',
+  class: "coalesce(lower(class), '')",
+  user: 'lower("user")',
 };
 
-const FOLDED_TAGS = "coalesce(folded.tags, tags)";
+function foldedText(field: Exclude<TextField, "tags">, bind: Binder): string {
+  return hasFolds(field, bind) ? `coalesce(folded."${field}", ${LOWER[field]})` : LOWER[field];
+}
+
+function foldedTags(bind: Binder): string {
+  return hasFolds("tags", bind) ? "coalesce(folded.tags, tags)" : "tags";
+}
+
+function hasFolds(field: TextField, { folded }: Binder): boolean {
+  return field !== "id" && field !== "hash" && field !== "log" && folded.has(field);
+}
 
 function compareText(field: TextField, op: ComparisonOp, value: string, bind: Binder): string {
   if (op === "=" && value === "") return absent(field);
@@ -174,8 +204,8 @@ function compareText(field: TextField, op: ComparisonOp, value: string, bind: Bi
     return id === null ? "false" : isId(id, bind);
   }
   const parameter = bind.text(value);
-  if (op === "=" && field === "tags") return `list_contains(${FOLDED_TAGS}, ${parameter})`;
-  return anyFolded(field, (text) => `${text} ${op} ${parameter}`);
+  if (op === "=" && field === "tags") return `list_contains(${foldedTags(bind)}, ${parameter})`;
+  return anyFolded(field, (text) => `${text} ${op} ${parameter}`, bind);
 }
 
 function isOneOf(field: TextField, values: readonly string[], bind: Binder): string {
@@ -185,14 +215,18 @@ function isOneOf(field: TextField, values: readonly string[], bind: Binder): str
     alternatives.push(...present.map((value) => compareText(field, "=", value, bind)));
   } else if (present.length > 0) {
     const list = present.map((value) => bind.text(value)).join(", ");
-    alternatives.push(field === "tags" ? `list_has_any(${FOLDED_TAGS}, [${list}])` : `${FOLDED[field]} in (${list})`);
+    alternatives.push(
+      field === "tags" ? `list_has_any(${foldedTags(bind)}, [${list}])` : `${foldedText(field, bind)} in (${list})`,
+    );
   }
   return alternatives.length === 0 ? "false" : `(${alternatives.join(" or ")})`;
 }
 
 /** Whether a test holds for the field's folded text, or for any of several; false where the field is absent. */
-function anyFolded(field: TextField, test: (text: string) => string): string {
-  return field === "tags" ? anyOf(FOLDED_TAGS, test) : `(${FOLDED[field]} <> '' and ${test(FOLDED[field])})`;
+function anyFolded(field: TextField, test: (text: string) => string, bind: Binder): string {
+  if (field === "tags") return anyOf(foldedTags(bind), test);
+  const text = foldedText(field, bind);
+  return `(${text} <> '' and ${test(text)})`;
 }
 
 function anyAsGiven(field: TextField, test: (text: string) => string): string {
@@ -251,53 +285,83 @@ function textField(field: TextField | NumberField): TextField {
 }
 
 /** Absent values are smaller than all others. */
-function order(sort: readonly SortKey[]): string {
+function order(sort: readonly SortKey[], bind: Binder): string {
   const last = directed(sort.at(-1)?.direction ?? "asc");
-  const keys = sort.map(({ field, direction }) => sortField(field).map((key) => `${key} ${directed(direction)}`));
+  const keys = sort.map(({ field, direction }) => sortField(field, bind).map((key) => `${key} ${directed(direction)}`));
   return [...keys.flat(), `created ${last}`, `id_hi ${last}`, `id_lo ${last}`].join(", ");
 }
 
-function sortField(field: SortField): readonly string[] {
+function sortField(field: SortField, bind: Binder): readonly string[] {
   if (field === "created" || field === "value") return [field];
-  return field === "id" ? ["id_hi", "id_lo"] : [FOLDED[field]];
+  return field === "id" ? ["id_hi", "id_lo"] : [foldedText(field, bind)];
 }
 
 function directed(direction: Direction): string {
   return direction === "asc" ? "asc nulls first" : "desc nulls last";
 }
 
-/** The columns `key`, the group's exact value, and `folded_key`, by which groups sort before that. */
-function groupKey(by: Grouping, bind: Binder): string {
+/**
+ * How events are told apart: the columns `key` of an event, and `folded_key`, the same in all events of a group. Of a group, `start` is what is shown, and `order` how
+ * groups sort. Texts are folded once for a group, and not for each event.
+ */
+type GroupKey = { readonly key: string; readonly start: string; readonly order: readonly string[] };
+
+function groupKey(by: Grouping, bind: Binder): GroupKey {
   switch (by.kind) {
     case "day":
-      return `${startOf(86_400_000, by.offset_min, bind)} as key, null as folded_key`;
+      return period(86_400_000, by.offset_min, bind);
     case "hour":
-      return `${startOf(3_600_000, by.offset_min, bind)} as key, null as folded_key`;
+      return period(3_600_000, by.offset_min, bind);
     case "field":
-      return groupField(by.field);
+      return groupField(by.field, bind);
   }
   throw unknown(by satisfies never);
 }
 
-function groupField(field: GroupField): string {
-  if (field === "value") return "value as key, null as folded_key";
-  if (field !== "tags") return `${AS_GIVEN[field]} as key, ${FOLDED[field]} as folded_key`;
-  // An event is in the group of each of its tags, and in that of "" where it has none.
-  const [key, folded] = ["tags", FOLDED_TAGS].map((tags) => `unnest(if(len(tags) = 0, [''], ${tags}))`);
-  return `${key} as key, ${folded} as folded_key`;
+function groupField(field: GroupField, bind: Binder): GroupKey {
+  if (field === "value") return { key: "value as key, null as folded_key", start: "key", order: ["key"] };
+  if (field === "tags") {
+    // An event is in the group of each of its tags, and in that of "" where it has none.
+    const each = (tags: string): string => `unnest(if(len(tags) = 0, [''], ${tags}))`;
+    const folded = hasFolds(field, bind) ? each(foldedTags(bind)) : "null";
+    return {
+      key: `${each("tags")} as key, ${folded} as folded_key`,
+      start: "key",
+      order: ["coalesce(folded_key, key)", "key"],
+    };
+  }
+  const folded = hasFolds(field, bind) ? `folded."${field}"` : "null";
+  return {
+    key: `${AS_GIVEN[field]} as key, ${folded} as folded_key`,
+    start: "key",
+    order: ["coalesce(folded_key, lower(key))", "key"],
+  };
 }
 
-/** The start of the day or hour around `created`. DuckDB's remainder takes the sign of the dividend, so it is taken twice. */
-function startOf(length_ms: number, offset_min: number, bind: Binder): string {
+/** Before all moments that there are, and the start of a day and an hour: counted from there, division never meets a negative number, which it would round up. */
+const BEFORE_ALL_MS = 100_000_001 * 86_400_000;
+
+/** Days or hours around `created`, by number. */
+function period(length_ms: number, offset_min: number, bind: Binder): GroupKey {
+  const shift = bind.integer(BEFORE_ALL_MS + offset_min * 60_000);
   const length = bind.integer(length_ms);
-  const offset = bind.integer(offset_min * 60_000);
-  return `created - (((created + ${offset}) % ${length}) + ${length}) % ${length}`;
+  return {
+    key: `(created + ${shift}) // ${length} as key, null as folded_key`,
+    start: `key * ${length} - ${shift}`,
+    order: ["key"],
+  };
 }
 
 /** Gathers parameters in the order in which they are named. */
 export class Binder {
+  /** The fields that have to be looked up in `folded`. */
+  readonly folded: Known;
   readonly #values: (string | number | bigint)[] = [];
   readonly #types: DuckDBType[] = [];
+
+  constructor(folded: Known = ALL) {
+    this.folded = folded;
+  }
 
   text(value: string): string {
     return this.add(value, VARCHAR);

@@ -4,21 +4,47 @@ import type { EventRow, LogKey, UserId } from "../../events/event.ts";
 import type { EventId } from "../../events/id.ts";
 import type { GroupPlan, ListPlan, Source } from "../../query/plan.ts";
 import type { Group, Marks, Page } from "../store.ts";
-import { compileCount, compileFind, compileGroup, compilePage, compileSlices } from "./compile.ts";
+import { compileCount, compileFew, compileFind, compileGroup, compilePage, compileSlices } from "./compile.ts";
 import type { Span, Statement } from "./compile.ts";
+import type { FoldedField, Folds } from "./folds.ts";
 import { encodeIds, IDS_SHAPE, joinId, splitId } from "./schema.ts";
 
 /** A list in the order of time is counted in about this many slices, which tell where a page lies. */
 const SLICES = 4096;
 
+/** Fewer records than this are found and shown in one pass, which has to keep them all at once. */
+const FEW = 1000;
+
 type Row = readonly JS[];
 
-export async function list(connection: DuckDBConnection, plan: ListPlan): Promise<Page> {
-  return isByTime(plan) ? listByTime(connection, plan) : listSorted(connection, plan);
+/** What a question needs besides its plan. */
+type Reading = { readonly connection: DuckDBConnection; readonly folded: ReadonlySet<FoldedField> };
+
+export async function list(connection: DuckDBConnection, plan: ListPlan, folds: Folds): Promise<Page> {
+  return folds.ask(connection, async (folded) => {
+    const reading = { connection, folded };
+    const few = isEverything(plan) ? null : await listFew(reading, plan);
+    return few ?? (isByTime(plan) ? listByTime(reading, plan) : listSorted(reading, plan));
+  });
+}
+
+/**
+ * What finds little is answered by the pass that finds it. Null where it is more than {@link FEW}, which that pass notices soon, as they lie close then; and where a
+ * page after the last tells nothing.
+ */
+async function listFew({ connection, folded }: Reading, plan: ListPlan): Promise<Page | null> {
+  const found = await rows(connection, compileFew(plan, FEW, folded));
+  const total = found.length > 0 ? Number(found[0]!.at(-1)) : plan.skip === 0 && plan.take > 0 ? 0 : FEW;
+  return total < FEW ? { rows: found.map(toRow), total } : null;
+}
+
+function isEverything({ from, where }: ListPlan): boolean {
+  return from.kind === "events" && where.kind === "and" && where.conditions.length === 0;
 }
 
 /** The pass that counts also tells where the page lies, so that the first page and the thousandth read only their own neighbourhood. */
-async function listByTime(connection: DuckDBConnection, plan: ListPlan): Promise<Page> {
+async function listByTime(reading: Reading, plan: ListPlan): Promise<Page> {
+  const { connection, folded } = reading;
   const [ends] = await rows(connection, {
     sql: "select min(created), max(created) from events",
     values: [],
@@ -26,15 +52,15 @@ async function listByTime(connection: DuckDBConnection, plan: ListPlan): Promise
   });
   const [first, last] = ends as [bigint | null, bigint | null];
   if (first === null || last === null) return { rows: [], total: 0 };
-  const shift = (last - first).toString(2).length - SLICES.toString(2).length + 1;
-  const slices = (await rows(connection, compileSlices(plan, Math.max(0, shift)))) as [bigint, bigint][];
-  const { total, skip, span } = locate(slices, BigInt(Math.max(0, shift)), plan);
-  return { rows: span === null ? [] : await page(connection, plan, skip, span), total };
+  const shift = Math.max(0, (last - first).toString(2).length - SLICES.toString(2).length + 1);
+  const slices = (await rows(connection, compileSlices(plan, shift, folded))) as [bigint, bigint][];
+  const { total, skip, span } = locate(slices, BigInt(shift), plan);
+  return { rows: span === null ? [] : await page(reading, plan, skip, span), total };
 }
 
-async function listSorted(connection: DuckDBConnection, plan: ListPlan): Promise<Page> {
-  const total = Number((await rows(connection, compileCount(plan)))[0]?.[0]);
-  return { rows: total <= plan.skip ? [] : await page(connection, plan, plan.skip, null), total };
+async function listSorted(reading: Reading, plan: ListPlan): Promise<Page> {
+  const total = Number((await rows(reading.connection, compileCount(plan, reading.folded)))[0]?.[0]);
+  return { rows: total <= plan.skip ? [] : await page(reading, plan, plan.skip, null), total };
 }
 
 /** Whether a plan's order is (`created`, `id`), one way or the other. */
@@ -67,16 +93,17 @@ function widened(span: Span | null, from: bigint, to: bigint): Span {
 }
 
 async function page(
-  connection: DuckDBConnection,
+  { connection, folded }: Reading,
   plan: ListPlan,
   skip: number,
   span: Span | null,
 ): Promise<EventRow[]> {
-  return (await rows(connection, compilePage(plan, skip, span))).map(toRow);
+  return (await rows(connection, compilePage(plan, skip, span, folded))).map(toRow);
 }
 
-export async function group(connection: DuckDBConnection, plan: GroupPlan): Promise<Group[]> {
-  return (await rows(connection, compileGroup(plan))).map(([key, count, avg, sum, min, max]) => ({
+export async function group(connection: DuckDBConnection, plan: GroupPlan, folds: Folds): Promise<Group[]> {
+  const groups = await folds.ask(connection, (folded) => rows(connection, compileGroup(plan, folded)));
+  return groups.map(([key, count, avg, sum, min, max]) => ({
     key: (typeof key === "bigint" ? Number(key) : key) as Group["key"],
     count: Number(count),
     avg: avg as number | null,

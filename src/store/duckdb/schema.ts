@@ -4,6 +4,8 @@ import { fold } from "../../events/text.ts";
 import type { StoredEvent } from "../../events/event.ts";
 import type { EventId } from "../../events/id.ts";
 import { StartError } from "../../errors.ts";
+import { FOLDED_FIELDS } from "./folds.ts";
+import type { Folds } from "./folds.ts";
 
 /**
  * What lies in the database file.
@@ -124,8 +126,8 @@ export function encodeId(id: EventId): { id_hi: string; id_lo: number } {
   return { id_hi: `0x${id.slice(0, 16)}`, id_lo: parseInt(id.slice(16), 16) };
 }
 
-/** A row of `events` as one line of JSON. */
-export function encodeEvent(event: StoredEvent): string {
+/** A row of `events` as one line of JSON. `folds` learns of forms that it holds beside the texts. */
+export function encodeEvent(event: StoredEvent, folds: Folds): string {
   const geo = event.geo;
   // Each tag once, as acceptance has it: groups by tag count on that.
   const tags = [...new Set(event.tags)];
@@ -146,11 +148,11 @@ export function encodeEvent(event: StoredEvent): string {
     lon: place?.lon ?? null,
     ip: place?.ip ?? null,
     data: event.data,
-    folded: foldedOf(event, tags),
+    folded: foldedOf(event, tags, folds),
   });
 }
 
-function foldedOf(event: StoredEvent, tags: readonly string[]): object | null {
+function foldedOf(event: StoredEvent, tags: readonly string[], folds: Folds): object | null {
   const foldedTags = tags.map(fold);
   const folded = {
     text: foldedUnlessAscii(event.text),
@@ -160,7 +162,9 @@ function foldedOf(event: StoredEvent, tags: readonly string[]): object | null {
     user: foldedUnlessAscii(event.user),
     class: event.class === null ? null : foldedUnlessAscii(event.class),
   };
-  return Object.values(folded).every((value) => value === null) ? null : folded;
+  const held = FOLDED_FIELDS.filter((field) => folded[field] !== null);
+  for (const field of held) folds.add(field);
+  return held.length === 0 ? null : folded;
 }
 
 export function foldedUnlessAscii(text: string): string | null {

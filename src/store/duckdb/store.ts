@@ -9,6 +9,7 @@ import type { Visit } from "../../events/visit.ts";
 import type { Position } from "../../bus/bus.ts";
 import type { Alert, Store, WriteOutcome } from "../store.ts";
 import { Database } from "./database.ts";
+import { Folds } from "./folds.ts";
 import * as read from "./read.ts";
 import { deleteExpired } from "./retention.ts";
 import { insertVisits, users } from "./visits.ts";
@@ -37,7 +38,8 @@ export type DuckdbStore = Store & {
 export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbStore> {
   const { file, log, memoryLimit_mb = 512, threads = Math.min(4, availableParallelism()) } = options;
   const database = await Database.open({ file, log, memoryLimit_mb, threads });
-  const writer = new Writer(database);
+  const folds = new Folds();
+  const writer = new Writer(database, folds);
   const reading: Database["read"] = (work) => database.read(work).catch(rethrowRead);
   const writing: Database["write"] = (work) => database.write(work).catch(rethrow);
   return {
@@ -45,8 +47,8 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
     writeAlerts: (alerts) => writer.alerts(alerts),
     writeVisits: (visits) => writer.visits(visits),
     nextOffset: (topic, partition) => reading((connection) => read.nextOffset(connection, topic, partition)),
-    list: (plan) => reading((connection) => read.list(connection, plan)),
-    group: (plan) => reading((connection) => read.group(connection, plan)),
+    list: (plan) => reading((connection) => read.list(connection, plan, folds)),
+    group: (plan) => reading((connection) => read.group(connection, plan, folds)),
     users: (plan) => reading((connection) => users(connection, plan)),
     find: (from, key, id) => reading((connection) => read.find(connection, from, key, id)),
     data: (key, id) => reading((connection) => read.data(connection, key, id)),
@@ -70,11 +72,13 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
 /** The writes that need to know the largest ids there are. */
 class Writer {
   readonly #database: Database;
+  readonly #folds: Folds;
   /** null until the first write. Changes only while writing. */
   #high: write.HighWater | null = null;
 
-  constructor(database: Database) {
+  constructor(database: Database, folds: Folds) {
     this.#database = database;
+    this.#folds = folds;
   }
 
   /** The position is committed with the events, and only where all of them are done. */
@@ -85,7 +89,7 @@ class Writer {
     }
     return write.writeEach(events, (items) =>
       this.#write(async (connection, high) => {
-        const event = await write.insertEvents(connection, items, high.event);
+        const event = await write.insertEvents(connection, items, high.event, this.#folds);
         if (position && items.length === events.length) await write.advance(connection, position);
         return { ...high, event };
       }),

@@ -12,7 +12,18 @@ import { LoggiaError, StartError } from "../../../src/errors.ts";
 import { EVERYTHING } from "../../../src/query/plan.ts";
 import { openDuckdbStore } from "../../../src/store/duckdb/store.ts";
 import type { Store } from "../../../src/store/store.ts";
-import { event, idAt, listPlan, MORNING, newLog, newUser, row, texts, write } from "../../contract/store-fixture.ts";
+import {
+  event,
+  groupPlan,
+  idAt,
+  listPlan,
+  MORNING,
+  newLog,
+  newUser,
+  row,
+  texts,
+  write,
+} from "../../contract/store-fixture.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
 
 const CHILD = resolve(import.meta.dirname, "child.ts");
@@ -46,6 +57,36 @@ async function kill(child: ChildProcess): Promise<void> {
   child.kill("SIGKILL");
   await gone;
 }
+
+test("texts that no lower case folds are found by who asked before they came, beside them, and after a new start", async (t) => {
+  const file = newFile(t);
+  const log = newLog();
+  const kelvin = event(log, { source: "\u212aelvin", tags: ["stra\u00dfe"] });
+  const tagged = event(log, { source: "plain", tags: ["Kelvin"] });
+  const where = (field: "source" | "tags") => ({ kind: "text" as const, field, op: "=" as const, value: "kelvin" });
+  const found = async (store: Store, field: "source" | "tags"): Promise<readonly string[]> =>
+    (await store.list(listPlan(log, { where: where(field) }))).rows.map(({ id }) => id);
+  const groups = async (store: Store): Promise<readonly unknown[]> =>
+    (await store.group(groupPlan(log, { by: { kind: "field", field: "source" } }))).map(({ key }) => key);
+  {
+    await using store = await open(file);
+    await write(t, store, [event(log, { source: "Lamp" }), event(log, { source: "jar" })]);
+    t.deepEqual([await found(store, "source"), await groups(store)], [[], ["jar", "Lamp"]]);
+    const writing = write(t, store, [kelvin]);
+    for (let i = 0; i < 20; i++) {
+      const { total } = await store.list(listPlan(log));
+      const ids = await found(store, "source");
+      if (total === 3) t.deepEqual(ids, [kelvin.id]);
+    }
+    await writing;
+    t.deepEqual([await found(store, "source"), await found(store, "tags")], [[kelvin.id], []]);
+    await write(t, store, [tagged]);
+    t.deepEqual(await found(store, "tags"), [tagged.id]);
+  }
+  await using store = await open(file);
+  t.deepEqual([await found(store, "source"), await found(store, "tags")], [[kelvin.id], [tagged.id]]);
+  t.deepEqual(await groups(store), ["jar", "\u212aelvin", "Lamp", "plain"]);
+});
 
 test("a file of the first version, which knew no visits, is brought up to date and keeps what it holds", async (t) => {
   const file = newFile(t);
