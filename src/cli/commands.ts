@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import type { ServiceOptions } from "./call.ts";
 import * as manage from "./manage.ts";
 import { CommandError } from "./request.ts";
+import { printableLines } from "./terminal.ts";
 import * as operate from "./operate.ts";
 
 /** What was given on the command line: the service's address and account, and the options of the command. */
@@ -220,7 +221,8 @@ function acting(
       const given = command.opts<Given>();
       const [first = "", second = "", ...more] = command.args;
       const answer = await action(given, first, second, ...more);
-      console.log(given.json === true ? JSON.stringify(answer.value, null, 2) : answer.text);
+      // In JSON, what is made visible is still the same value: it is escaped as JSON would.
+      console.log(printableLines(given.json === true ? JSON.stringify(answer.value, null, 2) : answer.text));
     });
 }
 

@@ -1,6 +1,6 @@
 /** What could move a terminal's cursor, change its title or hide text: control characters, and marks that reverse the direction of text. */
 // oxlint-disable-next-line no-control-regex
-const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 
 /** `text` as it can be shown on a terminal: whatever could steer the terminal becomes visible. */
 export function printable(text: string): string {
@@ -8,6 +8,11 @@ export function printable(text: string): string {
     if (character === "\n" || character === "\t") return " ";
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
   });
+}
+
+/** The same of a text of several lines, which stay lines. */
+export function printableLines(text: string): string {
+  return text.split("\n").map(printable).join("\n");
 }
 
 /** Rows under their headings, in columns as wide as they need. */

@@ -41,10 +41,12 @@ function shareRoutes(context: Context): Route[] {
     managed(context, "GET", "/logs/:log/shares", (call) => ok(showShares(context, requireAdministered(context, call)))),
     managed(context, "GET", "/logs/:log/shares/:email", (call) => {
       const { key } = requireAdministered(context, call);
-      const { id, email } = findAccount(context, call);
-      const role = catalog.roleOf(id, key);
-      if (role === null) throw new LoggiaError("share_not_found", `The log ${key} is not shared with ${email}`);
-      return ok(showShare(email, role));
+      const asked = emailOf(call);
+      const account = catalog.account(asked);
+      const role = account && catalog.roleOf(account.id, key);
+      // In the same words for an e-mail that nobody has: who has an account is not the log's to tell.
+      if (!role) throw new LoggiaError("share_not_found", `The log ${key} is not shared with ${asked}`);
+      return ok(showShare(account.email, role));
     }),
     managed(context, "PUT", "/logs/:log/shares/:email", async (call) => {
       const { key } = requireAdministered(context, call);

@@ -84,7 +84,7 @@ const LOGS: Readonly<Record<string, Operation>> = {
     id: "readShare",
     summary: "One share; for admins of the log",
     answers: { 200: { what: "The share", schema: answers.ShareRecord } },
-    errors: ["log_not_found", "account_not_found", "share_not_found"],
+    errors: ["log_not_found", "share_not_found"],
   },
   "PUT /logs/:log/shares/:email": {
     ...base,

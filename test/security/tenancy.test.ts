@@ -1,0 +1,183 @@
+import pino from "pino";
+import test from "ava";
+
+import { apiRoutes } from "../../src/api/api.ts";
+import type { Context } from "../../src/api/context.ts";
+import { OPERATIONS } from "../../src/api/openapi/document.ts";
+import { parseLogKey } from "../../src/events/event.ts";
+import type { LogKey, StoredEvent, UserId } from "../../src/events/event.ts";
+import { createIdSource } from "../../src/events/id.ts";
+import { hashText } from "../../src/events/text.ts";
+import { KINDS, serviceOf } from "../support/service.ts";
+import type { Service } from "../support/service.ts";
+import { uniqueName } from "../support/temporary.ts";
+
+/** What the parameters of a path stand for. */
+type Names = Readonly<Record<"log" | "id" | "apiKey" | "key" | "email", string>>;
+
+const ROUTES = apiRoutes({ log: pino({ level: "silent" }), now: Date.now } as Context).filter(({ path }) =>
+  path.includes(":"),
+);
+
+const PASSWORD = "correct horse";
+const FILTER = { display: "", color: "red", tag: "a", text: "", link: "", source: "", weight: 0 };
+const nextId = createIdSource({ after: null });
+
+async function createTenant({ ports: { catalog, store } }: Service) {
+  const account = await catalog.createAccount({
+    email: `${uniqueName("tenant")}@example.org`,
+    password: PASSWORD,
+    admin: false,
+  });
+  const log = parseLogKey(uniqueName("log")) as LogKey;
+  const { apiKey } = await catalog.createLog({ key: log, display: "A log", owner: account.id });
+  const { key } = await catalog.createClassFilter(log, { ...FILTER, key: uniqueName("class") });
+  /** An event that the tenant bookmarked and was alerted of. */
+  const createEvent = async (): Promise<string> => {
+    const { id, created } = nextId();
+    const absent = { link: "", tags: [], source: "", user: "", value: null, geo: null, class: null };
+    const event: StoredEvent = { id, created, log, text: "one", data: "more", hash: hashText("one"), ...absent };
+    const outcomes = [
+      ...(await store.writeEvents([event])),
+      ...(await store.writeAlerts([{ user: account.id as UserId, event }])),
+    ];
+    if (outcomes.some(({ kind }) => kind !== "done")) throw new Error("the event could not be written");
+    await store.addBookmark(account.id, log, id);
+    return id;
+  };
+  const names: Names = { log, id: await createEvent(), apiKey: apiKey.id, key, email: account.email };
+  const authorization = `Basic ${Buffer.from(`${account.email}:${PASSWORD}`).toString("base64")}`;
+  return { account, log, names, authorization, secret: apiKey.secret, createEvent };
+}
+
+/** Of the same form, and nobody's. */
+function absentNames(): Names {
+  return {
+    log: uniqueName("log"),
+    id: nextId().id,
+    apiKey: "0123456789abcdef",
+    key: uniqueName("class"),
+    email: `${uniqueName("tenant")}@example.org`,
+  };
+}
+
+/** All that an answer tells, with the names that the caller gave taken out. */
+async function ask(
+  service: Service,
+  method: string,
+  path: string,
+  names: Names,
+  init: { authorization?: string; apikey?: string },
+) {
+  const spelt = path.replaceAll(/:(\w+)/g, (_, name: string) =>
+    encodeURIComponent(name === "id" && path.includes("apiKeys") ? names.apiKey : names[name as keyof Names]),
+  );
+  const url = new URL(service.apiUrl + spelt);
+  if (path.endsWith("/query")) url.searchParams.set("query", "GET events");
+  if (init.apikey !== undefined) url.searchParams.set("apikey", init.apikey);
+  const operation = OPERATIONS[`${method} ${path}`];
+  const body = operation?.json
+    ? JSON.stringify({
+        scope: "read-only",
+        disabled: true,
+        role: "user",
+        display: "x",
+        key: "x",
+        color: "red",
+        tag: "a",
+        alert: true,
+      })
+    : new URLSearchParams({ id: names.id });
+  const hasBody = method !== "GET" && method !== "DELETE";
+  const response = await fetch(url, {
+    method,
+    headers: init.authorization === undefined ? {} : { Authorization: init.authorization },
+    ...(hasBody && { body }),
+  });
+  let text = await response.text();
+  for (const [name, value] of Object.entries(names)) text = text.replaceAll(value, `<${name}>`);
+  const headers = [...response.headers]
+    .filter(([name]) => name !== "date")
+    .map(([name, value]) => (name === "content-length" ? name : `${name}: ${value}`));
+  return { status: response.status, text, headers };
+}
+
+for (const kind of KINDS) {
+  test(`${kind}: another's records are told apart from nobody's on no route, by person and by key`, async (t) => {
+    t.timeout(120_000);
+    const service = await serviceOf(t, kind);
+    const [mine, other] = [await createTenant(service), await createTenant(service)];
+    let compared = 0;
+    for (const { method, path } of ROUTES) {
+      for (const init of [{ authorization: mine.authorization }, { apikey: mine.secret }, {}]) {
+        // Another's log, whether or not what is asked of it is there.
+        const theirs = await ask(service, method, path, other.names, init);
+        const nobodys = await ask(service, method, path, absentNames(), init);
+        t.deepEqual(theirs, nobodys, `${method} ${path} in another's log`);
+        t.true(theirs.status >= 400, `${method} ${path} ${theirs.status}`);
+        // Sharing one's own log with another is no attack, and has to tell who has no account.
+        const shares = method === "PUT" && path.endsWith("/shares/:email");
+        if (path.includes(":log") && /:(id|key|email)/.test(path) && !shares) {
+          // One's own log, with a name that stands for something in another's.
+          const moved = await ask(service, method, path, { ...other.names, log: mine.log }, init);
+          const absent = await ask(service, method, path, { ...absentNames(), log: mine.log }, init);
+          t.deepEqual(moved, absent, `${method} ${path} with another's record`);
+        }
+        compared += 1;
+      }
+    }
+    t.true(compared > 100, `${compared} answers were compared`);
+    const { store, catalog } = service.ports;
+    await store.refresh();
+    t.not(await store.find({ kind: "events" }, other.log, other.names.id as never), null, "and nothing was done");
+    t.is(catalog.log(other.log)?.display, "A log");
+    t.is(catalog.log(other.log)?.apiKeys.length, 1);
+    t.is(catalog.classFilters(other.log).length, 1);
+  });
+
+  test(`${kind}: what was deleted reads as what never was`, async (t) => {
+    const service = await serviceOf(t, kind);
+    const mine = await createTenant(service);
+    const init = { authorization: mine.authorization };
+    const { store, catalog } = service.ports;
+    await store.deleteEvent(mine.log, mine.names.id as never);
+    await catalog.deleteClassFilter(mine.log, mine.names.key);
+    await catalog.deleteApiKey(mine.log, mine.names.apiKey);
+    await store.refresh();
+    for (const { method, path } of ROUTES.filter(({ path }) => /:log.*:(id|key)/.test(path))) {
+      const deleted = await ask(service, method, path, mine.names, init);
+      const absent = await ask(service, method, path, { ...absentNames(), log: mine.log }, init);
+      t.deepEqual(deleted, absent, `${method} ${path}`);
+      t.true(deleted.status >= 400, `${method} ${path} ${deleted.status}`);
+    }
+    // A bookmark of it can't be made again, in the words for what is not there.
+    const route = "/1/logs/:log/bookmarks";
+    const again = await ask(service, "POST", route, mine.names, init);
+    const never = await ask(service, "POST", route, { ...absentNames(), log: mine.log }, init);
+    t.deepEqual(again, never);
+    t.is(again.status, 404);
+  });
+
+  test(`${kind}: posting tells a wrong key, another log's key and a log that is not there in one way`, async (t) => {
+    const service = await serviceOf(t, kind);
+    const [mine, other] = [await createTenant(service), await createTenant(service)];
+    const disabled = await service.ports.catalog.createApiKey(mine.log, "read-write");
+    await service.ports.catalog.setApiKeyDisabled(mine.log, disabled.id, true);
+    const tell = async (log: string, apikey: string) => {
+      const url = `${service.postUrl}/1/logs/${log}/events`;
+      const response = await fetch(url, { method: "POST", body: new URLSearchParams({ apikey, text: "hello" }) });
+      return `${response.status} ${await response.text()}`;
+    };
+    const answers = new Set([
+      await tell(mine.log, "lg_nobodyhasthiskey"),
+      await tell(mine.log, other.secret),
+      await tell(mine.log, disabled.secret),
+      await tell(other.log, mine.secret),
+      await tell(uniqueName("absent"), mine.secret),
+      await tell("not a key at all!", mine.secret),
+      await tell(mine.log, ""),
+    ]);
+    t.is(answers.size, 1, [...answers].join("\n"));
+    t.regex([...answers][0]!, /^401 /);
+  });
+}
