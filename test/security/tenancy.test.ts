@@ -5,7 +5,7 @@ import { apiRoutes } from "../../src/api/api.ts";
 import type { Context } from "../../src/api/context.ts";
 import { OPERATIONS } from "../../src/api/openapi/document.ts";
 import { parseLogKey } from "../../src/events/event.ts";
-import type { LogKey, StoredEvent, UserId } from "../../src/events/event.ts";
+import type { LogKey, StoredEvent } from "../../src/events/event.ts";
 import { createIdSource } from "../../src/events/id.ts";
 import { hashText } from "../../src/events/text.ts";
 import { KINDS, serviceOf } from "../support/service.ts";
@@ -39,7 +39,7 @@ async function createTenant({ ports: { catalog, store } }: Service) {
     const event: StoredEvent = { id, created, log, text: "one", data: "more", hash: hashText("one"), ...absent };
     const outcomes = [
       ...(await store.writeEvents([event])),
-      ...(await store.writeAlerts([{ user: account.id as UserId, event }])),
+      ...(await store.writeAlerts([{ user: account.id, event }])),
     ];
     if (outcomes.some(({ kind }) => kind !== "done")) throw new Error("the event could not be written");
     await store.addBookmark(account.id, log, id);
