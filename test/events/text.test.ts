@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import test from "ava";
+import { createHash } from "node:crypto";
 
 import { compareCodePoints, fold, hashText, wellFormed } from "../../src/events/text.ts";
 
@@ -29,6 +30,11 @@ test("texts are ordered as their bytes in UTF-8", (t) => {
 
 test("the hash is the first 16 bytes of SHA-256, in base64", (t) => {
   t.is(hashText("hello"), "LPJNul+wow4m6Dsqxbning==");
+  fc.assert(
+    fc.property(fc.string({ unit: "binary" }), (text) => {
+      t.is(hashText(text), createHash("sha256").update(text, "utf8").digest().subarray(0, 16).toString("base64"));
+    }),
+  );
 });
 
 test("lone surrogates become U+FFFD", (t) => {

@@ -66,7 +66,7 @@ test("bookmarks and alerts narrow the events; a deleted alert is none", (t) => {
 
 test("nothing that a caller says becomes SQL", (t) => {
   const logs = ["log-one", "log-two"] as LogKey[];
-  const words = /^[\w\s$.,()[\]<>=+\/|%*'":-]*$/;
+  const words = /^[\w\s$.,()[\]<>=+/|%*'":-]*$/;
   t.notThrows(() =>
     fc.assert(
       fc.property(listPlans(logs), groupPlans(logs), (list, group) => {
