@@ -7,7 +7,7 @@ import { dirname, resolve } from "node:path";
 import { promisify } from "node:util";
 import type { Logger } from "pino";
 
-import { StartError } from "../../errors.ts";
+import { LoggiaError, StartError } from "../../errors.ts";
 import { prepareSchema } from "./schema.ts";
 import { keepByteOrderMarks } from "./text-decoder.ts";
 
@@ -27,6 +27,8 @@ export type DatabaseOptions = {
   readonly log: Logger;
   readonly memoryLimit_mb: number;
   readonly threads: number;
+  /** How long one piece of reading may take. */
+  readonly readTimeout_ms: number;
 };
 
 /**
@@ -54,7 +56,10 @@ export class Database implements AsyncDisposable {
     return this.#options.file;
   }
 
-  /** Runs `work` on a reading connection, in one transaction: all its questions see the same state. */
+  /**
+   * Runs `work` on a reading connection, in one transaction: all its questions see the same state.
+   * @throws LoggiaError `overloaded` where it took too long, and was interrupted
+   */
   async read<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
     if (this.#closed) throw new Error(`The store ${this.file} is closed`);
     if (this.#open === null) {
@@ -63,12 +68,19 @@ export class Database implements AsyncDisposable {
     }
     const { readers } = this.#open;
     const connection = await readers.take();
+    const { readTimeout_ms } = this.#options;
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      connection.interrupt();
+    }, readTimeout_ms);
     try {
       return await transaction(connection, work);
     } catch (error) {
       if (isFatal(error)) this.#mend();
-      throw error;
+      throw isLate ? tooSlow(readTimeout_ms, error) : error;
     } finally {
+      clearTimeout(timer);
       readers.give(connection);
     }
   }
@@ -230,6 +242,11 @@ function startError(file: string, error: unknown): StartError {
     return new StartError(`The file ${file} exists and is not a DuckDB database`, { cause: error });
   }
   return new StartError(`The store ${file} could not be opened: ${reason}`, { cause: error });
+}
+
+function tooSlow(timeout_ms: number, cause: unknown): LoggiaError {
+  const message = `The question took longer than ${timeout_ms / 1000} s: narrow it, by time for example`;
+  return new LoggiaError("overloaded", message, { cause });
 }
 
 async function transaction<T>(

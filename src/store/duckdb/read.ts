@@ -1,5 +1,6 @@
 import type { DuckDBConnection, JS } from "@duckdb/node-api";
 
+import { LoggiaError } from "../../errors.ts";
 import type { EventRow, LogKey, UserId } from "../../events/event.ts";
 import type { EventId } from "../../events/id.ts";
 import type { GroupPlan, ListPlan, Source } from "../../query/plan.ts";
@@ -14,6 +15,9 @@ const SLICES = 4096;
 
 /** Fewer records than this are found and shown in one pass, which has to keep them all at once. */
 const FEW = 1000;
+
+/** As many as an answer can hold; no more of them are read. */
+const MAX_GROUPS = 1_000_000;
 
 type Row = readonly JS[];
 
@@ -102,7 +106,13 @@ async function page(
 }
 
 export async function group(connection: DuckDBConnection, plan: GroupPlan, folds: Folds): Promise<Group[]> {
-  const groups = await folds.ask(connection, (folded) => rows(connection, compileGroup(plan, folded)));
+  const groups = await folds.ask(connection, async (folded) => {
+    const { sql, values, types } = compileGroup(plan, folded);
+    return (await connection.runAndReadUntil(sql, MAX_GROUPS + 1, [...values], [...types])).getRowsJS();
+  });
+  if (groups.length > MAX_GROUPS) {
+    throw new LoggiaError("unsupported", `There are more than ${MAX_GROUPS} groups: narrow the question`);
+  }
   return groups.map(([key, count, avg, sum, min, max]) => ({
     key: (typeof key === "bigint" ? Number(key) : key) as Group["key"],
     count: Number(count),

@@ -23,6 +23,8 @@ export type DuckdbOptions = {
   readonly memoryLimit_mb?: number;
   /** Threads that one query may use. As many as there are cores, at most four, unless given. */
   readonly threads?: number;
+  /** How long one question may take. 30 s unless given. */
+  readonly readTimeout_ms?: number;
 };
 
 /** The embedded store can be copied while it runs. */
@@ -37,7 +39,8 @@ export type DuckdbStore = Store & {
  */
 export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbStore> {
   const { file, log, memoryLimit_mb = 512, threads = Math.min(4, availableParallelism()) } = options;
-  const database = await Database.open({ file, log, memoryLimit_mb, threads });
+  const { readTimeout_ms = 30_000 } = options;
+  const database = await Database.open({ file, log, memoryLimit_mb, threads, readTimeout_ms });
   const folds = new Folds();
   const writer = new Writer(database, folds);
   const reading: Database["read"] = (work) => database.read(work).catch(rethrowRead);
@@ -144,5 +147,6 @@ function rethrowRead(error: unknown): never {
 
 /** The message may be shown to callers; the cause, which names files and statements, goes to the log. */
 function rethrow(error: unknown): never {
+  if (error instanceof LoggiaError) throw error;
   throw new LoggiaError("store_unavailable", "The embedded store cannot answer now", { cause: error });
 }

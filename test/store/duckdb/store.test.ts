@@ -25,6 +25,7 @@ import {
   write,
 } from "../../contract/store-fixture.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
+import { until } from "../../support/until.ts";
 
 const CHILD = resolve(import.meta.dirname, "child.ts");
 
@@ -254,6 +255,21 @@ test("an expression that DuckDB's RE2 refuses is told to the caller", async (t) 
     t.is(error.code, "bad_query");
     t.is(error.message, `The regular expression is not one of RE2: ${reason}`);
   }
+});
+
+test("a question that takes too long is interrupted and says so; the next one is answered", async (t) => {
+  const log = newLog();
+  const options = { file: newFile(t), log: pino({ level: "silent" }), threads: 1, readTimeout_ms: 20 };
+  await using store = await openDuckdbStore(options);
+  const many = Array.from({ length: 10_000 }, (_, i) => event(log, { text: `x${"ab".repeat(200)} ${i}` }));
+  await write(t, store, many);
+  // A question of its own, for each text: no engine takes them in that time.
+  const slow = { kind: "matches", field: "text", pattern: "(a?b?){200}(a|b)+[^a]{50}x" } as const;
+  const error = await t.throwsAsync(store.group(groupPlan([log], { where: slow })), { instanceOf: LoggiaError });
+  t.is(error.code, "overloaded");
+  t.is(error.message, "The question took longer than 0.02 s: narrow it, by time for example");
+  const find = () => store.find({ kind: "events" }, log, many[7]!.id);
+  t.is((await until(find, { what: "an answer that is quick" })).text, many[7]!.text);
 });
 
 test("a store in use, by this process or another, is told by its name", async (t) => {
