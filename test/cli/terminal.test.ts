@@ -3,7 +3,10 @@ import test from "ava";
 import { printable, table } from "../../src/cli/terminal.ts";
 
 test("nothing that could steer a terminal gets through", (t) => {
-  t.is(printable("\u001b[31mred\u0007 \u009b2J \u202eback\u2028"), "\\u001b[31mred\\u0007 \\u009b2J \\u202eback\\u2028");
+  t.is(
+    printable("\u001b[31mred\u0007 \u009b2J \u202eback\u2028"),
+    "\\u001b[31mred\\u0007 \\u009b2J \\u202eback\\u2028",
+  );
   t.is(printable("two\nlines\tand tabs"), "two lines and tabs");
   t.is(printable("größe 😀"), "größe 😀");
 });
