@@ -6,6 +6,12 @@ import { join, resolve } from "node:path";
 const LAUNCHER = resolve(import.meta.dirname, "../../src/cli/loggia.mjs");
 const START_TIMEOUT_MS = 60_000;
 
+/** None outlives this process, also where it is told to end in the midst of a test. */
+const running = new Set<ChildProcess>();
+process.on("exit", () => {
+  for (const child of running) child.kill("SIGKILL");
+});
+
 export type ProgramOptions = {
   readonly name: string;
   /** Its log is kept there. */
@@ -55,6 +61,8 @@ export class Program implements AsyncDisposable {
         stdio: ["ignore", "pipe", log],
       });
       this.#child = child;
+      running.add(child);
+      child.once("exit", () => running.delete(child));
       const ready = once(child.stdout!, "data");
       const timeout = AbortSignal.timeout(START_TIMEOUT_MS);
       const ended = once(child, "exit", { signal: timeout });
