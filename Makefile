@@ -4,7 +4,7 @@ SHELL := /bin/bash
 INSTALLED := node_modules/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help run run-cluster demo deadletters replay backup restore test check format lock up down status
+.PHONY: help run run-cluster demo deadletters replay backup restore test check bench profile format lock up down status
 
 help: ## list the targets and the settings
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{ printf "  make %-13s %s\n", $$1, $$2 }'
@@ -54,6 +54,13 @@ check: $(INSTALLED) ## types, lint, format, dependency rules, dead code
 	node test/tidy/dependencies.ts
 	ava test/tidy/dependencies.test.ts
 	knip --no-progress
+
+bench: $(INSTALLED) ## measure Loggia beside the bare engines, 20 minutes; NAME=list: that alone
+	@exec node bench/run.ts $(NAME)
+
+profile: $(INSTALLED) ## where the service spends its time while it takes posts or drains the bus, NAME=post or drain
+	$(if $(NAME),,$(error say what to profile: make profile NAME=post, or NAME=drain))
+	@exec node bench/profile.ts $(NAME)
 
 format: $(INSTALLED) ## format the code
 	prettier --write --log-level=warn .
