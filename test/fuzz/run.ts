@@ -1,0 +1,103 @@
+/**
+ * Looks for inputs that break the service: `node test/fuzz/run.ts [part...]`. FUZZ_SECONDS (600) bounds all of it, FUZZ_SEED brings the inputs of an earlier run
+ * back. What must hold, whatever is sent: no 5xx but 503, no death, no leak of what is inside, and the service does its work afterwards.
+ *
+ * Exit code 0: nothing was found. 1: something was; the input is printed. 2: not understood.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+
+import { fuzzBytes } from "./bytes.ts";
+import { fuzzPosts } from "./posts.ts";
+import { fuzzQuestions } from "./questions.ts";
+import { createRandom } from "./random.ts";
+import type { Random } from "./random.ts";
+import { runSchemathesis } from "./schemathesis.ts";
+import { Fault, startTarget } from "./target.ts";
+import type { Target } from "./target.ts";
+import { fuzzTopic } from "./topic.ts";
+
+/** Questions to both stores that must be answered as plain code answers them. */
+const DIFFERENTIAL_PLANS = 10_000;
+
+/** Each part with its share of the time. */
+const PARTS = {
+  bytes: { share: 0.15, what: "raw bytes to both addresses" },
+  posts: { share: 0.1, what: "forms, JSONP and batches" },
+  questions: { share: 0.2, what: "LQL, filters and paths, as JSON, XML and JSONP" },
+  topic: { share: 0.1, what: "records on the topic itself" },
+  schemathesis: { share: 0.15, what: "requests made from the OpenAPI document" },
+  differential: { share: 0.3, what: `up to ${DIFFERENTIAL_PLANS} random questions to the stores, against plain code` },
+} as const;
+type Part = keyof typeof PARTS;
+
+type Run = { readonly random: Random; readonly seed: number; readonly seconds: number };
+
+async function onTarget(
+  { seconds }: Run,
+  work: (target: Target, deadline_ms: number) => Promise<unknown>,
+): Promise<string> {
+  await using target = await startTarget();
+  return String(await work(target, performance.now() + seconds * 1000));
+}
+
+async function runPart(part: Part, run: Run): Promise<string> {
+  const { random, seconds, seed } = run;
+  switch (part) {
+    case "bytes":
+      return await onTarget(run, (target, deadline_ms) => fuzzBytes(target, random, deadline_ms));
+    case "posts":
+      return await onTarget(run, (target, deadline_ms) => fuzzPosts(target, random, deadline_ms));
+    case "questions":
+      return await onTarget(run, (target, deadline_ms) => fuzzQuestions(target, random, deadline_ms));
+    case "topic":
+      return String(await fuzzTopic("embedded", random, performance.now() + seconds * 1000));
+    case "schemathesis":
+      return await onTarget(run, (target) => runSchemathesis(target, Math.ceil(seconds), seed));
+    case "differential":
+      return await runDifferential(seconds);
+    default:
+      return part satisfies never;
+  }
+}
+
+/** The contract suites of the stores, with more rounds. */
+async function runDifferential(seconds: number): Promise<string> {
+  const tests = fileURLToPath(new URL("../run.ts", import.meta.url));
+  const child = spawn(process.execPath, [tests, "test/contract/store.test.ts", "--match=*random questions are*"], {
+    stdio: ["ignore", "inherit", "inherit"],
+    env: { ...process.env, DIFFERENTIAL_PLANS: String(DIFFERENTIAL_PLANS), DIFFERENTIAL_SECONDS: String(seconds) },
+  });
+  const [code] = (await once(child, "exit")) as [number | null];
+  if (code !== 0) throw new Fault("a store answers otherwise than plans mean; see above");
+  return "all";
+}
+
+async function main(names: readonly string[]): Promise<number> {
+  const unknown = names.find((name) => !Object.hasOwn(PARTS, name));
+  const seconds = Number(process.env["FUZZ_SECONDS"] ?? 600);
+  const seed = Number(process.env["FUZZ_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
+  if (unknown !== undefined || !(seconds > 0) || !Number.isInteger(seed)) {
+    console.error(`Usage: FUZZ_SECONDS=600 FUZZ_SEED=… node test/fuzz/run.ts [${Object.keys(PARTS).join("] [")}]`);
+    return 2;
+  }
+  const parts = (names.length === 0 ? Object.keys(PARTS) : names) as Part[];
+  const shares = parts.reduce((sum, part) => sum + PARTS[part].share, 0);
+  console.log(`FUZZ_SEED=${seed}, ${seconds} s`);
+  let found = 0;
+  for (const part of parts) {
+    const run = { random: createRandom(seed), seed, seconds: (seconds * PARTS[part].share) / shares };
+    console.log(`${part}: ${PARTS[part].what}, ${Math.round(run.seconds)} s`);
+    try {
+      console.log(`${part}: ${await runPart(part, run)} tried, nothing found`);
+    } catch (error) {
+      found += 1;
+      console.error(`${part}: ${error instanceof Fault ? error.message : ((error as Error).stack ?? String(error))}`);
+    }
+  }
+  console.log(found === 0 ? "nothing found" : `${found} of ${parts.length} parts found something`);
+  return found === 0 ? 0 : 1;
+}
+
+process.exit(await main(process.argv.slice(2)));

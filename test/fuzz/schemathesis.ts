@@ -1,0 +1,68 @@
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+
+import { ADMIN } from "../support/service.ts";
+import { Fault } from "./target.ts";
+import type { Target } from "./target.ts";
+
+const VERSION = "4.32.5";
+const FOLDER = resolve(".engines/schemathesis");
+const INSTALL_TIMEOUT_MS = 240_000;
+
+/** Asked of every answer: what the OpenAPI document says is right, and nothing fails within. */
+const CHECKS = [
+  "not_a_server_error",
+  "status_code_conformance",
+  "content_type_conformance",
+  "response_schema_conformance",
+  "response_headers_conformance",
+];
+
+/**
+ * Has Schemathesis make requests from the OpenAPI document and hold the answers against it.
+ * @returns false where it could not be installed; then why was printed
+ */
+export async function runSchemathesis(target: Target, seconds: number, seed: number): Promise<boolean> {
+  const program = join(FOLDER, "bin/schemathesis");
+  if (!existsSync(program) && !(await install())) return false;
+  const code = await run(program, [
+    "run",
+    `${target.api.url}/openapi.json`,
+    `--auth=${ADMIN.email}:${ADMIN.password}`,
+    `--checks=${CHECKS.join(",")}`,
+    "--phases=examples,coverage,fuzzing,stateful",
+    `--max-time=${seconds}`,
+    `--seed=${seed}`,
+    "--request-timeout=30",
+    "--workers=2",
+    "--no-color",
+  ]);
+  if (code !== 0) throw new Fault("Schemathesis found answers that are not as the OpenAPI document says; see above");
+  await target.check("Schemathesis");
+  return true;
+}
+
+async function install(): Promise<boolean> {
+  const steps: readonly (readonly [string, readonly string[]])[] = [
+    ["python3", ["-m", "venv", FOLDER]],
+    [join(FOLDER, "bin/pip"), ["install", "--quiet", "--disable-pip-version-check", `schemathesis==${VERSION}`]],
+  ];
+  for (const [program, args] of steps) {
+    const code = await run(program, args, INSTALL_TIMEOUT_MS).catch((error: Error) => error.message);
+    if (code !== 0) {
+      console.log(
+        `Schemathesis could not be installed (${program} ${args.join(" ")}: ${code}); that part is left out.`,
+      );
+      return false;
+    }
+  }
+  return true;
+}
+
+function run(program: string, args: readonly string[], timeout_ms?: number): Promise<number | string> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { stdio: "inherit", ...(timeout_ms !== undefined && { timeout: timeout_ms }) });
+    child.on("error", reject).on("exit", (code, signal) => resolve(code ?? String(signal)));
+  });
+}
