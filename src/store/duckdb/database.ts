@@ -22,6 +22,8 @@ const CHECKPOINT = "64MB";
 /** Lists fetch the wide columns of just their page, up to pages that end at this row; 50 is DuckDB's default. */
 const LATE_MATERIALIZATION_ROWS = 1_000_000;
 
+const INTERRUPT_AGAIN_MS = 20;
+
 export type DatabaseOptions = {
   readonly file: string;
   readonly log: Logger;
@@ -70,10 +72,13 @@ export class Database implements AsyncDisposable {
     const connection = await readers.take();
     const { readTimeout_ms } = this.#options;
     let isLate = false;
-    const timer = setTimeout(() => {
+    // An interruption between two statements is lost: it is said until it is heard.
+    const interrupt = (): void => {
       isLate = true;
       connection.interrupt();
-    }, readTimeout_ms);
+      timer = setTimeout(interrupt, INTERRUPT_AGAIN_MS);
+    };
+    let timer = setTimeout(interrupt, readTimeout_ms);
     try {
       return await transaction(connection, work);
     } catch (error) {
