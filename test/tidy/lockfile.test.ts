@@ -1,0 +1,63 @@
+import { existsSync, readFileSync } from "node:fs";
+import test from "ava";
+
+const ROOT = new URL("../../", import.meta.url);
+const read = (name: string): unknown => JSON.parse(readFileSync(new URL(name, ROOT), "utf8"));
+
+type Entry = {
+  readonly version?: string;
+  readonly integrity?: string;
+  readonly resolved?: string;
+  readonly optional?: boolean;
+  readonly link?: boolean;
+  readonly hasInstallScript?: boolean;
+};
+const { packages } = read("package-lock.json") as { packages: Record<string, Entry> };
+const manifest = read("package.json") as Record<"dependencies" | "devDependencies", Record<string, string>> & {
+  allowScripts: Record<string, boolean>;
+};
+const locked = Object.entries(packages).filter(([path]) => path !== "");
+const nameOf = (path: string): string => path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length);
+
+/** A binary for other platforms than this one: npm could not see them when the lock was written, and installs none of them here. */
+function isForeign(path: string, { optional = false }: Entry): boolean {
+  return optional && !existsSync(new URL(path, ROOT));
+}
+
+test("every package that is installed is locked by its hash", (t) => {
+  const open = locked.filter(([path, entry]) => entry.integrity === undefined && !isForeign(path, entry));
+  t.deepEqual(
+    open.map(([path]) => path),
+    [],
+  );
+  for (const [path, { integrity }] of locked)
+    if (integrity !== undefined) t.regex(integrity, /^sha512-[A-Za-z0-9+/]{86}==$/, path);
+  t.true(locked.length > 100);
+});
+
+test("no package comes from anywhere but a registry", (t) => {
+  for (const [path, { resolved, link = false }] of locked) {
+    t.false(link, path);
+    if (resolved !== undefined) t.regex(resolved, /^https:\/\/registry\.npmjs\.org\//, path);
+  }
+});
+
+test("every dependency is named by its exact version, which is the one that is locked", (t) => {
+  for (const [name, version] of Object.entries({ ...manifest.dependencies, ...manifest.devDependencies })) {
+    const exact = version.replace(/^npm:.*@(?=\d)/, "");
+    t.regex(exact, /^\d+\.\d+\.\d+(-[\w.]+)?$/, name);
+    t.is(packages[`node_modules/${name}`]?.version, exact, name);
+  }
+});
+
+test("no package runs a script as it is installed, but for those that are named", (t) => {
+  const scripted = new Set(
+    locked.filter(([, { hasInstallScript = false }]) => hasInstallScript).map(([path]) => nameOf(path)),
+  );
+  const unnamed = [...scripted].filter((name) => !Object.hasOwn(manifest.allowScripts, name));
+  t.deepEqual(unnamed, []);
+  const allowed = Object.entries(manifest.allowScripts)
+    .filter(([, may]) => may)
+    .map(([name]) => name);
+  t.deepEqual(allowed, ["node"], "Node itself, which its package brings by its script");
+});
