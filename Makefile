@@ -4,7 +4,7 @@ SHELL := /bin/bash
 INSTALLED := node_modules/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help run run-cluster demo deadletters replay backup restore test fuzz check bench profile format lock up down status
+.PHONY: help run run-cluster demo deadletters replay backup restore test chaos fuzz check bench profile format lock up down status
 
 help: ## list the targets and the settings
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{ printf "  make %-13s %s\n", $$1, $$2 }'
@@ -46,6 +46,9 @@ restore: $(INSTALLED) ## copy a backup into an empty data folder, FROM=folder
 
 test: $(INSTALLED) ## run all tests, real engines included (TEST_ENGINES=embedded: without)
 	@exec node test/run.ts
+
+chaos: $(INSTALLED) ## break things under load and look for what was lost, 30 minutes; NAME=kill-kafka: that alone
+	@exec node test/chaos/run.ts $(NAME)
 
 fuzz: $(INSTALLED) ## look for inputs that break the service, 10 minutes (FUZZ_SECONDS=, FUZZ_SEED=, NAME=part)
 	@exec node test/fuzz/run.ts $(NAME)
