@@ -81,6 +81,8 @@ export function translateElasticsearchError(error: unknown): LoggiaError {
   // Whatever asks for credentials in front of a cluster, its own security or a proxy, need not name the product.
   if (status === 401) return unavailable(isAnonymous(error) ? "asks for credentials (401)" : REFUSED_401);
   if (status < 500 && error.headers?.["x-elastic-product"] === undefined) return unavailable(FOREIGN);
+  // A disk past its flood stage answers so, with a status that means something else everywhere else.
+  if ((status === 403 || status === 429) && isBlocked(error)) return unavailable(`takes no writes: ${reasonOf(error)}`);
   if (status === 403) return unavailable("refused the configured credentials (403)");
   if (status === 429) return unavailable("is overloaded (429)");
   if (status === 408 || status >= 500) return unavailable(`answered ${status}: ${reasonOf(error)}`);
@@ -102,6 +104,11 @@ export function reasonOf(error: InstanceType<typeof errors.ResponseError>): stri
   if (cause === undefined || typeof cause !== "object") return error.message.replaceAll(/\s+/g, " ").slice(0, 200);
   const first = cause.root_cause?.[0] ?? cause;
   return `${first.type ?? "error"}: ${first.reason ?? "no reason given"}`;
+}
+
+function isBlocked(error: InstanceType<typeof errors.ResponseError>): boolean {
+  const body = error.body as { error?: ErrorCause } | undefined;
+  return body?.error?.type === "cluster_block_exception";
 }
 
 type ErrorCause = { type?: string; reason?: string; root_cause?: ErrorCause[] };

@@ -19,11 +19,16 @@ const log = pino({ level: "silent" });
 const NOWHERE = "http://127.0.0.1:9";
 
 /** The address of a server that answers everything with `status` and says that it is Elasticsearch. */
-async function serverOf(t: { teardown: (work: () => void) => void }, status: number, headers: Record<string, string>) {
+async function serverOf(
+  t: { teardown: (work: () => void) => void },
+  status: number,
+  headers: Record<string, string>,
+  error = { type: "some_exception", reason: "no reason" },
+) {
   const server = createServer((request, response) => {
     request.resume();
     response.writeHead(status, { "content-type": "application/json", ...headers });
-    response.end(JSON.stringify({ error: { type: "some_exception", reason: "no reason" }, status }));
+    response.end(JSON.stringify({ error, status }));
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -76,6 +81,17 @@ test("credentials that may not ask for the cluster's health still reach it", asy
   const client = createElasticsearchClient({ nodes: [await serverOf(t, 403, elastic)], log });
   await t.notThrowsAsync(() => pingElasticsearch(client));
 });
+
+for (const status of [403, 429]) {
+  test(`a full disk (${status}) is neither taken for wrong credentials nor for too much to do`, async (t) => {
+    const error = { type: "cluster_block_exception", reason: "disk usage exceeded flood-stage watermark" };
+    const client = createElasticsearchClient({ nodes: [await serverOf(t, status, elastic, error)], log });
+    await t.throwsAsync(
+      translated(() => client.index({ index: "any", document: {} })),
+      { code: "store_unavailable", message: /takes no writes: .*flood-stage watermark$/ },
+    );
+  });
+}
 
 test("a request that waits too long is unavailable, not internal", async (t) => {
   const server = createServer(() => {});
