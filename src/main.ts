@@ -22,7 +22,8 @@ import { openElasticsearchDocuments } from "./catalog/documents/elasticsearch.ts
 import { openSqliteDocuments } from "./catalog/documents/sqlite.ts";
 import { createElasticsearchClient } from "./elasticsearch/client.ts";
 import { LoggiaError, StartError } from "./errors.ts";
-import { createIdSource, type EventId } from "./events/id.ts";
+import { createSteadyClock } from "./events/clock.ts";
+import { acceptedAt, createIdSource } from "./events/id.ts";
 import { decodeRecord } from "./events/record.ts";
 import { type FirstStart, makeFirstRecords } from "./first.ts";
 import { createGate, type Gate } from "./gate/gate.ts";
@@ -64,11 +65,15 @@ export type Loggia = {
 type Locating = { readonly locate?: Locate };
 
 type Ports = { readonly bus: Bus; readonly store: Store; readonly catalog: Catalog };
-/** `notifications`: what those who mail remember; null where this process mails nobody. `batches` opens what those who take posts remember of batches. */
+/**
+ * `notifications`: what those who mail remember; null where this process mails nobody. `batches` opens what those who take posts remember of batches.
+ * `accepted` tells the last moment of an id on the bus as this process began, or 0.
+ */
 type Engines = {
   readonly ports: Ports;
   readonly notifications: Documents | null;
   readonly batches: () => Promise<Documents>;
+  readonly accepted: () => Promise<number>;
   /** Copies the embedded files to a folder; null on a cluster. */
   readonly backup:
     ((to: string, report: (progress: BackupProgress) => void, signal: AbortSignal) => Promise<BackupProgress>) | null;
@@ -82,6 +87,8 @@ const APPEND_TIMEOUT_MS = 2_000;
 const APPEND_SETTLE_MS = APPEND_TIMEOUT_MS + 3 * 10_000 + 3_000;
 /** How far the clocks of the machines of a cluster may differ. */
 const CLOCK_SKEW_MS = 500;
+/** How far the last event that can be seen on the bus may be behind those of other processes. */
+const ACCEPT_MS = APPEND_TIMEOUT_MS + CLOCK_SKEW_MS;
 /** How long Elasticsearch keeps what it indexed to itself: its refresh interval, and the time that a refresh takes. */
 const REFRESH_MS = 1_500;
 const POST_MAX_WAITING_EVENTS = 50_000;
@@ -139,6 +146,7 @@ async function openEngines(settings: Settings, log: Logger, closing: AsyncDispos
         ports: { bus, catalog, store },
         notifications: closing.use(notifications),
         batches: () => openSqliteDocuments({ file: join(folder, "batches.sqlite"), name: "batches" }),
+        accepted: readAccepted(bus),
         backup: (to, report, signal) => backup({ folder, bus, store, documents, to, report, signal }),
       };
     }
@@ -155,6 +163,7 @@ async function openEngines(settings: Settings, log: Logger, closing: AsyncDispos
         ports: { bus, catalog, store },
         notifications: closing.use(notifications),
         batches: () => openElasticsearchDocuments({ client, namespace, name: "batches" }),
+        accepted: readAccepted(bus),
         backup: null,
       };
     }
@@ -251,7 +260,7 @@ type Role = { close(timeout_ms: number): Promise<void>; readonly done: Promise<v
 
 async function startApi(
   { api: address, engines }: Settings,
-  { ports, backup }: Engines,
+  { ports, backup, accepted }: Engines,
   { metrics, gate, front }: Watch,
   locating: Locating,
   log: Logger,
@@ -259,10 +268,17 @@ async function startApi(
 ): Promise<Address> {
   const { bus, catalog } = ports;
   const store = measureStore(ports.store, metrics.engines);
-  const accept_ms = APPEND_TIMEOUT_MS + CLOCK_SKEW_MS;
   const horizon =
     engines.kind === "cluster"
-      ? watchHorizon({ bus, group: PIPELINE_GROUP, accept_ms, refresh_ms: REFRESH_MS, log })
+      ? watchHorizon({
+          bus,
+          group: PIPELINE_GROUP,
+          // As the clocks of those who give ids: one that was set back would hold every poller for as long as it takes to catch up.
+          now: createSteadyClock({ from: await accepted() }),
+          accept_ms: ACCEPT_MS,
+          refresh_ms: REFRESH_MS,
+          log,
+        })
       : null;
   closing.use(horizon);
   const operations = createOperations(ports, backup, locating, log, closing);
@@ -310,14 +326,14 @@ function createOperations(
 
 async function startPost(
   settings: Settings,
-  { ports: { bus, catalog }, batches }: Engines,
+  { ports: { bus, catalog }, batches, accepted }: Engines,
   { metrics, gate, front }: Watch,
   log: Logger,
   closing: AsyncDisposableStack,
 ): Promise<Address> {
   const gatherer = createGatherer({
     bus: measureAppend(bus, metrics.engines),
-    ids: createIdSource({ after: await lastId(bus) }),
+    ids: createIdSource({ now: createSteadyClock({ from: firstMoment(await accepted()) }) }),
     deadline_ms: POST_DEADLINE_MS,
     append_ms: APPEND_TIMEOUT_MS,
     maxWaitingEvents: POST_MAX_WAITING_EVENTS,
@@ -345,12 +361,24 @@ async function startPost(
   return address;
 }
 
-/** The largest id on the bus, so that ids keep rising where the clock was set back between two lives. */
-async function lastId(bus: Bus): Promise<EventId | null> {
-  const record = await bus.last("events");
-  const lines = record === null ? [] : decodeRecord(record.value);
-  return lines.reduce<EventId | null>((last, line) => {
-    const id = line.kind === "event" ? line.event.id : line.kind === "visit" ? line.visit.id : null;
-    return id !== null && (last === null || id > last) ? id : last;
-  }, null);
+/** Reads once, when first asked, the moment of the largest id on the bus. */
+function readAccepted(bus: Bus): () => Promise<number> {
+  const read = async (): Promise<number> => {
+    const lines = (await bus.last("events")).flatMap(({ value }) => decodeRecord(value));
+    const ids = lines.flatMap((line) =>
+      line.kind === "event" ? line.event.id : line.kind === "visit" ? line.visit.id : [],
+    );
+    return Math.max(0, ...ids.map(acceptedAt));
+  };
+  let asked: Promise<number> | null = null;
+  return () => (asked ??= read());
+}
+
+/**
+ * Ids keep rising where the clock was set back between two lives. Other processes may have run on meanwhile, and be ahead of what they had on the bus:
+ * pollers that have seen theirs must not step over ours.
+ */
+function firstMoment(accepted_ms: number): number {
+  const isSetBack = accepted_ms - Date.now() > CLOCK_SKEW_MS;
+  return accepted_ms + (isSetBack ? ACCEPT_MS : 1);
 }

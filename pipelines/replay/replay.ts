@@ -96,7 +96,7 @@ function onceThrough(bus: Bus, since: number, signal: AbortSignal, buried: (lett
     },
     read: (read) => bus.read(read),
     lag: async () => [],
-    last: async () => null,
+    last: async () => [],
     ping: () => bus.ping(),
     [Symbol.asyncDispose]: async () => {},
   };

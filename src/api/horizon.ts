@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 
 import type { Bus } from "../bus/bus.ts";
-import { createSteadyClock } from "../events/clock.ts";
+import type { SteadyClock } from "../events/clock.ts";
 import { type EventId, firstIdAt } from "../events/id.ts";
 
 /**
@@ -15,6 +15,8 @@ export type HorizonOptions = {
   readonly bus: Bus;
   /** The group whose offsets tell what has been indexed. */
   readonly group: string;
+  /** The time of day, as those tell it who give ids. */
+  readonly now: SteadyClock;
   /** How long, at the most, an event is on its way from its id to the bus, plus how far the clocks of processes may differ. */
   readonly accept_ms: number;
   /** How long, at the most, an indexed event stays invisible. */
@@ -33,10 +35,8 @@ const MAX_SAMPLES = 512;
  * The horizon of a cluster, from the bus alone: where the topic ended at a moment, and that the pipeline has passed those ends since.
  * Then all that was on the bus at that moment is indexed; and what got its id `accept_ms` earlier was on the bus, or was refused.
  */
-export function watchHorizon({ bus, group, accept_ms, refresh_ms, log }: HorizonOptions): Horizon {
+export function watchHorizon({ bus, group, now, accept_ms, refresh_ms, log }: HorizonOptions): Horizon {
   const stop = new AbortController();
-  // As the clock of those who give ids: one that was set back would hold every poller for as long as it takes to catch up.
-  const now = createSteadyClock();
   let samples: Sample[] = [];
   /** Moments of which everything is indexed, and since when: soon it is visible too. */
   let indexed: { readonly taken_ms: number; readonly seen_ms: number }[] = [];

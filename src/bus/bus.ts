@@ -102,8 +102,11 @@ export type Bus = AsyncDisposable & {
   read(options: ReadOptions): AsyncIterable<readonly BusRecord[]>;
   /** How far a group is behind, for each partition. */
   lag(topic: Topic, group: string): Promise<PartitionLag[]>;
-  /** The last record appended to a topic, or null: to go on after the largest id of an earlier life. Embedded only; null on a cluster. */
-  last(topic: Topic): Promise<BusRecord | null>;
+  /**
+   * The last record of each partition of a topic that holds one: to go on after the largest id of an earlier life.
+   * @throws LoggiaError `bus_unavailable`
+   */
+  last(topic: Topic): Promise<readonly BusRecord[]>;
   /** @throws LoggiaError `bus_unavailable` that says which engine could not be reached. */
   ping(): Promise<void>;
 };

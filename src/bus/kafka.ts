@@ -187,10 +187,15 @@ class KafkaBus implements Bus {
 
   async *read(read: ReadOptions): AsyncGenerator<readonly BusRecord[]> {
     const { admin, options } = this.#parts;
+    const ranges = await this.#ask(() => rangesOf(admin, topicName(options, read.topic), read));
+    yield* this.#readRanges(ranges, read);
+  }
+
+  async *#readRanges(ranges: readonly Range[], read: ReadOptions): AsyncGenerator<readonly BusRecord[]> {
+    if (ranges.length === 0) return;
+    const { admin, options } = this.#parts;
     const topic = topicName(options, read.topic);
     const group = `${options.namespace}.reader.${randomBytes(8).toString("hex")}`;
-    const ranges = await this.#ask(() => rangesOf(admin, topic, read));
-    if (ranges.length === 0) return;
     try {
       yield* readRanges({ connection: options, topic, group, ranges, read });
     } finally {
@@ -218,8 +223,19 @@ class KafkaBus implements Bus {
       .toSorted((a, b) => a.partition - b.partition);
   }
 
-  async last(): Promise<BusRecord | null> {
-    return null;
+  async last(topic: Topic): Promise<readonly BusRecord[]> {
+    const { admin, options } = this.#parts;
+    const bounds = await this.#ask(() => admin.fetchTopicOffsets(topicName(options, topic)));
+    const ranges = bounds
+      .map(({ partition, low, high }) => ({
+        partition,
+        next: Math.max(Number(low), Number(high) - 1),
+        end: Number(high),
+      }))
+      .filter(({ next, end }) => next < end);
+    const last: BusRecord[] = [];
+    for await (const records of this.#readRanges(ranges, { topic, maxRecords: 1, maxBytes: 1 })) last.push(...records);
+    return last;
   }
 
   async ping(): Promise<void> {

@@ -166,9 +166,10 @@ class FileBus implements SqliteBus {
     return [{ partition: 0, end: this.#file.end(topic), next }];
   }
 
-  async last(topic: Topic): Promise<BusRecord | null> {
+  async last(topic: Topic): Promise<readonly BusRecord[]> {
     this.#refuseWhenClosed();
-    return this.#file.last(topic);
+    const record = this.#file.last(topic);
+    return record === null ? [] : [record];
   }
 
   hold(): BusHold {

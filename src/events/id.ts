@@ -45,13 +45,10 @@ export function nthId(first: EventId, n: number): EventId {
 /**
  * A source of ids that rise strictly for the life of the process, also where the clock is set back: its own runs on then, and a clock that
  * was given by `now` is waited for, at the last moment it told.
- *
- * @param after the largest id given by an earlier life, where order must hold across a restart
  */
-export function createIdSource(options: { now?: () => number; after?: EventId | null } = {}): IdSource {
+export function createIdSource({ now = createSteadyClock() }: { now?: () => number } = {}): IdSource {
   const process = randomBytes(4).toString("hex");
-  let last_ms = options.after ? acceptedAt(options.after) + 1 : 0;
-  const now = options.now ?? createSteadyClock({ from: last_ms });
+  let last_ms = 0;
   let counter = 0;
   let prefix = "";
   let prefix_ms = -1;

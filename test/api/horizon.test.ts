@@ -4,6 +4,7 @@ import { pino } from "pino";
 
 import { watchHorizon } from "../../src/api/horizon.ts";
 import { openSqliteBus } from "../../src/bus/sqlite.ts";
+import { createSteadyClock } from "../../src/events/clock.ts";
 import { acceptedAt } from "../../src/events/id.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
@@ -14,7 +15,8 @@ const ACCEPT_MS = 200;
 test("the horizon stands still while something on the bus is not indexed, and goes on once it is", async (t) => {
   const bus = await openSqliteBus({ file: join(temporaryFolder(t), "bus.sqlite"), log });
   t.teardown(() => bus[Symbol.asyncDispose]());
-  const horizon = watchHorizon({ bus, group: "pipeline", accept_ms: ACCEPT_MS, refresh_ms: 100, log });
+  const now = createSteadyClock();
+  const horizon = watchHorizon({ bus, group: "pipeline", now, accept_ms: ACCEPT_MS, refresh_ms: 100, log });
   t.teardown(() => horizon[Symbol.asyncDispose]());
   const complete_ms = (): number => acceptedAt(horizon.current()) + ACCEPT_MS;
   const started_ms = Date.now();

@@ -61,6 +61,30 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
     t.true(records.every(({ appended }) => Math.abs(appended - Date.now()) < 120_000));
   });
 
+  contract("the last record of each partition is known, also in the next life", async (t, place) => {
+    const keys = Array.from({ length: 12 }, (_, i) => `key-${i}`);
+    {
+      await using bus = await place.open();
+      t.deepEqual(await bus.last("events"), []);
+      for (let i = 0; i < 3; i++) {
+        await bus.append(
+          "events",
+          keys.map((key) => record(key, `${key} ${i}`)),
+        );
+      }
+      await bus.append("dead-letters", [record("a", "dead")]);
+    }
+    await using bus = await place.open();
+    const last = await bus.last("events");
+    const lags = await bus.lag("events", "nobody");
+    t.deepEqual(
+      last.map(({ position }) => `${position.partition}: ${position.offset + 1}`).toSorted(),
+      lags.flatMap(({ partition, end }) => (end > 0 ? `${partition}: ${end}` : [])).toSorted(),
+    );
+    t.true(last.every(({ key, value }) => value.toString() === `${key} 2`));
+    t.deepEqual(texts(await bus.last("dead-letters")), ["dead"]);
+  });
+
   contract("what was appended is there after closing and opening", async (t, place) => {
     {
       await using bus = await place.open();

@@ -30,7 +30,7 @@ test("it begins where an earlier life ended", (t) => {
 
 test("what is accepted after the clock of an earlier life was set back is not all of one moment", async (t) => {
   const earlier = createIdSource({ now: () => Date.now() + HOUR_MS })();
-  const next = createIdSource({ after: earlier.id });
+  const next = createIdSource({ now: createSteadyClock({ from: earlier.created + 1 }) });
   const first = next();
   t.true(first.id > earlier.id);
   t.true(first.created > earlier.created);

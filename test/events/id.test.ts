@@ -36,11 +36,6 @@ test("ids rise where the clock is set back, and created with them", (t) => {
   );
 });
 
-test("ids go on after those of an earlier life", (t) => {
-  const before = createIdSource({ now: () => 90_000 })().id;
-  t.true(createIdSource({ now: () => 20_000, after: before })().id > before);
-});
-
 test("two processes do not give the same id", (t) => {
   t.not(createIdSource({ now: () => 7 })().id, createIdSource({ now: () => 7 })().id);
 });
