@@ -14,6 +14,8 @@ export type Fault = {
   readonly passes: string;
   /** Whether it needs Kafka and Elasticsearch. */
   readonly cluster: boolean;
+  /** Whether it measures the service, and nothing may run beside it. */
+  readonly alone?: boolean;
   /** @throws AssertionError where something was lost, invented, doubled or changed, or did not go on */
   run(chaos: Chaos): Promise<Figures>;
 };

@@ -24,21 +24,20 @@ export function keptFigures(verdict: Verdict): Figures {
   return { "answered 201": obligations, "answered 5xx or not": open, stored, "lost, double, changed": 0 };
 }
 
-/** Every answer was a 201, or a 503 before the deadline; `unanswered`: connections may break too, because processes are killed. */
+/** Every answer was a 201 or a 503, before the deadline; `unanswered`: connections may break too, because processes are killed. */
 export function assertAnswers(load: Load, options: { unanswered: boolean }): void {
   const allowed = options.unanswered ? [0, 503] : [503];
   const others = [...load.failures].filter(([status]) => !allowed.includes(status));
   assert.deepEqual(others, [], `posts were answered otherwise than 201 or 503; the last said ${load.lastMessage}`);
-  assert.ok(
-    load.slowest.unavailable_ms < ANSWER_LIMIT_MS,
-    `a post that was not taken was answered after ${seconds(load.slowest.unavailable_ms)}`,
-  );
+  const slowest_ms = Math.max(load.slowest.accepted_ms, load.slowest.unavailable_ms);
+  assert.ok(slowest_ms < ANSWER_LIMIT_MS, `a post was answered after ${seconds(slowest_ms)}`);
 }
 
 export function answerFigures(load: Load): Figures {
   return {
     "503s": load.failures.get(503) ?? 0,
     "slowest 503": seconds(load.slowest.unavailable_ms),
+    "slowest 201": seconds(load.slowest.accepted_ms),
   };
 }
 

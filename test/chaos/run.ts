@@ -1,6 +1,7 @@
 /**
  * Tests of faults, with an oracle: `node test/chaos/run.ts [NAME…]`; `--list` names them, `--short` runs their short forms.
- * Runs them one after the other on engines of its own, and closes with a table of figures for `docs/reliability.md`.
+ * Runs them on engines of its own: those that need Kafka and Elasticsearch one after the other, and beside them those that need none. What must be alone
+ * comes last. Closes with a table of figures for `docs/reliability.md`.
  */
 import { type Chaos, createEnginePool, type Fault, type Figures, runFault } from "./chaos.ts";
 import { FAULTS } from "./faults.ts";
@@ -37,33 +38,40 @@ if (unknown.length > 0) {
   process.exitCode = (await runAll(chosen, !args.includes("--short"))) ? 0 : 1;
 }
 
-function say(line: string): void {
-  console.log(`  ${line}`);
-}
-
 async function runAll(faults: readonly Fault[], full: boolean): Promise<boolean> {
   const start_ms = performance.now();
-  const results: Result[] = [];
-  await using engines = createEnginePool(say);
+  await using engines = createEnginePool(console.log);
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     process.once(signal, () => {
       // The service's processes end with this one; engines would live on.
       void Promise.resolve(engines[Symbol.asyncDispose]()).finally(() => process.exit(130));
     });
   }
-  for (const fault of faults) {
-    const elapsed_s = (performance.now() - start_ms) / 1000;
-    const left_s = RUN_MINUTES * 60 - RESERVE_S - elapsed_s;
-    const inFull = full && elapsed_s < FULL_UNTIL_S;
-    const soak_s = !inFull
-      ? SOAK_SHORT_S
-      : faults.length === 1
-        ? SOAK_S
-        : Math.max(SOAK_LEAST_S, Math.min(SOAK_S, left_s));
-    results.push(await runOne(fault, { full: inFull, engines, soak_s, say }));
-  }
+  const runLane = async (lane: readonly Fault[]): Promise<Result[]> => {
+    const results: Result[] = [];
+    for (const fault of lane) {
+      const elapsed_s = (performance.now() - start_ms) / 1000;
+      const inFull = full && elapsed_s < FULL_UNTIL_S;
+      const soak_s = !inFull ? SOAK_SHORT_S : faults.length === 1 ? SOAK_S : soakTime_s(elapsed_s);
+      results.push(await runOne(fault, { full: inFull, engines, soak_s, say: (line) => say(fault, line) }));
+    }
+    return results;
+  };
+  const together = faults.filter(({ alone = false }) => !alone);
+  const lanes = [together.filter(({ cluster }) => cluster), together.filter(({ cluster }) => !cluster)];
+  const results = (await Promise.all(lanes.map(runLane))).flat();
+  results.push(...(await runLane(faults.filter(({ alone = false }) => alone))));
   report(results);
   return results.every(({ figures }) => figures !== null);
+}
+
+/** What is left of a whole run. */
+function soakTime_s(elapsed_s: number): number {
+  return Math.max(SOAK_LEAST_S, Math.min(SOAK_S, RUN_MINUTES * 60 - RESERVE_S - elapsed_s));
+}
+
+function say({ name }: Fault, line: string): void {
+  console.log(`  ${name}: ${line}`);
 }
 
 async function runOne(fault: Fault, chaos: Omit<Chaos, "stack" | "folder">): Promise<Result> {
@@ -72,10 +80,10 @@ async function runOne(fault: Fault, chaos: Omit<Chaos, "stack" | "folder">): Pro
   const took_s = (): number => Math.round((performance.now() - start_ms) / 1000);
   try {
     const figures = await runFault(fault, chaos);
-    console.log(`  passed after ${took_s()} s: ${describe(figures)}`);
+    say(fault, `passed after ${took_s()} s: ${describe(figures)}`);
     return { fault, full: chaos.full, took_s: took_s(), figures };
   } catch (error) {
-    console.error(`  FAILED after ${took_s()} s:`, error);
+    console.error(`  ${fault.name}: FAILED after ${took_s()} s:`, error);
     return { fault, full: chaos.full, took_s: took_s(), figures: null };
   }
 }

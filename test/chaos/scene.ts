@@ -50,6 +50,8 @@ export type Scene = {
   load(options: Pick<LoadOptions, "producers" | "rate" | "limit">): Load;
   /** How many records the pipeline is behind; on a cluster alone. */
   lag(): Promise<number>;
+  /** How far the pipeline has acknowledged each partition; on a cluster alone. */
+  covered(): Promise<number[]>;
   /** Posts one fresh event to each log, and waits until it can be read. */
   fresh(timeout_ms?: number): Promise<void>;
   /**
@@ -208,6 +210,7 @@ function assemble(parts: Parts): Scene {
       const partitions = await (await scene.bus()).lag("events", "pipeline");
       return partitions.reduce((sum, { end, next }) => sum + end - next, 0);
     },
+    covered: async () => (await (await scene.bus()).lag("events", "pipeline")).map(({ next }) => next),
     fresh: async (timeout_ms = 60_000) => {
       await Promise.all(targets.map((target) => postFresh(scene, target, timeout_ms)));
     },

@@ -8,7 +8,7 @@ import { until } from "../../support/until.ts";
 import type { Chaos, Fault, Figures } from "../chaos.ts";
 import { deadLetters } from "../dead-letters.ts";
 import { send } from "../http.ts";
-import { answerFigures, assertAnswers, backAgain, keptFigures, seconds } from "../measure.ts";
+import { answerFigures, assertAnswers, BACK_LIMIT_MS, backAgain, keptFigures, seconds } from "../measure.ts";
 import { openScene, type Scene } from "../scene.ts";
 
 const run = promisify(execFile);
@@ -126,42 +126,86 @@ function fits(descriptor: number, bytes: Buffer): boolean {
 export const diskElasticsearch: Fault = {
   name: "disk-elasticsearch",
   passes:
-    "Elasticsearch at its flood stage takes no writes: posts are kept on the bus, lists are answered, it goes on when there is room",
+    "Elasticsearch at its flood stage takes no writes: posts are kept on the bus, lists are answered, who writes is told why, it goes on when there is room",
   cluster: true,
   async run(chaos) {
     const scene = await openScene(chaos, { kind: "cluster" });
     const url = `http://${(await chaos.engines.elasticsearch()).address}`;
-    const block = (value: boolean | null) => setBlock(url, scene, value);
-    chaos.stack.defer(() => block(null));
+    const flood = chaos.full ? setFloodStage : setBlock;
+    const block = (flooded: boolean) => flood(url, scene, flooded);
+    chaos.stack.defer(() => block(false));
     const load = scene.load({ producers: 16, rate: chaos.full ? 1_000 : 300 });
     await backAgain(load.nextAccepted(), "the start");
     await block(true);
-    const covered = await scene.lag();
-    await sleep(chaos.full ? 30_000 : 2_000);
+    // What was under way when it began may still end.
+    await sleep(1_000);
+    const covered = await scene.covered();
+    await sleep(chaos.full ? 20_000 : 2_000);
+    assert.deepEqual(await scene.covered(), covered, "offsets moved although nothing may be written");
     const lag = await scene.lag();
-    assert.ok(lag > covered, "the pipeline went on although nothing may be written");
-    const { url: api, authorization } = scene.readers[0];
-    const list = await send({
-      url: `${api}/1/logs/first/events?pagesize=1`,
-      headers: { Authorization: authorization },
-    });
-    assert.equal(list.status, 200, "reading needs no room");
-    await block(null);
+    const said = await askForWrite(scene);
+    await block(false);
+    const start_ms = performance.now();
+    await until(async () => (await scene.lag()) < lag, { what: "the drain to go on", timeout_ms: BACK_LIMIT_MS });
+    const back_ms = performance.now() - start_ms;
     await load.stop();
     assert.deepEqual([...load.failures], [], "posts need no Elasticsearch");
     const verdict = await scene.settle();
     assert.deepEqual(await deadLetters(scene), []);
-    return { ...keptFigures(verdict), "dead letters": 0, "most records behind": lag };
+    return {
+      ...keptFigures(verdict),
+      "dead letters": 0,
+      "most records behind": lag,
+      said,
+      "went on after": seconds(back_ms),
+    };
   },
 };
 
+/** Reading needs no room. Whoever wants to write is told what is the matter; so is the log. @returns what they are told */
+async function askForWrite({ readers: [{ url, authorization }], programs }: Scene): Promise<string> {
+  const headers = { Authorization: authorization, "Content-Type": "application/json" };
+  const list = await send({ url: `${url}/1/logs/first/events?pagesize=1`, headers });
+  assert.equal(list.status, 200, `a list on a full disk: ${list.text}`);
+  const filter = { key: "late", display: "Late", color: "blue", tag: "late", weight: 1 };
+  const body = JSON.stringify(filter);
+  const write = await send({ url: `${url}/manage/1/logs/first/classFilters`, method: "POST", headers, body });
+  assert.equal(write.status, 503, `a write on a full disk: ${write.text}`);
+  const { message } = (JSON.parse(write.text) as { error: { message: string } }).error;
+  assert.match(message, /flood|read-only/);
+  for (const program of programs.values()) assert.match(program.log(), /flood|read-only/);
+  return message;
+}
+
+async function put(url: string, body: object): Promise<void> {
+  const headers = { "Content-Type": "application/json" };
+  const { status, text } = await send({ url, method: "PUT", headers, body: JSON.stringify(body) });
+  if (status !== 200) throw new Error(`PUT ${url} was answered ${status}: ${text}`);
+}
+
 /** What Elasticsearch itself does to every index of a node whose disk passes the flood stage. */
-async function setBlock(url: string, { namespace }: Scene, value: boolean | null): Promise<void> {
-  const { status, text } = await send({
-    url: `${url}/${namespace}-*/_settings`,
-    method: "PUT",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify({ "index.blocks.read_only_allow_delete": value }),
+async function setBlock(url: string, { namespace }: Scene, blocked: boolean): Promise<void> {
+  await put(`${url}/${namespace}-*/_settings`, { "index.blocks.read_only_allow_delete": blocked ? true : null });
+}
+
+/** Lets Elasticsearch take its disk for full, or for empty again, and waits until it has noticed: it looks every 10 s. */
+async function setFloodStage(url: string, { namespace }: Scene, flooded: boolean): Promise<void> {
+  const stages = { low: "0.01%", high: "0.02%", flood_stage: "0.03%" };
+  const watermarks = Object.entries(stages).map(([stage, used]) => [
+    `cluster.routing.allocation.disk.watermark.${stage}`,
+    flooded ? used : null,
+  ]);
+  await put(`${url}/_cluster/settings`, {
+    persistent: { ...Object.fromEntries(watermarks), "cluster.info.update.interval": flooded ? "10s" : null },
   });
-  if (status !== 200) throw new Error(`the block could not be set: ${status} ${text}`);
+  const isBlocked = async (): Promise<boolean> => {
+    const { text } = await send({ url: `${url}/${namespace}-*/_settings/index.blocks.*?flat_settings=true` });
+    const settings = Object.values(JSON.parse(text) as Record<string, { settings: Record<string, string> }>);
+    return settings.some((each) => each.settings["index.blocks.read_only_allow_delete"] === "true");
+  };
+  await until(async () => (await isBlocked()) === flooded, {
+    what: flooded ? "the flood stage" : "the end of the flood stage",
+    timeout_ms: 60_000,
+    interval_ms: 200,
+  });
 }
