@@ -108,7 +108,7 @@ function planMatches<Field extends string>(
 ): Condition<Field> {
   const field = textField(context, name, "MATCHES");
   const expression = checkExpression(literal.value);
-  if (expression.kind === "ok") return matchCondition(field, expression.pattern);
+  if (expression.kind === "ok") return matchCondition(field, literal.value);
   const start =
     literal.span.start + offsetInLiteral(context.text.slice(literal.span.start, literal.span.end), expression.at);
   throw fault(

@@ -100,7 +100,7 @@ function readTags(value: string | null): Condition[] {
 function readExpression(value: string | null): Condition[] {
   if (value === null) return [];
   const expression = checkExpression(value);
-  if (expression.kind === "ok") return [matchCondition("text", expression.pattern)];
+  if (expression.kind === "ok") return [matchCondition("text", value)];
   const position = Array.from(value.slice(0, expression.at)).length + 1;
   throw badParameter("text", value, `an RE2 expression; at character ${position}: ${expression.reason}`);
 }

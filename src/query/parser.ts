@@ -279,7 +279,7 @@ function readTest(reader: Reader, field: Name, negated: boolean): Expression {
   if (acceptWord(reader, "MATCHES")) return { kind: "matches", field, value: readString(reader) };
   if (acceptWord(reader, "IN")) return { kind: "in", field, values: readList(reader, readLiteral) };
   const words = ["CONTAINS", "MATCHES", "IN"];
-  const expected = negated ? oneOf(words) : oneOf(["=", "!=", "<", "<=", ">", ">=", ...words, "IS"]);
+  const expected = negated ? oneOf(words) : oneOf(["=", "!=", "<>", "<", "<=", ">", ">=", "NOT", ...words, "IS"]);
   throw unexpected(reader, expected, didYouMean(peek(reader).text, [...words, "IS"]));
 }
 

@@ -1,6 +1,7 @@
 import { RE2JS, RE2JSException, RE2JSSyntaxException } from "re2js";
 
 import type { Condition } from "./plan.ts";
+import { parseTree, TreeTooLargeError } from "./regex-tree.ts";
 
 /** The longest expression, in characters. */
 const EXPRESSION_LIMIT = 1000;
@@ -9,18 +10,18 @@ const PROGRAM_LIMIT = 2000;
 /** How many ranges of characters all instructions may hold together: `\pL` alone holds some 600. */
 const RANGE_LIMIT = 20_000;
 
-/** Properties of characters that only some ports of RE2 know. */
-const PROPERTIES_NOT_EVERYWHERE: ReadonlySet<string> = new Set(
+const TOO_LARGE = "it is too large once its counted repeats are written out; make them smaller, or leave them out";
+
+/** Properties of characters that our parser would take, and RE2 does not. */
+const PROPERTIES_OF_OTHERS: ReadonlySet<string> = new Set(
   (
-    "C Cn LC ASCII_Hex_Digit Alphabetic Dash Emoji Emoji_Component Emoji_Modifier Emoji_Modifier_Base Emoji_Presentation " +
-    "Extended_Pictographic Hex_Digit Lowercase Math Quotation_Mark Terminal_Punctuation Uppercase White_Space " +
-    "Beria_Erfe Garay Gurung_Khema Kirat_Rai Ol_Onal Sidetic Sunuwar Tai_Yo Todhri Tolong_Siki Tulu_Tigalari Unknown"
+    "Cn LC ASCII_Hex_Digit Alphabetic Dash Emoji Emoji_Component Emoji_Modifier Emoji_Modifier_Base Emoji_Presentation " +
+    "Extended_Pictographic Hex_Digit Lowercase Math Quotation_Mark Terminal_Punctuation Unknown Uppercase White_Space"
   ).split(" "),
 );
 
 export type Expression =
-  /** `pattern` is what every port of RE2 takes. */
-  | { readonly kind: "ok"; readonly pattern: string }
+  | { readonly kind: "ok" }
   /** `at`: the UTF-16 offset within the expression. */
   | { readonly kind: "fault"; readonly reason: string; readonly at: number };
 
@@ -29,15 +30,15 @@ export function checkExpression(source: string): Expression {
   if (source.length > EXPRESSION_LIMIT && Array.from(source).length > EXPRESSION_LIMIT) {
     return fault(`it is longer than ${EXPRESSION_LIMIT} characters`, 0);
   }
-  const { pattern, openGroups, strayClosing, oddProperty } = scan(source);
-  if (oddProperty !== null) return fault("not every store knows this property of characters", oddProperty);
+  const { openGroups, strayClosing, oddProperty } = scan(source);
+  if (oddProperty !== null) return fault("RE2 knows no such property of characters", oddProperty);
   try {
     const { size, ranges } = measure(RE2JS.compile(source, RE2JS.CASE_INSENSITIVE));
-    if (size > PROGRAM_LIMIT || ranges > RANGE_LIMIT) {
-      return fault("it is too large once its counted repeats are written out; make them smaller, or leave them out", 0);
-    }
-    return { kind: "ok", pattern };
+    if (size > PROGRAM_LIMIT || ranges > RANGE_LIMIT) return fault(TOO_LARGE, 0);
+    parseTree(source);
+    return { kind: "ok" };
   } catch (error) {
+    if (error instanceof TreeTooLargeError) return fault(TOO_LARGE, 0);
     if (!(error instanceof RE2JSException)) throw error;
     const [reason, fragment] =
       error instanceof RE2JSSyntaxException ? [error.getDescription(), error.getPattern()] : [error.message, null];
@@ -87,8 +88,6 @@ function measure(expression: RE2JS): { size: number; ranges: number } {
 }
 
 type Scan = {
-  /** The source with `(?<name>` written `(?P<name>`, which older ports want. */
-  readonly pattern: string;
   /** Offsets of groups that nothing closes. */
   readonly openGroups: readonly number[];
   readonly strayClosing: number | null;
@@ -101,7 +100,6 @@ const PIECES = [
   /\\[pP](?:\{\^?(?<property>[^}]*)\}|(?<letter>[A-Z]))?/y,
   /\\[^]/y,
   /(?<classStart>\[\^?\]?)/y,
-  /(?<name>\(\?<(?![=!]))/y,
   /[^]/y,
 ];
 const CLASS_PIECES = [
@@ -117,21 +115,19 @@ function scan(source: string): Scan {
   const openGroups: number[] = [];
   let strayClosing: number | null = null;
   let oddProperty: number | null = null;
-  let pattern = "";
   let inClass = false;
   let at = 0;
   while (at < source.length) {
     const piece = firstMatch(inClass ? CLASS_PIECES : PIECES, source, at);
-    const { property, letter = "", classStart, classEnd, name } = piece.groups ?? {};
-    if (PROPERTIES_NOT_EVERYWHERE.has(property ?? letter)) oddProperty ??= at;
+    const { property, letter = "", classStart, classEnd } = piece.groups ?? {};
+    if (PROPERTIES_OF_OTHERS.has(property ?? letter)) oddProperty ??= at;
     if (classStart !== undefined) inClass = true;
     else if (classEnd !== undefined) inClass = false;
-    else if (!inClass && piece[0].startsWith("(")) openGroups.push(at);
+    else if (!inClass && piece[0] === "(") openGroups.push(at);
     else if (!inClass && piece[0] === ")" && openGroups.pop() === undefined) strayClosing ??= at;
-    pattern += name === undefined ? piece[0] : "(?P<";
     at += piece[0].length;
   }
-  return { pattern, openGroups, strayClosing, oddProperty };
+  return { openGroups, strayClosing, oddProperty };
 }
 
 function firstMatch(pieces: readonly RegExp[], source: string, at: number): RegExpExecArray {

@@ -4,6 +4,7 @@ import test from "ava";
 
 import type { LogKey } from "../../src/events/event.ts";
 import { planQuery } from "../../src/query/planner.ts";
+import { checkExpression } from "../../src/query/regex.ts";
 import type { Plan } from "../../src/query/plan.ts";
 
 const DOCUMENT = readFileSync(new URL("../../docs/lql.md", import.meta.url), "utf8");
@@ -64,6 +65,15 @@ test("every fault reads as it is printed", (t) => {
     const [text, message] = fault.split("\n---\n");
     t.throws(() => plan(text!), { message: message! });
   }
+});
+
+test("every expression of the table of those refused is", (t) => {
+  const [, table = ""] = /\n\| refused \|.*\n\|.*\n([^]*?)\n\n/.exec(DOCUMENT) ?? [];
+  const refused = Array.from(table.matchAll(/^\|([^|]*)\|/gm), ([, cell]) =>
+    Array.from(cell!.matchAll(/`([^`]+)`/g), (code) => code[1]!),
+  );
+  t.true(refused.flat().length > 10);
+  for (const expression of refused.flat()) t.is(checkExpression(expression).kind, "fault", expression);
 });
 
 function squeeze(rule: string): string {

@@ -56,7 +56,7 @@ const FAULTS: readonly (readonly [string, string])[] = [
   ["GET events WHERE[]", 'expected a field, NOT or "(", found the end of the query.'],
   [
     "GET events WHERE source [CONTAIN] 'x'",
-    'expected =, !=, <, <=, >, >=, CONTAINS, MATCHES, IN or IS, found "CONTAIN". Did you mean CONTAINS?',
+    'expected =, !=, <>, <, <=, >, >=, NOT, CONTAINS, MATCHES, IN or IS, found "CONTAIN". Did you mean CONTAINS?',
   ],
   ["GET events WHERE source NOT [=] 'x'", 'expected CONTAINS, MATCHES or IN, found "=".'],
   [

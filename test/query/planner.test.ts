@@ -170,7 +170,7 @@ const CONDITIONS: readonly (readonly [string, Condition])[] = [
   ["link MATCHES '^http'", { kind: "matches", field: "link", pattern: "^http" }],
   ["text MATCHES 'disk'", { kind: "contains", field: "text", value: "disk" }],
   ["text MATCHES ''", { kind: "matches", field: "text", pattern: "" }],
-  ["text MATCHES '(?<n>a)'", { kind: "matches", field: "text", pattern: "(?P<n>a)" }],
+  ["text MATCHES '(?<n>a)'", { kind: "matches", field: "text", pattern: "(?<n>a)" }],
   ["geo IS NULL", { kind: "absent", field: "geo" }],
   ["data IS NOT NULL", { kind: "not", condition: { kind: "absent", field: "data" } }],
   ["tag IS NULL", { kind: "absent", field: "tags" }],

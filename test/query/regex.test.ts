@@ -1,5 +1,4 @@
 import test from "ava";
-import { DuckDBInstance } from "@duckdb/node-api";
 import * as fc from "fast-check";
 import { RE2JS } from "re2js";
 
@@ -21,10 +20,11 @@ const FAULTS: readonly (readonly [string, string, number])[] = [
   ["(a)\\1", "invalid escape sequence: \\1", 3],
   ["a{1001}", "invalid repeat count: {1001}", 1],
   ["ab\\", "trailing backslash at end of expression", 2],
-  ["a\\p{Emoji}", "not every store knows this property of characters", 1],
-  ["[a\\P{^Cn}]", "not every store knows this property of characters", 2],
-  ["x\\pC", "not every store knows this property of characters", 1],
-  ["[a\\PC]", "not every store knows this property of characters", 2],
+  ["a\\p{Emoji}", "RE2 knows no such property of characters", 1],
+  ["[a\\P{^Cn}]", "RE2 knows no such property of characters", 2],
+  ["x\\p{LC}", "RE2 knows no such property of characters", 1],
+  ["x\\p{Klingon}", "invalid character class range: \\p{Klingon}", 1],
+  ["x\\C", "invalid escape sequence: \\C", 1],
   [
     "\\pL{20}".repeat(3),
     "it is too large once its counted repeats are written out; make them smaller, or leave them out",
@@ -44,65 +44,6 @@ test("what is no RE2, or costs too much, says why and where", (t) => {
     t.deepEqual(checkExpression(source), { kind: "fault", reason, at }, source);
 });
 
-/** Close to every limit, and with all that RE2 has of its own. */
-const ACCEPTED = [
-  "",
-  "disk",
-  "a".repeat(1000),
-  ".{1000}",
-  ".{0,900}",
-  "\\w{1000}",
-  "\\pL{29}",
-  "[^\\pL]{29}",
-  "[\\pL\\pN\\pP\\pS]{24}",
-  "\\PM{60}",
-  "(\\pL\\pN){20}",
-  "\\p{Greek}+",
-  "\\p{^Lu}",
-  "(?i-s)a",
-  "(?U)a+",
-  "(?m)^a$",
-  "(?s).",
-  "(?P<n>a)",
-  "(?<n>a)(?<m>(?<o>b))",
-  "\\Qa.(?<b\\E",
-  "[(?<]",
-  "\\(?<",
-  "[[:word:]]",
-  "[[:^alpha:]\\d]",
-  "[]a]",
-  "[^]a]",
-  "\\x{10FFFF}",
-  "\\123\\a\\f\\v",
-  "a{,2}",
-  "()*",
-  "\\z",
-];
-
-test("what is accepted runs in the RE2 of the embedded store, and finds the same", async (t) => {
-  const instance = await DuckDBInstance.create(":memory:", { threads: "1" });
-  const connection = await instance.connect();
-  const texts = ["", "disk", "ſK", "a.(?<b", "\u{10ffff}", "Ω", "Á", "aaa\nbbb", "x".repeat(500), "日本".repeat(250)];
-  for (const source of ACCEPTED) {
-    const expression = checkExpression(source);
-    if (expression.kind === "fault") {
-      t.fail(`${source}: ${expression.reason}`);
-      continue;
-    }
-    const compiled = RE2JS.compile(source, RE2JS.CASE_INSENSITIVE);
-    for (const text of texts) {
-      const reader = await connection.runAndReadAll("SELECT regexp_matches($1, $2, 'i')", [text, expression.pattern]);
-      t.is(reader.getRows()[0]![0], compiled.test(text), `${source} in ${text.slice(0, 20)}`);
-    }
-  }
-  connection.closeSync();
-  instance.closeSync();
-});
-
-test("named groups are written as older ports want them, and nothing else changes", (t) => {
-  t.deepEqual(checkExpression("(?<n>a)[(?<]\\(?<\\Q(?<\\E"), { kind: "ok", pattern: "(?P<n>a)[(?<]\\(?<\\Q(?<\\E" });
-});
-
 test("a plain text is contained, anything else is matched", (t) => {
   t.deepEqual(matchCondition("text", "disk full"), { kind: "contains", field: "text", value: "disk full" });
   for (const pattern of ["", ...Array.from("\\.+*?()|[]{}^$")])
@@ -110,7 +51,7 @@ test("a plain text is contained, anything else is matched", (t) => {
   const property = fc.property(fc.string({ unit: "binary" }), (source) => {
     const expression = checkExpression(source);
     if (expression.kind === "fault") return;
-    const condition = matchCondition("text", expression.pattern);
+    const condition = matchCondition("text", source);
     if (condition.kind === "contains") t.true(RE2JS.compile(source).matches(condition.value), source);
   });
   fc.assert(property, { numRuns: 2000 });

@@ -21,6 +21,7 @@ import type {
 } from "../../query/plan.ts";
 import { FOLDED_FIELDS } from "./folds.ts";
 import type { FoldedField } from "./folds.ts";
+import { toRe2 } from "./regexp.ts";
 import { splitId } from "./schema.ts";
 
 /** SQL with its parameters: nothing that a caller said ever becomes part of the text. */
@@ -142,8 +143,10 @@ function condition(where: Condition, bind: Binder): string {
       return anyFolded(textField(where.field), (text) => `contains(${text}, ${value})`, bind);
     }
     case "matches": {
-      const pattern = bind.text(where.pattern);
-      return anyAsGiven(textField(where.field), (text) => `regexp_matches(${text}, ${pattern}, 'i')`);
+      const expression = toRe2(where.pattern);
+      if (expression === null) return "false";
+      const pattern = bind.text(expression);
+      return anyAsGiven(textField(where.field), (text) => `regexp_matches(${text}, ${pattern})`);
     }
     case "absent":
       return absent(where.field);

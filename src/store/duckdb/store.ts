@@ -43,7 +43,7 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
   const database = await Database.open({ file, log, memoryLimit_mb, threads, readTimeout_ms });
   const folds = new Folds();
   const writer = new Writer(database, folds);
-  const reading: Database["read"] = (work) => database.read(work).catch(rethrowRead);
+  const reading: Database["read"] = (work) => database.read(work).catch(rethrow);
   const writing: Database["write"] = (work) => database.write(work).catch(rethrow);
   return {
     writeEvents: (events, position) => writer.events(events, position),
@@ -132,17 +132,6 @@ class Writer {
       this.#high = await work(connection, this.#high ?? (await write.readHighWater(connection)));
     });
   }
-}
-
-/** What RE2 says of an expression that it refuses. */
-const RE2_FAULT =
-  /^(invalid (escape|character|repetition|perl|UTF-8|named)|missing [\])]|unexpected \)|trailing \\|no argument for|bad repetition|pattern too large)/;
-
-/** An expression that DuckDB's RE2 refuses is the caller's to mend, all else the operator's. */
-function rethrowRead(error: unknown): never {
-  const refused = /^Invalid Input Error: (.*)/.exec(error instanceof Error ? error.message : "")?.[1];
-  if (refused === undefined || !RE2_FAULT.test(refused)) rethrow(error);
-  throw new LoggiaError("bad_query", `The regular expression is not one of RE2: ${refused}`, { cause: error });
 }
 
 /** The message may be shown to callers; the cause, which names files and statements, goes to the log. */

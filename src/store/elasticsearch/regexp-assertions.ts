@@ -1,12 +1,21 @@
-import { complement, concat, EMPTY, intersect, NONE, repeat, set, union } from "./regexp-tree.ts";
-import type { Assertion, Tree } from "./regexp-tree.ts";
+import {
+  complement,
+  concat,
+  EMPTY,
+  intersect,
+  matchesEmpty,
+  NONE,
+  repeat,
+  set,
+  union,
+  WORD,
+} from "../../query/regex-tree.ts";
+import type { Assertion, Tree } from "../../query/regex-tree.ts";
 
 /** More alternatives than this are not unfolded. */
 const MAX_SEQUENCES = 64;
 
 const NEWLINE: readonly number[] = [10, 10];
-/** RE2's word characters of `\b`: ASCII alone. */
-const WORD: readonly number[] = [0x30, 0x39, 0x41, 0x5a, 0x5f, 0x5f, 0x61, 0x7a];
 
 /**
  * A tree of whole texts that matches the same without assertions (`^`, `$`, `\b`, …), or null where they stand too deep to tell.
@@ -96,7 +105,7 @@ function resolveOne(sequence: Sequence): Sequence[] | "done" | "stuck" {
 /** `rest` with the assertions among `parts`, where all of these can match ""; nothing otherwise. */
 function onlyEmpty(parts: Sequence, rest: Sequence): Sequence[] {
   const kept = parts.filter((part) => part.kind === "assert");
-  return parts.every((part) => part.kind === "assert" || matchesEmpty(part)) ? [[...kept, ...rest]] : [];
+  return parts.every((part) => part.kind === "assert" || matchesEmpty(part, () => false)) ? [[...kept, ...rest]] : [];
 }
 
 type Pair = { readonly before: Tree; readonly after: Tree };
@@ -213,24 +222,6 @@ function reversed(tree: Tree): Tree {
     case "set":
     case "assert":
       return tree;
-  }
-  throw tree satisfies never;
-}
-
-function matchesEmpty(tree: Tree): boolean {
-  switch (tree.kind) {
-    case "empty":
-      return true;
-    case "concat":
-      return tree.parts.every(matchesEmpty);
-    case "union":
-      return tree.parts.some(matchesEmpty);
-    case "repeat":
-      return tree.min === 0 || matchesEmpty(tree.part);
-    case "none":
-    case "set":
-    case "assert":
-      return false;
   }
   throw tree satisfies never;
 }

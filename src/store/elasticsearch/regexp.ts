@@ -1,7 +1,7 @@
 import { fold } from "../../events/text.ts";
+import { ANYTHING, complement, concat, EMPTY, mapLeaves, parseTree, some } from "../../query/regex-tree.ts";
+import type { Tree } from "../../query/regex-tree.ts";
 import { resolveAssertions } from "./regexp-assertions.ts";
-import { ANYTHING, complement, concat, EMPTY, parseTree, repeat, TreeTooLargeError, union } from "./regexp-tree.ts";
-import type { Tree } from "./regexp-tree.ts";
 
 /**
  * An RE2 expression, found anywhere and ignoring case, in Lucene's dialect, which always means the whole value.
@@ -24,6 +24,9 @@ export type LuceneRegexp = {
  */
 export const MAX_EXPRESSION_LENGTH = 8000;
 
+/** Deeper nesting could exhaust the stack of Lucene's parser. */
+const MAX_DEPTH = 100;
+
 /** See {@link costOf}. */
 const MAX_COST = 1000;
 
@@ -36,12 +39,14 @@ const ANY_TEXT: LuceneRegexp = { kind: "wider", on: "folded", expression: ".*" }
 
 /** @throws RE2JSSyntaxException where `pattern` is no RE2 expression */
 export function toLuceneRegexp(pattern: string): LuceneRegexp {
-  try {
-    return translate(parseTree(pattern));
-  } catch (error) {
-    if (error instanceof TreeTooLargeError) return ANY_TEXT;
-    throw error;
-  }
+  const tree = parseTree(pattern);
+  return isDeeper(tree, MAX_DEPTH) ? ANY_TEXT : translate(tree);
+}
+
+function isDeeper(tree: Tree, depth: number): boolean {
+  if (depth === 0) return true;
+  if (tree.kind === "repeat") return isDeeper(tree.part, depth - 1);
+  return (tree.kind === "concat" || tree.kind === "union") && tree.parts.some((part) => isDeeper(part, depth - 1));
 }
 
 /** `text`, folded, anywhere in a folded value. */
@@ -104,7 +109,7 @@ function isClosed(ranges: readonly number[]): boolean {
 
 /** The same tree for folded texts: where a set is one letter in all its forms, the folded form alone. */
 function foldTree(tree: Tree): Tree {
-  return map(tree, (node) => {
+  return mapLeaves(tree, (node) => {
     if (node.kind !== "set" || countOf(node.ranges) > 4) return node;
     const folded = fold(String.fromCodePoint(node.ranges[0]!)).codePointAt(0)!;
     const isOneLetter = charactersOf(node.ranges).every(
@@ -157,30 +162,7 @@ function letterForms(): readonly Letter[] {
 
 /** A tree that matches more: without its conditions on places. */
 function withoutAssertions(tree: Tree): Tree {
-  return map(tree, (node) => (node.kind === "assert" ? EMPTY : node));
-}
-
-function some(tree: Tree, test: (node: Tree) => boolean): boolean {
-  if (test(tree)) return true;
-  if (tree.kind === "repeat") return some(tree.part, test);
-  return (tree.kind === "concat" || tree.kind === "union") && tree.parts.some((part) => some(part, test));
-}
-
-function map(tree: Tree, change: (leaf: Tree) => Tree): Tree {
-  switch (tree.kind) {
-    case "concat":
-      return concat(tree.parts.map((part) => map(part, change)));
-    case "union":
-      return union(tree.parts.map((part) => map(part, change)));
-    case "repeat":
-      return repeat(map(tree.part, change), tree.min, tree.max);
-    case "none":
-    case "empty":
-    case "set":
-    case "assert":
-      return change(tree);
-  }
-  throw tree satisfies never;
+  return mapLeaves(tree, (node) => (node.kind === "assert" ? EMPTY : node));
 }
 
 const PLACE = { union: 0, concat: 1, repeat: 2 } as const;

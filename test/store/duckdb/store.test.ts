@@ -241,22 +241,6 @@ test("a store that is closed says so, and closing waits for what is in flight", 
   await store[Symbol.asyncDispose]();
 });
 
-test("an expression that DuckDB's RE2 refuses is told to the caller", async (t) => {
-  await using store = await open(newFile(t));
-  const log = newLog();
-  await write(t, store, [event(log)]);
-  for (const [pattern, reason] of [
-    ["(?=a)", "invalid perl operator: (?="],
-    ["a(", "missing ): a("],
-    ["(\\pL{100}){100}", "invalid repetition size: {100}"],
-  ]) {
-    const where = { kind: "matches", field: "text", pattern: pattern! } as const;
-    const error = await t.throwsAsync(store.list(listPlan(log, { where })), { instanceOf: LoggiaError });
-    t.is(error.code, "bad_query");
-    t.is(error.message, `The regular expression is not one of RE2: ${reason}`);
-  }
-});
-
 test("a question that takes too long is interrupted and says so; the next one is answered", async (t) => {
   const log = newLog();
   const options = { file: newFile(t), log: pino({ level: "silent" }), threads: 1, readTimeout_ms: 20 };

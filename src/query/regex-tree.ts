@@ -25,13 +25,15 @@ export const NONE: Tree = Object.freeze({ kind: "none" });
 export const EMPTY: Tree = Object.freeze({ kind: "empty" });
 const LAST_CODE_POINT = 0x10ffff;
 export const ANY_CHARACTER: Tree = Object.freeze({ kind: "set", ranges: Object.freeze([0, LAST_CODE_POINT]) });
+/** What `\b` of RE2 calls the characters of words: ASCII alone. */
+export const WORD: readonly number[] = [0x30, 0x39, 0x41, 0x5a, 0x5f, 0x5f, 0x61, 0x7a];
 /** Any text. */
 export const ANYTHING: Tree = Object.freeze({ kind: "repeat", part: ANY_CHARACTER, min: 0, max: null });
 
 /** Trees of more nodes are not made: an expression of a few characters can spell millions of them (`((a{99}){99}){99}`). */
 const MAX_NODES = 20_000;
-/** Deeper nesting would exhaust the stack of whoever parses the expression next. */
-const MAX_DEPTH = 100;
+/** Deeper nesting could exhaust the stack of whoever walks over a tree. */
+const MAX_DEPTH = 1000;
 
 export class TreeTooLargeError extends Error {
   constructor() {
@@ -207,4 +209,48 @@ export function repeat(part: Tree, min: number, max: number | null): Tree {
   if (max === 0 || part.kind === "empty") return EMPTY;
   if (part.kind === "none") return min === 0 ? EMPTY : NONE;
   return min === 1 && max === 1 ? part : { kind: "repeat", part, min, max };
+}
+
+export function some(tree: Tree, test: (node: Tree) => boolean): boolean {
+  if (test(tree)) return true;
+  if (tree.kind === "repeat") return some(tree.part, test);
+  return (tree.kind === "concat" || tree.kind === "union") && tree.parts.some((part) => some(part, test));
+}
+
+/** The tree with each leaf put in place of another. */
+export function mapLeaves(tree: Tree, change: (leaf: Tree) => Tree): Tree {
+  switch (tree.kind) {
+    case "concat":
+      return concat(tree.parts.map((part) => mapLeaves(part, change)));
+    case "union":
+      return union(tree.parts.map((part) => mapLeaves(part, change)));
+    case "repeat":
+      return repeat(mapLeaves(tree.part, change), tree.min, tree.max);
+    case "none":
+    case "empty":
+    case "set":
+    case "assert":
+      return change(tree);
+  }
+  throw tree satisfies never;
+}
+
+/** Whether a tree matches where no character is taken. @param holds whether an assertion does, there */
+export function matchesEmpty(tree: Tree, holds: (what: AssertionKind) => boolean): boolean {
+  switch (tree.kind) {
+    case "empty":
+      return true;
+    case "assert":
+      return holds(tree.what);
+    case "concat":
+      return tree.parts.every((part) => matchesEmpty(part, holds));
+    case "union":
+      return tree.parts.some((part) => matchesEmpty(part, holds));
+    case "repeat":
+      return tree.min === 0 || matchesEmpty(tree.part, holds);
+    case "none":
+    case "set":
+      return false;
+  }
+  throw tree satisfies never;
 }
