@@ -251,7 +251,9 @@ async function startPipelines(
   closing.defer(() => retention.close());
   closing.defer(async () => void (await Promise.all(roles.map((role) => role.close(CLOSE_TIMEOUT_MS)))));
   if (mail !== null && documents !== null) {
-    roles.push(await startNotifier({ ...ports, documents, mailer: createSmtpMailer(mail), log }));
+    const notifier = await startNotifier({ ...ports, documents, mailer: createSmtpMailer(mail), log });
+    metrics.watchMails(() => notifier.stats());
+    roles.push(notifier);
   }
   return roles.map(({ done }) => done);
 }

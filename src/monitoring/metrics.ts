@@ -9,6 +9,8 @@ import { cached } from "./cached.ts";
 import { readCounter, readCounters, readGauge } from "./families.ts";
 import type { Lag } from "./lag.ts";
 import type { EngineObserver, Write } from "./measured.ts";
+import { mailMetrics } from "./mail-metrics.ts";
+import type { MailCounts } from "./mail-metrics.ts";
 import { pipelineMetrics } from "./pipeline-metrics.ts";
 import type { PipelineCounts } from "./pipeline-metrics.ts";
 import { processRegistry } from "./process.ts";
@@ -23,6 +25,8 @@ export type Metrics = {
   refused(reason: Refusal): void;
   /** Reads what a pipeline has counted, from now on. */
   watchPipeline(read: () => PipelineCounts): void;
+  /** Reads what a notifier has counted, from now on. */
+  watchMails(read: () => MailCounts): void;
   watchLag(read: () => Lag | null): void;
   /** Reads how many dead letters wait for somebody; null: not known. */
   watchDeadLetters(read: () => Promise<number | null>): void;
@@ -57,6 +61,7 @@ export function createMetrics(): Metrics {
       pipelineMetrics(registry, read);
       counts = read;
     },
+    watchMails: (read) => mailMetrics(registry, read),
     watchLag(read) {
       gauge("pipeline_lag_records", "Records on the bus that are not in the store yet", () => read()?.records ?? null);
       gauge("pipeline_lag_seconds", "How long the oldest of them waits, at the most", () => read()?.age_s ?? null);

@@ -39,7 +39,7 @@ export async function createWorld({ ports: { catalog, store }, apiUrl, postUrl }
     return (await catalog.createClassFilter(log, { ...filter, key: uniqueName("class") })).key;
   };
 
-  const nextId = createIdSource({ after: null });
+  const nextId = createIdSource();
   /** An event that everybody bookmarked and was alerted of. */
   const newEvent = async (): Promise<string> => {
     const { id, created } = nextId();

@@ -14,7 +14,7 @@ const ANSWER_MS = 20_000;
 /** A service whose log holds many events of long texts, each with a source of its own. */
 async function filled(t: ExecutionContext, kind: "embedded" | "cluster"): Promise<Service> {
   const service = await serviceOf(t, kind);
-  const nextId = createIdSource({ after: null });
+  const nextId = createIdSource();
   const events = Array.from({ length: EVENTS }, (_, i): StoredEvent => {
     const { id } = nextId();
     const text = `${"a".repeat(200)} event ${i} ${"ab".repeat(100)}`;

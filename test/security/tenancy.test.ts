@@ -21,7 +21,7 @@ const ROUTES = apiRoutes({ log: pino({ level: "silent" }), now: Date.now } as Co
 
 const PASSWORD = "correct horse";
 const FILTER = { display: "", color: "red", tag: "a", text: "", link: "", source: "", weight: 0 };
-const nextId = createIdSource({ after: null });
+const nextId = createIdSource();
 
 async function createTenant({ ports: { catalog, store } }: Service) {
   const account = await catalog.createAccount({

@@ -34,6 +34,11 @@ async function manage(service: Service, method: string, path: string, body: obje
   if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
 }
 
+async function metricOf({ apiUrl }: Service, name: string): Promise<number> {
+  const lines = (await (await fetch(`${apiUrl}/metrics`)).text()).split("\n");
+  return Number(lines.find((line) => line.startsWith(`${name} `))?.slice(name.length + 1));
+}
+
 async function askForMail(service: Service): Promise<void> {
   await manage(service, "POST", "/classFilters", CLASS);
   await manage(service, "PUT", "/classFilters/failure/options", { alert: false, notify: true, hide: false });
@@ -57,6 +62,11 @@ for (const kind of KINDS) {
     t.deepEqual(mail!.to, [ADMIN.email]);
     t.is(headerOf(mail!, "From"), "Loggia <loggia@example.net>");
     t.is(headerOf(mail!, "Subject"), `[${LOG}] failure: Disk full`);
+    await until(async () => (await metricOf(service, 'loggia_mails_total{outcome="sent"}')) === 1, {
+      what: "the mail to be counted",
+    });
+    t.is(await metricOf(service, "loggia_mail_notices_total"), 1);
+    t.is(await metricOf(service, "loggia_mail_notices_skipped_total"), 0);
   });
 }
 
@@ -81,7 +91,7 @@ test("a mail server that is away keeps no service from starting, and none from c
   });
   await askForMail(service);
   t.is((await post(service, { text: "Disk full", tags: "error" })).status, 201);
-  await until(async () => (await service.ports.bus.last("alerts")) !== null, { what: "the notice" });
+  await until(async () => (await service.ports.bus.last("alerts")).length > 0, { what: "the notice" });
   const start_ms = performance.now();
   await service.close();
   t.true(performance.now() - start_ms < 5_000);
