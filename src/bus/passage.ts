@@ -11,7 +11,7 @@ export type PassageOptions = {
   readonly now: () => number;
   readonly log: Logger;
   /** Told after each look: where the group stands; and the last moment, by `now`, of which all that lay on the bus was passed since the look before, or null. */
-  seen(lags: readonly PartitionLag[], passed_ms: number | null): void;
+  readonly seen: (lags: readonly PartitionLag[], passed_ms: number | null) => void;
 };
 
 /** A moment, and where the topic's partitions ended in it. */
