@@ -1,4 +1,5 @@
 import test from "ava";
+import { readFileSync } from "node:fs";
 
 import { environmentOf, get, KEY, KINDS, LOG, post, serviceOf, startService } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
@@ -102,6 +103,20 @@ for (const kind of KINDS) {
     }
   });
 }
+
+test("the documentation names each metric, and no other", async (t) => {
+  const environment = { LOGGIA_SMTP: "smtp://127.0.0.1:9", LOGGIA_MAIL_FROM: "loggia@example.org" };
+  const service = await startService({ ...environmentOf("embedded", temporaryFolder(t)), ...environment });
+  t.teardown(() => service.close());
+  // Told from the first look on.
+  await until(async () => (await metricsOf(service.apiUrl)).has("loggia_pipeline_lag_records"), { what: "the lag" });
+  const text = await (await fetch(`${service.apiUrl}/metrics`)).text();
+  const told = [...text.matchAll(/^# TYPE (loggia_\w+) /gm)].map(([, name = ""]) => name);
+  const operations = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8");
+  const rows = operations.split("\n").filter((line) => line.startsWith("| `loggia_"));
+  const documented = rows.flatMap((row) => [...row.split("|")[1]!.matchAll(/`(\w+)`/g)].map(([, name = ""]) => name));
+  t.deepEqual(documented.toSorted(), told.toSorted());
+});
 
 test("a store that fails turns the API not ready, and leaves posting ready", async (t) => {
   const service = await serviceOf(t, "embedded");
