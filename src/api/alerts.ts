@@ -11,6 +11,7 @@ import { showEvent } from "./view.ts";
 export function alertRoutes(context: Context): Route[] {
   const { catalog, store } = context;
   const refuseCreation = unsupported(
+    context,
     "Alerts are made by the service, for events of a class whose options ask for them",
   );
   return [

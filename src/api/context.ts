@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 
 import type { Catalog } from "../catalog/catalog.ts";
+import { requireKnown } from "../catalog/permissions.ts";
 import type { Caller } from "../catalog/permissions.ts";
 import { LoggiaError } from "../errors.ts";
 import { parseLogKey } from "../events/event.ts";
@@ -83,9 +84,13 @@ export function eventIdOf(call: Call): EventId | null {
 
 export const NO_CONTENT: Reply = Object.freeze({ status: 204, body: null });
 
-/** Answers a call that the service does not offer, after it is known who calls. @param message what would be right */
-export function unsupported(message: string): ApiHandler {
-  return () => {
+/**
+ * Answers a call that the service does not offer, after it is known who calls: to whoever may know of the log that the path names, where it names one.
+ * @param message what would be right
+ */
+export function unsupported({ catalog }: Context, message: string): ApiHandler {
+  return (call) => {
+    if (call.params["log"] !== undefined) requireKnown(catalog, call.caller, logKeyOf(call));
     throw new LoggiaError("unsupported", message);
   };
 }

@@ -17,7 +17,7 @@ export function eventRoutes(context: Context): Route[] {
       context,
       "POST",
       "/1/logs/:log/events",
-      unsupported("Events are posted to the posting address, not to this one"),
+      unsupported(context, "Events are posted to the posting address, not to this one"),
     ),
     authenticated(context, "GET", "/1/logs/:log/events/:id", async (call) => {
       const { key } = requireReadable(catalog, call.caller, logKeyOf(call));

@@ -29,6 +29,6 @@ export function logRoutes(context: Context): Route[] {
       status: 200,
       body: showLog(requireReadable(catalog, call.caller, logKeyOf(call))),
     })),
-    authenticated(context, "DELETE", "/1/logs/:log", unsupported("Logs cannot be deleted")),
+    authenticated(context, "DELETE", "/1/logs/:log", unsupported(context, "Logs cannot be deleted")),
   ];
 }

@@ -35,6 +35,13 @@ export function requireReadable(rights: Rights, caller: Caller, key: LogKey): Lo
   }
 }
 
+/** The log, where the caller may know of it: members, and keys of that log whatever their scope. */
+export function requireKnown(rights: Rights, caller: Caller, key: LogKey): Log {
+  if (caller.kind === "account") return requireMember(rights, caller, key).log;
+  if (caller.grant.log !== key) throw logNotFound(key);
+  return requireLog(rights, key);
+}
+
 /** The logs that the caller may read, by key: those shared with a person, the one log of a key. */
 export function requireReadableLogs(rights: Rights, caller: Caller): readonly Log[] {
   switch (caller.kind) {

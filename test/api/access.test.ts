@@ -25,10 +25,10 @@ GET    /openapi.json                                          200   200     200 
 GET    /1/logs                                                401   401     200  200   200  200    200    403      401   200
 POST   /1/logs                                                401   401     201  201   201  201    403    403      401   403
 GET    /1/logs/:log                                           401   401     404  200   200  404    200    403      401   404
-DELETE /1/logs/:log                                           401   401     400  400   400  400    400    400      401   400
+DELETE /1/logs/:log                                           401   401     404  400   400  404    400    400      401   404
 
 GET    /1/logs/:log/events                                    401   401     404  200   200  404    200    403      401   404
-POST   /1/logs/:log/events                                    401   401     400  400   400  400    400    400      401   400
+POST   /1/logs/:log/events                                    401   401     404  400   400  404    400    400      401   404
 GET    /1/logs/:log/events/:id                                401   401     404  200   200  404    200    403      401   404
 GET    /1/logs/:log/events/:id/data                           401   401     404  200   200  404    200    403      401   404
 DELETE /1/logs/:log/events/:id                                401   401     404  403   204  404    403    403      401   403
@@ -43,7 +43,7 @@ GET    /1/logs/alerts                                         401   401     200 
 POST   /1/logs/alerts                                         401   401     400  400   400  400    400    400      401   400
 DELETE /1/logs/alerts                                         401   401     204  204   204  204    403    403      401   403
 GET    /1/logs/:log/alerts                                    401   401     404  200   200  404    403    403      401   403
-POST   /1/logs/:log/alerts                                    401   401     400  400   400  400    400    400      401   400
+POST   /1/logs/:log/alerts                                    401   401     404  400   400  404    400    400      401   404
 GET    /1/logs/:log/alerts/:id                                401   401     404  200   200  404    403    403      401   403
 DELETE /1/logs/:log/alerts/:id                                401   401     404  204   204  404    403    403      401   403
 

@@ -46,7 +46,7 @@ export const READING: Readonly<Record<string, Operation>> = {
     summary: "Logs cannot be deleted: always refused",
     callers: "people and keys",
     answers: {},
-    errors: ["unsupported"],
+    errors: ["log_not_found", "unsupported"],
   },
   "GET /1/logs/:log/events": {
     id: "listEvents",
@@ -63,7 +63,7 @@ export const READING: Readonly<Record<string, Operation>> = {
     summary: "Events are made at the posting address: always refused here",
     callers: "people and keys",
     answers: {},
-    errors: ["unsupported"],
+    errors: ["log_not_found", "unsupported"],
   },
   "GET /1/logs/:log/events/:id": {
     id: "readEvent",
@@ -172,7 +172,7 @@ export const READING: Readonly<Record<string, Operation>> = {
     summary: "The service makes alerts: always refused",
     callers: "people and keys",
     answers: {},
-    errors: ["unsupported"],
+    errors: ["log_not_found", "unsupported"],
   },
   "GET /1/logs/:log/alerts/:id": {
     id: "readAlert",
