@@ -69,36 +69,58 @@ export function parseClassKey(text: string): string | null {
   return CLASS_KEY.test(key) ? key : null;
 }
 
+/** @throws LoggiaError `bad_parameter`, which tells of every field at fault */
 export function checkClassFilter(filter: ClassFilter): ClassFilter {
-  const key = typeof filter.key === "string" ? parseClassKey(filter.key) : null;
-  if (key === null)
-    throw bad("The field key must be 1 to 63 letters a to z, digits and hyphens, and not begin with a hyphen");
-  const checked = {
-    key,
-    display: checkText("display", filter.display, 0, 200),
-    color: checkColor(filter.color),
-    tag: checkText("tag", filter.tag, 0, 200),
-    text: checkText("text", filter.text, 0, 200),
-    link: checkText("link", filter.link, 0, 200),
-    source: checkText("source", filter.source, 0, 200),
-    weight: filter.weight,
+  const faults: string[] = [];
+  const checking = <T>(check: () => T, otherwise: T): T => {
+    try {
+      return check();
+    } catch (error) {
+      if (!(error instanceof LoggiaError)) throw error;
+      faults.push(error.message);
+      return otherwise;
+    }
   };
-  if (/\s/.test(checked.tag))
-    throw bad("The field tag must be one tag, without blanks: the tags of an event are split at them");
-  if (!isWhole(checked.weight, -MAX_WEIGHT, MAX_WEIGHT)) {
-    throw bad(`The field weight must be a whole number from -${MAX_WEIGHT} to ${MAX_WEIGHT}`);
-  }
+  const text = (field: "display" | "text" | "link" | "source"): string =>
+    checking(() => checkText(field, filter[field], 0, 200), filter[field]);
+  const checked = {
+    key: checking(() => checkClassKey(filter.key), filter.key),
+    display: text("display"),
+    color: checking(() => checkColor(filter.color), filter.color),
+    tag: checking(() => checkTag(filter.tag), filter.tag),
+    text: text("text"),
+    link: text("link"),
+    source: text("source"),
+    weight: checking(() => checkWeight(filter.weight), filter.weight),
+  };
   if (checked.tag === "" && checked.text === "" && checked.link === "" && checked.source === "") {
-    throw bad("A class filter needs a condition: at least one of tag, text, link and source must not be empty");
+    faults.push("A class filter needs a condition: at least one of tag, text, link and source must not be empty");
   }
+  if (faults.length > 0) throw bad(faults.join("; "));
   return checked;
+}
+
+function checkClassKey(text: string): string {
+  const key = typeof text === "string" ? parseClassKey(text) : null;
+  if (key !== null) return key;
+  throw bad("The field key must be 1 to 63 letters a to z, digits and hyphens, and not begin with a hyphen");
+}
+
+function checkTag(tag: string): string {
+  const checked = checkText("tag", tag, 0, 200);
+  if (!/\s/.test(checked)) return checked;
+  throw bad("The field tag must be one tag, without blanks: the tags of an event are split at them");
+}
+
+function checkWeight(weight: number): number {
+  if (isWhole(weight, -MAX_WEIGHT, MAX_WEIGHT)) return weight;
+  throw bad(`The field weight must be a whole number from -${MAX_WEIGHT} to ${MAX_WEIGHT}`);
 }
 
 function checkColor(color: string): string {
   const checked = checkText("color", color, 1, 40);
-  if (/\p{Cc}/u.test(checked))
-    throw bad("The field color must have no control characters: a CSS color such as red or #c0392b");
-  return checked;
+  if (!/\p{Cc}/u.test(checked)) return checked;
+  throw bad("The field color must have no control characters: a CSS color such as red or #c0392b");
 }
 
 /** Lengths are in characters: Unicode code points. */

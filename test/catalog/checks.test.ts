@@ -146,3 +146,10 @@ test("a class filter's faults name the field and what is right", (t) => {
     t.throws(() => checkClassFilter({ ...FILTER, ...change }), { code: "bad_parameter", message });
   }
 });
+
+test("a class filter's faults are told together", (t) => {
+  const filter = { ...FILTER, key: "-x", color: "", tag: "", weight: 0.5 };
+  t.throws(() => checkClassFilter(filter), {
+    message: /^The field key .*; The field color .*; The field weight .*; A class filter needs a condition/,
+  });
+});

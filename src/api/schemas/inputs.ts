@@ -84,7 +84,7 @@ export const FilterFields = named(
   z
     .object({
       display: z.string().default("").meta({ maxLength: 200 }),
-      color: z.string().meta({ description: "As in CSS.", minLength: 1, maxLength: 40 }),
+      color: z.string().default("gray").meta({ description: "As in CSS.", minLength: 1, maxLength: 40 }),
       tag: condition.describe("Is one of the event's tags."),
       text: condition.describe("Is contained in the event's text."),
       link: condition.describe("Is contained in the event's link."),
