@@ -32,9 +32,9 @@ OPTIONS = $(if $(API),--api "$(API)") $(if $(JSON),--json)
 deadletters: $(INSTALLED) ## list dead letters; REDRIVE=all or ids: send them through again
 	$(CALL) deadletters $(if $(REDRIVE),redrive $(REDRIVE),list) $(OPTIONS)
 
-replay: $(INSTALLED) ## read the bus into the store again, FROM=start or a date
+replay: $(INSTALLED) ## build the store anew from the bus and the old store, FROM=start or a date; INTO=old: add what is missing
 	$(if $(FROM),,$(error say from when: make replay FROM=start, or FROM=2026-11-21))
-	$(CALL) replay "$(FROM)" $(OPTIONS)
+	$(CALL) replay "$(FROM)" $(if $(INTO),--into "$(INTO)") $(OPTIONS)
 
 backup: $(INSTALLED) ## copy the embedded files of the running service, TO=folder
 	$(if $(TO),,$(error say where to: make backup TO=folder))

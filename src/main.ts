@@ -6,7 +6,8 @@ import { createDeadLetters } from "../pipelines/deadletters/redrive.ts";
 import type { Locate } from "../pipelines/enrich/enrich.ts";
 import { openGeoip } from "../pipelines/enrich/geoip.ts";
 import { startNotifier } from "../pipelines/notify/notifier.ts";
-import { NOTHING_REPLAYED, replay } from "../pipelines/replay/replay.ts";
+import { rebuild } from "../pipelines/replay/rebuild.ts";
+import { NOTHING_READ, replay } from "../pipelines/replay/replay.ts";
 import { keepOnlyFresh } from "../pipelines/retention/keep.ts";
 import { startRetention } from "../pipelines/retention/sweep.ts";
 import { startPipeline } from "../pipelines/runner.ts";
@@ -33,7 +34,7 @@ import { measureAppend, measureStore } from "./monitoring/measured.ts";
 import { createMonitoring, type Monitoring } from "./monitoring/monitoring.ts";
 import { backup } from "./operations/backup.ts";
 import { createJob } from "./operations/job.ts";
-import type { BackupProgress, Operations } from "./operations/operations.ts";
+import type { BackupProgress, Operations, ReplayOrder, ReplayProgress } from "./operations/operations.ts";
 import { refuseHalfRestored } from "./operations/restore.ts";
 import { createGatherer } from "./post/gatherer.ts";
 import { startForgetting } from "./post/key-documents.ts";
@@ -307,15 +308,21 @@ function createOperations(
   log: Logger,
   closing: AsyncDisposableStack,
 ): Operations {
-  const replays = createJob<{ since: number }, typeof NOTHING_REPLAYED>({
+  const rebuilds = canRebuild(ports.store);
+  const replays = createJob<ReplayOrder, ReplayProgress>({
     name: "a replay",
     log,
-    none: NOTHING_REPLAYED,
-    run: ({ since }, report, signal) => replay({ ...ports, ...locating, log, since, report, signal }),
+    none: { ...NOTHING_READ, rebuild: null },
+    run: async ({ since, into }, report, signal) => {
+      const options = { ...ports, ...locating, log, since, signal };
+      if (into === "new" && canRebuild(ports.store)) return rebuild({ ...options, store: ports.store, report });
+      const progress = await replay({ ...options, report: (read) => report({ ...read, rebuild: null }) });
+      return { ...progress, rebuild: null };
+    },
   });
   closing.defer(() => replays.close());
   const deadLetters = createDeadLetters(ports);
-  if (copy === null) return { deadLetters, replay: replays, backup: null };
+  if (copy === null) return { deadLetters, replay: replays, rebuilds, backup: null };
   const backups = createJob<{ to: string }, BackupProgress>({
     name: "a backup",
     log,
@@ -323,7 +330,11 @@ function createOperations(
     run: ({ to }, report, signal) => copy(to, report, signal),
   });
   closing.defer(() => backups.close());
-  return { deadLetters, replay: replays, backup: backups };
+  return { deadLetters, replay: replays, rebuilds, backup: backups };
+}
+
+function canRebuild(store: Store): store is Store & Required<Pick<Store, "rebuild">> {
+  return store.rebuild !== undefined;
 }
 
 async function startPost(

@@ -1,5 +1,5 @@
 import type { Catalog, ClassFilter } from "../../src/catalog/catalog.ts";
-import type { LogKey } from "../../src/events/event.ts";
+import type { LogKey, StoredEvent } from "../../src/events/event.ts";
 import { transform } from "../stage.ts";
 import type { Stage } from "../stage.ts";
 import { compileMatcher } from "./matcher.ts";
@@ -15,12 +15,19 @@ const MATCHERS_MAX_SIZE = 5_000_000;
  * Gives an event the class of the heaviest filter of its log that matches. An event of a log that the catalog does not know has no class, and goes on:
  * it was accepted, so it is kept.
  */
-export function createClassify({ catalog }: { readonly catalog: Pick<Catalog, "log" | "classFilters"> }): Stage {
+export function createClassify({ catalog }: { readonly catalog: Filters }): Stage {
+  return transform("classify", createClassifier(catalog));
+}
+
+type Filters = Pick<Catalog, "log" | "classFilters">;
+
+/** The same for one event at a time. */
+export function createClassifier(catalog: Filters): (event: StoredEvent) => StoredEvent {
   const matcherOf = createMatcherCache();
-  return transform("classify", (event) => {
+  return (event) => {
     if (catalog.log(event.log) === null) return event;
     return { ...event, class: matcherOf(event.log, catalog.classFilters(event.log))(event) };
-  });
+  };
 }
 
 /** Compiled matchers by log, each kept as long as the log's list of filters is the very same array. */

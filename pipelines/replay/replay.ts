@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 
 import type { Batch, Bus, BusRecord, Subscription } from "../../src/bus/bus.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
-import type { ReplayProgress } from "../../src/operations/operations.ts";
+import type { BusProgress } from "../../src/operations/operations.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Locate } from "../enrich/enrich.ts";
 import { keepOnlyFresh } from "../retention/keep.ts";
@@ -18,7 +18,7 @@ export type ReplayOptions = {
   readonly locate?: Locate;
   /** What was appended to the bus before is left out: milliseconds since the Unix epoch. */
   readonly since: number;
-  readonly report?: (progress: ReplayProgress) => void;
+  readonly report?: (progress: BusProgress) => void;
   /** Ends it between two batches, with the signal's reason. */
   readonly signal: AbortSignal;
 };
@@ -29,7 +29,7 @@ const RETRY_FIRST_MS = 100;
 const RETRY_LAST_MS = 10_000;
 const CLOSE_TIMEOUT_MS = 5_000;
 
-export const NOTHING_REPLAYED: ReplayProgress = { records: 0, events: 0, visits: 0, expired: 0, refused: 0 };
+export const NOTHING_READ: BusProgress = { records: 0, events: 0, visits: 0, expired: 0, refused: 0 };
 
 /**
  * Sends what the bus still holds through the pipeline once more, beside the running one and at its leisure. As all writes are create-only, that brings back what
@@ -38,7 +38,7 @@ export const NOTHING_REPLAYED: ReplayProgress = { records: 0, events: 0, visits:
  *
  * @throws LoggiaError `bus_unavailable`; the reason of `signal`
  */
-export async function replay(options: ReplayOptions): Promise<ReplayProgress> {
+export async function replay(options: ReplayOptions): Promise<BusProgress> {
   const { bus, store, catalog, since, signal, report } = options;
   let expired = 0;
   let refused = 0;
@@ -50,7 +50,7 @@ export async function replay(options: ReplayOptions): Promise<ReplayProgress> {
     left: (count) => (expired += count),
   });
   const pipeline = await startPipeline({ ...options, ...BATCH, bus: once, store: fresh, group: "replay" });
-  const progress = (): ReplayProgress => {
+  const progress = (): BusProgress => {
     const { records, events, visits } = pipeline.stats();
     return { records, events: events.done, visits, expired, refused };
   };

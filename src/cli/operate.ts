@@ -59,14 +59,46 @@ export async function redriveDeadLetters(options: ServiceOptions, words: readonl
 }
 
 type Job = { readonly state: "running" | "done" | "failed"; readonly reason: string | null };
-type Replay = Job & Record<"records" | "events" | "visits" | "expired" | "refused", number>;
+type Built = Record<"rebuilt" | "compared" | "copied" | "markers", number> & { readonly stage: string };
+type Replay = Job &
+  Record<"records" | "events" | "visits" | "expired" | "refused", number> & {
+    readonly started: string;
+    readonly ended: string | null;
+    readonly rebuild: Built | null;
+  };
 type Backup = Job & { readonly to: string; readonly files: readonly { name: string; size_bytes: number }[] };
 
-export async function replay(options: ServiceOptions, from: string, stderr: NodeJS.WriteStream): Promise<Answer> {
-  const show = ({ records, events, visits, expired, refused }: Replay): string =>
-    `read ${records} records: ${events} events and ${visits} visits, of which ${expired} had expired; ${refused} refused`;
-  const value = await waitFor<Replay>(options, "/manage/1/replay", { from }, show, stderr);
-  return { value, text: show(value) };
+export async function replay(
+  options: ServiceOptions & { readonly into?: string },
+  from: string,
+  stderr: NodeJS.WriteStream,
+): Promise<Answer> {
+  const order = { from, ...(options.into !== undefined && { into: options.into }) };
+  const value = await waitFor<Replay>(options, "/manage/1/replay", order, showReplay, stderr);
+  return { value, text: value.rebuild === null ? showRead(value) : showRebuilt(value, value.rebuild) };
+}
+
+function showReplay(replay: Replay): string {
+  const { rebuild } = replay;
+  if (rebuild === null || rebuild.stage === "reading") return showRead(replay);
+  return `${rebuild.stage}: ${rebuild.rebuilt} rebuilt, ${rebuild.compared} of the old store compared`;
+}
+
+function showRead({ records, events, visits, expired, refused }: Replay): string {
+  return `read ${records} records: ${events} events and ${visits} visits, of which ${expired} had expired; ${refused} refused`;
+}
+
+function showRebuilt(replay: Replay, { rebuilt, copied, markers }: Built): string {
+  const took_s = (msOf(replay.ended ?? "") - msOf(replay.started)) / 1000;
+  const rows = [
+    ["rebuilt from the bus", String(rebuilt)],
+    ["copied from the old store", String(copied)],
+    ["markers of deletions kept", String(markers)],
+    ["expired, left out", String(replay.expired)],
+    ["refused lines of the bus", String(replay.refused)],
+    ["took", `${took_s.toFixed(1)} s`],
+  ];
+  return table(["WHAT", "COUNT"], rows);
 }
 
 /** @param folder on the disk of the service; a relative one is of this command's own folder */
@@ -114,8 +146,12 @@ export async function restoreBackup(folder: string, environment: NodeJS.ProcessE
 
 /** `/Date(1308491673911)/` as a person reads it. */
 function showMoment(text: string): string {
-  const ms = Number(/-?\d+/.exec(text)?.[0]);
+  const ms = msOf(text);
   return Number.isFinite(ms) ? new Date(ms).toISOString().replace("T", " ").slice(0, 19) : text;
+}
+
+function msOf(text: string): number {
+  return Number(/-?\d+/.exec(text)?.[0]);
 }
 
 function shorten(text: string): string {

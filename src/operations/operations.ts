@@ -1,11 +1,15 @@
+import type { RebuildProgress } from "../store/store.ts";
+
 /**
  * What an operator can ask of a running service, as the management API offers it: the bus and the embedded files belong to the running processes alone,
  * so whatever is done with them is done by one of these.
  */
 export type Operations = {
   readonly deadLetters: DeadLetters;
-  /** Reads the bus once more into the store, see `pipelines/replay/`. `since`: milliseconds since the Unix epoch, 0 for all that the bus holds. */
-  readonly replay: Job<{ readonly since: number }, ReplayProgress>;
+  /** Reads the bus once more, see `pipelines/replay/`. */
+  readonly replay: Job<ReplayOrder, ReplayProgress>;
+  /** Whether a replay can go into a new store. */
+  readonly rebuilds: boolean;
   /** Copies the embedded files, see `backup.ts`; null on a cluster, whose engines have their own ways. */
   readonly backup: Job<{ readonly to: string }, BackupProgress> | null;
 };
@@ -32,7 +36,17 @@ export type JobRecord<Order, Progress> = {
   readonly reason: string | null;
 };
 
-export type ReplayProgress = {
+export type ReplayOrder = {
+  /** Milliseconds since the Unix epoch, 0 for all that the bus holds. */
+  readonly since: number;
+  /** `old`: what the store lacks is added. `new`: it is built anew beside the old one, which it then replaces. */
+  readonly into: "old" | "new";
+};
+
+/** `rebuild` is null where the replay went into the old store, and before a new one is begun. */
+export type ReplayProgress = BusProgress & { readonly rebuild: RebuildProgress | null };
+
+export type BusProgress = {
   /** Read from the bus. */
   readonly records: number;
   readonly events: number;

@@ -54,6 +54,13 @@ export type Store = AsyncDisposable & {
    */
   deleteExpired(expiry: Expiry, signal?: AbortSignal): Promise<number>;
 
+  /**
+   * Builds all that was accepted from a moment on anew, and all that people did, beside what is there; and then puts it in its place in one step. Readers and writers go on
+   * meanwhile. Whatever ends it before that step leaves everything as it was. Absent where the engine can't.
+   * @throws LoggiaError `conflict` where another process is at it; `store_unavailable`; the reason of `signal`
+   */
+  readonly rebuild?: (options: RebuildOptions) => Promise<RebuildProgress>;
+
   /** Makes all that was written before visible to `list`, `group` and `users` (a cluster store shows it within a second unasked). */
   refresh(): Promise<void>;
   /** @throws LoggiaError `store_unavailable` that says which engine could not be reached. */
@@ -66,6 +73,34 @@ export type Expiry = {
   readonly before: ReadonlyMap<LogKey, number>;
   /** No log keeps what was created before this moment, nor the markers of what was deleted of it; null: some log keeps everything. */
   readonly markersBefore: number | null;
+};
+
+export type RebuildOptions = {
+  /** What was accepted in earlier months may stay as it is: milliseconds since the Unix epoch. */
+  readonly since: number;
+  /**
+   * Writes what the bus holds into what is being built, by the rules of `writeEvents` and `writeVisits`. All that it leaves out is copied from what is
+   * there; of the same event, its document stays, unless the event was deleted.
+   * @param signal ends it, with its reason: nothing will come of what is being built
+   */
+  readonly fill: (anew: Pick<Store, "writeEvents" | "writeVisits">, signal: AbortSignal) => Promise<void>;
+  /** Makes of an event that is copied what `fill` would write of it today. */
+  readonly revise: (event: StoredEvent) => StoredEvent;
+  readonly report?: (progress: RebuildProgress) => void;
+  readonly signal: AbortSignal;
+};
+
+export type RebuildProgress = {
+  /** `reading` the bus, `copying` what it does not tell, `switching` to what was built. */
+  readonly stage: "reading" | "copying" | "switching" | "done";
+  /** Events and visits that `fill` wrote. */
+  readonly rebuilt: number;
+  /** Documents that were there and have been looked at, again for each time that they changed meanwhile. */
+  readonly compared: number;
+  /** Of these, those that were copied. */
+  readonly copied: number;
+  /** Markers of what people deleted, which went along. */
+  readonly markers: number;
 };
 
 /** `event` matched a class for which `user` wants alerts. */

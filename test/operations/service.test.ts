@@ -76,11 +76,12 @@ for (const kind of KINDS) {
     await store.deleteExpired({ before: new Map([[log, Date.now() + DAY_MS]]), markersBefore: null });
     await store.refresh();
     t.is(await total(service), 0);
+    const old = { ...optionsOf(service), into: "old" };
     const future = new Date(Date.now() + 2 * DAY_MS).toISOString().slice(0, 10);
-    t.regex((await operate.replay(optionsOf(service), future, process.stderr)).text, /^read 0 records/);
+    t.regex((await operate.replay(old, future, process.stderr)).text, /^read 0 records/);
     t.is(await total(service), 0);
-    const today = new Date(Date.now() - DAY_MS).toISOString().slice(0, 10);
-    t.regex((await operate.replay(optionsOf(service), today, process.stderr)).text, /: 20 events and 0 visits/);
+    const yesterday = new Date(Date.now() - DAY_MS).toISOString().slice(0, 10);
+    t.regex((await operate.replay(old, yesterday, process.stderr)).text, /: 20 events and 0 visits/);
     t.is(await total(service), 20);
     for (const from of ["yesterday", "2026-13-01", "", "11/21/2026"]) {
       await t.throwsAsync(operate.replay(optionsOf(service), from, process.stderr), {
@@ -89,6 +90,31 @@ for (const kind of KINDS) {
     }
   });
 }
+
+test("the embedded store is not built anew: a replay adds what is missing, and says so to who asks for more", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  t.regex((await operate.replay(optionsOf(service), "start", process.stderr)).text, /^read 0 records/);
+  await t.throwsAsync(operate.replay({ ...optionsOf(service), into: "new" }, "start", process.stderr), {
+    message: /The embedded store is not built anew/,
+  });
+});
+
+(KINDS.includes("cluster") ? test : test.skip)("on a cluster, a replay builds the store anew", async (t) => {
+  t.timeout(120_000);
+  const service = await serviceOf(t, "cluster");
+  for (let i = 0; i < 20; i++) t.is((await post(service, { text: `event ${i}` })).status, 201);
+  await until(async () => (await total(service)) === 20, { what: "all events", timeout_ms: 30_000 });
+  const { body } = await get(service, `/1/logs/${LOG}/events?pagesize=1`);
+  const [{ id }] = body as [{ id: string }];
+  const headers = { Authorization: AUTHORIZATION };
+  await fetch(`${service.apiUrl}/1/logs/${LOG}/events/${id}`, { method: "DELETE", headers });
+  t.is(await total(service), 19);
+  const { text } = await operate.replay(optionsOf(service), "start", process.stderr);
+  t.regex(text, /^rebuilt from the bus {7}20$/m);
+  t.regex(text, /^markers of deletions kept {2}1$/m);
+  t.is(await total(service), 19);
+  t.is((await send(service, "/manage/1/replay", { from: "start", into: "other" })).status, 400);
+});
 
 test("an operator backs a running service up, and starts another from the copy", async (t) => {
   t.timeout(60_000);
@@ -128,6 +154,7 @@ test("make passes what operators say on to the command", async (t) => {
   t.is(await dry("deadletters", "JSON=1"), "deadletters list --json");
   t.is(await dry("deadletters", "REDRIVE=17 18"), "deadletters redrive 17 18");
   t.is(await dry("replay", "FROM=start"), 'replay "start"');
+  t.is(await dry("replay", "FROM=2026-11-21", "INTO=old"), 'replay "2026-11-21" --into "old"');
   t.is(await dry("backup", "TO=/tmp/a b"), 'backup "/tmp/a b"');
   t.is(await dry("restore", "FROM=/tmp/a"), 'restore "/tmp/a"');
   await t.throwsAsync(dry("replay"), { message: /FROM=/ });

@@ -4,7 +4,7 @@ import { requireServiceAdmin } from "../../catalog/permissions.ts";
 import { LoggiaError } from "../../errors.ts";
 import { Moment } from "../../http/moment.ts";
 import type { Route } from "../../http/route.ts";
-import type { BackupProgress, JobRecord, ReplayProgress } from "../../operations/operations.ts";
+import type { BackupProgress, JobRecord, ReplayOrder as Order, ReplayProgress } from "../../operations/operations.ts";
 import type { Context } from "../context.ts";
 import { readJson } from "../input.ts";
 import { BackupOrder, ReplayOrder } from "../schemas/operations.ts";
@@ -23,9 +23,15 @@ export function operationRoutes(context: Context): Route[] {
   return [
     ...deadLetterRoutes(context, route),
     route("GET", "/replay", (_, { replay }) => ok({ last: showLast(replay.last(), showReplay) })),
-    route("POST", "/replay", async (call, { replay }) => {
-      const { from } = await readJson(context, call, ReplayOrder);
-      return accepted(showReplay(replay.start({ since: parseFrom(from) })));
+    route("POST", "/replay", async (call, { replay, rebuilds }) => {
+      const { from, into = rebuilds ? "new" : "old" } = await readJson(context, call, ReplayOrder);
+      if (into === "new" && !rebuilds) {
+        throw new LoggiaError(
+          "unsupported",
+          "The embedded store is not built anew: leave the field into out, or say old to add what is missing",
+        );
+      }
+      return accepted(showReplay(replay.start({ since: parseFrom(from), into })));
     }),
     route("GET", "/backup", (_, { backup }) => ok({ last: showLast(backup?.last() ?? null, showBackup) })),
     route("POST", "/backup", async (call, { backup }) => {
@@ -69,8 +75,9 @@ function showLast<Order, Progress, Shown>(
   return record === null ? null : show(record);
 }
 
-function showReplay(record: JobRecord<{ since: number }, ReplayProgress>) {
-  return { ...showJob(record), from: new Moment(record.order.since), ...record.progress };
+function showReplay(record: JobRecord<Order, ReplayProgress>) {
+  const { since, into } = record.order;
+  return { ...showJob(record), from: new Moment(since), into, ...record.progress };
 }
 
 function showBackup(record: JobRecord<{ to: string }, BackupProgress>) {

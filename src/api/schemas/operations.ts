@@ -27,6 +27,12 @@ export const ReplayOrder = named(
   "ReplayOrder",
   z.object({
     from: z.string().describe("A date such as 2026-11-21 or 2026-11-21T08:00:00Z (UTC), or `start`."),
+    into: z
+      .enum(["new", "old"])
+      .describe(
+        "new, the standard on a cluster: the store is built anew beside the old one, which it then replaces. old, the standard and all there is on embedded engines: what the store lacks is added.",
+      )
+      .optional(),
   }),
 );
 
@@ -75,11 +81,22 @@ export const ReplayRecord = named(
   z.strictObject({
     ...job,
     from: MomentText,
+    into: z.enum(["new", "old"]),
     records: Count,
     events: Count,
     visits: Count,
     expired: Count.describe("Of these, those that are older than their logs keep them: they were not written."),
     refused: Count,
+    rebuild: z
+      .strictObject({
+        stage: z.enum(["reading", "copying", "switching", "done"]),
+        rebuilt: Count.describe("Events and visits that were written of what the bus holds."),
+        compared: Count.describe("Documents of the old store that were looked at, again for each change meanwhile."),
+        copied: Count.describe("Of these, those that were copied."),
+        markers: Count.describe("Markers of what people deleted, which went along."),
+      })
+      .nullable()
+      .describe("How the new store stands; null where there is none."),
   }),
 );
 

@@ -14,6 +14,9 @@ const TEMPLATE_PRIORITY = 500;
 /**
  * Where things lie. Events, alerts and visits lie in an index for each month of acceptance, which the event's id tells: a redelivered event
  * meets its own document, and whoever has an id asks one index.
+ *
+ * Each of these names is a place: an index made by its first document, or, once that was rebuilt (`rebuild.ts`), an alias of an index of a later
+ * generation. Searches tell the index that they looked into; who writes goes by the place, which may have another index by then.
  */
 export type Names = {
   /** Aliases over all months. */
@@ -26,7 +29,16 @@ export type Names = {
   readonly eventsOf: (id: EventId) => string;
   readonly alertsOf: (id: EventId) => string;
   readonly visitsOf: (id: EventId) => string;
+  /** Who rebuilds now, see `lease.ts`. */
+  readonly rebuild: string;
+  /** The alias of all indices that are being built. */
+  readonly building: string;
 };
+
+/** Under each of these names all that is of one kind is read. */
+export function kindsOf(names: Names): readonly string[] {
+  return [names.events, names.alerts, names.bookmarks, names.visits];
+}
 
 export function namesIn(namespace: string): Names {
   const events = `${namespace}-events`;
@@ -40,7 +52,41 @@ export function namesIn(namespace: string): Names {
     eventsOf: (id) => `${events}-${monthOf(id)}`,
     alertsOf: (id) => `${alerts}-${monthOf(id)}`,
     visitsOf: (id) => `${visits}-${monthOf(id)}`,
+    rebuild: `${namespace}-rebuild`,
+    building: `${namespace}-building`,
   };
+}
+
+/** The place that an index stands for, be it the first or a later generation: `logs-events.g2-2026.11` is one of `logs-events-2026.11`. */
+export function placeOfIndex(index: string): string {
+  return index.replace(GENERATION, "");
+}
+
+/** 0 for the index that the first document made. */
+export function generationOf(index: string): number {
+  return Number(GENERATION.exec(index)?.[1] ?? 0);
+}
+
+const GENERATION = /\.g(\d+)/;
+
+/** The index of a generation of a place. Its name keeps it out of the templates that show an index to readers as soon as it is made. */
+export function indexOfGeneration(names: Names, place: string, generation: number): string {
+  const kind = kindOf(names, place);
+  return `${kind}.g${generation}${place.slice(kind.length)}`;
+}
+
+/** The name under which the readers of a place find it, among all that is of its kind. */
+export function kindOf(names: Names, place: string): string {
+  const kind = kindsOf(names).find((kind) => place === kind || place.startsWith(`${kind}-`));
+  if (kind === undefined) throw new Error(`${place} is no place of ours`);
+  return kind;
+}
+
+/** The start of the month that a place is for, in milliseconds since the Unix epoch, and its end; null for what is not kept by months. */
+export function monthAt(names: Names, place: string): { readonly start: number; readonly end: number } | null {
+  const [, year, month] = /^-(\d{4})\.(\d{2})$/.exec(place.slice(kindOf(names, place).length)) ?? [];
+  if (year === undefined) return null;
+  return { start: Date.UTC(Number(year), Number(month) - 1), end: Date.UTC(Number(year), Number(month)) };
 }
 
 /** What a plan's source is read from. */
@@ -73,19 +119,23 @@ export type IndexOptions = {
  * @throws StartError where a later release has changed the layout
  */
 export async function putTemplates(client: Client, names: Names, options: IndexOptions): Promise<void> {
-  for (const name of [names.events, names.alerts, names.bookmarks, names.visits]) {
+  for (const name of kindsOf(names)) {
     await refuseLaterLayout(client, name);
     const isMonthly = name !== names.bookmarks;
+    const template = { settings: settings(options), mappings: name === names.visits ? VISIT_MAPPINGS : MAPPINGS };
+    const common = { priority: TEMPLATE_PRIORITY, _meta: { layout: LAYOUT_VERSION } };
     await client.indices.putIndexTemplate({
+      ...common,
       name,
       index_patterns: [isMonthly ? `${name}-*` : name],
-      priority: TEMPLATE_PRIORITY,
-      _meta: { layout: LAYOUT_VERSION },
-      template: {
-        settings: settings(options),
-        mappings: name === names.visits ? VISIT_MAPPINGS : MAPPINGS,
-        ...(isMonthly && { aliases: { [name]: {} } }),
-      },
+      template: { ...template, ...(isMonthly && { aliases: { [name]: {} } }) },
+    });
+    // Later generations of the same; nobody sees them before they are whole.
+    await client.indices.putIndexTemplate({
+      ...common,
+      name: `${name}.generations`,
+      index_patterns: [`${name}.g*`],
+      template,
     });
   }
 }

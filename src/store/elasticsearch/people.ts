@@ -8,6 +8,7 @@ import type { Marks } from "../store.ts";
 import type { Query } from "./compile.ts";
 import { MARKER, NOT_IN_ROWS, toRow } from "./document.ts";
 import type { Document } from "./document.ts";
+import { placeOfIndex } from "./mapping.ts";
 import type { Names } from "./mapping.ts";
 import { ANY_ORDER, atOneMoment, patiently, scan, searcherOf, WINDOW } from "./scan.ts";
 import { createOperation, deleteOperation, indexOperation, writeNow } from "./write.ts";
@@ -26,8 +27,10 @@ type SourceFilter = { includes: string[] } | { excludes: string[] };
 /** A document as it is now, also where no search shows it yet. Null where there is none, or its marker. */
 async function read(client: Client, index: string, id: string, filter: SourceFilter): Promise<Stored | null> {
   const fields = "includes" in filter ? { _source_includes: filter.includes } : { _source_excludes: filter.excludes };
-  const answer = await patiently(() => client.get<Partial<Document>>({ index, id, ...fields }, { ignore: [404] }));
-  // A missing index answers without `found`.
+  const get = () => patiently(() => client.get<Partial<Document>>({ index, id, ...fields }, { ignore: [404] }));
+  let answer = await get();
+  // A missing index answers without `found`: none was made yet, or a later generation replaces it just now, and is there a moment later.
+  if (answer.found === undefined) answer = await get();
   const { found, _source: source, _seq_no: seqNo, _primary_term: primaryTerm } = answer;
   if (!found || source?.log === undefined || seqNo === undefined || primaryTerm === undefined) return null;
   return { document: source as Document, seqNo, primaryTerm };
@@ -94,30 +97,39 @@ export async function marks(
       const { id, owner } = source as { id: EventId; owner: UserId };
       const entry = found.get(id) ?? { bookmarks: [], alerts: [] };
       found.set(id, entry);
-      entry[index === names.bookmarks ? "bookmarks" : "alerts"].push(owner);
+      entry[placeOfIndex(index) === names.bookmarks ? "bookmarks" : "alerts"].push(owner);
     }
   }
   return found;
 }
 
+type Version = { readonly if_seq_no: number; readonly if_primary_term: number };
+
 /**
- * Puts the marker in place of a document that has not changed since it was read.
- * @returns false where somebody else has changed it: of documents that are made once, that can only mean deleted it
+ * Takes a document away that was read before, by a request that holds for that version alone.
+ * @returns false where somebody else was faster
  */
+async function takeAway(
+  place: { readonly client: Client; readonly index: string; readonly id: string },
+  stored: Stored,
+  request: (version: Version) => Promise<boolean>,
+): Promise<boolean> {
+  const { client, index, id } = place;
+  const { seqNo, primaryTerm } = stored;
+  if (await patiently(() => request({ if_seq_no: seqNo, if_primary_term: primaryTerm }))) return true;
+  // Documents are made once, so that another version means that it was taken away; but a later generation of the index numbers anew.
+  const now = await read(client, index, id, { includes: ["log"] });
+  const isSame = now?.seqNo === seqNo && now.primaryTerm === primaryTerm;
+  return now !== null && !isSame && takeAway(place, now, request);
+}
+
+/** Puts the marker in place of a document. @returns false where somebody else did */
 async function bury(client: Client, index: string, id: string, stored: Stored): Promise<boolean> {
-  const answer = await client.index(
-    {
-      index,
-      id,
-      document: {},
-      if_seq_no: stored.seqNo,
-      if_primary_term: stored.primaryTerm,
-      refresh: true,
-    },
-    { ignore: [409] },
-  );
-  const { _seq_no: written } = answer;
-  return written !== undefined;
+  return takeAway({ client, index, id }, stored, async (version) => {
+    const request = { index, id, document: {}, ...version, refresh: true };
+    const { _seq_no: written } = await client.index(request, { ignore: [409] });
+    return written !== undefined;
+  });
 }
 
 /**
@@ -138,8 +150,8 @@ async function deleteCopies(client: Client, names: Names, id: EventId): Promise<
   const alerts = names.alertsOf(id);
   const indices = `${alerts},${names.bookmarks}`;
   await refresh(client, indices);
-  await forEachHit(client, indices, { term: { id } }, (index, documentId) =>
-    index === names.bookmarks ? deleteOperation(index, documentId) : indexOperation(index, documentId, MARKER),
+  await forEachHit(client, indices, { term: { id } }, (place, documentId) =>
+    place === names.bookmarks ? deleteOperation(place, documentId) : indexOperation(place, documentId, MARKER),
   );
 }
 
@@ -148,14 +160,14 @@ async function forEachHit(
   client: Client,
   indices: string,
   query: Query,
-  operation: (index: string, id: string) => Operation,
+  operation: (place: string, id: string) => Operation,
 ): Promise<void> {
   let count = 0;
   await atOneMoment(client, indices, async (search) => {
     for await (const hits of scan(search, { query, sort: ANY_ORDER, batch: BATCH, source: false })) {
       await writeNow(
         client,
-        hits.map(({ _index: index, _id: id }) => operation(index, id ?? "")),
+        hits.map(({ _index: index, _id: id }) => operation(placeOfIndex(index), id ?? "")),
       );
       count += hits.length;
     }
@@ -190,17 +202,12 @@ export async function deleteBookmark(
 ): Promise<boolean> {
   const stored = await readIn(client, names.bookmarks, copyId(id, user), log, { includes: ["log"] });
   if (stored === null) return false;
-  const answer = await client.delete(
-    {
-      index: names.bookmarks,
-      id: copyId(id, user),
-      if_seq_no: stored.seqNo,
-      if_primary_term: stored.primaryTerm,
-      refresh: true,
-    },
-    { ignore: [404, 409] },
-  );
-  return answer.result === "deleted";
+  const place = { client, index: names.bookmarks, id: copyId(id, user) };
+  return takeAway(place, stored, async (version) => {
+    const { index, id } = place;
+    const answer = await client.delete({ index, id, ...version, refresh: true }, { ignore: [404, 409] });
+    return answer.result === "deleted";
+  });
 }
 
 export async function deleteAlert(
@@ -217,8 +224,10 @@ export async function deleteAlert(
 
 export async function deleteAlerts(client: Client, names: Names, user: UserId): Promise<void> {
   await refresh(client, names.alerts);
-  await forEachHit(client, names.alerts, { term: { owner: user } }, (index, id) => indexOperation(index, id, MARKER));
+  await forEachHit(client, names.alerts, { term: { owner: user } }, (place, id) => indexOperation(place, id, MARKER));
 }
+
+const NO_INDEX = "index_not_found_exception";
 
 /** Which of these events were deleted: those with a marker. */
 export async function deletedAmong(
@@ -229,9 +238,12 @@ export async function deletedAmong(
   const deleted = new Set<EventId>();
   for (let i = 0; i < ids.length; i += BATCH) {
     const docs = ids.slice(i, i + BATCH).map((id) => ({ _index: names.eventsOf(id), _id: id }));
-    const answer = await patiently(() => client.mget<Partial<Document>>({ docs, _source: ["log"] }));
+    const get = () => patiently(() => client.mget<Partial<Document>>({ docs, _source: ["log"] }));
+    let answer = await get();
+    // As in `read`.
+    if (answer.docs.some((doc) => "error" in doc && doc.error.type === NO_INDEX)) answer = await get();
     for (const doc of answer.docs) {
-      if ("error" in doc && doc.error.type !== "index_not_found_exception") {
+      if ("error" in doc && doc.error.type !== NO_INDEX) {
         throw new LoggiaError(
           "store_unavailable",
           `Elasticsearch could not read an event: ${doc.error.reason ?? doc.error.type}`,

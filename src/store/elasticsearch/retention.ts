@@ -7,9 +7,14 @@ import { CREATED_AHEAD_MS, groupExpiry } from "../expiry.ts";
 import type { Expired } from "../expiry.ts";
 import type { Expiry } from "../store.ts";
 import type { Query } from "./compile.ts";
+import { countOf, IS_DOCUMENT } from "./copy.ts";
+import { block, readIndices, unblock } from "./generations.ts";
+import type { Index } from "./generations.ts";
+import { isHeld } from "./lease.ts";
+import { kindOf, monthAt, placeOfIndex } from "./mapping.ts";
 import type { Names } from "./mapping.ts";
 import { refresh } from "./people.ts";
-import { ANY_ORDER, atOneMoment, scan, searcherOf, totalOf } from "./scan.ts";
+import { ANY_ORDER, atThisMoment, scan, searcherOf, totalOf } from "./scan.ts";
 import { deleteOperation, writeBulk } from "./write.ts";
 import type { Operation } from "./write.ts";
 
@@ -24,7 +29,8 @@ const ATTEMPTS = 5;
 const BACK_OFF_MS = 500;
 
 /**
- * Deletes what has expired: whole months of which nothing may stay, and of others document by document.
+ * Deletes what has expired: whole months of which nothing may stay, and of others document by document. While somebody rebuilds the store it stands aside: the next
+ * sweep does it.
  * @returns how many events and visits went
  */
 export async function deleteExpired(
@@ -33,44 +39,70 @@ export async function deleteExpired(
   expiry: Expiry,
   signal?: AbortSignal,
 ): Promise<number> {
+  const sweep: Sweep = {
+    client,
+    names,
+    count: 0,
+    goOn: async () => {
+      signal?.throwIfAborted();
+      if (await isHeld(client, names.rebuild)) throw new StandAside();
+    },
+  };
+  try {
+    await sweepAll(sweep, expiry);
+  } catch (error) {
+    if (!(error instanceof StandAside)) throw error;
+  }
+  return sweep.count;
+}
+
+type Sweep = {
+  readonly client: Client;
+  readonly names: Names;
+  /** Asked before each step. @throws where it is the last */
+  readonly goOn: () => Promise<void>;
+  /** Events and visits that went. */
+  count: number;
+};
+
+/** Somebody rebuilds: what is deleted now might come back by the copy. */
+class StandAside extends Error {}
+
+async function sweepAll(sweep: Sweep, expiry: Expiry): Promise<void> {
+  const { client, names } = sweep;
   const groups = groupExpiry(expiry, MAX_LOGS);
-  let count = 0;
+  await sweep.goOn();
   for (const alias of [names.events, names.visits, names.alerts]) {
-    signal?.throwIfAborted();
-    const dropped = await dropMonths(client, alias, groups, expiry.markersBefore);
-    if (alias !== names.alerts) count += dropped;
+    await dropMonths(sweep, alias, groups, expiry.markersBefore);
   }
   for (const group of groups) {
-    count += await deleteHits(client, names.events, isExpired(group), signal);
-    count += await deleteHits(client, names.visits, isExpired(group), signal);
+    await deleteHits(sweep, names.events, isExpired(group));
+    await deleteHits(sweep, names.visits, isExpired(group));
     // After their events: whoever bookmarks one meanwhile looks once more whether it is still there.
     await refresh(client, names.bookmarks);
-    await deleteHits(client, names.bookmarks, isExpired(group), signal);
-    await deleteHits(client, names.alerts, isExpired(group), signal);
+    await deleteHits(sweep, names.bookmarks, isExpired(group));
+    await deleteHits(sweep, names.alerts, isExpired(group));
   }
-  return count;
 }
 
 function isExpired({ logs, before }: Expired): Query {
   return { bool: { filter: [{ terms: { log: [...logs] } }, { range: { created: { lt: before } } }] } };
 }
 
-const IS_NO_MARKER: Query = { exists: { field: "log" } };
-
 /** Deletes all that a query finds now, in steps with rests. */
-async function deleteHits(client: Client, indices: string, query: Query, signal?: AbortSignal): Promise<number> {
-  let count = 0;
+async function deleteHits(sweep: Sweep, alias: string, query: Query): Promise<void> {
+  const { client, names } = sweep;
   try {
-    await atOneMoment(client, indices, async (search) => {
+    await atThisMoment(client, alias, async (search) => {
       let start_ms = performance.now();
       for await (const hits of scan(search, { query, sort: ANY_ORDER, batch: STEP, source: false })) {
-        signal?.throwIfAborted();
+        await sweep.goOn();
         await deleteAll(
           client,
-          hits.map(({ _index: index, _id: id }) => deleteOperation(index, id ?? "")),
+          hits.map(({ _index: index, _id: id }) => deleteOperation(placeOfIndex(index), id ?? "")),
         );
-        count += hits.length;
-        await sleep(Math.max(REST_LEAST_MS, performance.now() - start_ms), undefined, { signal });
+        if (alias === names.events || alias === names.visits) sweep.count += hits.length;
+        await sleep(Math.max(REST_LEAST_MS, performance.now() - start_ms));
         start_ms = performance.now();
       }
     });
@@ -78,7 +110,6 @@ async function deleteHits(client: Client, indices: string, query: Query, signal?
     // Another process has dropped a month that was being looked through: what is left is found the next time.
     if (!isGone(error)) throw error;
   }
-  return count;
 }
 
 /** @throws LoggiaError `store_unavailable` where some are still there after a while */
@@ -103,62 +134,51 @@ async function deleteAll(client: Client, operations: readonly Operation[]): Prom
 
 /** Drops months that have ended and hold nothing that may stay. */
 async function dropMonths(
-  client: Client,
+  sweep: Sweep,
   alias: string,
   groups: readonly Expired[],
   markersBefore: number | null,
-): Promise<number> {
-  if (groups.length > MAX_MOMENTS) return 0;
+): Promise<void> {
+  const { client, names } = sweep;
+  if (groups.length > MAX_MOMENTS) return;
   const latest = Math.max(...groups.map(({ before }) => before));
-  let count = 0;
-  for (const [index, isBlocked] of await monthsOf(client, alias)) {
-    const end = endOfMonth(index, alias);
-    if (end === null || (end > latest && !isBlocked)) continue;
-    const needsMarkers = markersBefore === null || end + CREATED_AHEAD_MS > markersBefore;
-    const staying: Query = { bool: { filter: [IS_NO_MARKER], must_not: groups.map(isExpired) } };
-    const marker: Query = { bool: { must_not: [IS_NO_MARKER] } };
-    const query = needsMarkers ? { bool: { should: [staying, marker], minimum_should_match: 1 } } : staying;
-    count += await dropUnless(client, index, query, isBlocked);
-  }
-  return count;
-}
-
-/** The months of an alias, each with whether it takes no writes: whoever left it so was interrupted while dropping it, or is at it. */
-async function monthsOf(client: Client, alias: string): Promise<Map<string, boolean>> {
-  const answer = await client.indices.getSettings(
-    { index: `${alias}-*`, name: "index.blocks.write", flat_settings: true, ignore_unavailable: true },
-    { ignore: [404] },
+  const months = (await readIndices(client, names)).filter(
+    ({ isServed, place }) => isServed && kindOf(names, place) === alias,
   );
-  const aliased = await client.indices.getAlias({ name: alias }, { ignore: [404] });
-  const blocks = answer as Record<string, { settings?: Record<string, unknown> }>;
-  const isBlocked = (index: string): boolean => blocks[index]?.settings?.["index.blocks.write"] === "true";
-  return new Map(Object.keys(aliased).map((index) => [index, isBlocked(index)]));
-}
-
-/** The first moment after the month that an index's name tells. */
-function endOfMonth(index: string, alias: string): number | null {
-  const [, year, month] = /^-(\d{4})\.(\d{2})$/.exec(index.slice(alias.length)) ?? [];
-  return year === undefined || !index.startsWith(alias) ? null : Date.UTC(Number(year), Number(month));
+  for (const index of months) {
+    const month = monthAt(names, index.place);
+    // One that takes no writes: whoever left it so was interrupted while dropping it, or is at it.
+    if (month === null || (month.end > latest && !index.isBlocked)) continue;
+    await sweep.goOn();
+    const needsMarkers = markersBefore === null || month.end + CREATED_AHEAD_MS > markersBefore;
+    const staying: Query = { bool: { filter: [IS_DOCUMENT], must_not: groups.map(isExpired) } };
+    const marker: Query = { bool: { must_not: [IS_DOCUMENT] } };
+    const query = needsMarkers ? { bool: { should: [staying, marker], minimum_should_match: 1 } } : staying;
+    const dropped = await dropUnless(sweep, index, query);
+    if (alias !== names.alerts) sweep.count += dropped;
+  }
 }
 
 /**
  * Drops an index unless a query finds something in it. An event that comes late might be on its way: so the index first takes no more writes, which waits for
  * those in flight, and is looked through once more. A writer that meets it so tries again, and then makes the index anew.
  */
-async function dropUnless(client: Client, index: string, query: Query, isBlocked: boolean): Promise<number> {
+async function dropUnless(sweep: Sweep, { name: index, isBlocked }: Index, query: Query): Promise<number> {
+  const { client } = sweep;
   try {
     if (!isBlocked && (await finds(client, index, query))) return 0;
-    await client.indices.addBlock({ index, block: "write" });
+    await block(client, [index]);
     let dropped = false;
     try {
       await refresh(client, index);
       if (await finds(client, index, query)) return 0;
-      const { count } = await client.count({ index, query: IS_NO_MARKER });
+      const count = await countOf(client, index, IS_DOCUMENT);
+      await sweep.goOn();
       await client.indices.delete({ index });
       dropped = true;
       return count;
     } finally {
-      if (!dropped) await client.indices.putSettings({ index, settings: { "index.blocks.write": null } });
+      if (!dropped) await unblock(client, [index]);
     }
   } catch (error) {
     // Another process was faster.

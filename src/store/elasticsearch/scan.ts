@@ -59,22 +59,61 @@ const PATIENCE_MS = [50, 100, 200, 400, 750];
 
 /**
  * An index answers 503 for the first moments after its first document has made it: a month begins, somebody bookmarks for the first
- * time. That is waited for.
+ * time. One that is being replaced by a later generation takes no writes for a moment, and then is gone. That is waited for.
  */
 export async function patiently<T>(request: () => Promise<T>): Promise<T> {
   for (const delay_ms of PATIENCE_MS) {
     try {
       return await request();
     } catch (error) {
-      if (!(error instanceof errors.ResponseError) || error.statusCode !== 503) throw error;
+      if (!isPassing(error)) throw error;
       await sleep(delay_ms);
     }
   }
   return request();
 }
 
-/** Runs `work` on the state of an index as it is now, whatever is written meanwhile. */
+function isPassing(error: unknown): boolean {
+  if (!(error instanceof errors.ResponseError)) return false;
+  return error.statusCode === 503 || isReplaced(error) || isBlocked(error);
+}
+
+/** Whether a request met an index that has just gone, which a later generation may have replaced. */
+function isReplaced(error: unknown): boolean {
+  if (!(error instanceof errors.ResponseError) || error.statusCode !== 404) return false;
+  return /index_not_found_exception|search_context_missing_exception/.test(JSON.stringify(error.body ?? null));
+}
+
+/** Whether an index takes no writes. */
+export function isBlocked(error: unknown): boolean {
+  if (!(error instanceof errors.ResponseError) || error.statusCode !== 403) return false;
+  return JSON.stringify(error.body ?? null).includes(BLOCKED);
+}
+
+/** What the cluster calls the error of a write to an index that takes none. */
+export const BLOCKED = "cluster_block_exception";
+
+/**
+ * Runs `work` on the state of an index as it is now, whatever is written meanwhile. Where a later generation replaces the index under it, the state is gone:
+ * then it runs once more, on what is there now.
+ */
 export async function atOneMoment<T>(
+  client: Client,
+  index: string,
+  work: (search: Searcher) => Promise<T>,
+): Promise<T> {
+  try {
+    return await atThisMoment(client, index, work);
+  } catch (error) {
+    const isGone = isReplaced(error) || (error instanceof errors.ResponseError && error.statusCode === 503);
+    if (!isGone) throw error;
+    await sleep(PATIENCE_MS[0]);
+    return atThisMoment(client, index, work);
+  }
+}
+
+/** The same, but an index that goes meanwhile is an error. */
+export async function atThisMoment<T>(
   client: Client,
   index: string,
   work: (search: Searcher) => Promise<T>,

@@ -22,7 +22,11 @@ import {
   marks,
   refresh,
 } from "./people.ts";
+import { createMender } from "./mend.ts";
+import type { Mender } from "./mend.ts";
+import { rebuild } from "./rebuild.ts";
 import { deleteExpired } from "./retention.ts";
+import { BLOCKED } from "./scan.ts";
 import { encodeVisit, users } from "./users.ts";
 import { createOperation, indexOperation, writeBulk } from "./write.ts";
 
@@ -53,17 +57,24 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
     throw error instanceof StartError ? error : translateElasticsearchError(error);
   }
   log.info({ namespace }, "elasticsearch: templates are in place");
+  const mender = createMender({ client, names, log });
+  mender.notice();
+  const { written, changed } = noticing(mender);
   return {
     writeEvents: (events) =>
-      writeBulk(
-        client,
-        events.map((event) => createOperation(names.eventsOf(event.id), event.id, encodeDocument(event))),
+      written(
+        writeBulk(
+          client,
+          events.map((event) => createOperation(names.eventsOf(event.id), event.id, encodeDocument(event))),
+        ),
       ),
-    writeAlerts: (alerts) => writeAlerts(client, names, alerts),
+    writeAlerts: (alerts) => written(writeAlerts(client, names, alerts)),
     writeVisits: (visits) =>
-      writeBulk(
-        client,
-        visits.map((visit) => createOperation(names.visitsOf(visit.id), visit.id, encodeVisit(visit))),
+      written(
+        writeBulk(
+          client,
+          visits.map((visit) => createOperation(names.visitsOf(visit.id), visit.id, encodeVisit(visit))),
+        ),
       ),
     nextOffset: async () => null,
 
@@ -74,18 +85,45 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
     data: (key, id) => translated(() => data(client, names, key, id)),
     marks: (ids) => translated(() => marks(client, names, ids)),
 
-    deleteEvent: (key, id) => translated(() => deleteEvent(client, names, key, id)),
-    addBookmark: (user, key, id) => translated(() => addBookmark(client, names, user, key, id)),
-    deleteBookmark: (user, key, id) => translated(() => deleteBookmark(client, names, user, key, id)),
-    deleteAlert: (user, key, id) => translated(() => deleteAlert(client, names, user, key, id)),
-    deleteAlerts: (user) => translated(() => deleteAlerts(client, names, user)),
+    deleteEvent: (key, id) => changed(() => deleteEvent(client, names, key, id)),
+    addBookmark: (user, key, id) => changed(() => addBookmark(client, names, user, key, id)),
+    deleteBookmark: (user, key, id) => changed(() => deleteBookmark(client, names, user, key, id)),
+    deleteAlert: (user, key, id) => changed(() => deleteAlert(client, names, user, key, id)),
+    deleteAlerts: (user) => changed(() => deleteAlerts(client, names, user)),
 
-    deleteExpired: (expiry, signal) => translated(() => deleteExpired(client, names, expiry, signal)),
+    deleteExpired: (expiry, signal) => {
+      mender.notice();
+      return translated(() => deleteExpired(client, names, expiry, signal));
+    },
+    rebuild: (options) =>
+      translated(() => rebuild({ client, names, log }, options)).catch((error: unknown) => {
+        mender.notice();
+        throw options.signal.aborted ? options.signal.reason : error;
+      }),
 
     refresh: () =>
       translated(() => refresh(client, [names.events, names.alerts, names.bookmarks, names.visits].join())),
     ping: () => pingElasticsearch(client),
-    async [Symbol.asyncDispose]() {},
+    [Symbol.asyncDispose]: () => mender[Symbol.asyncDispose](),
+  };
+}
+
+/** Writes that meet an index that takes none: somebody is rebuilding it, or was. */
+function noticing(mender: Mender) {
+  return {
+    written: async (outcomes: Promise<WriteOutcome[]>): Promise<WriteOutcome[]> => {
+      const settled = await outcomes;
+      if (settled.some((outcome) => outcome.kind === "retry" && outcome.reason.includes(BLOCKED))) mender.notice();
+      return settled;
+    },
+    changed: async <T>(change: () => Promise<T>): Promise<T> => {
+      try {
+        return await translated(change);
+      } catch (error) {
+        if (String(error).includes(BLOCKED)) mender.notice();
+        throw error;
+      }
+    },
   };
 }
 

@@ -23,7 +23,7 @@ const MAX_VISITS = 1_000_000;
 const BATCH = 5000;
 
 /** What an index of visits holds. Absent texts are left out; `has` names those that are there. */
-type VisitDocument = {
+export type VisitDocument = {
   readonly id: EventId;
   readonly log: LogKey;
   readonly created: number;
@@ -48,6 +48,10 @@ export function encodeVisit(visit: Visit): string {
     folded: { user: fold(user) },
   };
   return JSON.stringify(document);
+}
+
+export function visitOf({ id, log, created, user, email = "", page = "" }: VisitDocument): Visit {
+  return { id, log, created, user, email, page };
 }
 
 /**
