@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Engine } from "../../infra/engines/engine.ts";
+import { askElasticsearch, askKafka } from "../../infra/engines/ready.ts";
 import { startElasticsearch, startKafka } from "../../infra/engines/start.ts";
 
 /** Figures of one test, by name, as they stand in the report. */
@@ -38,6 +39,8 @@ export type Chaos = {
 export type EnginePool = AsyncDisposable & {
   kafka(): Promise<Engine>;
   elasticsearch(): Promise<Engine>;
+  /** Starts again what a test left dead. */
+  revive(): Promise<void>;
 };
 
 export function createEnginePool(say: (line: string) => void): EnginePool {
@@ -46,18 +49,32 @@ export function createEnginePool(say: (line: string) => void): EnginePool {
   return {
     kafka: () => (kafka ??= startKafka({ say })),
     elasticsearch: () => (elasticsearch ??= startElasticsearch({ say })),
+    async revive() {
+      await revive(kafka, askKafka);
+      await revive(elasticsearch, (address) => askElasticsearch(`http://${address}`));
+    },
     async [Symbol.asyncDispose]() {
       await Promise.all([kafka, elasticsearch].map(async (engine) => (await engine?.catch(() => null))?.stop()));
     },
   };
 }
 
-/** Runs one test, and takes down all that it set up. */
+async function revive(started: Promise<Engine> | null, ask: (address: string) => Promise<void>): Promise<void> {
+  const engine = await started?.catch(() => null);
+  if (engine) await ask(engine.address).catch(() => engine.restart());
+}
+
+/** Runs one test, and takes down all that it set up. One that fails spoils nothing for the next. */
 export async function runFault(fault: Fault, chaos: Omit<Chaos, "stack" | "folder">): Promise<Figures> {
-  await using stack = new AsyncDisposableStack();
-  const folder = mkdtempSync(join(tmpdir(), "loggia-chaos-"));
-  stack.defer(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
-  return await fault.run({ ...chaos, folder, stack });
+  try {
+    await using stack = new AsyncDisposableStack();
+    const folder = mkdtempSync(join(tmpdir(), "loggia-chaos-"));
+    stack.defer(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+    return await fault.run({ ...chaos, folder, stack });
+  } catch (error) {
+    if (fault.cluster) await chaos.engines.revive();
+    throw error;
+  }
 }
 
 /** A number between the two, drawn at random. */

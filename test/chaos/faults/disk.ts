@@ -190,14 +190,16 @@ async function setBlock(url: string, { namespace }: Scene, blocked: boolean): Pr
 
 /** Lets Elasticsearch take its disk for full, or for empty again, and waits until it has noticed: it looks every 10 s. */
 async function setFloodStage(url: string, { namespace }: Scene, flooded: boolean): Promise<void> {
-  const stages = { low: "0.01%", high: "0.02%", flood_stage: "0.03%" };
-  const watermarks = Object.entries(stages).map(([stage, used]) => [
-    `cluster.routing.allocation.disk.watermark.${stage}`,
-    flooded ? used : null,
-  ]);
-  await put(`${url}/_cluster/settings`, {
-    persistent: { ...Object.fromEntries(watermarks), "cluster.info.update.interval": flooded ? "10s" : null },
-  });
+  const persistent = flooded
+    ? {
+        "cluster.info.update.interval": "10s",
+        "cluster.routing.allocation.disk.threshold_enabled": true,
+        "cluster.routing.allocation.disk.watermark.low": "0.01%",
+        "cluster.routing.allocation.disk.watermark.high": "0.02%",
+        "cluster.routing.allocation.disk.watermark.flood_stage": "0.03%",
+      }
+    : { "cluster.routing.allocation.disk.*": null, "cluster.info.update.interval": null };
+  await put(`${url}/_cluster/settings`, { persistent });
   const isBlocked = async (): Promise<boolean> => {
     const { text } = await send({ url: `${url}/${namespace}-*/_settings/index.blocks.*?flat_settings=true` });
     const settings = Object.values(JSON.parse(text) as Record<string, { settings: Record<string, string> }>);
