@@ -23,6 +23,8 @@ export type DispatcherOptions = {
   /** The wait after a first failure, of the server or of one mail, which doubles up to the last. */
   readonly retryFirst_ms: number;
   readonly retryLast_ms: number;
+  /** Milliseconds since the Unix epoch. */
+  readonly now: () => number;
 };
 
 /** What became of mails since the start. `dropped`: nobody wanted them any more. */
@@ -91,7 +93,7 @@ export class Dispatcher {
     while (!this.#closing.signal.aborted && this.#busy.size < (this.#outage.failures > 0 ? 1 : CONNECTIONS)) {
       const next = this.#earliest();
       if (next === null) return;
-      const wait_ms = Math.max(next.due_ms, this.#outage.until_ms) - Date.now();
+      const wait_ms = Math.max(next.due_ms, this.#outage.until_ms) - this.#options.now();
       if (wait_ms > 0) {
         this.#timer = setTimeout(() => this.#look(), Math.min(wait_ms, TIMER_MAX_MS));
         return;
@@ -114,7 +116,7 @@ export class Dispatcher {
     try {
       due_ms = await this.#attempt(id);
     } catch (error) {
-      due_ms = Date.now();
+      due_ms = this.#options.now();
       this.#prolong();
       if (!this.#closing.signal.aborted) this.#options.log.warn({ err: error, digest: id }, "mail will be tried again");
     }
@@ -125,8 +127,8 @@ export class Dispatcher {
 
   /** Does what is to be done about a digest now. Returns when to look again. */
   async #attempt(id: DigestId): Promise<number | null> {
-    const { state, rhythm } = this.#options;
-    const now_ms = Date.now();
+    const { state, rhythm, now } = this.#options;
+    const now_ms = now();
     const hold = this.#holds.get(id);
     if (hold !== undefined && hold.until_ms > now_ms) return hold.until_ms;
     const digest = await state.digest(id);
@@ -173,7 +175,7 @@ export class Dispatcher {
   async #abandon(id: DigestId, token: string): Promise<number | null> {
     const { state, rhythm, log } = this.#options;
     const after = await state.changeDigest(id, (digest) =>
-      digest.sending?.token === token ? doubt(digest, Date.now()) : digest,
+      digest.sending?.token === token ? doubt(digest, this.#options.now()) : digest,
     );
     log.warn({ digest: id }, "a mail was on its way when its process ended; it counts as sent");
     return readyAt(after, rhythm);
@@ -186,7 +188,7 @@ export class Dispatcher {
     const begun = await state.changeDigest(id, (digest) => {
       const ready_ms = digest.sending === null ? readyAt(digest, rhythm) : null;
       if (ready_ms === null || ready_ms > now_ms) return digest;
-      return begin(digest, { token, now_ms, until_ms: Date.now() + 2 * mailer.deadline_ms });
+      return begin(digest, { token, now_ms, until_ms: this.#options.now() + 2 * mailer.deadline_ms });
     });
     if (begun.sending?.token !== token) {
       // Another process was faster.
@@ -215,19 +217,19 @@ export class Dispatcher {
       return this.#hold(id, nextDay(now_ms));
     }
     await this.#keep(() => state.changeAllowance(user, (before) => giveBack(before, "tell", now_ms)));
-    return this.#after(id, outcome, Date.now());
+    return this.#after(id, outcome, this.#options.now());
   }
 
   #settle(digest: Digest, outcome: MailOutcome): Digest {
     switch (outcome.kind) {
       case "sent":
       case "refused":
-        return succeed(digest, Date.now());
+        return succeed(digest, this.#options.now());
       case "deferred":
       case "unavailable":
         return fail(digest, this.#options.rhythm.lines);
       case "unknown":
-        return doubt(digest, Date.now());
+        return doubt(digest, this.#options.now());
       default:
         return outcome satisfies never;
     }
@@ -247,7 +249,7 @@ export class Dispatcher {
     if (this.#outage.failures > 0) log.info("mails go out again");
     this.#outage = NO_OUTAGE;
     if (outcome.kind === "deferred") {
-      const { failures, until_ms } = prolong(this.#holds.get(id) ?? NO_OUTAGE, Date.now(), this.#waits());
+      const { failures, until_ms } = prolong(this.#holds.get(id) ?? NO_OUTAGE, this.#options.now(), this.#waits());
       log.warn({ reason: outcome.reason, digest: id, failures }, "the mail server does not take a mail now");
       return this.#hold(id, until_ms, failures);
     }
@@ -257,7 +259,7 @@ export class Dispatcher {
   }
 
   #prolong(): void {
-    this.#outage = prolong(this.#outage, Date.now(), this.#waits());
+    this.#outage = prolong(this.#outage, this.#options.now(), this.#waits());
   }
 
   #waits(): { first_ms: number; last_ms: number } {

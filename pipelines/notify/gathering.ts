@@ -27,8 +27,10 @@ export function createGathering(parts: {
   readonly log: Logger;
   readonly closing: AbortSignal;
   readonly schedule: (id: DigestId, due_ms: number) => void;
+  /** Milliseconds since the Unix epoch. */
+  readonly now: () => number;
 }): Gathering {
-  const { state, rhythm, log, closing, schedule } = parts;
+  const { state, rhythm, log, closing, schedule, now } = parts;
   let notices = 0;
   let skipped = 0;
 
@@ -38,7 +40,7 @@ export function createGathering(parts: {
   }
 
   async function write(digests: readonly (readonly [DigestId, readonly Notice[]])[], batch: Batch): Promise<void> {
-    const at = { partition: batch.partition, now_ms: Date.now(), lines: rhythm.lines };
+    const at = { partition: batch.partition, now_ms: now(), lines: rhythm.lines };
     for (let first = 0; first < digests.length; first += WRITES) {
       batch.signal.throwIfAborted();
       await batch.heartbeat();
@@ -56,7 +58,7 @@ export function createGathering(parts: {
       for (const { id, digest } of await state.digestsOf(partition)) scheduleIt(id, digest);
     },
     handle: async (batch) => {
-      const now_ms = Date.now();
+      const now_ms = now();
       const read = batch.records.flatMap(({ value }) => decodeNotice(value) ?? []);
       const news = read.filter(({ id }) => !isStale(id, now_ms));
       const left = batch.records.length - news.length;

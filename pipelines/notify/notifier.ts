@@ -26,6 +26,8 @@ export type NotifierOptions = {
   /** The wait after a first failure, which doubles up to the last: from a second to a minute. */
   readonly retryFirst_ms?: number;
   readonly retryLast_ms?: number;
+  /** Milliseconds since the Unix epoch; days end by it. */
+  readonly now?: () => number;
 };
 
 export type Notifier = {
@@ -59,7 +61,7 @@ const CLOSE_TIMEOUT_MS = 8_000;
  * @throws LoggiaError `bus_unavailable` where the bus can't be subscribed to
  */
 export async function startNotifier(options: NotifierOptions): Promise<Notifier> {
-  const { bus, log, gather_ms = 5_000, interval_ms = 60_000, lines = 20 } = options;
+  const { bus, log, gather_ms = 5_000, interval_ms = 60_000, lines = 20, now = Date.now } = options;
   const rhythm: Rhythm = { gather_ms, interval_ms, lines };
   const state = createState(options.documents);
   const dispatcher = new Dispatcher({
@@ -69,6 +71,7 @@ export async function startNotifier(options: NotifierOptions): Promise<Notifier>
     dailyMost: options.dailyMost ?? 50,
     retryFirst_ms: options.retryFirst_ms ?? 1_000,
     retryLast_ms: options.retryLast_ms ?? 60_000,
+    now,
   });
   const closing = new AbortController();
   const gathering = createGathering({
@@ -76,6 +79,7 @@ export async function startNotifier(options: NotifierOptions): Promise<Notifier>
     rhythm,
     log,
     closing: closing.signal,
+    now,
     schedule: (id, due_ms) => dispatcher.schedule(id, due_ms),
   });
   const subscription = await bus.subscribe(

@@ -64,6 +64,31 @@ for (const { name, open } of OFFICES) {
     t.regex(mailsTo(office.server, email)[3]!.text, /^3 mails about events were sent to you/);
   });
 
+  test(`${name}: what a day may have stays spent over a restart, and at midnight the next begins`, async (t) => {
+    const office = await open(t);
+    const { email } = await addReader(office);
+    const midnight_ms = Math.floor(Date.now() / 86_400_000) * 86_400_000;
+    let behind_ms = Date.now() - midnight_ms + 3_600_000;
+    const options = { dailyMost: 1, now: () => Date.now() - behind_ms };
+    const first = await startMailing(t, office, options);
+    await happen(office, "number 1");
+    await received(office.server, email, 1);
+    await happen(office, "number 2");
+    await received(office.server, email, 2);
+    await first.close();
+    const second = await startMailing(t, office, options);
+    await happen(office, "number 3");
+    await proceed(office);
+    t.is(mailsTo(office.server, email).length, 2, "spent, and said so");
+    behind_ms = 0;
+    await happen(office, "number 4");
+    const subjects = (await received(office.server, email, 3)).map((mail) => headerOf(mail, "Subject"));
+    t.is(subjects[0], `[${office.log}] failure: number 1`);
+    t.regex(subjects[1]!, /^No more mail/);
+    t.regex(subjects[2]!, /failure: [34] events: number 2$/);
+    await second.close();
+  });
+
   test(`${name}: a dead mail server holds up no event, and what came meanwhile is told once`, async (t) => {
     const office = await open(t);
     const { email } = await addReader(office);
