@@ -1,4 +1,5 @@
 import type { Fault } from "./chaos.ts";
+import { backup } from "./faults/backup.ts";
 import { diskElasticsearch, diskEmbedded } from "./faults/disk.ts";
 import { networkElasticsearch, networkKafka, pushback } from "./faults/engines.ts";
 import {
@@ -32,6 +33,7 @@ export const FAULTS: readonly Fault[] = [
   terminateCluster,
   clockEmbedded,
   clockCluster,
+  backup,
   pollerEmbedded,
   pollerSpread,
   pollerCluster,

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 
-/** What became of a post: answered 201 with an id; answered 5xx or not at all, so it may be stored or not; or refused (any other status), so it must not be. */
+/** What became of a post: answered 201 with an id; answered 5xx or not at all, or taken back with a backup, so it may be stored or not; or refused (any other status), so it must not be. */
 export type Outcome =
   | { readonly kind: "accepted"; readonly id: string }
   | { readonly kind: "open"; readonly status: number | null }
@@ -49,6 +49,20 @@ export class Ledger {
   settle(n: number, outcome: Outcome): void {
     this.#outcomes[n] = outcome;
     this[outcome.kind] += 1;
+  }
+
+  isAccepted(n: number): boolean {
+    return this.#outcomes[n]?.kind === "accepted";
+  }
+
+  /** Ends the obligations that a 201 made, where `which` says so: those events may be stored or not. */
+  release(which: (n: number) => boolean): void {
+    for (let n = 0; n < this.issued; n++) {
+      if (!this.isAccepted(n) || !which(n)) continue;
+      this.#outcomes[n] = { kind: "open", status: 201 };
+      this.accepted -= 1;
+      this.open += 1;
+    }
   }
 
   outcome(n: number): Outcome | null {

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
-const LAUNCHER = resolve(import.meta.dirname, "../../src/cli/loggia.mjs");
+export const LAUNCHER = resolve(import.meta.dirname, "../../src/cli/loggia.mjs");
 const START_TIMEOUT_MS = 60_000;
 
 /** None outlives this process, also where it is told to end in the midst of a test. */
@@ -25,6 +25,7 @@ export type ProgramOptions = {
 export class Program implements AsyncDisposable {
   readonly name: string;
   readonly #options: ProgramOptions;
+  #environment: Record<string, string>;
   #child: ChildProcess | null = null;
   #log: string;
   starts = 0;
@@ -32,6 +33,7 @@ export class Program implements AsyncDisposable {
   private constructor(options: ProgramOptions) {
     this.name = options.name;
     this.#options = options;
+    this.#environment = options.environment;
     this.#log = join(options.folder, `${options.name}.log`);
   }
 
@@ -51,13 +53,18 @@ export class Program implements AsyncDisposable {
     return pid;
   }
 
-  /** Starts it (again), and resolves once it has said where it listens. @throws Error with the end of its log, where it does not */
-  async start(): Promise<void> {
-    const { environment, preloads = [] } = this.#options;
+  /**
+   * Starts it (again), and resolves once it has said where it listens.
+   * @param changed what of its environment is otherwise from now on
+   * @throws Error with the end of its log, where it does not
+   */
+  async start(changed: Record<string, string> = {}): Promise<void> {
+    const { preloads = [] } = this.#options;
+    this.#environment = { ...this.#environment, ...changed };
     const log = openSync(this.#log, "a");
     try {
       const child = spawn(process.execPath, [...preloads.map((file) => `--import=${file}`), LAUNCHER, "start"], {
-        env: { PATH: process.env["PATH"], ...environment },
+        env: { PATH: process.env["PATH"], ...this.#environment },
         stdio: ["ignore", "pipe", log],
       });
       this.#child = child;

@@ -14,7 +14,7 @@ import { type Load, type LoadOptions, startLoad, type Target } from "./load.ts";
 import { assertKept, isBehind, judge, page, PROBE, type Reader, type Verdict } from "./oracle.ts";
 import { Program, type ProgramOptions } from "./program.ts";
 
-const ADMIN = { email: "ann@example.org", password: "correct horse" };
+export const ADMIN = { email: "ann@example.org", password: "correct horse" };
 const SECOND = { email: "bob@example.org", password: "battery staple" };
 const FIRST_LOG = { log: "first", apiKey: "key-of-the-first-log" };
 const ALL_ROLES = "post,pipeline,api";
