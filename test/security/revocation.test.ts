@@ -1,7 +1,7 @@
 import test from "ava";
 import type { ExecutionContext } from "ava";
 
-import { ADMIN, environmentOf, KEY, KINDS, LOG, startService } from "../support/service.ts";
+import { ADMIN, environmentOf, KEY, KINDS, LOG, readingTime, startService } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
@@ -22,13 +22,6 @@ const basic = (email: string, password: string) => ({
 });
 
 const REVOKED_WITHIN_MS = 2_000;
-
-/** How long this machine, busy as it is, takes to read what was changed: on a quiet one some milliseconds. */
-async function readingTime({ ports }: Service): Promise<number> {
-  const start_ms = performance.now();
-  await ports.catalog.refresh();
-  return performance.now() - start_ms;
-}
 
 for (const kind of KINDS) {
   test(`${kind}: what was taken away opens nothing 2 s later, in any process`, async (t) => {

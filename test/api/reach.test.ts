@@ -1,0 +1,81 @@
+import test from "ava";
+import type { ExecutionContext } from "ava";
+
+import { realEngines } from "../support/engines.ts";
+import { AUTHORIZATION, environmentOf, get, LOG, post, readingTime, startService } from "../support/service.ts";
+import type { Service } from "../support/service.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { until } from "../support/until.ts";
+
+const REACHED_WITHIN_MS = 2_000;
+const CLASS = `/logs/${LOG}/classFilters/failure`;
+const FILTER = { display: "Failure", color: "red", tag: "error", weight: 1 };
+
+/** Two processes that share nothing but the engines: people set up things here, events are classified there. */
+async function startTwo(t: ExecutionContext): Promise<{ here: Service; there: Service }> {
+  const environment = environmentOf("cluster", temporaryFolder(t));
+  const here = await startService({ ...environment, LOGGIA_ROLES: "api,post" });
+  t.teardown(() => here.close());
+  const there = await startService({ ...environment, LOGGIA_ROLES: "api,pipeline" });
+  t.teardown(() => there.close());
+  return { here, there };
+}
+
+(realEngines ? test : test.skip)(
+  "what is changed of classes and options reaches other processes within 2 s",
+  async (t) => {
+    t.timeout(120_000);
+    const { here, there } = await startTwo(t);
+    const manage = async (method: string, path: string, body?: object): Promise<void> => {
+      const headers = { Authorization: AUTHORIZATION };
+      const { status } = await fetch(`${here.apiUrl}/manage/1${path}`, {
+        method,
+        headers,
+        ...(body && { body: JSON.stringify(body) }),
+      });
+      t.true(status < 300, `${method} ${path}: ${status}`);
+    };
+    const reaches = async (what: string, isThere: () => Promise<boolean>): Promise<void> => {
+      const start_ms = performance.now();
+      await until(isThere, { what });
+      const took_ms = performance.now() - start_ms - 2 * (await readingTime(there));
+      t.true(took_ms < REACHED_WITHIN_MS, `${what} took ${Math.round(took_ms)} ms`);
+    };
+    /** Waits for an event with this tag to be of the class, and to have raised so many alerts. */
+    const happens = async (tag: string, expected: { class: string | null; alerts: number }): Promise<void> => {
+      const { body } = await post(here, { text: `about ${tag}`, tags: tag });
+      const path = `/1/logs/${LOG}/events/${body.id}`;
+      const read = async () =>
+        (await get(there, path)) as { status: number; body: { class: unknown; alerts: unknown[] | null } };
+      await until(async () => (await read()).status === 200, { what: "the event" });
+      t.is((await read()).body.class, expected.class);
+      // A record is read as it is, what points at it as of the last refresh.
+      await until(async () => (await read()).body.alerts?.length === (expected.alerts || undefined), {
+        what: `alerts about ${tag}`,
+      });
+    };
+
+    await manage("POST", `/logs/${LOG}/classFilters`, { key: "failure", ...FILTER });
+    await reaches("a new class", async () => (await get(there, `/1${CLASS}`)).status === 200);
+    await happens("error", { class: "failure", alerts: 0 });
+
+    await manage("PUT", `${CLASS}/options`, { alert: true });
+    await reaches("an option", async () => {
+      const { body } = await get(there, `/manage/1${CLASS}/options`);
+      return (body as { alert: boolean }).alert;
+    });
+    await happens("error", { class: "failure", alerts: 1 });
+
+    await manage("PUT", CLASS, { ...FILTER, tag: "fatal" });
+    await reaches("another condition", async () => {
+      const { body } = await get(there, `/1${CLASS}`);
+      return (body as { tag: string }).tag === "fatal";
+    });
+    await happens("error", { class: null, alerts: 0 });
+    await happens("fatal", { class: "failure", alerts: 1 });
+
+    await manage("DELETE", CLASS);
+    await reaches("that a class is gone", async () => (await get(there, `/1${CLASS}`)).status === 404);
+    await happens("fatal", { class: null, alerts: 0 });
+  },
+);
