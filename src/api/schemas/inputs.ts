@@ -100,7 +100,11 @@ export const FilterFields = named(
 
 export const NewFilter = named(
   "NewClassFilter",
-  FilterFields.extend({ key: z.string().meta({ pattern: "^[A-Za-z0-9][A-Za-z0-9-]{0,62}$" }) }),
+  z.preprocess(
+    // The catalog tells all that is wrong at once, so that a key which is missing must not end the reading.
+    (body) => (typeof body === "object" && body !== null && !Array.isArray(body) ? { key: "", ...body } : body),
+    FilterFields.extend({ key: z.string().meta({ pattern: "^[A-Za-z0-9][A-Za-z0-9-]{0,62}$" }) }),
+  ),
 );
 
 export const Options = named(
