@@ -11,15 +11,23 @@ import type {
   TextField,
   UsersPlan,
 } from "../../query/plan.ts";
+import { ODD_TEXT } from "./document.ts";
 import { containing, MAX_EXPRESSION_LENGTH, toLuceneRegexp } from "./regexp.ts";
+import { wordsOfExpression, wordsOfText } from "./words.ts";
+import type { WordCondition } from "./words.ts";
 
 export type Query = NonNullable<estypes.QueryDslQueryContainer>;
 
 /** A query that finds all that a plan finds, and where it is not `exact`, more: then each record found must be looked at. */
 export type Compiled = { readonly query: Query; readonly exact: boolean };
 
-/** `broad` asks for no expressions at all: for those that Lucene finds too complex. */
-export type Mode = "narrow" | "broad";
+/** `broad` asks for no expressions at all: for those that Lucene finds too complex. Another asks the index of words where that knows something. */
+export type Mode = "narrow" | "broad" | ByWords;
+
+export type ByWords = {
+  /** Indices of an earlier release, which know no words. */
+  readonly wordless: readonly string[];
+};
 
 /** Elasticsearch refuses boolean queries nested deeper than 30. Below this depth anything may match. */
 const MAX_DEPTH = 24;
@@ -54,6 +62,36 @@ export function compileVisits(plan: Pick<UsersPlan, "logs" | "where">): Query {
   return { bool: { filter: [{ terms: { log: [...plan.logs] } }, ...narrowing.flatMap(conjuncts)] } };
 }
 
+/** The query of a plan by the index of words; null where that says nothing of what the plan asks. */
+export function compileByWords(
+  plan: Pick<ListPlan | GroupPlan, "from" | "logs" | "where">,
+  wordless: readonly string[],
+): Compiled | null {
+  // Copies that people have are few, and older than the words, some of them.
+  if (plan.from.kind !== "events" || !asksForWords(plan.where)) return null;
+  return compileFilter(plan, { wordless });
+}
+
+function asksForWords(condition: Condition): boolean {
+  switch (condition.kind) {
+    case "and":
+    case "or":
+      return condition.conditions.some(asksForWords);
+    case "not":
+      return asksForWords(condition.condition);
+    case "contains":
+    case "matches":
+      return wordsOf(condition) !== null;
+    case "text":
+    case "in":
+    case "number":
+    case "absent":
+    case "accepted-after":
+      return false;
+  }
+  throw condition satisfies never;
+}
+
 /** Where a condition stands: under an odd number of `not`, and in a conjunction or a disjunction that lies this deep. */
 type Place = { readonly negated: boolean; readonly inAnd: boolean; readonly depth: number };
 
@@ -68,7 +106,7 @@ function compileCondition(condition: Condition, place: Place, mode: Mode): Compi
       return compileCondition(condition.condition, { ...place, negated: !negated }, mode);
     case "contains":
     case "matches":
-      return compileExpression(condition, negated, mode);
+      return compileExpression(condition, place, mode);
     case "text":
     case "in":
     case "number":
@@ -143,21 +181,78 @@ function toMoment(whole: number): number {
 
 type Expression = Extract<Condition, { kind: "contains" | "matches" }>;
 
-function compileExpression(condition: Expression, negated: boolean, mode: Mode): Compiled {
-  const { field } = condition;
-  const unknown: Compiled = { query: negated ? ALL : exists(field), exact: false };
+function compileExpression(condition: Expression, { negated, depth }: Place, mode: Mode): Compiled {
+  const unknown: Compiled = { query: negated ? ALL : exists(condition.field), exact: false };
   if (mode === "broad") return unknown;
+  if (mode !== "narrow" && depth <= MAX_DEPTH_OF_WORDS) {
+    const words = wordsOf(condition);
+    // Of texts that are not looked at, words tell what they may be, and only for a plain word what they are not.
+    if (words !== null && (words.exact || !negated)) {
+      const { query, exact } = foundByWords(words, compileRegexp(condition), mode);
+      if (!negated || exact) return { query: negated ? not(query) : query, exact };
+    }
+  }
+  const regexp = compileRegexp(condition);
+  if (negated && !regexp.exact) return unknown;
+  return { query: negated ? not(regexp.query) : regexp.query, exact: regexp.exact };
+}
+
+/** Texts by an expression of Lucene's. */
+function compileRegexp(condition: Expression): Compiled {
+  const { field } = condition;
   const regexp =
     condition.kind === "contains"
       ? { kind: "exact" as const, on: "folded" as const, expression: containing(condition.value) }
       : toLuceneRegexp(condition.pattern);
-  if (regexp.expression === null) return { query: negated ? ALL : NOTHING, exact: true };
-  if (regexp.expression.length > MAX_EXPRESSION_LENGTH) return unknown;
-  if (regexp.kind === "wider" && negated) return unknown;
+  if (regexp.expression === null) return { query: NOTHING, exact: true };
+  if (regexp.expression.length > MAX_EXPRESSION_LENGTH) return { query: exists(field), exact: false };
   const path = regexp.on === "folded" ? foldedPath(field) : field;
   const query: Query = { regexp: { [path]: { value: regexp.expression, flags: "NONE" } } };
-  return { query: negated ? not(query) : query, exact: regexp.kind === "exact" };
+  return { query, exact: regexp.kind === "exact" };
 }
+
+/** Queries by words add some levels to those of conditions. */
+const MAX_DEPTH_OF_WORDS = 12;
+
+type Known = { readonly condition: WordCondition; readonly exact: boolean };
+
+/** What the index of words knows of an expression: only texts have one. */
+function wordsOf(expression: Expression): Known | null {
+  if (expression.field !== "text") return null;
+  const { condition, exact } =
+    expression.kind === "contains" ? wordsOfText(expression.value) : wordsOfExpression(expression.pattern);
+  return condition === null ? null : { condition, exact };
+}
+
+/** Texts that have the words, and of those whose words are not indexed as they are, those that `regexp` finds. */
+function foundByWords({ condition, exact }: Known, regexp: Compiled, { wordless }: ByWords): Compiled {
+  const odd: Query = { term: { has: ODD_TEXT } };
+  const byWords = queryOfWords(condition);
+  const indices: Query[] = wordless.length === 0 ? [] : [{ terms: { _index: [...wordless] } }];
+  const others = and([or([odd, ...indices]), regexp.query]);
+  // Where words alone decide, those of an odd text must not.
+  const found: Query = exact ? { bool: { filter: [byWords], must_not: odd } } : byWords;
+  return { query: or([found, others]), exact: exact && regexp.exact };
+}
+
+function queryOfWords(condition: WordCondition): Query {
+  switch (condition.kind) {
+    case "all":
+      return and(condition.parts.map(queryOfWords));
+    case "any":
+      return or(condition.parts.map(queryOfWords));
+    case "word": {
+      const path = PATH_OF_WORDS[condition.of];
+      const { expression } = condition;
+      const [, start, rest] = /^([a-z0-9]+)(\.\*)?$/.exec(expression) ?? [];
+      if (start === undefined) return { regexp: { [path]: { value: expression, flags: "NONE" } } };
+      return rest === undefined ? { term: { [path]: start } } : { prefix: { [path]: start } };
+    }
+  }
+  throw condition satisfies never;
+}
+
+const PATH_OF_WORDS = { letters: "folded.text.letters", digits: "folded.digits" } as const;
 
 /** Ids and keys of logs are in their folded form already. */
 function foldedPath(field: TextField | NumberField): string {

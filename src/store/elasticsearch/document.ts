@@ -1,6 +1,7 @@
 import type { EventRow, StoredEvent, UserId } from "../../events/event.ts";
 import type { EventId } from "../../events/id.ts";
 import { fold, wellFormed } from "../../events/text.ts";
+import { digitsOf, isOdd } from "./words.ts";
 
 /**
  * What an index holds: an event, or with `owner` somebody's copy of one. Absent values are left out.
@@ -21,12 +22,18 @@ export type Document = {
   value?: number;
   geo?: NonNullable<StoredEvent["geo"]>;
   data?: string;
-  has?: readonly ("data" | "geo")[];
+  has?: readonly Mark[];
   owner?: UserId;
   folded?: Partial<Record<"text" | "link" | "hash" | "source" | "class" | "user", string>> & {
     tags?: readonly string[];
+    /** Of an event's text, see `words.ts`. */
+    digits?: string;
   };
 };
+
+type Mark = "data" | "geo" | typeof ODD_TEXT;
+/** Marks a text that the index of words may hold otherwise than it is. */
+export const ODD_TEXT = "odd-text";
 
 export const MARKER = "{}";
 /** Left out where rows are read. */
@@ -43,6 +50,7 @@ export function encodeDocument(event: StoredEvent, owner?: UserId): string {
     class: present(event.class),
     user: present(event.user),
   };
+  const text = folded(texts.text);
   return JSON.stringify({
     id: event.id,
     log: event.log,
@@ -51,10 +59,11 @@ export function encodeDocument(event: StoredEvent, owner?: UserId): string {
     value: event.value ?? undefined,
     geo: event.geo ?? undefined,
     data: event.data === null ? undefined : wellFormed(event.data),
-    has: has(event),
+    has: marksOf(event, text),
     owner,
     folded: {
-      text: folded(texts.text),
+      text,
+      digits: text === undefined || owner !== undefined ? undefined : digitsOf(text),
       link: folded(texts.link),
       hash: folded(texts.hash),
       tags: texts.tags?.map(fold),
@@ -92,7 +101,10 @@ function folded(text: string | undefined): string | undefined {
   return text === undefined ? undefined : fold(text);
 }
 
-function has(event: StoredEvent): ("data" | "geo")[] | undefined {
-  if (event.data === null && event.geo === null) return undefined;
-  return [...(event.data === null ? [] : ["data" as const]), ...(event.geo === null ? [] : ["geo" as const])];
+function marksOf({ data, geo }: Pick<StoredEvent, "data" | "geo">, text: string | undefined): Mark[] | undefined {
+  const marks: Mark[] = [];
+  if (data !== null) marks.push("data");
+  if (geo !== null) marks.push("geo");
+  if (text !== undefined && isOdd(text)) marks.push(ODD_TEXT);
+  return marks.length === 0 ? undefined : marks;
 }

@@ -8,6 +8,7 @@ import type { GroupField, GroupPlan, Grouping } from "../../query/plan.ts";
 import type { Group } from "../store.ts";
 import { answer, verified } from "./candidates.ts";
 import type { Query } from "./compile.ts";
+import { NOT_IN_ROWS } from "./document.ts";
 import { indexOf } from "./mapping.ts";
 import type { Names } from "./mapping.ts";
 import { ANY_ORDER, atOneMoment, searcherOf } from "./scan.ts";
@@ -26,7 +27,12 @@ export async function group(client: Client, names: Names, plan: GroupPlan): Prom
   const index = indexOf(names, plan.from);
   const collector = await answer(plan, {
     exactly: (query) => countedGroups(searcherOf(client, index), plan, query),
-    looking: (query) => atOneMoment(client, index, (search) => verifiedGroups(search, plan, query)),
+    looking: (query) =>
+      atOneMoment(client, index, (search) =>
+        groupsOf(plan, verified(search, plan, { query, sort: ANY_ORDER, source: ROW_SOURCE })),
+      ),
+    among: (rows) => groupsOf(plan, rows),
+    few: { search: searcherOf(client, index), wordless: names.wordless, sort: ["_doc"], source: ROW_SOURCE },
   });
   return collector.finish();
 }
@@ -161,10 +167,11 @@ function toGroup(key: Group["key"], count: number, stats: Stats | undefined): Gr
 /** A group that grows: its sum carries the rounding error of each step along (Neumaier). */
 type Growing = { count: number; values: number; sum: number; lost: number; min: number; max: number };
 
-async function verifiedGroups(search: Searcher, plan: GroupPlan, query: Query): Promise<Collector> {
+const ROW_SOURCE = { excludes: NOT_IN_ROWS };
+
+async function groupsOf(plan: GroupPlan, rows: readonly EventRow[] | AsyncIterable<EventRow>): Promise<Collector> {
   const growing = new Map<Group["key"], Growing>();
-  const source = { excludes: ["data", "folded"] };
-  for await (const row of verified(search, plan, { query, sort: ANY_ORDER, source })) {
+  for await (const row of rows) {
     for (const key of new Set(keysOf(plan.by, row))) grow(growing, key, row.value);
     if (growing.size > MAX_GROUPS) throw tooManyGroups();
   }

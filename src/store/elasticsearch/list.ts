@@ -26,6 +26,13 @@ export async function list(client: Client, names: Names, plan: ListPlan): Promis
       return atOneMoment(client, index, (search) => farPage(search, plan, query));
     },
     looking: (query) => atOneMoment(client, index, (search) => verifiedPage(search, plan, query)),
+    among: (rows) => ({ rows: rows.slice(plan.skip, plan.skip + plan.take), total: rows.length }),
+    few: {
+      search: searcherOf(client, index),
+      wordless: names.wordless,
+      sort: compileSort(plan.sort),
+      source: ROW_SOURCE,
+    },
   });
 }
 

@@ -7,7 +7,7 @@ import type { Source } from "../../query/plan.ts";
 import { MAX_EXPRESSION_LENGTH } from "./regexp.ts";
 
 /** Raised when documents or mappings change so that an older release could not live with them. */
-const LAYOUT_VERSION = 1;
+const LAYOUT_VERSION = 2;
 /** Above the templates that come with Elasticsearch (`logs-*-*`, 100), so that any namespace gets plain indices. */
 const TEMPLATE_PRIORITY = 500;
 
@@ -29,6 +29,8 @@ export type Names = {
   readonly eventsOf: (id: EventId) => string;
   readonly alertsOf: (id: EventId) => string;
   readonly visitsOf: (id: EventId) => string;
+  /** Indices of events that know no words, see {@link wordlessIndices}. Whatever is made from now on knows them. */
+  readonly wordless: readonly string[];
   /** Who rebuilds now, see `lease.ts`. */
   readonly rebuild: string;
   /** The alias of all indices that are being built. */
@@ -52,6 +54,7 @@ export function namesIn(namespace: string): Names {
     eventsOf: (id) => `${events}-${monthOf(id)}`,
     alertsOf: (id) => `${alerts}-${monthOf(id)}`,
     visitsOf: (id) => `${visits}-${monthOf(id)}`,
+    wordless: [],
     rebuild: `${namespace}-rebuild`,
     building: `${namespace}-building`,
   };
@@ -122,7 +125,7 @@ export async function putTemplates(client: Client, names: Names, options: IndexO
   for (const name of kindsOf(names)) {
     await refuseLaterLayout(client, name);
     const isMonthly = name !== names.bookmarks;
-    const template = { settings: settings(options), mappings: name === names.visits ? VISIT_MAPPINGS : MAPPINGS };
+    const template = { settings: settings(options), mappings: mappingsOf(names, name) };
     const common = { priority: TEMPLATE_PRIORITY, _meta: { layout: LAYOUT_VERSION } };
     await client.indices.putIndexTemplate({
       ...common,
@@ -138,6 +141,24 @@ export async function putTemplates(client: Client, names: Names, options: IndexO
       template,
     });
   }
+}
+
+function mappingsOf(names: Names, kind: string): estypes.MappingTypeMapping {
+  if (kind === names.visits) return VISIT_MAPPINGS;
+  return kind === names.events ? EVENT_MAPPINGS : MAPPINGS;
+}
+
+/** The indices of events that an earlier release has made, without an index of words. */
+export async function wordlessIndices(client: Client, names: Names): Promise<string[]> {
+  const found = await client.indices.getMapping({
+    index: names.events,
+    ignore_unavailable: true,
+    allow_no_indices: true,
+    filter_path: ["*.mappings.dynamic", "*.mappings.properties.folded.properties.digits.type"],
+  });
+  return Object.entries(found)
+    .filter(([, { mappings }]) => mappings.properties?.["folded"] === undefined)
+    .map(([index]) => index);
 }
 
 async function refuseLaterLayout(client: Client, name: string): Promise<void> {
@@ -169,11 +190,16 @@ const keyword: estypes.MappingProperty = { type: "keyword" };
  */
 const column: estypes.MappingProperty = { type: "keyword", index: false };
 
+/** Words are looked up and nothing else: see `words.ts`. */
+function words(analyzer: "simple" | "whitespace"): estypes.MappingProperty {
+  return { type: "text", analyzer, index_options: "docs", norms: false };
+}
+
 /**
  * Fields are posted values as they were; `folded` holds the forms that are compared. Absent values are left out of a document.
  * What is not listed (`data`, `geo`) is kept and never indexed.
  */
-const MAPPINGS: estypes.MappingTypeMapping = {
+const MAPPINGS = {
   dynamic: false,
   properties: {
     id: keyword,
@@ -200,6 +226,16 @@ const MAPPINGS: estypes.MappingTypeMapping = {
         user: keyword,
       },
     },
+  },
+} satisfies estypes.MappingTypeMapping;
+
+/** Of events alone, and not of people's copies: by these, few are found among all. */
+const WORDS = { text: { ...column, fields: { letters: words("simple") } }, digits: words("whitespace") };
+const EVENT_MAPPINGS: estypes.MappingTypeMapping = {
+  ...MAPPINGS,
+  properties: {
+    ...MAPPINGS.properties,
+    folded: { properties: { ...MAPPINGS.properties.folded.properties, ...WORDS } },
   },
 };
 

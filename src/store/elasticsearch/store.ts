@@ -7,7 +7,7 @@ import type { Alert, Store, WriteOutcome } from "../store.ts";
 import { encodeDocument, MARKER } from "./document.ts";
 import { group } from "./group.ts";
 import { list } from "./list.ts";
-import { namesIn, putTemplates } from "./mapping.ts";
+import { namesIn, putTemplates, wordlessIndices } from "./mapping.ts";
 import type { IndexOptions, Names } from "./mapping.ts";
 import {
   addBookmark,
@@ -50,9 +50,10 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
       `The namespace "${namespace}" cannot begin names of indices: use lower-case letters, digits and hyphens`,
     );
   }
-  const names = namesIn(namespace);
+  let names = namesIn(namespace);
   try {
     await putTemplates(client, names, options);
+    names = { ...names, wordless: await wordlessIndices(client, names) };
   } catch (error) {
     throw error instanceof StartError ? error : translateElasticsearchError(error);
   }

@@ -1,0 +1,173 @@
+import type { Client } from "@elastic/elasticsearch";
+import test from "ava";
+import type { ExecutionContext } from "ava";
+import fc from "fast-check";
+import { pino } from "pino";
+
+import { createElasticsearchClient } from "../../../src/elasticsearch/client.ts";
+import type { LogKey, StoredEvent } from "../../../src/events/event.ts";
+import type { Condition } from "../../../src/query/plan.ts";
+import { namesIn, putTemplates } from "../../../src/store/elasticsearch/mapping.ts";
+import { openElasticsearchStore } from "../../../src/store/elasticsearch/store.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { event, groupPlan, listPlan, MORNING, newLog, write } from "../../contract/store-fixture.ts";
+import { evaluateGroup, evaluateList, groupsAgree } from "../../reference/evaluate.ts";
+import { elasticsearchUrl, realEngines } from "../../support/engines.ts";
+import { expressions, textsForExpressions } from "../../reference/expressions.ts";
+import { uniqueName } from "../../support/temporary.ts";
+
+const log = pino({ level: "silent" });
+/** More than are looked at one by one have each of the words `worker` and `slept`. */
+const COUNT = 6_000;
+
+if (realEngines) {
+  const namespace = uniqueName("words");
+  const key = newLog();
+  const odd = [
+    // The engine's lower case takes the first letter of the second word for an i.
+    "t\u0130meout of \u0130d 9123",
+    // Runs that the engine cuts, where the word lies across the cut.
+    `${"a".repeat(250)}timeout${"b".repeat(30)}`,
+    `${"é".repeat(253)}timeout`,
+    `at ${"7".repeat(252)}91234567`,
+    "timeoutſ of \u212a9123",
+    "Timeout\u00e9 id=9123\u0661",
+    "日9123 timeout日",
+  ];
+  const events = [
+    ...odd.map((text, i) => event(key, { created: MORNING + i, text, value: i })),
+    ...Array.from({ length: COUNT }, (_, i) =>
+      event(key, {
+        created: MORNING + i * 60_000,
+        text: i % 100 === 0 ? `timeout after ${i} ms, id=9${i}` : `worker ${i % 16} slept in room${i % 300} id=${i}`,
+        source: `host-${i % 7}`,
+        value: i % 250,
+      }),
+    ),
+  ];
+  let client: Client;
+  let store: Store;
+
+  test.before(async (t) => {
+    client = createElasticsearchClient({ nodes: [elasticsearchUrl()], log });
+    store = await openElasticsearchStore({ client, namespace, log });
+    await write(t, store, events);
+  });
+
+  test.after.always(async () => {
+    const indices = Object.keys(await client.indices.get({ index: `${namespace}-*` }));
+    if (indices.length > 0) await client.indices.delete({ index: indices });
+    await client.indices.deleteIndexTemplate({ name: `${namespace}-*` });
+    await client.close();
+  });
+
+  const asked: readonly Condition[] = [
+    contains("timeout"),
+    contains("9123"),
+    contains("worker"),
+    contains("room17"),
+    matches("timeout.*id=9[0-9]{3}$"),
+    matches("[0-9]91234567"),
+    matches("a+timeout"),
+    matches("(?-i:Timeout)"),
+    matches("slept in room2[0-9]{2} "),
+    matches("(timeout|room299) "),
+    matches("\\b9123\\b"),
+    not(contains("slept")),
+    not(matches("timeout.*9")),
+    { kind: "and", conditions: [contains("worker"), not(contains("room17"))] },
+    { kind: "or", conditions: [contains("timeout"), matches("room1[0-9]\\b")] },
+  ];
+  for (const where of asked) {
+    test(`words: ${JSON.stringify(where)} is answered alike by lists, totals and groups`, async (t) => {
+      await agree(t, store, events, where);
+    });
+  }
+
+  test("words: expressions of all kinds find what they find in texts themselves", async (t) => {
+    const own = newLog();
+    const [texts] = fc.sample(fc.array(textsForExpressions, { minLength: 400, maxLength: 400 }), 1);
+    const some = texts!.map((text, i) => event(own, { created: MORNING + i, text }));
+    await write(t, store, some);
+    for (const pattern of fc.sample(expressions, 60)) {
+      const plan = listPlan(own, { where: matches(pattern), take: 500 });
+      const page = await store.list(plan);
+      t.deepEqual(
+        page.rows.map(({ text }) => text),
+        evaluateList(plan, some).rows.map(({ text }) => text),
+        pattern,
+      );
+    }
+  });
+
+  test("words: events that an earlier release has written are found beside those of this one", async (t) => {
+    const old = uniqueName("old");
+    const names = namesIn(old);
+    t.teardown(async () => {
+      await client.indices.delete({ index: Object.keys(await client.indices.get({ index: `${old}-*` })) });
+      await client.indices.deleteIndexTemplate({ name: `${old}-*` });
+    });
+    await putTemplates(client, names, {});
+    const own = newLog();
+    const [before, after] = [Date.UTC(2031, 4, 1), Date.UTC(2031, 5, 1)].map((moment) =>
+      events.slice(0, 500).map((one, i) => event(own, { ...fieldsOf(one), created: moment + i })),
+    ) as [StoredEvent[], StoredEvent[]];
+    await makeIndexWithoutWords(names.eventsOf(before[0]!.id), names.events);
+    const upgraded = await openElasticsearchStore({ client, namespace: old, log });
+    await write(t, upgraded, [...before, ...after]);
+    for (const where of asked) await agree(t, upgraded, [...before, ...after], where, own);
+  });
+
+  /** As layout 1 made them: whatever the documents tell of words is not indexed. */
+  async function makeIndexWithoutWords(index: string, alias: string): Promise<void> {
+    await client.indices.create({ index });
+    const { [index]: made } = await client.indices.getMapping({ index });
+    await client.indices.delete({ index });
+    const { folded, ...properties } = made!.mappings.properties!;
+    const { digits: _, ...others } = (folded as { properties: Record<string, object> }).properties;
+    await client.indices.deleteIndexTemplate({ name: alias });
+    await client.indices.create({
+      index,
+      aliases: { [alias]: {} },
+      mappings: {
+        dynamic: false,
+        properties: { ...properties, folded: { properties: { ...others, text: { type: "keyword", index: false } } } },
+      },
+    });
+  }
+}
+
+function contains(value: string): Condition {
+  return { kind: "contains", field: "text", value };
+}
+
+function matches(pattern: string): Condition {
+  return { kind: "matches", field: "text", pattern };
+}
+
+function not(condition: Condition): Condition {
+  return { kind: "not", condition };
+}
+
+function fieldsOf({ text, source, value }: StoredEvent): Pick<StoredEvent, "text" | "source" | "value"> {
+  return { text, source, value };
+}
+
+async function agree(
+  t: ExecutionContext,
+  store: Store,
+  events: readonly StoredEvent[],
+  where: Condition,
+  key: LogKey = events[0]!.log,
+): Promise<void> {
+  for (const skip of [0, 20]) {
+    const list = listPlan(key, { where, sort: [{ field: "value", direction: "desc" }], skip, take: 30 });
+    const [page, expected] = [await store.list(list), evaluateList(list, events)];
+    t.is(page.total, expected.total, JSON.stringify(where));
+    t.deepEqual(page.rows, expected.rows);
+  }
+  for (const by of [{ kind: "hour", offset_min: -90 } as const, { kind: "field", field: "source" } as const]) {
+    const group = groupPlan(key, { where, by });
+    t.true(groupsAgree(await store.group(group), evaluateGroup(group, events)), JSON.stringify(where));
+  }
+}
