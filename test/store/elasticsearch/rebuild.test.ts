@@ -1,0 +1,362 @@
+import type { Client } from "@elastic/elasticsearch";
+import test, { type ExecutionContext } from "ava";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+
+import { createElasticsearchClient } from "../../../src/elasticsearch/client.ts";
+import { LoggiaError } from "../../../src/errors.ts";
+import type { EventRow, LogKey, StoredEvent } from "../../../src/events/event.ts";
+import { openElasticsearchStore } from "../../../src/store/elasticsearch/store.ts";
+import type { RebuildOptions, RebuildProgress, Store } from "../../../src/store/store.ts";
+import { event, listPlan, newLog, newUser } from "../../contract/store-fixture.ts";
+import { elasticsearchUrl, realEngines } from "../../support/engines.ts";
+import { uniqueName } from "../../support/temporary.ts";
+import { until } from "../../support/until.ts";
+import { intercept, SILENT } from "./rebuild-fixture.ts";
+
+const client = realEngines ? createElasticsearchClient({ nodes: [elasticsearchUrl()], log: SILENT }) : null!;
+const onCluster = realEngines ? test : test.skip;
+/** One after the other: each makes many indices. */
+const serially = realEngines ? test.serial : test.skip;
+
+const JANUARY = Date.UTC(2015, 0, 10);
+const FEBRUARY = Date.UTC(2015, 1, 10);
+
+test.after.always(() => client?.close());
+
+type Place = {
+  readonly namespace: string;
+  readonly store: Store;
+  /** Another process's, by the client given. */
+  readonly openOther: (other: Client) => Promise<Store>;
+  /** The indices of all kinds, without the namespace. */
+  readonly indices: () => Promise<string[]>;
+};
+
+async function open(t: ExecutionContext): Promise<Place> {
+  t.timeout(180_000);
+  const namespace = uniqueName("rebuild");
+  t.teardown(async () => {
+    const left = Object.keys(await client.indices.get({ index: `${namespace}-*` }));
+    if (left.length > 0) await client.indices.delete({ index: left });
+    await client.indices.deleteIndexTemplate({ name: `${namespace}-*` });
+  });
+  const openOther = async (other: Client): Promise<Store> => {
+    const store = await openElasticsearchStore({ client: other, namespace, log: SILENT });
+    t.teardown(() => store[Symbol.asyncDispose]());
+    return store;
+  };
+  const indices = async (): Promise<string[]> => {
+    const names = Object.keys(await client.indices.get({ index: `${namespace}-*` }));
+    return names
+      .map((name) => name.slice(namespace.length + 1))
+      .filter((name) => name !== "rebuild")
+      .toSorted();
+  };
+  return { namespace, store: await openOther(client), openOther, indices };
+}
+
+function run(store: Store, options: Partial<RebuildOptions> = {}): Promise<RebuildProgress> {
+  return store.rebuild!({
+    since: 0,
+    fill: async () => {},
+    revise: (event) => event,
+    signal: new AbortController().signal,
+    ...options,
+  });
+}
+
+async function all(store: Store, log: LogKey): Promise<readonly EventRow[]> {
+  await store.refresh();
+  return (await store.list(listPlan(log, { take: 5000 }))).rows;
+}
+
+/** Writes until the store takes it, as the pipeline does. */
+async function insist(store: Store, events: readonly StoredEvent[]): Promise<void> {
+  await until(async () => (await store.writeEvents(events)).every(({ kind }) => kind === "done"), {
+    what: "a write to be taken",
+    timeout_ms: 90_000,
+    interval_ms: 200,
+  });
+}
+
+/** Asks again as long as the store says that it takes no changes now, as people do. */
+async function persist(change: () => Promise<unknown>): Promise<void> {
+  let failure: unknown;
+  await until(
+    async () => {
+      try {
+        await change();
+        return true;
+      } catch (error) {
+        failure = error;
+        return !(error instanceof LoggiaError && error.retryAfter_s !== null);
+      }
+    },
+    { what: "a change to be taken", timeout_ms: 90_000 },
+  );
+  if (failure !== undefined && !(failure instanceof LoggiaError && failure.retryAfter_s !== null)) throw failure;
+}
+
+serially("months before the given moment stay as they are, and months that only the bus knows are made", async (t) => {
+  const { store, indices } = await open(t);
+  const log = newLog();
+  const [early, late, lost] = [
+    event(log, { created: JANUARY }),
+    event(log, { created: FEBRUARY }),
+    event(log, { created: Date.UTC(2015, 4, 1) }),
+  ];
+  await insist(store, [early, late]);
+  const fill: RebuildOptions["fill"] = async ({ writeEvents }) => {
+    await writeEvents([{ ...late, class: "new" }, lost]);
+  };
+  const revise = (event: StoredEvent): StoredEvent => ({ ...event, class: "revised" });
+  const progress = await run(store, { since: Date.UTC(2015, 1, 1), fill, revise });
+  t.deepEqual(progress, { stage: "done", rebuilt: 2, compared: 1, copied: 0, markers: 0 });
+  t.deepEqual(await indices(), ["events-2015.01", "events.g1-2015.02", "events.g1-2015.05"]);
+  t.deepEqual(
+    (await all(store, log)).map(({ class: key }) => key),
+    [null, "new", null],
+  );
+  await run(store, { revise });
+  t.deepEqual(
+    (await all(store, log)).map(({ class: key }) => key),
+    ["revised", "revised", "revised"],
+  );
+  t.deepEqual(await indices(), ["events.g2-2015.01", "events.g2-2015.02", "events.g2-2015.05"]);
+  const more = event(log, { created: FEBRUARY });
+  await insist(store, [more, late]);
+  t.is((await all(store, log)).length, 4);
+});
+
+serially("all that people do meanwhile counts, at every stage and also while writes are held up", async (t) => {
+  const { store, openOther } = await open(t);
+  const [log, user] = [newLog(), newUser()];
+  const events = Array.from({ length: 60 }, (_, i) => event(log, { text: `event ${i}` }));
+  const alerts = events.map((event) => ({ user, event }));
+  await insist(store, events);
+  await store.writeAlerts(alerts);
+  for (const { id } of events.slice(40)) t.true(await store.addBookmark(user, log, id));
+  const gone = { events: new Set<number>(), alerts: new Set<number>(), bookmarks: new Set<number>() };
+  let next = 0;
+  const act = async (): Promise<void> => {
+    const i = next++;
+    await persist(() => store.deleteEvent(log, events[i]!.id));
+    await persist(() => store.deleteAlert(user, log, events[20 + i]!.id));
+    await persist(() => store.deleteBookmark(user, log, events[40 + i]!.id));
+    await persist(() => store.addBookmark(user, log, events[20 + i]!.id));
+    gone.events.add(i);
+    gone.alerts.add(20 + i);
+    gone.bookmarks.add(40 + i);
+  };
+  const acting: Promise<void>[] = [];
+  const held = intercept(client, "indices.updateAliases", async (request) => {
+    // They are held up now, and go on with what was switched to.
+    acting.push(act());
+    return request();
+  });
+  const blocking = intercept(held, "indices.addBlock", async (request) => {
+    await act();
+    acting.push(act());
+    const answer = await request();
+    acting.push(act());
+    return answer;
+  });
+  const other = await openOther(blocking);
+  await act();
+  await run(other, {
+    fill: async ({ writeEvents }) => {
+      await writeEvents(events.slice(0, 30));
+      await act();
+    },
+  });
+  await Promise.all(acting);
+  await act();
+  await store.refresh();
+  const texts = async (from: Parameters<typeof listPlan>[1]): Promise<string[]> =>
+    (await store.list(listPlan(log, { take: 100, ...from }))).rows.map(({ text }) => text);
+  const left = (without: Set<number>, from = 0) =>
+    events.flatMap(({ text }, i) => (i < from || without.has(i) ? [] : [text]));
+  t.deepEqual(await texts({}), left(gone.events));
+  t.deepEqual(await texts({ from: { kind: "alerts", user } }), left(gone.events.union(gone.alerts)));
+  const bookmarked = events.flatMap(({ text }, i) =>
+    (i >= 40 && !gone.bookmarks.has(i)) || gone.alerts.has(i) ? [text] : [],
+  );
+  t.deepEqual(await texts({ from: { kind: "bookmarks", user } }), bookmarked);
+  // Nothing of it comes back.
+  await store.writeEvents(events);
+  await store.writeAlerts(alerts);
+  t.deepEqual(await texts({}), left(gone.events));
+  t.deepEqual(await texts({ from: { kind: "alerts", user } }), left(gone.events.union(gone.alerts)));
+});
+
+serially("whatever ends it before the switch leaves all as it was, and nothing behind", async (t) => {
+  const { store, openOther, indices } = await open(t);
+  const log = newLog();
+  const events = Array.from({ length: 30 }, () => event(log));
+  await insist(store, events);
+  const before = await indices();
+  const failing = (name: string) =>
+    openOther(intercept(client, name, () => Promise.reject(new Error(`no ${name} today`))));
+  for (const name of ["indices.stats", "indices.addBlock", "openPointInTime"]) {
+    await t.throwsAsync(run(await failing(name)), { message: new RegExp(`no ${name} today`) });
+    t.deepEqual(await indices(), before, name);
+    await insist(store, [event(log)]);
+  }
+  for (const stage of ["reading", "copying", "switching"] as const) {
+    const stop = new AbortController();
+    const report = (progress: RebuildProgress): void => {
+      if (progress.stage === stage) stop.abort(new Error(`enough of ${stage}`));
+    };
+    const fill: RebuildOptions["fill"] = async ({ writeEvents }) => {
+      await writeEvents(events);
+      if (stage === "reading") stop.abort(new Error(`enough of ${stage}`));
+    };
+    await t.throwsAsync(run(store, { fill, report, signal: stop.signal }), { message: `enough of ${stage}` });
+    t.deepEqual(await indices(), before, stage);
+    await insist(store, [event(log)]);
+  }
+  await t.throwsAsync(run(store, { fill: () => Promise.reject(new Error("no bus")) }), { message: /no bus/ });
+  t.deepEqual(await indices(), before);
+  t.is((await all(store, log)).length, 36);
+  await run(store);
+  t.is((await all(store, log)).length, 36);
+});
+
+serially("two at once: one does it, the other is told so", async (t) => {
+  const { store, openOther } = await open(t);
+  const log = newLog();
+  await insist(store, [event(log)]);
+  const other = await openOther(client);
+  await run(store, {
+    fill: async () => {
+      await t.throwsAsync(run(other), { code: "conflict", message: /Another process is rebuilding/ });
+    },
+  });
+  await run(other);
+  t.is((await all(store, log)).length, 1);
+});
+
+serially("retention stands aside meanwhile, and goes on afterwards", async (t) => {
+  const { store, indices } = await open(t);
+  const log = newLog();
+  await insist(store, [event(log, { created: JANUARY }), event(log, { created: FEBRUARY })]);
+  const expiry = { before: new Map([[log, FEBRUARY]]), markersBefore: FEBRUARY };
+  await run(store, {
+    fill: async () => {
+      t.is(await store.deleteExpired(expiry), 0);
+      t.is((await all(store, log)).length, 2);
+    },
+  });
+  t.is(await store.deleteExpired(expiry), 1);
+  t.is((await all(store, log)).length, 1);
+  t.deepEqual(await indices(), ["events.g1-2015.02"]);
+  const late = event(log, { created: JANUARY });
+  await insist(store, [late]);
+  t.deepEqual(await indices(), ["events-2015.01", "events.g1-2015.02"]);
+  t.is((await all(store, log)).length, 2);
+});
+
+serially("a month that goes meanwhile, and comes again by a late event, is copied as it is then", async (t) => {
+  const { namespace, store, openOther } = await open(t);
+  const log = newLog();
+  const [old, late] = ["old", "late"].map((text) => event(log, { created: JANUARY, text }));
+  await insist(store, [old!]);
+  // Somebody drops it by hand after it was copied; the late one is its first write, as the old one was.
+  const dropping = intercept(client, "indices.addBlock", async (request) => {
+    await client.indices.delete({ index: `${namespace}-events-2015.01` });
+    await insist(store, [late!]);
+    return request();
+  });
+  await run(await openOther(dropping));
+  t.true((await all(store, log)).some(({ text }) => text === "late"));
+});
+
+serially("where a block is taken away by somebody else, nothing is switched", async (t) => {
+  const { namespace, store, openOther, indices } = await open(t);
+  const log = newLog();
+  await insist(store, [event(log)]);
+  const before = await indices();
+  const meddling = intercept(client, "indices.addBlock", async (request) => {
+    const answer = await request();
+    await client.indices.putSettings({
+      index: `${namespace}-events`,
+      settings: { "index.blocks.write": null },
+    });
+    await insist(store, [event(log)]);
+    return answer;
+  });
+  await t.throwsAsync(run(await openOther(meddling)), { code: "conflict" });
+  t.deepEqual(await indices(), before);
+  t.is((await all(store, log)).length, 2);
+});
+
+serially(
+  "one that sleeps just before it switches, until another has cleared up, does not switch any more",
+  async (t) => {
+    const { store, openOther, indices } = await open(t);
+    const log = newLog();
+    await insist(store, [event(log)]);
+    const before = await indices();
+    let asleep = false;
+    const sleeping = intercept(client, "index", async (request, given) => {
+      // Its signs of life do not get through either.
+      if (asleep && (given as { index: string }).index.endsWith("-rebuild")) throw new Error("asleep");
+      return request();
+    });
+    const late = intercept(sleeping, "indices.updateAliases", async (request) => {
+      asleep = true;
+      await insist(store, [event(log)]);
+      return request();
+    });
+    await t.throwsAsync(run(await openOther(late)));
+    t.is((await all(store, log)).length, 2);
+    t.deepEqual(await indices(), before);
+    await run(store);
+    t.is((await all(store, log)).length, 2);
+  },
+);
+
+const KILLS: readonly (readonly [request: string, when: "before" | "after", what?: string])[] = [
+  ["indices.create", "after", "-rebuild"],
+  ["indices.create", "after", ".g1"],
+  ["indices.stats", "before"],
+  ["bulk", "after"],
+  ["indices.addBlock", "before"],
+  ["indices.addBlock", "after"],
+  ["indices.updateAliases", "before"],
+  ["indices.updateAliases", "after"],
+];
+for (const [request, when, what = ""] of KILLS) {
+  onCluster(`killed ${when} ${request} ${what}: the service goes on, and a second one succeeds`, async (t) => {
+    const { namespace, store, indices } = await open(t);
+    const [log, user] = [newLog(), newUser()];
+    const events = Array.from({ length: 20 }, () => event(log));
+    await insist(store, events);
+    await store.writeAlerts([{ user, event: events[0]! }]);
+    t.true(await store.deleteEvent(log, events[1]!.id));
+    const script = join(import.meta.dirname, "rebuild-process.ts");
+    const child = spawn(process.execPath, [script, namespace, request, when, what], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    t.teardown(() => child.kill("SIGKILL"));
+    await once(child.stdout, "data");
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    t.is((await all(store, log)).length, 19);
+    await insist(store, [event(log)]);
+    await persist(() => store.deleteEvent(log, events[2]!.id));
+    t.is((await all(store, log)).length, 19);
+    await run(store);
+    t.is((await all(store, log)).length, 19);
+    const names = await indices();
+    t.is(names.length, 2, names.join());
+    t.true(
+      names.every((name) => /^(events|alerts)\.g\d+-2024\.05$/.test(name)),
+      names.join(),
+    );
+    await insist(store, events);
+    t.is((await all(store, log)).length, 19);
+  });
+}
