@@ -15,8 +15,6 @@ export type Fault = {
   readonly passes: string;
   /** Whether it needs Kafka and Elasticsearch. */
   readonly cluster: boolean;
-  /** Whether it measures the service, and nothing may run beside it. */
-  readonly alone?: boolean;
   /** @throws AssertionError where something was lost, invented, doubled or changed, or did not go on */
   run(chaos: Chaos): Promise<Figures>;
 };
@@ -54,7 +52,9 @@ export function createEnginePool(say: (line: string) => void): EnginePool {
       await revive(elasticsearch, (address) => askElasticsearch(`http://${address}`));
     },
     async [Symbol.asyncDispose]() {
-      await Promise.all([kafka, elasticsearch].map(async (engine) => (await engine?.catch(() => null))?.stop()));
+      const started = [kafka, elasticsearch];
+      [kafka, elasticsearch] = [null, null];
+      await Promise.all(started.map(async (engine) => (await engine?.catch(() => null))?.stop()));
     },
   };
 }

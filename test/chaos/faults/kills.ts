@@ -24,6 +24,7 @@ export const killKafka: Fault = {
     const load = scene.load({ producers: 64, limit: posts });
     const outages_ms: number[] = [];
     const backs_ms: number[] = [];
+    const drains_ms: number[] = [];
     for (let i = 1; i <= kills; i++) {
       const due = Math.floor((posts * i) / (kills + 1));
       await until(() => scene.ledger.issued >= due, { what: `${due} posts`, timeout_ms: 300_000 });
@@ -34,7 +35,10 @@ export const killKafka: Fault = {
       await kafka.restart();
       backs_ms.push(await backAgain(load.nextAccepted(), "the broker was back"));
       outages_ms.push(performance.now() - killed_ms);
-      chaos.say(`kill ${i}: taken again ${seconds(outages_ms.at(-1)!)} after the kill`);
+      drains_ms.push(await drainingAgain(scene));
+      chaos.say(
+        `kill ${i}: taken again ${seconds(outages_ms.at(-1)!)} after the kill, carried on ${seconds(drains_ms.at(-1)!)} later`,
+      );
     }
     await load.done;
     assertAnswers(load, { unanswered: false });
@@ -47,6 +51,7 @@ export const killKafka: Fault = {
       ...answerFigures(load),
       "longest from kill to next 201": seconds(Math.max(...outages_ms)),
       "of that after the broker was back": seconds(Math.max(...backs_ms)),
+      "from then to the next events stored": seconds(Math.max(...drains_ms)),
     };
   },
 };
@@ -109,11 +114,12 @@ export const killElasticsearch: Fault = {
   },
 };
 
-/** How long it took, in milliseconds, until the pipeline acknowledged something again. @throws Error where that is longer than service may be away after a fault */
+/** How long it took, in milliseconds, until the pipeline acknowledged something again, or had nothing left to do. @throws Error where that is longer than service may be away after a fault */
 async function drainingAgain(scene: Scene): Promise<number> {
   const start_ms = performance.now();
   const before = await scene.covered();
-  const isFurther = async (): Promise<boolean> => (await scene.covered()).some((next, i) => next > before[i]!);
+  const isFurther = async (): Promise<boolean> =>
+    (await scene.covered()).some((next, i) => next > before[i]!) || (await scene.lag()) === 0;
   await until(isFurther, { what: "the drain to go on", timeout_ms: BACK_LIMIT_MS });
   return performance.now() - start_ms;
 }

@@ -22,7 +22,6 @@ export const soak: Fault = {
   name: "soak",
   passes: "20 minutes at half of the top rate: memory, descriptors and latency stay flat",
   cluster: false,
-  alone: true,
   async run(chaos) {
     const scene = await openScene(chaos, { kind: "embedded" });
     const program = scene.program("all");
