@@ -59,7 +59,8 @@ async function main(): Promise<number> {
     const folder = world.folder();
     const flags = ["--cpu-prof", `--cpu-prof-dir=${folder}`, "--cpu-prof-interval=500"];
     report.line(`\n${await load(world, kind, flags, values.quick ?? false)} (while it was profiled)`);
-    const file = readdirSync(folder).find((name) => name.endsWith(".cpuprofile"));
+    // One for each thread: `CPU.<when>.<process>.<thread>.<number>.cpuprofile`. The main thread is 0.
+    const file = readdirSync(folder).find((name) => /\.0\.\d+\.cpuprofile$/.test(name));
     if (file === undefined) throw new Error("The service left no profile");
     if (values.keep !== undefined) {
       mkdirSync(values.keep, { recursive: true });

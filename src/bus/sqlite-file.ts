@@ -61,6 +61,12 @@ type TopicStatements = {
   readonly raise: StatementSync;
 };
 
+/** What is written at once. */
+export type Commit = {
+  readonly appends: readonly { readonly topic: Topic; readonly records: readonly NewRecord[] }[];
+  readonly acks: readonly { readonly topic: Topic; readonly group: string; readonly next: number }[];
+};
+
 /** By `<topic> <group>`. */
 export type GroupOffsets = ReadonlyMap<string, number>;
 
@@ -93,8 +99,16 @@ export class BusFile {
     }
   }
 
-  /** Does all of `work` or nothing of it. What `insert` and `saveOffset` returned or remember counts only once this has returned. */
-  transaction(work: () => void): void {
+  /** Does all of it, durably, or nothing. @param now_ms when the records are said to be appended */
+  commit({ appends, acks }: Commit, now_ms: number): void {
+    this.#transaction(() => {
+      for (const { topic, records } of appends) for (const record of records) this.#insert(topic, record, now_ms);
+      for (const { topic, group, next } of acks) this.#saveOffset.run(topic, group, next);
+    });
+    for (const { topic, group, next } of acks) this.#offsets.set(`${topic} ${group}`, next);
+  }
+
+  #transaction(work: () => void): void {
     const ends = { ...this.#ends };
     this.#db.exec("BEGIN IMMEDIATE");
     try {
@@ -108,7 +122,7 @@ export class BusFile {
     }
   }
 
-  insert(topic: Topic, record: NewRecord, appended: number): void {
+  #insert(topic: Topic, record: NewRecord, appended: number): void {
     const { lastInsertRowid } = this.#topics[topic].insert.run(record.key, record.value, appended);
     this.#ends[topic] = Number(lastInsertRowid) + 1;
   }
@@ -157,30 +171,10 @@ export class BusFile {
   /** Makes `offset` the next to be given, where it is larger than what would come. */
   raiseEnd(topic: Topic, offset: number): void {
     if (offset <= this.end(topic)) return;
-    this.transaction(() => {
+    this.#transaction(() => {
       this.#topics[topic].raise.run(offset - 1);
       this.#ends[topic] = offset;
     });
-  }
-
-  /** The offset that a group will be given next, or null where it never acknowledged anything. */
-  groupOffset(topic: Topic, group: string): number | null {
-    return this.#offsets.get(`${topic} ${group}`) ?? null;
-  }
-
-  /** The smallest offset that some group of a topic still wants, or null where the topic has no group. */
-  acknowledged(topic: Topic): number | null {
-    const nexts = [...this.#offsets].filter(([name]) => name.startsWith(`${topic} `)).map(([, next]) => next);
-    return nexts.length === 0 ? null : Math.min(...nexts);
-  }
-
-  saveOffset(topic: Topic, group: string, next: number): void {
-    this.#saveOffset.run(topic, group, next);
-  }
-
-  /** Takes over what {@link saveOffset} wrote, once that is committed. */
-  rememberOffset(topic: Topic, group: string, next: number): void {
-    this.#offsets.set(`${topic} ${group}`, next);
   }
 
   /**

@@ -13,7 +13,9 @@ import {
   type Topic,
 } from "./bus.ts";
 import { APPEND_DEADLINE_MS, QUEUE_BYTES, QUEUE_RECORDS, sizeOf } from "./limits.ts";
-import { explain, isFull, ofEachTopic, openBusFile, type BusFile } from "./sqlite-file.ts";
+import { BusFileClient } from "./sqlite-client.ts";
+import { explain, isFull, ofEachTopic } from "./sqlite-file.ts";
+import type { Commit, GroupOffsets } from "./sqlite-file.ts";
 import { SqliteSubscription } from "./sqlite-subscription.ts";
 import { turn } from "./wait.ts";
 
@@ -45,52 +47,56 @@ export type BusHold = Disposable & {
  * @throws StartError where the file is locked by another process, is no bus file, or cannot be written
  */
 export async function openSqliteBus(options: SqliteBusOptions): Promise<SqliteBus> {
-  const file = openBusFile(options.file, options.maxFile_bytes ?? 0);
-  return new FileBus(file, options.log, (options.retention_days ?? 7) * DAY_MS);
+  const file = await BusFileClient.open({ file: options.file, maxFile_bytes: options.maxFile_bytes ?? 0 });
+  return new FileBus(file, await file.call("groupOffsets"), options.log, (options.retention_days ?? 7) * DAY_MS);
 }
 
 const DAY_MS = 86_400_000;
-/** One commit blocks the thread: it stays short. */
+/** Bounds of one commit, so that those who wait for the next one don't wait for long. */
 const COMMIT_RECORDS = 5000;
 const COMMIT_BYTES = 8 * 1024 * 1024;
 const SWEEP_INTERVAL_MS = 60_000;
 const SWEEP_STEP_MS = 100;
 const SWEEP_STEP_RECORDS = 1000;
 
-/** Something that waits for the next commit. */
-type Pending = {
+/** Something that waits for the next commit: some appends or some acknowledgements, never both. */
+type Pending = Commit & {
   readonly records: number;
   readonly size_bytes: number;
   /** On the clock of `performance.now()`. */
   readonly deadline_ms: number;
-  /** Runs inside the transaction. */
-  write(): void;
   /** Runs after it is durable. */
   done(): void;
   failed(error: LoggiaError): void;
 };
 
 /**
- * Group commit: appends and acknowledgements that arrive in one turn of the event loop share one transaction and one fsync. While that blocks,
- * the requests of the next turn gather in the sockets, so a commit grows with the load and waits for nobody without it.
+ * Group commit: appends and acknowledgements that arrive while one commit is under way share the next transaction and its fsync. So a commit grows with the load,
+ * and waits for nobody without it.
  */
 class FileBus implements SqliteBus {
-  readonly #file: BusFile;
+  readonly #file: BusFileClient;
+  /** What each group has acknowledged, by `<topic> <group>`. */
+  readonly #offsets: Map<string, number>;
   readonly #log: Logger;
   readonly #retention_ms: number;
   readonly #subscriptions = new Set<SqliteSubscription>();
   readonly #turns = new Map<string, Promise<void>>();
+  readonly #appends = ofEachTopic(() => 0);
   readonly #wakers = ofEachTopic(() => new Set<() => void>());
   #pending: Pending[] = [];
   #pendingRecords = 0;
   #pending_bytes = 0;
-  #scheduled = false;
+  /** Settles when nothing waits for a commit any more. */
+  #committing: Promise<void> | null = null;
   #closed = false;
   #holds = 0;
   #sweepTimer: NodeJS.Timeout;
+  #sweeping: Promise<void> = Promise.resolve();
 
-  constructor(file: BusFile, log: Logger, retention_ms: number) {
+  constructor(file: BusFileClient, offsets: GroupOffsets, log: Logger, retention_ms: number) {
     this.#file = file;
+    this.#offsets = new Map(offsets);
     this.#log = log;
     this.#retention_ms = retention_ms;
     this.#sweepTimer = this.#sweepAfter(SWEEP_STEP_MS);
@@ -109,10 +115,8 @@ class FileBus implements SqliteBus {
       records: records.length,
       size_bytes,
       deadline_ms: performance.now() + (options.deadline_ms ?? APPEND_DEADLINE_MS),
-      write: () => {
-        const now = Date.now();
-        for (const record of records) this.#file.insert(topic, record, now);
-      },
+      appends: [{ topic, records }],
+      acks: [],
       done: () => this.#wake(topic),
     });
   }
@@ -130,7 +134,8 @@ class FileBus implements SqliteBus {
       log: this.#log.child({ topic: options.topic, group: options.group }),
       ready,
       position: (from) => this.#position(options, from),
-      read: (offset) => this.#file.read(options.topic, offset, options),
+      read: (offset) => this.#file.read(options.topic, offset, limitsOf(options)),
+      appends: () => this.#appends[options.topic],
       appended: (signal) => this.#appended(options.topic, signal),
       ack: (next) => this.#saveOffset(options.topic, options.group, next),
       ended: () => {
@@ -145,25 +150,25 @@ class FileBus implements SqliteBus {
   async *read(options: ReadOptions): AsyncGenerator<readonly BusRecord[]> {
     const { topic, since, from, signal } = options;
     this.#refuseWhenClosed();
-    const end = this.#file.end(topic);
+    const end = await this.#file.call("end", topic);
     const given = from?.find(({ partition }) => partition === 0)?.offset ?? 0;
-    let next = Math.max(given, since === undefined ? 0 : this.#file.offsetAt(topic, since));
+    let next = Math.max(given, since === undefined ? 0 : await this.#file.call("offsetAt", topic, since));
     for (;;) {
       signal?.throwIfAborted();
       this.#refuseWhenClosed();
-      const records = this.#file.read(topic, next, options).filter(({ position }) => position.offset < end);
+      const found = await this.#file.read(topic, next, limitsOf(options));
+      const records = found.filter(({ position }) => position.offset < end);
       const last = records.at(-1);
       if (last === undefined) return;
       yield records;
       next = last.position.offset + 1;
-      await turn();
     }
   }
 
   async lag(topic: Topic, group: string): Promise<PartitionLag[]> {
     this.#refuseWhenClosed();
-    const next = this.#file.groupOffset(topic, group) ?? this.#file.first(topic);
-    return [{ partition: 0, end: this.#file.end(topic), next }];
+    const next = this.#offsets.get(`${topic} ${group}`) ?? (await this.#file.call("first", topic));
+    return [{ partition: 0, end: await this.#file.call("end", topic), next }];
   }
 
   async last(topic: Topic): Promise<readonly BusRecord[]> {
@@ -174,13 +179,13 @@ class FileBus implements SqliteBus {
 
   hold(): BusHold {
     this.#refuseWhenClosed();
-    const groups = this.#file.groupOffsets();
+    const groups = new Map(this.#offsets);
     this.#holds += 1;
     let isHeld = true;
     return {
       copyTo: async (file) => {
         this.#refuseWhenClosed();
-        await this.#file.copyTo(file, groups);
+        await this.#file.call("copyTo", file, groups);
       },
       [Symbol.dispose]: () => {
         if (isHeld) this.#holds -= 1;
@@ -192,7 +197,7 @@ class FileBus implements SqliteBus {
   async ping(): Promise<void> {
     this.#refuseWhenClosed();
     try {
-      this.#file.check();
+      await this.#file.call("check");
     } catch (error) {
       throw explain(error);
     }
@@ -203,66 +208,66 @@ class FileBus implements SqliteBus {
     await Promise.all([...this.#subscriptions].map((subscription) => subscription.close()));
     this.#closed = true;
     clearTimeout(this.#sweepTimer);
-    while (this.#pending.length > 0) this.#commit();
-    this.#file.close();
+    await this.#sweeping;
+    await this.#committing;
+    await this.#file[Symbol.asyncDispose]();
   }
 
   #enqueue(pending: Omit<Pending, "failed">): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#refuseWhenClosed();
+      const { deadline_ms } = pending;
+      const timer =
+        deadline_ms === Infinity ? null : setTimeout(() => reject(tooLate()), Math.max(0, deadline_ms - performance.now()));
       this.#pending.push({
         ...pending,
         done() {
+          if (timer !== null) clearTimeout(timer);
           pending.done();
           resolve();
         },
-        failed: reject,
+        failed(error) {
+          if (timer !== null) clearTimeout(timer);
+          reject(error);
+        },
       });
       this.#pendingRecords += pending.records;
       this.#pending_bytes += pending.size_bytes;
-      this.#schedule();
+      this.#committing ??= this.#commitAll();
     });
   }
 
-  #schedule(): void {
-    if (this.#scheduled) return;
-    this.#scheduled = true;
-    setImmediate(() => {
-      this.#scheduled = false;
-      if (this.#pending.length > 0) this.#commit();
-    });
+  async #commitAll(): Promise<void> {
+    // What comes in the same turn of the event loop comes along.
+    await turn();
+    while (this.#pending.length > 0) await this.#commit();
+    this.#committing = null;
   }
 
-  #commit(): void {
+  async #commit(): Promise<void> {
+    const now_ms = performance.now();
     const group = this.#takeGroup();
-    const now = performance.now();
-    const live = group.filter((pending) => pending.deadline_ms > now);
-    for (const pending of group) {
-      if (pending.deadline_ms <= now)
-        pending.failed(new LoggiaError("bus_unavailable", "The bus did not come to this before its deadline"));
-    }
-    if (this.#pending.length > 0) this.#schedule();
-    this.#write(live);
+    for (const pending of group) if (pending.deadline_ms <= now_ms) pending.failed(tooLate());
+    await this.#write(group.filter(({ deadline_ms }) => deadline_ms > now_ms));
   }
 
-  #write(group: readonly Pending[]): void {
+  async #write(group: readonly Pending[]): Promise<void> {
     if (group.length === 0) return;
+    const appends = group.flatMap((pending) => pending.appends);
+    const acks = group.flatMap((pending) => pending.acks);
     try {
-      this.#file.transaction(() => {
-        for (const pending of group) pending.write();
-      });
+      await this.#file.commit({ appends, acks }, Date.now());
     } catch (error) {
-      const acks = group.filter(({ records }) => records === 0);
-      const appends = group.filter(({ records }) => records > 0);
-      const failed = appends.length > 0 ? appends : acks;
+      const failed = appends.length > 0 ? group.filter(({ records }) => records > 0) : group;
       this.#log.error({ err: error, appends: appends.length, acks: acks.length }, "the bus could not commit");
       const explained = explain(error);
       for (const pending of failed) pending.failed(explained);
       // What needs no new room makes some: acknowledged records may be removed.
-      if (appends.length > 0) this.#write(acks);
+      if (appends.length > 0) await this.#write(group.filter(({ records }) => records === 0));
       if (isFull(error)) this.#sweepSoon();
       return;
     }
+    for (const { topic, group: name, next } of acks) this.#offsets.set(`${topic} ${name}`, next);
     for (const pending of group) pending.done();
   }
 
@@ -287,25 +292,27 @@ class FileBus implements SqliteBus {
       records: 0,
       size_bytes: 0,
       deadline_ms: Infinity,
-      write: () => this.#file.saveOffset(topic, group, next),
-      done: () => this.#file.rememberOffset(topic, group, next),
+      appends: [],
+      acks: [{ topic, group, next }],
+      done() {},
     });
   }
 
   /** Where a subscription begins, and from now on the group's offset. */
   async #position({ topic, group }: SubscribeOptions, from: number | null): Promise<number> {
-    if (from === null) return this.#file.groupOffset(topic, group) ?? this.#file.first(topic);
+    if (from === null) return this.#offsets.get(`${topic} ${group}`) ?? (await this.#file.call("first", topic));
     let next = Math.max(from, 1);
-    if (from > this.#file.end(topic)) {
+    const end = await this.#file.call("end", topic);
+    if (from > end) {
       // The file is younger than the store: it was lost, or came from a backup. What it holds may be news to the store, and what comes must not
       // get offsets that the store has seen already.
       this.#log.warn(
-        { topic, group, from, end: this.#file.end(topic) },
+        { topic, group, from, end },
         "the store is ahead of the bus file: all that the file holds is delivered again",
       );
-      next = this.#file.first(topic);
-      const empty = next === this.#file.end(topic);
-      this.#file.raiseEnd(topic, from);
+      next = await this.#file.call("first", topic);
+      const empty = next === end;
+      await this.#file.call("raiseEnd", topic, from);
       if (empty) next = from;
     }
     await this.#saveOffset(topic, group, next);
@@ -313,6 +320,7 @@ class FileBus implements SqliteBus {
   }
 
   #wake(topic: Topic): void {
+    this.#appends[topic] += 1;
     const wakers = [...this.#wakers[topic]];
     this.#wakers[topic].clear();
     for (const wake of wakers) wake();
@@ -332,7 +340,9 @@ class FileBus implements SqliteBus {
   }
 
   #sweepAfter(ms: number): NodeJS.Timeout {
-    return setTimeout(() => this.#sweep(), ms).unref();
+    return setTimeout(() => {
+      this.#sweeping = this.#sweep();
+    }, ms).unref();
   }
 
   #sweepSoon(): void {
@@ -341,7 +351,7 @@ class FileBus implements SqliteBus {
   }
 
   /** Removes one step's worth of what nobody needs any more, and comes again sooner where there was that much. */
-  #sweep(): void {
+  async #sweep(): Promise<void> {
     let busy = false;
     if (this.#holds > 0) {
       this.#sweepTimer = this.#sweepAfter(SWEEP_INTERVAL_MS);
@@ -351,21 +361,41 @@ class FileBus implements SqliteBus {
       const time_ms = Date.now() - this.#retention_ms;
       for (const topic of TOPICS) {
         const offset = this.#removableBefore(topic);
-        busy = this.#file.remove(topic, { offset, time_ms }, SWEEP_STEP_RECORDS) === SWEEP_STEP_RECORDS || busy;
+        const removed = await this.#file.call("remove", topic, { offset, time_ms }, SWEEP_STEP_RECORDS);
+        busy ||= removed === SWEEP_STEP_RECORDS;
       }
     } catch (error) {
       this.#log.warn({ err: error }, "old records could not be removed from the bus");
     }
+    if (this.#closed) return;
     this.#sweepTimer = this.#sweepAfter(busy ? SWEEP_STEP_MS : SWEEP_INTERVAL_MS);
   }
 
   /** Events wait for their first reader however old they grow; dead letters may never get one, and old alerts interest nobody. */
   #removableBefore(topic: Topic): number {
     if (topic === "alerts") return Infinity;
-    return this.#file.acknowledged(topic) ?? (topic === "dead-letters" ? Infinity : 0);
+    return this.#acknowledged(topic) ?? (topic === "dead-letters" ? Infinity : 0);
+  }
+
+  /** The smallest offset that some group of a topic still wants, or null where the topic has no group. */
+  #acknowledged(topic: Topic): number | null {
+    const nexts = [...this.#offsets].filter(([name]) => name.startsWith(`${topic} `)).map(([, next]) => next);
+    return nexts.length === 0 ? null : Math.min(...nexts);
   }
 
   #refuseWhenClosed(): void {
     if (this.#closed) throw new LoggiaError("bus_unavailable", "The bus is closed");
   }
+}
+
+function tooLate(): LoggiaError {
+  return new LoggiaError("bus_unavailable", "The bus did not store this before its deadline");
+}
+
+/** Options hold signals, which no thread can be sent. */
+function limitsOf({ maxRecords, maxBytes }: Pick<ReadOptions, "maxRecords" | "maxBytes">): {
+  maxRecords: number;
+  maxBytes: number;
+} {
+  return { maxRecords, maxBytes };
 }

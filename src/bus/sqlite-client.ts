@@ -1,0 +1,102 @@
+import { once } from "node:events";
+import { Worker } from "node:worker_threads";
+
+import { LoggiaError, StartError } from "../errors.ts";
+import type { BusRecord, NewRecord } from "./bus.ts";
+import type { BusFile, Commit } from "./sqlite-file.ts";
+import type { Answer, BusFileCall, BusThreadData, Request } from "./sqlite-thread.ts";
+
+type Waiting = { readonly resolve: (value: unknown) => void; readonly reject: (error: Error) => void };
+
+/** The file of the embedded bus, on a thread of its own: {@link BusFile}, whose every call is a promise here. Calls are done in their order. */
+export class BusFileClient implements AsyncDisposable {
+  readonly #thread: Worker;
+  readonly #waiting = new Map<number, Waiting>();
+  #lastId = 0;
+  /** Why no call can be done any more. */
+  #gone: LoggiaError | null = null;
+
+  private constructor(thread: Worker) {
+    this.#thread = thread;
+    thread.on("message", (answer: Answer) => this.#answered(answer));
+    thread.on("error", (cause: Error) => this.#lose("The thread of the bus has failed", cause));
+    thread.on("exit", () => this.#lose("The bus is closed"));
+  }
+
+  /** @throws StartError as {@link openBusFile} does */
+  static async open(workerData: BusThreadData): Promise<BusFileClient> {
+    const thread = new Worker(new URL("sqlite-thread.ts", import.meta.url), { workerData, name: "bus" });
+    const exited = once(thread, "exit").then(() => [{ kind: "opened", why: "The bus could not be opened" }]);
+    const [answer] = (await Promise.race([once(thread, "message"), exited])) as [Answer];
+    if (answer.kind === "opened" && answer.why === null) return new BusFileClient(thread);
+    await thread.terminate();
+    throw new StartError((answer.kind === "opened" && answer.why) || "The bus could not be opened");
+  }
+
+  /** @throws Error as the file does, with SQLite's `errcode`; LoggiaError `bus_unavailable` where the thread is gone */
+  call<Call extends Exclude<BusFileCall, "commit" | "read" | "last">>(
+    call: Call,
+    ...args: Parameters<BusFile[Call]>
+  ): Promise<Awaited<ReturnType<BusFile[Call]>>> {
+    return this.#ask(call, args) as Promise<Awaited<ReturnType<BusFile[Call]>>>;
+  }
+
+  async read(...args: Parameters<BusFile["read"]>): Promise<BusRecord[]> {
+    return ((await this.#ask("read", args)) as BusRecord[]).map(withBuffer);
+  }
+
+  async last(...args: Parameters<BusFile["last"]>): Promise<BusRecord | null> {
+    const record = (await this.#ask("last", args)) as BusRecord | null;
+    return record === null ? null : withBuffer(record);
+  }
+
+  async commit({ appends, acks }: Commit, now_ms: number): Promise<void> {
+    const values: ArrayBuffer[] = [];
+    // The caller keeps its own: a small buffer is part of a larger one that others use.
+    const copy = ({ key, value }: NewRecord) => {
+      const own = new Uint8Array(value);
+      values.push(own.buffer);
+      return { key, value: own };
+    };
+    const own = appends.map(({ topic, records }) => ({ topic, records: records.map(copy) }));
+    await this.#ask("commit", [{ appends: own, acks }, now_ms], values);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#gone !== null) return;
+    const exited = once(this.#thread, "exit");
+    await this.#ask("close", []);
+    await exited;
+  }
+
+  #ask(call: Request["call"], args: readonly unknown[], transfer: readonly ArrayBuffer[] = []): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      if (this.#gone !== null) return reject(this.#gone);
+      this.#lastId += 1;
+      const id = this.#lastId;
+      this.#waiting.set(id, { resolve, reject });
+      const request: Request = { id, call, args };
+      this.#thread.postMessage(request, transfer);
+    });
+  }
+
+  #answered(answer: Answer): void {
+    if (answer.kind === "opened") return;
+    const waiting = this.#waiting.get(answer.id);
+    this.#waiting.delete(answer.id);
+    if (answer.kind === "done") waiting?.resolve(answer.value);
+    else waiting?.reject(Object.assign(new Error(answer.message), { errcode: answer.errcode }));
+  }
+
+  #lose(message: string, cause?: Error): void {
+    this.#gone ??= new LoggiaError("bus_unavailable", message, { cause });
+    for (const { reject } of this.#waiting.values()) reject(this.#gone);
+    this.#waiting.clear();
+  }
+}
+
+/** What comes from another thread is no `Buffer` any more. */
+function withBuffer(record: BusRecord): BusRecord {
+  const { buffer, byteOffset, byteLength } = record.value;
+  return { ...record, value: Buffer.from(buffer, byteOffset, byteLength) };
+}
