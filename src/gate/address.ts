@@ -1,12 +1,18 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingHttpHeaders } from "node:http";
 import { isIP } from "node:net";
 import type { BlockList } from "node:net";
+
+/** Of a request, what tells who sent it. */
+export type Sender = {
+  readonly socket: { readonly remoteAddress?: string | undefined };
+  readonly headers: IncomingHttpHeaders;
+};
 
 /**
  * Where a request comes from, as one client is told from another: an IPv4 address, or the first 64 bits of an IPv6 one, for whoever has
  * one address of such a network has all of them.
  */
-export type AddressOf = (request: IncomingMessage) => string;
+export type AddressOf = (sender: Sender) => string;
 
 /**
  * Reads the address of a request's connection. `X-Forwarded-For` counts where the connection comes from a trusted proxy, and then from

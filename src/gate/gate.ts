@@ -1,9 +1,9 @@
 import { createHmac, randomBytes } from "node:crypto";
-import type { IncomingMessage } from "node:http";
 import { BlockList } from "node:net";
 
 import { LoggiaError } from "../errors.ts";
 import { createAddressReader } from "./address.ts";
+import type { Sender } from "./address.ts";
 import { createBuckets, createRecent } from "./buckets.ts";
 import { createBudget } from "./budget.ts";
 import type { Budget } from "./budget.ts";
@@ -49,7 +49,7 @@ export type Refusal = (typeof REFUSALS)[number];
  */
 export type Gate = {
   /** Lets a request in, and tells its address. @throws LoggiaError `too_many_requests` */
-  enter(request: IncomingMessage): string;
+  enter(request: Sender): string;
   /** What stands for a secret in this process. Nothing can be learnt from it. */
   fingerprint(secret: string): string;
   /**

@@ -87,6 +87,8 @@ function describe({ code }: NodeJS.ErrnoException, limits: { readonly maxHeaderS
       return new LoggiaError("body_too_large", "The extensions of a chunk may hold at most 16 KB");
     case "ERR_HTTP_REQUEST_TIMEOUT":
       return new LoggiaError("request_timeout", "The request did not arrive in time; send it anew");
+    case "HPE_INVALID_EOF_STATE":
+      return new LoggiaError("bad_request", "The connection ended before the request did");
     case undefined:
     default:
       return new LoggiaError("bad_request", "This is no HTTP request; one begins as in: GET /1/logs HTTP/1.1");

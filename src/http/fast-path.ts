@@ -1,0 +1,267 @@
+import type { OutgoingHttpHeaders, Server } from "node:http";
+import { STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
+
+import { parseRequestHead } from "./request-head.ts";
+import type { RequestHead } from "./request-head.ts";
+
+/** What is answered to a request of the fast path. */
+export type PlainAnswer = {
+  readonly status: number;
+  readonly headers: Readonly<OutgoingHttpHeaders>;
+  /** ASCII. */
+  readonly payload: string;
+};
+
+/** How requests of one kind are taken. */
+export type FastPath<Route> = {
+  /** What a head leads to; null: nothing here. Asked once for many equal heads, so it must depend on nothing else. */
+  route(head: RequestHead): Route | null;
+  /** Takes a request; null leaves it to the server, as if it had never been here: then nothing may have been done about it. Never rejects. */
+  take(route: Route, body: Buffer, socket: Socket): Promise<PlainAnswer> | null;
+};
+
+const HEAD_END = Buffer.from("\r\n\r\n");
+/** Larger heads go the usual way. */
+const HEAD_MAX_BYTES = 2_048;
+const BODY_MAX_BYTES = 64 * 1024;
+/** Heads that are remembered: producers send the same ones over and over, but for the length. */
+const HEADS_MAX = 2_048;
+/** How long the rest of a request that came in two pieces may take, before it is left to the server with its own time-outs. */
+const REST_MS = 1_000;
+/** Whoever leaves so much of what was answered unread is left to the server as well. */
+const UNREAD_MAX_BYTES = 16 * 1024;
+
+/**
+ * Answers requests of one kind straight from the bytes of a connection, before `server` sees them. Creating the objects of a request and a response, with their
+ * streams and events, is most of what a bare `node:http` does for a small post; and nearly all posts are alike.
+ *
+ * Only what {@link parseRequestHead} calls plain, came whole in one or two pieces, and alone, is taken here. With anything else the connection, and all that was
+ * read of it, is handed to the server and stays there: so each rule of HTTP is kept in one place, and this one is only ever allowed to say "not mine".
+ *
+ * @param keepAlive_ms how long a connection may stay idle between two requests
+ * @param first_ms how long it may take to send its first byte
+ */
+export function addFastPath<Route>(
+  server: Server,
+  path: FastPath<Route>,
+  { keepAlive_ms, first_ms }: { readonly keepAlive_ms: number; readonly first_ms: number },
+): void {
+  const [accept] = server.listeners("connection") as ((this: Server, socket: Socket) => void)[];
+  if (accept === undefined) throw new TypeError("the server takes no connections");
+  const heads = new Map<string, Known<Route> | null>();
+  const open = new Set<FastConnection<Route>>();
+  const lane: Lane<Route> = {
+    path,
+    keepAlive_ms,
+    isClosing: () => !server.listening,
+    head(text) {
+      let known = heads.get(text);
+      if (known === undefined) {
+        if (heads.size >= HEADS_MAX) heads.clear();
+        const head = parseRequestHead(text);
+        const route = head === null ? null : path.route(head);
+        known = head === null || route === null ? null : { route, contentLength: head.contentLength };
+        heads.set(text, known);
+      }
+      return known;
+    },
+    left: (connection) => void open.delete(connection),
+    handOver: (socket) => accept.call(server, socket),
+    refuse: (socket, error) => void server.emit("clientError", error, socket),
+  };
+  server.removeAllListeners("connection");
+  server.on("connection", (socket: Socket) => void open.add(new FastConnection(socket, lane, first_ms)));
+
+  // The server knows of its own requests alone.
+  const closeIdle = server.closeIdleConnections.bind(server);
+  const closeAll = server.closeAllConnections.bind(server);
+  server.closeIdleConnections = () => {
+    closeIdle();
+    for (const connection of open) connection.closeIfIdle();
+  };
+  server.closeAllConnections = () => {
+    closeAll();
+    for (const connection of open) connection.destroy();
+  };
+}
+
+type Known<Route> = { readonly route: Route; readonly contentLength: number };
+
+/** What the connections of a server share. */
+type Lane<Route> = {
+  readonly path: FastPath<Route>;
+  readonly keepAlive_ms: number;
+  isClosing(): boolean;
+  head(text: string): Known<Route> | null;
+  left(connection: FastConnection<Route>): void;
+  handOver(socket: Socket): void;
+  refuse(socket: Socket, error: Error): void;
+};
+
+class FastConnection<Route> {
+  readonly #socket: Socket;
+  readonly #lane: Lane<Route>;
+  /** What came and is not dealt with: the beginning of a request, or what came before the one in hand was answered. */
+  #kept: Buffer | null = null;
+  #answering = false;
+  /** Whether the client has said that it sends no more. */
+  #ended = false;
+  #rest: NodeJS.Timeout | null = null;
+  readonly #onData = (chunk: Buffer): void => this.#read(chunk);
+  readonly #onEnd = (): void => this.#end();
+  readonly #onTimeout = (): void => this.#expire();
+  readonly #onError = (): void => this.destroy();
+  readonly #onClose = (): void => {
+    this.#stopWaiting();
+    this.#lane.left(this);
+  };
+  #isFirst = true;
+
+  constructor(socket: Socket, lane: Lane<Route>, first_ms: number) {
+    this.#socket = socket;
+    this.#lane = lane;
+    socket.on("data", this.#onData).on("end", this.#onEnd).on("error", this.#onError).on("close", this.#onClose);
+    socket.on("timeout", this.#onTimeout).setTimeout(first_ms);
+  }
+
+  closeIfIdle(): void {
+    if (!this.#answering && this.#kept === null) this.#socket.destroy();
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  #read(chunk: Buffer): void {
+    if (this.#answering) {
+      // Its next request, before the answer: the server keeps the order of such.
+      this.#kept = this.#kept === null ? chunk : Buffer.concat([this.#kept, chunk]);
+      this.#socket.pause();
+      return;
+    }
+    const whole = this.#kept === null ? chunk : Buffer.concat([this.#kept, chunk]);
+    const isSecond = this.#kept !== null;
+    this.#kept = whole;
+    this.#stopWaiting();
+    const end = whole.indexOf(HEAD_END);
+    if (end < 0 || end > HEAD_MAX_BYTES) {
+      if (isSecond || whole.length > HEAD_MAX_BYTES) this.#handOver();
+      else this.#awaitRest();
+      return;
+    }
+    const known = this.#lane.head(whole.toString("latin1", 0, end));
+    if (known === null || known.contentLength > BODY_MAX_BYTES) return this.#handOver();
+    const start = end + HEAD_END.length;
+    const missing = start + known.contentLength - whole.length;
+    if (missing > 0 && !isSecond) return this.#awaitRest();
+    if (missing !== 0 || this.#socket.writableLength > UNREAD_MAX_BYTES) return this.#handOver();
+    const answer = this.#lane.path.take(known.route, whole.subarray(start), this.#socket);
+    if (answer === null) return this.#handOver();
+    this.#kept = null;
+    this.#answering = true;
+    void answer.then((plain) => this.#answer(plain));
+  }
+
+  #answer({ status, headers, payload }: PlainAnswer): void {
+    this.#answering = false;
+    const socket = this.#socket;
+    if (socket.destroyed) return;
+    const isLast = this.#ended || this.#lane.isClosing();
+    socket.write(
+      `${headOf(status, headers)}Date: ${httpDate()}\r\n${isLast ? LAST : keepAlive(this.#lane.keepAlive_ms)}\r\n${payload}`,
+      "latin1",
+    );
+    if (isLast) socket.end();
+    else if (this.#kept !== null) this.#handOver();
+    else if (this.#isFirst) {
+      this.#isFirst = false;
+      socket.setTimeout(this.#lane.keepAlive_ms);
+    }
+  }
+
+  #awaitRest(): void {
+    this.#rest = setTimeout(() => this.#handOver(), REST_MS).unref();
+  }
+
+  #stopWaiting(): void {
+    if (this.#rest === null) return;
+    clearTimeout(this.#rest);
+    this.#rest = null;
+  }
+
+  #end(): void {
+    this.#ended = true;
+    if (this.#answering) return;
+    if (this.#kept === null) this.#socket.end();
+    else this.#release((socket) => this.#lane.refuse(socket, failure("HPE_INVALID_EOF_STATE")));
+  }
+
+  #expire(): void {
+    if (this.#answering || this.#kept !== null) return;
+    if (!this.#isFirst) this.destroy();
+    else this.#release((socket) => this.#lane.refuse(socket, failure("ERR_HTTP_REQUEST_TIMEOUT")));
+  }
+
+  #handOver(): void {
+    const kept = this.#kept;
+    this.#release((socket) => {
+      socket.pause();
+      if (kept !== null) socket.unshift(kept);
+      this.#lane.handOver(socket);
+      socket.resume();
+    });
+  }
+
+  /** Gives the socket away: nothing of this listens to it any more. */
+  #release(to: (socket: Socket) => void): void {
+    const socket = this.#socket;
+    this.#stopWaiting();
+    socket.setTimeout(0);
+    socket
+      .off("data", this.#onData)
+      .off("end", this.#onEnd)
+      .off("error", this.#onError)
+      .off("close", this.#onClose)
+      .off("timeout", this.#onTimeout);
+    this.#lane.left(this);
+    to(socket);
+  }
+}
+
+const LAST = "Connection: close\r\n";
+
+function keepAlive(keepAlive_ms: number): string {
+  return `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAlive_ms / 1000)}\r\n`;
+}
+
+/** A request that did not come, or not whole, by the code that the server has for it. */
+function failure(code: "ERR_HTTP_REQUEST_TIMEOUT" | "HPE_INVALID_EOF_STATE"): Error {
+  return Object.assign(new Error("No whole request came"), { code });
+}
+
+const heads = new WeakMap<Readonly<OutgoingHttpHeaders>, string>();
+
+/** The status line and headers. Headers that are the same object every time are written once. */
+function headOf(status: number, headers: Readonly<OutgoingHttpHeaders>): string {
+  let head = heads.get(headers);
+  if (head === undefined) {
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${String(value)}\r\n`);
+    head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("")}`;
+    heads.set(headers, head);
+  }
+  return head;
+}
+
+let second = 0;
+let date = "";
+
+/** The moment as RFC 9110 §5.6.7 writes it, made once a second. */
+function httpDate(): string {
+  const now_s = Math.floor(Date.now() / 1000);
+  if (now_s !== second) {
+    second = now_s;
+    date = new Date(now_s * 1000).toUTCString();
+  }
+  return date;
+}

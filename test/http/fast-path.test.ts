@@ -1,0 +1,185 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import test from "ava";
+import fc from "fast-check";
+
+import { addFastPath } from "../../src/http/fast-path.ts";
+import { closeGracefully, DEFAULT_CONNECTION_LIMITS, limitConnections } from "../../src/http/listen.ts";
+import { hear, open } from "../security/raw.ts";
+import { until } from "../support/until.ts";
+
+type Served = AsyncDisposable & { readonly server: Server; readonly port: number; taken(): number };
+
+const HEADERS = { "Content-Type": "text/plain" } as const;
+
+/** A server that tells how much it was sent, with the fast path before it or without. What says `slow` takes its time. */
+async function serve(fast: boolean, { first_ms = 20_000, keepAlive_ms = 65_000 } = {}): Promise<Served> {
+  let taken = 0;
+  const answerOf = (body: Buffer) => ({ ...HEADERS, "Content-Length": String(String(body.length).length) });
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("error", () => {});
+    request.on("end", () => {
+      const body = Buffer.concat(chunks);
+      const answer = (): void => void response.writeHead(201, answerOf(body)).end(String(body.length));
+      if (body.toString() === "slow") setTimeout(answer, 50);
+      else answer();
+    });
+  });
+  limitConnections(server, { ...DEFAULT_CONNECTION_LIMITS, keepAlive_ms });
+  if (fast) {
+    addFastPath(
+      server,
+      {
+        route: ({ method, target }) => (method === "POST" && target === "/" ? target : null),
+        take(_route, body) {
+          if (body.toString() === "not mine") return null;
+          taken += 1;
+          const answer = { status: 201, headers: answerOf(body), payload: String(body.length) };
+          if (body.toString() !== "slow") return Promise.resolve(answer);
+          return new Promise((resolve) => void setTimeout(() => resolve(answer), 50));
+        },
+      },
+      { keepAlive_ms, first_ms },
+    );
+  }
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    server,
+    port: (server.address() as AddressInfo).port,
+    taken: () => taken,
+    [Symbol.asyncDispose]: () => closeGracefully(server, 5_000),
+  };
+}
+
+function request(body: string, ...headers: string[]): string {
+  return ["POST / HTTP/1.1", "Host: here", ...headers, `Content-Length: ${Buffer.byteLength(body)}`, "", body].join(
+    "\r\n",
+  );
+}
+
+const CHUNKED = "POST / HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n";
+
+/** Sends the pieces one by one, and hears all that comes until there are so many answers, or the connection ends. */
+async function answers(port: number, pieces: readonly string[], count: number): Promise<string> {
+  const socket = await open(port);
+  socket.setNoDelay(true);
+  const heard = hear(socket, {
+    until: new RegExp(`(?:HTTP/1\\.1 [^]*?\\r\\n\\r\\n\\d[^]*){${count}}`),
+    timeout_ms: 10_000,
+  });
+  for (const piece of pieces) {
+    if (socket.destroyed) break;
+    socket.write(piece, "latin1");
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+  return (await heard).text.replaceAll(/Date: .*\r\n/g, "Date: now\r\n");
+}
+
+/** The same on one connection, each request after the answer to the one before. */
+async function inTurn(port: number, requests: readonly string[]): Promise<string> {
+  const socket = await open(port);
+  let text = "";
+  socket.on("data", (chunk) => (text += chunk.toString("latin1")));
+  for (const [i, bytes] of requests.entries()) {
+    socket.write(bytes);
+    const isAnswered = () =>
+      Promise.resolve(new RegExp(`(?:HTTP/1\\.1 [^]*?\\r\\n\\r\\n\\d[^]*){${i + 1}}`).test(text));
+    await until(isAnswered, { what: `answer ${i + 1}` });
+  }
+  socket.destroy();
+  return text.replaceAll(/Date: .*\r\n/g, "Date: now\r\n");
+}
+
+test("a plain request is taken, and its answer is the server's own to the byte", async (t) => {
+  await using fast = await serve(true);
+  await using slow = await serve(false);
+  const requests = [request("hello"), request(""), request("größer"), request("slow")];
+  const [ours, theirs] = [await inTurn(fast.port, requests), await inTurn(slow.port, requests)];
+  t.is(ours, theirs);
+  t.regex(
+    ours,
+    /^HTTP\/1\.1 201 Created\r\nContent-Type: text\/plain\r\nContent-Length: 1\r\nDate: now\r\nConnection: keep-alive\r\nKeep-Alive: timeout=65\r\n\r\n5HTTP/,
+  );
+  t.is(fast.taken(), 4);
+});
+
+test("the moment of an answer is one that HTTP knows", async (t) => {
+  await using fast = await serve(true);
+  const response = await fetch(`http://127.0.0.1:${fast.port}/`, { method: "POST", body: "x" });
+  t.is(response.status, 201);
+  t.true(Math.abs(Date.parse(response.headers.get("date")!) - Date.now()) < 5_000);
+});
+
+test("whatever comes, and in whatever pieces, is answered as the server alone would", async (t) => {
+  await using fast = await serve(true);
+  await using slow = await serve(false);
+  const requests = fc.constantFrom(
+    request("hello"),
+    request("hello", "X-Other: header"),
+    request("slow"),
+    request("not mine"),
+    request("twice", "X-Twice: a", "X-Twice: b"),
+    request("x".repeat(3_000)),
+    request("x".repeat(70_000)),
+    request("hello", `X-Long: ${"x".repeat(3_000)}`),
+    request("unfolded", "Expect: 100-continue").replace("Expect: 100-continue", "X-Expect: nothing"),
+    "GET / HTTP/1.1\r\nHost: here\r\n\r\n",
+    CHUNKED,
+  );
+  const streams = fc.array(requests, { minLength: 1, maxLength: 6 }).chain((list) =>
+    fc.record({
+      count: fc.constant(list.length),
+      text: fc.constant(list.join("")),
+      cuts: fc.array(fc.nat(list.join("").length), { maxLength: 5 }),
+    }),
+  );
+  await fc.assert(
+    fc.asyncProperty(streams, async ({ count, text, cuts }) => {
+      const bounds = [0, ...cuts.toSorted((a, b) => a - b), text.length];
+      const pieces = bounds.slice(1).map((end, i) => text.slice(bounds[i], end));
+      const filled = pieces.filter((piece) => piece !== "");
+      const [ours, theirs] = await Promise.all([answers(fast.port, filled, count), answers(slow.port, filled, count)]);
+      t.is(ours, theirs);
+      t.is([...ours.matchAll(/HTTP\/1\.1 201/g)].length, count);
+    }),
+    { numRuns: 60 },
+  );
+  t.true(fast.taken() > 0);
+});
+
+test("after something else the connection is the server's, and goes on", async (t) => {
+  await using fast = await serve(true);
+  const heard = await inTurn(fast.port, [request("hello"), CHUNKED, request("hello")]);
+  t.is([...heard.matchAll(/201 Created/g)].length, 3);
+  t.is(fast.taken(), 1);
+});
+
+test("what ends amid a request is told so; what never speaks, or no more, is let go", async (t) => {
+  await using fast = await serve(true, { keepAlive_ms: 150 });
+  await using hasty = await serve(true, { first_ms: 100 });
+  const half = await open(fast.port);
+  half.end(request("hello").slice(0, -2));
+  t.regex((await hear(half)).text, /^HTTP\/1\.1 400 [^]*The connection ended before the request did/);
+  t.regex((await hear(await open(hasty.port))).text, /^HTTP\/1\.1 408 /);
+  const idle = await open(fast.port);
+  idle.write(request("hello"));
+  const heard = await hear(idle);
+  t.true(heard.closed);
+  t.regex(heard.text, /^HTTP\/1\.1 201 [^]*5$/);
+});
+
+test("closing lets what is in hand be answered, and ends what is idle", async (t) => {
+  const fast = await serve(true);
+  const idle = await open(fast.port);
+  const busy = await open(fast.port);
+  busy.write(request("slow"));
+  await until(() => Promise.resolve(fast.taken() === 1), { what: "the request is in hand" });
+  const [heard, gone] = await Promise.all([hear(busy), hear(idle), fast[Symbol.asyncDispose]()]);
+  t.regex(heard.text, /^HTTP\/1\.1 201 [^]*\r\nConnection: close\r\n\r\n4$/);
+  t.deepEqual([gone.text, gone.closed], ["", true]);
+});
