@@ -173,7 +173,7 @@ class FileBus implements SqliteBus {
 
   async last(topic: Topic): Promise<readonly BusRecord[]> {
     this.#refuseWhenClosed();
-    const record = this.#file.last(topic);
+    const record = await this.#file.last(topic);
     return record === null ? [] : [record];
   }
 
@@ -218,7 +218,9 @@ class FileBus implements SqliteBus {
       this.#refuseWhenClosed();
       const { deadline_ms } = pending;
       const timer =
-        deadline_ms === Infinity ? null : setTimeout(() => reject(tooLate()), Math.max(0, deadline_ms - performance.now()));
+        deadline_ms === Infinity
+          ? null
+          : setTimeout(() => reject(tooLate()), Math.max(0, deadline_ms - performance.now()));
       this.#pending.push({
         ...pending,
         done() {
