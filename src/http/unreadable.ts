@@ -19,6 +19,8 @@ export function answerUnreadable(server: Server): void {
   const refused = new WeakSet<Duplex>();
   const refuse = (connection: Connection, error: LoggiaError) => {
     refused.add(connection);
+    // Node listens no more to a connection that it gave away for CONNECT; the client may be gone before its answer.
+    connection.on("error", () => connection.destroy());
     // oxlint-disable-next-line no-underscore-dangle
     const current = connection._httpMessage ?? null;
     if (current === null || !current.req.complete) sendLast(connection, current, error);

@@ -173,6 +173,16 @@ test("what ends amid a request is told so; what never speaks, or no more, is let
   t.regex(heard.text, /^HTTP\/1\.1 201 [^]*5$/);
 });
 
+test("who leaves before the refusal of what came half harms nobody", async (t) => {
+  await using fast = await serve(true);
+  for (let i = 0; i < 20; i++) {
+    const half = await open(fast.port);
+    half.end(request("hello").slice(0, -2), () => half.resetAndDestroy());
+    await until(() => half.destroyed, { what: "the connection is gone" });
+  }
+  t.regex(await inTurn(fast.port, [request("hello")]), /201 Created/);
+});
+
 test("closing lets what is in hand be answered, and ends what is idle", async (t) => {
   const fast = await serve(true);
   const idle = await open(fast.port);

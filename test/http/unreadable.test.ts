@@ -128,6 +128,23 @@ for (const [kind, start] of Object.entries(LISTENERS)) {
     t.regex(await answer, /^HTTP\/1\.1 200 OK.*"answered".*HTTP\/1\.1 400 Bad Request\r\n.*bad_request/s);
   });
 
+  for (const what of ["CONNECT example.org:443 HTTP/1.1\r\nHost: a\r\n\r\n", "nonsense\r\n\r\n"]) {
+    test(`${kind}: a client that leaves while ${what.split(/\s/)[0]} waits for its answer harms nobody`, async (t) => {
+      const { port, entered, release } = await start(t);
+      const socket = connect(port, "127.0.0.1");
+      await once(socket, "connect");
+      socket.write(`POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n${what}`);
+      await entered;
+      socket.resetAndDestroy();
+      await exchange(port, "POST /fast HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+      release();
+      t.regex(
+        await exchange(port, "POST /fast HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"),
+        /200 OK/,
+      );
+    });
+  }
+
   test(`${kind}: a body whose chunks can't be read is 400 for its own request`, async (t) => {
     const { port } = await start(t);
     const answer = await exchange(port, "POST /slow HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nab");
