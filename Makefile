@@ -50,7 +50,7 @@ test: $(INSTALLED) ## run all tests, real engines included (TEST_ENGINES=embedde
 chaos: $(INSTALLED) ## break things under load and look for what was lost, 30 minutes; NAME=kill-kafka: that alone
 	@exec node test/chaos/run.ts $(NAME)
 
-fuzz: $(INSTALLED) ## look for inputs that break the service, 10 minutes (FUZZ_SECONDS=, FUZZ_SEED=, NAME=part)
+fuzz: $(INSTALLED) ## look for inputs that break the service, 10 minutes or more (FUZZ_SECONDS=, FUZZ_SEED=, NAME=part)
 	@exec node test/fuzz/run.ts $(NAME)
 
 check: $(INSTALLED) ## types, lint, format, dependency rules, dead code

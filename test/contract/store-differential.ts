@@ -41,11 +41,14 @@ export function differentialContract({ name, open, differentialRounds }: StorePl
         { kind: "bookmarks", user },
         { kind: "alerts", user },
       );
+      let asked = 0;
       const property = fc.asyncProperty(listPlans(logs), groupPlans(logs), sources, async (list, group, from) => {
+        asked += 1;
         await agreesOnList(store, { ...list, from }, events, marks);
         await agreesOnGroups(store, { ...group, from }, events, marks);
       });
       await t.notThrowsAsync(fc.assert(property, { ...bounds, seed }));
+      t.log(`${asked} questions of ${bounds.numRuns}`);
     });
   }
 }

@@ -37,16 +37,20 @@ const LITERALS = [
 const EXPRESSIONS = [
   "a+",
   "(a|b)*c",
-  "\\\\bword\\\\b",
+  "\\bword\\b",
+  "\\B",
   "[^a-z]{2,5}$",
   "^x",
   ".",
   "(?i)A",
-  "\\\\pL+",
+  "(?-i)\u017f",
+  "\\pL+",
+  "[^\\p{Greek}]\\p{^Lu}",
+  "\\C",
   "a{0,3}",
   "(a",
   "a**",
-  "\\\\Q.\\\\E",
+  "\\Q.\\E",
 ];
 const CLAUSES: readonly ((random: Random) => string)[] = [
   (random) => `WHERE ${condition(random, 0)}`,
