@@ -7,6 +7,7 @@ import type { Failure, StageName } from "./deadletters/letter.ts";
 import { slicesOf } from "./decode/slices.ts";
 import type { Slice } from "./decode/slices.ts";
 import type { Locate } from "./enrich/enrich.ts";
+import { Flight, Slots } from "./flight.ts";
 import { persist } from "./retry.ts";
 import type { Patience } from "./retry.ts";
 import type { Stage, Work } from "./stage.ts";
@@ -26,9 +27,16 @@ export type PipelineOptions = {
   readonly locate?: Locate;
   /** Whether events about which somebody wants mail go to the `alerts` topic too, see `notify/`; not unless given. */
   readonly notices?: boolean;
-  /** Bounds of what goes through the stages at a time, for each partition: 5,000 events and 5 MB unless given. */
+  /** Bounds of a slice, which goes through the stages as one: 5,000 events and 5 MB unless given. */
   readonly maxEvents?: number;
   readonly maxBytes?: number;
+  /** Slices under way at a time, in all partitions together, beyond one for each: 3 unless given. */
+  readonly moreSlices?: number;
+  /**
+   * Whether the events of a partition are written in its order, one slice after the other, and the position with the last of them: for a store that keeps
+   * offsets, and where readers go by what is there. So it is unless given; otherwise several writes of a partition are under way at a time.
+   */
+  readonly inOrder?: boolean;
   /** The wait after a first failed write, which doubles up to the last. */
   readonly retryFirst_ms?: number;
   readonly retryLast_ms?: number;
@@ -47,6 +55,7 @@ export type Pipeline = {
 const GROUP = "pipeline";
 const MAX_EVENTS = 5_000;
 const MAX_BYTES = 5_000_000;
+const MORE_SLICES = 3;
 const RETRY_FIRST_MS = 100;
 const RETRY_LAST_MS = 10_000;
 /** The bus wants a sign of life every 3 s. */
@@ -75,6 +84,8 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
     }),
     maxEvents,
     maxBytes,
+    slots: new Slots(options.moreSlices ?? MORE_SLICES),
+    inOrder: options.inOrder ?? true,
     stats,
     closing: closing.signal,
   };
@@ -103,6 +114,8 @@ type Context = PipelineOptions & {
   readonly stages: readonly Stage[];
   readonly maxEvents: number;
   readonly maxBytes: number;
+  readonly slots: Slots;
+  readonly inOrder: boolean;
   readonly stats: StatsKeeper;
   readonly closing: AbortSignal;
 };
@@ -134,24 +147,29 @@ async function handle(batch: Batch, context: Context): Promise<void> {
   stats.batch("acked");
 }
 
-/** Brings all of a batch to where it is durable, and then its position. */
+/** Brings all of a batch to where it is durable, and then its position: several slices at a time, and the position after all of them. */
 async function carry(batch: Batch, patience: Patience, context: Context): Promise<void> {
   const end = batch.records.at(-1)!.position;
   let covered = false;
   const slices = slicesOf(batch.records, context);
+  await using flight = new Flight(context.slots, patience.signal);
   for (;;) {
+    await flight.room();
     const start = performance.now();
     const slice = slices.next();
     context.stats.busy("decode", performance.now() - start);
     if (slice.done === true) break;
+    const { earlier, signal } = flight;
     const work: Work = {
-      patience,
-      position: slice.value.last ? end : null,
+      patience: { ...patience, signal },
+      position: context.inOrder && slice.value.last ? end : null,
+      turn: context.inOrder ? earlier : null,
       covered: () => void (covered = true),
       alerted: (count) => context.stats.alerted(count),
     };
-    await carrySlice(slice.value, work, context);
+    flight.launch(carrySlice(slice.value, work, context));
   }
+  await flight.earlier;
   if (!covered) await persist("move the offset", () => context.store.writeEvents([], end), patience);
 }
 
@@ -175,6 +193,7 @@ async function carrySlice(slice: Slice, work: Work, context: Context): Promise<v
   let items = slice.items;
   for (const stage of stages) {
     if (items.length === 0) return;
+    if (stage.name === "index" && work.turn !== null) await work.turn;
     work.patience.signal.throwIfAborted();
     const start = performance.now();
     const { passed, refused } = await stage.run(items, work);

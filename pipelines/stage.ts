@@ -19,8 +19,10 @@ export type Refusal = { readonly item: Item; readonly reason: string };
 /** What the stages share while they work on one slice of a batch. */
 export type Work = {
   readonly patience: Patience;
-  /** The position that the slice completes, null where more of its batch follows. */
+  /** The position that goes along with the last rows of a batch; null where more of it follows, or where it is moved by itself. */
   readonly position: Position | null;
+  /** Resolves when all slices before, of the same batch, are durable: for events that are written in order. null where they need not be. */
+  readonly turn: Promise<void> | null;
   /** Called by the stage that had `position` committed together with the last rows. */
   covered(): void;
   /** Counts alerts that are durable. */

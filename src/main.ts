@@ -244,6 +244,8 @@ async function startPipelines(
     log,
     group: PIPELINE_GROUP,
     notices: mail !== null || engines.kind === "cluster",
+    // There, lists with `sinceid` go by the horizon, and the bus keeps the offsets.
+    inOrder: engines.kind !== "cluster",
     ...locating,
   });
   metrics.watchPipeline(() => pipeline.stats());

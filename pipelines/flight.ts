@@ -1,0 +1,81 @@
+/** How many slices of all partitions may be under way at a time, beyond one for each partition: so none of them waits for another that is held up. */
+export class Slots {
+  #free: number;
+
+  constructor(more: number) {
+    this.#free = more;
+  }
+
+  tryTake(): boolean {
+    if (this.#free === 0) return false;
+    this.#free -= 1;
+    return true;
+  }
+
+  giveBack(): void {
+    this.#free += 1;
+  }
+}
+
+/**
+ * The slices of one batch that are under way. The first that fails stops the others.
+ *
+ * Invariant: when it is disposed of, none is under way any more; a batch that is delivered again meets no writes of its former delivery.
+ */
+export class Flight implements AsyncDisposable {
+  readonly #slots: Slots;
+  readonly #failure = new AbortController();
+  readonly #underWay = new Set<Promise<void>>();
+  /** Whether a slot is held for the next launch. */
+  #isReserved = false;
+  /** Resolves when all slices that were launched so far are through, rejects as soon as one has failed. */
+  earlier: Promise<void> = Promise.resolve();
+  /** Fires when the batch must be left as it is, or one of its slices has failed. */
+  readonly signal: AbortSignal;
+
+  constructor(slots: Slots, signal: AbortSignal) {
+    this.#slots = slots;
+    this.signal = AbortSignal.any([signal, this.#failure.signal]);
+  }
+
+  /**
+   * Resolves when one more slice may be launched.
+   * @throws why the batch is to be left
+   */
+  async room(): Promise<void> {
+    this.signal.throwIfAborted();
+    while (this.#underWay.size > 0 && !this.#isReserved) {
+      this.#isReserved = this.#slots.tryTake();
+      if (this.#isReserved) return;
+      await Promise.race(this.#underWay);
+      this.signal.throwIfAborted();
+    }
+  }
+
+  launch(slice: Promise<void>): void {
+    const holdsSlot = this.#isReserved;
+    this.#isReserved = false;
+    const settled = slice
+      .catch((error: unknown) => this.#failure.abort(error))
+      .finally(() => {
+        this.#underWay.delete(settled);
+        if (holdsSlot) this.#slots.giveBack();
+      });
+    this.#underWay.add(settled);
+    this.earlier = through(this.earlier, slice);
+    // Whoever waits for it is told; nobody need.
+    this.earlier.catch(() => {});
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#isReserved) this.#slots.giveBack();
+    this.#isReserved = false;
+    // Where the batch is left early, what is still under way ends soon.
+    this.#failure.abort(new Error("the batch is left as it is"));
+    await Promise.all(this.#underWay);
+  }
+}
+
+async function through(...slices: readonly Promise<void>[]): Promise<void> {
+  await Promise.all(slices);
+}

@@ -1,0 +1,188 @@
+import test from "ava";
+import type { ExecutionContext } from "ava";
+import type { LogKey } from "../../src/events/event.ts";
+import { until } from "../support/until.ts";
+import {
+  accept,
+  addSubscriber,
+  alertsOf,
+  caughtUp,
+  classFilter,
+  makeLog,
+  overBus,
+  post,
+  rows,
+  start,
+} from "./house.ts";
+import type { House } from "./house.ts";
+import { PLACES } from "./places.ts";
+
+const SLICE = 10;
+const SLICES = 8;
+const COUNT = SLICE * SLICES;
+/** One for the only partition of a log, and so many more. */
+const MORE = 3;
+
+/** A log with events that are delivered as one batch of several slices, each of which raises an alert. */
+async function fill(house: House): Promise<{ log: LogKey; ids: string[]; alerts: () => Promise<string[]> }> {
+  const { log } = await makeLog(house.catalog);
+  await house.catalog.createClassFilter(log, classFilter("every", { text: "something" }));
+  const reader = await addSubscriber(house.catalog, log, "every");
+  const events = Array.from({ length: COUNT }, () => accept(log));
+  await post(house.bus, events, COUNT);
+  return {
+    log,
+    ids: events.map(({ id }) => id),
+    alerts: async () => (await alertsOf(house.store, log, reader)).map(({ id }) => id),
+  };
+}
+
+/** The house with a gate before each write of events, and what it saw. */
+function gated(house: House, pass: (write: number) => Promise<void> | void) {
+  const seen = { writes: 0, done: 0, underWay: 0, most: 0, acks: 0, batches: 0 };
+  const store: House["store"] = {
+    ...house.store,
+    writeEvents: async (events, position) => {
+      if (events.length === 0) return house.store.writeEvents(events, position);
+      const write = seen.writes++;
+      seen.underWay += 1;
+      seen.most = Math.max(seen.most, seen.underWay);
+      try {
+        await pass(write);
+        const outcomes = await house.store.writeEvents(events, position);
+        seen.done += 1;
+        return outcomes;
+      } finally {
+        seen.underWay -= 1;
+      }
+    },
+  };
+  const bus = overBus(house.bus, {
+    subscribe: (options, handler) =>
+      house.bus.subscribe(options, (batch) => {
+        seen.batches += 1;
+        return handler({ ...batch, ack: () => batch.ack().finally(() => (seen.acks += 1)) });
+      }),
+  });
+  return { house: { ...house, bus, store }, seen };
+}
+
+async function holdsAllOnce(t: ExecutionContext, house: House, filled: Awaited<ReturnType<typeof fill>>) {
+  t.deepEqual(
+    (await rows(house.store, filled.log)).map(({ id }) => id),
+    filled.ids,
+  );
+  t.deepEqual(await filled.alerts(), filled.ids);
+}
+
+for (const { name, open } of PLACES) {
+  test(`${name}: slices that are through before an earlier one do not get their batch acknowledged`, async (t) => {
+    const place = await open(t);
+    const filled = await fill(place);
+    const held = Promise.withResolvers<void>();
+    const { house, seen } = gated(place, (write) => (write === 0 ? held.promise : undefined));
+    const pipeline = await start(t, house, { maxEvents: SLICE, moreSlices: MORE, inOrder: false });
+    await until(() => seen.done === SLICES - 1, { what: "all slices but the first to be written" });
+    t.is(seen.acks, 0);
+    t.is(pipeline.stats().batches.acked, 0);
+    t.true((await pipeline.lag()).some(({ next, end }) => next < end));
+    held.resolve();
+    await caughtUp(pipeline);
+    t.is(seen.acks, 1);
+    await holdsAllOnce(t, place, filled);
+  });
+
+  test(`${name}: as many slices are under way as are allowed, and no more`, async (t) => {
+    const place = await open(t);
+    const filled = await fill(place);
+    const held = Promise.withResolvers<void>();
+    const { house, seen } = gated(place, () => held.promise);
+    const pipeline = await start(t, house, { maxEvents: SLICE, moreSlices: MORE, inOrder: false });
+    await until(() => seen.underWay === 1 + MORE, { what: "slices to fill their room" });
+    t.is(pipeline.stats().events.decoded, (1 + MORE) * SLICE, "nothing more is decoded meanwhile");
+    held.resolve();
+    await caughtUp(pipeline);
+    t.is(seen.most, 1 + MORE);
+    await holdsAllOnce(t, place, filled);
+  });
+
+  test(`${name}: ended while an earlier slice is held up and later ones are written, all comes again and is there once`, async (t) => {
+    const place = await open(t);
+    const filled = await fill(place);
+    const held = Promise.withResolvers<void>();
+    const { house, seen } = gated(place, async (write) => {
+      if (write !== 1) return;
+      await held.promise;
+      throw new Error("cut off");
+    });
+    const pipeline = await start(t, house, { maxEvents: SLICE, moreSlices: MORE, inOrder: false });
+    await until(() => seen.done === SLICES - 1, { what: "all slices but the second to be written" });
+    const closed = pipeline.close(5_000);
+    held.resolve();
+    await closed;
+    t.is(seen.acks, 0);
+    await caughtUp(await start(t, place, { maxEvents: SLICE }));
+    await holdsAllOnce(t, place, filled);
+  });
+
+  test(`${name}: a batch whose slice throws is delivered again only when its other slices have ended`, async (t) => {
+    const place = await open(t);
+    const filled = await fill(place);
+    let broken = false;
+    let underWayAtDelivery = -1;
+    const { house, seen } = gated(place, () => {});
+    const bus = overBus(house.bus, {
+      subscribe: (options, handler) =>
+        house.bus.subscribe(options, (batch) => {
+          if (broken) underWayAtDelivery = Math.max(underWayAtDelivery, seen.underWay);
+          return handler(batch);
+        }),
+    });
+    const catalog = {
+      ...house.catalog,
+      subscribers: (...given: Parameters<House["catalog"]["subscribers"]>) => {
+        // Unexpected, and after two slices are under way.
+        if (!broken && seen.writes >= 2) {
+          broken = true;
+          throw new Error("unexpected");
+        }
+        return house.catalog.subscribers(...given);
+      },
+    };
+    const pipeline = await start(
+      t,
+      { bus, store: house.store, catalog },
+      { maxEvents: SLICE, moreSlices: 1, inOrder: false },
+    );
+    await caughtUp(pipeline);
+    t.true(broken);
+    t.is(underWayAtDelivery, 0);
+    t.is(pipeline.stats().batches.failed, 1);
+    await holdsAllOnce(t, place, filled);
+  });
+
+  test(`${name}: in order, each slice is written after those before it, however long these take`, async (t) => {
+    const place = await open(t);
+    const filled = await fill(place);
+    const { house, seen } = gated(place, () => {});
+    const written: string[] = [];
+    let alerts = 0;
+    const store: House["store"] = {
+      ...house.store,
+      writeAlerts: async (some) => {
+        // The first slice takes longest to have its alerts.
+        if (alerts++ === 0) await until(() => alerts === 1 + MORE, { what: "the alerts of later slices" });
+        return house.store.writeAlerts(some);
+      },
+      writeEvents: async (events, position) => {
+        written.push(...events.map(({ id }) => id));
+        return house.store.writeEvents(events, position);
+      },
+    };
+    const pipeline = await start(t, { ...house, store }, { maxEvents: SLICE, moreSlices: MORE });
+    await caughtUp(pipeline);
+    t.deepEqual(written, filled.ids);
+    t.is(seen.most, 1);
+    await holdsAllOnce(t, place, filled);
+  });
+}
