@@ -127,7 +127,8 @@ class Work {
     this.#report({ stage: "copying", rebuilt: await this.#countRebuilt() });
     const targets = await Promise.all(this.#targets.values());
     for (let pass = 1; pass <= PASSES; pass++) {
-      if ((await this.#catchUp(targets, { rests: true, signal: this.#signal })) <= FEW) break;
+      // The first one takes its time; the others must gain on those who write.
+      if ((await this.#catchUp(targets, { rests: pass === 1, signal: this.#signal })) <= FEW) break;
     }
     this.#report({ stage: "switching" });
     await this.#switch(targets);
