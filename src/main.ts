@@ -1,5 +1,3 @@
-import { existsSync, mkdirSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
 import type { Logger } from "pino";
 
 import { createDeadLetters } from "../pipelines/deadletters/redrive.ts";
@@ -11,17 +9,9 @@ import { NOTHING_READ, replay } from "../pipelines/replay/replay.ts";
 import { keepOnlyFresh } from "../pipelines/retention/keep.ts";
 import { startRetention } from "../pipelines/retention/sweep.ts";
 import { startPipeline } from "../pipelines/runner.ts";
-import { createApi } from "./api/api.ts";
 import { watchHorizon } from "./api/horizon.ts";
 import type { Bus } from "./bus/bus.ts";
-import { openKafkaBus } from "./bus/kafka.ts";
-import { openSqliteBus } from "./bus/sqlite.ts";
-import type { Catalog } from "./catalog/catalog.ts";
-import { createCatalog } from "./catalog/create.ts";
-import type { Documents } from "./catalog/documents/documents.ts";
-import { openElasticsearchDocuments } from "./catalog/documents/elasticsearch.ts";
-import { openSqliteDocuments } from "./catalog/documents/sqlite.ts";
-import { createElasticsearchClient } from "./elasticsearch/client.ts";
+import type { Engines, Ports } from "./engines/engines.ts";
 import { LoggiaError, StartError } from "./errors.ts";
 import { createSteadyClock } from "./events/clock.ts";
 import { acceptedAt, createIdSource } from "./events/id.ts";
@@ -32,17 +22,13 @@ import { closeGracefully, listenOn } from "./http/listen.ts";
 import { createSmtpMailer } from "./mail/smtp.ts";
 import { measureAppend, measureStore } from "./monitoring/measured.ts";
 import { createMonitoring, type Monitoring } from "./monitoring/monitoring.ts";
-import { backup } from "./operations/backup.ts";
 import { createJob } from "./operations/job.ts";
 import type { BackupProgress, Operations, ReplayOrder, ReplayProgress } from "./operations/operations.ts";
-import { refuseHalfRestored } from "./operations/restore.ts";
 import { createGatherer } from "./post/gatherer.ts";
 import { startForgetting } from "./post/key-documents.ts";
 import { createPostListener } from "./post/listener.ts";
 import { createOnce } from "./post/once.ts";
 import type { Address, Settings } from "./settings.ts";
-import { openDuckdbStore } from "./store/duckdb/store.ts";
-import { openElasticsearchStore } from "./store/elasticsearch/store.ts";
 import type { Store } from "./store/store.ts";
 
 /** A running service: the roles that its settings name, on the engines that they name. */
@@ -65,20 +51,8 @@ export type Loggia = {
 /** How addresses are placed, where a database for that is configured. */
 type Locating = { readonly locate?: Locate };
 
-type Ports = { readonly bus: Bus; readonly store: Store; readonly catalog: Catalog };
-/**
- * `notifications`: what those who mail remember; null where this process mails nobody. `batches` opens what those who take posts remember of batches.
- * `accepted` tells the last moment of an id on the bus as this process began, or 0.
- */
-type Engines = {
-  readonly ports: Ports;
-  readonly notifications: Documents | null;
-  readonly batches: () => Promise<Documents>;
-  readonly accepted: () => Promise<number>;
-  /** Copies the embedded files to a folder; null on a cluster. */
-  readonly backup:
-    ((to: string, report: (progress: BackupProgress) => void, signal: AbortSignal) => Promise<BackupProgress>) | null;
-};
+/** `accepted` tells the last moment of an id on the bus as this process began, or 0. */
+type Opened = Engines & { readonly accepted: () => Promise<number> };
 
 /** A post that the bus has not taken by then gets a 503. */
 const POST_DEADLINE_MS = 5_000;
@@ -106,7 +80,8 @@ const CLOSE_TIMEOUT_MS = 8_000;
 export async function startLoggia(settings: Settings, log: Logger): Promise<Loggia> {
   const closing = new AsyncDisposableStack();
   try {
-    const engines = await openEngines(settings, log, closing);
+    const opened = await openEngines(settings, log, closing);
+    const engines = { ...opened, accepted: readAccepted(opened.ports.bus) };
     const { ports } = engines;
     const watch = startWatch(settings, ports, log, closing);
     const monitoring = await listenForMonitoring(settings, watch, closing);
@@ -128,68 +103,20 @@ export async function startLoggia(settings: Settings, log: Logger): Promise<Logg
   }
 }
 
+/** Only what is chosen is loaded: the engines of the other kind would take tens of megabytes of memory. */
 async function openEngines(settings: Settings, log: Logger, closing: AsyncDisposableStack): Promise<Engines> {
-  const { engines, namespace } = settings;
-  const mails = settings.mail !== null && settings.roles.has("pipeline");
-  const name = "notifications";
-  switch (engines.kind) {
+  switch (settings.engines.kind) {
     case "embedded": {
-      const folder = makeFolder(settings.data);
-      const bus = closing.use(await openSqliteBus({ file: join(folder, "bus.sqlite"), log }));
-      const catalogDocuments = await openSqliteDocuments({ file: join(folder, "catalog.sqlite") });
-      const catalog = closing.use(await createCatalog({ documents: catalogDocuments, log }));
-      const store = closing.use(await openDuckdbStore({ file: join(folder, "events.duckdb"), log }));
-      const notifications = mails
-        ? await openSqliteDocuments({ file: join(folder, "notifications.sqlite"), name })
-        : null;
-      const documents = ["catalog.sqlite", "notifications.sqlite", "batches.sqlite"];
-      return {
-        ports: { bus, catalog, store },
-        notifications: closing.use(notifications),
-        batches: () => openSqliteDocuments({ file: join(folder, "batches.sqlite"), name: "batches" }),
-        accepted: readAccepted(bus),
-        backup: (to, report, signal) => backup({ folder, bus, store, documents, to, report, signal }),
-      };
+      const { openEmbedded } = await import("./engines/embedded.ts");
+      return await openEmbedded(settings, log, closing);
     }
     case "cluster": {
-      const { kafka, elasticsearch } = engines;
-      const client = createElasticsearchClient({ ...elasticsearch, log });
-      closing.defer(() => client.close());
-      const documents = await openElasticsearchDocuments({ client, namespace });
-      const catalog = closing.use(await createCatalog({ documents, log }));
-      const store = closing.use(await openElasticsearchStore({ client, namespace, log }));
-      const bus = closing.use(await openKafkaBus({ ...kafka, namespace, log }));
-      const notifications = mails ? await openElasticsearchDocuments({ client, namespace, name }) : null;
-      return {
-        ports: { bus, catalog, store },
-        notifications: closing.use(notifications),
-        batches: () => openElasticsearchDocuments({ client, namespace, name: "batches" }),
-        accepted: readAccepted(bus),
-        backup: null,
-      };
+      const { openCluster } = await import("./engines/cluster.ts");
+      return await openCluster(settings, settings.engines, log, closing);
     }
     default:
-      return engines satisfies never;
+      return settings.engines satisfies never;
   }
-}
-
-function makeFolder(folder: string): string {
-  try {
-    makeFolders(resolve(folder));
-  } catch (error) {
-    throw new StartError(`LOGGIA_DATA is ${JSON.stringify(folder)}, which can't be made: ${(error as Error).message}`, {
-      cause: error,
-    });
-  }
-  refuseHalfRestored(folder);
-  return folder;
-}
-
-/** Like `mkdir -p`. Node's own recursive form never ends where the file system denies that a folder it has exists (`/proc/x`). */
-function makeFolders(folder: string): void {
-  if (existsSync(folder)) return;
-  makeFolders(dirname(folder));
-  mkdirSync(folder, { mode: 0o700 });
 }
 
 async function openLocating({ geoip: file }: Settings, log: Logger, closing: AsyncDisposableStack): Promise<Locating> {
@@ -265,7 +192,7 @@ type Role = { close(timeout_ms: number): Promise<void>; readonly done: Promise<v
 
 async function startApi(
   { api: address, engines }: Settings,
-  { ports, backup, accepted }: Engines,
+  { ports, backup, accepted }: Opened,
   { metrics, gate, front }: Watch,
   locating: Locating,
   log: Logger,
@@ -287,6 +214,7 @@ async function startApi(
       : null;
   closing.use(horizon);
   const operations = createOperations(ports, backup, locating, log, closing);
+  const { createApi } = await import("./api/api.ts");
   const api = createApi({
     catalog,
     store,
@@ -341,7 +269,7 @@ function canRebuild(store: Store): store is Store & Required<Pick<Store, "rebuil
 
 async function startPost(
   settings: Settings,
-  { ports: { bus, catalog }, batches, accepted }: Engines,
+  { ports: { bus, catalog }, batches, accepted }: Opened,
   { metrics, gate, front }: Watch,
   log: Logger,
   closing: AsyncDisposableStack,

@@ -1,0 +1,51 @@
+import { existsSync, mkdirSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import type { Logger } from "pino";
+
+import { openSqliteBus } from "../bus/sqlite.ts";
+import { createCatalog } from "../catalog/create.ts";
+import { openSqliteDocuments } from "../catalog/documents/sqlite.ts";
+import { StartError } from "../errors.ts";
+import { backup } from "../operations/backup.ts";
+import { refuseHalfRestored } from "../operations/restore.ts";
+import type { Settings } from "../settings.ts";
+import { openDuckdbStore } from "../store/duckdb/store.ts";
+import { BATCHES, mailsHere, NOTIFICATIONS } from "./engines.ts";
+import type { Engines } from "./engines.ts";
+
+/** SQLite and DuckDB in this process, each with its file in one folder. @throws StartError where one of them can't be opened */
+export async function openEmbedded(settings: Settings, log: Logger, closing: AsyncDisposableStack): Promise<Engines> {
+  const folder = makeFolder(settings.data);
+  const bus = closing.use(await openSqliteBus({ file: join(folder, "bus.sqlite"), log }));
+  const catalogDocuments = await openSqliteDocuments({ file: join(folder, "catalog.sqlite") });
+  const catalog = closing.use(await createCatalog({ documents: catalogDocuments, log }));
+  const store = closing.use(await openDuckdbStore({ file: join(folder, "events.duckdb"), log }));
+  const open = (name: string) => openSqliteDocuments({ file: join(folder, `${name}.sqlite`), name });
+  const notifications = mailsHere(settings) ? await open(NOTIFICATIONS) : null;
+  const documents = ["catalog.sqlite", `${NOTIFICATIONS}.sqlite`, `${BATCHES}.sqlite`];
+  return {
+    ports: { bus, catalog, store },
+    notifications: closing.use(notifications),
+    batches: () => open(BATCHES),
+    backup: (to, report, signal) => backup({ folder, bus, store, documents, to, report, signal }),
+  };
+}
+
+function makeFolder(folder: string): string {
+  try {
+    makeFolders(resolve(folder));
+  } catch (error) {
+    throw new StartError(`LOGGIA_DATA is ${JSON.stringify(folder)}, which can't be made: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+  refuseHalfRestored(folder);
+  return folder;
+}
+
+/** Like `mkdir -p`. Node's own recursive form never ends where the file system denies that a folder it has exists (`/proc/x`). */
+function makeFolders(folder: string): void {
+  if (existsSync(folder)) return;
+  makeFolders(dirname(folder));
+  mkdirSync(folder, { mode: 0o700 });
+}

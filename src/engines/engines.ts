@@ -1,0 +1,27 @@
+import type { Bus } from "../bus/bus.ts";
+import type { Catalog } from "../catalog/catalog.ts";
+import type { Documents } from "../catalog/documents/documents.ts";
+import type { BackupProgress } from "../operations/operations.ts";
+import type { Settings } from "../settings.ts";
+import type { Store } from "../store/store.ts";
+
+export type Ports = { readonly bus: Bus; readonly store: Store; readonly catalog: Catalog };
+
+/** All that a process keeps outside of its memory. */
+export type Engines = {
+  readonly ports: Ports;
+  /** What those who mail remember; null where this process mails nobody. */
+  readonly notifications: Documents | null;
+  /** Opens what those who take posts remember of batches. */
+  readonly batches: () => Promise<Documents>;
+  /** Copies the embedded files to a folder; null on a cluster. */
+  readonly backup:
+    ((to: string, report: (progress: BackupProgress) => void, signal: AbortSignal) => Promise<BackupProgress>) | null;
+};
+
+export const NOTIFICATIONS = "notifications";
+export const BATCHES = "batches";
+
+export function mailsHere({ mail, roles }: Settings): boolean {
+  return mail !== null && roles.has("pipeline");
+}
