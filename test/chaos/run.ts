@@ -1,6 +1,7 @@
 /**
  * Tests of faults, with an oracle: `node test/chaos/run.ts [NAME…]`; `--list` names them, `--short` runs their short forms.
- * Runs them on engines of its own, two at a time and the soak at last. Closes with a table of figures for `docs/reliability.md`.
+ * Runs them on engines of its own: those that need Kafka and Elasticsearch, beside them those that need neither, and the soak alone at last. Closes with a table
+ * of figures for `docs/reliability.md`.
  */
 import { type Chaos, createEnginePool, type Fault, type Figures, runFault } from "./chaos.ts";
 import { FAULTS, LANES, LAST } from "./faults.ts";
@@ -39,15 +40,14 @@ if (unknown.length > 0) {
 
 async function runAll(faults: readonly Fault[], full: boolean): Promise<boolean> {
   const start_ms = performance.now();
-  await using stack = new AsyncDisposableStack();
+  await using engines = createEnginePool(console.log);
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     process.once(signal, () => {
       // The service's processes end with this one; engines would live on.
-      void stack.disposeAsync().finally(() => process.exit(130));
+      void Promise.resolve(engines[Symbol.asyncDispose]()).finally(() => process.exit(130));
     });
   }
   const runLane = async (lane: readonly Fault[]): Promise<Result[]> => {
-    const engines = stack.use(createEnginePool(console.log));
     const results: Result[] = [];
     for (const fault of lane.filter((each) => faults.includes(each))) {
       const elapsed_s = (performance.now() - start_ms) / 1000;
@@ -55,7 +55,6 @@ async function runAll(faults: readonly Fault[], full: boolean): Promise<boolean>
       const soak_s = !inFull ? SOAK_SHORT_S : faults.length === 1 ? SOAK_S : soakTime_s(elapsed_s);
       results.push(await runOne(fault, { full: inFull, engines, soak_s, say: (line) => say(fault, line) }));
     }
-    await engines[Symbol.asyncDispose]();
     return results;
   };
   const results = (await Promise.all(LANES.map(runLane))).flat();
