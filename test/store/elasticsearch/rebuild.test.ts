@@ -8,6 +8,7 @@ import { createElasticsearchClient } from "../../../src/elasticsearch/client.ts"
 import { LoggiaError } from "../../../src/errors.ts";
 import type { EventRow, LogKey, StoredEvent } from "../../../src/events/event.ts";
 import { openElasticsearchStore } from "../../../src/store/elasticsearch/store.ts";
+import { EVERYTHING } from "../../../src/query/plan.ts";
 import type { RebuildOptions, RebuildProgress, Store } from "../../../src/store/store.ts";
 import { event, listPlan, newLog, newUser } from "../../contract/store-fixture.ts";
 import { elasticsearchUrl, realEngines } from "../../support/engines.ts";
@@ -317,6 +318,86 @@ serially(
     t.is((await all(store, log)).length, 2);
   },
 );
+
+serially("one that switches after another has begun to clear up changes nothing", async (t) => {
+  const { store, openOther, indices } = await open(t);
+  const log = newLog();
+  await insist(store, [event(log)]);
+  const before = await indices();
+  const condemned = Promise.withResolvers<void>();
+  const awake = Promise.withResolvers<void>();
+  let asleep = false;
+  const sleeping = intercept(client, "index", async (request, given) => {
+    if (asleep && (given as { index: string }).index.endsWith("-rebuild")) throw new Error("asleep");
+    return request();
+  });
+  const late = intercept(sleeping, "indices.updateAliases", async (request) => {
+    asleep = true;
+    await condemned.promise;
+    return request().finally(() => awake.resolve());
+  });
+  const ended = t.throwsAsync(run(await openOther(late)));
+  await until(() => asleep, { what: "the one to sleep", timeout_ms: 90_000 });
+  // Who clears up is about to delete what the other wants to switch to.
+  const clearing = intercept(client, "indices.delete", async (request) => {
+    condemned.resolve();
+    await awake.promise;
+    return request();
+  });
+  await insist(await openOther(clearing), [event(log)]);
+  await ended;
+  t.is((await all(store, log)).length, 2);
+  t.deepEqual(await indices(), before);
+});
+
+serially("what is under way while indices are switched ends as if they were not", async (t) => {
+  const { store, openOther, indices } = await open(t);
+  const [log, user] = [newLog(), newUser()];
+  const events = Array.from({ length: 6 }, (_, i) => event(log, { text: `event ${i}` }));
+  await insist(store, events);
+  await store.writeAlerts(events.map((event) => ({ user, event })));
+  for (const { id } of events) await store.addBookmark(user, log, id);
+  t.deepEqual(
+    (await store.writeVisits([{ id: event(log).id, log, created: JANUARY, user: "ann", email: "", page: "" }])).map(
+      ({ kind }) => kind,
+    ),
+    ["done"],
+  );
+  await store.refresh();
+  /** A store that once has all indices switched under it, behind or before its next request of a kind. */
+  const switching = async (name: string, when: "before" | "after"): Promise<Store> => {
+    let isDone = false;
+    const once = async (): Promise<void> => {
+      if (isDone) return;
+      isDone = true;
+      await run(store);
+    };
+    return openOther(
+      intercept(client, name, async (request, given) => {
+        if (JSON.stringify(given).includes("-rebuild")) return request();
+        if (when === "before") await once();
+        const answer = await request();
+        await once();
+        return answer;
+      }),
+    );
+  };
+  t.true(await (await switching("get", "after")).deleteEvent(log, events[0]!.id));
+  t.true(await (await switching("get", "after")).deleteAlert(user, log, events[1]!.id));
+  t.true(await (await switching("get", "after")).deleteBookmark(user, log, events[1]!.id));
+  t.true(await (await switching("bulk", "before")).deleteEvent(log, events[2]!.id));
+  const plan = { kind: "users" as const, logs: [log], where: EVERYTHING, sort: [], skip: 0, take: 10, columns: null };
+  t.is((await (await switching("openPointInTime", "after")).users(plan)).total, 1);
+  await store.refresh();
+  const texts = async (from: Parameters<typeof listPlan>[1]): Promise<string[]> =>
+    (await store.list(listPlan(log, from))).rows.map(({ text }) => text);
+  t.deepEqual(await texts({}), ["event 1", "event 3", "event 4", "event 5"]);
+  t.deepEqual(await texts({ from: { kind: "alerts", user } }), ["event 3", "event 4", "event 5"]);
+  t.deepEqual(await texts({ from: { kind: "bookmarks", user } }), ["event 3", "event 4", "event 5"]);
+  await (await switching("bulk", "before")).deleteAlerts(user);
+  t.deepEqual(await texts({ from: { kind: "alerts", user } }), []);
+  t.is((await indices()).length, 4);
+});
 
 const KILLS: readonly (readonly [request: string, when: "before" | "after", what?: string])[] = [
   ["indices.create", "after", "-rebuild"],
