@@ -22,11 +22,15 @@ const FUZZED_PLANS_A_ROUND = 500;
 /** Random events, random questions: the store answers as the plain evaluator does. */
 export function differentialContract({ name, open, differentialRounds }: StorePlace): void {
   const rounds = DIFFERENTIAL_PLANS ? Number(DIFFERENTIAL_PLANS) / FUZZED_PLANS_A_ROUND : differentialRounds;
-  const bounds = DIFFERENTIAL_PLANS
-    ? { numRuns: FUZZED_PLANS_A_ROUND, interruptAfterTimeLimit: Number(DIFFERENTIAL_SECONDS) * 1000 }
-    : { numRuns: PLANS_A_ROUND };
+  const numRuns = DIFFERENTIAL_PLANS ? FUZZED_PLANS_A_ROUND : PLANS_A_ROUND;
   for (let round = 1; round <= rounds; round++) {
     test(`${name}: random questions are answered as plans mean them (${round} of ${rounds})`, async (t) => {
+      // All rounds share the time, which began with the process.
+      const interruptAfterTimeLimit = Number(DIFFERENTIAL_SECONDS) * 1000 - performance.now();
+      if (interruptAfterTimeLimit <= 0) {
+        t.log("no time is left for this one");
+        return t.pass();
+      }
       const store = await open(t);
       const seed = randomBytes(4).readInt32BE();
       t.log(`events of fast-check's seed ${seed}`);
@@ -44,11 +48,13 @@ export function differentialContract({ name, open, differentialRounds }: StorePl
       let asked = 0;
       const property = fc.asyncProperty(listPlans(logs), groupPlans(logs), sources, async (list, group, from) => {
         asked += 1;
-        await agreesOnList(store, { ...list, from }, events, marks);
-        await agreesOnGroups(store, { ...group, from }, events, marks);
+        await Promise.all([
+          agreesOnList(store, { ...list, from }, events, marks),
+          agreesOnGroups(store, { ...group, from }, events, marks),
+        ]);
       });
-      await t.notThrowsAsync(fc.assert(property, { ...bounds, seed }));
-      t.log(`${asked} questions of ${bounds.numRuns}`);
+      await t.notThrowsAsync(fc.assert(property, { numRuns, interruptAfterTimeLimit, seed }));
+      t.log(`${asked} questions of ${numRuns}`);
     });
   }
 }
