@@ -18,6 +18,8 @@ export type GathererOptions = {
   readonly maxWaitingBytes: number;
 };
 
+/** The longest that posts wait for others that come right behind them. */
+const GATHER_MS = 2;
 /** Bounds of one append: large enough to be cheap per event, small enough for the bus's limit on a record (1 MB on Kafka). */
 const APPEND_MAX_EVENTS = 2_000;
 const RECORD_MAX_EVENTS = 2_000;
@@ -49,7 +51,7 @@ type Waiting = {
 type Accepted = { readonly post: Waiting; readonly first: EventId; readonly created: number };
 
 /**
- * Gathers posts into few appends to the bus: whatever arrives while one append is under way shares the next one.
+ * Gathers posts into few appends to the bus: whatever arrives while one append is under way, and right behind it, shares the next one.
  * So a lone post waits for nobody, and a flood costs one durable write for hundreds of events.
  *
  * Ids are given when an append starts, so that their order is the order on the bus.
@@ -82,15 +84,23 @@ export function createGatherer({
   let running: Promise<void> | null = null;
 
   async function run(): Promise<void> {
-    // Posts that were read in the same turn of the event loop come along with the first.
-    await new Promise(setImmediate);
     while (queue.length > 0) {
+      await gathered();
       const count = countForAppend(queue);
       const batch = count === queue.length ? queue : queue.slice(0, count);
       queue = batch === queue ? [] : queue.slice(count);
       await append(batch);
     }
     running = null;
+  }
+
+  /** Waits for as long as each turn of the event loop brings more posts, but not for long: a lone post waits one turn. */
+  async function gathered(): Promise<void> {
+    const start_ms = performance.now();
+    for (let before = 0; queue.length > before && performance.now() - start_ms < GATHER_MS; ) {
+      before = queue.length;
+      await new Promise(setImmediate);
+    }
   }
 
   async function append(batch: readonly Waiting[]): Promise<void> {
