@@ -3,7 +3,7 @@
  *
  * Several independent sets of patterns share one arena of typed arrays; set `s` has node `s` as its root. Nodes are numbered breadth first,
  * so that the children of a node lie side by side (ordered by label), and the few nodes near the roots, where most of the time is spent,
- * lie close together in memory. A node costs 30 bytes, a pattern with its table at most half a kilobyte more.
+ * lie close together in memory. A node costs 34 bytes, a pattern with its table at most half a kilobyte more, and the tables near the roots 512 KB at most.
  *
  * Patterns and texts are compared by UTF-16 unit, which is by code point as long as both are well-formed.
  */
@@ -45,20 +45,28 @@ type Arena = {
   /** The column of each ASCII unit in `table`; 0 for all that no pattern has. */
   readonly column: Uint8Array;
   /**
-   * Where the row of a node starts in `table`, or -1. Roots and nodes with several children have a row: it says for each ASCII unit where to go,
-   * whether by a child or by failing on. There is at most one for each pattern and set, and nearly all steps start or end there.
+   * Where the row of a node starts in `table`, or -1. The first nodes and all with several children have a row: it says for each ASCII unit where to go,
+   * whether by a child or by failing on. Of the latter there is at most one for each pattern and set, and nearly all steps start or end at a row.
    */
   readonly row: Int32Array;
   readonly table: Int32Array;
+  /** The nodes that have a row, in order. */
+  readonly rowed: readonly number[];
 };
 
 /** The arena before it has tables. */
-type Trie = Omit<Arena, "column" | "row" | "table">;
+type Trie = Omit<Arena, "column" | "row" | "table" | "rowed">;
 
-/** Compiles sets of patterns; the set's index is its name in {@link Automaton}. Linear in the sum of all lengths, but for sorting. */
-export function compileAutomaton(sets: readonly (readonly Pattern[])[]): Automaton {
-  const arena = withTables(layOut(sets));
-  const { fail, best, id, end, column, row, table } = arena;
+/**
+ * Compiles sets of patterns; the set's index is its name in {@link Automaton}. Linear in the sum of all lengths, but for sorting.
+ * @param near how many entries the tables of nodes near the roots may have: 512 KB unless given
+ */
+export function compileAutomaton(sets: readonly (readonly Pattern[])[], near = NEAR_SIZE): Automaton {
+  const arena = withTables(layOut(sets), near);
+  const { fail, best, id, end, column, row, rowed } = arena;
+  const width = arena.table.length / Math.max(rowed.length, 1);
+  const codes = Int32Array.from(row, (_, node) => codeOf(arena, node));
+  const table = arena.table.map((node) => codes[node]!);
   const seen = new Uint32Array(best.length);
   const floors = sets.map((set) => set.reduce((floor, { value }) => Math.min(floor, value), NO_VALUE));
   let pass = 0;
@@ -77,21 +85,37 @@ export function compileAutomaton(sets: readonly (readonly Pattern[])[]): Automat
       if (pass === 1) seen.fill(0);
       const floor = floors[set]!;
       let found = bound;
-      let node = set;
+      // Where the pass stands: at the row of a node, or, if that is not negative, at a node without one.
+      let at = row[set]!;
+      let node = -1;
       for (let i = 0; i < text.length; i++) {
-        // The beginning of `step`, which is nearly always all of it.
         const unit = text.charCodeAt(i);
-        const start = row[node]!;
-        node = start >= 0 && unit < ASCII ? table[start + column[unit]!]! : step(arena, node, unit);
-        if (ids !== null && end[node]! >= 0) collect(end[node]!, ids);
-        if (best[node]! < found) {
-          found = best[node]!;
+        let code: number;
+        if (node < 0 && unit < ASCII) code = table[at + column[unit]!]!;
+        else code = codes[step(arena, node < 0 ? rowed[at / width]! : node, unit)]!;
+        if (code >= 0) {
+          at = code;
+          node = -1;
+          continue;
+        }
+        const reached = ~code;
+        at = row[reached]!;
+        node = at < 0 ? reached : -1;
+        if (ids !== null && end[reached]! >= 0) collect(end[reached]!, ids);
+        if (best[reached]! < found) {
+          found = best[reached]!;
           if (found === floor && ids === null) break;
         }
       }
       return found;
     },
   };
+}
+
+/** What a pass needs to know of nearly all nodes: where the row starts. The complement of the node where a pattern ends there, or where it has no row. */
+function codeOf({ best, end, row }: Arena, node: number): number {
+  const isPlain = row[node]! >= 0 && best[node] === NO_VALUE && end[node]! < 0;
+  return isPlain ? row[node]! : ~node;
 }
 
 /** The longest beginning of any pattern that ends with `unit`, given the longest that ended before it. */
@@ -207,7 +231,9 @@ function trim(arena: Trie, count: number): Trie {
   };
 }
 
-function withTables(trie: Trie): Arena {
+const NEAR_SIZE = 131_072;
+
+function withTables(trie: Trie, nearSize: number): Arena {
   const { firstChild, label, fail, roots } = trie;
   const column = new Uint8Array(ASCII);
   const units = Array.from(new Set(label.subarray(roots))).filter((unit) => unit < ASCII);
@@ -215,13 +241,14 @@ function withTables(trie: Trie): Arena {
   const width = units.length + 1;
 
   const row = new Int32Array(label.length).fill(-1);
-  const wide: number[] = [];
+  const near = Math.max(roots, Math.floor(nearSize / width));
+  const rowed: number[] = [];
   for (let node = 0; node < label.length; node++) {
-    if (node < roots || firstChild[node + 1]! - firstChild[node]! > 1) wide.push(node);
+    if (node < near || firstChild[node + 1]! - firstChild[node]! > 1) rowed.push(node);
   }
-  const arena = { ...trie, column, row, table: new Int32Array(width * wide.length) };
+  const arena = { ...trie, column, row, rowed, table: new Int32Array(width * rowed.length) };
   // Level by level, so that the row of whatever a node fails to is there before its own.
-  wide.forEach((node, i) => {
+  rowed.forEach((node, i) => {
     const start = width * i;
     arena.table[start] = rootOf(trie, node);
     for (const unit of units) {

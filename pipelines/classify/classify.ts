@@ -65,11 +65,14 @@ export function createMatcherCache(
   };
 }
 
-/** Each character of a pattern may become a node, and each filter a table. */
+/** Each character of a pattern may become a node, which has a table of its own near the roots, and each filter a table. */
 function sizeOf(filters: readonly ClassFilter[]): number {
-  return filters.reduce((sum, { text, link }) => sum + text.length + link.length + FILTER_SIZE, 0);
+  const characters = filters.reduce((sum, { text, link }) => sum + text.length + link.length, 0);
+  return characters + Math.min(characters * TABLE_SIZE, TABLES_MAX_SIZE) + filters.length * FILTER_SIZE;
 }
 
+const TABLE_SIZE = 3;
+const TABLES_MAX_SIZE = 13_000;
 const FILTER_SIZE = 20;
 
 function noClass(_event: Subject): null {
