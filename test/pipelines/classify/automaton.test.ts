@@ -31,8 +31,11 @@ for (const near of [0, 12, undefined]) {
             const least = Math.min(12, ...found.map(({ value }) => value));
             const ids: number[] = [];
             t.is(automaton.search(i, one, 12, ids), least);
-            t.is(new Set(ids).size, ids.length);
-            t.deepEqual(new Set(ids), new Set(found.map(({ id }) => id).filter((id) => id >= 0)));
+            const expected = found.map(({ id }) => id).filter((id) => id >= 0);
+            t.deepEqual(
+              ids.toSorted((a, b) => a - b),
+              expected.toSorted((a, b) => a - b),
+            );
             t.is(automaton.search(i, one, 12, null), least);
           }
         }
