@@ -233,6 +233,8 @@ class Work {
     const { client, names, log } = this.#context;
     const signal = AbortSignal.any([this.#signal, AbortSignal.timeout(BLOCK_MS)]);
     const served = await this.#served(targets);
+    // While writes wait, there is little left to show.
+    await refresh(client, names.building);
     this.blocked = Array.from(served.values(), ({ name }) => name);
     const start_ms = performance.now();
     await block(client, this.blocked);
