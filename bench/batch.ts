@@ -17,6 +17,8 @@ import type { World } from "./support/world.ts";
 const BATCH = 1_000;
 const CONNECTIONS = 4;
 const REQUESTS = 20;
+/** Rows of a group commit, as the bare limit of SQLite is usually told: what arrives from 64 connections at once. */
+const GROUP = 64;
 /** How much of the bare engine's rate the service is to reach. */
 const SHARE = 0.6;
 
@@ -32,27 +34,35 @@ const POSTS: readonly string[] = BODIES.map(
 );
 
 /** Stores the same bytes, a batch at a time, by nothing but the engine: so many in flight as the service has connections. Answers events a second. */
-type Bare = AsyncDisposable & { write(duration_ms: number): Promise<number> };
+type Bare = AsyncDisposable & { readonly name: string; write(duration_ms: number): Promise<number> };
 
-async function openBare(world: World, kind: Kind): Promise<Bare> {
-  return kind === "embedded" ? openBareSqlite(world.folder()) : await openBareProducer(world);
+/** The first is the limit; what follows is told besides. */
+async function openBare(world: World, kind: Kind): Promise<Bare[]> {
+  if (kind === "cluster") return [await openBareProducer(world)];
+  return [openBareSqlite(world.folder(), GROUP), openBareSqlite(world.folder(), BATCH)];
 }
 
-/** A commit a batch, with an fsync each. */
-function openBareSqlite(folder: string): Bare {
+/** A row an event, as a queue in SQLite is usually made, and an fsync for each group. */
+function openBareSqlite(folder: string, group: number): Bare {
   const database = new DatabaseSync(join(folder, "bare.sqlite"));
   database.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
   database.exec("CREATE TABLE events (offset INTEGER PRIMARY KEY AUTOINCREMENT, value BLOB NOT NULL) STRICT");
   const insert = database.prepare("INSERT INTO events (value) VALUES (?)");
+  const groups = BODIES.map((body) => {
+    const lines = body.split("\n").map((line) => Buffer.from(line));
+    return Array.from({ length: Math.ceil(lines.length / group) }, (_, i) => lines.slice(i * group, (i + 1) * group));
+  });
   return {
+    name: `bare SQLite, ${group} a commit`,
     async write(duration_ms) {
       const start_ms = performance.now();
       let events = 0;
       while (performance.now() - start_ms < duration_ms) {
-        database.exec("BEGIN IMMEDIATE");
-        // A row an event, as a queue in SQLite is usually made.
-        for (const line of BODIES[(events / BATCH) % REQUESTS]!.split("\n")) insert.run(Buffer.from(line));
-        database.exec("COMMIT");
+        for (const lines of groups[(events / BATCH) % REQUESTS]!) {
+          database.exec("BEGIN IMMEDIATE");
+          for (const line of lines) insert.run(line);
+          database.exec("COMMIT");
+        }
         events += BATCH;
       }
       return events / ((performance.now() - start_ms) / 1000);
@@ -74,6 +84,7 @@ async function openBareProducer(world: World): Promise<Bare> {
   const producer = kafka.producer({ allowAutoTopicCreation: false });
   await producer.connect();
   return {
+    name: "bare kafkajs",
     async write(duration_ms) {
       const start_ms = performance.now();
       let events = 0;
@@ -105,7 +116,7 @@ export const benchmark: Benchmark = {
     for (const kind of world.kinds) {
       await using closing = new AsyncDisposableStack();
       const posting: Posting = closing.use(await startPosting(world, kind));
-      const bare = closing.use(await openBare(world, kind));
+      const bares = (await openBare(world, kind)).map((bare) => closing.use(bare));
       const post = async (): Promise<number> => {
         const { port } = posting;
         const load = { host: "127.0.0.1", port, connections: CONNECTIONS, requests: POSTS, perSecond: null };
@@ -114,14 +125,22 @@ export const benchmark: Benchmark = {
         return perSecond * BATCH;
       };
       const ways: Way[] = [
-        { name: kind === "embedded" ? "bare SQLite" : "bare kafkajs", once: () => bare.write(duration_ms) },
         { name: posting.name, once: post },
+        ...bares.map((bare) => ({ name: bare.name, once: () => bare.write(duration_ms) })),
       ];
       // Compilers and files have to become warm.
       for (const way of ways) await way.once();
-      const [limit, ours] = await interleaved(ways, { least: quick ? 2 : 6 });
+      const [ours, limit, ...others] = await interleaved(ways, { least: quick ? 2 : 6 });
       const target = { kind: "at least", value: SHARE } as const;
       report.ratio({ name: `events by batches, ${kind}`, unit: "/s", ours: ours!, limit: limit!, target });
+      for (const other of others) {
+        report.ratio({
+          name: `events by batches, ${kind}, beside ${other.name}`,
+          unit: "/s",
+          ours: ours!,
+          limit: other,
+        });
+      }
     }
   },
 };
