@@ -11,6 +11,7 @@ import { benchmark as peers } from "./peers.ts";
 import { benchmark as postSlow } from "./post-slow.ts";
 import { benchmark as post } from "./post.ts";
 import { benchmark as regex } from "./regex.ts";
+import { benchmark as walk } from "./walk.ts";
 
 /** In the order in which they run. */
 export const BENCHMARKS: readonly Benchmark[] = [
@@ -21,6 +22,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   freshness,
   classify,
   list,
+  walk,
   group,
   regex,
   growth,

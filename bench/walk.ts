@@ -1,0 +1,72 @@
+import { median, quantile, show, time_ms } from "./frame.ts";
+import type { Bench, Benchmark } from "./frame.ts";
+import { ask } from "./support/client.ts";
+import type { Dataset } from "./support/datasets.ts";
+
+const PAGE = 500;
+/** Embedded, DuckDB lives within the process, and may take 512 MB there by itself. */
+const MOST_MB = { embedded: 800, cluster: 350 } as const;
+/** How much larger the way back may find the process than the way there did, when DuckDB has all in its cache that it will keep. */
+const FLAT = { kind: "at most", value: 1.1 } as const;
+
+type Order = "asc" | "desc";
+/** Of each page in its turn, how long it took and how much memory the process had then. */
+type Walk = { readonly pages_ms: number[]; readonly resident_mb: number[] };
+
+export const benchmark: Benchmark = {
+  name: "walk",
+  about:
+    "every page of 500 to the end of 1,000,000 events and back, each event seen once and in order | resident memory, Node alone",
+  async run(bench) {
+    for (const kind of bench.world.kinds) {
+      const dataset = await bench.world.dataset(kind, bench.quick ? 10_000 : 1_000_000);
+      const there = await walk(dataset, "asc");
+      tell(bench, dataset, "there", there);
+      const back = await walk(dataset, "desc");
+      tell(bench, dataset, "back", back);
+      const growth = { name: kind, rounds: [median(back.resident_mb) / median(there.resident_mb)] };
+      bench.report.figure({ name: `the way back beside that, ${kind}`, unit: "×", ours: growth, target: FLAT });
+    }
+  },
+};
+
+/** @throws Error where an event is missing, comes twice or out of order */
+async function walk(dataset: Dataset, order: Order): Promise<Walk> {
+  const { service, count } = dataset;
+  const walked: Walk = { pages_ms: [], resident_mb: [] };
+  let seen = 0;
+  let last: readonly [created: number, id: string] | null = null;
+  for (let page = 1; (page - 1) * PAGE < count; page++) {
+    const parameters = { pagesize: String(PAGE), pagenum: String(page), order };
+    let body = "";
+    let total = 0;
+    walked.pages_ms.push(
+      await time_ms(async () => ({ body, total } = await ask(service.apiPort, "/events", parameters))),
+    );
+    walked.resident_mb.push(service.resident() / 2 ** 20);
+    if (total !== count) throw new Error(`page ${page} counts ${total} events, not ${count}`);
+    for (const { id, created } of JSON.parse(body) as { id: string; created: string }[]) {
+      const next = [Number(/\d+/.exec(created)![0]), id] as const;
+      if (last !== null && !follows(order, last, next)) throw new Error(`page ${page}: ${id} is out of its order`);
+      last = next;
+      seen += 1;
+    }
+  }
+  if (seen !== count) throw new Error(`the pages hold ${seen} events, not ${count}`);
+  return walked;
+}
+
+function follows(order: Order, before: readonly [number, string], after: readonly [number, string]): boolean {
+  const [[created, id], [laterCreated, laterId]] = order === "asc" ? [before, after] : [after, before];
+  return created < laterCreated || (created === laterCreated && id < laterId);
+}
+
+function tell({ report }: Bench, { place, count }: Dataset, way: string, { pages_ms, resident_mb }: Walk): void {
+  const name = `${way}, ${place.kind}`;
+  const pages = `${pages_ms.length} pages hold all ${count.toLocaleString("en-US")} events, each once`;
+  const [first, most] = [resident_mb[0]!, quantile(resident_mb, 1)];
+  report.line(`  ${name}: ${pages}; ${show(first, "MB")} MB at first, ${show(most, "MB")} MB at most`);
+  report.figure({ name: `a page, ${name}`, unit: "ms", ours: { name, rounds: pages_ms } });
+  const target = { kind: "at most", value: MOST_MB[place.kind] } as const;
+  report.figure({ name: `resident memory, ${name}`, unit: "MB", ours: { name, rounds: resident_mb }, target });
+}
