@@ -72,11 +72,11 @@ export class Program implements AsyncDisposable {
       child.once("exit", () => running.delete(child));
       const ready = once(child.stdout!, "data");
       const timeout = AbortSignal.timeout(START_TIMEOUT_MS);
-      const ended = once(child, "exit", { signal: timeout });
-      const first = await Promise.race([ready.then(() => "ready"), ended.then(() => "ended")]);
+      const ended = once(child, "exit", { signal: timeout }) as Promise<[number | null, NodeJS.Signals | null]>;
+      const end = await Promise.race([ready.then(() => null), ended]);
       ended.catch(() => {});
       ready.catch(() => {});
-      if (first === "ended") throw new Error(`${this.name} ended while starting:\n${this.tail()}`);
+      if (end !== null) throw new Error(`${this.name} ended (${end.join(" ").trim()}) while starting:\n${this.tail()}`);
       child.stdout!.resume();
       this.starts += 1;
     } finally {
