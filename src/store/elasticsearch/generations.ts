@@ -47,13 +47,13 @@ export async function readIndices(client: Client, names: Names): Promise<Index[]
   });
 }
 
-/** What a place has now, and under which numbers its writes went. */
+/** Which writes an index took, by the numbers that each of its shards gives them. */
 export type Writes = {
   readonly uuid: string;
-  /** Writes up to this number have been carried out, on every copy of every shard. */
-  readonly settled: number;
-  /** The largest number that was given. */
-  readonly latest: number;
+  /** For each shard: writes up to this number have been carried out, on every copy. */
+  readonly settled: readonly number[];
+  /** For each shard: the largest number that was given. */
+  readonly latest: readonly number[];
 };
 
 /** The writes that indices took, by name. One that has gone, or of which a shard is away, is left out. */
@@ -70,12 +70,13 @@ export async function readWrites(client: Client, indices: readonly Index[]): Pro
     });
     for (const { name, shards } of some) {
       const { uuid, shards: told = {} } = answer.indices?.[name] ?? {};
-      const primaries = Object.values(told).flatMap((copies) => copies.filter(({ routing }) => routing?.primary));
-      if (uuid === undefined || primaries.length < shards) continue;
+      const primaries = Array.from({ length: shards }, (_, i) => told[i]?.find(({ routing }) => routing?.primary));
+      const numbers = primaries.flatMap((primary) => primary?.seq_no ?? []);
+      if (uuid === undefined || numbers.length < shards) continue;
       found.set(name, {
         uuid,
-        settled: Math.min(...primaries.map(({ seq_no }) => seq_no?.global_checkpoint ?? -1)),
-        latest: Math.max(...primaries.map(({ seq_no }) => seq_no?.max_seq_no ?? -1)),
+        settled: numbers.map(({ global_checkpoint: settled }) => settled),
+        latest: numbers.map(({ max_seq_no: latest }) => latest),
       });
     }
   }

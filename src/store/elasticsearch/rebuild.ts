@@ -19,7 +19,7 @@ import {
   switchTo,
   unblock,
 } from "./generations.ts";
-import type { Index } from "./generations.ts";
+import type { Index, Writes } from "./generations.ts";
 import { takeLease } from "./lease.ts";
 import type { Lease } from "./lease.ts";
 import { generationOf, kindOf, monthAt } from "./mapping.ts";
@@ -42,9 +42,24 @@ export type RebuildContext = { readonly client: Client; readonly names: Names; r
 type Target = {
   readonly place: string;
   readonly index: string;
-  /** What was copied: all writes up to this number of that index. */
-  copied: { readonly uuid: string; readonly upTo: number } | null;
+  /** What was copied: all writes up to these numbers of the shards of that index. */
+  copied: { readonly uuid: string; readonly upTo: readonly number[] } | null;
 };
+
+/**
+ * The number after which an index has writes that were not copied, or null where it has none. A search tells numbers of all shards alike: so what a
+ * shard is ahead of another is looked at again.
+ */
+function missingAfter({ copied }: Target, { uuid, latest }: Writes): number | null {
+  const behind = latest.flatMap((number, shard) => {
+    const upTo = copied?.uuid === uuid ? (copied.upTo[shard] ?? NOTHING) : NOTHING;
+    return upTo < number ? [upTo] : [];
+  });
+  return behind.length === 0 ? null : Math.min(...behind);
+}
+
+/** The number before the first. */
+const NOTHING = -1;
 
 /**
  * Builds new indices beside those that are there, and puts them in their places.
@@ -196,8 +211,8 @@ class Work {
       const from = served.get(target.place);
       const now = from && writes.get(from.name);
       if (now === undefined) throw new LoggiaError("store_unavailable", `A shard of ${target.place} is away`);
-      const after = target.copied?.uuid === now.uuid ? target.copied.upTo : -1;
-      if (now.latest > after) {
+      const after = missingAfter(target, now);
+      if (after !== null) {
         const encode = encoderOf(names, kindOf(names, target.place), this.#options.revise);
         const step = (counts: Copied): void => this.#step(counts);
         const copy = { client, from: from!.name, to: target.index, encode, step, ...options };
@@ -267,9 +282,9 @@ class Work {
     const served = await this.#served(targets);
     if (served.values().some(({ isBlocked }) => !isBlocked)) throw unexpectedWrite();
     const writes = await readWrites(this.#context.client, [...served.values()]);
-    return targets.every(({ place, copied }) => {
-      const now = writes.get(served.get(place)!.name);
-      return now !== undefined && copied?.uuid === now.uuid && copied.upTo >= now.latest;
+    return targets.every((target) => {
+      const now = writes.get(served.get(target.place)!.name);
+      return now !== undefined && missingAfter(target, now) === null;
     });
   }
 

@@ -9,6 +9,7 @@ import { LoggiaError } from "../../../src/errors.ts";
 import type { EventRow, LogKey, StoredEvent } from "../../../src/events/event.ts";
 import { openElasticsearchStore } from "../../../src/store/elasticsearch/store.ts";
 import { EVERYTHING } from "../../../src/query/plan.ts";
+import type { IndexOptions } from "../../../src/store/elasticsearch/mapping.ts";
 import type { RebuildOptions, RebuildProgress, Store } from "../../../src/store/store.ts";
 import { event, listPlan, newLog, newUser } from "../../contract/store-fixture.ts";
 import { elasticsearchUrl, realEngines } from "../../support/engines.ts";
@@ -35,7 +36,7 @@ type Place = {
   readonly indices: () => Promise<string[]>;
 };
 
-async function open(t: ExecutionContext): Promise<Place> {
+async function open(t: ExecutionContext, options: IndexOptions = {}): Promise<Place> {
   t.timeout(180_000);
   const namespace = uniqueName("rebuild");
   t.teardown(async () => {
@@ -44,7 +45,7 @@ async function open(t: ExecutionContext): Promise<Place> {
     await client.indices.deleteIndexTemplate({ name: `${namespace}-*` });
   });
   const openOther = async (other: Client): Promise<Store> => {
-    const store = await openElasticsearchStore({ client: other, namespace, log: SILENT });
+    const store = await openElasticsearchStore({ ...options, client: other, namespace, log: SILENT });
     t.teardown(() => store[Symbol.asyncDispose]());
     return store;
   };
@@ -190,6 +191,23 @@ serially("all that people do meanwhile counts, at every stage and also while wri
   await store.writeAlerts(alerts);
   t.deepEqual(await texts({}), left(gone.events));
   t.deepEqual(await texts({ from: { kind: "alerts", user } }), left(gone.events.union(gone.alerts)));
+});
+
+serially("shards of which each numbers its own writes, and some have none, are copied as one", async (t) => {
+  const { store, openOther } = await open(t, { shards: 4 });
+  const log = newLog();
+  const few = [event(log)];
+  await insist(store, few);
+  const more = Array.from({ length: 9 }, () => event(log));
+  const writing = intercept(client, "indices.addBlock", async (request) => {
+    await insist(store, more);
+    return request();
+  });
+  await run(await openOther(writing));
+  t.is((await all(store, log)).length, 10);
+  t.true(await store.deleteEvent(log, more[0]!.id));
+  await run(store);
+  t.is((await all(store, log)).length, 9);
 });
 
 serially("whatever ends it before the switch leaves all as it was, and nothing behind", async (t) => {
