@@ -93,7 +93,10 @@ async function runRounds(store: string, seconds: number): Promise<void> {
       DIFFERENTIAL_SECONDS: String(seconds),
     },
   });
+  const stop = (): boolean => child.kill("SIGINT");
+  process.once("exit", stop);
   const [code] = (await once(child, "exit")) as [number | null];
+  process.off("exit", stop);
   if (code !== 0) throw new Fault(`${store} answers otherwise than plans mean; see above`);
 }
 
@@ -126,4 +129,7 @@ async function main(names: readonly string[]): Promise<number> {
   return found === 0 ? 0 : 1;
 }
 
+// Whoever is told to stop leaves as at the end, when what was started is stopped too.
+process.once("SIGINT", () => process.exit(130));
+process.once("SIGTERM", () => process.exit(143));
 process.exit(await main(process.argv.slice(2)));

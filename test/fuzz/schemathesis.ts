@@ -76,6 +76,11 @@ async function install(): Promise<boolean> {
 function run(program: string, args: readonly string[], timeout_ms?: number): Promise<number | string> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { stdio: "inherit", ...(timeout_ms !== undefined && { timeout: timeout_ms }) });
-    child.on("error", reject).on("exit", (code, signal) => resolve(code ?? String(signal)));
+    const stop = (): boolean => child.kill();
+    process.once("exit", stop);
+    child.on("error", reject).on("exit", (code, signal) => {
+      process.off("exit", stop);
+      resolve(code ?? String(signal));
+    });
   });
 }

@@ -32,6 +32,8 @@ const ANSWER_TIMEOUT_MS = 60_000;
 
 export async function startTarget(): Promise<Target> {
   const folder = mkdtempSync(join(tmpdir(), "loggia-fuzz-"));
+  const clear = (): void => rmSync(folder, { recursive: true, force: true });
+  process.once("exit", clear);
   const [apiPort = 0, postPort = 0] = await freePorts(2);
   const environment = {
     ...environmentOf("embedded", join(folder, "data")),
@@ -97,7 +99,8 @@ export async function startTarget(): Promise<Target> {
     check,
     async [Symbol.asyncDispose]() {
       await program[Symbol.asyncDispose]();
-      rmSync(folder, { recursive: true, force: true });
+      process.off("exit", clear);
+      clear();
     },
   };
 }

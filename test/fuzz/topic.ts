@@ -21,6 +21,8 @@ const BATCH = 200;
 /** Records on the topic itself, past the posting address: each is stored or becomes a dead letter, and the pipeline goes on. */
 export async function fuzzTopic(kind: "embedded" | "cluster", random: Random, deadline_ms: number): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), "loggia-fuzz-"));
+  const clear = (): void => rmSync(folder, { recursive: true, force: true });
+  process.once("exit", clear);
   const service = await startService(environmentOf(kind, folder));
   let dead: unknown = null;
   service.done.catch((error: unknown) => (dead = error));
@@ -57,6 +59,7 @@ export async function fuzzTopic(kind: "embedded" | "cluster", random: Random, de
     return tries;
   } finally {
     await service.close();
-    rmSync(folder, { recursive: true, force: true });
+    process.off("exit", clear);
+    clear();
   }
 }
