@@ -1,19 +1,27 @@
-/** How many slices of all partitions may be under way at a time, beyond one for each partition: so none of them waits for another that is held up. */
+/**
+ * How many slices of all partitions may be under way at a time. Each partition may have one in any case, so that none waits for another that is held up;
+ * more than one only while there are fewer than `most` in all.
+ */
 export class Slots {
-  #free: number;
+  readonly #most: number;
+  #taken = 0;
 
-  constructor(more: number) {
-    this.#free = more;
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  take(): void {
+    this.#taken += 1;
   }
 
   tryTake(): boolean {
-    if (this.#free === 0) return false;
-    this.#free -= 1;
+    if (this.#taken >= this.#most) return false;
+    this.#taken += 1;
     return true;
   }
 
   giveBack(): void {
-    this.#free += 1;
+    this.#taken -= 1;
   }
 }
 
@@ -44,22 +52,23 @@ export class Flight implements AsyncDisposable {
    */
   async room(): Promise<void> {
     this.signal.throwIfAborted();
-    while (this.#underWay.size > 0 && !this.#isReserved) {
-      this.#isReserved = this.#slots.tryTake();
+    while (!this.#isReserved) {
+      if (this.#underWay.size === 0) this.#slots.take();
+      this.#isReserved = this.#underWay.size === 0 || this.#slots.tryTake();
       if (this.#isReserved) return;
       await Promise.race(this.#underWay);
       this.signal.throwIfAborted();
     }
   }
 
+  /** Only after {@link room}. */
   launch(slice: Promise<void>): void {
-    const holdsSlot = this.#isReserved;
     this.#isReserved = false;
     const settled = slice
       .catch((error: unknown) => this.#failure.abort(error))
       .finally(() => {
         this.#underWay.delete(settled);
-        if (holdsSlot) this.#slots.giveBack();
+        this.#slots.giveBack();
       });
     this.#underWay.add(settled);
     this.earlier = through(this.earlier, slice);

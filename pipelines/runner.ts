@@ -30,8 +30,8 @@ export type PipelineOptions = {
   /** Bounds of a slice, which goes through the stages as one: 5,000 events and 5 MB unless given. */
   readonly maxEvents?: number;
   readonly maxBytes?: number;
-  /** Slices under way at a time, in all partitions together, beyond one for each: 3 unless given. */
-  readonly moreSlices?: number;
+  /** Slices under way at a time, in all partitions together: 4 unless given. Each partition may have one in any case. */
+  readonly maxSlices?: number;
   /**
    * Whether the events of a partition are written in its order, one slice after the other, and the position with the last of them: for a store that keeps
    * offsets, and where readers go by what is there. So it is unless given; otherwise several writes of a partition are under way at a time.
@@ -55,7 +55,7 @@ export type Pipeline = {
 const GROUP = "pipeline";
 const MAX_EVENTS = 5_000;
 const MAX_BYTES = 5_000_000;
-const MORE_SLICES = 3;
+const MAX_SLICES = 4;
 const RETRY_FIRST_MS = 100;
 const RETRY_LAST_MS = 10_000;
 /** The bus wants a sign of life every 3 s. */
@@ -84,7 +84,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
     }),
     maxEvents,
     maxBytes,
-    slots: new Slots(options.moreSlices ?? MORE_SLICES),
+    slots: new Slots(options.maxSlices ?? MAX_SLICES),
     inOrder: options.inOrder ?? true,
     stats,
     closing: closing.signal,

@@ -20,8 +20,8 @@ import { PLACES } from "./places.ts";
 const SLICE = 10;
 const SLICES = 8;
 const COUNT = SLICE * SLICES;
-/** One for the only partition of a log, and so many more. */
-const MORE = 3;
+/** A log lies in one partition, which then has them all. */
+const MOST = 4;
 
 /** A log with events that are delivered as one batch of several slices, each of which raises an alert. */
 async function fill(house: House): Promise<{ log: LogKey; ids: string[]; alerts: () => Promise<string[]> }> {
@@ -81,7 +81,7 @@ for (const { name, open } of PLACES) {
     const filled = await fill(place);
     const held = Promise.withResolvers<void>();
     const { house, seen } = gated(place, (write) => (write === 0 ? held.promise : undefined));
-    const pipeline = await start(t, house, { maxEvents: SLICE, moreSlices: MORE, inOrder: false });
+    const pipeline = await start(t, house, { maxEvents: SLICE, maxSlices: MOST, inOrder: false });
     await until(() => seen.done === SLICES - 1, { what: "all slices but the first to be written" });
     t.is(seen.acks, 0);
     t.is(pipeline.stats().batches.acked, 0);
@@ -97,12 +97,12 @@ for (const { name, open } of PLACES) {
     const filled = await fill(place);
     const held = Promise.withResolvers<void>();
     const { house, seen } = gated(place, () => held.promise);
-    const pipeline = await start(t, house, { maxEvents: SLICE, moreSlices: MORE, inOrder: false });
-    await until(() => seen.underWay === 1 + MORE, { what: "slices to fill their room" });
-    t.is(pipeline.stats().events.decoded, (1 + MORE) * SLICE, "nothing more is decoded meanwhile");
+    const pipeline = await start(t, house, { maxEvents: SLICE, maxSlices: MOST, inOrder: false });
+    await until(() => seen.underWay === MOST, { what: "slices to fill their room" });
+    t.is(pipeline.stats().events.decoded, MOST * SLICE, "nothing more is decoded meanwhile");
     held.resolve();
     await caughtUp(pipeline);
-    t.is(seen.most, 1 + MORE);
+    t.is(seen.most, MOST);
     await holdsAllOnce(t, place, filled);
   });
 
@@ -115,7 +115,7 @@ for (const { name, open } of PLACES) {
       await held.promise;
       throw new Error("cut off");
     });
-    const pipeline = await start(t, house, { maxEvents: SLICE, moreSlices: MORE, inOrder: false });
+    const pipeline = await start(t, house, { maxEvents: SLICE, maxSlices: MOST, inOrder: false });
     await until(() => seen.done === SLICES - 1, { what: "all slices but the second to be written" });
     const closed = pipeline.close(5_000);
     held.resolve();
@@ -152,7 +152,7 @@ for (const { name, open } of PLACES) {
     const pipeline = await start(
       t,
       { bus, store: house.store, catalog },
-      { maxEvents: SLICE, moreSlices: 1, inOrder: false },
+      { maxEvents: SLICE, maxSlices: 2, inOrder: false },
     );
     await caughtUp(pipeline);
     t.true(broken);
@@ -171,7 +171,7 @@ for (const { name, open } of PLACES) {
       ...house.store,
       writeAlerts: async (some) => {
         // The first slice takes longest to have its alerts.
-        if (alerts++ === 0) await until(() => alerts === 1 + MORE, { what: "the alerts of later slices" });
+        if (alerts++ === 0) await until(() => alerts === MOST, { what: "the alerts of later slices" });
         return house.store.writeAlerts(some);
       },
       writeEvents: async (events, position) => {
@@ -179,7 +179,7 @@ for (const { name, open } of PLACES) {
         return house.store.writeEvents(events, position);
       },
     };
-    const pipeline = await start(t, { ...house, store }, { maxEvents: SLICE, moreSlices: MORE });
+    const pipeline = await start(t, { ...house, store }, { maxEvents: SLICE, maxSlices: MOST });
     await caughtUp(pipeline);
     t.deepEqual(written, filled.ids);
     t.is(seen.most, 1);
