@@ -10,7 +10,7 @@ import { MARKER, NOT_IN_ROWS, toRow } from "./document.ts";
 import type { Document } from "./document.ts";
 import { placeOfIndex } from "./mapping.ts";
 import type { Names } from "./mapping.ts";
-import { ANY_ORDER, atOneMoment, patiently, scan, searcherOf, WINDOW } from "./scan.ts";
+import { ANY_ORDER, atOneMoment, NotReady, patiently, scan, searcherOf, WINDOW } from "./scan.ts";
 import { createOperation, deleteOperation, indexOperation, writeNow } from "./write.ts";
 import type { Operation } from "./write.ts";
 
@@ -228,6 +228,7 @@ export async function deleteAlerts(client: Client, names: Names, user: UserId): 
 }
 
 const NO_INDEX = "index_not_found_exception";
+const NO_SHARD = "no_shard_available_action_exception";
 
 /** Which of these events were deleted: those with a marker. */
 export async function deletedAmong(
@@ -238,7 +239,13 @@ export async function deletedAmong(
   const deleted = new Set<EventId>();
   for (let i = 0; i < ids.length; i += BATCH) {
     const docs = ids.slice(i, i + BATCH).map((id) => ({ _index: names.eventsOf(id), _id: id }));
-    const get = () => patiently(() => client.mget<Partial<Document>>({ docs, _source: ["log"] }));
+    const get = () =>
+      patiently(async () => {
+        const found = await client.mget<Partial<Document>>({ docs, _source: ["log"] });
+        for (const doc of found.docs)
+          if ("error" in doc && doc.error.type === NO_SHARD) throw new NotReady(doc.error.reason);
+        return found;
+      });
     let answer = await get();
     // As in `read`.
     if (answer.docs.some((doc) => "error" in doc && doc.error.type === NO_INDEX)) answer = await get();

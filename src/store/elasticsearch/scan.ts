@@ -2,6 +2,7 @@ import type { Client, estypes } from "@elastic/elasticsearch";
 import { errors } from "@elastic/elasticsearch";
 import { setTimeout as sleep } from "node:timers/promises";
 
+import { LoggiaError } from "../../errors.ts";
 import type { Query, Sort } from "./compile.ts";
 
 /** A search at most reaches this far into its hits; beyond, one goes on from the last hit seen. */
@@ -73,7 +74,15 @@ export async function patiently<T>(request: () => Promise<T>): Promise<T> {
   return request();
 }
 
+/** Documents of a request whose shard has no copy that is ready. Elasticsearch tells of each document, and answers the request 200. */
+export class NotReady extends LoggiaError {
+  constructor(reason: string | null | undefined) {
+    super("store_unavailable", `Elasticsearch could not read an event: ${reason ?? "its shard is not ready"}`);
+  }
+}
+
 function isPassing(error: unknown): boolean {
+  if (error instanceof NotReady) return true;
   if (!(error instanceof errors.ResponseError)) return false;
   return error.statusCode === 503 || isReplaced(error) || isBlocked(error);
 }

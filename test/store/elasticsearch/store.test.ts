@@ -5,6 +5,7 @@ import { pino } from "pino";
 import { createElasticsearchClient } from "../../../src/elasticsearch/client.ts";
 import type { StoredEvent } from "../../../src/events/event.ts";
 import type { ListPlan } from "../../../src/query/plan.ts";
+import { namesIn } from "../../../src/store/elasticsearch/mapping.ts";
 import { openElasticsearchStore } from "../../../src/store/elasticsearch/store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { event, groupPlan, listPlan, MORNING, newLog, newUser, write } from "../../contract/store-fixture.ts";
@@ -43,6 +44,26 @@ if (realEngines) {
       );
     }
     await write(t, store, [...events, ...fewEvents]);
+  });
+
+  test("an alert waits for the shard of a month that has just begun", async (t) => {
+    const waiting = uniqueName("waiting");
+    const early = await openElasticsearchStore({ client, namespace: waiting, log });
+    const alert = { user: newUser(), event: event(newLog()) };
+    const index = namesIn(waiting).eventsOf(alert.event.id);
+    const allocate = (where: "none" | "all") => ({ "routing.allocation.enable": where });
+    // As in its first moments, its shard is on no node.
+    await client.indices.create({ index, settings: allocate("none"), wait_for_active_shards: 0 });
+    const { promise: looked, resolve: look } = Promise.withResolvers<void>();
+    client.diagnostic.on("response", (_error, response) => {
+      if (response?.meta.request.params.path === "/_mget") look();
+    });
+    const written = early.writeAlerts([alert]);
+    await looked;
+    await client.indices.putSettings({ index, settings: allocate("all") });
+    t.deepEqual(await written, [{ kind: "done" }]);
+    await client.indices.delete({ index: Object.keys(await client.indices.get({ index: `${waiting}-*` })) });
+    await client.indices.deleteIndexTemplate({ name: `${waiting}-*` });
   });
 
   test.after.always(async () => {
