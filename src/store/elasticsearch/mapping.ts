@@ -122,25 +122,30 @@ export type IndexOptions = {
  * @throws StartError where a later release has changed the layout
  */
 export async function putTemplates(client: Client, names: Names, options: IndexOptions): Promise<void> {
-  for (const name of kindsOf(names)) {
-    await refuseLaterLayout(client, name);
-    const isMonthly = name !== names.bookmarks;
-    const template = { settings: settings(options), mappings: mappingsOf(names, name) };
-    const common = { priority: TEMPLATE_PRIORITY, _meta: { layout: LAYOUT_VERSION } };
-    await client.indices.putIndexTemplate({
+  // All before any is put. Then at once: the cluster makes one change of changes that come together.
+  await Promise.all(kindsOf(names).map((kind) => refuseLaterLayout(client, kind)));
+  await Promise.all(kindsOf(names).flatMap((kind) => putTemplatesOf(client, names, kind, options)));
+}
+
+function putTemplatesOf(client: Client, names: Names, kind: string, options: IndexOptions): Promise<unknown>[] {
+  const isMonthly = kind !== names.bookmarks;
+  const template = { settings: settings(options), mappings: mappingsOf(names, kind) };
+  const common = { priority: TEMPLATE_PRIORITY, _meta: { layout: LAYOUT_VERSION } };
+  return [
+    client.indices.putIndexTemplate({
       ...common,
-      name,
-      index_patterns: [isMonthly ? `${name}-*` : name],
-      template: { ...template, ...(isMonthly && { aliases: { [name]: {} } }) },
-    });
+      name: kind,
+      index_patterns: [isMonthly ? `${kind}-*` : kind],
+      template: { ...template, ...(isMonthly && { aliases: { [kind]: {} } }) },
+    }),
     // Later generations of the same; nobody sees them before they are whole.
-    await client.indices.putIndexTemplate({
+    client.indices.putIndexTemplate({
       ...common,
-      name: `${name}.generations`,
-      index_patterns: [`${name}.g*`],
+      name: `${kind}.generations`,
+      index_patterns: [`${kind}.g*`],
       template,
-    });
-  }
+    }),
+  ];
 }
 
 function mappingsOf(names: Names, kind: string): estypes.MappingTypeMapping {

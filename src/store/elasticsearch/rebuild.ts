@@ -135,9 +135,9 @@ class Work {
 
   async run(): Promise<RebuildProgress> {
     const { client, names } = this.#context;
-    for (const { place, isServed } of await readIndices(client, names)) {
-      if (isServed && this.#isWanted(place)) await this.#target(place);
-    }
+    const served = (await readIndices(client, names)).filter(({ isServed }) => isServed);
+    const wanted = served.map(({ place }) => place).filter((place) => this.#isWanted(place));
+    await Promise.all(wanted.map((place) => this.#target(place)));
     await this.#fill();
     this.#report({ stage: "copying", rebuilt: await this.#countRebuilt() });
     const targets = await Promise.all(this.#targets.values());
