@@ -149,7 +149,6 @@ test("whatever comes, and in whatever pieces, is answered as the server alone wo
     }),
     { numRuns: 60 },
   );
-  t.true(fast.taken() > 0);
 });
 
 test("after something else the connection is the server's, and goes on", async (t) => {
