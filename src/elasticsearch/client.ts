@@ -80,9 +80,10 @@ export function translateElasticsearchError(error: unknown): LoggiaError {
   const status = error.statusCode ?? 0;
   // Whatever asks for credentials in front of a cluster, its own security or a proxy, need not name the product.
   if (status === 401) return unavailable(isAnonymous(error) ? "asks for credentials (401)" : REFUSED_401);
-  if (status < 500 && error.headers?.["x-elastic-product"] === undefined) return unavailable(FOREIGN);
-  // A disk past its flood stage answers so, with a status that means something else everywhere else.
+  // An index that is being replaced and a disk past its flood stage answer so: without the product's name, and with a status that means something else
+  // everywhere else.
   if ((status === 403 || status === 429) && isBlocked(error)) return unavailable(`takes no writes: ${reasonOf(error)}`);
+  if (status < 500 && error.headers?.["x-elastic-product"] === undefined) return unavailable(FOREIGN);
   if (status === 403) return unavailable("refused the configured credentials (403)");
   if (status === 429) return unavailable("is overloaded (429)");
   if (status === 408 || status >= 500) return unavailable(`answered ${status}: ${reasonOf(error)}`);

@@ -243,6 +243,36 @@ serially("whatever ends it before the switch leaves all as it was, and nothing b
   t.is((await all(store, log)).length, 36);
 });
 
+serially("while writes are held up, people are asked to come again, and the pipeline tries again", async (t) => {
+  const { namespace, store } = await open(t);
+  const [log, user] = [newLog(), newUser()];
+  const events = [event(log), event(log)];
+  await insist(store, events);
+  await store.writeAlerts([{ user, event: events[0]! }]);
+  t.true(await store.addBookmark(user, log, events[0]!.id));
+  const { id } = events[0]!;
+  const kinds = ["events", "alerts", "bookmarks"].map((kind) => `${namespace}-${kind}`);
+  await client.indices.addBlock({ index: kinds, block: "write" });
+  for (const change of [
+    () => store.deleteEvent(log, id),
+    () => store.deleteAlert(user, log, id),
+    () => store.deleteBookmark(user, log, id),
+    () => store.addBookmark(user, log, events[1]!.id),
+    () => store.deleteAlerts(user),
+  ]) {
+    const error = await t.throwsAsync(change, { instanceOf: LoggiaError, code: "store_unavailable" });
+    t.is(error?.retryAfter_s, 1);
+    t.regex(error?.message ?? "", /write/);
+  }
+  t.deepEqual(
+    (await store.writeEvents([event(log)])).map(({ kind }) => kind),
+    ["retry"],
+  );
+  t.is((await all(store, log)).length, 2);
+  await client.indices.putSettings({ index: kinds, settings: { "index.blocks.write": null } });
+  t.true(await store.deleteEvent(log, id));
+});
+
 serially("two at once: one does it, the other is told so", async (t) => {
   const { store, openOther } = await open(t);
   const log = newLog();
