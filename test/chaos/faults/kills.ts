@@ -26,7 +26,6 @@ export const killKafka: Fault = {
     const load = scene.load({ producers: 64, limit: posts });
     const outages_ms: number[] = [];
     const backs_ms: number[] = [];
-    const drains_ms: number[] = [];
     for (let i = 1; i <= kills; i++) {
       const due = Math.floor((posts * i) / (kills + 1));
       await until(() => scene.ledger.issued >= due, { what: `${due} posts`, timeout_ms: 300_000 });
@@ -37,11 +36,9 @@ export const killKafka: Fault = {
       await kafka.restart();
       backs_ms.push(await backAgain(load.nextAccepted(), "the broker was back"));
       outages_ms.push(performance.now() - killed_ms);
-      drains_ms.push(await drainingAgain(scene, CARRY_LIMIT_MS));
-      chaos.say(
-        `kill ${i}: taken again ${seconds(outages_ms.at(-1)!)} after the kill, carried on ${seconds(drains_ms.at(-1)!)} later`,
-      );
+      chaos.say(`kill ${i}: taken again ${seconds(outages_ms.at(-1)!)} after the kill`);
     }
+    const carried_ms = await drainingAgain(scene, CARRY_LIMIT_MS);
     await load.done;
     assertAnswers(load, { unanswered: false });
     assert.ok((load.failures.get(503) ?? 0) > 0, "nobody was told that the broker is away");
@@ -53,7 +50,7 @@ export const killKafka: Fault = {
       ...answerFigures(load),
       "longest from kill to next 201": seconds(Math.max(...outages_ms)),
       "of that after the broker was back": seconds(Math.max(...backs_ms)),
-      "from then to the next events stored": seconds(Math.max(...drains_ms)),
+      "from the last to the next events stored": seconds(carried_ms),
     };
   },
 };
