@@ -5,7 +5,7 @@ const PAGE_SIZE = 500;
 const PAUSE_MS = 20;
 
 /** Somebody who asks a log for news again and again, passing the last id seen. */
-export class Poller {
+export class Poller implements AsyncDisposable {
   readonly #reader: Reader;
   readonly #log: string;
   /** How often each id was shown. */
@@ -41,8 +41,11 @@ export class Poller {
     const deadline_ms = performance.now() + timeout_ms;
     const missed = (): Row[] => rows.filter(({ id }) => !this.seen.has(id));
     while (missed().length > 0 && performance.now() < deadline_ms) await sleep(100);
+    await this[Symbol.asyncDispose]();
+    return { missed: missed(), twice: [...this.seen.values()].filter((times) => times > 1).length };
+  }
+  async [Symbol.asyncDispose](): Promise<void> {
     this.#stopped = true;
     await this.#running;
-    return { missed: missed(), twice: [...this.seen.values()].filter((times) => times > 1).length };
   }
 }

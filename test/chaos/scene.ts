@@ -205,7 +205,12 @@ function assemble(parts: Parts): Scene {
         const brokers = [(await chaos.engines.kafka()).address];
         return chaos.stack.use(await openKafkaBus({ brokers, namespace, log: SILENT }));
       })()),
-    load: (options) => startLoad({ ledger, urls: postUrls, targets, ...options }),
+    load: (options) => {
+      const load = startLoad({ ledger, urls: postUrls, targets, ...options });
+      // Where a test fails, nobody else stops it.
+      chaos.stack.defer(() => load.stop());
+      return load;
+    },
     lag: async () => {
       const partitions = await (await scene.bus()).lag("events", "pipeline");
       return partitions.reduce((sum, { end, next }) => sum + end - next, 0);

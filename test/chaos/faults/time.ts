@@ -38,7 +38,7 @@ async function setBack(chaos: Chaos, kind: "embedded" | "cluster"): Promise<Figu
   });
   const program = scene.program("all");
   const { log } = scene.targets[0]!;
-  const poller = new Poller(scene.readers[0], log);
+  await using poller = new Poller(scene.readers[0], log);
   // One producer alone, so that the order of acceptance is the order of its posts.
   const post = (): Promise<void> => scene.load({ producers: 1, limit: posts }).done;
   await post();
@@ -115,7 +115,7 @@ export const pollerSpread: Fault = {
 
 async function walk(scene: Scene, { posts, rate }: { posts: number; rate?: number }): Promise<Figures> {
   const { log } = scene.targets[0]!;
-  const poller = new Poller(scene.readers[0], log);
+  await using poller = new Poller(scene.readers[0], log);
   const load = scene.load({ producers: 64, limit: posts, ...(rate !== undefined && { rate }) });
   await backAgain(load.nextAccepted(), "the start");
   await load.done;
