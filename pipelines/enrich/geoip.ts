@@ -1,7 +1,6 @@
 import { Reader } from "maxmind";
 import type { CityResponse } from "maxmind";
-import { unwatchFile, watchFile } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { isIP, isIPv4 } from "node:net";
 import type { Logger } from "pino";
 
@@ -26,7 +25,10 @@ const WATCH_MS = 5_000;
 /** @throws StartError that names the setting and the file, where it can't be read or holds no such database */
 export async function openGeoip({ file, setting, log, watch_ms = WATCH_MS }: GeoipOptions): Promise<Geoip> {
   let database: Database;
+  let seen: string;
   try {
+    // Before it is read, so that whatever replaces it from now on is another one.
+    seen = await versionOf(file);
     database = await readDatabase(file);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
@@ -38,6 +40,9 @@ export async function openGeoip({ file, setting, log, watch_ms = WATCH_MS }: Geo
 
   async function reload(): Promise<void> {
     try {
+      const version = await versionOf(file);
+      if (version === seen) return;
+      seen = version;
       database = await readDatabase(file);
       log.info({ file, ...aboutOf(database) }, "geoip: a new database was taken");
     } catch (error) {
@@ -45,9 +50,14 @@ export async function openGeoip({ file, setting, log, watch_ms = WATCH_MS }: Geo
       log.error({ err: error, file }, "geoip: the new database cannot be read; the old one stays");
     }
   }
-  const changed = (): void => void reload();
-  watchFile(file, { interval: watch_ms, persistent: false }, changed);
-  return { locate: (ip) => find(database, ip), [Symbol.dispose]: () => unwatchFile(file, changed) };
+  const looking = setInterval(() => void reload(), watch_ms).unref();
+  return { locate: (ip) => find(database, ip), [Symbol.dispose]: () => clearInterval(looking) };
+}
+
+/** Differs where the file was written or replaced. */
+async function versionOf(file: string): Promise<string> {
+  const { ino, size, mtimeMs } = await stat(file);
+  return `${ino} ${size} ${mtimeMs}`;
 }
 
 type Database = Reader<CityResponse>;

@@ -97,7 +97,7 @@ export function createGatherer({
   /** Waits for as long as each turn of the event loop brings more posts, but not for long: a lone post waits one turn. */
   async function gathered(): Promise<void> {
     const start_ms = performance.now();
-    for (let before = 0; queue.length > before && performance.now() - start_ms < GATHER_MS; ) {
+    for (let before = 0; queue.length > before && performance.now() - start_ms < GATHER_MS;) {
       before = queue.length;
       await new Promise(setImmediate);
     }

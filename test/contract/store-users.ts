@@ -178,6 +178,17 @@ function askingContract({ name, open }: StorePlace): void {
     t.deepEqual(rows, evaluateUsers(usersPlan(log, { sort, skip: 5_999, take: 1 }), visits).rows);
   });
 
+  test(`${name}: an expression on a name knows the letters of the newest Unicode`, async (t) => {
+    const store = await open(t);
+    const log = newLog();
+    await write(t, store, [visit(log, { user: "\u1c89" }), visit(log, { user: "1" })]);
+    const find = async (pattern: string): Promise<string[]> => {
+      const { rows } = await store.users(usersPlan(log, { where: { kind: "matches", field: "user", pattern } }));
+      return rows.map(({ user }) => user);
+    };
+    t.deepEqual([await find("\\pL"), await find("\u1c8a"), await find("^\\d$")], [["\u1c89"], ["\u1c89"], ["1"]]);
+  });
+
   test(`${name}: a condition on a name with another on a count finds by both`, async (t) => {
     const store = await open(t);
     const log = newLog();

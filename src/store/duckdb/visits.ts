@@ -8,6 +8,7 @@ import type { Direction, UserCondition, UserField, UsersPlan } from "../../query
 import type { TrackedUser, UsersPage } from "../store.ts";
 import { Binder } from "./compile.ts";
 import type { Statement } from "./compile.ts";
+import { toRe2 } from "./regexp.ts";
 import { encodeId, foldedUnlessAscii } from "./schema.ts";
 import { distinct, knownIds } from "./write.ts";
 
@@ -140,8 +141,10 @@ function condition(where: UserCondition, bind: Binder): string {
     case "contains":
       return `contains(${text(where.field).folded}, ${bind.text(fold(where.value))})`;
     case "matches": {
+      const expression = toRe2(where.pattern);
+      if (expression === null) return "false";
       const { given } = text(where.field);
-      return `(${given} <> '' and regexp_matches(${given}, ${bind.text(where.pattern)}, 'i'))`;
+      return `(${given} <> '' and regexp_matches(${given}, ${bind.text(expression)}))`;
     }
     case "absent":
       return where.field === "email" || where.field === "page" ? `(${where.field} = '')` : isNever(where.field);
