@@ -23,8 +23,8 @@ export type Rates = {
 
 /** Beyond what one process can answer where requests count, so that whoever means well never meets them; strict where secrets are guessed. */
 export const DEFAULT_RATES: Rates = Object.freeze({
-  address: 20_000,
-  caller: 20_000,
+  address: 100_000,
+  caller: 100_000,
   failures: 20,
   queries: 8,
   queriesTotal: 32,
