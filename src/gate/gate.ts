@@ -64,6 +64,11 @@ export type Gate = {
   failed(address: string, fingerprint: string): void;
   /** It was right. @throws LoggiaError `too_many_requests` where this caller asks too often */
   passed(address: string, credential: string, caller: string): void;
+  /**
+   * All of the above at once for a key that is known to be right. False where any of it refuses: then nothing was counted, and the steps by themselves tell why.
+   * @param credential the id of the key
+   */
+  admit(sender: Sender, credential: string, caller: string): boolean;
   /** Does a query as soon as there is room for it. @throws LoggiaError `too_many_requests`, `overloaded` */
   query<T>(caller: string, work: () => Promise<T>): Promise<T>;
   readonly queries: Pick<Budget, "running" | "waiting">;
@@ -127,6 +132,17 @@ export function createGate(options: GateOptions = {}): Gate {
       const name = `${address} ${credential}`;
       if (right.get(name) === undefined) right.set(name, true);
       requireTokens(callers.take(caller), "caller", tooManyByCaller);
+    },
+    admit(sender, credential, caller) {
+      const address = addressOf(sender);
+      const name = `${address} ${credential}`;
+      const isKnown = right.get(name) === true;
+      if (!isKnown && failures.wait(address) > 0) return false;
+      if (addresses.wait(address) > 0 || callers.wait(caller) > 0) return false;
+      addresses.take(address);
+      callers.take(caller);
+      if (!isKnown) right.set(name, true);
+      return true;
     },
     async query(caller, work) {
       try {

@@ -41,6 +41,8 @@ export function limitConnections(server: Server, limits: ConnectionLimits): void
   server.keepAliveTimeout = limits.keepAlive_ms;
   // Node reads this property for each new connection; its types know it as an option of `createServer` only.
   (server as Server & { maxHeaderSize: number }).maxHeaderSize = limits.headersSize_bytes;
+  // A client may say that it sends no more and still wait for its answer (`nc`, HTTP/1.0): Node would hang up on it, though the request is done.
+  (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
   answerUnreadable(server);
 }
 

@@ -8,6 +8,8 @@ export type RequestHead = {
   readonly contentLength: number;
 };
 
+/** Producers send a dozen at the most. */
+const HEADERS_MAX = 50;
 const REQUEST_LINE = /^([A-Z]+) (\/[\x21-\x7e]*) HTTP\/1\.1$/;
 const FIELD_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const FIELD_VALUE = /^[\t\x20-\x7e]*$/;
@@ -31,7 +33,7 @@ const NOT_PLAIN: ReadonlySet<string> = new Set([
 export function parseRequestHead(text: string): RequestHead | null {
   const [first = "", ...lines] = text.split("\r\n");
   const [, method, target] = REQUEST_LINE.exec(first) ?? [];
-  if (method === undefined || target === undefined) return null;
+  if (method === undefined || target === undefined || lines.length > HEADERS_MAX) return null;
   const headers = new Map<string, string>();
   for (const line of lines) {
     const colon = line.indexOf(":");

@@ -31,7 +31,7 @@ export function answerUnreadable(server: Server): void {
     // The parser tells of every further piece that it can't read; one answer is enough.
     if (refused.has(connection)) return;
     if (error.code === "ECONNRESET" || !connection.writable) connection.destroy();
-    else refuse(connection, describe(error, server as Server & { maxHeaderSize: number }));
+    else refuse(connection, describe(error, server as Server & HeaderLimits));
   });
   server.on("connect", (_request, connection) => {
     refuse(connection, new LoggiaError("method_not_allowed", "CONNECT is not possible here; this is no proxy"));
@@ -78,12 +78,14 @@ function sendLast(connection: Connection, current: ServerResponse | null, error:
   setTimeout(() => connection.destroy(), LINGER_MS).unref();
 }
 
-function describe({ code }: NodeJS.ErrnoException, limits: { readonly maxHeaderSize: number }): LoggiaError {
+type HeaderLimits = Pick<Server, "maxHeadersCount"> & { readonly maxHeaderSize: number };
+
+function describe({ code }: NodeJS.ErrnoException, limits: HeaderLimits): LoggiaError {
   switch (code) {
     case "HPE_HEADER_OVERFLOW":
       return new LoggiaError(
         "headers_too_large",
-        `The address and headers of a request may hold at most ${limits.maxHeaderSize} bytes`,
+        `A request may have at most ${limits.maxHeadersCount} headers, which with its address hold at most ${limits.maxHeaderSize} bytes`,
       );
     case "HPE_CHUNK_EXTENSIONS_OVERFLOW":
       return new LoggiaError("body_too_large", "The extensions of a chunk may hold at most 16 KB");

@@ -47,25 +47,18 @@ export async function authorize(
 }
 
 /**
- * The same where nothing has to be looked up or refused; null where it takes {@link authorize}, which then tells why.
- * @param sender as {@link Gate.enter} wants it
+ * The same where nothing has to be looked up or refused; null where it takes {@link authorize}, which then tells why: nothing was counted for it.
+ * @param sender as {@link Gate.admit} wants it
  */
 export function authorizeAtOnce(
   path: string,
   secret: string,
-  sender: Parameters<Gate["enter"]>[0],
-  { catalog, gate }: AuthorizeOptions & { readonly gate: Pick<Gate, "enter"> },
+  sender: Parameters<Gate["admit"]>[0],
+  { catalog, gate }: Pick<AuthorizeOptions, "catalog"> & { readonly gate: Pick<Gate, "admit"> },
 ): LogKey | null {
   const grant = secret === "" ? null : catalog.knownApiKey(secret);
   if (grant === null || grant.disabled || grant.log !== path || grant.scope === "read-only") return null;
-  try {
-    const address = gate.enter(sender);
-    gate.beforeCheck(address, grant.id);
-    gate.passed(address, grant.id, `key ${grant.id}`);
-  } catch {
-    return null;
-  }
-  return grant.log;
+  return gate.admit(sender, grant.id, `key ${grant.id}`) ? grant.log : null;
 }
 
 function unauthorized(): LoggiaError {

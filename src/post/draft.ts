@@ -1,3 +1,5 @@
+import { isIPv4 } from "node:net";
+
 import type { AcceptedEvent, Geo } from "../events/event.ts";
 import type { FieldLimits } from "../events/limits.ts";
 import { wellFormed } from "../events/text.ts";
@@ -12,7 +14,6 @@ export type ReadDraft =
 export type Fields = { get(name: string): string | null | undefined };
 
 const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)$/;
-const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?!$)|$)){4}$/;
 const NO_TAGS: readonly string[] = Object.freeze([]);
 const LIMITED = ["text", "link", "source", "user", "tags", "value", "geo", "data"] as const;
 
@@ -116,7 +117,7 @@ export function readGeo(text: string, faults: string[]): Geo | null {
 }
 
 function isAddress(text: string): boolean {
-  if (IPV4.test(text)) return true;
+  if (isIPv4(text)) return true;
   // The WHATWG URL parser is the platform's own check of an IPv6 address.
   return /^[0-9a-f:.]+$/i.test(text) && text.includes(":") && URL.canParse(`http://[${text}]/`);
 }

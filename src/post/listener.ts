@@ -122,10 +122,11 @@ function createFormPath(options: Options): FastPath<FormRoute> {
     },
     take({ path, forwarded: { headers } }, body, socket) {
       const fields = parseForm(body);
-      const target = authorizeAtOnce(path, fields.get("apikey") ?? "", { socket, headers }, options);
-      if (target === null) return null;
       const read = readDraft(fields, limits);
       if (read.kind === "bad") return null;
+      // Last, for it counts the request.
+      const target = authorizeAtOnce(path, fields.get("apikey") ?? "", { socket, headers }, options);
+      if (target === null) return null;
       observe.began();
       return gatherer.submit(target, read.draft).then(
         (id) => {

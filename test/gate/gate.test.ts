@@ -43,6 +43,21 @@ test("a caller has requests too, from wherever they come", (t) => {
   t.notThrows(() => gate.passed("192.0.2.99", "other", "other"));
 });
 
+test("all at once: what is let in is counted as by the steps, and what is not is not counted", (t) => {
+  const { gate } = gateAt();
+  for (let i = 0; i < 10; i++) t.true(gate.admit(from("192.0.2.1"), "id", "key"));
+  t.false(gate.admit(from("192.0.2.1"), "id", "key"), "the key has no more");
+  for (let i = 0; i < 10; i++) t.notThrows(() => gate.enter(from("192.0.2.1")));
+  t.throws(() => gate.enter(from("192.0.2.1")), { message: /from your address/ });
+  t.false(gate.admit(from("192.0.2.1"), "other", "other"), "nor has the address");
+  t.true(gate.admit(from("192.0.2.2"), "other", "other"));
+  for (let i = 0; i < 20; i++) guess(gate, "192.0.2.3", `guess ${i}`);
+  t.false(gate.admit(from("192.0.2.3"), "third", "third"), "new where somebody guesses");
+  gate.passed("192.0.2.3", "fourth", "fourth");
+  for (let i = 0; i < 20; i++) t.throws(() => guess(gate, "192.0.2.3", `more ${i}`));
+  t.true(gate.admit(from("192.0.2.3"), "fourth", "fourth"), "right there before");
+});
+
 test("twenty guesses, and no more within the minute", (t) => {
   const { gate, pass } = gateAt();
   for (let i = 0; i < 20; i++) guess(gate, "192.0.2.1", `guess ${i}`);

@@ -72,6 +72,7 @@ const FAULTS: readonly [string, RegExp][] = [
   ["text=x&geo=91,0", /^geo is "91,0", the latitude must lie/],
   ["text=x&geo=0,180.1", /^geo is "0,180.1"/],
   ["text=x&geo=ip:300.1.1.1", /^geo is "ip:300.1.1.1"/],
+  ["text=x&geo=ip:203.0.113.09", /^geo is "ip:203.0.113.09"/],
   ["text=x&geo=ip:home", /^geo is "ip:home"/],
   ["text=x&geo=1,2,3", /^geo is/],
   [`text=${"x".repeat(501)}`, /^text has 501 characters, at most 500 are allowed/],

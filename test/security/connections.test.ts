@@ -11,7 +11,7 @@ import type { LogKey } from "../../src/events/event.ts";
 import { AUTHORIZATION, environmentOf, get, KEY, LOG, post, startService } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
 import { until } from "../support/until.ts";
-import { exchange, open, statuses } from "./raw.ts";
+import { exchange, hear, open, statuses } from "./raw.ts";
 
 let service: Service;
 const folder = mkdtempSync(join(tmpdir(), "loggia-test-"));
@@ -186,4 +186,43 @@ test.serial("a client that asks and never reads holds no memory without end, and
   await assertWell(t);
   for (const socket of sockets) socket.destroy();
   t.is((await fetch(service.postUrl + EVENTS, { method: "POST", body: FORM })).status, 201);
+});
+
+test("who says that no more is coming still hears the answer", async (t) => {
+  const head = (line: string, ...headers: string[]) => [line, "Host: x", ...headers, "", ""].join("\r\n");
+  const length = `Content-Length: ${FORM.length}`;
+  const posts = [
+    head(`POST ${EVENTS} HTTP/1.1`, length) + FORM,
+    head(`POST ${EVENTS} HTTP/1.0`, length) + FORM,
+    head(`POST ${EVENTS} HTTP/1.1`, length, "Connection: close") + FORM,
+    head(`POST ${EVENTS} HTTP/1.1`, length, "Expect: 100-continue") + FORM,
+    `${head(`POST ${EVENTS} HTTP/1.1`, "Transfer-Encoding: chunked")}${FORM.length.toString(16)}\r\n${FORM}\r\n0\r\n\r\n`,
+    head(`GET ${EVENTS}?${FORM}&fmt=jsonp&callback=f HTTP/1.1`),
+  ];
+  const ended = async (port: number, bytes: string) => {
+    const socket = await open(port, { allowHalfOpen: true });
+    socket.end(bytes);
+    return statuses(await hear(socket)).at(-1);
+  };
+  for (const bytes of posts) t.is(await ended(service.post!.port, bytes), 201, bytes);
+  const list = head(`GET ${EVENTS} HTTP/1.1`, `Authorization: ${AUTHORIZATION}`);
+  t.is(await ended(service.api!.port, list), 200);
+  t.is(await ended(service.post!.port, posts[0]!.slice(0, -1)), 400, "half a request");
+  t.is(await ended(service.post!.port, posts[1]!.slice(0, -1)), 400, "half a request of old");
+  await assertWell(t);
+});
+
+test("a form that is refused counts once against the rates", async (t) => {
+  const place = mkdtempSync(join(tmpdir(), "loggia-test-"));
+  const strict = await startService({ ...environmentOf("embedded", place), LOGGIA_RATE_CALLER: "10" });
+  t.teardown(async () => {
+    await strict.close();
+    rmSync(place, { recursive: true, force: true });
+  });
+  const answers = await Promise.all(Array.from({ length: 20 }, () => post(strict, { text: "" })));
+  // Twice as many as a second has may come at once.
+  t.deepEqual(
+    answers.map(({ status }) => status).filter((status) => status !== 400),
+    [],
+  );
 });

@@ -24,8 +24,8 @@ export async function exchange(port: number, bytes: string | Buffer, options: Ex
 }
 
 /** A connection whose breaking is no error: the other side may have every reason for it. */
-export async function open(port: number): Promise<Socket> {
-  const socket = connect(port, "127.0.0.1");
+export async function open(port: number, options: { readonly allowHalfOpen?: boolean } = {}): Promise<Socket> {
+  const socket = connect({ ...options, port, host: "127.0.0.1" });
   await once(socket, "connect");
   return socket.on("error", () => {});
 }
