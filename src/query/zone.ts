@@ -1,7 +1,7 @@
 import { LoggiaError } from "../errors.ts";
 import { shorten } from "./fault.ts";
 
-const HOURS = /^[+-]?(?:\d{1,2}(?:\.\d{0,10})?|\.\d{1,10})$/;
+const HOURS = /^[+-]?(?:\d{1,2}(?:\.\d*)?|\.\d+)$/;
 const WEST = -12;
 const EAST = 14;
 

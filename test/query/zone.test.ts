@@ -18,6 +18,9 @@ const OFFSETS: readonly (readonly [string | null, number])[] = [
   ["13.999999", 840],
   [".5", 30],
   ["-0.001", 0],
+  ["5.75000000000001", 345],
+  ["5.616666666666666", 337],
+  ["-.5000000000000000000", -30],
 ];
 
 test("hours from UTC become minutes", (t) => {
