@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Batch, Bus, PartitionLag } from "../src/bus/bus.ts";
 import type { Catalog } from "../src/catalog/catalog.ts";
@@ -193,6 +194,8 @@ async function carrySlice(slice: Slice, work: Work, context: Context): Promise<v
   let items = slice.items;
   for (const stage of stages) {
     if (items.length === 0) return;
+    // Each stage holds the thread for milliseconds; who waits for an answer comes in between.
+    await nextTurn();
     if (stage.name === "index" && work.turn !== null) await work.turn;
     work.patience.signal.throwIfAborted();
     const start = performance.now();

@@ -22,7 +22,7 @@ export type SubscriptionSource = {
 };
 
 const REST_SHARE = 2;
-const REST_MAX_MS = 100;
+const REST_MAX_MS = 300;
 
 export class SqliteSubscription implements Subscription {
   readonly done: Promise<void>;
