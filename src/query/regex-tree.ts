@@ -1,5 +1,7 @@
 import { RE2JS, RE2Set } from "re2js";
 
+import { meantByRe2 } from "./regex-pieces.ts";
+
 /**
  * A regular expression as sets of characters put together, with nothing left of flags, groups and greediness:
  * all that matters to whether a text matches. Made from the syntax tree of the very parser that defines what our expressions mean.
@@ -48,8 +50,16 @@ export class TreeTooLargeError extends Error {
  */
 export function parseTree(pattern: string): Tree {
   const set = new RE2Set(RE2Set.UNANCHORED, RE2JS.CASE_INSENSITIVE);
-  set.add(pattern);
+  set.add(meantByRe2(pattern));
   return convert(set.regexps[0] as Re2Node, { nodes: 0 }, 0);
+}
+
+/**
+ * An RE2 expression that ignores case, as what finds it in a text: as the tree says.
+ * @throws RE2JSSyntaxException where it is none
+ */
+export function compileExpression(pattern: string): RE2JS {
+  return RE2JS.compile(meantByRe2(pattern), RE2JS.CASE_INSENSITIVE);
 }
 
 /** What we read of re2js's syntax tree, which `RE2Set` shows. Its operations are numbers; the class of a node names them. */

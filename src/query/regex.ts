@@ -1,6 +1,7 @@
 import { RE2JS, RE2JSException, RE2JSSyntaxException } from "re2js";
 
 import type { Condition } from "./plan.ts";
+import { piecesOf } from "./regex-pieces.ts";
 import { parseTree, TreeTooLargeError } from "./regex-tree.ts";
 
 /** The longest expression, in characters. */
@@ -94,47 +95,16 @@ type Scan = {
   readonly oddProperty: number | null;
 };
 
-const PIECES = [
-  // Everything up to \E is literal.
-  /\\Q[^]*?(?:\\E|$)/y,
-  /\\[pP](?:\{\^?(?<property>[^}]*)\}|(?<letter>[A-Z]))?/y,
-  /\\[^]/y,
-  /(?<classStart>\[\^?\]?)/y,
-  /[^]/y,
-];
-const CLASS_PIECES = [
-  /\\[pP](?:\{\^?(?<property>[^}]*)\}|(?<letter>[A-Z]))?/y,
-  /\\[^]/y,
-  /\[:\^?\w+:\]/y,
-  /(?<classEnd>\])/y,
-  /[^]/y,
-];
-
-/** Walks over an expression as far as needed to tell its groups, classes and properties apart. Never fails: RE2 judges. */
+/** Where groups, and properties that RE2 does not know, stand in an expression. */
 function scan(source: string): Scan {
   const openGroups: number[] = [];
   let strayClosing: number | null = null;
   let oddProperty: number | null = null;
-  let inClass = false;
-  let at = 0;
-  while (at < source.length) {
-    const piece = firstMatch(inClass ? CLASS_PIECES : PIECES, source, at);
-    const { property, letter = "", classStart, classEnd } = piece.groups ?? {};
-    if (PROPERTIES_OF_OTHERS.has(property ?? letter)) oddProperty ??= at;
-    if (classStart !== undefined) inClass = true;
-    else if (classEnd !== undefined) inClass = false;
-    else if (!inClass && piece[0] === "(") openGroups.push(at);
-    else if (!inClass && piece[0] === ")" && openGroups.pop() === undefined) strayClosing ??= at;
-    at += piece[0].length;
+  for (const { text, at, inClass, property } of piecesOf(source)) {
+    if (property !== null && PROPERTIES_OF_OTHERS.has(property.name)) oddProperty ??= at;
+    if (inClass) continue;
+    if (text === "(") openGroups.push(at);
+    else if (text === ")" && openGroups.pop() === undefined) strayClosing ??= at;
   }
   return { openGroups, strayClosing, oddProperty };
-}
-
-function firstMatch(pieces: readonly RegExp[], source: string, at: number): RegExpExecArray {
-  for (const piece of pieces) {
-    piece.lastIndex = at;
-    const found = piece.exec(source);
-    if (found !== null) return found;
-  }
-  throw new RangeError("a piece matches any character");
 }

@@ -216,6 +216,20 @@ export function conditionContract({ name, open }: StorePlace): void {
     t.deepEqual(await texts(store, listPlan([])), []);
   });
 
+  test(`${name}: what is no character yet is none of the category C`, async (t) => {
+    const store = await open(t);
+    const log = newLog();
+    const characters = ["\u00ad", "\u0378", "\ue000", "\u{10ffff}", "a"];
+    const events = characters.map((source, i) => event(log, { created: MORNING + i, text: source, source }));
+    await write(t, store, events);
+    const find = (pattern: string): Promise<string[]> =>
+      texts(store, listPlan(log, { where: matches("source", pattern) }));
+    for (const pattern of ["\\pC", "^\\p{C}$", "[\\pC]", "\\P{^C}", "[^\\PC]"])
+      t.deepEqual(await find(pattern), ["\u00ad", "\ue000"], pattern);
+    for (const pattern of ["\\PC", "^\\P{C}$", "[\\PC]", "\\p{^C}", "[^\\pC]"])
+      t.deepEqual(await find(pattern), ["\u0378", "\u{10ffff}", "a"], pattern);
+  });
+
   test(`${name}: what was accepted after an id is found in the order of ids, whether the id is there or not`, async (t) => {
     const store = await open(t);
     const log = newLog();

@@ -3,6 +3,7 @@ import test from "ava";
 import { fold } from "../../src/events/text.ts";
 import {
   ANY_CHARACTER,
+  compileExpression,
   complement,
   concat,
   EMPTY,
@@ -82,6 +83,57 @@ function charactersOf(ranges: readonly number[]): number[] {
     for (let code = ranges[i]!; code <= ranges[i + 1]!; code++) codes.push(code);
   return codes;
 }
+
+const OTHERS = [
+  "\\pC",
+  "\\p{C}",
+  "[\\pC]",
+  "\\P{^C}",
+  "[\\P{^C}]",
+  "(?-i)\\pC",
+  "[^\\PC]",
+  "[^\\p{^C}]",
+  "[\\pC\\n-\\r]",
+];
+const NOT_OTHERS = [
+  "\\PC",
+  "\\P{C}",
+  "[\\PC]",
+  "\\p{^C}",
+  "[\\p{^C}]",
+  "(?-i)\\PC",
+  "[^\\pC]",
+  "[^\\P{^C}]",
+  "[\\PC-a]",
+];
+
+test("what is no character yet is none of the others: \\pC is what RE2 calls so", (t) => {
+  const others: number[] = [];
+  for (let code = 0; code <= 0x10ffff; code++)
+    if (/^[\p{Cc}\p{Cf}\p{Co}]$/u.test(String.fromCodePoint(code))) others.push(code);
+  for (const pattern of OTHERS) {
+    const tree = parseTree(pattern);
+    t.true(tree.kind === "set");
+    if (tree.kind === "set") t.deepEqual(charactersOf(tree.ranges), others, pattern);
+  }
+  const inner = OTHERS.map((pattern) => [pattern, true] as const);
+  const outer = NOT_OTHERS.map((pattern) => [pattern, false] as const);
+  for (const [pattern, isOther] of [...inner, ...outer]) {
+    const expression = compileExpression(pattern);
+    const tree = parseTree(pattern);
+    for (const code of [0, 0x1f, 0x61, 0xad, 0x378, 0x3b1, 0xe000, 0xffff, 0xf0000, 0x10fffd, 0x10ffff]) {
+      const expected = isOther === others.includes(code);
+      t.is(expression.test(String.fromCodePoint(code)), expected, `${pattern} U+${code.toString(16)}`);
+      const found = tree.kind === "set" && intersect(tree.ranges, [code, code]).length > 0;
+      t.is(found, expected, `${pattern} U+${code.toString(16)}`);
+    }
+  }
+});
+
+test("escaped and quoted, \\pC is a text", (t) => {
+  for (const pattern of ["\\\\pC", "\\Q\\pC\\E"]) t.true(compileExpression(pattern).test("\\pC"), pattern);
+  t.true(compileExpression("^[\\\\pC]+$").test("C\\p"));
+});
 
 test("sets are put together as sets are", (t) => {
   t.deepEqual(intersect([1, 5, 8, 9], [4, 8]), [4, 5, 8, 8]);

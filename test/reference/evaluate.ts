@@ -3,6 +3,7 @@ import { RE2JS } from "re2js";
 import type { EventRow, StoredEvent, UserId } from "../../src/events/event.ts";
 import type { EventId } from "../../src/events/id.ts";
 import type { Condition, Direction, GroupPlan, Grouping, ListPlan, SortKey, Source } from "../../src/query/plan.ts";
+import { compileExpression } from "../../src/query/regex-tree.ts";
 import type { Group, Page } from "../../src/store/store.ts";
 
 /**
@@ -52,7 +53,7 @@ export function holds(condition: Condition, event: StoredEvent): boolean {
       return texts(condition.field, event).some((text) => expression.test(text));
     }
     case "matches": {
-      const expression = RE2JS.compile(condition.pattern, RE2JS.CASE_INSENSITIVE);
+      const expression = compileExpression(condition.pattern);
       return texts(condition.field, event).some((text) => expression.test(text));
     }
     case "absent":

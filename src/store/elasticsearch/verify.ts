@@ -1,8 +1,7 @@
-import { RE2JS } from "re2js";
-
 import type { EventRow } from "../../events/event.ts";
 import { compareCodePoints, fold } from "../../events/text.ts";
 import type { ComparisonOp, Condition, NumberField, TextField } from "../../query/plan.ts";
+import { compileExpression } from "../../query/regex-tree.ts";
 import type { TrackedUser } from "../store.ts";
 
 /** How conditions look at a record. */
@@ -77,7 +76,7 @@ function testOf<Row, Field extends string>(
       return (row) => fields.texts(row, condition.field).some((text) => fold(text).includes(value));
     }
     case "matches": {
-      const expression = RE2JS.compile(condition.pattern, RE2JS.CASE_INSENSITIVE);
+      const expression = compileExpression(condition.pattern);
       return (row) => fields.texts(row, condition.field).some((text) => expression.test(text));
     }
     case "absent":

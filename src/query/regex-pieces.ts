@@ -1,0 +1,65 @@
+/** A part of an expression that is read as one: a character, an escape, a bracket, or a text that is quoted whole. */
+type Piece = {
+  readonly text: string;
+  /** The UTF-16 offset where it begins. */
+  readonly at: number;
+  readonly inClass: boolean;
+  /** The property of characters that it names, and whether what lacks it is meant. */
+  readonly property: { readonly name: string; readonly negated: boolean } | null;
+};
+
+const PROPERTY = /\\(?<sign>[pP])(?:\{(?<caret>\^?)(?<name>[^}]*)\}|(?<letter>[A-Z]))?/y;
+const PIECES = [
+  // Everything up to \E is literal.
+  /\\Q[^]*?(?:\\E|$)/y,
+  PROPERTY,
+  /\\[^]/y,
+  /(?<classStart>\[\^?\]?)/y,
+  /[^]/y,
+];
+const CLASS_PIECES = [PROPERTY, /\\[^]/y, /\[:\^?\w+:\]/y, /(?<classEnd>\])/y, /[^]/y];
+
+/** Walks over an expression as far as needed to tell its groups, classes and properties apart. Never fails: RE2 judges. */
+export function* piecesOf(source: string): Generator<Piece> {
+  let inClass = false;
+  let at = 0;
+  while (at < source.length) {
+    const [text, groups] = firstMatch(inClass ? CLASS_PIECES : PIECES, source, at);
+    const { sign, caret = "", name, letter = "", classStart, classEnd } = groups;
+    const property = sign === undefined ? null : { name: name ?? letter, negated: (sign === "P") !== (caret !== "") };
+    yield { text, at, inClass, property };
+    if (classStart !== undefined) inClass = true;
+    else if (classEnd !== undefined) inClass = false;
+    at += text.length;
+  }
+}
+
+/**
+ * The expression as our parser must read it to mean what RE2 means: to RE2, `\pC` are controls, formats, surrogates and what is
+ * kept for private use; to our parser it is also whatever is no character yet.
+ */
+export function meantByRe2(source: string): string {
+  if (!/\\[pP]\{?\^?C/.test(source)) return source;
+  let spelt = "";
+  for (const { text, inClass, property } of piecesOf(source)) {
+    if (property?.name !== "C") spelt += text;
+    else {
+      const ranges = property.negated ? String.raw`\PC\p{Cn}` : String.raw`\p{Cc}\p{Cf}\p{Cs}\p{Co}`;
+      spelt += inClass ? ranges : `[${ranges}]`;
+    }
+  }
+  return spelt;
+}
+
+function firstMatch(
+  pieces: readonly RegExp[],
+  source: string,
+  at: number,
+): [string, Readonly<Record<string, string | undefined>>] {
+  for (const piece of pieces) {
+    piece.lastIndex = at;
+    const found = piece.exec(source);
+    if (found !== null) return [found[0], found.groups ?? {}];
+  }
+  throw new RangeError("a piece matches any character");
+}
