@@ -14,6 +14,7 @@ import {
   unexpected,
 } from "./reader.ts";
 import type { Reader } from "./reader.ts";
+import { EVENTS, USERS, canonical } from "./fields.ts";
 import { UNITS } from "./syntax.ts";
 import type {
   Clauses,
@@ -134,11 +135,27 @@ function once<Key extends keyof Clauses>(
 }
 
 function unexpectedClause(reader: Reader, clauses: Clauses): Error {
+  const start = peek(reader);
+  const slip = isField(start) ? didYouMean(peek(reader, 1).text, ["OCCURS"]) : null;
+  if (slip !== null) throw unexpected(reader, "OCCURS", slip, reader.at + 1);
   const open = CLAUSES.filter((name) => clauses[clauseKey(name)] === null);
   const previous = reader.tokens[reader.at - 1]!;
   const joins = clauses.where !== null && previous.kind !== "class" ? ["AND", "OR"] : [];
-  const hint = didYouMean(peek(reader).text, [...CLAUSES, "AND", "OR"]);
-  return unexpected(reader, open.length === 0 ? "the end of the query" : oneOf([...joins, ...open]), hint);
+  const directions = lacksDirection(reader) ? ["ASC", "DESC"] : [];
+  const hint = didYouMean(start.text, [...directions, ...CLAUSES, "AND", "OR"]);
+  const expected = [...directions, ...joins, ...open];
+  return unexpected(reader, expected.length === 0 ? "the end of the query" : oneOf(expected), hint);
+}
+
+/** Whether what was read last is a SORT that names no direction yet. */
+function lacksDirection(reader: Reader): boolean {
+  return reader.at >= 2 && isWord(reader.tokens[reader.at - 2]!, "SORT");
+}
+
+function isField(token: Token): boolean {
+  if (token.kind !== "word") return false;
+  const name = canonical(token.text);
+  return EVENTS.fields.has(name) || USERS.fields.has(name);
 }
 
 function clauseKey(name: (typeof CLAUSES)[number]): keyof Clauses {
@@ -261,11 +278,16 @@ function readNegation(reader: Reader): Expression {
 
 /** `comparison = field ( relation | [ "NOT" ] ( containing | matching | membership ) | nullity )` */
 function readComparison(reader: Reader): Expression {
-  const field = readName(reader, 'a field, NOT or "("');
+  const expected = 'a field, NOT or "("';
+  const slip = isField(peek(reader)) ? null : didYouMean(peek(reader).text, ["NOT"]);
+  if (slip !== null && (isField(peek(reader, 1)) || isSymbol(peek(reader, 1), "("))) {
+    throw unexpected(reader, expected, slip);
+  }
+  const field = readName(reader, expected);
   const op = compareOp(peek(reader));
   if (op !== null) {
     reader.at += 1;
-    return { kind: "compare", field, op, value: readLiteral(reader) };
+    return { kind: "compare", field, op, value: readLiteral(reader, field) };
   }
   if (acceptWord(reader, "IS")) return readNullity(reader, field);
   const negated = acceptWord(reader, "NOT");
@@ -277,7 +299,8 @@ function readComparison(reader: Reader): Expression {
 function readTest(reader: Reader, field: Name, negated: boolean): Expression {
   if (acceptWord(reader, "CONTAINS")) return { kind: "contains", field, value: readString(reader) };
   if (acceptWord(reader, "MATCHES")) return { kind: "matches", field, value: readString(reader) };
-  if (acceptWord(reader, "IN")) return { kind: "in", field, values: readList(reader, readLiteral) };
+  if (acceptWord(reader, "IN"))
+    return { kind: "in", field, values: readList(reader, (inner) => readLiteral(inner, field)) };
   const words = ["CONTAINS", "MATCHES", "IN"];
   const expected = negated ? oneOf(words) : oneOf(["=", "!=", "<>", "<", "<=", ">", ">=", "NOT", ...words, "IS"]);
   throw unexpected(reader, expected, didYouMean(peek(reader).text, [...words, "IS"]));
@@ -286,7 +309,10 @@ function readTest(reader: Reader, field: Name, negated: boolean): Expression {
 /** `nullity = "IS" [ "NOT" ] "NULL"` */
 function readNullity(reader: Reader, field: Name): Expression {
   const negated = acceptWord(reader, "NOT");
-  expectWord(reader, "NULL", negated ? "NULL" : "NULL or NOT NULL");
+  if (!acceptWord(reader, "NULL")) {
+    const hint = didYouMean(peek(reader).text, negated ? ["NULL"] : ["NULL", "NOT"]);
+    throw unexpected(reader, negated ? "NULL" : "NULL or NOT NULL", hint);
+  }
   return negated ? { kind: "not", part: { kind: "null", field } } : { kind: "null", field };
 }
 
@@ -309,15 +335,20 @@ function compareOp(token: Token): CompareOp | null {
 }
 
 /** `literal = string | [ "+" | "-" ] number | when`; a string with steps behind it is a date */
-function readLiteral(reader: Reader): Literal {
+function readLiteral(reader: Reader, field: Name): Literal {
   const token = peek(reader);
   if (token.kind === "number" || isSymbol(token, "-") || isSymbol(token, "+")) return readNumber(reader);
   const next = peek(reader, 1);
   const hasSteps = isSymbol(next, "+") || isSymbol(next, "-");
   if (token.kind === "string" && !hasSteps) return readString(reader);
   if (whenBase(token) !== null) return readWhen(reader);
-  const hint = token.kind === "word" ? `Strings stand in quotes: '${shorten(token.text)}'.` : null;
-  throw unexpected(reader, "a string, a number or a date", hint);
+  const quoted = token.kind === "word" ? `Strings stand in quotes: '${shorten(token.text)}'.` : null;
+  const moment = holdsDate(field) ? didYouMean(token.text, ["TODAY", "NOW"]) : null;
+  throw unexpected(reader, "a string, a number or a date", moment ?? quoted);
+}
+
+function holdsDate(field: Name): boolean {
+  return [EVENTS, USERS].some(({ fields }) => fields.get(canonical(field.text))?.type === "date");
 }
 
 function readNumber(reader: Reader): NumberLiteral {

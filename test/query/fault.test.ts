@@ -128,6 +128,30 @@ const FAULTS: readonly (readonly [string, string])[] = [
   ["GET events SORT [crated]", 'events have no field "crated" to sort by. Did you mean created?'],
   ["GET events SORT[]", "expected the field to sort by, found the end of the query."],
   [
+    "GET events SORT created [DECS]",
+    'expected ASC, DESC, WHERE, TAKE, SKIP, GROUPBY, OCCURS or COLUMNS, found "DECS". Did you mean DESC?',
+  ],
+  ["GET events SORT created DESC [DECS]", 'expected WHERE, TAKE, SKIP, GROUPBY, OCCURS or COLUMNS, found "DECS".'],
+  ["GET events WHERE created > [TODAI]", 'expected a string, a number or a date, found "TODAI". Did you mean TODAY?'],
+  ["GET events WHERE created > [NWO]", 'expected a string, a number or a date, found "NWO". Did you mean NOW?'],
+  ["GET users WHERE seen > [NWO]", 'expected a string, a number or a date, found "NWO". Did you mean NOW?'],
+  [
+    "GET events WHERE created IN ([TODYA])",
+    'expected a string, a number or a date, found "TODYA". Did you mean TODAY?',
+  ],
+  [
+    "GET events WHERE source = [NWO]",
+    "expected a string, a number or a date, found \"NWO\". Strings stand in quotes: 'NWO'.",
+  ],
+  ["GET events created [OCURS](TODAY)", 'expected OCCURS, found "OCURS". Did you mean OCCURS?'],
+  [
+    "GET events WHERE user = 'a' [source] = 'b'",
+    'expected AND, OR, TAKE, SKIP, SORT, GROUPBY, OCCURS or COLUMNS, found "source".',
+  ],
+  ["GET events WHERE [NTO] source = 'a'", 'expected a field, NOT or "(", found "NTO". Did you mean NOT?'],
+  ["GET events WHERE [NTO] (source = 'a')", 'expected a field, NOT or "(", found "NTO". Did you mean NOT?'],
+  ["GET events WHERE source IS [NOTT] NULL", 'expected NULL or NOT NULL, found "NOTT". Did you mean NOT?'],
+  [
     "GET events COLUMNS(text, [count])",
     "COUNT is a column of groups, and this query has none. Add GROUPBY, or use a field of an event.",
   ],
