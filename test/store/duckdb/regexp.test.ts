@@ -2,10 +2,10 @@ import test from "ava";
 import { DuckDBInstance } from "@duckdb/node-api";
 import type { DuckDBConnection } from "@duckdb/node-api";
 import * as fc from "fast-check";
-import { RE2JS } from "re2js";
 
 import { fold } from "../../../src/events/text.ts";
 import { checkExpression } from "../../../src/query/regex.ts";
+import { compileExpression } from "../../../src/query/regex-tree.ts";
 import { toRe2 } from "../../../src/store/duckdb/regexp.ts";
 import { expressions, textsForExpressions } from "../../reference/expressions.ts";
 
@@ -173,6 +173,6 @@ async function newTable(connection: DuckDBConnection, name: string, texts: reado
 /** The first texts in which one of both finds the expression and the other does not; [] where they agree. */
 async function disputed(find: Find, pattern: string, texts: readonly string[]): Promise<string[]> {
   const found = new Set(await find(pattern, texts));
-  const expression = RE2JS.compile(pattern, RE2JS.CASE_INSENSITIVE);
+  const expression = compileExpression(pattern);
   return texts.filter((text) => found.has(text) !== expression.test(text)).slice(0, 5);
 }

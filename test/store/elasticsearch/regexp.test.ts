@@ -2,10 +2,10 @@ import { errors } from "@elastic/elasticsearch";
 import test from "ava";
 import fc from "fast-check";
 import { pino } from "pino";
-import { RE2JS } from "re2js";
 
 import { createElasticsearchClient } from "../../../src/elasticsearch/client.ts";
 import { fold } from "../../../src/events/text.ts";
+import { compileExpression } from "../../../src/query/regex-tree.ts";
 import { containing, MAX_EXPRESSION_LENGTH, toLuceneRegexp } from "../../../src/store/elasticsearch/regexp.ts";
 import { elasticsearchUrl, realEngines } from "../../support/engines.ts";
 import { expressions, textsForExpressions } from "../../reference/expressions.ts";
@@ -131,7 +131,7 @@ if (realEngines) {
       const found = await findTexts(regexp.on, regexp.expression);
       kinds[found === null ? "tooComplex" : regexp.kind] += 1;
       if (found === null) continue;
-      const compiled = RE2JS.compile(expression, RE2JS.CASE_INSENSITIVE);
+      const compiled = compileExpression(expression);
       const expected = texts.filter((candidate) => compiled.test(candidate));
       const wanted = regexp.kind === "exact" ? expected : expected.filter((candidate) => !found.has(candidate));
       const actual = regexp.kind === "exact" ? texts.filter((candidate) => found.has(candidate)) : [];
