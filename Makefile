@@ -13,6 +13,7 @@ help: ## list the targets and the settings
 		| awk -F'\t' '{ printf "  %-23s %s%s\n", $$1, $$2, ($$3 == "" ? "" : " (default " $$3 ")") }'
 
 $(INSTALLED): package.json package-lock.json
+	@test ! -L node_modules || { echo "node_modules is a link: npm would empty what it leads to; remove it first" >&2; exit 1; }
 	npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 

@@ -21,7 +21,10 @@ export class Append {
     this.#reject = reject;
     this.#timer = setTimeout(() => {
       this.fail(
-        new LoggiaError("bus_unavailable", `Kafka did not store this within ${deadline_ms} ms: ${this.reason}`),
+        // What the client said is for the log: it may name files and addresses.
+        new LoggiaError("bus_unavailable", `Kafka did not store this within ${Math.round(deadline_ms)} ms`, {
+          cause: new Error(this.reason),
+        }),
       );
     }, deadline_ms);
   }

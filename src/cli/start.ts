@@ -16,7 +16,12 @@ export async function start(environment: NodeJS.ProcessEnv): Promise<void> {
   const destination = pino.destination({ dest: 2, sync: true });
   const log = createLog({ level: settings.logLevel, secrets: secretsOf(settings), destination });
   const loggia = await startLoggia(settings, log);
-  console.log(describe(loggia));
+  console.log(
+    describe({
+      ...loggia,
+      given: { password: settings.admin !== null, apiKey: (settings.log?.apiKey ?? null) !== null },
+    }),
+  );
   const grace = closeWithGrace({ delay: CLOSE_DELAY_MS, logger: false }, async ({ err, signal }) => {
     if (err) log.fatal({ err }, "stopping after an error that nobody caught");
     else if (signal) log.debug({ signal }, "stopping");
@@ -29,32 +34,44 @@ export async function start(environment: NodeJS.ProcessEnv): Promise<void> {
   });
 }
 
-/** What an operator needs to see at a start; after the first one also the secrets, this once, and two lines to try. */
+/** Which secrets the operator gave. They are not told: what is printed may be kept as a log. */
+type Given = { readonly password: boolean; readonly apiKey: boolean };
+const NOTHING_GIVEN: Given = { password: false, apiKey: false };
+
+/** What an operator needs to see at a start; after the first one also the secrets that it drew, this once, and two lines to try. */
 export function describe({
   api,
   post,
   monitoring = null,
   first,
-}: Pick<Loggia, "api" | "post" | "first"> & Partial<Pick<Loggia, "monitoring">>): string {
+  given = NOTHING_GIVEN,
+}: Pick<Loggia, "api" | "post" | "first"> & Partial<Pick<Loggia, "monitoring">> & { readonly given?: Given }): string {
+  const password = given.password ? "PASSWORD" : first?.admin?.password;
+  const apiKey = given.apiKey ? "KEY" : first?.log?.apiKey;
   const lines: string[] = [];
   if (api !== null) lines.push(`API      ${urlOf(api)}/1`);
   if (post !== null) lines.push(`posting  ${urlOf(post)}/1`);
   if (monitoring !== null)
     lines.push(`health   ${urlOf(monitoring)}/health/ready`, `metrics  ${urlOf(monitoring)}/metrics`);
   if (first !== null) lines.push("", "First start. This is shown once:");
-  if (first?.admin) lines.push(`  admin     ${first.admin.email}`, `  password  ${first.admin.password}`);
-  if (first?.log) lines.push(`  log       ${first.log.key}`, `  API key   ${first.log.apiKey}`);
+  if (first?.admin)
+    lines.push(
+      `  admin     ${first.admin.email}`,
+      `  password  ${given.password ? "as LOGGIA_ADMIN gives it" : password}`,
+    );
+  if (first?.log)
+    lines.push(`  log       ${first.log.key}`, `  API key   ${given.apiKey ? "as LOGGIA_LOG gives it" : apiKey}`);
   if (first?.log && post !== null) {
     const url = `${urlOf(post)}/1/logs/${first.log.key}/events`;
     lines.push(
       "",
       "Post an event:",
-      `  curl ${quote(url)} -d apikey=${quote(first.log.apiKey)} -d text='Hello, Loggia' -d tags=hello -d value=1`,
+      `  curl ${quote(url)} -d apikey=${quote(apiKey!)} -d text='Hello, Loggia' -d tags=hello -d value=1`,
     );
   }
   if (first?.log && first.admin && api !== null) {
     const url = `${urlOf(api)}/1/logs/${first.log.key}/events`;
-    lines.push("", "Read it:", `  curl -u ${quote(`${first.admin.email}:${first.admin.password}`)} ${quote(url)}`);
+    lines.push("", "Read it:", `  curl -u ${quote(`${first.admin.email}:${password}`)} ${quote(url)}`);
   }
   return lines.join("\n");
 }

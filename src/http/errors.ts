@@ -23,8 +23,12 @@ export function toFailure(error: unknown, log: Logger): Failure {
   return describe(error);
 }
 
+/** Where engines listen is for operators, who have it in the log. */
+const ADDRESS = / ?(?:at )?(?:\bhttps?:\/\/)?(?:\b[\w.-]+|\[[\da-f:]+\]):\d{1,5}\b\/?/gi;
+
 function describe(error: LoggiaError): Failure {
-  const { status, code, message } = error;
+  const { status, code } = error;
+  const message = status >= 500 ? error.message.replaceAll(ADDRESS, "") : error.message;
   const headers: Record<string, string> = {};
   if (error.retryAfter_s !== null) headers["Retry-After"] = String(error.retryAfter_s);
   if (status === 401) headers["WWW-Authenticate"] = 'Basic realm="Loggia"';

@@ -41,8 +41,10 @@ export function answerUnreadable(server: Server): void {
   server.on("checkExpectation", (request, response) => server.emit("request", request, response));
 }
 
-/** @throws LoggiaError `bad_request` where a request of HTTP/1.1 does not say which host it is for */
-export function requireHost({ headers, httpVersion }: IncomingMessage): void {
+/** @throws LoggiaError `bad_request` where a request of HTTP/1.1 does not say which host it is for, or any names two */
+export function requireHost({ headers, headersDistinct, httpVersion }: IncomingMessage): void {
+  if ((headersDistinct["host"]?.length ?? 0) > 1)
+    throw new LoggiaError("bad_request", "The header Host comes twice; a request is for one host");
   if (headers.host !== undefined || httpVersion === "1.0") return;
   throw new LoggiaError("bad_request", "The header Host is missing; every request of HTTP/1.1 needs it");
 }

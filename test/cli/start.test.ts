@@ -36,6 +36,22 @@ test("Ctrl-C, sent to the whole group as a terminal does, drains and ends with 0
   t.is(seen.err, "");
 });
 
+test("secrets that are drawn are told at the first start; those that the operator gave are not", async (t) => {
+  const { LOGGIA_ADMIN: _admin, LOGGIA_LOG: _log, ...nothing } = environmentOf("embedded", temporaryFolder(t));
+  const told = async (environment: Record<string, string>) => {
+    const { child, seen, ended } = start(environment);
+    await until(() => seen.out.includes("Read it:"), { what: "the first start", timeout_ms: 30_000 });
+    child.kill("SIGINT");
+    await ended;
+    return seen.out;
+  };
+  t.regex(await told(nothing), /\n {2}password {2}[\w-]{16}\n[^]*\n {2}API key {3}[\w-]{20,}\n/);
+  const given = { LOGGIA_ADMIN: "ann@example.org:a secret of ours", LOGGIA_LOG: "shop:another-secret-of-ours" };
+  const out = await told({ ...nothing, LOGGIA_DATA: temporaryFolder(t), ...given });
+  t.notRegex(out, /secret/);
+  t.regex(out, /password {2}as LOGGIA_ADMIN gives it\n[^]*API key {3}as LOGGIA_LOG gives it\n/);
+});
+
 test("a folder that the system denies ends the start with one line", async (t) => {
   const { seen, ended } = start({ ...environmentOf("embedded", "/proc/loggia") });
   t.is(await ended, 1);

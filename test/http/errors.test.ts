@@ -43,6 +43,16 @@ test("401 says how to authenticate; 429 and 503 say when to come again", (t) => 
   t.deepEqual(toFailure(new LoggiaError("store_unavailable", "no"), log).headers, { "Retry-After": "1" });
 });
 
+test("where engines listen is not told to callers", (t) => {
+  const { lines, log } = recorder();
+  const message =
+    "Elasticsearch at http://127.0.0.1:9200 cannot be reached: connect ECONNREFUSED [::1]:9200, search-1.internal:9300";
+  const { body } = toFailure(new LoggiaError("store_unavailable", message), log);
+  const { payload } = render({ kind: "json" }, body);
+  t.regex(payload, /"Elasticsearch cannot be reached: connect ECONNREFUSED,"/);
+  t.true(lines.join().includes("http://127.0.0.1:9200"), "the log has it");
+});
+
 for (const fault of [
   new Error("password is hunter2"),
   new TypeError("x"),

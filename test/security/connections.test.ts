@@ -226,3 +226,11 @@ test("a form that is refused counts once against the rates", async (t) => {
     [],
   );
 });
+
+test("a request for two hosts is for none", async (t) => {
+  const ports = [service.post!.port, service.api!.port];
+  for (const port of ports) {
+    const heard = await exchange(port, `GET ${EVENTS} HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n`);
+    t.regex(heard.text, /^HTTP\/1\.1 400 [^]*The header Host comes twice/);
+  }
+});
