@@ -106,6 +106,17 @@ export function createGate(options: GateOptions = {}): Gate {
     throw new LoggiaError("too_many_requests", message, { retryAfter_s: Math.ceil(wait_s) });
   }
 
+  /** In how many seconds a credential may be tried from an address: 0, now. What was right from there before never waits. */
+  function guessWait_s(address: string, credential: string | null): number {
+    const wait_s = failures.wait(address);
+    return wait_s === 0 || (credential !== null && right.get(`${address} ${credential}`) === true) ? 0 : wait_s;
+  }
+
+  function remember(address: string, credential: string): void {
+    const name = `${address} ${credential}`;
+    if (right.get(name) === undefined) right.set(name, true);
+  }
+
   const tooOften = "Too many requests came from your address; send fewer a second";
   const tooManyByCaller = "Too many requests came with these credentials; send fewer a second";
   const tooManyGuesses = "Too many wrong passwords or keys came from your address; wait before you try again";
@@ -118,9 +129,7 @@ export function createGate(options: GateOptions = {}): Gate {
     },
     fingerprint: (secret) => createHmac("sha256", key).update(secret).digest("base64"),
     beforeCheck(address, credential) {
-      const wait_s = failures.wait(address);
-      if (wait_s === 0 || (credential !== null && right.get(`${address} ${credential}`) === true)) return;
-      requireTokens(wait_s, "failures", tooManyGuesses);
+      requireTokens(guessWait_s(address, credential), "failures", tooManyGuesses);
     },
     failed(address, fingerprint) {
       const name = `${address} ${fingerprint}`;
@@ -129,19 +138,16 @@ export function createGate(options: GateOptions = {}): Gate {
       failures.charge(address, cost);
     },
     passed(address, credential, caller) {
-      const name = `${address} ${credential}`;
-      if (right.get(name) === undefined) right.set(name, true);
+      remember(address, credential);
       requireTokens(callers.take(caller), "caller", tooManyByCaller);
     },
     admit(sender, credential, caller) {
       const address = addressOf(sender);
-      const name = `${address} ${credential}`;
-      const isKnown = right.get(name) === true;
-      if (!isKnown && failures.wait(address) > 0) return false;
+      if (guessWait_s(address, credential) > 0) return false;
       if (addresses.wait(address) > 0 || callers.wait(caller) > 0) return false;
       addresses.take(address);
       callers.take(caller);
-      if (!isKnown) right.set(name, true);
+      remember(address, credential);
       return true;
     },
     async query(caller, work) {

@@ -1,5 +1,6 @@
 import {
   createServer,
+  type IncomingHttpHeaders,
   type IncomingMessage,
   type OutgoingHttpHeaders,
   type Server,
@@ -102,8 +103,8 @@ const UNOBSERVED: PostObserver = { began() {}, ended() {} };
 /** `batches`: how many are under way. */
 type Options = PostListenerOptions & Required<Pick<PostListenerOptions, "gate" | "observe">> & { batches: number };
 
-/** Where a form is posted to, and for whom the sender speaks where it is a trusted proxy. */
-type FormRoute = { readonly path: string; readonly forwarded: Pick<IncomingMessage, "headers"> };
+/** Where a form is posted to, and the headers that tell for whom the sender speaks, where it is a trusted proxy. */
+type FormRoute = { readonly path: string; readonly headers: IncomingHttpHeaders };
 
 /** How nearly all posts are taken: an event as a form, with the key in it and nothing wrong about it. Whatever else there is, {@link handle} knows. */
 function createFormPath(options: Options): FastPath<FormRoute> {
@@ -117,10 +118,10 @@ function createFormPath(options: Options): FastPath<FormRoute> {
       const forwardedFor = headers.get("x-forwarded-for");
       return {
         path: decodeSegment(key),
-        forwarded: { headers: forwardedFor === undefined ? {} : { "x-forwarded-for": forwardedFor } },
+        headers: forwardedFor === undefined ? {} : { "x-forwarded-for": forwardedFor },
       };
     },
-    take({ path, forwarded: { headers } }, body, socket) {
+    take({ path, headers }, body, socket) {
       const fields = parseForm(body);
       const read = readDraft(fields, limits);
       if (read.kind === "bad") return null;
@@ -136,13 +137,7 @@ function createFormPath(options: Options): FastPath<FormRoute> {
         (error: unknown) => {
           observe.ended(error instanceof LoggiaError ? error.code : "internal_error", 0);
           const { status, headers, body } = toFailure(error, log);
-          const { contentType, payload } = render(JSON_FORMAT, body);
-          const length = Buffer.byteLength(payload);
-          return {
-            status,
-            headers: { ...COMMON_HEADERS, ...headers, "Content-Type": contentType, "Content-Length": length },
-            payload,
-          };
+          return { status, ...written(JSON_FORMAT, headers, body) };
         },
       );
     },
@@ -325,16 +320,24 @@ function answer(
   body: Body,
 ): void {
   if (response.headersSent || response.destroyed) return;
-  const { contentType, payload } = render(format, body);
-  const all: OutgoingHttpHeaders = {
-    ...COMMON_HEADERS,
-    ...headers,
-    "Content-Type": contentType,
-    "Content-Length": Buffer.byteLength(payload),
-  };
+  const { headers: all, payload } = written(format, headers, body);
   if (status === 405) all["Allow"] = "POST, GET";
   // What is left of a body that nobody reads would be taken for the next request.
   if (!request.complete) all["Connection"] = "close";
   response.writeHead(status, all);
   response.end(payload);
+}
+
+/** What an answer carries, in the format asked for. */
+function written(
+  format: Format,
+  headers: Readonly<Record<string, string>>,
+  body: Body,
+): { readonly headers: OutgoingHttpHeaders; readonly payload: string } {
+  const { contentType, payload } = render(format, body);
+  const length = Buffer.byteLength(payload);
+  return {
+    headers: { ...COMMON_HEADERS, ...headers, "Content-Type": contentType, "Content-Length": length },
+    payload,
+  };
 }
