@@ -1,11 +1,9 @@
 import test from "ava";
 import { connect } from "node:net";
 
-import { ADMIN, AUTHORIZATION, environmentOf, KEY, LOG, startService } from "../support/service.ts";
+import { ADMIN, AUTHORIZATION, KEY, LOG } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { shareService } from "../support/shared-service.ts";
 
 /**
  * Requests byte by byte, as clients of many languages and ages send them. `<FORM>` is a form that is taken, `<LENGTH>` its length; the
@@ -45,14 +43,7 @@ const TAKEN: Readonly<Record<string, string>> = {
 };
 
 let service: Service;
-const folder = mkdtempSync(join(tmpdir(), "loggia-test-"));
-test.before(async () => {
-  service = await startService(environmentOf("embedded", folder));
-});
-test.after.always(async () => {
-  await service?.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+shareService((started) => (service = started));
 
 /** Sends these bytes, one or all at once, and reads the answers up to the given number of them, or up to the end. */
 async function exchange(

@@ -1,32 +1,16 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { setTimeout as delay } from "node:timers/promises";
 import test from "ava";
-import type { ExecutionContext } from "ava";
 
-import { AUTHORIZATION, environmentOf, get, KEY, LOG, post, startService } from "../support/service.ts";
+import { AUTHORIZATION, get, KEY, LOG } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
+import { assertWell, shareService } from "../support/shared-service.ts";
 import { until } from "../support/until.ts";
 import { exchange, hear, open, statuses } from "./raw.ts";
 
 /** One service for all of it: whatever an attack leaves behind would meet the next one. */
 let service: Service;
-const folder = mkdtempSync(join(tmpdir(), "loggia-test-"));
-test.before(async () => {
-  service = await startService(environmentOf("embedded", folder));
-});
-test.after.always(async () => {
-  await service?.close();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-/** After an attack both addresses do their work. */
-async function assertWell(t: ExecutionContext): Promise<void> {
-  t.is((await post(service, { text: "still here" })).status, 201);
-  t.is((await get(service, "/1/logs")).status, 200);
-}
+shareService((started) => (service = started));
 
 const ports = () => ({ post: service.post!.port, api: service.api!.port });
 const EVENTS = `/1/logs/${LOG}/events`;
@@ -59,7 +43,7 @@ test.serial("bodies that are too large, announced or in chunks, are 413 and are 
     t.deepEqual([statuses(await heard).at(-1), (await heard).closed], [413, true], path);
   }
   t.true(process.memoryUsage().rss - before < 200 * MB, "memory stays bounded");
-  await assertWell(t);
+  await assertWell(t, service);
 });
 
 test.serial("a form of as many pairs as fit is read in a moment", async (t) => {
@@ -79,7 +63,7 @@ test.serial("a form of as many pairs as fit is read in a moment", async (t) => {
     headers: { Authorization: AUTHORIZATION },
   });
   t.is(query.status, 200);
-  await assertWell(t);
+  await assertWell(t, service);
 });
 
 test.serial("what unpacks to more than may be sent is 413, what does not unpack is 400", async (t) => {
@@ -116,7 +100,7 @@ test.serial("what unpacks to more than may be sent is 413, what does not unpack 
     const headers = { "Content-Type": "application/json", "Content-Encoding": encoding, "X-API-Key": KEY };
     t.is((await fetch(service.postUrl + EVENTS, { method: "POST", headers, body: bomb })).status, 415, encoding);
   }
-  await assertWell(t);
+  await assertWell(t, service);
 });
 
 test.serial("JSON of a depth, a width or numbers that break parsers is answered", async (t) => {
@@ -142,7 +126,7 @@ test.serial("JSON of a depth, a width or numbers that break parsers is answered"
     });
     t.is(account.status, 400, body.slice(0, 40));
   }
-  await assertWell(t);
+  await assertWell(t, service);
 });
 
 test.serial("who sends a byte now and then is cut off, at both addresses", async (t) => {
@@ -160,7 +144,7 @@ test.serial("who sends a byte now and then is cut off, at both addresses", async
     t.true(closed && took_ms < 20_000, `${path} ended after ${Math.round(took_ms)} ms`);
     t.deepEqual(statuses(await heard), [400]);
   }
-  await assertWell(t);
+  await assertWell(t, service);
 });
 
 test.serial("requests that end in the middle, wherever that is, leave nothing behind", async (t) => {
@@ -180,7 +164,7 @@ test.serial("requests that end in the middle, wherever that is, leave nothing be
       socket.resume();
     }
   }
-  await assertWell(t);
+  await assertWell(t, service);
   const connections = (server: "api" | "post") =>
     fetch(`${server === "api" ? service.apiUrl : service.postUrl}/metrics`).then(async (answer) => {
       const text = await answer.text();

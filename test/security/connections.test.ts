@@ -5,28 +5,16 @@ import { execFileSync } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Socket } from "node:net";
 import test from "ava";
-import type { ExecutionContext } from "ava";
 
 import type { LogKey } from "../../src/events/event.ts";
 import { AUTHORIZATION, environmentOf, get, KEY, LOG, post, startService } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
+import { assertWell, shareService } from "../support/shared-service.ts";
 import { until } from "../support/until.ts";
 import { exchange, hear, open, statuses } from "./raw.ts";
 
 let service: Service;
-const folder = mkdtempSync(join(tmpdir(), "loggia-test-"));
-test.before(async () => {
-  service = await startService(environmentOf("embedded", folder));
-});
-test.after.always(async () => {
-  await service?.close();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-async function assertWell(t: ExecutionContext): Promise<void> {
-  t.is((await post(service, { text: "still here" })).status, 201);
-  t.is((await get(service, "/1/logs")).status, 200);
-}
+shareService((started) => (service = started));
 
 const EVENTS = `/1/logs/${LOG}/events`;
 const FORM = `apikey=${KEY}&text=hello`;
@@ -54,11 +42,11 @@ test.serial("thousands of idle connections leave room for those who work", async
     for (const [i, socket] of opened.entries()) if (i % 4 > 1) socket.write("GET / HTTP/1.1\r\nHo");
     sockets.push(...opened);
   }
-  await assertWell(t);
+  await assertWell(t, service);
   const perConnection = (process.memoryUsage().rss - before) / count;
   t.true(perConnection < 64 * 1024, `${Math.round(perConnection / 1024)} KB for both ends of a connection`);
   for (const socket of sockets) socket.destroy();
-  await assertWell(t);
+  await assertWell(t, service);
 });
 
 test.serial("floods of headers are 431 or 400, however they come", async (t) => {
@@ -83,7 +71,7 @@ test.serial("floods of headers are 431 or 400, however they come", async (t) => 
       t.is(statuses(heard).length, 1);
     }
   }
-  await assertWell(t);
+  await assertWell(t, service);
 });
 
 const SMUGGLED = `GET /smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n`;
@@ -168,7 +156,7 @@ test.serial("what a refused request had not sent yet is not taken for the next o
     t.is(statuses(heard).length, 1, `${path}: ${statuses(heard).join(" ")}`);
     t.false(heard.text.includes("smuggled"));
   }
-  await assertWell(t);
+  await assertWell(t, service);
 });
 
 test.serial("a client that asks and never reads holds no memory without end, and harms nobody", async (t) => {
@@ -188,7 +176,7 @@ test.serial("a client that asks and never reads holds no memory without end, and
   await delay(3_000);
   const grown = process.memoryUsage().rss - before;
   t.true(grown < 300 * 1024 * 1024, `${Math.round(grown / 1024 / 1024)} MB`);
-  await assertWell(t);
+  await assertWell(t, service);
   for (const socket of sockets) socket.destroy();
   t.is((await fetch(service.postUrl + EVENTS, { method: "POST", body: FORM })).status, 201);
 });
@@ -214,7 +202,7 @@ test("who says that no more is coming still hears the answer", async (t) => {
   t.is(await ended(service.api!.port, list), 200);
   t.is(await ended(service.post!.port, posts[0]!.slice(0, -1)), 400, "half a request");
   t.is(await ended(service.post!.port, posts[1]!.slice(0, -1)), 400, "half a request of old");
-  await assertWell(t);
+  await assertWell(t, service);
 });
 
 test("a form that is refused counts once against the rates", async (t) => {

@@ -1,24 +1,15 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { createContext, runInContext } from "node:vm";
 import test from "ava";
 import { parseStringPromise } from "xml2js";
 
-import { AUTHORIZATION, environmentOf, get, KEY, LOG, post, startService } from "../support/service.ts";
+import { AUTHORIZATION, get, KEY, LOG, post } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
+import { shareService } from "../support/shared-service.ts";
 import { until } from "../support/until.ts";
 import { exchange, statuses } from "./raw.ts";
 
 let service: Service;
-const folder = mkdtempSync(join(tmpdir(), "loggia-test-"));
-test.before(async () => {
-  service = await startService(environmentOf("embedded", folder));
-});
-test.after.always(async () => {
-  await service?.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+shareService((started) => (service = started));
 
 const headers = { Authorization: AUTHORIZATION };
 
