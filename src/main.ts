@@ -20,7 +20,7 @@ import { type FirstStart, makeFirstRecords } from "./first.ts";
 import { createGate, type Gate } from "./gate/gate.ts";
 import { closeGracefully, listenOn } from "./http/listen.ts";
 import { createSmtpMailer } from "./mail/smtp.ts";
-import { measureAppend, measureStore } from "./monitoring/measured.ts";
+import { measureStore } from "./monitoring/measured.ts";
 import { createMonitoring, type Monitoring } from "./monitoring/monitoring.ts";
 import { createJob } from "./operations/job.ts";
 import type { BackupProgress, Operations, ReplayOrder, ReplayProgress } from "./operations/operations.ts";
@@ -270,12 +270,12 @@ function canRebuild(store: Store): store is Store & Required<Pick<Store, "rebuil
 async function startPost(
   settings: Settings,
   { ports: { bus, catalog }, batches, accepted }: Opened,
-  { metrics, gate, front }: Watch,
+  { metrics, appends, gate, front }: Watch,
   log: Logger,
   closing: AsyncDisposableStack,
 ): Promise<Address> {
   const gatherer = createGatherer({
-    bus: measureAppend(bus, metrics.engines),
+    bus: appends,
     ids: createIdSource({ now: createSteadyClock({ from: firstMoment(await accepted()) }) }),
     deadline_ms: POST_DEADLINE_MS,
     append_ms: APPEND_TIMEOUT_MS,
@@ -296,7 +296,7 @@ async function startPost(
     gate,
     observe: metrics.posts,
     // Keys are known in memory, and what the store lacks waits on the bus: a store that is away is no reason to post elsewhere.
-    front: front(["bus"]),
+    front: front(["bus", "appends"]),
   });
   const address = await listenOn(server, settings.post, { name: "posting", setting: "LOGGIA_POST" });
   closing.defer(() => gatherer.drain());

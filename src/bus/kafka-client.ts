@@ -141,6 +141,13 @@ export function reasonOf(error: unknown): string {
   return inner instanceof Error ? inner.message : String(inner);
 }
 
+/** What a broker answered, in Kafka's fixed words; null where the client failed by itself, whose words may name files and addresses. */
+export function refusalOf(error: unknown): string | null {
+  let inner = error;
+  while (inner instanceof Error && inner.cause instanceof Error) inner = inner.cause;
+  return inner instanceof Error && "type" in inner ? inner.message : null;
+}
+
 /** Kafka's name for a protocol error, or the client's for one of its own. */
 export function kindOf(error: unknown): string {
   let inner = error;

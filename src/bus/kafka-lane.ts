@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import { LoggiaError } from "../errors.ts";
 import type { NewRecord } from "./bus.ts";
-import { kindOf, reasonOf } from "./kafka-client.ts";
+import { kindOf, reasonOf, refusalOf } from "./kafka-client.ts";
 import { backoff_ms, sizeOf } from "./limits.ts";
 import { pause } from "./wait.ts";
 
@@ -13,6 +13,8 @@ export class Append {
   #left: number;
   /** Why Kafka did not take it so far. */
   reason = "no answer";
+  /** What it said to that, in words for callers. */
+  refusal: string | null = null;
   settled = false;
 
   constructor(records: number, deadline_ms: number, resolve: () => void, reject: (error: LoggiaError) => void) {
@@ -21,12 +23,15 @@ export class Append {
     this.#reject = reject;
     this.#timer = setTimeout(() => {
       this.fail(
-        // What the client said is for the log: it may name files and addresses.
-        new LoggiaError("bus_unavailable", `Kafka did not store this within ${Math.round(deadline_ms)} ms`, {
-          cause: new Error(this.reason),
-        }),
+        new LoggiaError("bus_unavailable", this.#late(Math.round(deadline_ms)), { cause: new Error(this.reason) }),
       );
     }, deadline_ms);
+  }
+
+  /** What the client said is for the log: it may name files and addresses. */
+  #late(deadline_ms: number): string {
+    const late = `Kafka did not store this within ${deadline_ms} ms`;
+    return this.refusal === null ? late : `${late}: ${this.refusal}`;
   }
 
   recordDone(): void {
@@ -158,12 +163,15 @@ export class Lane {
     const isHopeless = this.#options.closing.aborted || NEVER.has(kindOf(error));
     for (const { append } of items) {
       append.reason = reason;
+      append.refusal = refusalOf(error);
       if (isTooLarge) {
         append.fail(
           new LoggiaError("body_too_large", "This is larger than what Kafka is configured to take", { cause: error }),
         );
       } else if (isHopeless) {
-        append.fail(new LoggiaError("bus_unavailable", `Kafka did not store this: ${reason}`, { cause: error }));
+        const why =
+          append.refusal ?? (this.#options.closing.aborted ? "the service is ending" : "it refused the credentials");
+        append.fail(new LoggiaError("bus_unavailable", `Kafka did not store this: ${why}`, { cause: error }));
       }
     }
   }

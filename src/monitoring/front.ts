@@ -6,7 +6,7 @@ import { hasBody } from "../http/body.ts";
 import { toFailure } from "../http/errors.ts";
 import { COMMON_HEADERS } from "../http/headers.ts";
 import { requireHost } from "../http/unreadable.ts";
-import type { Dependency, Health } from "./health.ts";
+import type { Health, Need } from "./health.ts";
 import { METRICS_CONTENT_TYPE } from "./metrics.ts";
 import type { Metrics } from "./metrics.ts";
 
@@ -15,8 +15,8 @@ export type Front = (request: IncomingMessage, response: ServerResponse) => bool
 
 export type FrontOptions = {
   readonly health: Health;
-  /** Without which dependencies this listener cannot do its work. */
-  readonly needed: readonly Dependency[];
+  /** Without what this listener cannot do its work. */
+  readonly needed: readonly Need[];
   /** null: they are told elsewhere, not here. */
   readonly metrics: Pick<Metrics, "text"> | null;
   readonly log: Logger;

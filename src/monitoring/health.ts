@@ -1,28 +1,34 @@
 import type { Logger } from "pino";
 
 import { LoggiaError } from "../errors.ts";
+import { UNFORESEEN } from "./appends.ts";
+import type { AppendWatch } from "./appends.ts";
 import { cached } from "./cached.ts";
 
 export const DEPENDENCIES = ["bus", "store", "catalog"] as const;
 export type Dependency = (typeof DEPENDENCIES)[number];
 
+/** What a listener cannot do its work without: dependencies, and for one that posts a bus that takes appends besides. */
+export type Need = Dependency | "appends";
+
 export type DependencyState =
   | { readonly ok: true; readonly needed: boolean }
   | { readonly ok: false; readonly needed: boolean; readonly why: string };
 
-/** What `/health/ready` tells. `ready`: every dependency that is needed here answers. */
+/** What `/health/ready` tells. `ready`: every dependency that is needed here does what it is needed for. */
 export type Readiness = {
   readonly status: "ready" | "not ready";
   readonly dependencies: Readonly<Record<Dependency, DependencyState>>;
 };
 
 export type Health = {
-  /** Whether all that `needed` names can be reached, as seen within the last second. Never rejects, and answers within 3 s. */
-  ready(needed: readonly Dependency[]): Promise<Readiness>;
+  /** Whether all that `needed` names can be used, as seen within the last second. Never rejects, and answers within 3 s. */
+  ready(needed: readonly Need[]): Promise<Readiness>;
 };
 
 export type HealthOptions = {
   readonly ports: Readonly<Record<Dependency, { ping(): Promise<void> }>>;
+  readonly appends: Pick<AppendWatch, "fault">;
   readonly log: Logger;
   /** How long a dependency may take to answer. */
   readonly timeout_ms?: number;
@@ -32,7 +38,7 @@ const CACHE_MS = 1_000;
 const TIMEOUT_MS = 2_500;
 
 /** Asks each dependency at most once a second, however often others ask, and again only after it has answered. */
-export function createHealth({ ports, log, timeout_ms = TIMEOUT_MS }: HealthOptions): Health {
+export function createHealth({ ports, appends, log, timeout_ms = TIMEOUT_MS }: HealthOptions): Health {
   const looks = Object.fromEntries(
     DEPENDENCIES.map((name) => [name, cached(CACHE_MS, () => look(name, ports[name], timeout_ms, log))]),
   ) as Record<Dependency, () => Promise<string | null>>;
@@ -40,8 +46,10 @@ export function createHealth({ ports, log, timeout_ms = TIMEOUT_MS }: HealthOpti
     async ready(needed) {
       const faults = await Promise.all(DEPENDENCIES.map((name) => looks[name]()));
       const states = DEPENDENCIES.map((name, i): [Dependency, DependencyState] => {
-        const why = faults[i] ?? null;
-        const isNeeded = needed.includes(name);
+        const away = faults[i] ?? null;
+        const why = away ?? (name === "bus" ? appends.fault() : null);
+        // A bus that answers and takes nothing does for those who only ask.
+        const isNeeded = needed.includes(away === null && why !== null ? "appends" : name);
         return [name, why === null ? { ok: true, needed: isNeeded } : { ok: false, needed: isNeeded, why }];
       });
       const isReady = states.every(([, { ok, needed }]) => ok || !needed);
@@ -67,7 +75,7 @@ async function look(
   } catch (error) {
     if (error instanceof LoggiaError) return error.message;
     log.error({ err: error, dependency: name }, "health: a dependency failed for a reason that nobody foresaw");
-    return "failed; the log of the service holds the reason";
+    return UNFORESEEN;
   } finally {
     clearTimeout(timer);
   }

@@ -5,13 +5,15 @@ import type { Bus } from "../bus/bus.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { DeadLetters } from "../operations/operations.ts";
 import type { Store } from "../store/store.ts";
+import { watchAppends } from "./appends.ts";
 import { countOpen } from "./dead-letters.ts";
 import { createFront } from "./front.ts";
 import type { Front } from "./front.ts";
 import { createHealth, DEPENDENCIES } from "./health.ts";
-import type { Dependency } from "./health.ts";
+import type { Need } from "./health.ts";
 import { watchLag } from "./lag.ts";
 import { createMonitoringListener } from "./listener.ts";
+import { measureAppend } from "./measured.ts";
 import { createMetrics } from "./metrics.ts";
 import type { Metrics } from "./metrics.ts";
 
@@ -28,22 +30,27 @@ export type MonitoringOptions = {
 /** What a process tells about itself. */
 export type Monitoring = AsyncDisposable & {
   readonly metrics: Metrics;
-  /** @param needed the dependencies without which a listener can't do its work */
-  readonly front: (needed: readonly Dependency[]) => Front;
+  /** The bus of those who post: how its appends go is measured, and told as its readiness. */
+  readonly appends: Pick<Bus, "append">;
+  /** @param needed that without which a listener can't do its work */
+  readonly front: (needed: readonly Need[]) => Front;
   /** A listener that tells all of it, and nothing else. */
   listener(): Server;
 };
 
 export function createMonitoring({ ports, deadLetters, group, apart, log }: MonitoringOptions): Monitoring {
   const metrics = createMetrics();
-  const health = createHealth({ ports, log });
+  const appends = watchAppends(ports.bus);
+  const health = createHealth({ ports, appends, log });
   const lag = watchLag({ bus: ports.bus, group, log });
   metrics.watchLag(() => lag.current());
   metrics.watchDeadLetters(countOpen({ bus: ports.bus, deadLetters, group }));
   return {
     metrics,
+    appends: measureAppend(appends, metrics.engines),
     front: (needed) => createFront({ health, needed, metrics: apart ? null : metrics, log }),
-    listener: () => createMonitoringListener(createFront({ health, needed: DEPENDENCIES, metrics, log }), log),
+    listener: () =>
+      createMonitoringListener(createFront({ health, needed: [...DEPENDENCIES, "appends"], metrics, log }), log),
     [Symbol.asyncDispose]: () => lag[Symbol.asyncDispose](),
   };
 }

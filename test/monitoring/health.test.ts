@@ -7,10 +7,11 @@ import { until } from "../support/until.ts";
 
 const log = pino({ level: "silent" });
 const well = { ping: () => Promise.resolve() };
+const taken = { fault: () => null };
 
 test("each dependency is named, and those that are needed decide", async (t) => {
   const away = { ping: () => Promise.reject(new LoggiaError("store_unavailable", "Nobody answers at h:1")) };
-  const health = createHealth({ ports: { bus: well, store: away, catalog: well }, log });
+  const health = createHealth({ ports: { bus: well, store: away, catalog: well }, appends: taken, log });
   t.deepEqual(await health.ready(["bus", "store"]), {
     status: "not ready",
     dependencies: {
@@ -24,7 +25,11 @@ test("each dependency is named, and those that are needed decide", async (t) => 
 
 test("what nobody foresaw is not told to strangers", async (t) => {
   const broken = { ping: () => Promise.reject(new TypeError("password is hunter2")) };
-  const { dependencies } = await createHealth({ ports: { bus: broken, store: well, catalog: well }, log }).ready([]);
+  const { dependencies } = await createHealth({
+    ports: { bus: broken, store: well, catalog: well },
+    appends: taken,
+    log,
+  }).ready([]);
   t.deepEqual(dependencies.bus, { ok: false, needed: false, why: "failed; the log of the service holds the reason" });
 });
 
@@ -32,7 +37,12 @@ test("one that does not answer is not waited for, nor asked again meanwhile", as
   const { promise, resolve } = Promise.withResolvers<void>();
   let asked = 0;
   const slow = { ping: () => ((asked += 1), promise) };
-  const health = createHealth({ ports: { bus: slow, store: well, catalog: well }, log, timeout_ms: 20 });
+  const health = createHealth({
+    ports: { bus: slow, store: well, catalog: well },
+    appends: taken,
+    log,
+    timeout_ms: 20,
+  });
   const answers = await Promise.all(Array.from({ length: 50 }, () => health.ready(["bus"])));
   for (const { status, dependencies } of answers) {
     t.is(status, "not ready");
@@ -42,4 +52,24 @@ test("one that does not answer is not waited for, nor asked again meanwhile", as
   resolve();
   await until(async () => (await health.ready(["bus"])).status === "ready", { what: "the dependency to answer" });
   t.is(asked, 2);
+});
+
+test("a bus that answers and takes nothing is not ready for those who post, and does for others", async (t) => {
+  const why = "did not take what was posted last: its disk is full";
+  const health = createHealth({ ports: { bus: well, store: well, catalog: well }, appends: { fault: () => why }, log });
+  const posting = await health.ready(["bus", "appends"]);
+  t.is(posting.status, "not ready");
+  t.deepEqual(posting.dependencies.bus, { ok: false, needed: true, why });
+  const api = await health.ready(["bus", "store", "catalog"]);
+  t.is(api.status, "ready");
+  t.deepEqual(api.dependencies.bus, { ok: false, needed: false, why });
+});
+
+test("a bus that cannot be reached is told as such, whatever was appended before", async (t) => {
+  const away = { ping: () => Promise.reject(new LoggiaError("bus_unavailable", "Nobody answers at h:1")) };
+  const appends = { fault: () => "did not take what was posted last" };
+  const health = createHealth({ ports: { bus: away, store: well, catalog: well }, appends, log });
+  const { status, dependencies } = await health.ready(["bus"]);
+  t.is(status, "not ready");
+  t.deepEqual(dependencies.bus, { ok: false, needed: true, why: "Nobody answers at h:1" });
 });

@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { until } from "../../support/until.ts";
 import type { Chaos, Fault, Figures } from "../chaos.ts";
 import { deadLetters } from "../dead-letters.ts";
+import { untilReadiness } from "../health.ts";
 import { send } from "../http.ts";
 import { answerFigures, assertAnswers, BACK_LIMIT_MS, backAgain, keptFigures, seconds } from "../measure.ts";
 import { openScene, type Scene } from "../scene.ts";
@@ -70,6 +71,10 @@ async function starve(chaos: Chaos, scene: Scene, { start, end }: Starvation): P
   const rounds = chaos.full ? 5 : 1;
   const load = scene.load({ producers: 16, rate: 400 });
   const program = scene.program("all");
+  const {
+    readers: [reader],
+    postUrls: [postUrl],
+  } = scene;
   const back_ms: number[] = [];
   let message = "";
   for (let round = 0; round < rounds; round++) {
@@ -81,9 +86,12 @@ async function starve(chaos: Chaos, scene: Scene, { start, end }: Starvation): P
     message = (JSON.parse(load.lastMessage) as { error: { message: string } }).error.message;
     assert.match(message, /disk is full|disk failed/, `what a producer is told: ${message}`);
     assert.ok(program.isRunning, `the process ended:\n${program.tail()}`);
+    await untilReadiness(postUrl!, 503, ["bus"]);
+    await untilReadiness(reader.url, 200, ["bus"]);
     await end();
     back_ms.push(await backAgain(load.nextAccepted(), "there was room again"));
     await scene.fresh();
+    for (const url of [postUrl!, reader.url]) await untilReadiness(url, 200, []);
   }
   await load.stop();
   assertAnswers(load, { unanswered: false });

@@ -1,0 +1,53 @@
+import test from "ava";
+import { pino } from "pino";
+
+import { openSqliteBus } from "../../src/bus/sqlite.ts";
+import { LoggiaError } from "../../src/errors.ts";
+import { watchAppends } from "../../src/monitoring/appends.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+
+const log = pino({ level: "silent" });
+const RECORDS = [{ key: "k", value: Buffer.alloc(50_000, "x") }];
+
+test("a full disk is told until something is stored again, or for 10 s", async (t) => {
+  const file = `${temporaryFolder(t)}/bus.sqlite`;
+  await using bus = await openSqliteBus({ file, log, maxFile_bytes: 512 * 1024 });
+  let now_ms = 1_000;
+  let isRoom = false;
+  const small = { append: () => (isRoom ? Promise.resolve() : bus.append("events", RECORDS)) };
+  const watch = watchAppends(small, () => now_ms);
+  const fill = async (): Promise<void> => {
+    for (let i = 0; i < 100; i++) await watch.append("events", RECORDS);
+  };
+  t.is(watch.fault(), null);
+  await t.throwsAsync(fill, { instanceOf: LoggiaError, message: /disk is full/ });
+  // A bus that takes nothing still answers.
+  await bus.ping();
+  t.regex(watch.fault() ?? "", /^did not take what was posted last: .*disk is full$/);
+
+  // Nobody posts any more where it is not ready: then the next posts have to show how it is.
+  now_ms += 9_999;
+  t.truthy(watch.fault());
+  now_ms += 1;
+  t.is(watch.fault(), null);
+  await t.throwsAsync(watch.append("events", RECORDS));
+  t.truthy(watch.fault());
+  isRoom = true;
+  await watch.append("events", RECORDS);
+  t.is(watch.fault(), null);
+});
+
+test("what is too large, and what came when too much was waiting, says nothing about the bus", async (t) => {
+  const errors = [new LoggiaError("body_too_large", "too large"), new LoggiaError("overloaded", "too much")];
+  for (const error of errors) {
+    const watch = watchAppends({ append: () => Promise.reject(error) });
+    t.is(await t.throwsAsync(watch.append("events", RECORDS)), error);
+    t.is(watch.fault(), null);
+  }
+});
+
+test("what nobody foresaw is not told to strangers", async (t) => {
+  const watch = watchAppends({ append: () => Promise.reject(new TypeError("password is hunter2")) });
+  await t.throwsAsync(watch.append("events", RECORDS));
+  t.regex(watch.fault() ?? "", /^did not take what was posted last: failed; the log of the service holds the reason$/);
+});
