@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { killAfterUs } from "../../infra/engines/guard.ts";
 
 const PROJECT = resolve(import.meta.dirname, "../..");
 const STOP_TIMEOUT_MS = 20_000;
@@ -40,6 +41,7 @@ export async function startServiceProcess(
       ...environment,
     },
   });
+  killAfterUs(child);
   const stop = (): Promise<void> => end(child);
   const exited = once(child, "exit").then(([code]) => {
     throw new Error(`the service has ended with ${String(code)} before it was ready`);
@@ -60,7 +62,7 @@ export async function startServiceProcess(
 
 /** The server that is the limit of posting. */
 export async function startLimitServer(): Promise<AsyncDisposable & { readonly port: number }> {
-  const child = fork(fileURLToPath(new URL("./limit-server.ts", import.meta.url)));
+  const child = killAfterUs(fork(fileURLToPath(new URL("./limit-server.ts", import.meta.url))));
   const [port] = (await once(child, "message")) as [number];
   return { port, [Symbol.asyncDispose]: () => end(child) };
 }

@@ -10,7 +10,7 @@ import { freePorts } from "./ports.ts";
 import { askElasticsearch, askKafka } from "./ready.ts";
 import { readSettings } from "./settings.ts";
 import type { Say } from "./settings.ts";
-import { removeEngineFolder, sweepOrphanedEngines, temporaryEngineFolder } from "./temporary.ts";
+import { guardEngineFolder, removeEngineFolder, sweepOrphanedEngines, temporaryEngineFolder } from "./temporary.ts";
 
 /** A Kafka and an Elasticsearch that answer. */
 export type Engines = AsyncDisposable & {
@@ -58,7 +58,7 @@ export async function startEngines(options: StartOptions = {}): Promise<Engines>
 
 /**
  * A Kafka for the caller alone, on a free port, that can be frozen, killed and started again on the same port and data.
- * It ends with `stop` (and takes its data along), at the latest when a next run finds its owner gone.
+ * It ends with `stop` (and takes its data along), at the latest with its owner, however that ends.
  * @param options.extras - guarded listeners; one that has them is a local process, also where a container engine answers
  * @throws StartError
  */
@@ -95,14 +95,18 @@ async function startAsProcess(
   const { jars } = readSettings(env);
   await sweepOrphanedEngines();
   const folder = temporaryEngineFolder();
+  const guard = guardEngineFolder(folder);
+  const remove = async (): Promise<void> => {
+    await removeEngineFolder(folder);
+    guard[Symbol.dispose]();
+  };
   try {
     const [port] = await freePorts(1);
-    const onStopped = (): Promise<void> => removeEngineFolder(folder);
-    const engine = await startProcess({ folder, jars, port: port!, say, signal, onStopped });
+    const engine = await startProcess({ folder, jars, port: port!, say, signal, onStopped: remove });
     say(`${TITLES[engine.name]} as a local process at ${engine.address}`);
     return engine;
   } catch (error) {
-    await removeEngineFolder(folder);
+    await remove();
     throw error;
   }
 }

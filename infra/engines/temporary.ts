@@ -1,6 +1,8 @@
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterUs } from "./guard.ts";
 import { stopProcessesOf } from "./processes-of.ts";
 
 const PREFIX = "loggia-engines-";
@@ -10,7 +12,12 @@ export function temporaryEngineFolder(): string {
   return mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`));
 }
 
-/** Stops the engines of processes that died before they could. */
+/** Ends what runs in `folder`, and the folder with it, once this process or thread is gone without having done so. */
+export function guardEngineFolder(folder: string): Disposable {
+  return afterUs(process.execPath, [fileURLToPath(new URL("remove.ts", import.meta.url)), folder]);
+}
+
+/** Stops the engines of processes that died before they could, and whose guards died too. */
 export async function sweepOrphanedEngines(): Promise<void> {
   const folders = readdirSync(tmpdir()).filter((name) => name.startsWith(PREFIX));
   const orphaned = folders.filter((name) => !isAlive(Number.parseInt(name.slice(PREFIX.length), 10)));

@@ -2,15 +2,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { killAfterUs } from "../../infra/engines/guard.ts";
 
 export const LAUNCHER = resolve(import.meta.dirname, "../../src/cli/loggia.mjs");
 const START_TIMEOUT_MS = 60_000;
-
-/** None outlives this process, also where it is told to end in the midst of a test. */
-const running = new Set<ChildProcess>();
-process.on("exit", () => {
-  for (const child of running) child.kill("SIGKILL");
-});
 
 export type ProgramOptions = {
   readonly name: string;
@@ -67,9 +62,7 @@ export class Program implements AsyncDisposable {
         env: { PATH: process.env["PATH"], ...this.#environment },
         stdio: ["ignore", "pipe", log],
       });
-      this.#child = child;
-      running.add(child);
-      child.once("exit", () => running.delete(child));
+      this.#child = killAfterUs(child);
       const ready = once(child.stdout!, "data");
       const timeout = AbortSignal.timeout(START_TIMEOUT_MS);
       const ended = once(child, "exit", { signal: timeout }) as Promise<[number | null, NodeJS.Signals | null]>;

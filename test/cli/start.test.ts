@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import test from "ava";
 
+import { killAfterUs } from "../../infra/engines/guard.ts";
 import { environmentOf } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
@@ -17,6 +18,7 @@ function start(environment: Record<string, string>) {
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
   });
+  killAfterUs(child);
   const seen = { out: "", err: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => (seen.out += text));
   child.stderr.setEncoding("utf8").on("data", (text: string) => (seen.err += text));

@@ -8,6 +8,7 @@ import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { pino } from "pino";
 
+import { killAfterUs } from "../../../infra/engines/guard.ts";
 import { LoggiaError, StartError } from "../../../src/errors.ts";
 import { EVERYTHING } from "../../../src/query/plan.ts";
 import { openDuckdbStore } from "../../../src/store/duckdb/store.ts";
@@ -49,6 +50,7 @@ function startChild(
   const child = spawn("sh", ["-c", `${limit}exec "$0" "$@"`, process.execPath, CHILD, file, log], {
     stdio: ["ignore", "pipe", "inherit"],
   });
+  killAfterUs(child);
   t.teardown(() => child.kill("SIGKILL"));
   return { child, lines: createInterface({ input: child.stdout })[Symbol.asyncIterator]() };
 }

@@ -4,6 +4,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 
+import { killAfterUs } from "../../../infra/engines/guard.ts";
 import { createElasticsearchClient } from "../../../src/elasticsearch/client.ts";
 import { LoggiaError } from "../../../src/errors.ts";
 import type { EventRow, LogKey, StoredEvent } from "../../../src/events/event.ts";
@@ -469,6 +470,7 @@ for (const [request, when, what = ""] of KILLS) {
     const child = spawn(process.execPath, [script, namespace, request, when, what], {
       stdio: ["ignore", "pipe", "inherit"],
     });
+    killAfterUs(child);
     t.teardown(() => child.kill("SIGKILL"));
     await once(child.stdout, "data");
     child.kill("SIGKILL");

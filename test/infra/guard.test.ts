@@ -1,0 +1,54 @@
+import test from "ava";
+import type { ExecutionContext } from "ava";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { Worker } from "node:worker_threads";
+import { isRunning, signal } from "../../infra/engines/processes.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { until } from "../support/until.ts";
+import type { Owned } from "./guarded-owner.ts";
+
+const OWNER = new URL("guarded-owner.ts", import.meta.url);
+
+async function endsWith(t: ExecutionContext, { folder, engine, child }: Owned, end: () => unknown): Promise<void> {
+  t.teardown(() => [engine, child].forEach((one) => signal(one, "SIGKILL")));
+  await until(() => isRunning(engine) && isRunning(child), { what: "both to run" });
+  t.true(existsSync(folder));
+  await end();
+  await until(() => !isRunning(engine) && !isRunning(child), { what: "both to end" });
+  await until(() => !existsSync(folder), { what: "the folder to be removed" });
+  t.pass();
+}
+
+test("engines and children end with a process that is killed", async (t) => {
+  const owner = spawn(process.execPath, [OWNER.pathname], { stdio: ["ignore", "pipe", "inherit"] });
+  t.teardown(() => owner.kill("SIGKILL"));
+  const [line] = (await once(owner.stdout, "data")) as [Buffer];
+  await endsWith(t, JSON.parse(line.toString()) as Owned, () => owner.kill("SIGKILL"));
+});
+
+test("engines and children end with a thread that is ended, as a runner of tests does when it is told to end", async (t) => {
+  const owner = new Worker(OWNER);
+  t.teardown(() => owner.terminate());
+  const [owned] = (await once(owner, "message")) as [Owned];
+  await endsWith(t, owned, () => owner.terminate());
+});
+
+test("a guard works once it is not called off, and keeps nobody alive", async (t) => {
+  const [done, calledOff] = ["done", "called-off"].map((name) => join(temporaryFolder(t), name)) as [string, string];
+  const script = `
+    import { spawn } from "node:child_process";
+    import { once } from "node:events";
+    import { afterUs, killAfterUs } from ${JSON.stringify(new URL("../../infra/engines/guard.ts", import.meta.url))};
+    const guard = afterUs("touch", [${JSON.stringify(calledOff)}]);
+    await once(killAfterUs(spawn("true")), "exit");
+    guard[Symbol.dispose]();
+    afterUs("touch", [${JSON.stringify(done)}]);
+  `;
+  const owner = spawn(process.execPath, ["--input-type=module", "-e", script], { stdio: "inherit" });
+  t.deepEqual(await once(owner, "exit"), [0, null]);
+  await until(() => existsSync(done), { what: "what is done after it" });
+  t.false(existsSync(calledOff));
+});
