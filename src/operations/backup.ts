@@ -95,9 +95,15 @@ function copyDocuments(from: string, to: string): void {
   }
 }
 
-/** Only what the disk says is for those who asked; all else is a fault of ours. */
+/**
+ * Only what the disk says is for those who asked; all else is a fault of ours. Backups are for service admins alone, who named the folder: what engines keep from
+ * other callers, the cause, is for them.
+ */
 function explain(error: unknown, to: string): unknown {
-  if (error instanceof LoggiaError) return error;
+  if (error instanceof LoggiaError) {
+    if (!(error.cause instanceof Error)) return error;
+    return new LoggiaError(error.code, `The backup to ${to} failed: ${error.cause.message}`, { cause: error });
+  }
   const { code, errcode, message } = error as { code?: unknown; errcode?: unknown; message?: string };
   const isOfDisk = typeof errcode === "number" || (typeof code === "string" && /^E[A-Z]+$/.test(code));
   return isOfDisk

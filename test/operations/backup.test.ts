@@ -8,6 +8,7 @@ import { pino } from "pino";
 import { openSqliteBus } from "../../src/bus/sqlite.ts";
 import { createCatalog } from "../../src/catalog/create.ts";
 import { openSqliteDocuments } from "../../src/catalog/documents/sqlite.ts";
+import { LoggiaError } from "../../src/errors.ts";
 import { openDuckdbStore } from "../../src/store/duckdb/store.ts";
 import { backup } from "../../src/operations/backup.ts";
 import type { BackupOptions } from "../../src/operations/backup.ts";
@@ -121,6 +122,21 @@ test("a backup wants a folder of its own, and leaves nothing behind where it fai
   await backup(options);
   t.is(statSync(join(to, "catalog.sqlite")).mode & 0o077, 0, "hashes of passwords are for nobody else");
   await t.throwsAsync(backup(options), { message: /is not empty/ });
+});
+
+test("a backup that fails says why: what the system says of the file, in one line", async (t) => {
+  const { to, options, house } = await open(t);
+  const elsewhere = { copyTo: (file: string) => house.store.copyTo(join(file, "nowhere")) };
+  const error = await t.throwsAsync(backup({ ...options, store: elsewhere }), { instanceOf: LoggiaError });
+  t.is(error.code, "store_unavailable");
+  t.regex(
+    error.message,
+    /^The backup to \S+ failed: ENOENT: no such file or directory, copyfile '\S+' -> '\S+nowhere'$/,
+  );
+  t.deepEqual(readdirSync(to), []);
+  // Other callers learn no more than before.
+  const store = await t.throwsAsync(house.store.copyTo(join(to, "no", "where")), { instanceOf: LoggiaError });
+  t.is(store.message, "The embedded store cannot answer now");
 });
 
 test("after a backup the files are locked as before", async (t) => {

@@ -169,14 +169,27 @@ export class Database implements AsyncDisposable {
   }
 }
 
-const COPY = "const [from, to] = process.argv.slice(1); fs.copyFileSync(from, to, fs.constants.COPYFILE_FICLONE)";
+const COPY = `
+  const [from, to] = process.argv.slice(1);
+  try {
+    fs.copyFileSync(from, to, fs.constants.COPYFILE_FICLONE);
+  } catch ({ message }) {
+    console.error(message);
+    process.exitCode = 1;
+  }`;
 
 /**
  * Copies a file that is open in this process, by another process: a POSIX lock goes when its holder closes any of its descriptors of the file, and DuckDB's would
  * go with the copier's.
+ * @throws Error in one line of what the system says
  */
 async function copyFile(from: string, to: string): Promise<void> {
-  await promisify(execFile)(process.execPath, ["-e", COPY, from, to]);
+  try {
+    await promisify(execFile)(process.execPath, ["-e", COPY, from, to]);
+  } catch (error) {
+    const said = (error as { stderr?: string }).stderr?.trim();
+    throw new Error(said || `${from} could not be copied`, { cause: error });
+  }
 }
 
 type Open = {
