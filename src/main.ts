@@ -223,6 +223,7 @@ async function startApi(
     operations,
     gate,
     observe: metrics.http,
+    cut: metrics.cut,
     front: front(["bus", "store", "catalog"]),
   });
   const listening = await api.listen(address);
@@ -295,6 +296,7 @@ async function startPost(
     log,
     gate,
     observe: metrics.posts,
+    cut: metrics.cut,
     // Keys are known in memory, and what the store lacks waits on the bus: a store that is away is no reason to post elsewhere.
     front: front(["bus", "appends"]),
   });

@@ -33,6 +33,7 @@ export type ApiOptions = {
   readonly now?: () => number;
   readonly limits?: ConnectionLimits;
   readonly observe?: Observer;
+  readonly cut?: NonNullable<HttpServerOptions["cut"]>;
   /** What each request passes. Default: one of its own */
   readonly gate?: Gate;
   /** Answers some requests before the routes are asked; true where it did. */
@@ -73,6 +74,7 @@ export function createApi(options: ApiOptions): HttpServer {
     now = Date.now,
     limits = DEFAULT_CONNECTION_LIMITS,
     observe,
+    cut,
     gate = createGate(),
     front,
     horizon = null,
@@ -84,6 +86,7 @@ export function createApi(options: ApiOptions): HttpServer {
     limits,
     listener: { name: "the API", setting: "LOGGIA_API" },
     observe,
+    cut,
     gate,
     front,
   });

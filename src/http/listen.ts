@@ -3,11 +3,12 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
 import { StartError } from "../errors.ts";
+import { limitUnread, shedConnections } from "./crowd.ts";
+import type { CrowdLimits, Cut } from "./crowd.ts";
 import { answerUnreadable } from "./unreadable.ts";
 
 /** How much of a listener one client, or all of them, may take. */
-export type ConnectionLimits = {
-  readonly connections: number;
+export type ConnectionLimits = CrowdLimits & {
   /** Of one request. */
   readonly headers: number;
   readonly headersSize_bytes: number;
@@ -16,12 +17,15 @@ export type ConnectionLimits = {
   readonly requestTimeout_ms: number;
   /** How long a connection may stay idle between two requests. */
   readonly keepAlive_ms: number;
+  /** How long nothing at all may pass on a connection that is not idle: longer than any question may take. */
+  readonly stalled_ms: number;
   /** How long requests in flight may take to end when the listener closes. */
   readonly drain_ms: number;
 };
 
 export const DEFAULT_CONNECTION_LIMITS: ConnectionLimits = Object.freeze({
   connections: 10_000,
+  unread_bytes: 256 * 1024 * 1024,
   headers: 100,
   // A query of 4,096 characters may take nine bytes for each of them in an address.
   headersSize_bytes: 64 * 1024,
@@ -29,21 +33,40 @@ export const DEFAULT_CONNECTION_LIMITS: ConnectionLimits = Object.freeze({
   requestTimeout_ms: 60_000,
   // Longer than the minute after which most proxies drop theirs, so that no proxy sends into a closing connection.
   keepAlive_ms: 65_000,
+  stalled_ms: 60_000,
   drain_ms: 10_000,
 });
 
-/** Bounds what clients may take of a server; whoever goes beyond, or sends what is no HTTP, is told so. */
-export function limitConnections(server: Server, limits: ConnectionLimits): void {
-  server.maxConnections = limits.connections;
+/** How often Node looks for requests that did not come in time. Left alone it does twice a minute, and so gives them half a minute more. */
+const CHECK_MS = 1_000;
+
+/**
+ * Bounds what clients may take of a server; whoever goes beyond, or sends what is no HTTP, is told so.
+ * @param cut told of each connection that had to leave for others
+ */
+export function limitConnections(
+  server: Server,
+  limits: ConnectionLimits,
+  cut: (reason: Cut) => void = () => {},
+): void {
   server.maxHeadersCount = limits.headers;
   server.headersTimeout = limits.headersTimeout_ms;
   server.requestTimeout = limits.requestTimeout_ms;
   server.keepAliveTimeout = limits.keepAlive_ms;
+  server.timeout = limits.stalled_ms;
+  // An option of `createServer`, read when the server listens.
+  const checked = server as Server & { connectionsCheckingInterval: number };
+  checked.connectionsCheckingInterval = Math.min(CHECK_MS, checked.connectionsCheckingInterval);
   // Node reads this property for each new connection; its types know it as an option of `createServer` only.
   (server as Server & { maxHeaderSize: number }).maxHeaderSize = limits.headersSize_bytes;
   // A client may say that it sends no more and still wait for its answer (`nc`, HTTP/1.0): Node would hang up on it, though the request is done.
   (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
   answerUnreadable(server);
+  // Whoever takes over the server's own listeners has done so by then.
+  server.once("listening", () => {
+    shedConnections(server, limits.connections, cut);
+    limitUnread(server, limits.unread_bytes, cut);
+  });
 }
 
 /** What listens, and by which setting an operator moves it: for the line that says why it cannot. */

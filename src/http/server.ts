@@ -9,6 +9,7 @@ import { answer } from "./answer.ts";
 import type { Exchange } from "./answer.ts";
 import { toFailure } from "./errors.ts";
 import { restify } from "./restify.ts";
+import type { Cut } from "./crowd.ts";
 import { closeGracefully, limitConnections, listenOn } from "./listen.ts";
 import type { ConnectionLimits, Listener } from "./listen.ts";
 import { refuseAmbiguous } from "./unreadable.ts";
@@ -27,6 +28,8 @@ export type HttpServerOptions = {
   readonly log: Logger;
   readonly limits: ConnectionLimits;
   readonly listener: Listener;
+  /** Told of each connection that had to leave for others. */
+  readonly cut?: ((reason: Cut) => void) | undefined;
   readonly observe?: Observer | undefined;
   /** What each request passes first. Default: one of its own */
   readonly gate?: Pick<Gate, "enter"> | undefined;
@@ -68,7 +71,7 @@ export function createHttpServer(given: HttpServerOptions): HttpServer {
     maxParamLength: PATH_LENGTH,
   });
   const server = restifyServer.server as Server;
-  limitConnections(server, limits);
+  limitConnections(server, limits, given.cut);
   restifyServer.on("error", (error: Error) => {
     // Before it listens, `listen` tells of it.
     if (server.listening) log.error({ err: error }, "the listener failed");

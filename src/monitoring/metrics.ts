@@ -4,6 +4,8 @@ import { STATUS_OF_CODE } from "../errors.ts";
 import type { ErrorCode } from "../errors.ts";
 import { REFUSALS } from "../gate/gate.ts";
 import type { Refusal } from "../gate/gate.ts";
+import { CUTS } from "../http/crowd.ts";
+import type { Cut } from "../http/crowd.ts";
 import type { Observer } from "../http/route.ts";
 import { cached } from "./cached.ts";
 import { readCounter, readCounters, readGauge } from "./families.ts";
@@ -22,7 +24,8 @@ export type Metrics = {
   readonly posts: PostObserver;
   readonly engines: EngineObserver;
   readonly http: Observer;
-  refused(reason: Refusal): void;
+  readonly refused: (reason: Refusal) => void;
+  readonly cut: (reason: Cut) => void;
   /** Reads what a pipeline has counted, from now on. */
   watchPipeline(read: () => PipelineCounts): void;
   /** Reads what a notifier has counted, from now on. */
@@ -56,7 +59,8 @@ export function createMetrics(): Metrics {
     posts: postMetrics(registry),
     engines: engineMetrics(registry),
     http: httpMetrics(registry),
-    refused: refusalMetrics(registry),
+    refused: reasons(registry, "refused", "Requests answered 429, by what they had too much of", REFUSALS),
+    cut: reasons(registry, "connections_cut", "Connections that had to leave for others, by what was short", CUTS),
     watchPipeline(read) {
       pipelineMetrics(registry, read);
       counts = read;
@@ -107,11 +111,10 @@ function postMetrics(registry: Registry): PostObserver {
   };
 }
 
-function refusalMetrics(registry: Registry): (reason: Refusal) => void {
-  const refusals = createTally(REFUSALS);
-  const help = "Requests answered 429, by what they had too much of";
-  readCounters(registry, "loggia_refused_total", help, "reason", refusals.read);
-  return (reason) => refusals.add(reason);
+function reasons<Reason extends string>(registry: Registry, name: string, help: string, all: readonly Reason[]) {
+  const counts = createTally(all);
+  readCounters(registry, `loggia_${name}_total`, help, "reason", counts.read);
+  return (reason: Reason): void => counts.add(reason);
 }
 
 function engineMetrics(registry: Registry): EngineObserver {

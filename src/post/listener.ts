@@ -18,6 +18,7 @@ import { addFastPath } from "../http/fast-path.ts";
 import type { FastPath } from "../http/fast-path.ts";
 import { parseForm } from "../http/form.ts";
 import { COMMON_HEADERS } from "../http/headers.ts";
+import type { Cut } from "../http/crowd.ts";
 import { DEFAULT_CONNECTION_LIMITS, limitConnections } from "../http/listen.ts";
 import { type Body, type Format, JSON_FORMAT, negotiate, render } from "../http/formats.ts";
 import { refuseAmbiguous, requireHost } from "../http/unreadable.ts";
@@ -41,6 +42,8 @@ export type PostListenerOptions = {
   /** What each request passes. Default: one of its own */
   readonly gate?: Gate;
   readonly observe?: PostObserver;
+  /** Told of each connection that had to leave for others. */
+  readonly cut?: (reason: Cut) => void;
   /** Answers some requests before they count as posts; true where it did. */
   readonly front?: (request: IncomingMessage, response: ServerResponse) => boolean;
 };
@@ -92,7 +95,7 @@ export function createPostListener(given: PostListenerOptions): Server {
         observe.ended("internal_error", 0);
       });
   });
-  limitConnections(server, DEFAULT_CONNECTION_LIMITS);
+  limitConnections(server, DEFAULT_CONNECTION_LIMITS, given.cut);
   const { keepAlive_ms, headersTimeout_ms: first_ms } = DEFAULT_CONNECTION_LIMITS;
   addFastPath(server, createFormPath(options), { keepAlive_ms, first_ms });
   return server;

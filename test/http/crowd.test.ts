@@ -1,0 +1,91 @@
+import type { ExecutionContext } from "ava";
+import test from "ava";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { Socket } from "node:net";
+
+import type { Cut } from "../../src/http/crowd.ts";
+import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS, limitConnections, listenOn } from "../../src/http/listen.ts";
+import { exchange, hear, open } from "../security/raw.ts";
+import { until } from "../support/until.ts";
+
+const MB = 1024 * 1024;
+const GET = "GET / HTTP/1.1\r\nHost: x\r\n";
+
+/** A listener that answers each request with so many bytes. */
+async function start(t: ExecutionContext, limits: Partial<ConnectionLimits>, size_bytes = 10) {
+  const cuts: Cut[] = [];
+  const server = createServer((_, response) => response.end(Buffer.alloc(size_bytes, "x")));
+  limitConnections(server, { ...DEFAULT_CONNECTION_LIMITS, ...limits }, (reason) => void cuts.push(reason));
+  const { port } = await listenOn(server, { host: "127.0.0.1", port: 0 }, { name: "the test", setting: "TEST" });
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  let ended = 0;
+  server.on("connection", (socket: Socket) => socket.on("close", () => (ended += 1)));
+  return { port, cuts, ended: () => Promise.resolve(ended) };
+}
+
+/** A connection that asks and reads nothing of what comes. */
+async function askAndLeaveUnread(t: ExecutionContext, port: number): Promise<void> {
+  const socket = await open(port);
+  t.teardown(() => socket.destroy());
+  socket.pause();
+  socket.write(`${GET}\r\n`);
+}
+
+test("where a listener is full, those leave who never had an answer, and not who comes or who works", async (t) => {
+  const { port, cuts } = await start(t, { connections: 20 });
+  const worker = await open(port);
+  const answers = hear(worker, { until: /(?:HTTP\/1\.1 200[^]*){2}/ });
+  worker.write(`${GET}\r\n`);
+  const idle = await Promise.all(Array.from({ length: 19 }, () => open(port)));
+  for (const socket of idle) socket.resume().write("GET / HT");
+  for (let i = 0; i < 10; i++)
+    t.regex((await exchange(port, `${GET}Connection: close\r\n\r\n`)).text, /^HTTP\/1\.1 200 /);
+  worker.write(`${GET}\r\n`);
+  t.is((await answers).text.match(/HTTP\/1\.1 200 /g)?.length, 2, "the one that had answers stayed");
+  await until(() => Promise.resolve(idle.filter(({ closed }) => closed).length > 0), { what: "an idle one that left" });
+  t.true(
+    idle.slice(10).every(({ closed }) => !closed),
+    "and the oldest left first",
+  );
+  t.deepEqual([...new Set(cuts)], ["crowd"]);
+});
+
+test("where all had an answer, the oldest leaves", async (t) => {
+  const { port } = await start(t, { connections: 5 });
+  const sockets: Socket[] = [];
+  for (let i = 0; i < 5; i++) {
+    const socket = await open(port);
+    socket.write(`${GET}\r\n`);
+    await once(socket, "data");
+    sockets.push(socket);
+  }
+  t.regex((await exchange(port, `${GET}Connection: close\r\n\r\n`)).text, /^HTTP\/1\.1 200 /);
+  await until(() => Promise.resolve(sockets[0]!.closed), { what: "the end of the oldest" });
+  t.true(sockets.slice(1).every(({ closed }) => !closed));
+});
+
+test("of answers that nobody reads, no more is kept than there is room for: the oldest go", async (t) => {
+  const { port, cuts, ended } = await start(t, { unread_bytes: 50 * MB }, 20 * MB);
+  for (let i = 0; i < 5; i++) await askAndLeaveUnread(t, port);
+  await until(async () => (await ended()) === 3, { what: "three that left", timeout_ms: 30_000 });
+  t.deepEqual(cuts, ["unread", "unread", "unread"]);
+  t.regex((await exchange(port, `${GET}Connection: close\r\n\r\n`)).text, /^HTTP\/1\.1 200 /, "others are answered");
+});
+
+test("an answer of which nothing is read is not kept for ever", async (t) => {
+  const { port, cuts, ended } = await start(t, { stalled_ms: 300 }, 20 * MB);
+  await askAndLeaveUnread(t, port);
+  await until(async () => (await ended()) === 1, { what: "the end of the connection" });
+  t.deepEqual(cuts, [], "which is not for others");
+});
+
+test("headers that come byte by byte have no more time than is said", async (t) => {
+  const { port } = await start(t, { headersTimeout_ms: 300 });
+  const { text, took_ms } = await exchange(port, "GET / HTTP/1.1\r\nHo");
+  t.regex(text, /^HTTP\/1\.1 408 /);
+  t.true(took_ms < 10_000, `${Math.round(took_ms)} ms`);
+});
