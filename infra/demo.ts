@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { pino } from "pino";
 
+import { printable } from "../src/cli/terminal.ts";
 import { startLoggia } from "../src/main.ts";
 import { readSettings } from "../src/settings.ts";
 
@@ -109,7 +110,7 @@ async function get(api: string, path: string): Promise<Response> {
   const response = await fetch(api + path, {
     headers: { Authorization: `Basic ${Buffer.from(ADMIN).toString("base64")}` },
   });
-  if (!response.ok) throw new Error(`GET ${path} was answered ${response.status}: ${await response.text()}`);
+  if (!response.ok) throw new Error(`GET ${path} was answered ${response.status}: ${printable(await response.text())}`);
   return response;
 }
 
@@ -128,7 +129,7 @@ async function drained(api: string): Promise<void> {
 async function show(title: string, api: string, path: string): Promise<void> {
   console.log(`\n${title}\n$ curl -u e-mail:password '${api}${path}'`);
   const rows = (await (await get(api, path)).json()) as unknown[];
-  for (const row of rows) console.log(JSON.stringify(row));
+  for (const row of rows) console.log(printable(JSON.stringify(row)));
 }
 
 async function query(title: string, api: string, lql: string): Promise<void> {

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { printableLines } from "../src/cli/terminal.ts";
 import { StartError } from "../src/errors.ts";
 import { describeService } from "./engines/service.ts";
 import { readSettings } from "./engines/settings.ts";
@@ -76,6 +77,6 @@ try {
   process.exitCode = await command(process.argv.slice(2));
 } catch (error) {
   if (!(error instanceof StartError)) throw error;
-  console.error(error.message);
+  console.error(printableLines(error.message));
   process.exitCode = 1;
 }

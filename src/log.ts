@@ -41,7 +41,7 @@ export function createLog({ level, secrets, destination }: LogOptions): Logger {
 }
 
 /** What JSON leaves as it is, and still steers a terminal or breaks a line: further control characters, and marks of direction. */
-const STEERING = /[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
+const STEERING = /[\u007f-\u009f\p{Bidi_Control}\u2028\u2029]/gu;
 
 function escapeRest(line: string): string {
   return line.replace(STEERING, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);

@@ -42,11 +42,11 @@ test("fields that are named like secrets, and the operator's secrets wherever th
 
 test("no text begins a line of its own, or reaches a terminal as more than text", (t) => {
   const { log, lines } = keptLog();
-  log.info({ text: 'a\r\n{"level":60}\u001b[2J\u2028\u202e' }, "x\ny\u009b31m");
+  log.info({ text: 'a\r\n{"level":60}\u001b[2J\u2028\u202e\u061c' }, "x\ny\u009b31m");
   t.is(lines.length, 1);
   t.is(lines[0]!.indexOf("\n"), lines[0]!.length - 1);
-  t.regex(lines[0]!, /^[^\u0000-\u001f\u007f-\u009f\u2028\u2029\u202e]*\n$/);
-  t.like(JSON.parse(lines[0]!), { text: 'a\r\n{"level":60}\u001b[2J\u2028\u202e', msg: "x\ny\u009b31m" });
+  t.regex(lines[0]!, /^[^\u0000-\u001f\u007f-\u009f\u2028\u2029\u202e\u061c]*\n$/);
+  t.like(JSON.parse(lines[0]!), { text: 'a\r\n{"level":60}\u001b[2J\u2028\u202e\u061c', msg: "x\ny\u009b31m" });
 });
 
 test("which secrets settings hold", (t) => {

@@ -1,3 +1,5 @@
+import { printable } from "../../src/cli/terminal.ts";
+
 /** How long a service on this machine may take to tell how it is. */
 const TIMEOUT_MS = 5_000;
 
@@ -38,7 +40,7 @@ function readReadiness(text: string): string | null {
     const { status, dependencies } = JSON.parse(text) as Told;
     if (typeof status !== "string" || typeof dependencies !== "object") return null;
     const faults = Object.entries(dependencies).filter(([, { ok }]) => ok !== true);
-    return [status, ...faults.map(([name, { why }]) => `${name}: ${String(why)}`)].join("; ");
+    return printable([status, ...faults.map(([name, { why }]) => `${name}: ${String(why)}`)].join("; "));
   } catch {
     return null;
   }
@@ -49,7 +51,7 @@ function describeMetrics(text: string): string[] {
   const seconds = Number(read("loggia_pipeline_lag_seconds"));
   const age = Number.isNaN(seconds) ? "unknown" : seconds.toFixed(1);
   return [
-    `lag            ${read("loggia_pipeline_lag_events")} events, ${age} s`,
-    `dead letters   ${read("loggia_dead_letters_open")} open`,
+    `lag            ${printable(read("loggia_pipeline_lag_events"))} events, ${age} s`,
+    `dead letters   ${printable(read("loggia_dead_letters_open"))} open`,
   ];
 }

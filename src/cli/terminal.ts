@@ -1,6 +1,5 @@
 /** What could move a terminal's cursor, change its title or hide text: control characters, and marks that reverse the direction of text. */
-// oxlint-disable-next-line no-control-regex
-const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
+const UNSAFE = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
 
 /** `text` as it can be shown on a terminal: whatever could steer the terminal becomes visible. */
 export function printable(text: string): string {

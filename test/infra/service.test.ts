@@ -32,6 +32,17 @@ test("a running service tells its lag and its dead letters, at either address", 
   ]);
 });
 
+test("what answers there can't steer the terminal", async (t) => {
+  const why = "\u001b]0;pwned\u0007\u009b31m\r\n\u202e\u061cgone";
+  const told = JSON.stringify({ status: why, dependencies: { [why]: { ok: false, why } } });
+  const server = createServer((_, response) => response.end(told)).listen(0, "127.0.0.1");
+  t.teardown(() => server.close());
+  await once(server, "listening");
+  const [line = ""] = await describeService(`127.0.0.1:${(server.address() as AddressInfo).port}`);
+  t.true(line.includes("pwned") && line.includes("gone"));
+  t.notRegex(line, /[\p{Cc}\p{Bidi_Control}]/u);
+});
+
 test("what is no service, or none at all, is not mentioned", async (t) => {
   const server = createServer((_, response) => response.end("[1]")).listen(0, "127.0.0.1");
   t.teardown(() => server.close());

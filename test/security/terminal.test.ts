@@ -9,10 +9,10 @@ const LOGGIA = new URL("../../src/cli/loggia.mjs", import.meta.url).pathname;
 
 /** Sets the title, clears the screen, hides what follows, writes a clipboard; by seven bits and by eight. */
 const HOSTILE =
-  "\u001b]0;pwned\u0007\u001b[2J\u001b[8m\u009b31m\u001b]52;c;cm0gLXJm\u0007\u202eevil\u2028\r\n\u0000end";
+  "\u001b]0;pwned\u0007\u001b[2J\u001b[8m\u009b31m\u001b]52;c;cm0gLXJm\u0007\u202e\u061cevil\u2028\r\n\u0000end";
 
 // oxlint-disable-next-line no-control-regex
-const STEERING = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/u;
+const STEERING = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/u;
 
 /** All that a command writes, wherever to. */
 function run(args: readonly string[], environment: Record<string, string>): Promise<string> {
