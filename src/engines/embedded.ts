@@ -1,5 +1,4 @@
-import { existsSync, mkdirSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import type { Logger } from "pino";
 
 import { openSqliteBus } from "../bus/sqlite.ts";
@@ -7,6 +6,7 @@ import { createCatalog } from "../catalog/create.ts";
 import { openSqliteDocuments } from "../catalog/documents/sqlite.ts";
 import { StartError } from "../errors.ts";
 import { backup } from "../operations/backup.ts";
+import { makeFolders } from "../operations/files.ts";
 import { refuseHalfRestored } from "../operations/restore.ts";
 import type { Settings } from "../settings.ts";
 import { openDuckdbStore } from "../store/duckdb/store.ts";
@@ -41,11 +41,4 @@ function makeFolder(folder: string): string {
   }
   refuseHalfRestored(folder);
   return folder;
-}
-
-/** Like `mkdir -p`. Node's own recursive form never ends where the file system denies that a folder it has exists (`/proc/x`). */
-function makeFolders(folder: string): void {
-  if (existsSync(folder)) return;
-  makeFolders(dirname(folder));
-  mkdirSync(folder, { mode: 0o700 });
 }

@@ -1,11 +1,11 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, isAbsolute, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 import type { SqliteBus } from "../bus/sqlite.ts";
 import { LoggiaError } from "../errors.ts";
 import type { DuckdbStore } from "../store/duckdb/store.ts";
-import { flush, MANIFEST, sha256Of } from "./files.ts";
+import { flush, makeFolders, MANIFEST, sha256Of } from "./files.ts";
 import type { Manifest } from "./files.ts";
 import type { BackupProgress } from "./operations.ts";
 
@@ -77,7 +77,7 @@ function prepareFolder(to: string): void {
     throw new LoggiaError("bad_parameter", `${JSON.stringify(to)} is no absolute path on the disk of the service`);
   }
   try {
-    mkdirSync(to, { recursive: true, mode: 0o700 });
+    makeFolders(to);
     if (readdirSync(to).length === 0) return;
   } catch (error) {
     throw new LoggiaError("bad_parameter", `${to} can't take a backup: ${(error as Error).message}`, { cause: error });

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
-import { createReadStream, createWriteStream } from "node:fs";
+import { createReadStream, createWriteStream, existsSync, mkdirSync } from "node:fs";
 import { open } from "node:fs/promises";
+import { dirname } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { z } from "zod";
 
@@ -36,6 +37,16 @@ export async function copyDurably(from: string, to: string): Promise<string> {
   const source = createReadStream(from).on("data", (chunk) => hash.update(chunk));
   await pipeline(source, createWriteStream(to, { flags: "wx", mode: 0o600, flush: true }));
   return hash.digest("hex");
+}
+
+/**
+ * Like `mkdir -p`, for this user alone. Node's own recursive form never ends where the file system denies that there can be such a folder (`/proc/x`).
+ * @param folder an absolute path
+ */
+export function makeFolders(folder: string): void {
+  if (existsSync(folder)) return;
+  makeFolders(dirname(folder));
+  mkdirSync(folder, { mode: 0o700 });
 }
 
 /** Makes a file, or what a folder lists, durable. */

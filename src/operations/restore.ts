@@ -1,10 +1,10 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 import { StartError } from "../errors.ts";
 import { BUS_FILE } from "./backup.ts";
-import { copyDurably, flush, Manifest, MANIFEST, RESTORING } from "./files.ts";
+import { copyDurably, flush, makeFolders, Manifest, MANIFEST, RESTORING } from "./files.ts";
 
 /**
  * Copies a backup into a data folder, in which no service has ever run.
@@ -75,7 +75,7 @@ function parseJson(text: string): unknown {
 function requireEmpty(data: string): void {
   let names: string[];
   try {
-    mkdirSync(data, { recursive: true });
+    makeFolders(resolve(data));
     names = readdirSync(data);
   } catch (error) {
     throw new StartError(`${data} can't take a backup: ${(error as Error).message}`, { cause: error });

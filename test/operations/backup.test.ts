@@ -124,6 +124,14 @@ test("a backup wants a folder of its own, and leaves nothing behind where it fai
   await t.throwsAsync(backup(options), { message: /is not empty/ });
 });
 
+test("a folder that there can't be is told, and holds nothing up", async (t) => {
+  const { to, options } = await open(t);
+  const notThere = existsSync("/proc/self") ? "/proc/backup/today" : "/dev/null/today";
+  await t.throwsAsync(backup({ ...options, to: notThere }), { message: /can't take a backup: E[A-Z]+: / });
+  await backup(options);
+  await t.throwsAsync(restore(to, notThere), { name: "StartError", message: /can't take a backup: E[A-Z]+: / });
+});
+
 test("a backup that fails says why: what the system says of the file, in one line", async (t) => {
   const { to, options, house } = await open(t);
   const elsewhere = { copyTo: (file: string) => house.store.copyTo(join(file, "nowhere")) };
