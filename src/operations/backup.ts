@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import type { SqliteBus } from "../bus/sqlite.ts";
 import { LoggiaError } from "../errors.ts";
 import type { DuckdbStore } from "../store/duckdb/store.ts";
-import { flush, makeFolders, MANIFEST, sha256Of } from "./files.ts";
+import { BUS_FILE, flush, makeFolders, MANIFEST, sha256Of } from "./files.ts";
 import type { Manifest } from "./files.ts";
 import type { BackupProgress } from "./operations.ts";
 
@@ -22,7 +22,6 @@ export type BackupOptions = {
   readonly signal?: AbortSignal;
 };
 
-export const BUS_FILE = "bus.sqlite";
 export const STORE_FILE = "events.duckdb";
 
 /**

@@ -5,18 +5,24 @@ import { dirname } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { z } from "zod";
 
+export const BUS_FILE = "bus.sqlite";
+/** Each service has these from its first start, so a copy without them is none. */
+const NEEDED: readonly string[] = [BUS_FILE, "catalog.sqlite"];
+
 /** What a backup folder says about itself. It is written last: a folder without it is no whole backup. */
 export const Manifest = z.object({
   version: z.literal(1),
   /** When the backup began: whatever was acknowledged before is in it. */
   begun: z.iso.datetime(),
-  files: z.array(
-    z.object({
-      name: z.string().regex(/^[a-z]+\.(sqlite|duckdb(\.wal)?)$/),
-      size_bytes: z.number(),
-      sha256: z.string(),
-    }),
-  ),
+  files: z
+    .array(
+      z.object({
+        name: z.string().regex(/^[a-z]+\.(sqlite|duckdb(\.wal)?)$/),
+        size_bytes: z.number(),
+        sha256: z.string(),
+      }),
+    )
+    .refine((files) => NEEDED.every((needed) => files.some(({ name }) => name === needed))),
 });
 export type Manifest = z.infer<typeof Manifest>;
 

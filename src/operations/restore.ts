@@ -3,8 +3,7 @@ import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 import { StartError } from "../errors.ts";
-import { BUS_FILE } from "./backup.ts";
-import { copyDurably, flush, makeFolders, Manifest, MANIFEST, RESTORING } from "./files.ts";
+import { BUS_FILE, copyDurably, flush, makeFolders, Manifest, MANIFEST, RESTORING } from "./files.ts";
 
 /**
  * Copies a backup into a data folder, in which no service has ever run.

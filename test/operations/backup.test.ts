@@ -185,6 +185,10 @@ test("a damaged or unfinished backup is refused, and nothing of it stays", async
   t.is(statSync(file).size, size);
   await t.throwsAsync(restore(to, data), { name: "StartError", message: /not what it was/ });
   t.deepEqual(readdirSync(data), []);
+  // A service on this one would begin with a new admin.
+  const begun = "2026-11-21T00:00:00Z";
+  writeFileSync(join(to, "backup.json"), JSON.stringify({ version: 1, begun, files: [] }));
+  await t.throwsAsync(restore(to, data), { name: "StartError", message: /no backup that this release can read/ });
   refuseHalfRestored(data);
   writeFileSync(join(data, "restore-not-finished"), "");
   t.throws(() => refuseHalfRestored(data), { name: "StartError", message: /cut off/ });
