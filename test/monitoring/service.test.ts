@@ -1,6 +1,8 @@
 import test from "ava";
+import kafkajs from "kafkajs";
 import { readFileSync } from "node:fs";
 
+import { kafkaBrokers, realEngines } from "../support/engines.ts";
 import { environmentOf, get, KEY, KINDS, LOG, post, serviceOf, startService } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
@@ -147,3 +149,51 @@ test("only GET and HEAD, by whatever path is no more than alike", async (t) => {
     }
   }
 });
+
+if (realEngines) {
+  test("a Kafka that answers and takes nothing turns posting not ready, until it takes posts again", async (t) => {
+    t.timeout(60_000);
+    const environment = environmentOf("cluster", temporaryFolder(t));
+    const service = await startService(environment);
+    t.teardown(() => service.close());
+    const readiness = async (url: string) => {
+      const { status, dependencies } = (await (await fetch(`${url}/health/ready`)).json()) as Readiness;
+      return { status, bus: dependencies["bus"] };
+    };
+    const topic = `${environment["LOGGIA_NAMESPACE"]}.events`;
+    t.is((await post(service, { text: "Hello" })).status, 201);
+    await takeOnly(topic, { oldest_ms: 0 });
+    await until(async () => (await post(service, { text: "No" })).status === 503, { what: "a post to be refused" });
+    const [posting, api] = [await readiness(service.postUrl), await readiness(service.apiUrl)];
+    t.is(posting.status, "not ready");
+    t.is(api.status, "ready");
+    for (const { bus } of [posting, api]) {
+      t.false(bus?.ok);
+      const why = "Kafka did not store this within \\d+ ms: The timestamp of the message is out of acceptable range";
+      t.regex(bus?.why ?? "", new RegExp(`^did not take what was posted last: ${why}$`));
+    }
+    t.deepEqual([posting.bus?.needed, api.bus?.needed], [true, false]);
+
+    await takeOnly(topic, { oldest_ms: 3_600_000 });
+    await until(async () => (await post(service, { text: "Yes" })).status === 201, { what: "a post to be taken" });
+    for (const url of [service.postUrl, service.apiUrl]) {
+      t.deepEqual(await readiness(url), { status: "ready", bus: { ok: true, needed: true } });
+    }
+  });
+}
+
+type State = { readonly ok: boolean; readonly needed: boolean; readonly why?: string };
+type Readiness = { readonly status: string; readonly dependencies: Readonly<Record<string, State>> };
+
+/** Has a topic refuse records that are older: with 0, whatever is not of the broker's own millisecond. */
+async function takeOnly(topic: string, { oldest_ms }: { oldest_ms: number }): Promise<void> {
+  const admin = new kafkajs.Kafka({ brokers: kafkaBrokers(), logLevel: kafkajs.logLevel.NOTHING }).admin();
+  await admin.connect();
+  try {
+    const configEntries = [{ name: "message.timestamp.before.max.ms", value: String(oldest_ms) }];
+    const resource = { type: kafkajs.ConfigResourceTypes.TOPIC, name: topic, configEntries };
+    await admin.alterConfigs({ validateOnly: false, resources: [resource] });
+  } finally {
+    await admin.disconnect();
+  }
+}
