@@ -16,6 +16,7 @@ import {
 } from "./bus.ts";
 import { createKafkaClient, kindOf, reasonOf, type KafkaConnection } from "./kafka-client.ts";
 import { whyNotOpened } from "./kafka-fault.ts";
+import { loadProtocol } from "./kafka-protocol.ts";
 import { KafkaProducer } from "./kafka-producer.ts";
 import { readRanges, type Range } from "./kafka-reader.ts";
 import { KafkaSubscription } from "./kafka-subscription.ts";
@@ -42,6 +43,7 @@ type TopicInfo = { readonly name: string; readonly partitions: number };
  * @throws StartError that names the brokers and says why they could not be used
  */
 export async function openKafkaBus(options: KafkaBusOptions): Promise<Bus> {
+  loadProtocol();
   const client = createKafkaClient(options);
   const admin = client.kafka.admin();
   admin.on(admin.events.REQUEST_TIMEOUT, ({ payload }) => client.dropConnections(payload.broker));
