@@ -7,6 +7,8 @@ import { pino } from "pino";
 import { createElasticsearchClient } from "../../../src/elasticsearch/client.ts";
 import type { LogKey, StoredEvent } from "../../../src/events/event.ts";
 import type { Condition } from "../../../src/query/plan.ts";
+import { encodeDocument } from "../../../src/store/elasticsearch/document.ts";
+import type { Document } from "../../../src/store/elasticsearch/document.ts";
 import { namesIn, putTemplates } from "../../../src/store/elasticsearch/mapping.ts";
 import { openElasticsearchStore } from "../../../src/store/elasticsearch/store.ts";
 import type { Store } from "../../../src/store/store.ts";
@@ -101,12 +103,7 @@ if (realEngines) {
   });
 
   test("words: events that an earlier release has written are found beside those of this one", async (t) => {
-    const old = uniqueName("old");
-    const names = namesIn(old);
-    t.teardown(async () => {
-      await client.indices.delete({ index: Object.keys(await client.indices.get({ index: `${old}-*` })) });
-      await client.indices.deleteIndexTemplate({ name: `${old}-*` });
-    });
+    const { old, names } = place(t);
     await putTemplates(client, names, {});
     const own = newLog();
     const [before, after] = [Date.UTC(2031, 4, 1), Date.UTC(2031, 5, 1)].map((moment) =>
@@ -117,6 +114,36 @@ if (realEngines) {
     await write(t, upgraded, [...before, ...after]);
     for (const where of asked) await agree(t, upgraded, [...before, ...after], where, own);
   });
+
+  test("words: what an earlier release wrote into an index of this one is found once the store is rebuilt", async (t) => {
+    const { old, names } = place(t);
+    const own = newLog();
+    const some = events.slice(0, 500).map((one, i) => event(own, { ...fieldsOf(one), created: MORNING + i }));
+    const upgraded = await openElasticsearchStore({ client, namespace: old, log });
+    const operations = some.flatMap((one) => [
+      JSON.stringify({ create: { _index: names.eventsOf(one.id), _id: one.id } }),
+      encodedByLayout1(one),
+    ]);
+    t.false((await client.bulk({ operations, refresh: true })).errors);
+    const found = async (): Promise<number> =>
+      (await upgraded.list(listPlan(own, { where: matches("timeout.*id=9[0-9]{3}$") }))).total;
+    // So that this test sees what it is about: numbers are found by words that only their writer knows.
+    t.is(await found(), 0);
+    const { signal } = new AbortController();
+    await upgraded.rebuild!({ since: 0, fill: async () => {}, revise: (one) => one, signal });
+    t.is(await found(), 4);
+    for (const where of asked) await agree(t, upgraded, some, where);
+  });
+
+  /** A namespace for a store of the test's own. */
+  function place(t: ExecutionContext) {
+    const old = uniqueName("old");
+    t.teardown(async () => {
+      await client.indices.delete({ index: Object.keys(await client.indices.get({ index: `${old}-*` })) });
+      await client.indices.deleteIndexTemplate({ name: `${old}-*` });
+    });
+    return { old, names: namesIn(old) };
+  }
 
   /** As layout 1 made them: whatever the documents tell of words is not indexed. */
   async function makeIndexWithoutWords(index: string, alias: string): Promise<void> {
@@ -135,6 +162,13 @@ if (realEngines) {
       },
     });
   }
+}
+
+/** Its documents know nothing of words. */
+function encodedByLayout1(event: StoredEvent): string {
+  const { folded, has: _, ...document } = JSON.parse(encodeDocument(event)) as Document;
+  const { digits: __, ...others } = folded!;
+  return JSON.stringify({ ...document, folded: others });
 }
 
 function contains(value: string): Condition {
