@@ -232,7 +232,6 @@ async function openFile(options: DatabaseOptions): Promise<Open> {
 async function connect(instance: DuckDBInstance, file: string): Promise<Pick<Open, "writer" | "readers">> {
   const writer = await instance.connect();
   await prepareSchema(writer, file);
-  await writer.run("create temp table staged (line varchar)");
   await writer.run(`set global late_materialization_max_rows = ${LATE_MATERIALIZATION_ROWS}`);
   // Questions are built from parameters alone; should one ever carry a stranger's SQL, it can still reach no other file and no setting.
   await writer.run("set global enable_external_access = false");

@@ -1,11 +1,8 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 
 import { fold } from "../../events/text.ts";
-import type { StoredEvent } from "../../events/event.ts";
 import type { EventId } from "../../events/id.ts";
 import { StartError } from "../../errors.ts";
-import { FOLDED_FIELDS } from "./folds.ts";
-import type { Folds } from "./folds.ts";
 
 /**
  * What lies in the database file.
@@ -20,7 +17,7 @@ import type { Folds } from "./folds.ts";
 /** Raise it with each change of the tables, and say in {@link prepareSchema} how to come from the one before. */
 const VERSION = 2;
 
-/** The columns of `events`, in order, as DuckDB's JSON functions and `create table` both want them. */
+/** The columns of `events`, in order. */
 const EVENT_COLUMNS = {
   created: "BIGINT",
   id_hi: "UBIGINT",
@@ -42,13 +39,6 @@ const EVENT_COLUMNS = {
 } as const;
 
 const NULLABLE: ReadonlySet<string> = new Set(["class", "value", "lat", "lon", "ip", "data", "folded"]);
-
-/** How {@link encodeEvent} writes a row, in the words of `json_transform_strict`. Its keys are in the order of the columns. */
-export const EVENT_SHAPE = JSON.stringify({
-  ...EVENT_COLUMNS,
-  tags: ["VARCHAR"],
-  folded: { text: "VARCHAR", link: "VARCHAR", tags: ["VARCHAR"], source: "VARCHAR", user: "VARCHAR", class: "VARCHAR" },
-});
 
 /** How lists of ids are handed over: one text of JSON is bound faster than a list of values. */
 export const IDS_SHAPE = JSON.stringify([{ id_hi: "UBIGINT", id_lo: "UINTEGER" }]);
@@ -124,47 +114,6 @@ export function encodeIds(ids: readonly EventId[]): string {
 /** The columns of an id, in JSON's terms: a 64-bit integer has to be text, which DuckDB reads in hexadecimal too. */
 export function encodeId(id: EventId): { id_hi: string; id_lo: number } {
   return { id_hi: `0x${id.slice(0, 16)}`, id_lo: parseInt(id.slice(16), 16) };
-}
-
-/** A row of `events` as one line of JSON. `folds` learns of forms that it holds beside the texts. */
-export function encodeEvent(event: StoredEvent, folds: Folds): string {
-  const geo = event.geo;
-  // Each tag once, as acceptance has it: groups by tag count on that.
-  const tags = [...new Set(event.tags)];
-  const place = geo === null ? null : "ip" in geo ? { lat: null, lon: null, ip: geo.ip } : { ...geo, ip: null };
-  return JSON.stringify({
-    created: event.created,
-    ...encodeId(event.id),
-    log: event.log,
-    text: event.text,
-    link: event.link,
-    hash: event.hash,
-    tags,
-    source: event.source,
-    user: event.user,
-    class: event.class,
-    value: event.value,
-    lat: place?.lat ?? null,
-    lon: place?.lon ?? null,
-    ip: place?.ip ?? null,
-    data: event.data,
-    folded: foldedOf(event, tags, folds),
-  });
-}
-
-function foldedOf(event: StoredEvent, tags: readonly string[], folds: Folds): object | null {
-  const foldedTags = tags.map(fold);
-  const folded = {
-    text: foldedUnlessAscii(event.text),
-    link: foldedUnlessAscii(event.link),
-    tags: foldedTags.every((tag, i) => tag === tags[i]) ? null : foldedTags,
-    source: foldedUnlessAscii(event.source),
-    user: foldedUnlessAscii(event.user),
-    class: event.class === null ? null : foldedUnlessAscii(event.class),
-  };
-  const held = FOLDED_FIELDS.filter((field) => folded[field] !== null);
-  for (const field of held) folds.add(field);
-  return held.length === 0 ? null : folded;
 }
 
 export function foldedUnlessAscii(text: string): string | null {

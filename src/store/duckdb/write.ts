@@ -1,4 +1,3 @@
-import { DuckDBDataChunk, VARCHAR } from "@duckdb/node-api";
 import type { DuckDBConnection } from "@duckdb/node-api";
 
 import type { LogKey, StoredEvent, UserId } from "../../events/event.ts";
@@ -7,10 +6,9 @@ import type { Position } from "../../bus/bus.ts";
 import type { Alert, WriteOutcome } from "../store.ts";
 import { firstLine } from "./database.ts";
 import type { Folds } from "./folds.ts";
-import { ALERTS_SHAPE, encodeEvent, encodeId, encodeIds, EVENT_SHAPE, IDS_SHAPE, joinId, splitId } from "./schema.ts";
-
-/** Rows of one data chunk: the size of DuckDB's vectors. */
-const CHUNK_ROWS = 2048;
+import { appendRows } from "./columns.ts";
+import { EVENT_COLUMNS, toRow } from "./rows.ts";
+import { ALERTS_SHAPE, encodeId, encodeIds, IDS_SHAPE, joinId, splitId } from "./schema.ts";
 
 const DONE: WriteOutcome = Object.freeze({ kind: "done" });
 
@@ -43,34 +41,12 @@ export async function insertEvents(
   high: string,
   folds: Folds,
 ): Promise<string> {
-  const fresh = distinct(events, (event) => event.id);
+  const fresh = areRising(events) ? events : distinct(events, (event) => event.id);
   const old = fresh.filter(({ id }) => id <= high).map(({ id }) => id);
   const known = await knownIds(connection, "events", old);
-  await stage(
-    connection,
-    fresh.filter(({ id }) => !known.has(id)),
-    folds,
-  );
+  const rows = fresh.filter(({ id }) => !known.has(id)).map((event) => toRow(event, folds));
+  if (rows.length > 0) await appendRows(connection, "events", EVENT_COLUMNS, rows);
   return fresh.reduce((largest, { id }) => (id > largest ? id : largest), high);
-}
-
-/** DuckDB parses JSON with all its threads: thrice as fast as values handed over one by one, and it spares this thread. */
-async function stage(connection: DuckDBConnection, events: readonly StoredEvent[], folds: Folds): Promise<void> {
-  if (events.length === 0) return;
-  const appender = await connection.createAppender("staged", null, "temp");
-  try {
-    for (let start = 0; start < events.length; start += CHUNK_ROWS) {
-      const lines = events.slice(start, start + CHUNK_ROWS).map((event) => encodeEvent(event, folds));
-      const chunk = DuckDBDataChunk.create([VARCHAR], lines.length);
-      chunk.setColumnValues(0, lines);
-      appender.appendDataChunk(chunk);
-    }
-    appender.flushSync();
-  } finally {
-    appender.closeSync();
-  }
-  await connection.run(`insert into events select unnest(json_transform_strict(line, '${EVENT_SHAPE}')) from staged`);
-  await connection.run("truncate staged");
 }
 
 /** Inserts the alerts that are neither there nor deleted, nor of a deleted event, each once, and returns the largest id there is now. */
@@ -91,6 +67,11 @@ export async function insertAlerts(
     await connection.run(sql, [JSON.stringify(rows)]);
   }
   return fresh.reduce((largest, { event }) => (event.id > largest ? event.id : largest), high);
+}
+
+/** As they come in ordinary running: then no two are the same. */
+function areRising(events: readonly StoredEvent[]): boolean {
+  return events.every(({ id }, i) => i === 0 || id > events[i - 1]!.id);
 }
 
 export function distinct<T>(items: readonly T[], keyOf: (item: T) => string): T[] {
@@ -210,13 +191,15 @@ export async function writeEach<T>(
     return items.map(() => DONE);
   } catch (error) {
     const reason = error instanceof Error ? firstLine(error.message) : String(error);
-    if (!isFaultOfData(reason)) return items.map(() => ({ kind: "retry", reason }));
+    if (!isFaultOfData(error, reason)) return items.map(() => ({ kind: "retry", reason }));
     if (items.length <= 1) return items.map(() => ({ kind: "rejected", reason }));
     const half = Math.ceil(items.length / 2);
     return [...(await writeEach(items.slice(0, half), write)), ...(await writeEach(items.slice(half), write))];
   }
 }
 
-function isFaultOfData(reason: string): boolean {
+/** Whether a value is at fault: one that no vector takes, or one that DuckDB refuses. */
+function isFaultOfData(error: unknown, reason: string): boolean {
+  if (error instanceof RangeError || error instanceof TypeError) return true;
   return /^(Conversion|Invalid Input|Out of Range|Constraint|Invalid type) Error/.test(reason);
 }

@@ -1,0 +1,231 @@
+import { BIGINT, DOUBLE, DuckDBDataChunk, LIST, STRUCT, UBIGINT, UINTEGER, VARCHAR } from "@duckdb/node-api";
+import type { DuckDBConnection, DuckDBType } from "@duckdb/node-api";
+import duckdb from "@duckdb/node-bindings";
+import { setImmediate as turn } from "node:timers/promises";
+
+/**
+ * Rows of JavaScript as DuckDB's own vectors, a column at a time: what the client's `setColumnValues` does, for a third of its time. It calls into DuckDB once for
+ * each column of numbers, and of texts once for each that differs.
+ *
+ * Layouts are those of DuckDB's C API (https://duckdb.org/docs/stable/clients/c/vector): numbers lie as they are, the validity of 64 rows in 64 bits, a text as
+ * 16 bytes that hold it or lead to it, an entry of a list as where it begins among all entries and how many it has.
+ */
+
+/** Rows of one data chunk: the size of DuckDB's vectors. */
+const CHUNK_ROWS = 2048;
+const TEXT_BYTES = 16;
+
+/** A column of a table, and how it is filled from rows. */
+export type Column<Row> = {
+  readonly type: DuckDBType;
+  readonly fill: (vector: duckdb.Vector, rows: readonly Row[]) => void;
+};
+
+/**
+ * Appends rows to a table, in the transaction that is under way. Other work of the process has its turn after each chunk of 2,048 rows.
+ * @param columns all of the table's, in its order
+ */
+export async function appendRows<Row>(
+  connection: DuckDBConnection,
+  table: string,
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+): Promise<void> {
+  const appender = await connection.createAppender(table);
+  try {
+    for (let start = 0; start < rows.length; start += CHUNK_ROWS) {
+      if (start > 0) await turn();
+      appender.appendDataChunk(chunkOf(columns, rows.slice(start, start + CHUNK_ROWS)));
+      appender.flushSync();
+    }
+  } catch (error) {
+    appender.clear();
+    throw error;
+  } finally {
+    appender.closeSync();
+  }
+}
+
+function chunkOf<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): DuckDBDataChunk {
+  const chunk = DuckDBDataChunk.create(
+    columns.map(({ type }) => type),
+    rows.length,
+  );
+  columns.forEach(({ fill }, i) => fill(duckdb.data_chunk_get_vector(chunk.chunk, i), rows));
+  return chunk;
+}
+
+/** Of whole numbers; any other is a RangeError. */
+export function bigints<Row>(valueOf: (row: Row) => number): Column<Row> {
+  return whole(BIGINT, BigInt64Array, (row) => {
+    const value = valueOf(row);
+    if (!Number.isSafeInteger(value)) throw new RangeError(`${value} is no whole number below 2^53`);
+    return BigInt(value);
+  });
+}
+
+export function ubigints<Row>(valueOf: (row: Row) => bigint): Column<Row> {
+  return whole(UBIGINT, BigUint64Array, valueOf);
+}
+
+export function uintegers<Row>(valueOf: (row: Row) => number): Column<Row> {
+  return whole(UINTEGER, Uint32Array, valueOf);
+}
+
+function whole<Row, Value extends number | bigint>(
+  type: DuckDBType,
+  Values: new (length: number) => NodeJS.TypedArray & { [i: number]: Value },
+  valueOf: (row: Row) => Value,
+): Column<Row> {
+  return {
+    type,
+    fill(vector, rows) {
+      const values = new Values(rows.length);
+      for (let i = 0; i < rows.length; i++) values[i] = valueOf(rows[i]!);
+      copy(vector, values);
+    },
+  };
+}
+
+export function doubles<Row>(valueOf: (row: Row) => number | null): Column<Row> {
+  return {
+    type: DOUBLE,
+    fill(vector, rows) {
+      const nulls = new Nulls(rows.length);
+      const values = new Float64Array(rows.length);
+      for (let i = 0; i < rows.length; i++) {
+        const value = valueOf(rows[i]!);
+        if (value === null) nulls.add(i);
+        else values[i] = value;
+      }
+      copy(vector, values);
+      nulls.write(vector);
+    },
+  };
+}
+
+/** Texts of which few are the same: each is handed over. */
+export function distinctTexts<Row>(valueOf: (row: Row) => string | null): Column<Row> {
+  return {
+    type: VARCHAR,
+    fill(vector, rows) {
+      const nulls = new Nulls(rows.length);
+      for (let i = 0; i < rows.length; i++) {
+        const text = valueOf(rows[i]!);
+        if (text === null) nulls.add(i);
+        else duckdb.vector_assign_string_element(vector, i, text);
+      }
+      nulls.write(vector);
+    },
+  };
+}
+
+/** Texts of which many are the same: each is handed over once. */
+export function texts<Row>(valueOf: (row: Row) => string | null): Column<Row> {
+  return { type: VARCHAR, fill: (vector, rows) => fillTexts(vector, rows, valueOf) };
+}
+
+function fillTexts<Row>(vector: duckdb.Vector, rows: readonly Row[], valueOf: (row: Row) => string | null): void {
+  const nulls = new Nulls(rows.length);
+  const firsts = new Map<string, number>();
+  /** For each row the one that had its text first. */
+  const sources = new Uint32Array(rows.length);
+  for (let i = 0; i < rows.length; i++) {
+    sources[i] = i;
+    const text = valueOf(rows[i]!);
+    if (text === null) {
+      nulls.add(i);
+      continue;
+    }
+    const first = firsts.get(text);
+    if (first !== undefined) {
+      sources[i] = first;
+      continue;
+    }
+    firsts.set(text, i);
+    duckdb.vector_assign_string_element(vector, i, text);
+  }
+  if (firsts.size < rows.length - nulls.count) repeatTexts(vector, sources);
+  nulls.write(vector);
+}
+
+/** The 16 bytes of a text may stand in any row of its vector, which owns what they lead to. */
+function repeatTexts(vector: duckdb.Vector, sources: Uint32Array): void {
+  const bytes = duckdb.vector_get_data(vector, sources.length * TEXT_BYTES);
+  const halves = new BigUint64Array(bytes.buffer, bytes.byteOffset, sources.length * 2);
+  for (let i = 0; i < sources.length; i++) {
+    const source = sources[i]!;
+    if (source === i) continue;
+    halves[2 * i] = halves[2 * source]!;
+    halves[2 * i + 1] = halves[2 * source + 1]!;
+  }
+  copy(vector, halves);
+}
+
+/** Lists of texts of which many are the same. */
+export function textLists<Row>(valueOf: (row: Row) => readonly string[] | null): Column<Row> {
+  return {
+    type: LIST(VARCHAR),
+    fill(vector, rows) {
+      const nulls = new Nulls(rows.length);
+      const entries: string[] = [];
+      const places = new BigUint64Array(2 * rows.length);
+      for (let i = 0; i < rows.length; i++) {
+        const list = valueOf(rows[i]!);
+        if (list === null) nulls.add(i);
+        places[2 * i] = BigInt(entries.length);
+        places[2 * i + 1] = BigInt(list?.length ?? 0);
+        if (list !== null) entries.push(...list);
+      }
+      duckdb.list_vector_reserve(vector, entries.length);
+      duckdb.list_vector_set_size(vector, entries.length);
+      fillTexts(duckdb.list_vector_get_child(vector), entries, (entry) => entry);
+      copy(vector, places);
+      nulls.write(vector);
+    },
+  };
+}
+
+/** A struct, null where `of` is: its fields are filled from what `of` gives, and with nulls where that is null. */
+export function structs<Row, Inner>(
+  of: (row: Row) => Inner | null,
+  fields: Readonly<Record<string, Column<Inner | null>>>,
+): Column<Row> {
+  return {
+    type: STRUCT(Object.fromEntries(Object.entries(fields).map(([name, { type }]) => [name, type]))),
+    fill(vector, rows) {
+      const inner = rows.map(of);
+      const nulls = new Nulls(rows.length);
+      inner.forEach((each, i) => each === null && nulls.add(i));
+      Object.values(fields).forEach(({ fill }, i) => fill(duckdb.struct_vector_get_child(vector, i), inner));
+      nulls.write(vector);
+    },
+  };
+}
+
+/** Which rows of a vector are null. */
+class Nulls {
+  readonly #rows: number;
+  #bits: Uint8Array<ArrayBuffer> | null = null;
+  count = 0;
+
+  constructor(rows: number) {
+    this.#rows = rows;
+  }
+
+  add(row: number): void {
+    this.#bits ??= new Uint8Array(Math.ceil(this.#rows / 64) * 8).fill(0xff);
+    this.#bits[row >> 3]! &= ~(1 << (row & 7));
+    this.count += 1;
+  }
+
+  write(vector: duckdb.Vector): void {
+    if (this.#bits === null) return;
+    duckdb.vector_ensure_validity_writable(vector);
+    duckdb.copy_data_to_vector_validity(vector, 0, this.#bits.buffer, 0, this.#bits.byteLength);
+  }
+}
+
+function copy(vector: duckdb.Vector, values: NodeJS.TypedArray): void {
+  duckdb.copy_data_to_vector(vector, 0, values.buffer as ArrayBuffer, values.byteOffset, values.byteLength);
+}

@@ -1,0 +1,105 @@
+import { DuckDBInstance } from "@duckdb/node-api";
+import test from "ava";
+import fc from "fast-check";
+import { keepByteOrderMarks } from "../../../src/store/duckdb/text-decoder.ts";
+import {
+  appendRows,
+  bigints,
+  distinctTexts,
+  doubles,
+  structs,
+  textLists,
+  texts,
+  ubigints,
+  uintegers,
+} from "../../../src/store/duckdb/columns.ts";
+import type { Column } from "../../../src/store/duckdb/columns.ts";
+
+type Inner = { readonly text: string | null; readonly list: readonly string[] | null };
+type Row = {
+  readonly whole: number;
+  readonly large: bigint;
+  readonly small: number;
+  readonly real: number | null;
+  readonly unlike: string | null;
+  readonly alike: string | null;
+  readonly list: readonly string[] | null;
+  readonly inner: Inner | null;
+};
+
+const COLUMNS: readonly Column<Row>[] = [
+  bigints((row) => row.whole),
+  ubigints((row) => row.large),
+  uintegers((row) => row.small),
+  doubles((row) => row.real),
+  distinctTexts((row) => row.unlike),
+  texts((row) => row.alike),
+  textLists((row) => row.list),
+  structs<Row, Inner>((row) => row.inner, {
+    text: texts((inner) => inner?.text ?? null),
+    list: textLists((inner) => inner?.list ?? null),
+  }),
+];
+const TABLE = `create table rows (whole bigint not null, large ubigint, small uinteger, real double, unlike varchar, alike varchar,
+  list varchar[], "inner" struct("text" varchar, list varchar[]))`;
+
+/** Short texts lie in a vector themselves, long ones beside it. */
+const TEXT = fc.oneof(
+  fc.constantFrom("", "a", "twelve bytes", "thirteen byte", "\u0000", "a\u0000b", "\ufeffmark", "Ä🎉 und was folgt"),
+  fc.string({ unit: "grapheme", maxLength: 40 }),
+);
+const NULLABLE_TEXT = fc.option(TEXT);
+const LIST = fc.option(fc.array(TEXT, { maxLength: 4 }));
+const ROW: fc.Arbitrary<Row> = fc.record({
+  whole: fc.maxSafeInteger(),
+  large: fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
+  small: fc.nat({ max: 2 ** 32 - 1 }),
+  real: fc.option(fc.double({ noNaN: true })),
+  unlike: NULLABLE_TEXT,
+  alike: NULLABLE_TEXT,
+  list: LIST,
+  inner: fc.option(fc.record({ text: NULLABLE_TEXT, list: LIST })),
+});
+
+async function openTable() {
+  keepByteOrderMarks();
+  const connection = await (await DuckDBInstance.create(":memory:")).connect();
+  await connection.run(TABLE);
+  return connection;
+}
+
+test("rows are read as they were written, whatever is in them and however many chunks they fill", async (t) => {
+  const connection = await openTable();
+  // A few rows many times over fill several chunks, with texts that come again and again.
+  const rows = fc.tuple(fc.array(ROW, { minLength: 1, maxLength: 30 }), fc.nat({ max: 6_000 }));
+  await fc.assert(
+    fc.asyncProperty(rows, async ([few, count]) => {
+      const written = Array.from({ length: count }, (_, i) => few[(i * 7) % few.length]!);
+      await connection.run("truncate rows");
+      await connection.run("begin");
+      await appendRows(connection, "rows", COLUMNS, written);
+      await connection.run("commit");
+      const read = (await connection.runAndReadAll("from rows order by rowid")).getRowObjectsJS();
+      t.deepEqual(
+        read,
+        written.map(({ whole, ...row }) => ({ whole: BigInt(whole), ...row })),
+      );
+    }),
+    { numRuns: 25 },
+  );
+});
+
+test("a number that no column takes is refused, and what was appended before it is not kept", async (t) => {
+  const connection = await openTable();
+  const row: Row = { whole: 1, large: 2n, small: 3, real: 4, unlike: "", alike: "", list: [], inner: null };
+  const rows = [...Array.from({ length: 5_000 }, () => row), { ...row, whole: 2 ** 53 }];
+  await connection.run("begin");
+  await t.throwsAsync(appendRows(connection, "rows", COLUMNS, rows), {
+    instanceOf: RangeError,
+    message: "9007199254740992 is no whole number below 2^53",
+  });
+  await connection.run("rollback");
+  t.is((await connection.runAndReadAll("from rows")).currentRowCount, 0);
+  await appendRows(connection, "rows", COLUMNS, [row]);
+  t.is((await connection.runAndReadAll("from rows")).currentRowCount, 1);
+});
