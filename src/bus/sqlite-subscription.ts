@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 import { LoggiaError } from "../errors.ts";
 import type { Batch, BusRecord, SubscribeOptions, Subscription } from "./bus.ts";
 import { ABORT_GRACE_MS, backoff_ms, CLOSE_TIMEOUT_MS } from "./limits.ts";
+import { restAfter } from "./rest.ts";
 import { isDamage } from "./sqlite-file.ts";
 import { pause, settledWithin, turn } from "./wait.ts";
 
@@ -21,9 +22,6 @@ export type SubscriptionSource = {
   ended(): void;
 };
 
-const REST_SHARE = 2;
-const REST_MAX_MS = 300;
-
 export class SqliteSubscription implements Subscription {
   readonly done: Promise<void>;
   readonly #options: SubscribeOptions;
@@ -36,6 +34,8 @@ export class SqliteSubscription implements Subscription {
   /** The largest offset on its way into the file, and the largest that is there. */
   #acking = 0;
   #acked = 0;
+  /** Which part of its time this thread was busy while the handler last rested. */
+  #busy = 0;
 
   constructor(options: SubscribeOptions, handler: (batch: Batch) => Promise<void>, source: SubscriptionSource) {
     this.#options = options;
@@ -99,16 +99,14 @@ export class SqliteSubscription implements Subscription {
     await this.#handler(this.#batch(records, last.position.offset + 1));
     // A handler that never leaves the microtask queue must not starve everybody else.
     await turn();
-    if (this.#source.appends() > appends) await this.#rest(performance.now() - start_ms);
+    if (this.#source.appends() > appends) await this.#rest(performance.now() - start_ms, Date.now() - last.appended);
     return last.position.offset + 1;
   }
 
-  /**
-   * While producers append, a handler rests twice as long as it worked: it shares their processor, and who waits for an answer comes first. What gathers meanwhile makes
-   * the next batch larger and so cheaper for each record, so that even a flood is followed closely. Without producers nothing rests.
-   */
-  #rest(worked_ms: number): Promise<void> {
-    return pause(Math.min(REST_SHARE * worked_ms, REST_MAX_MS), this.#closing.signal);
+  async #rest(worked_ms: number, behind_ms: number): Promise<void> {
+    const before = performance.eventLoopUtilization();
+    await pause(restAfter({ worked_ms, busy: this.#busy, behind_ms }), this.#closing.signal);
+    this.#busy = performance.eventLoopUtilization(before).utilization;
   }
 
   #batch(records: readonly BusRecord[], next: number): Batch {

@@ -197,6 +197,22 @@ function deletionContract({ name, open }: StorePlace): void {
     t.is((await store.marks([])).size, 0);
   });
 
+  test(`${name}: marks are all told, however many there are, of the events asked for and of those between them`, async (t) => {
+    const store = await open(t);
+    const log = newLog();
+    const users = Array.from({ length: 1_200 }, newUser).toSorted();
+    const [first, between, last] = [event(log), event(log), event(log)];
+    await write(t, store, [first, between, last]);
+    const alerts = [between, last].flatMap((marked) => users.map((user) => ({ user, event: marked })));
+    t.true((await store.writeAlerts(alerts)).every(({ kind }) => kind === "done"));
+    await store.addBookmark(users[0]!, log, first.id);
+    await store.refresh();
+    const marks = await store.marks([first.id, last.id]);
+    t.deepEqual(marks.get(first.id), { bookmarks: [users[0]!], alerts: [] });
+    t.deepEqual(marks.get(last.id), { bookmarks: [], alerts: users });
+    t.is(marks.size, 2);
+  });
+
   test(`${name}: deleting an event takes its bookmarks and alerts along, also an alert that comes late`, async (t) => {
     const store = await open(t);
     const log = newLog();

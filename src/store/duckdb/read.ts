@@ -11,7 +11,7 @@ import type { FoldedField, Folds } from "./folds.ts";
 import { encodeIds, IDS_SHAPE, joinId, splitId } from "./schema.ts";
 
 /** A list in the order of time is counted in about this many slices, which tell where a page lies. */
-const SLICES = 4096;
+const SLICES = 1024;
 
 /** Fewer records than this are found and shown in one pass, which has to keep them all at once. */
 const FEW = 1000;
@@ -143,22 +143,39 @@ export async function data(connection: DuckDBConnection, log: LogKey, id: EventI
 export async function marks(connection: DuckDBConnection, ids: readonly EventId[]): Promise<Map<EventId, Marks>> {
   const found = new Map<EventId, { bookmarks: UserId[]; alerts: UserId[] }>();
   if (ids.length === 0) return found;
-  const sorted = ids.toSorted();
-  const near = "id_hi between $2::ubigint and $3::ubigint and (id_hi, id_lo) in (select (id_hi, id_lo) from asked)";
-  const result = await connection.runAndReadAll(
-    `with asked as (select unnest(from_json($1::json, '${IDS_SHAPE}'), max_depth := 2))
-     select 'bookmarks', id_hi, id_lo, user_id from bookmarks where ${near}
-     union all select 'alerts', id_hi, id_lo, user_id from alerts where ${near} and not deleted
-     order by user_id`,
-    [encodeIds(ids), splitId(sorted[0]!).hi, splitId(sorted.at(-1)!).hi],
-  );
-  for (const [kind, hi, lo, user] of result.getRows() as ["bookmarks" | "alerts", bigint, number, UserId][]) {
+  const asked = new Set(ids);
+  for (const [kind, hi, lo, user] of await marksNear(connection, ids)) {
     const id = joinId(hi, lo);
+    if (!asked.has(id)) continue;
     const entry = found.get(id) ?? { bookmarks: [], alerts: [] };
     entry[kind].push(user);
     found.set(id, entry);
   }
   return found;
+}
+
+type Mark = [kind: "bookmarks" | "alerts", hi: bigint, lo: number, user: UserId];
+
+/** All marks of the events, by user, and maybe some of events between them: where these are few, picking out costs less than a join. */
+async function marksNear(connection: DuckDBConnection, ids: readonly EventId[]): Promise<readonly Mark[]> {
+  const sorted = ids.toSorted();
+  const span = [splitId(sorted[0]!).hi, splitId(sorted.at(-1)!).hi];
+  const near = await connection.runAndReadAll(`${marksWhere(SPAN)} order by user_id limit ${MARKS_NEAR + 1}`, span);
+  if (near.currentRowCount <= MARKS_NEAR) return near.getRows() as Mark[];
+  const exact = await connection.runAndReadAll(
+    `with asked as (select unnest(from_json($3::json, '${IDS_SHAPE}'), max_depth := 2))
+     ${marksWhere(`${SPAN} and (id_hi, id_lo) in (select (id_hi, id_lo) from asked)`)} order by user_id`,
+    [...span, encodeIds(ids)],
+  );
+  return exact.getRows() as Mark[];
+}
+
+const MARKS_NEAR = 500;
+const SPAN = "id_hi between $1::ubigint and $2::ubigint";
+
+function marksWhere(condition: string): string {
+  return `select 'bookmarks', id_hi, id_lo, user_id from bookmarks where ${condition}
+    union all select 'alerts', id_hi, id_lo, user_id from alerts where ${condition} and not deleted`;
 }
 
 export async function nextOffset(

@@ -10,7 +10,7 @@ import { MARKER, NOT_IN_ROWS, toRow } from "./document.ts";
 import type { Document } from "./document.ts";
 import { placeOfIndex } from "./mapping.ts";
 import type { Names } from "./mapping.ts";
-import { ANY_ORDER, atOneMoment, NotReady, patiently, scan, searcherOf, WINDOW } from "./scan.ts";
+import { ANY_ORDER, atOneMoment, NotReady, patiently, scan, searcherOf } from "./scan.ts";
 import { createOperation, deleteOperation, indexOperation, writeNow } from "./write.ts";
 import type { Operation } from "./write.ts";
 
@@ -89,7 +89,7 @@ export async function marks(
   const options = {
     query: { terms: { id: [...ids] } },
     sort: [{ id: "asc" as const }, { owner: "asc" as const }, { _index: "asc" as const }],
-    batch: WINDOW,
+    batch: BATCH,
     source: { includes: ["id", "owner"] },
   };
   for await (const hits of scan(search, options)) {
