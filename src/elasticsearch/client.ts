@@ -1,3 +1,5 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+
 import { Client, errors } from "@elastic/elasticsearch";
 import type { Logger } from "pino";
 
@@ -30,11 +32,43 @@ export function createElasticsearchClient(options: ElasticsearchOptions): Client
     // A node that failed is tried again after a while by a real request: the client's own ping asks for `/`, which not every node has.
     resurrectStrategy: "optimistic",
   });
+  // The one place that all requests pass, whichever method sends them.
+  const send = client.transport.request.bind(client.transport) as unknown as Send;
+  (client.transport as unknown as { request: Send }).request = (params, options) => {
+    const signal = deadline.getStore();
+    // What cleans up behind a question has its own time.
+    return signal === undefined || params.method === "DELETE"
+      ? send(params, options)
+      : send(params, { ...options, signal });
+  };
   client.diagnostic.on("response", (error) => {
     if (error !== null && isUnreachable(error))
       log.warn({ node: nodeOf(error) }, `elasticsearch: ${connectionFault(error)}`);
   });
   return client;
+}
+
+type Send = (params: { readonly method: string }, options?: { readonly signal?: AbortSignal }) => Promise<unknown>;
+
+/** Fires when the work that a request belongs to has had its time. */
+const deadline = new AsyncLocalStorage<AbortSignal>();
+
+/**
+ * Gives all requests of `work` this much time together: one question may take many, and each begins with a time of its own.
+ * The cluster gives up what nobody waits for any more.
+ * @throws LoggiaError `store_unavailable` where that was not enough
+ */
+export async function inTime<T>(time_ms: number, work: () => Promise<T>): Promise<T> {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), time_ms);
+  try {
+    return await deadline.run(late.signal, work);
+  } catch (error) {
+    if (!late.signal.aborted || !(error instanceof errors.RequestAbortedError)) throw error;
+    throw new LoggiaError("store_unavailable", "Elasticsearch did not answer in time", { cause: error });
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Every answer of Elasticsearch names the product in a header; a proxy that answers for it, with 5xx, does not. */

@@ -7,6 +7,7 @@ import { pino } from "pino";
 
 import {
   createElasticsearchClient,
+  inTime,
   pingElasticsearch,
   translated,
   translateElasticsearchError,
@@ -38,6 +39,40 @@ async function serverOf(
   });
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
+
+test("many requests have no more time together than is said, and what cleans up behind them is still sent", async (t) => {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    request.resume();
+    asked.push(request.method ?? "");
+    const answer = () =>
+      response.writeHead(200, { "content-type": "application/json", "x-elastic-product": "Elasticsearch" }).end("{}");
+    setTimeout(answer, 100);
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.teardown(() => server.close());
+  const client = createElasticsearchClient({
+    nodes: [`http://127.0.0.1:${(server.address() as AddressInfo).port}`],
+    log,
+  });
+  t.teardown(() => client.close());
+  const pages = async () => {
+    try {
+      for (let i = 0; i < 50; i++) await client.search({ index: "any" });
+    } finally {
+      await client.closePointInTime({ id: "any" });
+    }
+  };
+  const error = await t.throwsAsync(
+    translated(() => inTime(350, pages)),
+    { instanceOf: LoggiaError },
+  );
+  t.like(error, { code: "store_unavailable", message: "Elasticsearch did not answer in time" });
+  t.true(asked.length < 10, `${asked.length} requests`);
+  t.is(asked.at(-1), "DELETE");
+  await client.search({ index: "any" });
+  t.deepEqual(await inTime(10_000, async () => client.search({ index: "any" })), {});
+});
 
 test("a node that is not there is named, with what went wrong", async (t) => {
   const client = createElasticsearchClient({ nodes: [NOWHERE], log });

@@ -1,7 +1,7 @@
 import type { Client } from "@elastic/elasticsearch";
 import type { Logger } from "pino";
 
-import { pingElasticsearch, translated, translateElasticsearchError } from "../../elasticsearch/client.ts";
+import { inTime, pingElasticsearch, translated, translateElasticsearchError } from "../../elasticsearch/client.ts";
 import { StartError } from "../../errors.ts";
 import type { Alert, Store, WriteOutcome } from "../store.ts";
 import { encodeDocument, MARKER } from "./document.ts";
@@ -36,6 +36,9 @@ export type ElasticsearchStoreOptions = IndexOptions & {
   readonly namespace: string;
   readonly log: Logger;
 };
+
+/** How long a question may take in all. */
+const QUESTION_MS = 30_000;
 
 /**
  * The store in Elasticsearch: plain indices by month, made from templates, for any number of processes. The bus keeps the offsets.
@@ -79,9 +82,9 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
       ),
     nextOffset: async () => null,
 
-    list: (plan) => translated(() => list(client, names, plan)),
-    group: (plan) => translated(() => group(client, names, plan)),
-    users: (plan) => translated(() => users(client, names, plan)),
+    list: (plan) => question(() => list(client, names, plan)),
+    group: (plan) => question(() => group(client, names, plan)),
+    users: (plan) => question(() => users(client, names, plan)),
     find: (from, key, id) => translated(() => find(client, names, from, key, id)),
     data: (key, id) => translated(() => data(client, names, key, id)),
     marks: (ids) => translated(() => marks(client, names, ids)),
@@ -107,6 +110,11 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
     ping: () => pingElasticsearch(client),
     [Symbol.asyncDispose]: () => mender[Symbol.asyncDispose](),
   };
+}
+
+/** What callers ask, however many requests it takes. */
+function question<T>(ask: () => Promise<T>): Promise<T> {
+  return translated(() => inTime(QUESTION_MS, ask));
 }
 
 /** Writes that meet an index that takes none: somebody is rebuilding it, or was. */
