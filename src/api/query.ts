@@ -1,11 +1,12 @@
 import { requireReadable } from "../catalog/permissions.ts";
 import { LoggiaError } from "../errors.ts";
 import type { Reply, Route } from "../http/route.ts";
+import { writeLong } from "../http/written.ts";
 import { planQuery } from "../query/planner.ts";
 import type { GroupPlan } from "../query/plan.ts";
 import { parseZone } from "../query/zone.ts";
 import { authenticated, logKeyOf } from "./context.ts";
-import type { Context } from "./context.ts";
+import type { ApiCall, Context } from "./context.ts";
 import { runList } from "./list.ts";
 import { runUsers } from "./users.ts";
 import { showGroups } from "./view.ts";
@@ -27,7 +28,7 @@ export function queryRoutes(context: Context): Route[] {
         case "list":
           return (await runList(context, plan)).reply;
         case "group":
-          return await runGroup(context, plan);
+          return await runGroup(context, plan, call);
         case "users":
           return (await runUsers(context, plan)).reply;
         default:
@@ -37,6 +38,8 @@ export function queryRoutes(context: Context): Route[] {
   ];
 }
 
-async function runGroup({ store }: Context, plan: GroupPlan): Promise<Reply> {
-  return { status: 200, body: showGroups(await store.group(plan), plan.by, plan.columns) };
+/** Writes the groups itself, so that a long list of them counts as a running query until it is written. */
+async function runGroup({ store }: Context, plan: GroupPlan, { request, format }: ApiCall): Promise<Reply> {
+  const groups = showGroups(await store.group(plan), plan.by, plan.columns);
+  return { status: 200, body: await writeLong(format, groups, () => !request.socket.destroyed) };
 }

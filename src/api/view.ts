@@ -3,6 +3,7 @@ import type { EventRow } from "../events/event.ts";
 import type { EventId } from "../events/id.ts";
 import type { Body } from "../http/formats.ts";
 import { Moment } from "../http/moment.ts";
+import type { LongList } from "../http/written.ts";
 import type { XmlValue } from "../http/xml.ts";
 import { formatGroupKey } from "../query/calendar.ts";
 import { AGGREGATE_FIELDS, EVENT_FIELDS, USER_FIELDS } from "../query/plan.ts";
@@ -95,9 +96,13 @@ export function showUsers(rows: readonly TrackedUser[], columns: readonly UserFi
   return { json: records, xml: () => results({ user: records }) };
 }
 
-/** The groups of a query: everything is text. */
-export function showGroups(groups: readonly Group[], by: Grouping, columns: readonly AggregateField[] | null): Body {
-  const records = groups.map((group) =>
+/** The groups of a query: everything is text. There may be many. */
+export function showGroups(
+  groups: readonly Group[],
+  by: Grouping,
+  columns: readonly AggregateField[] | null,
+): LongList {
+  const show = (group: Group): Fields =>
     pick(
       {
         key: showGroupKey(by, group.key),
@@ -108,9 +113,8 @@ export function showGroups(groups: readonly Group[], by: Grouping, columns: read
         max: formatNumber(group.max),
       },
       columns ?? AGGREGATE_FIELDS,
-    ),
-  );
-  return { json: records, xml: () => results({ aggregate: records }) };
+    );
+  return { length: groups.length, element: "aggregate", show: (from, to) => groups.slice(from, to).map(show) };
 }
 
 function showGroupKey(by: Grouping, key: Group["key"]): string {

@@ -62,8 +62,9 @@ async function send(exchange: Exchange, reply: Reply, format: Format): Promise<v
     response.writeHead(reply.status, headers).end();
     return;
   }
-  const { contentType, payload } = render(format, reply.body);
-  const compressed = await compress(Buffer.from(payload, "utf8"), request.headers["accept-encoding"]);
+  const { contentType, payload } = "payload" in reply.body ? reply.body : render(format, reply.body);
+  const bytes = typeof payload === "string" ? Buffer.from(payload, "utf8") : payload;
+  const compressed = await compress(bytes, request.headers["accept-encoding"]);
   if (compressed.encoding !== null) headers["Content-Encoding"] = compressed.encoding;
   headers["Content-Type"] = contentType;
   headers["Content-Length"] = compressed.payload.length;

@@ -12,7 +12,7 @@ export type Body = { readonly json: unknown; readonly xml: () => XmlDocument };
 export const JSON_FORMAT: Format = Object.freeze({ kind: "json" });
 const XML_FORMAT: Format = Object.freeze({ kind: "xml" });
 
-const CONTENT_TYPES = {
+export const CONTENT_TYPES = {
   json: "application/json; charset=utf-8",
   xml: "text/xml; charset=utf-8",
   jsonp: "application/javascript; charset=utf-8",
@@ -72,8 +72,11 @@ export function render(format: Format, body: Body): { readonly contentType: stri
  * (plug-ins that sniff for their own signatures); U+2028 and U+2029 ended a line of older JavaScript.
  */
 export function wrapJsonp(callback: string, json: string): string {
-  const script = json.replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");
-  return `/**/${callback}(${script});`;
+  return `/**/${callback}(${escapeLines(json)});`;
+}
+
+export function escapeLines(json: string): string {
+  return json.replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");
 }
 
 function parseCallback(callback: string): string {

@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Logger } from "pino";
 
 import type { Body, Format } from "./formats.ts";
+import type { Written } from "./written.ts";
 
 /** A request on its way to the handler of its route. */
 export type Call = {
@@ -18,7 +19,7 @@ export type Call = {
 
 export type Reply = {
   readonly status: number;
-  readonly body: Body | null;
+  readonly body: Body | Written | null;
   readonly headers?: Readonly<Record<string, string>>;
 };
 

@@ -15,6 +15,9 @@ type BuilderValue = string | { [element: string]: BuilderValue | BuilderValue[] 
 // oxlint-disable-next-line no-control-regex
 const FORBIDDEN = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu;
 
+/** What every document begins with. */
+export const XML_DECLARATION = '<?xml version="1.0" encoding="utf-8"?>';
+
 /** An XML document in UTF-8. Characters that XML 1.0 forbids become U+FFFD. Element names come from code, never from a caller. */
 export function renderXml(document: XmlDocument): string {
   const builder = new Builder({

@@ -310,6 +310,22 @@ function groupContract({ name, open }: StorePlace): void {
     ]);
   });
 
+  test(`${name}: more groups than an answer holds are refused, unless some of them are taken`, async (t) => {
+    const store = await open(t);
+    const log = newLog();
+    const tagsOf = (i: number) => Array.from({ length: 1_000 }, (_, k) => `tag ${i} ${k}`);
+    await write(
+      t,
+      store,
+      Array.from({ length: 101 }, (_, i) => event(log, { created: MORNING + i, tags: tagsOf(i) })),
+    );
+    const by = { kind: "field", field: "tags" } as const;
+    await t.throwsAsync(store.group(groupPlan(log, { by })), { message: /more than 100000 groups.*TAKE/ });
+    const [first, ...others] = await store.group(groupPlan(log, { by, take: 3 }));
+    t.is(first?.key, "tag 0 0");
+    t.is(others.length, 2);
+  });
+
   test(`${name}: sums do not drift`, async (t) => {
     const store = await open(t);
     const log = newLog();

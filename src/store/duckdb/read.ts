@@ -1,10 +1,10 @@
 import type { DuckDBConnection, JS } from "@duckdb/node-api";
 
-import { LoggiaError } from "../../errors.ts";
 import type { EventRow, LogKey, UserId } from "../../events/event.ts";
 import type { EventId } from "../../events/id.ts";
 import type { GroupPlan, ListPlan, Source } from "../../query/plan.ts";
 import type { Group, Marks, Page } from "../store.ts";
+import { MAX_GROUPS, tooManyGroups } from "../store.ts";
 import { compileCount, compileFew, compileFind, compileGroup, compilePage, compileSlices } from "./compile.ts";
 import type { Span, Statement } from "./compile.ts";
 import type { FoldedField, Folds } from "./folds.ts";
@@ -15,9 +15,6 @@ const SLICES = 1024;
 
 /** Fewer records than this are found and shown in one pass, which has to keep them all at once. */
 const FEW = 1000;
-
-/** As many as an answer can hold; no more of them are read. */
-const MAX_GROUPS = 1_000_000;
 
 type Row = readonly JS[];
 
@@ -110,9 +107,7 @@ export async function group(connection: DuckDBConnection, plan: GroupPlan, folds
     const { sql, values, types } = compileGroup(plan, folded);
     return (await connection.runAndReadUntil(sql, MAX_GROUPS + 1, [...values], [...types])).getRowsJS();
   });
-  if (groups.length > MAX_GROUPS) {
-    throw new LoggiaError("unsupported", `There are more than ${MAX_GROUPS} groups: narrow the question`);
-  }
+  if (groups.length > MAX_GROUPS) throw tooManyGroups();
   return groups.map(([key, count, avg, sum, min, max]) => ({
     key: (typeof key === "bigint" ? Number(key) : key) as Group["key"],
     count: Number(count),

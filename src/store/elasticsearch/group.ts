@@ -1,10 +1,10 @@
 import type { Client, estypes } from "@elastic/elasticsearch";
 import { errors } from "@elastic/elasticsearch";
 
-import { LoggiaError } from "../../errors.ts";
 import type { EventRow } from "../../events/event.ts";
 import { compareCodePoints, fold } from "../../events/text.ts";
 import type { GroupField, GroupPlan, Grouping } from "../../query/plan.ts";
+import { MAX_GROUPS, tooManyGroups } from "../store.ts";
 import type { Group } from "../store.ts";
 import { answer, verified } from "./candidates.ts";
 import type { Query } from "./compile.ts";
@@ -13,12 +13,13 @@ import { indexOf } from "./mapping.ts";
 import type { Names } from "./mapping.ts";
 import { ANY_ORDER, atOneMoment, searcherOf } from "./scan.ts";
 import type { Aggregate, Searcher, Stats } from "./scan.ts";
+import { sortGently } from "./sort-gently.ts";
 import { textsOf } from "./verify.ts";
 
 /** As many groups are asked for in one request: well within what a cluster gives at once unless told otherwise (65,536). */
 const PAGE = 10_000;
-/** Groups held in memory at once. */
-const MAX_GROUPS = 1_000_000;
+/** Groups that rows are sorted into at once, before any is left out. */
+const MAX_GROWING = 1_000_000;
 const MINUTE_MS = 60_000;
 
 /** Answers a group plan with all its groups, however many: those that `take` leaves out are dropped while they arrive. */
@@ -34,29 +35,38 @@ export async function group(client: Client, names: Names, plan: GroupPlan): Prom
     among: (rows) => groupsOf(plan, rows),
     few: { search: searcherOf(client, index), wordless: names.wordless, sort: ["_doc"], source: ROW_SOURCE },
   });
-  return collector.finish();
+  return await collector.finish();
 }
 
-type Collector = { add(group: Group): void; finish(): Group[] };
+type Collector = {
+  /** Some more of the groups. @throws LoggiaError `unsupported` where there are more than are answered */
+  add(groups: Iterable<Group>): Promise<void>;
+  finish(): Promise<Group[]>;
+};
+
+/** A group, with its key as keys are compared. */
+type Ranked = { readonly group: Group; readonly folded: Group["key"] };
 
 /** Keeps the groups that a plan may show. */
 function collectorOf(plan: GroupPlan): Collector {
   const order = orderOf(plan.sort);
   const wanted = plan.take === null ? MAX_GROUPS : plan.skip + plan.take;
-  let groups: Group[] = [];
+  let ranked: Ranked[] = [];
   return {
-    add(group) {
-      groups.push(group);
-      if (groups.length <= wanted * 2 + PAGE && groups.length <= MAX_GROUPS) return;
+    async add(groups) {
+      for (const group of groups) {
+        const { key } = group;
+        ranked.push({ group, folded: typeof key === "string" ? fold(key) : key });
+      }
+      if (ranked.length <= wanted * 2 + PAGE && ranked.length <= MAX_GROUPS) return;
       if (wanted >= MAX_GROUPS) throw tooManyGroups();
-      groups = groups.sort(order).slice(0, wanted);
+      ranked = (await sortGently(ranked, order)).slice(0, wanted);
     },
-    finish: () => groups.sort(order).slice(plan.skip, plan.take === null ? undefined : wanted),
+    async finish() {
+      const sorted = await sortGently(ranked, order);
+      return sorted.slice(plan.skip, plan.take === null ? undefined : wanted).map(({ group }) => group);
+    },
   };
-}
-
-function tooManyGroups(): LoggiaError {
-  return new LoggiaError("unsupported", `There are more than ${MAX_GROUPS} groups: narrow the question`);
 }
 
 async function countedGroups(search: Searcher, plan: GroupPlan, query: Query): Promise<Collector> {
@@ -85,9 +95,11 @@ async function fewGroups(search: Searcher, field: GroupField, query: Query, coll
   const absent = aggregations?.["absent"];
   if (groups === undefined || absent === undefined) return true;
   if ((groups.sum_other_doc_count ?? 0) > 0) return false;
-  for (const { key, doc_count, stats } of groups.buckets ?? [])
-    collector.add(toGroup(key as string | number, doc_count, stats));
-  if (absent.doc_count) collector.add(toGroup(field === "value" ? null : "", absent.doc_count, absent.stats));
+  const found = (groups.buckets ?? []).map(({ key, doc_count, stats }) =>
+    toGroup(key as string | number, doc_count, stats),
+  );
+  if (absent.doc_count) found.push(toGroup(field === "value" ? null : "", absent.doc_count, absent.stats));
+  await collector.add(found);
   return true;
 }
 
@@ -98,9 +110,8 @@ async function fewTimes(search: Searcher, by: Calendar, query: Query, collector:
   const aggs = { groups: { date_histogram: { ...timesOf(by), min_doc_count: 1 }, aggs: STATS } };
   try {
     const { aggregations } = await search({ query, size: 0, track_total_hits: false, aggs });
-    for (const { key, doc_count, stats } of aggregations?.["groups"]?.buckets ?? []) {
-      collector.add(toGroup(key as number, doc_count, stats));
-    }
+    const found = aggregations?.["groups"]?.buckets ?? [];
+    await collector.add(found.map(({ key, doc_count, stats }) => toGroup(key as number, doc_count, stats)));
     return true;
   } catch (error) {
     if (isTooManyBuckets(error)) return false;
@@ -132,9 +143,11 @@ async function allGroups(search: Searcher, by: Grouping, query: Query, collector
       },
     });
     const groups = aggregations?.["groups"];
-    for (const { key, doc_count, stats } of groups?.buckets ?? []) {
-      collector.add(toGroup(keyOf(by, key as Record<string, string | number | null>), doc_count, stats));
-    }
+    await collector.add(
+      (groups?.buckets ?? []).map(({ key, doc_count, stats }) =>
+        toGroup(keyOf(by, key as Record<string, string | number | null>), doc_count, stats),
+      ),
+    );
     after = groups?.buckets?.length === PAGE ? groups.after_key : undefined;
   } while (after !== undefined);
 }
@@ -173,14 +186,26 @@ async function groupsOf(plan: GroupPlan, rows: readonly EventRow[] | AsyncIterab
   const growing = new Map<Group["key"], Growing>();
   for await (const row of rows) {
     for (const key of new Set(keysOf(plan.by, row))) grow(growing, key, row.value);
-    if (growing.size > MAX_GROUPS) throw tooManyGroups();
+    if (growing.size > MAX_GROWING) throw tooManyGroups();
   }
   const collector = collectorOf(plan);
-  for (const [key, { count, values, sum, lost, min, max }] of growing) {
-    const total = sum + lost;
-    collector.add(toGroup(key, count, { count: values, sum: total, avg: total / values, min, max }));
-  }
+  for (const some of chunks(growing, PAGE)) await collector.add(some.map(grown));
   return collector;
+}
+
+function grown([key, { count, values, sum, lost, min, max }]: readonly [Group["key"], Growing]): Group {
+  const total = sum + lost;
+  return toGroup(key, count, { count: values, sum: total, avg: total / values, min, max });
+}
+
+function* chunks<T>(items: Iterable<T>, size: number): Generator<T[]> {
+  let chunk: T[] = [];
+  for (const item of items) {
+    if (chunk.push(item) < size) continue;
+    yield chunk;
+    chunk = [];
+  }
+  yield chunk;
 }
 
 function grow(groups: Map<Group["key"], Growing>, key: Group["key"], value: number | null): void {
@@ -211,16 +236,16 @@ function keysOf(by: Grouping, row: EventRow): readonly Group["key"][] {
 }
 
 /** Absent keys and aggregates are smaller than all others; ties go to the smaller key. */
-function orderOf({ by, direction }: GroupPlan["sort"]): (a: Group, b: Group) => number {
+function orderOf({ by, direction }: GroupPlan["sort"]): (a: Ranked, b: Ranked) => number {
   const sign = direction === "asc" ? 1 : -1;
-  if (by === "key") return (a, b) => sign * compareKeys(a.key, b.key);
-  return (a, b) => sign * compareNumbers(a[by], b[by]) || compareKeys(a.key, b.key);
+  if (by === "key") return (a, b) => sign * compareKeys(a, b);
+  return (a, b) => sign * compareNumbers(a.group[by], b.group[by]) || compareKeys(a, b);
 }
 
-function compareKeys(a: Group["key"], b: Group["key"]): number {
-  if (typeof a === "string" && typeof b === "string")
-    return compareCodePoints(fold(a), fold(b)) || compareCodePoints(a, b);
-  return compareNumbers(a as number | null, b as number | null);
+function compareKeys(a: Ranked, b: Ranked): number {
+  if (typeof a.folded === "string" && typeof b.folded === "string")
+    return compareCodePoints(a.folded, b.folded) || compareCodePoints(String(a.group.key), String(b.group.key));
+  return compareNumbers(a.folded as number | null, b.folded as number | null);
 }
 
 function compareNumbers(a: number | null, b: number | null): number {

@@ -1,0 +1,76 @@
+import { CONTENT_TYPES, escapeLines, wrapJsonp } from "./formats.ts";
+import type { Format } from "./formats.ts";
+import { renderXml, XML_DECLARATION } from "./xml.ts";
+import type { XmlValue } from "./xml.ts";
+
+/** An answer that is bytes already. */
+export type Written = { readonly contentType: string; readonly payload: Buffer };
+
+/** A list that may be long: how many records it has, and how some of them are shown. XML has each as an element of this name in `results`. */
+export type LongList = {
+  readonly length: number;
+  readonly element: string;
+  readonly show: (from: number, to: number) => readonly { readonly [field: string]: XmlValue }[];
+};
+
+/** So many records are written at a time: some milliseconds, in which nobody else is answered. */
+const PIECE = 500;
+
+/** The long list that is being written, and those that wait for its end. */
+let turn: Promise<unknown> = Promise.resolve();
+
+/**
+ * Writes a long list piece by piece, and one list after the other, so that posts and other questions are answered meanwhile. As one text, what takes a hundred
+ * thousand records holds up the process for a second, and as XML for three.
+ *
+ * @param isWanted whether anyone still waits for it; where nobody does, the rest is left out
+ */
+export async function writeLong(format: Format, list: LongList, isWanted: () => boolean): Promise<Written> {
+  const written = turn.then(() => write(format, list, isWanted));
+  turn = written.catch(() => {});
+  return await written;
+}
+
+async function write(format: Format, list: LongList, isWanted: () => boolean): Promise<Written> {
+  const { before, inner, between, after } = wayOf(format, list);
+  const pieces: Buffer[] = [Buffer.from(before)];
+  for (let from = 0; from < list.length && isWanted(); from += PIECE) {
+    const text = inner(list.show(from, Math.min(from + PIECE, list.length)));
+    pieces.push(Buffer.from(from === 0 ? text : between + text));
+    await new Promise(setImmediate);
+  }
+  pieces.push(Buffer.from(after));
+  return { contentType: CONTENT_TYPES[format.kind], payload: Buffer.concat(pieces) };
+}
+
+type Records = ReturnType<LongList["show"]>;
+/** How the pieces of a list become one text. */
+type Way = {
+  readonly before: string;
+  readonly inner: (records: Records) => string;
+  readonly between: string;
+  readonly after: string;
+};
+
+function wayOf(format: Format, { element, length }: LongList): Way {
+  const json = (records: Records): string => JSON.stringify(records).slice(1, -1);
+  switch (format.kind) {
+    case "json":
+      return { before: "[", inner: json, between: ",", after: "]" };
+    case "jsonp": {
+      const [head = "", tail = ""] = wrapJsonp(format.callback, "[]").split("[]");
+      return { before: `${head}[`, inner: (records) => escapeLines(json(records)), between: ",", after: `]${tail}` };
+    }
+    case "xml": {
+      const [before, after] = length === 0 ? ["<results", "/>"] : ["<results>", "</results>"];
+      const inner = (records: Records): string =>
+        renderXml({ root: "results", content: { [element]: records } }).slice(
+          XML_DECLARATION.length + before.length,
+          -after.length,
+        );
+      return { before: XML_DECLARATION + before, inner, between: "", after };
+    }
+    default:
+      return format satisfies never;
+  }
+}

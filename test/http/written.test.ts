@@ -1,0 +1,83 @@
+import test from "ava";
+
+import type { Format } from "../../src/http/formats.ts";
+import { render } from "../../src/http/formats.ts";
+import { writeLong } from "../../src/http/written.ts";
+import type { LongList } from "../../src/http/written.ts";
+
+const FORMATS: readonly Format[] = [{ kind: "json" }, { kind: "xml" }, { kind: "jsonp", callback: "page0.show" }];
+
+const NASTY = ["", "[]", "</results>", "a\u2028b\u0001", "<![CDATA[", "é€😀\ud800", '"\\'];
+
+type Record = { readonly key: string; readonly count: string };
+
+function listOf(records: readonly Record[], shown: (from: number) => void = () => {}): LongList {
+  return {
+    length: records.length,
+    element: "aggregate",
+    show: (from, to) => {
+      shown(from);
+      return records.slice(from, to);
+    },
+  };
+}
+
+const recordsOf = (length: number): Record[] =>
+  Array.from({ length }, (_, i) => ({ key: `${NASTY[i % NASTY.length]} ${i}`, count: String(i) }));
+
+for (const format of FORMATS) {
+  for (const length of [0, 1, 499, 500, 501, 1_703]) {
+    test(`${length} records as ${format.kind} are what they would be as one text`, async (t) => {
+      const records = recordsOf(length);
+      const expected = render(format, {
+        json: records,
+        xml: () => ({ root: "results", content: { aggregate: records } }),
+      });
+      const { contentType, payload } = await writeLong(format, listOf(records), () => true);
+      t.is(contentType, expected.contentType);
+      t.true(payload.equals(Buffer.from(expected.payload)), payload.subarray(0, 200).toString());
+    });
+  }
+}
+
+test("while long lists are written, others have their turn, and the lists come one after the other", async (t) => {
+  const order: string[] = [];
+  let turns = 0;
+  let isOver = false;
+  const count = (): void => {
+    turns += 1;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  await Promise.all(
+    ["first", "second"].map((name) =>
+      writeLong(
+        { kind: "json" },
+        listOf(recordsOf(10_000), () => void order.push(name)),
+        () => true,
+      ),
+    ),
+  );
+  isOver = true;
+  t.true(turns >= 40, `${turns} turns`);
+  t.deepEqual(order, [...Array.from({ length: 20 }, () => "first"), ...Array.from({ length: 20 }, () => "second")]);
+});
+
+test("a list that nobody waits for is not written, and one that fails holds up none behind it", async (t) => {
+  let shown = 0;
+  await writeLong(
+    { kind: "json" },
+    listOf(recordsOf(5_000), () => (shown += 1)),
+    () => shown < 2,
+  );
+  t.is(shown, 2);
+  const failing = listOf(recordsOf(1), () => {
+    throw new Error("it cannot be shown");
+  });
+  const [failed, next] = await Promise.allSettled([
+    writeLong({ kind: "xml" }, failing, () => true),
+    writeLong({ kind: "json" }, listOf(recordsOf(1)), () => true),
+  ]);
+  t.is(failed.status, "rejected");
+  t.is(next.status, "fulfilled");
+});

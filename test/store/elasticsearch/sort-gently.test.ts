@@ -1,0 +1,34 @@
+import test from "ava";
+import fc from "fast-check";
+
+import { sortGently } from "../../../src/store/elasticsearch/sort-gently.ts";
+
+type Item = { readonly key: number; readonly place: number };
+const byKey = (a: Item, b: Item): number => a.key - b.key;
+
+test("it sorts as the language does, and keeps the order of equals", async (t) => {
+  t.deepEqual(await sortGently([], byKey), []);
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 0, max: 9_000 }), fc.integer({ min: 1, max: 5_000 }), async (length, spread) => {
+      const items = Array.from({ length }, (_, place) => ({ key: (place * 7_919) % spread, place }));
+      t.deepEqual(await sortGently(items, byKey), items.toSorted(byKey));
+    }),
+    { numRuns: 20 },
+  );
+});
+
+test("others have their turn meanwhile", async (t) => {
+  let turns = 0;
+  let isOver = false;
+  const count = (): void => {
+    turns += 1;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  await sortGently(
+    Array.from({ length: 20_000 }, (_, place) => ({ key: -place, place })),
+    byKey,
+  );
+  isOver = true;
+  t.true(turns >= 20, `${turns} turns`);
+});
