@@ -1,4 +1,3 @@
-import { LoggiaError } from "../errors.ts";
 import type { EventRow, LogKey, StoredEvent, UserId } from "../events/event.ts";
 import type { EventId } from "../events/id.ts";
 import type { Visit } from "../events/visit.ts";
@@ -27,7 +26,7 @@ export type Store = AsyncDisposable & {
 
   /** A page and the count of all that the plan finds without `skip` and `take`. */
   list(plan: ListPlan): Promise<Page>;
-  /** The groups of a plan, sorted, after `skip` and `take`. @throws LoggiaError `unsupported` where these are more than {@link MAX_GROUPS} */
+  /** The groups of a plan, sorted, after `skip` and `take`. @throws LoggiaError `unsupported` where these are more than `MAX_GROUPS` of groups.ts */
   group(plan: GroupPlan): Promise<Group[]>;
   /** The tracked users that a plan finds, one for each log and user, and the count of all without `skip` and `take`. */
   users(plan: UsersPlan): Promise<UsersPage>;
@@ -124,16 +123,6 @@ export type Group = {
   readonly min: number | null;
   readonly max: number | null;
 };
-
-/** As many as fit one answer, and the memory of a process that writes several at a time. */
-export const MAX_GROUPS = 100_000;
-
-export function tooManyGroups(): LoggiaError {
-  return new LoggiaError(
-    "unsupported",
-    `There are more than ${MAX_GROUPS} groups: narrow the question by WHERE, or take some of them by TAKE`,
-  );
-}
 
 /**
  * A user of the producer's application, as all visits of one log with an equal folded `user` tell: the last in the order of ids

@@ -4,7 +4,7 @@ import type { EventRow, LogKey, UserId } from "../../events/event.ts";
 import type { EventId } from "../../events/id.ts";
 import type { GroupPlan, ListPlan, Source } from "../../query/plan.ts";
 import type { Group, Marks, Page } from "../store.ts";
-import { MAX_GROUPS, tooManyGroups } from "../store.ts";
+import { MAX_GROUPS, tooManyGroups } from "../groups.ts";
 import { compileCount, compileFew, compileFind, compileGroup, compilePage, compileSlices } from "./compile.ts";
 import type { Span, Statement } from "./compile.ts";
 import type { FoldedField, Folds } from "./folds.ts";

@@ -4,7 +4,7 @@ import { errors } from "@elastic/elasticsearch";
 import type { EventRow } from "../../events/event.ts";
 import { compareCodePoints, fold } from "../../events/text.ts";
 import type { GroupField, GroupPlan, Grouping } from "../../query/plan.ts";
-import { MAX_GROUPS, tooManyGroups } from "../store.ts";
+import { MAX_GROUPS, tooManyGroups } from "../groups.ts";
 import type { Group } from "../store.ts";
 import { answer, verified } from "./candidates.ts";
 import type { Query } from "./compile.ts";

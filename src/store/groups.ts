@@ -1,0 +1,11 @@
+import { LoggiaError } from "../errors.ts";
+
+/** As many as fit one answer, and the memory of a process that writes several at a time. */
+export const MAX_GROUPS = 100_000;
+
+export function tooManyGroups(): LoggiaError {
+  return new LoggiaError(
+    "unsupported",
+    `There are more than ${MAX_GROUPS} groups: narrow the question by WHERE, or take some of them by TAKE`,
+  );
+}
