@@ -126,10 +126,19 @@ const plainDecimal = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 
 /** A number as a plain decimal of at most 15 significant digits, without an exponent; "0" for none. */
 export function formatNumber(number: number | null): string {
   if (number === null || number === 0) return "0";
+  // So few digits are the number itself.
+  if (Number.isInteger(number) && Math.abs(number) < 1e15) return String(number);
   const rounded = number.toPrecision(15);
-  const text = String(Number(rounded));
+  if (!rounded.includes("e")) return withoutTrailingZeros(rounded);
   // Given text, Intl writes what the text says, without a second rounding.
-  return /^-?[\d.]+$/.test(text) ? text : plainDecimal.format(rounded as `${number}`);
+  return plainDecimal.format(rounded as `${number}`);
+}
+
+function withoutTrailingZeros(decimal: string): string {
+  if (!decimal.includes(".")) return decimal;
+  let end = decimal.length;
+  while (decimal[end - 1] === "0") end -= 1;
+  return decimal.slice(0, decimal[end - 1] === "." ? end - 1 : end);
 }
 
 export function showLog(log: Log): Body {
@@ -178,5 +187,7 @@ function results(content: Fields): { root: string; content: XmlValue } {
 }
 
 function pick<F extends string>(record: Readonly<Record<F, XmlValue>>, fields: readonly F[]): Fields {
-  return Object.fromEntries(fields.map((field) => [field, record[field]]));
+  const picked: Record<string, XmlValue> = {};
+  for (const field of fields) picked[field] = record[field];
+  return picked;
 }

@@ -1,4 +1,4 @@
-import type { DuckDBConnection, JS } from "@duckdb/node-api";
+import type { DuckDBConnection, DuckDBPreparedStatement, JS } from "@duckdb/node-api";
 
 import type { EventRow, LogKey, UserId } from "../../events/event.ts";
 import type { EventId } from "../../events/id.ts";
@@ -104,8 +104,9 @@ async function page(
 
 export async function group(connection: DuckDBConnection, plan: GroupPlan, folds: Folds): Promise<Group[]> {
   const groups = await folds.ask(connection, async (folded) => {
-    const { sql, values, types } = compileGroup(plan, folded);
-    return (await connection.runAndReadUntil(sql, MAX_GROUPS + 1, [...values], [...types])).getRowsJS();
+    return prepared(connection, compileGroup(plan, folded), async (statement) =>
+      (await statement.runAndReadUntil(MAX_GROUPS + 1)).getRowsJS(),
+    );
   });
   if (groups.length > MAX_GROUPS) throw tooManyGroups();
   return groups.map(([key, count, avg, sum, min, max]) => ({
@@ -184,8 +185,25 @@ export async function nextOffset(
 }
 
 async function rows(connection: DuckDBConnection, statement: Statement): Promise<readonly Row[]> {
-  const result = await connection.runAndReadAll(statement.sql, [...statement.values], [...statement.types]);
-  return result.getRowsJS();
+  return prepared(connection, statement, async (ready) => (await ready.runAndReadAll()).getRowsJS());
+}
+
+/**
+ * Runs one statement: the client's `run` looks first, by another turn on a thread of the pool, whether there are several. It is not kept for the next time, as DuckDB
+ * would go on by the least and greatest values that its tables had when it was made.
+ */
+async function prepared<T>(
+  connection: DuckDBConnection,
+  { sql, values, types }: Statement,
+  run: (statement: DuckDBPreparedStatement) => Promise<T>,
+): Promise<T> {
+  const statement = await connection.prepare(sql);
+  try {
+    if (values.length > 0) statement.bind([...values], [...types]);
+    return await run(statement);
+  } finally {
+    statement.destroySync();
+  }
 }
 
 function toRow(row: Row): EventRow {
