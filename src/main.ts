@@ -214,6 +214,9 @@ async function startApi(
       : null;
   closing.use(horizon);
   const operations = createOperations(ports, backup, locating, log, closing);
+  const { replay, backup: copies } = operations;
+  metrics.watchJob("replay", () => replay.last()?.state === "running");
+  if (copies !== null) metrics.watchJob("backup", () => copies.last()?.state === "running");
   const { createApi } = await import("./api/api.ts");
   const api = createApi({
     catalog,

@@ -53,5 +53,8 @@ function describeMetrics(text: string): string[] {
   return [
     `lag            ${printable(read("loggia_pipeline_lag_events"))} events, ${age} s`,
     `dead letters   ${printable(read("loggia_dead_letters_open"))} open`,
+    ...["replay", "backup"]
+      .filter((job) => read(`loggia_${job}_running`) === "1")
+      .map((job) => `${job.padEnd(15)}under way`),
   ];
 }

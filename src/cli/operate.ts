@@ -20,6 +20,8 @@ type Letter = {
 };
 type Page = { readonly letters: readonly Letter[]; readonly next: string | null; readonly open: number };
 
+/** What shells make of a command that Ctrl-C ended. */
+const INTERRUPTED = 130;
 const SHOWN_CHARACTERS = 60;
 
 export async function listDeadLetters(
@@ -120,6 +122,11 @@ async function waitFor<T extends Job>(
   stderr: NodeJS.WriteStream,
 ): Promise<T> {
   let job = (await call(options, "POST", path, { json })) as T;
+  const leave = (): void => {
+    stderr.write("\nThe service goes on with it; the same command once more shows how far it is\n");
+    process.exit(INTERRUPTED);
+  };
+  process.once("SIGINT", leave);
   for (let wait_ms = 50; job.state === "running"; wait_ms = Math.min(2 * wait_ms, 1000)) {
     await sleep(wait_ms);
     const { last } = (await call(options, "GET", path)) as { last: T | null };
@@ -127,6 +134,7 @@ async function waitFor<T extends Job>(
     job = last;
     if (stderr.isTTY && job.state === "running") stderr.write(`\r\u001b[K${show(job)}`);
   }
+  process.off("SIGINT", leave);
   if (stderr.isTTY) stderr.write("\r\u001b[K");
   if (job.state === "failed") throw new CommandError(printable(job.reason ?? "It failed"));
   return job;

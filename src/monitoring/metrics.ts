@@ -33,6 +33,8 @@ export type Metrics = {
   watchLag(read: () => Lag | null): void;
   /** Reads how many dead letters wait for somebody; null: not known. */
   watchDeadLetters(read: () => Promise<number | null>): void;
+  /** Tells whether a job of operators is under way: `replay`, `backup`. */
+  watchJob(name: string, isRunning: () => boolean): void;
   watchQueries(read: () => { readonly running: number; readonly waiting: number }): void;
   /** All of it in the text format of Prometheus, at most a second old. */
   text(): Promise<string>;
@@ -77,6 +79,8 @@ export function createMetrics(): Metrics {
     watchDeadLetters(read) {
       gauge("dead_letters_open", "Dead letters that nobody has sent through again", read);
     },
+    watchJob: (name, isRunning) =>
+      void gauge(`${name}_running`, `Whether a ${name} is under way in this process`, () => Number(isRunning())),
     watchQueries(read) {
       gauge("queries_running", "Queries that are being answered", () => read().running);
       gauge("queries_waiting", "Queries that wait for room", () => read().waiting);

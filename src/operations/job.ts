@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import { isDeepStrictEqual } from "node:util";
 
 import { LoggiaError } from "../errors.ts";
 import type { Job, JobRecord } from "./operations.ts";
@@ -56,6 +57,8 @@ export function createJob<Order, Progress>(options: JobOptions<Order, Progress>)
   return {
     start(order) {
       closing.signal.throwIfAborted();
+      // Who asks again for what is under way, having lost the answer or sight of it, is shown that.
+      if (record?.state === "running" && isDeepStrictEqual(record.order, order)) return record;
       if (record?.state === "running")
         throw new LoggiaError("conflict", `There is ${name} under way: wait for its end`);
       return begin(order);

@@ -17,8 +17,8 @@ export type Operations = {
 /** Something that takes a while and runs at most once at a time. */
 export type Job<Order, Progress> = {
   /**
-   * Begins, and does not wait for the end.
-   * @throws LoggiaError `conflict` where it is still at an earlier order
+   * Begins, and does not wait for the end. The same order once more, while it is under way, begins nothing.
+   * @throws LoggiaError `conflict` where it is still at another order
    */
   start(order: Order): JobRecord<Order, Progress>;
   /** The last order since this process began, or null. */

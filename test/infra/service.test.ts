@@ -32,6 +32,21 @@ test("a running service tells its lag and its dead letters, at either address", 
   ]);
 });
 
+test("a replay that is under way is told", async (t) => {
+  const server = createServer(({ url }, response) => {
+    const metrics = "loggia_pipeline_lag_events 5\nloggia_pipeline_lag_seconds 1\nloggia_replay_running 1\n";
+    response.end(url === "/metrics" ? metrics : JSON.stringify({ status: "ready", dependencies: {} }));
+  }).listen(0, "127.0.0.1");
+  t.teardown(() => server.close());
+  await once(server, "listening");
+  const lines = await describeService(`127.0.0.1:${(server.address() as AddressInfo).port}`);
+  t.deepEqual(lines.slice(1), [
+    "lag            5 events, 1.0 s",
+    "dead letters   unknown open",
+    "replay         under way",
+  ]);
+});
+
 test("what answers there can't steer the terminal", async (t) => {
   const why = "\u001b]0;pwned\u0007\u009b31m\r\n\u202e\u061cgone";
   const told = JSON.stringify({ status: why, dependencies: { [why]: { ok: false, why } } });

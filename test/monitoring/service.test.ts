@@ -82,6 +82,7 @@ for (const kind of KINDS) {
       atLeast('loggia_http_requests_total{route="/1/logs/:log/events",method="GET",status="200"}', 1);
       atLeast('loggia_http_requests_total{route="none",method="GET",status="404"}', 1);
       t.is(metrics.get('loggia_refused_total{reason="failures"}'), 0);
+      t.is(metrics.get("loggia_replay_running"), 0);
       t.is(metrics.get('loggia_connections_cut_total{reason="unread"}'), 0);
       atLeast("process_resident_memory_bytes", 1_000_000);
       atLeast("process_cpu_seconds_total", 0.01);
