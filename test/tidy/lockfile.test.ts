@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import test from "ava";
 
@@ -48,6 +49,19 @@ test("every dependency is named by its exact version, which is the one that is l
     t.regex(exact, /^\d+\.\d+\.\d+(-[\w.]+)?$/, name);
     t.is(packages[`node_modules/${name}`]?.version, exact, name);
   }
+});
+
+test("the Node that runs the service is the one whose hash is kept", (t) => {
+  const [hash, file] = readFileSync(new URL("infra/node.sha256", ROOT), "utf8").trim().split(/ +/);
+  t.is(file, "node_modules/node/bin/node");
+  t.regex(hash ?? "", /^[0-9a-f]{64}$/);
+  if (process.platform !== "linux" || process.arch !== "x64") return;
+  t.is(
+    createHash("sha256")
+      .update(readFileSync(new URL(file!, ROOT)))
+      .digest("hex"),
+    hash,
+  );
 });
 
 test("no package runs a script as it is installed, but for those that are named", (t) => {
