@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Engine } from "../../infra/engines/engine.ts";
+import { afterUs } from "../../infra/engines/guard.ts";
 import { askElasticsearch, askKafka } from "../../infra/engines/ready.ts";
 import { startElasticsearch, startKafka } from "../../infra/engines/start.ts";
 
@@ -15,6 +16,8 @@ export type Fault = {
   readonly passes: string;
   /** Whether it needs Kafka and Elasticsearch. */
   readonly cluster: boolean;
+  /** Whether it takes the engines themselves away, so that no other test may use them meanwhile. */
+  readonly alone?: true;
   /** @throws AssertionError where something was lost, invented, doubled or changed, or did not go on */
   run(chaos: Chaos): Promise<Figures>;
 };
@@ -70,6 +73,7 @@ export async function runFault(fault: Fault, chaos: Omit<Chaos, "stack" | "folde
     await using stack = new AsyncDisposableStack();
     const folder = mkdtempSync(join(tmpdir(), "loggia-chaos-"));
     stack.defer(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+    stack.use(afterUs("rm", ["-rf", folder]));
     return await fault.run({ ...chaos, folder, stack });
   } catch (error) {
     if (fault.cluster) await chaos.engines.revive();

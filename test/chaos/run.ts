@@ -41,12 +41,6 @@ if (unknown.length > 0) {
 async function runAll(faults: readonly Fault[], full: boolean): Promise<boolean> {
   const start_ms = performance.now();
   await using engines = createEnginePool(console.log);
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    process.once(signal, () => {
-      // The service's processes end with this one; engines would live on.
-      void Promise.resolve(engines[Symbol.asyncDispose]()).finally(() => process.exit(130));
-    });
-  }
   const runLane = async (lane: readonly Fault[]): Promise<Result[]> => {
     const results: Result[] = [];
     for (const fault of lane.filter((each) => faults.includes(each))) {

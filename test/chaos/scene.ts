@@ -66,15 +66,7 @@ export async function openScene(chaos: Chaos, options: SceneOptions): Promise<Sc
   const folder = mkdtempSync(join(chaos.folder, `${kind}-`));
   const namespace = uniqueName("chaos");
   const data = options.data ?? join(folder, "data");
-  const engines =
-    kind === "embedded"
-      ? { LOGGIA_DATA: data }
-      : {
-          KAFKA_BROKERS: (await chaos.engines.kafka()).address,
-          ELASTICSEARCH_URL: `http://${(await chaos.engines.elasticsearch()).address}`,
-          KAFKA_PARTITIONS: "3",
-          LOGGIA_NAMESPACE: namespace,
-        };
+  const engines = kind === "embedded" ? { LOGGIA_DATA: data } : await enginesOf(chaos, namespace);
   const programs = new Map<string, Program>();
   const addresses: { api: string[]; post: string[] } = { api: [], post: [] };
   const plans: ProgramOptions[] = [];
@@ -123,6 +115,16 @@ export async function openScene(chaos: Chaos, options: SceneOptions): Promise<Sc
   return scene;
 }
 
+async function enginesOf({ engines }: Chaos, namespace: string): Promise<Record<string, string>> {
+  const [kafka, elasticsearch] = await Promise.all([engines.kafka(), engines.elasticsearch()]);
+  return {
+    KAFKA_BROKERS: kafka.address,
+    ELASTICSEARCH_URL: `http://${elasticsearch.address}`,
+    KAFKA_PARTITIONS: "3",
+    LOGGIA_NAMESPACE: namespace,
+  };
+}
+
 /** A free port outside of the range that outgoing connections take theirs from, so that it is still free when a process comes back to it. */
 async function stablePort(): Promise<number> {
   for (;;) {
@@ -155,17 +157,16 @@ async function manage(
 /** Logs that both users read and want alerts of. */
 async function makeLogs([ann, bob]: readonly [Reader, Reader], count: number): Promise<Target[]> {
   await manage(ann, "POST", "/manage/1/accounts", SECOND);
-  const targets: Target[] = [];
-  for (let i = 0; i < count; i++) {
+  const make = async (_: unknown, i: number): Promise<Target> => {
     const target = i === 0 ? FIRST_LOG : await makeLog(ann, `log-${i}`);
-    targets.push(target);
     const path = `/manage/1/logs/${target.log}`;
     await manage(ann, "PUT", `${path}/shares/${SECOND.email}`, { role: "user" });
     const filter = { key: "alarm", display: "Alarm", color: "red", tag: "alarm", weight: 1 };
     await manage(ann, "POST", `${path}/classFilters`, filter);
     for (const user of [ann, bob]) await manage(user, "PUT", `${path}/classFilters/alarm/options`, { alert: true });
-  }
-  return targets;
+    return target;
+  };
+  return Promise.all(Array.from({ length: count }, make));
 }
 
 async function makeLog(ann: Reader, log: string): Promise<Target> {
@@ -277,7 +278,7 @@ async function isThere({ url, authorization }: Reader, path: string): Promise<bo
 
 /** Every process hears of the class and of who wants its alerts within a moment: posts until an event of each log was alerted to both. */
 async function waitForAlerts({ postUrls, readers, targets }: Scene): Promise<void> {
-  for (const target of targets) {
+  const wait = async (target: Target): Promise<void> => {
     const alerted = async (): Promise<boolean> => {
       const ids = await Promise.all(postUrls.map((url) => probe(url, target)));
       const path = `/1/logs/${target.log}/alerts/${ids.at(-1)}`;
@@ -285,5 +286,6 @@ async function waitForAlerts({ postUrls, readers, targets }: Scene): Promise<voi
       return until(all, { what: "alerts", timeout_ms: 1500, interval_ms: 50 });
     };
     await until(alerted, { what: `alerts of ${target.log}`, timeout_ms: 30_000 });
-  }
+  };
+  await Promise.all(targets.map(wait));
 }

@@ -1,22 +1,52 @@
-import test from "ava";
+import test, { type ExecutionContext } from "ava";
 import { realEngines } from "../support/engines.ts";
 import { createEnginePool, type Fault, runFault } from "./chaos.ts";
+import { seconds } from "./measure.ts";
 
 const TIMEOUT_MS = 170_000;
 const SOAK_S = 8;
+/** Those of a cluster wait for most of their time: for processes to start, for sessions to end, for time to be complete. */
+const AT_ONCE = 2;
 
-/** Declares the short forms of tests of faults, one after the other: those of one file share a Kafka and an Elasticsearch, which some of them kill. */
+/**
+ * Declares the short forms of tests of faults. Those of one file share a Kafka and an Elasticsearch: those that kill these go first, one after the other, and
+ * then the others, some at a time. Those on embedded engines load the machine all the while, and go one after the other.
+ */
 export function declareShort(faults: readonly Fault[]): void {
   const engines = createEnginePool(() => {});
+  const inTurn = createTurns(AT_ONCE);
   test.after.always("the engines are stopped", () => engines[Symbol.asyncDispose]());
   for (const fault of faults) {
-    const declare = fault.cluster && !realEngines ? test.skip : test.serial;
-    declare(`${fault.name}: ${fault.passes}`, async (t) => {
+    const title = `${fault.name}: ${fault.passes}`;
+    const run = async (t: ExecutionContext): Promise<void> => {
       t.timeout(TIMEOUT_MS);
       const say = (line: string): void => t.log(line);
+      const start_ms = performance.now();
       await t.notThrowsAsync(async () => {
-        t.log(await runFault(fault, { full: false, engines, soak_s: SOAK_S, say }));
+        const figures = await runFault(fault, { full: false, engines, soak_s: SOAK_S, say });
+        // What the runner tells counts the time until its turn.
+        t.log({ took: seconds(performance.now() - start_ms), ...figures });
       });
-    });
+    };
+    if (fault.cluster && !realEngines) test.skip(title, run);
+    else if (fault.alone || !fault.cluster) test.serial(title, run);
+    else test(title, (t) => inTurn(() => run(t)));
   }
+}
+
+/** Lets that many do their work at a time, in the order in which they come. */
+function createTurns(atOnce: number): <T>(work: () => Promise<T>) => Promise<T> {
+  let free = atOnce;
+  const waiting: (() => void)[] = [];
+  return async (work) => {
+    if (free > 0) free -= 1;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) free += 1;
+      else next();
+    }
+  };
 }

@@ -19,6 +19,7 @@ export const killKafka: Fault = {
   passes:
     "kill -9 of the broker, 10 times in 200,000 posts: nothing lost or double, 503 before the deadline meanwhile, back within 30 s unaided",
   cluster: true,
+  alone: true,
   async run(chaos) {
     const { posts, kills } = chaos.full ? { posts: 200_000, kills: 10 } : { posts: 3_000, kills: 1 };
     const scene = await openScene(chaos, { kind: "cluster", programs: chaos.full ? SPREAD : FEW });
@@ -31,8 +32,8 @@ export const killKafka: Fault = {
       await until(() => scene.ledger.issued >= due, { what: `${due} posts`, timeout_ms: 300_000 });
       await kafka.kill();
       const killed_ms = performance.now();
-      if (i === 1) for (const url of addresses(scene)) await untilReadiness(url, 503, ["bus"]);
-      await sleep(between(500, 3_000));
+      if (i === 1) await Promise.all(addresses(scene).map((url) => untilReadiness(url, 503, ["bus"])));
+      await sleep(between(500, chaos.full ? 3_000 : 1_000));
       await kafka.restart();
       backs_ms.push(await backAgain(load.nextAccepted(), "the broker was back"));
       outages_ms.push(performance.now() - killed_ms);
@@ -64,6 +65,7 @@ export const killElasticsearch: Fault = {
   name: "kill-elasticsearch",
   passes: "kill -9 of Elasticsearch, 5 times during a drain: nothing lost or double, the lag returns to 0",
   cluster: true,
+  alone: true,
   async run(chaos) {
     const { posts, kills } = chaos.full ? { posts: 60_000, kills: 5 } : { posts: 4_000, kills: 1 };
     const scene = await openScene(chaos, { kind: "cluster", programs: chaos.full ? SPREAD : FEW });
@@ -85,10 +87,10 @@ export const killElasticsearch: Fault = {
       lags.push(await scene.lag());
       if (i === 0) {
         const [api, post] = addresses(scene);
-        await untilReadiness(api!, 503, ["store", "catalog"]);
-        await untilReadiness(post!, 200, ["store", "catalog"]);
+        const away = ["store", "catalog"];
+        await Promise.all([untilReadiness(api!, 503, away), untilReadiness(post!, 200, away)]);
       }
-      await sleep(between(500, 2_000));
+      await sleep(between(500, chaos.full ? 2_000 : 1_000));
       await elasticsearch.restart();
       const back_ms = await drainingAgain(scene);
       slowest_ms = Math.max(slowest_ms, back_ms);
