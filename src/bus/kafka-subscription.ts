@@ -7,7 +7,11 @@ import { KafkaPartition } from "./kafka-partition.ts";
 import { backoff_ms, CLOSE_TIMEOUT_MS } from "./limits.ts";
 import { pause, settledWithin } from "./wait.ts";
 
-/** Heartbeats go out whatever the handlers do, so only a dead or frozen process misses this. Then the others wait that long. */
+/**
+ * Heartbeats go out whatever the handlers do, so only a dead or frozen process misses this. Then the others wait that long. Not the least that brokers
+ * allow, 6 s: the client sends no heartbeat before the fetch under way is answered, which may bring 16 MB and take as long as any request. With 2 s from
+ * one to the next they came up to 4.5 s apart on a starved machine; and a session that ends for being late has all members of the group begin anew.
+ */
 const SESSION_TIMEOUT_MS = 10_000;
 const HEARTBEAT_MS = 3000;
 const REBALANCE_TIMEOUT_MS = 30_000;
