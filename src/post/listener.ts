@@ -10,6 +10,7 @@ import type { Logger } from "pino";
 
 import type { Catalog } from "../catalog/catalog.ts";
 import { type ErrorCode, LoggiaError } from "../errors.ts";
+import type { LogKey } from "../events/event.ts";
 import type { FieldLimits } from "../events/limits.ts";
 import { createGate, type Gate } from "../gate/gate.ts";
 import { readBody } from "../http/body.ts";
@@ -63,6 +64,8 @@ const BODY_DEADLINE_MS = 10_000;
 const BATCH_DEADLINE_MS = 30_000;
 /** So many batches may be read and stored at once, for what they take of memory. */
 const MAX_BATCHES = 128;
+/** Of these, by one log, so that its producers, slow or many, leave room for those of others. */
+const MAX_BATCHES_OF_LOG = 64;
 
 const ACCEPTED_HEADERS = { ...COMMON_HEADERS, "Content-Type": "application/json; charset=utf-8" } as const;
 /** Of `{"id":"…"}`. */
@@ -82,7 +85,7 @@ const PATH = /^(?:https?:\/\/[^/?]*)?\/1\/logs\/([^/?]+)\/(events|users)\/?$/;
  * that producers hit thousands of times a second.
  */
 export function createPostListener(given: PostListenerOptions): Server {
-  const options: Options = { gate: createGate(), observe: UNOBSERVED, ...given, batches: 0 };
+  const options: Options = { gate: createGate(), observe: UNOBSERVED, ...given, batches: { all: 0, ofLog: new Map() } };
   const { observe, front, log } = options;
   const server = createServer((request, response) => {
     if (refuseAmbiguous(request, response) || front?.(request, response) === true) return;
@@ -103,8 +106,10 @@ export function createPostListener(given: PostListenerOptions): Server {
 
 const UNOBSERVED: PostObserver = { began() {}, ended() {} };
 
-/** `batches`: how many are under way. */
-type Options = PostListenerOptions & Required<Pick<PostListenerOptions, "gate" | "observe">> & { batches: number };
+/** How many batches are under way. */
+type Batches = { all: number; readonly ofLog: Map<LogKey, number> };
+type Options = PostListenerOptions &
+  Required<Pick<PostListenerOptions, "gate" | "observe">> & { readonly batches: Batches };
 
 /** Where a form is posted to, and the headers that tell for whom the sender speaks, where it is a trusted proxy. */
 type FormRoute = { readonly path: string; readonly headers: IncomingHttpHeaders };
@@ -215,28 +220,45 @@ async function readAsBatch(
     });
     if (!looksLikeJson(body)) return { kind: "form", fields: parseForm(body) };
   }
-  if (options.batches >= MAX_BATCHES) {
+  // Before the body, and before a batch takes room: both are only for those who may send one.
+  const log = await authorize(path, secret, address, options).catch(async (error: unknown) => {
+    await discardBody(request);
+    throw error;
+  });
+  const leave = enterBatch(log, options.batches);
+  try {
+    return await takeBatch(request, form, { log, secret }, options);
+  } finally {
+    leave();
+  }
+}
+
+/** Takes room for a batch, and returns what gives it back. @throws LoggiaError `too_many_requests`, `overloaded` */
+function enterBatch(log: LogKey, batches: Batches): () => void {
+  const own = batches.ofLog.get(log) ?? 0;
+  if (own >= MAX_BATCHES_OF_LOG) {
+    const message = `This log has ${own} batches that are being read and stored; let some end before you send more`;
+    throw new LoggiaError("too_many_requests", message, { retryAfter_s: 1 });
+  }
+  if (batches.all >= MAX_BATCHES) {
     throw new LoggiaError("overloaded", "Too many batches are being read and stored; try again shortly");
   }
-  options.batches += 1;
-  try {
-    return await takeBatch(request, form, { path, secret, address }, options);
-  } finally {
-    options.batches -= 1;
-  }
+  batches.all += 1;
+  batches.ofLog.set(log, own + 1);
+  return () => {
+    batches.all -= 1;
+    const left = batches.ofLog.get(log)! - 1;
+    if (left === 0) batches.ofLog.delete(log);
+    else batches.ofLog.set(log, left);
+  };
 }
 
 async function takeBatch(
   request: IncomingMessage,
   form: BatchForm,
-  { path, secret, address }: { path: string; secret: string; address: string },
+  { log, secret }: { log: LogKey; secret: string },
   options: Options,
 ): Promise<ReadBatch> {
-  // Before the body: what is large is only taken from those who may send it.
-  const log = await authorize(path, secret, address, options).catch(async (error: unknown) => {
-    await discardBody(request);
-    throw error;
-  });
   const body = await readBody(request, { limit_bytes: BATCH_MAX_BYTES, deadline_ms: BATCH_DEADLINE_MS, gzip: true });
   if (form === "array" && !looksLikeJson(body)) {
     const fields = parseForm(body);

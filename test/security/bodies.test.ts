@@ -1,8 +1,11 @@
 import { gzipSync } from "node:zlib";
 import { setTimeout as delay } from "node:timers/promises";
+import type { Socket } from "node:net";
 import test from "ava";
 
-import { AUTHORIZATION, get, KEY, LOG } from "../support/service.ts";
+import type { LogKey } from "../../src/events/event.ts";
+
+import { ADMIN, AUTHORIZATION, get, KEY, LOG } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
 import { assertWell, shareService } from "../support/shared-service.ts";
 import { until } from "../support/until.ts";
@@ -145,6 +148,46 @@ test.serial("who sends a byte now and then is cut off, at both addresses", async
     t.deepEqual(statuses(await heard), [400]);
   }
   await assertWell(t, service);
+});
+
+/** Batches that are announced and come byte by byte. */
+async function slowBatches(count: number, key: string): Promise<Socket[]> {
+  const sockets = await Promise.all(Array.from({ length: count }, () => open(ports().post)));
+  for (const socket of sockets) {
+    const headers = { "X-API-Key": key, "Content-Type": "application/json", "Content-Length": "4000000" };
+    socket.write(request(EVENTS, headers, "["));
+  }
+  return sockets;
+}
+
+async function postBatch(log: string, key: string): Promise<number> {
+  const headers = { "X-API-Key": key, "Content-Type": "application/json" };
+  const body = JSON.stringify([{ text: "beside them" }]);
+  const { status } = await fetch(`${service.postUrl}/1/logs/${log}/events`, { method: "POST", headers, body });
+  return status;
+}
+
+test.serial("batches that come slowly leave room for those of others, also where no key is right", async (t) => {
+  const { catalog } = service.ports;
+  const owner = (await catalog.authenticate(ADMIN.email, ADMIN.password))!.id;
+  const { apiKey } = await catalog.createLog({ key: "other" as LogKey, display: "Other", owner });
+  const { secret } = apiKey;
+  const waiting = async (): Promise<number> => {
+    const metrics = await (await fetch(`${service.apiUrl}/metrics`)).text();
+    return Number(/^loggia_posts_waiting (\d+)/m.exec(metrics)?.[1]);
+  };
+
+  // A key of another log is as wrong as any, and no guess that would be refused before it comes to that.
+  const strangers = await slowBatches(140, secret);
+  await until(async () => (await waiting()) >= 140, { what: "all of them" });
+  t.deepEqual([await postBatch("other", secret), await postBatch(LOG, KEY)], [201, 201]);
+  for (const socket of strangers) socket.destroy();
+
+  const own = await slowBatches(140, KEY);
+  await until(async () => (await postBatch(LOG, KEY)) === 429, { what: "as many as one log may have" });
+  t.is(await postBatch("other", secret), 201);
+  for (const socket of own) socket.destroy();
+  await until(async () => (await postBatch(LOG, KEY)) === 201, { what: "room for one's own" });
 });
 
 test.serial("requests that end in the middle, wherever that is, leave nothing behind", async (t) => {
