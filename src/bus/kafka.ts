@@ -92,6 +92,8 @@ const UNSETTLED: ReadonlySet<string> = new Set([
   "GROUP_COORDINATOR_NOT_AVAILABLE",
   "GROUP_LOAD_IN_PROGRESS",
   "NOT_COORDINATOR_FOR_GROUP",
+  // What the client makes of several of these: a cluster has no coordinator before somebody asks for the first.
+  "KafkaJSGroupCoordinatorNotFound",
 ]);
 
 async function createTopics(admin: Admin, options: KafkaBusOptions, missing: readonly Topic[]): Promise<void> {
@@ -198,6 +200,8 @@ class KafkaBus implements Bus {
     const { admin, options } = this.#parts;
     const topic = topicName(options, read.topic);
     const group = `${options.namespace}.reader.${randomBytes(8).toString("hex")}`;
+    // The reader itself gives up where the group has no coordinator yet.
+    await this.#ask(() => admin.describeGroups([group]));
     try {
       yield* readRanges({ connection: options, topic, group, ranges, read });
     } finally {
