@@ -1,5 +1,6 @@
 import { CONTENT_TYPES, escapeLines, wrapJsonp } from "./formats.ts";
 import type { Format } from "./formats.ts";
+import { createTurns } from "./turns.ts";
 import { renderXml, XML_DECLARATION } from "./xml.ts";
 import type { XmlValue } from "./xml.ts";
 
@@ -16,8 +17,7 @@ export type LongList = {
 /** So many records are written at a time: some milliseconds, in which nobody else is answered. */
 const PIECE = 500;
 
-/** The long list that is being written, and those that wait for its end. */
-let turn: Promise<unknown> = Promise.resolve();
+const inTurn = createTurns();
 
 /**
  * Writes a long list piece by piece, and one list after the other, so that posts and other questions are answered meanwhile. As one text, what takes a hundred
@@ -26,9 +26,7 @@ let turn: Promise<unknown> = Promise.resolve();
  * @param isWanted whether anyone still waits for it; where nobody does, the rest is left out
  */
 export async function writeLong(format: Format, list: LongList, isWanted: () => boolean): Promise<Written> {
-  const written = turn.then(() => write(format, list, isWanted));
-  turn = written.catch(() => {});
-  return await written;
+  return await inTurn(() => write(format, list, isWanted));
 }
 
 async function write(format: Format, list: LongList, isWanted: () => boolean): Promise<Written> {

@@ -2,6 +2,7 @@ import { LoggiaError } from "../errors.ts";
 import type { FieldLimits } from "../events/limits.ts";
 import { encodeFields } from "../events/record.ts";
 import { wellFormed } from "../events/text.ts";
+import { createTurns } from "../http/turns.ts";
 import { readCreated } from "./created.ts";
 import type { Keeps } from "./created.ts";
 import { checkLength, errorDraft, readGeo, readValue, splitTags } from "./draft.ts";
@@ -26,8 +27,10 @@ const STEP_EVENTS = 250;
 /** How much of a bad event its error event holds: one that says more than any limit allows still has to fit a record of the bus. */
 const POSTED_MAX_UNITS = 100_000;
 
+const inTurn = createTurns();
+
 /**
- * Reads the body of a batch. An event with bad information becomes an error event, as does a line that is no JSON object.
+ * Reads the body of a batch, one batch after the other: posts pass between their steps. An event with bad information becomes an error event, as does a line that is no JSON object.
  *
  * @throws LoggiaError `bad_body` where an array is no JSON, or there is no event; `body_too_large` where there are too many
  */
@@ -37,6 +40,10 @@ export async function readBatch(
   limits: FieldLimits,
   keeps: Keeps,
 ): Promise<readonly BatchItem[]> {
+  return await inTurn(() => read(form, body, limits, keeps));
+}
+
+async function read(form: BatchForm, body: Buffer, limits: FieldLimits, keeps: Keeps): Promise<readonly BatchItem[]> {
   const text = body.toString("utf8").replace(/^\uFEFF/, "");
   const posted = form === "array" ? parseArray(text) : splitLines(text);
   if (posted.length === 0) throw new LoggiaError("bad_body", "The batch must hold at least one event");

@@ -18,6 +18,10 @@ export type GathererOptions = {
   readonly maxWaitingBytes: number;
 };
 
+/** So much more may wait, of logs of which little waits: one whose producers send all that fits leaves room for others. */
+const RESERVE = 0.25;
+const SMALL_SHARE = 0.05;
+
 /** The longest that posts wait for others that come right behind them. */
 const GATHER_MS = 2;
 /** Bounds of one append: large enough to be cheap per event, small enough for the bus's limit on a record (1 MB on Kafka). */
@@ -46,6 +50,8 @@ type Waiting = {
   readonly resolve: (first: EventId) => void;
   readonly reject: (error: unknown) => void;
 };
+
+type Share = { events: number; size_bytes: number };
 
 /** Of what was given ids. */
 type Accepted = { readonly post: Waiting; readonly first: EventId; readonly created: number };
@@ -79,8 +85,9 @@ export function createGatherer({
   maxWaitingBytes,
 }: GathererOptions): Gatherer {
   let queue: Waiting[] = [];
-  let waiting_events = 0;
-  let waiting_bytes = 0;
+  /** What waits, of all and of each log that was posted to. */
+  const all: Share = { events: 0, size_bytes: 0 };
+  const ofLog = new Map<LogKey, Share>();
   let running: Promise<void> | null = null;
 
   async function run(): Promise<void> {
@@ -120,9 +127,9 @@ export function createGatherer({
       // Those that are settled already don't hear it.
       for (const post of live) post.reject(error);
     } finally {
-      for (const { lines, size_bytes } of batch) {
-        waiting_events -= lines.length;
-        waiting_bytes -= size_bytes;
+      for (const { log, lines, size_bytes } of batch) {
+        grow(all, -lines.length, -size_bytes);
+        grow(ofLog.get(log)!, -lines.length, -size_bytes);
       }
     }
   }
@@ -152,15 +159,27 @@ export function createGatherer({
     return accepted.filter((_, i) => isReserved[i]);
   }
 
+  /** What is larger than all that may wait comes alone: this is asked where something waits already. */
+  function hasRoom(own: Share, events: number, size_bytes: number): boolean {
+    const taken = partOf(all.events + events, all.size_bytes + size_bytes);
+    if (taken <= 1) return true;
+    return taken <= 1 + RESERVE && partOf(own.events + events, own.size_bytes + size_bytes) <= SMALL_SHARE;
+  }
+
+  /** Which part of what may wait this is. */
+  function partOf(events: number, size_bytes: number): number {
+    return Math.max(events / maxWaitingEvents, size_bytes / maxWaitingBytes);
+  }
+
   function submitLines(log: LogKey, lines: readonly Line[], wanted = NEW_IDS): Promise<EventId> {
     const size_bytes = lines.reduce((sum, line) => sum + sizeOf(line), 0);
-    // What is larger than all that may wait comes alone.
-    const overflows = waiting_events + lines.length > maxWaitingEvents || waiting_bytes + size_bytes > maxWaitingBytes;
-    if (overflows && waiting_events > 0) {
+    let own = ofLog.get(log);
+    if (own === undefined) ofLog.set(log, (own = { events: 0, size_bytes: 0 }));
+    if (all.events > 0 && !hasRoom(own, lines.length, size_bytes)) {
       return Promise.reject(new LoggiaError("overloaded", "Too many posts are waiting for the bus; try again shortly"));
     }
-    waiting_events += lines.length;
-    waiting_bytes += size_bytes;
+    grow(all, lines.length, size_bytes);
+    grow(own, lines.length, size_bytes);
     return new Promise((resolve, reject) => {
       queue.push({ log, lines, ids: wanted, size_bytes, arrived_ms: performance.now(), resolve, reject });
       running ??= run();
@@ -175,6 +194,11 @@ export function createGatherer({
       await running;
     },
   };
+}
+
+function grow(share: Share, events: number, size_bytes: number): void {
+  share.events += events;
+  share.size_bytes += size_bytes;
 }
 
 /** How many posts of a queue share the next append: at least one, whatever its size. */

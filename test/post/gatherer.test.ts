@@ -56,3 +56,26 @@ test("events and visits that arrive together share one append and one record of 
   await Promise.all(posts.slice(0, 5));
   await gatherer.drain();
 });
+
+test("a log whose producers send all that may wait leaves room for others, and not for itself", async (t) => {
+  await using bus = await openSqliteBus({
+    file: join(temporaryFolder(t), "bus.sqlite"),
+    log: pino({ level: "silent" }),
+  });
+  const bounds = { append_ms: 5_000, deadline_ms: 5_000, maxWaitingEvents: 100, maxWaitingBytes: 1_000_000 };
+  const gatherer = createGatherer({ bus, ids: createIdSource(), ...bounds });
+  const outcomes = (log: typeof SHOP, count: number) =>
+    Array.from({ length: count }, () =>
+      gatherer.submit(log, EVENT).then(
+        () => "taken",
+        ({ code }: LoggiaError) => code,
+      ),
+    );
+  const [shop, attic] = [outcomes(SHOP, 120), outcomes(ATTIC, 10)];
+  const taken = async (all: Promise<string>[]) => (await Promise.all(all)).filter((one) => one === "taken").length;
+  t.is(await taken(shop), 100);
+  t.is(await taken(attic), 5);
+  t.deepEqual([...new Set(await Promise.all([...shop, ...attic]))], ["taken", "overloaded"]);
+  // What has gone makes room again.
+  t.is(await taken(outcomes(SHOP, 100)), 100);
+});
