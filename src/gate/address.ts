@@ -42,10 +42,19 @@ function withoutPort(entry: string): string {
   return /^\[(.*)\](?::\d+)?$/.exec(entry)?.[1] ?? /^([\d.]+):\d+$/.exec(entry)?.[1] ?? entry;
 }
 
+/** IPv4 in IPv6, as RFC 4291 §2.5.5.2 has it, or in groups like any other. */
+const MAPPED = /^(?:::|(?:0{1,4}:){5})ffff:(?:(\d+\.\d+\.\d+\.\d+)|([\da-f]{1,4}):([\da-f]{1,4}))$/i;
+
+function bytesOf(group: string): [number, number] {
+  const value = Number.parseInt(group, 16);
+  return [value >> 8, value & 0xff];
+}
+
 /** IPv4 as IPv4, also where a socket for both tells it as IPv6; and without the zone of a link. */
 function plain(address: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  const [, mapped, high, low] = MAPPED.exec(address) ?? [];
   if (mapped !== undefined) return mapped;
+  if (high !== undefined && low !== undefined) return [...bytesOf(high), ...bytesOf(low)].join(".");
   const zone = address.indexOf("%");
   return zone === -1 ? address : address.slice(0, zone);
 }
