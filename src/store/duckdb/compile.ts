@@ -92,16 +92,17 @@ export function compileFind(from: Source, log: LogKey, id: EventId): Statement {
 /** Rows of key, count, avg, sum, min and max. */
 export function compileGroup(plan: GroupPlan, folded: Known = ALL): Statement {
   const bind = new Binder(folded);
-  const { key, start, order } = groupKey(plan.by, bind);
+  const { key, folded: form, start, order } = groupKey(plan.by, bind);
+  const [foldedKey, anyForm] =
+    form === null ? ["", ""] : [`, ${form} as folded_key`, ", any_value(folded_key) as folded_key"];
   const by = plan.sort.by === "key" ? "" : `"${plan.sort.by}" ${directed(plan.sort.direction)}, `;
   const ties = directed(plan.sort.by === "key" ? plan.sort.direction : "asc");
   const take = plan.take === null ? "" : `limit ${bind.integer(plan.take)}`;
   // fsum carries the rounding error of each step along; plain sums drift with the order of the rows.
   return bind.statement(
     `select ${start} as key, "count", "sum" / "values" as "avg", "sum", "min", "max"
-     from (select key, any_value(folded_key) as folded_key, count(*) as "count", count(value) as "values", fsum(value) as "sum",
-         min(value) as "min", max(value) as "max"
-       from (select ${key}, value from events where ${filter(plan, bind)}) group by key)
+     from (select key${anyForm}, count(*) as "count", count(value) as "values", fsum(value) as "sum", min(value) as "min", max(value) as "max"
+       from (select ${key} as key${foldedKey}, value from events where ${filter(plan, bind)}) group by key)
      order by ${by}${order.map((each) => `${each} ${ties}`).join(", ")} ${take} offset ${bind.integer(plan.skip)}`,
   );
 }
@@ -304,10 +305,15 @@ function directed(direction: Direction): string {
 }
 
 /**
- * How events are told apart: the columns `key` of an event, and `folded_key`, the same in all events of a group. Of a group, `start` is what is shown, and `order` how
- * groups sort. Texts are folded once for a group, and not for each event.
+ * How events are told apart: by `key`. Where some have a form of their own, `folded` is that, the same in all events of a group. Of a group, `start` is what is shown,
+ * and `order` how groups sort. Texts are folded once for a group, and not for each event.
  */
-type GroupKey = { readonly key: string; readonly start: string; readonly order: readonly string[] };
+type GroupKey = {
+  readonly key: string;
+  readonly folded: string | null;
+  readonly start: string;
+  readonly order: readonly string[];
+};
 
 function groupKey(by: Grouping, bind: Binder): GroupKey {
   switch (by.kind) {
@@ -322,22 +328,23 @@ function groupKey(by: Grouping, bind: Binder): GroupKey {
 }
 
 function groupField(field: GroupField, bind: Binder): GroupKey {
-  if (field === "value") return { key: "value as key, null as folded_key", start: "key", order: ["key"] };
+  if (field === "value") return { key: "value", folded: null, start: "key", order: ["key"] };
+  const isFolded = hasFolds(field, bind);
   if (field === "tags") {
     // An event is in the group of each of its tags, and in that of "" where it has none.
     const each = (tags: string): string => `unnest(if(len(tags) = 0, [''], ${tags}))`;
-    const folded = hasFolds(field, bind) ? each(foldedTags(bind)) : "null";
     return {
-      key: `${each("tags")} as key, ${folded} as folded_key`,
+      key: each("tags"),
+      folded: isFolded ? each(foldedTags(bind)) : null,
       start: "key",
-      order: ["coalesce(folded_key, key)", "key"],
+      order: isFolded ? ["coalesce(folded_key, key)", "key"] : ["key"],
     };
   }
-  const folded = hasFolds(field, bind) ? `folded."${field}"` : "null";
   return {
-    key: `${AS_GIVEN[field]} as key, ${folded} as folded_key`,
+    key: AS_GIVEN[field],
+    folded: isFolded ? `folded."${field}"` : null,
     start: "key",
-    order: ["coalesce(folded_key, lower(key))", "key"],
+    order: [isFolded ? "coalesce(folded_key, lower(key))" : "lower(key)", "key"],
   };
 }
 
@@ -349,7 +356,8 @@ function period(length_ms: number, offset_min: number, bind: Binder): GroupKey {
   const shift = bind.integer(BEFORE_ALL_MS + offset_min * 60_000);
   const length = bind.integer(length_ms);
   return {
-    key: `(created + ${shift}) // ${length} as key, null as folded_key`,
+    key: `(created + ${shift}) // ${length}`,
+    folded: null,
     start: `key * ${length} - ${shift}`,
     order: ["key"],
   };
