@@ -11,7 +11,7 @@ import type { Query } from "./compile.ts";
 import { NOT_IN_ROWS } from "./document.ts";
 import { indexOf } from "./mapping.ts";
 import type { Names } from "./mapping.ts";
-import { ANY_ORDER, atOneMoment, searcherOf } from "./scan.ts";
+import { ANY_ORDER, atOneMoment, searcherOf, totalOf } from "./scan.ts";
 import type { Aggregate, Searcher, Stats } from "./scan.ts";
 import { sortGently } from "./sort-gently.ts";
 import { textsOf } from "./verify.ts";
@@ -80,27 +80,38 @@ async function countedGroups(search: Searcher, plan: GroupPlan, query: Query): P
 
 const STATS = { stats: { stats: { field: "value" } } } as const;
 
-/** One pass, enough where no shard has more groups than one request asks for. False, with nothing collected, where there are more. */
+/**
+ * One pass, enough where no shard has more groups than one request asks for. False, with nothing collected, where there are more. Events without the field are no
+ * group to Elasticsearch: they are looked for where the groups do not hold all that was found, which takes as long as the groups themselves.
+ */
 async function fewGroups(search: Searcher, field: GroupField, query: Query, collector: Collector): Promise<boolean> {
+  const answer = await search({
+    query,
+    size: 0,
+    track_total_hits: true,
+    aggs: { groups: { terms: { field, size: PAGE, shard_size: PAGE }, aggs: STATS } },
+  });
+  const groups = answer.aggregations?.["groups"];
+  if (groups === undefined) return true;
+  if ((groups.sum_other_doc_count ?? 0) > 0) return false;
+  const buckets = groups.buckets ?? [];
+  const found = buckets.map(({ key, doc_count, stats }) => toGroup(key as string | number, doc_count, stats));
+  const counted = buckets.reduce((sum, { doc_count }) => sum + doc_count, 0);
+  // An event may have several tags, and so be counted in several groups.
+  if (field === "tags" || counted < totalOf(answer)) found.push(...(await absentGroup(search, field, query)));
+  await collector.add(found);
+  return true;
+}
+
+async function absentGroup(search: Searcher, field: GroupField, query: Query): Promise<Group[]> {
   const { aggregations } = await search({
     query,
     size: 0,
     track_total_hits: false,
-    aggs: {
-      groups: { terms: { field, size: PAGE, shard_size: PAGE }, aggs: STATS },
-      absent: { missing: { field }, aggs: STATS },
-    },
+    aggs: { absent: { missing: { field }, aggs: STATS } },
   });
-  const groups = aggregations?.["groups"];
   const absent = aggregations?.["absent"];
-  if (groups === undefined || absent === undefined) return true;
-  if ((groups.sum_other_doc_count ?? 0) > 0) return false;
-  const found = (groups.buckets ?? []).map(({ key, doc_count, stats }) =>
-    toGroup(key as string | number, doc_count, stats),
-  );
-  if (absent.doc_count) found.push(toGroup(field === "value" ? null : "", absent.doc_count, absent.stats));
-  await collector.add(found);
-  return true;
+  return absent?.doc_count ? [toGroup(field === "value" ? null : "", absent.doc_count, absent.stats)] : [];
 }
 
 type Calendar = Extract<Grouping, { kind: "day" | "hour" }>;
