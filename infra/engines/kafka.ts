@@ -82,6 +82,7 @@ export async function startKafkaProcess(
  * One broker, so every topic of Kafka's own has one replica. Topics are made by who owns them, with the partitions and the
  * retention they mean, never by a first use.
  */
+/** The session of a broker is shorter than Kafka's own 9 s, for one that was killed cannot join again before its last session has ended. */
 function serverProperties(data: string, port: number, controllerPort: number, extras: KafkaExtras): string {
   const added = extras.listeners.map(({ name, port }) => `,${name}://127.0.0.1:${port}`).join("");
   const protocols = extras.listeners.map(({ name, protocol }) => `,${name}:${protocol}`).join("");
@@ -102,6 +103,8 @@ transaction.state.log.num.partitions=4
 share.coordinator.state.topic.replication.factor=1
 share.coordinator.state.topic.min.isr=1
 group.initial.rebalance.delay.ms=0
+broker.session.timeout.ms=6000
+broker.heartbeat.interval.ms=1000
 ${Object.entries(extras.properties)
   .map(([name, value]) => `${name}=${value.replaceAll("\\", "\\\\")}\n`)
   .join("")}`;
