@@ -8,8 +8,7 @@ import type { Benchmark, Way } from "./frame.ts";
 import { startPosting } from "./post.ts";
 import type { Posting } from "./post.ts";
 import { SILENT } from "./support/engines.ts";
-import { eventOf, LOG } from "./support/events.ts";
-import { API_KEY } from "./support/places.ts";
+import { batchRequest, eventOf, LOG } from "./support/events.ts";
 import type { Kind } from "./support/places.ts";
 import type { World } from "./support/world.ts";
 
@@ -27,11 +26,7 @@ const BODIES: readonly string[] = Array.from({ length: REQUESTS }, (_, n) =>
   Array.from({ length: BATCH }, (_, i) => JSON.stringify(eventOf(n * BATCH + i))).join("\n"),
 );
 
-const POSTS: readonly string[] = BODIES.map(
-  (body) =>
-    `POST /1/logs/${LOG}/events HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-ndjson\r\nX-API-Key: ${API_KEY}\r\n` +
-    `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-);
+const POSTS: readonly string[] = BODIES.map(batchRequest);
 
 /** Stores the same bytes, a batch at a time, by nothing but the engine: so many in flight as the service has connections. Answers events a second. */
 type Bare = AsyncDisposable & { readonly name: string; write(duration_ms: number): Promise<number> };

@@ -1,9 +1,9 @@
 import { quantile } from "./frame.ts";
 import type { Benchmark } from "./frame.ts";
 import { ask, holds } from "./support/client.ts";
-import { LOG, postRequest } from "./support/events.ts";
+import { API_KEY, LOG, postRequest } from "./support/events.ts";
 import type { Job } from "./support/load.ts";
-import { API_KEY, clearPlace, startService } from "./support/places.ts";
+import { clearPlace, startService } from "./support/places.ts";
 import type { Kind } from "./support/places.ts";
 
 const POSTS_PER_SECOND = 500;

@@ -2,9 +2,9 @@ import { median, quantile, show } from "./frame.ts";
 import type { Bench, Benchmark } from "./frame.ts";
 import { CONNECTIONS, jobOf as postJobOf } from "./post.ts";
 import { holds } from "./support/client.ts";
-import { getRequest, LOG } from "./support/events.ts";
+import { API_KEY, getRequest, LOG } from "./support/events.ts";
 import { startGenerator } from "./support/load.ts";
-import { API_KEY, clearPlace, startService } from "./support/places.ts";
+import { clearPlace, startService } from "./support/places.ts";
 import type { ServiceProcess } from "./support/processes.ts";
 
 const MOST_MB = { post: 200, api: 200, pipeline: 350 } as const;

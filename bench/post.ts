@@ -1,9 +1,9 @@
 import { interleaved } from "./frame.ts";
 import type { Benchmark, Way } from "./frame.ts";
 import { holds } from "./support/client.ts";
-import { formOf, LOG, postRequest } from "./support/events.ts";
+import { API_KEY, formOf, LOG, postRequest } from "./support/events.ts";
 import type { Job } from "./support/load.ts";
-import { API_KEY, clearPlace, startService } from "./support/places.ts";
+import { clearPlace, startService } from "./support/places.ts";
 import type { Kind } from "./support/places.ts";
 import type { World } from "./support/world.ts";
 

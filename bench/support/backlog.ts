@@ -7,8 +7,8 @@ import { parseLogKey } from "../../src/events/event.ts";
 import { createIdSource } from "../../src/events/id.ts";
 import { encodeLine, encodeRecord } from "../../src/events/record.ts";
 import type { Alert } from "../../src/store/store.ts";
-import { LOG, storedEvents } from "./events.ts";
-import { API_KEY, openBus, openPorts } from "./places.ts";
+import { API_KEY, LOG, storedEvents } from "./events.ts";
+import { openBus, openPorts } from "./places.ts";
 import type { Place } from "./places.ts";
 
 /** As many as a topic has unless told otherwise. */

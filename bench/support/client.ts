@@ -1,7 +1,6 @@
 import { Agent, request } from "node:http";
 
-import { LOG } from "./events.ts";
-import { API_KEY } from "./places.ts";
+import { API_KEY, LOG } from "./events.ts";
 
 const agent = new Agent({ keepAlive: true });
 

@@ -118,7 +118,8 @@ export async function openBareDuckdb(file: string, closing: AsyncDisposableStack
   return connection;
 }
 
-async function sizeOf(place: Place): Promise<number> {
+/** What the store of a place takes on the disk, in bytes. */
+export async function sizeOf(place: Place): Promise<number> {
   if (place.kind === "embedded") {
     const files = readdirSync(place.folder).filter((name) => name.startsWith("events.duckdb"));
     return files.reduce((sum, name) => sum + statSync(join(place.folder, name)).size, 0);

@@ -4,6 +4,7 @@ import { createIdSource } from "../../src/events/id.ts";
 import { hashText } from "../../src/events/text.ts";
 
 export const LOG: LogKey = parseLogKey("bench")!;
+export const API_KEY = "key-of-the-benchmarks";
 
 /** Mulberry32: the same events in each run. */
 export function createRandom(seed: number): (below: number) => number {
@@ -100,6 +101,14 @@ export function postRequest(path: string, form: string): string {
   return (
     `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-www-form-urlencoded\r\n` +
     `Content-Length: ${Buffer.byteLength(form)}\r\n\r\n${form}`
+  );
+}
+
+/** A whole HTTP request that posts the lines of a batch. */
+export function batchRequest(body: string): string {
+  return (
+    `POST /1/logs/${LOG}/events HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-ndjson\r\nX-API-Key: ${API_KEY}\r\n` +
+    `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
   );
 }
 

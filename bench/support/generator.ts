@@ -104,10 +104,13 @@ function requestsOf({ requests, stamp }: Job): () => Buffer {
 function createTally(job: Job, end_ms: number) {
   const latencies: number[] = [];
   const statuses = new Map<number, number>();
+  const start_ms = performance.now();
   let inTime = 0;
+  let last_ms = start_ms;
   return {
     add(connection: Connection, status: number): void {
       const now_ms = performance.now();
+      last_ms = now_ms;
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
       if (status !== job.expect) return;
       latencies.push(now_ms - connection.started_ms);
@@ -116,6 +119,7 @@ function createTally(job: Job, end_ms: number) {
     outcome: (): Outcome => ({
       answered: statuses.get(job.expect) ?? 0,
       perSecond: inTime / (job.duration_ms / 1000),
+      took_ms: last_ms - start_ms,
       latencies_ms: Float64Array.from(latencies).sort(),
       others: [...statuses].filter(([status]) => status !== job.expect),
     }),
@@ -130,11 +134,14 @@ async function run(job: Job): Promise<Outcome> {
   let tally: ReturnType<typeof createTally> | null = null;
   let end_ms = Infinity;
   let inFlight = 0;
+  let sent = 0;
+  const most = job.once === true ? job.requests.length : Infinity;
   /** Whether requests may still become due. */
   let sending = true;
 
   function send(connection: Connection, started_ms: number): void {
     inFlight += 1;
+    sent += 1;
     connection.send(next(), started_ms);
   }
 
@@ -142,10 +149,11 @@ async function run(job: Job): Promise<Outcome> {
     inFlight -= 1;
     tally!.add(connection, status);
     const now_ms = performance.now();
-    const waiting_ms = job.perSecond === null ? (now_ms < end_ms ? now_ms : undefined) : due.shift();
+    const isOver = now_ms >= end_ms || sent >= most;
+    const waiting_ms = job.perSecond === null ? (isOver ? undefined : now_ms) : due.shift();
     if (waiting_ms !== undefined) send(connection, waiting_ms);
     else free.push(connection);
-    if (job.perSecond === null && now_ms >= end_ms) sending = false;
+    if (job.perSecond === null && isOver) sending = false;
     if (inFlight === 0 && !sending) end();
   }
 

@@ -14,6 +14,8 @@ export type Job = {
   /** Requests a second at an even pace; null: each connection asks again as soon as it is answered. */
   readonly perSecond: number | null;
   readonly duration_ms: number;
+  /** Whether each request is sent once, by connections that are as many or fewer; then `duration_ms` is the most that it may take. */
+  readonly once?: boolean;
   /** The status that counts. */
   readonly expect: number;
 };
@@ -22,6 +24,8 @@ export type Outcome = {
   /** Requests that got the expected status, those after the end included. */
   readonly answered: number;
   readonly perSecond: number;
+  /** From the first request to the last answer. */
+  readonly took_ms: number;
   /** Sorted. */
   readonly latencies_ms: Float64Array;
   /** Other statuses, with how often they came. */

@@ -13,7 +13,7 @@ import { openElasticsearchStore } from "../../src/store/elasticsearch/store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { SILENT } from "./engines.ts";
 import type { Cluster } from "./engines.ts";
-import { LOG } from "./events.ts";
+import { API_KEY, LOG } from "./events.ts";
 import { startServiceProcess } from "./processes.ts";
 import type { ServiceProcess } from "./processes.ts";
 
@@ -24,7 +24,6 @@ export type Place =
   | { readonly kind: "embedded"; readonly folder: string }
   | { readonly kind: "cluster"; readonly namespace: string; readonly cluster: Cluster };
 
-export const API_KEY = "key-of-the-benchmarks";
 const FIRST = { LOGGIA_ADMIN: "bench@localhost:a long password", LOGGIA_LOG: `${LOG}:${API_KEY}` };
 
 /** Removes what a place holds, once nothing runs there any more. */
