@@ -9,18 +9,29 @@ const WORTHWHILE_BYTES = 1024;
 const brotli = promisify(brotliCompress);
 const zip = promisify(gzip);
 
+type Encoding = "br" | "gzip";
+/** What was compressed already of answers that are sent more than once. */
+const kept = new WeakMap<Buffer, Partial<Record<Encoding, Promise<Buffer>>>>();
+
 /** The answer as the caller's `Accept-Encoding` wants it, with the `Content-Encoding` that says so. */
 export async function compress(
   payload: Buffer,
   accepted: string | undefined,
-): Promise<{ readonly payload: Buffer; readonly encoding: "br" | "gzip" | null }> {
+): Promise<{ readonly payload: Buffer; readonly encoding: Encoding | null }> {
   if (payload.length < WORTHWHILE_BYTES || accepted === undefined) return { payload, encoding: null };
   const ranges = parseAccept(accepted);
   const quality = (encoding: string) => ranges.get(encoding) ?? ranges.get("*") ?? 0;
-  if (quality("br") > 0 && quality("br") >= quality("gzip")) {
-    const params = { [constants.BROTLI_PARAM_QUALITY]: 4, [constants.BROTLI_PARAM_SIZE_HINT]: payload.length };
-    return { payload: await brotli(payload, { params }), encoding: "br" };
-  }
-  if (quality("gzip") > 0) return { payload: await zip(payload), encoding: "gzip" };
-  return { payload, encoding: null };
+  const encoding = quality("br") > 0 && quality("br") >= quality("gzip") ? "br" : quality("gzip") > 0 ? "gzip" : null;
+  if (encoding === null) return { payload, encoding };
+  let compressed = kept.get(payload);
+  if (compressed === undefined) kept.set(payload, (compressed = {}));
+  return { payload: await (compressed[encoding] ??= WAYS[encoding](payload)), encoding };
 }
+
+const WAYS: Readonly<Record<Encoding, (payload: Buffer) => Promise<Buffer>>> = {
+  br: (payload) =>
+    brotli(payload, {
+      params: { [constants.BROTLI_PARAM_QUALITY]: 4, [constants.BROTLI_PARAM_SIZE_HINT]: payload.length },
+    }),
+  gzip: (payload) => zip(payload),
+};

@@ -1,3 +1,4 @@
+import { CONTENT_TYPES } from "../../http/formats.ts";
 import type { Reply, Route } from "../../http/route.ts";
 import { describeApi } from "./document.ts";
 
@@ -6,15 +7,10 @@ const PATH = { method: "GET", path: "/openapi.json", formats: "json" } as const;
 /** The address of the OpenAPI document, open to everybody: it says no more than the source does. @param routes all others */
 export function openApiRoute(routes: readonly Route[]): Route {
   let reply: Reply | undefined;
-  return {
-    ...PATH,
-    handle: () => {
-      reply ??= { status: 200, body: { json: describeApi([...routes, PATH]), xml: neverXml } };
-      return Promise.resolve(reply);
-    },
+  // Written once: strangers may ask for it as often as they like.
+  const write = (): Reply => {
+    const payload = Buffer.from(JSON.stringify(describeApi([...routes, PATH])));
+    return { status: 200, body: { contentType: CONTENT_TYPES.json, payload } };
   };
-}
-
-function neverXml(): never {
-  throw new Error("the OpenAPI document is JSON alone");
+  return { ...PATH, handle: () => Promise.resolve((reply ??= write())) };
 }
