@@ -20,13 +20,14 @@ const PIECE = 500;
 const inTurn = createTurns();
 
 /**
- * Writes a long list piece by piece, and one list after the other, so that posts and other questions are answered meanwhile. As one text, what takes a hundred
+ * Writes a long list piece by piece, and one list after the other (a short one waits for none), so that posts and other questions are answered meanwhile. As one text, what takes a hundred
  * thousand records holds up the process for a second, and as XML for three.
  *
  * @param isWanted whether anyone still waits for it; where nobody does, the rest is left out
  */
 export async function writeLong(format: Format, list: LongList, isWanted: () => boolean): Promise<Written> {
-  return await inTurn(() => write(format, list, isWanted));
+  const writing = (): Promise<Written> => write(format, list, isWanted);
+  return list.length <= PIECE ? await writing() : await inTurn(writing);
 }
 
 async function write(format: Format, list: LongList, isWanted: () => boolean): Promise<Written> {

@@ -27,6 +27,8 @@ const STEP_EVENTS = 250;
 /** How much of a bad event its error event holds: one that says more than any limit allows still has to fit a record of the bus. */
 const POSTED_MAX_UNITS = 100_000;
 
+/** Batches up to this size are read at once, whatever others are waiting. */
+const SMALL_BYTES = 64 * 1024;
 const inTurn = createTurns();
 
 /**
@@ -40,7 +42,8 @@ export async function readBatch(
   limits: FieldLimits,
   keeps: Keeps,
 ): Promise<readonly BatchItem[]> {
-  return await inTurn(() => read(form, body, limits, keeps));
+  const reading = (): Promise<readonly BatchItem[]> => read(form, body, limits, keeps);
+  return body.length <= SMALL_BYTES ? await reading() : await inTurn(reading);
 }
 
 async function read(form: BatchForm, body: Buffer, limits: FieldLimits, keeps: Keeps): Promise<readonly BatchItem[]> {

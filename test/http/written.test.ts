@@ -63,6 +63,14 @@ test("while long lists are written, others have their turn, and the lists come o
   t.deepEqual(order, [...Array.from({ length: 20 }, () => "first"), ...Array.from({ length: 20 }, () => "second")]);
 });
 
+test("a short list does not wait for the long ones", async (t) => {
+  const ended: string[] = [];
+  const written = (name: string, length: number) =>
+    writeLong({ kind: "json" }, listOf(recordsOf(length)), () => true).then(() => ended.push(name));
+  await Promise.all([written("long", 20_000), written("longer", 40_000), written("short", 500)]);
+  t.deepEqual(ended, ["short", "long", "longer"]);
+});
+
 test("a list that nobody waits for is not written, and one that fails holds up none behind it", async (t) => {
   let shown = 0;
   await writeLong(

@@ -1,0 +1,28 @@
+import test from "ava";
+
+import { DEFAULT_LIMITS } from "../../src/events/limits.ts";
+import { readBatch } from "../../src/post/batch.ts";
+
+test("a small batch is read at once, and large ones one after the other, with turns for others", async (t) => {
+  const ended: string[] = [];
+  const bodyOf = (count: number) =>
+    Buffer.from(JSON.stringify(Array.from({ length: count }, (_, i) => ({ text: `${i}`.repeat(50) }))));
+  const read = (name: string, count: number) =>
+    readBatch("array", bodyOf(count), DEFAULT_LIMITS, { now_ms: Date.now(), retentionDays: null }).then(
+      ({ length }) => {
+        ended.push(name);
+        return length;
+      },
+    );
+  let turns = 0;
+  let isOver = false;
+  const count = (): void => {
+    turns += 1;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  t.deepEqual(await Promise.all([read("first", 5_000), read("second", 3_000), read("small", 10)]), [5_000, 3_000, 10]);
+  isOver = true;
+  t.deepEqual(ended, ["small", "first", "second"]);
+  t.true(turns >= 20, `${turns} turns`);
+});
