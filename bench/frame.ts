@@ -12,6 +12,8 @@ export type Benchmark = {
 export type Bench = {
   /** Seconds instead of minutes: shows that the harness works; its figures say little. */
   readonly quick: boolean;
+  /** Whether it was asked for by its name, and may take its time: all together have 25 minutes. */
+  readonly named: boolean;
   readonly world: World;
   readonly report: Report;
 };

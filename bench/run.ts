@@ -12,7 +12,7 @@ import { createReport } from "./frame.ts";
 import type { Benchmark, Verdict } from "./frame.ts";
 import { World } from "./support/world.ts";
 
-type Options = { readonly quick: boolean; readonly embedded: boolean };
+type Options = { readonly quick: boolean; readonly embedded: boolean; readonly named: boolean };
 
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
@@ -31,10 +31,14 @@ async function main(): Promise<number> {
     return 2;
   }
   const chosen = BENCHMARKS.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
-  return runAll(chosen, { quick: values.quick ?? false, embedded: values.embedded ?? false });
+  return runAll(chosen, {
+    quick: values.quick ?? false,
+    embedded: values.embedded ?? false,
+    named: positionals.length > 0,
+  });
 }
 
-async function runAll(chosen: readonly Benchmark[], { quick, embedded }: Options): Promise<number> {
+async function runAll(chosen: readonly Benchmark[], { quick, embedded, named }: Options): Promise<number> {
   const report = createReport(console.log);
   const start_ms = performance.now();
   console.log(describeMachine(quick));
@@ -45,7 +49,7 @@ async function runAll(chosen: readonly Benchmark[], { quick, embedded }: Options
     const begin_ms = performance.now();
     report.line(`\n${name}: ${about}`);
     try {
-      await run({ quick, world, report });
+      await run({ quick, named, world, report });
     } catch (error) {
       console.error(`  ${name} FAILED:`, error);
       failed.push(name);
