@@ -157,7 +157,7 @@ async function carry(batch: Batch, patience: Patience, context: Context): Promis
   for (;;) {
     await flight.room();
     const start = performance.now();
-    const slice = slices.next();
+    const slice = await slices.next();
     context.stats.busy("decode", performance.now() - start);
     if (slice.done === true) break;
     const { earlier, signal } = flight;

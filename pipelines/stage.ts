@@ -40,7 +40,7 @@ export type Stage = {
 };
 
 /** After so many events, whatever else this process serves has its turn. */
-const TURN_ITEMS = 250;
+export const TURN_ITEMS = 250;
 
 /** A stage that makes one event of another. An event on which `change` throws is refused; the others are not concerned. */
 export function transform(name: Stage["name"], change: (event: StoredEvent) => StoredEvent): Stage {

@@ -172,7 +172,8 @@ async function startPipelines(
     group: PIPELINE_GROUP,
     notices: mail !== null || engines.kind === "cluster",
     // There, lists with `sinceid` go by the horizon, and the bus keeps the offsets.
-    inOrder: engines.kind !== "cluster",
+    // Embedded, all slices share one thread and one writer: a second one is decoded while the first is written, and more only fill memory.
+    ...(engines.kind === "cluster" ? { inOrder: false } : { inOrder: true, maxSlices: 2 }),
     ...locating,
   });
   metrics.watchPipeline(() => pipeline.stats());

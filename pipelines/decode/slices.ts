@@ -1,8 +1,10 @@
+import { setImmediate as turn } from "node:timers/promises";
 import type { BusRecord } from "../../src/bus/bus.ts";
 import { decodeRecord } from "../../src/events/record.ts";
 import type { RecordLine } from "../../src/events/record.ts";
 import { eventSize_bytes, visitSize_bytes } from "../chunk.ts";
 import type { Failure } from "../deadletters/letter.ts";
+import { TURN_ITEMS } from "../stage.ts";
 import type { Item, VisitItem } from "../stage.ts";
 
 /** As much of a batch as goes through the stages at a time. */
@@ -18,16 +20,22 @@ export type Slice = {
  * Decodes records one after the other, as far as the next slice needs it: a batch is bounded in records, and a record may hold any number of events.
  * Lines that are neither events nor visits come out as failures of the slice in which they stand.
  */
-export function* slicesOf(
+export async function* slicesOf(
   records: readonly BusRecord[],
   { maxEvents, maxBytes }: { readonly maxEvents: number; readonly maxBytes: number },
-): Generator<Slice, void> {
+): AsyncGenerator<Slice, void> {
   let items: Item[] = [];
   let visits: VisitItem[] = [];
   let broken: Failure[] = [];
   let bytes = 0;
+  let since = 0;
   for (const record of records) {
+    if (since >= TURN_ITEMS) {
+      since = 0;
+      await turn();
+    }
     const lines = decodeRecord(record.value);
+    since += lines.length;
     for (const [i, line] of lines.entries()) {
       const size = size_bytes(line);
       const count = items.length + visits.length + broken.length;

@@ -44,8 +44,9 @@ export async function insertEvents(
   const fresh = areRising(events) ? events : distinct(events, (event) => event.id);
   const old = fresh.filter(({ id }) => id <= high).map(({ id }) => id);
   const known = await knownIds(connection, "events", old);
-  const rows = fresh.filter(({ id }) => !known.has(id)).map((event) => toRow(event, folds));
-  if (rows.length > 0) await appendRows(connection, "events", EVENT_COLUMNS, rows);
+  const unknown = known.size === 0 ? fresh : fresh.filter(({ id }) => !known.has(id));
+  const into = { table: "events", columns: EVENT_COLUMNS, toRow: (event: StoredEvent) => toRow(event, folds) };
+  if (unknown.length > 0) await appendRows(connection, into, unknown);
   return fresh.reduce((largest, { id }) => (id > largest ? id : largest), high);
 }
 

@@ -40,6 +40,7 @@ const COLUMNS: readonly Column<Row>[] = [
     list: textLists((inner) => inner?.list ?? null),
   }),
 ];
+const INTO = { table: "rows", columns: COLUMNS, toRow: (row: Row) => row };
 const TABLE = `create table rows (whole bigint not null, large ubigint, small uinteger, real double, unlike varchar, alike varchar,
   list varchar[], "inner" struct("text" varchar, list varchar[]))`;
 
@@ -77,7 +78,7 @@ test("rows are read as they were written, whatever is in them and however many c
       const written = Array.from({ length: count }, (_, i) => few[(i * 7) % few.length]!);
       await connection.run("truncate rows");
       await connection.run("begin");
-      await appendRows(connection, "rows", COLUMNS, written);
+      await appendRows(connection, INTO, written);
       await connection.run("commit");
       const read = (await connection.runAndReadAll("from rows order by rowid")).getRowObjectsJS();
       t.deepEqual(
@@ -94,12 +95,12 @@ test("a number that no column takes is refused, and what was appended before it 
   const row: Row = { whole: 1, large: 2n, small: 3, real: 4, unlike: "", alike: "", list: [], inner: null };
   const rows = [...Array.from({ length: 5_000 }, () => row), { ...row, whole: 2 ** 53 }];
   await connection.run("begin");
-  await t.throwsAsync(appendRows(connection, "rows", COLUMNS, rows), {
+  await t.throwsAsync(appendRows(connection, INTO, rows), {
     instanceOf: RangeError,
     message: "9007199254740992 is no whole number below 2^53",
   });
   await connection.run("rollback");
   t.is((await connection.runAndReadAll("from rows")).currentRowCount, 0);
-  await appendRows(connection, "rows", COLUMNS, [row]);
+  await appendRows(connection, INTO, [row]);
   t.is((await connection.runAndReadAll("from rows")).currentRowCount, 1);
 });
