@@ -59,30 +59,43 @@ function chunkOf<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): Du
 
 /** Of whole numbers; any other is a RangeError. */
 export function bigints<Row>(valueOf: (row: Row) => number): Column<Row> {
-  return whole(BIGINT, BigInt64Array, (row) => {
+  return wide(BIGINT, (row, words, at) => {
     const value = valueOf(row);
     if (!Number.isSafeInteger(value)) throw new RangeError(`${value} is no whole number below 2^53`);
-    return BigInt(value);
+    words[at] = value;
+    words[at + 1] = Math.floor(value / 2 ** 32);
   });
 }
 
-export function ubigints<Row>(valueOf: (row: Row) => bigint): Column<Row> {
-  return whole(UBIGINT, BigUint64Array, valueOf);
+/** Of texts of 16 hex digits. */
+export function hexUbigints<Row>(valueOf: (row: Row) => string): Column<Row> {
+  return wide(UBIGINT, (row, words, at) => {
+    const digits = valueOf(row);
+    words[at] = parseInt(digits.slice(8), 16);
+    words[at + 1] = parseInt(digits.slice(0, 8), 16);
+  });
 }
 
-export function uintegers<Row>(valueOf: (row: Row) => number): Column<Row> {
-  return whole(UINTEGER, Uint32Array, valueOf);
-}
-
-function whole<Row, Value extends number | bigint>(
+/** Numbers of 64 bits as two words, the low one first, as all platforms have it that DuckDB runs on: without a BigInt for each. */
+function wide<Row>(
   type: DuckDBType,
-  Values: new (length: number) => NodeJS.TypedArray & { [i: number]: Value },
-  valueOf: (row: Row) => Value,
+  write: (row: Row, words: Uint32Array<ArrayBuffer>, at: number) => void,
 ): Column<Row> {
   return {
     type,
     fill(vector, rows) {
-      const values = new Values(rows.length);
+      const words = new Uint32Array(2 * rows.length);
+      for (let i = 0; i < rows.length; i++) write(rows[i]!, words, 2 * i);
+      copy(vector, words);
+    },
+  };
+}
+
+export function uintegers<Row>(valueOf: (row: Row) => number): Column<Row> {
+  return {
+    type: UINTEGER,
+    fill(vector, rows) {
+      const values = new Uint32Array(rows.length);
       for (let i = 0; i < rows.length; i++) values[i] = valueOf(rows[i]!);
       copy(vector, values);
     },
@@ -171,13 +184,14 @@ export function textLists<Row>(valueOf: (row: Row) => readonly string[] | null):
     fill(vector, rows) {
       const nulls = new Nulls(rows.length);
       const entries: string[] = [];
-      const places = new BigUint64Array(2 * rows.length);
+      // Each of two numbers of 64 bits, of which the low words are enough.
+      const places = new Uint32Array(4 * rows.length);
       for (let i = 0; i < rows.length; i++) {
         const list = valueOf(rows[i]!);
         if (list === null) nulls.add(i);
-        places[2 * i] = BigInt(entries.length);
-        places[2 * i + 1] = BigInt(list?.length ?? 0);
-        if (list !== null) entries.push(...list);
+        places[4 * i] = entries.length;
+        places[4 * i + 2] = list?.length ?? 0;
+        if (list !== null) for (const entry of list) entries.push(entry);
       }
       duckdb.list_vector_reserve(vector, entries.length);
       duckdb.list_vector_set_size(vector, entries.length);

@@ -1,16 +1,14 @@
 import type { StoredEvent } from "../../events/event.ts";
 import { fold } from "../../events/text.ts";
-import { bigints, distinctTexts, doubles, structs, textLists, texts, ubigints, uintegers } from "./columns.ts";
+import { bigints, distinctTexts, doubles, hexUbigints, structs, textLists, texts, uintegers } from "./columns.ts";
 import type { Column } from "./columns.ts";
 import { FOLDED_FIELDS } from "./folds.ts";
 import type { Folds } from "./folds.ts";
-import { foldedUnlessAscii, splitId } from "./schema.ts";
+import { foldedUnlessAscii } from "./schema.ts";
 
 /** A row of `events`, with what is worked out of the event. */
 type EventRow = {
   readonly event: StoredEvent;
-  readonly hi: bigint;
-  readonly lo: number;
   /** Each tag once, as acceptance has it: groups by tag count on that. */
   readonly tags: readonly string[];
   readonly folded: Folded | null;
@@ -29,8 +27,8 @@ type Folded = {
 /** The columns of `events`, in the order of the table. */
 export const EVENT_COLUMNS: readonly Column<EventRow>[] = [
   bigints(({ event }) => event.created),
-  ubigints(({ hi }) => hi),
-  uintegers(({ lo }) => lo),
+  hexUbigints(({ event }) => event.id.slice(0, 16)),
+  uintegers(({ event }) => parseInt(event.id.slice(16), 16)),
   texts(({ event }) => event.log),
   distinctTexts(({ event }) => event.text),
   texts(({ event }) => event.link),
@@ -56,9 +54,15 @@ export const EVENT_COLUMNS: readonly Column<EventRow>[] = [
 
 /** `folds` learns of forms that the row holds beside the texts. */
 export function toRow(event: StoredEvent, folds: Folds): EventRow {
-  const { hi, lo } = splitId(event.id);
-  const tags = new Set(event.tags).size === event.tags.length ? event.tags : [...new Set(event.tags)];
-  return { event, hi, lo, tags, folded: foldedOf(event, tags, folds) };
+  const tags = areDistinct(event.tags) ? event.tags : [...new Set(event.tags)];
+  return { event, tags, folded: foldedOf(event, tags, folds) };
+}
+
+/** Events have few tags, as a rule, for which a set costs more than looking. */
+function areDistinct(tags: readonly string[]): boolean {
+  if (tags.length > 8) return new Set(tags).size === tags.length;
+  for (let i = 1; i < tags.length; i++) if (tags.indexOf(tags[i]!) < i) return false;
+  return true;
 }
 
 function foldedOf(event: StoredEvent, tags: readonly string[], folds: Folds): Folded | null {
@@ -70,12 +74,16 @@ function foldedOf(event: StoredEvent, tags: readonly string[], folds: Folds): Fo
     user: foldedUnlessAscii(event.user),
     class: event.class === null ? null : foldedUnlessAscii(event.class),
   };
-  const held = FOLDED_FIELDS.filter((field) => folded[field] !== null);
-  for (const field of held) folds.add(field);
-  return held.length === 0 ? null : folded;
+  let isHeld = false;
+  for (const field of FOLDED_FIELDS) {
+    if (folded[field] === null) continue;
+    folds.add(field);
+    isHeld = true;
+  }
+  return isHeld ? folded : null;
 }
 
 function foldedTags(tags: readonly string[]): readonly string[] | null {
-  const folded = tags.map(fold);
-  return folded.every((tag, i) => tag === tags[i]) ? null : folded;
+  for (const tag of tags) if (fold(tag) !== tag) return tags.map(fold);
+  return null;
 }

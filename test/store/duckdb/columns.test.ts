@@ -7,10 +7,10 @@ import {
   bigints,
   distinctTexts,
   doubles,
+  hexUbigints,
   structs,
   textLists,
   texts,
-  ubigints,
   uintegers,
 } from "../../../src/store/duckdb/columns.ts";
 import type { Column } from "../../../src/store/duckdb/columns.ts";
@@ -29,7 +29,7 @@ type Row = {
 
 const COLUMNS: readonly Column<Row>[] = [
   bigints((row) => row.whole),
-  ubigints((row) => row.large),
+  hexUbigints((row) => row.large.toString(16).padStart(16, "0")),
   uintegers((row) => row.small),
   doubles((row) => row.real),
   distinctTexts((row) => row.unlike),
