@@ -172,8 +172,10 @@ async function startPipelines(
     group: PIPELINE_GROUP,
     notices: mail !== null || engines.kind === "cluster",
     // There, lists with `sinceid` go by the horizon, and the bus keeps the offsets.
-    // Embedded, all slices share one thread and one writer: a second one is decoded while the first is written, and more only fill memory.
-    ...(engines.kind === "cluster" ? { inOrder: false } : { inOrder: true, maxSlices: 2 }),
+    // Embedded, one slice is written while the next is decoded, and a transaction costs the same however much it holds.
+    ...(engines.kind === "cluster"
+      ? { inOrder: false }
+      : { inOrder: true, maxSlices: 2, maxEvents: 10_000, maxBytes: 10_000_000 }),
     ...locating,
   });
   metrics.watchPipeline(() => pipeline.stats());

@@ -35,7 +35,7 @@ export type BareWriter = AsyncDisposable & {
 };
 
 /** As many events as the pipeline writes at a time. */
-const BATCH = 5_000;
+const BATCH = { embedded: 10_000, cluster: 5_000 } as const;
 const CHUNK_ROWS = 2_048;
 
 /** @param place an empty one, which gets the tables or templates of the store */
@@ -47,7 +47,7 @@ export async function createBareWriter(place: Place, folder: string): Promise<Ba
   return {
     async write({ events, alerts }, inFlight) {
       const copies = Map.groupBy(alerts, ({ event }) => event.id);
-      const batches = batchesOf(events).map((batch) =>
+      const batches = batchesOf(events, BATCH.cluster).map((batch) =>
         batch
           .flatMap((event) => [
             createOperation(names.eventsOf(event.id), event.id, encodeDocument(event)),
@@ -73,8 +73,8 @@ async function sendAll(client: Client, batches: string[]): Promise<void> {
   }
 }
 
-function batchesOf<T>(items: readonly T[]): T[][] {
-  return Array.from({ length: Math.ceil(items.length / BATCH) }, (_, i) => items.slice(i * BATCH, (i + 1) * BATCH));
+function batchesOf<T>(items: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
 }
 
 const FOLDED = STRUCT({
@@ -122,7 +122,7 @@ async function createBareAppender(file: string): Promise<BareWriter> {
   const open = closing.move();
   return {
     async write({ events, alerts }) {
-      const eventsOf = batchesOf(events).map((batch) => chunksOf(batch, EVENT_COLUMNS));
+      const eventsOf = batchesOf(events, BATCH.embedded).map((batch) => chunksOf(batch, EVENT_COLUMNS));
       const alertChunks = chunksOf(alerts, ALERT_COLUMNS);
       const start_ms = performance.now();
       for (const [i, chunks] of eventsOf.entries()) {

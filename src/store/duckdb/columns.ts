@@ -1,4 +1,4 @@
-import { BIGINT, DOUBLE, DuckDBDataChunk, LIST, STRUCT, UBIGINT, UINTEGER, VARCHAR } from "@duckdb/node-api";
+import { BIGINT, BOOLEAN, DOUBLE, DuckDBDataChunk, LIST, STRUCT, UBIGINT, UINTEGER, VARCHAR } from "@duckdb/node-api";
 import type { DuckDBConnection, DuckDBType } from "@duckdb/node-api";
 import duckdb from "@duckdb/node-bindings";
 import { setImmediate as turn } from "node:timers/promises";
@@ -99,6 +99,17 @@ export function uintegers<Row>(valueOf: (row: Row) => number): Column<Row> {
       for (let i = 0; i < rows.length; i++) values[i] = valueOf(rows[i]!);
       copy(vector, values);
     },
+  };
+}
+
+export function booleans<Row>(valueOf: (row: Row) => boolean): Column<Row> {
+  return {
+    type: BOOLEAN,
+    fill: (vector, rows) =>
+      copy(
+        vector,
+        Uint8Array.from(rows, (row) => (valueOf(row) ? 1 : 0)),
+      ),
   };
 }
 

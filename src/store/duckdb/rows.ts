@@ -1,6 +1,17 @@
 import type { StoredEvent } from "../../events/event.ts";
 import { fold } from "../../events/text.ts";
-import { bigints, distinctTexts, doubles, hexUbigints, structs, textLists, texts, uintegers } from "./columns.ts";
+import type { Alert } from "../store.ts";
+import {
+  bigints,
+  booleans,
+  distinctTexts,
+  doubles,
+  hexUbigints,
+  structs,
+  textLists,
+  texts,
+  uintegers,
+} from "./columns.ts";
 import type { Column } from "./columns.ts";
 import { FOLDED_FIELDS } from "./folds.ts";
 import type { Folds } from "./folds.ts";
@@ -50,6 +61,15 @@ export const EVENT_COLUMNS: readonly Column<EventRow>[] = [
     user: texts((folded) => folded?.user ?? null),
     class: texts((folded) => folded?.class ?? null),
   }),
+];
+
+/** The columns of `alerts`, in the order of the table. */
+export const ALERT_COLUMNS: readonly Column<Alert>[] = [
+  hexUbigints(({ event }) => event.id.slice(0, 16)),
+  uintegers(({ event }) => parseInt(event.id.slice(16), 16)),
+  texts(({ user }) => user),
+  texts(({ event }) => event.log),
+  booleans(() => false),
 ];
 
 /** `folds` learns of forms that the row holds beside the texts. */

@@ -42,9 +42,6 @@ const NULLABLE: ReadonlySet<string> = new Set(["class", "value", "lat", "lon", "
 
 /** How lists of ids are handed over: one text of JSON is bound faster than a list of values. */
 export const IDS_SHAPE = JSON.stringify([{ id_hi: "UBIGINT", id_lo: "UINTEGER" }]);
-export const ALERTS_SHAPE = JSON.stringify([
-  { id_hi: "UBIGINT", id_lo: "UINTEGER", user_id: "VARCHAR", log: "VARCHAR", deleted: "BOOLEAN" },
-]);
 
 const VISITS = `create table visits (id_hi ubigint not null, id_lo uinteger not null, created bigint not null, log varchar not null,
   "user" varchar not null, email varchar not null, page varchar not null, folded struct("user" varchar, email varchar, page varchar))`;

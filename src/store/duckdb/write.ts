@@ -7,8 +7,8 @@ import type { Alert, WriteOutcome } from "../store.ts";
 import { firstLine } from "./database.ts";
 import type { Folds } from "./folds.ts";
 import { appendRows } from "./columns.ts";
-import { EVENT_COLUMNS, toRow } from "./rows.ts";
-import { ALERTS_SHAPE, encodeId, encodeIds, IDS_SHAPE, joinId, splitId } from "./schema.ts";
+import { ALERT_COLUMNS, EVENT_COLUMNS, toRow } from "./rows.ts";
+import { encodeIds, IDS_SHAPE, joinId, splitId } from "./schema.ts";
 
 const DONE: WriteOutcome = Object.freeze({ kind: "done" });
 
@@ -60,13 +60,9 @@ export async function insertAlerts(
   const old = fresh.filter(({ event }) => event.id <= high).map(({ event }) => event.id);
   const gone = await knownIds(connection, "deleted_events", old);
   const known = await knownAlerts(connection, old);
-  const rows = fresh
-    .filter(({ user, event }) => !gone.has(event.id) && !known.has(`${event.id} ${user}`))
-    .map(({ user, event }) => Object.assign(encodeId(event.id), { user_id: user, log: event.log, deleted: false }));
-  if (rows.length > 0) {
-    const sql = `insert into alerts select unnest(json_transform_strict($1::json, '${ALERTS_SHAPE}'), max_depth := 2)`;
-    await connection.run(sql, [JSON.stringify(rows)]);
-  }
+  const unknown = fresh.filter(({ user, event }) => !gone.has(event.id) && !known.has(`${event.id} ${user}`));
+  const into = { table: "alerts", columns: ALERT_COLUMNS, toRow: (alert: Alert) => alert };
+  if (unknown.length > 0) await appendRows(connection, into, unknown);
   return fresh.reduce((largest, { event }) => (event.id > largest ? event.id : largest), high);
 }
 

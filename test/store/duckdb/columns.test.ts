@@ -5,6 +5,7 @@ import { keepByteOrderMarks } from "../../../src/store/duckdb/text-decoder.ts";
 import {
   appendRows,
   bigints,
+  booleans,
   distinctTexts,
   doubles,
   hexUbigints,
@@ -20,6 +21,7 @@ type Row = {
   readonly whole: number;
   readonly large: bigint;
   readonly small: number;
+  readonly flag: boolean;
   readonly real: number | null;
   readonly unlike: string | null;
   readonly alike: string | null;
@@ -31,6 +33,7 @@ const COLUMNS: readonly Column<Row>[] = [
   bigints((row) => row.whole),
   hexUbigints((row) => row.large.toString(16).padStart(16, "0")),
   uintegers((row) => row.small),
+  booleans((row) => row.flag),
   doubles((row) => row.real),
   distinctTexts((row) => row.unlike),
   texts((row) => row.alike),
@@ -41,7 +44,7 @@ const COLUMNS: readonly Column<Row>[] = [
   }),
 ];
 const INTO = { table: "rows", columns: COLUMNS, toRow: (row: Row) => row };
-const TABLE = `create table rows (whole bigint not null, large ubigint, small uinteger, real double, unlike varchar, alike varchar,
+const TABLE = `create table rows (whole bigint not null, large ubigint, small uinteger, flag boolean, real double, unlike varchar, alike varchar,
   list varchar[], "inner" struct("text" varchar, list varchar[]))`;
 
 /** Short texts lie in a vector themselves, long ones beside it. */
@@ -55,6 +58,7 @@ const ROW: fc.Arbitrary<Row> = fc.record({
   whole: fc.maxSafeInteger(),
   large: fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
   small: fc.nat({ max: 2 ** 32 - 1 }),
+  flag: fc.boolean(),
   real: fc.option(fc.double({ noNaN: true })),
   unlike: NULLABLE_TEXT,
   alike: NULLABLE_TEXT,
@@ -92,7 +96,7 @@ test("rows are read as they were written, whatever is in them and however many c
 
 test("a number that no column takes is refused, and what was appended before it is not kept", async (t) => {
   const connection = await openTable();
-  const row: Row = { whole: 1, large: 2n, small: 3, real: 4, unlike: "", alike: "", list: [], inner: null };
+  const row: Row = { whole: 1, large: 2n, small: 3, flag: true, real: 4, unlike: "", alike: "", list: [], inner: null };
   const rows = [...Array.from({ length: 5_000 }, () => row), { ...row, whole: 2 ** 53 }];
   await connection.run("begin");
   await t.throwsAsync(appendRows(connection, INTO, rows), {
