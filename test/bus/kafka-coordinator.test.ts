@@ -59,23 +59,23 @@ function refuse(request: Buffer): Buffer {
   return answer;
 }
 
-if (realEngines) {
-  test("what is asked before a young cluster has its coordinator is answered once it has", async (t) => {
-    const { young, socketFactory } = await startYoung(t, kafkaBrokers()[0]!);
-    const namespace = uniqueName("bus");
-    await using bus = await openKafkaBus({ brokers: kafkaBrokers(), namespace, socketFactory, partitions: 1, log });
-    await bus.append("events", [record("k", "1")]);
-    young.isYoung = true;
-    const asked = Promise.all([bus.lag("events", "g"), bus.last("events")]);
-    asked.catch(() => {});
-    await sleep(1_500);
-    young.isYoung = false;
-    const [lag, last] = await asked;
-    t.true(young.refused > 0);
-    t.deepEqual(lag, [{ partition: 0, end: 1, next: 0 }]);
-    t.deepEqual(
-      last.map(({ value }) => value.toString()),
-      ["1"],
-    );
-  });
-}
+const declare = realEngines ? test : test.skip;
+
+declare("what is asked before a young cluster has its coordinator is answered once it has", async (t) => {
+  const { young, socketFactory } = await startYoung(t, kafkaBrokers()[0]!);
+  const namespace = uniqueName("bus");
+  await using bus = await openKafkaBus({ brokers: kafkaBrokers(), namespace, socketFactory, partitions: 1, log });
+  await bus.append("events", [record("k", "1")]);
+  young.isYoung = true;
+  const asked = Promise.all([bus.lag("events", "g"), bus.last("events")]);
+  asked.catch(() => {});
+  await sleep(1_500);
+  young.isYoung = false;
+  const [lag, last] = await asked;
+  t.true(young.refused > 0);
+  t.deepEqual(lag, [{ partition: 0, end: 1, next: 0 }]);
+  t.deepEqual(
+    last.map(({ value }) => value.toString()),
+    ["1"],
+  );
+});

@@ -32,18 +32,18 @@ for await (const records of bus.read({ topic: "events", maxRecords: 10, maxBytes
 await bus[Symbol.asyncDispose]();
 `;
 
-if (realEngines) {
-  test("a process goes on where its files are replaced under it", async (t) => {
-    t.timeout(90_000);
-    const folder = temporaryFolder(t);
-    mkdirSync(join(folder, "src"));
-    cpSync(join(HOUSE, "src/bus"), join(folder, "src/bus"), { recursive: true });
-    cpSync(join(HOUSE, "src/errors.ts"), join(folder, "src/errors.ts"));
-    cpSync(join(HOUSE, "node_modules/kafkajs"), join(folder, "node_modules/kafkajs"), { recursive: true });
-    writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
-    writeFileSync(join(folder, "upgraded.ts"), UPGRADED);
-    const args = ["upgraded.ts", kafkaBrokers()[0]!, uniqueName("bus")];
-    const { stdout } = await run(process.execPath, args, { cwd: folder, timeout: 80_000 });
-    t.is(stdout, "taken\ntrue\n1\n");
-  });
-}
+const declare = realEngines ? test : test.skip;
+
+declare("a process goes on where its files are replaced under it", async (t) => {
+  t.timeout(90_000);
+  const folder = temporaryFolder(t);
+  mkdirSync(join(folder, "src"));
+  cpSync(join(HOUSE, "src/bus"), join(folder, "src/bus"), { recursive: true });
+  cpSync(join(HOUSE, "src/errors.ts"), join(folder, "src/errors.ts"));
+  cpSync(join(HOUSE, "node_modules/kafkajs"), join(folder, "node_modules/kafkajs"), { recursive: true });
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
+  writeFileSync(join(folder, "upgraded.ts"), UPGRADED);
+  const args = ["upgraded.ts", kafkaBrokers()[0]!, uniqueName("bus")];
+  const { stdout } = await run(process.execPath, args, { cwd: folder, timeout: 80_000 });
+  t.is(stdout, "taken\ntrue\n1\n");
+});

@@ -162,6 +162,8 @@ if (realEngines) {
       },
     });
   }
+} else {
+  test.skip("words: all of it needs Elasticsearch", (t) => t.pass());
 }
 
 /** Its documents know nothing of words. */
