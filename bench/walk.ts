@@ -9,8 +9,9 @@ const MOST_MB = { embedded: 800, cluster: 350 } as const;
 /** How much larger the way back may find the process than the way there did, when DuckDB has all in its cache that it will keep. */
 const FLAT = { kind: "at most", value: 1.1 } as const;
 
+const MANY = 1_000_000;
 /** The pages of a million events take a cluster ten minutes. */
-const COUNTS = { embedded: () => 1_000_000, cluster: (named: boolean) => (named ? 1_000_000 : 100_000) } as const;
+const COUNTS = { embedded: () => MANY, cluster: (named: boolean) => (named ? MANY : MANY / 10) } as const;
 
 type Order = "asc" | "desc";
 /** Of each page in its turn, how long it took and how much memory the process had then. */
@@ -28,7 +29,9 @@ export const benchmark: Benchmark = {
       const back = await walk(dataset, "desc");
       tell(bench, dataset, "back", back);
       const growth = { name: kind, rounds: [median(back.resident_mb) / median(there.resident_mb)] };
-      bench.report.figure({ name: `the way back beside that, ${kind}`, unit: "×", ours: growth, target: FLAT });
+      // Before some hundred thousand events a process still grows into its work.
+      const target = dataset.count === MANY ? { target: FLAT } : {};
+      bench.report.figure({ name: `the way back beside that, ${kind}`, unit: "×", ours: growth, ...target });
     }
   },
 };
