@@ -2,6 +2,7 @@ import { isIPv4 } from "node:net";
 
 import type { AcceptedEvent, Geo } from "../events/event.ts";
 import type { FieldLimits } from "../events/limits.ts";
+import { distinctTags } from "../events/tags.ts";
 import { wellFormed } from "../events/text.ts";
 
 /** What a producer posted, checked: an event that has yet to be accepted. */
@@ -14,6 +15,7 @@ export type ReadDraft =
 export type Fields = { get(name: string): string | null | undefined };
 
 const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)$/;
+const OTHER_SPACE = /[^\S ]/u;
 const NO_TAGS: readonly string[] = Object.freeze([]);
 const LIMITED = ["text", "link", "source", "user", "tags", "value", "geo", "data"] as const;
 
@@ -85,7 +87,9 @@ export function describeForm(posted: Iterable<readonly [string, string]>): strin
 
 export function splitTags(text: string): readonly string[] {
   if (text === "") return NO_TAGS;
-  return [...new Set(text.split(/\s+/u).filter((tag) => tag !== ""))];
+  // Nearly always blanks are all there is between tags, which needs no expression.
+  const parts = text.split(OTHER_SPACE.test(text) ? /\s+/u : " ");
+  return distinctTags(parts.includes("") ? parts.filter((tag) => tag !== "") : parts);
 }
 
 export function readValue(text: string, faults: string[]): number | null {

@@ -1,4 +1,5 @@
 import type { StoredEvent } from "../../events/event.ts";
+import { distinctTags } from "../../events/tags.ts";
 import { fold } from "../../events/text.ts";
 import type { Alert } from "../store.ts";
 import {
@@ -74,15 +75,8 @@ export const ALERT_COLUMNS: readonly Column<Alert>[] = [
 
 /** `folds` learns of forms that the row holds beside the texts. */
 export function toRow(event: StoredEvent, folds: Folds): EventRow {
-  const tags = areDistinct(event.tags) ? event.tags : [...new Set(event.tags)];
+  const tags = distinctTags(event.tags);
   return { event, tags, folded: foldedOf(event, tags, folds) };
-}
-
-/** Events have few tags, as a rule, for which a set costs more than looking. */
-function areDistinct(tags: readonly string[]): boolean {
-  if (tags.length > 8) return new Set(tags).size === tags.length;
-  for (let i = 1; i < tags.length; i++) if (tags.indexOf(tags[i]!) < i) return false;
-  return true;
 }
 
 function foldedOf(event: StoredEvent, tags: readonly string[], folds: Folds): Folded | null {

@@ -1,0 +1,12 @@
+/** Each tag once, in the order given. Events have few, as a rule, for which a set costs more than looking. */
+export function distinctTags(tags: readonly string[]): readonly string[] {
+  return areDistinct(tags) ? tags : [...new Set(tags)];
+}
+
+const FEW = 8;
+
+function areDistinct(tags: readonly string[]): boolean {
+  if (tags.length > FEW) return new Set(tags).size === tags.length;
+  for (let i = 1; i < tags.length; i++) if (tags.indexOf(tags[i]!) < i) return false;
+  return true;
+}
