@@ -8,7 +8,7 @@ export type Cut = (typeof CUTS)[number];
 export type CrowdLimits = {
   /** Connections of a listener at a time. */
   readonly connections: number;
-  /** What all answers of a listener may hold that clients have not read, beside those that ended in the last {@link YOUNG_MS}. */
+  /** What all answers of a listener may hold that clients have not read, beside those that have lain there for less than {@link YOUNG_MS}. */
   readonly unread_bytes: number;
 };
 
@@ -54,27 +54,34 @@ export function shedConnections(server: Server, most: number, cut: (reason: Cut)
  * system has taken it all, so without this anyone who may ask could fill the memory.
  */
 export function limitUnread(server: Server, most_bytes: number, cut: (reason: Cut) => void): void {
-  const answers = new Map<ServerResponse, { ended_ms: number | null }>();
+  /** Each with the moment at which it was first seen unread. */
+  const answers = new Map<ServerResponse, { since_ms: number | null }>();
   server.on("request", (_request: IncomingMessage, response: ServerResponse) => {
-    answers.set(response, { ended_ms: null });
+    answers.set(response, { since_ms: null });
     response.once("close", () => answers.delete(response));
   });
   const sweep = (): void => {
     const now_ms = performance.now();
-    const unread: { response: ServerResponse; size_bytes: number; ended_ms: number }[] = [];
+    // A connection that goes takes along all answers to what was sent ahead on it.
+    const unread = new Map<Socket, { size_bytes: number; since_ms: number }>();
     let sum_bytes = 0;
     for (const [response, answer] of answers) {
       const size_bytes = response.writableLength;
       if (size_bytes === 0) continue;
-      const ended_ms = (answer.ended_ms ??= now_ms);
-      if (now_ms - ended_ms < YOUNG_MS) continue;
-      unread.push({ response, size_bytes, ended_ms });
+      const since_ms = (answer.since_ms ??= now_ms);
+      if (now_ms - since_ms < YOUNG_MS) continue;
+      const { socket } = response.req;
+      const before = unread.get(socket) ?? { size_bytes: 0, since_ms };
+      unread.set(socket, {
+        size_bytes: before.size_bytes + size_bytes,
+        since_ms: Math.min(before.since_ms, since_ms),
+      });
       sum_bytes += size_bytes;
     }
-    for (const { response, size_bytes } of unread.toSorted((a, b) => a.ended_ms - b.ended_ms)) {
+    for (const [socket, { size_bytes }] of [...unread].toSorted(([, a], [, b]) => a.since_ms - b.since_ms)) {
       if (sum_bytes <= most_bytes) return;
       sum_bytes -= size_bytes;
-      response.req.socket.destroy();
+      socket.destroy();
       cut("unread");
     }
   };

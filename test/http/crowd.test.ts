@@ -27,12 +27,12 @@ async function start(t: ExecutionContext, limits: Partial<ConnectionLimits>, siz
   return { port, cuts, ended: () => Promise.resolve(ended) };
 }
 
-/** A connection that asks and reads nothing of what comes. */
-async function askAndLeaveUnread(t: ExecutionContext, port: number): Promise<void> {
+/** A connection that asks, so many times ahead, and reads nothing of what comes. */
+async function askAndLeaveUnread(t: ExecutionContext, port: number, times = 1): Promise<void> {
   const socket = await open(port);
   t.teardown(() => socket.destroy());
   socket.pause();
-  socket.write(`${GET}\r\n`);
+  socket.write(`${GET}\r\n`.repeat(times));
 }
 
 test("where a listener is full, those leave who never had an answer, and not who comes or who works", async (t) => {
@@ -74,6 +74,15 @@ test("of answers that nobody reads, no more is kept than there is room for: the 
   await until(async () => (await ended()) === 3, { what: "three that left", timeout_ms: 30_000 });
   t.deepEqual(cuts, ["unread", "unread", "unread"]);
   t.regex((await exchange(port, `${GET}Connection: close\r\n\r\n`)).text, /^HTTP\/1\.1 200 /, "others are answered");
+});
+
+test("a connection with many answers that nobody reads is one that leaves, and spares all others", async (t) => {
+  const { port, cuts, ended } = await start(t, { unread_bytes: 50 * MB }, 20 * MB);
+  await askAndLeaveUnread(t, port, 3);
+  await askAndLeaveUnread(t, port);
+  await until(async () => (await ended()) > 0, { what: "the one that left", timeout_ms: 30_000 });
+  t.is(await ended(), 1);
+  t.deepEqual(cuts, ["unread"]);
 });
 
 test("an answer of which nothing is read is not kept for ever", async (t) => {
