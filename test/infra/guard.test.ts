@@ -22,12 +22,17 @@ async function endsWith(t: ExecutionContext, { folder, engine, child }: Owned, e
   t.pass();
 }
 
-test("engines and children end with a process that is killed", async (t) => {
-  const owner = spawn(process.execPath, [OWNER.pathname], { stdio: ["ignore", "pipe", "inherit"] });
-  t.teardown(() => owner.kill("SIGKILL"));
-  const [line] = (await once(owner.stdout, "data")) as [Buffer];
-  await endsWith(t, JSON.parse(line.toString()) as Owned, () => owner.kill("SIGKILL"));
-});
+for (const [where, env] of [
+  ["", process.env],
+  [", also where there are no programs besides", { ...process.env, PATH: "/nonexistent" }],
+] as const) {
+  test(`engines and children end with a process that is killed${where}`, async (t) => {
+    const owner = spawn(process.execPath, [OWNER.pathname], { env, stdio: ["ignore", "pipe", "inherit"] });
+    t.teardown(() => owner.kill("SIGKILL"));
+    const [line] = (await once(owner.stdout, "data")) as [Buffer];
+    await endsWith(t, JSON.parse(line.toString()) as Owned, () => owner.kill("SIGKILL"));
+  });
+}
 
 test("engines and children end with a thread that is ended, as a runner of tests does when it is told to end", async (t) => {
   const owner = new Worker(OWNER);
