@@ -2,6 +2,8 @@
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 SHELL := /bin/bash
 INSTALLED := node_modules/.installed
+# The one script of a package that runs. It fetches the Node that runs the service, of which the lock knows no hash.
+FETCH_NODE := npm rebuild node --ignore-scripts=false --loglevel=error >/dev/null
 
 .DEFAULT_GOAL := help
 .PHONY: help run run-cluster demo deadletters replay backup restore test chaos fuzz check bench profile format lock up down status
@@ -15,8 +17,7 @@ help: ## list the targets and the settings
 $(INSTALLED): package.json package-lock.json
 	@test ! -L node_modules || { echo "node_modules is a link: npm would empty what it leads to; remove it first" >&2; exit 1; }
 	npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
-	@# The one script that runs. It fetches the Node that runs the service, of which the lock knows no hash.
-	@npm rebuild node --ignore-scripts=false --loglevel=error >/dev/null
+	@$(FETCH_NODE)
 	@test "$$(uname -sm)" != "Linux x86_64" || sha256sum --check --quiet infra/node.sha256
 	@touch $@
 
@@ -76,7 +77,8 @@ format: $(INSTALLED) ## format the code
 	prettier --write --log-level=warn .
 
 lock: ## write package-lock.json anew after a change of package.json, for every platform
-	npm install --no-audit --no-fund
+	npm install --ignore-scripts --no-audit --no-fund
+	@$(FETCH_NODE)
 	node infra/lockfile.ts
 	@test "$$(uname -sm)" != "Linux x86_64" || sha256sum node_modules/node/bin/node >infra/node.sha256
 
