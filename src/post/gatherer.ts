@@ -85,7 +85,7 @@ export function createGatherer({
   maxWaitingBytes,
 }: GathererOptions): Gatherer {
   let queue: Waiting[] = [];
-  /** What waits, of all and of each log that was posted to. */
+  /** What waits, of all and of each log that was posted to: these are fewer than the logs of the catalog, which are held in memory as well. */
   const all: Share = { events: 0, size_bytes: 0 };
   const ofLog = new Map<LogKey, Share>();
   let running: Promise<void> | null = null;
