@@ -4,6 +4,7 @@ import type { Format } from "../../src/http/formats.ts";
 import { render } from "../../src/http/formats.ts";
 import { writeLong } from "../../src/http/written.ts";
 import type { LongList } from "../../src/http/written.ts";
+import { turnsDuring } from "../support/turns.ts";
 
 const FORMATS: readonly Format[] = [{ kind: "json" }, { kind: "xml" }, { kind: "jsonp", callback: "page0.show" }];
 
@@ -42,23 +43,17 @@ for (const format of FORMATS) {
 
 test("while long lists are written, others have their turn, and the lists come one after the other", async (t) => {
   const order: string[] = [];
-  let turns = 0;
-  let isOver = false;
-  const count = (): void => {
-    turns += 1;
-    if (!isOver) setImmediate(count);
-  };
-  setImmediate(count);
-  await Promise.all(
-    ["first", "second"].map((name) =>
-      writeLong(
-        { kind: "json" },
-        listOf(recordsOf(10_000), () => void order.push(name)),
-        () => true,
+  const turns = await turnsDuring(() =>
+    Promise.all(
+      ["first", "second"].map((name) =>
+        writeLong(
+          { kind: "json" },
+          listOf(recordsOf(10_000), () => void order.push(name)),
+          () => true,
+        ),
       ),
     ),
   );
-  isOver = true;
   t.true(turns >= 40, `${turns} turns`);
   t.deepEqual(order, [...Array.from({ length: 20 }, () => "first"), ...Array.from({ length: 20 }, () => "second")]);
 });

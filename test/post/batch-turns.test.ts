@@ -2,6 +2,7 @@ import test from "ava";
 
 import { DEFAULT_LIMITS } from "../../src/events/limits.ts";
 import { readBatch } from "../../src/post/batch.ts";
+import { turnsDuring } from "../support/turns.ts";
 
 test("a small batch is read at once, and large ones one after the other, with turns for others", async (t) => {
   const ended: string[] = [];
@@ -14,15 +15,12 @@ test("a small batch is read at once, and large ones one after the other, with tu
         return length;
       },
     );
-  let turns = 0;
-  let isOver = false;
-  const count = (): void => {
-    turns += 1;
-    if (!isOver) setImmediate(count);
-  };
-  setImmediate(count);
-  t.deepEqual(await Promise.all([read("first", 5_000), read("second", 3_000), read("small", 10)]), [5_000, 3_000, 10]);
-  isOver = true;
+  const turns = await turnsDuring(async () => {
+    t.deepEqual(
+      await Promise.all([read("first", 5_000), read("second", 3_000), read("small", 10)]),
+      [5_000, 3_000, 10],
+    );
+  });
   t.deepEqual(ended, ["small", "first", "second"]);
   t.true(turns >= 20, `${turns} turns`);
 });

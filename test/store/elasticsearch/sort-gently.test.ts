@@ -2,6 +2,7 @@ import test from "ava";
 import fc from "fast-check";
 
 import { sortGently } from "../../../src/store/elasticsearch/sort-gently.ts";
+import { turnsDuring } from "../../support/turns.ts";
 
 type Item = { readonly key: number; readonly place: number };
 const byKey = (a: Item, b: Item): number => a.key - b.key;
@@ -18,17 +19,7 @@ test("it sorts as the language does, and keeps the order of equals", async (t) =
 });
 
 test("others have their turn meanwhile", async (t) => {
-  let turns = 0;
-  let isOver = false;
-  const count = (): void => {
-    turns += 1;
-    if (!isOver) setImmediate(count);
-  };
-  setImmediate(count);
-  await sortGently(
-    Array.from({ length: 20_000 }, (_, place) => ({ key: -place, place })),
-    byKey,
-  );
-  isOver = true;
+  const items = Array.from({ length: 20_000 }, (_, place) => ({ key: -place, place }));
+  const turns = await turnsDuring(() => sortGently(items, byKey));
   t.true(turns >= 20, `${turns} turns`);
 });
