@@ -26,7 +26,7 @@ export type Store = AsyncDisposable & {
 
   /** A page and the count of all that the plan finds without `skip` and `take`. */
   list(plan: ListPlan): Promise<Page>;
-  /** The groups of a plan, sorted, after `skip` and `take`. @throws LoggiaError `unsupported` where these are more than `MAX_GROUPS` of groups.ts */
+  /** The groups of a plan, sorted, after `skip` and `take`. @throws LoggiaError `unsupported` where these are more than `MAX_GROUPS` of groups.ts; on some stores those count that `skip` leaves out */
   group(plan: GroupPlan): Promise<Group[]>;
   /** The tracked users that a plan finds, one for each log and user, and the count of all without `skip` and `take`. */
   users(plan: UsersPlan): Promise<UsersPage>;
