@@ -197,6 +197,6 @@ export async function writeEach<T>(
 
 /** Whether a value is at fault: one that no vector takes, or one that DuckDB refuses. */
 function isFaultOfData(error: unknown, reason: string): boolean {
-  if (error instanceof RangeError || error instanceof TypeError) return true;
+  if (error instanceof RangeError) return true;
   return /^(Conversion|Invalid Input|Out of Range|Constraint|Invalid type) Error/.test(reason);
 }
