@@ -15,8 +15,8 @@ const FULL_UNTIL_S = 25 * 60;
 const SOAK_S = 20 * 60;
 const SOAK_SHORT_S = 8;
 const SOAK_LEAST_S = 3 * 60;
-/** What the soak's own reading back, and the end of a run, take. */
-const RESERVE_S = 3 * 60;
+/** What the reading back of all that the soak posted takes, and the end of a run. */
+const RESERVE_S = 5 * 60;
 
 type Result = {
   readonly fault: Fault;
