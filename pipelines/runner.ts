@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as turn } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Batch, Bus, PartitionLag } from "../src/bus/bus.ts";
 import type { Catalog } from "../src/catalog/catalog.ts";
@@ -195,7 +195,7 @@ async function carrySlice(slice: Slice, work: Work, context: Context): Promise<v
   for (const stage of stages) {
     if (items.length === 0) return;
     // Each stage holds the thread for milliseconds; who waits for an answer comes in between.
-    await nextTurn();
+    await turn();
     if (stage.name === "index" && work.turn !== null) await work.turn;
     work.patience.signal.throwIfAborted();
     const start = performance.now();

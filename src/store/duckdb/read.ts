@@ -8,7 +8,7 @@ import { MAX_GROUPS, tooManyGroups } from "../groups.ts";
 import { compileCount, compileFew, compileFind, compileGroup, compilePage, compileSlices } from "./compile.ts";
 import type { Span, Statement } from "./compile.ts";
 import type { FoldedField, Folds } from "./folds.ts";
-import { encodeIds, IDS_SHAPE, joinId, splitId } from "./schema.ts";
+import { ASKED, idParameters, joinId, NEAR, spanOf, splitId } from "./schema.ts";
 
 /** A list in the order of time is counted in about this many slices, which tell where a page lies. */
 const SLICES = 1024;
@@ -154,15 +154,12 @@ type Mark = [kind: "bookmarks" | "alerts", hi: bigint, lo: number, user: UserId]
 
 /** All marks of the events, by user, and maybe some of events between them: where these are few, picking out costs less than a join. */
 async function marksNear(connection: DuckDBConnection, ids: readonly EventId[]): Promise<readonly Mark[]> {
-  const sorted = ids.toSorted();
-  const span = [splitId(sorted[0]!).hi, splitId(sorted.at(-1)!).hi];
-  const near = await connection.runAndReadAll(`${marksWhere(SPAN)} order by user_id limit ${MARKS_NEAR + 1}`, span);
-  if (near.currentRowCount <= MARKS_NEAR) return near.getRows() as Mark[];
-  const exact = await connection.runAndReadAll(
-    `with asked as (select unnest(from_json($3::json, '${IDS_SHAPE}'), max_depth := 2))
-     ${marksWhere(`${SPAN} and (id_hi, id_lo) in (select (id_hi, id_lo) from asked)`)} order by user_id`,
-    [...span, encodeIds(ids)],
+  const near = await connection.runAndReadAll(
+    `${marksWhere(SPAN)} order by user_id limit ${MARKS_NEAR + 1}`,
+    spanOf(ids),
   );
+  if (near.currentRowCount <= MARKS_NEAR) return near.getRows() as Mark[];
+  const exact = await connection.runAndReadAll(`${ASKED} ${marksWhere(NEAR)} order by user_id`, idParameters(ids));
   return exact.getRows() as Mark[];
 }
 

@@ -41,7 +41,15 @@ const EVENT_COLUMNS = {
 const NULLABLE: ReadonlySet<string> = new Set(["class", "value", "lat", "lon", "ip", "data", "folded"]);
 
 /** How lists of ids are handed over: one text of JSON is bound faster than a list of values. */
-export const IDS_SHAPE = JSON.stringify([{ id_hi: "UBIGINT", id_lo: "UINTEGER" }]);
+const IDS_SHAPE = JSON.stringify([{ id_hi: "UBIGINT", id_lo: "UINTEGER" }]);
+
+/**
+ * The beginning of a question and its condition for the rows of some ids, whose parameters are {@link idParameters}. With the least and the greatest spelt out, the
+ * scan skips all row groups that lie elsewhere.
+ */
+export const ASKED = `with asked as (select unnest(from_json($1::json, '${IDS_SHAPE}'), max_depth := 2))`;
+export const NEAR =
+  "id_hi between $2::ubigint and $3::ubigint and (id_hi, id_lo) in (select (id_hi, id_lo) from asked)";
 
 const VISITS = `create table visits (id_hi ubigint not null, id_lo uinteger not null, created bigint not null, log varchar not null,
   "user" varchar not null, email varchar not null, page varchar not null, folded struct("user" varchar, email varchar, page varchar))`;
@@ -103,9 +111,15 @@ export function joinId(hi: bigint, lo: number): EventId {
   return (hi.toString(16).padStart(16, "0") + lo.toString(16).padStart(8, "0")) as EventId;
 }
 
-/** `ids` as {@link IDS_SHAPE} reads them. */
-export function encodeIds(ids: readonly EventId[]): string {
-  return JSON.stringify(ids.map(encodeId));
+/** @param ids not empty */
+export function idParameters(ids: readonly EventId[]): [asked: string, least: bigint, greatest: bigint] {
+  return [JSON.stringify(ids.map(encodeId)), ...spanOf(ids)];
+}
+
+/** The least and the greatest of the first integers. @param ids not empty */
+export function spanOf(ids: readonly EventId[]): [least: bigint, greatest: bigint] {
+  const sorted = ids.toSorted();
+  return [splitId(sorted[0]!).hi, splitId(sorted.at(-1)!).hi];
 }
 
 /** The columns of an id, in JSON's terms: a 64-bit integer has to be text, which DuckDB reads in hexadecimal too. */

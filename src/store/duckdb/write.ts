@@ -8,7 +8,7 @@ import { firstLine } from "./database.ts";
 import type { Folds } from "./folds.ts";
 import { appendRows } from "./columns.ts";
 import { ALERT_COLUMNS, EVENT_COLUMNS, toRow } from "./rows.ts";
-import { encodeIds, IDS_SHAPE, joinId, splitId } from "./schema.ts";
+import { ASKED, idParameters, joinId, NEAR, splitId } from "./schema.ts";
 
 const DONE: WriteOutcome = Object.freeze({ kind: "done" });
 
@@ -94,15 +94,6 @@ async function knownAlerts(connection: DuckDBConnection, ids: readonly EventId[]
   const sql = `${ASKED} select id_hi, id_lo, user_id from alerts where ${NEAR}`;
   const result = await connection.runAndReadAll(sql, idParameters(ids));
   return new Set((result.getRows() as [bigint, number, UserId][]).map(([hi, lo, user]) => `${joinId(hi, lo)} ${user}`));
-}
-
-/** With the least and the greatest spelt out, the scan skips all row groups that lie elsewhere. */
-const ASKED = `with asked as (select unnest(from_json($1::json, '${IDS_SHAPE}'), max_depth := 2))`;
-const NEAR = "id_hi between $2::ubigint and $3::ubigint and (id_hi, id_lo) in (select (id_hi, id_lo) from asked)";
-
-function idParameters(ids: readonly EventId[]): [string, bigint, bigint] {
-  const sorted = ids.toSorted();
-  return [encodeIds(sorted), splitId(sorted[0]!).hi, splitId(sorted.at(-1)!).hi];
 }
 
 /** Notes that a partition is covered up to and with `position`; never moves back. */

@@ -1,3 +1,5 @@
+import { setImmediate as turn } from "node:timers/promises";
+
 type Compare<T> = (a: T, b: T) => number;
 
 /** So many are sorted, or put in order, at a time: a few milliseconds. */
@@ -8,7 +10,7 @@ export async function sortGently<T>(items: readonly T[], compare: Compare<T>): P
   let runs: T[][] = [];
   for (let from = 0; from < items.length; from += RUN) {
     runs.push(items.slice(from, from + RUN).sort(compare));
-    await others();
+    await turn();
   }
   while (runs.length > 1) {
     const merged: T[][] = [];
@@ -23,13 +25,9 @@ async function merge<T>(left: readonly T[], right: readonly T[], compare: Compar
   let i = 0;
   let j = 0;
   while (i < left.length || j < right.length) {
-    if (merged.length % RUN === RUN - 1) await others();
+    if (merged.length % RUN === RUN - 1) await turn();
     const isLeft = j === right.length || (i < left.length && compare(left[i]!, right[j]!) <= 0);
     merged.push(isLeft ? left[i++]! : right[j++]!);
   }
   return merged;
-}
-
-function others(): Promise<void> {
-  return new Promise((resolve) => void setImmediate(resolve));
 }
