@@ -24,7 +24,7 @@ export type Dataset = AsyncDisposable & {
 
 /** The engine as one would ask it without Loggia. */
 export type Bare = {
-  /** Rows of DuckDB, from a copy of the file, with the memory and the threads that the service's own has. */
+  /** Rows of DuckDB, from a copy of the events, with the memory and the threads that the service's own has. */
   duckdb(sql: string, values?: readonly (string | number)[]): Promise<readonly (readonly unknown[])[]>;
   /** A search over the very indices of the service. */
   elasticsearch(request: estypes.SearchRequest): Promise<estypes.SearchResponse>;
@@ -85,12 +85,21 @@ async function writeAll(store: Store, events: readonly StoredEvent[]): Promise<v
   if (failure !== undefined) throw new Error(`The data set could not be written: ${failure.reason}`);
 }
 
+/** The table as one would have it without Loggia: tags in lists, no forms to compare by. */
+const PLAIN_TABLE = [
+  "create table plain as select * exclude (folded) replace (if(tags = '', [], string_split(trim(tags, chr(10)), chr(10))) as tags) from events",
+  "drop table events",
+  "alter table plain rename to events",
+  "checkpoint",
+];
+
 async function openBare(place: Place, folder: () => string, closing: AsyncDisposableStack): Promise<Bare> {
   if (place.kind === "embedded") {
     // Two processes cannot share a file of DuckDB.
     const file = join(folder(), "events.duckdb");
     copyFileSync(join(place.folder, "events.duckdb"), file);
     const connection = await openBareDuckdb(file, closing);
+    for (const statement of PLAIN_TABLE) await connection.run(statement);
     return {
       duckdb: async (sql, values = []) => (await connection.runAndReadAll(sql, [...values])).getRowsJS(),
       elasticsearch: () => Promise.reject(new TypeError("These are embedded engines")),

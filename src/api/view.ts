@@ -6,7 +6,7 @@ import { Moment } from "../http/moment.ts";
 import type { LongList } from "../http/written.ts";
 import type { XmlValue } from "../http/xml.ts";
 import { formatGroupKey } from "../query/calendar.ts";
-import { AGGREGATE_FIELDS, EVENT_FIELDS, USER_FIELDS } from "../query/plan.ts";
+import { EVENT_FIELDS, USER_FIELDS } from "../query/plan.ts";
 import type { AggregateField, EventField, Grouping, UserField } from "../query/plan.ts";
 import type { Group, Marks, TrackedUser } from "../store/store.ts";
 
@@ -102,18 +102,17 @@ export function showGroups(
   by: Grouping,
   columns: readonly AggregateField[] | null,
 ): LongList {
-  const show = (group: Group): Fields =>
-    pick(
-      {
-        key: showGroupKey(by, group.key),
-        count: formatNumber(group.count),
-        avg: formatNumber(group.avg),
-        sum: formatNumber(group.sum),
-        min: formatNumber(group.min),
-        max: formatNumber(group.max),
-      },
-      columns ?? AGGREGATE_FIELDS,
-    );
+  const show = (group: Group): Fields => {
+    const fields: Record<AggregateField, string> = {
+      key: showGroupKey(by, group.key),
+      count: formatNumber(group.count),
+      avg: formatNumber(group.avg),
+      sum: formatNumber(group.sum),
+      min: formatNumber(group.min),
+      max: formatNumber(group.max),
+    };
+    return columns === null ? fields : pick(fields, columns);
+  };
   return { length: groups.length, element: "aggregate", show: (from, to) => groups.slice(from, to).map(show) };
 }
 
@@ -126,8 +125,9 @@ const plainDecimal = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 
 /** A number as a plain decimal of at most 15 significant digits, without an exponent; "0" for none. */
 export function formatNumber(number: number | null): string {
   if (number === null || number === 0) return "0";
+  const shortest = String(number);
   // So few digits are the number itself.
-  if (Number.isInteger(number) && Math.abs(number) < 1e15) return String(number);
+  if (shortest.length <= 15 && !shortest.includes("e")) return shortest;
   const rounded = number.toPrecision(15);
   if (!rounded.includes("e")) return withoutTrailingZeros(rounded);
   // Given text, Intl writes what the text says, without a second rounding.

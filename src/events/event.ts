@@ -20,6 +20,7 @@ export type AcceptedEvent = {
   readonly created: number;
   readonly text: string;
   readonly link: string;
+  /** None holds white space. */
   readonly tags: readonly string[];
   readonly source: string;
   readonly user: string;

@@ -17,7 +17,7 @@ export type LongList = {
 };
 
 /** So many records are written at a time: some milliseconds, in which nobody else is answered. */
-const PIECE = 500;
+const PIECE = 1000;
 
 const inTurn = createTurns();
 
@@ -34,6 +34,10 @@ export async function writeLong(format: Format, list: LongList, isWanted: () => 
 
 async function write(format: Format, list: LongList, isWanted: () => boolean): Promise<Written> {
   const { before, inner, between, after } = wayOf(format, list);
+  const contentType = CONTENT_TYPES[format.kind];
+  if (list.length <= PIECE) {
+    return { contentType, payload: Buffer.from(before + inner(list.show(0, list.length)) + after) };
+  }
   const pieces: Buffer[] = [Buffer.from(before)];
   for (let from = 0; from < list.length && isWanted(); from += PIECE) {
     const text = inner(list.show(from, Math.min(from + PIECE, list.length)));
@@ -41,7 +45,7 @@ async function write(format: Format, list: LongList, isWanted: () => boolean): P
     await turn();
   }
   pieces.push(Buffer.from(after));
-  return { contentType: CONTENT_TYPES[format.kind], payload: Buffer.concat(pieces) };
+  return { contentType, payload: Buffer.concat(pieces) };
 }
 
 type Records = ReturnType<LongList["show"]>;

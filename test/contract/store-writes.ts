@@ -175,7 +175,15 @@ function fidelityContract({ name, open }: StorePlace): void {
     const store = await open(t);
     const log = newLog();
     const events = ODD_TEXTS.map((odd) =>
-      event(log, { text: odd, link: odd, tags: [odd, "b"], source: odd, user: odd, data: odd, geo: null }),
+      event(log, {
+        text: odd,
+        link: odd,
+        tags: [odd.replaceAll(/\s/g, "_"), "b"],
+        source: odd,
+        user: odd,
+        data: odd,
+        geo: null,
+      }),
     );
     await write(t, store, events);
     t.deepEqual((await store.list(listPlan(log))).rows, events.map(row));

@@ -1,4 +1,4 @@
-import { BIGINT, BOOLEAN, DOUBLE, DuckDBDataChunk, LIST, STRUCT, UBIGINT, UINTEGER, VARCHAR } from "@duckdb/node-api";
+import { BIGINT, BOOLEAN, DOUBLE, DuckDBDataChunk, STRUCT, UBIGINT, UINTEGER, VARCHAR } from "@duckdb/node-api";
 import type { DuckDBConnection, DuckDBType } from "@duckdb/node-api";
 import duckdb from "@duckdb/node-bindings";
 import { setImmediate as turn } from "node:timers/promises";
@@ -8,7 +8,7 @@ import { setImmediate as turn } from "node:timers/promises";
  * each column of numbers, and of texts once for each that differs.
  *
  * Layouts are those of DuckDB's C API (https://duckdb.org/docs/stable/clients/c/vector): numbers lie as they are, the validity of 64 rows in 64 bits, a text as
- * 16 bytes that hold it or lead to it, an entry of a list as where it begins among all entries and how many it has.
+ * 16 bytes that hold it or lead to it.
  */
 
 /** Rows of one data chunk. DuckDB's vectors take 2,048; half as many hold up this thread for half as long. */
@@ -148,31 +148,32 @@ export function distinctTexts<Row>(valueOf: (row: Row) => string | null): Column
 
 /** Texts of which many are the same: each is handed over once. */
 export function texts<Row>(valueOf: (row: Row) => string | null): Column<Row> {
-  return { type: VARCHAR, fill: (vector, rows) => fillTexts(vector, rows, valueOf) };
-}
-
-function fillTexts<Row>(vector: duckdb.Vector, rows: readonly Row[], valueOf: (row: Row) => string | null): void {
-  const nulls = new Nulls(rows.length);
-  const firsts = new Map<string, number>();
-  /** For each row the one that had its text first. */
-  const sources = new Uint32Array(rows.length);
-  for (let i = 0; i < rows.length; i++) {
-    sources[i] = i;
-    const text = valueOf(rows[i]!);
-    if (text === null) {
-      nulls.add(i);
-      continue;
-    }
-    const first = firsts.get(text);
-    if (first !== undefined) {
-      sources[i] = first;
-      continue;
-    }
-    firsts.set(text, i);
-    duckdb.vector_assign_string_element(vector, i, text);
-  }
-  if (firsts.size < rows.length - nulls.count) repeatTexts(vector, sources);
-  nulls.write(vector);
+  return {
+    type: VARCHAR,
+    fill(vector, rows) {
+      const nulls = new Nulls(rows.length);
+      const firsts = new Map<string, number>();
+      /** For each row the one that had its text first. */
+      const sources = new Uint32Array(rows.length);
+      for (let i = 0; i < rows.length; i++) {
+        sources[i] = i;
+        const text = valueOf(rows[i]!);
+        if (text === null) {
+          nulls.add(i);
+          continue;
+        }
+        const first = firsts.get(text);
+        if (first !== undefined) {
+          sources[i] = first;
+          continue;
+        }
+        firsts.set(text, i);
+        duckdb.vector_assign_string_element(vector, i, text);
+      }
+      if (firsts.size < rows.length - nulls.count) repeatTexts(vector, sources);
+      nulls.write(vector);
+    },
+  };
 }
 
 /** The 16 bytes of a text may stand in any row of its vector, which owns what they lead to. */
@@ -186,31 +187,6 @@ function repeatTexts(vector: duckdb.Vector, sources: Uint32Array): void {
     halves[2 * i + 1] = halves[2 * source + 1]!;
   }
   copy(vector, halves);
-}
-
-/** Lists of texts of which many are the same. */
-export function textLists<Row>(valueOf: (row: Row) => readonly string[] | null): Column<Row> {
-  return {
-    type: LIST(VARCHAR),
-    fill(vector, rows) {
-      const nulls = new Nulls(rows.length);
-      const entries: string[] = [];
-      // Each of two numbers of 64 bits, of which the low words are enough.
-      const places = new Uint32Array(4 * rows.length);
-      for (let i = 0; i < rows.length; i++) {
-        const list = valueOf(rows[i]!);
-        if (list === null) nulls.add(i);
-        places[4 * i] = entries.length;
-        places[4 * i + 2] = list?.length ?? 0;
-        if (list !== null) for (const entry of list) entries.push(entry);
-      }
-      duckdb.list_vector_reserve(vector, entries.length);
-      duckdb.list_vector_set_size(vector, entries.length);
-      fillTexts(duckdb.list_vector_get_child(vector), entries, (entry) => entry);
-      copy(vector, places);
-      nulls.write(vector);
-    },
-  };
 }
 
 /** A struct, null where `of` is: its fields are filled from what `of` gives, and with nulls where that is null. */

@@ -1,4 +1,4 @@
-import { BIGINT, DOUBLE, UBIGINT, UINTEGER, VARCHAR } from "@duckdb/node-api";
+import { DOUBLE, VARCHAR } from "@duckdb/node-api";
 import type { DuckDBType } from "@duckdb/node-api";
 
 import { fold } from "../../events/text.ts";
@@ -11,7 +11,6 @@ import type {
   Direction,
   GroupField,
   GroupPlan,
-  Grouping,
   ListPlan,
   NumberField,
   SortField,
@@ -19,12 +18,12 @@ import type {
   Source,
   TextField,
 } from "../../query/plan.ts";
-import { FOLDED_FIELDS } from "./folds.ts";
-import type { FoldedField } from "./folds.ts";
+import { FACTS, FOLDED_FIELDS } from "./facts.ts";
+import type { Fact } from "./facts.ts";
 import { toRe2 } from "./regexp.ts";
-import { splitId } from "./schema.ts";
+import { splitId, TAG_SEPARATOR } from "./schema.ts";
 
-/** SQL with its parameters: nothing that a caller said ever becomes part of the text. */
+/** SQL with its parameters. Of what a caller said, only numbers and checked keys of logs become part of the text: no parameters, no second planning. */
 export type Statement = {
   readonly sql: string;
   readonly values: readonly (string | number | bigint)[];
@@ -34,9 +33,9 @@ export type Statement = {
 /** A span of `created`, in milliseconds since the Unix epoch; `to` is not part of it. */
 export type Span = { readonly from: bigint; readonly to: bigint };
 
-/** The fields that questions have to look up in `folded`; see `Folds`. */
-type Known = ReadonlySet<FoldedField>;
-const ALL: Known = new Set(FOLDED_FIELDS);
+/** What is known to be true of some event; see `Facts`. */
+type Known = ReadonlySet<Fact>;
+const ALL: Known = new Set(FACTS);
 
 type Filter = Pick<ListPlan, "from" | "logs" | "where">;
 
@@ -44,14 +43,14 @@ type Filter = Pick<ListPlan, "from" | "logs" | "where">;
 const ROW = `id_hi, id_lo, created, log, text, link, hash, tags, source, "user", class, value, lat, lon, ip, data is not null`;
 
 /** How many records a plan finds. */
-export function compileCount(plan: Filter, folded: Known = ALL): Statement {
-  const bind = new Binder(folded);
+export function compileCount(plan: Filter, known: Known = ALL): Statement {
+  const bind = new Binder(known);
   return bind.statement(`select count(*) from events where ${filter(plan, bind)}`);
 }
 
 /** How many records a plan finds in each slice of 2^`shift` milliseconds of `created`, in the order of time. */
-export function compileSlices(plan: Filter, shift: number, folded: Known = ALL): Statement {
-  const bind = new Binder(folded);
+export function compileSlices(plan: Filter, shift: number, known: Known = ALL): Statement {
+  const bind = new Binder(known);
   const where = filter(plan, bind);
   return bind.statement(
     `select created >> ${bind.integer(shift)} as slice, count(*) from events where ${where} group by slice order by slice`,
@@ -59,24 +58,38 @@ export function compileSlices(plan: Filter, shift: number, folded: Known = ALL):
 }
 
 /** A page of a plan. `span` narrows it to where the page lies, and `skip` counts from there. */
-export function compilePage(plan: ListPlan, skip: number, span: Span | null, folded: Known = ALL): Statement {
-  const bind = new Binder(folded);
-  const where = [filter(plan, bind)];
-  if (span !== null) where.push(`created >= ${bind.big(span.from)}`, `created < ${bind.big(span.to)}`);
+export function compilePage(plan: ListPlan, skip: number, span: Span | null, known: Known = ALL): Statement {
+  const bind = new Binder(known);
+  const within = span === null ? "" : `and ${isWithin(span, bind)}`;
   return bind.statement(
-    `select ${ROW} from events where ${where.join(" and ")}
+    `select ${ROW} from events where ${filter(plan, bind)} ${within}
      order by ${order(plan.sort, bind)} limit ${bind.integer(plan.take)} offset ${bind.integer(skip)}`,
   );
+}
+
+/** The same page, taken from a span that may be too narrow for it. In each row the number of all that the plan finds stands last. */
+export function compileNear(plan: ListPlan, span: Span, known: Known = ALL): Statement {
+  const bind = new Binder(known);
+  const where = filter(plan, bind);
+  return bind.statement(
+    `select ${ROW}, (select count(*) from events where ${where})
+     from events where ${where} and ${isWithin(span, bind)}
+     order by ${order(plan.sort, bind)} limit ${bind.integer(plan.take)} offset ${bind.integer(plan.skip)}`,
+  );
+}
+
+function isWithin({ from, to }: Span, bind: Binder): string {
+  return `created >= ${bind.big(from)} and created < ${bind.big(to)}`;
 }
 
 /**
  * The same page in one pass that ends once it has found `most` records: where there are fewer, they are all. In each row the number that it has found stands last.
  */
-export function compileFew(plan: ListPlan, most: number, folded: Known = ALL): Statement {
-  const bind = new Binder(folded);
+export function compileFew(plan: ListPlan, most: number, known: Known = ALL): Statement {
+  const bind = new Binder(known);
   return bind.statement(
     `select * exclude (folded), count(*) over ()
-     from (select ${ROW} as has_data, ${folded.size === 0 ? "null as folded" : "folded"} from events where ${filter(plan, bind)} limit ${bind.integer(most)})
+     from (select ${ROW} as has_data, ${hasAnyFolds(bind) ? "folded" : "null as folded"} from events where ${filter(plan, bind)} limit ${bind.integer(most)})
      order by ${order(plan.sort, bind)} limit ${bind.integer(plan.take)} offset ${bind.integer(plan.skip)}`,
   );
 }
@@ -85,31 +98,32 @@ export function compileFew(plan: ListPlan, most: number, folded: Known = ALL): S
 export function compileFind(from: Source, log: LogKey, id: EventId): Statement {
   const bind = new Binder();
   return bind.statement(
-    `select ${ROW} from events where ${isId(id, bind)} and log = ${bind.text(log)} and ${source(from, bind)}`,
+    `select ${ROW} from events where ${isId(id, bind)} and log = ${quoted(log)} and ${source(from, bind)}`,
   );
 }
 
 /** Rows of key, count, avg, sum, min and max. */
-export function compileGroup(plan: GroupPlan, folded: Known = ALL): Statement {
-  const bind = new Binder(folded);
-  const { key, folded: form, start, order } = groupKey(plan.by, bind);
-  const [foldedKey, anyForm] =
-    form === null ? ["", ""] : [`, ${form} as folded_key`, ", any_value(folded_key) as folded_key"];
+export function compileGroup(plan: GroupPlan, known: Known = ALL): Statement {
+  const bind = new Binder(known);
+  const { groups, start, order } = grouped(plan, bind);
   const by = plan.sort.by === "key" ? "" : `"${plan.sort.by}" ${directed(plan.sort.direction)}, `;
   const ties = directed(plan.sort.by === "key" ? plan.sort.direction : "asc");
   const take = plan.take === null ? "" : `limit ${bind.integer(plan.take)}`;
-  // fsum carries the rounding error of each step along; plain sums drift with the order of the rows.
   return bind.statement(
-    `select ${start} as key, "count", "sum" / "values" as "avg", "sum", "min", "max"
-     from (select key${anyForm}, count(*) as "count", count(value) as "values", fsum(value) as "sum", min(value) as "min", max(value) as "max"
-       from (select ${key} as key${foldedKey}, value from events where ${filter(plan, bind)}) group by key)
+    `select ${start} as key, "count", "sum" / "values" as "avg", "sum", "min", "max" from (${groups})
      order by ${by}${order.map((each) => `${each} ${ties}`).join(", ")} ${take} offset ${bind.integer(plan.skip)}`,
   );
 }
 
 function filter(plan: Filter, bind: Binder): string {
-  const logs = plan.logs.length === 0 ? "false" : `log in (${plan.logs.map((log) => bind.text(log)).join(", ")})`;
+  const logs = plan.logs.length === 0 ? "false" : `log in (${plan.logs.map(quoted).join(", ")})`;
   return `${logs} and ${source(plan.from, bind)} and ${condition(plan.where, bind)}`;
+}
+
+/** @throws TypeError where it is no log's key, which holds letters, digits and hyphens alone */
+export function quoted(log: LogKey): string {
+  if (!/^[a-z0-9-]+$/.test(log)) throw new TypeError(`${JSON.stringify(log)} is no key of a log`);
+  return `'${log}'`;
 }
 
 function source(from: Source, bind: Binder): string {
@@ -139,22 +153,16 @@ function condition(where: Condition, bind: Binder): string {
       return isOneOf(textField(where.field), where.values, bind);
     case "number":
       return compareNumber(where.field, where.op, where.value, bind);
-    case "contains": {
-      const value = bind.text(fold(where.value));
-      return anyFolded(textField(where.field), (text) => `contains(${text}, ${value})`, bind);
-    }
-    case "matches": {
-      const expression = toRe2(where.pattern);
-      if (expression === null) return "false";
-      const pattern = bind.text(expression);
-      return anyAsGiven(textField(where.field), (text) => `regexp_matches(${text}, ${pattern})`);
-    }
+    case "contains":
+      return contains(textField(where.field), where.value, bind);
+    case "matches":
+      return matches(textField(where.field), where.pattern, bind);
     case "absent":
       return absent(where.field);
     case "accepted-after": {
       const { hi, lo } = splitId(where.id);
       const high = bind.unsigned(hi);
-      return `(id_hi >= ${high} and (id_hi > ${high} or id_lo > ${bind.add(lo, UINTEGER)}))`;
+      return `(id_hi >= ${high} and (id_hi > ${high} or id_lo > ${bind.unsigned32(lo)}))`;
     }
   }
   throw unknown(where satisfies never);
@@ -165,8 +173,8 @@ function joined(conditions: readonly Condition[], word: "and" | "or", empty: str
   return `(${conditions.map((part) => condition(part, bind)).join(` ${word} `)})`;
 }
 
-/** Texts as they were given; "" where absent. Tags are apart. */
-const AS_GIVEN: Record<Exclude<TextField, "tags">, string> = {
+/** Texts as they were given; "" where absent. Tags stand in one text, see {@link tagLine}. */
+const AS_GIVEN: Record<TextField, string> = {
   id: "(lpad(lower(to_hex(id_hi)), 16, '0') || lpad(lower(to_hex(id_lo)), 8, '0'))",
   text: "text",
   link: "link",
@@ -175,10 +183,11 @@ const AS_GIVEN: Record<Exclude<TextField, "tags">, string> = {
   log: "log",
   class: "coalesce(class, '')",
   user: '"user"',
+  tags: "tags",
 };
 
 /** The same in lower case, which is what they are folded unless `folded` holds something else. */
-const LOWER: Record<Exclude<TextField, "tags">, string> = {
+const LOWER: Record<TextField, string> = {
   id: AS_GIVEN.id,
   text: "lower(text)",
   link: "lower(link)",
@@ -187,18 +196,19 @@ const LOWER: Record<Exclude<TextField, "tags">, string> = {
   log: "lower(log)",
   class: "coalesce(lower(class), '')",
   user: 'lower("user")',
+  tags: "lower(tags)",
 };
 
-function foldedText(field: Exclude<TextField, "tags">, bind: Binder): string {
+function foldedText(field: TextField, bind: Binder): string {
   return hasFolds(field, bind) ? `coalesce(folded."${field}", ${LOWER[field]})` : LOWER[field];
 }
 
-function foldedTags(bind: Binder): string {
-  return hasFolds("tags", bind) ? "coalesce(folded.tags, tags)" : "tags";
+function hasFolds(field: TextField, { known }: Binder): boolean {
+  return field !== "id" && field !== "hash" && field !== "log" && known.has(field);
 }
 
-function hasFolds(field: TextField, { folded }: Binder): boolean {
-  return field !== "id" && field !== "hash" && field !== "log" && folded.has(field);
+function hasAnyFolds({ known }: Binder): boolean {
+  return FOLDED_FIELDS.some((field) => known.has(field));
 }
 
 function compareText(field: TextField, op: ComparisonOp, value: string, bind: Binder): string {
@@ -207,43 +217,67 @@ function compareText(field: TextField, op: ComparisonOp, value: string, bind: Bi
     const id = parseEventId(value);
     return id === null ? "false" : isId(id, bind);
   }
+  if (op === "=" && field === "tags") return hasTag(value, bind);
   const parameter = bind.text(value);
-  if (op === "=" && field === "tags") return `list_contains(${foldedTags(bind)}, ${parameter})`;
-  return anyFolded(field, (text) => `${text} ${op} ${parameter}`, bind);
+  const test = (text: string): string => `${text} ${op} ${parameter}`;
+  if (field === "tags") return someTag(foldedText(field, bind), test);
+  const text = foldedText(field, bind);
+  const isOfPresent = value !== "" && (op === "=" || op === ">" || op === ">=");
+  return isOfPresent ? test(text) : `(${text} <> '' and ${test(text)})`;
 }
 
 function isOneOf(field: TextField, values: readonly string[], bind: Binder): string {
   const alternatives = values.includes("") ? [absent(field)] : [];
   const present = values.filter((value) => value !== "");
-  if (field === "id") {
+  if (field === "id" || field === "tags") {
     alternatives.push(...present.map((value) => compareText(field, "=", value, bind)));
   } else if (present.length > 0) {
-    const list = present.map((value) => bind.text(value)).join(", ");
-    alternatives.push(
-      field === "tags" ? `list_has_any(${foldedTags(bind)}, [${list}])` : `${foldedText(field, bind)} in (${list})`,
-    );
+    alternatives.push(`${foldedText(field, bind)} in (${present.map((value) => bind.text(value)).join(", ")})`);
   }
   return alternatives.length === 0 ? "false" : `(${alternatives.join(" or ")})`;
 }
 
-/** Whether a test holds for the field's folded text, or for any of several; false where the field is absent. */
-function anyFolded(field: TextField, test: (text: string) => string, bind: Binder): string {
-  if (field === "tags") return anyOf(foldedTags(bind), test);
-  const text = foldedText(field, bind);
-  return `(${text} <> '' and ${test(text)})`;
+/** @param value not empty */
+function contains(field: TextField, value: string, bind: Binder): string {
+  const folded = fold(value);
+  if (field === "tags" && folded.includes(TAG_SEPARATOR)) return "false";
+  return `contains(${foldedText(field, bind)}, ${bind.text(folded)})`;
 }
 
-function anyAsGiven(field: TextField, test: (text: string) => string): string {
-  return field === "tags" ? anyOf("tags", test) : `(${AS_GIVEN[field]} <> '' and ${test(AS_GIVEN[field])})`;
+/**
+ * Texts are looked at as they were given. Where the expression fixes characters that have no case, such as digits, they are looked for first: that
+ * costs half as much as the expression.
+ */
+function matches(field: TextField, pattern: string, bind: Binder): string {
+  const expression = toRe2(pattern);
+  if (expression === null) return "false";
+  const parameter = bind.text(expression.pattern);
+  const test = (text: string): string => `regexp_matches(${text}, ${parameter})`;
+  if (field === "tags") return someTag("tags", test);
+  const text = AS_GIVEN[field];
+  // One condition on one column is left to the scan, which then reads other columns only around the rows that it finds.
+  const conditions = expression.matchesEmpty ? [`${text} <> ''`] : [];
+  if (expression.fixed !== null) conditions.push(`contains(${text}, ${bind.text(expression.fixed)})`);
+  return `(${[...conditions, test(text)].join(" and ")})`;
 }
 
-function anyOf(list: string, test: (text: string) => string): string {
-  return `(len(list_filter(${list}, lambda tag: ${test("tag")})) > 0)`;
+function hasTag(tag: string, bind: Binder): string {
+  if (tag.includes(TAG_SEPARATOR)) return "false";
+  return `contains(${foldedText("tags", bind)}, ${bind.text(TAG_SEPARATOR + tag + TAG_SEPARATOR)})`;
+}
+
+function someTag(line: string, test: (tag: string) => string): string {
+  return `(tags <> '' and len(list_filter(${tagsOf(line)}, lambda tag: ${test("tag")})) > 0)`;
+}
+
+/** The tags of a line as a list, of "" alone where there are none. */
+function tagsOf(line: string): string {
+  return `string_split(trim(${line}, '${TAG_SEPARATOR}'), '${TAG_SEPARATOR}')`;
 }
 
 function isId(id: EventId, bind: Binder): string {
   const { hi, lo } = splitId(id);
-  return `(id_hi = ${bind.unsigned(hi)} and id_lo = ${bind.add(lo, UINTEGER)})`;
+  return `(id_hi = ${bind.unsigned(hi)} and id_lo = ${bind.unsigned32(lo)})`;
 }
 
 function compareNumber(field: TextField | NumberField, op: ComparisonOp, value: number, bind: Binder): string {
@@ -267,10 +301,9 @@ function absent(field: TextField | NumberField | "geo" | "data"): string {
       return "(lat is null and ip is null)";
     case "data":
       return "(coalesce(data, '') = '')";
-    case "tags":
-      return "(len(tags) = 0)";
     case "id":
       return "false";
+    case "tags":
     case "text":
     case "link":
     case "hash":
@@ -305,89 +338,103 @@ function directed(direction: Direction): string {
 }
 
 /**
- * How events are told apart: by `key`. Where some have a form of their own, `folded` is that, the same in all events of a group. Of a group, `start` is what is shown,
- * and `order` how groups sort. Texts are folded once for a group, and not for each event.
+ * The groups of a plan, as rows of `key`, maybe `folded_key` (see `Facts`), and what they hold. Of a group, `start` is what is shown, and `order` how
+ * groups sort. Texts are folded once for a group, and not for each event.
  */
-type GroupKey = {
-  readonly key: string;
-  readonly folded: string | null;
-  readonly start: string;
-  readonly order: readonly string[];
-};
+type Grouped = { readonly groups: string; readonly start: string; readonly order: readonly string[] };
 
-function groupKey(by: Grouping, bind: Binder): GroupKey {
+// fsum carries the rounding error of each step along; plain sums drift with the order of the rows.
+const OF_EVENTS = `count(*) as "count", count(value) as "values", fsum(value) as "sum", min(value) as "min", max(value) as "max"`;
+const OF_GROUPS = `sum("count")::bigint as "count", sum("values")::bigint as "values", fsum("sum") as "sum", min("min") as "min", max("max") as "max"`;
+
+function grouped(plan: GroupPlan, bind: Binder): Grouped {
+  const { by } = plan;
   switch (by.kind) {
     case "day":
-      return period(86_400_000, by.offset_min, bind);
+      return groupedByPeriod(plan, 86_400_000, by.offset_min, bind);
     case "hour":
-      return period(3_600_000, by.offset_min, bind);
+      return groupedByPeriod(plan, 3_600_000, by.offset_min, bind);
     case "field":
-      return groupField(by.field, bind);
+      return by.field === "tags" ? groupedByTag(plan, bind) : groupedByField(plan, by.field, bind);
   }
   throw unknown(by satisfies never);
 }
 
-function groupField(field: GroupField, bind: Binder): GroupKey {
-  if (field === "value") return { key: "value", folded: null, start: "key", order: ["key"] };
-  const isFolded = hasFolds(field, bind);
-  if (field === "tags") {
-    // An event is in the group of each of its tags, and in that of "" where it has none.
-    const each = (tags: string): string => `unnest(if(len(tags) = 0, [''], ${tags}))`;
-    return {
-      key: each("tags"),
-      folded: isFolded ? each(foldedTags(bind)) : null,
-      start: "key",
-      order: isFolded ? ["coalesce(folded_key, key)", "key"] : ["key"],
-    };
+function groupedByField(plan: GroupPlan, field: Exclude<GroupField, "tags">, bind: Binder): Grouped {
+  if (field === "value") return { groups: groupsOf("value", plan, bind), start: "key", order: ["key"] };
+  if (!hasFolds(field, bind)) {
+    return { groups: groupsOf(AS_GIVEN[field], plan, bind), start: "key", order: ["lower(key)", "key"] };
   }
-  return {
-    key: AS_GIVEN[field],
-    folded: isFolded ? `folded."${field}"` : null,
-    start: "key",
-    order: [isFolded ? "coalesce(folded_key, lower(key))" : "lower(key)", "key"],
-  };
+  const groups = `select key, any_value(folded_key) as folded_key, ${OF_EVENTS}
+    from (select ${AS_GIVEN[field]} as key, folded."${field}" as folded_key, value from events where ${filter(plan, bind)}) group by key`;
+  return { groups, start: "key", order: ["coalesce(folded_key, lower(key))", "key"] };
+}
+
+/**
+ * An event is in the group of each of its tags, and in that of "" where it has none. Events are grouped by all of their tags first, of which there are few, and
+ * those groups taken apart.
+ */
+function groupedByTag(plan: GroupPlan, bind: Binder): Grouped {
+  const [line, each, any] = hasFolds("tags", bind)
+    ? [
+        ", any_value(folded.tags) as folded_tags",
+        `, unnest(${tagsOf("coalesce(folded_tags, lower(tags))")}) as folded_key`,
+        ", any_value(folded_key) as folded_key",
+      ]
+    : ["", "", ""];
+  const groups = `select key${any}, ${OF_GROUPS}
+    from (select unnest(${tagsOf("tags")}) as key${each}, "count", "values", "sum", "min", "max"
+      from (select tags${line}, ${OF_EVENTS} from events where ${filter(plan, bind)} group by tags)) group by key`;
+  return { groups, start: "key", order: [any === "" ? "lower(key)" : "folded_key", "key"] };
 }
 
 /** Before all moments that there are, and the start of a day and an hour: counted from there, division never meets a negative number, which it would round up. */
 const BEFORE_ALL_MS = 100_000_001 * 86_400_000;
 
 /** Days or hours around `created`, by number. */
-function period(length_ms: number, offset_min: number, bind: Binder): GroupKey {
-  const shift = bind.integer(BEFORE_ALL_MS + offset_min * 60_000);
+function groupedByPeriod(plan: GroupPlan, length_ms: number, offset_min: number, bind: Binder): Grouped {
+  const shift_ms = offset_min * 60_000 + (bind.known.has("early") ? BEFORE_ALL_MS : 0);
   const length = bind.integer(length_ms);
-  return {
-    key: `(created + ${shift}) // ${length}`,
-    folded: null,
-    start: `key * ${length} - ${shift}`,
-    order: ["key"],
-  };
+  const [key, start] =
+    shift_ms === 0
+      ? [`created // ${length}`, `key * ${length}`]
+      : [`(created + ${bind.integer(shift_ms)}) // ${length}`, `key * ${length} - ${bind.integer(shift_ms)}`];
+  return { groups: groupsOf(key, plan, bind), start, order: ["key"] };
+}
+
+function groupsOf(key: string, plan: GroupPlan, bind: Binder): string {
+  return `select key, ${OF_EVENTS} from (select ${key} as key, value from events where ${filter(plan, bind)}) group by key`;
 }
 
 /** Gathers parameters in the order in which they are named. */
 export class Binder {
-  /** The fields that have to be looked up in `folded`. */
-  readonly folded: Known;
+  readonly known: Known;
   readonly #values: (string | number | bigint)[] = [];
   readonly #types: DuckDBType[] = [];
 
-  constructor(folded: Known = ALL) {
-    this.folded = folded;
+  constructor(known: Known = ALL) {
+    this.known = known;
   }
 
   text(value: string): string {
     return this.add(value, VARCHAR);
   }
 
+  /** @param value a safe integer */
   integer(value: number): string {
-    return this.add(BigInt(value), BIGINT);
+    return this.big(BigInt(value));
   }
 
   big(value: bigint): string {
-    return this.add(value, BIGINT);
+    return `${value}::bigint`;
   }
 
   unsigned(value: bigint): string {
-    return this.add(value, UBIGINT);
+    return `${value}::ubigint`;
+  }
+
+  unsigned32(value: number): string {
+    return `${value}::uinteger`;
   }
 
   add(value: string | number | bigint, type: DuckDBType): string {

@@ -59,7 +59,7 @@ export class Database implements AsyncDisposable {
   }
 
   /**
-   * Runs `work` on a reading connection, in one transaction: all its questions see the same state.
+   * Runs `work` on a reading connection. Each of its questions sees the state of when it is asked; those that have to see the same one ask in a {@link transaction}.
    * @throws LoggiaError `overloaded` where it took too long, and was interrupted
    */
   async read<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
@@ -80,7 +80,7 @@ export class Database implements AsyncDisposable {
     };
     let timer = setTimeout(interrupt, readTimeout_ms);
     try {
-      return await transaction(connection, work);
+      return await work(connection);
     } catch (error) {
       if (isFatal(error)) this.#mend();
       throw isLate ? tooSlow(readTimeout_ms, error) : error;
@@ -266,7 +266,8 @@ function tooSlow(timeout_ms: number, cause: unknown): LoggiaError {
   return new LoggiaError("overloaded", message, { cause });
 }
 
-async function transaction<T>(
+/** Runs `work` in one transaction, which is undone where it throws. */
+export async function transaction<T>(
   connection: DuckDBConnection,
   work: (connection: DuckDBConnection) => Promise<T>,
 ): Promise<T> {

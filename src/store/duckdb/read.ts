@@ -1,14 +1,25 @@
-import type { DuckDBConnection, DuckDBPreparedStatement, JS } from "@duckdb/node-api";
+import type { DuckDBConnection } from "@duckdb/node-api";
 
 import type { EventRow, LogKey, UserId } from "../../events/event.ts";
 import type { EventId } from "../../events/id.ts";
 import type { GroupPlan, ListPlan, Source } from "../../query/plan.ts";
 import type { Group, Marks, Page } from "../store.ts";
 import { MAX_GROUPS, tooManyGroups } from "../groups.ts";
-import { compileCount, compileFew, compileFind, compileGroup, compilePage, compileSlices } from "./compile.ts";
-import type { Span, Statement } from "./compile.ts";
-import type { FoldedField, Folds } from "./folds.ts";
-import { ASKED, idParameters, joinId, NEAR, spanOf, splitId } from "./schema.ts";
+import { ask, askRows, rowsOf } from "./ask.ts";
+import type { Row } from "./ask.ts";
+import {
+  compileCount,
+  compileFew,
+  compileFind,
+  compileGroup,
+  compileNear,
+  compilePage,
+  compileSlices,
+} from "./compile.ts";
+import type { Span } from "./compile.ts";
+import { transaction } from "./database.ts";
+import type { Fact, Facts } from "./facts.ts";
+import { ASKED, idParameters, joinId, NEAR, spanOf, splitId, tagsOfLine } from "./schema.ts";
 
 /** A list in the order of time is counted in about this many slices, which tell where a page lies. */
 const SLICES = 1024;
@@ -16,16 +27,14 @@ const SLICES = 1024;
 /** Fewer records than this are found and shown in one pass, which has to keep them all at once. */
 const FEW = 1000;
 
-type Row = readonly JS[];
-
 /** What a question needs besides its plan. */
-type Reading = { readonly connection: DuckDBConnection; readonly folded: ReadonlySet<FoldedField> };
+type Reading = { readonly connection: DuckDBConnection; readonly facts: Facts; readonly known: ReadonlySet<Fact> };
 
-export async function list(connection: DuckDBConnection, plan: ListPlan, folds: Folds): Promise<Page> {
-  return folds.ask(connection, async (folded) => {
-    const reading = { connection, folded };
-    const few = isEverything(plan) ? null : await listFew(reading, plan);
-    return few ?? (isByTime(plan) ? listByTime(reading, plan) : listSorted(reading, plan));
+export async function list(connection: DuckDBConnection, plan: ListPlan, facts: Facts): Promise<Page> {
+  return facts.ask(connection, async (known) => {
+    const reading = { connection, facts, known };
+    const soon = await (isEverything(plan) ? listNear(reading, plan) : listFew(reading, plan));
+    return soon ?? transaction(connection, () => (isByTime(plan) ? listByTime : listSorted)(reading, plan));
   });
 }
 
@@ -33,11 +42,33 @@ export async function list(connection: DuckDBConnection, plan: ListPlan, folds: 
  * What finds little is answered by the pass that finds it. Null where it is more than {@link FEW}, which that pass notices soon, as they lie close then; and where a
  * page after the last tells nothing.
  */
-async function listFew({ connection, folded }: Reading, plan: ListPlan): Promise<Page | null> {
-  const found = await rows(connection, compileFew(plan, FEW, folded));
+async function listFew({ connection, known }: Reading, plan: ListPlan): Promise<Page | null> {
+  const found = await askRows(connection, compileFew(plan, FEW, known));
   const total = found.length > 0 ? Number(found[0]!.at(-1)) : plan.skip === 0 && plan.take > 0 ? 0 : FEW;
   return total < FEW ? { rows: found.map(toRow), total } : null;
 }
+
+/**
+ * A page near either end, looked for where events as dense as all would have it, and some more. Null where there is no such page, or where they are not as dense
+ * there.
+ */
+async function listNear({ connection, facts, known }: Reading, plan: ListPlan): Promise<Page | null> {
+  const { count, first, last } = await facts.reach(connection);
+  const needed = plan.skip + plan.take;
+  if (!isByTime(plan) || plan.take === 0 || MARGIN * needed >= count) return null;
+  const near_ms = BigInt(Math.ceil((MARGIN * needed * (last - first)) / count));
+  const span =
+    plan.sort[0]?.direction === "desc"
+      ? { from: BigInt(last) - near_ms, to: END }
+      : { from: -END, to: BigInt(first) + near_ms };
+  const found = await askRows(connection, compileNear(plan, span, known));
+  return found.length < plan.take ? null : { rows: found.map(toRow), total: Number(found[0]!.at(-1)) };
+}
+
+/** So many times as far as events of an even density would need. */
+const MARGIN = 4;
+/** After all moments that there are. */
+const END = 10n ** 17n;
 
 function isEverything({ from, where }: ListPlan): boolean {
   return from.kind === "events" && where.kind === "and" && where.conditions.length === 0;
@@ -45,22 +76,16 @@ function isEverything({ from, where }: ListPlan): boolean {
 
 /** The pass that counts also tells where the page lies, so that the first page and the thousandth read only their own neighbourhood. */
 async function listByTime(reading: Reading, plan: ListPlan): Promise<Page> {
-  const { connection, folded } = reading;
-  const [ends] = await rows(connection, {
-    sql: "select min(created), max(created) from events",
-    values: [],
-    types: [],
-  });
-  const [first, last] = ends as [bigint | null, bigint | null];
-  if (first === null || last === null) return { rows: [], total: 0 };
+  const { connection, facts, known } = reading;
+  const { first, last } = await facts.reach(connection);
   const shift = Math.max(0, (last - first).toString(2).length - SLICES.toString(2).length + 1);
-  const slices = (await rows(connection, compileSlices(plan, shift, folded))) as [bigint, bigint][];
+  const slices = (await askRows(connection, compileSlices(plan, shift, known))) as [bigint, bigint][];
   const { total, skip, span } = locate(slices, BigInt(shift), plan);
   return { rows: span === null ? [] : await page(reading, plan, skip, span), total };
 }
 
 async function listSorted(reading: Reading, plan: ListPlan): Promise<Page> {
-  const total = Number((await rows(reading.connection, compileCount(plan, reading.folded)))[0]?.[0]);
+  const total = Number((await askRows(reading.connection, compileCount(plan, reading.known)))[0]?.[0]);
   return { rows: total <= plan.skip ? [] : await page(reading, plan, plan.skip, null), total };
 }
 
@@ -94,22 +119,18 @@ function widened(span: Span | null, from: bigint, to: bigint): Span {
 }
 
 async function page(
-  { connection, folded }: Reading,
+  { connection, known }: Reading,
   plan: ListPlan,
   skip: number,
   span: Span | null,
 ): Promise<EventRow[]> {
-  return (await rows(connection, compilePage(plan, skip, span, folded))).map(toRow);
+  return (await askRows(connection, compilePage(plan, skip, span, known))).map(toRow);
 }
 
-export async function group(connection: DuckDBConnection, plan: GroupPlan, folds: Folds): Promise<Group[]> {
-  const groups = await folds.ask(connection, async (folded) => {
-    return prepared(connection, compileGroup(plan, folded), async (statement) =>
-      (await statement.runAndReadUntil(MAX_GROUPS + 1)).getRowsJS(),
-    );
-  });
-  if (groups.length > MAX_GROUPS) throw tooManyGroups();
-  return groups.map(([key, count, avg, sum, min, max]) => ({
+export async function group(connection: DuckDBConnection, plan: GroupPlan, facts: Facts): Promise<Group[]> {
+  const found = await facts.ask(connection, (known) => ask(connection, compileGroup(plan, known)));
+  if (found.rowCount > MAX_GROUPS) throw tooManyGroups();
+  return (await rowsOf(found)).map(([key, count, avg, sum, min, max]) => ({
     key: (typeof key === "bigint" ? Number(key) : key) as Group["key"],
     count: Number(count),
     avg: avg as number | null,
@@ -125,7 +146,7 @@ export async function find(
   log: LogKey,
   id: EventId,
 ): Promise<EventRow | null> {
-  const [row] = await rows(connection, compileFind(from, log, id));
+  const [row] = await askRows(connection, compileFind(from, log, id));
   return row === undefined ? null : toRow(row);
 }
 
@@ -154,17 +175,15 @@ type Mark = [kind: "bookmarks" | "alerts", hi: bigint, lo: number, user: UserId]
 
 /** All marks of the events, by user, and maybe some of events between them: where these are few, picking out costs less than a join. */
 async function marksNear(connection: DuckDBConnection, ids: readonly EventId[]): Promise<readonly Mark[]> {
-  const near = await connection.runAndReadAll(
-    `${marksWhere(SPAN)} order by user_id limit ${MARKS_NEAR + 1}`,
-    spanOf(ids),
-  );
-  if (near.currentRowCount <= MARKS_NEAR) return near.getRows() as Mark[];
+  const [least, greatest] = spanOf(ids);
+  const isNear = `id_hi between ${least}::ubigint and ${greatest}::ubigint`;
+  const near = await connection.run(`${marksWhere(isNear)} order by user_id limit ${MARKS_NEAR + 1}`);
+  if (near.rowCount <= MARKS_NEAR) return (await rowsOf(near)) as Mark[];
   const exact = await connection.runAndReadAll(`${ASKED} ${marksWhere(NEAR)} order by user_id`, idParameters(ids));
   return exact.getRows() as Mark[];
 }
 
 const MARKS_NEAR = 500;
-const SPAN = "id_hi between $1::ubigint and $2::ubigint";
 
 function marksWhere(condition: string): string {
   return `select 'bookmarks', id_hi, id_lo, user_id from bookmarks where ${condition}
@@ -181,28 +200,6 @@ export async function nextOffset(
   return offset === undefined ? null : Number(offset);
 }
 
-async function rows(connection: DuckDBConnection, statement: Statement): Promise<readonly Row[]> {
-  return prepared(connection, statement, async (ready) => (await ready.runAndReadAll()).getRowsJS());
-}
-
-/**
- * Runs one statement: the client's `run` looks first, by another turn on a thread of the pool, whether there are several. It is not kept for the next time, as DuckDB
- * would go on by the least and greatest values that its tables had when it was made.
- */
-async function prepared<T>(
-  connection: DuckDBConnection,
-  { sql, values, types }: Statement,
-  run: (statement: DuckDBPreparedStatement) => Promise<T>,
-): Promise<T> {
-  const statement = await connection.prepare(sql);
-  try {
-    if (values.length > 0) statement.bind([...values], [...types]);
-    return await run(statement);
-  } finally {
-    statement.destroySync();
-  }
-}
-
 function toRow(row: Row): EventRow {
   const [hi, lo, created, log, text, link, hash, tags, source, user, cls, value, lat, lon, ip, hasData] = row;
   return {
@@ -211,7 +208,7 @@ function toRow(row: Row): EventRow {
     created: Number(created),
     text: text as string,
     link: link as string,
-    tags: tags as string[],
+    tags: tagsOfLine(tags as string),
     source: source as string,
     user: user as string,
     value: value as number | null,

@@ -12,6 +12,18 @@ import {
 } from "../../query/regex-tree.ts";
 import type { AssertionKind, Tree } from "../../query/regex-tree.ts";
 
+/** An expression in DuckDB's terms. */
+type Re2Expression = {
+  readonly pattern: string;
+  /** Whether it may match a text without characters. */
+  readonly matchesEmpty: boolean;
+  /** Characters that stand in each text that it matches, side by side and just like this; null where there are fewer than {@link FIXED}. */
+  readonly fixed: string | null;
+};
+
+/** Shorter ones leave too many texts. */
+const FIXED = 2;
+
 /**
  * An RE2 expression that ignores case, written out for DuckDB's RE2 so that nothing is left to its tables of Unicode, which are years older than those of the
  * parser that defines what our expressions mean: each letter as the set of its forms, each class as its ranges. What comes out has no flags, properties and
@@ -20,10 +32,46 @@ import type { AssertionKind, Tree } from "../../query/regex-tree.ts";
  * null matches nothing.
  * @throws RE2JSSyntaxException where `pattern` is no RE2 expression
  */
-export function toRe2(pattern: string): string | null {
+export function toRe2(pattern: string): Re2Expression | null {
   const tree = betweenCharacters(parseTree(pattern));
   // In a group, as DuckDB's optimizer makes comparisons of what it takes for a plain text with anchors, some of them wrong: of `\z\z` it makes `= ''`.
-  return tree.kind === "none" ? null : `(${print(tree)})`;
+  if (tree.kind === "none") return null;
+  const fixed = longest(fixedRuns(tree));
+  return {
+    pattern: `(${print(tree)})`,
+    matchesEmpty: matchesEmpty(tree, () => true),
+    fixed: fixed.length < FIXED || fixed.trim() === "" ? null : fixed,
+  };
+}
+
+function longest(texts: readonly string[]): string {
+  return texts.reduce((long, text) => (text.length > long.length ? text : long), "");
+}
+
+/** Runs of characters that stand in each text which the tree matches. Letters are none: each is the set of its cases. */
+function fixedRuns(tree: Tree): string[] {
+  const runs: string[] = [];
+  let run = "";
+  const end = (): void => {
+    runs.push(run);
+    run = "";
+  };
+  for (const part of tree.kind === "concat" ? tree.parts : [tree]) {
+    if (part.kind === "assert") continue;
+    const { part: once, min, max } = part.kind === "repeat" ? part : { part, min: 1, max: 1 };
+    const character = onlyCharacter(once);
+    if (character !== null) run += character.repeat(min);
+    if (character === null || min !== max) end();
+    if (min > 0 && (once.kind === "concat" || once.kind === "repeat")) runs.push(...fixedRuns(once));
+  }
+  end();
+  return runs;
+}
+
+function onlyCharacter(tree: Tree): string | null {
+  if (tree.kind !== "set" || tree.ranges.length !== 2) return null;
+  const [from, to] = tree.ranges;
+  return from === to && from! >= 0x20 ? String.fromCodePoint(from!) : null;
 }
 
 const OF_WORD = set(WORD);

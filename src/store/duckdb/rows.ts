@@ -1,28 +1,15 @@
 import type { StoredEvent } from "../../events/event.ts";
-import { distinctTags } from "../../events/tags.ts";
 import { fold } from "../../events/text.ts";
 import type { Alert } from "../store.ts";
-import {
-  bigints,
-  booleans,
-  distinctTexts,
-  doubles,
-  hexUbigints,
-  structs,
-  textLists,
-  texts,
-  uintegers,
-} from "./columns.ts";
+import { bigints, booleans, distinctTexts, doubles, hexUbigints, structs, texts, uintegers } from "./columns.ts";
 import type { Column } from "./columns.ts";
-import { FOLDED_FIELDS } from "./folds.ts";
-import type { Folds } from "./folds.ts";
-import { foldedUnlessAscii } from "./schema.ts";
+import { FOLDED_FIELDS } from "./facts.ts";
+import type { Facts } from "./facts.ts";
+import { foldedUnlessAscii, isAscii, tagLine } from "./schema.ts";
 
 /** A row of `events`, with what is worked out of the event. */
 type EventRow = {
   readonly event: StoredEvent;
-  /** Each tag once, as acceptance has it: groups by tag count on that. */
-  readonly tags: readonly string[];
   readonly folded: Folded | null;
 };
 
@@ -30,7 +17,7 @@ type EventRow = {
 type Folded = {
   readonly text: string | null;
   readonly link: string | null;
-  readonly tags: readonly string[] | null;
+  readonly tags: string | null;
   readonly source: string | null;
   readonly user: string | null;
   readonly class: string | null;
@@ -45,7 +32,7 @@ export const EVENT_COLUMNS: readonly Column<EventRow>[] = [
   distinctTexts(({ event }) => event.text),
   texts(({ event }) => event.link),
   distinctTexts(({ event }) => event.hash),
-  textLists(({ tags }) => tags),
+  texts(({ event }) => tagLine(event.tags)),
   texts(({ event }) => event.source),
   texts(({ event }) => event.user),
   texts(({ event }) => event.class),
@@ -57,7 +44,7 @@ export const EVENT_COLUMNS: readonly Column<EventRow>[] = [
   structs<EventRow, Folded>(({ folded }) => folded, {
     text: texts((folded) => folded?.text ?? null),
     link: texts((folded) => folded?.link ?? null),
-    tags: textLists((folded) => folded?.tags ?? null),
+    tags: texts((folded) => folded?.tags ?? null),
     source: texts((folded) => folded?.source ?? null),
     user: texts((folded) => folded?.user ?? null),
     class: texts((folded) => folded?.class ?? null),
@@ -73,17 +60,17 @@ export const ALERT_COLUMNS: readonly Column<Alert>[] = [
   booleans(() => false),
 ];
 
-/** `folds` learns of forms that the row holds beside the texts. */
-export function toRow(event: StoredEvent, folds: Folds): EventRow {
-  const tags = distinctTags(event.tags);
-  return { event, tags, folded: foldedOf(event, tags, folds) };
+/** `facts` learns what is true of the event. */
+export function toRow(event: StoredEvent, facts: Facts): EventRow {
+  facts.addTime(event);
+  return { event, folded: foldedOf(event, facts) };
 }
 
-function foldedOf(event: StoredEvent, tags: readonly string[], folds: Folds): Folded | null {
+function foldedOf(event: StoredEvent, facts: Facts): Folded | null {
   const folded = {
     text: foldedUnlessAscii(event.text),
     link: foldedUnlessAscii(event.link),
-    tags: foldedTags(tags),
+    tags: event.tags.every(isAscii) ? null : tagLine(event.tags.map(fold)),
     source: foldedUnlessAscii(event.source),
     user: foldedUnlessAscii(event.user),
     class: event.class === null ? null : foldedUnlessAscii(event.class),
@@ -91,13 +78,8 @@ function foldedOf(event: StoredEvent, tags: readonly string[], folds: Folds): Fo
   let isHeld = false;
   for (const field of FOLDED_FIELDS) {
     if (folded[field] === null) continue;
-    folds.add(field);
+    facts.add(field);
     isHeld = true;
   }
   return isHeld ? folded : null;
-}
-
-function foldedTags(tags: readonly string[]): readonly string[] | null {
-  for (const tag of tags) if (fold(tag) !== tag) return tags.map(fold);
-  return null;
 }

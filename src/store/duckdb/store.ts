@@ -9,7 +9,7 @@ import type { Visit } from "../../events/visit.ts";
 import type { Position } from "../../bus/bus.ts";
 import type { Alert, Store, WriteOutcome } from "../store.ts";
 import { Database } from "./database.ts";
-import { Folds } from "./folds.ts";
+import { Facts } from "./facts.ts";
 import * as read from "./read.ts";
 import { deleteExpired } from "./retention.ts";
 import { insertVisits, users } from "./visits.ts";
@@ -41,8 +41,8 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
   const { file, log, memoryLimit_mb = 512, threads = Math.min(4, availableParallelism()) } = options;
   const { readTimeout_ms = 30_000 } = options;
   const database = await Database.open({ file, log, memoryLimit_mb, threads, readTimeout_ms });
-  const folds = new Folds();
-  const writer = new Writer(database, folds);
+  const facts = new Facts();
+  const writer = new Writer(database, facts);
   const reading: Database["read"] = (work) => database.read(work).catch(rethrow);
   const writing: Database["write"] = (work) => database.write(work).catch(rethrow);
   return {
@@ -50,8 +50,8 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
     writeAlerts: (alerts) => writer.alerts(alerts),
     writeVisits: (visits) => writer.visits(visits),
     nextOffset: (topic, partition) => reading((connection) => read.nextOffset(connection, topic, partition)),
-    list: (plan) => reading((connection) => read.list(connection, plan, folds)),
-    group: (plan) => reading((connection) => read.group(connection, plan, folds)),
+    list: (plan) => reading((connection) => read.list(connection, plan, facts)),
+    group: (plan) => reading((connection) => read.group(connection, plan, facts)),
     users: (plan) => reading((connection) => users(connection, plan)),
     find: (from, key, id) => reading((connection) => read.find(connection, from, key, id)),
     data: (key, id) => reading((connection) => read.data(connection, key, id)),
@@ -75,13 +75,13 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
 /** The writes that need to know the largest ids there are. */
 class Writer {
   readonly #database: Database;
-  readonly #folds: Folds;
+  readonly #facts: Facts;
   /** null until the first write. Changes only while writing. */
   #high: write.HighWater | null = null;
 
-  constructor(database: Database, folds: Folds) {
+  constructor(database: Database, facts: Facts) {
     this.#database = database;
-    this.#folds = folds;
+    this.#facts = facts;
   }
 
   /** The position is committed with the events, and only where all of them are done. */
@@ -92,7 +92,7 @@ class Writer {
     }
     return write.writeEach(events, (items) =>
       this.#write(async (connection, high) => {
-        const event = await write.insertEvents(connection, items, high.event, this.#folds);
+        const event = await write.insertEvents(connection, items, high.event, this.#facts);
         if (position && items.length === events.length) await write.advance(connection, position);
         return { ...high, event };
       }),

@@ -1,13 +1,16 @@
 import { DOUBLE } from "@duckdb/node-api";
-import type { DuckDBConnection, JS } from "@duckdb/node-api";
+import type { DuckDBConnection } from "@duckdb/node-api";
 
 import type { LogKey } from "../../events/event.ts";
 import { fold } from "../../events/text.ts";
 import type { Visit } from "../../events/visit.ts";
 import type { Direction, UserCondition, UserField, UsersPlan } from "../../query/plan.ts";
 import type { TrackedUser, UsersPage } from "../store.ts";
-import { Binder } from "./compile.ts";
+import { askRows } from "./ask.ts";
+import type { Row } from "./ask.ts";
+import { Binder, quoted } from "./compile.ts";
 import type { Statement } from "./compile.ts";
+import { transaction } from "./database.ts";
 import { toRe2 } from "./regexp.ts";
 import { encodeId, foldedUnlessAscii } from "./schema.ts";
 import { distinct, knownIds } from "./write.ts";
@@ -53,20 +56,15 @@ function encodeVisit({ id, created, log, user, email, page }: Visit): object {
 
 /** Answers a plan. The count and the page come from two passes, as the first leaves out all that the condition does not ask for. */
 export async function users(connection: DuckDBConnection, plan: UsersPlan): Promise<UsersPage> {
-  const [[counted = 0] = []] = await run(connection, compileUserCount(plan));
-  const total = Number(counted);
-  if (total <= plan.skip) return { rows: [], total };
-  return { rows: (await run(connection, compileUsers(plan))).map(toTrackedUser), total };
+  return transaction(connection, async () => {
+    const [[counted = 0] = []] = await askRows(connection, compileUserCount(plan));
+    const total = Number(counted);
+    if (total <= plan.skip) return { rows: [], total };
+    return { rows: (await askRows(connection, compileUsers(plan))).map(toTrackedUser), total };
+  });
 }
 
-async function run(
-  connection: DuckDBConnection,
-  { sql, values, types }: Statement,
-): Promise<readonly (readonly JS[])[]> {
-  return (await connection.runAndReadAll(sql, [...values], [...types])).getRowsJS();
-}
-
-function toTrackedUser([log, user, email, page, created, seen, count]: readonly JS[]): TrackedUser {
+function toTrackedUser([log, user, email, page, created, seen, count]: Row): TrackedUser {
   return {
     log: log as LogKey,
     user: user as string,
@@ -80,21 +78,21 @@ function toTrackedUser([log, user, email, page, created, seen, count]: readonly 
 
 export function compileUserCount(plan: UsersPlan): Statement {
   const bind = new Binder();
-  return bind.statement(`${tracked(plan, bind)} select count(*) from users where ${condition(plan.where, bind)}`);
+  return bind.statement(`${tracked(plan)} select count(*) from users where ${condition(plan.where, bind)}`);
 }
 
 export function compileUsers(plan: UsersPlan): Statement {
   const bind = new Binder();
   return bind.statement(
-    `${tracked(plan, bind)}
+    `${tracked(plan)}
      select log, "user", email, page, created, seen, "count" from users where ${condition(plan.where, bind)}
      order by ${order(plan.sort)} limit ${bind.integer(plan.take)} offset ${bind.integer(plan.skip)}`,
   );
 }
 
 /** The records that conditions and sort look at; `…_folded` is what texts compare by. An id as one number tells the last visit. */
-function tracked({ logs }: UsersPlan, bind: Binder): string {
-  const isOfLogs = logs.length === 0 ? "false" : `log in (${logs.map((log) => bind.text(log)).join(", ")})`;
+function tracked({ logs }: UsersPlan): string {
+  const isOfLogs = logs.length === 0 ? "false" : `log in (${logs.map(quoted).join(", ")})`;
   return `with visited as (
        select *, id_hi::hugeint * 4294967296 + id_lo as rank from visits where ${isOfLogs}),
      grouped as (
@@ -144,7 +142,7 @@ function condition(where: UserCondition, bind: Binder): string {
       const expression = toRe2(where.pattern);
       if (expression === null) return "false";
       const { given } = text(where.field);
-      return `(${given} <> '' and regexp_matches(${given}, ${bind.text(expression)}))`;
+      return `(${given} <> '' and regexp_matches(${given}, ${bind.text(expression.pattern)}))`;
     }
     case "absent":
       return where.field === "email" || where.field === "page" ? `(${where.field} = '')` : isNever(where.field);

@@ -5,7 +5,7 @@ import type { EventId } from "../../events/id.ts";
 import type { Position } from "../../bus/bus.ts";
 import type { Alert, WriteOutcome } from "../store.ts";
 import { firstLine } from "./database.ts";
-import type { Folds } from "./folds.ts";
+import type { Facts } from "./facts.ts";
 import { appendRows } from "./columns.ts";
 import { ALERT_COLUMNS, EVENT_COLUMNS, toRow } from "./rows.ts";
 import { ASKED, idParameters, joinId, NEAR, splitId } from "./schema.ts";
@@ -39,13 +39,13 @@ export async function insertEvents(
   connection: DuckDBConnection,
   events: readonly StoredEvent[],
   high: string,
-  folds: Folds,
+  facts: Facts,
 ): Promise<string> {
   const fresh = areRising(events) ? events : distinct(events, (event) => event.id);
   const old = fresh.filter(({ id }) => id <= high).map(({ id }) => id);
   const known = await knownIds(connection, "events", old);
   const unknown = known.size === 0 ? fresh : fresh.filter(({ id }) => !known.has(id));
-  const into = { table: "events", columns: EVENT_COLUMNS, toRow: (event: StoredEvent) => toRow(event, folds) };
+  const into = { table: "events", columns: EVENT_COLUMNS, toRow: (event: StoredEvent) => toRow(event, facts) };
   if (unknown.length > 0) await appendRows(connection, into, unknown);
   return fresh.reduce((largest, { id }) => (id > largest ? id : largest), high);
 }

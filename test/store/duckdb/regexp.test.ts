@@ -27,7 +27,31 @@ const WRITTEN: readonly (readonly [pattern: string, written: string | null])[] =
 
 for (const [pattern, written] of WRITTEN) {
   test(`/${pattern}/ is ${written === null ? "nothing" : `/${written}/`} for DuckDB`, (t) => {
-    t.is(toRe2(pattern), written);
+    t.is(toRe2(pattern)?.pattern ?? null, written);
+  });
+}
+
+/** Expressions, and the characters that each text holds which they match. */
+const FIXED: readonly (readonly [pattern: string, fixed: string | null])[] = [
+  ["timeout.*id=9[0-9]{3}$", "=9"],
+  ["a=\\b99+1", "=99"],
+  ["x(12){2,}x", "12"],
+  ["((404)+|404): ", ": "],
+  ["(?-i:Disk) 1", "Disk 1"],
+  ["(?:45)?6", null],
+  ["(?:12)*34{0}5", "35"],
+  ["12|34", null],
+  ["3+3", null],
+  ["99*8", null],
+  ["  ", null],
+  ["\\n\\n", null],
+  ["Disk", null],
+  ["^$", null],
+];
+
+for (const [pattern, fixed] of FIXED) {
+  test(`/${pattern}/ matches texts alone that hold ${fixed === null ? "anything" : `"${fixed}"`}`, (t) => {
+    t.is(toRe2(pattern)?.fixed, fixed);
   });
 }
 
@@ -153,7 +177,7 @@ async function finder(t: { teardown(done: () => void): void }): Promise<Find> {
     const written = toRe2(pattern);
     if (written === null) return [];
     const question = `select place from ${tables.get(texts)} where regexp_matches(text, $1) order by place`;
-    const rows = (await connection.runAndReadAll(question, [written])).getRows();
+    const rows = (await connection.runAndReadAll(question, [written.pattern])).getRows();
     return rows.map(([place]) => texts[place as number]!);
   };
 }

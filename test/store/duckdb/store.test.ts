@@ -91,26 +91,105 @@ test("texts that no lower case folds are found by who asked before they came, be
   t.deepEqual(await groups(store), ["jar", "\u212aelvin", "Lamp", "plain"]);
 });
 
-test("a file of the first version, which knew no visits, is brought up to date and keeps what it holds", async (t) => {
+/** What earlier versions had otherwise, made of a file of this one. */
+const BACK_TO = {
+  2: [
+    "alter table events rename to lines",
+    `create table events as select * replace (
+       if(tags = '', [], string_split(trim(tags, chr(10)), chr(10))) as tags,
+       if(folded is null, null, {text: folded.text, link: folded.link, tags: string_split(trim(folded.tags, chr(10)), chr(10)), source: folded.source,
+         "user": folded."user", class: folded.class}) as folded) from lines`,
+    "drop table lines",
+    "update meta set version = 2",
+  ],
+  1: ["drop table visits", "update meta set version = 1"],
+};
+
+for (const version of [1, 2] as const) {
+  test(`a file of version ${version} is brought up to date and keeps what it holds`, async (t) => {
+    const file = newFile(t);
+    const log = newLog();
+    const kept = [
+      event(log, { text: "kept", tags: ["Stra\u00dfe", "B"], class: "big" }),
+      event(log, { text: "too", tags: ["b"], user: "\u212aelvin" }),
+      event(log, { text: "as well" }),
+    ];
+    {
+      await using store = await open(file);
+      await write(t, store, kept);
+    }
+    for (const statement of [...BACK_TO[2], ...(version === 1 ? BACK_TO[1] : [])]) await runIn(file, statement);
+    for (let i = 0; i < 2; i++) {
+      await using store = await open(file);
+      t.deepEqual((await store.list(listPlan(log))).rows, kept.map(row));
+      const where = { kind: "text", field: "tags", op: "=", value: "stra\u00dfe" } as const;
+      t.deepEqual(await texts(store, listPlan(log, { where })), ["kept"]);
+      const tags = await store.group(groupPlan(log, { by: { kind: "field", field: "tags" } }));
+      t.deepEqual(
+        tags.map(({ key, count }) => [key, count]),
+        [
+          ["", 1],
+          ["B", 1],
+          ["b", 1],
+          ["Stra\u00dfe", 1],
+        ],
+      );
+      await store.writeVisits([{ id: idAt(MORNING), log, created: MORNING, user: "ann", email: "", page: "" }]);
+      const users = await store.users({ ...listPlan(log), kind: "users", where: EVERYTHING, sort: [], columns: null });
+      t.is(users.rows[0]?.count, i + 1);
+    }
+  });
+}
+
+test("days and hours before 1970 are told apart by who asked before they came, and after a new start", async (t) => {
   const file = newFile(t);
   const log = newLog();
-  const kept = event(log, { text: "kept" });
+  const early = [-3_600_000, -1, 0, 1].map((created) => ({ ...event(log), created }));
+  const hours = async (store: Store): Promise<readonly unknown[]> =>
+    (await store.group(groupPlan(log, { by: { kind: "hour", offset_min: 0 } }))).map(({ key, count }) => [key, count]);
+  const late = Math.floor(MORNING / 3_600_000) * 3_600_000;
+  const expected = [
+    [-3_600_000, 2],
+    [0, 2],
+    [late, 1],
+  ];
   {
     await using store = await open(file);
-    await store.writeEvents([kept]);
+    await write(t, store, [event(log)]);
+    t.deepEqual(await hours(store), [[late, 1]]);
+    await write(t, store, early);
+    t.deepEqual(await hours(store), expected);
   }
-  const instance = await DuckDBInstance.create(file);
-  const connection = await instance.connect();
-  await connection.run("drop table visits");
-  await connection.run("update meta set version = 1");
-  connection.closeSync();
-  instance.closeSync();
-  for (let i = 0; i < 2; i++) {
-    await using store = await open(file);
-    t.deepEqual(await texts(store, listPlan(log)), ["kept"]);
-    await store.writeVisits([{ id: idAt(MORNING), log, created: MORNING, user: "ann", email: "", page: "" }]);
-    const { rows } = await store.users({ ...listPlan(log), kind: "users", where: EVERYTHING, sort: [], columns: null });
-    t.is(rows[0]?.count, i + 1);
+  await using store = await open(file);
+  t.deepEqual(await hours(store), expected);
+});
+
+test("pages near either end are those of the whole list, however the events lie", async (t) => {
+  const file = newFile(t);
+  const [log, other] = [newLog(), newLog()];
+  // Dense at first, then with ever larger gaps, some of the same moment, and among many more of another log.
+  const at = Array.from({ length: 300 }, (_, i) => MORNING + (i < 200 ? i >> 1 : 200 + (i - 200) ** 3));
+  const events = at.map((created) => event(log, { created, text: String(created) }));
+  const others = Array.from({ length: 1_000 }, (_, i) => event(other, { created: MORNING + i }));
+  await using store = await open(file);
+  await write(t, store, [...events, ...others]);
+  for (const direction of ["asc", "desc"] as const) {
+    const sorted = direction === "asc" ? events : events.toReversed();
+    for (const [skip, take] of [
+      [0, 1],
+      [0, 40],
+      [7, 3],
+      [199, 60],
+      [290, 50],
+      [300, 5],
+    ] as const) {
+      const page = await store.list(listPlan(log, { sort: [{ field: "created", direction }], skip, take }));
+      t.is(page.total, 300);
+      t.deepEqual(
+        page.rows.map(({ id }) => id),
+        sorted.slice(skip, skip + take).map(({ id }) => id),
+      );
+    }
   }
 });
 

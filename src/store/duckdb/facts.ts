@@ -1,0 +1,87 @@
+import type { DuckDBConnection } from "@duckdb/node-api";
+
+import type { StoredEvent } from "../../events/event.ts";
+
+/** The texts of which `events.folded` can hold a form of its own. */
+export const FOLDED_FIELDS = ["text", "link", "tags", "source", "user", "class"] as const;
+
+/**
+ * What may be true of some event, and costs time to reckon with: that a field has a folded form of its own, which takes as long to read as the text itself; and that it
+ * was created before {@link EARLY_MS}, which division has to be told of.
+ */
+export const FACTS = [...FOLDED_FIELDS, "early"] as const;
+export type Fact = (typeof FACTS)[number];
+
+/** The second day of 1970: from there on no time zone knows a negative time. */
+const EARLY_MS = 86_400_000;
+
+/** How far events reach is looked up again after this long: they go, and the oldest first. */
+const REACH_TTL_MS = 60_000;
+
+/** How many events there are, and from when to when, about: what is of the last minute may be missing here, or may have gone. Times are milliseconds since the Unix epoch. */
+export type Reach = { readonly count: number; readonly first: number; readonly last: number };
+
+/**
+ * What is known of all events.
+ *
+ * Invariant: a fact is known before an event of which it is true can be seen by anybody. None is forgotten.
+ */
+export class Facts {
+  readonly #known = new Set<Fact>();
+  #looked: Promise<void> | null = null;
+  #reach: Reach = { count: 0, first: Infinity, last: -Infinity };
+  #reachIsGoodUntil_ms = -Infinity;
+
+  /** Called while an event is written, before that is committed. */
+  add(fact: Fact): void {
+    this.#known.add(fact);
+  }
+
+  /** Called as {@link add} is. */
+  addTime({ created }: StoredEvent): void {
+    if (created < EARLY_MS) this.add("early");
+    const { count, first, last } = this.#reach;
+    this.#reach = { count: count + 1, first: Math.min(first, created), last: Math.max(last, created) };
+  }
+
+  /**
+   * Answers a question that depends on what is known, from one state of the store. What becomes known meanwhile may be true of rows that the question saw: then it is
+   * asked again.
+   */
+  async ask<T>(connection: DuckDBConnection, work: (known: ReadonlySet<Fact>) => Promise<T>): Promise<T> {
+    await (this.#looked ??= this.#look(connection));
+    for (;;) {
+      const before = this.#known.size;
+      const answer = await work(this.#known);
+      if (this.#known.size === before) return answer;
+    }
+  }
+
+  /** How far events reach, about. */
+  async reach(connection: DuckDBConnection): Promise<Reach> {
+    if (performance.now() > this.#reachIsGoodUntil_ms) {
+      this.#reachIsGoodUntil_ms = performance.now() + REACH_TTL_MS;
+      const [row] = (
+        await connection.runAndReadAll("select count(*), min(created), max(created) from events")
+      ).getRows();
+      const [count, first, last] = row as [bigint, bigint | null, bigint | null];
+      if (first !== null && last !== null) {
+        this.#reach = { count: Number(count), first: Number(first), last: Number(last) };
+      }
+    }
+    return this.#reach;
+  }
+
+  /** Looks at what earlier processes wrote. The least and greatest value of row groups tell most of it. */
+  async #look(connection: DuckDBConnection): Promise<void> {
+    try {
+      const tests = FACTS.map((fact) => (fact === "early" ? `created < ${EARLY_MS}` : `folded."${fact}" is not null`));
+      const questions = tests.map((test) => `exists(from events where ${test})`);
+      const [row] = (await connection.runAndReadAll(`select ${questions.join(", ")}`)).getRows();
+      FACTS.forEach((fact, i) => row?.[i] === true && this.#known.add(fact));
+    } catch (error) {
+      this.#looked = null;
+      throw error;
+    }
+  }
+}
