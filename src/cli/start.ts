@@ -1,4 +1,5 @@
 import closeWithGrace from "close-with-grace";
+import { flushCompileCache } from "node:module";
 import { pino } from "pino";
 
 import { createLog, secretsOf } from "../log.ts";
@@ -22,6 +23,8 @@ export async function start(environment: NodeJS.ProcessEnv): Promise<void> {
       given: { password: settings.admin !== null, apiKey: (settings.log?.apiKey ?? null) !== null },
     }),
   );
+  // By itself it is written at the end, which may be a sudden one.
+  flushCompileCache();
   const grace = closeWithGrace({ delay: CLOSE_DELAY_MS, logger: false }, async ({ err, signal }) => {
     if (err) log.fatal({ err }, "stopping after an error that nobody caught");
     else if (signal) log.debug({ signal }, "stopping");
