@@ -20,7 +20,7 @@ export type Buckets = {
   take(name: string): number;
   /** In how many seconds there is a token: 0, now. Takes nothing. */
   wait(name: string): number;
-  /** Takes `cost` whether it is there or not: what is missing then is paid by waiting longer. */
+  /** Takes `cost` whether it is there or not: what is missing then is paid by waiting longer. A negative cost gives back what was taken. */
   charge(name: string, cost: number): void;
 };
 

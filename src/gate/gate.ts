@@ -144,9 +144,11 @@ export function createGate(options: GateOptions = {}): Gate {
     admit(sender, credential, caller) {
       const address = addressOf(sender);
       if (guessWait_s(address, credential) > 0) return false;
-      if (addresses.wait(address) > 0 || callers.wait(caller) > 0) return false;
-      addresses.take(address);
-      callers.take(caller);
+      if (addresses.take(address) > 0) return false;
+      if (callers.take(caller) > 0) {
+        addresses.charge(address, -1);
+        return false;
+      }
       remember(address, credential);
       return true;
     },
