@@ -1,22 +1,11 @@
-import {
-  BIGINT,
-  BOOLEAN,
-  DOUBLE,
-  DuckDBDataChunk,
-  LIST,
-  listValue,
-  STRUCT,
-  UBIGINT,
-  UINTEGER,
-  VARCHAR,
-} from "@duckdb/node-api";
+import { BIGINT, BOOLEAN, DOUBLE, DuckDBDataChunk, STRUCT, UBIGINT, UINTEGER, VARCHAR } from "@duckdb/node-api";
 import type { DuckDBConnection, DuckDBType, DuckDBValue } from "@duckdb/node-api";
 import type { Client } from "@elastic/elasticsearch";
 import { join } from "node:path";
 
 import type { StoredEvent } from "../../src/events/event.ts";
 import { openDuckdbStore } from "../../src/store/duckdb/store.ts";
-import { splitId } from "../../src/store/duckdb/schema.ts";
+import { splitId, tagLine } from "../../src/store/duckdb/schema.ts";
 import { encodeDocument } from "../../src/store/elasticsearch/document.ts";
 import { namesIn } from "../../src/store/elasticsearch/mapping.ts";
 import { copyId } from "../../src/store/elasticsearch/people.ts";
@@ -80,7 +69,7 @@ function batchesOf<T>(items: readonly T[], size: number): T[][] {
 const FOLDED = STRUCT({
   text: VARCHAR,
   link: VARCHAR,
-  tags: LIST(VARCHAR),
+  tags: VARCHAR,
   source: VARCHAR,
   user: VARCHAR,
   class: VARCHAR,
@@ -95,7 +84,7 @@ const EVENT_COLUMNS: readonly Column<StoredEvent>[] = [
   [VARCHAR, (event) => event.text],
   [VARCHAR, (event) => event.link],
   [VARCHAR, (event) => event.hash],
-  [LIST(VARCHAR), (event) => listValue([...event.tags])],
+  [VARCHAR, (event) => tagLine(event.tags)],
   [VARCHAR, (event) => event.source],
   [VARCHAR, (event) => event.user],
   [VARCHAR, (event) => event.class],
