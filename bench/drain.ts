@@ -11,7 +11,7 @@ import type { Kind, Place } from "./support/places.ts";
 const SHARE: Record<Kind, number> = { embedded: 0.6, cluster: 0.85 };
 const TIMEOUT_MS = 300_000;
 /** Asking an embedded service how far it is costs it something. */
-const ASK_EVERY_MS: Record<Kind, number> = { embedded: 250, cluster: 25 };
+const ASK_EVERY_MS: Record<Kind, number> = { embedded: 100, cluster: 25 };
 
 /** How much of a backlog is done, from 0 to 1. */
 type Progress = AsyncDisposable & { read(): Promise<number> };

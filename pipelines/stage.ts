@@ -5,8 +5,8 @@ import type { Visit } from "../src/events/visit.ts";
 import type { StageName } from "./deadletters/letter.ts";
 import type { Patience } from "./retry.ts";
 
-/** An event on its way, with the place that it came from. Before `enrich` its hash is "", before `classify` its class is null. */
-export type Item = { readonly record: BusRecord; readonly line: number; readonly event: StoredEvent };
+/** An event on its way, with the place that it came from; what a stage makes of the event takes its place. Before `enrich` its hash is "", before `classify` its class is null. */
+export type Item = { readonly record: BusRecord; readonly line: number; event: StoredEvent };
 
 /** A visit on its way, with the place that it came from. */
 export type VisitItem = { readonly record: BusRecord; readonly line: number; readonly visit: Visit };
@@ -47,17 +47,17 @@ export function transform(name: Stage["name"], change: (event: StoredEvent) => S
   return {
     name,
     run: async (items) => {
-      const passed: Item[] = [];
-      const refused: Refusal[] = [];
+      const refused = new Map<Item, Refusal>();
       for (const [i, item] of items.entries()) {
         if (i % TURN_ITEMS === 0) await turn();
         try {
-          passed.push({ ...item, event: change(item.event) });
+          item.event = change(item.event);
         } catch (error) {
-          refused.push({ item, reason: String(error) });
+          refused.set(item, { item, reason: String(error) });
         }
       }
-      return { passed, refused };
+      if (refused.size === 0) return { passed: items, refused: [] };
+      return { passed: items.filter((item) => !refused.has(item)), refused: [...refused.values()] };
     },
   };
 }

@@ -1,18 +1,28 @@
-import { BIGINT, BOOLEAN, DOUBLE, DuckDBDataChunk, STRUCT, UBIGINT, UINTEGER, VARCHAR } from "@duckdb/node-api";
+import {
+  BIGINT,
+  BOOLEAN,
+  DOUBLE,
+  DuckDBDataChunk,
+  LIST,
+  listValue,
+  UBIGINT,
+  UINTEGER,
+  VARCHAR,
+} from "@duckdb/node-api";
 import type { DuckDBConnection, DuckDBType, DuckDBValue } from "@duckdb/node-api";
 import type { Client } from "@elastic/elasticsearch";
 import { join } from "node:path";
 
 import type { StoredEvent } from "../../src/events/event.ts";
 import { openDuckdbStore } from "../../src/store/duckdb/store.ts";
-import { splitId, tagLine } from "../../src/store/duckdb/schema.ts";
+import { splitId } from "../../src/store/duckdb/schema.ts";
 import { encodeDocument } from "../../src/store/elasticsearch/document.ts";
 import { namesIn } from "../../src/store/elasticsearch/mapping.ts";
 import { copyId } from "../../src/store/elasticsearch/people.ts";
 import { createOperation } from "../../src/store/elasticsearch/write.ts";
 import type { Alert } from "../../src/store/store.ts";
 import type { Backlog } from "./backlog.ts";
-import { openBareDuckdb } from "./datasets.ts";
+import { openBareDuckdb, PLAIN_TABLE } from "./datasets.ts";
 import { SILENT } from "./engines.ts";
 import { openStore } from "./places.ts";
 import type { Place } from "./places.ts";
@@ -66,16 +76,8 @@ function batchesOf<T>(items: readonly T[], size: number): T[][] {
   return Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
 }
 
-const FOLDED = STRUCT({
-  text: VARCHAR,
-  link: VARCHAR,
-  tags: VARCHAR,
-  source: VARCHAR,
-  user: VARCHAR,
-  class: VARCHAR,
-});
 type Column<T> = readonly [type: DuckDBType, value: (row: T) => DuckDBValue];
-/** The columns of the table of events, in its order. */
+/** The columns of {@link PLAIN_TABLE}, in its order. */
 const EVENT_COLUMNS: readonly Column<StoredEvent>[] = [
   [BIGINT, (event) => BigInt(event.created)],
   [UBIGINT, (event) => splitId(event.id).hi],
@@ -84,7 +86,7 @@ const EVENT_COLUMNS: readonly Column<StoredEvent>[] = [
   [VARCHAR, (event) => event.text],
   [VARCHAR, (event) => event.link],
   [VARCHAR, (event) => event.hash],
-  [VARCHAR, (event) => tagLine(event.tags)],
+  [LIST(VARCHAR), (event) => listValue([...event.tags])],
   [VARCHAR, (event) => event.source],
   [VARCHAR, (event) => event.user],
   [VARCHAR, (event) => event.class],
@@ -93,7 +95,6 @@ const EVENT_COLUMNS: readonly Column<StoredEvent>[] = [
   [DOUBLE, () => null],
   [VARCHAR, () => null],
   [VARCHAR, (event) => event.data],
-  [FOLDED, () => null],
 ];
 const ALERT_COLUMNS: readonly Column<Alert>[] = [
   [UBIGINT, ({ event }) => splitId(event.id).hi],
@@ -108,6 +109,7 @@ async function createBareAppender(file: string): Promise<BareWriter> {
   await (await openDuckdbStore({ file, log: SILENT }))[Symbol.asyncDispose]();
   await using closing = new AsyncDisposableStack();
   const connection = await openBareDuckdb(file, closing);
+  for (const statement of PLAIN_TABLE) await connection.run(statement);
   const open = closing.move();
   return {
     async write({ events, alerts }) {

@@ -26,7 +26,8 @@ export function createClassifier(catalog: Filters): (event: StoredEvent) => Stor
   const matcherOf = createMatcherCache();
   return (event) => {
     if (catalog.log(event.log) === null) return event;
-    return { ...event, class: matcherOf(event.log, catalog.classFilters(event.log))(event) };
+    const found = matcherOf(event.log, catalog.classFilters(event.log))(event);
+    return found === event.class ? event : { ...event, class: found };
   };
 }
 

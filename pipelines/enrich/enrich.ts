@@ -19,7 +19,7 @@ function enrich(event: StoredEvent, locate: Locate | null): StoredEvent {
     link: wellFormed(event.link),
     source: wellFormed(event.source),
     user: wellFormed(event.user),
-    tags: event.tags.map(wellFormed),
+    tags: event.tags.every((tag) => tag.isWellFormed()) ? event.tags : event.tags.map(wellFormed),
     data: event.data === null ? null : wellFormed(event.data),
     geo: place(event.geo, locate),
     hash: hashText(text),

@@ -155,20 +155,24 @@ export function texts<Row>(valueOf: (row: Row) => string | null): Column<Row> {
       const firsts = new Map<string, number>();
       /** For each row the one that had its text first. */
       const sources = new Uint32Array(rows.length);
+      let last: string | null = null;
+      let firstOfLast = 0;
       for (let i = 0; i < rows.length; i++) {
-        sources[i] = i;
         const text = valueOf(rows[i]!);
         if (text === null) {
+          sources[i] = i;
           nulls.add(i);
           continue;
         }
-        const first = firsts.get(text);
-        if (first !== undefined) {
-          sources[i] = first;
-          continue;
+        if (text !== last) {
+          last = text;
+          firstOfLast = firsts.get(text) ?? i;
+          if (firstOfLast === i) {
+            firsts.set(text, i);
+            duckdb.vector_assign_string_element(vector, i, text);
+          }
         }
-        firsts.set(text, i);
-        duckdb.vector_assign_string_element(vector, i, text);
+        sources[i] = firstOfLast;
       }
       if (firsts.size < rows.length - nulls.count) repeatTexts(vector, sources);
       nulls.write(vector);
@@ -200,7 +204,11 @@ export function structs<Row, Inner>(
       const inner = rows.map(of);
       const nulls = new Nulls(rows.length);
       inner.forEach((each, i) => each === null && nulls.add(i));
-      Object.values(fields).forEach(({ fill }, i) => fill(duckdb.struct_vector_get_child(vector, i), inner));
+      for (const [i, { fill }] of Object.values(fields).entries()) {
+        const child = duckdb.struct_vector_get_child(vector, i);
+        if (nulls.count === rows.length) nulls.write(child);
+        else fill(child, inner);
+      }
       nulls.write(vector);
     },
   };

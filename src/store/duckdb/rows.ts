@@ -1,4 +1,5 @@
 import type { StoredEvent } from "../../events/event.ts";
+import { distinctTags } from "../../events/tags.ts";
 import { fold } from "../../events/text.ts";
 import type { Alert } from "../store.ts";
 import { bigints, booleans, distinctTexts, doubles, hexUbigints, structs, texts, uintegers } from "./columns.ts";
@@ -17,6 +18,7 @@ type EventRow = {
 type Folded = {
   readonly text: string | null;
   readonly link: string | null;
+  /** Of each tag its own, be they the same. */
   readonly tags: string | null;
   readonly source: string | null;
   readonly user: string | null;
@@ -32,7 +34,7 @@ export const EVENT_COLUMNS: readonly Column<EventRow>[] = [
   distinctTexts(({ event }) => event.text),
   texts(({ event }) => event.link),
   distinctTexts(({ event }) => event.hash),
-  texts(({ event }) => tagLine(event.tags)),
+  texts(({ event }) => tagLine(distinctTags(event.tags))),
   texts(({ event }) => event.source),
   texts(({ event }) => event.user),
   texts(({ event }) => event.class),
@@ -67,19 +69,17 @@ export function toRow(event: StoredEvent, facts: Facts): EventRow {
 }
 
 function foldedOf(event: StoredEvent, facts: Facts): Folded | null {
+  const { text, link, tags, source, user, class: cls } = event;
+  // Nearly always.
+  if ([text, link, source, user, cls ?? ""].every(isAscii) && tags.every(isAscii)) return null;
   const folded = {
-    text: foldedUnlessAscii(event.text),
-    link: foldedUnlessAscii(event.link),
-    tags: event.tags.every(isAscii) ? null : tagLine(event.tags.map(fold)),
-    source: foldedUnlessAscii(event.source),
-    user: foldedUnlessAscii(event.user),
-    class: event.class === null ? null : foldedUnlessAscii(event.class),
+    text: foldedUnlessAscii(text),
+    link: foldedUnlessAscii(link),
+    tags: tags.every(isAscii) ? null : tagLine(distinctTags(tags).map(fold)),
+    source: foldedUnlessAscii(source),
+    user: foldedUnlessAscii(user),
+    class: foldedUnlessAscii(cls ?? ""),
   };
-  let isHeld = false;
-  for (const field of FOLDED_FIELDS) {
-    if (folded[field] === null) continue;
-    facts.add(field);
-    isHeld = true;
-  }
-  return isHeld ? folded : null;
+  for (const field of FOLDED_FIELDS) if (folded[field] !== null) facts.add(field);
+  return folded;
 }

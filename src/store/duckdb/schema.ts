@@ -1,6 +1,5 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 
-import { distinctTags } from "../../events/tags.ts";
 import { fold } from "../../events/text.ts";
 import type { EventId } from "../../events/id.ts";
 import { StartError } from "../../errors.ts";
@@ -160,9 +159,9 @@ export function isAscii(text: string): boolean {
   return /^[\x00-\x7f]*$/.test(text);
 }
 
-/** Each tag once, in one text; "" for none. */
+/** Tags in one text; "" for none. */
 export function tagLine(tags: readonly string[]): string {
-  return tags.length === 0 ? "" : TAG_SEPARATOR + distinctTags(tags).join(TAG_SEPARATOR) + TAG_SEPARATOR;
+  return tags.length === 0 ? "" : TAG_SEPARATOR + tags.join(TAG_SEPARATOR) + TAG_SEPARATOR;
 }
 
 export function tagsOfLine(line: string): string[] {

@@ -141,6 +141,22 @@ for (const version of [1, 2] as const) {
   });
 }
 
+test("tags that are one ignoring case stay two groups, beside tags that no lower case folds", async (t) => {
+  const log = newLog();
+  await using store = await open(newFile(t));
+  await write(t, store, [event(log, { tags: ["K", "k", "Stra\u00dfe"] }), event(log, { tags: ["\u212a"] })]);
+  const groups = await store.group(groupPlan(log, { by: { kind: "field", field: "tags" } }));
+  t.deepEqual(
+    groups.map(({ key, count }) => [key, count]),
+    [
+      ["K", 1],
+      ["k", 1],
+      ["\u212a", 1],
+      ["Stra\u00dfe", 1],
+    ],
+  );
+});
+
 test("days and hours before 1970 are told apart by who asked before they came, and after a new start", async (t) => {
   const file = newFile(t);
   const log = newLog();
