@@ -2,7 +2,7 @@ import { DuckDBInstance } from "@duckdb/node-api";
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
+import { mkdir, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { promisify } from "node:util";
 import type { Logger } from "pino";
@@ -18,6 +18,14 @@ const READERS = 2;
 
 /** The log of changes is folded into the file once it is this large: seldom enough not to slow writing down, small enough to replay in a second. */
 const CHECKPOINT = "64MB";
+
+/**
+ * Once nothing was written for so long, it is folded in although it is smaller: rows that only the log has lie in memory as they came, neither compressed nor with
+ * repeated texts kept once, and a question for a tag takes twice as long.
+ */
+const QUIET_MS = 1_000;
+/** Not for less. */
+const QUIET_LEAST_BYTES = 4_000_000;
 
 /** Lists fetch the wide columns of just their page, up to pages that end at this row; 50 is DuckDB's default. */
 const LATE_MATERIALIZATION_ROWS = 1_000_000;
@@ -42,6 +50,7 @@ export class Database implements AsyncDisposable {
   /** null after a failure for good, until the file could be opened anew. */
   #open: Open | null;
   #writing: Promise<unknown> = Promise.resolve();
+  #quiet: NodeJS.Timeout | null = null;
   #closed = false;
 
   private constructor(options: DatabaseOptions, open: Open) {
@@ -95,7 +104,30 @@ export class Database implements AsyncDisposable {
     if (this.#closed) return Promise.reject(new Error(`The store ${this.file} is closed`));
     const turn = this.#writing.then(() => this.#write(work));
     this.#writing = turn.catch(() => undefined);
+    this.#foldWhenQuiet();
     return turn;
+  }
+
+  #foldWhenQuiet(): void {
+    if (this.#quiet !== null) {
+      this.#quiet.refresh();
+      return;
+    }
+    this.#quiet = setTimeout(() => {
+      this.#quiet = null;
+      if (!this.#closed) this.#writing = this.#writing.then(() => this.#foldLog());
+    }, QUIET_MS).unref();
+  }
+
+  /** Where somebody reads, DuckDB may not be able to: then it is for the next time. */
+  async #foldLog(): Promise<void> {
+    if (this.#open === null) return;
+    const { path, writer } = this.#open;
+    const log = await stat(`${path}.wal`).catch(() => null);
+    if (log === null || log.size < QUIET_LEAST_BYTES) return;
+    await writer.run("checkpoint").catch((error: unknown) => {
+      this.#options.log.debug({ err: error, file: path }, "the log of changes could not be folded in now");
+    });
   }
 
   /**
@@ -155,6 +187,7 @@ export class Database implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    if (this.#quiet !== null) clearTimeout(this.#quiet);
     await this.#writing;
     if (this.#open === null) return;
     try {

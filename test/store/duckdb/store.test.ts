@@ -3,7 +3,7 @@ import test from "ava";
 import type { ExecutionContext } from "ava";
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { pino } from "pino";
@@ -154,6 +154,26 @@ test("tags that are one ignoring case stay two groups, beside tags that no lower
       ["\u212a", 1],
       ["Stra\u00dfe", 1],
     ],
+  );
+});
+
+test("the log of changes is folded in once nothing is written any more, while others read", async (t) => {
+  const file = newFile(t);
+  const log = newLog();
+  await using store = await open(file);
+  const text = "x".repeat(1_000);
+  await write(
+    t,
+    store,
+    Array.from({ length: 5_000 }, (_, i) => event(log, { text: `${i} ${text}` })),
+  );
+  t.true(statSync(`${file}.wal`).size > 4_000_000);
+  await until(
+    async () => {
+      t.is((await store.list(listPlan(log))).total, 5_000);
+      return (statSync(`${file}.wal`, { throwIfNoEntry: false })?.size ?? 0) < 1_000;
+    },
+    { what: "the log of changes folded in" },
   );
 });
 
