@@ -25,8 +25,7 @@ function endAtHorizon({ horizon }: Context, { query }: ApiCall, plan: ListPlan):
 
 /** Runs a list plan and shows its page. */
 export async function runList(context: Context, plan: ListPlan): Promise<{ reply: Reply; total: number }> {
-  const { rows, total } = await context.store.list(plan);
-  const marks = await context.store.marks(rows.map((row) => row.id));
+  const { rows, total, marks = await context.store.marks(rows.map(({ id }) => id)) } = await context.store.list(plan);
   const body = showEvents(rows, marks, plan.columns);
   return { reply: { status: 200, body, headers: { "X-Total-Count": String(total) } }, total };
 }

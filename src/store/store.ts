@@ -106,7 +106,12 @@ export type RebuildProgress = {
 /** `event` matched a class for which `user` wants alerts. */
 export type Alert = { readonly user: UserId; readonly event: StoredEvent };
 
-export type Page = { readonly rows: readonly EventRow[]; readonly total: number };
+export type Page = {
+  readonly rows: readonly EventRow[];
+  readonly total: number;
+  /** Of the rows, where the store found it out along the way: what {@link Store.marks} would say. */
+  readonly marks?: ReadonlyMap<EventId, Marks>;
+};
 
 /** Sorted ids of the users concerned. */
 export type Marks = { readonly bookmarks: readonly UserId[]; readonly alerts: readonly UserId[] };

@@ -85,10 +85,16 @@ async function mark(store: Store, user: UserId, events: readonly StoredEvent[]):
 }
 
 async function agreesOnList(store: Store, ...args: Parameters<typeof evaluateList>): Promise<void> {
-  const actual = await store.list(args[0]);
+  const { marks, ...actual } = await store.list(args[0]);
   const expected = evaluateList(...args);
-  if (isDeepStrictEqual({ ...actual, rows: [...actual.rows] }, { ...expected, rows: [...expected.rows] })) return;
-  throw disagreement(args[0], actual, expected);
+  if (!isDeepStrictEqual({ ...actual, rows: [...actual.rows] }, { ...expected, rows: [...expected.rows] })) {
+    throw disagreement(args[0], actual, expected);
+  }
+  if (marks === undefined) return;
+  const known = await store.marks(actual.rows.map(({ id }) => id));
+  for (const { id } of actual.rows) {
+    if (!isDeepStrictEqual(marks.get(id), known.get(id))) throw disagreement(args[0], marks.get(id), known.get(id));
+  }
 }
 
 async function agreesOnGroups(store: Store, ...args: Parameters<typeof evaluateGroup>): Promise<void> {

@@ -105,8 +105,8 @@ function pageContract({ name, open }: StorePlace): void {
       const total = fields.where ? 401 : 1203;
       t.is(rows.length, total);
       t.is(new Set(rows.map(({ id }) => id)).size, total);
-      t.deepEqual(await store.list(listPlan(log, { ...fields, skip: total, take: 10 })), { rows: [], total });
-      t.deepEqual(await store.list(listPlan(log, { ...fields, skip: 10_000_000, take: 10 })), { rows: [], total });
+      t.like(await store.list(listPlan(log, { ...fields, skip: total, take: 10 })), { rows: [], total });
+      t.like(await store.list(listPlan(log, { ...fields, skip: 10_000_000, take: 10 })), { rows: [], total });
     }
     const ascending = await walk(store, listPlan(log, { take: 250 }));
     const descending = await walk(store, listPlan(log, { take: 77, sort: [{ field: "created", direction: "desc" }] }));

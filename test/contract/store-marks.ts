@@ -34,6 +34,37 @@ function bookmarkContract({ name, open }: StorePlace): void {
     t.is(await store.find({ kind: "alerts", user: ann }, log, marked.id), null);
   });
 
+  test(`${name}: a page that comes with its marks has those of all its events, however many`, async (t) => {
+    const store = await open(t);
+    const log = newLog();
+    const events = Array.from({ length: 30 }, (_, i) =>
+      event(log, { text: `quarrel ${i} of ten`, created: MORNING + i }),
+    );
+    await write(t, store, events);
+    const plans = [
+      listPlan(log, { take: 30 }),
+      listPlan(log, { take: 30, where: { kind: "contains", field: "text", value: "quarrel" } }),
+      listPlan(log, { take: 30, where: { kind: "matches", field: "text", pattern: "quarrel \\d+ of" } }),
+    ];
+    for (const users of [0, 3, 12]) {
+      const people = Array.from({ length: users }, newUser);
+      await store.writeAlerts(events.flatMap((each) => people.map((user) => ({ user, event: each }))));
+      if (users > 0) t.true(await store.addBookmark(people[0]!, log, events[7]!.id));
+      await store.refresh();
+      for (const plan of plans) {
+        const { rows, marks } = await store.list(plan);
+        t.is(rows.length, 30);
+        if (marks === undefined) continue;
+        const known = await store.marks(rows.map(({ id }) => id));
+        t.deepEqual(
+          new Map(rows.map(({ id }) => [id, marks.get(id)])),
+          new Map(rows.map(({ id }) => [id, known.get(id)])),
+        );
+      }
+      if (users === 3) t.is((await store.marks([events[7]!.id])).get(events[7]!.id)?.alerts.length, 3);
+    }
+  });
+
   test(`${name}: a bookmark can be taken away and set again`, async (t) => {
     const store = await open(t);
     const log = newLog();

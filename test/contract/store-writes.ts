@@ -59,7 +59,7 @@ function createOnlyContract({ name, open }: StorePlace): void {
     const first = event(log, FULL);
     await write(t, store, [first]);
     await write(t, store, [{ ...first, text: "Something else", tags: [], class: null }]);
-    t.deepEqual(await store.list(listPlan(log)), { rows: [row(first)], total: 1 });
+    t.like(await store.list(listPlan(log)), { rows: [row(first)], total: 1 });
   });
 
   test(`${name}: of an event that comes twice in one batch, the first stays`, async (t) => {

@@ -4,12 +4,13 @@ import type { EventRow } from "../../events/event.ts";
 import type { ListPlan } from "../../query/plan.ts";
 import type { Page } from "../store.ts";
 import { answer, verified } from "./candidates.ts";
-import { compileSort } from "./compile.ts";
+import { compileFilter, compileSort } from "./compile.ts";
 import type { Query } from "./compile.ts";
 import { NOT_IN_ROWS, toRow } from "./document.ts";
 import type { Document } from "./document.ts";
 import { indexOf } from "./mapping.ts";
 import type { Names } from "./mapping.ts";
+import { marksAmong } from "./people.ts";
 import { atOneMoment, isExact, scan, searcherOf, totalOf, WINDOW } from "./scan.ts";
 import type { Hit, Searcher } from "./scan.ts";
 import { seek } from "./seek.ts";
@@ -20,7 +21,9 @@ const ROW_SOURCE = { excludes: NOT_IN_ROWS };
 export async function list(client: Client, names: Names, plan: ListPlan): Promise<Page> {
   if (plan.logs.length === 0) return { rows: [], total: 0 };
   const index = indexOf(names, plan.from);
-  return answer(plan, {
+  // Without expressions, for which copies have no index of words: what it finds holds all that the plan does.
+  const marked = plan.from.kind === "events" ? marksAmong(client, names, compileFilter(plan, "broad").query) : null;
+  const page = await answer(plan, {
     async exactly(query) {
       if (plan.skip + plan.take <= WINDOW) return nearPage(searcherOf(client, index), plan, query);
       return atOneMoment(client, index, (search) => farPage(search, plan, query));
@@ -34,6 +37,8 @@ export async function list(client: Client, names: Names, plan: ListPlan): Promis
       source: ROW_SOURCE,
     },
   });
+  const marks = await marked;
+  return marks === null ? page : { ...page, marks };
 }
 
 /** Up to so many hits are counted along with a page. */

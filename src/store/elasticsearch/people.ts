@@ -10,7 +10,8 @@ import { MARKER, NOT_IN_ROWS, toRow } from "./document.ts";
 import type { Document } from "./document.ts";
 import { placeOfIndex } from "./mapping.ts";
 import type { Names } from "./mapping.ts";
-import { ANY_ORDER, atOneMoment, NotReady, patiently, scan, searcherOf } from "./scan.ts";
+import { ANY_ORDER, atOneMoment, NotReady, patiently, scan, searcherOf, totalOf } from "./scan.ts";
+import type { Hit } from "./scan.ts";
 import { createOperation, deleteOperation, indexOperation, writeNow } from "./write.ts";
 import type { Operation } from "./write.ts";
 
@@ -82,7 +83,7 @@ export async function marks(
   names: Names,
   ids: readonly EventId[],
 ): Promise<ReadonlyMap<EventId, Marks>> {
-  const found = new Map<EventId, { bookmarks: UserId[]; alerts: UserId[] }>();
+  const found: Gathered = new Map();
   if (ids.length === 0) return found;
   const indices = [names.bookmarks, ...new Set(ids.map(names.alertsOf))].join();
   const search = searcherOf(client, indices);
@@ -92,15 +93,48 @@ export async function marks(
     batch: BATCH,
     source: { includes: ["id", "owner"] },
   };
-  for await (const hits of scan(search, options)) {
-    for (const { _index: index, _source: source } of hits) {
-      const { id, owner } = source as { id: EventId; owner: UserId };
-      const entry = found.get(id) ?? { bookmarks: [], alerts: [] };
-      found.set(id, entry);
-      entry[placeOfIndex(index) === names.bookmarks ? "bookmarks" : "alerts"].push(owner);
-    }
-  }
+  for await (const hits of scan(search, options)) for (const hit of hits) gather(found, names, hit);
   return found;
+}
+
+type Gathered = Map<EventId, { bookmarks: UserId[]; alerts: UserId[] }>;
+
+function gather(found: Gathered, names: Names, { _index: index, _source: source }: Hit): void {
+  const { id, owner } = source as { id: EventId; owner: UserId };
+  const entry = found.get(id) ?? { bookmarks: [], alerts: [] };
+  found.set(id, entry);
+  entry[placeOfIndex(index) === names.bookmarks ? "bookmarks" : "alerts"].push(owner);
+}
+
+/** More marks than this are not gathered along the way. */
+const FEW_MARKS = 200;
+
+/**
+ * Who marked what a query of events finds: a copy has all fields of its event, so that the same query finds it, at the same time, and no second request has to wait
+ * for the ids. Null where the copies are many, or could not be asked: then {@link marks} tells.
+ */
+export async function marksAmong(
+  client: Client,
+  names: Names,
+  query: Query,
+): Promise<ReadonlyMap<EventId, Marks> | null> {
+  try {
+    const search = searcherOf(client, `${names.bookmarks},${names.alerts}`);
+    const answer = await search({
+      query,
+      size: FEW_MARKS,
+      sort: [{ owner: "asc" }],
+      track_total_hits: FEW_MARKS + 1,
+      _source: { includes: ["id", "owner"] },
+    });
+    const { hits } = answer.hits;
+    if (hits.length < totalOf(answer)) return null;
+    const found: Gathered = new Map();
+    for (const hit of hits) gather(found, names, hit);
+    return found;
+  } catch {
+    return null;
+  }
 }
 
 type Version = { readonly if_seq_no: number; readonly if_primary_term: number };

@@ -158,7 +158,7 @@ if (realEngines) {
         { kind: "not" as const, condition: { kind: "matches" as const, field: "text" as const, pattern } },
       ]) {
         const list = listPlan(few, { where, sort: [{ field: "value", direction: "desc" }], skip: 20, take: 30 });
-        t.deepEqual(await store.list(list), evaluateList(list, fewEvents));
+        t.like(await store.list(list), evaluateList(list, fewEvents));
         const group = groupPlan(few, { where, by: { kind: "hour", offset_min: -90 } });
         t.true(groupsAgree(await store.group(group), evaluateGroup(group, fewEvents)));
       }
@@ -266,8 +266,8 @@ if (realEngines) {
       await each.refresh();
       for (const kind of ["events", "bookmarks", "alerts"] as const) {
         const from = kind === "events" ? { kind } : { kind, user };
-        t.deepEqual(await each.list(listPlan(key, { from })), { rows: [], total: 0 });
-        t.deepEqual(await each.list(listPlan(key, { from, skip: 20_000 })), { rows: [], total: 0 });
+        t.like(await each.list(listPlan(key, { from })), { rows: [], total: 0 });
+        t.like(await each.list(listPlan(key, { from, skip: 20_000 })), { rows: [], total: 0 });
         t.deepEqual(await each.group(groupPlan(key, { from, by: { kind: "field", field: "source" } })), []);
         t.deepEqual(await each.group(groupPlan(key, { from })), []);
         t.is(await each.find(from, key, id), null);
