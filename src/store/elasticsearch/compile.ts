@@ -224,15 +224,21 @@ function wordsOf(expression: Expression): Known | null {
   return condition === null ? null : { condition, exact };
 }
 
-/** Texts that have the words, and of those whose words are not indexed as they are, those that `regexp` finds. */
+/**
+ * Texts that have the words, and of those whose words are not indexed as they are, those that `regexp` finds: all of them where each is looked at in any case, as Lucene
+ * takes milliseconds to make ready for an expression.
+ */
 function foundByWords({ condition, exact }: Known, regexp: Compiled, { wordless }: ByWords): Compiled {
   const odd: Query = { term: { has: ODD_TEXT } };
   const byWords = queryOfWords(condition);
   const indices: Query[] = wordless.length === 0 ? [] : [{ terms: { _index: [...wordless] } }];
-  const others = and([or([odd, ...indices]), regexp.query]);
+  if (!exact || !regexp.exact) {
+    const others = indices.map((index) => and([index, regexp.query]));
+    return { query: or([byWords, odd, ...others]), exact: false };
+  }
   // Where words alone decide, those of an odd text must not.
-  const found: Query = exact ? { bool: { filter: [byWords], must_not: odd } } : byWords;
-  return { query: or([found, others]), exact: exact && regexp.exact };
+  const found: Query = { bool: { filter: [byWords], must_not: odd } };
+  return { query: or([found, and([or([odd, ...indices]), regexp.query])]), exact: true };
 }
 
 function queryOfWords(condition: WordCondition): Query {
