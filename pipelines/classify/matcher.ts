@@ -3,6 +3,8 @@ import { fold, wellFormed } from "../../src/events/text.ts";
 import type { ClassFilter } from "../../src/catalog/catalog.ts";
 import { NO_VALUE, compileAutomaton } from "./automaton.ts";
 import type { Automaton, Pattern } from "./automaton.ts";
+import { compileRollingHash } from "./rolling-hash.ts";
+import type { RollingHash } from "./rolling-hash.ts";
 
 /** What a filter looks at. Strings are well-formed. */
 export type Subject = Pick<StoredEvent, "text" | "link" | "tags" | "source">;
@@ -17,8 +19,8 @@ export type Matcher = (event: Subject) => string | null;
  * and source (or for none) form a group, found by hash; an event with t tags belongs to at most 2t + 2 groups. Within a group
  *
  * - filters without `text` and `link` always match: only the one of least rank counts;
- * - what filters ask of the text is a pattern set of an automaton that carries the least rank of those without `link` along, so that one pass is
- *   enough however many match; the same goes for the link;
+ * - what filters ask of the text is searched for in one pass or two however many match: by a set of an automaton, and where they are thousands by a rolling hash, both
+ *   of which carry the least rank of those without `link` along; the same goes for the link;
  * - filters with both are pairs of patterns: the passes say which patterns were found, and the pairs of the side with fewer of them are looked
  *   through. This alone may grow with the number of filters, where thousands of them share a pattern that the event contains: by one read of an
  *   array for each.
@@ -72,7 +74,9 @@ type Group = {
 type Side = {
   /** The least rank of the filters that ask for nothing else. */
   readonly least: number;
-  /** The patterns where they are few, which is faster; else they are a set of the automaton. */
+  /** For most of the patterns, where they are many. */
+  readonly pass: RollingHash | null;
+  /** The other patterns where they are few, which is faster; else they are a set of the automaton. */
   readonly few: readonly Pattern[] | null;
   readonly set: number;
   /** By the id of a pattern: the pairs that hold it, by rising rank. */
@@ -113,8 +117,8 @@ function searchGroup(automaton: Automaton, group: Group, event: FoldedTexts, bou
 
 /** As {@link Automaton.search}. */
 function searchSide(automaton: Automaton, side: Side, text: string, bound: number, ids: number[] | null): number {
-  if (side.few === null) return automaton.search(side.set, text, bound, ids);
-  let best = bound;
+  let best = side.pass === null ? bound : side.pass.search(text, bound, ids);
+  if (side.few === null) return automaton.search(side.set, text, best, ids);
   for (const pattern of side.few) {
     const isAsked = pattern.value < best || (ids !== null && pattern.id >= 0);
     if (!isAsked || !text.includes(pattern.text)) continue;
@@ -223,11 +227,13 @@ function toSide(
   }
   const pairsOf: Pair[][] = Array.from(ids, () => []);
   for (const pair of pairs) pairsOf[pair[half]]!.push(pair);
-  const isFew = patterns.size <= FEW;
+  const { pass, rest } = compileRollingHash([...patterns.values()]);
+  const isFew = rest.length <= FEW;
   return {
     least: alone[0]?.rank ?? NO_VALUE,
-    few: isFew ? [...patterns.values()] : null,
-    set: isFew ? -1 : sets.push([...patterns.values()]) - 1,
+    pass,
+    few: isFew ? rest : null,
+    set: isFew ? -1 : sets.push([...rest]) - 1,
     pairsOf,
     found: new Uint8Array(ids.size),
   };

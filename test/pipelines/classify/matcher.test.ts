@@ -140,3 +140,22 @@ test("the matcher agrees with the loop where filters are pieces of the event", (
   );
   t.pass();
 });
+
+test("the matcher agrees with the loop over thousands of filters", (t) => {
+  const shapes = fc.record({
+    text: word(9),
+    link: fc.oneof(fc.constant(""), word(6)),
+    weight: fc.integer({ min: 0, max: 9 }),
+  });
+  const [many = []] = fc.sample(fc.array(shapes, { minLength: 6_000, maxLength: 6_000, size: "max" }), {
+    numRuns: 1,
+    seed: 5,
+  });
+  const filters = many.map((conditions, i) => filter(`k${i}`, conditions)).filter(({ text }) => text.length >= 3);
+  const match = compileMatcher(filters);
+  for (let i = 0; i < 300; i++) {
+    const [one, two, three] = [i, i * 7, i * 13].map((at) => filters[at % filters.length]!);
+    const event = subject({ text: `b ${one!.text}a${two!.text}`, link: `${three!.link}${two!.link}x` });
+    t.is(match(event), classByLoop(filters, event));
+  }
+});
