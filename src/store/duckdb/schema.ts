@@ -63,14 +63,19 @@ const EVENTS = `create table events (${Object.entries(EVENT_COLUMNS)
   .map(([name, type]) => `"${name}" ${type}${NULLABLE.has(name) ? "" : " not null"}`)
   .join(", ")})`;
 
-/** Of version 2, which had tags in lists. Written anew, which takes no more memory the more rows there are, as an update would. */
+/**
+ * Of version 2, which had tags in lists, and compared those without a folded form as they were given. Written anew, which takes no more memory the more rows there are,
+ * as an update would.
+ */
 const EVENTS_OF_LISTS = [
   "alter table events rename to events_of_lists",
   EVENTS,
-  `insert into events select * replace (
-     ${lineOfList("tags")} as tags,
-     if(folded is null, null, struct_pack(text := folded.text, link := folded.link, tags := ${lineOfList("folded.tags")}, source := folded.source,
-       "user" := folded."user", class := folded.class)) as folded) from events_of_lists`,
+  `insert into events select * exclude (folded_tags) replace (
+     if(folded is null and folded_tags is null, null, struct_pack(text := folded.text, link := folded.link, tags := folded_tags, source := folded.source,
+       "user" := folded."user", class := folded.class)) as folded)
+   from (select * replace (${lineOfList("tags")} as tags),
+       nullif(${lineOfList("coalesce(folded.tags, tags)")}, lower(${lineOfList("tags")})) as folded_tags
+     from events_of_lists)`,
   "drop table events_of_lists",
 ];
 
