@@ -42,7 +42,7 @@ export type DatabaseOptions = {
 };
 
 /**
- * One open file: a connection that writes, one user at a time, and a few that read beside it, each seeing the state of when it began.
+ * One open file: a connection that writes, one user at a time, and a few that read beside it.
  * After an error that DuckDB calls fatal (a full disk at the wrong moment) it refuses all further work: then the file is opened anew.
  */
 export class Database implements AsyncDisposable {
@@ -95,6 +95,8 @@ export class Database implements AsyncDisposable {
       throw isLate ? tooSlow(readTimeout_ms, error) : error;
     } finally {
       clearTimeout(timer);
+      // Where an interruption met the end of a transaction, that is still there.
+      if (isLate) await connection.run("rollback").catch(() => undefined);
       readers.give(connection);
     }
   }
@@ -266,7 +268,7 @@ async function connect(instance: DuckDBInstance, file: string): Promise<Pick<Ope
   const writer = await instance.connect();
   await prepareSchema(writer, file);
   await writer.run(`set global late_materialization_max_rows = ${LATE_MATERIALIZATION_ROWS}`);
-  // Questions are built from parameters alone; should one ever carry a stranger's SQL, it can still reach no other file and no setting.
+  // Questions are built from parameters, numbers and checked keys; should one ever carry a stranger's SQL, it can still reach no other file and no setting.
   await writer.run("set global enable_external_access = false");
   await writer.run("set global lock_configuration = true");
   const readers = new Pool(await Promise.all(Array.from({ length: READERS }, () => instance.connect())));
