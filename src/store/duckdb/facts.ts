@@ -31,6 +31,7 @@ export class Facts {
   #looked: Promise<void> | null = null;
   #reach: Reach = { count: 0, first: Infinity, last: -Infinity };
   #reachIsGoodUntil_ms = -Infinity;
+  #reached: Promise<void> = Promise.resolve();
 
   /** Called while an event is written, before that is committed. */
   add(fact: Fact): void {
@@ -45,8 +46,7 @@ export class Facts {
   }
 
   /**
-   * Answers a question that depends on what is known, from one state of the store. What becomes known meanwhile may be true of rows that the question saw: then it is
-   * asked again.
+   * Answers a question that depends on what is known. What becomes known meanwhile may be true of rows that the question saw: then it is asked again.
    */
   async ask<T>(connection: DuckDBConnection, work: (known: ReadonlySet<Fact>) => Promise<T>): Promise<T> {
     await (this.#looked ??= this.#look(connection));
@@ -61,15 +61,24 @@ export class Facts {
   async reach(connection: DuckDBConnection): Promise<Reach> {
     if (performance.now() > this.#reachIsGoodUntil_ms) {
       this.#reachIsGoodUntil_ms = performance.now() + REACH_TTL_MS;
-      const [row] = (
-        await connection.runAndReadAll("select count(*), min(created), max(created) from events")
-      ).getRows();
-      const [count, first, last] = row as [bigint, bigint | null, bigint | null];
-      if (first !== null && last !== null) {
-        this.#reach = { count: Number(count), first: Number(first), last: Number(last) };
-      }
+      this.#reached = this.#lookFar(connection);
     }
+    // Also for who asks meanwhile: with no idea how far events reach, a list would be counted by milliseconds.
+    await this.#reached;
     return this.#reach;
+  }
+
+  async #lookFar(connection: DuckDBConnection): Promise<void> {
+    try {
+      const sql = "select count(*), min(created), max(created) from events";
+      const [row] = (await connection.runAndReadAll(sql)).getRows();
+      const [count, first, last] = row as [bigint, bigint | null, bigint | null];
+      if (first === null || last === null) return;
+      this.#reach = { count: Number(count), first: Number(first), last: Number(last) };
+    } catch (error) {
+      this.#reachIsGoodUntil_ms = -Infinity;
+      throw error;
+    }
   }
 
   /** Looks at what earlier processes wrote. The least and greatest value of row groups tell most of it. */
