@@ -65,6 +65,24 @@ function bookmarkContract({ name, open }: StorePlace): void {
     }
   });
 
+  test(`${name}: a page by class has the marks of events that were of another class when somebody got them`, async (t) => {
+    const store = await open(t);
+    const [log, ann] = [newLog(), newUser()];
+    const revised = event(log, { class: "today" });
+    await write(t, store, [revised]);
+    t.deepEqual(await store.writeAlerts([{ user: ann, event: { ...revised, class: "then" } }]), [{ kind: "done" }]);
+    await store.refresh();
+    const isOfToday = { kind: "text", field: "class", op: "=", value: "today" } as const;
+    for (const where of [
+      isOfToday,
+      { kind: "not", condition: { kind: "and", conditions: [{ ...isOfToday, value: "then" }] } },
+    ] as const) {
+      const { rows, marks = await store.marks([revised.id]) } = await store.list(listPlan(log, { where }));
+      t.deepEqual(rows, [row(revised)]);
+      t.deepEqual(marks.get(revised.id), { bookmarks: [], alerts: [ann] });
+    }
+  });
+
   test(`${name}: a bookmark can be taken away and set again`, async (t) => {
     const store = await open(t);
     const log = newLog();

@@ -1,7 +1,7 @@
 import type { Client } from "@elastic/elasticsearch";
 
 import type { EventRow } from "../../events/event.ts";
-import type { ListPlan } from "../../query/plan.ts";
+import type { Condition, ListPlan } from "../../query/plan.ts";
 import type { Page } from "../store.ts";
 import { answer, verified } from "./candidates.ts";
 import { compileFilter, compileSort } from "./compile.ts";
@@ -22,7 +22,8 @@ export async function list(client: Client, names: Names, plan: ListPlan): Promis
   if (plan.logs.length === 0) return { rows: [], total: 0 };
   const index = indexOf(names, plan.from);
   // Without expressions, for which copies have no index of words: what it finds holds all that the plan does.
-  const marked = plan.from.kind === "events" ? marksAmong(client, names, compileFilter(plan, "broad").query) : null;
+  const findsCopies = plan.from.kind === "events" && !asksForClass(plan.where);
+  const marked = findsCopies ? marksAmong(client, names, compileFilter(plan, "broad").query) : null;
   const page = await answer(plan, {
     async exactly(query) {
       if (plan.skip + plan.take <= WINDOW) return nearPage(searcherOf(client, index), plan, query);
@@ -39,6 +40,27 @@ export async function list(client: Client, names: Names, plan: ListPlan): Promis
   });
   const marks = await marked;
   return marks === null ? page : { ...page, marks };
+}
+
+/** A rebuilt store has events by the classes of today, and copies by those that they had when somebody got them. */
+function asksForClass(condition: Condition): boolean {
+  switch (condition.kind) {
+    case "and":
+    case "or":
+      return condition.conditions.some(asksForClass);
+    case "not":
+      return asksForClass(condition.condition);
+    case "text":
+    case "in":
+    case "number":
+    case "contains":
+    case "matches":
+    case "absent":
+      return condition.field === "class";
+    case "accepted-after":
+      return false;
+  }
+  throw condition satisfies never;
 }
 
 /** Up to so many hits are counted along with a page. */

@@ -110,8 +110,8 @@ function gather(found: Gathered, names: Names, { _index: index, _source: source 
 const FEW_MARKS = 200;
 
 /**
- * Who marked what a query of events finds: a copy has all fields of its event, so that the same query finds it, at the same time, and no second request has to wait
- * for the ids. Null where the copies are many, or could not be asked: then {@link marks} tells.
+ * Who marked what a query of events finds: a copy has all fields of its event but today's class, so that the same query finds it, at the same time, and no second request has to
+ * wait for the ids. Null where the copies are many, or could not be asked: then {@link marks} tells.
  */
 export async function marksAmong(
   client: Client,
