@@ -186,6 +186,20 @@ if (realEngines) {
     );
   });
 
+  test("a page of events comes with its marks where these are few", async (t) => {
+    const key = newLog();
+    const marked = Array.from({ length: 21 }, (_, i) => event(key, { text: `marked ${i}` }));
+    await write(t, store, marked);
+    const users = Array.from({ length: 10 }, newUser);
+    const alerts = marked.flatMap((each) => users.map((user) => ({ user, event: each })));
+    t.deepEqual(new Set((await store.writeAlerts(alerts)).map(({ kind }) => kind)), new Set(["done"]));
+    await store.refresh();
+    const few = await store.list(listPlan(key, { where: { kind: "text", field: "text", op: "=", value: "marked 7" } }));
+    t.deepEqual(few.marks, new Map([[marked[7]!.id, { bookmarks: [], alerts: users.toSorted() }]]));
+    const many = await store.list(listPlan(key));
+    t.deepEqual([many.total, many.marks], [21, undefined]);
+  });
+
   test("what a person does shows in the next list", async (t) => {
     const [key, user] = [newLog(), newUser()];
     const stored = event(key);
