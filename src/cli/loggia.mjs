@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Starts the command under the Node that the project pins: any Node can run this file, and only a recent one can run TypeScript.
 import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const NEEDED_MAJOR = 26;
@@ -13,7 +13,8 @@ if (Number(process.versions.node.split(".")[0]) >= NEEDED_MAJOR) {
   await import("./main.ts");
 } else {
   const pinned = fileURLToPath(new URL("../../node_modules/node/bin/node", import.meta.url));
-  if (!existsSync(pinned)) {
+  // One that an older release has pinned would start itself without end.
+  if (!existsSync(pinned) || realpathSync(pinned) === realpathSync(process.execPath)) {
     console.error(
       `loggia needs Node ${NEEDED_MAJOR} or newer, this is ${process.version}; run npm ci in its folder, which brings it`,
     );
