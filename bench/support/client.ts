@@ -28,8 +28,19 @@ export function ask(port: number, path: string, parameters: Readonly<Record<stri
   return promise;
 }
 
+/** Whether the log holds an event. */
+export async function isFound(port: number, id: string): Promise<boolean> {
+  return ask(port, `/events/${id}`).then(
+    () => true,
+    (error: unknown) => {
+      if (String(error).includes("answered 404")) return false;
+      throw error;
+    },
+  );
+}
+
 /** How many events the log holds, as a list tells it. */
-export async function countEvents(port: number): Promise<number> {
+async function countEvents(port: number): Promise<number> {
   return (await ask(port, "/events", { pagesize: "1" })).total;
 }
 
