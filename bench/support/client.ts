@@ -55,6 +55,6 @@ export async function holds(port: number, count: number): Promise<void> {
     if (now === count) return;
     if (now > count) throw new Error(`The log holds ${now} events, more than the ${count} that were posted`);
     if (performance.now() > deadline_ms) throw new Error(`The log holds ${now} of ${count} events after two minutes`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }

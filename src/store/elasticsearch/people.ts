@@ -1,5 +1,6 @@
 import type { Client } from "@elastic/elasticsearch";
 
+import { inTime } from "../../elasticsearch/client.ts";
 import { LoggiaError } from "../../errors.ts";
 import type { EventRow, LogKey, UserId } from "../../events/event.ts";
 import type { EventId } from "../../events/id.ts";
@@ -108,6 +109,8 @@ function gather(found: Gathered, names: Names, { _index: index, _source: source 
 
 /** More marks than this are not gathered along the way. */
 const FEW_MARKS = 200;
+/** A page waits for them no longer than this: among many copies it takes less to ask by ids. */
+const ALONG_MS = 250;
 
 /**
  * Who marked what a query of events finds: a copy has all fields of its event but today's class, so that the same query finds it, at the same time, and no second request has to
@@ -120,13 +123,15 @@ export async function marksAmong(
 ): Promise<ReadonlyMap<EventId, Marks> | null> {
   try {
     const search = searcherOf(client, `${names.bookmarks},${names.alerts}`);
-    const answer = await search({
-      query,
-      size: FEW_MARKS,
-      sort: [{ owner: "asc" }],
-      track_total_hits: FEW_MARKS + 1,
-      _source: { includes: ["id", "owner"] },
-    });
+    const answer = await inTime(ALONG_MS, () =>
+      search({
+        query,
+        size: FEW_MARKS,
+        sort: [{ owner: "asc" }],
+        track_total_hits: FEW_MARKS + 1,
+        _source: { includes: ["id", "owner"] },
+      }),
+    );
     const { hits } = answer.hits;
     if (hits.length < totalOf(answer)) return null;
     const found: Gathered = new Map();
