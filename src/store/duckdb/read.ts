@@ -55,7 +55,7 @@ async function listFew({ connection, known }: Reading, plan: ListPlan): Promise<
 async function listNear({ connection, facts, known }: Reading, plan: ListPlan): Promise<Page | null> {
   const { count, first, last } = await facts.reach(connection);
   const needed = plan.skip + plan.take;
-  if (!isByTime(plan) || plan.take === 0 || MARGIN * needed >= count) return null;
+  if (!isByTime(plan) || plan.take === 0 || needed > NEAR_ROWS || MARGIN * needed >= count) return null;
   const near_ms = BigInt(Math.ceil((MARGIN * needed * (last - first)) / count));
   const span =
     plan.sort[0]?.direction === "desc"
@@ -65,6 +65,8 @@ async function listNear({ connection, facts, known }: Reading, plan: ListPlan): 
   return found.length < plan.take ? null : { rows: found.map(toRow), total: Number(found[0]!.at(-1)) };
 }
 
+/** A page that ends further away would take a sort of all before it: slices skip those. */
+const NEAR_ROWS = 2000;
 /** So many times as far as events of an even density would need. */
 const MARGIN = 4;
 /** After all moments that there are. */
