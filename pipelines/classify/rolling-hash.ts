@@ -50,20 +50,20 @@ const SECOND = 0x85ebca6b;
 function createPass(alike: ReadonlyMap<number, readonly Pattern[]>, window: number): RollingHash {
   const first = new Int32Array(2 ** (BITS - 5));
   const second = new Int32Array(2 ** (BITS - 5));
-  const places = new Map<Pattern, number>();
   let floor = Infinity;
+  let lastId = -1;
   for (const [hash, some] of alike) {
     mark(first, bitOf(hash, FIRST));
     mark(second, bitOf(hash, SECOND));
     for (const pattern of some) {
       floor = Math.min(floor, pattern.value);
-      places.set(pattern, places.size);
+      lastId = Math.max(lastId, pattern.id);
     }
   }
   let outgoing = 1;
   for (let i = 0; i < window; i++) outgoing = Math.imul(outgoing, BASE);
-  /** By the place of a pattern, the last search that told its id. */
-  const told = new Uint32Array(places.size);
+  /** By the id of a pattern, the last search that told it. */
+  const told = new Uint32Array(lastId + 1);
   let pass = 0;
 
   return {
@@ -79,9 +79,8 @@ function createPass(alike: ReadonlyMap<number, readonly Pattern[]>, window: numb
             const isAsked = pattern.value < found || (ids !== null && pattern.id >= 0);
             if (!isAsked || !text.startsWith(pattern.text, end - window)) continue;
             found = Math.min(found, pattern.value);
-            const place = places.get(pattern)!;
-            if (ids === null || pattern.id < 0 || told[place] === pass) continue;
-            told[place] = pass;
+            if (ids === null || pattern.id < 0 || told[pattern.id] === pass) continue;
+            told[pattern.id] = pass;
             ids.push(pattern.id);
           }
           if (found === floor && ids === null) return found;

@@ -104,9 +104,15 @@ export class Database implements AsyncDisposable {
   /** Runs `work` on the writing connection, after all writes asked for before, in one transaction: when it throws, nothing was written. */
   write<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
     if (this.#closed) return Promise.reject(new Error(`The store ${this.file} is closed`));
-    const turn = this.#writing.then(() => this.#write(work));
-    this.#writing = turn.catch(() => undefined);
+    const turn = this.#inTurn(() => this.#write(work));
     this.#foldWhenQuiet();
+    return turn;
+  }
+
+  /** After all that was to use the writing connection before. */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#writing.then(work);
+    this.#writing = turn.catch(() => undefined);
     return turn;
   }
 
@@ -117,7 +123,7 @@ export class Database implements AsyncDisposable {
     }
     this.#quiet = setTimeout(() => {
       this.#quiet = null;
-      if (!this.#closed) this.#writing = this.#writing.then(() => this.#foldLog());
+      if (!this.#closed) void this.#inTurn(() => this.#foldLog());
     }, QUIET_MS).unref();
   }
 
@@ -138,9 +144,7 @@ export class Database implements AsyncDisposable {
    */
   copyTo(file: string): Promise<string[]> {
     if (this.#closed) return Promise.reject(new Error(`The store ${this.file} is closed`));
-    const turn = this.#writing.then(() => this.#copyTo(file));
-    this.#writing = turn.catch(() => undefined);
-    return turn;
+    return this.#inTurn(() => this.#copyTo(file));
   }
 
   async #copyTo(file: string): Promise<string[]> {
