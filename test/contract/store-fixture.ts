@@ -6,7 +6,7 @@ import type { EventRow, LogKey, StoredEvent, UserId } from "../../src/events/eve
 import type { EventId } from "../../src/events/id.ts";
 import type { GroupPlan, ListPlan } from "../../src/query/plan.ts";
 import { EVERYTHING } from "../../src/query/plan.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { Page, Store } from "../../src/store/store.ts";
 import { uniqueName } from "../support/temporary.ts";
 
 /** A store under test. Several tests may share what lies behind it: each takes logs and users of its own. */
@@ -77,6 +77,12 @@ export async function write(t: ExecutionContext, store: Store, events: readonly 
   );
   t.is(outcomes.length, events.length);
   await store.refresh();
+}
+
+/** A page by itself, without the marks that a store may have found out along the way. */
+export async function pageOf(store: Store, plan: ListPlan): Promise<Omit<Page, "marks">> {
+  const { rows, total } = await store.list(plan);
+  return { rows, total };
 }
 
 /** The event as lists show it. */
