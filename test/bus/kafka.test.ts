@@ -11,8 +11,6 @@ import { until } from "../support/until.ts";
 import { startProxy } from "./proxy.ts";
 
 const log = pino({ level: "silent" });
-const PATIENCE = { timeout_ms: 60_000 };
-
 function open(options: Partial<KafkaBusOptions> & { namespace: string }): Promise<Bus> {
   return openKafkaBus({ brokers: kafkaBrokers(), log, ...options });
 }
@@ -69,9 +67,9 @@ if (realEngines) {
         await round("shared");
         return one.records.length > 0 && two.records.length > 0;
       },
-      { what: "both members to get some", interval_ms: 200, ...PATIENCE },
+      { what: "both members to get some", interval_ms: 200 },
     );
-    await until(async () => (await behind(healthy, "g")) === 0, { what: "all acknowledged", ...PATIENCE });
+    await until(async () => (await behind(healthy, "g")) === 0, { what: "all acknowledged" });
     const partitions = (records: typeof one.records) =>
       new Set(records.slice(-20).map(({ position }) => position.partition));
     t.true(partitions(one.records).isDisjointFrom(partitions(two.records)));
@@ -79,9 +77,8 @@ if (realEngines) {
     await round("orphaned");
     await until(() => two.records.filter(({ value }) => value.toString() === "orphaned").length >= 40, {
       what: "takeover",
-      ...PATIENCE,
     });
-    await until(async () => (await behind(healthy, "g")) === 0, { what: "all acknowledged again", ...PATIENCE });
+    await until(async () => (await behind(healthy, "g")) === 0, { what: "all acknowledged again" });
   });
 
   test("a broker that stalls is an error at the deadline; when it moves again, so do appends and deliveries, in order", async (t) => {
@@ -89,7 +86,7 @@ if (realEngines) {
     await using bus = await open({ namespace: uniqueName("bus"), socketFactory: proxy.socketFactory });
     const { records } = await collect(bus, { group: "g" });
     await bus.append("events", [record("k", "1")]);
-    await until(() => records.length === 1, { what: "the first record", ...PATIENCE });
+    await until(() => records.length === 1, { what: "the first record" });
     proxy.stall();
     const started = performance.now();
     const error = await t.throwsAsync(bus.append("events", [record("k", "2")], { deadline_ms: 500 }), {
@@ -103,7 +100,7 @@ if (realEngines) {
     proxy.flow();
     await waiting;
     await bus.append("events", [record("k", "4")]);
-    await until(() => records.some(({ value }) => value.toString() === "4"), { what: "the last record", ...PATIENCE });
+    await until(() => records.some(({ value }) => value.toString() === "4"), { what: "the last record" });
     // The second may have been stored or not, and a retry may have stored one twice: the order holds.
     const seen = [...new Set(texts(records))];
     t.deepEqual(
@@ -118,7 +115,7 @@ if (realEngines) {
     await using bus = await open({ namespace: uniqueName("bus"), socketFactory: proxy.socketFactory });
     const { records } = await collect(bus, { group: "g" });
     await bus.append("events", [record("k", "1")]);
-    await until(() => records.length === 1, { what: "the first record", ...PATIENCE });
+    await until(() => records.length === 1, { what: "the first record" });
     proxy.cut();
     const started = performance.now();
     const error = await t.throwsAsync(bus.append("events", [record("k", "lost")], { deadline_ms: 1500 }), {
@@ -134,8 +131,8 @@ if (realEngines) {
     await sleep(4000);
     proxy.flow();
     await waiting;
-    await until(() => texts(records).includes("2"), { what: "the record appended in between", ...PATIENCE });
-    await until(async () => (await behind(bus, "g")) === 0, { what: "all acknowledged", ...PATIENCE });
+    await until(() => texts(records).includes("2"), { what: "the record appended in between" });
+    await until(async () => (await behind(bus, "g")) === 0, { what: "all acknowledged" });
     await bus.ping();
   });
 
@@ -144,12 +141,12 @@ if (realEngines) {
     await using bus = await open({ namespace: uniqueName("bus"), socketFactory: proxy.socketFactory });
     const { records } = await collect(bus, { group: "g" });
     await bus.append("events", [record("k", "1")]);
-    await until(() => records.length === 1, { what: "the first record", ...PATIENCE });
+    await until(() => records.length === 1, { what: "the first record" });
     proxy.blackHole();
     await bus.append("events", [record("k", "2")], { deadline_ms: 60_000 });
-    await until(() => texts(records).includes("2"), { what: "delivery over a new connection", ...PATIENCE });
-    await until(() => bus.ping().then(() => true), { what: "an answer over a new connection", ...PATIENCE });
-    await until(async () => (await behind(bus, "g")) === 0, { what: "all acknowledged", ...PATIENCE });
+    await until(() => texts(records).includes("2"), { what: "delivery over a new connection" });
+    await until(() => bus.ping().then(() => true), { what: "an answer over a new connection" });
+    await until(async () => (await behind(bus, "g")) === 0, { what: "all acknowledged" });
     t.deepEqual([...new Set(texts(records))], ["1", "2"]);
   });
 
@@ -169,14 +166,13 @@ if (realEngines) {
     });
     for (let i = 0; i < 20; i++) {
       await bus.append("events", [record(at(keys, 0), `slow ${i}`), record(at(keys, 1), `fast ${i}`)]);
-      await until(() => seen.includes(`fast ${i}`), { what: `fast ${i}, beside a failing partition`, ...PATIENCE });
+      await until(() => seen.includes(`fast ${i}`), { what: `fast ${i}, beside a failing partition` });
     }
-    await until(() => failures >= 3, { what: "several attempts", ...PATIENCE });
+    await until(() => failures >= 3, { what: "several attempts" });
     t.false(seen.some((text) => text.startsWith("slow")));
     fail = false;
     await until(() => seen.filter((text) => text.startsWith("slow")).length === 20, {
       what: "the slow ones",
-      ...PATIENCE,
     });
     t.deepEqual(
       seen.filter((text) => text.startsWith("slow")),
@@ -196,7 +192,6 @@ if (realEngines) {
     await until(async () => deliveries > 0 && (await behind(bus, "g")) === 0, {
       what: "the acknowledgement",
       interval_ms: 250,
-      ...PATIENCE,
     });
     t.is(deliveries, 1);
   });

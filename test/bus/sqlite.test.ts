@@ -37,7 +37,7 @@ function startAppender(t: ExecutionContext, file: string): { lines: string[]; ki
 test("a killed process leaves every record that it acknowledged, in order and once", async (t) => {
   const file = place(t);
   const appender = startAppender(t, file);
-  await until(() => appender.lines.length > 2000, { what: "a few thousand acknowledged appends", timeout_ms: 30_000 });
+  await until(() => appender.lines.length > 2000, { what: "a few thousand acknowledged appends" });
   await appender.kill();
   const acknowledged = appender.lines.filter((line) => line !== "open").map(Number);
   await using bus = await openSqliteBus({ file, log });
@@ -55,7 +55,7 @@ test("a killed process leaves every record that it acknowledged, in order and on
 test("a file that another process or another bus has open is refused, and usable once that has ended", async (t) => {
   const file = place(t);
   const appender = startAppender(t, file);
-  await until(() => appender.lines.includes("open"), { what: "the other process", timeout_ms: 30_000 });
+  await until(() => appender.lines.includes("open"), { what: "the other process" });
   const refused = await t.throwsAsync(openSqliteBus({ file, log }), { instanceOf: StartError });
   t.regex(refused.message, /bus\.sqlite cannot be used: another process has it open/);
   t.notRegex(refused.message, /\n/);

@@ -29,7 +29,7 @@ function start(environment: Record<string, string>) {
 test("Ctrl-C, sent to the whole group as a terminal does, drains and ends with 0; files are for their owner alone", async (t) => {
   const folder = join(temporaryFolder(t), "data");
   const { child, seen, ended } = start(environmentOf("embedded", folder));
-  await until(() => seen.out.includes("posting"), { what: "the addresses", timeout_ms: 30_000 });
+  await until(() => seen.out.includes("posting"), { what: "the addresses" });
   for (const file of ["bus.sqlite", "catalog.sqlite", "events.duckdb"]) {
     t.is(statSync(join(folder, file)).mode & 0o077, 0, file);
   }
@@ -42,7 +42,7 @@ test("secrets that are drawn are told at the first start; those that the operato
   const { LOGGIA_ADMIN: _admin, LOGGIA_LOG: _log, ...nothing } = environmentOf("embedded", temporaryFolder(t));
   const told = async (environment: Record<string, string>) => {
     const { child, seen, ended } = start(environment);
-    await until(() => seen.out.includes("Read it:"), { what: "the first start", timeout_ms: 30_000 });
+    await until(() => seen.out.includes("Read it:"), { what: "the first start" });
     child.kill("SIGINT");
     await ended;
     return seen.out;

@@ -15,7 +15,6 @@ import { until } from "../support/until.ts";
 /** Where one test's bus lives: `open` may be called again after the bus was closed, and finds what was there. */
 export type BusPlace = { open(): Promise<Bus> };
 
-const PATIENCE = { timeout_ms: 30_000 };
 const ANY_SIZE = { topic: "events", maxRecords: 1000, maxBytes: 4 * 1024 * 1024 } as const;
 
 /** What every adapter of the bus port does. */
@@ -30,7 +29,7 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
       appends.push(bus.append("events", [record(`key-${i % 7}`, `${i}`), record(`key-${i % 5}`, `${i}`)]));
     await Promise.all(appends);
     const { records } = await collect(bus, { group: "order" });
-    await until(() => records.length === 600, { what: "all records", ...PATIENCE });
+    await until(() => records.length === 600, { what: "all records" });
     for (let key = 0; key < 7; key++) {
       const numbers = records
         .filter((found) => found.key === `key-${key}`)
@@ -52,7 +51,7 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
         Array.from({ length: 500 }, (_, n) => record("k", `${i * 500 + n}`)),
       );
     }
-    await until(() => records.length >= 10_000, { what: "10,000 records", ...PATIENCE });
+    await until(() => records.length >= 10_000, { what: "10,000 records" });
     t.deepEqual(
       records.map(({ value }) => Number(value.toString())),
       Array.from({ length: 10_000 }, (_, n) => n),
@@ -97,7 +96,6 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
     const dead = await collect(bus, { group: "g", topic: "dead-letters" });
     await until(() => events.records.length === 2 && dead.records.length === 1, {
       what: "records of both lives",
-      ...PATIENCE,
     });
     t.deepEqual(texts(events.records), ["before", "after"]);
     t.deepEqual(texts(dead.records), ["dead"]);
@@ -117,7 +115,7 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
       values.map((value) => ({ key: "schlüssel-🙂", value })),
     );
     const { records } = await collect(bus, { group: "g" });
-    await until(() => records.length === values.length, { what: "all values", ...PATIENCE });
+    await until(() => records.length === values.length, { what: "all values" });
     for (const [i, value] of values.entries()) t.true(records[i]?.value.equals(value), `value ${i}`);
     t.deepEqual(new Set(records.map(({ key }) => key)), new Set(["schlüssel-🙂"]));
   });
@@ -131,9 +129,9 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
       await batch.ack();
     });
     await bus.append("events", [record("k", "1"), record("k", "2"), record("k", "3")]);
-    await until(() => seen.flat().includes("3"), { what: "the record behind the failing batch", ...PATIENCE });
+    await until(() => seen.flat().includes("3"), { what: "the record behind the failing batch" });
     t.deepEqual(seen, [["1", "2"], ["1", "2"], ["1", "2"], ["3"]]);
-    await until(async () => (await behind(bus, "g")) === 0, { what: "all acknowledged", ...PATIENCE });
+    await until(async () => (await behind(bus, "g")) === 0, { what: "all acknowledged" });
   });
 
   contract("what was not acknowledged is delivered again after opening, what was is not", async (t, place) => {
@@ -149,20 +147,20 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
         "events",
         ["1", "2", "3"].map((text) => record("k", text)),
       );
-      await until(() => seen.length === 3, { what: "the first life's deliveries", ...PATIENCE });
+      await until(() => seen.length === 3, { what: "the first life's deliveries" });
       t.deepEqual(seen, ["1", "2", "3"]);
     }
     {
       await using bus = await place.open();
       const { records } = await collect(bus, { group: "g" });
-      await until(() => records.length === 2, { what: "the second life's deliveries", ...PATIENCE });
+      await until(() => records.length === 2, { what: "the second life's deliveries" });
       t.deepEqual(texts(records), ["2", "3"]);
-      await until(async () => (await behind(bus, "g")) === 0, { what: "all acknowledged", ...PATIENCE });
+      await until(async () => (await behind(bus, "g")) === 0, { what: "all acknowledged" });
     }
     await using bus = await place.open();
     const { records } = await collect(bus, { group: "g" });
     await bus.append("events", [record("k", "4")]);
-    await until(() => records.length > 0, { what: "the third life's deliveries", ...PATIENCE });
+    await until(() => records.length > 0, { what: "the third life's deliveries" });
     t.deepEqual(texts(records), ["4"]);
   });
 
@@ -174,7 +172,7 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
       sizes.map((size) => ({ key: "k", value: Buffer.alloc(size, "x") })),
     );
     const { batches } = await collect(bus, { group: "g", maxRecords: 3, maxBytes: 1000 });
-    await until(() => batches.flat().length === sizes.length, { what: "all records", ...PATIENCE });
+    await until(() => batches.flat().length === sizes.length, { what: "all records" });
     t.deepEqual(
       batches.flat().map(({ value }) => value.length),
       sizes,
@@ -190,9 +188,9 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
     await using bus = await place.open();
     const one = await collect(bus, { group: "one" });
     await bus.append("events", [record("k", "1"), record("k", "2")]);
-    await until(() => one.records.length === 2, { what: "group one", ...PATIENCE });
+    await until(() => one.records.length === 2, { what: "group one" });
     const two = await collect(bus, { group: "two" });
-    await until(() => two.records.length === 2, { what: "group two", ...PATIENCE });
+    await until(() => two.records.length === 2, { what: "group two" });
     t.deepEqual(texts(two.records), ["1", "2"]);
     t.is(one.records.length, 2);
   });
@@ -206,8 +204,8 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
       "events",
       keys.map((key) => record(key, "1")),
     );
-    await until(() => first.records.length + second.records.length >= 40, { what: "the first round", ...PATIENCE });
-    await until(async () => (await behind(bus, "g")) === 0, { what: "the first round acknowledged", ...PATIENCE });
+    await until(() => first.records.length + second.records.length >= 40, { what: "the first round" });
+    await until(async () => (await behind(bus, "g")) === 0, { what: "the first round acknowledged" });
     await first.subscription.close();
     const before = first.records.length;
     await bus.append(
@@ -216,7 +214,6 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
     );
     await until(() => second.records.filter(({ value }) => value.toString() === "2").length === 40, {
       what: "the second round, by the member that stayed",
-      ...PATIENCE,
     });
     t.is(first.records.length, before);
     await first.subscription.done;
@@ -229,7 +226,7 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
       ["0", "1", "2", "3"].map((text) => record("k", text)),
     );
     const all = await collect(bus, { group: "all" });
-    await until(() => all.records.length === 4, { what: "all records", ...PATIENCE });
+    await until(() => all.records.length === 4, { what: "all records" });
     const { partition, offset } = at(all.records, 2).position;
     const asked: number[] = [];
     const from = async (number: number) => {
@@ -237,13 +234,13 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
       return number === partition ? offset : null;
     };
     const late = await collect(bus, { group: "late", from });
-    await until(() => late.records.length === 2, { what: "the records from there on", ...PATIENCE });
+    await until(() => late.records.length === 2, { what: "the records from there on" });
     t.deepEqual(texts(late.records), ["2", "3"]);
     t.is(asked.filter((number) => number === partition).length, 1);
     await late.subscription.close();
     // Also back before what the group has acknowledged.
     const again = await collect(bus, { group: "late", from: async () => at(all.records, 1).position.offset });
-    await until(() => again.records.length === 3, { what: "the records once more", ...PATIENCE });
+    await until(() => again.records.length === 3, { what: "the records once more" });
     t.deepEqual(texts(again.records), ["1", "2", "3"]);
   });
 
@@ -260,7 +257,7 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
       seen.push(...texts(batch.records));
       if (seen.length <= 2) await batch.ack();
     });
-    await until(() => seen.length === 5, { what: "all delivered", ...PATIENCE });
+    await until(() => seen.length === 5, { what: "all delivered" });
     await subscription.close();
     t.is(await behind(bus, "g"), 3);
     t.is(await behind(bus, "another"), 5);

@@ -71,7 +71,7 @@ test("where all had an answer, the oldest leaves", async (t) => {
 test("of answers that nobody reads, no more is kept than there is room for: the oldest go", async (t) => {
   const { port, cuts, ended } = await start(t, { unread_bytes: 50 * MB }, 20 * MB);
   for (let i = 0; i < 5; i++) await askAndLeaveUnread(t, port);
-  await until(async () => (await ended()) === 3, { what: "three that left", timeout_ms: 30_000 });
+  await until(async () => (await ended()) === 3, { what: "three that left" });
   t.deepEqual(cuts, ["unread", "unread", "unread"]);
   t.regex((await exchange(port, `${GET}Connection: close\r\n\r\n`)).text, /^HTTP\/1\.1 200 /, "others are answered");
 });
@@ -80,7 +80,7 @@ test("a connection with many answers that nobody reads is one that leaves, and s
   const { port, cuts, ended } = await start(t, { unread_bytes: 50 * MB }, 20 * MB);
   await askAndLeaveUnread(t, port, 3);
   await askAndLeaveUnread(t, port);
-  await until(async () => (await ended()) > 0, { what: "the one that left", timeout_ms: 30_000 });
+  await until(async () => (await ended()) > 0, { what: "the one that left" });
   t.is(await ended(), 1);
   t.deepEqual(cuts, ["unread"]);
 });

@@ -51,7 +51,7 @@ for (const kind of KINDS) {
         const page = await listed();
         return page.letters.length === 2 ? page : null;
       },
-      { what: "two dead letters", timeout_ms: 30_000 },
+      { what: "two dead letters" },
     );
     const answer = await operate.listDeadLetters({ ...optionsOf(service), limit: "1" });
     t.regex(answer.text, /decode .* not a JSON object .*oops\n2 open\nThere are more: --after/);
@@ -71,7 +71,7 @@ for (const kind of KINDS) {
     t.timeout(60_000);
     const service = await serviceOf(t, kind);
     for (let i = 0; i < 20; i++) t.is((await post(service, { text: `event ${i}` })).status, 201);
-    await until(async () => (await total(service)) === 20, { what: "all events", timeout_ms: 30_000 });
+    await until(async () => (await total(service)) === 20, { what: "all events" });
     const { store } = service.ports;
     await store.deleteExpired({ before: new Map([[log, Date.now() + DAY_MS]]), markersBefore: null });
     await store.refresh();
@@ -103,7 +103,7 @@ test("the embedded store is not built anew: a replay adds what is missing, and s
   t.timeout(120_000);
   const service = await serviceOf(t, "cluster");
   for (let i = 0; i < 20; i++) t.is((await post(service, { text: `event ${i}` })).status, 201);
-  await until(async () => (await total(service)) === 20, { what: "all events", timeout_ms: 30_000 });
+  await until(async () => (await total(service)) === 20, { what: "all events" });
   const { body } = await get(service, `/1/logs/${LOG}/events?pagesize=1`);
   const [{ id }] = body as [{ id: string }];
   const headers = { Authorization: AUTHORIZATION };

@@ -98,7 +98,7 @@ export async function caughtUp(pipeline: Pipeline): Promise<void> {
       const partitions = await pipeline.lag();
       return partitions.length > 0 && partitions.every(({ next, end }) => next >= end);
     },
-    { what: "the pipeline to have caught up", timeout_ms: 60_000 },
+    { what: "the pipeline to have caught up" },
   );
 }
 

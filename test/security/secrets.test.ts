@@ -42,7 +42,7 @@ async function start(t: { teardown(end: () => void): void }, environment: Record
   child.stdout.setEncoding("utf8").on("data", (text: string) => (seen.out += text));
   child.stderr.setEncoding("utf8").on("data", (text: string) => (seen.log += text));
   const address = (name: string) => new RegExp(`^${name} +(http://\\S+)/1$`, "m").exec(seen.out)?.[1];
-  const api = await until(() => address("API"), { what: "the API", timeout_ms: 60_000 });
+  const api = await until(() => address("API"), { what: "the API" });
   const post = await until(() => address("posting"), { what: "the posting address" });
   return { child, seen, api, post };
 }
@@ -122,7 +122,7 @@ for (const kind of KINDS) {
     const service = await start(t, environment);
     const { drawn, answers } = await keepBusy(service);
     // The mail server is away: that is in the log by now.
-    await until(() => service.seen.log.includes("mail server"), { what: "the failed mail", timeout_ms: 60_000 });
+    await until(() => service.seen.log.includes("mail server"), { what: "the failed mail" });
     service.child.kill("SIGTERM");
     await until(() => service.child.exitCode !== null, { what: "the end of the service" });
 

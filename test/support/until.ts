@@ -3,13 +3,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 /**
  * Asks `condition` again and again until it answers something truthy, and returns that.
  * A condition that throws counts as not met yet; its last error becomes the cause of the failure.
- * @throws Error naming `what`, once `timeout_ms` (30 s) have passed
+ * @throws Error naming `what`, once `timeout_ms` (90 s, for busy machines) have passed
  */
 export async function until<T>(
   condition: () => T | Promise<T>,
   options: { what: string; timeout_ms?: number; interval_ms?: number },
 ): Promise<NonNullable<T>> {
-  const { what, timeout_ms = 30_000, interval_ms = 25 } = options;
+  const { what, timeout_ms = 90_000, interval_ms = 25 } = options;
   const deadline = performance.now() + timeout_ms;
   let cause: unknown;
   for (;;) {

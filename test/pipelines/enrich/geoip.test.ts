@@ -127,7 +127,7 @@ for (const kind of KINDS) {
         const events = body as { geo: unknown }[];
         return events.length === 5 && events.map(({ geo }) => geo);
       },
-      { what: "the events", timeout_ms: 30_000 },
+      { what: "the events" },
     );
     t.deepEqual(geos, [IN_LANCASTER, { ip: "203.0.113.200" }, { ip: "2001:db8::1" }, { lat: 1.5, lon: -2 }, null]);
   });

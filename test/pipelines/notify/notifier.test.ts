@@ -17,7 +17,7 @@ for (const { name, open } of OFFICES) {
     const { email } = await addReader(office);
     const notifier = await startMailing(t, office, { gather_ms: 2_000, interval_ms: 4_000, lines: 20 });
     await happen(office, ...Array.from({ length: 1_000 }, (_, i) => `storm ${i}`));
-    await until(() => notifier.stats().notices === 1_000, { what: "all of the storm", timeout_ms: 30_000 });
+    await until(() => notifier.stats().notices === 1_000, { what: "all of the storm" });
     const [first] = await received(office.server, email, 1);
     await happen(office, "the calm after");
     const mails = await received(office.server, email, 2);
@@ -96,10 +96,10 @@ for (const { name, open } of OFFICES) {
     await office.server.close();
     const notifier = await startMailing(t, office);
     await happen(office, "first");
-    await until(() => notifier.stats().mails.unavailable >= 3, { what: "three tries", timeout_ms: 30_000 });
+    await until(() => notifier.stats().mails.unavailable >= 3, { what: "three tries" });
     await happen(office, "second", "third");
     await caughtUp(office.pipeline);
-    await until(() => notifier.stats().notices === 3, { what: "all notices", timeout_ms: 30_000 });
+    await until(() => notifier.stats().notices === 3, { what: "all notices" });
     const server = await startSmtpServer(t, { port });
     const [mail] = await received(server, email, 1);
     await proceed({ ...office, server });
@@ -118,7 +118,7 @@ for (const { name, open } of OFFICES) {
     await received(office.server, email, 1);
     await happen(office, ...Array.from({ length: 500 }, (_, i) => `meanwhile ${i}`));
     await caughtUp(office.pipeline);
-    await until(() => notifier.stats().notices === 501, { what: "all notices", timeout_ms: 30_000 });
+    await until(() => notifier.stats().notices === 501, { what: "all notices" });
     t.is(notifier.stats().mails.sent, 0, "still on its way");
     release(null);
     const mails = await received(office.server, email, 2);
@@ -144,7 +144,7 @@ for (const { name, open } of OFFICES) {
     office.server.rule = (command) => (command === "." ? "554 spam" : null);
     const notifier = await startMailing(t, office);
     await happen(office, "refused");
-    await until(() => notifier.stats().mails.refused === 1, { what: "the refusal", timeout_ms: 30_000 });
+    await until(() => notifier.stats().mails.refused === 1, { what: "the refusal" });
     office.server.rule = () => null;
     await happen(office, "welcome");
     const mails = await received(office.server, ann.email, 2);
@@ -175,7 +175,7 @@ for (const { name, open } of OFFICES) {
     await happen(office, "first");
     await received(office.server, email, 1);
     await happen(office, "second");
-    await until(() => refused >= 4, { what: "some tries", timeout_ms: 30_000 });
+    await until(() => refused >= 4, { what: "some tries" });
     t.is(office.server.mails.length, 1);
     office.server.rule = () => null;
     away = false;
@@ -194,7 +194,7 @@ for (const { name, open } of OFFICES) {
     await first.close();
     const second = await startMailing(t, office, { gather_ms: 60_000 });
     await happen(office, "pending");
-    await until(() => second.stats().notices === 1, { what: "the notice", timeout_ms: 30_000 });
+    await until(() => second.stats().notices === 1, { what: "the notice" });
     await second.close();
     t.is(mailsTo(office.server, email).length, 1);
     await startMailing(t, office);
@@ -214,7 +214,7 @@ for (const { name, open } of OFFICES) {
     const records = await allNotices(office.house.bus, 2);
     await office.house.bus.append("alerts", records);
     await office.house.bus.append("alerts", records.toReversed());
-    await until(() => notifier.stats().notices === 6, { what: "all copies", timeout_ms: 30_000 });
+    await until(() => notifier.stats().notices === 6, { what: "all copies" });
     await happen(office, "new");
     const mails = await received(office.server, email, 2);
     t.is(mails.length, 2);
@@ -233,7 +233,7 @@ for (const { name, open } of OFFICES) {
     };
     const first = await startMailing(t, office, { gather_ms: 1_000 });
     await happen(office, "shared");
-    await until(() => first.stats().notices === 1, { what: "the notice", timeout_ms: 30_000 });
+    await until(() => first.stats().notices === 1, { what: "the notice" });
     // Another owner of the same partitions, of whom the first does not know: it looks at the digest, and goes on when the first has begun.
     let writes = 0;
     const documents: typeof office.documents = {
@@ -257,7 +257,6 @@ for (const { name, open } of OFFICES) {
     const second = await startMailing(t, { ...office, documents, house: { ...office.house, bus } }, { gather_ms: 0 });
     await until(() => writes === 2 || office.server.mails.length === 2, {
       what: "the second to take a mail of the day, and to give it back",
-      timeout_ms: 30_000,
     });
     release.resolve(null);
     await until(() => first.stats().mails.sent === 1, { what: "the outcome" });
@@ -278,14 +277,14 @@ for (const { name, open } of OFFICES) {
     ];
     const first = await startMailing(t, office, { gather_ms: 60_000 });
     await happen(office, "confidential");
-    await until(() => first.stats().notices === 1, { what: "the notice", timeout_ms: 30_000 });
+    await until(() => first.stats().notices === 1, { what: "the notice" });
     await first.close();
     await catalog.unshare(office.log, gone.email);
     await catalog.deleteAccount(removed.email);
     await catalog.setClassOptions(quiet.id, office.log, "failure", QUIET);
     const notifier = await startMailing(t, office);
     await received(office.server, stays.email, 1);
-    await until(() => notifier.stats().mails.dropped === 3, { what: "three dropped digests", timeout_ms: 30_000 });
+    await until(() => notifier.stats().mails.dropped === 3, { what: "three dropped digests" });
     t.deepEqual(
       office.server.mails.map(({ to }) => to),
       [[stays.email]],
@@ -339,7 +338,7 @@ for (const { name, open } of OFFICES) {
     const store = { ...office.house.store, nextOffset: async () => null };
     const again = await startTelling(t, { ...office.house, store }, { group: uniqueName("again") });
     await caughtUp(again);
-    await until(() => notifier.stats().notices === 6, { what: "their notices again", timeout_ms: 30_000 });
+    await until(() => notifier.stats().notices === 6, { what: "their notices again" });
     await happen(office, "d");
     const mails = await received(office.server, email, 2);
     t.deepEqual(
@@ -370,7 +369,7 @@ async function allNotices(
     { topic: "alerts", group: uniqueName("reader"), maxRecords: 100, maxBytes: 1e6 },
     async (batch) => void records.push(...batch.records),
   );
-  await until(() => records.length >= count, { what: `${count} notices`, timeout_ms: 30_000 });
+  await until(() => records.length >= count, { what: `${count} notices` });
   await reader.close();
   return records;
 }

@@ -111,7 +111,7 @@ export function mailsTo(server: SmtpServer, email: string): readonly ReceivedMai
 
 /** Waits until somebody has got so many mails. */
 export async function received(server: SmtpServer, email: string, count: number): Promise<readonly ReceivedMail[]> {
-  await until(() => mailsTo(server, email).length >= count, { what: `${count} mails to ${email}`, timeout_ms: 30_000 });
+  await until(() => mailsTo(server, email).length >= count, { what: `${count} mails to ${email}` });
   return mailsTo(server, email);
 }
 

@@ -57,7 +57,7 @@ for (const kind of KINDS) {
     await askForMail(service);
     await post(service, { text: "nothing of note" });
     await post(service, { text: "Disk full", tags: "error", source: "web-3" });
-    await until(() => server.mails.length === 1, { what: "the mail", timeout_ms: 60_000 });
+    await until(() => server.mails.length === 1, { what: "the mail" });
     const [mail] = server.mails;
     t.deepEqual(mail!.to, [ADMIN.email]);
     t.is(headerOf(mail!, "From"), "Loggia <loggia@example.net>");

@@ -79,7 +79,6 @@ async function all(store: Store, log: LogKey): Promise<readonly EventRow[]> {
 async function insist(store: Store, events: readonly StoredEvent[]): Promise<void> {
   await until(async () => (await store.writeEvents(events)).every(({ kind }) => kind === "done"), {
     what: "a write to be taken",
-    timeout_ms: 90_000,
     interval_ms: 200,
   });
 }
@@ -97,7 +96,7 @@ async function persist(change: () => Promise<unknown>): Promise<void> {
         return !(error instanceof LoggiaError && error.retryAfter_s !== null);
       }
     },
-    { what: "a change to be taken", timeout_ms: 90_000 },
+    { what: "a change to be taken" },
   );
   if (failure !== undefined && !(failure instanceof LoggiaError && failure.retryAfter_s !== null)) throw failure;
 }
@@ -386,7 +385,7 @@ serially("one that switches after another has begun to clear up changes nothing"
     return request().finally(() => awake.resolve());
   });
   const ended = t.throwsAsync(run(await openOther(late)));
-  await until(() => asleep, { what: "the one to sleep", timeout_ms: 90_000 });
+  await until(() => asleep, { what: "the one to sleep" });
   // Who clears up is about to delete what the other wants to switch to.
   const clearing = intercept(client, "indices.delete", async (request) => {
     condemned.resolve();
