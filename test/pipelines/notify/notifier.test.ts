@@ -85,7 +85,8 @@ for (const { name, open } of OFFICES) {
     const subjects = (await received(office.server, email, 3)).map((mail) => headerOf(mail, "Subject"));
     t.is(subjects[0], `[${office.log}] failure: number 1`);
     t.regex(subjects[1]!, /^No more mail/);
-    t.regex(subjects[2]!, /failure: [34] events: number 2$/);
+    // What was held back, and as much of what came since as was gathered by then.
+    t.regex(subjects[2]!, /failure: [2-4] events: number 2$/);
     await second.close();
   });
 
