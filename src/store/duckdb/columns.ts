@@ -5,7 +5,7 @@ import { setImmediate as turn } from "node:timers/promises";
 
 /**
  * Rows of JavaScript as DuckDB's own vectors, a column at a time: what the client's `setColumnValues` does, for a third of its time. It calls into DuckDB once for
- * each column of numbers, and of texts once for each that differs.
+ * each column, and twice more where it holds texts.
  *
  * Layouts are those of DuckDB's C API (https://duckdb.org/docs/stable/clients/c/vector): numbers lie as they are, the validity of 64 rows in 64 bits, a text as
  * 16 bytes that hold it or lead to it.
@@ -13,7 +13,6 @@ import { setImmediate as turn } from "node:timers/promises";
 
 /** Rows of one data chunk. DuckDB's vectors take 2,048; half as many hold up this thread for half as long. */
 const CHUNK_ROWS = 1024;
-const TEXT_BYTES = 16;
 
 /** A column of a table, and how it is filled from rows. */
 export type Column<Row> = {
@@ -24,17 +23,21 @@ export type Column<Row> = {
 /**
  * Appends rows to a table, in the transaction that is under way. Other work of the process has its turn every few milliseconds.
  * @param columns all of the table's, in its order
- * @param toRow makes a row of an item
+ * @param toRows makes a row of each item
  */
 export async function appendRows<Item, Row>(
   connection: DuckDBConnection,
-  { table, columns, toRow }: { table: string; columns: readonly Column<Row>[]; toRow: (item: Item) => Row },
+  {
+    table,
+    columns,
+    toRows,
+  }: { table: string; columns: readonly Column<Row>[]; toRows: (items: readonly Item[]) => readonly Row[] },
   items: readonly Item[],
 ): Promise<void> {
   const appender = await connection.createAppender(table);
   try {
     for (let start = 0; start < items.length; start += CHUNK_ROWS) {
-      const rows = items.slice(start, start + CHUNK_ROWS).map(toRow);
+      const rows = toRows(items.slice(start, start + CHUNK_ROWS));
       await turn();
       appender.appendDataChunk(chunkOf(columns, rows));
       appender.flushSync();
@@ -130,67 +133,116 @@ export function doubles<Row>(valueOf: (row: Row) => number | null): Column<Row> 
   };
 }
 
-/** Texts of which few are the same: each is handed over. */
+/** Texts of which few are the same: each is written. */
 export function distinctTexts<Row>(valueOf: (row: Row) => string | null): Column<Row> {
   return {
     type: VARCHAR,
     fill(vector, rows) {
       const nulls = new Nulls(rows.length);
+      const values: string[] = [];
       for (let i = 0; i < rows.length; i++) {
         const text = valueOf(rows[i]!);
         if (text === null) nulls.add(i);
-        else duckdb.vector_assign_string_element(vector, i, text);
+        values.push(text ?? "");
       }
+      if (nulls.count < rows.length) copy(vector, handOver(values, vector));
       nulls.write(vector);
     },
   };
 }
 
-/** Texts of which many are the same: each is handed over once. */
+/** Texts of which many are the same: each is written once. */
 export function texts<Row>(valueOf: (row: Row) => string | null): Column<Row> {
   return {
     type: VARCHAR,
     fill(vector, rows) {
       const nulls = new Nulls(rows.length);
-      const firsts = new Map<string, number>();
-      /** For each row the one that had its text first. */
-      const sources = new Uint32Array(rows.length);
+      const places = new Map<string, number>();
+      /** For each row the place of its text among those that differ. */
+      const placeOf = new Uint32Array(rows.length);
       let last: string | null = null;
-      let firstOfLast = 0;
+      let place = 0;
       for (let i = 0; i < rows.length; i++) {
         const text = valueOf(rows[i]!);
         if (text === null) {
-          sources[i] = i;
           nulls.add(i);
           continue;
         }
         if (text !== last) {
           last = text;
-          firstOfLast = firsts.get(text) ?? i;
-          if (firstOfLast === i) {
-            firsts.set(text, i);
-            duckdb.vector_assign_string_element(vector, i, text);
-          }
+          place = places.get(text) ?? places.size;
+          if (place === places.size) places.set(text, place);
         }
-        sources[i] = firstOfLast;
+        placeOf[i] = place;
       }
-      if (firsts.size < rows.length - nulls.count) repeatTexts(vector, sources);
+      if (places.size > 0) copy(vector, repeated(handOver([...places.keys()], vector), placeOf));
       nulls.write(vector);
     },
   };
 }
 
-/** The 16 bytes of a text may stand in any row of its vector, which owns what they lead to. */
-function repeatTexts(vector: duckdb.Vector, sources: Uint32Array): void {
-  const bytes = duckdb.vector_get_data(vector, sources.length * TEXT_BYTES);
-  const halves = new BigUint64Array(bytes.buffer, bytes.byteOffset, sources.length * 2);
-  for (let i = 0; i < sources.length; i++) {
-    const source = sources[i]!;
-    if (source === i) continue;
-    halves[2 * i] = halves[2 * source]!;
-    halves[2 * i + 1] = halves[2 * source + 1]!;
+/** Words of 32 bits of which a vector holds a text: its length in bytes, and either up to 12 bytes of it, or the first four and the address of all. */
+const ENTRY_WORDS = 4;
+const INLINE_MAX_BYTES = 12;
+/** Makes any text so long that it lies in memory of its own. */
+const PADDING = "\0".repeat(INLINE_MAX_BYTES + 1);
+
+/**
+ * Hands texts over to a vector, and returns its entry for each of them. All are handed over as one, which leaves them behind each other in memory that the vector owns:
+ * a call for each would take most of the time.
+ */
+function handOver(values: readonly string[], vector: duckdb.Vector): Uint32Array<ArrayBuffer> {
+  const joined = values.join("") + PADDING;
+  const bytes = Buffer.from(joined);
+  const isAscii = bytes.length === joined.length;
+  // Half a character at the end of one might make a whole one with what the next begins with.
+  const whole =
+    isAscii || values.every((text) => text.isWellFormed()) ? null : values.map((text) => text.toWellFormed());
+  if (whole !== null) return handOver(whole, vector);
+  duckdb.vector_assign_string_element_len(vector, 0, bytes);
+  const { buffer, byteOffset } = duckdb.vector_get_data(vector, ENTRY_WORDS * 4);
+  const address = new DataView(buffer, byteOffset).getBigUint64(8, true);
+  return entriesOf(values, { bytes, isAscii, address });
+}
+
+/** The entries of texts that lie at `address`, one behind the other, in UTF-8, and then {@link PADDING}. */
+export function entriesOf(
+  values: readonly string[],
+  { bytes, isAscii, address }: { readonly bytes: Buffer; readonly isAscii: boolean; readonly address: bigint },
+): Uint32Array<ArrayBuffer> {
+  const entries = new Uint32Array(values.length * ENTRY_WORDS);
+  const low = Number(address & 0xffffffffn);
+  const high = Number(address >> 32n);
+  let start = 0;
+  for (let i = 0; i < values.length; i++) {
+    const text = values[i]!;
+    const length = isAscii ? text.length : Buffer.byteLength(text);
+    const at = i * ENTRY_WORDS;
+    entries[at] = length;
+    if (length <= INLINE_MAX_BYTES) {
+      for (let n = 0; n < length; n++) entries[at + 1 + (n >> 2)]! |= bytes[start + n]! << ((n & 3) * 8);
+    } else {
+      entries[at + 1] = bytes.readUInt32LE(start);
+      entries[at + 2] = low + start;
+      entries[at + 3] = low + start < 2 ** 32 ? high : high + 1;
+    }
+    start += length;
   }
-  copy(vector, halves);
+  return entries;
+}
+
+/** The entries at these places, one after the other. */
+function repeated(entries: Uint32Array<ArrayBuffer>, places: Uint32Array): Uint32Array<ArrayBuffer> {
+  const words = new Uint32Array(places.length * ENTRY_WORDS);
+  for (let i = 0; i < places.length; i++) {
+    const to = i * ENTRY_WORDS;
+    const from = places[i]! * ENTRY_WORDS;
+    words[to] = entries[from]!;
+    words[to + 1] = entries[from + 1]!;
+    words[to + 2] = entries[from + 2]!;
+    words[to + 3] = entries[from + 3]!;
+  }
+  return words;
 }
 
 /** A struct, null where `of` is: its fields are filled from what `of` gives, and with nulls where that is null. */
@@ -201,9 +253,13 @@ export function structs<Row, Inner>(
   return {
     type: STRUCT(Object.fromEntries(Object.entries(fields).map(([name, { type }]) => [name, type]))),
     fill(vector, rows) {
-      const inner = rows.map(of);
+      const inner: (Inner | null)[] = [];
       const nulls = new Nulls(rows.length);
-      inner.forEach((each, i) => each === null && nulls.add(i));
+      for (let i = 0; i < rows.length; i++) {
+        const each = of(rows[i]!);
+        if (each === null) nulls.add(i);
+        inner.push(each);
+      }
       for (const [i, { fill }] of Object.values(fields).entries()) {
         const child = duckdb.struct_vector_get_child(vector, i);
         if (nulls.count === rows.length) nulls.write(child);

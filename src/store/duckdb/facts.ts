@@ -39,10 +39,15 @@ export class Facts {
   }
 
   /** Called as {@link add} is. */
-  addTime({ created }: StoredEvent): void {
-    if (created < EARLY_MS) this.add("early");
-    const { count, first, last } = this.#reach;
-    this.#reach = { count: count + 1, first: Math.min(first, created), last: Math.max(last, created) };
+  addTimes(events: readonly StoredEvent[]): void {
+    let { count, first, last } = this.#reach;
+    for (const { created } of events) {
+      count += 1;
+      if (created < first) first = created;
+      if (created > last) last = created;
+    }
+    if (first < EARLY_MS) this.add("early");
+    this.#reach = { count, first, last };
   }
 
   /**

@@ -34,9 +34,9 @@ export const EVENT_COLUMNS: readonly Column<EventRow>[] = [
   distinctTexts(({ event }) => event.text),
   texts(({ event }) => event.link),
   distinctTexts(({ event }) => event.hash),
-  texts(({ event }) => tagLine(distinctTags(event.tags))),
+  distinctTexts(({ event }) => tagLine(distinctTags(event.tags))),
   texts(({ event }) => event.source),
-  texts(({ event }) => event.user),
+  distinctTexts(({ event }) => event.user),
   texts(({ event }) => event.class),
   doubles(({ event }) => event.value),
   doubles(({ event: { geo } }) => (geo !== null && "lat" in geo ? geo.lat : null)),
@@ -62,16 +62,22 @@ export const ALERT_COLUMNS: readonly Column<Alert>[] = [
   booleans(() => false),
 ];
 
-/** `facts` learns what is true of the event. */
-export function toRow(event: StoredEvent, facts: Facts): EventRow {
-  facts.addTime(event);
-  return { event, folded: foldedOf(event, facts) };
+/** `facts` learns what is true of the events. */
+export function toRows(events: readonly StoredEvent[], facts: Facts): readonly EventRow[] {
+  facts.addTimes(events);
+  // Nearly always, and found out sooner of all at once than of each.
+  const arePlain = isAscii(events.map(textsOf).join(""));
+  return events.map((event) => ({ event, folded: arePlain ? null : foldedOf(event, facts) }));
+}
+
+/** All texts of an event that have a folded form. */
+function textsOf({ text, link, tags, source, user, class: cls }: StoredEvent): string {
+  return text + link + source + user + (cls ?? "") + tags.join("");
 }
 
 function foldedOf(event: StoredEvent, facts: Facts): Folded | null {
+  if (isAscii(textsOf(event))) return null;
   const { text, link, tags, source, user, class: cls } = event;
-  // Nearly always.
-  if ([text, link, source, user, cls ?? ""].every(isAscii) && tags.every(isAscii)) return null;
   const folded = {
     text: foldedUnlessAscii(text),
     link: foldedUnlessAscii(link),

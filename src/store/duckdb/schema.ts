@@ -160,8 +160,7 @@ export function foldedUnlessAscii(text: string): string | null {
 }
 
 export function isAscii(text: string): boolean {
-  // oxlint-disable-next-line no-control-regex
-  return /^[\x00-\x7f]*$/.test(text);
+  return Buffer.byteLength(text) === text.length;
 }
 
 /** Tags in one text; "" for none. */

@@ -7,7 +7,7 @@ import type { Alert, WriteOutcome } from "../store.ts";
 import { firstLine } from "./database.ts";
 import type { Facts } from "./facts.ts";
 import { appendRows } from "./columns.ts";
-import { ALERT_COLUMNS, EVENT_COLUMNS, toRow } from "./rows.ts";
+import { ALERT_COLUMNS, EVENT_COLUMNS, toRows } from "./rows.ts";
 import { ASKED, idParameters, joinId, NEAR, splitId } from "./schema.ts";
 
 const DONE: WriteOutcome = Object.freeze({ kind: "done" });
@@ -45,7 +45,11 @@ export async function insertEvents(
   const old = fresh.filter(({ id }) => id <= high).map(({ id }) => id);
   const known = await knownIds(connection, "events", old);
   const unknown = known.size === 0 ? fresh : fresh.filter(({ id }) => !known.has(id));
-  const into = { table: "events", columns: EVENT_COLUMNS, toRow: (event: StoredEvent) => toRow(event, facts) };
+  const into = {
+    table: "events",
+    columns: EVENT_COLUMNS,
+    toRows: (some: readonly StoredEvent[]) => toRows(some, facts),
+  };
   if (unknown.length > 0) await appendRows(connection, into, unknown);
   return fresh.reduce((largest, { id }) => (id > largest ? id : largest), high);
 }
@@ -61,7 +65,7 @@ export async function insertAlerts(
   const gone = await knownIds(connection, "deleted_events", old);
   const known = await knownAlerts(connection, old);
   const unknown = fresh.filter(({ user, event }) => !gone.has(event.id) && !known.has(`${event.id} ${user}`));
-  const into = { table: "alerts", columns: ALERT_COLUMNS, toRow: (alert: Alert) => alert };
+  const into = { table: "alerts", columns: ALERT_COLUMNS, toRows: (some: readonly Alert[]) => some };
   if (unknown.length > 0) await appendRows(connection, into, unknown);
   return fresh.reduce((largest, { event }) => (event.id > largest ? event.id : largest), high);
 }

@@ -8,6 +8,7 @@ import {
   booleans,
   distinctTexts,
   doubles,
+  entriesOf,
   hexUbigints,
   structs,
   texts,
@@ -40,7 +41,7 @@ const COLUMNS: readonly Column<Row>[] = [
     other: distinctTexts((inner) => inner?.other ?? null),
   }),
 ];
-const INTO = { table: "rows", columns: COLUMNS, toRow: (row: Row) => row };
+const INTO = { table: "rows", columns: COLUMNS, toRows: (rows: readonly Row[]) => rows };
 const TABLE = `create table rows (whole bigint not null, large ubigint, small uinteger, flag boolean, real double, unlike varchar, alike varchar,
   "inner" struct("text" varchar, other varchar))`;
 
@@ -87,6 +88,31 @@ test("rows are read as they were written, whatever is in them and however many c
     }),
     { numRuns: 25 },
   );
+});
+
+test("half characters of neighbours become none", async (t) => {
+  const connection = await openTable();
+  const row: Row = { whole: 1, large: 2n, small: 3, flag: true, real: 4, unlike: "", alike: "", inner: null };
+  const halves = ["from one \ud83d", "\ude00 to the next", "plain"];
+  await appendRows(
+    connection,
+    INTO,
+    halves.map((text) => ({ ...row, unlike: text, alike: text })),
+  );
+  const whole = halves.map((text) => text.toWellFormed());
+  const read = (await connection.runAndReadAll("select unlike, alike from rows order by rowid")).getRows();
+  t.deepEqual(
+    read,
+    whole.map((text) => [text, text]),
+  );
+});
+
+test("texts may lie on both sides of an address that ends in 32 zeros", (t) => {
+  const values = ["twenty bytes, before", "as many bytes behind"];
+  const bytes = Buffer.from(`${values.join("")} and padding`);
+  const entries = entriesOf(values, { bytes, isAscii: true, address: 0x7f12_ffff_fff0n });
+  t.deepEqual([...entries.slice(0, 4)], [20, bytes.readUInt32LE(0), 0xffff_fff0, 0x7f12]);
+  t.deepEqual([...entries.slice(4)], [20, bytes.readUInt32LE(20), 4, 0x7f13]);
 });
 
 test("a number that no column takes is refused, and what was appended before it is not kept", async (t) => {
