@@ -48,8 +48,9 @@ export function transform(name: Stage["name"], change: (event: StoredEvent) => S
     name,
     run: async (items) => {
       const refused = new Map<Item, Refusal>();
-      for (const [i, item] of items.entries()) {
+      for (let i = 0; i < items.length; i++) {
         if (i % TURN_ITEMS === 0) await turn();
+        const item = items[i]!;
         try {
           item.event = change(item.event);
         } catch (error) {

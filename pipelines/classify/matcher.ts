@@ -34,17 +34,20 @@ export function compileMatcher(filters: readonly ClassFilter[]): Matcher {
   const index = indexGroups(ranked, sets);
   const automaton = compileAutomaton(sets);
   const asksForTags = index.size > (index.has("") ? 1 : 0);
+  const asksForSources = [...index.values()].some(({ bySource }) => bySource !== null);
 
   return (event) => {
-    const source = fold(event.source);
+    const source = asksForSources ? fold(event.source) : "";
     const groups: Group[] = [];
     collect(groups, index.get(""), source);
     if (asksForTags) for (const tag of event.tags) collect(groups, index.get(fold(tag)), source);
 
     let best = NO_VALUE;
     for (const group of groups) best = Math.min(best, group.plain);
-    const folded = foldLazily(event);
-    for (const group of groups) if (group.least < best) best = searchGroup(automaton, group, folded, best);
+    let folded: FoldedTexts | null = null;
+    for (const group of groups) {
+      if (group.least < best) best = searchGroup(automaton, group, (folded ??= foldLazily(event)), best);
+    }
     return keys[best] ?? null;
   };
 }

@@ -47,7 +47,7 @@ export async function* slicesOf(
         bytes = 0;
       }
       bytes += size;
-      if (line.kind === "event") items.push({ record, line: i + 1, event: { ...line.event, hash: "", class: null } });
+      if (line.kind === "event") items.push({ record, line: i + 1, event: line.event });
       else if (line.kind === "visit") visits.push({ record, line: i + 1, visit: line.visit });
       else broken.push({ record, line: isWhole(record, line.line, lines.length) ? 0 : i + 1, reason: line.reason });
     }

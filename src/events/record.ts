@@ -1,4 +1,4 @@
-import type { AcceptedEvent, LogKey } from "./event.ts";
+import type { AcceptedEvent, LogKey, StoredEvent } from "./event.ts";
 import type { EventId } from "./id.ts";
 import type { Visit } from "./visit.ts";
 
@@ -16,9 +16,12 @@ const VERSION = 1;
 /** The furthest from the Unix epoch, either way, that JavaScript's dates reach. What lies beyond could be stored, and then no list that holds it be shown. */
 const LAST_MOMENT_MS = 8.64e15;
 
-/** One line of a record: an event, a visit, or why it is neither. */
+/**
+ * One line of a record: an event, a visit, or why it is neither. An event has places for what the pipeline finds out, so that it need not be copied for that: its hash
+ * is "" and its class null.
+ */
 export type RecordLine =
-  | { readonly kind: "event"; readonly event: AcceptedEvent }
+  | { readonly kind: "event"; readonly event: StoredEvent }
   | { readonly kind: "visit"; readonly visit: Visit }
   | { readonly kind: "broken"; readonly reason: string; readonly line: string };
 
@@ -115,7 +118,9 @@ function decodeEvent(accepted: Accepted, fields: Record<string, unknown>, line: 
     return broken("value is not a number", line);
   if (data !== null && typeof data !== "string") return broken("data is not a string", line);
   if (!isGeo(geo)) return broken("geo is not a place", line);
-  return { kind: "event", event: { ...accepted, text, link, tags, source, user, value, geo, data } };
+  const { id, log, created } = accepted;
+  const event = { id, log, created, text, link, tags, source, user, value, geo, data, hash: "", class: null };
+  return { kind: "event", event };
 }
 
 function decodeVisit(accepted: Accepted, fields: Record<string, unknown>, line: string): RecordLine {
