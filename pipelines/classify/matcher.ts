@@ -34,18 +34,24 @@ export function compileMatcher(filters: readonly ClassFilter[]): Matcher {
   const index = indexGroups(ranked, sets);
   const automaton = compileAutomaton(sets);
   const asksForTags = index.size > (index.has("") ? 1 : 0);
+  /** The groups of the event in hand: one list for all events, so that none is made for each. */
+  const groups: Group[] = [];
   const asksForSources = [...index.values()].some(({ bySource }) => bySource !== null);
 
   return (event) => {
     const source = asksForSources ? fold(event.source) : "";
-    const groups: Group[] = [];
-    collect(groups, index.get(""), source);
-    if (asksForTags) for (const tag of event.tags) collect(groups, index.get(fold(tag)), source);
+    let count = collect(groups, 0, index.get(""), source);
+    if (asksForTags) {
+      for (let i = 0; i < event.tags.length; i++) {
+        count = collect(groups, count, index.get(fold(event.tags[i]!)), source);
+      }
+    }
 
     let best = NO_VALUE;
-    for (const group of groups) best = Math.min(best, group.plain);
+    for (let i = 0; i < count; i++) best = Math.min(best, groups[i]!.plain);
     let folded: FoldedTexts | null = null;
-    for (const group of groups) {
+    for (let i = 0; i < count; i++) {
+      const group = groups[i]!;
       if (group.least < best) best = searchGroup(automaton, group, (folded ??= foldLazily(event)), best);
     }
     return keys[best] ?? null;
@@ -96,11 +102,14 @@ const FEW = 4;
 /** The groups of one tag: the one that asks for no source, and those that ask for one, by folded source. */
 type Tagged = { readonly anySource: Group | null; readonly bySource: ReadonlyMap<string, Group> | null };
 
-function collect(groups: Group[], tagged: Tagged | undefined, source: string): void {
-  if (tagged === undefined) return;
-  if (tagged.anySource !== null) groups.push(tagged.anySource);
+/** Puts groups behind the first `count`. Returns how many there are then. */
+function collect(groups: Group[], count: number, tagged: Tagged | undefined, source: string): number {
+  if (tagged === undefined) return count;
+  let end = count;
+  if (tagged.anySource !== null) groups[end++] = tagged.anySource;
   const group = tagged.bySource?.get(source);
-  if (group !== undefined) groups.push(group);
+  if (group !== undefined) groups[end++] = group;
+  return end;
 }
 
 /** The least rank below `bound` of the filters of a group that match, else `bound`. */

@@ -36,7 +36,8 @@ export async function* slicesOf(
     }
     const lines = decodeRecord(record.value);
     since += lines.length;
-    for (const [i, line] of lines.entries()) {
+    for (let i = 0; i < lines.length; i++) {
+      const line = lines[i]!;
       const size = size_bytes(line);
       const count = items.length + visits.length + broken.length;
       if (count > 0 && (count >= maxEvents || bytes + size > maxBytes)) {

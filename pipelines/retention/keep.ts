@@ -35,6 +35,7 @@ export function keepOnlyFresh({ store, catalog, now = Date.now, left }: KeepOpti
       }
       return created >= bound;
     });
+    if (!isFresh.includes(false)) return [...(await write(items))];
     const outcomes = (await write(items.filter((_, i) => isFresh[i]))).values();
     return isFresh.map((fresh) => (fresh ? outcomes.next().value! : DONE));
   }

@@ -7,11 +7,18 @@ import { hash } from "node:crypto";
  * Both engines store and compare this form, made here, so that neither engine's own idea of lower case matters.
  */
 export function fold(text: string): string {
+  // Most tags and sources. (Without it, `toLowerCase` makes a copy first.)
   // oxlint-disable-next-line no-control-regex
-  if (/^[\x00-\x7f]*$/.test(text)) return text.toLowerCase();
+  if (/^[\x00-@[-\x7f]*$/.test(text)) return text;
+  if (isAscii(text)) return text.toLowerCase();
   let folded = "";
   for (const character of text) folded += foldCharacter(character);
   return folded;
+}
+
+/** Whether all characters are ASCII, which take a byte each in UTF-8: found out so, it needs no look at each from here. */
+export function isAscii(text: string): boolean {
+  return Buffer.byteLength(text) === text.length;
 }
 
 /** Where upper and then lower case does not do what simple case folding does. */

@@ -164,7 +164,8 @@ function engineMetrics(registry: Registry): EngineObserver {
     },
     write(what, results, duration_s) {
       write.observe({ what }, duration_s);
-      for (const { kind } of results) outcomes.add(`${what} ${kind}`);
+      for (const kind of KINDS)
+        outcomes.add(`${what} ${kind}`, results.filter((result) => result.kind === kind).length);
     },
     question: (kind, duration_s, ok) => question.observe({ kind, ok: String(ok) }, duration_s),
   };

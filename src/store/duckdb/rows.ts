@@ -1,12 +1,12 @@
 import type { StoredEvent } from "../../events/event.ts";
 import { distinctTags } from "../../events/tags.ts";
-import { fold } from "../../events/text.ts";
+import { fold, isAscii } from "../../events/text.ts";
 import type { Alert } from "../store.ts";
 import { bigints, booleans, distinctTexts, doubles, hexUbigints, structs, texts, uintegers } from "./columns.ts";
 import type { Column } from "./columns.ts";
 import { FOLDED_FIELDS } from "./facts.ts";
 import type { Facts } from "./facts.ts";
-import { foldedUnlessAscii, isAscii, tagLine } from "./schema.ts";
+import { foldedUnlessAscii, tagLine } from "./schema.ts";
 
 /** A row of `events`, with what is worked out of the event. */
 type EventRow = {
@@ -65,19 +65,16 @@ export const ALERT_COLUMNS: readonly Column<Alert>[] = [
 /** `facts` learns what is true of the events. */
 export function toRows(events: readonly StoredEvent[], facts: Facts): readonly EventRow[] {
   facts.addTimes(events);
-  // Nearly always, and found out sooner of all at once than of each.
-  const arePlain = isAscii(events.map(textsOf).join(""));
-  return events.map((event) => ({ event, folded: arePlain ? null : foldedOf(event, facts) }));
+  return events.map((event) => ({ event, folded: isPlain(event) ? null : foldedOf(event, facts) }));
 }
 
-/** All texts of an event that have a folded form. */
-function textsOf({ text, link, tags, source, user, class: cls }: StoredEvent): string {
-  return text + link + source + user + (cls ?? "") + tags.join("");
+/** Nearly always. */
+function isPlain({ text, link, tags, source, user, class: cls }: StoredEvent): boolean {
+  const areTexts = isAscii(text) && isAscii(link) && isAscii(source) && isAscii(user);
+  return areTexts && (cls === null || isAscii(cls)) && tags.every(isAscii);
 }
 
-function foldedOf(event: StoredEvent, facts: Facts): Folded | null {
-  if (isAscii(textsOf(event))) return null;
-  const { text, link, tags, source, user, class: cls } = event;
+function foldedOf({ text, link, tags, source, user, class: cls }: StoredEvent, facts: Facts): Folded {
   const folded = {
     text: foldedUnlessAscii(text),
     link: foldedUnlessAscii(link),

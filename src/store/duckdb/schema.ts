@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 
-import { fold } from "../../events/text.ts";
+import { fold, isAscii } from "../../events/text.ts";
 import type { EventId } from "../../events/id.ts";
 import { StartError } from "../../errors.ts";
 
@@ -157,10 +157,6 @@ export function encodeId(id: EventId): { id_hi: string; id_lo: number } {
 
 export function foldedUnlessAscii(text: string): string | null {
   return isAscii(text) ? null : fold(text);
-}
-
-export function isAscii(text: string): boolean {
-  return Buffer.byteLength(text) === text.length;
 }
 
 /** Tags in one text; "" for none. */
