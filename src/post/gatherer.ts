@@ -22,6 +22,13 @@ export type GathererOptions = {
 const RESERVE = 0.25;
 const SMALL_SHARE = 0.05;
 
+/**
+ * While one append is made durable, the next is gathered: half of those who post are answered and send what comes next, while the other half is written. Without that,
+ * all of them would come to wait for the same append, and this thread for nothing but the disk.
+ */
+const APPENDS_AT_ONCE = 2;
+/** How much of a crowd is remembered from one append to the next. */
+const CROWD_FADES = 0.9;
 /** The longest that posts wait for others that come right behind them. */
 const GATHER_MS = 2;
 /** Bounds of one append: large enough to be cheap per event, small enough for the bus's limit on a record (1 MB on Kafka). */
@@ -57,7 +64,7 @@ type Share = { events: number; size_bytes: number };
 type Accepted = { readonly post: Waiting; readonly first: EventId; readonly created: number };
 
 /**
- * Gathers posts into few appends to the bus: whatever arrives while one append is under way, and right behind it, shares the next one.
+ * Gathers posts into few appends to the bus: whatever arrives while others are under way, and right behind it, shares the next one.
  * So a lone post waits for nobody, and a flood costs one durable write for hundreds of events.
  *
  * Ids are given when an append starts, so that their order is the order on the bus.
@@ -84,33 +91,51 @@ export function createGatherer({
   maxWaitingEvents,
   maxWaitingBytes,
 }: GathererOptions): Gatherer {
-  let queue: Waiting[] = [];
+  const queue: Waiting[] = [];
   /** What waits, of all and of each log that was posted to: these are fewer than the logs of the catalog, which are held in memory as well. */
   const all: Share = { events: 0, size_bytes: 0 };
   const ofLog = new Map<LogKey, Share>();
   let running: Promise<void> | null = null;
+  const appends = new Set<Promise<void>>();
+  /** Posts that are being appended. */
+  let underWay = 0;
+  /** How many posts waited or were being appended at once, lately. */
+  let crowd = 0;
 
   async function run(): Promise<void> {
     while (queue.length > 0) {
       await gathered();
-      const count = countForAppend(queue);
-      const batch = count === queue.length ? queue : queue.slice(0, count);
-      queue = batch === queue ? [] : queue.slice(count);
-      await append(batch);
+      crowd = Math.max(queue.length + underWay, CROWD_FADES * crowd);
+      await begin(queue.splice(0, countForAppend(queue)));
+      if (appends.size === APPENDS_AT_ONCE) await Promise.race(appends);
     }
     running = null;
   }
 
-  /** Waits for as long as each turn of the event loop brings more posts, but not for long: a lone post waits one turn. */
+  /** Waits for as long as each turn of the event loop brings more posts, but not for long, and for no more than half of those that there are. */
   async function gathered(): Promise<void> {
     const start_ms = performance.now();
     for (let before = 0; queue.length > before && performance.now() - start_ms < GATHER_MS;) {
       before = queue.length;
+      if (before >= crowd / 2) return;
       await new Promise(setImmediate);
     }
   }
 
-  async function append(batch: readonly Waiting[]): Promise<void> {
+  /** Resolves once the bus has been given a batch, while it makes it durable: the next one comes behind it. */
+  function begin(batch: readonly Waiting[]): Promise<void> {
+    return new Promise((given) => {
+      underWay += batch.length;
+      const appended = append(batch, given).finally(() => {
+        given();
+        underWay -= batch.length;
+        appends.delete(appended);
+      });
+      appends.add(appended);
+    });
+  }
+
+  async function append(batch: readonly Waiting[], given: () => void): Promise<void> {
     const start_ms = performance.now();
     const live = batch.filter(({ arrived_ms }) => start_ms - arrived_ms < deadline_ms);
     for (const post of batch) if (start_ms - post.arrived_ms >= deadline_ms) post.reject(late());
@@ -120,7 +145,9 @@ export function createGatherer({
         const now_ms = performance.now();
         const left_ms = Math.min(append_ms - (now_ms - start_ms), deadline_ms - (now_ms - live[0]!.arrived_ms));
         if (left_ms <= 0) throw late();
-        await bus.append("events", buildRecords(accepted), { deadline_ms: left_ms });
+        const durable = bus.append("events", buildRecords(accepted), { deadline_ms: left_ms });
+        given();
+        await durable;
         for (const { post, first } of accepted) post.resolve(first);
       }
     } catch (error) {
@@ -191,7 +218,7 @@ export function createGatherer({
     submitVisit: (log, draft) => submitLines(log, [{ fields: encodeVisitFields(draft), created: null }]),
     submitLines,
     async drain() {
-      await running;
+      while (running !== null || appends.size > 0) await Promise.all([running, ...appends]);
     },
   };
 }

@@ -2,20 +2,23 @@ import test from "ava";
 import { join } from "node:path";
 import { pino } from "pino";
 
-import type { NewRecord } from "../../src/bus/bus.ts";
+import type { Bus, NewRecord } from "../../src/bus/bus.ts";
 import { openSqliteBus } from "../../src/bus/sqlite.ts";
 import { LoggiaError } from "../../src/errors.ts";
 import { parseLogKey } from "../../src/events/event.ts";
-import { createIdSource } from "../../src/events/id.ts";
-import { decodeRecord } from "../../src/events/record.ts";
+import { createIdSource, nthId } from "../../src/events/id.ts";
+import type { EventId } from "../../src/events/id.ts";
+import { decodeRecord, encodeFields } from "../../src/events/record.ts";
 import { createGatherer } from "../../src/post/gatherer.ts";
 import type { Draft } from "../../src/post/draft.ts";
 import { temporaryFolder } from "../support/temporary.ts";
+import { until } from "../support/until.ts";
 
 const SHOP = parseLogKey("shop")!;
 const ATTIC = parseLogKey("attic")!;
 const EVENT: Draft = { text: "x", link: "", tags: [], source: "", user: "", value: null, geo: null, data: null };
 const VISIT = { user: "ann", email: "", page: "" };
+const BOUNDS = { append_ms: 5_000, deadline_ms: 5_000, maxWaitingEvents: 1_000, maxWaitingBytes: 1_000_000 };
 
 test("events and visits that arrive together share one append and one record of their log, with ids in the order of arrival", async (t) => {
   await using bus = await openSqliteBus({
@@ -23,16 +26,13 @@ test("events and visits that arrive together share one append and one record of 
     log: pino({ level: "silent" }),
   });
   const appended: (readonly NewRecord[])[] = [];
-  const counting: typeof bus = Object.create(bus, {
-    append: {
-      value: (topic: "events", records: readonly NewRecord[]) => {
-        appended.push(records);
-        return bus.append(topic, records);
-      },
+  const counting: Pick<Bus, "append"> = {
+    append: (topic, records) => {
+      appended.push(records);
+      return bus.append(topic, records);
     },
-  });
-  const bounds = { append_ms: 5_000, deadline_ms: 5_000, maxWaitingEvents: 5, maxWaitingBytes: 1_000_000 };
-  const gatherer = createGatherer({ bus: counting, ids: createIdSource(), ...bounds });
+  };
+  const gatherer = createGatherer({ bus: counting, ids: createIdSource(), ...BOUNDS, maxWaitingEvents: 5 });
   const ids = await Promise.all([
     gatherer.submit(SHOP, EVENT),
     gatherer.submitVisit(SHOP, VISIT),
@@ -57,13 +57,75 @@ test("events and visits that arrive together share one append and one record of 
   await gatherer.drain();
 });
 
+test("two appends are under way at a time: what comes meanwhile shares the next one", async (t) => {
+  await using bus = await openSqliteBus({
+    file: join(temporaryFolder(t), "bus.sqlite"),
+    log: pino({ level: "silent" }),
+  });
+  const sizes: number[] = [];
+  const gates = Array.from({ length: 3 }, () => Promise.withResolvers<void>());
+  const slow: Pick<Bus, "append"> = {
+    append: async (topic, records) => {
+      const { promise } = gates[sizes.length]!;
+      sizes.push(records.flatMap(({ value }) => decodeRecord(value)).length);
+      await bus.append(topic, records);
+      await promise;
+    },
+  };
+  const gatherer = createGatherer({ bus: slow, ids: createIdSource(), ...BOUNDS });
+  const first = gatherer.submit(SHOP, EVENT);
+  await until(() => sizes.length === 1, { what: "the first append" });
+  const second = gatherer.submit(SHOP, EVENT);
+  await until(() => sizes.length === 2, { what: "the second append, while the first is under way" });
+  const others = [gatherer.submit(SHOP, EVENT), gatherer.submit(SHOP, EVENT), gatherer.submit(SHOP, EVENT)];
+  gates[1]!.resolve();
+  await second;
+  await until(() => sizes.length === 3, { what: "the third append" });
+  gates[0]!.resolve();
+  gates[2]!.resolve();
+  await Promise.all([first, ...others, gatherer.drain()]);
+  t.deepEqual(sizes, [1, 1, 3]);
+});
+
+test("what was given ids first comes to the bus first, also where it has to be reserved", async (t) => {
+  await using bus = await openSqliteBus({
+    file: join(temporaryFolder(t), "bus.sqlite"),
+    log: pino({ level: "silent" }),
+  });
+  const appended: EventId[] = [];
+  const noting: Pick<Bus, "append"> = {
+    append: (topic, records) => {
+      const lines = records.flatMap(({ value }) => decodeRecord(value));
+      appended.push(...lines.flatMap((line) => (line.kind === "event" ? [line.event.id] : [])));
+      return bus.append(topic, records);
+    },
+  };
+  const gatherer = createGatherer({ bus: noting, ids: createIdSource(), ...BOUNDS });
+  const reserving = Promise.withResolvers<void>();
+  const reserved = Promise.withResolvers<void>();
+  const line = { fields: encodeFields(EVENT), created: null };
+  const batch = gatherer.submitLines(SHOP, [line, line], {
+    reserve: () => {
+      reserving.resolve();
+      return reserved.promise;
+    },
+  });
+  await reserving.promise;
+  const post = gatherer.submit(SHOP, EVENT);
+  await new Promise(setImmediate);
+  t.deepEqual(appended, []);
+  reserved.resolve();
+  const [first, last] = await Promise.all([batch, post]);
+  t.deepEqual(appended, [first, nthId(first, 1), last]);
+  t.deepEqual(appended, appended.toSorted());
+});
+
 test("a log whose producers send all that may wait leaves room for others, and not for itself", async (t) => {
   await using bus = await openSqliteBus({
     file: join(temporaryFolder(t), "bus.sqlite"),
     log: pino({ level: "silent" }),
   });
-  const bounds = { append_ms: 5_000, deadline_ms: 5_000, maxWaitingEvents: 100, maxWaitingBytes: 1_000_000 };
-  const gatherer = createGatherer({ bus, ids: createIdSource(), ...bounds });
+  const gatherer = createGatherer({ bus, ids: createIdSource(), ...BOUNDS, maxWaitingEvents: 100 });
   const outcomes = (log: typeof SHOP, count: number) =>
     Array.from({ length: count }, () =>
       gatherer.submit(log, EVENT).then(
