@@ -22,14 +22,6 @@ export async function start(environment: NodeJS.ProcessEnv): Promise<void> {
   const destination = pino.destination({ dest: 2, sync: true });
   const log = createLog({ level: settings.logLevel, secrets: secretsOf(settings), destination });
   const loggia = await startLoggia(settings, log);
-  console.log(
-    describe({
-      ...loggia,
-      given: { password: settings.admin !== null, apiKey: (settings.log?.apiKey ?? null) !== null },
-    }),
-  );
-  // By itself it is written at the end, which may be a sudden one.
-  flushCompileCache();
   const grace = closeWithGrace({ delay: CLOSE_DELAY_MS, logger: false }, async ({ err, signal }) => {
     if (err) log.fatal({ err }, "stopping after an error that nobody caught");
     else if (signal) log.debug({ signal }, "stopping");
@@ -40,6 +32,15 @@ export async function start(environment: NodeJS.ProcessEnv): Promise<void> {
     process.exitCode = 1;
     grace.close();
   });
+  // Who reads the addresses may stop the process at once: from here on it ends in good order.
+  console.log(
+    describe({
+      ...loggia,
+      given: { password: settings.admin !== null, apiKey: (settings.log?.apiKey ?? null) !== null },
+    }),
+  );
+  // By itself it is written at the end, which may be a sudden one.
+  flushCompileCache();
 }
 
 /** Which secrets the operator gave. They are not told: what is printed may be kept as a log. */

@@ -28,7 +28,9 @@ function start(environment: Record<string, string>) {
 
 test("Ctrl-C, sent to the whole group as a terminal does, drains and ends with 0; files are for their owner alone", async (t) => {
   const folder = join(temporaryFolder(t), "data");
-  const { child, seen, ended } = start(environmentOf("embedded", folder));
+  // As at the very first start, which writes down all that it has compiled once it has told its addresses.
+  const compiled = { NODE_COMPILE_CACHE: temporaryFolder(t) };
+  const { child, seen, ended } = start({ ...environmentOf("embedded", folder), ...compiled });
   await until(() => seen.out.includes("posting"), { what: "the addresses" });
   for (const file of ["bus.sqlite", "catalog.sqlite", "events.duckdb"]) {
     t.is(statSync(join(folder, file)).mode & 0o077, 0, file);
