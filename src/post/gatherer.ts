@@ -218,7 +218,8 @@ export function createGatherer({
     submitVisit: (log, draft) => submitLines(log, [{ fields: encodeVisitFields(draft), created: null }]),
     submitLines,
     async drain() {
-      while (running !== null || appends.size > 0) await Promise.all([running, ...appends]);
+      await running;
+      await Promise.all(appends);
     },
   };
 }

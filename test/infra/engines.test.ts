@@ -10,15 +10,24 @@ const real = realEngines ? test : test.skip;
 
 real("a Kafka that was killed comes back on its port with its data", async (t) => {
   await using kafka = await startKafka();
-  await withAdmin(kafka, (admin) => admin.createTopics({ topics: [{ topic: "kept", numPartitions: 3 }] }));
+  const topic = "kept";
+  const partitions = () =>
+    until(
+      () =>
+        withAdmin(kafka, async (admin) => (await admin.fetchTopicMetadata({ topics: [topic] })).topics[0]?.partitions),
+      { what: "the topic" },
+    );
+  await withAdmin(kafka, (admin) =>
+    admin.createTopics({ topics: [{ topic, numPartitions: 3 }], waitForLeaders: false }),
+  );
+  await partitions();
   const before = kafka.pid;
   await kafka.kill();
   await t.throwsAsync(withAdmin(kafka, (admin) => admin.listTopics()));
 
   await kafka.restart();
   if (before !== null) t.not(kafka.pid, before);
-  const { topics } = await withAdmin(kafka, (admin) => admin.fetchTopicMetadata({ topics: ["kept"] }));
-  t.is(topics[0]?.partitions.length, 3);
+  t.is((await partitions()).length, 3);
 });
 
 real("an Elasticsearch that was killed comes back on its port with its data; frozen, it is silent", async (t) => {
