@@ -31,8 +31,12 @@ const APPENDS_AT_ONCE = 2;
 const CROWD_FADES = 0.9;
 /** The longest that posts wait for others that come right behind them. */
 const GATHER_MS = 2;
-/** Bounds of one append: large enough to be cheap per event, small enough for the bus's limit on a record (1 MB on Kafka). */
+/**
+ * Bounds of one append: large enough to be cheap per event, so small that those under way never fill the bus's own queue, which would refuse the second of them;
+ * and of its records, small enough for the bus's limit on one (1 MB on Kafka).
+ */
 const APPEND_MAX_EVENTS = 2_000;
+const APPEND_MAX_BYTES = 8 * 1024 * 1024;
 const RECORD_MAX_EVENTS = 2_000;
 const RECORD_MAX_BYTES = 400_000;
 /** What id, moment and punctuation add to a line. */
@@ -232,9 +236,11 @@ function grow(share: Share, events: number, size_bytes: number): void {
 /** How many posts of a queue share the next append: at least one, whatever its size. */
 function countForAppend(queue: readonly Waiting[]): number {
   let events = 0;
-  for (const [i, { lines }] of queue.entries()) {
+  let taken_bytes = 0;
+  for (const [i, { lines, size_bytes }] of queue.entries()) {
     events += lines.length;
-    if (events > APPEND_MAX_EVENTS && i > 0) return i;
+    taken_bytes += size_bytes;
+    if (i > 0 && (events > APPEND_MAX_EVENTS || taken_bytes > APPEND_MAX_BYTES)) return i;
   }
   return queue.length;
 }

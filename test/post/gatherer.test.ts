@@ -87,6 +87,29 @@ test("two appends are under way at a time: what comes meanwhile shares the next 
   t.deepEqual(sizes, [1, 1, 3]);
 });
 
+test("large posts share an append only up to a bound: two appends of all that may wait would be more than the bus lets wait", async (t) => {
+  await using bus = await openSqliteBus({
+    file: join(temporaryFolder(t), "bus.sqlite"),
+    log: pino({ level: "silent" }),
+  });
+  const sizes: number[] = [];
+  const noting: Pick<Bus, "append"> = {
+    append: (topic, records) => {
+      sizes.push(records.flatMap(({ value }) => decodeRecord(value)).length);
+      return bus.append(topic, records);
+    },
+  };
+  const gatherer = createGatherer({ bus: noting, ids: createIdSource(), ...BOUNDS, maxWaitingBytes: 64 * 1024 * 1024 });
+  const line = { fields: encodeFields({ ...EVENT, data: "d".repeat(20_000) }), created: null };
+  const post = () =>
+    gatherer.submitLines(
+      SHOP,
+      Array.from({ length: 150 }, () => line),
+    );
+  await Promise.all([post(), post(), post(), post(), post()]);
+  t.deepEqual(sizes, [300, 300, 150]);
+});
+
 test("what was given ids first comes to the bus first, also where it has to be reserved", async (t) => {
   await using bus = await openSqliteBus({
     file: join(temporaryFolder(t), "bus.sqlite"),
