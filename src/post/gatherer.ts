@@ -222,8 +222,7 @@ export function createGatherer({
     submitVisit: (log, draft) => submitLines(log, [{ fields: encodeVisitFields(draft), created: null }]),
     submitLines,
     async drain() {
-      await running;
-      await Promise.all(appends);
+      while (all.events > 0) await Promise.all([running, ...appends]);
     },
   };
 }

@@ -87,6 +87,37 @@ test("two appends are under way at a time: what comes meanwhile shares the next 
   t.deepEqual(sizes, [1, 1, 3]);
 });
 
+test("drained it is once all is answered, also what came while the last append was under way", async (t) => {
+  await using bus = await openSqliteBus({
+    file: join(temporaryFolder(t), "bus.sqlite"),
+    log: pino({ level: "silent" }),
+  });
+  const begun: PromiseWithResolvers<void>[] = [];
+  const slow: Pick<Bus, "append"> = {
+    append: async (topic, records) => {
+      const gate = Promise.withResolvers<void>();
+      begun.push(gate);
+      await bus.append(topic, records);
+      await gate.promise;
+    },
+  };
+  const gatherer = createGatherer({ bus: slow, ids: createIdSource(), ...BOUNDS });
+  const ended: string[] = [];
+  const note = (what: string, work: Promise<unknown>) => work.then(() => ended.push(what));
+  const first = note("first", gatherer.submit(SHOP, EVENT));
+  await until(() => begun.length === 1, { what: "the first append" });
+  const drained = note("drained", gatherer.drain());
+  const second = note("second", gatherer.submit(SHOP, EVENT));
+  await until(() => begun.length === 2, { what: "the second append" });
+  begun[0]!.resolve();
+  await first;
+  await new Promise(setImmediate);
+  t.deepEqual(ended, ["first"]);
+  begun[1]!.resolve();
+  await Promise.all([second, drained]);
+  t.deepEqual(ended, ["first", "second", "drained"]);
+});
+
 test("large posts share an append only up to a bound: two appends of all that may wait would be more than the bus lets wait", async (t) => {
   await using bus = await openSqliteBus({
     file: join(temporaryFolder(t), "bus.sqlite"),
