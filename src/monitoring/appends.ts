@@ -19,14 +19,24 @@ const VERDICT_MS = 10_000;
 /** A bus may answer each question and take nothing all the same: its disk is full, too few replicas are in sync, or the account may not write. */
 export function watchAppends(bus: Pick<Bus, "append">, now_ms: () => number = () => performance.now()): AppendWatch {
   let last: { readonly why: string; readonly until_ms: number } | null = null;
+  let begun = 0;
+  let newest = 0;
   return {
     async append(topic, records, options) {
+      begun += 1;
+      const number = begun;
+      const tell = (verdict: typeof last): void => {
+        // What began before another that has ended is no news.
+        if (number < newest) return;
+        newest = number;
+        last = verdict;
+      };
       try {
         await bus.append(topic, records, options);
-        last = null;
+        tell(null);
       } catch (error) {
         const why = faultOf(error);
-        if (why !== null) last = { why, until_ms: now_ms() + VERDICT_MS };
+        if (why !== null) tell({ why, until_ms: now_ms() + VERDICT_MS });
         throw error;
       }
     },

@@ -164,6 +164,7 @@ function engineMetrics(registry: Registry): EngineObserver {
     },
     write(what, results, duration_s) {
       write.observe({ what }, duration_s);
+      // A name for each kind, and not for each of thousands of outcomes.
       for (const kind of KINDS)
         outcomes.add(`${what} ${kind}`, results.filter((result) => result.kind === kind).length);
     },

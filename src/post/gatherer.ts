@@ -116,7 +116,7 @@ export function createGatherer({
     running = null;
   }
 
-  /** Waits for as long as each turn of the event loop brings more posts, but not for long, and for no more than half of those that there are. */
+  /** Waits for as long as each turn of the event loop brings more posts, but not for long, and only until half of the crowd is here. */
   async function gathered(): Promise<void> {
     const start_ms = performance.now();
     for (let before = 0; queue.length > before && performance.now() - start_ms < GATHER_MS;) {
@@ -126,7 +126,7 @@ export function createGatherer({
     }
   }
 
-  /** Resolves once the bus has been given a batch, while it makes it durable: the next one comes behind it. */
+  /** Resolves once the bus has been given a batch, while it makes it durable: the next one comes behind it. Or once it is sure that it will get nothing of it. */
   function begin(batch: readonly Waiting[]): Promise<void> {
     return new Promise((given) => {
       underWay += batch.length;

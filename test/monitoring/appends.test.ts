@@ -37,6 +37,17 @@ test("a full disk is told until something is stored again, or for 10 s", async (
   t.is(watch.fault(), null);
 });
 
+test("an append that fails late says nothing where a later one was taken", async (t) => {
+  const first = Promise.withResolvers<void>();
+  const answers = [first.promise, Promise.resolve()];
+  const watch = watchAppends({ append: () => answers.shift()! });
+  const late = watch.append("events", RECORDS);
+  await watch.append("events", RECORDS);
+  first.reject(new LoggiaError("bus_unavailable", "too late"));
+  await t.throwsAsync(late, { message: "too late" });
+  t.is(watch.fault(), null);
+});
+
 test("what is too large, and what came when too much was waiting, says nothing about the bus", async (t) => {
   const errors = [new LoggiaError("body_too_large", "too large"), new LoggiaError("overloaded", "too much")];
   for (const error of errors) {

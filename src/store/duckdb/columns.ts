@@ -4,8 +4,8 @@ import duckdb from "@duckdb/node-bindings";
 import { setImmediate as turn } from "node:timers/promises";
 
 /**
- * Rows of JavaScript as DuckDB's own vectors, a column at a time: what the client's `setColumnValues` does, for a third of its time. It calls into DuckDB once for
- * each column, and twice more where it holds texts.
+ * Rows of JavaScript as DuckDB's own vectors, a column at a time: what the client's `setColumnValues` does, for a third of its time. It calls into DuckDB a few
+ * times for each column, however many rows there are.
  *
  * Layouts are those of DuckDB's C API (https://duckdb.org/docs/stable/clients/c/vector): numbers lie as they are, the validity of 64 rows in 64 bits, a text as
  * 16 bytes that hold it or lead to it.
@@ -196,9 +196,10 @@ function handOver(values: readonly string[], vector: duckdb.Vector): Uint32Array
   const bytes = Buffer.from(joined);
   const isAscii = bytes.length === joined.length;
   // Half a character at the end of one might make a whole one with what the next begins with.
-  const whole =
-    isAscii || values.every((text) => text.isWellFormed()) ? null : values.map((text) => text.toWellFormed());
-  if (whole !== null) return handOver(whole, vector);
+  if (!isAscii && !values.every((text) => text.isWellFormed())) {
+    const whole = values.map((text) => text.toWellFormed());
+    return handOver(whole, vector);
+  }
   duckdb.vector_assign_string_element_len(vector, 0, bytes);
   const { buffer, byteOffset } = duckdb.vector_get_data(vector, ENTRY_WORDS * 4);
   const address = new DataView(buffer, byteOffset).getBigUint64(8, true);

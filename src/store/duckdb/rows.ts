@@ -68,7 +68,7 @@ export function toRows(events: readonly StoredEvent[], facts: Facts): readonly E
   return events.map((event) => ({ event, folded: isPlain(event) ? null : foldedOf(event, facts) }));
 }
 
-/** Nearly always. */
+/** Whether all texts are ASCII, as they nearly always are: then none has a folded form of its own. */
 function isPlain({ text, link, tags, source, user, class: cls }: StoredEvent): boolean {
   const areTexts = isAscii(text) && isAscii(link) && isAscii(source) && isAscii(user);
   return areTexts && (cls === null || isAscii(cls)) && tags.every(isAscii);
