@@ -113,6 +113,10 @@ export type Condition<Field extends string = TextField | NumberField> =
   | { readonly kind: "and"; readonly conditions: readonly Condition<Field>[] }
   | { readonly kind: "or"; readonly conditions: readonly Condition<Field>[] }
   | { readonly kind: "not"; readonly condition: Condition<Field> }
+  | Comparison<Field>;
+
+/** What a condition is made of. */
+export type Comparison<Field extends string = TextField | NumberField> =
   /** `value` is folded (see {@link fold}) and compares, by code point, with the folded field. Equality with "" finds absence. */
   | { readonly kind: "text"; readonly field: Field; readonly op: ComparisonOp; readonly value: string }
   /** One of these folded values. */
@@ -127,6 +131,16 @@ export type Condition<Field extends string = TextField | NumberField> =
   | { readonly kind: "absent"; readonly field: Field | "geo" | "data" }
   /** Accepted after the event with this id (which need not exist): the record's id is larger. */
   | { readonly kind: "accepted-after"; readonly id: EventId };
+
+/** Whether one of the comparisons of a condition, negated or not, passes a test. */
+export function someComparison<Field extends string>(
+  condition: Condition<Field>,
+  test: (comparison: Comparison<Field>) => boolean,
+): boolean {
+  if (condition.kind === "not") return someComparison(condition.condition, test);
+  if (condition.kind !== "and" && condition.kind !== "or") return test(condition);
+  return condition.conditions.some((part) => someComparison(part, test));
+}
 
 /** A condition on a tracked user: every field of one is there but `email` and `page`, which may be "". */
 export type UserCondition = Condition<UserField>;

@@ -1,5 +1,6 @@
 import type { estypes } from "@elastic/elasticsearch";
 
+import { someComparison } from "../../query/plan.ts";
 import type {
   Condition,
   Direction,
@@ -73,23 +74,10 @@ export function compileByWords(
 }
 
 function asksForWords(condition: Condition): boolean {
-  switch (condition.kind) {
-    case "and":
-    case "or":
-      return condition.conditions.some(asksForWords);
-    case "not":
-      return asksForWords(condition.condition);
-    case "contains":
-    case "matches":
-      return wordsOf(condition) !== null;
-    case "text":
-    case "in":
-    case "number":
-    case "absent":
-    case "accepted-after":
-      return false;
-  }
-  throw condition satisfies never;
+  return someComparison(
+    condition,
+    (each) => (each.kind === "contains" || each.kind === "matches") && wordsOf(each) !== null,
+  );
 }
 
 /** Where a condition stands: under an odd number of `not`, and in a conjunction or a disjunction that lies this deep. */

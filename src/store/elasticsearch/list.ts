@@ -1,6 +1,7 @@
 import type { Client } from "@elastic/elasticsearch";
 
 import type { EventRow } from "../../events/event.ts";
+import { someComparison } from "../../query/plan.ts";
 import type { Condition, ListPlan } from "../../query/plan.ts";
 import type { Page } from "../store.ts";
 import { answer, verified } from "./candidates.ts";
@@ -44,23 +45,7 @@ export async function list(client: Client, names: Names, plan: ListPlan): Promis
 
 /** A rebuilt store has events by the classes of today, and copies by those that they had when somebody got them. */
 function asksForClass(condition: Condition): boolean {
-  switch (condition.kind) {
-    case "and":
-    case "or":
-      return condition.conditions.some(asksForClass);
-    case "not":
-      return asksForClass(condition.condition);
-    case "text":
-    case "in":
-    case "number":
-    case "contains":
-    case "matches":
-    case "absent":
-      return condition.field === "class";
-    case "accepted-after":
-      return false;
-  }
-  throw condition satisfies never;
+  return someComparison(condition, (each) => each.kind !== "accepted-after" && each.field === "class");
 }
 
 /** Up to so many hits are counted along with a page. */

@@ -5,6 +5,7 @@ import type { LogKey } from "../../events/event.ts";
 import type { EventId } from "../../events/id.ts";
 import { compareCodePoints, fold, wellFormed } from "../../events/text.ts";
 import type { Visit } from "../../events/visit.ts";
+import { someComparison } from "../../query/plan.ts";
 import type { UserCondition, UsersPlan } from "../../query/plan.ts";
 import type { TrackedUser, UsersPage } from "../store.ts";
 import { compileVisits } from "./compile.ts";
@@ -75,24 +76,10 @@ export async function users(client: Client, names: Names, plan: UsersPlan): Prom
 
 /** Whether a condition asks for more than the folded name and what is counted. An expression may mind the case of a name. */
 function asksForTexts(where: UserCondition): boolean {
-  switch (where.kind) {
-    case "and":
-    case "or":
-      return where.conditions.some(asksForTexts);
-    case "not":
-      return asksForTexts(where.condition);
-    case "matches":
-      return true;
-    case "text":
-    case "in":
-    case "contains":
-    case "number":
-    case "absent":
-      return where.field === "email" || where.field === "page";
-    case "accepted-after":
-      return false;
-  }
-  throw where satisfies never;
+  return someComparison(where, (each) => {
+    if (each.kind === "matches") return true;
+    return each.kind !== "accepted-after" && (each.field === "email" || each.field === "page");
+  });
 }
 
 /** Keeps the users that a plan may show, and counts all. */
