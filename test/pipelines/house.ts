@@ -92,7 +92,8 @@ export async function post(bus: Bus, events: readonly AcceptedEvent[], perRecord
   await bus.append("events", records);
 }
 
-export async function caughtUp(pipeline: Pipeline): Promise<void> {
+/** Waits until all that lies on its topic is acknowledged. */
+export async function caughtUp(pipeline: Pick<Pipeline, "lag">): Promise<void> {
   await until(
     async () => {
       const partitions = await pipeline.lag();
