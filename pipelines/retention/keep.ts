@@ -21,7 +21,7 @@ export function keepOnlyFresh({ store, catalog, now = Date.now, left }: KeepOpti
   async function writeFresh<T>(
     items: readonly T[],
     eventOf: (item: T) => { readonly log: LogKey; readonly created: number },
-    write: (fresh: readonly T[]) => Promise<readonly WriteOutcome[]>,
+    write: (fresh: readonly T[]) => Promise<WriteOutcome[]>,
   ): Promise<WriteOutcome[]> {
     const now_ms = now();
     const bounds = new Map<LogKey, number>();
@@ -35,7 +35,7 @@ export function keepOnlyFresh({ store, catalog, now = Date.now, left }: KeepOpti
       }
       return created >= bound;
     });
-    if (!isFresh.includes(false)) return [...(await write(items))];
+    if (!isFresh.includes(false)) return write(items);
     const outcomes = (await write(items.filter((_, i) => isFresh[i]))).values();
     return isFresh.map((fresh) => (fresh ? outcomes.next().value! : DONE));
   }

@@ -1,4 +1,5 @@
 import test from "ava";
+import type { ExecutionContext } from "ava";
 import { join } from "node:path";
 import { pino } from "pino";
 
@@ -20,11 +21,12 @@ const EVENT: Draft = { text: "x", link: "", tags: [], source: "", user: "", valu
 const VISIT = { user: "ann", email: "", page: "" };
 const BOUNDS = { append_ms: 5_000, deadline_ms: 5_000, maxWaitingEvents: 1_000, maxWaitingBytes: 1_000_000 };
 
+function openBus(t: ExecutionContext): Promise<Bus> {
+  return openSqliteBus({ file: join(temporaryFolder(t), "bus.sqlite"), log: pino({ level: "silent" }) });
+}
+
 test("events and visits that arrive together share one append and one record of their log, with ids in the order of arrival", async (t) => {
-  await using bus = await openSqliteBus({
-    file: join(temporaryFolder(t), "bus.sqlite"),
-    log: pino({ level: "silent" }),
-  });
+  await using bus = await openBus(t);
   const appended: (readonly NewRecord[])[] = [];
   const counting: Pick<Bus, "append"> = {
     append: (topic, records) => {
@@ -58,10 +60,7 @@ test("events and visits that arrive together share one append and one record of 
 });
 
 test("two appends are under way at a time: what comes meanwhile shares the next one", async (t) => {
-  await using bus = await openSqliteBus({
-    file: join(temporaryFolder(t), "bus.sqlite"),
-    log: pino({ level: "silent" }),
-  });
+  await using bus = await openBus(t);
   const sizes: number[] = [];
   const gates = Array.from({ length: 3 }, () => Promise.withResolvers<void>());
   const slow: Pick<Bus, "append"> = {
@@ -88,10 +87,7 @@ test("two appends are under way at a time: what comes meanwhile shares the next 
 });
 
 test("drained it is once all is answered, also what came while the last append was under way", async (t) => {
-  await using bus = await openSqliteBus({
-    file: join(temporaryFolder(t), "bus.sqlite"),
-    log: pino({ level: "silent" }),
-  });
+  await using bus = await openBus(t);
   const begun: PromiseWithResolvers<void>[] = [];
   const slow: Pick<Bus, "append"> = {
     append: async (topic, records) => {
@@ -119,10 +115,7 @@ test("drained it is once all is answered, also what came while the last append w
 });
 
 test("large posts share an append only up to a bound: two appends of all that may wait would be more than the bus lets wait", async (t) => {
-  await using bus = await openSqliteBus({
-    file: join(temporaryFolder(t), "bus.sqlite"),
-    log: pino({ level: "silent" }),
-  });
+  await using bus = await openBus(t);
   const sizes: number[] = [];
   const noting: Pick<Bus, "append"> = {
     append: (topic, records) => {
@@ -142,10 +135,7 @@ test("large posts share an append only up to a bound: two appends of all that ma
 });
 
 test("what was given ids first comes to the bus first, also where it has to be reserved", async (t) => {
-  await using bus = await openSqliteBus({
-    file: join(temporaryFolder(t), "bus.sqlite"),
-    log: pino({ level: "silent" }),
-  });
+  await using bus = await openBus(t);
   const appended: EventId[] = [];
   const noting: Pick<Bus, "append"> = {
     append: (topic, records) => {
@@ -175,10 +165,7 @@ test("what was given ids first comes to the bus first, also where it has to be r
 });
 
 test("a log whose producers send all that may wait leaves room for others, and not for itself", async (t) => {
-  await using bus = await openSqliteBus({
-    file: join(temporaryFolder(t), "bus.sqlite"),
-    log: pino({ level: "silent" }),
-  });
+  await using bus = await openBus(t);
   const gatherer = createGatherer({ bus, ids: createIdSource(), ...BOUNDS, maxWaitingEvents: 100 });
   const outcomes = (log: typeof SHOP, count: number) =>
     Array.from({ length: count }, () =>
