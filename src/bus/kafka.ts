@@ -74,9 +74,12 @@ async function ensureTopics(admin: Admin, options: KafkaBusOptions): Promise<Rea
   if (missing.length > 0) await createTopics(admin, options, missing);
   for (let attempt = 1; ; attempt++) {
     try {
-      return await readTopics(admin, options);
+      const topics = await readTopics(admin, options);
+      await Promise.all(missing.map((topic) => admin.fetchTopicOffsets(topicName(options, topic))));
+      return topics;
     } catch (error) {
-      // A broker may hear of a new topic a moment after the one that created it.
+      // A broker may hear of a new topic a moment after the one that created it, and lead a partition only a moment after it heard: only the leader
+      // answers for offsets. Without that wait the first records could be refused by one partition, and appended twice to the others of the request.
       if (attempt === METADATA_ATTEMPTS || !UNSETTLED.has(kindOf(error))) throw error;
       await sleep(METADATA_WAIT_MS);
     }
