@@ -1,4 +1,3 @@
-import { setImmediate as turn } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Batch, Bus, PartitionLag } from "../src/bus/bus.ts";
 import type { Catalog } from "../src/catalog/catalog.ts";
@@ -16,6 +15,7 @@ import { createStages } from "./stages.ts";
 import { createStats } from "./stats.ts";
 import type { PipelineStats, StatsKeeper } from "./stats.ts";
 import { track } from "./track/track.ts";
+import { giveWay } from "../src/pace.ts";
 
 export type PipelineOptions = {
   readonly bus: Bus;
@@ -195,7 +195,7 @@ async function carrySlice(slice: Slice, work: Work, context: Context): Promise<v
   for (const stage of stages) {
     if (items.length === 0) return;
     // Each stage holds the thread for milliseconds; who waits for an answer comes in between.
-    await turn();
+    await giveWay();
     if (stage.name === "index" && work.turn !== null) await work.turn;
     work.patience.signal.throwIfAborted();
     const start = performance.now();

@@ -1,9 +1,9 @@
-import { setImmediate as turn } from "node:timers/promises";
 import type { BusRecord, Position } from "../src/bus/bus.ts";
 import type { StoredEvent } from "../src/events/event.ts";
 import type { Visit } from "../src/events/visit.ts";
 import type { StageName } from "./deadletters/letter.ts";
 import type { Patience } from "./retry.ts";
+import { giveWay } from "../src/pace.ts";
 
 /** An event on its way, with the place that it came from; what a stage makes of the event takes its place. Before `enrich` its hash is "", before `classify` its class is null. */
 export type Item = { readonly record: BusRecord; readonly line: number; event: StoredEvent };
@@ -40,7 +40,7 @@ export type Stage = {
 };
 
 /** After so many events, whatever else this process serves has its turn. */
-export const TURN_ITEMS = 250;
+export const TURN_ITEMS = 64;
 
 /** A stage that makes one event of another. An event on which `change` throws is refused; the others are not concerned. */
 export function transform(name: Stage["name"], change: (event: StoredEvent) => StoredEvent): Stage {
@@ -49,7 +49,7 @@ export function transform(name: Stage["name"], change: (event: StoredEvent) => S
     run: async (items) => {
       const refused = new Map<Item, Refusal>();
       for (let i = 0; i < items.length; i++) {
-        if (i % TURN_ITEMS === 0) await turn();
+        if (i % TURN_ITEMS === 0) await giveWay();
         const item = items[i]!;
         try {
           item.event = change(item.event);

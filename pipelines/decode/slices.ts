@@ -1,4 +1,3 @@
-import { setImmediate as turn } from "node:timers/promises";
 import type { BusRecord } from "../../src/bus/bus.ts";
 import { decodeRecord } from "../../src/events/record.ts";
 import type { RecordLine } from "../../src/events/record.ts";
@@ -6,6 +5,7 @@ import { eventSize_bytes, visitSize_bytes } from "../chunk.ts";
 import type { Failure } from "../deadletters/letter.ts";
 import { TURN_ITEMS } from "../stage.ts";
 import type { Item, VisitItem } from "../stage.ts";
+import { giveWay } from "../../src/pace.ts";
 
 /** As much of a batch as goes through the stages at a time. */
 export type Slice = {
@@ -32,7 +32,7 @@ export async function* slicesOf(
   for (const record of records) {
     if (since >= TURN_ITEMS) {
       since = 0;
-      await turn();
+      await giveWay();
     }
     const lines = decodeRecord(record.value);
     since += lines.length;

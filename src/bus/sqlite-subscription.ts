@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import { LoggiaError } from "../errors.ts";
 import type { Batch, BusRecord, SubscribeOptions, Subscription } from "./bus.ts";
 import { ABORT_GRACE_MS, backoff_ms, CLOSE_TIMEOUT_MS } from "./limits.ts";
-import { restAfter } from "./rest.ts";
+import { restLeft } from "./rest.ts";
 import { isDamage } from "./sqlite-file.ts";
 import { pause, settledWithin, turn } from "./wait.ts";
 
@@ -34,8 +34,6 @@ export class SqliteSubscription implements Subscription {
   /** The largest offset on its way into the file, and the largest that is there. */
   #acking = 0;
   #acked = 0;
-  /** Which part of its time this thread was busy while the handler last rested. */
-  #busy = 0;
 
   constructor(options: SubscribeOptions, handler: (batch: Batch) => Promise<void>, source: SubscriptionSource) {
     this.#options = options;
@@ -99,14 +97,21 @@ export class SqliteSubscription implements Subscription {
     await this.#handler(this.#batch(records, last.position.offset + 1));
     // A handler that never leaves the microtask queue must not starve everybody else.
     await turn();
-    if (this.#source.appends() > appends) await this.#rest(performance.now() - start_ms, Date.now() - last.appended);
+    if (this.#source.appends() > appends) await this.#rest(performance.now() - start_ms, last.appended);
     return last.position.offset + 1;
   }
 
-  async #rest(worked_ms: number, behind_ms: number): Promise<void> {
-    const before = performance.eventLoopUtilization();
-    await pause(restAfter({ worked_ms, busy: this.#busy, behind_ms }), this.#closing.signal);
-    this.#busy = performance.eventLoopUtilization(before).utilization;
+  async #rest(worked_ms: number, appended_ms: number): Promise<void> {
+    const start_ms = performance.now();
+    let busy = 0;
+    while (!this.#closing.signal.aborted) {
+      const rested_ms = performance.now() - start_ms;
+      const left_ms = restLeft({ worked_ms, rested_ms, busy, behind_ms: Date.now() - appended_ms });
+      if (left_ms === 0) return;
+      const before = performance.eventLoopUtilization();
+      await pause(left_ms, this.#closing.signal);
+      busy = performance.eventLoopUtilization(before).utilization;
+    }
   }
 
   #batch(records: readonly BusRecord[], next: number): Batch {

@@ -55,9 +55,14 @@ const DAY_MS = 86_400_000;
 /** Bounds of one commit, so that those who wait for the next one don't wait for long. */
 const COMMIT_RECORDS = 5000;
 const COMMIT_BYTES = 8 * 1024 * 1024;
+/** Bounds of one read: the file's thread does nothing else meanwhile. */
+const READ_RECORDS = 256;
+const READ_BYTES = 1024 * 1024;
 const SWEEP_INTERVAL_MS = 60_000;
 const SWEEP_STEP_MS = 100;
 const SWEEP_STEP_RECORDS = 1000;
+
+type ReadLimits = Pick<ReadOptions, "maxRecords" | "maxBytes">;
 
 /** Something that waits for the next commit: some appends or some acknowledgements, never both. */
 type Pending = Commit & {
@@ -134,7 +139,7 @@ class FileBus implements SqliteBus {
       log: this.#log.child({ topic: options.topic, group: options.group }),
       ready,
       position: (from) => this.#position(options, from),
-      read: (offset) => this.#file.read(options.topic, offset, limitsOf(options)),
+      read: (offset) => this.#readFrom(options.topic, offset, options),
       appends: () => this.#appends[options.topic],
       appended: (signal) => this.#appended(options.topic, signal),
       ack: (next) => this.#saveOffset(options.topic, options.group, next),
@@ -156,7 +161,7 @@ class FileBus implements SqliteBus {
     for (;;) {
       signal?.throwIfAborted();
       this.#refuseWhenClosed();
-      const found = await this.#file.read(topic, next, limitsOf(options));
+      const found = await this.#readFrom(topic, next, options);
       const records = found.filter(({ position }) => position.offset < end);
       const last = records.at(-1);
       if (last === undefined) return;
@@ -211,6 +216,27 @@ class FileBus implements SqliteBus {
     await this.#sweeping;
     await this.#committing;
     await this.#file[Symbol.asyncDispose]();
+  }
+
+  /** As {@link BusFile.read} does, in steps: whoever appends waits for one of them at most. */
+  async #readFrom(topic: Topic, offset: number, { maxRecords, maxBytes }: ReadLimits): Promise<BusRecord[]> {
+    const records: BusRecord[] = [];
+    let left_bytes = maxBytes;
+    for (let next = offset; ;) {
+      const most = Math.min(READ_RECORDS, maxRecords - records.length);
+      const most_bytes = Math.min(READ_BYTES, left_bytes);
+      const found = await this.#file.read(topic, next, { maxRecords: most, maxBytes: most_bytes });
+      const before_bytes = left_bytes;
+      for (const record of found) {
+        left_bytes -= sizeOf(record);
+        if (left_bytes < 0 && records.length > 0) return records;
+        records.push(record);
+      }
+      // Nothing follows, or what is so large that it may as well come next time.
+      const isShort = found.length < most && before_bytes - left_bytes < most_bytes / 2;
+      if (isShort || records.length >= maxRecords || left_bytes <= 0) return records;
+      next = records.at(-1)!.position.offset + 1;
+    }
   }
 
   #enqueue(pending: Omit<Pending, "failed">): Promise<void> {
@@ -392,12 +418,4 @@ class FileBus implements SqliteBus {
 
 function tooLate(): LoggiaError {
   return new LoggiaError("bus_unavailable", "The bus did not store this before its deadline");
-}
-
-/** Options hold signals, which no thread can be sent. */
-function limitsOf({ maxRecords, maxBytes }: Pick<ReadOptions, "maxRecords" | "maxBytes">): {
-  maxRecords: number;
-  maxBytes: number;
-} {
-  return { maxRecords, maxBytes };
 }

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Logger } from "pino";
 
 import type { Gate } from "../gate/gate.ts";
+import { noteRequest } from "../pace.ts";
 import { hasBody } from "./body.ts";
 import { compress } from "./compress.ts";
 import { toFailure } from "./errors.ts";
@@ -28,6 +29,7 @@ export type Exchange = {
 
 /** Has a request handled and answers it, whatever happens. Never rejects. */
 export async function answer(exchange: Exchange): Promise<void> {
+  noteRequest();
   const { request, response, route, observe } = exchange;
   const start = performance.now();
   let format = JSON_FORMAT;

@@ -2,6 +2,7 @@ import type { OutgoingHttpHeaders, Server } from "node:http";
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 
+import { noteRequest } from "../pace.ts";
 import { parseRequestHead } from "./request-head.ts";
 import type { RequestHead } from "./request-head.ts";
 
@@ -134,6 +135,7 @@ class FastConnection<Route> {
   }
 
   #read(chunk: Buffer): void {
+    noteRequest();
     if (this.#answering) {
       // Its next request, before the answer: the server keeps the order of such.
       this.#kept = this.#kept === null ? chunk : Buffer.concat([this.#kept, chunk]);

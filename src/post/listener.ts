@@ -23,6 +23,7 @@ import type { Cut } from "../http/crowd.ts";
 import { DEFAULT_CONNECTION_LIMITS, limitConnections } from "../http/listen.ts";
 import { type Body, type Format, JSON_FORMAT, negotiate, render } from "../http/formats.ts";
 import { refuseAmbiguous, requireHost } from "../http/unreadable.ts";
+import { noteRequest } from "../pace.ts";
 import { authorize, authorizeAtOnce, keyBesideForm } from "./api-key.ts";
 import { BATCH_MAX_BYTES } from "./batch.ts";
 import type { BatchForm } from "./batch.ts";
@@ -89,6 +90,7 @@ export function createPostListener(given: PostListenerOptions): Server {
   const { observe, front, log } = options;
   const server = createServer((request, response) => {
     if (refuseAmbiguous(request, response) || front?.(request, response) === true) return;
+    noteRequest();
     observe.began();
     handle(request, response, options)
       .then(({ outcome, events }) => observe.ended(outcome, events))

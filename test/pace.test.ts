@@ -1,0 +1,77 @@
+import test from "ava";
+import { setImmediate as turn } from "node:timers/promises";
+import { giveWay, noteRequest } from "../src/pace.ts";
+
+// There is one pace in a process: these take turns.
+
+/** Keeps the thread busy, for longer than a piece that goes on. */
+function work(ms = 3): void {
+  const end_ms = performance.now() + ms;
+  while (performance.now() < end_ms);
+}
+
+/** Somebody else, who counts the turns that he is given. */
+function countTurns(): AsyncDisposable & { readonly turns: number } {
+  let turns = 0;
+  let isOver = false;
+  const counting = (async () => {
+    for (; !isOver; turns++) await turn();
+  })();
+  return {
+    get turns() {
+      return turns;
+    },
+    async [Symbol.asyncDispose]() {
+      isOver = true;
+      await counting;
+    },
+  };
+}
+
+test.serial("others have their turn between two pieces", async (t) => {
+  await using others = countTurns();
+  for (let piece = 0; piece < 10; piece++) {
+    const before = others.turns;
+    await giveWay();
+    t.true(piece === 0 || others.turns > before, `before piece ${piece}`);
+    work();
+  }
+});
+
+test.serial("one piece is done in a turn, whoever has it to do", async (t) => {
+  await using others = countTurns();
+  const places: number[] = [];
+  const doPieces = async () => {
+    for (let piece = 0; piece < 5; piece++) {
+      await giveWay();
+      places.push(others.turns);
+      work();
+    }
+  };
+  await Promise.all([doPieces(), doPieces()]);
+  t.is(new Set(places).size, 10, places.join(", "));
+});
+
+test.serial("short steps share a piece", async (t) => {
+  await using others = countTurns();
+  let shared = 0;
+  // One that the machine holds up is no short one.
+  for (let attempt = 0; attempt < 100 && shared === 0; attempt++) {
+    work();
+    await giveWay();
+    const before = others.turns;
+    for (let step = 0; step < 5; step++) await giveWay();
+    if (others.turns === before) shared += 1;
+  }
+  t.is(shared, 1);
+});
+
+test.serial("where a request has arrived, the next piece comes after twice as long as the last one took", async (t) => {
+  await giveWay();
+  work(20);
+  const ended_ms = performance.now();
+  noteRequest();
+  await giveWay();
+  // Timers are kept to the millisecond.
+  t.true(performance.now() - ended_ms > 35);
+});
