@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import { LoggiaError } from "../errors.ts";
 import type { Batch, BusRecord, SubscribeOptions, Subscription } from "./bus.ts";
-import { ABORT_GRACE_MS, backoff_ms, CLOSE_TIMEOUT_MS } from "./limits.ts";
+import { ABORT_GRACE_MS, backoff_ms, CLOSE_TIMEOUT_MS, sizeOf } from "./limits.ts";
 import { restLeft } from "./rest.ts";
 import { isDamage } from "./sqlite-file.ts";
 import { pause, settledWithin, turn } from "./wait.ts";
@@ -34,6 +34,8 @@ export class SqliteSubscription implements Subscription {
   /** The largest offset on its way into the file, and the largest that is there. */
   #acking = 0;
   #acked = 0;
+  /** What was read before its turn came. */
+  #ahead: { readonly offset: number; readonly records: Promise<BusRecord[]> } | null = null;
 
   constructor(options: SubscribeOptions, handler: (batch: Batch) => Promise<void>, source: SubscriptionSource) {
     this.#options = options;
@@ -86,12 +88,13 @@ export class SqliteSubscription implements Subscription {
 
   /** Hands the next batch over, or waits for one. Returns the offset to go on from. */
   async #deliver(offset: number): Promise<number> {
-    const records = await this.#source.read(offset);
+    const records = await this.#read(offset);
     const last = records.at(-1);
     if (last === undefined) {
       await this.#source.appended(this.#closing.signal);
       return offset;
     }
+    if (this.#fills(records)) this.#readAhead(last.position.offset + 1);
     const start_ms = performance.now();
     const appends = this.#source.appends();
     await this.#handler(this.#batch(records, last.position.offset + 1));
@@ -99,6 +102,26 @@ export class SqliteSubscription implements Subscription {
     await turn();
     if (this.#source.appends() > appends) await this.#rest(performance.now() - start_ms, last.appended);
     return last.position.offset + 1;
+  }
+
+  async #read(offset: number): Promise<BusRecord[]> {
+    const ahead = this.#ahead;
+    this.#ahead = null;
+    return ahead?.offset === offset ? await ahead.records : await this.#source.read(offset);
+  }
+
+  /** While a batch is handled, the next is read. */
+  #readAhead(offset: number): void {
+    const records = this.#source.read(offset);
+    // Whoever takes it is told.
+    records.catch(() => {});
+    this.#ahead = { offset, records };
+  }
+
+  /** Whether more is sure to follow, or nearly so. */
+  #fills(records: readonly BusRecord[]): boolean {
+    const { maxRecords, maxBytes } = this.#options;
+    return records.length >= maxRecords || records.reduce((sum, record) => sum + sizeOf(record), 0) > maxBytes / 2;
   }
 
   async #rest(worked_ms: number, appended_ms: number): Promise<void> {
