@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import { LoggiaError } from "../errors.ts";
 import type { Batch, BusRecord, SubscribeOptions, Subscription } from "./bus.ts";
 import { ABORT_GRACE_MS, backoff_ms, CLOSE_TIMEOUT_MS, sizeOf } from "./limits.ts";
-import { restLeft } from "./rest.ts";
+import { busySince, restLeft } from "./rest.ts";
 import { isDamage } from "./sqlite-file.ts";
 import { pause, settledWithin, turn } from "./wait.ts";
 
@@ -34,6 +34,8 @@ export class SqliteSubscription implements Subscription {
   /** The largest offset on its way into the file, and the largest that is there. */
   #acking = 0;
   #acked = 0;
+  /** How busy this thread was while the handler rested, since there was nothing to do last. */
+  #busy = 0;
   /** What was read before its turn came. */
   #ahead: { readonly offset: number; readonly records: Promise<BusRecord[]> } | null = null;
 
@@ -91,6 +93,7 @@ export class SqliteSubscription implements Subscription {
     const records = await this.#read(offset);
     const last = records.at(-1);
     if (last === undefined) {
+      this.#busy = 0;
       await this.#source.appended(this.#closing.signal);
       return offset;
     }
@@ -126,14 +129,13 @@ export class SqliteSubscription implements Subscription {
 
   async #rest(worked_ms: number, appended_ms: number): Promise<void> {
     const start_ms = performance.now();
-    let busy = 0;
     while (!this.#closing.signal.aborted) {
       const rested_ms = performance.now() - start_ms;
-      const left_ms = restLeft({ worked_ms, rested_ms, busy, behind_ms: Date.now() - appended_ms });
+      const left_ms = restLeft({ worked_ms, rested_ms, busy: this.#busy, behind_ms: Date.now() - appended_ms });
       if (left_ms === 0) return;
       const before = performance.eventLoopUtilization();
       await pause(left_ms, this.#closing.signal);
-      busy = performance.eventLoopUtilization(before).utilization;
+      this.#busy = busySince(this.#busy, performance.eventLoopUtilization(before).utilization, left_ms);
     }
   }
 
