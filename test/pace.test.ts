@@ -13,16 +13,16 @@ function work(ms = 3): void {
 /** Somebody else, who counts the turns that he is given. */
 function countTurns(): AsyncDisposable & { readonly turns: number } {
   let turns = 0;
-  let isOver = false;
+  const over = new AbortController();
   const counting = (async () => {
-    for (; !isOver; turns++) await turn();
+    for (; !over.signal.aborted; turns++) await turn();
   })();
   return {
     get turns() {
       return turns;
     },
     async [Symbol.asyncDispose]() {
-      isOver = true;
+      over.abort();
       await counting;
     },
   };
