@@ -39,7 +39,7 @@ export type Stage = {
   run(items: readonly Item[], work: Work): Promise<Judged>;
 };
 
-/** After so many events, whatever else this process serves has its turn. */
+/** Events of one step: between two of them, whatever else this process serves may have its turn. */
 export const TURN_ITEMS = 64;
 
 /** A stage that makes one event of another. An event on which `change` throws is refused; the others are not concerned. */

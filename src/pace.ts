@@ -17,6 +17,8 @@ let isUnderWay = false;
 let isWanted = false;
 /** When that was last found. */
 let wanted_ms = -Infinity;
+/** How many wait for the work. */
+let hurried = 0;
 
 /**
  * For work that nobody waits for, on the thread that answers requests: awaited between two steps of it, each of some tenths of a millisecond. Steps are done in pieces. Of all
@@ -40,9 +42,20 @@ export function noteRequest(): void {
   isWanted = true;
 }
 
+/** Tells that somebody waits for the work itself, until `waited` settles: others have no more than a turn between two pieces of it then. */
+export function hurryUntil(waited: Promise<unknown>): void {
+  hurried += 1;
+  void waited
+    .catch(() => {})
+    .finally(() => {
+      hurried -= 1;
+    });
+}
+
 /** Whether the piece under way may go on. */
 function isShort(now_ms: number): boolean {
-  return now_ms - began_ms < (now_ms - wanted_ms < REQUESTS_LAST_MS ? SMALL_PIECE_MS : PIECE_MS);
+  const isCrowded = hurried === 0 && now_ms - wanted_ms < REQUESTS_LAST_MS;
+  return now_ms - began_ms < (isCrowded ? SMALL_PIECE_MS : PIECE_MS);
 }
 
 function nextTurn(): void {
@@ -57,7 +70,7 @@ function begin(): void {
     isWanted = false;
     wanted_ms = now_ms;
     const owed_ms = SHARE * (ended_ms - began_ms) - (now_ms - ended_ms);
-    if (owed_ms > 0) {
+    if (owed_ms > 0 && hurried === 0) {
       setTimeout(nextTurn, owed_ms);
       return;
     }

@@ -1,6 +1,6 @@
 import test from "ava";
 import { setImmediate as turn } from "node:timers/promises";
-import { giveWay, noteRequest } from "../src/pace.ts";
+import { giveWay, hurryUntil, noteRequest } from "../src/pace.ts";
 
 // There is one pace in a process: these take turns.
 
@@ -74,4 +74,18 @@ test.serial("where a request has arrived, the next piece comes after twice as lo
   await giveWay();
   // Timers are kept to the millisecond.
   t.true(performance.now() - ended_ms > 35);
+});
+
+test.serial("where somebody waits for the work itself, others have no more than a turn", async (t) => {
+  await using others = countTurns();
+  const waited = Promise.withResolvers<void>();
+  hurryUntil(waited.promise);
+  await giveWay();
+  work(50);
+  noteRequest();
+  const before = others.turns;
+  await giveWay();
+  // In a tenth of a second there would be thousands.
+  t.true(others.turns - before < 10);
+  waited.resolve();
 });

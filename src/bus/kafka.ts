@@ -75,12 +75,27 @@ async function ensureTopics(admin: Admin, options: KafkaBusOptions): Promise<Rea
   for (let attempt = 1; ; attempt++) {
     try {
       const topics = await readTopics(admin, options);
-      await Promise.all(missing.map((topic) => admin.fetchTopicOffsets(topicName(options, topic))));
+      await awaitLeaders(admin, options, missing);
       return topics;
     } catch (error) {
-      // A broker may hear of a new topic a moment after the one that created it, and lead a partition only a moment after it heard: only the leader
-      // answers for offsets. Without that wait the first records could be refused by one partition, and appended twice to the others of the request.
+      // A broker may hear of a new topic a moment after the one that created it.
       if (attempt === METADATA_ATTEMPTS || !UNSETTLED.has(kindOf(error))) throw error;
+      await sleep(METADATA_WAIT_MS);
+    }
+  }
+}
+
+/**
+ * A broker may lead a partition only a moment after it has heard of it. Until then it refuses records for that one, and those of the request for other partitions
+ * are appended twice. Only a leader tells offsets. Who does not within a few seconds is not waited for: then appending tries again.
+ */
+async function awaitLeaders(admin: Admin, options: KafkaBusOptions, created: readonly Topic[]): Promise<void> {
+  for (let attempt = 1; attempt <= METADATA_ATTEMPTS; attempt++) {
+    try {
+      await Promise.all(created.map((topic) => admin.fetchTopicOffsets(topicName(options, topic))));
+      return;
+    } catch (error) {
+      if (!UNSETTLED.has(kindOf(error))) throw error;
       await sleep(METADATA_WAIT_MS);
     }
   }

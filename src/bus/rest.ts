@@ -4,34 +4,49 @@
  */
 const SHARE = 2;
 const MOST_MS = 300;
-/** Where producers alone keep the thread busy, every moment of the handler is taken from them: what they send in a burst waits on the bus, which is made for that. */
+/** Where producers keep the thread busy, every moment of the handler is taken from them: what they send in a burst waits on the bus, which is made for that. */
 const BURST_BUSY = 0.6;
+/** Some 2,500 events a second. Where less comes it is others who keep the thread busy, and a rest would help nobody. */
+const BURST_BYTES_S = 500_000;
 /** How soon it is seen that a burst is over. */
 const BURST_LOOK_MS = 100;
-/** A shorter time than this says little about how busy a thread is: one question may take all of it. */
-const BUSY_OVER_MS = 200;
 /** A burst that lasts longer is none: from there on readers are waited for as well. */
-const BURST_BEHIND_MS = 5_000;
+const BURST_MS = 5_000;
+/** A shorter time than this says little about a crowd: one question may take all of it. */
+const CROWD_OVER_MS = 200;
 
-export type Load = {
+/** Who else was at work on this thread while the handler rested lately. */
+export type Crowd = {
+  /** Which part of its time the thread was busy, from 0 to 1. */
+  readonly busy: number;
+  /** What producers appended, in bytes a second. */
+  readonly appended_bytes_s: number;
+};
+
+export const NOBODY: Crowd = Object.freeze({ busy: 0, appended_bytes_s: 0 });
+
+export type Load = Crowd & {
   /** How long the handler worked on its last batch. */
   readonly worked_ms: number;
   /** How long it has rested since. */
   readonly rested_ms: number;
-  /** Which part of its time the thread was busy while the handler rested lately, from 0 to 1; see {@link busySince}. */
-  readonly busy: number;
-  /** How long ago the last record of the batch was appended. */
+  /** How long ago the last record of the batch was appended, by a clock that may have been set back. */
   readonly behind_ms: number;
 };
 
 /** How much longer it rests before this is asked again, in milliseconds; 0: no longer. */
-export function restLeft({ worked_ms, rested_ms, busy, behind_ms }: Load): number {
+export function restLeft({ worked_ms, rested_ms, busy, appended_bytes_s, behind_ms }: Load): number {
   const usual_ms = Math.min(SHARE * worked_ms, MOST_MS);
   if (rested_ms < usual_ms) return usual_ms - rested_ms;
-  return busy > BURST_BUSY && behind_ms < BURST_BEHIND_MS ? BURST_LOOK_MS : 0;
+  const isBurst = busy > BURST_BUSY && appended_bytes_s > BURST_BYTES_S;
+  return isBurst && Math.max(behind_ms, rested_ms) < BURST_MS ? BURST_LOOK_MS : 0;
 }
 
-/** What `busy` becomes after a rest of `rested_ms` in which the thread was busy for `measured` of the time: as if over the last 200 ms of rest. */
-export function busySince(busy: number, measured: number, rested_ms: number): number {
-  return busy + (measured - busy) * Math.min(1, rested_ms / BUSY_OVER_MS);
+/** What `before` becomes by what was seen in a rest of `over_ms`: as if over the last 200 ms of rest. */
+export function crowdSince(before: Crowd, seen: Crowd, over_ms: number): Crowd {
+  const weight = Math.min(1, over_ms / CROWD_OVER_MS);
+  return {
+    busy: before.busy + (seen.busy - before.busy) * weight,
+    appended_bytes_s: before.appended_bytes_s + (seen.appended_bytes_s - before.appended_bytes_s) * weight,
+  };
 }

@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import { LoggiaError } from "../errors.ts";
 import type { Batch, BusRecord, SubscribeOptions, Subscription } from "./bus.ts";
 import { ABORT_GRACE_MS, backoff_ms, CLOSE_TIMEOUT_MS, sizeOf } from "./limits.ts";
-import { busySince, restLeft } from "./rest.ts";
+import { crowdSince, NOBODY, restLeft, type Crowd } from "./rest.ts";
 import { isDamage } from "./sqlite-file.ts";
 import { pause, settledWithin, turn } from "./wait.ts";
 
@@ -14,8 +14,8 @@ export type SubscriptionSource = {
   /** The first offset to deliver, given what `from` said. */
   position(from: number | null): Promise<number>;
   read(offset: number): Promise<BusRecord[]>;
-  /** How many times something was appended since the bus was opened. */
-  appends(): number;
+  /** How much was appended since the bus was opened. */
+  appended_bytes(): number;
   /** Resolves when something is appended, or when `signal` fires. */
   appended(signal: AbortSignal): Promise<void>;
   ack(next: number): Promise<void>;
@@ -34,8 +34,8 @@ export class SqliteSubscription implements Subscription {
   /** The largest offset on its way into the file, and the largest that is there. */
   #acking = 0;
   #acked = 0;
-  /** How busy this thread was while the handler rested, since there was nothing to do last. */
-  #busy = 0;
+  /** While the handler rested, since there was nothing to do last. */
+  #crowd: Crowd = NOBODY;
   /** What was read before its turn came. */
   #ahead: { readonly offset: number; readonly records: Promise<BusRecord[]> } | null = null;
 
@@ -93,24 +93,26 @@ export class SqliteSubscription implements Subscription {
     const records = await this.#read(offset);
     const last = records.at(-1);
     if (last === undefined) {
-      this.#busy = 0;
+      this.#crowd = NOBODY;
       await this.#source.appended(this.#closing.signal);
       return offset;
     }
     if (this.#fills(records)) this.#readAhead(last.position.offset + 1);
     const start_ms = performance.now();
-    const appends = this.#source.appends();
+    const before_bytes = this.#source.appended_bytes();
     await this.#handler(this.#batch(records, last.position.offset + 1));
     // A handler that never leaves the microtask queue must not starve everybody else.
     await turn();
-    if (this.#source.appends() > appends) await this.#rest(performance.now() - start_ms, last.appended);
+    if (this.#source.appended_bytes() > before_bytes) await this.#rest(performance.now() - start_ms, last.appended);
     return last.position.offset + 1;
   }
 
   async #read(offset: number): Promise<BusRecord[]> {
     const ahead = this.#ahead;
     this.#ahead = null;
-    return ahead?.offset === offset ? await ahead.records : await this.#source.read(offset);
+    const early = ahead?.offset === offset ? await ahead.records : [];
+    // What was read early may be less than there is by now, and nobody tells again of what was appended since.
+    return this.#fills(early) ? early : await this.#source.read(offset);
   }
 
   /** While a batch is handled, the next is read. */
@@ -131,11 +133,16 @@ export class SqliteSubscription implements Subscription {
     const start_ms = performance.now();
     while (!this.#closing.signal.aborted) {
       const rested_ms = performance.now() - start_ms;
-      const left_ms = restLeft({ worked_ms, rested_ms, busy: this.#busy, behind_ms: Date.now() - appended_ms });
+      const behind_ms = Date.now() - appended_ms;
+      const left_ms = restLeft({ worked_ms, rested_ms, behind_ms, ...this.#crowd });
       if (left_ms === 0) return;
       const before = performance.eventLoopUtilization();
-      await pause(left_ms, this.#closing.signal);
-      this.#busy = busySince(this.#busy, performance.eventLoopUtilization(before).utilization, left_ms);
+      const before_bytes = this.#source.appended_bytes();
+      // Timers know whole milliseconds.
+      await pause(Math.ceil(left_ms), this.#closing.signal);
+      const busy = performance.eventLoopUtilization(before).utilization;
+      const appended_bytes_s = ((this.#source.appended_bytes() - before_bytes) / left_ms) * 1000;
+      this.#crowd = crowdSince(this.#crowd, { busy, appended_bytes_s }, left_ms);
     }
   }
 

@@ -87,7 +87,7 @@ class FileBus implements SqliteBus {
   readonly #retention_ms: number;
   readonly #subscriptions = new Set<SqliteSubscription>();
   readonly #turns = new Map<string, Promise<void>>();
-  readonly #appends = ofEachTopic(() => 0);
+  readonly #appended_bytes = ofEachTopic(() => 0);
   readonly #wakers = ofEachTopic(() => new Set<() => void>());
   #pending: Pending[] = [];
   #pendingRecords = 0;
@@ -122,7 +122,7 @@ class FileBus implements SqliteBus {
       deadline_ms: performance.now() + (options.deadline_ms ?? APPEND_DEADLINE_MS),
       appends: [{ topic, records }],
       acks: [],
-      done: () => this.#wake(topic),
+      done: () => this.#wake(topic, size_bytes),
     });
   }
 
@@ -140,7 +140,7 @@ class FileBus implements SqliteBus {
       ready,
       position: (from) => this.#position(options, from),
       read: (offset) => this.#readFrom(options.topic, offset, options),
-      appends: () => this.#appends[options.topic],
+      appended_bytes: () => this.#appended_bytes[options.topic],
       appended: (signal) => this.#appended(options.topic, signal),
       ack: (next) => this.#saveOffset(options.topic, options.group, next),
       ended: () => {
@@ -347,8 +347,8 @@ class FileBus implements SqliteBus {
     return next;
   }
 
-  #wake(topic: Topic): void {
-    this.#appends[topic] += 1;
+  #wake(topic: Topic, size_bytes: number): void {
+    this.#appended_bytes[topic] += size_bytes;
     const wakers = [...this.#wakers[topic]];
     this.#wakers[topic].clear();
     for (const wake of wakers) wake();

@@ -1,7 +1,7 @@
 import test from "ava";
-import { busySince, restLeft } from "../../src/bus/rest.ts";
+import { crowdSince, restLeft } from "../../src/bus/rest.ts";
 
-const QUIET = { worked_ms: 20, rested_ms: 0, busy: 0.3, behind_ms: 25 };
+const QUIET = { worked_ms: 20, rested_ms: 0, busy: 0.3, appended_bytes_s: 100_000, behind_ms: 25 };
 
 test("a handler rests twice as long as it worked, and not for long", (t) => {
   t.is(restLeft(QUIET), 40);
@@ -12,16 +12,20 @@ test("a handler rests twice as long as it worked, and not for long", (t) => {
 });
 
 test("where producers keep the thread busy it rests for as long as they do, until readers have waited for some seconds", (t) => {
-  const burst = { ...QUIET, rested_ms: 40, busy: 0.9 };
+  const burst = { ...QUIET, rested_ms: 40, busy: 0.9, appended_bytes_s: 5_000_000 };
   t.is(restLeft(burst), 100);
   t.is(restLeft({ ...burst, rested_ms: 4_000, behind_ms: 4_999 }), 100);
   t.is(restLeft({ ...burst, busy: 0.5 }), 0);
+  t.is(restLeft({ ...burst, appended_bytes_s: 100_000 }), 0, "others keep it busy");
   t.is(restLeft({ ...burst, behind_ms: 5_000 }), 0);
+  t.is(restLeft({ ...burst, rested_ms: 5_000, behind_ms: -3_600_000 }), 0, "the clock was set back");
 });
 
-test("how busy the thread is, a short rest says little about", (t) => {
-  t.is(busySince(0, 1, 50), 0.25);
-  t.is(busySince(0.5, 1, 100), 0.75);
-  t.is(busySince(0.25, 0.75, 200), 0.75);
-  t.is(busySince(0.25, 0.75, 1_000), 0.75);
+test("a short rest says little about who else is at work", (t) => {
+  const before = { busy: 0.5, appended_bytes_s: 0 };
+  const seen = { busy: 1, appended_bytes_s: 1_000 };
+  t.deepEqual(crowdSince(before, seen, 50), { busy: 0.625, appended_bytes_s: 250 });
+  t.deepEqual(crowdSince(before, seen, 100), { busy: 0.75, appended_bytes_s: 500 });
+  t.deepEqual(crowdSince(before, seen, 200), seen);
+  t.deepEqual(crowdSince(before, seen, 1_000), seen);
 });

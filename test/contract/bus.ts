@@ -135,6 +135,42 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
     await until(async () => (await behind(bus, "g")) === 0, { what: "all acknowledged" });
   });
 
+  contract("what is appended while a full batch is handled comes without another append", async (t, place) => {
+    await using bus = await place.open();
+    const seen: string[][] = [];
+    await bus.append("events", [record("k", "1"), record("k", "2")]);
+    await bus.subscribe({ ...ANY_SIZE, group: "g", maxRecords: 2 }, async (batch) => {
+      seen.push(texts(batch.records));
+      if (seen.length === 1) await bus.append("events", [record("k", "3")]);
+      await batch.ack();
+    });
+    await until(() => seen.flat().includes("3"), { what: "the record that came meanwhile" });
+    t.deepEqual(seen.flat(), ["1", "2", "3"]);
+  });
+
+  contract("large and small records, more than are read at a time, come once each and in order", async (t, place) => {
+    await using bus = await place.open();
+    const sizes = Array.from({ length: 600 }, (_, i) => (i % 150 === 149 ? 700_000 : (i * 37) % 2_000));
+    for (let from = 0; from < sizes.length; from += 100) {
+      const some = sizes.slice(from, from + 100);
+      await bus.append(
+        "events",
+        some.map((size, i) => ({ key: "k", value: Buffer.alloc(size, from + i) })),
+      );
+    }
+    const { records } = await collect(bus, { group: "g", maxRecords: 500 });
+    await until(() => records.length >= sizes.length, { what: "all records" });
+    t.deepEqual(
+      records.map(({ value }) => value.length),
+      sizes,
+    );
+    const all = await readAll(bus);
+    t.deepEqual(
+      all.map(({ value }) => value.length),
+      sizes,
+    );
+  });
+
   contract("what was not acknowledged is delivered again after opening, what was is not", async (t, place) => {
     {
       await using bus = await place.open();

@@ -8,6 +8,7 @@ import { promisify } from "node:util";
 import type { Logger } from "pino";
 
 import { LoggiaError, StartError } from "../../errors.ts";
+import { hurryUntil } from "../../pace.ts";
 import { prepareSchema } from "./schema.ts";
 import { keepByteOrderMarks } from "./text-decoder.ts";
 
@@ -50,6 +51,8 @@ export class Database implements AsyncDisposable {
   /** null after a failure for good, until the file could be opened anew. */
   #open: Open | null;
   #writing: Promise<unknown> = Promise.resolve();
+  /** Those who write, and wait to. */
+  #inLine = 0;
   #quiet: NodeJS.Timeout | null = null;
   #closed = false;
 
@@ -112,7 +115,10 @@ export class Database implements AsyncDisposable {
   /** After all that was to use the writing connection before. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#writing.then(work);
-    this.#writing = turn.catch(() => undefined);
+    // Those before are written in pieces, and each waits for this thread's other work.
+    if (this.#inLine > 0) hurryUntil(turn);
+    this.#inLine += 1;
+    this.#writing = turn.catch(() => undefined).finally(() => (this.#inLine -= 1));
     return turn;
   }
 
