@@ -136,13 +136,14 @@ export class SqliteSubscription implements Subscription {
       const behind_ms = Date.now() - appended_ms;
       const left_ms = restLeft({ worked_ms, rested_ms, behind_ms, ...this.#crowd });
       if (left_ms === 0) return;
-      const before = performance.eventLoopUtilization();
-      const before_bytes = this.#source.appended_bytes();
+      const before = { ms: performance.now(), bytes: this.#source.appended_bytes() };
+      const utilization = performance.eventLoopUtilization();
       // Timers know whole milliseconds.
       await pause(Math.ceil(left_ms), this.#closing.signal);
-      const busy = performance.eventLoopUtilization(before).utilization;
-      const appended_bytes_s = ((this.#source.appended_bytes() - before_bytes) / left_ms) * 1000;
-      this.#crowd = crowdSince(this.#crowd, { busy, appended_bytes_s }, left_ms);
+      const over_ms = performance.now() - before.ms;
+      const busy = performance.eventLoopUtilization(utilization).utilization;
+      const appended_bytes_s = ((this.#source.appended_bytes() - before.bytes) / over_ms) * 1000;
+      this.#crowd = crowdSince(this.#crowd, { busy, appended_bytes_s }, over_ms);
     }
   }
 
