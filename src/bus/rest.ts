@@ -8,6 +8,8 @@ const MOST_MS = 300;
 const BURST_BUSY = 0.6;
 /** Some 2,500 events a second. Where less comes it is others who keep the thread busy, and a rest would help nobody. */
 const BURST_BYTES_S = 500_000;
+/** Some 60,000 events a second: more than the handler could carry beside them, however busy the thread is. */
+const FLOOD_BYTES_S = 15_000_000;
 /** How soon it is seen that a burst is over. */
 const BURST_LOOK_MS = 100;
 /** A burst that lasts longer is none: from there on readers are waited for as well. */
@@ -38,7 +40,7 @@ export type Load = Crowd & {
 export function restLeft({ worked_ms, rested_ms, busy, appended_bytes_s, behind_ms }: Load): number {
   const usual_ms = Math.min(SHARE * worked_ms, MOST_MS);
   if (rested_ms < usual_ms) return usual_ms - rested_ms;
-  const isBurst = busy > BURST_BUSY && appended_bytes_s > BURST_BYTES_S;
+  const isBurst = appended_bytes_s > (busy > BURST_BUSY ? BURST_BYTES_S : FLOOD_BYTES_S);
   return isBurst && Math.max(behind_ms, rested_ms) < BURST_MS ? BURST_LOOK_MS : 0;
 }
 

@@ -16,6 +16,11 @@ test("where producers keep the thread busy it rests for as long as they do, unti
   t.is(restLeft(burst), 100);
   t.is(restLeft({ ...burst, rested_ms: 4_000, behind_ms: 4_999 }), 100);
   t.is(restLeft({ ...burst, busy: 0.5 }), 0);
+  t.is(
+    restLeft({ ...burst, busy: 0.5, appended_bytes_s: 50_000_000 }),
+    100,
+    "more than the handler could carry beside it",
+  );
   t.is(restLeft({ ...burst, appended_bytes_s: 100_000 }), 0, "others keep it busy");
   t.is(restLeft({ ...burst, behind_ms: 5_000 }), 0);
   t.is(restLeft({ ...burst, rested_ms: 5_000, behind_ms: -3_600_000 }), 0, "the clock was set back");
