@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 import type { Batch, Bus, PartitionLag } from "../src/bus/bus.ts";
 import type { Catalog } from "../src/catalog/catalog.ts";
 import type { Store } from "../src/store/store.ts";
+import { giveWay } from "../src/pace.ts";
 import { bury } from "./deadletters/bury.ts";
 import type { Failure, StageName } from "./deadletters/letter.ts";
 import { slicesOf } from "./decode/slices.ts";
@@ -15,7 +16,6 @@ import { createStages } from "./stages.ts";
 import { createStats } from "./stats.ts";
 import type { PipelineStats, StatsKeeper } from "./stats.ts";
 import { track } from "./track/track.ts";
-import { giveWay } from "../src/pace.ts";
 
 export type PipelineOptions = {
   readonly bus: Bus;

@@ -1,9 +1,9 @@
 import type { BusRecord, Position } from "../src/bus/bus.ts";
 import type { StoredEvent } from "../src/events/event.ts";
 import type { Visit } from "../src/events/visit.ts";
+import { giveWay } from "../src/pace.ts";
 import type { StageName } from "./deadletters/letter.ts";
 import type { Patience } from "./retry.ts";
-import { giveWay } from "../src/pace.ts";
 
 /** An event on its way, with the place that it came from; what a stage makes of the event takes its place. Before `enrich` its hash is "", before `classify` its class is null. */
 export type Item = { readonly record: BusRecord; readonly line: number; event: StoredEvent };

@@ -1,11 +1,11 @@
 import type { BusRecord } from "../../src/bus/bus.ts";
 import { decodeRecord } from "../../src/events/record.ts";
 import type { RecordLine } from "../../src/events/record.ts";
+import { giveWay } from "../../src/pace.ts";
 import { eventSize_bytes, visitSize_bytes } from "../chunk.ts";
 import type { Failure } from "../deadletters/letter.ts";
 import { TURN_ITEMS } from "../stage.ts";
 import type { Item, VisitItem } from "../stage.ts";
-import { giveWay } from "../../src/pace.ts";
 
 /** As much of a batch as goes through the stages at a time. */
 export type Slice = {

@@ -72,33 +72,37 @@ async function ensureTopics(admin: Admin, options: KafkaBusOptions): Promise<Rea
   const existing = new Set(await admin.listTopics());
   const missing = TOPICS.filter((topic) => !existing.has(topicName(options, topic)));
   if (missing.length > 0) await createTopics(admin, options, missing);
+  // A broker may hear of a new topic a moment after the one that created it.
+  const topics = await askUntilSettled(() => readTopics(admin, options));
+  await askUntilSettled(() => askLeaders(admin, options, missing)).catch((error: unknown) => {
+    // Who does not lead by now is not waited for: appending tries again.
+    if (!isUnsettled(error)) throw error;
+  });
+  return topics;
+}
+
+/**
+ * A broker may lead a partition only a moment after it has heard of it. Until then it refuses records for that one, and those of the request for other partitions
+ * are appended twice. Only a leader tells offsets.
+ */
+async function askLeaders(admin: Admin, options: KafkaBusOptions, created: readonly Topic[]): Promise<void> {
+  await Promise.all(created.map((topic) => admin.fetchTopicOffsets(topicName(options, topic))));
+}
+
+/** Asks again for a few seconds where the cluster is only just finding itself. */
+async function askUntilSettled<T>(question: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      const topics = await readTopics(admin, options);
-      await awaitLeaders(admin, options, missing);
-      return topics;
+      return await question();
     } catch (error) {
-      // A broker may hear of a new topic a moment after the one that created it.
-      if (attempt === METADATA_ATTEMPTS || !UNSETTLED.has(kindOf(error))) throw error;
+      if (attempt === METADATA_ATTEMPTS || !isUnsettled(error)) throw error;
       await sleep(METADATA_WAIT_MS);
     }
   }
 }
 
-/**
- * A broker may lead a partition only a moment after it has heard of it. Until then it refuses records for that one, and those of the request for other partitions
- * are appended twice. Only a leader tells offsets. Who does not within a few seconds is not waited for: then appending tries again.
- */
-async function awaitLeaders(admin: Admin, options: KafkaBusOptions, created: readonly Topic[]): Promise<void> {
-  for (let attempt = 1; attempt <= METADATA_ATTEMPTS; attempt++) {
-    try {
-      await Promise.all(created.map((topic) => admin.fetchTopicOffsets(topicName(options, topic))));
-      return;
-    } catch (error) {
-      if (!UNSETTLED.has(kindOf(error))) throw error;
-      await sleep(METADATA_WAIT_MS);
-    }
-  }
+function isUnsettled(error: unknown): boolean {
+  return UNSETTLED.has(kindOf(error));
 }
 
 const METADATA_ATTEMPTS = 40;
@@ -284,7 +288,7 @@ class KafkaBus implements Bus {
       try {
         return await withTimeout(question(), deadline_ms - performance.now());
       } catch (error) {
-        if (UNSETTLED.has(kindOf(error)) && performance.now() + METADATA_WAIT_MS < deadline_ms) {
+        if (isUnsettled(error) && performance.now() + METADATA_WAIT_MS < deadline_ms) {
           await sleep(METADATA_WAIT_MS);
           continue;
         }

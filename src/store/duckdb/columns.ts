@@ -23,7 +23,7 @@ export type Column<Row> = {
 };
 
 /**
- * Appends rows to a table, in the transaction that is under way. Other work of the process has its turn every few milliseconds.
+ * Appends rows to a table, in the transaction that is under way, in steps between which it gives way.
  * @param columns all of the table's, in its order
  * @param toRows makes a row of each item
  */
@@ -39,10 +39,11 @@ export async function appendRows<Item, Row>(
   const appender = await connection.createAppender(table);
   try {
     for (let start = 0; start < items.length; start += CHUNK_ROWS) {
+      const some = items.slice(start, start + CHUNK_ROWS);
       const rows: Row[] = [];
-      for (let i = start; i < Math.min(start + CHUNK_ROWS, items.length); i += STEP_ROWS) {
+      for (let i = 0; i < some.length; i += STEP_ROWS) {
         await giveWay();
-        for (const row of toRows(items.slice(i, Math.min(i + STEP_ROWS, start + CHUNK_ROWS)))) rows.push(row);
+        rows.push(...toRows(some.slice(i, i + STEP_ROWS)));
       }
       const chunk = await chunkOf(columns, rows);
       await giveWay();
