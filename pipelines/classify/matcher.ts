@@ -19,11 +19,11 @@ export type Matcher = (event: Subject) => string | null;
  * and source (or for none) form a group, found by hash; an event with t tags belongs to at most 2t + 2 groups. Within a group
  *
  * - filters without `text` and `link` always match: only the one of least rank counts;
- * - what filters ask of the text is searched for in one pass or two however many match: by a set of an automaton, and where they are thousands by a rolling hash, both
+ * - what filters ask of the text is searched for in one pass or two however many match: by a rolling hash, and what that leaves by a set of an automaton, both
  *   of which carry the least rank of those without `link` along; the same goes for the link;
- * - filters with both are pairs of patterns: the passes say which patterns were found, and the pairs of the side with fewer of them are looked
- *   through. This alone may grow with the number of filters, where thousands of them share a pattern that the event contains: by one read of an
- *   array for each.
+ * - filters with both are pairs of patterns: the passes say which patterns were found. Where few pairs have a text that was found, the link is looked at for each of
+ *   them, else the pairs of the side with fewer of them are looked through. This alone may grow with the number of filters, where thousands of them share a pattern
+ *   that the event contains: by one read of an array for each.
  *
  * A group is asked only where its least rank is better than what was found before.
  */
@@ -34,25 +34,25 @@ export function compileMatcher(filters: readonly ClassFilter[]): Matcher {
   const index = indexGroups(ranked, sets);
   const automaton = compileAutomaton(sets);
   const asksForTags = index.size > (index.has("") ? 1 : 0);
-  /** The groups of the event in hand: one list for all events, so that none is made for each. */
-  const groups: Group[] = [];
+  /** Those of the event in hand: one list for all events, so that none is made for each. */
+  const met: Members[] = [];
   const asksForSources = [...index.values()].some(({ bySource }) => bySource !== null);
 
   return (event) => {
     const source = asksForSources ? fold(event.source) : "";
-    let count = collect(groups, 0, index.get(""), source);
+    let count = collect(met, 0, index.get(""), source);
     if (asksForTags) {
       for (let i = 0; i < event.tags.length; i++) {
-        count = collect(groups, count, index.get(fold(event.tags[i]!)), source);
+        count = collect(met, count, index.get(fold(event.tags[i]!)), source);
       }
     }
 
     let best = NO_VALUE;
-    for (let i = 0; i < count; i++) best = Math.min(best, groups[i]!.plain);
+    for (let i = 0; i < count; i++) best = Math.min(best, met[i]!.plain);
     let folded: FoldedTexts | null = null;
     for (let i = 0; i < count; i++) {
-      const group = groups[i]!;
-      if (group.least < best) best = searchGroup(automaton, group, (folded ??= foldLazily(event)), best);
+      const { least, group } = met[i]!;
+      if (group !== null && least < best) best = searchGroup(automaton, group, (folded ??= foldLazily(event)), best);
     }
     return keys[best] ?? null;
   };
@@ -67,12 +67,20 @@ function foldLazily(event: Subject): FoldedTexts {
   return { text: () => (text ??= fold(event.text)), link: () => (link ??= fold(event.link)) };
 }
 
-/** Filters with the same tag and source. Where there are no such filters, a rank is {@link NO_VALUE}. */
-type Group = {
+/** Filters with the same tag and source. Where there are no such filters, a rank is {@link NO_VALUE}. Of most, an event asks for nothing but this. */
+type Members = {
   /** The least rank of those without `text` and `link`. */
   readonly plain: number;
   /** The least rank of all others. */
   readonly least: number;
+  /** The others. */
+  readonly group: Group | null;
+  /** Of those that ask for a tag and no source, or for neither: the filters with the same tag and a source, by folded source. */
+  readonly bySource: ReadonlyMap<string, Members> | null;
+};
+
+/** Filters with the same tag and source that ask for a text or a link. */
+type Group = {
   /** The least rank of those with both. */
   readonly leastPair: number;
   readonly texts: Side;
@@ -88,27 +96,28 @@ type Side = {
   /** The other patterns where they are few, which is faster; else they are a set of the automaton. */
   readonly few: readonly Pattern[] | null;
   readonly set: number;
-  /** By the id of a pattern: the pairs that hold it, by rising rank. */
-  readonly pairsOf: readonly (readonly Pair[])[];
+  /** By id, the patterns that are halves of pairs. */
+  readonly halves: readonly string[];
+  readonly pairs: Pairs;
   /** By the id of a pattern: 1 while pairs are looked through, if it was found. */
   readonly found: Uint8Array;
 };
 
 type Pair = { readonly rank: number; readonly text: number; readonly link: number };
 
+/** The pairs of pattern `id` are those from `from[id]` on and before `from[id + 1]`, by rising rank; `other` is the id of their other half. */
+type Pairs = { readonly from: Int32Array; readonly rank: Int32Array; readonly other: Int32Array };
+
 /** So few patterns are found faster one by one. */
 const FEW = 4;
 
-/** The groups of one tag: the one that asks for no source, and those that ask for one, by folded source. */
-type Tagged = { readonly anySource: Group | null; readonly bySource: ReadonlyMap<string, Group> | null };
-
-/** Puts groups behind the first `count`. Returns how many there are then. */
-function collect(groups: Group[], count: number, tagged: Tagged | undefined, source: string): number {
+/** Puts the filters of a tag behind the first `count`. Returns how many there are then. */
+function collect(met: Members[], count: number, tagged: Members | undefined, source: string): number {
   if (tagged === undefined) return count;
   let end = count;
-  if (tagged.anySource !== null) groups[end++] = tagged.anySource;
-  const group = tagged.bySource?.get(source);
-  if (group !== undefined) groups[end++] = group;
+  met[end++] = tagged;
+  const members = tagged.bySource?.get(source);
+  if (members !== undefined) met[end++] = members;
   return end;
 }
 
@@ -116,15 +125,18 @@ function collect(groups: Group[], count: number, tagged: Tagged | undefined, sou
 function searchGroup(automaton: Automaton, group: Group, event: FoldedTexts, bound: number): number {
   const { texts, links, leastPair } = group;
   let best = bound;
-  let textIds: number[] | null = leastPair < best ? [] : null;
+  const textIds: number[] | null = leastPair < best ? [] : null;
   if (texts.least < best || textIds !== null) best = searchSide(automaton, texts, event.text(), best, textIds);
-  if (textIds !== null && (textIds.length === 0 || leastPair >= best)) textIds = null;
-  const linkIds: number[] | null = textIds === null ? null : [];
+  let linkIds: number[] | null = null;
+  if (textIds !== null && textIds.length > 0 && leastPair < best) {
+    if (countPairs(texts, textIds) <= FEW) best = tryPairs(texts, textIds, links, event.link(), best);
+    else linkIds = [];
+  }
   if (links.least < best || linkIds !== null) best = searchSide(automaton, links, event.link(), best, linkIds);
   if (textIds === null || linkIds === null || linkIds.length === 0) return best;
-  return weigh(texts, textIds) <= weigh(links, linkIds)
-    ? walkPairs(texts, textIds, "link", links, linkIds, best)
-    : walkPairs(links, linkIds, "text", texts, textIds, best);
+  return countPairs(texts, textIds) <= countPairs(links, linkIds)
+    ? walkPairs(texts, textIds, links, linkIds, best)
+    : walkPairs(links, linkIds, texts, textIds, best);
 }
 
 /** As {@link Automaton.search}. */
@@ -141,17 +153,27 @@ function searchSide(automaton: Automaton, side: Side, text: string, bound: numbe
 }
 
 /** How many pairs hold one of the patterns. */
-function weigh(side: Side, ids: readonly number[]): number {
-  let pairs = 0;
-  for (const id of ids) pairs += side.pairsOf[id]!.length;
-  return pairs;
+function countPairs({ pairs }: Side, ids: readonly number[]): number {
+  let count = 0;
+  for (const id of ids) count += pairs.from[id + 1]! - pairs.from[id]!;
+  return count;
 }
 
-/** The least rank below `bound` of the pairs that hold one of the patterns of `side`, and whose `otherHalf` is among those of `other`. */
+/** The least rank below `bound` of the pairs that hold one of the patterns of `side`, and whose other half `text` contains. */
+function tryPairs({ pairs }: Side, ids: readonly number[], other: Side, text: string, bound: number): number {
+  let best = bound;
+  for (const id of ids) {
+    for (let at = pairs.from[id]!; at < pairs.from[id + 1]! && pairs.rank[at]! < best; at++) {
+      if (text.includes(other.halves[pairs.other[at]!]!)) best = pairs.rank[at]!;
+    }
+  }
+  return best;
+}
+
+/** The least rank below `bound` of the pairs that hold one of the patterns of `side`, and one of those of `other`. */
 function walkPairs(
-  side: Side,
+  { pairs }: Side,
   ids: readonly number[],
-  otherHalf: "text" | "link",
   other: Side,
   otherIds: readonly number[],
   bound: number,
@@ -159,29 +181,25 @@ function walkPairs(
   let best = bound;
   for (const id of otherIds) other.found[id] = 1;
   for (const id of ids) {
-    for (const pair of side.pairsOf[id]!) {
-      if (pair.rank >= best) break;
-      if (other.found[pair[otherHalf]] === 1) best = pair.rank;
+    for (let at = pairs.from[id]!; at < pairs.from[id + 1]! && pairs.rank[at]! < best; at++) {
+      if (other.found[pairs.other[at]!] === 1) best = pairs.rank[at]!;
     }
   }
   for (const id of otherIds) other.found[id] = 0;
   return best;
 }
 
-/** Groups by folded tag, "" for none; pattern sets are added to `sets`. */
-function indexGroups(ranked: readonly ClassFilter[], sets: Pattern[][]): ReadonlyMap<string, Tagged> {
-  const folded = ranked.map(foldFilter);
-  const index = new Map<string, Tagged>();
-  for (const [tag, members] of Map.groupBy(folded, (filter) => filter.tag)) {
-    const { any = [], one = [] } = Object.groupBy(members, ({ source }) => (source === "" ? "any" : "one"));
+/** By folded tag, "" for none; pattern sets are added to `sets`. */
+function indexGroups(ranked: readonly ClassFilter[], sets: Pattern[][]): ReadonlyMap<string, Members> {
+  const index = new Map<string, Members>();
+  for (const [tag, members] of Map.groupBy(ranked.map(foldFilter), (filter) => filter.tag)) {
+    const any = members.filter(({ source }) => source === "");
+    const one = members.filter(({ source }) => source !== "");
     const bySource = Array.from(
       Map.groupBy(one, ({ source }) => source),
-      ([source, own]) => [source, toGroup(own, sets)] as const,
+      ([source, own]) => [source, toMembers(own, null, sets)] as const,
     );
-    index.set(tag, {
-      anySource: any.length === 0 ? null : toGroup(any, sets),
-      bySource: bySource.length === 0 ? null : new Map(bySource),
-    });
+    index.set(tag, toMembers(any, bySource.length === 0 ? null : new Map(bySource), sets));
   }
   return index;
 }
@@ -202,18 +220,26 @@ function form(text: string): string {
   return fold(wellFormed(text));
 }
 
-/** @param members by rising rank */
-function toGroup(members: readonly Folded[], sets: Pattern[][]): Group {
-  const both = members.filter(({ text, link }) => text !== "" && link !== "");
+/** @param filters by rising rank */
+function toMembers(filters: readonly Folded[], bySource: Members["bySource"], sets: Pattern[][]): Members {
+  const asks = filters.filter(({ text, link }) => text !== "" || link !== "");
+  return {
+    plain: filters.find(({ text, link }) => text === "" && link === "")?.rank ?? NO_VALUE,
+    least: asks[0]?.rank ?? NO_VALUE,
+    group: asks.length === 0 ? null : toGroup(asks, sets),
+    bySource,
+  };
+}
+
+/** @param asks by rising rank */
+function toGroup(asks: readonly Folded[], sets: Pattern[][]): Group {
+  const both = asks.filter(({ text, link }) => text !== "" && link !== "");
   const textIds = number(both.map(({ text }) => text));
   const linkIds = number(both.map(({ link }) => link));
   const pairs = both.map(({ rank, text, link }) => ({ rank, text: textIds.get(text)!, link: linkIds.get(link)! }));
-  const asks = members.filter(({ text, link }) => text !== "" || link !== "");
   const onlyText = asks.filter(({ link }) => link === "").map(({ text, rank }) => ({ text, rank }));
   const onlyLink = asks.filter(({ text }) => text === "").map(({ link, rank }) => ({ text: link, rank }));
   return {
-    plain: members.find(({ text, link }) => text === "" && link === "")?.rank ?? NO_VALUE,
-    least: asks[0]?.rank ?? NO_VALUE,
     leastPair: both[0]?.rank ?? NO_VALUE,
     texts: toSide(onlyText, textIds, pairs, "text", sets),
     links: toSide(onlyLink, linkIds, pairs, "link", sets),
@@ -237,8 +263,6 @@ function toSide(
     const known = patterns.get(text);
     if (known === undefined || rank < known.value) patterns.set(text, { text, value: rank, id: known?.id ?? -1 });
   }
-  const pairsOf: Pair[][] = Array.from(ids, () => []);
-  for (const pair of pairs) pairsOf[pair[half]]!.push(pair);
   const { pass, rest } = compileRollingHash([...patterns.values()]);
   const isFew = rest.length <= FEW;
   return {
@@ -246,8 +270,23 @@ function toSide(
     pass,
     few: isFew ? rest : null,
     set: isFew ? -1 : sets.push([...rest]) - 1,
-    pairsOf,
+    halves: [...ids.keys()],
+    pairs: bySide(pairs, ids.size, half),
     found: new Uint8Array(ids.size),
+  };
+}
+
+/** @param pairs by rising rank */
+function bySide(pairs: readonly Pair[], halves: number, half: "text" | "link"): Pairs {
+  const sorted = pairs.toSorted((a, b) => a[half] - b[half]);
+  const from = new Int32Array(halves + 1);
+  for (const pair of pairs) from[pair[half] + 1]! += 1;
+  for (let id = 0; id < halves; id++) from[id + 1]! += from[id]!;
+  const other = half === "text" ? "link" : "text";
+  return {
+    from,
+    rank: Int32Array.from(sorted, ({ rank }) => rank),
+    other: Int32Array.from(sorted, (pair) => pair[other]),
   };
 }
 

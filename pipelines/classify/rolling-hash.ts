@@ -1,113 +1,187 @@
+import { randomInt } from "node:crypto";
+
+import { NO_VALUE } from "./automaton.ts";
 import type { Pattern } from "./automaton.ts";
 
 /**
  * Karp and Rabin's search ("Efficient randomized pattern-matching algorithms", 1987), for many patterns at once: a window slides over the text, and its hash, which
- * follows from the one before, tells whether a pattern may begin there. A unit of the text costs the same few steps and bits of tables that stay in the
+ * follows from the one before, tells whether it may be part of a pattern. A unit of the text costs the same few steps and a bit of a table that stays in the
  * processor's cache, where an automaton of thousands of patterns goes through memory.
+ *
+ * Each pattern is looked for by that one of its windows which the fewest others have: of thousands that begin alike, each has one of its own.
  */
 export type RollingHash = {
   /** As that of an `Automaton`. */
   search(text: string, bound: number, ids: number[] | null): number;
 };
 
-/** Shorter patterns begin in too many places. */
-const SHORTEST = 4;
-/** The window is as long as the shortest pattern, but no longer than this. */
-const LONGEST_WINDOW = 16;
-/** Fewer patterns are found as fast by an automaton, which the cache holds. */
-const FEWEST = 2_000;
-/** So many patterns that begin alike are compared at most where they may begin: whatever the patterns, a text of 500 characters takes a millisecond at worst. */
+/** Fewer patterns are found faster by an automaton, or one by one. */
+const FEWEST = 16;
+/** So many patterns with the same window are compared at most where it stands: whatever the patterns, a text of 500 characters takes a millisecond at worst. */
 const MOST_ALIKE = 8;
 
 /**
- * @param fewest patterns for which it pays
- * @returns null where it does not; `rest` are the patterns that it does not look for
+ * How the hash of a window follows from that of the one before: `(hash + unit) * factor`, modulo 2^32. A factor is an odd number (of the golden ratio, as Knuth has it) times
+ * a power of two, so that a unit is multiplied to nothing once `length` others came after it: none has to be taken out.
  */
-export function compileRollingHash(
-  patterns: readonly Pattern[],
-  fewest = FEWEST,
-): { readonly pass: RollingHash | null; readonly rest: readonly Pattern[] } {
-  const long = patterns.filter(({ text }) => text.length >= SHORTEST);
-  if (long.length < fewest) return { pass: null, rest: patterns };
-  const window = long.reduce((shortest, { text }) => Math.min(shortest, text.length), LONGEST_WINDOW);
-  const rest = patterns.filter(({ text }) => text.length < SHORTEST);
-  const alike = Map.groupBy(long, ({ text }) => hashOf(text, window));
+type Window = { readonly length: number; readonly factor: number };
+
+const SHORT: Window = { length: 4, factor: 0x9e3779b1 << 7 };
+const LONG: Window = { length: 7, factor: 0x9e3779b1 << 4 };
+
+/**
+ * Compiles patterns; linear in the sum of their lengths.
+ *
+ * @returns `rest` are the patterns that it does not look for: short ones, and those without a window that few others have; all, and null, where too few are left
+ */
+export function compileRollingHash(patterns: readonly Pattern[]): {
+  readonly pass: RollingHash | null;
+  readonly rest: readonly Pattern[];
+} {
+  const fits = patterns.filter(({ text }) => text.length >= SHORT.length);
+  if (fits.length < FEWEST) return { pass: null, rest: patterns };
+  const window = fits.every(({ text }) => text.length >= LONG.length) ? LONG : SHORT;
+  const rest = patterns.filter(({ text }) => text.length < SHORT.length);
+  const alike = Map.groupBy(anchor(fits, window), ({ hash }) => hash);
   for (const [hash, some] of alike) {
     if (some.length <= MOST_ALIKE) continue;
-    rest.push(...some);
+    rest.push(...some.map(({ pattern }) => pattern));
     alike.delete(hash);
   }
-  return { pass: createPass(alike, window), rest };
+  if (patterns.length - rest.length < FEWEST) return { pass: null, rest: patterns };
+  return { pass: createPass([...alike.values()].flat(), window), rest };
 }
 
-const BASE = 0x01000193;
-/** Of each table: 32 KB. Ten thousand patterns mark one bit in 26 of either, and one place in 680 looks like a beginning that is none. */
-const BITS = 18;
-const FIRST = 0x9e3779b1;
-const SECOND = 0x85ebca6b;
+/** A pattern, and of the window by which it is looked for the hash and the end, counted from the pattern's start. */
+type Anchored = { readonly pattern: Pattern; readonly hash: number; readonly end: number };
 
-/** @param alike patterns by the hash of their beginnings */
-function createPass(alike: ReadonlyMap<number, readonly Pattern[]>, window: number): RollingHash {
-  const first = new Int32Array(2 ** (BITS - 5));
-  const second = new Int32Array(2 ** (BITS - 5));
-  let floor = Infinity;
-  let lastId = -1;
-  for (const [hash, some] of alike) {
-    mark(first, bitOf(hash, FIRST));
-    mark(second, bitOf(hash, SECOND));
-    for (const pattern of some) {
-      floor = Math.min(floor, pattern.value);
-      lastId = Math.max(lastId, pattern.id);
-    }
+function anchor(patterns: readonly Pattern[], window: Window): Anchored[] {
+  const counts = new Map<number, number>();
+  for (const { text } of patterns) {
+    for (const hash of hashesOf(text, window)) counts.set(hash, (counts.get(hash) ?? 0) + 1);
   }
-  let outgoing = 1;
-  for (let i = 0; i < window; i++) outgoing = Math.imul(outgoing, BASE);
+  return patterns.map((pattern) => {
+    const hashes = hashesOf(pattern.text, window);
+    const middle = hashes.length >>> 1;
+    // From the middle on, which has parts of two words as often as not: texts have each word of a pattern more often than both.
+    let rarest = middle;
+    for (let i = middle + 1; i < middle + hashes.length; i++) {
+      const at = i % hashes.length;
+      if (counts.get(hashes[at]!)! < counts.get(hashes[rarest]!)!) rarest = at;
+    }
+    return { pattern, hash: hashes[rarest]!, end: rarest + window.length };
+  });
+}
+
+/** Of each window of `text`, from the first on. */
+function hashesOf(text: string, { length, factor }: Window): number[] {
+  const hashes: number[] = [];
+  let hash = 0;
+  for (let i = 0; i < text.length; i++) {
+    hash = Math.imul(hash + text.charCodeAt(i), factor);
+    if (i >= length - 1) hashes.push(hash);
+  }
+  return hashes;
+}
+
+/** Of the table of patterns, each in a quarter of a line of the processor's cache: the hash, the value, the id, the end of the window. */
+const ENTRY = 4;
+const VALUE = 1;
+const ID = 2;
+const END = 3;
+
+/** An odd number of this process's own, so that nobody can choose patterns that crowd in the table of places. */
+const SEED = 2 * randomInt(2 ** 31) + 1;
+
+function createPass(patterns: readonly Anchored[], window: Window): RollingHash {
+  const size = 2 ** Math.ceil(Math.log2(patterns.length + 1));
+  /**
+   * Two bits of the same word for each window of a pattern (a Bloom filter in blocks of 32 bits), 16 to 32 bits a pattern: one window in a hundred passes
+   * that is none of theirs, and that would cost as much as ten steps.
+   */
+  const bits = new Int32Array(Math.max(size / 2, 2));
+  /** Numbers of patterns, from 1 on, from the place on that follows from their hash; 0 where there is none. */
+  const places = new Int32Array(2 * size);
+  const table = new Int32Array(ENTRY * (patterns.length + 1));
+  const texts = ["", ...patterns.map(({ pattern }) => pattern.text)];
+  patterns.forEach(({ pattern, hash, end }, i) => {
+    bits[upper(hash, bits)]! |= maskOf(hash);
+    let place = placeOf(hash, places);
+    while (places[place] !== 0) place = next(place, places);
+    places[place] = i + 1;
+    table.set([hash, pattern.value, pattern.id, end], ENTRY * (i + 1));
+  });
+  const floor = patterns.reduce((least, { pattern }) => Math.min(least, pattern.value), NO_VALUE);
+  const lastId = patterns.reduce((last, { pattern }) => Math.max(last, pattern.id), -1);
   /** By the id of a pattern, the last search that told it. */
   const told = new Uint32Array(lastId + 1);
   let pass = 0;
 
+  /** Looks at the patterns that have the window which ends before `to`. */
+  function look(text: string, to: number, bound: number, ids: number[] | null): number {
+    let hash = 0;
+    for (let i = to - window.length; i < to; i++) hash = Math.imul(hash + text.charCodeAt(i), window.factor);
+    let found = bound;
+    for (let place = placeOf(hash, places); places[place] !== 0; place = next(place, places)) {
+      const number = places[place]!;
+      const entry = ENTRY * number;
+      if (table[entry] !== hash) continue;
+      const value = table[entry + VALUE]!;
+      const id = table[entry + ID]!;
+      if (value >= found && (ids === null || id < 0)) continue;
+      if (!text.startsWith(texts[number]!, to - table[entry + END]!)) continue;
+      found = Math.min(found, value);
+      if (ids === null || id < 0 || told[id] === pass) continue;
+      told[id] = pass;
+      ids.push(id);
+    }
+    return found;
+  }
+
   return {
     search(text, bound, ids) {
-      if (text.length < window) return bound;
       pass = pass === 0xffffffff ? 1 : pass + 1;
       if (pass === 1) told.fill(0);
       let found = bound;
-      let hash = hashOf(text, window);
-      for (let end = window; ; end++) {
-        if (isMarked(first, bitOf(hash, FIRST)) && isMarked(second, bitOf(hash, SECOND))) {
-          for (const pattern of alike.get(hash) ?? []) {
-            const isAsked = pattern.value < found || (ids !== null && pattern.id >= 0);
-            if (!isAsked || !text.startsWith(pattern.text, end - window)) continue;
-            found = Math.min(found, pattern.value);
-            if (ids === null || pattern.id < 0 || told[pattern.id] === pass) continue;
-            told[pattern.id] = pass;
-            ids.push(pattern.id);
-          }
-          if (found === floor && ids === null) return found;
-        }
-        if (end >= text.length) return found;
-        hash = (Math.imul(hash, BASE) + text.charCodeAt(end) - Math.imul(text.charCodeAt(end - window), outgoing)) | 0;
+      let to = nextMarked(bits, window, text, 0);
+      while (to > 0) {
+        found = look(text, to, found, ids);
+        if (found === floor && ids === null) break;
+        to = nextMarked(bits, window, text, to - window.length + 1);
       }
+      return found;
     },
   };
 }
 
-/** Of the first `window` units: a polynomial in {@link BASE}, modulo 2^32. */
-function hashOf(text: string, window: number): number {
+/** The end of the first window from `from` on whose bits are set, or -1. It calls nobody, so that all it needs stays in registers. */
+function nextMarked(bits: Int32Array, { length, factor }: Window, text: string, from: number): number {
   let hash = 0;
-  for (let i = 0; i < window; i++) hash = (Math.imul(hash, BASE) + text.charCodeAt(i)) | 0;
-  return hash;
+  let at = from;
+  for (const first = Math.min(from + length - 1, text.length); at < first; at++) {
+    hash = Math.imul(hash + text.charCodeAt(at), factor);
+  }
+  for (; at < text.length; at++) {
+    hash = Math.imul(hash + text.charCodeAt(at), factor);
+    const mask = maskOf(hash);
+    if ((bits[upper(hash, bits)]! & mask) === mask) return at + 1;
+  }
+  return -1;
 }
 
-/** The upper bits of a polynomial are mixed worse than those of a product (Knuth's multiplicative hash). */
-function bitOf(hash: number, factor: number): number {
-  return Math.imul(hash, factor) >>> (32 - BITS);
+/** The upper bits of a hash, which depend on all of its window, as an index of `array`, whose length is a power of two and at least two. */
+function upper(hash: number, array: Int32Array): number {
+  return hash >>> (Math.clz32(array.length) + 1);
 }
 
-function mark(bits: Int32Array, bit: number): void {
-  bits[bit >>> 5]! |= 1 << (bit & 31);
+function maskOf(hash: number): number {
+  return (1 << (hash >>> 14)) | (1 << (hash >>> 9));
 }
 
-function isMarked(bits: Int32Array, bit: number): boolean {
-  return (bits[bit >>> 5]! & (1 << (bit & 31))) !== 0;
+function placeOf(hash: number, places: Int32Array): number {
+  return upper(Math.imul(hash, SEED), places);
+}
+
+function next(place: number, places: Int32Array): number {
+  return (place + 1) & (places.length - 1);
 }
