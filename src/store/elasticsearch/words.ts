@@ -88,7 +88,7 @@ function literalOf(tree: Tree): string | null {
 }
 
 function hasAllForms(ranges: readonly number[], one: string): boolean {
-  return formsOf(one).every((form) => includes(ranges, form.charCodeAt(0)));
+  return FORMS.get(one)!.every((form) => includes(ranges, form));
 }
 
 /** Characters beyond ASCII whose folded form is a letter of ASCII: the long s and the sign of Kelvin. */
@@ -121,16 +121,16 @@ const END: Kind = { letters: "", digits: "", signs: "", blank: true, beyond: fal
 const BESIDE_WORD: Kind = { letters: "ks", digits: "", signs: SIGNS.replace("_", ""), blank: true, beyond: true };
 
 function kindOf(ranges: readonly number[]): Kind {
-  const has = (character: string): boolean => includes(ranges, character.charCodeAt(0));
+  const has = (code: number): boolean => includes(ranges, code);
   let beyond = false;
   for (let i = 0; i < ranges.length; i += 2) {
     const [from, to] = [ranges[i]!, ranges[i + 1]!];
     beyond ||= to > 0x7f && !(from === to && FOLDED_INTO_ASCII.some((form) => form.charCodeAt(0) === from));
   }
   return {
-    letters: filter(LETTERS, (letter) => formsOf(letter).some(has)),
-    digits: filter(DIGITS, has),
-    signs: filter(SIGNS, has),
+    letters: filter(LETTERS, (letter) => FORMS.get(letter)!.some(has)),
+    digits: filter(DIGITS, (digit) => has(digit.charCodeAt(0))),
+    signs: filter(SIGNS, (sign) => has(sign.charCodeAt(0))),
     blank: intersect(ranges, BLANK).length > 0,
     beyond,
   };
@@ -142,10 +142,13 @@ function filter(characters: string, test: (character: string) => boolean): strin
   return Array.from(characters).filter(test).join("");
 }
 
-/** All that is folded into a letter or digit of ASCII. */
-function formsOf(character: string): readonly string[] {
-  return [character, character.toUpperCase(), ...FOLDED_INTO_ASCII.filter((form) => fold(form) === character)];
-}
+/** By letter or digit of ASCII, the codes of all that is folded into it. */
+const FORMS: ReadonlyMap<string, readonly number[]> = new Map(
+  Array.from(LETTERS + DIGITS, (character) => {
+    const forms = [character, character.toUpperCase(), ...FOLDED_INTO_ASCII.filter((form) => fold(form) === character)];
+    return [character, forms.map((form) => form.charCodeAt(0))];
+  }),
+);
 
 /** The runs that characters of a kind are part of, whichever they are; null where that is not known. */
 function runsOf({ letters, digits, signs, blank, beyond }: Kind): Runs | null {
