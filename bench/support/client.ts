@@ -8,21 +8,23 @@ export type Answer = { readonly total: number; readonly body: string };
 
 /** Asks the API for `/1/logs/bench` and what `path` adds, as a user of the log's key. Resolves when all of the answer is here. */
 export function ask(port: number, path: string, parameters: Readonly<Record<string, string>> = {}): Promise<Answer> {
-  const query = new URLSearchParams({ ...parameters, apikey: API_KEY });
+  return get(port, `/1/logs/${LOG}${path}`, { ...parameters, apikey: API_KEY });
+}
+
+/** Asks any server. Resolves when all of the answer is here. @throws Error where it is not 200 */
+export function get(port: number, path: string, parameters: Readonly<Record<string, string>>): Promise<Answer> {
+  const query = new URLSearchParams(parameters).toString();
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-  const asked = request(
-    { port, host: "127.0.0.1", agent, path: `/1/logs/${LOG}${path}?${query.toString()}` },
-    (response) => {
-      const chunks: Buffer[] = [];
-      response.on("data", (chunk: Buffer) => chunks.push(chunk));
-      response.on("error", reject);
-      response.on("end", () => {
-        const body = Buffer.concat(chunks).toString("utf8");
-        if (response.statusCode === 200) resolve({ total: Number(response.headers["x-total-count"]), body });
-        else reject(new Error(`${path} was answered ${response.statusCode}: ${body}`));
-      });
-    },
-  );
+  const asked = request({ port, host: "127.0.0.1", agent, path: `${path}?${query}` }, (response) => {
+    const chunks: Buffer[] = [];
+    response.on("data", (chunk: Buffer) => chunks.push(chunk));
+    response.on("error", reject);
+    response.on("end", () => {
+      const body = Buffer.concat(chunks).toString("utf8");
+      if (response.statusCode === 200) resolve({ total: Number(response.headers["x-total-count"]), body });
+      else reject(new Error(`${path} was answered ${response.statusCode}: ${body}`));
+    });
+  });
   asked.on("error", reject);
   asked.end();
   return promise;

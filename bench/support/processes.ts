@@ -61,9 +61,21 @@ export async function startServiceProcess(
   };
 }
 
+/** A server beside which the service is measured. */
+export type OtherServer = AsyncDisposable & { readonly port: number };
+
 /** The server that is the limit of posting. */
-export async function startLimitServer(): Promise<AsyncDisposable & { readonly port: number }> {
-  const child = killAfterUs(fork(fileURLToPath(new URL("./limit-server.ts", import.meta.url))));
+export function startLimitServer(): Promise<OtherServer> {
+  return startOther("limit-server");
+}
+
+/** What hands searches on to this address of Elasticsearch's. */
+export function startPlainProxy(url: string): Promise<OtherServer> {
+  return startOther("plain-proxy", url);
+}
+
+async function startOther(name: string, ...words: string[]): Promise<OtherServer> {
+  const child = killAfterUs(fork(fileURLToPath(new URL(`./${name}.ts`, import.meta.url)), words));
   const [port] = (await once(child, "message")) as [number];
   return { port, [Symbol.asyncDispose]: () => end(child) };
 }

@@ -1,7 +1,7 @@
 import type { estypes } from "@elastic/elasticsearch";
 
 import { interleaved, time_ms } from "../frame.ts";
-import type { Bench, Target } from "../frame.ts";
+import type { Bench, Target, Way } from "../frame.ts";
 import { ask } from "./client.ts";
 import type { Dataset } from "./datasets.ts";
 import { LOG } from "./events.ts";
@@ -39,15 +39,19 @@ export async function compareWithBare({ report, quick }: Bench, dataset: Dataset
   const [expected, got] = [await askBare(), sizes.service(await askService(dataset, question))];
   if (expected !== got)
     throw new Error(`${name}: the bare engine's answer comes to ${expected}, the service's to ${got}`);
-  const [limit, ours] = await interleaved(
-    [
-      { name: place.kind === "embedded" ? "bare DuckDB" : "bare Elasticsearch", once: () => time_ms(askBare) },
-      { name: "Loggia over HTTP", once: () => time_ms(() => askService(dataset, question)) },
-    ],
-    quick ? { least: 3 } : { least: 5, most: 60, budget_ms: 3_000 },
-  );
+  const ways: Way[] = [
+    { name: place.kind === "embedded" ? "bare DuckDB" : "bare Elasticsearch", once: () => time_ms(askBare) },
+    { name: "Loggia over HTTP", once: () => time_ms(() => askService(dataset, question)) },
+  ];
+  if (place.kind === "cluster") {
+    ways.push({ name: "by a plain proxy", once: () => time_ms(() => bare.elasticsearchByProxy(question.search)) });
+  }
+  const options = quick ? { least: 3 } : { least: 5, most: 60, budget_ms: 3_000 };
+  const [limit, ours, proxy] = await interleaved(ways, options);
   const { target } = question;
   report.ratio({ name: `${name}, ${place.kind}`, unit: "ms", ours: ours!, limit: limit!, ...(target && { target }) });
+  // How much of the ratio any server in between would have.
+  if (proxy !== undefined) report.ratio({ name: `${name}, a plain proxy`, unit: "ms", ours: proxy, limit: limit! });
 }
 
 /** The columns that a list shows, as the embedded store keeps them. */

@@ -1,0 +1,22 @@
+/** The least that can stand between a client and Elasticsearch: `node:http` that hands a search on, and its answer back, unread. A process of its own, as the service is. */
+import { Agent, createServer, request } from "node:http";
+import type { AddressInfo } from "node:net";
+
+const [target] = process.argv.slice(2);
+const agent = new Agent({ keepAlive: true });
+const server = createServer((incoming, outgoing) => {
+  const body = Buffer.from(new URL(incoming.url ?? "/", "http://localhost").searchParams.get("search") ?? "{}");
+  const headers = { "Content-Type": "application/json", "Content-Length": body.length };
+  const asked = request(target!, { method: "POST", agent, headers }, (response) => {
+    const chunks: Buffer[] = [];
+    response.on("data", (chunk: Buffer) => chunks.push(chunk));
+    response.on("end", () => {
+      const answer = Buffer.concat(chunks);
+      outgoing.writeHead(response.statusCode ?? 502, { "Content-Length": answer.length }).end(answer);
+    });
+  });
+  asked.on("error", (error) => outgoing.destroy(error));
+  asked.end(body);
+});
+server.listen(0, "127.0.0.1", () => process.send!((server.address() as AddressInfo).port));
+process.on("disconnect", () => process.exit(0));
