@@ -66,16 +66,16 @@ export type OtherServer = AsyncDisposable & { readonly port: number };
 
 /** The server that is the limit of posting. */
 export function startLimitServer(): Promise<OtherServer> {
-  return startOther("limit-server");
+  return startOther(new URL("./limit-server.ts", import.meta.url));
 }
 
 /** What hands searches on to this address of Elasticsearch's. */
 export function startPlainProxy(url: string): Promise<OtherServer> {
-  return startOther("plain-proxy", url);
+  return startOther(new URL("./plain-proxy.ts", import.meta.url), url);
 }
 
-async function startOther(name: string, ...words: string[]): Promise<OtherServer> {
-  const child = killAfterUs(fork(fileURLToPath(new URL(`./${name}.ts`, import.meta.url)), words));
+async function startOther(file: URL, ...words: string[]): Promise<OtherServer> {
+  const child = killAfterUs(fork(fileURLToPath(file), words));
   const [port] = (await once(child, "message")) as [number];
   return { port, [Symbol.asyncDispose]: () => end(child) };
 }
