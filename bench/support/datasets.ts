@@ -30,8 +30,8 @@ export type Bare = {
   duckdb(sql: string, values?: readonly (string | number)[]): Promise<readonly (readonly unknown[])[]>;
   /** A search over the very indices of the service. */
   elasticsearch(request: estypes.SearchRequest): Promise<estypes.SearchResponse>;
-  /** The same through a server that does nothing but hand it on; resolves to the bytes of the answer. */
-  elasticsearchByProxy(request: estypes.SearchRequest): Promise<string>;
+  /** The same through a server that does nothing but hand it on. */
+  elasticsearchByProxy(request: estypes.SearchRequest): Promise<estypes.SearchResponse>;
 };
 
 const BATCH = 5_000;
@@ -116,7 +116,8 @@ async function openBare(place: Place, folder: () => string, closing: AsyncDispos
   return {
     duckdb: () => Promise.reject(new TypeError("This is a cluster")),
     elasticsearch: (request) => client.search({ index, ...request }),
-    elasticsearchByProxy: async (request) => (await get(port, "/", { search: JSON.stringify(request) })).body,
+    elasticsearchByProxy: async (request) =>
+      JSON.parse((await get(port, "/", { search: JSON.stringify(request) })).body) as estypes.SearchResponse,
   };
 }
 

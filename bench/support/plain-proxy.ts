@@ -8,12 +8,9 @@ const server = createServer((incoming, outgoing) => {
   const body = Buffer.from(new URL(incoming.url ?? "/", "http://localhost").searchParams.get("search") ?? "{}");
   const headers = { "Content-Type": "application/json", "Content-Length": body.length };
   const asked = request(target!, { method: "POST", agent, headers }, (response) => {
-    const chunks: Buffer[] = [];
-    response.on("data", (chunk: Buffer) => chunks.push(chunk));
-    response.on("end", () => {
-      const answer = Buffer.concat(chunks);
-      outgoing.writeHead(response.statusCode ?? 502, { "Content-Length": answer.length }).end(answer);
-    });
+    outgoing.writeHead(response.statusCode ?? 502, response.headers);
+    response.on("error", (error) => outgoing.destroy(error));
+    response.pipe(outgoing);
   });
   asked.on("error", (error) => outgoing.destroy(error));
   asked.end(body);

@@ -74,8 +74,8 @@ export function startPlainProxy(url: string): Promise<OtherServer> {
   return startOther(new URL("./plain-proxy.ts", import.meta.url), url);
 }
 
-async function startOther(file: URL, ...words: string[]): Promise<OtherServer> {
-  const child = killAfterUs(fork(fileURLToPath(file), words));
+async function startOther(file: URL, ...parameters: string[]): Promise<OtherServer> {
+  const child = killAfterUs(fork(fileURLToPath(file), parameters));
   const [port] = (await once(child, "message")) as [number];
   return { port, [Symbol.asyncDispose]: () => end(child) };
 }

@@ -44,7 +44,9 @@ export async function compareWithBare({ report, quick }: Bench, dataset: Dataset
     { name: "Loggia over HTTP", once: () => time_ms(() => askService(dataset, question)) },
   ];
   if (place.kind === "cluster") {
-    ways.push({ name: "by a plain proxy", once: () => time_ms(() => bare.elasticsearchByProxy(question.search)) });
+    const askProxy = async (): Promise<number> => sizes.elasticsearch(await bare.elasticsearchByProxy(question.search));
+    if ((await askProxy()) !== expected) throw new Error(`${name}: the plain proxy gives another answer`);
+    ways.push({ name: "by a plain proxy", once: () => time_ms(askProxy) });
   }
   const options = quick ? { least: 3 } : { least: 5, most: 60, budget_ms: 3_000 };
   const [limit, ours, proxy] = await interleaved(ways, options);

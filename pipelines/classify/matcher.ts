@@ -35,23 +35,23 @@ export function compileMatcher(filters: readonly ClassFilter[]): Matcher {
   const automaton = compileAutomaton(sets);
   const asksForTags = index.size > (index.has("") ? 1 : 0);
   /** Those of the event in hand: one list for all events, so that none is made for each. */
-  const met: Members[] = [];
+  const asked: Members[] = [];
   const asksForSources = [...index.values()].some(({ bySource }) => bySource !== null);
 
   return (event) => {
     const source = asksForSources ? fold(event.source) : "";
-    let count = collect(met, 0, index.get(""), source);
+    let count = collect(asked, 0, index.get(""), source);
     if (asksForTags) {
       for (let i = 0; i < event.tags.length; i++) {
-        count = collect(met, count, index.get(fold(event.tags[i]!)), source);
+        count = collect(asked, count, index.get(fold(event.tags[i]!)), source);
       }
     }
 
     let best = NO_VALUE;
-    for (let i = 0; i < count; i++) best = Math.min(best, met[i]!.plain);
+    for (let i = 0; i < count; i++) best = Math.min(best, asked[i]!.plain);
     let folded: FoldedTexts | null = null;
     for (let i = 0; i < count; i++) {
-      const { least, group } = met[i]!;
+      const { least, group } = asked[i]!;
       if (group !== null && least < best) best = searchGroup(automaton, group, (folded ??= foldLazily(event)), best);
     }
     return keys[best] ?? null;
@@ -67,7 +67,7 @@ function foldLazily(event: Subject): FoldedTexts {
   return { text: () => (text ??= fold(event.text)), link: () => (link ??= fold(event.link)) };
 }
 
-/** Filters with the same tag and source. Where there are no such filters, a rank is {@link NO_VALUE}. Of most, an event asks for nothing but this. */
+/** Filters with the same tag and source. Where there are no such filters, a rank is {@link NO_VALUE}. Its ranks alone tell of most events that the group need not be asked. */
 type Members = {
   /** The least rank of those without `text` and `link`. */
   readonly plain: number;
@@ -112,12 +112,12 @@ type Pairs = { readonly from: Int32Array; readonly rank: Int32Array; readonly ot
 const FEW = 4;
 
 /** Puts the filters of a tag behind the first `count`. Returns how many there are then. */
-function collect(met: Members[], count: number, tagged: Members | undefined, source: string): number {
+function collect(asked: Members[], count: number, tagged: Members | undefined, source: string): number {
   if (tagged === undefined) return count;
   let end = count;
-  met[end++] = tagged;
+  asked[end++] = tagged;
   const members = tagged.bySource?.get(source);
-  if (members !== undefined) met[end++] = members;
+  if (members !== undefined) asked[end++] = members;
   return end;
 }
 

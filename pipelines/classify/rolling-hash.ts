@@ -17,17 +17,20 @@ export type RollingHash = {
 
 /** Fewer patterns are found faster by an automaton, or one by one. */
 const FEWEST = 16;
-/** So many patterns with the same window are compared at most where it stands: whatever the patterns, a text of 500 characters takes a millisecond at worst. */
+/** So many patterns with the same hash are compared at most where it is found: whatever the patterns, a text of 500 characters takes a few milliseconds at worst. */
 const MOST_ALIKE = 8;
 
+/** An odd number of this process's own, so that nobody can choose patterns whose hashes crowd. */
+const SEED = 2 * randomInt(2 ** 31) + 1;
+
 /**
- * How the hash of a window follows from that of the one before: `(hash + unit) * factor`, modulo 2^32. A factor is an odd number (of the golden ratio, as Knuth has it) times
- * a power of two, so that a unit is multiplied to nothing once `length` others came after it: none has to be taken out.
+ * How the hash of a window follows from that of the one before: `(hash + unit) * factor`, modulo 2^32. A factor is an odd number times a power of two, so that a unit is
+ * multiplied to nothing once `length` others came after it: none has to be taken out. Of the oldest unit the lowest four bits are left, of those after it more.
  */
 type Window = { readonly length: number; readonly factor: number };
 
-const SHORT: Window = { length: 4, factor: 0x9e3779b1 << 7 };
-const LONG: Window = { length: 7, factor: 0x9e3779b1 << 4 };
+const SHORT: Window = { length: 4, factor: SEED << 7 };
+const LONG: Window = { length: 7, factor: SEED << 4 };
 
 /**
  * Compiles patterns; linear in the sum of their lengths.
@@ -45,7 +48,7 @@ export function compileRollingHash(patterns: readonly Pattern[]): {
   const alike = Map.groupBy(anchor(fits, window), ({ hash }) => hash);
   for (const [hash, some] of alike) {
     if (some.length <= MOST_ALIKE) continue;
-    rest.push(...some.map(({ pattern }) => pattern));
+    for (const { pattern } of some) rest.push(pattern);
     alike.delete(hash);
   }
   if (patterns.length - rest.length < FEWEST) return { pass: null, rest: patterns };
@@ -55,11 +58,12 @@ export function compileRollingHash(patterns: readonly Pattern[]): {
 /** A pattern, and of the window by which it is looked for the hash and the end, counted from the pattern's start. */
 type Anchored = { readonly pattern: Pattern; readonly hash: number; readonly end: number };
 
+/** Counters of windows. Several may share one: then the window seems to be more frequent than it is, never rarer. */
+const COUNTERS = 2 ** 18;
+
 function anchor(patterns: readonly Pattern[], window: Window): Anchored[] {
-  const counts = new Map<number, number>();
-  for (const { text } of patterns) {
-    for (const hash of hashesOf(text, window)) counts.set(hash, (counts.get(hash) ?? 0) + 1);
-  }
+  const counts = new Uint32Array(COUNTERS);
+  for (const { text } of patterns) for (const hash of hashesOf(text, window)) counts[upper(hash, counts)]! += 1;
   return patterns.map((pattern) => {
     const hashes = hashesOf(pattern.text, window);
     const middle = hashes.length >>> 1;
@@ -67,7 +71,7 @@ function anchor(patterns: readonly Pattern[], window: Window): Anchored[] {
     let rarest = middle;
     for (let i = middle + 1; i < middle + hashes.length; i++) {
       const at = i % hashes.length;
-      if (counts.get(hashes[at]!)! < counts.get(hashes[rarest]!)!) rarest = at;
+      if (counts[upper(hashes[at]!, counts)]! < counts[upper(hashes[rarest]!, counts)]!) rarest = at;
     }
     return { pattern, hash: hashes[rarest]!, end: rarest + window.length };
   });
@@ -90,16 +94,13 @@ const VALUE = 1;
 const ID = 2;
 const END = 3;
 
-/** An odd number of this process's own, so that nobody can choose patterns that crowd in the table of places. */
-const SEED = 2 * randomInt(2 ** 31) + 1;
-
 function createPass(patterns: readonly Anchored[], window: Window): RollingHash {
   const size = 2 ** Math.ceil(Math.log2(patterns.length + 1));
   /**
-   * Two bits of the same word for each window of a pattern (a Bloom filter in blocks of 32 bits), 16 to 32 bits a pattern: one window in a hundred passes
-   * that is none of theirs, and that would cost as much as ten steps.
+   * Two bits of the same word for each window that a pattern is looked for by (a Bloom filter in blocks of 32 bits), 16 to 32 bits a pattern: one or two windows in a hundred pass
+   * that are none of theirs, and each costs as much as ten steps.
    */
-  const bits = new Int32Array(Math.max(size / 2, 2));
+  const bits = new Int32Array(size / 2);
   /** Numbers of patterns, from 1 on, from the place on that follows from their hash; 0 where there is none. */
   const places = new Int32Array(2 * size);
   const table = new Int32Array(ENTRY * (patterns.length + 1));
@@ -142,6 +143,7 @@ function createPass(patterns: readonly Anchored[], window: Window): RollingHash 
     search(text, bound, ids) {
       pass = pass === 0xffffffff ? 1 : pass + 1;
       if (pass === 1) told.fill(0);
+      if (bound <= floor && ids === null) return bound;
       let found = bound;
       let to = nextMarked(bits, window, text, 0);
       while (to > 0) {
@@ -169,17 +171,21 @@ function nextMarked(bits: Int32Array, { length, factor }: Window, text: string, 
   return -1;
 }
 
-/** The upper bits of a hash, which depend on all of its window, as an index of `array`, whose length is a power of two and at least two. */
-function upper(hash: number, array: Int32Array): number {
-  return hash >>> (Math.clz32(array.length) + 1);
+/** The place in a table that follows from the upper bits of a hash, which all of its window has a part in. @param table as long as a power of two, at least two */
+function upper(hash: number, table: Int32Array | Uint32Array): number {
+  return hash >>> (Math.clz32(table.length) + 1);
 }
 
+/** Two bits by those of a hash in its middle, which the last units of the window decide. */
 function maskOf(hash: number): number {
   return (1 << (hash >>> 14)) | (1 << (hash >>> 9));
 }
 
+/** Of the golden ratio, as Knuth has it. */
+const MIX = 0x9e3779b1;
+
 function placeOf(hash: number, places: Int32Array): number {
-  return upper(Math.imul(hash, SEED), places);
+  return upper(Math.imul(hash, MIX), places);
 }
 
 function next(place: number, places: Int32Array): number {

@@ -15,7 +15,7 @@ import type {
 import { ODD_TEXT } from "./document.ts";
 import { containing, MAX_EXPRESSION_LENGTH, toLuceneRegexp } from "./regexp.ts";
 import { wordsOfExpression, wordsOfText } from "./words.ts";
-import type { WordCondition, Words } from "./words.ts";
+import type { WordCondition } from "./words.ts";
 
 export type Query = NonNullable<estypes.QueryDslQueryContainer>;
 
@@ -176,7 +176,7 @@ function compileExpression(condition: Expression, { negated, depth }: Place, mod
     const words = wordsOf(condition);
     // Of texts that are not looked at, words tell what they may be, and only for a plain word what they are not.
     if (words !== null && (words.exact || !negated)) {
-      const { query, exact } = foundByWords(words, () => compileRegexp(condition), mode);
+      const { query, exact } = foundByWords(words, condition, mode);
       if (!negated || exact) return { query: negated ? not(query) : query, exact };
     }
   }
@@ -204,37 +204,37 @@ const MAX_DEPTH_OF_WORDS = 12;
 
 type Known = { readonly condition: WordCondition; readonly exact: boolean };
 
+/** A plan's expressions are asked for more than once on the way to its query. */
+const wordsKnown = new WeakMap<Expression, Known | null>();
+
 /** What the index of words knows of an expression: only texts have one. */
 function wordsOf(expression: Expression): Known | null {
   if (expression.field !== "text") return null;
-  let words = wordsKnown.get(expression);
-  if (words === undefined) {
-    words = expression.kind === "contains" ? wordsOfText(expression.value) : wordsOfExpression(expression.pattern);
-    wordsKnown.set(expression, words);
-  }
-  const { condition, exact } = words;
-  return condition === null ? null : { condition, exact };
+  const before = wordsKnown.get(expression);
+  if (before !== undefined) return before;
+  const { condition, exact } =
+    expression.kind === "contains" ? wordsOfText(expression.value) : wordsOfExpression(expression.pattern);
+  const known = condition === null ? null : { condition, exact };
+  wordsKnown.set(expression, known);
+  return known;
 }
 
-/** A plan's expressions are asked for more than once on the way to its query. */
-const wordsKnown = new WeakMap<Expression, Words>();
-
 /**
- * Texts that have the words, and of those whose words are not indexed as they are, those that `regexp` finds: all of them where each is looked at in any case, as Lucene
- * takes milliseconds to make ready for an expression, and we take one to write it.
+ * Texts that have the words, and of those whose words are not indexed as they are, those that the expression finds: all of them where each is looked at in any case, as it
+ * takes milliseconds to write it for Lucene, and Lucene some more to make ready for it.
  */
-function foundByWords({ condition, exact }: Known, regexp: () => Compiled, { wordless }: ByWords): Compiled {
+function foundByWords({ condition, exact }: Known, expression: Expression, { wordless }: ByWords): Compiled {
   const odd: Query = { term: { has: ODD_TEXT } };
   const byWords = queryOfWords(condition);
   const indices: Query[] = wordless.length === 0 ? [] : [{ terms: { _index: [...wordless] } }];
-  const decides = exact ? regexp() : null;
-  if (decides === null || !decides.exact) {
-    const others = indices.map((index) => and([index, (decides ?? regexp()).query]));
+  const regexp = exact || wordless.length > 0 ? compileRegexp(expression) : null;
+  if (!exact || !regexp?.exact) {
+    const others = indices.map((index) => and([index, regexp!.query]));
     return { query: or([byWords, odd, ...others]), exact: false };
   }
   // Where words alone decide, those of an odd text must not.
   const found: Query = { bool: { filter: [byWords], must_not: odd } };
-  return { query: or([found, and([or([odd, ...indices]), decides.query])]), exact: true };
+  return { query: or([found, and([or([odd, ...indices]), regexp.query])]), exact: true };
 }
 
 function queryOfWords(condition: WordCondition): Query {
