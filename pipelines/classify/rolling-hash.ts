@@ -58,11 +58,12 @@ export function compileRollingHash(patterns: readonly Pattern[]): {
 /** A pattern, and of the window by which it is looked for the hash and the end, counted from the pattern's start. */
 type Anchored = { readonly pattern: Pattern; readonly hash: number; readonly end: number };
 
-/** Counters of windows. Several may share one: then the window seems to be more frequent than it is, never rarer. */
-const COUNTERS = 2 ** 18;
+/** Counters of windows for each pattern, and of all at most, which are 1 MB. Several windows may share one: then they seem to be more frequent than they are, never rarer. */
+const COUNTERS = 64;
+const MOST_COUNTERS = 2 ** 18;
 
 function anchor(patterns: readonly Pattern[], window: Window): Anchored[] {
-  const counts = new Uint32Array(COUNTERS);
+  const counts = new Uint32Array(Math.min(2 ** Math.ceil(Math.log2(COUNTERS * patterns.length)), MOST_COUNTERS));
   for (const { text } of patterns) for (const hash of hashesOf(text, window)) counts[upper(hash, counts)]! += 1;
   return patterns.map((pattern) => {
     const hashes = hashesOf(pattern.text, window);
