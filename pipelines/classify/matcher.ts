@@ -127,14 +127,14 @@ function searchGroup(automaton: Automaton, group: Group, event: FoldedTexts, bou
   let best = bound;
   const textIds: number[] | null = leastPair < best ? [] : null;
   if (texts.least < best || textIds !== null) best = searchSide(automaton, texts, event.text(), best, textIds);
-  let linkIds: number[] | null = null;
-  if (textIds !== null && textIds.length > 0 && leastPair < best) {
-    if (countPairs(texts, textIds) <= FEW) best = tryPairs(texts, textIds, links, event.link(), best);
-    else linkIds = [];
+  const pairs = textIds === null || leastPair >= best ? 0 : countPairs(texts, textIds);
+  const linkIds: number[] | null = pairs > FEW ? [] : null;
+  if (textIds !== null && pairs > 0 && linkIds === null) {
+    best = searchPairs(texts, textIds, best, (half) => event.link().includes(links.halves[half]!));
   }
   if (links.least < best || linkIds !== null) best = searchSide(automaton, links, event.link(), best, linkIds);
   if (textIds === null || linkIds === null || linkIds.length === 0) return best;
-  return countPairs(texts, textIds) <= countPairs(links, linkIds)
+  return pairs <= countPairs(links, linkIds)
     ? walkPairs(texts, textIds, links, linkIds, best)
     : walkPairs(links, linkIds, texts, textIds, best);
 }
@@ -159,33 +159,33 @@ function countPairs({ pairs }: Side, ids: readonly number[]): number {
   return count;
 }
 
-/** The least rank below `bound` of the pairs that hold one of the patterns of `side`, and whose other half `text` contains. */
-function tryPairs({ pairs }: Side, ids: readonly number[], other: Side, text: string, bound: number): number {
+/** The least rank below `bound` of the pairs that hold one of the patterns of a side, and whose other half `isFound`, given its id. */
+function searchPairs(
+  { pairs }: Side,
+  ids: readonly number[],
+  bound: number,
+  isFound: (half: number) => boolean,
+): number {
   let best = bound;
   for (const id of ids) {
     for (let at = pairs.from[id]!; at < pairs.from[id + 1]! && pairs.rank[at]! < best; at++) {
-      if (text.includes(other.halves[pairs.other[at]!]!)) best = pairs.rank[at]!;
+      if (isFound(pairs.other[at]!)) best = pairs.rank[at]!;
     }
   }
   return best;
 }
 
-/** The least rank below `bound` of the pairs that hold one of the patterns of `side`, and one of those of `other`. */
+/** The same where the ids of the other halves that were found are known. */
 function walkPairs(
-  { pairs }: Side,
+  side: Side,
   ids: readonly number[],
-  other: Side,
+  { found }: Side,
   otherIds: readonly number[],
   bound: number,
 ): number {
-  let best = bound;
-  for (const id of otherIds) other.found[id] = 1;
-  for (const id of ids) {
-    for (let at = pairs.from[id]!; at < pairs.from[id + 1]! && pairs.rank[at]! < best; at++) {
-      if (other.found[pairs.other[at]!] === 1) best = pairs.rank[at]!;
-    }
-  }
-  for (const id of otherIds) other.found[id] = 0;
+  for (const id of otherIds) found[id] = 1;
+  const best = searchPairs(side, ids, bound, (half) => found[half] === 1);
+  for (const id of otherIds) found[id] = 0;
   return best;
 }
 

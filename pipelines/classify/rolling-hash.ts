@@ -121,8 +121,7 @@ function createPass(patterns: readonly Anchored[], window: Window): RollingHash 
 
   /** Looks at the patterns that have the window which ends before `to`. */
   function look(text: string, to: number, bound: number, ids: number[] | null): number {
-    let hash = 0;
-    for (let i = to - window.length; i < to; i++) hash = Math.imul(hash + text.charCodeAt(i), window.factor);
+    const hash = hashOf(text, to - window.length, to, window);
     let found = bound;
     for (let place = placeOf(hash, places); places[place] !== 0; place = next(place, places)) {
       const number = places[place]!;
@@ -157,19 +156,24 @@ function createPass(patterns: readonly Anchored[], window: Window): RollingHash 
   };
 }
 
-/** The end of the first window from `from` on whose bits are set, or -1. It calls nobody, so that all it needs stays in registers. */
-function nextMarked(bits: Int32Array, { length, factor }: Window, text: string, from: number): number {
-  let hash = 0;
-  let at = from;
-  for (const first = Math.min(from + length - 1, text.length); at < first; at++) {
-    hash = Math.imul(hash + text.charCodeAt(at), factor);
-  }
-  for (; at < text.length; at++) {
+/** The end of the first window from `from` on whose bits are set, or -1. A function by itself, so that all it needs stays in registers. */
+function nextMarked(bits: Int32Array, window: Window, text: string, from: number): number {
+  const { length, factor } = window;
+  const first = Math.min(from + length - 1, text.length);
+  let hash = hashOf(text, from, first, window);
+  for (let at = first; at < text.length; at++) {
     hash = Math.imul(hash + text.charCodeAt(at), factor);
     const mask = maskOf(hash);
     if ((bits[upper(hash, bits)]! & mask) === mask) return at + 1;
   }
   return -1;
+}
+
+/** Of the units from `from` on and before `to`. */
+function hashOf(text: string, from: number, to: number, { factor }: Window): number {
+  let hash = 0;
+  for (let i = from; i < to; i++) hash = Math.imul(hash + text.charCodeAt(i), factor);
+  return hash;
 }
 
 /** The place in a table that follows from the upper bits of a hash, which all of its window has a part in. @param table as long as a power of two, at least two */

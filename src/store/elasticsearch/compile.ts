@@ -227,9 +227,10 @@ function foundByWords({ condition, exact }: Known, expression: Expression, { wor
   const odd: Query = { term: { has: ODD_TEXT } };
   const byWords = queryOfWords(condition);
   const indices: Query[] = wordless.length === 0 ? [] : [{ terms: { _index: [...wordless] } }];
-  const regexp = exact || wordless.length > 0 ? compileRegexp(expression) : null;
-  if (!exact || !regexp?.exact) {
-    const others = indices.map((index) => and([index, regexp!.query]));
+  if (!exact && indices.length === 0) return { query: or([byWords, odd]), exact: false };
+  const regexp = compileRegexp(expression);
+  if (!exact || !regexp.exact) {
+    const others = indices.map((index) => and([index, regexp.query]));
     return { query: or([byWords, odd, ...others]), exact: false };
   }
   // Where words alone decide, those of an odd text must not.
