@@ -3,7 +3,7 @@ import test from "ava";
 import type { LogKey, UserId } from "../../../src/events/event.ts";
 import type { EventId } from "../../../src/events/id.ts";
 import type { Condition, SortKey } from "../../../src/query/plan.ts";
-import { compileFilter, compileSort } from "../../../src/store/elasticsearch/compile.ts";
+import { compileByWords, compileFilter, compileSort } from "../../../src/store/elasticsearch/compile.ts";
 import type { Query } from "../../../src/store/elasticsearch/compile.ts";
 
 const SHOP: Query = { terms: { log: ["shop"] } };
@@ -133,6 +133,31 @@ test("where an expression is too complex, all that have the field are asked for,
     query: { bool: { filter: [SHOP] } },
     exact: false,
   });
+});
+
+const regexpOn = (field: string, value: string): Query => ({ regexp: { [field]: { value, flags: "NONE" } } });
+const either = (...should: Query[]): Query => ({ bool: { should, minimum_should_match: 1 } });
+const IS_ODD: Query = { term: { has: "odd-text" } };
+const IS_OLD: Query = { terms: { _index: ["old"] } };
+
+test("by words: Lucene is asked for an expression only where words do not decide", (t) => {
+  const byWords = (where: Condition, wordless: readonly string[]) =>
+    compileByWords({ from: { kind: "events" }, logs: ["shop" as LogKey], where }, wordless);
+  const found = (query: Query, exact: boolean) => ({ query: { bool: { filter: [SHOP, query] } }, exact });
+  const letters = regexpOn("folded.text.letters", ".*timeout.*");
+
+  const expression: Condition = { kind: "matches", field: "text", pattern: "timeout.*id=9[0-9]{3}$" };
+  const words: Query = { bool: { filter: [letters, regexpOn("folded.digits", "\\=9[0-9][0-9][0-9]")] } };
+  t.deepEqual(byWords(expression, []), found(either(words, IS_ODD), false));
+  const old: Query = { bool: { filter: [IS_OLD, regexpOn("folded.text", ".*timeout[^\n]*id\\=9[0-9]{3}")] } };
+  t.deepEqual(byWords(expression, ["old"]), found(either(words, IS_ODD, old), false));
+
+  const word: Condition = { kind: "contains", field: "text", value: "timeout" };
+  const plain: Query = { bool: { filter: [letters], must_not: IS_ODD } };
+  const whole = regexpOn("folded.text", ".*timeout.*");
+  t.deepEqual(byWords(word, []), found(either(plain, { bool: { filter: [IS_ODD, whole] } }), true));
+  const others: Query = { bool: { filter: [either(IS_ODD, IS_OLD), whole] } };
+  t.deepEqual(byWords(word, ["old"]), found(either(plain, others), true));
 });
 
 test("marked events are somebody's", (t) => {
