@@ -5,14 +5,16 @@ import type { Store } from "../src/store/store.ts";
 import { giveWay } from "../src/pace.ts";
 import { bury } from "./deadletters/bury.ts";
 import type { Failure, StageName } from "./deadletters/letter.ts";
-import { slicesOf } from "./decode/slices.ts";
-import type { Slice } from "./decode/slices.ts";
+import { partsOf } from "./decode/parts.ts";
+import type { Part } from "./decode/parts.ts";
 import type { Locate } from "./enrich/enrich.ts";
 import { Flight, Slots } from "./flight.ts";
 import { persist } from "./retry.ts";
 import type { Patience } from "./retry.ts";
-import type { Stage, Work } from "./stage.ts";
+import { changeEach, Refused } from "./stage.ts";
+import type { VisitItem, Work, Writing } from "./stage.ts";
 import { createStages } from "./stages.ts";
+import type { Stages } from "./stages.ts";
 import { createStats } from "./stats.ts";
 import type { PipelineStats, StatsKeeper } from "./stats.ts";
 import { track } from "./track/track.ts";
@@ -97,6 +99,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
       maxRecords: maxEvents,
       maxBytes,
       from: (partition) => store.nextOffset("events", partition),
+      transient: true,
     },
     (batch) => handle(batch, context),
   );
@@ -112,7 +115,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
 }
 
 type Context = PipelineOptions & {
-  readonly stages: readonly Stage[];
+  readonly stages: Stages;
   readonly maxEvents: number;
   readonly maxBytes: number;
   readonly slots: Slots;
@@ -152,62 +155,112 @@ async function handle(batch: Batch, context: Context): Promise<void> {
 async function carry(batch: Batch, patience: Patience, context: Context): Promise<void> {
   const end = batch.records.at(-1)!.position;
   let covered = false;
-  const slices = slicesOf(batch.records, context);
+  const parts = partsOf(batch.records, context);
   await using flight = new Flight(context.slots, patience.signal);
-  for (;;) {
+  for (let isLast = false; !isLast;) {
     await flight.room();
-    const start = performance.now();
-    const slice = await slices.next();
-    context.stats.busy("decode", performance.now() - start);
-    if (slice.done === true) break;
+    const slice = await gather(parts, patience.signal, context);
+    isLast = slice.isLast;
     const { earlier, signal } = flight;
     const work: Work = {
       patience: { ...patience, signal },
-      position: context.inOrder && slice.value.last ? end : null,
+      position: context.inOrder && isLast ? end : null,
       turn: context.inOrder ? earlier : null,
       covered: () => void (covered = true),
       alerted: (count) => context.stats.alerted(count),
     };
-    flight.launch(carrySlice(slice.value, work, context));
+    flight.launch(writeSlice(slice, work, context));
   }
   await flight.earlier;
-  if (!covered) await persist("move the offset", () => context.store.writeEvents([], end), patience);
+  if (!covered)
+    await persist("move the offset", () => context.store.writeEvents(context.store.prepareEvents(), end), patience);
 }
 
-async function carrySlice(slice: Slice, work: Work, context: Context): Promise<void> {
-  const { stats, bus, store, stages } = context;
+/** As much of a batch as is written at a time. */
+type Slice = {
+  readonly visits: readonly VisitItem[];
+  /** Lines that became nothing to write, by the stage that refused them. */
+  readonly refused: ReadonlyMap<StageName, readonly Failure[]>;
+  readonly writings: readonly { readonly name: StageName; readonly writing: Writing }[];
+  /** How many events went into `writings`. */
+  readonly events: number;
+  readonly isLast: boolean;
+};
 
-  async function refuse(failures: readonly Failure[], stage: StageName): Promise<void> {
+/** Takes the events of a slice through all that is done before anything is written, a part at a time. */
+async function gather(parts: AsyncGenerator<Part, void>, signal: AbortSignal, context: Context): Promise<Slice> {
+  const { stats, stages } = context;
+  const visits: VisitItem[] = [];
+  const refused = new Map<StageName, Failure[]>();
+  const refuse = (stage: StageName, failures: readonly Failure[]): void => {
+    if (failures.length > 0) refused.set(stage, (refused.get(stage) ?? []).concat(failures));
+  };
+  const writings = stages.writers.map((writer) => ({ name: writer.name, writing: writer.begin() }));
+  let decoded = 0;
+  let events = 0;
+  for (;;) {
+    const next = await timed("decode", stats, () => parts.next());
+    // There always is a part that ends the batch, and nobody asks for another.
+    const part = next.value!;
+    signal.throwIfAborted();
+    visits.push(...part.visits);
+    refuse("decode", part.broken);
+    decoded += part.items.length;
+    let items = part.items;
+    for (const { name, change } of stages.transforms) {
+      const changed = await timed(name, stats, () => changeEach(items, change));
+      refuse(name, changed.refused);
+      items = changed.passed;
+    }
+    events += items.length;
+    if (items.length > 0) {
+      for (const { name, writing } of writings) {
+        const failures = await timed(name, stats, () => writing.take(items));
+        refuse(name, failures);
+        events -= failures.length;
+      }
+    }
+    if (part.ends === "nothing") continue;
+    stats.slice(decoded);
+    return { visits, refused, writings, events, isLast: part.ends === "batch" };
+  }
+}
+
+async function writeSlice(slice: Slice, work: Work, context: Context): Promise<void> {
+  const { stats, bus, store } = context;
+  const without = new Refused();
+  let left = slice.events;
+
+  async function refuse(stage: StageName, failures: readonly Failure[]): Promise<void> {
     if (failures.length === 0) return;
     context.log.error({ stage, count: failures.length, reason: failures[0]!.reason }, "lines become dead letters");
     await bury(bus, failures, stage, work.patience);
     stats.buried(stage, failures.length);
   }
 
-  stats.slice(slice.items.length);
-  await refuse(slice.broken, "decode");
-  const start = performance.now();
-  const refused = await track(slice.visits, { store, patience: work.patience });
-  await refuse(refused, "track");
-  stats.tracked(slice.visits.length - refused.length);
-  stats.busy("track", performance.now() - start);
-  let items = slice.items;
-  for (const stage of stages) {
-    if (items.length === 0) return;
+  for (const [stage, failures] of slice.refused) await refuse(stage, failures);
+  const untracked = await timed("track", stats, () => track(slice.visits, { store, patience: work.patience }));
+  await refuse("track", untracked);
+  stats.tracked(slice.visits.length - untracked.length);
+  for (const { name, writing } of slice.writings) {
+    if (slice.events === 0) return;
     // Each stage holds the thread for milliseconds; who waits for an answer comes in between.
     await giveWay();
-    if (stage.name === "index" && work.turn !== null) await work.turn;
+    if (name === "index" && work.turn !== null) await work.turn;
     work.patience.signal.throwIfAborted();
-    const start = performance.now();
-    const { passed, refused } = await stage.run(items, work);
-    await refuse(
-      refused.map(({ item: { record, line }, reason }) => ({ record, line, reason })),
-      stage.name,
-    );
-    stats.busy(stage.name, performance.now() - start);
-    items = passed;
+    const failures = await timed(name, stats, () => writing.write(work, without));
+    await refuse(name, failures);
+    without.add(failures);
+    left -= failures.length;
   }
-  stats.done(items.length);
+  stats.done(left);
+}
+
+async function timed<T>(stage: StageName, stats: StatsKeeper, work: () => Promise<T>): Promise<T> {
+  const start_ms = performance.now();
+  const result = await work();
+  stats.busy(stage, performance.now() - start_ms);
+  return result;
 }
 
 /** Sends signs of life for a batch until disposed of. `lost` fires when the bus takes no more of them: then the partition may already be another's. */

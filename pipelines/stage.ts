@@ -2,21 +2,24 @@ import type { BusRecord, Position } from "../src/bus/bus.ts";
 import type { StoredEvent } from "../src/events/event.ts";
 import type { Visit } from "../src/events/visit.ts";
 import { giveWay } from "../src/pace.ts";
-import type { StageName } from "./deadletters/letter.ts";
+import type { Failure } from "./deadletters/letter.ts";
 import type { Patience } from "./retry.ts";
 
-/** An event on its way, with the place that it came from; what a stage makes of the event takes its place. Before `enrich` its hash is "", before `classify` its class is null. */
-export type Item = { readonly record: BusRecord; readonly line: number; event: StoredEvent };
+/** An event that stages change in its place. A copy for each change is most of what they would leave to be collected. */
+export type EventInWork = { -readonly [Field in keyof StoredEvent]: StoredEvent[Field] };
+
+/**
+ * An event on its way, with the place that it came from. Before `enrich` its hash is "", before `classify` its class is null.
+ *
+ * Invariant: nobody holds an event once the writers have taken it, but for who still has to tell of it. What lives on is copied and looked at again and again by the collector of
+ * garbage, at the cost of whoever posts meanwhile.
+ */
+export type Item = { readonly record: BusRecord; readonly line: number; readonly event: EventInWork };
 
 /** A visit on its way, with the place that it came from. */
 export type VisitItem = { readonly record: BusRecord; readonly line: number; readonly visit: Visit };
 
-/** What a stage made of the items that it was given: each is either passed on or refused, and never both. */
-type Judged = { readonly passed: readonly Item[]; readonly refused: readonly Refusal[] };
-
-export type Refusal = { readonly item: Item; readonly reason: string };
-
-/** What the stages share while they work on one slice of a batch. */
+/** What the stages share while they write one slice of a batch. */
 export type Work = {
   readonly patience: Patience;
   /** The position that goes along with the last rows of a batch; null where more of it follows, or where it is moved by itself. */
@@ -29,36 +32,66 @@ export type Work = {
   alerted(count: number): void;
 };
 
-/**
- * A step from event to store. It resolves once what it writes is durable.
- *
- * Invariant: what a stage refuses is a durable dead letter before the next stage starts.
- */
-export type Stage = {
-  readonly name: Exclude<StageName, "decode" | "track">;
-  run(items: readonly Item[], work: Work): Promise<Judged>;
+/** A stage that changes events. One on which `change` throws is refused; the others are not concerned. */
+export type Transform = {
+  readonly name: "enrich" | "classify";
+  readonly change: (event: EventInWork) => void;
+};
+
+/** A stage that writes something about events. */
+export type Writer = {
+  readonly name: "alert" | "notify" | "index";
+  /** For the events of one slice. */
+  begin(): Writing;
+};
+
+/** What is to be written of one slice: found out of its events a part at a time, while they are at hand, and written when all were. */
+export type Writing = {
+  /** @returns what cannot be written, and why. It is not taken by the stages behind. */
+  take(items: readonly Item[]): Promise<readonly Failure[]>;
+  /**
+   * Resolves once all of it is durable, but for what is given back: that is refused.
+   * @param without what stages before have refused, and is not to be written
+   */
+  write(work: Work, without: Refused): Promise<readonly Failure[]>;
 };
 
 /** Events of one step: between two of them, whatever else this process serves may have its turn. */
 export const TURN_ITEMS = 64;
 
-/** A stage that makes one event of another. An event on which `change` throws is refused; the others are not concerned. */
-export function transform(name: Stage["name"], change: (event: StoredEvent) => StoredEvent): Stage {
-  return {
-    name,
-    run: async (items) => {
-      const refused = new Map<Item, Refusal>();
-      for (let i = 0; i < items.length; i++) {
-        if (i % TURN_ITEMS === 0) await giveWay();
-        const item = items[i]!;
-        try {
-          item.event = change(item.event);
-        } catch (error) {
-          refused.set(item, { item, reason: String(error) });
-        }
-      }
-      if (refused.size === 0) return { passed: items, refused: [] };
-      return { passed: items.filter((item) => !refused.has(item)), refused: [...refused.values()] };
-    },
-  };
+/** Changes an event after the other, and gives those that went and those that were refused. */
+export async function changeEach(
+  items: readonly Item[],
+  change: Transform["change"],
+): Promise<{ readonly passed: readonly Item[]; readonly refused: readonly Failure[] }> {
+  const refused: Failure[] = [];
+  const failed = new Set<Item>();
+  for (let i = 0; i < items.length; i++) {
+    if (i % TURN_ITEMS === 0) await giveWay();
+    const item = items[i]!;
+    try {
+      change(item.event);
+    } catch (error) {
+      failed.add(item);
+      refused.push({ record: item.record, line: item.line, reason: String(error) });
+    }
+  }
+  return { passed: failed.size === 0 ? items : items.filter((item) => !failed.has(item)), refused };
+}
+
+/** Lines of one slice that were refused. */
+export class Refused {
+  readonly #lines = new Set<string>();
+
+  add(failures: readonly Failure[]): void {
+    for (const { record, line } of failures) this.#lines.add(nameOf(record, line));
+  }
+
+  has(record: BusRecord, line: number): boolean {
+    return this.#lines.size > 0 && this.#lines.has(nameOf(record, line));
+  }
+}
+
+function nameOf(record: BusRecord, line: number): string {
+  return `${record.position.offset} ${line}`;
 }

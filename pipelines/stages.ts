@@ -7,7 +7,9 @@ import { createEnrich } from "./enrich/enrich.ts";
 import type { Locate } from "./enrich/enrich.ts";
 import { createIndex } from "./index/index-events.ts";
 import { createNotify } from "./notify/publish.ts";
-import type { Stage } from "./stage.ts";
+import type { Transform, Writer } from "./stage.ts";
+
+export type Stages = { readonly transforms: readonly Transform[]; readonly writers: readonly Writer[] };
 
 /**
  * What happens to an event between bus and store, in order.
@@ -31,12 +33,13 @@ export function createStages({
   readonly notices: boolean;
   readonly maxEvents: number;
   readonly maxBytes: number;
-}): readonly Stage[] {
-  return [
-    createEnrich({ locate }),
-    createClassify({ catalog }),
-    createAlert({ catalog, store, maxAlerts: maxEvents, maxBytes }),
-    ...(notices ? [createNotify({ catalog, bus })] : []),
-    createIndex({ store }),
-  ];
+}): Stages {
+  return {
+    transforms: [createEnrich({ locate }), createClassify({ catalog })],
+    writers: [
+      createAlert({ catalog, store, maxAlerts: maxEvents, maxBytes }),
+      ...(notices ? [createNotify({ catalog, bus })] : []),
+      createIndex({ store }),
+    ],
+  };
 }

@@ -84,7 +84,9 @@ async function fill(place: Place, events: Iterable<StoredEvent>): Promise<void> 
 }
 
 async function writeAll(store: Store, events: readonly StoredEvent[]): Promise<void> {
-  const outcomes = await store.writeEvents(events);
+  const prepared = store.prepareEvents();
+  await prepared.add(events);
+  const outcomes = await store.writeEvents(prepared);
   const failure = outcomes.find((outcome) => outcome.kind !== "done");
   if (failure !== undefined) throw new Error(`The data set could not be written: ${failure.reason}`);
 }

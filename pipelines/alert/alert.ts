@@ -1,8 +1,9 @@
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import type { Alert, Store } from "../../src/store/store.ts";
 import { chunk, eventSize_bytes } from "../chunk.ts";
+import type { Failure } from "../deadletters/letter.ts";
 import { deliver } from "../retry.ts";
-import type { Item, Refusal, Stage } from "../stage.ts";
+import type { Item, Writer, Writing } from "../stage.ts";
 
 /**
  * Writes an alert for each user who wants alerts for the class of an event.
@@ -21,38 +22,44 @@ export function createAlert({
   /** Bounds of one write. */
   readonly maxAlerts: number;
   readonly maxBytes: number;
-}): Stage {
-  return {
-    name: "alert",
-    run: async (items, work) => {
-      const alerts: Alert[] = [];
-      const itemOf = new Map<Alert, Item>();
-      for (const item of items) {
-        if (item.event.class === null) continue;
-        for (const user of catalog.subscribers(item.event.log, item.event.class, "alert")) {
-          const alert = { user, event: item.event };
-          alerts.push(alert);
-          itemOf.set(alert, item);
-        }
-      }
-      if (alerts.length === 0) return { passed: items, refused: [] };
+}): Writer {
+  return { name: "alert", begin: () => beginAlerts() };
 
-      const rejected = await deliver<Alert>(
-        {
-          what: "write alerts",
-          groups: chunk(alerts, { max: maxAlerts, maxBytes, sizeOf: (alert) => eventSize_bytes(alert.event) }),
-          write: (group) => store.writeAlerts(group),
-          ping: () => store.ping(),
-        },
-        work.patience,
-      );
-      work.alerted(alerts.length - rejected.size);
-      const refused = new Map<Item, Refusal>();
-      for (const [alert, reason] of rejected) {
-        const item = itemOf.get(alert)!;
-        refused.set(item, { item, reason: `the alert for user ${alert.user} was rejected: ${reason}` });
-      }
-      return { passed: items.filter((item) => !refused.has(item)), refused: [...refused.values()] };
-    },
-  };
+  function beginAlerts(): Writing {
+    const alerts: Alert[] = [];
+    const itemOf = new Map<Alert, Item>();
+    return {
+      async take(items) {
+        for (const item of items) {
+          if (item.event.class === null) continue;
+          for (const user of catalog.subscribers(item.event.log, item.event.class, "alert")) {
+            const alert = { user, event: item.event };
+            alerts.push(alert);
+            itemOf.set(alert, item);
+          }
+        }
+        return [];
+      },
+      async write(work) {
+        if (alerts.length === 0) return [];
+        const rejected = await deliver<Alert>(
+          {
+            what: "write alerts",
+            groups: chunk(alerts, { max: maxAlerts, maxBytes, sizeOf: (alert) => eventSize_bytes(alert.event) }),
+            write: (group) => store.writeAlerts(group),
+            ping: () => store.ping(),
+          },
+          work.patience,
+        );
+        work.alerted(alerts.length - rejected.size);
+        const refused = new Map<Item, Failure>();
+        for (const [alert, why] of rejected) {
+          const item = itemOf.get(alert)!;
+          const reason = `the alert for user ${alert.user} was rejected: ${why}`;
+          refused.set(item, { record: item.record, line: item.line, reason });
+        }
+        return [...refused.values()];
+      },
+    };
+  }
 }

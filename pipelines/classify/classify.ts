@@ -1,7 +1,6 @@
 import type { Catalog, ClassFilter } from "../../src/catalog/catalog.ts";
 import type { LogKey, StoredEvent } from "../../src/events/event.ts";
-import { transform } from "../stage.ts";
-import type { Stage } from "../stage.ts";
+import type { Transform } from "../stage.ts";
 import { compileMatcher } from "./matcher.ts";
 import type { Matcher, Subject } from "./matcher.ts";
 
@@ -15,20 +14,18 @@ const MATCHERS_MAX_SIZE = 5_000_000;
  * Gives an event the class of the heaviest filter of its log that matches. An event of a log that the catalog does not know has no class, and goes on:
  * it was accepted, so it is kept.
  */
-export function createClassify({ catalog }: { readonly catalog: Filters }): Stage {
-  return transform("classify", createClassifier(catalog));
+export function createClassify({ catalog }: { readonly catalog: Filters }): Transform {
+  const classOf = createClassifier(catalog);
+  return { name: "classify", change: (event) => void (event.class = classOf(event)) };
 }
 
 type Filters = Pick<Catalog, "log" | "classFilters">;
 
-/** The same for one event at a time. */
-export function createClassifier(catalog: Filters): (event: StoredEvent) => StoredEvent {
+/** The class that an event is to have. */
+export function createClassifier(catalog: Filters): (event: StoredEvent) => string | null {
   const matcherOf = createMatcherCache();
-  return (event) => {
-    if (catalog.log(event.log) === null) return event;
-    const found = matcherOf(event.log, catalog.classFilters(event.log))(event);
-    return found === event.class ? event : { ...event, class: found };
-  };
+  return (event) =>
+    catalog.log(event.log) === null ? event.class : matcherOf(event.log, catalog.classFilters(event.log))(event);
 }
 
 /** Compiled matchers by log, each kept as long as the log's list of filters is the very same array. */

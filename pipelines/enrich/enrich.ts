@@ -1,29 +1,24 @@
-import type { Geo, StoredEvent } from "../../src/events/event.ts";
+import type { Geo } from "../../src/events/event.ts";
 import { hashText, wellFormed } from "../../src/events/text.ts";
-import { transform } from "../stage.ts";
-import type { Stage } from "../stage.ts";
+import type { EventInWork, Transform } from "../stage.ts";
 
 /** Where an IP address is, or null where nobody knows: a GeoIP database. */
 export type Locate = (ip: string) => { readonly lat: number; readonly lon: number } | null;
 
 /** Gives an event its hash, makes its texts such that every engine can hold them, and places its address on the map where `locate` can. */
-export function createEnrich({ locate }: { readonly locate: Locate | null }): Stage {
-  return transform("enrich", (event) => enrich(event, locate));
+export function createEnrich({ locate }: { readonly locate: Locate | null }): Transform {
+  return { name: "enrich", change: (event) => enrich(event, locate) };
 }
 
-function enrich(event: StoredEvent, locate: Locate | null): StoredEvent {
-  const text = wellFormed(event.text);
-  return {
-    ...event,
-    text,
-    link: wellFormed(event.link),
-    source: wellFormed(event.source),
-    user: wellFormed(event.user),
-    tags: event.tags.every((tag) => tag.isWellFormed()) ? event.tags : event.tags.map(wellFormed),
-    data: event.data === null ? null : wellFormed(event.data),
-    geo: place(event.geo, locate),
-    hash: hashText(text),
-  };
+function enrich(event: EventInWork, locate: Locate | null): void {
+  event.text = wellFormed(event.text);
+  event.link = wellFormed(event.link);
+  event.source = wellFormed(event.source);
+  event.user = wellFormed(event.user);
+  if (!event.tags.every((tag) => tag.isWellFormed())) event.tags = event.tags.map(wellFormed);
+  if (event.data !== null) event.data = wellFormed(event.data);
+  event.geo = place(event.geo, locate);
+  event.hash = hashText(event.text);
 }
 
 function place(geo: Geo | null, locate: Locate | null): Geo | null {

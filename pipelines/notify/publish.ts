@@ -1,8 +1,8 @@
-import type { Bus } from "../../src/bus/bus.ts";
+import type { Bus, NewRecord } from "../../src/bus/bus.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { chunk } from "../chunk.ts";
 import { persist } from "../retry.ts";
-import type { Item, Stage } from "../stage.ts";
+import type { Item, Writer } from "../stage.ts";
 import { encodeNotice, isStale } from "./notice.ts";
 
 /** Bounds of one append. */
@@ -19,25 +19,36 @@ export function createNotify({
 }: {
   readonly catalog: Pick<Catalog, "subscribers">;
   readonly bus: Pick<Bus, "append">;
-}): Stage {
+}): Writer {
   return {
     name: "notify",
-    run: async (items, work) => {
-      const now_ms = Date.now();
-      const notices = items.flatMap((item) => noticeOf(item, catalog, now_ms));
-      const sizes = { max: APPEND_MAX_RECORDS, maxBytes: APPEND_MAX_BYTES };
-      for (const records of chunk(notices, { ...sizes, sizeOf: ({ value }) => value.length })) {
-        await persist("append notices", () => bus.append("alerts", records), work.patience);
-      }
-      return { passed: items, refused: [] };
+    begin() {
+      const notices: Notice[] = [];
+      return {
+        async take(items) {
+          const now_ms = Date.now();
+          for (const item of items) notices.push(...noticeOf(item, catalog, now_ms));
+          return [];
+        },
+        async write(work, without) {
+          const left = notices.filter(({ record, line }) => !without.has(record, line)).map(({ notice }) => notice);
+          const sizes = { max: APPEND_MAX_RECORDS, maxBytes: APPEND_MAX_BYTES };
+          for (const records of chunk(left, { ...sizes, sizeOf: ({ value }) => value.length })) {
+            await persist("append notices", () => bus.append("alerts", records), work.patience);
+          }
+          return [];
+        },
+      };
     },
   };
 }
 
-function noticeOf({ event, record, line }: Item, catalog: Pick<Catalog, "subscribers">, now_ms: number) {
+type Notice = Pick<Item, "record" | "line"> & { readonly notice: NewRecord };
+
+function noticeOf({ event, record, line }: Item, catalog: Pick<Catalog, "subscribers">, now_ms: number): Notice[] {
   if (event.class === null || isStale(event.id, now_ms)) return [];
   const users = catalog.subscribers(event.log, event.class, "notify");
   if (users.length === 0) return [];
   const { partition, offset } = record.position;
-  return [encodeNotice(event, users, { partition, offset, line })];
+  return [{ record, line, notice: encodeNotice(event, users, { partition, offset, line }) }];
 }

@@ -22,12 +22,13 @@ export async function rebuild(options: RebuildOptions): Promise<ReplayProgress> 
   let read = NOTHING_READ;
   let built: RebuildProgress | null = null;
   const report = (): void => options.report?.({ ...read, rebuild: built });
+  const classOf = createClassifier(catalog);
   // Filters that were just changed through another process count.
   await catalog.refresh();
   built = await store.rebuild({
     since,
     signal,
-    revise: createClassifier(catalog),
+    revise: (event) => ({ ...event, class: classOf(event) }),
     report: (progress) => {
       built = progress;
       report();

@@ -1,6 +1,7 @@
 import type { Catalog } from "../../src/catalog/catalog.ts";
-import type { LogKey } from "../../src/events/event.ts";
-import type { Store, WriteOutcome } from "../../src/store/store.ts";
+import type { LogKey, StoredEvent } from "../../src/events/event.ts";
+import type { EventId } from "../../src/events/id.ts";
+import type { PreparedEvents, Store, WriteOutcome } from "../../src/store/store.ts";
 import { expiresBefore } from "./expiry.ts";
 
 export type KeepOptions = {
@@ -18,15 +19,11 @@ const DONE: WriteOutcome = Object.freeze({ kind: "done" });
  * it had raised alerts. To the writer it is done.
  */
 export function keepOnlyFresh({ store, catalog, now = Date.now, left }: KeepOptions): Store {
-  async function writeFresh<T>(
-    items: readonly T[],
-    eventOf: (item: T) => { readonly log: LogKey; readonly created: number },
-    write: (fresh: readonly T[]) => Promise<WriteOutcome[]>,
-  ): Promise<WriteOutcome[]> {
+  /** Which of the items have not expired. */
+  function areFresh(items: readonly { readonly log: LogKey; readonly created: number }[]): boolean[] {
     const now_ms = now();
     const bounds = new Map<LogKey, number>();
-    const isFresh = items.map((item) => {
-      const { log, created } = eventOf(item);
+    return items.map(({ log, created }) => {
       let bound = bounds.get(log);
       if (bound === undefined) {
         const known = catalog.log(log);
@@ -35,40 +32,99 @@ export function keepOnlyFresh({ store, catalog, now = Date.now, left }: KeepOpti
       }
       return created >= bound;
     });
+  }
+
+  async function writeFresh<T>(
+    items: readonly T[],
+    isFresh: readonly boolean[],
+    write: (fresh: readonly T[]) => Promise<WriteOutcome[]>,
+  ): Promise<WriteOutcome[]> {
     if (!isFresh.includes(false)) return write(items);
     const outcomes = (await write(items.filter((_, i) => isFresh[i]))).values();
     return isFresh.map((fresh) => (fresh ? outcomes.next().value! : DONE));
   }
 
-  const count = (all: number, fresh: number): void => {
-    if (fresh < all) left?.(all - fresh);
+  const count = (isFresh: readonly boolean[]): void => {
+    const expired = isFresh.filter((fresh) => !fresh).length;
+    if (expired > 0) left?.(expired);
   };
 
   return {
     ...store,
-    writeEvents: (events, position) =>
-      writeFresh(
-        events,
-        (event) => event,
-        (fresh) => {
-          count(events.length, fresh.length);
-          return store.writeEvents(fresh, position);
-        },
-      ),
+    prepareEvents: () =>
+      new FreshEvents(store.prepareEvents(), (events) => {
+        const isFresh = areFresh(events);
+        count(isFresh);
+        return isFresh;
+      }),
+    writeEvents: async (events, position) => {
+      if (!(events instanceof FreshEvents)) throw new TypeError("these events were prepared by another store");
+      return events.spread(await store.writeEvents(events.fresh, position), () => DONE);
+    },
     writeAlerts: (alerts) =>
-      writeFresh(
-        alerts,
-        ({ event }) => event,
-        (fresh) => store.writeAlerts(fresh),
-      ),
-    writeVisits: (visits) =>
-      writeFresh(
-        visits,
-        (visit) => visit,
-        (fresh) => {
-          count(visits.length, fresh.length);
-          return store.writeVisits(fresh);
-        },
-      ),
+      writeFresh(alerts, areFresh(alerts.map(({ event }) => event)), (fresh) => store.writeAlerts(fresh)),
+    writeVisits: (visits) => {
+      const isFresh = areFresh(visits);
+      count(isFresh);
+      return writeFresh(visits, isFresh, (fresh) => store.writeVisits(fresh));
+    },
   };
+}
+
+/** Events of which some had expired when they were added. */
+class FreshEvents implements PreparedEvents {
+  /** By their places. */
+  readonly #expired: Map<number, EventId>;
+  readonly fresh: PreparedEvents;
+  readonly #areFresh: (events: readonly StoredEvent[]) => readonly boolean[];
+
+  constructor(
+    fresh: PreparedEvents,
+    areFresh: (events: readonly StoredEvent[]) => readonly boolean[],
+    expired = new Map<number, EventId>(),
+  ) {
+    this.fresh = fresh;
+    this.#areFresh = areFresh;
+    this.#expired = expired;
+  }
+
+  get length(): number {
+    return this.fresh.length + this.#expired.size;
+  }
+
+  ids(): EventId[] {
+    return this.spread(this.fresh.ids(), (id) => id);
+  }
+
+  async add(events: readonly StoredEvent[]): Promise<void> {
+    const isFresh = this.#areFresh(events);
+    for (let start = 0; start < events.length;) {
+      const end = isFresh.indexOf(!isFresh[start]!, start);
+      const run = events.slice(start, end === -1 ? undefined : end);
+      if (isFresh[start]!) await this.fresh.add(run);
+      else for (const { id } of run) this.#expired.set(this.length, id);
+      start += run.length;
+    }
+  }
+
+  pick(places: readonly number[]): FreshEvents {
+    let among = 0;
+    const placeOf = Array.from({ length: this.length }, (_, place) => (this.#expired.has(place) ? null : among++));
+    const fresh = this.fresh.pick(places.flatMap((place) => placeOf[place] ?? []));
+    const expired = places.flatMap((place, i): [number, EventId][] => {
+      const id = this.#expired.get(place);
+      return id === undefined ? [] : [[i, id]];
+    });
+    return new FreshEvents(fresh, this.#areFresh, new Map(expired));
+  }
+
+  /** Puts what there is of the fresh ones among what there is of the others. */
+  spread<T>(ofFresh: readonly T[], ofExpired: (id: EventId) => T): T[] {
+    if (this.#expired.size === 0) return [...ofFresh];
+    const rest = ofFresh.values();
+    return Array.from({ length: this.length }, (_, place) => {
+      const id = this.#expired.get(place);
+      return id === undefined ? rest.next().value! : ofExpired(id);
+    });
+  }
 }

@@ -53,6 +53,11 @@ export type SubscribeOptions = {
    * together with its rows. null: the group's offset, or the start of the partition where there is none.
    */
   readonly from?: (partition: number) => Promise<number | null>;
+  /**
+   * Whether the values of a batch are no longer needed once its handler has settled: then a bus may take their memory back, and they are empty. Records live too long to be
+   * collected with what is young, and each of them would have the collector look at all there is the sooner.
+   */
+  readonly transient?: boolean;
 };
 
 export type Subscription = {

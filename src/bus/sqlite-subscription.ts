@@ -100,7 +100,11 @@ export class SqliteSubscription implements Subscription {
     if (this.#fills(records)) this.#readAhead(last.position.offset + 1);
     const start_ms = performance.now();
     const before_bytes = this.#source.appended_bytes();
-    await this.#handler(this.#batch(records, last.position.offset + 1));
+    try {
+      await this.#handler(this.#batch(records, last.position.offset + 1));
+    } finally {
+      if (this.#options.transient === true) release(records);
+    }
     // A handler that never leaves the microtask queue must not starve everybody else.
     await turn();
     if (this.#source.appended_bytes() > before_bytes) await this.#rest(performance.now() - start_ms, last.appended);
@@ -171,4 +175,9 @@ export class SqliteSubscription implements Subscription {
       },
     };
   }
+}
+
+/** Each value of SQLite's has memory of its own. */
+function release(records: readonly BusRecord[]): void {
+  for (const { value } of records) (value.buffer as ArrayBuffer).transfer(0);
 }

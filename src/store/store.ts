@@ -11,12 +11,15 @@ import type { GroupPlan, ListPlan, Source, UsersPlan } from "../query/plan.ts";
  * Invariant: writes of the pipeline are create-only. What is there stays; what was deleted left a marker, and stays deleted.
  */
 export type Store = AsyncDisposable & {
+  /** None yet: what is added to them is made ready to be written by this store. */
+  prepareEvents(): PreparedEvents;
   /**
    * Writes events. Writing one again, or one that was deleted, is `done` and changes nothing. An outcome for each event, in order.
+   * @param events of {@link Store.prepareEvents} of the same store, or picked from them. Where all of them are `done`, they may not be written once more.
    * @param position the last bus position that this batch covers; a store that keeps offsets commits it in the same transaction. May come with no events.
    * It is committed only where every outcome is `done`: otherwise the caller still owes something of the batch, and sends the position again later.
    */
-  writeEvents(events: readonly StoredEvent[], position?: Position): Promise<WriteOutcome[]>;
+  writeEvents(events: PreparedEvents, position?: Position): Promise<WriteOutcome[]>;
   /** Writes an alert for each pair; the same rules. An alert holds what it needs of the event, which may be written later. */
   writeAlerts(alerts: readonly Alert[]): Promise<WriteOutcome[]>;
   /** Writes visits, each once by its id. An outcome for each, in order. */
@@ -67,6 +70,21 @@ export type Store = AsyncDisposable & {
   ping(): Promise<void>;
 };
 
+/**
+ * Events in the form in which one store writes them: bytes outside of what JavaScript collects, a fraction of what the events themselves take. So these need not live until
+ * they are written.
+ */
+export type PreparedEvents = {
+  /** How many they are. */
+  readonly length: number;
+  /** Of the events, in order. */
+  ids(): EventId[];
+  /** What is wrong with one of them is told when they are written. Where it throws all the same, the first of them may have been added: `length` tells. */
+  add(events: readonly StoredEvent[]): Promise<void>;
+  /** Some of them, by their places, which rise. Nothing may be added to those. */
+  pick(places: readonly number[]): PreparedEvents;
+};
+
 /** What may go. Moments are milliseconds since the Unix epoch. */
 export type Expiry = {
   /** For each log that keeps nothing for ever: what was `created` before that moment has expired. */
@@ -83,7 +101,10 @@ export type RebuildOptions = {
    * there; of the same event, its document stays, unless the event was deleted.
    * @param signal ends it, with its reason: nothing will come of what is being built
    */
-  readonly fill: (anew: Pick<Store, "writeEvents" | "writeVisits">, signal: AbortSignal) => Promise<void>;
+  readonly fill: (
+    anew: Pick<Store, "prepareEvents" | "writeEvents" | "writeVisits">,
+    signal: AbortSignal,
+  ) => Promise<void>;
   /** Makes of an event that is copied what `fill` would write of it today. */
   readonly revise: (event: StoredEvent) => StoredEvent;
   readonly report?: (progress: RebuildProgress) => void;

@@ -4,6 +4,7 @@ import { createIdSource } from "../../src/events/id.ts";
 import { hashText } from "../../src/events/text.ts";
 import type { Service } from "../support/service.ts";
 import { uniqueName } from "../support/temporary.ts";
+import { writeEvents } from "../support/write-events.ts";
 
 /** Callers of every kind, and records that each of them calls for. */
 export type World = {
@@ -47,7 +48,7 @@ export async function createWorld({ ports: { catalog, store }, apiUrl, postUrl }
     const event: StoredEvent = { id, created, log, text: "one", data: "more", hash: hashText("one"), ...absent };
     const users: UserId[] = [foreign, user, admin, root].map((person) => person.id);
     const outcomes = [
-      ...(await store.writeEvents([event])),
+      ...(await writeEvents(store, [event])),
       ...(await store.writeAlerts(users.map((person) => ({ user: person, event })))),
     ];
     for (const person of users) await store.addBookmark(person, log, id);

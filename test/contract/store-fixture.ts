@@ -8,6 +8,7 @@ import type { GroupPlan, ListPlan } from "../../src/query/plan.ts";
 import { EVERYTHING } from "../../src/query/plan.ts";
 import type { Page, Store } from "../../src/store/store.ts";
 import { uniqueName } from "../support/temporary.ts";
+import { writeEvents } from "../support/write-events.ts";
 
 /** A store under test. Several tests may share what lies behind it: each takes logs and users of its own. */
 export type OpenStore = (t: ExecutionContext) => Promise<Store>;
@@ -70,7 +71,7 @@ export function event(log: LogKey, fields: Partial<StoredEvent> = {}): StoredEve
 
 /** Writes events, expects all of them done, and makes them visible. */
 export async function write(t: ExecutionContext, store: Store, events: readonly StoredEvent[]): Promise<void> {
-  const outcomes = await store.writeEvents(events);
+  const outcomes = await writeEvents(store, events);
   t.deepEqual(
     outcomes.filter(({ kind }) => kind !== "done"),
     [],

@@ -3,6 +3,7 @@ import test from "ava";
 import type { StoredEvent } from "../../src/events/event.ts";
 import { event, idAt, listPlan, MORNING, newLog, pageOf, row, texts, write } from "./store-fixture.ts";
 import type { StorePlace } from "./store-fixture.ts";
+import { writeEvents } from "../support/write-events.ts";
 
 const FULL: Partial<StoredEvent> = {
   text: "Disk full",
@@ -129,7 +130,7 @@ function createOnlyContract({ name, open }: StorePlace): void {
     const log = newLog();
     const shared = event(log, { text: "shared" });
     const batches = Array.from({ length: 6 }, (_, i) => [event(log, { text: `own ${i}` }), shared]);
-    const outcomes = await Promise.all(batches.map((batch) => store.writeEvents(batch)));
+    const outcomes = await Promise.all(batches.map((batch) => writeEvents(store, batch)));
     t.true(outcomes.flat().every(({ kind }) => kind === "done"));
     await store.refresh();
     t.deepEqual((await texts(store, listPlan(log))).toSorted(), [
@@ -230,7 +231,7 @@ function fidelityContract({ name, open }: StorePlace): void {
 function positionContract({ name, open, keepsPositions }: StorePlace): void {
   test(`${name}: nothing is written by an empty batch`, async (t) => {
     const store = await open(t);
-    t.deepEqual(await store.writeEvents([]), []);
+    t.deepEqual(await writeEvents(store, []), []);
     t.deepEqual(await store.writeAlerts([]), []);
     await t.notThrowsAsync(store.ping());
   });
@@ -241,14 +242,14 @@ function positionContract({ name, open, keepsPositions }: StorePlace): void {
     const partition = 1_000_000 + Math.floor(Math.random() * 1_000_000);
     const next = (topic: "events" | "dead-letters", of: number): Promise<number | null> => store.nextOffset(topic, of);
     t.is(await next("events", partition), null);
-    await store.writeEvents([event(newLog())], { topic: "events", partition, offset: 41 });
-    await store.writeEvents([], { topic: "events", partition: partition + 1, offset: 0 });
+    await writeEvents(store, [event(newLog())], { topic: "events", partition, offset: 41 });
+    await writeEvents(store, [], { topic: "events", partition: partition + 1, offset: 0 });
     t.deepEqual(
       [await next("events", partition), await next("events", partition + 1)],
       keepsPositions ? [42, 1] : [null, null],
     );
-    await store.writeEvents([], { topic: "events", partition, offset: 2 ** 40 });
-    await store.writeEvents([], { topic: "events", partition, offset: 7 });
+    await writeEvents(store, [], { topic: "events", partition, offset: 2 ** 40 });
+    await writeEvents(store, [], { topic: "events", partition, offset: 7 });
     t.is(await next("events", partition), keepsPositions ? 2 ** 40 + 1 : null);
     t.is(await next("dead-letters", partition), null);
   });

@@ -175,7 +175,7 @@ for (const { name, open } of PLACES) {
         return house.store.writeAlerts(some);
       },
       writeEvents: async (events, position) => {
-        written.push(...events.map(({ id }) => id));
+        written.push(...events.ids());
         return house.store.writeEvents(events, position);
       },
     };

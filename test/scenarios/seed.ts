@@ -8,6 +8,7 @@ import type { Service } from "./engines.ts";
 import { fill } from "./names.ts";
 import type { Names } from "./names.ts";
 import type { Scenario, SeedEvent } from "./scenario.ts";
+import { writeEvents } from "../support/write-events.ts";
 
 /** The one password of all accounts of scenarios. */
 export const PASSWORD = "correct horse battery staple";
@@ -60,7 +61,10 @@ async function seedEvents(
     const seeded = fill(event, names) as SeedEvent;
     return { seeded, stored: storedEvent(seeded, index, names) };
   });
-  const outcomes = await store.writeEvents(events.map(({ stored }) => stored));
+  const outcomes = await writeEvents(
+    store,
+    events.map(({ stored }) => stored),
+  );
   for (const { seeded, stored } of events) {
     names.set(seeded.name, stored.id).set(`${seeded.name}.ms`, String(stored.created));
     const alerts = seeded.alerted.map((name) => ({ user: need(users, name), event: stored }));

@@ -6,6 +6,7 @@ import { createIdSource } from "../../src/events/id.ts";
 import { hashText } from "../../src/events/text.ts";
 import { AUTHORIZATION, KINDS, LOG, serviceOf } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
+import { writeEvents } from "../support/write-events.ts";
 
 const EVENTS = 20_000;
 /** Generous, for a busy machine; what explodes takes for ever. */
@@ -31,7 +32,7 @@ async function filled(t: ExecutionContext, kind: "embedded" | "cluster"): Promis
     };
   });
   for (let i = 0; i < EVENTS; i += 5_000) {
-    const outcomes = await service.ports.store.writeEvents(events.slice(i, i + 5_000));
+    const outcomes = await writeEvents(service.ports.store, events.slice(i, i + 5_000));
     if (outcomes.some(({ kind }) => kind !== "done")) throw new Error("the events could not be written");
   }
   await service.ports.store.refresh();

@@ -14,38 +14,165 @@ import { giveWay } from "../../pace.ts";
 /** Rows of one data chunk. DuckDB's vectors take 2,048; half as many hold up this thread for half as long. With 256, writing takes a fifth longer. */
 const CHUNK_ROWS = 1024;
 /** Rows that are made in one step. */
-const STEP_ROWS = 128;
+const STEP_ROWS = 256;
+/** Chunks that are kept to be filled again. One of `events` takes some 0.6 MB. */
+const MAX_FREE_CHUNKS = 20;
+
+/*
+ * Memory in which the values of a step are put together, always the same: what is allocated for each step would have garbage collected so much more often.
+ */
+const VALUES = new ArrayBuffer(STEP_ROWS * 16);
+const PLACES = new ArrayBuffer(STEP_ROWS * 4);
+const ENTRIES = new ArrayBuffer(STEP_ROWS * 16);
+const UTF8_KEPT_BYTES = 1024 * 1024;
+let utf8 = Buffer.allocUnsafeSlow(UTF8_KEPT_BYTES);
 
 /** A column of a table, and how it is filled from rows. */
 export type Column<Row> = {
   readonly type: DuckDBType;
-  readonly fill: (vector: duckdb.Vector, rows: readonly Row[]) => void;
+  /** For the vector of one data chunk. */
+  readonly begin: (vector: duckdb.Vector) => Filling<Row>;
+};
+
+type Filling<Row> = {
+  /** @param at where the first of them goes; whatever is there goes */
+  readonly add: (rows: readonly Row[], at: number) => void;
+  /** After the last. */
+  readonly end: () => void;
+};
+
+/** A column that may hold nulls. */
+type NullableColumn<Row> = {
+  readonly type: DuckDBType;
+  readonly begin: (vector: duckdb.Vector) => NullableFilling<Row>;
+};
+
+type NullableFilling<Row> = Filling<Row> & {
+  /** So many rows of nulls. */
+  readonly addNulls: (count: number, at: number) => void;
+};
+
+/** A table, and how its rows are made of items. */
+export type Table<Item, Row> = {
+  readonly name: string;
+  /** All of the table's, in its order. */
+  readonly columns: readonly Column<Row>[];
+  readonly toRows: (items: readonly Item[]) => readonly Row[];
 };
 
 /**
- * Appends rows to a table, in the transaction that is under way, in steps between which it gives way.
- * @param columns all of the table's, in its order
- * @param toRows makes a row of each item
+ * Data chunks of one table. What has been written is filled again: memory of DuckDB's that JavaScript's collector does not see would otherwise be free only when that gets
+ * to the small object that stands for it.
  */
-export async function appendRows<Item, Row>(
+export class ChunkPool<Item, Row> {
+  readonly table: Table<Item, Row>;
+  readonly #free: DuckDBDataChunk[] = [];
+
+  constructor(table: Table<Item, Row>) {
+    this.table = table;
+  }
+
+  take(): DuckDBDataChunk {
+    const chunk = this.#free.pop() ?? DuckDBDataChunk.create(this.table.columns.map(({ type }) => type));
+    chunk.reset();
+    return chunk;
+  }
+
+  /** Nobody may hold them any more. */
+  giveBack(chunks: readonly DuckDBDataChunk[]): void {
+    this.#free.push(...chunks.slice(0, MAX_FREE_CHUNKS - this.#free.length));
+  }
+}
+
+/** Items as rows of data chunks. */
+export class Rows<Item, Row> {
+  readonly #pool: ChunkPool<Item, Row>;
+  readonly #full: DuckDBDataChunk[] = [];
+  /** The one that is being filled. */
+  #open: { readonly chunk: DuckDBDataChunk; readonly fillings: readonly Filling<Row>[]; rows: number } | null = null;
+
+  constructor(pool: ChunkPool<Item, Row>) {
+    this.#pool = pool;
+  }
+
+  /**
+   * Adds rows for the first of some items, and gives way in between.
+   * @returns for how many
+   * @throws RangeError where a column does not take a value: then none was added
+   */
+  async addSome(items: readonly Item[]): Promise<number> {
+    await giveWay();
+    const open = (this.#open ??= this.#begin());
+    const rows = this.#pool.table.toRows(items.slice(0, Math.min(STEP_ROWS, CHUNK_ROWS - open.rows)));
+    for (const { add } of open.fillings) {
+      await giveWay();
+      add(rows, open.rows);
+    }
+    open.rows += rows.length;
+    if (open.rows === CHUNK_ROWS) this.#end();
+    return rows.length;
+  }
+
+  /** Adds a row for each item. @throws RangeError where a column does not take a value: then rows of some that stand before it may have been added */
+  async add(items: readonly Item[]): Promise<void> {
+    for (let done = 0; done < items.length;) done += await this.addSome(items.slice(done));
+  }
+
+  /** All rows, in order. What is added later goes into further chunks. */
+  get chunks(): readonly DuckDBDataChunk[] {
+    this.#end();
+    return this.#full;
+  }
+
+  /** The rows at some places, which rise, as rows of their own. */
+  pick(places: readonly number[]): Rows<Item, Row> {
+    const picked = new Rows(this.#pool);
+    let start = 0;
+    for (const chunk of this.chunks) {
+      const end = start + chunk.rowCount;
+      const own = places.filter((place) => place >= start && place < end);
+      if (own.length > 0) {
+        const copy = this.#pool.take();
+        copy.setColumns(chunk.getColumns().map((values) => own.map((place) => values[place - start]!)));
+        picked.#full.push(copy);
+      }
+      start = end;
+    }
+    return picked;
+  }
+
+  /** Once they are written, or not to be written: nothing may be added, and nobody may hold a chunk. */
+  release(): void {
+    this.#pool.giveBack(this.chunks);
+    this.#full.length = 0;
+  }
+
+  #begin() {
+    const chunk = this.#pool.take();
+    const { columns } = this.#pool.table;
+    const fillings = columns.map(({ begin }, i) => begin(duckdb.data_chunk_get_vector(chunk.chunk, i)));
+    return { chunk, fillings, rows: 0 };
+  }
+
+  #end(): void {
+    if (this.#open === null) return;
+    const { chunk, fillings, rows } = this.#open;
+    this.#open = null;
+    for (const { end } of fillings) end();
+    chunk.rowCount = rows;
+    this.#full.push(chunk);
+  }
+}
+
+/** Appends rows to their table, in the transaction that is under way, in steps between which it gives way. */
+export async function appendChunks(
   connection: DuckDBConnection,
-  {
-    table,
-    columns,
-    toRows,
-  }: { table: string; columns: readonly Column<Row>[]; toRows: (items: readonly Item[]) => readonly Row[] },
-  items: readonly Item[],
+  table: string,
+  chunks: readonly DuckDBDataChunk[],
 ): Promise<void> {
   const appender = await connection.createAppender(table);
   try {
-    for (let start = 0; start < items.length; start += CHUNK_ROWS) {
-      const some = items.slice(start, start + CHUNK_ROWS);
-      const rows: Row[] = [];
-      for (let i = 0; i < some.length; i += STEP_ROWS) {
-        await giveWay();
-        rows.push(...toRows(some.slice(i, i + STEP_ROWS)));
-      }
-      const chunk = await chunkOf(columns, rows);
+    for (const chunk of chunks) {
       await giveWay();
       appender.appendDataChunk(chunk);
       await giveWay();
@@ -58,18 +185,6 @@ export async function appendRows<Item, Row>(
   } finally {
     appender.closeSync();
   }
-}
-
-async function chunkOf<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): Promise<DuckDBDataChunk> {
-  const chunk = DuckDBDataChunk.create(
-    columns.map(({ type }) => type),
-    rows.length,
-  );
-  for (const [i, { fill }] of columns.entries()) {
-    await giveWay();
-    fill(duckdb.data_chunk_get_vector(chunk.chunk, i), rows);
-  }
-  return chunk;
 }
 
 /** Of whole numbers; any other is a RangeError. */
@@ -96,126 +211,171 @@ function wide<Row>(
   type: DuckDBType,
   write: (row: Row, words: Uint32Array<ArrayBuffer>, at: number) => void,
 ): Column<Row> {
-  return {
-    type,
-    fill(vector, rows) {
-      const words = new Uint32Array(2 * rows.length);
-      for (let i = 0; i < rows.length; i++) write(rows[i]!, words, 2 * i);
-      copy(vector, words);
-    },
-  };
+  return plain(type, (rows) => {
+    const words = new Uint32Array(VALUES, 0, 2 * rows.length);
+    for (let i = 0; i < rows.length; i++) write(rows[i]!, words, 2 * i);
+    return words;
+  });
 }
 
 export function uintegers<Row>(valueOf: (row: Row) => number): Column<Row> {
-  return {
-    type: UINTEGER,
-    fill(vector, rows) {
-      const values = new Uint32Array(rows.length);
-      for (let i = 0; i < rows.length; i++) values[i] = valueOf(rows[i]!);
-      copy(vector, values);
-    },
-  };
+  return plain(UINTEGER, (rows) => {
+    const values = new Uint32Array(VALUES, 0, rows.length);
+    for (let i = 0; i < rows.length; i++) values[i] = valueOf(rows[i]!);
+    return values;
+  });
 }
 
 export function booleans<Row>(valueOf: (row: Row) => boolean): Column<Row> {
+  return plain(BOOLEAN, (rows) => Uint8Array.from(rows, (row) => (valueOf(row) ? 1 : 0)));
+}
+
+/** Values of a fixed size, none of them null. */
+function plain<Row>(type: DuckDBType, valuesOf: (rows: readonly Row[]) => NodeJS.TypedArray): Column<Row> {
   return {
-    type: BOOLEAN,
-    fill: (vector, rows) =>
-      copy(
-        vector,
-        Uint8Array.from(rows, (row) => (valueOf(row) ? 1 : 0)),
-      ),
+    type,
+    begin: (vector) => ({
+      add(rows, at) {
+        const values = valuesOf(rows);
+        copy(vector, values, (at * values.byteLength) / rows.length);
+      },
+      end() {},
+    }),
   };
 }
 
-export function doubles<Row>(valueOf: (row: Row) => number | null): Column<Row> {
+export function doubles<Row>(valueOf: (row: Row) => number | null): NullableColumn<Row> {
   return {
     type: DOUBLE,
-    fill(vector, rows) {
-      const nulls = new Nulls(rows.length);
-      const values = new Float64Array(rows.length);
-      for (let i = 0; i < rows.length; i++) {
-        const value = valueOf(rows[i]!);
-        if (value === null) nulls.add(i);
-        else values[i] = value;
-      }
-      copy(vector, values);
-      nulls.write(vector);
+    begin(vector) {
+      const nulls = new Nulls();
+      return {
+        add(rows, at) {
+          const values = new Float64Array(VALUES, 0, rows.length);
+          for (let i = 0; i < rows.length; i++) {
+            const value = valueOf(rows[i]!);
+            nulls.set(at + i, value === null);
+            values[i] = value ?? 0;
+          }
+          copy(vector, values, at * values.BYTES_PER_ELEMENT);
+        },
+        addNulls: (count, at) => nulls.fill(count, at),
+        end: () => nulls.write(vector),
+      };
     },
   };
 }
 
 /** Texts of which few are the same: each is written. */
-export function distinctTexts<Row>(valueOf: (row: Row) => string | null): Column<Row> {
+export function distinctTexts<Row>(valueOf: (row: Row) => string | null): NullableColumn<Row> {
   return {
     type: VARCHAR,
-    fill(vector, rows) {
-      const nulls = new Nulls(rows.length);
-      const values: string[] = [];
-      for (let i = 0; i < rows.length; i++) {
-        const text = valueOf(rows[i]!);
-        if (text === null) nulls.add(i);
-        values.push(text ?? "");
-      }
-      if (nulls.count < rows.length) copy(vector, handOver(values, vector));
-      nulls.write(vector);
+    begin(vector) {
+      const nulls = new Nulls();
+      const writer = new TextWriter(vector);
+      return {
+        add(rows, at) {
+          const values: string[] = [];
+          let count = 0;
+          for (let i = 0; i < rows.length; i++) {
+            const text = valueOf(rows[i]!);
+            nulls.set(at + i, text === null);
+            if (text !== null) count += 1;
+            values.push(text ?? "");
+          }
+          if (count > 0) writer.write(writer.handOver(values), at);
+        },
+        addNulls: (count, at) => nulls.fill(count, at),
+        end: () => nulls.write(vector),
+      };
     },
   };
 }
 
-/** Texts of which many are the same: each is written once. */
-export function texts<Row>(valueOf: (row: Row) => string | null): Column<Row> {
+/** Texts of which many are the same: each is written once in each step. */
+export function texts<Row>(valueOf: (row: Row) => string | null): NullableColumn<Row> {
   return {
     type: VARCHAR,
-    fill(vector, rows) {
-      const nulls = new Nulls(rows.length);
-      const places = new Map<string, number>();
-      /** For each row the place of its text among those that differ. */
-      const placeOf = new Uint32Array(rows.length);
-      let last: string | null = null;
-      let place = 0;
-      for (let i = 0; i < rows.length; i++) {
-        const text = valueOf(rows[i]!);
-        if (text === null) {
-          nulls.add(i);
-          continue;
-        }
-        if (text !== last) {
-          last = text;
-          place = places.get(text) ?? places.size;
-          if (place === places.size) places.set(text, place);
-        }
-        placeOf[i] = place;
-      }
-      if (places.size > 0) copy(vector, repeated(handOver([...places.keys()], vector), placeOf));
-      nulls.write(vector);
+    begin(vector) {
+      const nulls = new Nulls();
+      const writer = new TextWriter(vector);
+      return {
+        add(rows, at) {
+          const places = new Map<string, number>();
+          /** For each row the place of its text among those that differ. */
+          const placeOf = new Uint32Array(PLACES, 0, rows.length);
+          let last: string | null = null;
+          let place = 0;
+          for (let i = 0; i < rows.length; i++) {
+            const text = valueOf(rows[i]!);
+            nulls.set(at + i, text === null);
+            if (text === null) continue;
+            if (text !== last) {
+              last = text;
+              place = places.get(text) ?? places.size;
+              if (place === places.size) places.set(text, place);
+            }
+            placeOf[i] = place;
+          }
+          if (places.size > 0) writer.write(repeated(writer.handOver([...places.keys()]), placeOf), at);
+        },
+        addNulls: (count, at) => nulls.fill(count, at),
+        end: () => nulls.write(vector),
+      };
     },
   };
 }
 
 /** Words of 32 bits of which a vector holds a text: its length in bytes, and either up to 12 bytes of it, or the first four and the address of all. */
 const ENTRY_WORDS = 4;
+const ENTRY_BYTES = 4 * ENTRY_WORDS;
 const INLINE_MAX_BYTES = 12;
 /** Makes any text so long that it lies in memory of its own. */
 const PADDING = "\0".repeat(INLINE_MAX_BYTES + 1);
 
-/**
- * Hands texts over to a vector, and returns its entry for each of them. All are handed over as one, which leaves them behind each other in memory that the vector owns:
- * a call for each would take most of the time.
- */
-function handOver(values: readonly string[], vector: duckdb.Vector): Uint32Array<ArrayBuffer> {
-  const joined = values.join("") + PADDING;
-  const bytes = Buffer.from(joined);
-  const isAscii = bytes.length === joined.length;
-  // Half a character at the end of one might make a whole one with what the next begins with.
-  if (!isAscii && !values.every((text) => text.isWellFormed())) {
-    const whole = values.map((text) => text.toWellFormed());
-    return handOver(whole, vector);
+/** The UTF-8 of a text, until the next is encoded. */
+function encode(text: string): Buffer {
+  // A unit of UTF-16 takes three bytes at most.
+  if (text.length * 3 > utf8.length) utf8 = Buffer.allocUnsafeSlow(text.length * 3);
+  const bytes = utf8.subarray(0, utf8.write(text));
+  if (utf8.length > UTF8_KEPT_BYTES) utf8 = Buffer.allocUnsafeSlow(UTF8_KEPT_BYTES);
+  return bytes;
+}
+
+/** Writes texts into a vector. */
+class TextWriter {
+  readonly #vector: duckdb.Vector;
+  /** Of the first row. */
+  #first: Uint32Array<ArrayBuffer> | null = null;
+
+  constructor(vector: duckdb.Vector) {
+    this.#vector = vector;
   }
-  duckdb.vector_assign_string_element_len(vector, 0, bytes);
-  const { buffer, byteOffset } = duckdb.vector_get_data(vector, ENTRY_WORDS * 4);
-  const address = new DataView(buffer, byteOffset).getBigUint64(8, true);
-  return entriesOf(values, { bytes, isAscii, address });
+
+  /**
+   * Hands texts over to the vector, and returns its entry for each of them. All are handed over as one, which leaves them behind each other in memory that the vector owns:
+   * a call for each would take most of the time. That one becomes the text of the first row, where it is read back for the least, until {@link write}.
+   */
+  handOver(values: readonly string[]): Uint32Array<ArrayBuffer> {
+    const joined = values.join("") + PADDING;
+    const bytes = encode(joined);
+    const isAscii = bytes.length === joined.length;
+    // Half a character at the end of one might make a whole one with what the next begins with.
+    if (!isAscii && !values.every((text) => text.isWellFormed())) {
+      return this.handOver(values.map((text) => text.toWellFormed()));
+    }
+    duckdb.vector_assign_string_element_len(this.#vector, 0, bytes);
+    const { buffer, byteOffset } = duckdb.vector_get_data(this.#vector, ENTRY_BYTES);
+    const address = new DataView(buffer, byteOffset).getBigUint64(8, true);
+    return entriesOf(values, { bytes, isAscii, address });
+  }
+
+  /** @param at the row of the first of the entries */
+  write(entries: Uint32Array<ArrayBuffer>, at: number): void {
+    if (at === 0) this.#first = entries.slice(0, ENTRY_WORDS);
+    else if (this.#first !== null) copy(this.#vector, this.#first, 0);
+    copy(this.#vector, entries, at * ENTRY_BYTES);
+  }
 }
 
 /** The entries of texts that lie at `address`, one behind the other, in UTF-8, and then {@link PADDING}. */
@@ -223,7 +383,7 @@ export function entriesOf(
   values: readonly string[],
   { bytes, isAscii, address }: { readonly bytes: Buffer; readonly isAscii: boolean; readonly address: bigint },
 ): Uint32Array<ArrayBuffer> {
-  const entries = new Uint32Array(values.length * ENTRY_WORDS);
+  const entries = new Uint32Array(ENTRIES, 0, values.length * ENTRY_WORDS).fill(0);
   const low = Number(address & 0xffffffffn);
   const high = Number(address >> 32n);
   let start = 0;
@@ -246,7 +406,7 @@ export function entriesOf(
 
 /** The entries at these places, one after the other. */
 function repeated(entries: Uint32Array<ArrayBuffer>, places: Uint32Array): Uint32Array<ArrayBuffer> {
-  const words = new Uint32Array(places.length * ENTRY_WORDS);
+  const words = new Uint32Array(VALUES, 0, places.length * ENTRY_WORDS);
   for (let i = 0; i < places.length; i++) {
     const to = i * ENTRY_WORDS;
     const from = places[i]! * ENTRY_WORDS;
@@ -261,42 +421,49 @@ function repeated(entries: Uint32Array<ArrayBuffer>, places: Uint32Array): Uint3
 /** A struct, null where `of` is: its fields are filled from what `of` gives, and with nulls where that is null. */
 export function structs<Row, Inner>(
   of: (row: Row) => Inner | null,
-  fields: Readonly<Record<string, Column<Inner | null>>>,
+  fields: Readonly<Record<string, NullableColumn<Inner | null>>>,
 ): Column<Row> {
   return {
     type: STRUCT(Object.fromEntries(Object.entries(fields).map(([name, { type }]) => [name, type]))),
-    fill(vector, rows) {
-      const inner: (Inner | null)[] = [];
-      const nulls = new Nulls(rows.length);
-      for (let i = 0; i < rows.length; i++) {
-        const each = of(rows[i]!);
-        if (each === null) nulls.add(i);
-        inner.push(each);
-      }
-      for (const [i, { fill }] of Object.values(fields).entries()) {
-        const child = duckdb.struct_vector_get_child(vector, i);
-        if (nulls.count === rows.length) nulls.write(child);
-        else fill(child, inner);
-      }
-      nulls.write(vector);
+    begin(vector) {
+      const nulls = new Nulls();
+      const inner = Object.values(fields).map(({ begin }, i) => begin(duckdb.struct_vector_get_child(vector, i)));
+      return {
+        add(rows, at) {
+          const each = rows.map(of);
+          if (each.every((one) => one === null)) {
+            nulls.fill(rows.length, at);
+            for (const { addNulls } of inner) addNulls(rows.length, at);
+            return;
+          }
+          for (const [i, one] of each.entries()) nulls.set(at + i, one === null);
+          for (const { add } of inner) add(each, at);
+        },
+        end() {
+          for (const { end } of inner) end();
+          nulls.write(vector);
+        },
+      };
     },
   };
 }
 
 /** Which rows of a vector are null. */
 class Nulls {
-  readonly #rows: number;
+  /** null as long as none is. */
   #bits: Uint8Array<ArrayBuffer> | null = null;
-  count = 0;
 
-  constructor(rows: number) {
-    this.#rows = rows;
+  set(row: number, isNull: boolean): void {
+    if (isNull) {
+      this.#bits ??= new Uint8Array(CHUNK_ROWS / 8).fill(0xff);
+      this.#bits[row >> 3]! &= ~(1 << (row & 7));
+    } else if (this.#bits !== null) {
+      this.#bits[row >> 3]! |= 1 << (row & 7);
+    }
   }
 
-  add(row: number): void {
-    this.#bits ??= new Uint8Array(Math.ceil(this.#rows / 64) * 8).fill(0xff);
-    this.#bits[row >> 3]! &= ~(1 << (row & 7));
-    this.count += 1;
+  fill(count: number, at: number): void {
+    for (let row = at; row < at + count; row++) this.set(row, true);
   }
 
   write(vector: duckdb.Vector): void {
@@ -306,6 +473,7 @@ class Nulls {
   }
 }
 
-function copy(vector: duckdb.Vector, values: NodeJS.TypedArray): void {
-  duckdb.copy_data_to_vector(vector, 0, values.buffer as ArrayBuffer, values.byteOffset, values.byteLength);
+/** @param at where the first of them goes, in bytes */
+function copy(vector: duckdb.Vector, values: NodeJS.TypedArray, at: number): void {
+  duckdb.copy_data_to_vector(vector, at, values.buffer as ArrayBuffer, values.byteOffset, values.byteLength);
 }

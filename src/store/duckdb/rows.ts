@@ -1,15 +1,18 @@
+import type { DuckDBDataChunk } from "@duckdb/node-api";
+
 import type { StoredEvent } from "../../events/event.ts";
+import type { EventId } from "../../events/id.ts";
 import { distinctTags } from "../../events/tags.ts";
 import { fold, isAscii } from "../../events/text.ts";
 import type { Alert } from "../store.ts";
 import { bigints, booleans, distinctTexts, doubles, hexUbigints, structs, texts, uintegers } from "./columns.ts";
-import type { Column } from "./columns.ts";
+import type { Column, Table } from "./columns.ts";
 import { FOLDED_FIELDS } from "./facts.ts";
 import type { Facts } from "./facts.ts";
-import { foldedUnlessAscii, tagLine } from "./schema.ts";
+import { foldedUnlessAscii, joinId, tagLine } from "./schema.ts";
 
 /** A row of `events`, with what is worked out of the event. */
-type EventRow = {
+export type EventRow = {
   readonly event: StoredEvent;
   readonly folded: Folded | null;
 };
@@ -25,8 +28,11 @@ type Folded = {
   readonly class: string | null;
 };
 
+/** The place among {@link EVENT_COLUMNS} of an id's upper part, behind which the lower stands. */
+const ID_HI = 1;
+
 /** The columns of `events`, in the order of the table. */
-export const EVENT_COLUMNS: readonly Column<EventRow>[] = [
+const EVENT_COLUMNS: readonly Column<EventRow>[] = [
   bigints(({ event }) => event.created),
   hexUbigints(({ event }) => event.id.slice(0, 16)),
   uintegers(({ event }) => parseInt(event.id.slice(16), 16)),
@@ -53,20 +59,35 @@ export const EVENT_COLUMNS: readonly Column<EventRow>[] = [
   }),
 ];
 
-/** The columns of `alerts`, in the order of the table. */
-export const ALERT_COLUMNS: readonly Column<Alert>[] = [
-  hexUbigints(({ event }) => event.id.slice(0, 16)),
-  uintegers(({ event }) => parseInt(event.id.slice(16), 16)),
-  texts(({ user }) => user),
-  texts(({ event }) => event.log),
-  booleans(() => false),
-];
-
 /** `facts` learns what is true of the events. */
-export function toRows(events: readonly StoredEvent[], facts: Facts): readonly EventRow[] {
-  facts.addTimes(events);
-  return events.map((event) => ({ event, folded: isPlain(event) ? null : foldedOf(event, facts) }));
+export function eventsTable(facts: Facts): Table<StoredEvent, EventRow> {
+  return {
+    name: "events",
+    columns: EVENT_COLUMNS,
+    toRows(events) {
+      facts.addTimes(events);
+      return events.map((event) => ({ event, folded: isPlain(event) ? null : foldedOf(event, facts) }));
+    },
+  };
 }
+
+/** The ids of events, by their rows. */
+export function idsOf(chunk: DuckDBDataChunk): EventId[] {
+  const [hi, lo] = [chunk.getColumnValues(ID_HI), chunk.getColumnValues(ID_HI + 1)] as [bigint[], number[]];
+  return hi.map((high, row) => joinId(high, lo[row]!));
+}
+
+export const ALERTS_TABLE: Table<Alert, Alert> = {
+  name: "alerts",
+  columns: [
+    hexUbigints(({ event }) => event.id.slice(0, 16)),
+    uintegers(({ event }) => parseInt(event.id.slice(16), 16)),
+    texts(({ user }) => user),
+    texts(({ event }) => event.log),
+    booleans(() => false),
+  ],
+  toRows: (alerts) => alerts,
+};
 
 /** Whether all texts are ASCII, as they nearly always are: then none has a folded form of its own. */
 function isPlain({ text, link, tags, source, user, class: cls }: StoredEvent): boolean {

@@ -7,11 +7,15 @@ import type { LogKey, StoredEvent } from "../../events/event.ts";
 import type { EventId } from "../../events/id.ts";
 import type { Visit } from "../../events/visit.ts";
 import type { Position } from "../../bus/bus.ts";
-import type { Alert, Store, WriteOutcome } from "../store.ts";
+import type { Alert, PreparedEvents, Store, WriteOutcome } from "../store.ts";
+import { ChunkPool } from "./columns.ts";
 import { Database } from "./database.ts";
 import { Facts } from "./facts.ts";
+import { DuckdbEvents } from "./prepared.ts";
 import * as read from "./read.ts";
 import { deleteExpired } from "./retention.ts";
+import { ALERTS_TABLE, eventsTable } from "./rows.ts";
+import type { EventRow } from "./rows.ts";
 import { insertVisits, users } from "./visits.ts";
 import * as write from "./write.ts";
 
@@ -46,6 +50,7 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
   const reading: Database["read"] = (work) => database.read(work).catch(rethrow);
   const writing: Database["write"] = (work) => database.write(work).catch(rethrow);
   return {
+    prepareEvents: () => writer.prepare(),
     writeEvents: (events, position) => writer.events(events, position),
     writeAlerts: (alerts) => writer.alerts(alerts),
     writeVisits: (visits) => writer.visits(visits),
@@ -75,28 +80,51 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
 /** The writes that need to know the largest ids there are. */
 class Writer {
   readonly #database: Database;
-  readonly #facts: Facts;
+  readonly #events: ChunkPool<StoredEvent, EventRow>;
+  readonly #alerts = new ChunkPool(ALERTS_TABLE);
   /** null until the first write. Changes only while writing. */
   #high: write.HighWater | null = null;
 
   constructor(database: Database, facts: Facts) {
     this.#database = database;
-    this.#facts = facts;
+    this.#events = new ChunkPool(eventsTable(facts));
+  }
+
+  prepare(): DuckdbEvents {
+    return new DuckdbEvents(this.#events);
   }
 
   /** The position is committed with the events, and only where all of them are done. */
-  async events(events: readonly StoredEvent[], position?: Position): Promise<WriteOutcome[]> {
-    if (events.length === 0) {
+  async events(events: PreparedEvents, position?: Position): Promise<WriteOutcome[]> {
+    if (!(events instanceof DuckdbEvents)) throw new TypeError("these events were prepared by another store");
+    const { length, faults } = events;
+    if (length === 0) {
       if (position) await this.#database.write((connection) => write.advance(connection, position)).catch(rethrow);
       return [];
     }
-    return write.writeEach(events, (items) =>
+    const [outcome] = await write.writeEach([events], () =>
       this.#write(async (connection, high) => {
-        const event = await write.insertEvents(connection, items, high.event, this.#facts);
-        if (position && items.length === events.length) await write.advance(connection, position);
+        const event = await write.insertEvents(connection, events, high.event);
+        if (position && faults.size === 0) await write.advance(connection, position);
         return { ...high, event };
       }),
     );
+    if (outcome!.kind === "rejected" && length > 1) return this.#halves(events, position);
+    if (outcome!.kind === "done") events.release();
+    return Array.from({ length }, (_, place) => {
+      const fault = faults.get(place);
+      return fault === undefined ? outcome! : { kind: "rejected", reason: fault.reason };
+    });
+  }
+
+  /** One of them cannot be stored: so it is found, and rejected alone. */
+  async #halves(events: DuckdbEvents, position?: Position): Promise<WriteOutcome[]> {
+    const places = Array.from({ length: events.length }, (_, place) => place);
+    const middle = places.length >>> 1;
+    const first = await this.events(events.pick(places.slice(0, middle)));
+    const isFirstDone = first.every(({ kind }) => kind === "done");
+    const second = await this.events(events.pick(places.slice(middle)), isFirstDone ? position : undefined);
+    return [...first, ...second];
   }
 
   async alerts(alerts: readonly Alert[]): Promise<WriteOutcome[]> {
@@ -104,7 +132,7 @@ class Writer {
     return write.writeEach(alerts, (items) =>
       this.#write(async (connection, high) => ({
         ...high,
-        alert: await write.insertAlerts(connection, items, high.alert),
+        alert: await write.insertAlerts(connection, items, high.alert, this.#alerts),
       })),
     );
   }

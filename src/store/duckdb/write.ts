@@ -1,13 +1,13 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 
-import type { LogKey, StoredEvent, UserId } from "../../events/event.ts";
+import type { LogKey, UserId } from "../../events/event.ts";
 import type { EventId } from "../../events/id.ts";
 import type { Position } from "../../bus/bus.ts";
 import type { Alert, WriteOutcome } from "../store.ts";
 import { firstLine } from "./database.ts";
-import type { Facts } from "./facts.ts";
-import { appendRows } from "./columns.ts";
-import { ALERT_COLUMNS, EVENT_COLUMNS, toRows } from "./rows.ts";
+import { appendChunks, Rows } from "./columns.ts";
+import type { ChunkPool } from "./columns.ts";
+import type { DuckdbEvents } from "./prepared.ts";
 import { ASKED, idParameters, joinId, NEAR, splitId } from "./schema.ts";
 
 const DONE: WriteOutcome = Object.freeze({ kind: "done" });
@@ -35,23 +35,19 @@ async function largestId(connection: DuckDBConnection, table: string): Promise<s
 }
 
 /** Inserts the events that are neither there nor deleted, each once, and returns the largest id there is now. */
-export async function insertEvents(
-  connection: DuckDBConnection,
-  events: readonly StoredEvent[],
-  high: string,
-  facts: Facts,
-): Promise<string> {
-  const fresh = areRising(events) ? events : distinct(events, (event) => event.id);
-  const old = fresh.filter(({ id }) => id <= high).map(({ id }) => id);
-  const known = await knownIds(connection, "events", old);
-  const unknown = known.size === 0 ? fresh : fresh.filter(({ id }) => !known.has(id));
-  const into = {
-    table: "events",
-    columns: EVENT_COLUMNS,
-    toRows: (some: readonly StoredEvent[]) => toRows(some, facts),
-  };
-  if (unknown.length > 0) await appendRows(connection, into, unknown);
-  return fresh.reduce((largest, { id }) => (id > largest ? id : largest), high);
+export async function insertEvents(connection: DuckDBConnection, events: DuckdbEvents, high: string): Promise<string> {
+  // In ordinary running they are new, and no two are the same.
+  const isNew = events.isRising && events.first > high;
+  const { chunks } = isNew ? events : await unknownAmong(connection, events, high);
+  if (chunks.length > 0) await appendChunks(connection, "events", chunks);
+  return isNew ? events.last : largestOf([high, ...events.ids()]);
+}
+
+async function unknownAmong(connection: DuckDBConnection, events: DuckdbEvents, high: string): Promise<DuckdbEvents> {
+  const ids = events.ids();
+  const old = ids.filter((id) => id <= high);
+  const seen = new Set(await knownIds(connection, "events", old));
+  return events.pick([...ids.keys()].filter((place) => seen.size < seen.add(ids[place]!).size));
 }
 
 /** Inserts the alerts that are neither there nor deleted, nor of a deleted event, each once, and returns the largest id there is now. */
@@ -59,20 +55,24 @@ export async function insertAlerts(
   connection: DuckDBConnection,
   alerts: readonly Alert[],
   high: string,
+  pool: ChunkPool<Alert, Alert>,
 ): Promise<string> {
   const fresh = distinct(alerts, ({ user, event }) => `${event.id} ${user}`);
   const old = fresh.filter(({ event }) => event.id <= high).map(({ event }) => event.id);
   const gone = await knownIds(connection, "deleted_events", old);
   const known = await knownAlerts(connection, old);
   const unknown = fresh.filter(({ user, event }) => !gone.has(event.id) && !known.has(`${event.id} ${user}`));
-  const into = { table: "alerts", columns: ALERT_COLUMNS, toRows: (some: readonly Alert[]) => some };
-  if (unknown.length > 0) await appendRows(connection, into, unknown);
-  return fresh.reduce((largest, { event }) => (event.id > largest ? event.id : largest), high);
+  if (unknown.length > 0) {
+    const rows = new Rows(pool);
+    await rows.add(unknown);
+    await appendChunks(connection, "alerts", rows.chunks);
+    rows.release();
+  }
+  return largestOf([high, ...fresh.map(({ event }) => event.id)]);
 }
 
-/** As they come in ordinary running: then no two are the same. */
-function areRising(events: readonly StoredEvent[]): boolean {
-  return events.every(({ id }, i) => i === 0 || id > events[i - 1]!.id);
+function largestOf(ids: readonly string[]): string {
+  return ids.reduce((largest, id) => (id > largest ? id : largest), "");
 }
 
 export function distinct<T>(items: readonly T[], keyOf: (item: T) => string): T[] {

@@ -13,7 +13,7 @@ import type { Hit } from "./scan.ts";
 import { encodeVisit, visitOf } from "./users.ts";
 import type { VisitDocument } from "./users.ts";
 import { createOperation, deleteOperation, indexOperation, writeBulk } from "./write.ts";
-import type { Operation } from "./write.ts";
+import type { Operation } from "./packed.ts";
 
 const BATCH = 1000;
 const ATTEMPTS = 8;

@@ -14,7 +14,7 @@ import type { Names } from "./mapping.ts";
 import { ANY_ORDER, atOneMoment, NotReady, patiently, scan, searcherOf, totalOf } from "./scan.ts";
 import type { Hit } from "./scan.ts";
 import { createOperation, deleteOperation, indexOperation, writeNow } from "./write.ts";
-import type { Operation } from "./write.ts";
+import type { Operation } from "./packed.ts";
 
 const BATCH = 1000;
 

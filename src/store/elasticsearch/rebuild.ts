@@ -4,11 +4,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 
 import { LoggiaError } from "../../errors.ts";
-import type { EventId } from "../../events/id.ts";
-import type { RebuildOptions, RebuildProgress, WriteOutcome } from "../store.ts";
+import type { RebuildOptions, RebuildProgress } from "../store.ts";
 import { copyAfter, countOf, encoderOf, IS_DOCUMENT, prune } from "./copy.ts";
 import type { Copied } from "./copy.ts";
-import { encodeDocument } from "./document.ts";
 import {
   block,
   createGeneration,
@@ -24,9 +22,11 @@ import { takeLease } from "./lease.ts";
 import type { Lease } from "./lease.ts";
 import { generationOf, kindOf, monthAt } from "./mapping.ts";
 import type { Names } from "./mapping.ts";
+import type { Operation } from "./packed.ts";
 import { refresh } from "./people.ts";
+import { ElasticsearchEvents, operationsOf } from "./prepared.ts";
 import { encodeVisit } from "./users.ts";
-import { createOperation, writeBulk } from "./write.ts";
+import { createOperation, writeBulk, writePacked } from "./write.ts";
 
 /** Passes over what changed meanwhile, before writes are held up for the last one. */
 const PASSES = 10;
@@ -167,6 +167,12 @@ class Work {
     return target;
   }
 
+  /** Where documents of a place are written anew. */
+  async #indexOf(place: string): Promise<string> {
+    this.#signal.throwIfAborted();
+    return (await this.#target(place)).index;
+  }
+
   async #begin(place: string): Promise<Target> {
     const { client, names } = this.#context;
     this.#signal.throwIfAborted();
@@ -177,24 +183,20 @@ class Work {
 
   async #fill(): Promise<void> {
     const { client, names } = this.#context;
-    const write = async <T extends { readonly id: EventId }>(
-      items: readonly T[],
-      placeOf: (id: EventId) => string,
-      encode: (item: T) => string,
-    ): Promise<WriteOutcome[]> => {
-      this.#signal.throwIfAborted();
-      const indices = new Map<string, string>();
-      for (const place of new Set(items.map(({ id }) => placeOf(id)))) {
-        indices.set(place, (await this.#target(place)).index);
-      }
-      return writeBulk(
-        client,
-        items.map((item) => createOperation(indices.get(placeOf(item.id))!, item.id, encode(item))),
-      );
-    };
     const anew: Parameters<RebuildOptions["fill"]>[0] = {
-      writeEvents: (events) => write(events, names.eventsOf, (event) => encodeDocument(event)),
-      writeVisits: (visits) => write(visits, names.visitsOf, encodeVisit),
+      prepareEvents: () => new ElasticsearchEvents((id) => this.#indexOf(names.eventsOf(id))),
+      writeEvents: async (events) => {
+        this.#signal.throwIfAborted();
+        return writePacked(client, operationsOf(events));
+      },
+      writeVisits: async (visits) => {
+        const operations: Operation[] = [];
+        for (const visit of visits) {
+          const index = await this.#indexOf(names.visitsOf(visit.id));
+          operations.push(createOperation(index, visit.id, encodeVisit(visit)));
+        }
+        return writeBulk(client, operations);
+      },
     };
     const { fill } = this.#options;
     await fill(anew, this.#signal);

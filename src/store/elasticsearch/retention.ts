@@ -16,7 +16,7 @@ import type { Names } from "./mapping.ts";
 import { refresh } from "./people.ts";
 import { ANY_ORDER, atThisMoment, scan, searcherOf, totalOf } from "./scan.ts";
 import { deleteOperation, writeBulk } from "./write.ts";
-import type { Operation } from "./write.ts";
+import type { Operation } from "./packed.ts";
 
 /** Documents deleted in one request. */
 const STEP = 1000;

@@ -24,11 +24,12 @@ import {
 } from "./people.ts";
 import { createMender } from "./mend.ts";
 import type { Mender } from "./mend.ts";
+import { ElasticsearchEvents, operationsOf } from "./prepared.ts";
 import { rebuild } from "./rebuild.ts";
 import { deleteExpired } from "./retention.ts";
 import { BLOCKED } from "./scan.ts";
 import { encodeVisit, users } from "./users.ts";
-import { createOperation, indexOperation, writeBulk } from "./write.ts";
+import { createOperation, indexOperation, writeBulk, writePacked } from "./write.ts";
 
 export type ElasticsearchStoreOptions = IndexOptions & {
   readonly client: Client;
@@ -65,13 +66,8 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
   mender.notice();
   const { written, changed } = noticing(mender);
   return {
-    writeEvents: (events) =>
-      written(
-        writeBulk(
-          client,
-          events.map((event) => createOperation(names.eventsOf(event.id), event.id, encodeDocument(event))),
-        ),
-      ),
+    prepareEvents: () => new ElasticsearchEvents(names.eventsOf),
+    writeEvents: (events) => written(writePacked(client, operationsOf(events))),
     writeAlerts: (alerts) => written(writeAlerts(client, names, alerts)),
     writeVisits: (visits) =>
       written(

@@ -5,14 +5,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { reasonOf, translateElasticsearchError } from "../../elasticsearch/client.ts";
 import { LoggiaError } from "../../errors.ts";
 import type { WriteOutcome } from "../store.ts";
+import { PackedOperations } from "./packed.ts";
+import type { Operation } from "./packed.ts";
 
 /** One request carries at most this much; a node takes 100 MB unless told otherwise, and indexes best far below. */
 const MAX_REQUEST_BYTES = 8 * 1024 * 1024;
 const MAX_REQUEST_ITEMS = 5000;
 const REQUEST_TIMEOUT_MS = 60_000;
-
-/** A line or two of a bulk request, each ended by a line break. */
-export type Operation = string;
 
 export function createOperation(index: string, id: string, document: string): Operation {
   return `{"create":{"_index":${JSON.stringify(index)},"_id":${JSON.stringify(id)}}}\n${document}\n`;
@@ -33,9 +32,9 @@ const DONE: WriteOutcome = Object.freeze({ kind: "done" });
  * what is there already (409), or to be deleted and gone (404), is done.
  * Where a whole request finds the cluster busy or away, its operations and all that follow are to be tried again.
  */
-export async function writeBulk(client: Client, operations: readonly Operation[]): Promise<WriteOutcome[]> {
+export async function writePacked(client: Client, operations: PackedOperations): Promise<WriteOutcome[]> {
   const outcomes: WriteOutcome[] = [];
-  for (const request of inRequests(operations)) {
+  for (const request of operations.runs({ most: MAX_REQUEST_ITEMS, maxBytes: MAX_REQUEST_BYTES })) {
     const answer = await send(client, request);
     outcomes.push(...answer.outcomes);
     if (answer.away === null) continue;
@@ -45,31 +44,21 @@ export async function writeBulk(client: Client, operations: readonly Operation[]
   return outcomes;
 }
 
-function* inRequests(operations: readonly Operation[]): Generator<readonly Operation[]> {
-  let start = 0;
-  let bytes = 0;
-  for (const [i, operation] of operations.entries()) {
-    const size = Buffer.byteLength(operation);
-    if (i > start && (bytes + size > MAX_REQUEST_BYTES || i - start >= MAX_REQUEST_ITEMS)) {
-      yield operations.slice(start, i);
-      start = i;
-      bytes = 0;
-    }
-    bytes += size;
-  }
-  if (start < operations.length) yield operations.slice(start);
+/** {@link writePacked} of operations that are sent at once. */
+export function writeBulk(client: Client, operations: readonly Operation[]): Promise<WriteOutcome[]> {
+  return writePacked(client, PackedOperations.of(operations));
 }
 
 /** `away`: why the cluster took nothing of a request, where it did not. */
 type Answer = { readonly outcomes: readonly WriteOutcome[]; readonly away: string | null };
 
-async function send(client: Client, operations: readonly Operation[]): Promise<Answer> {
+async function send(client: Client, operations: PackedOperations): Promise<Answer> {
   let response: estypes.BulkResponse;
   try {
     response = await client.bulk(
       {
-        // Ready-made lines: the client passes a string on as it is.
-        operations: operations.join("") as unknown as never[],
+        // Ready-made lines: the client passes bytes on as they are.
+        operations: operations.bytes as unknown as never[],
         filter_path: [
           "errors",
           "items.*.status",
@@ -87,7 +76,7 @@ async function send(client: Client, operations: readonly Operation[]): Promise<A
   return { outcomes: response.items.map((item) => judgeItem(Object.values(item)[0])), away: null };
 }
 
-async function judgeFailure(client: Client, operations: readonly Operation[], error: unknown): Promise<Answer> {
+async function judgeFailure(client: Client, operations: PackedOperations, error: unknown): Promise<Answer> {
   const isRefused = error instanceof errors.ResponseError && (error.statusCode === 413 || error.statusCode === 400);
   if (!isRefused) {
     const { code, message } = translateElasticsearchError(error);

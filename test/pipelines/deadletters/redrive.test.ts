@@ -43,8 +43,9 @@ for (const { name, open } of PLACES) {
       store: {
         ...house.store,
         writeEvents: async (events, position) => {
-          if (!events.some(({ id }) => id === bad.id)) return house.store.writeEvents(events, position);
-          return events.map(() => ({ kind: "rejected", reason: "it is not to my taste" }));
+          const ids = events.ids();
+          if (!ids.includes(bad.id)) return house.store.writeEvents(events, position);
+          return ids.map(() => ({ kind: "rejected", reason: "it is not to my taste" }));
         },
       },
     };

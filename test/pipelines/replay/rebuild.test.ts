@@ -20,6 +20,7 @@ import {
 } from "../house.ts";
 import type { House } from "../house.ts";
 import { PLACES } from "../places.ts";
+import { writeEvents } from "../../support/write-events.ts";
 
 const onCluster = realEngines ? test : test.skip;
 
@@ -52,7 +53,7 @@ onCluster("what people did stays, today's filters count, and what the bus no lon
     hash: "",
     class: "first",
   }));
-  t.true((await store.writeEvents(forgotten)).every(({ kind }) => kind === "done"));
+  t.true((await writeEvents(store, forgotten)).every(({ kind }) => kind === "done"));
   const events = Array.from({ length: 300 }, (_, i) => accept(log, { text: `something ${i}` }));
   await post(house.bus, events, 7);
   await caughtUp(pipeline);
@@ -79,7 +80,7 @@ onCluster("what people did stays, today's filters count, and what the bus no lon
   t.is(await store.data(log, forgotten[0]!.id), "d");
   t.like(progress, { events: 300, rebuild: { stage: "done", rebuilt: 300, markers: 4 } });
   t.false(await store.deleteEvent(log, events[5]!.id));
-  t.true((await store.writeEvents([{ ...events[5]!, hash: "", class: null }])).every(({ kind }) => kind === "done"));
+  t.true((await writeEvents(store, [{ ...events[5]!, hash: "", class: null }])).every(({ kind }) => kind === "done"));
   t.is((await rows(store, log)).length, 328);
   t.log(progress.rebuild);
 

@@ -18,6 +18,7 @@ import {
   start,
 } from "../house.ts";
 import { PLACES } from "../places.ts";
+import { writeEvents } from "../../support/write-events.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -50,7 +51,10 @@ for (const { name, open } of PLACES) {
         accept(log, { text: `${days} days old`, created: now - days * DAY_MS }),
       );
       // As long as the events' log had no retention, they were written.
-      await house.store.writeEvents(events.map((event) => ({ ...event, hash: "", class: null })));
+      await writeEvents(
+        house.store,
+        events.map((event) => ({ ...event, hash: "", class: null })),
+      );
     }
     await house.store.refresh();
     const retention = startRetention({ ...house, log: SILENT, now: () => now });

@@ -3,6 +3,7 @@ import { pino } from "pino";
 import { openDuckdbStore } from "../../../src/store/duckdb/store.ts";
 import { event, MORNING } from "../../contract/store-fixture.ts";
 import type { LogKey } from "../../../src/events/event.ts";
+import { writeEvents } from "../../support/write-events.ts";
 
 /** Another process at the store `file`: writes batches of 500 events of `log` and says after each what became of it, until it is killed. */
 const [file = "", log = ""] = process.argv.slice(2);
@@ -13,7 +14,7 @@ try {
     const events = Array.from({ length: 500 }, (_, i) =>
       event(log as LogKey, { created: MORNING + batch, text: `${batch} ${i} ${Math.random()}`.repeat(4) }),
     );
-    const outcomes = await store.writeEvents(events, { topic: "events", partition: 0, offset: batch });
+    const outcomes = await writeEvents(store, events, { topic: "events", partition: 0, offset: batch });
     const [kind = "none", ...mixed] = new Set(outcomes.map((outcome) => outcome.kind));
     process.stdout.write(`${batch} ${mixed.length === 0 ? kind : "mixed"}\n`);
   }

@@ -1,15 +1,18 @@
 import { DuckDBInstance } from "@duckdb/node-api";
+import type { DuckDBConnection } from "@duckdb/node-api";
 import test from "ava";
 import fc from "fast-check";
 import { keepByteOrderMarks } from "../../../src/store/duckdb/text-decoder.ts";
 import {
-  appendRows,
+  appendChunks,
   bigints,
   booleans,
+  ChunkPool,
   distinctTexts,
   doubles,
   entriesOf,
   hexUbigints,
+  Rows,
   structs,
   texts,
   uintegers,
@@ -41,7 +44,7 @@ const COLUMNS: readonly Column<Row>[] = [
     other: distinctTexts((inner) => inner?.other ?? null),
   }),
 ];
-const INTO = { table: "rows", columns: COLUMNS, toRows: (rows: readonly Row[]) => rows };
+const POOL = new ChunkPool({ name: "rows", columns: COLUMNS, toRows: (rows: readonly Row[]) => rows });
 const TABLE = `create table rows (whole bigint not null, large ubigint, small uinteger, flag boolean, real double, unlike varchar, alike varchar,
   "inner" struct("text" varchar, other varchar))`;
 
@@ -69,24 +72,70 @@ async function openTable() {
   return connection;
 }
 
-test("rows are read as they were written, whatever is in them and however many chunks they fill", async (t) => {
+async function append(connection: DuckDBConnection, rows: readonly Row[]): Promise<void> {
+  const filled = new Rows(POOL);
+  await filled.add(rows);
+  await appendChunks(connection, "rows", filled.chunks);
+  filled.release();
+}
+
+async function readRows(connection: DuckDBConnection): Promise<unknown> {
+  return (await connection.runAndReadAll("from rows order by rowid")).getRowObjectsJS();
+}
+
+function asRead(rows: readonly Row[]): unknown {
+  return rows.map(({ whole, ...row }) => ({ whole: BigInt(whole), ...row }));
+}
+
+test("rows are read as they were written, whatever is in them and however many chunks they fill, in whatever steps", async (t) => {
   const connection = await openTable();
   // A few rows many times over fill several chunks, with texts that come again and again.
-  const rows = fc.tuple(fc.array(ROW, { minLength: 1, maxLength: 30 }), fc.nat({ max: 6_000 }));
+  const rows = fc.tuple(
+    fc.array(ROW, { minLength: 1, maxLength: 30 }),
+    fc.array(fc.nat({ max: 2_000 }), { maxLength: 5 }),
+  );
   await fc.assert(
-    fc.asyncProperty(rows, async ([few, count]) => {
-      const written = Array.from({ length: count }, (_, i) => few[(i * 7) % few.length]!);
+    fc.asyncProperty(rows, async ([few, counts]) => {
+      const filled = new Rows(POOL);
+      const written: Row[] = [];
+      for (const count of counts) {
+        const some = Array.from({ length: count }, (_, i) => few[(i * 7 + count) % few.length]!);
+        await filled.add(some);
+        written.push(...some);
+      }
       await connection.run("truncate rows");
       await connection.run("begin");
-      await appendRows(connection, INTO, written);
+      await appendChunks(connection, "rows", filled.chunks);
       await connection.run("commit");
-      const read = (await connection.runAndReadAll("from rows order by rowid")).getRowObjectsJS();
-      t.deepEqual(
-        read,
-        written.map(({ whole, ...row }) => ({ whole: BigInt(whole), ...row })),
-      );
+      t.deepEqual(await readRows(connection), asRead(written));
+      // Their memory is what the next ones are filled into.
+      filled.release();
     }),
-    { numRuns: 25 },
+    { numRuns: 40 },
+  );
+});
+
+test("rows that are picked are as they were, and the others stay", async (t) => {
+  const connection = await openTable();
+  const picked = fc.array(fc.tuple(ROW, fc.boolean()), { maxLength: 60 });
+  await fc.assert(
+    fc.asyncProperty(picked, fc.nat({ max: 40 }), async (few, times) => {
+      const all = Array.from({ length: few.length * times }, (_, i) => few[i % few.length]!);
+      const filled = new Rows(POOL);
+      await filled.add(all.map(([row]) => row));
+      const places = [...all.keys()].filter((place) => all[place]![1]);
+      const some = filled.pick(places);
+      await connection.run("truncate rows");
+      await appendChunks(connection, "rows", some.chunks);
+      await appendChunks(connection, "rows", filled.chunks);
+      t.deepEqual(
+        await readRows(connection),
+        asRead([...places.map((place) => all[place]![0]), ...all.map(([row]) => row)]),
+      );
+      filled.release();
+      some.release();
+    }),
+    { numRuns: 30 },
   );
 });
 
@@ -94,9 +143,8 @@ test("half characters of neighbours become none", async (t) => {
   const connection = await openTable();
   const row: Row = { whole: 1, large: 2n, small: 3, flag: true, real: 4, unlike: "", alike: "", inner: null };
   const halves = ["from one \ud83d", "\ude00 to the next", "plain"];
-  await appendRows(
+  await append(
     connection,
-    INTO,
     halves.map((text) => ({ ...row, unlike: text, alike: text })),
   );
   const whole = halves.map((text) => text.toWellFormed());
@@ -115,17 +163,17 @@ test("texts may lie on both sides of an address that ends in 32 zeros", (t) => {
   t.deepEqual(entries.slice(4), Uint32Array.of(20, bytes.readUInt32LE(20), 4, 0x7f13));
 });
 
-test("a number that no column takes is refused, and what was appended before it is not kept", async (t) => {
+test("a number that no column takes is refused, and what else there is stays and can be added to", async (t) => {
   const connection = await openTable();
   const row: Row = { whole: 1, large: 2n, small: 3, flag: true, real: 4, unlike: "", alike: "", inner: null };
-  const rows = [...Array.from({ length: 5_000 }, () => row), { ...row, whole: 2 ** 53 }];
-  await connection.run("begin");
-  await t.throwsAsync(appendRows(connection, INTO, rows), {
+  const filled = new Rows(POOL);
+  await filled.add([row]);
+  const odd = { ...row, unlike: null, real: null, whole: 2 ** 53 };
+  await t.throwsAsync(filled.addSome([odd]), {
     instanceOf: RangeError,
     message: "9007199254740992 is no whole number below 2^53",
   });
-  await connection.run("rollback");
-  t.is((await connection.runAndReadAll("from rows")).currentRowCount, 0);
-  await appendRows(connection, INTO, [row]);
-  t.is((await connection.runAndReadAll("from rows")).currentRowCount, 1);
+  await filled.add([{ ...row, whole: 5 }]);
+  await appendChunks(connection, "rows", filled.chunks);
+  t.deepEqual(await readRows(connection), asRead([row, { ...row, whole: 5 }]));
 });

@@ -27,6 +27,7 @@ import {
 } from "../../contract/store-fixture.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
 import { until } from "../../support/until.ts";
+import { writeEvents } from "../../support/write-events.ts";
 
 const CHILD = resolve(import.meta.dirname, "child.ts");
 
@@ -244,7 +245,7 @@ test("all that was written is there after closing and opening again", async (t) 
   ];
   {
     await using store = await open(file);
-    await store.writeEvents([kept, gone], { topic: "events", partition: 3, offset: 9 });
+    await writeEvents(store, [kept, gone], { topic: "events", partition: 3, offset: 9 });
     await store.writeAlerts([
       { user, event: kept },
       { user, event: gone },
@@ -313,7 +314,7 @@ test("one event that cannot be stored is rejected by itself, and holds the posit
   const log = newLog();
   const events = Array.from({ length: 9 }, (_, i) => event(log, { text: String(i) }));
   const broken = { ...events[4]!, created: 2 ** 70 };
-  const outcomes = await store.writeEvents(events.with(4, broken), { topic: "events", partition: 0, offset: 1 });
+  const outcomes = await writeEvents(store, events.with(4, broken), { topic: "events", partition: 0, offset: 1 });
   t.deepEqual(
     outcomes.map(({ kind }) => kind),
     events.map((_, i) => (i === 4 ? "rejected" : "done")),
@@ -330,7 +331,7 @@ test("lists are of one moment while events are written beside them", async (t) =
   const batches = Array.from({ length: 40 }, (_, i) =>
     Array.from({ length: 50 }, (_, k) => event(log, { created: MORNING + i * 50 + k })),
   );
-  const writing = Promise.all(batches.map((batch) => store.writeEvents(batch)));
+  const writing = Promise.all(batches.map((batch) => writeEvents(store, batch)));
   let seen = 0;
   while (seen < 2000) {
     const pages = await Promise.all(
@@ -351,14 +352,16 @@ test("lists are of one moment while events are written beside them", async (t) =
 test("a store that is closed says so, and closing waits for what is in flight", async (t) => {
   const store = await open(newFile(t));
   const log = newLog();
-  const writing = store.writeEvents([event(log)]);
+  const prepared = store.prepareEvents();
+  await prepared.add([event(log)]);
+  const writing = store.writeEvents(prepared);
   const reading = store.list(listPlan(log));
   await store[Symbol.asyncDispose]();
   t.deepEqual(await writing, [{ kind: "done" }]);
   t.is((await reading).rows.length, (await reading).total);
   t.is((await t.throwsAsync(store.list(listPlan(log)), { instanceOf: LoggiaError })).code, "store_unavailable");
   t.is((await t.throwsAsync(store.ping(), { instanceOf: LoggiaError })).code, "store_unavailable");
-  t.is((await store.writeEvents([event(log)]))[0]?.kind, "retry");
+  t.is((await writeEvents(store, [event(log)]))[0]?.kind, "retry");
   await store[Symbol.asyncDispose]();
 });
 

@@ -17,6 +17,7 @@ import { elasticsearchUrl, realEngines } from "../../support/engines.ts";
 import { uniqueName } from "../../support/temporary.ts";
 import { until } from "../../support/until.ts";
 import { intercept, SILENT } from "./rebuild-fixture.ts";
+import { writeEvents } from "../../support/write-events.ts";
 
 const client = realEngines ? createElasticsearchClient({ nodes: [elasticsearchUrl()], log: SILENT }) : null!;
 const onCluster = realEngines ? test : test.skip;
@@ -77,7 +78,7 @@ async function all(store: Store, log: LogKey): Promise<readonly EventRow[]> {
 
 /** Writes until the store takes it, as the pipeline does. */
 async function insist(store: Store, events: readonly StoredEvent[]): Promise<void> {
-  await until(async () => (await store.writeEvents(events)).every(({ kind }) => kind === "done"), {
+  await until(async () => (await writeEvents(store, events)).every(({ kind }) => kind === "done"), {
     what: "a write to be taken",
     interval_ms: 200,
   });
@@ -110,8 +111,8 @@ serially("months before the given moment stay as they are, and months that only 
     event(log, { created: Date.UTC(2015, 4, 1) }),
   ];
   await insist(store, [early, late]);
-  const fill: RebuildOptions["fill"] = async ({ writeEvents }) => {
-    await writeEvents([{ ...late, class: "new" }, lost]);
+  const fill: RebuildOptions["fill"] = async (anew) => {
+    await writeEvents(anew, [{ ...late, class: "new" }, lost]);
   };
   const revise = (event: StoredEvent): StoredEvent => ({ ...event, class: "revised" });
   const progress = await run(store, { since: Date.UTC(2015, 1, 1), fill, revise });
@@ -168,8 +169,8 @@ serially("all that people do meanwhile counts, at every stage and also while wri
   const other = await openOther(blocking);
   await act();
   await run(other, {
-    fill: async ({ writeEvents }) => {
-      await writeEvents(events.slice(0, 30));
+    fill: async (anew) => {
+      await writeEvents(anew, events.slice(0, 30));
       await act();
     },
   });
@@ -187,7 +188,7 @@ serially("all that people do meanwhile counts, at every stage and also while wri
   );
   t.deepEqual(await texts({ from: { kind: "bookmarks", user } }), bookmarked);
   // Nothing of it comes back.
-  await store.writeEvents(events);
+  await writeEvents(store, events);
   await store.writeAlerts(alerts);
   t.deepEqual(await texts({}), left(gone.events));
   t.deepEqual(await texts({ from: { kind: "alerts", user } }), left(gone.events.union(gone.alerts)));
@@ -228,8 +229,8 @@ serially("whatever ends it before the switch leaves all as it was, and nothing b
     const report = (progress: RebuildProgress): void => {
       if (progress.stage === stage) stop.abort(new Error(`enough of ${stage}`));
     };
-    const fill: RebuildOptions["fill"] = async ({ writeEvents }) => {
-      await writeEvents(events);
+    const fill: RebuildOptions["fill"] = async (anew) => {
+      await writeEvents(anew, events);
       if (stage === "reading") stop.abort(new Error(`enough of ${stage}`));
     };
     await t.throwsAsync(run(store, { fill, report, signal: stop.signal }), { message: `enough of ${stage}` });
@@ -265,7 +266,7 @@ serially("while writes are held up, people are asked to come again, and the pipe
     t.regex(error?.message ?? "", /write/);
   }
   t.deepEqual(
-    (await store.writeEvents([event(log)])).map(({ kind }) => kind),
+    (await writeEvents(store, [event(log)])).map(({ kind }) => kind),
     ["retry"],
   );
   t.is((await all(store, log)).length, 2);

@@ -6,6 +6,7 @@ import { openElasticsearchStore } from "../../../src/store/elasticsearch/store.t
 import { event, listPlan, newLog, newUser, write } from "../../contract/store-fixture.ts";
 import { elasticsearchUrl, realEngines } from "../../support/engines.ts";
 import { uniqueName } from "../../support/temporary.ts";
+import { writeEvents } from "../../support/write-events.ts";
 
 const log = pino({ level: "silent" });
 const client = realEngines ? createElasticsearchClient({ nodes: [elasticsearchUrl()], log }) : null;
@@ -64,7 +65,7 @@ onCluster("a month that takes no writes because a sweep was cut off takes them a
   await client!.indices.addBlock({ index: `${namespace}-events-2015.01`, block: "write" });
   const late = event(b, { created: JANUARY + 1 });
   t.deepEqual(
-    (await store.writeEvents([late])).map(({ kind }) => kind),
+    (await writeEvents(store, [late])).map(({ kind }) => kind),
     ["retry"],
   );
   await store.deleteExpired({ before: new Map(), markersBefore: null });

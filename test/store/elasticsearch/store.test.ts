@@ -13,6 +13,7 @@ import { evaluateGroup, evaluateList, groupsAgree } from "../../reference/evalua
 import { elasticsearchUrl, realEngines } from "../../support/engines.ts";
 import { until } from "../../support/until.ts";
 import { uniqueName } from "../../support/temporary.ts";
+import { writeEvents } from "../../support/write-events.ts";
 
 const log = pino({ level: "silent" });
 const COUNT = 25_000;
@@ -139,7 +140,7 @@ if (realEngines) {
       event(hourly, { id: event(hourly).id, created: MORNING - i * HOUR_MS, value: i }),
     );
     for (let i = 0; i < count; i += 10_000) {
-      t.true((await store.writeEvents(hours.slice(i, i + 10_000))).every(({ kind }) => kind === "done"));
+      t.true((await writeEvents(store, hours.slice(i, i + 10_000))).every(({ kind }) => kind === "done"));
     }
     await store.refresh();
     const plan = groupPlan(hourly, { by: { kind: "hour", offset_min: 345 } });
@@ -168,7 +169,7 @@ if (realEngines) {
 
   test("an event that the engine cannot hold is rejected, and those beside it are stored", async (t) => {
     const key = newLog();
-    const outcomes = await store.writeEvents([
+    const outcomes = await writeEvents(store, [
       event(key, { text: "before" }),
       event(key, { text: "x".repeat(40_000) }),
       event(key, { text: "after" }),
@@ -206,7 +207,7 @@ if (realEngines) {
   test("what a person does shows in the next list", async (t) => {
     const [key, user] = [newLog(), newUser()];
     const stored = event(key);
-    await store.writeEvents([stored]);
+    await writeEvents(store, [stored]);
     t.true(await store.addBookmark(user, key, stored.id));
     const bookmarks = listPlan(key, { from: { kind: "bookmarks", user } });
     t.is((await store.list(bookmarks)).total, 1);
@@ -219,7 +220,7 @@ if (realEngines) {
   test("of several who delete one event at once, one did", async (t) => {
     const key = newLog();
     const stored = event(key);
-    await store.writeEvents([stored]);
+    await writeEvents(store, [stored]);
     const answers = await Promise.all(Array.from({ length: 5 }, () => store.deleteEvent(key, stored.id)));
     t.deepEqual(answers.filter(Boolean), [true]);
   });
@@ -228,7 +229,7 @@ if (realEngines) {
     const [key, user] = [newLog(), newUser()];
     const stored = event(key);
     const { id } = stored;
-    await store.writeEvents([stored]);
+    await writeEvents(store, [stored]);
     // The event goes after the bookmark has found it, and before the bookmark is written.
     const late = new Proxy(client, {
       get(target, name) {
@@ -248,7 +249,7 @@ if (realEngines) {
   test("an alert for a person who asked for it only after the event was deleted is not made by a replay", async (t) => {
     const [key, user] = [newLog(), newUser()];
     const stored = event(key);
-    await store.writeEvents([stored]);
+    await writeEvents(store, [stored]);
     await store.deleteEvent(key, stored.id);
     t.deepEqual(await store.writeAlerts([{ user, event: stored }]), [{ kind: "done" }]);
     await store.refresh();
@@ -262,7 +263,7 @@ if (realEngines) {
       event(key, { created: Date.UTC(2031, 4, 31, 23, 59, 59, 999) }),
       event(key, { created: Date.UTC(2031, 5, 1) }),
     ];
-    await store.writeEvents([may, june]);
+    await writeEvents(store, [may, june]);
     for (const [{ id }, month] of [
       [may, "2031.05"],
       [june, "2031.06"],

@@ -1,0 +1,76 @@
+import type { BusRecord } from "../../src/bus/bus.ts";
+import { decodeRecord } from "../../src/events/record.ts";
+import type { RecordLine } from "../../src/events/record.ts";
+import { giveWay } from "../../src/pace.ts";
+import { eventSize_bytes, visitSize_bytes } from "../chunk.ts";
+import type { Failure } from "../deadletters/letter.ts";
+import { TURN_ITEMS } from "../stage.ts";
+import type { Item, VisitItem } from "../stage.ts";
+
+/** As much of a batch as is decoded at a time: so few events that none outlives the next collection of what is young, and enough of them to fill columns at once. */
+const PART_LINES = 256;
+
+/** A part of a slice; a slice is as much of a batch as is written at a time. */
+export type Part = {
+  readonly items: readonly Item[];
+  readonly visits: readonly VisitItem[];
+  readonly broken: readonly Failure[];
+  /** Of what it is the last part. There always is a last one of a batch, be it empty. */
+  readonly ends: "nothing" | "slice" | "batch";
+};
+
+/**
+ * Decodes records one after the other, as far as the next part needs it: a batch is bounded in records, and a record may hold any number of events.
+ * Lines that are neither events nor visits come out as failures of the part in which they stand.
+ */
+export async function* partsOf(
+  records: readonly BusRecord[],
+  { maxEvents, maxBytes }: { readonly maxEvents: number; readonly maxBytes: number },
+): AsyncGenerator<Part, void> {
+  let part: { items: Item[]; visits: VisitItem[]; broken: Failure[] } = { items: [], visits: [], broken: [] };
+  /** Lines of this part. */
+  let lines = 0;
+  const slice = { lines: 0, bytes: 0 };
+  let since = 0;
+  const end = (ends: Part["ends"]): Part => {
+    const ended = { ...part, ends };
+    part = { items: [], visits: [], broken: [] };
+    lines = 0;
+    if (ends !== "nothing") Object.assign(slice, { lines: 0, bytes: 0 });
+    return ended;
+  };
+  for (const record of records) {
+    if (since >= TURN_ITEMS) {
+      since = 0;
+      await giveWay();
+    }
+    const decoded = decodeRecord(record.value);
+    since += decoded.length;
+    for (let i = 0; i < decoded.length; i++) {
+      const line = decoded[i]!;
+      const size = size_bytes(line);
+      if (slice.lines > 0 && (slice.lines >= maxEvents || slice.bytes + size > maxBytes)) yield end("slice");
+      else if (lines >= PART_LINES) yield end("nothing");
+      lines += 1;
+      slice.lines += 1;
+      slice.bytes += size;
+      if (line.kind === "event") part.items.push({ record, line: i + 1, event: line.event });
+      else if (line.kind === "visit") part.visits.push({ record, line: i + 1, visit: line.visit });
+      else {
+        const place = isWhole(record, line.line, decoded.length) ? 0 : i + 1;
+        part.broken.push({ record, line: place, reason: line.reason });
+      }
+    }
+  }
+  yield end("batch");
+}
+
+function size_bytes(line: RecordLine): number {
+  if (line.kind === "event") return eventSize_bytes(line.event);
+  return line.kind === "visit" ? visitSize_bytes(line.visit) : line.line.length;
+}
+
+/** Whether a broken line stands for a record whose head could not be read: then it holds all of it, while any other line is shorter than its record. */
+function isWhole(record: BusRecord, line: string, lines: number): boolean {
+  return lines === 1 && line === record.value.toString("utf8");
+}

@@ -1,0 +1,65 @@
+import type { StoredEvent } from "../../events/event.ts";
+import type { EventId } from "../../events/id.ts";
+import { giveWay } from "../../pace.ts";
+import type { PreparedEvents } from "../store.ts";
+import { encodeDocument } from "./document.ts";
+import { PackedOperations } from "./packed.ts";
+import type { Operation } from "./packed.ts";
+import { createOperation } from "./write.ts";
+
+/** Events of one step: between two of them, whatever else this process serves may have its turn. */
+const STEP_EVENTS = 64;
+
+/** Events as the operations of a bulk request. */
+export class ElasticsearchEvents implements PreparedEvents {
+  readonly #ids: EventId[] = [];
+  readonly #indexOf: (id: EventId) => string | Promise<string>;
+  #parts: PackedOperations[] = [];
+
+  /** @param indexOf where an event is to be created */
+  constructor(indexOf: (id: EventId) => string | Promise<string>) {
+    this.#indexOf = indexOf;
+  }
+
+  get length(): number {
+    return this.#ids.length;
+  }
+
+  ids(): EventId[] {
+    return [...this.#ids];
+  }
+
+  async add(events: readonly StoredEvent[]): Promise<void> {
+    for (let start = 0; start < events.length; start += STEP_EVENTS) {
+      await giveWay();
+      const some = events.slice(start, start + STEP_EVENTS);
+      const operations: Operation[] = [];
+      for (const event of some) {
+        const index = this.#indexOf(event.id);
+        const name = typeof index === "string" ? index : await index;
+        operations.push(createOperation(name, event.id, encodeDocument(event)));
+      }
+      this.#parts.push(PackedOperations.of(operations));
+      this.#ids.push(...some.map(({ id }) => id));
+    }
+  }
+
+  /** Of all events, in order. */
+  get operations(): PackedOperations {
+    if (this.#parts.length !== 1) this.#parts = [PackedOperations.concat(this.#parts)];
+    return this.#parts[0]!;
+  }
+
+  pick(places: readonly number[]): ElasticsearchEvents {
+    const picked = new ElasticsearchEvents(this.#indexOf);
+    picked.#parts = [this.operations.pick(places)];
+    picked.#ids.push(...places.map((place) => this.#ids[place]!));
+    return picked;
+  }
+}
+
+/** @throws TypeError where another store prepared them */
+export function operationsOf(events: PreparedEvents): PackedOperations {
+  if (!(events instanceof ElasticsearchEvents)) throw new TypeError("these events were prepared by another store");
+  return events.operations;
+}
