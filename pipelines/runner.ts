@@ -159,7 +159,7 @@ async function carry(batch: Batch, patience: Patience, context: Context): Promis
   await using flight = new Flight(context.slots, patience.signal);
   for (let isLast = false; !isLast;) {
     await flight.room();
-    const slice = await gather(parts, patience.signal, context);
+    const slice = await gather(parts, flight.signal, context);
     isLast = slice.isLast;
     const { earlier, signal } = flight;
     const work: Work = {

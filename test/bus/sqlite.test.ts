@@ -311,3 +311,29 @@ async function oldest(bus: Bus): Promise<number> {
   const [lag] = await bus.lag("events", "unknown");
   return (lag?.next ?? 0) - 1;
 }
+
+test("values that are transient are whole at each delivery, and empty once the handler has settled", async (t) => {
+  await using bus = await openSqliteBus({ file: place(t), log });
+  await bus.append("events", [record("a", "first"), record("b", "second")]);
+  const seen: string[][] = [];
+  const kept: BusRecord[] = [];
+  const options = { topic: "events", group: "g", maxRecords: 10, maxBytes: 1e6, transient: true } as const;
+  const subscription = await bus.subscribe(options, async (batch) => {
+    seen.push(texts(batch.records));
+    kept.push(...batch.records);
+    await new Promise((resolve) => setImmediate(resolve));
+    t.deepEqual(texts(batch.records), ["first", "second"]);
+    if (seen.length === 1) throw new Error("once more");
+    await batch.ack();
+  });
+  await until(async () => seen.length === 2 && (await behind(bus, "g")) === 0, { what: "the second delivery" });
+  await subscription.close();
+  t.deepEqual(seen, [
+    ["first", "second"],
+    ["first", "second"],
+  ]);
+  t.deepEqual(
+    kept.map(({ value }) => value.length),
+    [0, 0, 0, 0],
+  );
+});

@@ -125,6 +125,32 @@ function createOnlyContract({ name, open }: StorePlace): void {
     t.deepEqual(page.rows, events.slice(5990).map(row));
   });
 
+  test(`${name}: events are prepared in steps, picked, and written once, in whatever order and however often they come`, async (t) => {
+    const store = await open(t);
+    const log = newLog();
+    const events = Array.from({ length: 30 }, (_, i) => event(log, { created: MORNING + i, text: `event ${i}` }));
+    const ids = events.map(({ id }) => id);
+    const prepared = store.prepareEvents();
+    await prepared.add(events.slice(0, 7));
+    await prepared.add([]);
+    await prepared.add(events.slice(7));
+    t.is(prepared.length, 30);
+    t.deepEqual(prepared.ids(), ids);
+    const odd = [...ids.keys()].filter((i) => i % 2 === 1);
+    const picked = prepared.pick(odd);
+    t.deepEqual(
+      picked.ids(),
+      odd.map((i) => ids[i]),
+    );
+    t.is((await store.writeEvents(picked.pick([0, 3, 14]))).length, 3);
+    await store.refresh();
+    t.deepEqual(await texts(store, listPlan(log)), ["event 1", "event 7", "event 29"]);
+    t.true((await store.writeEvents(prepared)).every(({ kind }) => kind === "done"));
+    await write(t, store, [...events.toReversed(), ...events]);
+    const page = await store.list(listPlan(log, { take: 100 }));
+    t.deepEqual(page.rows, events.map(row));
+  });
+
   test(`${name}: batches written at the same time are all stored, and what they share is stored once`, async (t) => {
     const store = await open(t);
     const log = newLog();

@@ -68,6 +68,22 @@ function overStore(
   };
 }
 
+/** The real store, told of events before they are prepared. */
+function preparing(store: Store, told: (ids: readonly EventId[]) => void): Store {
+  return {
+    ...store,
+    prepareEvents() {
+      const prepared = store.prepareEvents();
+      const add = prepared.add.bind(prepared);
+      prepared.add = async (events) => {
+        told(events.map(({ id }) => id));
+        await add(events);
+      };
+      return prepared;
+    },
+  };
+}
+
 function damaged(): never {
   throw new Error("the database is damaged");
 }
@@ -233,6 +249,42 @@ for (const { name, open } of PLACES) {
       letters.map(({ stage, reason }) => [stage, reason]),
       [["index", "RangeError: a bug of the store"]],
     );
+  });
+
+  test(`${name}: an event that the store cannot prepare holds up no other`, async (t) => {
+    const house = await open(t);
+    const log = uniqueLog();
+    const events = Array.from({ length: 100 }, () => accept(log));
+    const bad = events[42]!.id;
+    const store = preparing(house.store, (ids) => {
+      if (ids.includes(bad)) throw new RangeError("a bug of the store");
+    });
+    await post(house.bus, events);
+    const pipeline = await start(t, { ...house, store });
+    await caughtUp(pipeline);
+    t.deepEqual(
+      (await rows(house.store, log)).map(({ id }) => id),
+      events.filter(({ id }) => id !== bad).map(({ id }) => id),
+    );
+    t.deepEqual(
+      (await deadLetters(house.bus)).map(({ stage, reason }) => [stage, reason]),
+      [["index", "RangeError: a bug of the store"]],
+    );
+    t.is(pipeline.stats().events.done, 99);
+  });
+
+  test(`${name}: events that a store that is away cannot prepare wait until it is back`, async (t) => {
+    const house = await open(t);
+    const log = uniqueLog();
+    const events = Array.from({ length: 10 }, () => accept(log));
+    let away = 3;
+    const store = preparing(house.store, () => {
+      if (away-- > 0) throw new LoggiaError("store_unavailable", "away");
+    });
+    await post(house.bus, events);
+    await caughtUp(await start(t, { ...house, store }));
+    t.is((await rows(house.store, log)).length, 10);
+    t.deepEqual(await deadLetters(house.bus), []);
   });
 
   test(`${name}: an address at which the GeoIP database throws becomes a dead letter`, async (t) => {

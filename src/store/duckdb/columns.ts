@@ -73,14 +73,15 @@ export class ChunkPool<Item, Row> {
   }
 
   take(): DuckDBDataChunk {
-    const chunk = this.#free.pop() ?? DuckDBDataChunk.create(this.table.columns.map(({ type }) => type));
-    chunk.reset();
-    return chunk;
+    return this.#free.pop() ?? DuckDBDataChunk.create(this.table.columns.map(({ type }) => type));
   }
 
   /** Nobody may hold them any more. */
   giveBack(chunks: readonly DuckDBDataChunk[]): void {
-    this.#free.push(...chunks.slice(0, MAX_FREE_CHUNKS - this.#free.length));
+    for (const chunk of chunks.slice(0, MAX_FREE_CHUNKS - this.#free.length)) {
+      chunk.reset();
+      this.#free.push(chunk);
+    }
   }
 }
 

@@ -90,6 +90,37 @@ for (const { name, open } of PLACES) {
     t.is((await alertsOf(house.store, log, reader)).length, 1);
     t.is(left, 2);
   });
+
+  test(`${name}: what has expired is done to the writer, wherever it stands and whatever is picked`, async (t) => {
+    const house = await open(t);
+    const { log } = await makeLog(house.catalog);
+    await house.catalog.updateLog(log, { retentionDays: 7 });
+    const now = Date.now();
+    const store = keepOnlyFresh(house);
+    const days = [1, 8, 2, 9, 9, 3, 4, 8];
+    const events = days.map((day) => accept(log, { text: `${day} days old`, created: now - day * DAY_MS }));
+    const prepared = store.prepareEvents();
+    for (const some of [events.slice(0, 3), events.slice(3)]) {
+      await prepared.add(some.map((event) => ({ ...event, hash: "", class: null })));
+    }
+    t.is(prepared.length, 8);
+    t.deepEqual(
+      prepared.ids(),
+      events.map(({ id }) => id),
+    );
+    const picked = prepared.pick([1, 2, 4, 6, 7]);
+    t.deepEqual(
+      picked.ids(),
+      [1, 2, 4, 6, 7].map((i) => events[i]!.id),
+    );
+    t.deepEqual(
+      (await store.writeEvents(picked)).map(({ kind }) => kind),
+      ["done", "done", "done", "done", "done"],
+    );
+    await store.refresh();
+    const stored = (await rows(house.store, log)).map(({ text }) => text);
+    t.deepEqual(stored.toSorted(), ["2 days old", "4 days old"]);
+  });
 }
 
 test("sweeps come by themselves, survive a failure, and end with the process", async (t) => {
