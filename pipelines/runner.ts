@@ -30,7 +30,7 @@ export type PipelineOptions = {
   readonly locate?: Locate;
   /** Whether events about which somebody wants mail go to the `alerts` topic too, see `notify/`; not unless given. */
   readonly notices?: boolean;
-  /** Bounds of a slice, which goes through the stages as one: 5,000 events and 5 MB unless given. */
+  /** Bounds of a slice, which is written as one: 5,000 events and 5 MB unless given. */
   readonly maxEvents?: number;
   readonly maxBytes?: number;
   /** Slices under way at a time, in all partitions together: 4 unless given. Each partition may have one in any case. */
@@ -234,11 +234,14 @@ async function writeSlice(slice: Slice, work: Work, context: Context): Promise<v
   async function refuse(stage: StageName, failures: readonly Failure[]): Promise<void> {
     if (failures.length === 0) return;
     context.log.error({ stage, count: failures.length, reason: failures[0]!.reason }, "lines become dead letters");
-    await bury(bus, failures, stage, work.patience);
+    await timed(stage, stats, () => bury(bus, failures, stage, work.patience));
     stats.buried(stage, failures.length);
   }
 
-  for (const [stage, failures] of slice.refused) await refuse(stage, failures);
+  for (const [stage, failures] of slice.refused) {
+    await refuse(stage, failures);
+    without.add(failures);
+  }
   const untracked = await timed("track", stats, () => track(slice.visits, { store, patience: work.patience }));
   await refuse("track", untracked);
   stats.tracked(slice.visits.length - untracked.length);

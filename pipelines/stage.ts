@@ -47,7 +47,7 @@ export type Writer = {
 
 /** What is to be written of one slice: found out of its events a part at a time, while they are at hand, and written when all were. */
 export type Writing = {
-  /** @returns what cannot be written, and why. It is not taken by the stages behind. */
+  /** @returns what cannot be written, and why: then no stage writes anything of it. */
   take(items: readonly Item[]): Promise<readonly Failure[]>;
   /**
    * Resolves once all of it is durable, but for what is given back: that is refused.

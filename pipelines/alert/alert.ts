@@ -40,18 +40,22 @@ export function createAlert({
         }
         return [];
       },
-      async write(work) {
-        if (alerts.length === 0) return [];
+      async write(work, without) {
+        const left = alerts.filter((alert) => {
+          const { record, line } = itemOf.get(alert)!;
+          return !without.has(record, line);
+        });
+        if (left.length === 0) return [];
         const rejected = await deliver<Alert>(
           {
             what: "write alerts",
-            groups: chunk(alerts, { max: maxAlerts, maxBytes, sizeOf: (alert) => eventSize_bytes(alert.event) }),
+            groups: chunk(left, { max: maxAlerts, maxBytes, sizeOf: (alert) => eventSize_bytes(alert.event) }),
             write: (group) => store.writeAlerts(group),
             ping: () => store.ping(),
           },
           work.patience,
         );
-        work.alerted(alerts.length - rejected.size);
+        work.alerted(left.length - rejected.size);
         const refused = new Map<Item, Failure>();
         for (const [alert, why] of rejected) {
           const item = itemOf.get(alert)!;

@@ -1,5 +1,4 @@
 import type { BusRecord } from "../../src/bus/bus.ts";
-import { LoggiaError } from "../../src/errors.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Failure } from "../deadletters/letter.ts";
 import { deliver } from "../retry.ts";
@@ -40,13 +39,14 @@ function beginIndex(store: EventStore): Writing {
         const all = await add(left);
         left = left.slice(all.added);
         if (all.error === null) break;
+        // An engine that is away, or whatever else may pass: the batch will come again.
+        if (left.length === 0 || !isOfItem(all.error)) throw all.error;
         // One that cannot be prepared holds up no other.
         const [item] = left;
         const one = await add([item!]);
         left = left.slice(1);
         if (one.error === null) continue;
-        if (one.error instanceof LoggiaError && one.error.retryAfter_s !== null) throw one.error;
-        await store.ping();
+        if (!isOfItem(one.error)) throw one.error;
         refused.push({ record: item!.record, line: item!.line, reason: String(one.error) });
       }
       return refused;
@@ -61,7 +61,7 @@ function beginIndex(store: EventStore): Writing {
           groups: [left],
           write: async (group, rest) => {
             const isAll = group.length === prepared.length;
-            const events = isAll ? prepared : prepared.pick(group);
+            const events = isAll ? prepared : await prepared.pick(group);
             if (!rest || work.position === null) return store.writeEvents(events);
             const outcomes = await store.writeEvents(events, work.position);
             covered = outcomes.every((outcome) => outcome.kind === "done");
@@ -75,4 +75,9 @@ function beginIndex(store: EventStore): Writing {
       return [...rejected].map(([i, reason]) => ({ record: records[i]!, line: lines[i]!, reason }));
     },
   };
+}
+
+/** Whether it is what code throws at a value, and no engine. */
+function isOfItem(error: Error): boolean {
+  return error instanceof TypeError || error instanceof RangeError;
 }

@@ -44,19 +44,9 @@ export function keepOnlyFresh({ store, catalog, now = Date.now, left }: KeepOpti
     return isFresh.map((fresh) => (fresh ? outcomes.next().value! : DONE));
   }
 
-  const count = (isFresh: readonly boolean[]): void => {
-    const expired = isFresh.filter((fresh) => !fresh).length;
-    if (expired > 0) left?.(expired);
-  };
-
   return {
     ...store,
-    prepareEvents: () =>
-      new FreshEvents(store.prepareEvents(), (events) => {
-        const isFresh = areFresh(events);
-        count(isFresh);
-        return isFresh;
-      }),
+    prepareEvents: () => new FreshEvents(store.prepareEvents(), { areFresh, left: (expired) => left?.(expired) }),
     writeEvents: async (events, position) => {
       if (!(events instanceof FreshEvents)) throw new TypeError("these events were prepared by another store");
       return events.spread(await store.writeEvents(events.fresh, position), () => DONE);
@@ -65,26 +55,29 @@ export function keepOnlyFresh({ store, catalog, now = Date.now, left }: KeepOpti
       writeFresh(alerts, areFresh(alerts.map(({ event }) => event)), (fresh) => store.writeAlerts(fresh)),
     writeVisits: (visits) => {
       const isFresh = areFresh(visits);
-      count(isFresh);
+      const expired = isFresh.filter((fresh) => !fresh).length;
+      if (expired > 0) left?.(expired);
       return writeFresh(visits, isFresh, (fresh) => store.writeVisits(fresh));
     },
   };
 }
+
+type FreshRule = {
+  readonly areFresh: (events: readonly StoredEvent[]) => readonly boolean[];
+  /** Told how many are left out. */
+  readonly left: (count: number) => void;
+};
 
 /** Events of which some had expired when they were added. */
 class FreshEvents implements PreparedEvents {
   /** By their places. */
   readonly #expired: Map<number, EventId>;
   readonly fresh: PreparedEvents;
-  readonly #areFresh: (events: readonly StoredEvent[]) => readonly boolean[];
+  readonly #rule: FreshRule;
 
-  constructor(
-    fresh: PreparedEvents,
-    areFresh: (events: readonly StoredEvent[]) => readonly boolean[],
-    expired = new Map<number, EventId>(),
-  ) {
+  constructor(fresh: PreparedEvents, rule: FreshRule, expired = new Map<number, EventId>()) {
     this.fresh = fresh;
-    this.#areFresh = areFresh;
+    this.#rule = rule;
     this.#expired = expired;
   }
 
@@ -97,25 +90,29 @@ class FreshEvents implements PreparedEvents {
   }
 
   async add(events: readonly StoredEvent[]): Promise<void> {
-    const isFresh = this.#areFresh(events);
+    const isFresh = this.#rule.areFresh(events);
     for (let start = 0; start < events.length;) {
       const end = isFresh.indexOf(!isFresh[start]!, start);
       const run = events.slice(start, end === -1 ? undefined : end);
-      if (isFresh[start]!) await this.fresh.add(run);
-      else for (const { id } of run) this.#expired.set(this.length, id);
+      if (isFresh[start]!) {
+        await this.fresh.add(run);
+      } else {
+        for (const { id } of run) this.#expired.set(this.length, id);
+        this.#rule.left(run.length);
+      }
       start += run.length;
     }
   }
 
-  pick(places: readonly number[]): FreshEvents {
+  async pick(places: readonly number[]): Promise<FreshEvents> {
     let among = 0;
     const placeOf = Array.from({ length: this.length }, (_, place) => (this.#expired.has(place) ? null : among++));
-    const fresh = this.fresh.pick(places.flatMap((place) => placeOf[place] ?? []));
+    const fresh = await this.fresh.pick(places.flatMap((place) => placeOf[place] ?? []));
     const expired = places.flatMap((place, i): [number, EventId][] => {
       const id = this.#expired.get(place);
       return id === undefined ? [] : [[i, id]];
     });
-    return new FreshEvents(fresh, this.#areFresh, new Map(expired));
+    return new FreshEvents(fresh, this.#rule, new Map(expired));
   }
 
   /** Puts what there is of the fresh ones among what there is of the others. */

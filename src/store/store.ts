@@ -15,7 +15,7 @@ export type Store = AsyncDisposable & {
   prepareEvents(): PreparedEvents;
   /**
    * Writes events. Writing one again, or one that was deleted, is `done` and changes nothing. An outcome for each event, in order.
-   * @param events of {@link Store.prepareEvents} of the same store, or picked from them. Where all of them are `done`, they may not be written once more.
+   * @param events of {@link Store.prepareEvents} of the same store, or picked from them. Once each of them is `done` or `rejected` they may not be written again.
    * @param position the last bus position that this batch covers; a store that keeps offsets commits it in the same transaction. May come with no events.
    * It is committed only where every outcome is `done`: otherwise the caller still owes something of the batch, and sends the position again later.
    */
@@ -79,10 +79,14 @@ export type PreparedEvents = {
   readonly length: number;
   /** Of the events, in order. */
   ids(): EventId[];
-  /** What is wrong with one of them is told when they are written. Where it throws all the same, the first of them may have been added: `length` tells. */
+  /**
+   * What is wrong with one of them is told when they are written. Where it throws all the same, the first of them may have been added: `length` tells.
+   * Until it has settled nothing else may be asked of them.
+   * @throws TypeError or RangeError where an event is at fault; LoggiaError `store_unavailable`
+   */
   add(events: readonly StoredEvent[]): Promise<void>;
   /** Some of them, by their places, which rise. Nothing may be added to those. */
-  pick(places: readonly number[]): PreparedEvents;
+  pick(places: readonly number[]): Promise<PreparedEvents>;
 };
 
 /** What may go. Moments are milliseconds since the Unix epoch. */

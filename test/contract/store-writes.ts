@@ -137,12 +137,12 @@ function createOnlyContract({ name, open }: StorePlace): void {
     t.is(prepared.length, 30);
     t.deepEqual(prepared.ids(), ids);
     const odd = [...ids.keys()].filter((i) => i % 2 === 1);
-    const picked = prepared.pick(odd);
+    const picked = await prepared.pick(odd);
     t.deepEqual(
       picked.ids(),
       odd.map((i) => ids[i]),
     );
-    t.is((await store.writeEvents(picked.pick([0, 3, 14]))).length, 3);
+    t.is((await store.writeEvents(await picked.pick([0, 3, 14]))).length, 3);
     await store.refresh();
     t.deepEqual(await texts(store, listPlan(log)), ["event 1", "event 7", "event 29"]);
     t.true((await store.writeEvents(prepared)).every(({ kind }) => kind === "done"));

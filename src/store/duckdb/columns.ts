@@ -5,7 +5,7 @@ import { giveWay } from "../../pace.ts";
 
 /**
  * Rows of JavaScript as DuckDB's own vectors, a column at a time: what the client's `setColumnValues` does, for a third of its time. It calls into DuckDB a few
- * times for each column, however many rows there are.
+ * times for each column of a step, which is 256 rows.
  *
  * Layouts are those of DuckDB's C API (https://duckdb.org/docs/stable/clients/c/vector): numbers lie as they are, the validity of 64 rows in 64 bits, a text as
  * 16 bytes that hold it or lead to it.
@@ -126,20 +126,37 @@ export class Rows<Item, Row> {
   }
 
   /** The rows at some places, which rise, as rows of their own. */
-  pick(places: readonly number[]): Rows<Item, Row> {
+  async pick(places: readonly number[]): Promise<Rows<Item, Row>> {
     const picked = new Rows(this.#pool);
     let start = 0;
     for (const chunk of this.chunks) {
       const end = start + chunk.rowCount;
       const own = places.filter((place) => place >= start && place < end);
       if (own.length > 0) {
-        const copy = this.#pool.take();
-        copy.setColumns(chunk.getColumns().map((values) => own.map((place) => values[place - start]!)));
-        picked.#full.push(copy);
+        picked.#full.push(
+          await this.#copy(
+            chunk,
+            own.map((place) => place - start),
+          ),
+        );
       }
       start = end;
     }
     return picked;
+  }
+
+  async #copy(chunk: DuckDBDataChunk, places: readonly number[]): Promise<DuckDBDataChunk> {
+    const copy = this.#pool.take();
+    copy.rowCount = places.length;
+    for (const i of this.#pool.table.columns.keys()) {
+      await giveWay();
+      const values = chunk.getColumnValues(i);
+      copy.setColumnValues(
+        i,
+        places.map((place) => values[place]!),
+      );
+    }
+    return copy;
   }
 
   /** Once they are written, or not to be written: nothing may be added, and nobody may hold a chunk. */

@@ -18,7 +18,7 @@ const EARLY_MS = 86_400_000;
 /** How far events reach is looked up again after this long: they go, and the oldest first. */
 const REACH_TTL_MS = 60_000;
 
-/** How many events there are, and from when to when, about: what is of the last minute may be missing here, or may have gone. Times are milliseconds since the Unix epoch. */
+/** How many events there are, and from when to when, about: what is of the last minute may be missing here, may have gone, or may not have been written. Times are milliseconds since the Unix epoch. */
 export type Reach = { readonly count: number; readonly first: number; readonly last: number };
 
 /**
@@ -33,7 +33,7 @@ export class Facts {
   #reachIsGoodUntil_ms = -Infinity;
   #reached: Promise<void> = Promise.resolve();
 
-  /** Called while an event is written, before that is committed. */
+  /** Called when an event is made ready to be written. */
   add(fact: Fact): void {
     this.#known.add(fact);
   }

@@ -60,11 +60,11 @@ export class DuckdbEvents implements PreparedEvents {
     }
   }
 
-  pick(places: readonly number[]): DuckdbEvents {
+  async pick(places: readonly number[]): Promise<DuckdbEvents> {
     let among = 0;
     const rowOf = Array.from({ length: this.length }, (_, place) => (this.faults.has(place) ? null : among++));
     const rows = places.flatMap((place) => rowOf[place] ?? []);
-    const picked = new DuckdbEvents(this.#pool, this.#held.pick(rows));
+    const picked = new DuckdbEvents(this.#pool, await this.#held.pick(rows));
     for (const id of picked.chunks.flatMap(idsOf)) picked.#note(id);
     for (const [i, place] of places.entries()) {
       const fault = this.faults.get(place);
@@ -72,6 +72,11 @@ export class DuckdbEvents implements PreparedEvents {
     }
     picked.#length = places.length;
     return picked;
+  }
+
+  /** @throws Error where they have been written */
+  mustBeHeld(): void {
+    void this.#held;
   }
 
   /** Once they are written: their memory is for the next. */

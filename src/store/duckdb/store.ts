@@ -94,7 +94,10 @@ class Writer {
     return new DuckdbEvents(this.#events);
   }
 
-  /** The position is committed with the events, and only where all of them are done. */
+  /**
+   * The position is committed with the events, and only where all of them are done.
+   * @throws Error where they have been written
+   */
   async events(events: PreparedEvents, position?: Position): Promise<WriteOutcome[]> {
     if (!(events instanceof DuckdbEvents)) throw new TypeError("these events were prepared by another store");
     const { length, faults } = events;
@@ -102,6 +105,7 @@ class Writer {
       if (position) await this.#database.write((connection) => write.advance(connection, position)).catch(rethrow);
       return [];
     }
+    events.mustBeHeld();
     const [outcome] = await write.writeEach([events], () =>
       this.#write(async (connection, high) => {
         const event = await write.insertEvents(connection, events, high.event);
@@ -121,9 +125,9 @@ class Writer {
   async #halves(events: DuckdbEvents, position?: Position): Promise<WriteOutcome[]> {
     const places = Array.from({ length: events.length }, (_, place) => place);
     const middle = places.length >>> 1;
-    const first = await this.events(events.pick(places.slice(0, middle)));
+    const first = await this.events(await events.pick(places.slice(0, middle)));
     const isFirstDone = first.every(({ kind }) => kind === "done");
-    const second = await this.events(events.pick(places.slice(middle)), isFirstDone ? position : undefined);
+    const second = await this.events(await events.pick(places.slice(middle)), isFirstDone ? position : undefined);
     return [...first, ...second];
   }
 

@@ -38,8 +38,10 @@ async function largestId(connection: DuckDBConnection, table: string): Promise<s
 export async function insertEvents(connection: DuckDBConnection, events: DuckdbEvents, high: string): Promise<string> {
   // In ordinary running they are new, and no two are the same.
   const isNew = events.isRising && events.first > high;
-  const { chunks } = isNew ? events : await unknownAmong(connection, events, high);
-  if (chunks.length > 0) await appendChunks(connection, "events", chunks);
+  const unknown = isNew ? events : await unknownAmong(connection, events, high);
+  if (unknown.chunks.length > 0) await appendChunks(connection, "events", unknown.chunks);
+  // The caller's own are needed until they are committed.
+  if (unknown !== events) unknown.release();
   return isNew ? events.last : largestOf([high, ...events.ids()]);
 }
 
@@ -47,7 +49,9 @@ async function unknownAmong(connection: DuckDBConnection, events: DuckdbEvents, 
   const ids = events.ids();
   const old = ids.filter((id) => id <= high);
   const seen = new Set(await knownIds(connection, "events", old));
-  return events.pick([...ids.keys()].filter((place) => seen.size < seen.add(ids[place]!).size));
+  const isUnknown = (id: EventId): boolean => seen.size < seen.add(id).size;
+  const places = [...ids.keys()].filter((place) => events.faults.has(place) || isUnknown(ids[place]!));
+  return places.length === ids.length ? events : events.pick(places);
 }
 
 /** Inserts the alerts that are neither there nor deleted, nor of a deleted event, each once, and returns the largest id there is now. */

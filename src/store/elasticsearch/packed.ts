@@ -55,7 +55,7 @@ export class PackedOperations {
     return new PackedOperations(this.#bytes, this.#starts.subarray(start, end + 1));
   }
 
-  /** Those at some places, in memory of their own. */
+  /** Those at some places. */
   pick(places: readonly number[]): PackedOperations {
     return places.length === 0
       ? this.slice(0, 0)

@@ -50,7 +50,7 @@ export class ElasticsearchEvents implements PreparedEvents {
     return this.#parts[0]!;
   }
 
-  pick(places: readonly number[]): ElasticsearchEvents {
+  async pick(places: readonly number[]): Promise<ElasticsearchEvents> {
     const picked = new ElasticsearchEvents(this.#indexOf);
     picked.#parts = [this.operations.pick(places)];
     picked.#ids.push(...places.map((place) => this.#ids[place]!));

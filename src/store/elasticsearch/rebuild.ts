@@ -3,6 +3,7 @@ import { errors } from "@elastic/elasticsearch";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 
+import { translated } from "../../elasticsearch/client.ts";
 import { LoggiaError } from "../../errors.ts";
 import type { RebuildOptions, RebuildProgress } from "../store.ts";
 import { copyAfter, countOf, encoderOf, IS_DOCUMENT, prune } from "./copy.ts";
@@ -170,7 +171,7 @@ class Work {
   /** Where documents of a place are written anew. */
   async #indexOf(place: string): Promise<string> {
     this.#signal.throwIfAborted();
-    return (await this.#target(place)).index;
+    return (await translated(() => this.#target(place))).index;
   }
 
   async #begin(place: string): Promise<Target> {

@@ -108,7 +108,7 @@ for (const { name, open } of PLACES) {
       prepared.ids(),
       events.map(({ id }) => id),
     );
-    const picked = prepared.pick([1, 2, 4, 6, 7]);
+    const picked = await prepared.pick([1, 2, 4, 6, 7]);
     t.deepEqual(
       picked.ids(),
       [1, 2, 4, 6, 7].map((i) => events[i]!.id),

@@ -124,7 +124,7 @@ test("rows that are picked are as they were, and the others stay", async (t) => 
       const filled = new Rows(POOL);
       await filled.add(all.map(([row]) => row));
       const places = [...all.keys()].filter((place) => all[place]![1]);
-      const some = filled.pick(places);
+      const some = await filled.pick(places);
       await connection.run("truncate rows");
       await appendChunks(connection, "rows", some.chunks);
       await appendChunks(connection, "rows", filled.chunks);

@@ -325,6 +325,28 @@ test("one event that cannot be stored is rejected by itself, and holds the posit
   t.is((await store.list(listPlan(log))).total, 9);
 });
 
+test("an event that cannot be stored hides none of the same id", async (t) => {
+  await using store = await open(newFile(t));
+  const log = newLog();
+  const [one, other] = [event(log, { text: "one" }), event(log, { text: "other" })];
+  const outcomes = await writeEvents(store, [other, { ...one, created: 2 ** 70 }, one]);
+  t.deepEqual(
+    outcomes.map(({ kind }) => kind),
+    ["done", "rejected", "done"],
+  );
+  t.deepEqual((await texts(store, listPlan(log))).toSorted(), ["one", "other"]);
+});
+
+test("events that were written are not written again, and those of another store not at all", async (t) => {
+  await using store = await open(newFile(t));
+  const prepared = store.prepareEvents();
+  await prepared.add([event(newLog())]);
+  await store.writeEvents(prepared);
+  await t.throwsAsync(store.writeEvents(prepared), { message: "these events have been written" });
+  const strange = { length: 1, ids: () => [], add: async () => {}, pick: async () => strange };
+  await t.throwsAsync(store.writeEvents(strange), { message: "these events were prepared by another store" });
+});
+
 test("lists are of one moment while events are written beside them", async (t) => {
   await using store = await open(newFile(t));
   const log = newLog();
