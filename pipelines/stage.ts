@@ -38,7 +38,11 @@ export type Transform = {
   readonly change: (event: EventInWork) => void;
 };
 
-/** A stage that writes something about events. */
+/**
+ * A stage that writes something about events.
+ *
+ * Invariant: what it refuses is a durable dead letter before the next one writes.
+ */
 export type Writer = {
   readonly name: "alert" | "notify" | "index";
   /** For the events of one slice. */

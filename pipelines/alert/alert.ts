@@ -26,25 +26,19 @@ export function createAlert({
   return { name: "alert", begin: () => beginAlerts() };
 
   function beginAlerts(): Writing {
-    const alerts: Alert[] = [];
     const itemOf = new Map<Alert, Item>();
     return {
       async take(items) {
         for (const item of items) {
           if (item.event.class === null) continue;
           for (const user of catalog.subscribers(item.event.log, item.event.class, "alert")) {
-            const alert = { user, event: item.event };
-            alerts.push(alert);
-            itemOf.set(alert, item);
+            itemOf.set({ user, event: item.event }, item);
           }
         }
         return [];
       },
       async write(work, without) {
-        const left = alerts.filter((alert) => {
-          const { record, line } = itemOf.get(alert)!;
-          return !without.has(record, line);
-        });
+        const left = [...itemOf].filter(([, { record, line }]) => !without.has(record, line)).map(([alert]) => alert);
         if (left.length === 0) return [];
         const rejected = await deliver<Alert>(
           {

@@ -177,3 +177,23 @@ test("a number that no column takes is refused, and what else there is stays and
   await appendChunks(connection, "rows", filled.chunks);
   t.deepEqual(await readRows(connection), asRead([row, { ...row, whole: 5 }]));
 });
+
+test("what was put into the columns before the one that refuses it leaves nothing behind", async (t) => {
+  const connection = await (await DuckDBInstance.create(":memory:")).connect();
+  await connection.run("create table rows (real double, word varchar, whole bigint)");
+  type Narrow = Pick<Row, "real" | "unlike" | "whole">;
+  const columns = [
+    doubles<Narrow>(({ real }) => real),
+    texts<Narrow>(({ unlike }) => unlike),
+    bigints<Narrow>(({ whole }) => whole),
+  ];
+  const filled = new Rows(new ChunkPool({ name: "rows", columns, toRows: (rows: readonly Narrow[]) => rows }));
+  await filled.add([{ real: null, unlike: "a word of more than twelve bytes", whole: 1 }]);
+  await t.throwsAsync(filled.addSome([{ real: null, unlike: null, whole: 2 ** 53 }]), { instanceOf: RangeError });
+  await filled.add([{ real: 2, unlike: "two", whole: 2 }]);
+  await appendChunks(connection, "rows", filled.chunks);
+  t.deepEqual((await connection.runAndReadAll("from rows order by rowid")).getRows(), [
+    [null, "a word of more than twelve bytes", 1n],
+    [2, "two", 2n],
+  ]);
+});
