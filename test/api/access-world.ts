@@ -4,7 +4,7 @@ import { createIdSource } from "../../src/events/id.ts";
 import { hashText } from "../../src/events/text.ts";
 import type { Service } from "../support/service.ts";
 import { uniqueName } from "../support/temporary.ts";
-import { writeEvents } from "../support/write-events.ts";
+import { writeAlerts, writeEvents } from "../support/write-events.ts";
 
 /** Callers of every kind, and records that each of them calls for. */
 export type World = {
@@ -49,7 +49,10 @@ export async function createWorld({ ports: { catalog, store }, apiUrl, postUrl }
     const users: UserId[] = [foreign, user, admin, root].map((person) => person.id);
     const outcomes = [
       ...(await writeEvents(store, [event])),
-      ...(await store.writeAlerts(users.map((person) => ({ user: person, event })))),
+      ...(await writeAlerts(
+        store,
+        users.map((person) => ({ user: person, event })),
+      )),
     ];
     for (const person of users) await store.addBookmark(person, log, id);
     if (outcomes.some(({ kind }) => kind !== "done")) throw new Error("the event could not be written");

@@ -12,6 +12,7 @@ import { evaluateGroup, evaluateList, groupsAgree } from "../reference/evaluate.
 import type { Mark } from "../reference/evaluate.ts";
 import { newLog, newUser, write } from "./store-fixture.ts";
 import type { StorePlace } from "./store-fixture.ts";
+import { writeAlerts } from "../support/write-events.ts";
 
 const PLANS_A_ROUND = 40;
 
@@ -76,7 +77,10 @@ async function mark(store: Store, user: UserId, events: readonly StoredEvent[]):
   const bookmarked = events.filter((_, i) => i % 3 === 0);
   const alerted = events.filter((_, i) => i % 4 === 0);
   for (const { log, id } of bookmarked) await store.addBookmark(user, log, id);
-  await store.writeAlerts(alerted.map((event) => ({ user, event })));
+  await writeAlerts(
+    store,
+    alerted.map((event) => ({ user, event })),
+  );
   await store.refresh();
   return [
     ...bookmarked.map(({ id }) => ({ kind: "bookmarks" as const, user, id })),

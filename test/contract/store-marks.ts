@@ -3,6 +3,7 @@ import test from "ava";
 import type { Source } from "../../src/query/plan.ts";
 import { event, groupPlan, idAt, listPlan, MORNING, newLog, newUser, row, texts, write } from "./store-fixture.ts";
 import type { StorePlace } from "./store-fixture.ts";
+import { writeAlerts } from "../support/write-events.ts";
 
 /** What people do with events: bookmarks, alerts, and their deletion. */
 export function marksContract(place: StorePlace): void {
@@ -48,7 +49,10 @@ function bookmarkContract({ name, open }: StorePlace): void {
     ];
     for (const users of [0, 3, 12]) {
       const people = Array.from({ length: users }, newUser);
-      await store.writeAlerts(events.flatMap((each) => people.map((user) => ({ user, event: each }))));
+      await writeAlerts(
+        store,
+        events.flatMap((each) => people.map((user) => ({ user, event: each }))),
+      );
       if (users > 0) t.true(await store.addBookmark(people[0]!, log, events[7]!.id));
       await store.refresh();
       for (const plan of plans) {
@@ -70,7 +74,7 @@ function bookmarkContract({ name, open }: StorePlace): void {
     const [log, ann] = [newLog(), newUser()];
     const revised = event(log, { class: "today" });
     await write(t, store, [revised]);
-    t.deepEqual(await store.writeAlerts([{ user: ann, event: { ...revised, class: "then" } }]), [{ kind: "done" }]);
+    t.deepEqual(await writeAlerts(store, [{ user: ann, event: { ...revised, class: "then" } }]), [{ kind: "done" }]);
     await store.refresh();
     const isOfToday = { kind: "text", field: "class", op: "=", value: "today" } as const;
     for (const where of [
@@ -116,7 +120,10 @@ function bookmarkContract({ name, open }: StorePlace): void {
     await write(t, store, events);
     const alerted = events.filter((_, i) => i % 3 === 0);
     for (const { log: key, id } of alerted) await store.addBookmark(user, key, id);
-    await store.writeAlerts(alerted.map((each) => ({ user, event: each })));
+    await writeAlerts(
+      store,
+      alerted.map((each) => ({ user, event: each })),
+    );
     await store.refresh();
     for (const kind of ["bookmarks", "alerts"] as const) {
       const from: Source = { kind, user };
@@ -153,8 +160,8 @@ function alertContract({ name, open }: StorePlace): void {
       { user: ann, event: second },
     ];
     const done = alerts.map(() => ({ kind: "done" as const }));
-    t.deepEqual(await store.writeAlerts(alerts), done);
-    t.deepEqual(await store.writeAlerts(alerts), done);
+    t.deepEqual(await writeAlerts(store, alerts), done);
+    t.deepEqual(await writeAlerts(store, alerts), done);
     await write(t, store, [first, second]);
     t.deepEqual(await store.list(listPlan(log, { from: { kind: "alerts", user: ann } })), {
       rows: [row(first), row(second)],
@@ -175,8 +182,8 @@ function alertContract({ name, open }: StorePlace): void {
     const user = newUser();
     const [early, late] = [event(log, { text: "early" }), event(log, { created: MORNING + 86_400_000, text: "late" })];
     await write(t, store, [early, late]);
-    await store.writeAlerts([{ user, event: late }]);
-    await store.writeAlerts([{ user, event: early }]);
+    await writeAlerts(store, [{ user, event: late }]);
+    await writeAlerts(store, [{ user, event: early }]);
     await store.refresh();
     t.deepEqual(await texts(store, listPlan(log, { from: { kind: "alerts", user } })), ["early", "late"]);
   });
@@ -187,13 +194,13 @@ function alertContract({ name, open }: StorePlace): void {
     const [ann, bob] = [newUser(), newUser()];
     const [first, second] = [event(log, { text: "first" }), event(log, { text: "second" })];
     const alerts = [ann, bob].flatMap((user) => [first, second].map((each) => ({ user, event: each })));
-    await store.writeAlerts(alerts);
+    await writeAlerts(store, alerts);
     await write(t, store, [first, second]);
     t.false(await store.deleteAlert(ann, newLog(), first.id));
     t.false(await store.deleteAlert(newUser(), log, first.id));
     t.true(await store.deleteAlert(ann, log, first.id));
     t.false(await store.deleteAlert(ann, log, first.id));
-    await store.writeAlerts(alerts);
+    await writeAlerts(store, alerts);
     await store.refresh();
     t.deepEqual(await texts(store, listPlan(log, { from: { kind: "alerts", user: ann } })), ["second"]);
     t.deepEqual(await texts(store, listPlan(log, { from: { kind: "alerts", user: bob } })), ["first", "second"]);
@@ -207,13 +214,13 @@ function alertContract({ name, open }: StorePlace): void {
     const [ann, bob] = [newUser(), newUser()];
     const events = [event(log, { text: "first" }), event(other, { text: "second" })];
     const alerts = [ann, bob].flatMap((user) => events.map((each) => ({ user, event: each })));
-    await store.writeAlerts(alerts);
+    await writeAlerts(store, alerts);
     await write(t, store, events);
     await store.deleteAlerts(ann);
     await store.deleteAlerts(newUser());
     const later = event(log, { text: "later" });
     await write(t, store, [later]);
-    await store.writeAlerts([...alerts, { user: ann, event: later }]);
+    await writeAlerts(store, [...alerts, { user: ann, event: later }]);
     await store.refresh();
     t.deepEqual(await texts(store, listPlan([log, other], { from: { kind: "alerts", user: ann } })), ["later"]);
     t.deepEqual(await texts(store, listPlan([log, other], { from: { kind: "alerts", user: bob } })), [
@@ -232,10 +239,10 @@ function deletionContract({ name, open }: StorePlace): void {
     await write(t, store, [all, some, none]);
     for (const user of users.toReversed()) {
       await store.addBookmark(user, log, all.id);
-      await store.writeAlerts([{ user, event: all }]);
+      await writeAlerts(store, [{ user, event: all }]);
     }
     await store.addBookmark(users[1]!, log, some.id);
-    await store.writeAlerts([{ user: users[2]!, event: some }]);
+    await writeAlerts(store, [{ user: users[2]!, event: some }]);
     await store.deleteAlert(users[0]!, log, all.id);
     await store.deleteBookmark(users[2]!, log, all.id);
     await store.refresh();
@@ -253,7 +260,7 @@ function deletionContract({ name, open }: StorePlace): void {
     const [first, between, last] = [event(log), event(log), event(log)];
     await write(t, store, [first, between, last]);
     const alerts = [between, last].flatMap((marked) => users.map((user) => ({ user, event: marked })));
-    t.true((await store.writeAlerts(alerts)).every(({ kind }) => kind === "done"));
+    t.true((await writeAlerts(store, alerts)).every(({ kind }) => kind === "done"));
     await store.addBookmark(users[0]!, log, first.id);
     await store.refresh();
     const marks = await store.marks([first.id, last.id]);
@@ -268,14 +275,14 @@ function deletionContract({ name, open }: StorePlace): void {
     const [ann, bob] = [newUser(), newUser()];
     const [gone, kept] = [event(log, { text: "gone" }), event(log, { text: "kept" })];
     await write(t, store, [gone, kept]);
-    await store.writeAlerts([
+    await writeAlerts(store, [
       { user: ann, event: gone },
       { user: ann, event: kept },
     ]);
     await store.addBookmark(ann, log, gone.id);
     await store.addBookmark(ann, log, kept.id);
     t.true(await store.deleteEvent(log, gone.id));
-    await store.writeAlerts([
+    await writeAlerts(store, [
       { user: ann, event: gone },
       { user: bob, event: gone },
     ]);
@@ -301,7 +308,7 @@ function deletionContract({ name, open }: StorePlace): void {
     const gone = event(log);
     await write(t, store, [gone]);
     await store.deleteEvent(log, gone.id);
-    t.deepEqual(await store.writeAlerts([{ user, event: gone }]), [{ kind: "done" }]);
+    t.deepEqual(await writeAlerts(store, [{ user, event: gone }]), [{ kind: "done" }]);
     await store.refresh();
     t.deepEqual(await store.list(listPlan(log, { from: { kind: "alerts", user } })), { rows: [], total: 0 });
     t.deepEqual((await store.marks([gone.id])).get(gone.id)?.alerts ?? [], []);

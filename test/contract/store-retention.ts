@@ -6,6 +6,7 @@ import { EVERYTHING } from "../../src/query/plan.ts";
 import type { Store } from "../../src/store/store.ts";
 import { event, idAt, listPlan, newLog, newUser, texts, write } from "./store-fixture.ts";
 import type { StorePlace } from "./store-fixture.ts";
+import { writeAlerts } from "../support/write-events.ts";
 
 /** Long before all other tests' events: the months belong to this suite alone. */
 const EARLY = Date.UTC(2011, 2, 15);
@@ -49,7 +50,10 @@ export function retentionContract({ name, open }: StorePlace): void {
       [0, 10].map((day) => event(key, { created: EARLY + day * DAY_MS, text: `${key} ${day}` })),
     );
     await write(t, store, made);
-    await store.writeAlerts(made.map((each) => ({ user, event: each })));
+    await writeAlerts(
+      store,
+      made.map((each) => ({ user, event: each })),
+    );
     for (const each of made) await store.addBookmark(user, each.log, each.id);
     const visits = await store.writeVisits([log, other].flatMap((key) => [visit(key, 0), visit(key, 10)]));
     t.true(visits.every(({ kind }) => kind === "done"));
@@ -83,13 +87,13 @@ export function retentionContract({ name, open }: StorePlace): void {
     const gone = event(forever, { created: EARLY + 100 * DAY_MS, text: "deleted" });
     const kept = event(forever, { created: EARLY + 100 * DAY_MS, text: "kept" });
     await write(t, store, [gone, kept, event(log, { created: EARLY + 100 * DAY_MS })]);
-    await store.writeAlerts([{ user, event: kept }]);
+    await writeAlerts(store, [{ user, event: kept }]);
     await store.refresh();
     t.true(await store.deleteEvent(forever, gone.id));
     t.true(await store.deleteAlert(user, forever, kept.id));
     await store.deleteExpired({ before: new Map([[log, EARLY + 200 * DAY_MS]]), markersBefore: null });
     await write(t, store, [gone, kept]);
-    await store.writeAlerts([{ user, event: kept }]);
+    await writeAlerts(store, [{ user, event: kept }]);
     await store.refresh();
     t.deepEqual(await texts(store, listPlan(forever)), ["kept"]);
     t.is((await store.list(listPlan(forever, { from: { kind: "alerts", user } }))).total, 0);

@@ -3,7 +3,7 @@ import test from "ava";
 import type { StoredEvent } from "../../src/events/event.ts";
 import { event, idAt, listPlan, MORNING, newLog, pageOf, row, texts, write } from "./store-fixture.ts";
 import type { StorePlace } from "./store-fixture.ts";
-import { writeEvents } from "../support/write-events.ts";
+import { writeAlerts, writeEvents } from "../support/write-events.ts";
 
 const FULL: Partial<StoredEvent> = {
   text: "Disk full",
@@ -258,7 +258,7 @@ function positionContract({ name, open, keepsPositions }: StorePlace): void {
   test(`${name}: nothing is written by an empty batch`, async (t) => {
     const store = await open(t);
     t.deepEqual(await writeEvents(store, []), []);
-    t.deepEqual(await store.writeAlerts([]), []);
+    t.deepEqual(await writeAlerts(store, []), []);
     await t.notThrowsAsync(store.ping());
   });
 

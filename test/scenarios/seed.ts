@@ -8,7 +8,7 @@ import type { Service } from "./engines.ts";
 import { fill } from "./names.ts";
 import type { Names } from "./names.ts";
 import type { Scenario, SeedEvent } from "./scenario.ts";
-import { writeEvents } from "../support/write-events.ts";
+import { writeAlerts, writeEvents } from "../support/write-events.ts";
 
 /** The one password of all accounts of scenarios. */
 export const PASSWORD = "correct horse battery staple";
@@ -68,7 +68,7 @@ async function seedEvents(
   for (const { seeded, stored } of events) {
     names.set(seeded.name, stored.id).set(`${seeded.name}.ms`, String(stored.created));
     const alerts = seeded.alerted.map((name) => ({ user: need(users, name), event: stored }));
-    if (alerts.length > 0) outcomes.push(...(await store.writeAlerts(alerts)));
+    if (alerts.length > 0) outcomes.push(...(await writeAlerts(store, alerts)));
     for (const name of seeded.bookmarkedBy) await store.addBookmark(need(users, name), stored.log, stored.id);
   }
   const failed = outcomes.find((outcome) => outcome.kind !== "done");

@@ -11,7 +11,7 @@ import { hashText } from "../../src/events/text.ts";
 import { KINDS, serviceOf } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
 import { uniqueName } from "../support/temporary.ts";
-import { writeEvents } from "../support/write-events.ts";
+import { writeAlerts, writeEvents } from "../support/write-events.ts";
 
 /** What the parameters of a path stand for. */
 type Names = Readonly<Record<"log" | "id" | "apiKey" | "key" | "email", string>>;
@@ -40,7 +40,7 @@ async function createTenant({ ports: { catalog, store } }: Service) {
     const event: StoredEvent = { id, created, log, text: "one", data: "more", hash: hashText("one"), ...absent };
     const outcomes = [
       ...(await writeEvents(store, [event])),
-      ...(await store.writeAlerts([{ user: account.id, event }])),
+      ...(await writeAlerts(store, [{ user: account.id, event }])),
     ];
     if (outcomes.some(({ kind }) => kind !== "done")) throw new Error("the event could not be written");
     await store.addBookmark(account.id, log, id);

@@ -27,7 +27,7 @@ import {
 } from "../../contract/store-fixture.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
 import { until } from "../../support/until.ts";
-import { writeEvents } from "../../support/write-events.ts";
+import { writeAlerts, writeEvents } from "../../support/write-events.ts";
 
 const CHILD = resolve(import.meta.dirname, "child.ts");
 
@@ -246,7 +246,7 @@ test("all that was written is there after closing and opening again", async (t) 
   {
     await using store = await open(file);
     await writeEvents(store, [kept, gone], { topic: "events", partition: 3, offset: 9 });
-    await store.writeAlerts([
+    await writeAlerts(store, [
       { user, event: kept },
       { user, event: gone },
     ]);
@@ -258,7 +258,7 @@ test("all that was written is there after closing and opening again", async (t) 
   await using store = await open(file);
   t.is(await store.nextOffset("events", 3), 10);
   await write(t, store, [gone, kept, late]);
-  await store.writeAlerts([
+  await writeAlerts(store, [
     { user, event: kept },
     { user, event: gone },
     { user, event: late },

@@ -17,7 +17,7 @@ import { elasticsearchUrl, realEngines } from "../../support/engines.ts";
 import { uniqueName } from "../../support/temporary.ts";
 import { until } from "../../support/until.ts";
 import { intercept, SILENT } from "./rebuild-fixture.ts";
-import { writeEvents } from "../../support/write-events.ts";
+import { writeAlerts, writeEvents } from "../../support/write-events.ts";
 
 const client = realEngines ? createElasticsearchClient({ nodes: [elasticsearchUrl()], log: SILENT }) : null!;
 const onCluster = realEngines ? test : test.skip;
@@ -139,7 +139,7 @@ serially("all that people do meanwhile counts, at every stage and also while wri
   const events = Array.from({ length: 60 }, (_, i) => event(log, { text: `event ${i}` }));
   const alerts = events.map((event) => ({ user, event }));
   await insist(store, events);
-  await store.writeAlerts(alerts);
+  await writeAlerts(store, alerts);
   for (const { id } of events.slice(40)) t.true(await store.addBookmark(user, log, id));
   const gone = { events: new Set<number>(), alerts: new Set<number>(), bookmarks: new Set<number>() };
   let next = 0;
@@ -189,7 +189,7 @@ serially("all that people do meanwhile counts, at every stage and also while wri
   t.deepEqual(await texts({ from: { kind: "bookmarks", user } }), bookmarked);
   // Nothing of it comes back.
   await writeEvents(store, events);
-  await store.writeAlerts(alerts);
+  await writeAlerts(store, alerts);
   t.deepEqual(await texts({}), left(gone.events));
   t.deepEqual(await texts({ from: { kind: "alerts", user } }), left(gone.events.union(gone.alerts)));
 });
@@ -249,7 +249,7 @@ serially("while writes are held up, people are asked to come again, and the pipe
   const [log, user] = [newLog(), newUser()];
   const events = [event(log), event(log)];
   await insist(store, events);
-  await store.writeAlerts([{ user, event: events[0]! }]);
+  await writeAlerts(store, [{ user, event: events[0]! }]);
   t.true(await store.addBookmark(user, log, events[0]!.id));
   const { id } = events[0]!;
   const kinds = ["events", "alerts", "bookmarks"].map((kind) => `${namespace}-${kind}`);
@@ -404,7 +404,10 @@ serially("what is under way while indices are switched ends as if they were not"
   const [log, user] = [newLog(), newUser()];
   const events = Array.from({ length: 6 }, (_, i) => event(log, { text: `event ${i}` }));
   await insist(store, events);
-  await store.writeAlerts(events.map((event) => ({ user, event })));
+  await writeAlerts(
+    store,
+    events.map((event) => ({ user, event })),
+  );
   for (const { id } of events) await store.addBookmark(user, log, id);
   t.deepEqual(
     (await store.writeVisits([{ id: event(log).id, log, created: JANUARY, user: "ann", email: "", page: "" }])).map(
@@ -464,7 +467,7 @@ for (const [request, when, what = ""] of KILLS) {
     const [log, user] = [newLog(), newUser()];
     const events = Array.from({ length: 20 }, () => event(log));
     await insist(store, events);
-    await store.writeAlerts([{ user, event: events[0]! }]);
+    await writeAlerts(store, [{ user, event: events[0]! }]);
     t.true(await store.deleteEvent(log, events[1]!.id));
     const script = join(import.meta.dirname, "rebuild-process.ts");
     const child = spawn(process.execPath, [script, namespace, request, when, what], {

@@ -6,7 +6,7 @@ import { openElasticsearchStore } from "../../../src/store/elasticsearch/store.t
 import { event, listPlan, newLog, newUser, write } from "../../contract/store-fixture.ts";
 import { elasticsearchUrl, realEngines } from "../../support/engines.ts";
 import { uniqueName } from "../../support/temporary.ts";
-import { writeEvents } from "../../support/write-events.ts";
+import { writeAlerts, writeEvents } from "../../support/write-events.ts";
 
 const log = pino({ level: "silent" });
 const client = realEngines ? createElasticsearchClient({ nodes: [elasticsearchUrl()], log }) : null;
@@ -79,7 +79,10 @@ onCluster("copies in their own months and bookmarks go as well, whoever they bel
   const old = event(log, { created: JANUARY });
   await write(t, store, [old]);
   const users = [newUser(), newUser()];
-  await store.writeAlerts(users.map((user) => ({ user, event: old })));
+  await writeAlerts(
+    store,
+    users.map((user) => ({ user, event: old })),
+  );
   for (const user of users) await store.addBookmark(user, log, old.id);
   await store.refresh();
   await store.deleteExpired({ before: new Map([[log, MARCH]]), markersBefore: MARCH });

@@ -13,7 +13,7 @@ import { evaluateGroup, evaluateList, groupsAgree } from "../../reference/evalua
 import { elasticsearchUrl, realEngines } from "../../support/engines.ts";
 import { until } from "../../support/until.ts";
 import { uniqueName } from "../../support/temporary.ts";
-import { writeEvents } from "../../support/write-events.ts";
+import { writeAlerts, writeEvents } from "../../support/write-events.ts";
 
 const log = pino({ level: "silent" });
 const COUNT = 25_000;
@@ -194,7 +194,7 @@ if (realEngines) {
     await write(t, store, marked);
     const users = Array.from({ length: 10 }, newUser);
     const alerts = marked.flatMap((each) => users.map((user) => ({ user, event: each })));
-    t.deepEqual(new Set((await store.writeAlerts(alerts)).map(({ kind }) => kind)), new Set(["done"]));
+    t.deepEqual(new Set((await writeAlerts(store, alerts)).map(({ kind }) => kind)), new Set(["done"]));
     await store.refresh();
     const few = listPlan(key, { where: { kind: "text", field: "text", op: "=", value: "marked 7" } });
     // A page does not wait for them on a busy machine.
@@ -251,7 +251,7 @@ if (realEngines) {
     const stored = event(key);
     await writeEvents(store, [stored]);
     await store.deleteEvent(key, stored.id);
-    t.deepEqual(await store.writeAlerts([{ user, event: stored }]), [{ kind: "done" }]);
+    t.deepEqual(await writeAlerts(store, [{ user, event: stored }]), [{ kind: "done" }]);
     await store.refresh();
     t.is((await store.list(listPlan(key, { from: { kind: "alerts", user } }))).total, 0);
     t.is(await store.find({ kind: "alerts", user }, key, stored.id), null);
@@ -316,13 +316,13 @@ if (realEngines) {
   test("all alerts of a person, more than one request deletes", async (t) => {
     const [key, user] = [newLog(), newUser()];
     const alerts = Array.from({ length: 2500 }, (_, i) => ({ user, event: event(key, { text: `Alert ${i}` }) }));
-    await store.writeAlerts(alerts);
+    await writeAlerts(store, alerts);
     await store.refresh();
     const plan = listPlan(key, { from: { kind: "alerts", user } });
     t.is((await store.list(plan)).total, 2500);
     await store.deleteAlerts(user);
     t.is((await store.list(plan)).total, 0);
-    await store.writeAlerts(alerts);
+    await writeAlerts(store, alerts);
     await store.refresh();
     t.is((await store.list(plan)).total, 0);
   });
