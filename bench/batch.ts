@@ -9,7 +9,6 @@ import { startPosting } from "./post.ts";
 import type { Posting } from "./post.ts";
 import { SILENT } from "./support/engines.ts";
 import { batchRequest, eventOf, LOG } from "./support/events.ts";
-import type { Kind } from "./support/places.ts";
 import type { World } from "./support/world.ts";
 
 /** Events of a request. */
@@ -32,8 +31,8 @@ const POSTS: readonly string[] = BODIES.map(batchRequest);
 type Bare = AsyncDisposable & { readonly name: string; write(duration_ms: number): Promise<number> };
 
 /** The first is the limit; what follows is told besides. */
-async function openBare(world: World, kind: Kind): Promise<Bare[]> {
-  if (kind === "cluster") return [await openBareProducer(world)];
+async function openBare(world: World): Promise<Bare[]> {
+  if (world.kind === "cluster") return [await openBareProducer(world)];
   return [openBareSqlite(world.folder(), GROUP), openBareSqlite(world.folder(), BATCH)];
 }
 
@@ -108,34 +107,33 @@ export const benchmark: Benchmark = {
   async run({ world, report, quick }) {
     const duration_ms = quick ? 700 : 3_000;
     const generator = await world.generator();
-    for (const kind of world.kinds) {
-      await using closing = new AsyncDisposableStack();
-      const posting: Posting = closing.use(await startPosting(world, kind));
-      const bares = (await openBare(world, kind)).map((bare) => closing.use(bare));
-      const post = async (): Promise<number> => {
-        const { port } = posting;
-        const load = { host: "127.0.0.1", port, connections: CONNECTIONS, requests: POSTS, perSecond: null };
-        const { perSecond, answered } = await generator.run({ ...load, duration_ms, expect: 201 });
-        await posting.settle(answered * BATCH);
-        return perSecond * BATCH;
-      };
-      const ways: Way[] = [
-        { name: posting.name, once: post },
-        ...bares.map((bare) => ({ name: bare.name, once: () => bare.write(duration_ms) })),
-      ];
-      // Compilers and files have to become warm.
-      for (const way of ways) await way.once();
-      const [ours, limit, ...others] = await interleaved(ways, { least: quick ? 2 : 6 });
-      const target = { kind: "at least", value: SHARE } as const;
-      report.ratio({ name: `events by batches, ${kind}`, unit: "/s", ours: ours!, limit: limit!, target });
-      for (const other of others) {
-        report.ratio({
-          name: `events by batches, ${kind}, beside ${other.name}`,
-          unit: "/s",
-          ours: ours!,
-          limit: other,
-        });
-      }
+    const { kind } = world;
+    await using closing = new AsyncDisposableStack();
+    const posting: Posting = closing.use(await startPosting(world));
+    const bares = (await openBare(world)).map((bare) => closing.use(bare));
+    const post = async (): Promise<number> => {
+      const { port } = posting;
+      const load = { host: "127.0.0.1", port, connections: CONNECTIONS, requests: POSTS, perSecond: null };
+      const { perSecond, answered } = await generator.run({ ...load, duration_ms, expect: 201 });
+      await posting.settle(answered * BATCH);
+      return perSecond * BATCH;
+    };
+    const ways: Way[] = [
+      { name: posting.name, once: post },
+      ...bares.map((bare) => ({ name: bare.name, once: () => bare.write(duration_ms) })),
+    ];
+    // Compilers and files have to become warm.
+    for (const way of ways) await way.once();
+    const [ours, limit, ...others] = await interleaved(ways, { least: quick ? 2 : 6 });
+    const target = { kind: "at least", value: SHARE } as const;
+    report.ratio({ name: `events by batches, ${kind}`, unit: "/s", ours: ours!, limit: limit!, target });
+    for (const other of others) {
+      report.ratio({
+        name: `events by batches, ${kind}, beside ${other.name}`,
+        unit: "/s",
+        ours: ours!,
+        limit: other,
+      });
     }
   },
 };

@@ -23,18 +23,18 @@ export const benchmark: Benchmark = {
   name: "drain",
   about: "300,000 events waiting on the bus, 20 classes, 5 subscribed users | the same documents by the bare engine",
   async run(bench) {
-    for (const kind of bench.world.kinds) await compare(bench, kind);
+    await compare(bench);
   },
 };
 
-async function compare(bench: Bench, kind: Kind): Promise<void> {
-  const { world, report, quick } = bench;
+async function compare({ world, report, quick }: Bench): Promise<void> {
+  const { kind } = world;
   const count = quick ? 20_000 : 300_000;
   await using closing = new AsyncDisposableStack();
-  const place = await world.place(kind);
+  const place = await world.place();
   closing.defer(() => clearPlace(place));
   const users = await prepareCatalog(place);
-  const bare = closing.use(await createBareWriter(await world.place(kind), world.folder()));
+  const bare = closing.use(await createBareWriter(await world.place(), world.folder()));
   let inFlight = 1;
   let before = 0;
   const drain = async (): Promise<number> => {

@@ -1,8 +1,11 @@
+import type { Kind } from "./support/places.ts";
 import type { World } from "./support/world.ts";
 
 /** One thing that is measured: a file of its own beside this one, and a line in `benchmarks.ts`. */
 export type Benchmark = {
   readonly name: string;
+  /** The engines that it is run on; all unless given. */
+  readonly kind?: Kind;
   /** What is measured and beside which limit, in a line. */
   readonly about: string;
   readonly run: (bench: Bench) => Promise<void>;

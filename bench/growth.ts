@@ -5,7 +5,6 @@ import { LISTS } from "./list.ts";
 import { ask } from "./support/client.ts";
 import type { Dataset } from "./support/datasets.ts";
 import { END_MS, RARE_EXPRESSIONS, RARE_WORDS } from "./support/events.ts";
-import type { Kind } from "./support/places.ts";
 
 /** What is to be flat may cost this much more at the largest size than at the smallest. */
 const FLAT = { kind: "at most", value: 2 } as const;
@@ -84,14 +83,14 @@ export const benchmark: Benchmark = {
   name: "growth",
   about: "all questions at 10,000, 100,000 and 1,000,000 events | what ought to be flat is flat",
   async run(bench) {
-    for (const kind of bench.world.kinds) await tabulate(bench, kind);
+    await tabulate(bench);
   },
 };
 
-async function tabulate({ world, report, quick }: Bench, kind: Kind): Promise<void> {
+async function tabulate({ world, report, quick }: Bench): Promise<void> {
+  const { kind } = world;
   const datasets: Dataset[] = [];
-  for (const count of quick ? [1_000, 10_000] : [10_000, 100_000, 1_000_000])
-    datasets.push(await world.dataset(kind, count));
+  for (const count of quick ? [1_000, 10_000] : [10_000, 100_000, 1_000_000]) datasets.push(await world.dataset(count));
   const rows: string[][] = [];
   const flat: { name: string; smallest: Figures; largest: Figures }[] = [];
   for (const question of QUESTIONS) {

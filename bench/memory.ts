@@ -25,20 +25,16 @@ export const benchmark: Benchmark = {
   name: "memory",
   about:
     "each role in a process of its own, all at their top rates for three minutes, on a cluster | resident memory, Node alone",
-  async run(bench) {
-    if (!bench.world.kinds.includes("cluster")) {
-      bench.report.line("  left out: embedded engines live within the one process of the service");
-      return;
-    }
-    await measure(bench);
-  },
+  // Embedded engines live within the one process of the service.
+  kind: "cluster",
+  run: measure,
 };
 
 /** Posts faster than the pipeline takes them in, so that it never waits; meanwhile readers ask again as soon as they are answered. */
 async function measure({ world, report, quick }: Bench): Promise<void> {
   const duration_ms = quick ? 5_000 : 180_000;
   await using closing = new AsyncDisposableStack();
-  const place = await world.place("cluster");
+  const place = await world.place();
   closing.defer(() => clearPlace(place));
   const roles: Sampled[] = [];
   for (const name of ["post", "pipeline", "api"] as const) {

@@ -20,22 +20,22 @@ const TOP_ROOMS = 12;
 const PROJECT = resolve(import.meta.dirname, "..");
 
 /** Runs a load on a service started with `flags`, and says what it came to. */
-type Load = (world: World, kind: Kind, flags: readonly string[], quick: boolean) => Promise<string>;
+type Load = (world: World, flags: readonly string[], quick: boolean) => Promise<string>;
 
 const LOADS: Readonly<Record<string, Load>> = {
-  async post(world, kind, flags, quick) {
-    await using posting = await startPosting(world, kind, flags);
+  async post(world, flags, quick) {
+    await using posting = await startPosting(world, flags);
     const generator = await world.generator();
     const { answered, perSecond } = await generator.run(jobOf(posting.port, quick ? 2_000 : 10_000, null));
     await posting.settle(answered);
-    return `${show(perSecond, "/s")} posts/s, ${kind}`;
+    return `${show(perSecond, "/s")} posts/s, ${world.kind}`;
   },
-  async drain(world, kind, flags, quick) {
-    const place = await world.place(kind);
+  async drain(world, flags, quick) {
+    const place = await world.place();
     try {
       const backlog = createBacklog(quick ? 20_000 : 200_000, await prepareCatalog(place));
       await appendBacklog(place, backlog);
-      return `${show(await drainBacklog(place, backlog, 0, flags), "/s")} events/s drained, ${kind}`;
+      return `${show(await drainBacklog(place, backlog, 0, flags), "/s")} events/s drained, ${world.kind}`;
     } finally {
       await clearPlace(place);
     }
@@ -54,11 +54,11 @@ async function main(): Promise<number> {
   }
   const report = createReport(console.log);
   const kinds: Kind[] = values.embedded ? ["embedded"] : ["embedded", "cluster"];
-  await using world = new World({ kinds, say: console.log });
   for (const kind of kinds) {
+    await using world = new World(kind, console.log);
     const folder = world.folder();
     const flags = ["--cpu-prof", `--cpu-prof-dir=${folder}`, "--cpu-prof-interval=500"];
-    report.line(`\n${await load(world, kind, flags, values.quick ?? false)} (while it was profiled)`);
+    report.line(`\n${await load(world, flags, values.quick ?? false)} (while it was profiled)`);
     // One for each thread: `CPU.<when>.<process>.<thread>.<number>.cpuprofile`. The main thread is 0.
     const file = readdirSync(folder).find((name) => /\.0\.\d+\.cpuprofile$/.test(name));
     if (file === undefined) throw new Error("The service left no profile");

@@ -1,7 +1,7 @@
 /**
  * `node bench/run.ts [--quick] [--embedded] [NAME…]`: runs the benchmarks, or those named; `--list` lists them.
  *
- * Each measures Loggia and a limit in the same run, turn by turn, so that a noisy machine neither flatters nor hurts; what counts is the
+ * All are run on embedded engines, and then on a cluster. Each measures Loggia and a limit in the same run, turn by turn, so that a noisy machine neither flatters nor hurts; what counts is the
  * ratio. Ends with 1 where a target was missed or a benchmark failed (with --quick only where one failed).
  */
 import { availableParallelism, constants, cpus, loadavg, totalmem } from "node:os";
@@ -10,7 +10,10 @@ import { parseArgs } from "node:util";
 import { BENCHMARKS } from "./benchmarks.ts";
 import { createReport } from "./frame.ts";
 import type { Benchmark, Verdict } from "./frame.ts";
+import type { Kind } from "./support/places.ts";
 import { World } from "./support/world.ts";
+
+const KINDS: readonly Kind[] = ["embedded", "cluster"];
 
 type Options = { readonly quick: boolean; readonly embedded: boolean; readonly named: boolean };
 
@@ -42,19 +45,23 @@ async function runAll(chosen: readonly Benchmark[], { quick, embedded, named }: 
   const report = createReport(console.log);
   const start_ms = performance.now();
   console.log(describeMachine(quick));
-  await using world = new World({ kinds: embedded ? ["embedded"] : ["embedded", "cluster"], say: console.log });
-  endWith(world);
   const failed: string[] = [];
-  for (const { name, about, run } of chosen) {
-    const begin_ms = performance.now();
-    report.line(`\n${name}: ${about}`);
-    try {
-      await run({ quick, named, world, report });
-    } catch (error) {
-      console.error(`  ${name} FAILED:`, error);
-      failed.push(name);
+  // One after the other: beside embedded engines there are no others.
+  for (const kind of embedded ? KINDS.slice(0, 1) : KINDS) {
+    await using closing = new AsyncDisposableStack();
+    const world = closing.use(new World(kind, console.log));
+    closing.use(endWith(world));
+    for (const { name, about, run } of chosen.filter((benchmark) => (benchmark.kind ?? kind) === kind)) {
+      const begin_ms = performance.now();
+      report.line(`\n${name}, ${kind}: ${about}`);
+      try {
+        await run({ quick, named, world, report });
+      } catch (error) {
+        console.error(`  ${name} FAILED:`, error);
+        failed.push(`${name}, ${kind}`);
+      }
+      report.line(`  (${((performance.now() - begin_ms) / 1000).toFixed(0)} s)`);
     }
-    report.line(`  (${((performance.now() - begin_ms) / 1000).toFixed(0)} s)`);
   }
   const missed = report.verdicts.filter(({ reached }) => !reached);
   console.log(summary(report.verdicts, missed, failed, start_ms));
@@ -85,17 +92,23 @@ function summary(
   return lines.join("\n");
 }
 
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
 /** An interrupted run leaves nothing behind either. */
-function endWith(world: World): void {
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-    process.once(signal, () => {
-      const code = 128 + constants.signals[signal];
-      world[Symbol.asyncDispose]().then(
-        () => process.exit(code),
-        () => process.exit(code),
-      );
-    });
-  }
+function endWith(world: World): Disposable {
+  const end = (signal: NodeJS.Signals): void => {
+    const code = 128 + constants.signals[signal];
+    world[Symbol.asyncDispose]().then(
+      () => process.exit(code),
+      () => process.exit(code),
+    );
+  };
+  for (const signal of SIGNALS) process.once(signal, end);
+  return {
+    [Symbol.dispose]() {
+      for (const signal of SIGNALS) process.off(signal, end);
+    },
+  };
 }
 
 process.exitCode = await main();

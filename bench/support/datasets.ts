@@ -13,6 +13,7 @@ import { startPlainProxy } from "./processes.ts";
 import type { ServiceProcess } from "./processes.ts";
 import { openStore, startService } from "./places.ts";
 import type { Place } from "./places.ts";
+import { atRest } from "./rest.ts";
 
 /** Events in a store, a service over them, and the bare engine with the same rows. */
 export type Dataset = AsyncDisposable & {
@@ -48,6 +49,7 @@ export async function openDataset(
   await fill(place, storedEvents(count));
   const bare = await openBare(place, folder, closing);
   const service = closing.use(await startService(place));
+  await atRest();
   const took_s = (performance.now() - start_ms) / 1000;
   say(`  (${count.toLocaleString("en-US")} events ready on ${place.kind} engines after ${took_s.toFixed(0)} s)`);
   const open = closing.move();

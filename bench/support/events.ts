@@ -30,6 +30,13 @@ export const RARE_EXPRESSIONS: readonly string[] = Array.from(
   (_, i) => `timeout.*id=${i === 0 ? 9 : i + 10}[0-9]{3}$`,
 );
 
+/** As many others of the same kind: the expressions find as much, the words nothing. */
+export const OTHER_EXPRESSIONS: readonly string[] = Array.from(
+  { length: 40 },
+  (_, i) => `timeout.*id=${i + 60}[0-9]{3}$`,
+);
+export const OTHER_WORDS: readonly string[] = Array.from({ length: 40 }, (_, i) => `quagmire${i + 50}`);
+
 export const DAY_MS = 86_400_000;
 export const DAYS = 30;
 /** Where all data sets end, so that months begin and end at the same place in each run. */

@@ -9,25 +9,30 @@ import type { Cluster } from "./engines.ts";
 import { startGenerator } from "./load.ts";
 import type { Generator } from "./load.ts";
 import type { Kind, Place } from "./places.ts";
+import { atRest } from "./rest.ts";
 import { startLimitServer } from "./processes.ts";
 
-/** What benchmarks share: engines, data sets and helping processes, each made when first asked for and gone at the end. */
+/** What benchmarks of one kind of engines share: engines, data sets and helping processes, each made when first asked for and gone at the end. */
 export class World implements AsyncDisposable {
-  readonly kinds: readonly Kind[];
+  readonly kind: Kind;
   readonly #say: (line: string) => void;
   readonly #closing = new AsyncDisposableStack();
-  readonly #datasets = new Map<string, Promise<Dataset>>();
+  readonly #datasets = new Map<number, Promise<Dataset>>();
   #cluster: Promise<Cluster> | null = null;
   #generator: Promise<Generator> | null = null;
   #limitServer: Promise<{ readonly port: number }> | null = null;
 
-  constructor(options: { kinds: readonly Kind[]; say: (line: string) => void }) {
-    this.kinds = options.kinds;
-    this.#say = options.say;
+  constructor(kind: Kind, say: (line: string) => void) {
+    this.kind = kind;
+    this.#say = say;
   }
 
   cluster(): Promise<Cluster> {
-    return (this.#cluster ??= openCluster(this.#say).then((cluster) => this.#closing.use(cluster)));
+    return (this.#cluster ??= openCluster(this.#say).then(async (cluster) => {
+      this.#closing.use(cluster);
+      await atRest();
+      return cluster;
+    }));
   }
 
   generator(): Promise<Generator> {
@@ -40,21 +45,21 @@ export class World implements AsyncDisposable {
   }
 
   /** An empty place; its folder goes when the world does. */
-  async place(kind: Kind): Promise<Place> {
+  async place(): Promise<Place> {
+    const { kind } = this;
     if (kind === "embedded") return { kind, folder: this.folder() };
     const cluster = await this.cluster();
     return { kind, namespace: cluster.namespace(), cluster };
   }
 
   /** So many events over 30 days, a service that answers for them, and the bare engine beside it. */
-  dataset(kind: Kind, count: number): Promise<Dataset> {
-    const name = `${kind} ${count}`;
-    let dataset = this.#datasets.get(name);
+  dataset(count: number): Promise<Dataset> {
+    let dataset = this.#datasets.get(count);
     if (dataset === undefined) {
-      dataset = this.place(kind)
+      dataset = this.place()
         .then((place) => openDataset(place, count, this.#say, () => this.folder()))
         .then((dataset) => this.#closing.use(dataset));
-      this.#datasets.set(name, dataset);
+      this.#datasets.set(count, dataset);
     }
     return dataset;
   }
