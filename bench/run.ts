@@ -45,6 +45,11 @@ async function runAll(chosen: readonly Benchmark[], { quick, embedded, named }: 
   const report = createReport(console.log);
   const start_ms = performance.now();
   console.log(describeMachine(quick));
+  if (embedded) {
+    for (const { name } of chosen.filter(({ kind }) => kind === "cluster")) {
+      report.line(`\n${name} is left out: it is of a cluster alone`);
+    }
+  }
   const failed: string[] = [];
   // One after the other: beside embedded engines there are no others.
   for (const kind of embedded ? KINDS.slice(0, 1) : KINDS) {

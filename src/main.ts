@@ -288,6 +288,7 @@ async function startPost(
     append_ms: APPEND_TIMEOUT_MS,
     maxWaitingEvents: POST_MAX_WAITING_EVENTS,
     maxWaitingBytes: POST_MAX_WAITING_BYTES,
+    staysAwake: settings.engines.kind === "embedded",
   });
   const settle_ms = settings.engines.kind === "cluster" ? APPEND_SETTLE_MS : 0;
   const documents = closing.use(await batches());

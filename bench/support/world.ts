@@ -9,8 +9,8 @@ import type { Cluster } from "./engines.ts";
 import { startGenerator } from "./load.ts";
 import type { Generator } from "./load.ts";
 import type { Kind, Place } from "./places.ts";
-import { atRest } from "./rest.ts";
 import { startLimitServer } from "./processes.ts";
+import { atRest } from "./rest.ts";
 
 /** What benchmarks of one kind of engines share: engines, data sets and helping processes, each made when first asked for and gone at the end. */
 export class World implements AsyncDisposable {

@@ -16,6 +16,8 @@ export type GathererOptions = {
   /** Posts beyond these bounds are refused with 503 at once: a full queue would only make all of them late. */
   readonly maxWaitingEvents: number;
   readonly maxWaitingBytes: number;
+  /** Whether this thread stays awake for a moment while many wait for an append: for a bus that answers within a millisecond. Default: false */
+  readonly staysAwake?: boolean;
 };
 
 /** So much more may wait, of logs of which little waits: one whose producers send all that fits leaves room for others. */
@@ -31,6 +33,12 @@ const APPENDS_AT_ONCE = 2;
 const CROWD_FADES = 0.9;
 /** The longest that posts wait for others that come right behind them. */
 const GATHER_MS = 2;
+/**
+ * Where so many post at once, the thread stays awake for so long after an append began. Falling asleep until the bus answers or the next post comes, a tenth of a millisecond
+ * later, and being woken takes longer than that, for who wakes it as well.
+ */
+const AWAKE_CROWD = 32;
+const AWAKE_MS = 2;
 /**
  * Bounds of one append: large enough to be cheap per event, so small that those under way never fill the bus's own queue, which would refuse the second of them;
  * and of its records, small enough for the bus's limit on one (1 MB on Kafka).
@@ -94,6 +102,7 @@ export function createGatherer({
   append_ms,
   maxWaitingEvents,
   maxWaitingBytes,
+  staysAwake = false,
 }: GathererOptions): Gatherer {
   const queue: Waiting[] = [];
   /** What waits, of all and of each log that was posted to: these are fewer than the logs of the catalog, which are held in memory as well. */
@@ -105,6 +114,8 @@ export function createGatherer({
   let underWay = 0;
   /** How many posts waited or were being appended at once, lately. */
   let crowd = 0;
+  let isAwake = false;
+  let awakeUntil_ms = 0;
 
   async function run(): Promise<void> {
     while (queue.length > 0) {
@@ -116,10 +127,13 @@ export function createGatherer({
     running = null;
   }
 
-  /** Waits for as long as each turn of the event loop brings more posts, but not for long, and only until half of the crowd is here. */
+  /**
+   * Waits for as long as each turn of the event loop brings more posts, but not for long, and only until half of the crowd is here. Where the thread stays awake, turns are short
+   * and need not bring any: the bus is at work meanwhile.
+   */
   async function gathered(): Promise<void> {
     const start_ms = performance.now();
-    for (let before = 0; queue.length > before && performance.now() - start_ms < GATHER_MS;) {
+    for (let before = 0; (queue.length > before || isAwake) && performance.now() - start_ms < GATHER_MS;) {
       before = queue.length;
       if (before >= crowd / 2) return;
       await new Promise(setImmediate);
@@ -136,7 +150,15 @@ export function createGatherer({
         appends.delete(appended);
       });
       appends.add(appended);
+      if (!staysAwake || crowd < AWAKE_CROWD) return;
+      awakeUntil_ms = performance.now() + AWAKE_MS;
+      if (!isAwake) stayAwake();
     });
+  }
+
+  function stayAwake(): void {
+    isAwake = appends.size > 0 && performance.now() < awakeUntil_ms;
+    if (isAwake) setImmediate(stayAwake);
   }
 
   async function append(batch: readonly Waiting[], given: () => void): Promise<void> {

@@ -182,3 +182,24 @@ test("a log whose producers send all that may wait leaves room for others, and n
   // What has gone makes room again.
   t.is(await taken(outcomes(SHOP, 100)), 100);
 });
+
+test.serial(
+  "the thread stays awake while many wait for an append that takes a moment, and sleeps where few wait or it takes long",
+  async (t) => {
+    /** For how long the thread slept, of the time in which so many posts came to wait again and again for an append that takes so long. */
+    const sleeping = async (posts: number, append_ms: number, staysAwake: boolean): Promise<number> => {
+      const bus = { append: () => new Promise<void>((resolve) => setTimeout(resolve, append_ms)) };
+      const gatherer = createGatherer({ bus, ids: createIdSource(), ...BOUNDS, staysAwake });
+      const before = performance.eventLoopUtilization();
+      for (let round = 0; round < 40 / append_ms; round++) {
+        await Promise.all(Array.from({ length: posts }, () => gatherer.submit(SHOP, EVENT)));
+      }
+      return 1 - performance.eventLoopUtilization(before).utilization;
+    };
+    const usual = await sleeping(64, 1, false);
+    const awake = await sleeping(64, 1, true);
+    t.true(awake < usual / 2, `awake ${awake}, usually ${usual}`);
+    t.true((await sleeping(8, 1, true)) > awake);
+    t.true((await sleeping(64, 40, true)) > 0.5);
+  },
+);
