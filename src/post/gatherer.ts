@@ -133,7 +133,8 @@ export function createGatherer({
    */
   async function gathered(): Promise<void> {
     const start_ms = performance.now();
-    for (let before = 0; (queue.length > before || isAwake) && performance.now() - start_ms < GATHER_MS;) {
+    const mayGrow = (before: number): boolean => queue.length > before || isAwake;
+    for (let before = 0; mayGrow(before) && performance.now() - start_ms < GATHER_MS;) {
       before = queue.length;
       if (before >= crowd / 2) return;
       await new Promise(setImmediate);
