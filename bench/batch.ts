@@ -105,7 +105,7 @@ export const benchmark: Benchmark = {
   name: "batch",
   about: `${BATCH} events a request, ${CONNECTIONS} connections, 201 after the durable write | the same bytes by the bare engine`,
   async run({ world, report, quick }) {
-    const duration_ms = quick ? 700 : 2_000;
+    const duration_ms = quick ? 700 : 3_000;
     const generator = await world.generator();
     const { kind } = world;
     await using closing = new AsyncDisposableStack();

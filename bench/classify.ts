@@ -170,7 +170,7 @@ async function measure({ report, quick }: Bench, { name, conditions, event }: Ca
 
 export const benchmark: Benchmark = {
   name: "classify",
-  // It needs none.
+  // Once: no engine has a part in it.
   kind: "embedded",
   about:
     "the class of an event among 10, 100, 1,000 and 10,000 class filters | a loop over the filters; the cost of 10",

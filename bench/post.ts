@@ -38,10 +38,9 @@ export async function startPosting(world: World, flags: readonly string[] = []):
     port: service.postPort,
     async settle(answered) {
       posted += answered;
-      if (kind !== "embedded") return;
-      await holds(service.apiPort, posted);
-      // Its store tidies up once nothing was written for a second.
-      await atRest(2_000);
+      if (kind === "embedded") await holds(service.apiPort, posted);
+      // An embedded store tidies up once nothing was written for a second.
+      await atRest(kind === "embedded" ? 2_000 : 1_000);
     },
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };

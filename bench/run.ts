@@ -1,8 +1,8 @@
 /**
  * `node bench/run.ts [--quick] [--embedded] [NAME…]`: runs the benchmarks, or those named; `--list` lists them.
  *
- * All are run on embedded engines, and then on a cluster. Each measures Loggia and a limit in the same run, turn by turn, so that a noisy machine neither flatters nor hurts; what counts is the
- * ratio. Ends with 1 where a target was missed or a benchmark failed (with --quick only where one failed).
+ * All are run on embedded engines, and then on a cluster. Each measures Loggia and a limit in the same run, turn by turn, so that a noisy machine
+ * neither flatters nor hurts; what counts is the ratio. Ends with 1 where a target was missed or a benchmark failed (with --quick only where one failed).
  */
 import { availableParallelism, constants, cpus, loadavg, totalmem } from "node:os";
 import { parseArgs } from "node:util";
@@ -51,11 +51,10 @@ async function runAll(chosen: readonly Benchmark[], { quick, embedded, named }: 
     }
   }
   const failed: string[] = [];
-  // One after the other: beside embedded engines there are no others.
+  // One after the other: embedded engines are measured before this run has started any others.
   for (const kind of embedded ? KINDS.slice(0, 1) : KINDS) {
-    await using closing = new AsyncDisposableStack();
-    const world = closing.use(new World(kind, console.log));
-    closing.use(endWith(world));
+    const world = new World(kind, console.log);
+    const signals = endWith(world);
     for (const { name, about, run } of chosen.filter((benchmark) => (benchmark.kind ?? kind) === kind)) {
       const begin_ms = performance.now();
       report.line(`\n${name}, ${kind}: ${about}`);
@@ -67,6 +66,11 @@ async function runAll(chosen: readonly Benchmark[], { quick, embedded, named }: 
       }
       report.line(`  (${((performance.now() - begin_ms) / 1000).toFixed(0)} s)`);
     }
+    await world[Symbol.asyncDispose]().catch((error: unknown) => {
+      console.error(`  what the ${kind} engines hold could not be cleared:`, error);
+      failed.push(`clearing, ${kind}`);
+    });
+    signals[Symbol.dispose]();
   }
   const missed = report.verdicts.filter(({ reached }) => !reached);
   console.log(summary(report.verdicts, missed, failed, start_ms));

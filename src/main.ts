@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import type { Logger } from "pino";
 
 import { createDeadLetters } from "../pipelines/deadletters/redrive.ts";
@@ -288,7 +289,8 @@ async function startPost(
     append_ms: APPEND_TIMEOUT_MS,
     maxWaitingEvents: POST_MAX_WAITING_EVENTS,
     maxWaitingBytes: POST_MAX_WAITING_BYTES,
-    staysAwake: settings.engines.kind === "embedded",
+    // On a single core it would keep the bus waiting.
+    staysAwake: settings.engines.kind === "embedded" && availableParallelism() > 1,
   });
   const settle_ms = settings.engines.kind === "cluster" ? APPEND_SETTLE_MS : 0;
   const documents = closing.use(await batches());

@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import { LoggiaError } from "../errors.ts";
+import { idleAwake_ms } from "./awake.ts";
 import type { Batch, BusRecord, SubscribeOptions, Subscription } from "./bus.ts";
 import { ABORT_GRACE_MS, backoff_ms, CLOSE_TIMEOUT_MS, sizeOf } from "./limits.ts";
 import { crowdSince, NOBODY, restLeft, type Crowd } from "./rest.ts";
@@ -142,10 +143,11 @@ export class SqliteSubscription implements Subscription {
       if (left_ms === 0) return;
       const before = { ms: performance.now(), bytes: this.#source.appended_bytes() };
       const utilization = performance.eventLoopUtilization();
+      const idle_ms = idleAwake_ms();
       // Timers know whole milliseconds.
       await pause(Math.ceil(left_ms), this.#closing.signal);
       const over_ms = performance.now() - before.ms;
-      const busy = performance.eventLoopUtilization(utilization).utilization;
+      const busy = performance.eventLoopUtilization(utilization).utilization - (idleAwake_ms() - idle_ms) / over_ms;
       const appended_bytes_s = ((this.#source.appended_bytes() - before.bytes) / over_ms) * 1000;
       this.#crowd = crowdSince(this.#crowd, { busy, appended_bytes_s }, over_ms);
     }

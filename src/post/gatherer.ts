@@ -1,3 +1,4 @@
+import { stayAwake } from "../bus/awake.ts";
 import type { Bus } from "../bus/bus.ts";
 import { LoggiaError } from "../errors.ts";
 import type { LogKey } from "../events/event.ts";
@@ -33,10 +34,7 @@ const APPENDS_AT_ONCE = 2;
 const CROWD_FADES = 0.9;
 /** The longest that posts wait for others that come right behind them. */
 const GATHER_MS = 2;
-/**
- * Where so many post at once, the thread stays awake for so long after an append began. Falling asleep until the bus answers or the next post comes, a tenth of a millisecond
- * later, and being woken takes longer than that, for who wakes it as well.
- */
+/** Where a crowd is so large, the thread stays awake while an append is under way, but not for long. */
 const AWAKE_CROWD = 32;
 const AWAKE_MS = 2;
 /**
@@ -115,7 +113,8 @@ export function createGatherer({
   /** How many posts waited or were being appended at once, lately. */
   let crowd = 0;
   let isAwake = false;
-  let awakeUntil_ms = 0;
+  /** When the last append began. */
+  let begun_ms = 0;
 
   async function run(): Promise<void> {
     while (queue.length > 0) {
@@ -128,8 +127,8 @@ export function createGatherer({
   }
 
   /**
-   * Waits for as long as each turn of the event loop brings more posts, but not for long, and only until half of the crowd is here. Where the thread stays awake, turns are short
-   * and need not bring any: the bus is at work meanwhile.
+   * Waits for as long as each turn of the event loop brings more posts, but not for long, and only until half of the crowd is here. Where the thread stays awake, many turns
+   * bring none: then for as long as the bus is at work.
    */
   async function gathered(): Promise<void> {
     const start_ms = performance.now();
@@ -145,21 +144,21 @@ export function createGatherer({
   function begin(batch: readonly Waiting[]): Promise<void> {
     return new Promise((given) => {
       underWay += batch.length;
+      begun_ms = performance.now();
       const appended = append(batch, given).finally(() => {
         given();
         underWay -= batch.length;
         appends.delete(appended);
       });
       appends.add(appended);
-      if (!staysAwake || crowd < AWAKE_CROWD) return;
-      awakeUntil_ms = performance.now() + AWAKE_MS;
-      if (!isAwake) stayAwake();
+      if (staysAwake && !isAwake && isWorthIt()) stayAwake(isWorthIt);
     });
   }
 
-  function stayAwake(): void {
-    isAwake = appends.size > 0 && performance.now() < awakeUntil_ms;
-    if (isAwake) setImmediate(stayAwake);
+  /** Whether to stay awake for what comes next. */
+  function isWorthIt(): boolean {
+    isAwake = appends.size > 0 && crowd >= AWAKE_CROWD && performance.now() - begun_ms < AWAKE_MS;
+    return isAwake;
   }
 
   async function append(batch: readonly Waiting[], given: () => void): Promise<void> {
