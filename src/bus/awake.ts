@@ -1,4 +1,4 @@
-/** A turn of the event loop that is shorter had nothing to do: a single request takes twice as long. */
+/** A turn of the event loop that is shorter had nothing to do: a single request takes longer. */
 const EMPTY_TURN_MS = 0.01;
 
 let awake_ms = 0;
