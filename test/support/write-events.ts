@@ -14,13 +14,15 @@ export async function writeEvents(
   return store.writeEvents(prepared, position);
 }
 
-/** Writes alerts until none is to be written again, as the pipeline does: on a busy machine the shard of a new index takes seconds to be there. */
+/** Said of a document whose shard is not there yet. */
+const NOT_READY = /No shard available|its shard is not ready/;
+
+/** Writes alerts, again as long as the shard of a new index is not there, which takes seconds on a busy machine: whatever else is to be tried again comes out as it is. */
 export function writeAlerts(store: Pick<Store, "writeAlerts">, alerts: readonly Alert[]): Promise<WriteOutcome[]> {
-  const write = async (): Promise<WriteOutcome[]> => {
+  const write = async (): Promise<WriteOutcome[] | null> => {
     const outcomes = await store.writeAlerts(alerts);
-    const again = outcomes.find(({ kind }) => kind === "retry");
-    if (again !== undefined) throw new Error(JSON.stringify(again));
-    return outcomes;
+    const isEarly = outcomes.some((outcome) => outcome.kind === "retry" && NOT_READY.test(outcome.reason));
+    return isEarly ? null : outcomes;
   };
-  return until(write, { what: "alerts that are written" });
+  return until(write, { what: "alerts whose shards are ready" });
 }

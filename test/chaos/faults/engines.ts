@@ -67,11 +67,7 @@ export const pushback: Fault = {
       chaos.say(`${mode}: ${lag} records behind, half of it made up for in ${seconds(performance.now() - start_ms)}`);
     }
     await load.stop();
-    const { 503: refused = 0, ...others } = Object.fromEntries(load.failures);
-    assert.deepEqual(others, {});
-    // Where the short form shares a small machine with other tests, a broker may keep posts waiting past their deadline for once.
-    const most = chaos.full ? 0 : scene.ledger.accepted / 10;
-    assert.ok(refused <= most, `posts need no Elasticsearch: ${refused} were refused, ${scene.ledger.accepted} taken`);
+    assert.deepEqual([...load.failures], [], "posts need no Elasticsearch");
     const verdict = await scene.settle();
     assert.deepEqual(await deadLetters(scene), [], "events became dead letters");
     const growth_mb = pipeline.usage().peak_mb - before.rss_mb;
