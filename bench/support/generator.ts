@@ -9,6 +9,8 @@ import type { Job, Outcome } from "./load.ts";
 
 const HEAD_END = Buffer.from("\r\n\r\n");
 const LENGTH = Buffer.from("ontent-Length: ");
+/** Into which all connections are read, one after the other: none of what comes is kept. */
+const READ = Buffer.allocUnsafeSlow(64 * 1024);
 /** A connection that waits for its turn looks at the clock so often. */
 const TICK_MS = 1;
 
@@ -28,12 +30,13 @@ class Connection {
     this.#socket = socket;
     this.#answered = answered;
     socket.setNoDelay(true);
-    socket.on("data", (chunk: Buffer) => this.#read(chunk));
   }
 
   static open(job: Job, answered: Answered): Promise<Connection> {
     const { promise, resolve, reject } = Promise.withResolvers<Connection>();
-    const socket = connect(job.port, job.host, () => resolve(new Connection(socket, answered)));
+    const onread = { buffer: READ, callback: (size: number): boolean => connection.#read(READ.subarray(0, size)) };
+    const socket = connect({ port: job.port, host: job.host, onread }, () => resolve(connection));
+    const connection = new Connection(socket, answered);
     socket.on("error", reject);
     socket.on("error", fail);
     socket.on("end", () => fail(new Error("the server has closed a connection")));
@@ -50,14 +53,16 @@ class Connection {
     this.#socket.destroy();
   }
 
-  #read(chunk: Buffer): void {
+  /** @returns whether to go on reading */
+  #read(chunk: Buffer): boolean {
     let rest = chunk;
     if (this.#left < 0) {
       if (this.#head !== null) rest = Buffer.concat([this.#head, chunk]);
       const end = rest.indexOf(HEAD_END);
       if (end < 0) {
-        this.#head = rest;
-        return;
+        // What was read is written over by what comes next.
+        this.#head = Buffer.from(rest);
+        return true;
       }
       this.#head = null;
       this.#status = (rest[9]! - 48) * 100 + (rest[10]! - 48) * 10 + (rest[11]! - 48);
@@ -65,10 +70,11 @@ class Connection {
       rest = rest.subarray(end + HEAD_END.length);
     }
     this.#left -= rest.length;
-    if (this.#left > 0) return;
+    if (this.#left > 0) return true;
     if (this.#left < 0) throw new Error("an answer is longer than it said");
     this.#left = -1;
     this.#answered(this, this.#status);
+    return true;
   }
 }
 

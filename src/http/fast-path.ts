@@ -3,6 +3,8 @@ import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 
 import { noteRequest } from "../pace.ts";
+import { readInto } from "./read-into.ts";
+import type { Reading } from "./read-into.ts";
 import { parseRequestHead } from "./request-head.ts";
 import type { RequestHead } from "./request-head.ts";
 
@@ -18,7 +20,10 @@ export type PlainAnswer = {
 export type FastPath<Route> = {
   /** What a head leads to; null: nothing here. Asked once for many equal heads, so it must depend on nothing else. */
   route(head: RequestHead): Route | null;
-  /** Takes a request; null leaves it to the server, as if it had never been here: then nothing may have been done about it. Never rejects. */
+  /**
+   * Takes a request; null leaves it to the server, as if it had never been here: then nothing may have been done about it. Never rejects.
+   * @param body is written over by what comes next
+   */
   take(route: Route, body: Buffer, socket: Socket): Promise<PlainAnswer> | null;
 };
 
@@ -32,6 +37,8 @@ const HEADS_MAX = 2_048;
 const REST_MS = 1_000;
 /** Whoever leaves so much of what was answered unread is left to the server as well. */
 const UNREAD_MAX_BYTES = 16 * 1024;
+/** Into which all connections are read, one after the other. What is kept of it is copied. */
+const READ = Buffer.allocUnsafeSlow(64 * 1024);
 
 /**
  * Answers requests of one kind straight from the bytes of a connection, before `server` sees them. Creating the objects of a request and a response, with their
@@ -109,6 +116,7 @@ class FastConnection<Route> {
   /** Whether the client has said that it sends no more. */
   #ended = false;
   #rest: NodeJS.Timeout | null = null;
+  readonly #reading: Reading | null;
   readonly #onData = (chunk: Buffer): void => this.#read(chunk);
   readonly #onEnd = (): void => this.#end();
   readonly #onTimeout = (): void => this.#expire();
@@ -122,8 +130,15 @@ class FastConnection<Route> {
   constructor(socket: Socket, lane: Lane<Route>, first_ms: number) {
     this.#socket = socket;
     this.#lane = lane;
-    socket.on("data", this.#onData).on("end", this.#onEnd).on("error", this.#onError).on("close", this.#onClose);
+    this.#reading = readInto(socket, READ, (size) => {
+      this.#read(READ.subarray(0, size));
+      return true;
+    });
+    if (this.#reading === null) socket.on("data", this.#onData);
+    socket.on("end", this.#onEnd).on("error", this.#onError).on("close", this.#onClose);
     socket.on("timeout", this.#onTimeout).setTimeout(first_ms);
+    // Who does not listen to its data would never hear of its end.
+    socket.resume();
   }
 
   closeIfIdle(): void {
@@ -134,32 +149,33 @@ class FastConnection<Route> {
     this.#socket.destroy();
   }
 
+  /** @param chunk is written over by what comes next */
   #read(chunk: Buffer): void {
     noteRequest();
+    const kept = this.#kept;
+    const whole = kept === null ? chunk : Buffer.concat([kept, chunk]);
     if (this.#answering) {
       // Its next request, before the answer: the server keeps the order of such.
-      this.#kept = this.#kept === null ? chunk : Buffer.concat([this.#kept, chunk]);
+      this.#kept = Buffer.from(whole);
       this.#socket.pause();
       return;
     }
-    const whole = this.#kept === null ? chunk : Buffer.concat([this.#kept, chunk]);
-    const isSecond = this.#kept !== null;
-    this.#kept = whole;
     this.#stopWaiting();
+    const isSecond = kept !== null;
     const end = whole.indexOf(HEAD_END);
     if (end < 0 || end > HEAD_MAX_BYTES) {
-      if (isSecond || whole.length > HEAD_MAX_BYTES) this.#handOver();
-      else this.#awaitRest();
+      if (isSecond || whole.length > HEAD_MAX_BYTES) this.#handOver(whole);
+      else this.#awaitRest(whole);
       return;
     }
     const known = this.#lane.head(whole.toString("latin1", 0, end));
-    if (known === null || known.contentLength > BODY_MAX_BYTES) return this.#handOver();
+    if (known === null || known.contentLength > BODY_MAX_BYTES) return this.#handOver(whole);
     const start = end + HEAD_END.length;
     const missing = start + known.contentLength - whole.length;
-    if (missing > 0 && !isSecond) return this.#awaitRest();
-    if (missing !== 0 || this.#socket.writableLength > UNREAD_MAX_BYTES) return this.#handOver();
+    if (missing > 0 && !isSecond) return this.#awaitRest(whole);
+    if (missing !== 0 || this.#socket.writableLength > UNREAD_MAX_BYTES) return this.#handOver(whole);
     const answer = this.#lane.path.take(known.route, whole.subarray(start), this.#socket);
-    if (answer === null) return this.#handOver();
+    if (answer === null) return this.#handOver(whole);
     this.#kept = null;
     this.#answering = true;
     void answer.then((plain) => this.#answer(plain));
@@ -175,15 +191,17 @@ class FastConnection<Route> {
       "latin1",
     );
     if (isLast) socket.end();
-    else if (this.#kept !== null) this.#handOver();
+    else if (this.#kept !== null) this.#handOver(this.#kept);
     else if (this.#isFirst) {
       this.#isFirst = false;
       socket.setTimeout(this.#lane.keepAlive_ms);
     }
   }
 
-  #awaitRest(): void {
-    this.#rest = setTimeout(() => this.#handOver(), REST_MS).unref();
+  #awaitRest(first: Buffer): void {
+    const kept = Buffer.from(first);
+    this.#kept = kept;
+    this.#rest = setTimeout(() => this.#handOver(kept), REST_MS).unref();
   }
 
   #stopWaiting(): void {
@@ -205,11 +223,11 @@ class FastConnection<Route> {
     else this.#release((socket) => this.#lane.refuse(socket, failure("ERR_HTTP_REQUEST_TIMEOUT")));
   }
 
-  #handOver(): void {
-    const kept = this.#kept;
+  #handOver(unread: Buffer): void {
+    const own = Buffer.from(unread);
     this.#release((socket) => {
       socket.pause();
-      if (kept !== null) socket.unshift(kept);
+      socket.unshift(own);
       this.#lane.handOver(socket);
       socket.resume();
     });
@@ -219,6 +237,7 @@ class FastConnection<Route> {
   #release(to: (socket: Socket) => void): void {
     const socket = this.#socket;
     this.#stopWaiting();
+    this.#reading?.stop();
     socket.setTimeout(0);
     socket
       .off("data", this.#onData)

@@ -1,7 +1,9 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
+import { buffer } from "node:stream/consumers";
+import { setImmediate } from "node:timers/promises";
 import test from "ava";
 import fc from "fast-check";
 
@@ -15,7 +17,10 @@ type Served = AsyncDisposable & { readonly server: Server; readonly port: number
 const HEADERS = { "Content-Type": "text/plain" } as const;
 
 /** A server that tells how much it was sent, with the fast path before it or without. What says `slow` takes its time. */
-async function serve(fast: boolean, { first_ms = 20_000, keepAlive_ms = 65_000 } = {}): Promise<Served> {
+async function serve(
+  fast: boolean,
+  { first_ms = 20_000, keepAlive_ms = 65_000, asStreams = false } = {},
+): Promise<Served> {
   let taken = 0;
   const answerOf = (body: Buffer) => ({ ...HEADERS, "Content-Length": String(String(body.length).length) });
   const server = createServer((request, response) => {
@@ -46,6 +51,7 @@ async function serve(fast: boolean, { first_ms = 20_000, keepAlive_ms = 65_000 }
       { keepAlive_ms, first_ms },
     );
   }
+  if (asStreams) server.prependListener("connection", readAsStream);
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   return {
@@ -54,6 +60,11 @@ async function serve(fast: boolean, { first_ms = 20_000, keepAlive_ms = 65_000 }
     taken: () => taken,
     [Symbol.asyncDispose]: () => closeGracefully(server, 5_000),
   };
+}
+
+/** As with a release of Node that has no other way. */
+function readAsStream(socket: Socket): void {
+  (socket as unknown as { _handle: { useUserBuffer: unknown } })._handle.useUserBuffer = undefined;
 }
 
 function request(body: string, ...headers: string[]): string {
@@ -115,8 +126,8 @@ test("the moment of an answer is one that HTTP knows", async (t) => {
   t.true(Math.abs(Date.parse(response.headers.get("date")!) - Date.now()) < 5_000);
 });
 
-test("whatever comes, and in whatever pieces, is answered as the server alone would", async (t) => {
-  await using fast = await serve(true);
+const anything = test.macro(async (t, asStreams: boolean) => {
+  await using fast = await serve(true, { asStreams });
   await using slow = await serve(false);
   const requests = fc.constantFrom(
     request("hello"),
@@ -150,12 +161,67 @@ test("whatever comes, and in whatever pieces, is answered as the server alone wo
     { numRuns: 60 },
   );
 });
+test("whatever comes, and in whatever pieces, is answered as the server alone would", anything, false);
+test("so it is where connections are read as streams", anything, true);
+
+test("what many send at once, in pieces, is not mixed up", async (t) => {
+  const server = createServer((incoming, response) => {
+    void buffer(incoming).then((body) => response.writeHead(201, { "Content-Length": body.length }).end(body));
+  });
+  const route = (): true => true;
+  const take = (_route: true, body: Buffer) => {
+    const payload = body.toString("latin1");
+    if (payload.startsWith("other")) return null;
+    return Promise.resolve({ status: 201, headers: { "Content-Length": String(payload.length) }, payload });
+  };
+  addFastPath(server, { route, take }, { keepAlive_ms: 5_000, first_ms: 5_000 });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const rounds = Array.from({ length: 30 }, async (_, i) => {
+    // Some are the server's after a while, as they come or while they come, and others never.
+    const kinds = ["a", "b", ["c", "other", "large"][i % 3]!, "d"];
+    const bodies = kinds.map((kind) => `${kind} ${i} `.repeat(kind === "large" ? 9_000 : 300));
+    const socket = await open(port);
+    socket.setNoDelay(true);
+    let text = "";
+    socket.on("data", (chunk) => (text += chunk.toString("latin1")));
+    for (const body of bodies) {
+      const whole = request(body);
+      const half = whole.length - 700 - i;
+      socket.write(whole.slice(0, half));
+      await setImmediate();
+      socket.write(whole.slice(half));
+      await until(() => Promise.resolve(text.endsWith(body)), { what: "its own is answered" });
+    }
+    socket.destroy();
+  });
+  await t.notThrowsAsync(Promise.all(rounds));
+  await closeGracefully(server, 1_000);
+});
 
 test("after something else the connection is the server's, and goes on", async (t) => {
   await using fast = await serve(true);
   const heard = await inTurn(fast.port, [request("hello"), CHUNKED, request("hello")]);
   t.is([...heard.matchAll(/201 Created/g)].length, 3);
   t.is(fast.taken(), 1);
+});
+
+test("a server that makes something else of a connection has it as any other", async (t) => {
+  await using fast = await serve(true);
+  fast.server.on(
+    "upgrade",
+    (_request, socket: Socket) => socket.write("HTTP/1.1 101 Go\r\n\r\n") && socket.pipe(socket),
+  );
+  const socket = await open(fast.port);
+  const heard: string[] = [];
+  socket.setEncoding("latin1").on("data", (piece: string) => heard.push(piece));
+  socket.write("GET / HTTP/1.1\r\nHost: here\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\n");
+  await until(() => Promise.resolve(heard.length > 0), { what: "it is no HTTP any more" });
+  socket.write("said");
+  await until(() => Promise.resolve(heard.join("").endsWith("\r\n\r\nsaid")), { what: "it says the same" });
+  socket.destroy();
+  t.pass();
 });
 
 test("what ends amid a request is told so; what never speaks, or no more, is let go", async (t) => {
