@@ -21,10 +21,10 @@ export type FastPath<Route> = {
   /** What a head leads to; null: nothing here. Asked once for many equal heads, so it must depend on nothing else. */
   route(head: RequestHead): Route | null;
   /**
-   * Takes a request; null leaves it to the server, as if it had never been here: then nothing may have been done about it. Never rejects.
+   * Takes a request, and calls `answer` once, now or later. False leaves it to the server, as if it had never been here: then nothing may have been done about it.
    * @param body is written over by what comes next
    */
-  take(route: Route, body: Buffer, socket: Socket): Promise<PlainAnswer> | null;
+  take(route: Route, body: Buffer, socket: Socket, answer: (plain: PlainAnswer) => void): boolean;
 };
 
 const HEAD_END = Buffer.from("\r\n\r\n");
@@ -62,6 +62,7 @@ export function addFastPath<Route>(
   const lane: Lane<Route> = {
     path,
     keepAlive_ms,
+    keepAlive: keepAliveOf(keepAlive_ms),
     isClosing: () => !server.listening,
     head(text) {
       let known = heads.get(text);
@@ -100,6 +101,8 @@ type Known<Route> = { readonly route: Route; readonly contentLength: number };
 type Lane<Route> = {
   readonly path: FastPath<Route>;
   readonly keepAlive_ms: number;
+  /** How a head ends where the connection stays. */
+  readonly keepAlive: string;
   isClosing(): boolean;
   head(text: string): Known<Route> | null;
   left(connection: FastConnection<Route>): void;
@@ -118,6 +121,7 @@ class FastConnection<Route> {
   #rest: NodeJS.Timeout | null = null;
   readonly #reading: Reading | null;
   readonly #onData = (chunk: Buffer): void => this.#read(chunk);
+  readonly #onAnswer = (plain: PlainAnswer): void => this.#answer(plain);
   readonly #onEnd = (): void => this.#end();
   readonly #onTimeout = (): void => this.#expire();
   readonly #onError = (): void => this.destroy();
@@ -174,11 +178,11 @@ class FastConnection<Route> {
     const missing = start + known.contentLength - whole.length;
     if (missing > 0 && !isSecond) return this.#awaitRest(whole);
     if (missing !== 0 || this.#socket.writableLength > UNREAD_MAX_BYTES) return this.#handOver(whole);
-    const answer = this.#lane.path.take(known.route, whole.subarray(start), this.#socket);
-    if (answer === null) return this.#handOver(whole);
     this.#kept = null;
     this.#answering = true;
-    void answer.then((plain) => this.#answer(plain));
+    if (this.#lane.path.take(known.route, whole.subarray(start), this.#socket, this.#onAnswer)) return;
+    this.#answering = false;
+    this.#handOver(whole);
   }
 
   #answer({ status, headers, payload }: PlainAnswer): void {
@@ -186,10 +190,7 @@ class FastConnection<Route> {
     const socket = this.#socket;
     if (socket.destroyed) return;
     const isLast = this.#ended || this.#lane.isClosing();
-    socket.write(
-      `${headOf(status, headers)}Date: ${httpDate()}\r\n${isLast ? LAST : keepAlive(this.#lane.keepAlive_ms)}\r\n${payload}`,
-      "latin1",
-    );
+    socket.write(`${headOf(status, headers)}${isLast ? LAST : this.#lane.keepAlive}${payload}`, "latin1");
     if (isLast) socket.end();
     else if (this.#kept !== null) this.#handOver(this.#kept);
     else if (this.#isFirst) {
@@ -250,10 +251,11 @@ class FastConnection<Route> {
   }
 }
 
-const LAST = "Connection: close\r\n";
+/** The end of a head. */
+const LAST = "Connection: close\r\n\r\n";
 
-function keepAlive(keepAlive_ms: number): string {
-  return `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAlive_ms / 1000)}\r\n`;
+function keepAliveOf(keepAlive_ms: number): string {
+  return `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAlive_ms / 1000)}\r\n\r\n`;
 }
 
 /** A request that did not come, or not whole, by the code that the server has for it. */
@@ -261,28 +263,22 @@ function failure(code: "ERR_HTTP_REQUEST_TIMEOUT" | "HPE_INVALID_EOF_STATE"): Er
   return Object.assign(new Error("No whole request came"), { code });
 }
 
-const heads = new WeakMap<Readonly<OutgoingHttpHeaders>, string>();
+/** A head as far as the moment of the answer, which has whole seconds. */
+type Head = { readonly lines: string; second: number; dated: string };
+const heads = new WeakMap<Readonly<OutgoingHttpHeaders>, Head>();
 
-/** The status line and headers. Headers that are the same object every time are written once. */
+/** The status line and headers, with the moment as RFC 9110 §5.6.7 writes it. Headers that are the same object every time are written once a second. */
 function headOf(status: number, headers: Readonly<OutgoingHttpHeaders>): string {
   let head = heads.get(headers);
   if (head === undefined) {
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${String(value)}\r\n`);
-    head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("")}`;
+    head = { lines: `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("")}`, second: -1, dated: "" };
     heads.set(headers, head);
   }
-  return head;
-}
-
-let second = 0;
-let date = "";
-
-/** The moment as RFC 9110 §5.6.7 writes it, made once a second. */
-function httpDate(): string {
-  const now_s = Math.floor(Date.now() / 1000);
-  if (now_s !== second) {
-    second = now_s;
-    date = new Date(now_s * 1000).toUTCString();
+  const second = Math.floor(Date.now() / 1000);
+  if (second !== head.second) {
+    head.second = second;
+    head.dated = `${head.lines}Date: ${new Date(second * 1000).toUTCString()}\r\n`;
   }
-  return date;
+  return head.dated;
 }

@@ -131,25 +131,26 @@ function createFormPath(options: Options): FastPath<FormRoute> {
         headers: forwardedFor === undefined ? {} : { "x-forwarded-for": forwardedFor },
       };
     },
-    take({ path, headers }, body, socket) {
+    take({ path, headers }, body, socket, answer) {
       const fields = parseForm(body);
       const read = readDraft(fields, limits);
-      if (read.kind === "bad") return null;
+      if (read.kind === "bad") return false;
       // Last, for it counts the request.
       const target = authorizeAtOnce(path, fields.get("apikey") ?? "", { socket, headers }, options);
-      if (target === null) return null;
+      if (target === null) return false;
       observe.began();
-      return gatherer.submit(target, read.draft).then(
-        (id) => {
+      gatherer.submitTelling(target, read.draft, {
+        resolve(id) {
           observe.ended("accepted", 1);
-          return { status: 201, headers: POSTED_HEADERS, payload: `{"id":"${id}"}` };
+          answer({ status: 201, headers: POSTED_HEADERS, payload: `{"id":"${id}"}` });
         },
-        (error: unknown) => {
+        reject(error) {
           observe.ended(error instanceof LoggiaError ? error.code : "internal_error", 0);
           const { status, headers, body } = toFailure(error, log);
-          return { status, ...written(JSON_FORMAT, headers, body) };
+          answer({ status, ...written(JSON_FORMAT, headers, body) });
         },
-      );
+      });
+      return true;
     },
   };
 }

@@ -3,11 +3,12 @@ import { createServer } from "node:http";
 import type { Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { buffer } from "node:stream/consumers";
-import { setImmediate } from "node:timers/promises";
+import { setImmediate as aMoment } from "node:timers/promises";
 import test from "ava";
 import fc from "fast-check";
 
 import { addFastPath } from "../../src/http/fast-path.ts";
+import type { FastPath } from "../../src/http/fast-path.ts";
 import { closeGracefully, DEFAULT_CONNECTION_LIMITS, limitConnections } from "../../src/http/listen.ts";
 import { hear, open } from "../security/raw.ts";
 import { until } from "../support/until.ts";
@@ -40,12 +41,15 @@ async function serve(
       server,
       {
         route: ({ method, target }) => (method === "POST" && target === "/" ? target : null),
-        take(_route, body) {
-          if (body.toString() === "not mine") return null;
+        take(_route, body, _socket, answer) {
+          if (body.toString() === "not mine") return false;
           taken += 1;
-          const answer = { status: 201, headers: answerOf(body), payload: String(body.length) };
-          if (body.toString() !== "slow") return Promise.resolve(answer);
-          return new Promise((resolve) => void setTimeout(() => resolve(answer), 50));
+          const plain = { status: 201, headers: answerOf(body), payload: String(body.length) };
+          if (body.toString() === "slow") setTimeout(() => answer(plain), 50);
+          // At once, or a moment later.
+          else if (body.length % 2 === 0) answer(plain);
+          else setImmediate(() => answer(plain));
+          return true;
         },
       },
       { keepAlive_ms, first_ms },
@@ -169,10 +173,11 @@ test("what many send at once, in pieces, is not mixed up", async (t) => {
     void buffer(incoming).then((body) => response.writeHead(201, { "Content-Length": body.length }).end(body));
   });
   const route = (): true => true;
-  const take = (_route: true, body: Buffer) => {
+  const take: FastPath<true>["take"] = (_route, body, _socket, answer) => {
     const payload = body.toString("latin1");
-    if (payload.startsWith("other")) return null;
-    return Promise.resolve({ status: 201, headers: { "Content-Length": String(payload.length) }, payload });
+    if (payload.startsWith("other")) return false;
+    answer({ status: 201, headers: { "Content-Length": String(payload.length) }, payload });
+    return true;
   };
   addFastPath(server, { route, take }, { keepAlive_ms: 5_000, first_ms: 5_000 });
   server.listen(0, "127.0.0.1");
@@ -190,7 +195,7 @@ test("what many send at once, in pieces, is not mixed up", async (t) => {
       const whole = request(body);
       const half = whole.length - 700 - i;
       socket.write(whole.slice(0, half));
-      await setImmediate();
+      await aMoment();
       socket.write(whole.slice(half));
       await until(() => Promise.resolve(text.endsWith(body)), { what: "its own is answered" });
     }
