@@ -8,7 +8,7 @@ import { killAfterUs } from "../../infra/engines/guard.ts";
 
 const PROJECT = resolve(import.meta.dirname, "../..");
 const STOP_TIMEOUT_MS = 20_000;
-const AS_MAKE_RUN = ["--max-semi-space-size=8", "--no-allocation-site-pretenuring"];
+const AS_MAKE_RUN = ["--max-semi-space-size=8", "--no-allocation-site-pretenuring", "--no-parallel-scavenge"];
 
 /** A process of the service. */
 export type ServiceProcess = AsyncDisposable & {
