@@ -11,6 +11,7 @@ import { parseLogKey } from "../../src/events/event.ts";
 import { createIdSource, nthId } from "../../src/events/id.ts";
 import type { EventId } from "../../src/events/id.ts";
 import { decodeRecord, encodeFields } from "../../src/events/record.ts";
+import type { RecordLine } from "../../src/events/record.ts";
 import { createGatherer } from "../../src/post/gatherer.ts";
 import type { Draft } from "../../src/post/draft.ts";
 import { temporaryFolder } from "../support/temporary.ts";
@@ -24,6 +25,14 @@ const BOUNDS = { append_ms: 5_000, deadline_ms: 5_000, maxWaitingEvents: 1_000, 
 
 function openBus(t: ExecutionContext): Promise<Bus> {
   return openSqliteBus({ file: join(temporaryFolder(t), "bus.sqlite"), log: pino({ level: "silent" }) });
+}
+
+async function linesOf(bus: Bus): Promise<RecordLine[]> {
+  const lines: RecordLine[] = [];
+  for await (const records of bus.read({ topic: "events", maxRecords: 100, maxBytes: 1_000_000 })) {
+    for (const { value } of records) lines.push(...decodeRecord(value));
+  }
+  return lines;
 }
 
 test("events and visits that arrive together share one append and one record of their log, with ids in the order of arrival", async (t) => {
@@ -58,6 +67,57 @@ test("events and visits that arrive together share one append and one record of 
   t.is(error.code, "overloaded");
   await Promise.all(posts.slice(0, 5));
   await gatherer.drain();
+});
+
+test("who is told by a call hears the same, once: the id when it is durable, a refusal at once, a failure of the bus", async (t) => {
+  await using bus = await openBus(t);
+  const gate = Promise.withResolvers<void>();
+  let fails = false;
+  const slow: Pick<Bus, "append"> = {
+    append: async (topic, records) => {
+      if (fails) throw new LoggiaError("bus_unavailable", "It is gone");
+      await bus.append(topic, records);
+      await gate.promise;
+    },
+  };
+  const gatherer = createGatherer({ bus: slow, ids: createIdSource(), ...BOUNDS, maxWaitingEvents: 2 });
+  const told: [name: string, what: string][] = [];
+  const submit = (name: string): void =>
+    gatherer.submitTelling(
+      SHOP,
+      { ...EVENT, text: name },
+      {
+        resolve: (id) => told.push([name, id]),
+        reject: (error) => told.push([name, (error as LoggiaError).code]),
+      },
+    );
+  submit("first");
+  submit("second");
+  t.deepEqual(told, []);
+  submit("third");
+  t.deepEqual(told, [["third", "overloaded"]]);
+  gate.resolve();
+  await gatherer.drain();
+  const events = (await linesOf(bus)).flatMap((line) => (line.kind === "event" ? [line.event] : []));
+  t.deepEqual(
+    told.slice(1),
+    events.map(({ text, id }) => [text, id]),
+  );
+  t.is(events.length, 2);
+  fails = true;
+  submit("fourth");
+  await gatherer.drain();
+  t.deepEqual(told.slice(3), [["fourth", "bus_unavailable"]]);
+  // All room is given back.
+  fails = false;
+  submit("fifth");
+  submit("sixth");
+  await gatherer.drain();
+  t.deepEqual(
+    told.slice(4).map(([name]) => name),
+    ["fifth", "sixth"],
+  );
+  t.true(told.slice(4).every(([, id]) => /^[0-9a-f]{24}$/.test(id)));
 });
 
 test("two appends are under way at a time: what comes meanwhile shares the next one", async (t) => {
