@@ -22,7 +22,7 @@ $(INSTALLED): package.json package-lock.json
 	@touch $@
 
 # V8's young generation of 24 MB in place of 48: no slower, and 30 MB less. Nothing begins among what is old: of what such an object points to nothing is collected
-# before it is, and where events began there, all that is old had to be looked at every 2 s.
+# before it is, and where events began there, all that is old had to be looked at every 2 s. The thread collects what is young by itself: helpers that wait for a core held it up.
 SERVICE := node --max-semi-space-size=8 --no-allocation-site-pretenuring --no-parallel-scavenge src/cli/loggia.mjs start
 
 run: $(INSTALLED) ## start the service on embedded engines, files under data/

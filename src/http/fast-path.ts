@@ -134,14 +134,11 @@ class FastConnection<Route> {
   constructor(socket: Socket, lane: Lane<Route>, first_ms: number) {
     this.#socket = socket;
     this.#lane = lane;
-    this.#reading = readInto(socket, READ, (size) => {
-      this.#read(READ.subarray(0, size));
-      return true;
-    });
+    this.#reading = readInto(socket, READ, (size) => this.#read(READ.subarray(0, size)));
     if (this.#reading === null) socket.on("data", this.#onData);
     socket.on("end", this.#onEnd).on("error", this.#onError).on("close", this.#onClose);
     socket.on("timeout", this.#onTimeout).setTimeout(first_ms);
-    // Who does not listen to its data would never hear of its end.
+    // Flowing, as with a listener to its data: what still comes after a refusal is let go.
     socket.resume();
   }
 
@@ -155,6 +152,8 @@ class FastConnection<Route> {
 
   /** @param chunk is written over by what comes next */
   #read(chunk: Buffer): void {
+    // It was told that the connection is closed: whatever it sends after that is for another one.
+    if (this.#socket.writableEnded) return;
     noteRequest();
     const kept = this.#kept;
     const whole = kept === null ? chunk : Buffer.concat([kept, chunk]);
@@ -191,8 +190,12 @@ class FastConnection<Route> {
     if (socket.destroyed) return;
     const isLast = this.#ended || this.#lane.isClosing();
     socket.write(`${headOf(status, headers)}${isLast ? LAST : this.#lane.keepAlive}${payload}`, "latin1");
-    if (isLast) socket.end();
-    else if (this.#kept !== null) this.#handOver(this.#kept);
+    if (isLast) {
+      this.#kept = null;
+      socket.end();
+      // Where more came, reading was stopped, and with it hearing of the end.
+      socket.resume();
+    } else if (this.#kept !== null) this.#handOver(this.#kept);
     else if (this.#isFirst) {
       this.#isFirst = false;
       socket.setTimeout(this.#lane.keepAlive_ms);

@@ -6,10 +6,11 @@ export type Reading = {
   stop(): void;
 };
 
-type Take = (size: number) => boolean;
+type Take = (size: number) => void;
 type Inner = { readonly _handle?: { useUserBuffer?(buffer: Buffer): void } | null } & Record<symbol, unknown>;
 type Names = { readonly buffer: symbol; readonly callback: symbol };
 
+/** Undefined until the first connection tells; null where it has none. */
 let names: Names | null | undefined;
 
 /**
@@ -17,16 +18,15 @@ let names: Names | null | undefined;
  * and not for those that a server accepts. The next piece, of whatever connection has the same buffer, is written over it. Read as a stream, Node sets aside 64 KB
  * for each piece, and makes a `Buffer` and a stream's event of it: for small requests a tenth of all they cost.
  *
- * @param take returns whether to go on reading
  * @returns null where this release of Node has it elsewhere: then nothing is done
  */
 export function readInto(socket: Socket, buffer: Buffer, take: Take): Reading | null {
   const inner = socket as unknown as Inner;
-  names ??= namesOf(inner);
+  if (names === undefined) names = namesOf(inner);
   if (names === null || inner._handle?.useUserBuffer === undefined) return null;
+  inner._handle.useUserBuffer(buffer);
   inner[names.buffer] = buffer;
   inner[names.callback] = take;
-  inner._handle.useUserBuffer(buffer);
   const { callback } = names;
   return {
     stop() {
@@ -35,10 +35,10 @@ export function readInto(socket: Socket, buffer: Buffer, take: Take): Reading | 
   };
 }
 
-/** A socket has them from the start, unused. */
+/** A socket has them from the start, as null. */
 function namesOf(inner: Inner): Names | null {
-  const own = Object.getOwnPropertySymbols(inner);
-  const named = (name: string): symbol | undefined => own.find(({ description }) => description === name);
+  const unused = Object.getOwnPropertySymbols(inner).filter((symbol) => inner[symbol] === null);
+  const named = (name: string): symbol | undefined => unused.find(({ description }) => description === name);
   const [buffer, callback] = [named("kBuffer"), named("kBufferCb")];
   return buffer === undefined || callback === undefined ? null : { buffer, callback };
 }

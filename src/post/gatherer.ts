@@ -172,27 +172,36 @@ export function createGatherer({
     const start_ms = performance.now();
     const live = batch.filter(({ arrived_ms }) => start_ms - arrived_ms < deadline_ms);
     for (const { arrived_ms, told } of batch) if (start_ms - arrived_ms >= deadline_ms) told.reject(late());
-    let durable: readonly Accepted[] = [];
+    let tell: () => void;
     try {
-      const accepted = await reserveAll(live.map((post) => ({ post, ...accept(post) })));
-      if (accepted.length > 0) {
-        const now_ms = performance.now();
-        const left_ms = Math.min(append_ms - (now_ms - start_ms), deadline_ms - (now_ms - live[0]!.arrived_ms));
-        if (left_ms <= 0) throw late();
-        const appended = bus.append("events", buildRecords(accepted), { deadline_ms: left_ms });
-        given();
-        await appended;
-      }
-      durable = accepted;
+      const durable = await store(live, start_ms, given);
+      tell = () => {
+        for (const { post, first } of durable) post.told.resolve(first);
+      };
     } catch (error) {
-      // Whose reservation failed has a promise, and heard of it: this is nothing to them.
-      for (const { told } of live) told.reject(error);
+      tell = () => {
+        // Whose reservation failed has a promise, and heard of it: this is nothing to them.
+        for (const { told } of live) told.reject(error);
+      };
     }
     for (const { log, lines, size_bytes } of batch) {
       grow(all, -lines.length, -size_bytes);
       grow(ofLog.get(log)!, -lines.length, -size_bytes);
     }
-    for (const { post, first } of durable) post.told.resolve(first);
+    tell();
+  }
+
+  /** Resolves with those that the bus holds durably: all but those whose reservation failed, who heard of it. */
+  async function store(live: readonly Waiting[], start_ms: number, given: () => void): Promise<readonly Accepted[]> {
+    const accepted = await reserveAll(live.map((post) => ({ post, ...accept(post) })));
+    if (accepted.length === 0) return accepted;
+    const now_ms = performance.now();
+    const left_ms = Math.min(append_ms - (now_ms - start_ms), deadline_ms - (now_ms - live[0]!.arrived_ms));
+    if (left_ms <= 0) throw late();
+    const durable = bus.append("events", buildRecords(accepted), { deadline_ms: left_ms });
+    given();
+    await durable;
+    return accepted;
   }
 
   function accept({ lines, ids: wanted }: Waiting): { first: EventId; created: number } {
