@@ -23,8 +23,9 @@ let names: Names | null | undefined;
 export function readInto(socket: Socket, buffer: Buffer, take: Take): Reading | null {
   const inner = socket as unknown as Inner;
   if (names === undefined) names = namesOf(inner);
-  if (names === null || inner._handle?.useUserBuffer === undefined) return null;
-  inner._handle.useUserBuffer(buffer);
+  const { _handle: handle } = inner;
+  if (names === null || handle?.useUserBuffer === undefined) return null;
+  handle.useUserBuffer(buffer);
   inner[names.buffer] = buffer;
   inner[names.callback] = take;
   const { callback } = names;

@@ -68,7 +68,8 @@ async function serve(
 
 /** As with a release of Node that has no other way. */
 function readAsStream(socket: Socket): void {
-  (socket as unknown as { _handle: { useUserBuffer: unknown } })._handle.useUserBuffer = undefined;
+  const { _handle: handle } = socket as unknown as { _handle: { useUserBuffer: unknown } };
+  handle.useUserBuffer = undefined;
 }
 
 function request(body: string, ...headers: string[]): string {
