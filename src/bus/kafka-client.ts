@@ -1,3 +1,4 @@
+import { createRequire } from "node:module";
 import type { Socket } from "node:net";
 import { connect as connectPlain, isIP } from "node:net";
 import { connect as connectTls, type ConnectionOptions } from "node:tls";
@@ -54,7 +55,7 @@ export const CLIENT_RETRY: RetryOptions = { initialRetryTime: 100, maxRetryTime:
  * quarter of an hour. Users therefore call `dropConnections` at `REQUEST_TIMEOUT`.
  */
 export function createKafkaClient(connection: KafkaConnection): KafkaClient {
-  hushNegativeTimeouts();
+  restWhereNothingWaits();
   const sockets = new Map<Socket, string>();
   const factory = connection.socketFactory ?? connectSocket;
   const config: KafkaConfig = {
@@ -118,19 +119,26 @@ const TELL_AGAIN_MS = 30_000;
 /** What belongs to every rebalance and every restart of a broker, and is told elsewhere where it lasts. */
 const EXPECTED = /rebalancing|re-joining|Response without match|^Response Heartbeat|^Response (Join|Sync)Group/;
 
-let hushed = false;
+/** What is reached for inside kafkajs: the requests of a connection, of which some wait until others are answered. */
+type RequestQueue = {
+  readonly pending: readonly unknown[];
+  scheduleCheckPendingRequests: (this: RequestQueue) => void;
+};
+let rests = false;
 
-/** kafkajs calls setTimeout with a negative delay at each connect. Harmless, and Node warns each time: that one warning is left out. */
-function hushNegativeTimeouts(): void {
-  if (hushed) return;
-  hushed = true;
-  const emitWarning = process.emitWarning.bind(process) as (...args: unknown[]) => void;
-  process.emitWarning = (...args: unknown[]) => {
-    const [warning, options] = args;
-    const given = typeof options === "object" && options !== null && "type" in options ? options.type : options;
-    const name = warning instanceof Error ? warning.name : given;
-    if (name === "TimeoutNegativeWarning" && new Error("whose?").stack?.includes("kafkajs")) return;
-    emitWarning(...args);
+/**
+ * kafkajs looks at the queue of each connection every millisecond for as long as it is open: where nothing waits, it asks for a timer in the past, of which Node makes one
+ * millisecond (and warns). Only where something waits there is something to look at; and whatever comes to wait asks for that itself.
+ */
+function restWhereNothingWaits(): void {
+  if (rests) return;
+  rests = true;
+  const { prototype } = createRequire(import.meta.url)("kafkajs/src/network/requestQueue") as {
+    prototype: RequestQueue;
+  };
+  const schedule = prototype.scheduleCheckPendingRequests;
+  prototype.scheduleCheckPendingRequests = function () {
+    if (this.pending.length > 0) schedule.call(this);
   };
 }
 
