@@ -34,7 +34,11 @@ class Connection {
 
   static open(job: Job, answered: Answered): Promise<Connection> {
     const { promise, resolve, reject } = Promise.withResolvers<Connection>();
-    const onread = { buffer: READ, callback: (size: number): boolean => connection.#read(READ.subarray(0, size)) };
+    const callback = (size: number): true => {
+      connection.#read(READ.subarray(0, size));
+      return true;
+    };
+    const onread = { buffer: READ, callback };
     const socket = connect({ port: job.port, host: job.host, onread }, () => resolve(connection));
     const connection = new Connection(socket, answered);
     socket.on("error", reject);
@@ -53,8 +57,7 @@ class Connection {
     this.#socket.destroy();
   }
 
-  /** @returns whether to go on reading */
-  #read(chunk: Buffer): boolean {
+  #read(chunk: Buffer): void {
     let rest = chunk;
     if (this.#left < 0) {
       if (this.#head !== null) rest = Buffer.concat([this.#head, chunk]);
@@ -62,7 +65,7 @@ class Connection {
       if (end < 0) {
         // What was read is written over by what comes next.
         this.#head = Buffer.from(rest);
-        return true;
+        return;
       }
       this.#head = null;
       this.#status = (rest[9]! - 48) * 100 + (rest[10]! - 48) * 10 + (rest[11]! - 48);
@@ -70,11 +73,10 @@ class Connection {
       rest = rest.subarray(end + HEAD_END.length);
     }
     this.#left -= rest.length;
-    if (this.#left > 0) return true;
+    if (this.#left > 0) return;
     if (this.#left < 0) throw new Error("an answer is longer than it said");
     this.#left = -1;
     this.#answered(this, this.#status);
-    return true;
   }
 }
 

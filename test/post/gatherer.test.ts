@@ -11,9 +11,9 @@ import { parseLogKey } from "../../src/events/event.ts";
 import { createIdSource, nthId } from "../../src/events/id.ts";
 import type { EventId } from "../../src/events/id.ts";
 import { decodeRecord, encodeFields } from "../../src/events/record.ts";
-import type { RecordLine } from "../../src/events/record.ts";
 import { createGatherer } from "../../src/post/gatherer.ts";
 import type { Draft } from "../../src/post/draft.ts";
+import { eventsOn } from "../support/events-on.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 
@@ -25,14 +25,6 @@ const BOUNDS = { append_ms: 5_000, deadline_ms: 5_000, maxWaitingEvents: 1_000, 
 
 function openBus(t: ExecutionContext): Promise<Bus> {
   return openSqliteBus({ file: join(temporaryFolder(t), "bus.sqlite"), log: pino({ level: "silent" }) });
-}
-
-async function linesOf(bus: Bus): Promise<RecordLine[]> {
-  const lines: RecordLine[] = [];
-  for await (const records of bus.read({ topic: "events", maxRecords: 100, maxBytes: 1_000_000 })) {
-    for (const { value } of records) lines.push(...decodeRecord(value));
-  }
-  return lines;
 }
 
 test("events and visits that arrive together share one append and one record of their log, with ids in the order of arrival", async (t) => {
@@ -98,7 +90,7 @@ test("who is told by a call hears the same, once: the id when it is durable, a r
   t.deepEqual(told, [["third", "overloaded"]]);
   gate.resolve();
   await gatherer.drain();
-  const events = (await linesOf(bus)).flatMap((line) => (line.kind === "event" ? [line.event] : []));
+  const events = await eventsOn(bus);
   t.deepEqual(
     told.slice(1),
     events.map(({ text, id }) => [text, id]),

@@ -8,10 +8,10 @@ import { openSqliteDocuments } from "../../src/catalog/documents/sqlite.ts";
 import type { LoggiaError } from "../../src/errors.ts";
 import { parseLogKey } from "../../src/events/event.ts";
 import { createIdSource, type EventId } from "../../src/events/id.ts";
-import { decodeRecord } from "../../src/events/record.ts";
 import { createGatherer } from "../../src/post/gatherer.ts";
 import { KEY_LIFE_MS, startForgetting } from "../../src/post/key-documents.ts";
 import { createOnce, type Once } from "../../src/post/once.ts";
+import { eventsOn } from "../support/events-on.ts";
 import { environmentOf, get, KEY, KINDS, LOG, type Service, startService } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
@@ -43,13 +43,7 @@ async function house(t: ExecutionContext, settle_ms = 0) {
 }
 
 async function idsOn(bus: Bus): Promise<EventId[]> {
-  const ids: EventId[] = [];
-  for await (const records of bus.read({ topic: "events", maxRecords: 100, maxBytes: 1_000_000 })) {
-    for (const { value } of records) {
-      for (const line of decodeRecord(value)) if (line.kind === "event") ids.push(line.event.id);
-    }
-  }
-  return ids;
+  return (await eventsOn(bus)).map(({ id }) => id);
 }
 
 /** A bus that dies before it takes anything, or after. */
