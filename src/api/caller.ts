@@ -3,14 +3,16 @@ import { requireKey } from "../catalog/permissions.ts";
 import type { Caller } from "../catalog/permissions.ts";
 import { LoggiaError } from "../errors.ts";
 import type { Gate } from "../gate/gate.ts";
+import { grantOf } from "../gate/grant.ts";
+import type { GrantOptions } from "../gate/grant.ts";
 import { hasBody, readBody } from "../http/body.ts";
 import type { BodyOptions } from "../http/body.ts";
 import { parseForm } from "../http/form.ts";
 import type { Call } from "../http/route.ts";
 
-export type AuthenticationOptions = {
-  readonly catalog: Pick<Catalog, "authenticate" | "apiKey">;
-  readonly gate: Pick<Gate, "fingerprint" | "beforeCheck" | "failed" | "passed">;
+export type AuthenticationOptions = GrantOptions & {
+  readonly catalog: Pick<Catalog, "authenticate">;
+  readonly gate: Pick<Gate, "passed">;
   readonly body: BodyOptions;
   /** Whether the body belongs to the call (a form, or JSON), and cannot hold credentials. */
   readonly takesBody: boolean;
@@ -68,13 +70,9 @@ function wrongPair(): LoggiaError {
   return new LoggiaError("unauthorized", `E-mail or password is wrong. ${HOW}`);
 }
 
-async function checkKey(secret: string, { address }: Call, { catalog, gate }: AuthenticationOptions): Promise<Caller> {
-  const fingerprint = gate.fingerprint(secret);
-  gate.beforeCheck(address, fingerprint);
-  const grant = await catalog.apiKey(secret);
-  if (grant === null) gate.failed(address, fingerprint);
-  const caller = requireKey(grant);
-  gate.passed(address, fingerprint, nameOf(caller));
+async function checkKey(secret: string, { address }: Call, options: AuthenticationOptions): Promise<Caller> {
+  const caller = requireKey(await grantOf(secret, address, options));
+  options.gate.passed(address, caller.grant.id, nameOf(caller));
   return caller;
 }
 

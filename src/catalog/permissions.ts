@@ -17,7 +17,7 @@ type Rights = Pick<Catalog, "log" | "logsOf" | "roleOf">;
 export type Member = { readonly account: Account; readonly log: Log; readonly role: Role };
 
 /** The caller that an API key makes. @param grant as {@link Catalog.apiKey} found it. @throws LoggiaError `unauthorized` where it is unknown or disabled */
-export function requireKey(grant: KeyGrant | null): Caller {
+export function requireKey(grant: KeyGrant | null): Extract<Caller, { kind: "key" }> {
   return { kind: "key", grant: requireEnabled(grant) };
 }
 

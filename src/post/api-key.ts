@@ -1,9 +1,10 @@
 import type { IncomingHttpHeaders } from "node:http";
 
-import type { Catalog } from "../catalog/catalog.ts";
 import { LoggiaError } from "../errors.ts";
 import { type LogKey, parseLogKey } from "../events/event.ts";
 import type { Gate } from "../gate/gate.ts";
+import { grantOf } from "../gate/grant.ts";
+import type { GrantOptions } from "../gate/grant.ts";
 
 const BEARER = /^bearer +(\S+) *$/i;
 
@@ -17,10 +18,7 @@ export function keyBesideForm(query: URLSearchParams, headers: IncomingHttpHeade
   return typeof header === "string" ? header : "";
 }
 
-export type AuthorizeOptions = {
-  readonly catalog: Pick<Catalog, "apiKey" | "knownApiKey">;
-  readonly gate: Pick<Gate, "fingerprint" | "beforeCheck" | "failed" | "passed">;
-};
+export type AuthorizeOptions = GrantOptions & { readonly gate: Pick<Gate, "passed"> };
 
 /**
  * The log of a path, where the key may post to it.
@@ -31,16 +29,13 @@ export async function authorize(
   path: string,
   secret: string,
   address: string,
-  { catalog, gate }: AuthorizeOptions,
+  options: AuthorizeOptions,
 ): Promise<LogKey> {
   if (secret === "") throw unauthorized();
-  const known = catalog.knownApiKey(secret);
-  gate.beforeCheck(address, known?.id ?? null);
-  const grant = known ?? (await catalog.apiKey(secret));
-  if (grant === null) gate.failed(address, gate.fingerprint(secret));
+  const grant = await grantOf(secret, address, options);
   const log = parseLogKey(path);
   if (grant === null || grant.disabled || log === null || grant.log !== log) throw unauthorized();
-  gate.passed(address, grant.id, `key ${grant.id}`);
+  options.gate.passed(address, grant.id, `key ${grant.id}`);
   if (grant.scope === "read-only")
     throw new LoggiaError("forbidden", "This API key may only read; posting needs a read-write or write-only key");
   return log;
