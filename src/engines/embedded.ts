@@ -12,6 +12,7 @@ import type { Settings } from "../settings.ts";
 import { openDuckdbStore } from "../store/duckdb/store.ts";
 import { BATCHES, mailsHere, NOTIFICATIONS } from "./engines.ts";
 import type { Engines } from "./engines.ts";
+import { letPostsFirst } from "./priority.ts";
 
 /** SQLite and DuckDB in this process, each with its file in one folder. @throws StartError where one of them can't be opened */
 export async function openEmbedded(settings: Settings, log: Logger, closing: AsyncDisposableStack): Promise<Engines> {
@@ -20,6 +21,7 @@ export async function openEmbedded(settings: Settings, log: Logger, closing: Asy
   const catalogDocuments = await openSqliteDocuments({ file: join(folder, "catalog.sqlite") });
   const catalog = closing.use(await createCatalog({ documents: catalogDocuments, log }));
   const store = closing.use(await openDuckdbStore({ file: join(folder, "events.duckdb"), log }));
+  letPostsFirst(log);
   const open = (name: string) => openSqliteDocuments({ file: join(folder, `${name}.sqlite`), name });
   const notifications = mailsHere(settings) ? await open(NOTIFICATIONS) : null;
   const documents = ["catalog.sqlite", `${NOTIFICATIONS}.sqlite`, `${BATCHES}.sqlite`];

@@ -1,7 +1,8 @@
 import { spawn } from "node:child_process";
-import { statSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { getPriority } from "node:os";
 import { join } from "node:path";
 import test from "ava";
 
@@ -36,6 +37,26 @@ test("Ctrl-C, sent to the whole group as a terminal does, drains and ends with 0
     t.is(statSync(join(folder, file)).mode & 0o077, 0, file);
   }
   process.kill(-(child.pid ?? 0), "SIGINT");
+  t.is(await ended, 0);
+  t.is(seen.err, "");
+});
+
+test("helping threads stand back behind those that take posts and commit them", async (t) => {
+  // Other systems have no priority for each thread.
+  if (process.platform !== "linux") return t.pass();
+  const { child, seen, ended } = start(environmentOf("embedded", temporaryFolder(t)));
+  await until(() => seen.out.includes("posting"), { what: "the addresses" });
+  const folder = `/proc/${child.pid}/task`;
+  const priorities = Map.groupBy(readdirSync(folder).map(Number), (thread) =>
+    readFileSync(`${folder}/${thread}/comm`, "utf8").trim(),
+  );
+  const of = (name: string) => (priorities.get(name) ?? []).map((thread) => getPriority(thread));
+  const own = getPriority(child.pid);
+  for (const name of ["libuv-worker", "node-V8Worker"]) {
+    t.deepEqual(new Set(of(name)), new Set([Math.min(own + 10, 19)]), name);
+  }
+  t.deepEqual(of("bus"), [own]);
+  child.kill("SIGINT");
   t.is(await ended, 0);
   t.is(seen.err, "");
 });
