@@ -1,7 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
 import { Client, errors } from "@elastic/elasticsearch";
-import type { TransportRequestOptions } from "@elastic/elasticsearch";
 import type { Logger } from "pino";
 
 import { certificateFault, LoggiaError } from "../errors.ts";
@@ -38,8 +37,9 @@ export function createElasticsearchClient(options: ElasticsearchOptions): Client
   (client.transport as unknown as { request: Send }).request = (params, options) => {
     const signal = deadline.getStore();
     // What cleans up behind a question has its own time.
-    const ends = signal !== undefined && params.method !== "DELETE";
-    return send(params, { ...options, openTelemetry: UNTRACED, ...(ends && { signal }) });
+    return signal === undefined || params.method === "DELETE"
+      ? send(params, options)
+      : send(params, { ...options, signal });
   };
   client.diagnostic.on("response", (error) => {
     if (error !== null && isUnreachable(error))
@@ -48,10 +48,7 @@ export function createElasticsearchClient(options: ElasticsearchOptions): Client
   return client;
 }
 
-type Send = (params: { readonly method: string }, options?: TransportRequestOptions) => Promise<unknown>;
-
-/** Spans for a tracer that is never there. */
-const UNTRACED = { enabled: false };
+type Send = (params: { readonly method: string }, options?: { readonly signal?: AbortSignal }) => Promise<unknown>;
 
 /** Fires when the work that a request belongs to has had its time. */
 const deadline = new AsyncLocalStorage<AbortSignal>();

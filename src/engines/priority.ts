@@ -14,22 +14,36 @@ const STEP = constants.priority.PRIORITY_BELOW_NORMAL;
  * Has helping threads stand back where others want the processor: those that take posts and commit them come first. When DuckDB folds its log of changes into its file, which
  * it does a second after a burst and amid a longer one, two of its threads are busy for up to half a second; on two cores, posts and their commits took turns with them.
  *
- * Only Linux has a priority for each thread (setpriority(2), "C library/kernel differences"). Elsewhere nothing is done.
+ * Only Linux has a priority for each thread (setpriority(2), "C library/kernel differences"). Elsewhere nothing is done. Never throws: without it posts wait now and then, and no more.
  */
 export function letPostsFirst(log: Logger): void {
   if (process.platform !== "linux") return;
+  const results = threads().map(standBack);
+  const done = results.filter((result) => result === "done").length;
+  const fault = results.find((result) => result !== "done" && result !== "none");
+  if (done > 0 && fault === undefined) log.debug({ threads: done }, "helping threads stand back");
+  else log.info({ threads: done, fault }, "helping threads keep their priority: posts may have to wait for them");
+}
+
+/** The ids of this process's threads, as the system has them. */
+function threads(): number[] {
   try {
-    const priority = Math.min(getPriority(process.pid) + STEP, constants.priority.PRIORITY_LOW);
-    for (const thread of helpers()) setPriority(thread, priority);
-  } catch (error) {
-    log.warn({ err: error }, "the threads of the store keep their priority: posts may have to wait for them");
+    return readdirSync(`/proc/${process.pid}/task`).map(Number);
+  } catch {
+    return [];
   }
 }
 
-/** Their ids, as the system has them. */
-function helpers(): number[] {
-  const folder = `/proc/${process.pid}/task`;
-  return readdirSync(folder)
-    .filter((thread) => HELPERS.has(readFileSync(`${folder}/${thread}/comm`, "utf8").trim()))
-    .map(Number);
+/** "none" where it is no helper, or has ended; else what the system had against it. */
+function standBack(thread: number): string {
+  try {
+    const name = readFileSync(`/proc/${process.pid}/task/${thread}/comm`, "utf8").trim();
+    if (!HELPERS.has(name)) return "none";
+    setPriority(thread, Math.min(getPriority(process.pid) + STEP, constants.priority.PRIORITY_LOW));
+    return "done";
+  } catch (error) {
+    const { code, info } = error as NodeJS.ErrnoException & { readonly info?: { readonly code: string } };
+    const fault = info?.code ?? code ?? String(error);
+    return fault === "ENOENT" || fault === "ESRCH" ? "none" : fault;
+  }
 }

@@ -250,7 +250,7 @@ test.serial("where many wait for an append that takes a moment, the thread stays
   const usual = (): Promise<number> => sleeping(64, 1, false);
   const before_ms = idleAwake_ms();
   // Who has no processor neither sleeps nor works: on a busy machine one look says little.
-  const shown = (is: () => Promise<boolean>, what: string): Promise<boolean> => until(is, { what });
+  const shown = (is: () => Promise<boolean>, what: string): Promise<boolean> => until(is, { what, timeout_ms: 30_000 });
   await shown(async () => (await sleeping(64, 1, true)) < (await usual()) / 2, "it to sleep less than half as much");
   t.true(idleAwake_ms() - before_ms > 5);
   await shown(async () => (await sleeping(8, 1, true)) > (await usual()) / 2, "few to be worth no waking");

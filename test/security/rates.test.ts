@@ -79,6 +79,30 @@ test.serial("who has worked from there before works on while somebody guesses be
   t.is((await post(service, { text: "hello" })).status, 201);
 });
 
+test.serial("a key that has read from there before reads on while somebody guesses", async (t) => {
+  const service = await start(t, FEW);
+  const byKey = `${service.apiUrl}/1/logs/${LOG}/events?apikey=${KEY}`;
+  t.is((await ask(byKey)).status, 200);
+  await guess(service, 60);
+  t.is((await ask(`${service.apiUrl}/1/logs`, { headers: { Authorization: AUTHORIZATION } })).status, 429);
+  t.is((await ask(byKey)).status, 200);
+});
+
+test.serial(
+  "a key that was not used from there waits while somebody guesses, and is not told from a wrong one",
+  async (t) => {
+    const service = await start(t, FEW);
+    await guess(service, 60);
+    const answerTo = async (key: string) => {
+      const { status, text } = await ask(`${service.apiUrl}/1/logs/${LOG}/events?apikey=${key}`);
+      return { status, text };
+    };
+    const right = await answerTo(KEY);
+    t.is(right.status, 429);
+    t.deepEqual(await answerTo(`${KEY}x`), right);
+  },
+);
+
 test.serial("keys can be guessed no oftener, at either address", async (t) => {
   for (const at of ["post", "api"] as const) {
     const service = await start(t, FEW);

@@ -22,6 +22,9 @@ const ROW_SOURCE = { excludes: NOT_IN_ROWS };
 export async function list(client: Client, names: Names, plan: ListPlan): Promise<Page> {
   if (plan.logs.length === 0) return { rows: [], total: 0 };
   const index = indexOf(names, plan.from);
+  // Without expressions, for which copies have no index of words: what it finds holds all that the plan does.
+  const findsCopies = plan.from.kind === "events" && !asksForClass(plan.where);
+  const ofCopies = findsCopies ? compileFilter(plan, "broad").query : null;
   const asked = answer(plan, {
     async exactly(query) {
       if (plan.skip + plan.take <= WINDOW) return nearPage(searcherOf(client, index), plan, query);
@@ -36,9 +39,7 @@ export async function list(client: Client, names: Names, plan: ListPlan): Promis
       source: ROW_SOURCE,
     },
   });
-  // Without expressions, for which copies have no index of words: what it finds holds all that the plan does.
-  const findsCopies = plan.from.kind === "events" && !asksForClass(plan.where);
-  const marked = findsCopies ? marksAmong(client, names, compileFilter(plan, "broad").query) : null;
+  const marked = ofCopies === null ? null : marksAmong(client, names, ofCopies);
   const page = await asked;
   const marks = await marked;
   return marks === null ? page : { ...page, marks };
