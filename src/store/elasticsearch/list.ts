@@ -24,8 +24,8 @@ export async function list(client: Client, names: Names, plan: ListPlan): Promis
   const index = indexOf(names, plan.from);
   // Without expressions, for which copies have no index of words: what it finds holds all that the plan does.
   const findsCopies = plan.from.kind === "events" && !asksForClass(plan.where);
-  const ofCopies = findsCopies ? compileFilter(plan, "broad").query : null;
-  const asked = answer(plan, {
+  const marked = findsCopies ? marksAmong(client, names, compileFilter(plan, "broad").query) : null;
+  const page = await answer(plan, {
     async exactly(query) {
       if (plan.skip + plan.take <= WINDOW) return nearPage(searcherOf(client, index), plan, query);
       return atOneMoment(client, index, (search) => farPage(search, plan, query));
@@ -39,8 +39,6 @@ export async function list(client: Client, names: Names, plan: ListPlan): Promis
       source: ROW_SOURCE,
     },
   });
-  const marked = ofCopies === null ? null : marksAmong(client, names, ofCopies);
-  const page = await asked;
   const marks = await marked;
   return marks === null ? page : { ...page, marks };
 }
