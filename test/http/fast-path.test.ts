@@ -17,7 +17,15 @@ type Served = AsyncDisposable & { readonly server: Server; readonly port: number
 
 const HEADERS = { "Content-Type": "text/plain" } as const;
 
-/** A server that tells how much it was sent, with the fast path before it or without. What says `slow` takes its time. */
+/** Resolves when a server takes no more connections. */
+function onceClosing(server: Server): Promise<unknown> {
+  return until(() => !server.listening, { what: "the server is closing", interval_ms: 1 });
+}
+
+/**
+ * A server that tells how much it was sent, with the fast path before it or without. What says `slow` takes its time, and on the fast path `held` is answered a moment after the
+ * server has begun to close.
+ */
 async function serve(
   fast: boolean,
   { first_ms = 20_000, keepAlive_ms = 65_000, asStreams = false } = {},
@@ -46,6 +54,7 @@ async function serve(
           taken += 1;
           const plain = { status: 201, headers: answerOf(body), payload: String(body.length) };
           if (body.toString() === "slow") setTimeout(() => answer(plain), 50);
+          else if (body.toString() === "held") void onceClosing(server).then(() => setTimeout(() => answer(plain), 50));
           // At once, or a moment later.
           else if (body.length % 2 === 0) answer(plain);
           else setImmediate(() => answer(plain));
@@ -270,7 +279,7 @@ test("closing lets what is in hand be answered, and ends what is idle", async (t
   const fast = await serve(true);
   const idle = await open(fast.port);
   const busy = await open(fast.port);
-  busy.write(request("slow"));
+  busy.write(request("held"));
   await until(() => Promise.resolve(fast.taken() === 1), { what: "the request is in hand" });
   const [heard, gone] = await Promise.all([hear(busy), hear(idle), fast[Symbol.asyncDispose]()]);
   t.regex(heard.text, /^HTTP\/1\.1 201 [^]*\r\nConnection: close\r\n\r\n4$/);
@@ -287,7 +296,7 @@ test("closing answers what is in hand, and nothing that was sent behind it", asy
     text += chunk.toString("latin1");
   });
   socket.on("error", () => {});
-  socket.write(request("slow"));
+  socket.write(request("held"));
   await until(() => Promise.resolve(fast.taken() === 1), { what: "the request is in hand" });
   socket.write(request("second"));
   let isCut = false;
