@@ -48,18 +48,30 @@ export class TreeTooLargeError extends Error {
  * The tree of an RE2 expression that ignores case.
  * @throws RE2JSSyntaxException where it is none; TreeTooLargeError
  */
-export function parseTree(pattern: string): Tree {
+export const parseTree = rememberLatest((pattern: string): Tree => {
   const set = new RE2Set(RE2Set.UNANCHORED, RE2JS.CASE_INSENSITIVE);
   set.add(meantByRe2(pattern));
   return convert(set.regexps[0] as Re2Node, { nodes: 0 }, 0);
-}
+});
 
 /**
  * An RE2 expression that ignores case, as what finds it in a text: as the tree says.
  * @throws RE2JSSyntaxException where it is none
  */
 export function compileExpression(pattern: string): RE2JS {
-  return RE2JS.compile(meantByRe2(pattern), RE2JS.CASE_INSENSITIVE);
+  return compileAsIs(meantByRe2(pattern));
+}
+
+/**
+ * As our parser reads it.
+ * @throws RE2JSException where it is none
+ */
+export const compileAsIs = rememberLatest((pattern: string) => RE2JS.compile(pattern, RE2JS.CASE_INSENSITIVE));
+
+/** A question's expression is checked, translated and looked for one after the other, by whom it concerns: so the latest answer is given again. */
+function rememberLatest<Answer>(make: (pattern: string) => Answer): (pattern: string) => Answer {
+  let latest: { readonly pattern: string; readonly answer: Answer } | null = null;
+  return (pattern) => (latest?.pattern === pattern ? latest : (latest = { pattern, answer: make(pattern) })).answer;
 }
 
 /** What we read of re2js's syntax tree, which `RE2Set` shows. Its operations are numbers; the class of a node names them. */

@@ -2,7 +2,7 @@ import { RE2JS, RE2JSException, RE2JSSyntaxException } from "re2js";
 
 import type { Condition } from "./plan.ts";
 import { piecesOf } from "./regex-pieces.ts";
-import { parseTree, TreeTooLargeError } from "./regex-tree.ts";
+import { compileAsIs, parseTree, TreeTooLargeError } from "./regex-tree.ts";
 
 /** The longest expression, in characters. */
 const EXPRESSION_LIMIT = 1000;
@@ -34,7 +34,7 @@ export function checkExpression(source: string): Expression {
   const { openGroups, strayClosing, oddProperty } = scan(source);
   if (oddProperty !== null) return fault("RE2 knows no such property of characters", oddProperty);
   try {
-    const { size, ranges } = measure(RE2JS.compile(source, RE2JS.CASE_INSENSITIVE));
+    const { size, ranges } = measure(compileAsIs(source));
     if (size > PROGRAM_LIMIT || ranges > RANGE_LIMIT) return fault(TOO_LARGE, 0);
     parseTree(source);
     return { kind: "ok" };

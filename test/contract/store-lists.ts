@@ -36,6 +36,36 @@ function sortContract({ name, open }: StorePlace): void {
     );
   });
 
+  test(`${name}: what an expression finds is in the same order, page by page`, async (t) => {
+    const store = await open(t);
+    const log = newLog();
+    // Of times that their producer gave: they were accepted in another order.
+    const events = [2, 0, 1, 0, 2, 1, 0].map((ms, i) => ({
+      ...event(log, { text: `job ${i} failed` }),
+      created: MORNING + ms,
+    }));
+    await write(t, store, [...events.slice(3), ...events.slice(0, 3)]);
+    const where = { kind: "matches", field: "text", pattern: "^job [0-9] failed$" } as const;
+    const ascending = [1, 3, 6, 2, 5, 0, 4].map((i) => `job ${i} failed`);
+    const inOrder = (sort: ListPlan["sort"], page?: Partial<ListPlan>): Promise<string[]> =>
+      texts(store, listPlan(log, { where, sort, ...page }));
+    t.deepEqual(await inOrder([]), ascending);
+    t.deepEqual(await inOrder([{ field: "created", direction: "asc" }]), ascending);
+    t.deepEqual(await inOrder([{ field: "created", direction: "desc" }]), ascending.toReversed());
+    t.deepEqual(
+      await inOrder([{ field: "created", direction: "desc" }], { skip: 2, take: 3 }),
+      ascending.toReversed().slice(2, 5),
+    );
+    t.deepEqual(await inOrder([{ field: "text", direction: "asc" }]), ascending.toSorted());
+    t.deepEqual(
+      await inOrder([
+        { field: "created", direction: "desc" },
+        { field: "text", direction: "asc" },
+      ]),
+      [0, 4, 2, 5, 1, 3, 6].map((i) => `job ${i} failed`),
+    );
+  });
+
   test(`${name}: each field sorts both ways, absent first, ties by time in the same direction`, async (t) => {
     const store = await open(t);
     const log = newLog();

@@ -31,16 +31,27 @@ export async function list(client: Client, names: Names, plan: ListPlan): Promis
       return atOneMoment(client, index, (search) => farPage(search, plan, query));
     },
     looking: (query) => atOneMoment(client, index, (search) => verifiedPage(search, plan, query)),
-    among: (rows) => ({ rows: rows.slice(plan.skip, plan.skip + plan.take), total: rows.length }),
+    among: (rows) => ({ rows: inOrder(rows, plan).slice(plan.skip, plan.skip + plan.take), total: rows.length }),
     few: {
       search: searcherOf(client, index),
       wordless: names.wordless,
-      sort: compileSort(plan.sort),
+      sort: isByTimeAlone(plan) ? ["_doc"] : compileSort(plan.sort),
       source: ROW_SOURCE,
     },
   });
   const marks = await marked;
   return marks === null ? page : { ...page, marks };
+}
+
+function isByTimeAlone({ sort }: ListPlan): boolean {
+  return sort.length === 0 || (sort.length === 1 && sort[0]!.field === "created");
+}
+
+/** Few rows in the order of a plan. Of time, we make it: ordering a hundred rows takes the engine as long as finding a third of them. */
+function inOrder(rows: readonly EventRow[], plan: ListPlan): readonly EventRow[] {
+  if (!isByTimeAlone(plan)) return rows;
+  const sign = plan.sort[0]?.direction === "desc" ? -1 : 1;
+  return rows.toSorted((a, b) => sign * (a.created - b.created || (a.id < b.id ? -1 : 1)));
 }
 
 /** A rebuilt store has events by the classes of today, and copies by those that they had when somebody got them. */
