@@ -22,25 +22,31 @@ const ROW_SOURCE = { excludes: NOT_IN_ROWS };
 export async function list(client: Client, names: Names, plan: ListPlan): Promise<Page> {
   if (plan.logs.length === 0) return { rows: [], total: 0 };
   const index = indexOf(names, plan.from);
-  // Without expressions, for which copies have no index of words: what it finds holds all that the plan does.
-  const findsCopies = plan.from.kind === "events" && !asksForClass(plan.where);
-  const marked = findsCopies ? marksAmong(client, names, compileFilter(plan, "broad").query) : null;
-  const page = await answer(plan, {
-    async exactly(query) {
-      if (plan.skip + plan.take <= WINDOW) return nearPage(searcherOf(client, index), plan, query);
-      return atOneMoment(client, index, (search) => farPage(search, plan, query));
-    },
-    looking: (query) => atOneMoment(client, index, (search) => verifiedPage(search, plan, query)),
-    among: (rows) => ({ rows: inOrder(rows, plan).slice(plan.skip, plan.skip + plan.take), total: rows.length }),
-    few: {
-      search: searcherOf(client, index),
-      wordless: names.wordless,
-      sort: isByTimeAlone(plan) ? ["_doc"] : compileSort(plan.sort),
-      source: ROW_SOURCE,
-    },
-  });
-  const marks = await marked;
+  const [page, marks] = await Promise.all([
+    answer(plan, {
+      async exactly(query) {
+        if (plan.skip + plan.take <= WINDOW) return nearPage(searcherOf(client, index), plan, query);
+        return atOneMoment(client, index, (search) => farPage(search, plan, query));
+      },
+      looking: (query) => atOneMoment(client, index, (search) => verifiedPage(search, plan, query)),
+      among: (rows) => ({ rows: inOrder(rows, plan).slice(plan.skip, plan.skip + plan.take), total: rows.length }),
+      few: {
+        search: searcherOf(client, index),
+        wordless: names.wordless,
+        sort: isByTimeAlone(plan) ? ["_doc"] : compileSort(plan.sort),
+        source: ROW_SOURCE,
+      },
+    }),
+    // Behind the page's own search, which takes longer.
+    marksAlong(client, names, plan),
+  ]);
   return marks === null ? page : { ...page, marks };
+}
+
+/** The marks of all that a plan finds, or null where they have to be asked for by ids. Without expressions, for which copies have no index of words: what is found holds all that the plan does. */
+async function marksAlong(client: Client, names: Names, plan: ListPlan): ReturnType<typeof marksAmong> {
+  if (plan.from.kind !== "events" || asksForClass(plan.where)) return null;
+  return marksAmong(client, names, compileFilter(plan, "broad").query);
 }
 
 function isByTimeAlone({ sort }: ListPlan): boolean {
