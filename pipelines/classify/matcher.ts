@@ -3,8 +3,10 @@ import { fold, wellFormed } from "../../src/events/text.ts";
 import type { ClassFilter } from "../../src/catalog/catalog.ts";
 import { NO_VALUE, compileAutomaton } from "./automaton.ts";
 import type { Automaton, Pattern } from "./automaton.ts";
-import { compileRollingHash } from "./rolling-hash.ts";
-import type { RollingHash } from "./rolling-hash.ts";
+import { createScan, foldedOf, take } from "./scan.ts";
+import type { Scan } from "./scan.ts";
+import { compileWindowHash } from "./window-hash.ts";
+import type { WindowHash } from "./window-hash.ts";
 
 /** What a filter looks at. Strings are well-formed. */
 export type Subject = Pick<StoredEvent, "text" | "link" | "tags" | "source">;
@@ -19,11 +21,11 @@ export type Matcher = (event: Subject) => string | null;
  * and source (or for none) form a group, found by hash; an event with t tags belongs to at most 2t + 2 groups. Within a group
  *
  * - filters without `text` and `link` always match: only the one of least rank counts;
- * - what filters ask of the text is searched for in one pass or two however many match: by a rolling hash, and what that leaves by a set of an automaton, both
+ * - what filters ask of the text is searched for in one pass or two however many match: by a hash of windows, and what that leaves by a set of an automaton, both
  *   of which carry the least rank of those without `link` along; the same goes for the link;
- * - filters with both are pairs of patterns: the passes say which patterns were found. Where few pairs have a text that was found, the link is looked at for each of
- *   them, else the pairs of the side with fewer of them are looked through. This alone may grow with the number of filters, where thousands of them share a pattern
- *   that the event contains: by one read of an array for each.
+ * - filters with both are pairs of patterns: the pass over the link says which of their links were found. Where these have few pairs, the text is looked at for each of
+ *   them, else it is searched for those of all pairs, and the pairs of the side with fewer of them are looked through. This alone may grow with the number of filters, where
+ *   thousands of them share a pattern that the event contains: by one read of an array for each.
  *
  * A group is asked only where its least rank is better than what was found before.
  */
@@ -33,47 +35,70 @@ export function compileMatcher(filters: readonly ClassFilter[]): Matcher {
   const sets: Pattern[][] = [];
   const index = indexGroups(ranked, sets);
   const automaton = compileAutomaton(sets);
-  const asksForTags = index.size > (index.has("") ? 1 : 0);
+  const untagged = index.get("");
+  const asksForTags = index.size > (untagged === undefined ? 0 : 1);
   /** Those of the event in hand: one list for all events, so that none is made for each. */
-  const asked: Members[] = [];
-  const asksForSources = [...index.values()].some(({ bySource }) => bySource !== null);
+  const asking: Asking[] = [];
+  let count = 0;
+
+  /** Keeps the filters of a tag, or of a tag and a source, that ask for more. Returns the least rank of those that do not, or `bound`. */
+  function collect(members: Members | undefined, event: Subject, bound: number): number {
+    if (members === undefined) return bound;
+    if (typeof members === "number") return Math.min(bound, members);
+    asking[count++] = members;
+    const best = Math.min(bound, members.plain);
+    return members.bySource === null ? best : collect(find(members.bySource, event.source), event, best);
+  }
 
   return (event) => {
-    const source = asksForSources ? fold(event.source) : "";
-    let count = collect(asked, 0, index.get(""), source);
-    if (asksForTags) {
-      for (let i = 0; i < event.tags.length; i++) {
-        count = collect(asked, count, index.get(fold(event.tags[i]!)), source);
-      }
-    }
-
-    let best = NO_VALUE;
-    for (let i = 0; i < count; i++) best = Math.min(best, asked[i]!.plain);
-    let folded: FoldedTexts | null = null;
+    count = 0;
+    let best = collect(untagged, event, NO_VALUE);
+    if (asksForTags) for (const tag of event.tags) best = collect(find(index, tag), event, best);
+    let isTaken = false;
     for (let i = 0; i < count; i++) {
-      const { least, group } = asked[i]!;
-      if (group !== null && least < best) best = searchGroup(automaton, group, (folded ??= foldLazily(event)), best);
+      const members = asking[i]!;
+      if (members.least >= best) continue;
+      if (!isTaken) takeTexts(event);
+      isTaken = true;
+      best = members.group === null ? searchOne(members, best) : searchGroup(automaton, members.group, best);
     }
+    if (isTaken) takeTexts(NOTHING);
     return keys[best] ?? null;
   };
 }
 
-/** The texts of an event, folded once somebody asks. */
-type FoldedTexts = { text(): string; link(): string };
+/** The texts of the event in hand, whichever matcher is asked. */
+const TEXT = createScan();
+const LINK = createScan();
+/** Taken once an event is done, so that no text is kept. */
+const NOTHING = { text: "", link: "" };
 
-function foldLazily(event: Subject): FoldedTexts {
-  let text: string | null = null;
-  let link: string | null = null;
-  return { text: () => (text ??= fold(event.text)), link: () => (link ??= fold(event.link)) };
+function takeTexts({ text, link }: Pick<Subject, "text" | "link">): void {
+  take(TEXT, text);
+  take(LINK, link);
 }
 
-/** Filters with the same tag and source. Where there are no such filters, a rank is {@link NO_VALUE}. Its ranks alone tell of most events that the group need not be asked. */
-type Members = {
+/** By the folded form of `name`. What is found as it is need not be folded: folded a second time, a folded name stays as it is. */
+function find(index: ReadonlyMap<string, Members>, name: string): Members | undefined {
+  const known = index.get(name);
+  if (known !== undefined) return known;
+  const folded = fold(name);
+  return folded === name ? undefined : index.get(folded);
+}
+
+/** Filters with the same tag and source: the least rank where none asks for more, and nobody for a source besides. Where there are no such filters, a rank is {@link NO_VALUE}. */
+type Members = number | Asking;
+
+/** Its ranks alone tell of most events that the texts need not be looked at. */
+type Asking = {
   /** The least rank of those without `text` and `link`. */
   readonly plain: number;
   /** The least rank of all others. */
   readonly least: number;
-  /** The others. */
+  /** What the only one of the others asks for; that of least rank, where there are several. */
+  readonly text: string;
+  readonly link: string;
+  /** The others, where there are several. */
   readonly group: Group | null;
   /** Of those that ask for a tag and no source, or for neither: the filters with the same tag and a source, by folded source. */
   readonly bySource: ReadonlyMap<string, Members> | null;
@@ -83,16 +108,20 @@ type Members = {
 type Group = {
   /** The least rank of those with both. */
   readonly leastPair: number;
+  /** Of the filters without `link`. */
   readonly texts: Side;
+  /** Of those with both. */
+  readonly halves: Side;
+  /** Of all. */
   readonly links: Side;
 };
 
-/** What the filters of a group ask of the text, or of the link. */
+/** What filters of a group ask of the text, or of the link. */
 type Side = {
   /** The least rank of the filters that ask for nothing else. */
   readonly least: number;
   /** For most of the patterns, where they are many. */
-  readonly pass: RollingHash | null;
+  readonly pass: WindowHash | null;
   /** The other patterns where they are few, which is faster; else they are a set of the automaton. */
   readonly few: readonly Pattern[] | null;
   readonly set: number;
@@ -111,41 +140,35 @@ type Pairs = { readonly from: Int32Array; readonly rank: Int32Array; readonly ot
 /** So few patterns are found faster one by one. */
 const FEW = 4;
 
-/** Puts the filters of a tag behind the first `count`. Returns how many there are then. */
-function collect(asked: Members[], count: number, tagged: Members | undefined, source: string): number {
-  if (tagged === undefined) return count;
-  let end = count;
-  asked[end++] = tagged;
-  const members = tagged.bySource?.get(source);
-  if (members !== undefined) asked[end++] = members;
-  return end;
+/** The rank of the only filter that asks for more, if it is below `bound` and matches, else `bound`. */
+function searchOne({ least, text, link }: Asking, bound: number): number {
+  const matches = (text === "" || foldedOf(TEXT).includes(text)) && (link === "" || foldedOf(LINK).includes(link));
+  return matches ? least : bound;
 }
 
 /** The least rank below `bound` of the filters of a group that match, else `bound`. */
-function searchGroup(automaton: Automaton, group: Group, event: FoldedTexts, bound: number): number {
-  const { texts, links, leastPair } = group;
+function searchGroup(automaton: Automaton, { texts, halves, links, leastPair }: Group, bound: number): number {
   let best = bound;
-  const textIds: number[] | null = leastPair < best ? [] : null;
-  if (texts.least < best || textIds !== null) best = searchSide(automaton, texts, event.text(), best, textIds);
-  const pairs = textIds === null || leastPair >= best ? 0 : countPairs(texts, textIds);
-  const linkIds: number[] | null = pairs > FEW ? [] : null;
-  if (textIds !== null && pairs > 0 && linkIds === null) {
-    best = searchPairs(texts, textIds, best, (half) => event.link().includes(links.halves[half]!));
-  }
-  if (links.least < best || linkIds !== null) best = searchSide(automaton, links, event.link(), best, linkIds);
-  if (textIds === null || linkIds === null || linkIds.length === 0) return best;
-  return pairs <= countPairs(links, linkIds)
-    ? walkPairs(texts, textIds, links, linkIds, best)
-    : walkPairs(links, linkIds, texts, textIds, best);
+  const linkIds: number[] | null = leastPair < best ? [] : null;
+  if (links.least < best || linkIds !== null) best = searchSide(automaton, links, LINK, best, linkIds);
+  if (texts.least < best) best = searchSide(automaton, texts, TEXT, best, null);
+  if (linkIds === null || linkIds.length === 0 || leastPair >= best) return best;
+  const pairs = countPairs(links, linkIds);
+  if (pairs <= FEW) return searchPairs(links, linkIds, best, (half) => foldedOf(TEXT).includes(halves.halves[half]!));
+  const textIds: number[] = [];
+  searchSide(automaton, halves, TEXT, best, textIds);
+  return pairs <= countPairs(halves, textIds)
+    ? walkPairs(links, linkIds, halves, textIds, best)
+    : walkPairs(halves, textIds, links, linkIds, best);
 }
 
 /** As {@link Automaton.search}. */
-function searchSide(automaton: Automaton, side: Side, text: string, bound: number, ids: number[] | null): number {
+function searchSide(automaton: Automaton, side: Side, text: Scan, bound: number, ids: number[] | null): number {
   let best = side.pass === null ? bound : side.pass.search(text, bound, ids);
-  if (side.few === null) return automaton.search(side.set, text, best, ids);
+  if (side.few === null) return automaton.search(side.set, foldedOf(text), best, ids);
   for (const pattern of side.few) {
     const isAsked = pattern.value < best || (ids !== null && pattern.id >= 0);
-    if (!isAsked || !text.includes(pattern.text)) continue;
+    if (!isAsked || !foldedOf(text).includes(pattern.text)) continue;
     best = Math.min(best, pattern.value);
     if (pattern.id >= 0) ids?.push(pattern.id);
   }
@@ -221,12 +244,16 @@ function form(text: string): string {
 }
 
 /** @param filters by rising rank */
-function toMembers(filters: readonly Folded[], bySource: Members["bySource"], sets: Pattern[][]): Members {
+function toMembers(filters: readonly Folded[], bySource: Asking["bySource"], sets: Pattern[][]): Members {
+  const plain = filters.find(({ text, link }) => text === "" && link === "")?.rank ?? NO_VALUE;
   const asks = filters.filter(({ text, link }) => text !== "" || link !== "");
+  if (asks.length === 0 && bySource === null) return plain;
   return {
-    plain: filters.find(({ text, link }) => text === "" && link === "")?.rank ?? NO_VALUE,
+    plain,
     least: asks[0]?.rank ?? NO_VALUE,
-    group: asks.length === 0 ? null : toGroup(asks, sets),
+    text: asks[0]?.text ?? "",
+    link: asks[0]?.link ?? "",
+    group: asks.length > 1 ? toGroup(asks, sets) : null,
     bySource,
   };
 }
@@ -241,7 +268,8 @@ function toGroup(asks: readonly Folded[], sets: Pattern[][]): Group {
   const onlyLink = asks.filter(({ text }) => text === "").map(({ link, rank }) => ({ text: link, rank }));
   return {
     leastPair: both[0]?.rank ?? NO_VALUE,
-    texts: toSide(onlyText, textIds, pairs, "text", sets),
+    texts: toSide(onlyText, new Map(), [], "text", sets),
+    halves: toSide([], textIds, pairs, "text", sets),
     links: toSide(onlyLink, linkIds, pairs, "link", sets),
   };
 }
@@ -263,7 +291,7 @@ function toSide(
     const known = patterns.get(text);
     if (known === undefined || rank < known.value) patterns.set(text, { text, value: rank, id: known?.id ?? -1 });
   }
-  const { pass, rest } = compileRollingHash([...patterns.values()]);
+  const { pass, rest } = compileWindowHash([...patterns.values()]);
   const isFew = rest.length <= FEW;
   return {
     least: alone[0]?.rank ?? NO_VALUE,

@@ -1,0 +1,291 @@
+import { randomInt } from "node:crypto";
+import { isAscii } from "../../src/events/text.ts";
+import { NO_VALUE } from "./automaton.ts";
+import type { Pattern } from "./automaton.ts";
+import { createScan, foldedOf, take, write } from "./scan.ts";
+import type { Scan } from "./scan.ts";
+
+/**
+ * The search of Karp and Rabin ("Efficient randomized pattern-matching algorithms", 1987), for many patterns at once: the hash of each window of a text tells whether it
+ * may be part of a pattern. A window costs the same few steps and a bit of a table that stays in the processor's caches, where an automaton of thousands of patterns goes
+ * through memory.
+ *
+ * Each pattern is looked for by that one of its windows which the fewest others have: of thousands that begin alike, each has one of its own. Where patterns are long enough
+ * they are looked for by several, so that every second or fourth window of a text does (as Wu and Manber's search skips): wherever a pattern stands, one of its own begins there.
+ */
+export type WindowHash = {
+  /** As that of an `Automaton`. */
+  search(text: Scan, bound: number, ids: number[] | null): number;
+};
+
+/** Fewer patterns are found faster by an automaton, or one by one. */
+const FEWEST = 16;
+/** So many patterns with the same hash are compared at most where it is found: whatever the patterns, a text of 500 characters takes a few milliseconds at worst. */
+const MOST_ALIKE = 8;
+
+/** Odd numbers of this process's own, so that nobody can choose patterns whose hashes crowd. */
+const FIRST = 2 * randomInt(2 ** 31) + 1;
+const SECOND = 2 * randomInt(2 ** 31) + 1;
+
+/** What is looked at in a text: so many bytes, at every `step`-th place. */
+type Window = { readonly length: number; readonly step: number };
+
+/** A window is read as two numbers of so many bytes, which lie over each other as far as it is shorter than both. */
+const HALF = 4;
+const LONGEST = 7;
+/** Shorter ones are so frequent in texts that leaving out places brings nothing. */
+const SHORTEST_IN_STEPS = 6;
+
+/** The windows to look for patterns by of which the shortest has `least` units, the fastest first. */
+function windowsFor(least: number): Window[] {
+  return [4, 2, 1]
+    .map((step) => ({ length: Math.min(least - step + 1, LONGEST), step }))
+    .filter(({ length, step }) => step === 1 || length >= SHORTEST_IN_STEPS);
+}
+
+/**
+ * Compiles patterns, which are folded; linear in the sum of their lengths.
+ *
+ * @returns `rest` are the patterns that it does not look for: short ones, and those without windows that few others have; all, and null, where too few are left
+ */
+export function compileWindowHash(patterns: readonly Pattern[]): {
+  readonly pass: WindowHash | null;
+  readonly rest: readonly Pattern[];
+} {
+  const fits = patterns.filter(({ text }) => text.length >= HALF);
+  if (fits.length < FEWEST) return { pass: null, rest: patterns };
+  const least = fits.reduce((shortest, { text }) => Math.min(shortest, text.length), Infinity);
+  let window: Window | null = null;
+  let best: Anchors | null = null;
+  for (const each of windowsFor(least)) {
+    const anchors = anchor(fits, each);
+    if (best !== null && anchors.alike.size >= best.alike.size) continue;
+    window = each;
+    best = anchors;
+    if (anchors.alike.size === 0) break;
+  }
+  const { taken, alike } = best!;
+  if (fits.length - alike.size < FEWEST) return { pass: null, rest: patterns };
+  const rest = patterns.filter((pattern) => pattern.text.length < HALF || alike.has(pattern));
+  return { pass: createPass(taken, window!), rest };
+}
+
+/** A pattern, and of a window by which it is looked for the hash and the start, counted from the pattern's. */
+type Anchored = { readonly pattern: Pattern; readonly hash: number; readonly start: number };
+
+/** `alike` are the patterns that would be looked for by a window of too many others. */
+type Anchors = { readonly taken: readonly Anchored[]; readonly alike: ReadonlySet<Pattern> };
+
+/** Counters of windows for each pattern, and of all at most, which are 1 MB. Several windows may share one: then they seem to be more frequent than they are, never rarer. */
+const COUNTERS = 64;
+const MOST_COUNTERS = 2 ** 18;
+
+function anchor(patterns: readonly Pattern[], window: Window): Anchors {
+  const counts = new Uint32Array(Math.min(2 ** Math.ceil(Math.log2(COUNTERS * patterns.length)), MOST_COUNTERS));
+  for (const { text } of patterns) for (const hash of hashesOf(text, window)) counts[upper(hash, counts)]! += 1;
+  const all = patterns.flatMap((pattern) => {
+    const hashes = hashesOf(pattern.text, window);
+    return Array.from({ length: window.step }, (_, from) => {
+      const start = rarest(hashes, from, window.step, counts);
+      return { pattern, hash: hashes[start]!, start };
+    });
+  });
+  const byHash = Map.groupBy(all, ({ hash }) => hash);
+  const alike = new Set<Pattern>();
+  for (const some of byHash.values()) if (some.length > MOST_ALIKE) for (const { pattern } of some) alike.add(pattern);
+  return { taken: all.filter(({ pattern }) => !alike.has(pattern)), alike };
+}
+
+/** Which of the hashes at `from`, `from + step` and so on has the least count. */
+function rarest(hashes: Int32Array, from: number, step: number, counts: Uint32Array): number {
+  const places = Math.ceil((hashes.length - from) / step);
+  // From the middle on, which has parts of two words as often as not: texts have each word of a pattern more often than both.
+  const middle = places >>> 1;
+  let best = -1;
+  let least = Infinity;
+  for (let i = 0; i < places; i++) {
+    const at = from + (i + middle < places ? i + middle : i + middle - places) * step;
+    const count = counts[upper(hashes[at]!, counts)]!;
+    if (count >= least) continue;
+    least = count;
+    best = at;
+  }
+  return best;
+}
+
+const pattern = createScan();
+
+/** Of each window of `text`, from the first on. */
+function hashesOf(text: string, { length }: Window): Int32Array {
+  take(pattern, text);
+  write(pattern);
+  const hashes = new Int32Array(pattern.length - length + 1);
+  for (let at = 0; at < hashes.length; at++) hashes[at] = hashAt(pattern.view, at, length - HALF);
+  return hashes;
+}
+
+/** Bits that tell a capital ASCII letter from a small one: windows do without them, as they are of texts that were not folded. */
+const CASE = 0x20202020;
+
+/** Of the window at `at`, whose second half begins `second` bytes behind. */
+function hashAt(view: DataView, at: number, second: number): number {
+  const first = view.getInt32(at, true) | CASE;
+  return Math.imul(Math.imul(first, FIRST) + (view.getInt32(at + second, true) | CASE), SECOND);
+}
+
+/** How many words of 32 bits the marks of windows have for each pattern, at least: of a text of 70 characters, one that is no part of a pattern passes in every second or third. */
+const WORDS = 4;
+
+/** Numbers of a slot: the hash of a window, the entry of the pattern, 0 where there is none, the window's start in it, and the pattern's value. */
+const SLOT = 4;
+const ENTRY = 1;
+const START = 2;
+const VALUE = 3;
+/** So many slots there are at least for each that is taken: with more of them, fewer stay in the processor's caches. */
+const ROOM = 1.5;
+
+function createPass(anchors: readonly Anchored[], { length, step }: Window): WindowHash {
+  const patterns = [...new Set(anchors.map(({ pattern }) => pattern))];
+  const second = length - HALF;
+  const marked = new Int32Array(WORDS * 2 ** Math.ceil(Math.log2(patterns.length)));
+  const slots = new Int32Array(SLOT * 2 ** Math.ceil(Math.log2(ROOM * anchors.length)));
+  const { entries, at } = layOut(patterns);
+  for (const { pattern, hash, start } of anchors) {
+    marked[upper(hash, marked)]! |= 1 << bitOf(hash);
+    let slot = slotOf(hash, slots);
+    while (slots[slot + ENTRY] !== 0) slot = next(slot, slots);
+    slots.set([hash, at.get(pattern)!, start, pattern.value], slot);
+  }
+  const floor = patterns.reduce((least, { value }) => Math.min(least, value), NO_VALUE);
+  const lastId = patterns.reduce((last, { id }) => Math.max(last, id), -1);
+  /** By the id of a pattern, the last search that told it. */
+  const told = new Uint32Array(lastId + 1);
+  let pass = 0;
+
+  /** Looks at the patterns that have the window at `place`. */
+  function look(text: Scan, place: number, bound: number, ids: number[] | null): number {
+    const hash = hashAt(text.view, place, second);
+    let found = bound;
+    for (let slot = slotOf(hash, slots); slots[slot + ENTRY] !== 0; slot = next(slot, slots)) {
+      if (slots[slot] !== hash) continue;
+      const value = slots[slot + VALUE]!;
+      if (value >= found && ids === null) continue;
+      const entry = slots[slot + ENTRY]!;
+      const id = entries.getInt32(entry + ID, true);
+      if (value >= found && id < 0) continue;
+      if (!stands(entry, text, place - slots[slot + START]!)) continue;
+      found = Math.min(found, value);
+      if (ids === null || id < 0 || told[id] === pass) continue;
+      told[id] = pass;
+      ids.push(id);
+    }
+    return found;
+  }
+
+  /** Whether the pattern of an entry stands at `start` of a text. */
+  function stands(entry: number, text: Scan, start: number): boolean {
+    if (!text.isAscii) return foldedOf(text).startsWith(patterns[entries.getInt32(entry, true)]!.text, start);
+    const size = entries.getInt32(entry + LENGTH, true);
+    return (
+      size > 0 && start >= 0 && start + size <= text.length && isSame(text.view, start, entries, entry + BYTES, size)
+    );
+  }
+
+  return {
+    search(text, bound, ids) {
+      pass = pass === 0xffffffff ? 1 : pass + 1;
+      if (pass === 1) told.fill(0);
+      if (bound <= floor && ids === null) return bound;
+      write(text);
+      const count = mark(text.view, text.length - length, second, step, marked, text.marks);
+      let found = bound;
+      for (let i = 0; i < count; i++) {
+        found = look(text, text.marks[i]!, found, ids);
+        if (found === floor && ids === null) break;
+      }
+      return found;
+    },
+  };
+}
+
+/** Where the numbers of an entry stand, of which the first is the pattern's, and behind them its bytes. */
+const ID = 4;
+const LENGTH = 8;
+const BYTES = 12;
+
+/** All that is asked of a pattern, side by side. Of one that is not ASCII there are no bytes: no text of which bytes are compared can have it. No entry is at 0. */
+function layOut(patterns: readonly Pattern[]): { entries: DataView; at: Map<Pattern, number> } {
+  const bytes = Buffer.alloc(patterns.reduce((sum, { text }) => sum + BYTES + text.length, 1));
+  const at = new Map<Pattern, number>();
+  let entry = 1;
+  patterns.forEach((pattern, number) => {
+    const { text, id } = pattern;
+    const length = isAscii(text) ? bytes.write(text, entry + BYTES, "latin1") : 0;
+    bytes.writeInt32LE(number, entry);
+    bytes.writeInt32LE(id, entry + ID);
+    bytes.writeInt32LE(length, entry + LENGTH);
+    at.set(pattern, entry);
+    entry += BYTES + length;
+  });
+  return { entries: new DataView(bytes.buffer, bytes.byteOffset), at };
+}
+
+/**
+ * Writes to `marks` which of the places 0, `step` and so on up to `last` have a window that is marked. A function by itself, so that all it needs stays in registers, and without
+ * a branch on what it finds: the processor would guess it wrong, which costs as much as ten places.
+ *
+ * @returns how many
+ */
+function mark(
+  view: DataView,
+  last: number,
+  second: number,
+  step: number,
+  marked: Int32Array,
+  marks: Int32Array,
+): number {
+  const shift = Math.clz32(marked.length) + 1;
+  let count = 0;
+  for (let place = 0; place <= last; place += step) {
+    const hash = hashAt(view, place, second);
+    marks[count] = place;
+    count += (marked[hash >>> shift]! >>> bitOf(hash)) & 1;
+  }
+  return count;
+}
+
+/** Whether `size` bytes of a text, which are ASCII, are those of a pattern once they are folded. */
+function isSame(text: DataView, start: number, pattern: DataView, from: number, size: number): boolean {
+  const last = size - HALF;
+  for (let i = 0; i < last; i += HALF) {
+    if (folded(text.getInt32(start + i, true)) !== pattern.getInt32(from + i, true)) return false;
+  }
+  return folded(text.getInt32(start + last, true)) === pattern.getInt32(from + last, true);
+}
+
+/** Four bytes of ASCII at once: those from A to Z, which adding what leads from either to 0x80 tells by their eighth bits, have the bit of small letters set. */
+function folded(bytes: number): number {
+  const capitals = ((bytes + 0x3f3f3f3f) ^ (bytes + 0x25252525)) & 0x80808080;
+  return bytes | (capitals >>> 2);
+}
+
+/** The place in a table that follows from the upper bits of a hash, which all of its window has a part in. @param table as long as a power of two, at least two */
+function upper(hash: number, table: Int32Array | Uint32Array): number {
+  return hash >>> (Math.clz32(table.length) + 1);
+}
+
+/** The bit of a word, of which shifts take the lowest five bits. */
+function bitOf(hash: number): number {
+  return hash >>> 10;
+}
+
+/** Of the golden ratio, as Knuth has it. */
+const MIX = 0x9e3779b1;
+
+function slotOf(hash: number, slots: Int32Array): number {
+  return upper(Math.imul(hash, MIX), slots) & -SLOT;
+}
+
+function next(slot: number, slots: Int32Array): number {
+  return (slot + SLOT) & (slots.length - 1);
+}

@@ -1,0 +1,37 @@
+import test from "ava";
+import * as fc from "fast-check";
+
+import { createScan, foldedOf, take, write } from "../../../pipelines/classify/scan.ts";
+import { fold, isAscii } from "../../../src/events/text.ts";
+
+const scan = createScan();
+const unit = fc.constantFrom("a", "B", " ", "é", "É", "€", "\u212a", "\u{1f600}", "\ud83d", "\0");
+const texts = fc.oneof(fc.string({ maxLength: 40 }), fc.string({ unit, maxLength: 40 }));
+
+test("a text's folded form is the same before its bytes were written and after", (t) => {
+  fc.assert(
+    fc.property(texts, fc.boolean(), (text, writesFirst) => {
+      take(scan, text);
+      if (writesFirst) write(scan);
+      t.is(foldedOf(scan), fold(text));
+      write(scan);
+      t.is(foldedOf(scan), fold(text));
+    }),
+  );
+});
+
+test("there is a byte for each unit, and a text is ASCII or it is not, however long", (t) => {
+  for (const length of [0, 1, 1_000, 1_015, 1_016, 1_017, 1_018, 1_019, 1_020, 1_021, 1_024, 5_000]) {
+    for (const last of ["", "z", "é", "€", "\u{1f600}", "\ud83d"]) {
+      const fresh = createScan();
+      const text = "A".repeat(length) + last;
+      take(fresh, text);
+      write(fresh);
+      t.is(fresh.length, text.length);
+      t.is(fresh.isAscii, isAscii(text));
+      const written = fresh.bytes.toString("latin1", 0, fresh.length);
+      if (fresh.isAscii) t.is(written, text);
+      else t.is(written, Buffer.from(fold(text), "latin1").toString("latin1"));
+    }
+  }
+});

@@ -1,0 +1,126 @@
+import test from "ava";
+import * as fc from "fast-check";
+
+import { NO_VALUE } from "../../../pipelines/classify/automaton.ts";
+import type { Pattern } from "../../../pipelines/classify/automaton.ts";
+import { createScan, take } from "../../../pipelines/classify/scan.ts";
+import type { Scan } from "../../../pipelines/classify/scan.ts";
+import { compileWindowHash } from "../../../pipelines/classify/window-hash.ts";
+import { fold } from "../../../src/events/text.ts";
+
+/** As many patterns as `texts` has distinct ones; every third is of interest for its id alone, every second has none. */
+function patternsOf(texts: readonly string[]): Pattern[] {
+  return [...new Set(texts)].map((text, i) => ({
+    text,
+    value: i % 3 === 0 ? NO_VALUE : (i * 7919) % 1_000,
+    id: i % 2 === 0 ? i : -1,
+  }));
+}
+
+function leastOf(patterns: readonly Pattern[], text: string, bound: number): number {
+  return patterns.reduce((least, each) => (text.includes(each.text) ? Math.min(least, each.value) : least), bound);
+}
+
+const scan = createScan();
+
+function scanOf(text: string): Scan {
+  take(scan, text);
+  return scan;
+}
+
+/** What is hard about them: capitals, bytes that differ as capitals do and are none, units of which the lower half is that of another, halves of pairs. */
+const ASCII = ["a", "b", "c", "d", "A", "[", "{"];
+const ANY = [...ASCII, "é", "€", "\u0161", "\u212a", "\u{1f600}", "\ud83d"];
+
+for (const [letters, shortest] of [
+  [ANY, 1],
+  [ASCII, 4],
+  [ANY, 7],
+  [ASCII, 9],
+  [ANY, 12],
+] as const) {
+  const texts = (minLength: number, maxLength: number) =>
+    fc.string({ unit: fc.constantFrom(...letters), minLength, maxLength });
+  const title = `patterns of ${shortest} and more, ${letters === ASCII ? "all ASCII" : "of any kind"}`;
+  test(`it finds what looking for each pattern finds, and leaves the rest to others: ${title}`, (t) => {
+    const property = fc.property(
+      fc.array(texts(shortest, shortest + 15), { minLength: 60, maxLength: 160 }),
+      fc.array(fc.array(fc.oneof(fc.nat(), texts(0, 12)), { maxLength: 12 }), { minLength: 1, maxLength: 10 }),
+      fc.nat({ max: 1_000 }),
+      (given, recipes, bound) => {
+        const patterns = patternsOf(given.map(fold));
+        const { pass, rest } = compileWindowHash(patterns);
+        const taken = patterns.filter((pattern) => !rest.includes(pattern));
+        t.is(pass === null, taken.length === 0);
+        for (const recipe of recipes) {
+          // Texts made of patterns and of what is none, some patterns several times.
+          const text = recipe
+            .map((piece) => (typeof piece === "number" ? given[piece % given.length]! : piece))
+            .join("");
+          const folded = fold(text);
+          const search = (ids: number[] | null): number => pass?.search(scanOf(text), bound, ids) ?? bound;
+          t.is(search(null), leastOf(taken, folded, bound));
+          const ids: number[] = [];
+          t.is(search(ids), leastOf(taken, folded, bound));
+          const expected = taken.filter(({ id, text: own }) => id >= 0 && folded.includes(own)).map(({ id }) => id);
+          t.deepEqual(ids.toSorted(byNumber), expected.toSorted(byNumber));
+        }
+      },
+    );
+    fc.assert(property, { numRuns: 300 });
+  });
+}
+
+const numbered = (count: number, form: (i: number) => string) =>
+  patternsOf(Array.from({ length: count }, (_, i) => form(i)));
+
+test("thousands that begin and end alike are told by what they have of their own", (t) => {
+  const patterns = numbered(5_000, (i) => `the same beginning, ${i} apart, and the same end`);
+  const { pass, rest } = compileWindowHash(patterns);
+  t.true(rest.length < patterns.length / 10, `${rest.length} are left`);
+  const wanted = patterns.find((pattern) => !rest.includes(pattern) && pattern.id >= 0);
+  const ids: number[] = [];
+  pass!.search(scanOf(`before ${wanted!.text}, after`), NO_VALUE, ids);
+  t.deepEqual(ids, [wanted!.id]);
+});
+
+test("a pattern is found wherever it stands, be the text long or short", (t) => {
+  for (const length of [4, 5, 6, 7, 8, 9, 10, 11, 40]) {
+    const { pass, rest } = compileWindowHash(numbered(200, (i) => `${i}`.padStart(3, "x").padEnd(length, "y")));
+    t.deepEqual(rest, []);
+    const wanted = "101".padEnd(length, "y");
+    for (const around of ["-", "ü"]) {
+      for (const before of [0, 1, 2, 3, 4, 5, 6, 7, 8, 1_019, 1_020, 1_021, 1_024, 100_000]) {
+        const text = around.repeat(before) + wanted.toUpperCase();
+        t.not(pass!.search(scanOf(text), NO_VALUE, null), NO_VALUE, `${length} behind ${before} of ${around}`);
+        t.is(pass!.search(scanOf(text.slice(0, -1)), NO_VALUE, null), NO_VALUE);
+      }
+    }
+  }
+});
+
+test("patterns that have but one window of their own are all looked for, at each place", (t) => {
+  const patterns = numbered(10_000, (i) => `user ${`${i}`.padStart(4, "0")}`);
+  const { pass, rest } = compileWindowHash(patterns);
+  t.deepEqual(rest, []);
+  const ids: number[] = [];
+  pass!.search(scanOf("of user 1234 and User 9998, not user 999"), NO_VALUE, ids);
+  t.deepEqual(ids.toSorted(byNumber), [1234, 9998]);
+});
+
+test("a few patterns, and patterns without a part of their own, are left to others", (t) => {
+  t.is(compileWindowHash(numbered(10, (i) => `pattern ${i}`)).pass, null);
+  const runs = numbered(100, (i) => "ab".repeat(i + 4));
+  const { pass, rest } = compileWindowHash([...runs, ...numbered(100, (i) => `${i}`.padStart(9, "w"))]);
+  t.not(pass, null);
+  t.deepEqual(rest.toSorted(byLength), runs);
+  t.is(compileWindowHash(runs).pass, null);
+});
+
+function byLength(a: Pattern, b: Pattern): number {
+  return a.text.length - b.text.length;
+}
+
+function byNumber(a: number, b: number): number {
+  return a - b;
+}
