@@ -1,10 +1,11 @@
 import type { Client } from "@elastic/elasticsearch";
 
-import type { EventRow } from "../../events/event.ts";
+import type { EventRow, LogKey } from "../../events/event.ts";
 import { someComparison } from "../../query/plan.ts";
 import type { Condition, ListPlan } from "../../query/plan.ts";
 import type { Page } from "../store.ts";
 import { answer, verified } from "./candidates.ts";
+import type { Source } from "./candidates.ts";
 import { compileFilter, compileSort } from "./compile.ts";
 import type { Query } from "./compile.ts";
 import { NOT_IN_ROWS, toRow } from "./document.ts";
@@ -16,7 +17,16 @@ import { atOneMoment, isExact, scan, searcherOf, totalOf, WINDOW } from "./scan.
 import type { Hit, Searcher } from "./scan.ts";
 import { seek } from "./seek.ts";
 
-const ROW_SOURCE = { excludes: NOT_IN_ROWS };
+/**
+ * What is read of the documents that rows are made of. To leave something out Elasticsearch takes each document apart, which costs more than sending the folded forms that no row
+ * has; but `data` may be large. So all is asked for of logs until one of their rows has `data`.
+ */
+function sourceOf({ logs }: ListPlan): Source {
+  return logs.some((log) => logsWithData.has(log)) ? { excludes: NOT_IN_ROWS } : true;
+}
+
+/** Those of which this process has listed an event with `data`. */
+const logsWithData = new Set<LogKey>();
 
 /** Answers a list plan; any page, to the end of all. */
 export async function list(client: Client, names: Names, plan: ListPlan): Promise<Page> {
@@ -34,12 +44,13 @@ export async function list(client: Client, names: Names, plan: ListPlan): Promis
         search: searcherOf(client, index),
         wordless: names.wordless,
         sort: isByTimeAlone(plan) ? ["_doc"] : compileSort(plan.sort),
-        source: ROW_SOURCE,
+        source: sourceOf(plan),
       },
     }),
     // Behind the page's own search, which takes longer.
     marksAlong(client, names, plan),
   ]);
+  for (const { log, data } of page.rows) if (data) logsWithData.add(log);
   return marks === null ? page : { ...page, marks };
 }
 
@@ -79,7 +90,7 @@ async function nearPage(search: Searcher, plan: ListPlan, query: Query): Promise
     from: plan.skip,
     size: plan.take,
     track_total_hits: COUNTED,
-    _source: ROW_SOURCE,
+    _source: sourceOf(plan),
   });
   const rows = found.hits.hits.map(rowOf);
   if (isExact(found)) return { rows, total: totalOf(found) };
@@ -109,7 +120,14 @@ async function rowsAt(
   const direction = ((plan.sort[0]?.direction ?? "asc") === "asc") !== reversed ? "asc" : "desc";
   const { query, skip } = isByTime ? await seek(search, { ...place, direction }) : place;
   if (skip + take <= WINDOW) {
-    const found = await search({ query, sort, from: skip, size: take, track_total_hits: false, _source: ROW_SOURCE });
+    const found = await search({
+      query,
+      sort,
+      from: skip,
+      size: take,
+      track_total_hits: false,
+      _source: sourceOf(plan),
+    });
     return found.hits.hits.map(rowOf);
   }
   const after = await walk(search, { query, sort, skip });
@@ -118,7 +136,7 @@ async function rowsAt(
     sort,
     size: take,
     track_total_hits: false,
-    _source: ROW_SOURCE,
+    _source: sourceOf(plan),
     ...(after !== undefined && { search_after: after }),
   });
   return found.hits.hits.map(rowOf);
@@ -142,7 +160,11 @@ async function walk(
 async function verifiedPage(search: Searcher, plan: ListPlan, query: Query): Promise<Page> {
   const rows: EventRow[] = [];
   let total = 0;
-  for await (const row of verified(search, plan, { query, sort: compileSort(plan.sort), source: ROW_SOURCE })) {
+  for await (const row of verified(search, plan, {
+    query,
+    sort: compileSort(plan.sort),
+    source: { excludes: NOT_IN_ROWS },
+  })) {
     if (total >= plan.skip && rows.length < plan.take) rows.push(row);
     total += 1;
   }

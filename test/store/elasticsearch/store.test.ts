@@ -4,11 +4,22 @@ import { pino } from "pino";
 
 import { createElasticsearchClient } from "../../../src/elasticsearch/client.ts";
 import type { StoredEvent } from "../../../src/events/event.ts";
+import { EVERYTHING } from "../../../src/query/plan.ts";
 import type { ListPlan } from "../../../src/query/plan.ts";
 import { namesIn } from "../../../src/store/elasticsearch/mapping.ts";
 import { openElasticsearchStore } from "../../../src/store/elasticsearch/store.ts";
 import type { Store } from "../../../src/store/store.ts";
-import { event, groupPlan, listPlan, MORNING, newLog, newUser, pageOf, write } from "../../contract/store-fixture.ts";
+import {
+  event,
+  groupPlan,
+  listPlan,
+  MORNING,
+  newLog,
+  newUser,
+  pageOf,
+  row,
+  write,
+} from "../../contract/store-fixture.ts";
 import { evaluateGroup, evaluateList, groupsAgree } from "../../reference/evaluate.ts";
 import { elasticsearchUrl, realEngines } from "../../support/engines.ts";
 import { until } from "../../support/until.ts";
@@ -46,6 +57,45 @@ if (realEngines) {
       );
     }
     await write(t, store, [...events, ...fewEvents]);
+  });
+
+  test("events whose data may be large are listed without it, and all others are read as they lie", async (t) => {
+    const own = createElasticsearchClient({ nodes: [elasticsearchUrl()], log });
+    const lists = await openElasticsearchStore({ client: own, namespace, log });
+    // That of the last request: a search whose index has just begun is sent again.
+    let asked: unknown;
+    own.diagnostic.on("request", (_error, request) => {
+      const { path = "", body } = request?.meta.request.params ?? {};
+      if (!path.startsWith(`/${namesIn(namespace).events}/_search`) || typeof body !== "string") return;
+      asked = (JSON.parse(body) as Record<string, unknown>)["_source"];
+    });
+    const [plain, rich] = [newLog(), newLog()];
+    const written = [
+      event(plain),
+      event(plain, { text: "Something else" }),
+      event(rich),
+      event(rich, { data: "d".repeat(5_000) }),
+    ];
+    await write(t, store, written);
+    const without = { excludes: ["data", "folded"] };
+    const found: ListPlan["where"] = { kind: "matches", field: "text", pattern: "^some.hing" };
+    for (const [logs, where, source] of [
+      [[plain], EVERYTHING, true],
+      [[rich], EVERYTHING, true],
+      [[rich], EVERYTHING, without],
+      [[rich], found, without],
+      [[plain], found, true],
+      [[plain, rich], found, without],
+    ] as const) {
+      const { rows } = await lists.list(listPlan(logs, { where }));
+      t.deepEqual(
+        rows,
+        written.filter((each) => logs.some((log) => log === each.log)).map((each) => row(each)),
+      );
+      t.deepEqual(asked, source);
+    }
+    await lists[Symbol.asyncDispose]();
+    await own.close();
   });
 
   test("an alert waits for the shard of a month that has just begun", async (t) => {
