@@ -21,10 +21,10 @@ export type Matcher = (event: Subject) => string | null;
  * and source (or for none) form a group, found by hash; an event with t tags belongs to at most 2t + 2 groups. Within a group
  *
  * - filters without `text` and `link` always match: only the one of least rank counts;
- * - what filters ask of the text is searched for in one pass or two however many match: by a hash of windows, and what that leaves by a set of an automaton, both
- *   of which carry the least rank of those without `link` along; the same goes for the link;
- * - filters with both are pairs of patterns: the pass over the link says which of their links were found. Where these have few pairs, the text is looked at for each of
- *   them, else it is searched for those of all pairs, and the pairs of the side with fewer of them are looked through. This alone may grow with the number of filters, where
+ * - what filters ask of the text is searched for in one pass or two however many match: by a hash of windows, and what that leaves by a set of an automaton, both of which
+ *   carry the least rank of those without `link` along; the same goes for the link;
+ * - filters with both are pairs of patterns: the pass over the link says which of their links were found. Where these have few pairs, the text is looked at for each of them,
+ *   else it is searched for those of all pairs, and the pairs of the side with fewer of them are looked through. This alone may grow with the number of filters, where
  *   thousands of them share a pattern that the event contains: by one read of an array for each.
  *
  * A group is asked only where its least rank is better than what was found before.
@@ -139,6 +139,16 @@ type Pairs = { readonly from: Int32Array; readonly rank: Int32Array; readonly ot
 
 /** So few patterns are found faster one by one. */
 const FEW = 4;
+
+const NOTHING_ASKED: Side = {
+  least: NO_VALUE,
+  pass: null,
+  few: [],
+  set: -1,
+  halves: [],
+  pairs: bySide([], 0, "text"),
+  found: new Uint8Array(0),
+};
 
 /** The rank of the only filter that asks for more, if it is below `bound` and matches, else `bound`. */
 function searchOne({ least, text, link }: Asking, bound: number): number {
@@ -285,6 +295,7 @@ function toSide(
   half: "text" | "link",
   sets: Pattern[][],
 ): Side {
+  if (alone.length === 0 && ids.size === 0) return NOTHING_ASKED;
   const patterns = new Map<string, Pattern>();
   for (const [text, id] of ids) patterns.set(text, { text, value: NO_VALUE, id });
   for (const { text, rank } of alone) {

@@ -20,7 +20,7 @@ export type WindowHash = {
 
 /** Fewer patterns are found faster by an automaton, or one by one. */
 const FEWEST = 16;
-/** So many patterns with the same hash are compared at most where it is found: whatever the patterns, a text of 500 characters takes a few milliseconds at worst. */
+/** So many patterns with the same hash are compared at most where it is found: whatever the patterns of a group, a text of 500 characters takes it a millisecond or two at worst. */
 const MOST_ALIKE = 8;
 
 /** Odd numbers of this process's own, so that nobody can choose patterns whose hashes crowd. */
@@ -73,7 +73,7 @@ export function compileWindowHash(patterns: readonly Pattern[]): {
 /** A pattern, and of a window by which it is looked for the hash and the start, counted from the pattern's. */
 type Anchored = { readonly pattern: Pattern; readonly hash: number; readonly start: number };
 
-/** `alike` are the patterns that would be looked for by a window of too many others. */
+/** `alike` are the patterns that would be looked for by a window that too many have, or one of them too often. */
 type Anchors = { readonly taken: readonly Anchored[]; readonly alike: ReadonlySet<Pattern> };
 
 /** Counters of windows for each pattern, and of all at most, which are 1 MB. Several windows may share one: then they seem to be more frequent than they are, never rarer. */
@@ -82,18 +82,27 @@ const MOST_COUNTERS = 2 ** 18;
 
 function anchor(patterns: readonly Pattern[], window: Window): Anchors {
   const counts = new Uint32Array(Math.min(2 ** Math.ceil(Math.log2(COUNTERS * patterns.length)), MOST_COUNTERS));
-  for (const { text } of patterns) for (const hash of hashesOf(text, window)) counts[upper(hash, counts)]! += 1;
+  for (const { text } of patterns) for (const hash of hashesOf(text, window)) counts[counterOf(hash, counts)]! += 1;
+  const alike = new Set<Pattern>();
   const all = patterns.flatMap((pattern) => {
     const hashes = hashesOf(pattern.text, window);
     return Array.from({ length: window.step }, (_, from) => {
       const start = rarest(hashes, from, window.step, counts);
-      return { pattern, hash: hashes[start]!, start };
+      const hash = hashes[start]!;
+      // It repeats itself: a text that does so, too, would be compared with nearly all of it at each place.
+      if (timesIn(hashes, hash) > MOST_ALIKE) alike.add(pattern);
+      return { pattern, hash, start };
     });
   });
   const byHash = Map.groupBy(all, ({ hash }) => hash);
-  const alike = new Set<Pattern>();
   for (const some of byHash.values()) if (some.length > MOST_ALIKE) for (const { pattern } of some) alike.add(pattern);
   return { taken: all.filter(({ pattern }) => !alike.has(pattern)), alike };
+}
+
+function timesIn(hashes: Int32Array, hash: number): number {
+  let times = 0;
+  for (const each of hashes) if (each === hash) times += 1;
+  return times;
 }
 
 /** Which of the hashes at `from`, `from + step` and so on has the least count. */
@@ -105,7 +114,7 @@ function rarest(hashes: Int32Array, from: number, step: number, counts: Uint32Ar
   let least = Infinity;
   for (let i = 0; i < places; i++) {
     const at = from + (i + middle < places ? i + middle : i + middle - places) * step;
-    const count = counts[upper(hashes[at]!, counts)]!;
+    const count = counts[counterOf(hashes[at]!, counts)]!;
     if (count >= least) continue;
     least = count;
     best = at;
@@ -113,14 +122,21 @@ function rarest(hashes: Int32Array, from: number, step: number, counts: Uint32Ar
   return best;
 }
 
-const pattern = createScan();
+/** Windows that differ alike have hashes that differ alike: mixed once more, those of many patterns do not meet those of many others all at once. */
+function counterOf(hash: number, counts: Uint32Array): number {
+  return upper(Math.imul(hash ^ (hash >>> 15), MIX), counts);
+}
+
+const scanned = createScan();
 
 /** Of each window of `text`, from the first on. */
 function hashesOf(text: string, { length }: Window): Int32Array {
-  take(pattern, text);
-  write(pattern);
-  const hashes = new Int32Array(pattern.length - length + 1);
-  for (let at = 0; at < hashes.length; at++) hashes[at] = hashAt(pattern.view, at, length - HALF);
+  take(scanned, text);
+  // As it is folded already.
+  scanned.folded = text;
+  write(scanned);
+  const hashes = new Int32Array(scanned.length - length + 1);
+  for (let at = 0; at < hashes.length; at++) hashes[at] = hashAt(scanned.view, at, length - HALF);
   return hashes;
 }
 

@@ -68,7 +68,7 @@ export function compileExpression(pattern: string): RE2JS {
  */
 export const compileAsIs = rememberLatest((pattern: string) => RE2JS.compile(pattern, RE2JS.CASE_INSENSITIVE));
 
-/** A question's expression is checked, translated and looked for one after the other, by whom it concerns: so the latest answer is given again. */
+/** A question's expression is checked, translated and looked for one after the other, by whom it concerns: so the latest answer is given again. (Of several, none is.) */
 function rememberLatest<Answer>(make: (pattern: string) => Answer): (pattern: string) => Answer {
   let latest: { readonly pattern: string; readonly answer: Answer } | null = null;
   return (pattern) => (latest?.pattern === pattern ? latest : (latest = { pattern, answer: make(pattern) })).answer;

@@ -25,7 +25,7 @@ type Ways<T> = {
   exactly(query: Query): Promise<T>;
   /** Looks at each event that the query finds. */
   looking(query: Query): Promise<T>;
-  /** @param rows all that the plan finds, in the order of `few.sort` */
+  /** @param rows all that the plan finds, in the order of `few.sort`: `_doc` is none */
   among(rows: readonly EventRow[]): T | Promise<T>;
   readonly few: {
     readonly search: Searcher;

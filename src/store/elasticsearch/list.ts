@@ -47,14 +47,17 @@ export async function list(client: Client, names: Names, plan: ListPlan): Promis
         source: sourceOf(plan),
       },
     }),
-    // Behind the page's own search, which takes longer.
+    // Last: where both are but a search, the page's takes longer.
     marksAlong(client, names, plan),
   ]);
   for (const { log, data } of page.rows) if (data) logsWithData.add(log);
   return marks === null ? page : { ...page, marks };
 }
 
-/** The marks of all that a plan finds, or null where they have to be asked for by ids. Without expressions, for which copies have no index of words: what is found holds all that the plan does. */
+/**
+ * The marks of all that a plan finds, or null where they have to be asked for by ids. They are asked for without expressions, as copies have no index of words: what that finds
+ * holds all that the plan does.
+ */
 async function marksAlong(client: Client, names: Names, plan: ListPlan): ReturnType<typeof marksAmong> {
   if (plan.from.kind !== "events" || asksForClass(plan.where)) return null;
   return marksAmong(client, names, compileFilter(plan, "broad").query);

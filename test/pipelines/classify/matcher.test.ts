@@ -159,3 +159,12 @@ test("the matcher agrees with the loop over thousands of filters", (t) => {
     t.is(match(event), classByLoop(filters, event));
   }
 });
+
+test("many patterns of less weight do not win over what a tag alone has given", (t) => {
+  const texts = Array.from({ length: 40 }, (_, i) =>
+    filter(`t${i}`, { text: `pattern ${i} of all`, weight: i === 0 ? 9 : 1 }),
+  );
+  const match = compileMatcher([...texts, filter("tagged", { tag: "a", weight: 5 })]);
+  t.is(match(subject({ text: "pattern 7 of all", tags: ["a"] })), "tagged");
+  t.is(match(subject({ text: "pattern 0 of all", tags: ["a"] })), "t0");
+});

@@ -108,6 +108,56 @@ test("patterns that have but one window of their own are all looked for, at each
   t.deepEqual(ids.toSorted(byNumber), [1234, 9998]);
 });
 
+test("a pattern that is not ASCII is in no text that is, however much of it", (t) => {
+  const patterns = numbered(200, (i) => `${`${i}`.padStart(3, "x").padEnd(12, "y")}\u0161`);
+  const { pass, rest } = compileWindowHash(patterns);
+  t.deepEqual(rest, []);
+  // Its lower half is that of "a".
+  for (const text of ["101yyyyyyyyya", "101yyyyyyyyy", "before 101yyyyyyyyya, after"]) {
+    const ids: number[] = [];
+    t.is(pass!.search(scanOf(text), NO_VALUE, ids), NO_VALUE);
+    t.deepEqual(ids, []);
+  }
+});
+
+test("of ASCII only letters ignore case, in every place of a word", (t) => {
+  const run = (code: number): string => String.fromCharCode(code).repeat(5);
+  const numbers = Array.from({ length: 128 }, (_, code) => `${code}`.padStart(3, "0"));
+  const patterns = numbers.map((number, code) => ({ text: fold(number + run(code)), value: code, id: code }));
+  const { pass, rest } = compileWindowHash(patterns);
+  t.deepEqual(rest, []);
+  for (const [code, number] of numbers.entries()) {
+    for (const text of [number + run(code), number + run(code ^ 0x20)]) {
+      const expected = patterns.filter((pattern) => fold(text).includes(pattern.text)).map(({ id }) => id);
+      const ids: number[] = [];
+      pass!.search(scanOf(text), NO_VALUE, ids);
+      t.deepEqual(ids, expected, `${code}: ${JSON.stringify(text)}`);
+    }
+  }
+});
+
+test("what is left to others is not looked for besides", (t) => {
+  const runs = numbered(100, (i) => "ab".repeat(i + 4));
+  const { pass } = compileWindowHash([...runs, ...numbered(100, (i) => `${i}`.padStart(9, "w"))]);
+  const ids: number[] = [];
+  t.is(pass!.search(scanOf("ab".repeat(110)), NO_VALUE, ids), NO_VALUE);
+  t.deepEqual(ids, []);
+});
+
+test("a pattern is found behind thousands of others", (t) => {
+  const { pass } = compileWindowHash(numbered(200, (i) => `${i}`.padStart(3, "x").padEnd(9, "y")));
+  const ids: number[] = [];
+  pass!.search(scanOf(`${"100yyyyyy  ".repeat(20_000)}102yyyyyy`), NO_VALUE, ids);
+  t.deepEqual(ids, [100, 102]);
+});
+
+test("patterns that repeat themselves are left to others, as a text may that does so, too", (t) => {
+  const repeating = numbered(20, (i) => String.fromCharCode(97 + i).repeat(30));
+  const { pass, rest } = compileWindowHash([...repeating, ...numbered(100, (i) => `${i}`.padStart(12, "wxyz"))]);
+  t.not(pass, null);
+  t.deepEqual(rest, repeating);
+});
+
 test("a few patterns, and patterns without a part of their own, are left to others", (t) => {
   t.is(compileWindowHash(numbered(10, (i) => `pattern ${i}`)).pass, null);
   const runs = numbered(100, (i) => "ab".repeat(i + 4));
