@@ -130,6 +130,8 @@ class FastConnection<Route> {
     this.#lane.left(this);
   };
   #isFirst = true;
+  /** Whether somebody looked for idle ones since its last answer. */
+  #isLeaving = false;
 
   constructor(socket: Socket, lane: Lane<Route>, first_ms: number) {
     this.#socket = socket;
@@ -143,7 +145,10 @@ class FastConnection<Route> {
   }
 
   closeIfIdle(): void {
-    if (!this.#answering && this.#kept === null) this.#socket.destroy();
+    if (this.#answering || this.#kept !== null) return;
+    // Of one that has just been given its last answer the client may not have read that yet.
+    if (this.#socket.writableEnded && !this.#isLeaving) this.#isLeaving = true;
+    else this.#socket.destroy();
   }
 
   destroy(): void {

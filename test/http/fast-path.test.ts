@@ -23,8 +23,8 @@ function onceClosing(server: Server): Promise<unknown> {
 }
 
 /**
- * A server that tells how much it was sent, with the fast path before it or without. What says `slow` takes its time, and on the fast path `held` is answered a moment after the
- * server has begun to close.
+ * A server that tells how much it was sent, with the fast path before it or without. What says `slow` takes its time; on the fast path `held` is answered a moment after the
+ * server has begun to close, and `swept` just before it looks for idle connections.
  */
 async function serve(
   fast: boolean,
@@ -53,8 +53,15 @@ async function serve(
           if (body.toString() === "not mine") return false;
           taken += 1;
           const plain = { status: 201, headers: answerOf(body), payload: String(body.length) };
+          // As where the process was held up: timers that are due run one after the other.
+          const answerJustBeforeSweep = async (): Promise<void> => {
+            await onceClosing(server);
+            answer(plain);
+            server.closeIdleConnections();
+          };
           if (body.toString() === "slow") setTimeout(() => answer(plain), 50);
           else if (body.toString() === "held") void onceClosing(server).then(() => setTimeout(() => answer(plain), 50));
+          else if (body.toString() === "swept") void answerJustBeforeSweep();
           // At once, or a moment later.
           else if (body.length % 2 === 0) answer(plain);
           else setImmediate(() => answer(plain));
@@ -284,6 +291,17 @@ test("closing lets what is in hand be answered, and ends what is idle", async (t
   const [heard, gone] = await Promise.all([hear(busy), hear(idle), fast[Symbol.asyncDispose]()]);
   t.regex(heard.text, /^HTTP\/1\.1 201 [^]*\r\nConnection: close\r\n\r\n4$/);
   t.deepEqual([gone.text, gone.closed], ["", true]);
+});
+
+test("closing leaves who has just been answered the time to read it", async (t) => {
+  const fast = await serve(true);
+  const socket = await open(fast.port);
+  let text = "";
+  socket.on("data", (chunk) => (text += chunk.toString("latin1")));
+  socket.write(request("swept"));
+  await until(() => Promise.resolve(fast.taken() === 1), { what: "the request is in hand" });
+  await fast[Symbol.asyncDispose]();
+  t.regex(text, /^HTTP\/1\.1 201 [^]*\r\nConnection: close\r\n\r\n5$/);
 });
 
 test("closing answers what is in hand, and nothing that was sent behind it", async (t) => {
