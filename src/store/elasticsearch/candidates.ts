@@ -19,7 +19,7 @@ const FEW = 2000;
 const FIRST = 500;
 
 /** What a search gives of each event: `true` is all. */
-export type Source = true | { readonly includes: string[] } | { readonly excludes: string[] };
+type Source = true | { readonly includes: string[] } | { readonly excludes: string[] };
 
 type Ways<T> = {
   exactly(query: Query): Promise<T>;

@@ -1,4 +1,4 @@
-import type { EventRow, StoredEvent, UserId } from "../../events/event.ts";
+import type { EventRow, LogKey, StoredEvent, UserId } from "../../events/event.ts";
 import type { EventId } from "../../events/id.ts";
 import { fold, wellFormed } from "../../events/text.ts";
 import { digitsOf, isOdd } from "./words.ts";
@@ -36,8 +36,19 @@ type Mark = "data" | "geo" | typeof ODD_TEXT;
 export const ODD_TEXT = "odd-text";
 
 export const MARKER = "{}";
-/** Left out where rows are read. */
-export const NOT_IN_ROWS = ["data", "folded"];
+/** What is read of documents to make rows of many: no row has their folded forms, or their data. */
+export const ROW_SOURCE = { excludes: ["data", "folded"] };
+
+/**
+ * What is read of the documents of a few rows. To leave something out Elasticsearch takes each document apart, which costs more than sending the folded forms; but `data` may be
+ * large. So all is asked for of logs until a document of theirs has come with it.
+ */
+export function sourceOfFewRows(logs: readonly LogKey[]): true | typeof ROW_SOURCE {
+  return logs.some((log) => logsWithData.has(log)) ? ROW_SOURCE : true;
+}
+
+/** Those of which this process has read a document with `data`. */
+const logsWithData = new Set<LogKey>();
 
 /** The document of an event, as JSON. */
 export function encodeDocument(event: StoredEvent, owner?: UserId): string {
@@ -74,8 +85,9 @@ export function encodeDocument(event: StoredEvent, owner?: UserId): string {
   });
 }
 
-/** The row of a document read without {@link NOT_IN_ROWS}. */
+/** The row of a document, which may have been read without what no row has. */
 export function toRow(document: Document): EventRow {
+  if (document.data !== undefined) logsWithData.add(document.log);
   return {
     id: document.id,
     log: document.log,

@@ -8,7 +8,7 @@ import { MAX_GROUPS, tooManyGroups } from "../groups.ts";
 import type { Group } from "../store.ts";
 import { answer, verified } from "./candidates.ts";
 import type { Query } from "./compile.ts";
-import { NOT_IN_ROWS } from "./document.ts";
+import { ROW_SOURCE } from "./document.ts";
 import { indexOf } from "./mapping.ts";
 import type { Names } from "./mapping.ts";
 import { ANY_ORDER, atOneMoment, searcherOf, totalOf } from "./scan.ts";
@@ -190,8 +190,6 @@ function toGroup(key: Group["key"], count: number, stats: Stats | undefined): Gr
 
 /** A group that grows: its sum carries the rounding error of each step along (Neumaier). */
 type Growing = { count: number; values: number; sum: number; lost: number; min: number; max: number };
-
-const ROW_SOURCE = { excludes: NOT_IN_ROWS };
 
 async function groupsOf(plan: GroupPlan, rows: readonly EventRow[] | AsyncIterable<EventRow>): Promise<Collector> {
   const growing = new Map<Group["key"], Growing>();

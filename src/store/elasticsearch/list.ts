@@ -1,14 +1,13 @@
 import type { Client } from "@elastic/elasticsearch";
 
-import type { EventRow, LogKey } from "../../events/event.ts";
+import type { EventRow } from "../../events/event.ts";
 import { someComparison } from "../../query/plan.ts";
 import type { Condition, ListPlan } from "../../query/plan.ts";
 import type { Page } from "../store.ts";
 import { answer, verified } from "./candidates.ts";
-import type { Source } from "./candidates.ts";
 import { compileFilter, compileSort } from "./compile.ts";
 import type { Query } from "./compile.ts";
-import { NOT_IN_ROWS, toRow } from "./document.ts";
+import { ROW_SOURCE, sourceOfFewRows, toRow } from "./document.ts";
 import type { Document } from "./document.ts";
 import { indexOf } from "./mapping.ts";
 import type { Names } from "./mapping.ts";
@@ -16,17 +15,6 @@ import { marksAmong } from "./people.ts";
 import { atOneMoment, isExact, scan, searcherOf, totalOf, WINDOW } from "./scan.ts";
 import type { Hit, Searcher } from "./scan.ts";
 import { seek } from "./seek.ts";
-
-/**
- * What is read of the documents that rows are made of. To leave something out Elasticsearch takes each document apart, which costs more than sending the folded forms that no row
- * has; but `data` may be large. So all is asked for of logs until one of their rows has `data`.
- */
-function sourceOf({ logs }: ListPlan): Source {
-  return logs.some((log) => logsWithData.has(log)) ? { excludes: NOT_IN_ROWS } : true;
-}
-
-/** Those of which this process has listed an event with `data`. */
-const logsWithData = new Set<LogKey>();
 
 /** Answers a list plan; any page, to the end of all. */
 export async function list(client: Client, names: Names, plan: ListPlan): Promise<Page> {
@@ -44,13 +32,12 @@ export async function list(client: Client, names: Names, plan: ListPlan): Promis
         search: searcherOf(client, index),
         wordless: names.wordless,
         sort: isByTimeAlone(plan) ? ["_doc"] : compileSort(plan.sort),
-        source: sourceOf(plan),
+        source: sourceOfFewRows(plan.logs),
       },
     }),
     // Last: where both are but a search, the page's takes longer.
     marksAlong(client, names, plan),
   ]);
-  for (const { log, data } of page.rows) if (data) logsWithData.add(log);
   return marks === null ? page : { ...page, marks };
 }
 
@@ -93,7 +80,7 @@ async function nearPage(search: Searcher, plan: ListPlan, query: Query): Promise
     from: plan.skip,
     size: plan.take,
     track_total_hits: COUNTED,
-    _source: sourceOf(plan),
+    _source: sourceOfFewRows(plan.logs),
   });
   const rows = found.hits.hits.map(rowOf);
   if (isExact(found)) return { rows, total: totalOf(found) };
@@ -129,7 +116,7 @@ async function rowsAt(
       from: skip,
       size: take,
       track_total_hits: false,
-      _source: sourceOf(plan),
+      _source: sourceOfFewRows(plan.logs),
     });
     return found.hits.hits.map(rowOf);
   }
@@ -139,7 +126,7 @@ async function rowsAt(
     sort,
     size: take,
     track_total_hits: false,
-    _source: sourceOf(plan),
+    _source: sourceOfFewRows(plan.logs),
     ...(after !== undefined && { search_after: after }),
   });
   return found.hits.hits.map(rowOf);
@@ -166,7 +153,7 @@ async function verifiedPage(search: Searcher, plan: ListPlan, query: Query): Pro
   for await (const row of verified(search, plan, {
     query,
     sort: compileSort(plan.sort),
-    source: { excludes: NOT_IN_ROWS },
+    source: ROW_SOURCE,
   })) {
     if (total >= plan.skip && rows.length < plan.take) rows.push(row);
     total += 1;

@@ -7,7 +7,7 @@ import type { EventId } from "../../events/id.ts";
 import type { Source } from "../../query/plan.ts";
 import type { Marks } from "../store.ts";
 import type { Query } from "./compile.ts";
-import { MARKER, NOT_IN_ROWS, toRow } from "./document.ts";
+import { MARKER, ROW_SOURCE, toRow } from "./document.ts";
 import type { Document } from "./document.ts";
 import { placeOfIndex } from "./mapping.ts";
 import type { Names } from "./mapping.ts";
@@ -57,7 +57,7 @@ export async function find(
   id: EventId,
 ): Promise<EventRow | null> {
   const [index, documentId] = placeOf(names, from, id);
-  const stored = await readIn(client, index, documentId, log, { excludes: NOT_IN_ROWS });
+  const stored = await readIn(client, index, documentId, log, ROW_SOURCE);
   return stored && toRow(stored.document);
 }
 

@@ -69,12 +69,13 @@ if (realEngines) {
       if (!path.startsWith(`/${namesIn(namespace).events}/_search`) || typeof body !== "string") return;
       asked = (JSON.parse(body) as Record<string, unknown>)["_source"];
     });
-    const [plain, rich] = [newLog(), newLog()];
+    const [plain, rich, hidden] = [newLog(), newLog(), newLog()];
     const written = [
       event(plain),
       event(plain, { text: "Something else" }),
       event(rich),
       event(rich, { data: "d".repeat(5_000) }),
+      event(hidden, { data: "d".repeat(5_000) }),
     ];
     await write(t, store, written);
     const without = { excludes: ["data", "folded"] };
@@ -92,6 +93,12 @@ if (realEngines) {
         rows,
         written.filter((each) => logs.some((log) => log === each.log)).map((each) => row(each)),
       );
+      t.deepEqual(asked, source);
+    }
+    // Also where what was read with it is none of the rows: it has the word, and not as it was asked for.
+    const small: ListPlan["where"] = { kind: "matches", field: "text", pattern: "(?-i:something)" };
+    for (const source of [true, without]) {
+      t.deepEqual((await lists.list(listPlan(hidden, { where: small }))).rows, []);
       t.deepEqual(asked, source);
     }
     await lists[Symbol.asyncDispose]();
