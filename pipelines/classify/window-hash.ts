@@ -55,26 +55,23 @@ export function compileWindowHash(patterns: readonly Pattern[]): {
   const fits = patterns.filter(({ text }) => text.length >= HALF);
   if (fits.length < FEWEST) return { pass: null, rest: patterns };
   const least = fits.reduce((shortest, { text }) => Math.min(shortest, text.length), Infinity);
-  let window: Window | null = null;
   let best: Anchors | null = null;
-  for (const each of windowsFor(least)) {
-    const anchors = anchor(fits, each);
-    if (best !== null && anchors.alike.size >= best.alike.size) continue;
-    window = each;
-    best = anchors;
-    if (anchors.alike.size === 0) break;
+  for (const window of windowsFor(least)) {
+    const anchors = anchor(fits, window);
+    if (best === null || anchors.alike.size < best.alike.size) best = anchors;
+    if (best.alike.size === 0) break;
   }
-  const { taken, alike } = best!;
+  const { window, taken, alike } = best!;
   if (fits.length - alike.size < FEWEST) return { pass: null, rest: patterns };
   const rest = patterns.filter((pattern) => pattern.text.length < HALF || alike.has(pattern));
-  return { pass: createPass(taken, window!), rest };
+  return { pass: createPass(taken, window), rest };
 }
 
 /** A pattern, and of a window by which it is looked for the hash and the start, counted from the pattern's. */
 type Anchored = { readonly pattern: Pattern; readonly hash: number; readonly start: number };
 
 /** `alike` are the patterns that would be looked for by a window that too many have, or one of them too often. */
-type Anchors = { readonly taken: readonly Anchored[]; readonly alike: ReadonlySet<Pattern> };
+type Anchors = { readonly window: Window; readonly taken: readonly Anchored[]; readonly alike: ReadonlySet<Pattern> };
 
 /** Counters of windows for each pattern, and of all at most, which are 1 MB. Several windows may share one: then they seem to be more frequent than they are, never rarer. */
 const COUNTERS = 64;
@@ -96,7 +93,7 @@ function anchor(patterns: readonly Pattern[], window: Window): Anchors {
   });
   const byHash = Map.groupBy(all, ({ hash }) => hash);
   for (const some of byHash.values()) if (some.length > MOST_ALIKE) for (const { pattern } of some) alike.add(pattern);
-  return { taken: all.filter(({ pattern }) => !alike.has(pattern)), alike };
+  return { window, taken: all.filter(({ pattern }) => !alike.has(pattern)), alike };
 }
 
 function timesIn(hashes: Int32Array, hash: number): number {
