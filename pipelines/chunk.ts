@@ -28,8 +28,9 @@ const EVENT_BYTES = 300;
 
 /** About what an event takes in memory and on the way to a store: its strings in UTF-16 units, and a fixed part. */
 export function eventSize_bytes({ text, link, source, user, tags, data }: AcceptedEvent): number {
-  const own = text.length + link.length + source.length + user.length + (data?.length ?? 0);
-  return tags.reduce((sum, tag) => sum + tag.length, EVENT_BYTES + own);
+  let units = text.length + link.length + source.length + user.length + (data?.length ?? 0);
+  for (const tag of tags) units += tag.length;
+  return EVENT_BYTES + units;
 }
 
 /** The same of a visit. */

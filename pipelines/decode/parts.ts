@@ -1,5 +1,5 @@
 import type { BusRecord } from "../../src/bus/bus.ts";
-import { decodeRecord } from "../../src/events/record.ts";
+import { RecordReader } from "../../src/events/record.ts";
 import type { RecordLine } from "../../src/events/record.ts";
 import { giveWay } from "../../src/pace.ts";
 import { eventSize_bytes, visitSize_bytes } from "../chunk.ts";
@@ -40,25 +40,24 @@ export async function* partsOf(
     return ended;
   };
   for (const record of records) {
-    if (since >= TURN_ITEMS) {
-      since = 0;
-      await giveWay();
-    }
-    const decoded = decodeRecord(record.value);
-    since += decoded.length;
-    for (let i = 0; i < decoded.length; i++) {
-      const line = decoded[i]!;
+    const reader = new RecordReader(record.value);
+    for (let i = 1; reader.hasNext; i++) {
+      since += 1;
+      if (since > TURN_ITEMS) {
+        since = 0;
+        await giveWay();
+      }
+      const line = reader.next();
       const size = size_bytes(line);
       if (slice.lines > 0 && (slice.lines >= maxEvents || slice.bytes + size > maxBytes)) yield end("slice");
       else if (lines >= PART_LINES) yield end("nothing");
       lines += 1;
       slice.lines += 1;
       slice.bytes += size;
-      if (line.kind === "event") part.items.push({ record, line: i + 1, event: line.event });
-      else if (line.kind === "visit") part.visits.push({ record, line: i + 1, visit: line.visit });
+      if (line.kind === "event") part.items.push({ record, line: i, event: line.event });
+      else if (line.kind === "visit") part.visits.push({ record, line: i, visit: line.visit });
       else {
-        const place = isWhole(record, line.line, decoded.length) ? 0 : i + 1;
-        part.broken.push({ record, line: place, reason: line.reason });
+        part.broken.push({ record, line: reader.isBroken ? 0 : i, reason: line.reason });
       }
     }
   }
@@ -68,9 +67,4 @@ export async function* partsOf(
 function size_bytes(line: RecordLine): number {
   if (line.kind === "event") return eventSize_bytes(line.event);
   return line.kind === "visit" ? visitSize_bytes(line.visit) : line.line.length;
-}
-
-/** Whether a broken line stands for a record whose head could not be read: then it holds all of it, while any other line is shorter than its record. */
-function isWhole(record: BusRecord, line: string, lines: number): boolean {
-  return lines === 1 && line === record.value.toString("utf8");
 }

@@ -38,8 +38,14 @@ export type IdSource = (count?: number) => { readonly id: EventId; readonly crea
 
 /** The `n`-th id (from 0) of those that were given at once, of which `first` is the first. */
 export function nthId(first: EventId, n: number): EventId {
-  if (n === 0) return first;
-  return (first.slice(0, 11) + hex(parseInt(first.slice(11, 16), 16) + n, 5) + first.slice(16)) as EventId;
+  return n === 0 ? first : idsFrom(first)(n);
+}
+
+/** The same of many of them: gives the one at each place from 0 on. */
+export function idsFrom(first: EventId): (n: number) => EventId {
+  const [moment, process] = [first.slice(0, 11), first.slice(16)];
+  const counter = parseInt(first.slice(11, 16), 16);
+  return (n) => (moment + hex(counter + n, 5) + process) as EventId;
 }
 
 /**

@@ -1,5 +1,7 @@
 import type { AcceptedEvent, LogKey, StoredEvent } from "./event.ts";
 import type { EventId } from "./id.ts";
+import { LineScanner } from "./line-scanner.ts";
+import type { LineFields } from "./line-scanner.ts";
 import type { Visit } from "./visit.ts";
 
 /**
@@ -15,6 +17,8 @@ import type { Visit } from "./visit.ts";
 const VERSION = 1;
 /** The furthest from the Unix epoch, either way, that JavaScript's dates reach. What lies beyond could be stored, and then no list that holds it be shown. */
 const LAST_MOMENT_MS = 8.64e15;
+const EVENT_ID = /^[0-9a-f]{24}$/;
+const NO_TAGS: readonly string[] = Object.freeze([]);
 
 /**
  * One line of a record: an event, a visit, or why it is neither. An event has places for what the pipeline finds out, so that it need not be copied for that: its hash
@@ -27,16 +31,19 @@ export type RecordLine =
 
 /** The line that carries `event`, without its line break. */
 export function encodeLine(event: AcceptedEvent): string {
-  return completeLine(event, encodeFields(event));
+  return completeLine(event.id, String(event.created), encodeFields(event));
 }
 
 /** The line that carries `visit`, without its line break. */
 export function encodeVisitLine(visit: Visit): string {
-  return completeLine(visit, encodeVisitFields(visit));
+  return completeLine(visit.id, String(visit.created), encodeVisitFields(visit));
 }
 
-/** A line of fields made by {@link encodeFields} or {@link encodeVisitFields}, which can be made before the id is given. */
-export function completeLine({ id, created }: Pick<AcceptedEvent, "id" | "created">, fields: string): string {
+/**
+ * A line of fields made by {@link encodeFields} or {@link encodeVisitFields}, which can be made before the id is given.
+ * @param created in digits
+ */
+export function completeLine(id: EventId, created: string, fields: string): string {
   return `{"id":"${id}","created":${created},${fields}`;
 }
 
@@ -69,35 +76,81 @@ export function encodeRecord(log: LogKey, lines: readonly string[]): Buffer {
   return Buffer.from(`{"v":${VERSION},"log":${JSON.stringify(log)}}\n${lines.join("\n")}`, "utf8");
 }
 
+/** The lines of a record, see {@link RecordReader}. */
+export function decodeRecord(value: Buffer): RecordLine[] {
+  const reader = new RecordReader(value);
+  const lines: RecordLine[] = [];
+  while (reader.hasNext) lines.push(reader.next());
+  return lines;
+}
+
 /**
- * The lines of a record. A record whose first line cannot be read comes back as one broken line that holds all of it.
+ * Reads the lines of a record, one after the other. A record whose first line cannot be read comes back as one broken line that holds all of it.
  * Never throws: whatever stands on the topic becomes events or dead letters.
  */
-export function decodeRecord(value: Buffer): RecordLine[] {
-  const [header = "", ...lines] = value.toString("utf8").split("\n");
-  const head = parseObject(header);
-  if (head === null) return [broken("the record's first line is not a JSON object", value.toString("utf8"))];
-  if (head["v"] !== VERSION) {
-    return [
-      broken(
-        `the record's version is ${JSON.stringify(head["v"])}, this process reads ${VERSION}`,
-        value.toString("utf8"),
-      ),
-    ];
+export class RecordReader {
+  /** Whether the one line that there is stands for all of the record. */
+  readonly isBroken: boolean;
+  readonly #log: LogKey;
+  /** null where the record's first line cannot be read, or is its only one. */
+  readonly #scanner: LineScanner | null;
+  #broken: RecordLine | null;
+
+  constructor(value: Buffer) {
+    const end = value.indexOf("\n");
+    const header = parseObject(value.toString("utf8", 0, end === -1 ? undefined : end));
+    const { v: version, log } = header ?? {};
+    const reason =
+      header === null
+        ? "the record's first line is not a JSON object"
+        : version !== VERSION
+          ? `the record's version is ${JSON.stringify(version)}, this process reads ${VERSION}`
+          : typeof log !== "string" || log === ""
+            ? "the record names no log"
+            : null;
+    this.isBroken = reason !== null;
+    this.#broken = reason === null ? null : broken(reason, value.toString("utf8"));
+    this.#scanner = this.isBroken || end === -1 ? null : new LineScanner(value, end + 1);
+    this.#log = log as LogKey;
   }
-  const log = head["log"];
-  if (typeof log !== "string" || log === "") return [broken("the record names no log", value.toString("utf8"))];
-  return lines.map((line) => decodeLine(log as LogKey, line));
+
+  get hasNext(): boolean {
+    return this.#broken !== null || (this.#scanner !== null && this.#scanner.hasNext);
+  }
+
+  /** Only where {@link hasNext}. */
+  next(): RecordLine {
+    const line = this.#broken ?? this.#read(this.#scanner!);
+    this.#broken = null;
+    return line;
+  }
+
+  #read(scanner: LineScanner): RecordLine {
+    const event = scanner.next() ? eventOf(this.#log, scanner.fields) : null;
+    // What is wrong with it is found out by the way that reads all.
+    return event === null ? decodeLine(this.#log, scanner.text) : { kind: "event", event };
+  }
+}
+
+/** The event of a line as {@link encodeLine} writes it, or null where it is anything else. */
+function eventOf(log: LogKey, fields: LineFields): StoredEvent | null {
+  const { id, created, text, link = "", tags = NO_TAGS, source = "", user = "", value = null } = fields;
+  const { geo = null, data = null } = fields;
+  const isAccepted = typeof id === "string" && EVENT_ID.test(id) && typeof created === "number" && isMoment(created);
+  const hasTexts = typeof text === "string" && link !== null && source !== null && user !== null;
+  if (!isAccepted || !hasTexts || typeof tags === "string" || tags === null) return null;
+  if (typeof value === "string" || !isGeo(geo)) return null;
+  return { id: id as EventId, log, created, text, link, tags, source, user, value, geo, data, hash: "", class: null };
 }
 
 function decodeLine(log: LogKey, line: string): RecordLine {
   const fields = parseObject(line);
   if (fields === null) return broken("the line is not a JSON object", line);
   const { id, created, kind = "event" } = fields;
-  if (typeof id !== "string" || !/^[0-9a-f]{24}$/.test(id)) return broken("id is not 24 hex digits", line);
+  if (typeof id !== "string" || !EVENT_ID.test(id)) return broken("id is not 24 hex digits", line);
   if (typeof created !== "number" || !Number.isSafeInteger(created))
     return broken("created is not a whole number", line);
-  if (Math.abs(created) > LAST_MOMENT_MS) return broken("created is not a moment", line);
+  if (!isMoment(created)) return broken("created is not a moment", line);
   const accepted = { id: id as EventId, log, created };
   if (kind === "event") return decodeEvent(accepted, fields, line);
   if (kind === "visit") return decodeVisit(accepted, fields, line);
@@ -128,6 +181,10 @@ function decodeVisit(accepted: Accepted, fields: Record<string, unknown>, line: 
   if (typeof user !== "string" || user.trim() === "") return broken("user is not a string that names one", line);
   if (typeof email !== "string" || typeof page !== "string") return broken("email or page is not a string", line);
   return { kind: "visit", visit: { ...accepted, user, email, page } };
+}
+
+function isMoment(ms: number): boolean {
+  return Number.isSafeInteger(ms) && Math.abs(ms) <= LAST_MOMENT_MS;
 }
 
 function isGeo(geo: unknown): geo is AcceptedEvent["geo"] {

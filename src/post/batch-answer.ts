@@ -1,5 +1,5 @@
 import type { Body } from "../http/formats.ts";
-import { type EventId, nthId } from "../events/id.ts";
+import { type EventId, idsFrom } from "../events/id.ts";
 import type { BatchItem } from "./batch.ts";
 
 /** What became of a batch: the ids of its events, counted from the first, and the faults of those that are error events now. */
@@ -8,10 +8,9 @@ export type BatchOutcome = { readonly first: EventId; readonly items: readonly P
 /** The answer in JSON, written by hand as it is long. */
 export function batchJson({ first, items }: BatchOutcome): string {
   const rejected = rejectedOf(items);
+  const nthId = idsFrom(first);
   const outcomes = items.map(({ fault }, n) =>
-    fault === null
-      ? `{"id":"${nthId(first, n)}"}`
-      : `{"error":{"code":"bad_event","message":${JSON.stringify(fault)}}}`,
+    fault === null ? `{"id":"${nthId(n)}"}` : `{"error":{"code":"bad_event","message":${JSON.stringify(fault)}}}`,
   );
   return `{"accepted":${items.length - rejected},"rejected":${rejected},"items":[${outcomes.join(",")}]}`;
 }

@@ -1,6 +1,9 @@
 import { LoggiaError } from "../errors.ts";
 import type { FieldLimits } from "../events/limits.ts";
+import { LineScanner } from "../events/line-scanner.ts";
+import type { LineFields } from "../events/line-scanner.ts";
 import { encodeFields } from "../events/record.ts";
+import { distinctTags } from "../events/tags.ts";
 import { wellFormed } from "../events/text.ts";
 import { createTurns } from "../http/turns.ts";
 import { readCreated } from "./created.ts";
@@ -24,6 +27,7 @@ export const BATCH_MAX_BYTES = 5_000_000;
 
 /** So many events are read before others have their turn: about a millisecond's work. */
 const STEP_EVENTS = 250;
+const BYTE_ORDER_MARK = Buffer.from("\uFEFF");
 /** How much of a bad event its error event holds: one that says more than any limit allows still has to fit a record of the bus. */
 const POSTED_MAX_UNITS = 100_000;
 
@@ -47,23 +51,43 @@ export async function readBatch(
 }
 
 async function read(form: BatchForm, body: Buffer, limits: FieldLimits, keeps: Keeps): Promise<readonly BatchItem[]> {
-  const text = body.toString("utf8").replace(/^\uFEFF/, "");
-  const posted = form === "array" ? parseArray(text) : splitLines(text);
-  if (posted.length === 0) throw new LoggiaError("bad_body", "The batch must hold at least one event");
-  if (posted.length > BATCH_MAX_EVENTS) {
-    throw new LoggiaError(
-      "body_too_large",
-      `The batch may hold at most ${BATCH_MAX_EVENTS} events; it holds ${posted.length}`,
-    );
-  }
+  const start = body.indexOf(BYTE_ORDER_MARK) === 0 ? BYTE_ORDER_MARK.length : 0;
+  const items = await (form === "array" ? readArray : readLines)(body.subarray(start), limits, keeps);
+  if (items.length === 0) throw new LoggiaError("bad_body", "The batch must hold at least one event");
+  return items;
+}
+
+async function readArray(body: Buffer, limits: FieldLimits, keeps: Keeps): Promise<readonly BatchItem[]> {
+  const posted = parseArray(body.toString("utf8"));
+  if (posted.length > BATCH_MAX_EVENTS) throw tooMany(posted.length);
   const items: BatchItem[] = [];
   for (const one of posted) {
     if (items.length > 0 && items.length % STEP_EVENTS === 0) await new Promise(setImmediate);
-    items.push(
-      typeof one === "string" && form === "lines" ? readLine(one, limits, keeps) : readItem(one, limits, keeps),
-    );
+    items.push(readItem(one, limits, keeps));
   }
   return items;
+}
+
+/** Blank lines are none. */
+async function readLines(body: Buffer, limits: FieldLimits, keeps: Keeps): Promise<readonly BatchItem[]> {
+  const items: BatchItem[] = [];
+  const scanner = new LineScanner(body);
+  for (let line = 1; scanner.hasNext; line++) {
+    if (line % STEP_EVENTS === 0) await new Promise(setImmediate);
+    const item = readLine(scanner, limits, keeps);
+    if (item === null) continue;
+    if (items.length === BATCH_MAX_EVENTS) throw tooMany(nonBlankLines(body.toString("utf8")));
+    items.push(item);
+  }
+  return items;
+}
+
+function nonBlankLines(text: string): number {
+  return text.split("\n").filter((line) => line.trim() !== "").length;
+}
+
+function tooMany(count: number): LoggiaError {
+  return new LoggiaError("body_too_large", `The batch may hold at most ${BATCH_MAX_EVENTS} events; it holds ${count}`);
 }
 
 function parseArray(text: string): readonly unknown[] {
@@ -77,12 +101,51 @@ function parseArray(text: string): readonly unknown[] {
   throw new LoggiaError("bad_body", "The body must be an array of events, or a line for each as application/x-ndjson");
 }
 
-/** Blank lines are none. */
-function splitLines(text: string): readonly string[] {
-  return text.split("\n").filter((line) => line.trim() !== "");
+/** The next line; null where it is blank. */
+function readLine(scanner: LineScanner, limits: FieldLimits, keeps: Keeps): BatchItem | null {
+  if (scanner.next()) {
+    const item = readPlain(scanner, limits, keeps) ?? readItem(scanner.fields, limits, keeps);
+    if (item.fault === null) return item;
+  }
+  // What is wrong is told of what was posted, all of it and in its order.
+  const { text } = scanner;
+  return text.trim() === "" ? null : parseLine(text, limits, keeps);
 }
 
-function readLine(line: string, limits: FieldLimits, keeps: Keeps): BatchItem {
+/**
+ * An event that is on the bus what it is in its line: its bytes are taken as they came. null where something has to be put in another form, or may be wrong.
+ */
+function readPlain(line: LineScanner, limits: FieldLimits, keeps: Keeps): BatchItem | null {
+  const { id, created, text, link, tags, source, user, value, data } = line.fields;
+  if (!line.isPlain || id !== undefined || data === "" || typeof text !== "string" || text.trim() === "") return null;
+  if (!fits(text, limits.text) || !fits(link, limits.link) || !fits(source, limits.source)) return null;
+  if (!fits(user, limits.user) || !fits(data, limits.data) || !areTags(tags, limits.tags)) return null;
+  if (typeof value === "string") return null;
+  const faults: string[] = [];
+  const moment = readCreated(created, keeps, faults);
+  if (faults.length > 0) return null;
+  const digits = moment === created ? line.createdText : String(moment);
+  return { line: { fields: line.withoutCreated, created: moment === null ? null : digits }, fault: null };
+}
+
+/** In units, of which a text has no fewer than characters. */
+function fits(text: string | null | undefined, limit: number): boolean {
+  return text === undefined || (text !== null && text.length <= limit);
+}
+
+/** Whether these are tags as {@link splitTags} would give them, of ASCII without escapes: no other white space than a blank can be among them. */
+function areTags(tags: LineFields["tags"], limit: number): boolean {
+  if (tags === undefined) return true;
+  if (tags === null || typeof tags === "string" || distinctTags(tags) !== tags) return false;
+  let length = tags.length - 1;
+  for (const tag of tags) {
+    if (tag === "" || tag.includes(" ")) return false;
+    length += tag.length;
+  }
+  return length <= limit;
+}
+
+function parseLine(line: string, limits: FieldLimits, keeps: Keeps): BatchItem {
   let value: unknown;
   try {
     value = JSON.parse(line);
@@ -119,7 +182,7 @@ function readItem(item: unknown, limits: FieldLimits, keeps: Keeps): BatchItem {
   const created = readCreated(fields["created"], keeps, faults);
   if (faults.length > 0) return bad(faults, describe(fields));
   const draft = { text, link, tags: splitTags(tags), source, user, value, geo, data: data === "" ? null : data };
-  return { line: { fields: encodeFields(draft), created }, fault: null };
+  return { line: { fields: encodeFields(draft), created: created === null ? null : String(created) }, fault: null };
 }
 
 /** Reads a field as the form would have it; "" where it is absent, or is none. */

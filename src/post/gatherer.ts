@@ -2,7 +2,7 @@ import { stayAwake } from "../bus/awake.ts";
 import type { Bus } from "../bus/bus.ts";
 import { LoggiaError } from "../errors.ts";
 import type { LogKey } from "../events/event.ts";
-import { acceptedAt, type EventId, type IdSource, nthId } from "../events/id.ts";
+import { acceptedAt, type EventId, type IdSource, idsFrom } from "../events/id.ts";
 import { completeLine, encodeFields, encodeRecord, encodeVisitFields } from "../events/record.ts";
 import type { Draft } from "./draft.ts";
 import type { VisitDraft } from "./visit-draft.ts";
@@ -48,8 +48,8 @@ const RECORD_MAX_BYTES = 400_000;
 /** What id, moment and punctuation add to a line. */
 const LINE_OVERHEAD_BYTES = 64;
 
-/** A line of a record that has yet to get its id: its fields, made by `encodeFields`, and its moment; null: the moment of acceptance. */
-export type Line = { readonly fields: string; readonly created: number | null };
+/** A line of a record that has yet to get its id: its fields, made by `encodeFields`, and its moment in digits; null: the moment of acceptance. */
+export type Line = { readonly fields: string; readonly created: string | null };
 
 /** Told the first id of lines before they are appended. Where it throws they are not, and their poster gets the error. */
 export type Reserve = (first: EventId) => Promise<void>;
@@ -297,6 +297,8 @@ function buildRecords(accepted: readonly Accepted[]): { key: string; value: Buff
   const open = new Map<LogKey, { lines: string[]; size_bytes: number }>();
   for (const { post, first, created } of accepted) {
     const { log } = post;
+    const nthId = idsFrom(first);
+    const accepted = String(created);
     for (const [n, line] of post.lines.entries()) {
       const size_bytes = sizeOf(line);
       let record = open.get(log);
@@ -307,7 +309,7 @@ function buildRecords(accepted: readonly Accepted[]): { key: string; value: Buff
         record = undefined;
       }
       if (record === undefined) open.set(log, (record = { lines: [], size_bytes: 0 }));
-      record.lines.push(completeLine({ id: nthId(first, n), created: line.created ?? created }, line.fields));
+      record.lines.push(completeLine(nthId(n), line.created ?? accepted, line.fields));
       record.size_bytes += size_bytes;
     }
   }

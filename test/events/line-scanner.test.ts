@@ -1,0 +1,225 @@
+import test from "ava";
+import fc from "fast-check";
+
+import { LineScanner } from "../../src/events/line-scanner.ts";
+
+/** What the scanner makes of each line: its fields, or null where it leaves them to `JSON.parse`. */
+function scan(bytes: Buffer, from?: number) {
+  const scanner = new LineScanner(bytes, from);
+  const lines = [];
+  while (scanner.hasNext) {
+    const fields = scanner.next() ? said(scanner.fields) : null;
+    const { text, isPlain } = scanner;
+    lines.push({
+      fields,
+      text,
+      isPlain,
+      ...(isPlain && { rest: scanner.withoutCreated, moment: scanner.createdText }),
+    });
+  }
+  return lines;
+}
+
+function said(fields: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+const TEXT = fc.oneof(
+  fc.constantFrom(
+    "",
+    "a",
+    "timeout after 755 ms",
+    "a b",
+    "\u007f",
+    "Grüße",
+    "日本",
+    "🎉",
+    '"',
+    "\\",
+    "a\n",
+    "\ud800",
+    "null",
+    "}",
+  ),
+  fc.string({ unit: "binary", maxLength: 12 }),
+);
+const NUMBER = fc.oneof(
+  fc.constantFrom(
+    0,
+    -0,
+    1,
+    -1,
+    0.1,
+    553.44,
+    1789949188799,
+    123456789012345,
+    1234567890123456,
+    1e21,
+    1e-7,
+    999999.999999999,
+  ),
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
+  fc.integer(),
+);
+/** As an event has it, and at times otherwise. */
+function mostly<T>(usual: fc.Arbitrary<T>): fc.Arbitrary<unknown> {
+  const odd = fc.oneof(TEXT, NUMBER, fc.constant(null), fc.boolean(), fc.array(TEXT, { maxLength: 2 }));
+  return fc.oneof({ arbitrary: usual, weight: 20 }, { arbitrary: odd, weight: 1 });
+}
+const FIELDS = fc.record(
+  {
+    id: mostly(TEXT),
+    created: mostly(NUMBER),
+    text: mostly(TEXT),
+    link: mostly(TEXT),
+    tags: mostly(fc.array(TEXT, { maxLength: 3 })),
+    source: mostly(TEXT),
+    user: mostly(TEXT),
+    value: mostly(NUMBER),
+    geo: mostly(fc.oneof(fc.record({ lat: NUMBER, lon: NUMBER }), fc.record({ ip: TEXT }))),
+    data: mostly(TEXT),
+  },
+  { requiredKeys: [] },
+);
+const BLANKS = fc.oneof(
+  { arbitrary: fc.constantFrom("", " "), weight: 20 },
+  { arbitrary: fc.constantFrom("  ", "\t"), weight: 1 },
+);
+const SELDOM = fc.nat({ max: 20 }).map((n) => n === 0);
+
+/** The same as JSON in another order, with blanks at some places, and at times a field twice. */
+const LINE = fc
+  .record({
+    fields: FIELDS,
+    order: fc.infiniteStream(fc.nat()),
+    comma: BLANKS,
+    colon: BLANKS,
+    twice: SELDOM,
+    end: fc.constantFrom("", "", "", "\r", " ", "x"),
+  })
+  .map(({ fields, order, comma, colon, twice, end }) => {
+    const parts = Object.entries(fields).map(([name, value]) => `"${name}":${colon}${JSON.stringify(value)}`);
+    const shuffled = parts.map((part) => [order.next().value!, part] as const).toSorted(([a], [b]) => a - b);
+    const all = shuffled.map(([, part]) => part);
+    return `{${(twice ? [...all, ...all.slice(0, 1)] : all).join(`,${comma}`)}}${end}`;
+  });
+
+test("what it reads, it reads as JSON.parse would, whatever the bytes are", (t) => {
+  const BODY = fc.record({
+    lines: fc.array(LINE, { minLength: 1, maxLength: 4 }),
+    spoilt: fc.oneof(
+      fc.constant([]),
+      fc.array(fc.record({ at: fc.nat(), byte: fc.nat({ max: 255 }) }), { minLength: 1, maxLength: 2 }),
+    ),
+  });
+  let read = 0;
+  fc.assert(
+    fc.property(BODY, ({ lines, spoilt }) => {
+      const bytes = Buffer.from(lines.join("\n"));
+      for (const { at, byte } of spoilt) bytes[at % bytes.length] = byte;
+      const expected = bytes.toString("utf8").split("\n");
+      const scanned = scan(bytes);
+      t.is(scanned.length, expected.length);
+      for (const [i, { fields, text, isPlain, rest, moment }] of scanned.entries()) {
+        if (fields === null) {
+          t.is(text, expected[i]!);
+          continue;
+        }
+        read += 1;
+        const { created, ...others } = JSON.parse(expected[i]!) as Record<string, unknown>;
+        t.deepEqual(fields, created === undefined ? others : { ...others, created });
+        if (!isPlain) continue;
+        if (created !== undefined) t.deepEqual(JSON.parse(moment!), created);
+        // Without any other field, what is left is the end of the object.
+        const whole = rest === "}" ? '{"first":1}' : `{"first":1,${rest}`;
+        t.deepEqual(JSON.parse(whole), { first: 1, ...others });
+      }
+    }),
+    { numRuns: 3_000 },
+  );
+  t.true(read > 500, `${read} lines were read`);
+});
+
+const READ: readonly string[] = [
+  '{"created":1789949188799,"text":"timeout after 755 ms","link":"","tags":["cache","host-1"],"source":"web-38","user":"user-1","value":553.44}',
+  '{"text": "as Python writes it", "tags": ["a", "b"], "value": -0.5, "created": 1}',
+  '{"text":"Grüße","tags":[],"data":"{\\"a\\":1}\\n","geo":{"lat":1.5,"lon":-2},"value":null}',
+  '{"id":"6ab1f2c312300000deadbeef","created":"2026-11-22T21:00:00Z","value":"12.5","tags":"a b","geo":"1,2"}',
+  '{"text":"of another system"}\r',
+];
+for (const line of READ) {
+  test(`it reads ${line}`, (t) => {
+    for (const bytes of [line, `${line}\n`, `first\n${line}\nlast`]) {
+      const found = scan(Buffer.from(bytes)).find(({ fields }) => fields !== null);
+      t.deepEqual(found?.fields, JSON.parse(line) as Record<string, unknown>);
+    }
+    t.deepEqual(scan(Buffer.from(`12345${line}`), 5)[0]?.fields, JSON.parse(line) as Record<string, unknown>);
+  });
+}
+
+for (const [line, why] of [
+  ['{"text":"a","other":1}', "a field that no event has"],
+  ['{"text":"a","text":"b"}', "a field twice"],
+  ['{"textual":"a"}', "a longer name"],
+  ['{"created_at":1}', "a name that begins as another"],
+  ['{"text":"a","value":1e3}', "an exponent"],
+  ['{"text":"a","value":1234567890123456}', "more digits than are sure"],
+  ['{"text":"a","value":-0}', "minus nothing"],
+  ['{"text":"a","value":01}', "no JSON: a number that begins with nothing"],
+  ['{"text":"a","value":1.}', "no JSON: a point with nothing behind it"],
+  ['{"text":true}', "true"],
+  ['{"text":"a"}{"text":"b"}', "two in a line"],
+  ['{"text":"a\u0001"}', "no JSON: a control character"],
+  ['{"text":"\\x"}', "no JSON: no such escape"],
+  ['{"text":"a"', "no JSON: no end"],
+  ['{"text":"a', "no JSON: no end of a text"],
+  ['{"text":"a\\', "no JSON: no end of an escape"],
+  ["{}", "nothing"],
+  ["", "an empty line"],
+] as const) {
+  test(`it leaves alone: ${why}`, (t) => {
+    t.deepEqual(
+      scan(Buffer.from(line)).map(({ fields, text }) => [fields, text]),
+      [[null, line]],
+    );
+  });
+}
+
+for (const open of ['{"text":"a\\', '{"text":"a', '{"geo":{"lat":1', '{"tags":["a"']) {
+  test(`no line is read into the next: ${open}`, (t) => {
+    const [broken, whole] = scan(Buffer.from(`${open}\n{"text":"b","geo":{"lat":1,"lon":2},"tags":["a"]}`));
+    t.is(broken?.fields, null);
+    t.is(broken?.text, open);
+    t.deepEqual(whole?.fields, { text: "b", geo: { lat: 1, lon: 2 }, tags: ["a"] });
+  });
+}
+
+test("a plain line without its moment is what it was, wherever that stood", (t) => {
+  for (const [line, rest] of [
+    ['{"created":5,"text":"a"}', '"text":"a"}'],
+    ['{"text":"a","created":5}', '"text":"a"}'],
+    ['{"text":"a", "created": 5, "user":"b"}', '"text":"a", "user":"b"}'],
+    ['{"text":"a","user":"b"}', '"text":"a","user":"b"}'],
+    ['{"created":5}', "}"],
+  ] as const) {
+    const [read] = scan(Buffer.from(line));
+    t.is(read?.rest, rest);
+    t.is(read?.moment, line.includes("created") ? "5" : "");
+  }
+});
+
+test("only what is the same wherever it is put is plain", (t) => {
+  const plain = (line: string): boolean | undefined => scan(Buffer.from(line))[0]?.isPlain;
+  t.true(plain('{"text":"a","tags":["b"],"value":1,"created":2}'));
+  for (const odd of [
+    '"text":"ä"',
+    '"text":"\\u0041"',
+    '"tags":"a b"',
+    '"tags":["ä"]',
+    '"value":"1"',
+    '"geo":{"lat":1,"lon":2}',
+    '"user":null',
+  ]) {
+    t.false(plain(`{"link":"a",${odd}}`), odd);
+  }
+});
