@@ -52,10 +52,15 @@ export function hurryUntil(waited: Promise<unknown>): void {
     });
 }
 
+/** Whether requests arrive: then steps that could be of any size are to be small. */
+export function isCrowded(): boolean {
+  return isWanted || performance.now() - wanted_ms < REQUESTS_LAST_MS;
+}
+
 /** Whether the piece under way may go on. */
 function isShort(now_ms: number): boolean {
-  const isCrowded = hurried === 0 && now_ms - wanted_ms < REQUESTS_LAST_MS;
-  return now_ms - began_ms < (isCrowded ? SMALL_PIECE_MS : PIECE_MS);
+  const isSmall = hurried === 0 && now_ms - wanted_ms < REQUESTS_LAST_MS;
+  return now_ms - began_ms < (isSmall ? SMALL_PIECE_MS : PIECE_MS);
 }
 
 function nextTurn(): void {

@@ -1,6 +1,7 @@
 import test from "ava";
 import { setImmediate as turn } from "node:timers/promises";
-import { giveWay, hurryUntil, noteRequest } from "../src/pace.ts";
+import { giveWay, hurryUntil, isCrowded, noteRequest } from "../src/pace.ts";
+import { until } from "./support/until.ts";
 
 // There is one pace in a process: these take turns.
 
@@ -88,4 +89,15 @@ test.serial("where somebody waits for the work itself, others have no more than 
   // In a tenth of a second there would be thousands.
   t.true(others.turns - before < 10);
   waited.resolve();
+});
+
+test.serial("it is crowded from a request on, until some time after a piece has found it", async (t) => {
+  const isQuiet = async () => {
+    await giveWay();
+    return !isCrowded();
+  };
+  await until(isQuiet, { what: "a moment without requests" });
+  noteRequest();
+  t.true(isCrowded());
+  await until(isQuiet, { what: "a moment without requests, behind it" });
 });

@@ -1,7 +1,9 @@
+import { Buffer } from "node:buffer";
+
 import { BIGINT, BOOLEAN, DOUBLE, DuckDBDataChunk, STRUCT, UBIGINT, UINTEGER, VARCHAR } from "@duckdb/node-api";
 import type { DuckDBConnection, DuckDBType } from "@duckdb/node-api";
 import duckdb from "@duckdb/node-bindings";
-import { giveWay } from "../../pace.ts";
+import { giveWay, isCrowded } from "../../pace.ts";
 
 /**
  * Rows of JavaScript as DuckDB's own vectors, a column at a time: what the client's `setColumnValues` does, for a third of its time. It calls into DuckDB a few
@@ -15,6 +17,8 @@ import { giveWay } from "../../pace.ts";
 const CHUNK_ROWS = 1024;
 /** Rows that are made in one step. */
 const STEP_ROWS = 256;
+/** Chunks that are given to the table at once where no request arrives: that is a statement, which costs as much as 600 rows. */
+const FLUSH_CHUNKS = 10;
 /** Chunks that are kept to be filled again. One of `events` takes some 0.6 MB. */
 const MAX_FREE_CHUNKS = 20;
 
@@ -190,13 +194,18 @@ export async function appendChunks(
 ): Promise<void> {
   const appender = await connection.createAppender(table);
   try {
+    let held = 0;
     for (const chunk of chunks) {
       await giveWay();
       appender.appendDataChunk(chunk);
+      held += 1;
+      if (held < FLUSH_CHUNKS && !isCrowded()) continue;
       await giveWay();
       appender.flushSync();
+      held = 0;
     }
     await giveWay();
+    appender.flushSync();
   } catch (error) {
     appender.clear();
     throw error;
@@ -284,8 +293,11 @@ export function doubles<Row>(valueOf: (row: Row) => number | null): NullableColu
   };
 }
 
+/** Told, by one of the rows of a step, that some text of theirs is not ASCII: this is known once they are written. */
+type NoteOdd<Row> = (row: Row) => void;
+
 /** Texts of which few are the same: each is written. */
-export function distinctTexts<Row>(valueOf: (row: Row) => string | null): NullableColumn<Row> {
+export function distinctTexts<Row>(valueOf: (row: Row) => string | null, noteOdd?: NoteOdd<Row>): NullableColumn<Row> {
   return {
     type: VARCHAR,
     begin(vector) {
@@ -301,7 +313,9 @@ export function distinctTexts<Row>(valueOf: (row: Row) => string | null): Nullab
             if (text !== null) count += 1;
             values.push(text ?? "");
           }
-          if (count > 0) writer.write(writer.handOver(values), at);
+          if (count === 0) return;
+          writer.write(writer.handOver(values), at);
+          if (!writer.isAscii) noteOdd?.(rows[0]!);
         },
         addNulls: (count, at) => nulls.fill(count, at),
         end: () => nulls.write(vector),
@@ -310,8 +324,8 @@ export function distinctTexts<Row>(valueOf: (row: Row) => string | null): Nullab
   };
 }
 
-/** Texts of which many are the same: each is written once in each step. */
-export function texts<Row>(valueOf: (row: Row) => string | null): NullableColumn<Row> {
+/** Texts that often are the same as in the row before: then it is written once. (To look for it among all of a step takes longer than to write it.) */
+export function texts<Row>(valueOf: (row: Row) => string | null, noteOdd?: NoteOdd<Row>): NullableColumn<Row> {
   return {
     type: VARCHAR,
     begin(vector) {
@@ -319,23 +333,24 @@ export function texts<Row>(valueOf: (row: Row) => string | null): NullableColumn
       const writer = new TextWriter(vector);
       return {
         add(rows, at) {
-          const places = new Map<string, number>();
-          /** For each row the place of its text among those that differ. */
+          const values: string[] = [];
+          /** For each row the place of its text among those. */
           const placeOf = new Uint32Array(PLACES, 0, rows.length);
           let last: string | null = null;
-          let place = 0;
           for (let i = 0; i < rows.length; i++) {
             const text = valueOf(rows[i]!);
             nulls.set(at + i, text === null);
             if (text === null) continue;
             if (text !== last) {
               last = text;
-              place = places.get(text) ?? places.size;
-              if (place === places.size) places.set(text, place);
+              values.push(text);
             }
-            placeOf[i] = place;
+            placeOf[i] = values.length - 1;
           }
-          if (places.size > 0) writer.write(repeated(writer.handOver([...places.keys()]), placeOf), at);
+          if (values.length === 0) return;
+          const entries = writer.handOver(values);
+          writer.write(values.length === rows.length ? entries : repeated(entries, placeOf), at);
+          if (!writer.isAscii) noteOdd?.(rows[0]!);
         },
         addNulls: (count, at) => nulls.fill(count, at),
         end: () => nulls.write(vector),
@@ -362,6 +377,8 @@ function encode(text: string): Buffer {
 
 /** Writes texts into a vector. */
 class TextWriter {
+  /** Whether all texts are that were handed over last. */
+  isAscii = true;
   readonly #vector: duckdb.Vector;
   /** Of the first row. */
   #first: Uint32Array<ArrayBuffer> | null = null;
@@ -378,6 +395,7 @@ class TextWriter {
     const joined = values.join("") + PADDING;
     const bytes = encode(joined);
     const isAscii = bytes.length === joined.length;
+    this.isAscii = isAscii;
     // Half a character at the end of one might make a whole one with what the next begins with.
     if (!isAscii && !values.every((text) => text.isWellFormed())) {
       return this.handOver(values.map((text) => text.toWellFormed()));

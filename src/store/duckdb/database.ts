@@ -18,7 +18,7 @@ keepByteOrderMarks();
 const READERS = 2;
 
 /** The log of changes is folded into the file once it is this large: seldom enough not to slow writing down, small enough to replay in a second. */
-const CHECKPOINT = "64MB";
+const CHECKPOINT = "128MB";
 
 /**
  * Once nothing was written for so long, it is folded in although it is smaller: rows that only the log has lie in memory as they came, neither compressed nor with

@@ -11,11 +11,14 @@ import { FOLDED_FIELDS } from "./facts.ts";
 import type { Facts } from "./facts.ts";
 import { foldedUnlessAscii, joinId, tagLine } from "./schema.ts";
 
-/** A row of `events`, with what is worked out of the event. */
+/** A row of `events`, with what all rows share that are made with it. */
 export type EventRow = {
   readonly event: StoredEvent;
-  readonly folded: Folded | null;
+  readonly step: Step;
 };
+
+/** Learnt while the texts of rows are written: nearly always all are ASCII, and then no event has to be looked at for folded forms. */
+type Step = { isAscii: boolean };
 
 /** Forms that `lower` would get wrong; null where it would not. */
 type Folded = {
@@ -28,28 +31,28 @@ type Folded = {
   readonly class: string | null;
 };
 
-/** The place among {@link EVENT_COLUMNS} of an id's upper part, behind which the lower stands. */
+/** The place among {@link eventColumns} of an id's upper part, behind which the lower stands. */
 const ID_HI = 1;
 
-/** The columns of `events`, in the order of the table. */
-const EVENT_COLUMNS: readonly Column<EventRow>[] = [
+/** The columns of `events`, in the order of the table: folded forms come after the texts that they are of. */
+const eventColumns = (facts: Facts): readonly Column<EventRow>[] => [
   bigints(({ event }) => event.created),
   hexUbigints(({ event }) => event.id.slice(0, 16)),
   uintegers(({ event }) => parseInt(event.id.slice(16), 16)),
   texts(({ event }) => event.log),
-  distinctTexts(({ event }) => event.text),
-  texts(({ event }) => event.link),
+  distinctTexts(({ event }) => event.text, noteOdd),
+  texts(({ event }) => event.link, noteOdd),
   distinctTexts(({ event }) => event.hash),
-  distinctTexts(({ event }) => tagLine(distinctTags(event.tags))),
-  texts(({ event }) => event.source),
-  distinctTexts(({ event }) => event.user),
-  texts(({ event }) => event.class),
+  distinctTexts(({ event }) => tagLine(distinctTags(event.tags)), noteOdd),
+  texts(({ event }) => event.source, noteOdd),
+  distinctTexts(({ event }) => event.user, noteOdd),
+  texts(({ event }) => event.class, noteOdd),
   doubles(({ event }) => event.value),
   doubles(({ event: { geo } }) => (geo !== null && "lat" in geo ? geo.lat : null)),
   doubles(({ event: { geo } }) => (geo !== null && "lon" in geo ? geo.lon : null)),
   texts(({ event: { geo } }) => (geo !== null && "ip" in geo ? geo.ip : null)),
   texts(({ event }) => event.data),
-  structs<EventRow, Folded>(({ folded }) => folded, {
+  structs<EventRow, Folded>(({ event, step }) => (step.isAscii || isPlain(event) ? null : foldedOf(event, facts)), {
     text: texts((folded) => folded?.text ?? null),
     link: texts((folded) => folded?.link ?? null),
     tags: texts((folded) => folded?.tags ?? null),
@@ -59,14 +62,19 @@ const EVENT_COLUMNS: readonly Column<EventRow>[] = [
   }),
 ];
 
+function noteOdd({ step }: EventRow): void {
+  step.isAscii = false;
+}
+
 /** `facts` learns what is true of the events. */
 export function eventsTable(facts: Facts): Table<StoredEvent, EventRow> {
   return {
     name: "events",
-    columns: EVENT_COLUMNS,
+    columns: eventColumns(facts),
     toRows(events) {
       facts.addTimes(events);
-      return events.map((event) => ({ event, folded: isPlain(event) ? null : foldedOf(event, facts) }));
+      const step = { isAscii: true };
+      return events.map((event) => ({ event, step }));
     },
   };
 }

@@ -161,7 +161,9 @@ export function foldedUnlessAscii(text: string): string | null {
 
 /** Tags in one text; "" for none. */
 export function tagLine(tags: readonly string[]): string {
-  return tags.length === 0 ? "" : TAG_SEPARATOR + tags.join(TAG_SEPARATOR) + TAG_SEPARATOR;
+  let line = tags.length === 0 ? "" : TAG_SEPARATOR;
+  for (const tag of tags) line += tag + TAG_SEPARATOR;
+  return line;
 }
 
 export function tagsOfLine(line: string): string[] {
