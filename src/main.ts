@@ -176,7 +176,7 @@ async function startPipelines(
     // Embedded, one slice is written while the next is decoded, and a transaction costs the same however much it holds.
     ...(engines.kind === "cluster"
       ? { inOrder: false }
-      : { inOrder: true, maxSlices: 2, maxEvents: 10_000, maxBytes: 10_000_000 }),
+      : { inOrder: true, maxSlices: 2, maxEvents: 10_000, maxBytes: 20_000_000 }),
     ...locating,
   });
   metrics.watchPipeline(() => pipeline.stats());

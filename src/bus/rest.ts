@@ -12,6 +12,8 @@ const BURST_BYTES_S = 500_000;
 const FLOOD_BYTES_S = 15_000_000;
 /** How soon it is seen that a burst is over. */
 const BURST_LOOK_MS = 100;
+/** Who has sent nothing for so long is done, for now. */
+export const SILENCE_MS = 25;
 /** A burst that lasts longer is none: from there on readers are waited for as well. */
 const BURST_MS = 5_000;
 /** A shorter time than this says little about a crowd: one question may take all of it. */
@@ -44,8 +46,9 @@ export function restLeft({ worked_ms, rested_ms, busy, appended_bytes_s, behind_
   return isBurst && Math.max(behind_ms, rested_ms) < BURST_MS ? BURST_LOOK_MS : 0;
 }
 
-/** What `before` becomes by what was seen in a rest of `over_ms`: as if over the last 200 ms of rest. */
+/** What `before` becomes by what was seen in a rest of `over_ms`: as if over the last 200 ms of rest, but where producers have fallen silent. */
 export function crowdSince(before: Crowd, seen: Crowd, over_ms: number): Crowd {
+  if (seen.appended_bytes_s === 0 && over_ms >= SILENCE_MS) return seen;
   const weight = Math.min(1, over_ms / CROWD_OVER_MS);
   return {
     busy: before.busy + (seen.busy - before.busy) * weight,

@@ -3,7 +3,7 @@ import { LoggiaError } from "../errors.ts";
 import { idleAwake_ms } from "./awake.ts";
 import type { Batch, BusRecord, SubscribeOptions, Subscription } from "./bus.ts";
 import { ABORT_GRACE_MS, backoff_ms, CLOSE_TIMEOUT_MS, sizeOf } from "./limits.ts";
-import { crowdSince, NOBODY, restLeft, type Crowd } from "./rest.ts";
+import { crowdSince, NOBODY, restLeft, SILENCE_MS, type Crowd } from "./rest.ts";
 import { isDamage } from "./sqlite-file.ts";
 import { pause, settledWithin, turn } from "./wait.ts";
 
@@ -108,7 +108,7 @@ export class SqliteSubscription implements Subscription {
     }
     // A handler that never leaves the microtask queue must not starve everybody else.
     await turn();
-    if (this.#source.appended_bytes() > before_bytes) await this.#rest(performance.now() - start_ms, last.appended);
+    if (this.#source.appended_bytes() > before_bytes) await this.#rest(performance.now() - start_ms, last);
     return last.position.offset + 1;
   }
 
@@ -134,18 +134,22 @@ export class SqliteSubscription implements Subscription {
     return records.length >= maxRecords || records.reduce((sum, record) => sum + sizeOf(record), 0) > maxBytes / 2;
   }
 
-  async #rest(worked_ms: number, appended_ms: number): Promise<void> {
+  async #rest(worked_ms: number, last: BusRecord): Promise<void> {
     const start_ms = performance.now();
+    const start_bytes = this.#source.appended_bytes();
     while (!this.#closing.signal.aborted) {
       const rested_ms = performance.now() - start_ms;
-      const behind_ms = Date.now() - appended_ms;
+      const behind_ms = Date.now() - last.appended;
       const left_ms = restLeft({ worked_ms, rested_ms, behind_ms, ...this.#crowd });
       if (left_ms === 0) return;
       const before = { ms: performance.now(), bytes: this.#source.appended_bytes() };
+      // After a burst, the next batch is at hand.
+      const isBatch = before.bytes - start_bytes > this.#options.maxBytes;
+      if (isBatch && this.#ahead === null) this.#readAhead(last.position.offset + 1);
       const utilization = performance.eventLoopUtilization();
       const idle_ms = idleAwake_ms();
       // Timers know whole milliseconds.
-      await pause(Math.ceil(left_ms), this.#closing.signal);
+      await pause(Math.min(Math.ceil(left_ms), SILENCE_MS), this.#closing.signal);
       const over_ms = performance.now() - before.ms;
       const busy = performance.eventLoopUtilization(utilization).utilization - (idleAwake_ms() - idle_ms) / over_ms;
       const appended_bytes_s = ((this.#source.appended_bytes() - before.bytes) / over_ms) * 1000;

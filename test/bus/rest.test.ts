@@ -34,3 +34,12 @@ test("a short rest says little about who else is at work", (t) => {
   t.deepEqual(crowdSince(before, seen, 200), seen);
   t.deepEqual(crowdSince(before, seen, 1_000), seen);
 });
+
+test("producers who fall silent are seen to be done sooner than others", (t) => {
+  const before = { busy: 1, appended_bytes_s: 50_000_000 };
+  const silent = { busy: 0.5, appended_bytes_s: 0 };
+  t.deepEqual(crowdSince(before, silent, 25), silent);
+  t.deepEqual(crowdSince(before, silent, 12.5), { busy: 0.96875, appended_bytes_s: 46_875_000 }, "it may be chance");
+  const slow = { ...silent, appended_bytes_s: 1_000 };
+  t.deepEqual(crowdSince(before, slow, 100), { busy: 0.75, appended_bytes_s: 25_000_500 });
+});
