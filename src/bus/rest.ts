@@ -10,9 +10,9 @@ const BURST_BUSY = 0.6;
 const BURST_BYTES_S = 500_000;
 /** Some 60,000 events a second: more than the handler could carry beside them, however busy the thread is. */
 const FLOOD_BYTES_S = 15_000_000;
-/** How soon it is seen that a burst is over. */
+/** How long it rests in a burst until this is asked again, unless producers fall silent before. */
 const BURST_LOOK_MS = 100;
-/** Who has sent nothing for so long is done, for now. */
+/** Where nothing was appended for so long, by a thread that had time for it, producers are done for now. */
 export const SILENCE_MS = 25;
 /** A burst that lasts longer is none: from there on readers are waited for as well. */
 const BURST_MS = 5_000;
@@ -48,7 +48,7 @@ export function restLeft({ worked_ms, rested_ms, busy, appended_bytes_s, behind_
 
 /** What `before` becomes by what was seen in a rest of `over_ms`: as if over the last 200 ms of rest, but where producers have fallen silent. */
 export function crowdSince(before: Crowd, seen: Crowd, over_ms: number): Crowd {
-  if (seen.appended_bytes_s === 0 && over_ms >= SILENCE_MS) return seen;
+  if (seen.appended_bytes_s === 0 && seen.busy < BURST_BUSY && over_ms >= SILENCE_MS) return seen;
   const weight = Math.min(1, over_ms / CROWD_OVER_MS);
   return {
     busy: before.busy + (seen.busy - before.busy) * weight,

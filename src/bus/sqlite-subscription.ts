@@ -148,8 +148,8 @@ export class SqliteSubscription implements Subscription {
       if (isBatch && this.#ahead === null) this.#readAhead(last.position.offset + 1);
       const utilization = performance.eventLoopUtilization();
       const idle_ms = idleAwake_ms();
-      // Timers know whole milliseconds.
-      await pause(Math.min(Math.ceil(left_ms), SILENCE_MS), this.#closing.signal);
+      // Timers know whole milliseconds, and may be early by a part of one.
+      await pause(Math.min(Math.ceil(left_ms), SILENCE_MS + 1), this.#closing.signal);
       const over_ms = performance.now() - before.ms;
       const busy = performance.eventLoopUtilization(utilization).utilization - (idleAwake_ms() - idle_ms) / over_ms;
       const appended_bytes_s = ((this.#source.appended_bytes() - before.bytes) / over_ms) * 1000;

@@ -40,7 +40,7 @@ export function encodeVisitLine(visit: Visit): string {
 }
 
 /**
- * A line of fields made by {@link encodeFields} or {@link encodeVisitFields}, which can be made before the id is given.
+ * A line of fields made by {@link encodeFields} or {@link encodeVisitFields}, which can be made before the id is given, or of those of a plain line (`LineScanner`) as they were posted.
  * @param created in digits
  */
 export function completeLine(id: EventId, created: string, fields: string): string {

@@ -27,6 +27,8 @@ export const BATCH_MAX_BYTES = 5_000_000;
 
 /** So many events are read before others have their turn: about a millisecond's work. */
 const STEP_EVENTS = 250;
+/** Of a body with more for each event, most may be something else. */
+const FEW_BYTES = 1_000;
 const BYTE_ORDER_MARK = Buffer.from("\uFEFF");
 /** How much of a bad event its error event holds: one that says more than any limit allows still has to fit a record of the bus. */
 const POSTED_MAX_UNITS = 100_000;
@@ -51,7 +53,7 @@ export async function readBatch(
 }
 
 async function read(form: BatchForm, body: Buffer, limits: FieldLimits, keeps: Keeps): Promise<readonly BatchItem[]> {
-  const start = body.indexOf(BYTE_ORDER_MARK) === 0 ? BYTE_ORDER_MARK.length : 0;
+  const start = body.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
   const items = await (form === "array" ? readArray : readLines)(body.subarray(start), limits, keeps);
   if (items.length === 0) throw new LoggiaError("bad_body", "The batch must hold at least one event");
   return items;
@@ -79,7 +81,12 @@ async function readLines(body: Buffer, limits: FieldLimits, keeps: Keeps): Promi
     if (items.length === BATCH_MAX_EVENTS) throw tooMany(nonBlankLines(body.toString("utf8")));
     items.push(item);
   }
-  return items;
+  return items.length * FEW_BYTES < body.length ? items.map(copied) : items;
+}
+
+/** A plain line is a part of all that was posted, which waits with it for the bus: where that is much more than the events, they are better off without it. */
+function copied({ line: { fields, created }, fault }: BatchItem): BatchItem {
+  return { line: { fields: Buffer.from(fields).toString(), created }, fault };
 }
 
 function nonBlankLines(text: string): number {
@@ -116,16 +123,14 @@ function readLine(scanner: LineScanner, limits: FieldLimits, keeps: Keeps): Batc
  * An event that is on the bus what it is in its line: its bytes are taken as they came. null where something has to be put in another form, or may be wrong.
  */
 function readPlain(line: LineScanner, limits: FieldLimits, keeps: Keeps): BatchItem | null {
-  const { id, created, text, link, tags, source, user, value, data } = line.fields;
+  const { id, created, text, link, tags, source, user, data } = line.fields;
   if (!line.isPlain || id !== undefined || data === "" || typeof text !== "string" || text.trim() === "") return null;
   if (!fits(text, limits.text) || !fits(link, limits.link) || !fits(source, limits.source)) return null;
   if (!fits(user, limits.user) || !fits(data, limits.data) || !areTags(tags, limits.tags)) return null;
-  if (typeof value === "string") return null;
   const faults: string[] = [];
   const moment = readCreated(created, keeps, faults);
   if (faults.length > 0) return null;
-  const digits = moment === created ? line.createdText : String(moment);
-  return { line: { fields: line.withoutCreated, created: moment === null ? null : digits }, fault: null };
+  return { line: { fields: line.withoutCreated, created: moment === null ? null : String(moment) }, fault: null };
 }
 
 /** In units, of which a text has no fewer than characters. */

@@ -48,7 +48,7 @@ const RECORD_MAX_BYTES = 400_000;
 /** What id, moment and punctuation add to a line. */
 const LINE_OVERHEAD_BYTES = 64;
 
-/** A line of a record that has yet to get its id: its fields, made by `encodeFields`, and its moment in digits; null: the moment of acceptance. */
+/** A line of a record that has yet to get its id: its fields, made by `encodeFields` or as they were posted, and its moment in digits; null: the moment of acceptance. */
 export type Line = { readonly fields: string; readonly created: string | null };
 
 /** Told the first id of lines before they are appended. Where it throws they are not, and their poster gets the error. */

@@ -40,6 +40,8 @@ test("producers who fall silent are seen to be done sooner than others", (t) => 
   const silent = { busy: 0.5, appended_bytes_s: 0 };
   t.deepEqual(crowdSince(before, silent, 25), silent);
   t.deepEqual(crowdSince(before, silent, 12.5), { busy: 0.96875, appended_bytes_s: 46_875_000 }, "it may be chance");
+  const busy = { ...silent, busy: 0.6 };
+  t.deepEqual(crowdSince({ ...before, busy: 0.6 }, busy, 25).appended_bytes_s, 43_750_000, "the thread had no time");
   const slow = { ...silent, appended_bytes_s: 1_000 };
   t.deepEqual(crowdSince(before, slow, 100), { busy: 0.75, appended_bytes_s: 25_000_500 });
 });

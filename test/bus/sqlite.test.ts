@@ -337,3 +337,26 @@ test("values that are transient are whole at each delivery, and empty once the h
     [0, 0, 0, 0],
   );
 });
+
+test("what was read ahead is left where a batch comes again, and nothing is lost", async (t) => {
+  await using bus = await openSqliteBus({ file: place(t), log });
+  const all = Array.from({ length: 40 }, (_, i) => `${i} ${"x".repeat(1_000)}`);
+  await bus.append(
+    "events",
+    all.map((text) => record("k", text)),
+  );
+  const seen: string[] = [];
+  let batches = 0;
+  // Batches that are full, so that each is read while the one before is handled.
+  const options = { topic: "events", group: "g", maxRecords: 8, maxBytes: 1e6 } as const;
+  const subscription = await bus.subscribe(options, async (batch) => {
+    batches += 1;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    if (batches % 2 === 0) throw new Error("once more");
+    seen.push(...texts(batch.records));
+    await batch.ack();
+  });
+  await until(async () => (await behind(bus, "g")) === 0, { what: "all records" });
+  await subscription.close();
+  t.deepEqual(seen, all);
+});

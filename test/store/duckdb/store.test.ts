@@ -162,6 +162,21 @@ test("tags that are one ignoring case stay two groups, beside tags that no lower
   );
 });
 
+for (const field of ["text", "link", "tags", "source", "user", "class"] as const) {
+  test(`one event among many whose ${field} alone is not ASCII is found ignoring case`, async (t) => {
+    await using store = await open(newFile(t));
+    const log = newLog();
+    const odd = { [field]: field === "tags" ? ["plain", "\u00c4NN\u017f"] : "\u00c4NN\u017f" };
+    const plain = { link: "x", tags: ["plain"], source: "web", user: "ann", class: "failure" };
+    const events = Array.from({ length: 600 }, (_, i) =>
+      event(log, { text: `number ${i}`, ...plain, ...(i === 300 && odd) }),
+    );
+    await write(t, store, events);
+    const where = { kind: "contains", field, value: "\u00e4nns" } as const;
+    t.deepEqual((await store.list(listPlan(log, { where }))).rows, [row(events[300]!)]);
+  });
+}
+
 test("the log of changes is folded in once nothing is written any more, while others read", async (t) => {
   const file = newFile(t);
   const log = newLog();
