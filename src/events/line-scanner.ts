@@ -1,6 +1,6 @@
 /**
  * Reads lines of JSON that hold events, straight from their bytes: an object of the fields of an event, in any order, each at most once. For the short texts of usual events that takes half to two thirds of the time of `JSON.parse`, which
- * looks up each short text among all that there are, and makes objects whose form it has to find out; and what it reads is a part of one long text, with little to collect. (So whoever keeps one text keeps all of the lines.)
+ * looks up each short text among all that there are, and makes objects whose form it has to find out; and what it reads is a part of one long text, with little to collect.
  *
  * Invariant: what it reads, it reads as `JSON.parse` would. Whatever is unusual (a field that no event has, or twice; true and false; numbers of more than 15 digits; long texts, and many tags; more white space than a
  * blank behind a comma or a colon; what is no JSON) it leaves to that, and words no error.
@@ -41,6 +41,10 @@ const LAST_ASCII = 127;
 const MAX_DIGITS = 15;
 /** In longer texts `JSON.parse` is faster, which looks at many bytes at once. */
 const MAX_TEXT_BYTES = 400;
+/**
+ * So much is made into characters at once: a text that is kept keeps all of that, and what is larger than 128 KB V8 allocates as an object of pages of its own.
+ */
+const PART_BYTES = 32 * 1024;
 /** An event has few. */
 const MAX_TAGS = 100;
 
@@ -77,8 +81,10 @@ export class LineScanner {
    */
   isPlain = true;
   readonly #bytes: Buffer;
-  /** Each byte as a character: a text of ASCII is a part of it. */
-  readonly #latin1: string;
+  /** Some lines, each byte as a character: a text of ASCII is a part of it. And from where to where it goes. */
+  #latin1 = "";
+  #latin1From = 0;
+  #latin1To = 0;
   /** Where the next line begins. */
   #next: number;
   /** Where the line that was read last begins, and where it ends, without its line break. */
@@ -94,7 +100,6 @@ export class LineScanner {
   /** @param from where the first line begins */
   constructor(bytes: Buffer, from = 0) {
     this.#bytes = bytes;
-    this.#latin1 = bytes.toString("latin1");
     this.#next = from;
   }
 
@@ -139,9 +144,9 @@ export class LineScanner {
   /** What stands between the braces of a plain line, and the last of them, but `created`. */
   get withoutCreated(): string {
     const from = this.#start + 1;
-    if (this.#createdTo === 0) return this.#latin1.substring(from, this.#end);
-    const behind = this.#latin1.substring(this.#createdTo, this.#end);
-    return this.#createdFrom === from ? behind : this.#latin1.substring(from, this.#createdFrom) + behind;
+    if (this.#createdTo === 0) return this.#part(from, this.#end);
+    const behind = this.#part(this.#createdTo, this.#end);
+    return this.#createdFrom === from ? behind : this.#part(from, this.#createdFrom) + behind;
   }
 
   /** @returns behind the object that begins at `at`, or -1 */
@@ -255,10 +260,20 @@ export class LineScanner {
 
   /** The text between the quotes that {@link #textEnd} found last. */
   #text(from: number, to: number): string | null {
-    if (this.#isAscii && !this.#hasEscapes) return this.#latin1.substring(from, to);
+    if (this.#isAscii && !this.#hasEscapes) return this.#part(from, to);
     this.isPlain = false;
     if (!this.#hasEscapes) return this.#bytes.toString("utf8", from, to);
     return parsed(this.#bytes.toString("utf8", from - 1, to + 1)) as string | null;
+  }
+
+  /** Bytes of the line, of ASCII. */
+  #part(from: number, to: number): string {
+    if (to > this.#latin1To) {
+      this.#latin1From = this.#start;
+      this.#latin1To = Math.max(to, Math.min(this.#start + PART_BYTES, this.#bytes.length));
+      this.#latin1 = this.#bytes.toString("latin1", this.#latin1From, this.#latin1To);
+    }
+    return this.#latin1.substring(from - this.#latin1From, to - this.#latin1From);
   }
 
   #readTags(start: number): number {
@@ -322,7 +337,7 @@ export class LineScanner {
 
   #readNull({ name }: Field, at: number): number {
     const end = at + 4;
-    if (this.#latin1.substring(at, end) !== "null") return -1;
+    if (this.#bytes.toString("latin1", at, end) !== "null") return -1;
     this.fields[name] = null;
     this.isPlain = false;
     return end;

@@ -27,8 +27,6 @@ export const BATCH_MAX_BYTES = 5_000_000;
 
 /** So many events are read before others have their turn: about a millisecond's work. */
 const STEP_EVENTS = 250;
-/** Of a body with more for each event, most may be something else. */
-const FEW_BYTES = 1_000;
 const BYTE_ORDER_MARK = Buffer.from("\uFEFF");
 /** How much of a bad event its error event holds: one that says more than any limit allows still has to fit a record of the bus. */
 const POSTED_MAX_UNITS = 100_000;
@@ -81,12 +79,7 @@ async function readLines(body: Buffer, limits: FieldLimits, keeps: Keeps): Promi
     if (items.length === BATCH_MAX_EVENTS) throw tooMany(nonBlankLines(body.toString("utf8")));
     items.push(item);
   }
-  return items.length * FEW_BYTES < body.length ? items.map(copied) : items;
-}
-
-/** A plain line is a part of all that was posted, which waits with it for the bus: where that is much more than the events, they are better off without it. */
-function copied({ line: { fields, created }, fault }: BatchItem): BatchItem {
-  return { line: { fields: Buffer.from(fields).toString(), created }, fault };
+  return items;
 }
 
 function nonBlankLines(text: string): number {

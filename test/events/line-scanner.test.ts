@@ -219,3 +219,17 @@ test("only what is the same wherever it is put is plain", (t) => {
     t.false(plain(`{"link":"a",${odd}}`), odd);
   }
 });
+
+test("lines are read the same however many there are, and wherever one ends what is read at once", (t) => {
+  const lines = Array.from({ length: 3_000 }, (_, i) => {
+    const tags = Array.from({ length: i % 97 }, (_, n) => `tag-${n}`);
+    return JSON.stringify({ created: i, text: `number ${i} ${"x".repeat(i % 301)}`, tags, user: `user-${i}` });
+  });
+  const scanned = scan(Buffer.from(lines.join("\n")));
+  t.is(scanned.length, lines.length);
+  for (const [i, { fields, rest }] of scanned.entries()) {
+    const { created, ...others } = JSON.parse(lines[i]!) as Record<string, unknown>;
+    t.deepEqual(fields, { ...others, created });
+    t.deepEqual(JSON.parse(`{${rest}`), others);
+  }
+});

@@ -96,7 +96,7 @@ test("a byte order mark is no part of the first line", async (t) => {
   t.regex(more[0]?.fault ?? "", /the line is no JSON/);
 });
 
-test("what is posted besides events does not wait with them for the bus", async (t) => {
+test("what is posted besides events is nothing to them", async (t) => {
   const alone = await readBatch("lines", Buffer.from(usual({ user: "ann" })), DEFAULT_LIMITS, KEEPS);
   const beside = await readBatch(
     "lines",
