@@ -1,9 +1,10 @@
 /**
- * Reads lines of JSON that hold events, straight from their bytes: an object of the fields of an event, in any order, each at most once. For the short texts of usual events that takes half to two thirds of the time of `JSON.parse`, which
- * looks up each short text among all that there are, and makes objects whose form it has to find out; and what it reads is a part of one long text, with little to collect.
+ * Reads lines of JSON that hold events, straight from their bytes: an object of the fields of an event, in any order, each at most once. For the short texts of usual events
+ * that takes half to two thirds of the time of `JSON.parse`, which looks up each short text among all that there are, and makes objects whose form it has to find out; and what it reads is a
+ * part of one long text, with little to collect.
  *
- * Invariant: what it reads, it reads as `JSON.parse` would. Whatever is unusual (a field that no event has, or twice; true and false; numbers of more than 15 digits; long texts, and many tags; more white space than a
- * blank behind a comma or a colon; what is no JSON) it leaves to that, and words no error.
+ * Invariant: what it reads, it reads as `JSON.parse` would. Whatever is unusual (a field that no event has, or twice; true and false; numbers of more than 15 digits; long texts, and many tags; more white
+ * space than a blank behind a comma or a colon; what is no JSON) it leaves to that, and words no error.
  */
 
 /** What a line says of an event; `undefined` where it says nothing. */
@@ -76,8 +77,8 @@ export class LineScanner {
   /** Of the line that was read last. */
   fields: LineFields = emptyFields();
   /**
-   * Whether the line holds nothing but texts of ASCII without escapes, numbers, and tags that are a list of texts without white space: then its bytes, cut from it by
-   * {@link withoutCreated}, say the same wherever they are put.
+   * Whether the line holds nothing but texts of ASCII without escapes, numbers, and tags that are a list of such texts: then its bytes, cut from it by {@link withoutCreated}, say the
+   * same wherever they are put.
    */
   isPlain = true;
   readonly #bytes: Buffer;
