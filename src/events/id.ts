@@ -19,7 +19,12 @@ const COUNTER_LIMIT = 0x100000;
 /** The id that `text` spells (in lower or upper case), or null where it is not 24 hex digits. */
 export function parseEventId(text: string): EventId | null {
   const id = text.toLowerCase();
-  return EVENT_ID.test(id) ? (id as EventId) : null;
+  return isEventId(id) ? id : null;
+}
+
+/** Whether `text` is an id as they are given, in lower case. */
+export function isEventId(text: string): text is EventId {
+  return EVENT_ID.test(text);
 }
 
 /** The moment of acceptance that an id carries, in milliseconds since the Unix epoch. */

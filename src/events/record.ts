@@ -1,7 +1,8 @@
 import type { AcceptedEvent, LogKey, StoredEvent } from "./event.ts";
-import type { EventId } from "./id.ts";
+import { isEventId, type EventId } from "./id.ts";
 import { LineScanner } from "./line-scanner.ts";
 import type { LineFields } from "./line-scanner.ts";
+import { NO_TAGS } from "./tags.ts";
 import type { Visit } from "./visit.ts";
 
 /**
@@ -17,8 +18,6 @@ import type { Visit } from "./visit.ts";
 const VERSION = 1;
 /** The furthest from the Unix epoch, either way, that JavaScript's dates reach. What lies beyond could be stored, and then no list that holds it be shown. */
 const LAST_MOMENT_MS = 8.64e15;
-const EVENT_ID = /^[0-9a-f]{24}$/;
-const NO_TAGS: readonly string[] = Object.freeze([]);
 
 /**
  * One line of a record: an event, a visit, or why it is neither. An event has places for what the pipeline finds out, so that it need not be copied for that: its hash
@@ -99,19 +98,11 @@ export class RecordReader {
   constructor(value: Buffer) {
     const end = value.indexOf("\n");
     const header = parseObject(value.toString("utf8", 0, end === -1 ? undefined : end));
-    const { v: version, log } = header ?? {};
-    const reason =
-      header === null
-        ? "the record's first line is not a JSON object"
-        : version !== VERSION
-          ? `the record's version is ${JSON.stringify(version)}, this process reads ${VERSION}`
-          : typeof log !== "string" || log === ""
-            ? "the record names no log"
-            : null;
+    const reason = faultOf(header);
     this.isBroken = reason !== null;
     this.#broken = reason === null ? null : broken(reason, value.toString("utf8"));
     this.#scanner = this.isBroken || end === -1 ? null : new LineScanner(value, end + 1);
-    this.#log = log as LogKey;
+    this.#log = header?.["log"] as LogKey;
   }
 
   get hasNext(): boolean {
@@ -132,26 +123,36 @@ export class RecordReader {
   }
 }
 
+/** Why a record's first line cannot be read, or null. */
+function faultOf(header: Record<string, unknown> | null): string | null {
+  if (header === null) return "the record's first line is not a JSON object";
+  const { v: version, log } = header;
+  if (version !== VERSION) {
+    return `the record's version is ${JSON.stringify(version)}, this process reads ${VERSION}`;
+  }
+  return typeof log !== "string" || log === "" ? "the record names no log" : null;
+}
+
 /** The event of a line as {@link encodeLine} writes it, or null where it is anything else. */
 function eventOf(log: LogKey, fields: LineFields): StoredEvent | null {
   const { id, created, text, link = "", tags = NO_TAGS, source = "", user = "", value = null } = fields;
   const { geo = null, data = null } = fields;
-  const isAccepted = typeof id === "string" && EVENT_ID.test(id) && typeof created === "number" && isMoment(created);
+  const isAccepted = typeof id === "string" && isEventId(id) && typeof created === "number" && isMoment(created);
   const hasTexts = typeof text === "string" && link !== null && source !== null && user !== null;
   if (!isAccepted || !hasTexts || typeof tags === "string" || tags === null) return null;
   if (typeof value === "string" || !isGeo(geo)) return null;
-  return { id: id as EventId, log, created, text, link, tags, source, user, value, geo, data, hash: "", class: null };
+  return { id, log, created, text, link, tags, source, user, value, geo, data, hash: "", class: null };
 }
 
 function decodeLine(log: LogKey, line: string): RecordLine {
   const fields = parseObject(line);
   if (fields === null) return broken("the line is not a JSON object", line);
   const { id, created, kind = "event" } = fields;
-  if (typeof id !== "string" || !EVENT_ID.test(id)) return broken("id is not 24 hex digits", line);
+  if (typeof id !== "string" || !isEventId(id)) return broken("id is not 24 hex digits", line);
   if (typeof created !== "number" || !Number.isSafeInteger(created))
     return broken("created is not a whole number", line);
   if (!isMoment(created)) return broken("created is not a moment", line);
-  const accepted = { id: id as EventId, log, created };
+  const accepted = { id, log, created };
   if (kind === "event") return decodeEvent(accepted, fields, line);
   if (kind === "visit") return decodeVisit(accepted, fields, line);
   return broken(`the line is of kind ${JSON.stringify(kind)}, this process reads events and visits`, line);

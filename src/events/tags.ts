@@ -1,3 +1,5 @@
+export const NO_TAGS: readonly string[] = Object.freeze([]);
+
 /** Each tag once, in the order given. Events have few, as a rule, for which a set costs more than looking. */
 export function distinctTags(tags: readonly string[]): readonly string[] {
   return areDistinct(tags) ? tags : [...new Set(tags)];

@@ -2,7 +2,7 @@ import { isIPv4 } from "node:net";
 
 import type { AcceptedEvent, Geo } from "../events/event.ts";
 import type { FieldLimits } from "../events/limits.ts";
-import { distinctTags } from "../events/tags.ts";
+import { distinctTags, NO_TAGS } from "../events/tags.ts";
 import { wellFormed } from "../events/text.ts";
 
 /** What a producer posted, checked: an event that has yet to be accepted. */
@@ -16,7 +16,6 @@ export type Fields = { get(name: string): string | null | undefined };
 
 const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)$/;
 const OTHER_SPACE = /[^\S ]/u;
-const NO_TAGS: readonly string[] = Object.freeze([]);
 const LIMITED = ["text", "link", "source", "user", "tags", "value", "geo", "data"] as const;
 
 /** Reads a posted form. Every fault is named, not only the first. */
