@@ -13,7 +13,7 @@ import { elasticsearchUrl } from "../../support/engines.ts";
 import { startSmtpServer, type ReceivedMail, type SmtpServer } from "../../support/smtp.ts";
 import { temporaryFolder, uniqueName } from "../../support/temporary.ts";
 import { until } from "../../support/until.ts";
-import { accept, classFilter, makeLog, post, SILENT, start, type House, type Place } from "../house.ts";
+import { accept, caughtUp, classFilter, makeLog, post, SILENT, start, type House, type Place } from "../house.ts";
 import { PLACES } from "../places.ts";
 
 /** All that a mail goes through: engines, a log with a class for events tagged `error`, a mail server, and a pipeline that tells of such events. */
@@ -116,9 +116,11 @@ export async function received(server: SmtpServer, email: string, count: number)
 }
 
 /**
- * Waits until somebody new was mailed about something new: by then, whatever was due before has been looked at.
+ * Waits until somebody new was mailed about something new: by then, whatever was due before has been looked at. Who comes while the pipeline has events
+ * left would be mailed about these, and what happens for them would still be on its way.
  */
 export async function proceed(office: PostOffice): Promise<void> {
+  await caughtUp(office.pipeline);
   const witness = await addReader(office);
   await happen(office, `for ${witness.email}`);
   await received(office.server, witness.email, 1);
