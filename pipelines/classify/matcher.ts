@@ -3,6 +3,8 @@ import { fold, wellFormed } from "../../src/events/text.ts";
 import type { ClassFilter } from "../../src/catalog/catalog.ts";
 import { NO_VALUE, compileAutomaton } from "./automaton.ts";
 import type { Automaton, Pattern } from "./automaton.ts";
+import { compileNames } from "./names.ts";
+import type { Names } from "./names.ts";
 import { createScan, foldedOf, take } from "./scan.ts";
 import type { Scan } from "./scan.ts";
 import { compileWindowHash } from "./window-hash.ts";
@@ -18,7 +20,7 @@ export type Matcher = (event: Subject) => string | null;
  * Compiles class filters into a matcher whose cost depends on the event and not on how many filters there are.
  *
  * A filter's rank is its place in the order (weight falling, key rising): the matching filter of least rank wins. Filters that ask for the same tag
- * and source (or for none) form a group, found by hash; an event with t tags belongs to at most 2t + 2 groups. Within a group
+ * and source (or for none) form a group, found by name; an event with t tags belongs to at most 2t + 2 groups. Within a group
  *
  * - filters without `text` and `link` always match: only the one of least rank counts;
  * - what filters ask of the text is searched for in one pass or two however many match: by a hash of windows, and what that leaves by a set of an automaton, both of which
@@ -36,6 +38,7 @@ export function compileMatcher(filters: readonly ClassFilter[]): Matcher {
   const index = indexGroups(ranked, sets);
   const automaton = compileAutomaton(sets);
   const untagged = index.get("");
+  const tagged = compileNames(index);
   const asksForTags = index.size > (untagged === undefined ? 0 : 1);
   /** Those of the event in hand: one list for all events, so that none is made for each. */
   const asking: Asking[] = [];
@@ -47,13 +50,13 @@ export function compileMatcher(filters: readonly ClassFilter[]): Matcher {
     if (typeof members === "number") return Math.min(bound, members);
     asking[count++] = members;
     const best = Math.min(bound, members.plain);
-    return members.bySource === null ? best : collect(find(members.bySource, event.source), event, best);
+    return members.bySource === null ? best : collect(members.bySource.find(event.source), event, best);
   }
 
   return (event) => {
     count = 0;
     let best = collect(untagged, event, NO_VALUE);
-    if (asksForTags) for (const tag of event.tags) best = collect(find(index, tag), event, best);
+    if (asksForTags) for (const tag of event.tags) best = collect(tagged.find(tag), event, best);
     let isTaken = false;
     for (let i = 0; i < count; i++) {
       const members = asking[i]!;
@@ -78,14 +81,6 @@ function takeTexts({ text, link }: Pick<Subject, "text" | "link">): void {
   take(LINK, link);
 }
 
-/** By the folded form of `name`. What is found as it is need not be folded: folded a second time, a folded name stays as it is. */
-function find(index: ReadonlyMap<string, Members>, name: string): Members | undefined {
-  const known = index.get(name);
-  if (known !== undefined) return known;
-  const folded = fold(name);
-  return folded === name ? undefined : index.get(folded);
-}
-
 /** Filters with the same tag and source: the least rank where none asks for more, and nobody for a source besides. Where there are no such filters, a rank is {@link NO_VALUE}. */
 type Members = number | Asking;
 
@@ -100,8 +95,8 @@ type Asking = {
   readonly link: string;
   /** The others, where there are several. */
   readonly group: Group | null;
-  /** Of those that ask for a tag and no source, or for neither: the filters with the same tag and a source, by folded source. */
-  readonly bySource: ReadonlyMap<string, Members> | null;
+  /** Of those that ask for a tag and no source, or for neither: the filters with the same tag and a source, by source. */
+  readonly bySource: Names<Members> | null;
 };
 
 /** Filters with the same tag and source that ask for a text or a link. */
@@ -232,7 +227,7 @@ function indexGroups(ranked: readonly ClassFilter[], sets: Pattern[][]): Readonl
       Map.groupBy(one, ({ source }) => source),
       ([source, own]) => [source, toMembers(own, null, sets)] as const,
     );
-    index.set(tag, toMembers(any, bySource.length === 0 ? null : new Map(bySource), sets));
+    index.set(tag, toMembers(any, bySource.length === 0 ? null : compileNames(new Map(bySource)), sets));
   }
   return index;
 }

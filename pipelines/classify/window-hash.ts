@@ -2,6 +2,7 @@ import { randomInt } from "node:crypto";
 import { isAscii } from "../../src/events/text.ts";
 import { NO_VALUE } from "./automaton.ts";
 import type { Pattern } from "./automaton.ts";
+import { foldFour } from "./fold-four.ts";
 import { createScan, foldedOf, take, write } from "./scan.ts";
 import type { Scan } from "./scan.ts";
 
@@ -18,8 +19,6 @@ export type WindowHash = {
   search(text: Scan, bound: number, ids: number[] | null): number;
 };
 
-/** Fewer patterns are found faster by an automaton, or one by one. */
-const FEWEST = 16;
 /** So many patterns with the same hash are compared at most where it is found: whatever the patterns of a group, a text of 500 characters takes it a millisecond or two at worst. */
 const MOST_ALIKE = 8;
 
@@ -36,33 +35,36 @@ const LONGEST = 7;
 /** Shorter ones are so frequent in texts that leaving out places brings nothing. */
 const SHORTEST_IN_STEPS = 6;
 
-/** The windows to look for patterns by of which the shortest has `least` units, the fastest first. */
-function windowsFor(least: number): Window[] {
+/** With more windows to look for, more steps cost more than they spare: tables no longer fit the processor's caches. */
+const MOST_IN_STEPS = 2 ** 15;
+
+/** The windows to look for so many patterns by, of which the shortest has `least` units, the fastest first. */
+function windowsFor(patterns: number, least: number): Window[] {
   return [4, 2, 1]
     .map((step) => ({ length: Math.min(least - step + 1, LONGEST), step }))
-    .filter(({ length, step }) => step === 1 || length >= SHORTEST_IN_STEPS);
+    .filter(({ length, step }) => step === 1 || (length >= SHORTEST_IN_STEPS && step * patterns <= MOST_IN_STEPS));
 }
 
 /**
  * Compiles patterns, which are folded; linear in the sum of their lengths.
  *
- * @returns `rest` are the patterns that it does not look for: short ones, and those without windows that few others have; all, and null, where too few are left
+ * @returns `rest` are the patterns that it does not look for: short ones, and those without windows that few others have; `pass` is null where all are
  */
 export function compileWindowHash(patterns: readonly Pattern[]): {
   readonly pass: WindowHash | null;
   readonly rest: readonly Pattern[];
 } {
   const fits = patterns.filter(({ text }) => text.length >= HALF);
-  if (fits.length < FEWEST) return { pass: null, rest: patterns };
+  if (fits.length === 0) return { pass: null, rest: patterns };
   const least = fits.reduce((shortest, { text }) => Math.min(shortest, text.length), Infinity);
   let best: Anchors | null = null;
-  for (const window of windowsFor(least)) {
+  for (const window of windowsFor(fits.length, least)) {
     const anchors = anchor(fits, window);
     if (best === null || anchors.alike.size < best.alike.size) best = anchors;
     if (best.alike.size === 0) break;
   }
   const { window, taken, alike } = best!;
-  if (fits.length - alike.size < FEWEST) return { pass: null, rest: patterns };
+  if (taken.length === 0) return { pass: null, rest: patterns };
   const rest = patterns.filter((pattern) => pattern.text.length < HALF || alike.has(pattern));
   return { pass: createPass(taken, window), rest };
 }
@@ -155,7 +157,7 @@ const ENTRY = 1;
 const START = 2;
 const VALUE = 3;
 /** So many slots there are at least for each that is taken: with more of them, fewer stay in the processor's caches. */
-const ROOM = 1.5;
+const ROOM = 3;
 
 function createPass(anchors: readonly Anchored[], { length, step }: Window): WindowHash {
   const patterns = [...new Set(anchors.map(({ pattern }) => pattern))];
@@ -271,15 +273,9 @@ function mark(
 function isSame(text: DataView, start: number, pattern: DataView, from: number, size: number): boolean {
   const last = size - HALF;
   for (let i = 0; i < last; i += HALF) {
-    if (folded(text.getInt32(start + i, true)) !== pattern.getInt32(from + i, true)) return false;
+    if (foldFour(text.getInt32(start + i, true)) !== pattern.getInt32(from + i, true)) return false;
   }
-  return folded(text.getInt32(start + last, true)) === pattern.getInt32(from + last, true);
-}
-
-/** Four bytes of ASCII at once: those from A to Z, which adding what leads from either to 0x80 tells by their eighth bits, have the bit of small letters set. */
-function folded(bytes: number): number {
-  const capitals = ((bytes + 0x3f3f3f3f) ^ (bytes + 0x25252525)) & 0x80808080;
-  return bytes | (capitals >>> 2);
+  return foldFour(text.getInt32(start + last, true)) === pattern.getInt32(from + last, true);
 }
 
 /** The place in a table that follows from the upper bits of a hash, which all of its window has a part in. @param table as long as a power of two, at least two */

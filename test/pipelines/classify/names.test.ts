@@ -1,0 +1,108 @@
+import test from "ava";
+import * as fc from "fast-check";
+
+import { compileNames } from "../../../pipelines/classify/names.ts";
+import { fold } from "../../../src/events/text.ts";
+
+/** By folded name, as a matcher has them. */
+function indexOf(names: readonly string[]): Map<string, string> {
+  return new Map(names.map((name) => [fold(name), `of ${fold(name)}`]));
+}
+
+/** What is hard about them: capitals and what lies beside them, units that fold to ASCII and such of which the lower half is ASCII, units of nothing. */
+const UNITS = [
+  "a",
+  "b",
+  "z",
+  "A",
+  "Z",
+  "@",
+  "[",
+  "`",
+  "{",
+  "0",
+  "_",
+  "\0",
+  "é",
+  "É",
+  "\u212a",
+  "\u017f",
+  "š",
+  "😀",
+  "\ud83d",
+];
+const names = fc.array(
+  fc.oneof(
+    fc.string({ unit: fc.constantFrom(...UNITS), maxLength: 6 }),
+    fc.string({ unit: fc.constantFrom("a", "b", "A", "\u212a"), minLength: 1, maxLength: 18 }),
+    fc.string({ unit: "binary", maxLength: 20 }),
+  ),
+  { maxLength: 40 },
+);
+
+test("a name is found whatever its case, and no other is", (t) => {
+  const property = fc.property(names, names, (given, others) => {
+    const index = indexOf(given);
+    const { find } = compileNames(index);
+    for (const name of [...given, ...others]) {
+      for (const form of [name, name.toUpperCase(), name.toLowerCase()]) t.is(find(form), index.get(fold(form)));
+    }
+  });
+  fc.assert(property, { numRuns: 1_000 });
+});
+
+test("a unit that is no ASCII may fold to one that is, wherever it stands", (t) => {
+  for (const name of ["k", "kk", "kkk", "kelvin", "unkind", "dark", "darks", "a-long-name-with-a-k-in-it"]) {
+    const { find } = compileNames(indexOf([name]));
+    for (const form of [name, name.toUpperCase(), name.replaceAll("k", "\u212a"), name.replaceAll("s", "\u017f")]) {
+      t.is(find(form), `of ${name}`, JSON.stringify(form));
+    }
+  }
+});
+
+test("a unit that is no ASCII is not taken for its lower half", (t) => {
+  const { find } = compileNames(indexOf(["ab\u0161ba"]));
+  t.is(find("ab\u0161ba"), "of ab\u0161ba");
+  t.is(find("ababa"), undefined);
+});
+
+test("names differ by each of their units, and by how many these are", (t) => {
+  const whole = "abcdefghijklmnopqr";
+  for (let length = 1; length <= whole.length; length++) {
+    const name = whole.slice(0, length);
+    const { find } = compileNames(indexOf([name]));
+    t.is(find(name), `of ${name}`);
+    for (const other of [`${name}a`, `${name}\0`, `a${name}`, name.slice(1), name.slice(0, -1)]) {
+      t.is(find(other), undefined, JSON.stringify(other));
+    }
+    for (let i = 0; i < length; i++) t.is(find(`${name.slice(0, i)}\x01${name.slice(i + 1)}`), undefined);
+  }
+});
+
+for (const [title, nameOf] of [
+  ["as one counts them", (i: number) => `host-${i}`],
+  ["that end alike", (i: number) => `h${i}-eu`],
+  ["that begin alike", (i: number) => `shop.${i.toString(36)}`],
+  ["that differ in their last units", (i: number) => `a-shop-in-eu${i.toString(36).padStart(3, "0")}`],
+  [
+    "that differ in some bits",
+    (i: number) => i.toString(2).padStart(14, "0").replaceAll("0", "p").replaceAll("1", "q"),
+  ],
+] as const) {
+  test(`of thousands each is found, and none besides: names ${title}`, (t) => {
+    // So many that two thirds of the table are taken, and not all find a place near their own.
+    const given = Array.from({ length: 10_900 }, (_, i) => nameOf(i));
+    const index = indexOf(given);
+    const { find } = compileNames(index);
+    t.true(given.every((name) => find(name) === `of ${name}`));
+    const others = Array.from({ length: 5_000 }, (_, i) => nameOf(10_900 + i));
+    t.true(others.every((name) => find(name) === undefined));
+  });
+}
+
+test("there need not be any", (t) => {
+  const { find } = compileNames(new Map<string, string>());
+  t.is(find(""), undefined);
+  t.is(find("a"), undefined);
+  t.is(find("a name that is longer than most"), undefined);
+});
