@@ -4,7 +4,7 @@ import { foldFour } from "./fold-four.ts";
 /** What belongs to a name, whatever its case. */
 export type Names<T> = {
   /** @param name need not be folded */
-  find(name: string): T | undefined;
+  readonly find: (name: string) => T | undefined;
 };
 
 /** So many bits there are for each name, at least: of other names, which end as differently as words do, one in so many is taken for one that may be there. */
