@@ -11,7 +11,8 @@ export type Pushback = "none" | "429" | "429-items" | "503" | "truncated";
 /** An HTTP proxy before Elasticsearch that answers bulk requests as a node does at its worst. All other requests pass. */
 export type BulkProxy = AsyncDisposable & {
   readonly url: string;
-  set(pushback: Pushback): void;
+  /** From now on bulk requests meet this. Resolves when those that came before have been answered. */
+  set(pushback: Pushback): Promise<void>;
   /** How many bulk requests, or items of them, were refused or broken off. */
   readonly struck: ReadonlyMap<Pushback, number>;
 };
@@ -21,6 +22,7 @@ type Answer = { readonly status: number; readonly headers: IncomingMessage["head
 export async function startBulkProxy(upstream: string): Promise<BulkProxy> {
   const agent = new Agent({ keepAlive: true });
   const struck = new Map<Pushback, number>();
+  const underWay = new Set<Promise<void>>();
   let pushback: Pushback = "none";
 
   function strike(count: number): void {
@@ -68,15 +70,18 @@ export async function startBulkProxy(upstream: string): Promise<BulkProxy> {
   }
 
   const server = createServer((incoming, response) => {
-    handle(incoming, response).catch(() => response.destroy());
+    const handled = handle(incoming, response).catch(() => void response.destroy());
+    underWay.add(handled);
+    void handled.then(() => underWay.delete(handled));
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     struck,
-    set(next) {
+    async set(next) {
       pushback = next;
+      await Promise.all(underWay);
     },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();

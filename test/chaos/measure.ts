@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
+import { until } from "../support/until.ts";
 import type { Figures } from "./chaos.ts";
 import type { Load } from "./load.ts";
 import type { Verdict } from "./oracle.ts";
+import type { Scene } from "./scene.ts";
 
 /** A post must be answered within 5 s; the client, which shares the machine, gets this much on top. */
 const ANSWER_LIMIT_MS = 5_000 + 1_000;
@@ -50,4 +54,17 @@ export async function backAgain(next: Promise<number>, what: string): Promise<nu
   clearTimeout(timer);
   assert.ok(took_ms !== late, `no post was taken in ${seconds(BACK_LIMIT_MS)} after ${what}`);
   return took_ms;
+}
+
+/** How far the pipeline has acknowledged, once that is the same for a second: what was under way may still end and be acknowledged. */
+export async function standstill(scene: Pick<Scene, "covered">): Promise<readonly number[]> {
+  let covered = await scene.covered();
+  const isStill = async (): Promise<boolean> => {
+    const before = covered;
+    await sleep(1_000);
+    covered = await scene.covered();
+    return isDeepStrictEqual(covered, before);
+  };
+  await until(isStill, { what: "acknowledged offsets to stand still" });
+  return covered;
 }

@@ -10,7 +10,15 @@ import type { Chaos, Fault, Figures } from "../chaos.ts";
 import { deadLetters } from "../dead-letters.ts";
 import { untilReadiness } from "../health.ts";
 import { send } from "../http.ts";
-import { answerFigures, assertAnswers, BACK_LIMIT_MS, backAgain, keptFigures, seconds } from "../measure.ts";
+import {
+  answerFigures,
+  assertAnswers,
+  BACK_LIMIT_MS,
+  backAgain,
+  keptFigures,
+  seconds,
+  standstill,
+} from "../measure.ts";
 import { openScene, type Scene } from "../scene.ts";
 
 const run = promisify(execFile);
@@ -147,9 +155,7 @@ export const diskElasticsearch: Fault = {
     const load = scene.load({ producers: 16, rate: chaos.full ? 1_000 : 300 });
     await backAgain(load.nextAccepted(), "the start");
     await block(true);
-    // What was under way when it began may still end.
-    await sleep(1_000);
-    const covered = await scene.covered();
+    const covered = await standstill(scene);
     await sleep(chaos.full ? 20_000 : 2_000);
     assert.deepEqual(await scene.covered(), covered, "offsets moved although nothing may be written");
     const lag = await scene.lag();

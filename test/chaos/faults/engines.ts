@@ -5,7 +5,7 @@ import { startBulkProxy, type Pushback } from "../bulk-proxy.ts";
 import type { Chaos, Fault, Figures } from "../chaos.ts";
 import { deadLetters } from "../dead-letters.ts";
 import { send } from "../http.ts";
-import { answerFigures, assertAnswers, backAgain, keptFigures, seconds } from "../measure.ts";
+import { answerFigures, assertAnswers, backAgain, keptFigures, seconds, standstill } from "../measure.ts";
 import { openScene, type Scene } from "../scene.ts";
 import { type Flow, startTcpProxy, type TcpProxy } from "../tcp-proxy.ts";
 
@@ -45,23 +45,21 @@ export const pushback: Fault = {
     for (const mode of ["429", "429-items", "503", "truncated"] satisfies Pushback[]) {
       const accepted = scene.ledger.accepted;
       const waiting = (): number => Math.round(((scene.ledger.accepted - accepted) * DATA_CHARACTERS) / 1_000_000);
-      proxy.set(mode);
+      await proxy.set(mode);
       await until(() => (proxy.struck.get(mode) ?? 0) > 0, { what: `a bulk request that meets ${mode}` });
-      // What was under way when it began may still end.
-      await sleep(1_000);
-      const covered = await scene.covered();
+      const covered = mode === "429-items" ? null : await standstill(scene);
       await sleep(time_ms - 1_000);
       if (lags.length === 0) {
         await until(() => waiting() >= waiting_mb, { what: `${waiting_mb} MB on the bus`, timeout_ms: 240_000 });
       }
       // What was never acknowledged whole must be delivered again.
-      if (mode !== "429-items") assert.deepEqual(await scene.covered(), covered, `offsets moved under ${mode}`);
+      if (covered !== null) assert.deepEqual(await scene.covered(), covered, `offsets moved under ${mode}`);
       const lag = await scene.lag();
       lags.push(lag);
       if (mode !== "429-items") most_mb = Math.max(most_mb, waiting());
       // Later ones begin with what the collector has not given back of the drain before.
       if (mode === "429") held_mb = pipeline.usage().rss_mb - before.rss_mb;
-      proxy.set("none");
+      await proxy.set("none");
       const start_ms = performance.now();
       await until(async () => (await scene.lag()) <= lag / 2 + 10, { what: "the lag to fall", timeout_ms: 120_000 });
       chaos.say(`${mode}: ${lag} records behind, half of it made up for in ${seconds(performance.now() - start_ms)}`);
