@@ -3,7 +3,7 @@ import { fold, wellFormed } from "../../src/events/text.ts";
 import type { ClassFilter } from "../../src/catalog/catalog.ts";
 import { NO_VALUE, compileAutomaton } from "./automaton.ts";
 import type { Automaton, Pattern } from "./automaton.ts";
-import { compileNames } from "./names.ts";
+import { compileNames, mapNames } from "./names.ts";
 import type { Names } from "./names.ts";
 import { createScan, foldedOf, take } from "./scan.ts";
 import type { Scan } from "./scan.ts";
@@ -132,7 +132,7 @@ type Pair = { readonly rank: number; readonly text: number; readonly link: numbe
 /** The pairs of pattern `id` are those from `from[id]` on and before `from[id + 1]`, by rising rank; `other` is the id of their other half. */
 type Pairs = { readonly from: Int32Array; readonly rank: Int32Array; readonly other: Int32Array };
 
-/** So few patterns are found faster one by one. */
+/** So few patterns are found faster one by one, and so few sources of a tag are worth no tables. */
 const FEW = 4;
 
 const NOTHING_ASKED: Side = {
@@ -223,11 +223,13 @@ function indexGroups(ranked: readonly ClassFilter[], sets: Pattern[][]): Readonl
   for (const [tag, members] of Map.groupBy(ranked.map(foldFilter), (filter) => filter.tag)) {
     const any = members.filter(({ source }) => source === "");
     const one = members.filter(({ source }) => source !== "");
-    const bySource = Array.from(
-      Map.groupBy(one, ({ source }) => source),
-      ([source, own]) => [source, toMembers(own, null, sets)] as const,
+    const bySource = new Map(
+      Map.groupBy(one, ({ source }) => source)
+        .entries()
+        .map(([source, own]) => [source, toMembers(own, null, sets)]),
     );
-    index.set(tag, toMembers(any, bySource.length === 0 ? null : compileNames(new Map(bySource)), sets));
+    const names = bySource.size > FEW ? compileNames(bySource) : bySource.size > 0 ? mapNames(bySource) : null;
+    index.set(tag, toMembers(any, names, sets));
   }
   return index;
 }

@@ -7,14 +7,15 @@ export type Names<T> = {
   readonly find: (name: string) => T | undefined;
 };
 
-/** So many bits there are for each name, at least: of other names, which end as differently as words do, one in so many is taken for one that may be there. */
+/** So many bits there are for each name, at least, up to as many as there are values of {@link endsOf}. */
 const BITS = 16;
+const ENDS = 2 ** 15;
 /** So many slots there are at least for each name. */
 const ROOM = 1.5;
 /** So many of them are looked at for a name at most. Names that found none are left to the map, so that no choice of names can make the table slow. */
 const MOST_PROBES = 8;
 
-/** Numbers of a slot: the units of a name, four in each, and its length in the last eighth bits of the fourth; and which of the values belongs to it, 0 where the slot is free. */
+/** Numbers of a slot: the units of a name, four in each, the last of them taken by its length; and which of the values belongs to it, 0 where the slot is free. */
 const SLOT = 5;
 const VALUE = 4;
 const LONGEST = 15;
@@ -24,49 +25,30 @@ const MIX = 0x9e3779b1;
 
 /**
  * Tags and sources come with each event as strings that nobody has seen before: a map has to hash all of each, and to go through memory for it, before it can say of most that nothing
- * belongs to them. Here a bit says so, found by three units of a name. What may belong to something is compared four units at a time, in a table that is looked at in one place as a rule;
- * long names, and those that are not ASCII, are left to the map.
+ * belongs to them. Here a bit says so of many, found by three units of a name. What may belong to something is compared four units at a time, in a table that is looked at in one place
+ * as a rule; long names, and those that are not ASCII, are left to the map.
  *
  * @param byName by folded name
  */
 export function compileNames<T>(byName: ReadonlyMap<string, T>): Names<T> {
   const size = 2 ** Math.ceil(Math.log2(ROOM * byName.size + 1));
   const slots = new Int32Array(SLOT * size);
-  const bits = new Int32Array(2 ** Math.max(0, Math.ceil(Math.log2((BITS * byName.size) / 32))));
-  const [slotShift, bitShift] = [Math.clz32(size) + 1, Math.clz32(bits.length) - 4];
+  const shift = Math.clz32(size) + 1;
+  const bits = new Int32Array(Math.min(2 ** Math.ceil(Math.log2(BITS * byName.size + 1)), ENDS) / 32);
+  const lastWord = bits.length - 1;
   const values: (T | undefined)[] = [undefined];
   for (const [name, value] of byName) {
-    const bit = Math.imul(endsOf(name), MIX) >>> bitShift;
-    bits[bit >>> 5]! |= 1 << bit;
+    const ends = endsOf(name);
+    bits[(ends >>> 5) & lastWord]! |= 1 << ends;
     if (name.length > LONGEST || !isAscii(name)) continue;
-    const bytes = Buffer.alloc(4 * VALUE);
-    bytes.write(name, "latin1");
-    bytes[LONGEST] = name.length;
-    const slot = slotOf(bytes.readInt32LE(0), bytes.readInt32LE(4), bytes.readInt32LE(8), bytes.readInt32LE(12));
-    if (slot < 0) continue;
-    for (let i = 0; i < VALUE; i++) slots[slot + i] = bytes.readInt32LE(4 * i);
-    slots[slot + VALUE] = values.push(value) - 1;
+    const slot = place(name, true);
+    if (slot >= 0) slots[slot + VALUE] = values.push(value) - 1;
   }
 
-  /** The slot that has a name, or a free one for it; negative where there is neither. */
-  function slotOf(first: number, second: number, third: number, fourth: number): number {
-    const hash = Math.imul(Math.imul(Math.imul(Math.imul(first, MIX) + second, MIX) + third, MIX) + fourth, MIX);
-    for (let i = 0; i < MOST_PROBES; i++) {
-      const slot = (((hash >>> slotShift) + i) & (size - 1)) * SLOT;
-      if (slots[slot + VALUE] === 0) return slot;
-      if (
-        slots[slot] === first &&
-        slots[slot + 1] === second &&
-        slots[slot + 2] === third &&
-        slots[slot + 3] === fourth
-      )
-        return slot;
-    }
-    return -1;
-  }
-
-  /** As {@link slotOf}, by the name itself; negative also where a slot could not have it. */
-  function lookUp(name: string): number {
+  /**
+   * The slot that has a name, or a free one for it, which is given it where `isTaken`. Negative where there is neither, and where a slot could not have it.
+   */
+  function place(name: string, isTaken: boolean): number {
     const { length } = name;
     if (length > LONGEST) return -1;
     let all = 0;
@@ -83,26 +65,54 @@ export function compileNames<T>(byName: ReadonlyMap<string, T>): Names<T> {
       else if (i < 12) third |= shifted;
       else fourth |= shifted;
     }
-    return all < 0x80 ? slotOf(foldFour(first), foldFour(second), foldFour(third), foldFour(fourth)) : -1;
+    if (all >= 0x80) return -1;
+    first = foldFour(first);
+    second = foldFour(second);
+    third = foldFour(third);
+    fourth = foldFour(fourth);
+    const hash = Math.imul(Math.imul(Math.imul(Math.imul(first, MIX) + second, MIX) + third, MIX) + fourth, MIX);
+    for (let i = 0; i < MOST_PROBES; i++) {
+      const slot = (((hash >>> shift) + i) & (size - 1)) * SLOT;
+      if (slots[slot + VALUE] === 0) {
+        if (isTaken) slots.set([first, second, third, fourth], slot);
+        return slot;
+      }
+      const isSame = slots[slot] === first && slots[slot + 1] === second;
+      if (isSame && slots[slot + 2] === third && slots[slot + 3] === fourth) return slot;
+    }
+    return -1;
   }
 
   return {
     find(name) {
       const ends = endsOf(name);
-      if (ends >= 0) {
-        const bit = Math.imul(ends, MIX) >>> bitShift;
-        if (((bits[bit >>> 5]! >>> bit) & 1) === 0) return undefined;
-      }
-      const slot = lookUp(name);
-      return slot < 0 ? byName.get(fold(name)) : values[slots[slot + VALUE]!];
+      if (ends >= 0 && ((bits[(ends >>> 5) & lastWord]! >>> ends) & 1) === 0) return undefined;
+      const slot = place(name, false);
+      return slot < 0 ? findIn(byName, name) : values[slots[slot + VALUE]!];
     },
   };
 }
 
-/** What tells of the first unit of a name and its last two whatever their case; negative where one of them is not ASCII, which may fold to one that is. */
+/** The same without tables, for a few names that are asked for seldom. */
+export function mapNames<T>(byName: ReadonlyMap<string, T>): Names<T> {
+  return { find: (name) => findIn(byName, name) };
+}
+
+/** What is found as it is need not be folded: folded a second time, a folded name stays as it is. */
+function findIn<T>(byName: ReadonlyMap<string, T>, name: string): T | undefined {
+  const known = byName.get(name);
+  if (known !== undefined) return known;
+  const folded = fold(name);
+  return folded === name ? undefined : byName.get(folded);
+}
+
+/**
+ * 15 bits of the last two units of a name and its first, whatever their case, those that differ most from name to name in the lower ones; negative where one of them is not ASCII,
+ * which may fold to one that is.
+ */
 function endsOf(name: string): number {
   const first = name.charCodeAt(0);
   const last = name.charCodeAt(name.length - 1);
   const before = name.charCodeAt(name.length - 2);
-  return (first | last | before) >= 0x80 ? -1 : ((first & 31) << 10) | ((last & 31) << 5) | (before & 31);
+  return (first | last | before) >= 0x80 ? -1 : ((first & 31) << 10) | ((before & 31) << 5) | (last & 31);
 }

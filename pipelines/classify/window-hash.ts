@@ -19,8 +19,10 @@ export type WindowHash = {
   search(text: Scan, bound: number, ids: number[] | null): number;
 };
 
-/** So many patterns with the same hash are compared at most where it is found: whatever the patterns of a group, a text of 500 characters takes it a millisecond or two at worst. */
-const MOST_ALIKE = 8;
+/** Fewer patterns are found as fast one by one, and take less memory so. */
+const FEWEST = 5;
+/** So many patterns with the same hash are compared at most where it is found, so that no choice of patterns makes an event cost more than some milliseconds, however many groups it asks. */
+const MOST_ALIKE = 2;
 
 /** Odd numbers of this process's own, so that nobody can choose patterns whose hashes crowd. */
 const FIRST = 2 * randomInt(2 ** 31) + 1;
@@ -48,14 +50,14 @@ function windowsFor(patterns: number, least: number): Window[] {
 /**
  * Compiles patterns, which are folded; linear in the sum of their lengths.
  *
- * @returns `rest` are the patterns that it does not look for: short ones, and those without windows that few others have; `pass` is null where all are
+ * @returns `rest` are the patterns that it does not look for: short ones, and those without windows that few others have; all, and `pass` is null, where too few are left
  */
 export function compileWindowHash(patterns: readonly Pattern[]): {
   readonly pass: WindowHash | null;
   readonly rest: readonly Pattern[];
 } {
   const fits = patterns.filter(({ text }) => text.length >= HALF);
-  if (fits.length === 0) return { pass: null, rest: patterns };
+  if (fits.length < FEWEST) return { pass: null, rest: patterns };
   const least = fits.reduce((shortest, { text }) => Math.min(shortest, text.length), Infinity);
   let best: Anchors | null = null;
   for (const window of windowsFor(fits.length, least)) {
@@ -64,7 +66,7 @@ export function compileWindowHash(patterns: readonly Pattern[]): {
     if (best.alike.size === 0) break;
   }
   const { window, taken, alike } = best!;
-  if (taken.length === 0) return { pass: null, rest: patterns };
+  if (fits.length - alike.size < FEWEST) return { pass: null, rest: patterns };
   const rest = patterns.filter((pattern) => pattern.text.length < HALF || alike.has(pattern));
   return { pass: createPass(taken, window), rest };
 }

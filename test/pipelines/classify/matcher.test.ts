@@ -160,6 +160,17 @@ test("the matcher agrees with the loop over thousands of filters", (t) => {
   }
 });
 
+test("a tag has as many sources as filters ask for, few or many", (t) => {
+  for (const count of [1, 4, 5, 40]) {
+    const match = compileMatcher(
+      Array.from({ length: count }, (_, i) => filter(`s${i}`, { tag: "a", source: `host-${i}.example.net` })),
+    );
+    for (let i = 0; i < count; i++) t.is(match(subject({ tags: ["A"], source: `HOST-${i}.example.net` })), `s${i}`);
+    t.is(match(subject({ tags: ["a"], source: `host-${count}.example.net` })), null);
+    t.is(match(subject({ tags: ["b"], source: "host-0.example.net" })), null);
+  }
+});
+
 test("many patterns of less weight do not win over what a tag alone has given", (t) => {
   const texts = Array.from({ length: 40 }, (_, i) =>
     filter(`t${i}`, { text: `pattern ${i} of all`, weight: i === 0 ? 9 : 1 }),

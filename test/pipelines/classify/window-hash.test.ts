@@ -161,12 +161,14 @@ test("patterns that repeat themselves are left to others, as a text may that doe
   t.deepEqual(rest, repeating);
 });
 
-test("a few patterns are looked for as many are", (t) => {
-  for (const count of [1, 2, 5, 15]) {
+test("five patterns are looked for as many are, and fewer left to others", (t) => {
+  for (const count of [5, 6, 15]) {
     const { pass, rest } = compileWindowHash(numbered(count, (i) => `pattern ${i}`));
     t.not(pass, null);
     t.deepEqual(rest, []);
   }
+  const few = numbered(4, (i) => `pattern ${i}`);
+  t.deepEqual(compileWindowHash(few), { pass: null, rest: few });
 });
 
 test("patterns without a part of their own are left to others", (t) => {
