@@ -1,4 +1,4 @@
-import { fold, isAscii } from "../../src/events/text.ts";
+import { fold } from "../../src/events/text.ts";
 import { foldFour } from "./fold-four.ts";
 
 /** What belongs to a name, whatever its case. */
@@ -40,7 +40,6 @@ export function compileNames<T>(byName: ReadonlyMap<string, T>): Names<T> {
   for (const [name, value] of byName) {
     const ends = endsOf(name);
     bits[(ends >>> 5) & lastWord]! |= 1 << ends;
-    if (name.length > LONGEST || !isAscii(name)) continue;
     const slot = place(name, true);
     if (slot >= 0) slots[slot + VALUE] = values.push(value) - 1;
   }
