@@ -28,7 +28,7 @@ export const benchmark: Benchmark = {
 
 async function compare({ world, report, quick }: Bench): Promise<void> {
   const { kind } = world;
-  const count = quick ? 20_000 : 300_000;
+  const count = quick ? 60_000 : 300_000;
   await using closing = new AsyncDisposableStack();
   const place = await world.place();
   closing.defer(() => clearPlace(place));
