@@ -7,6 +7,7 @@ import { interleaved } from "./frame.ts";
 import type { Benchmark, Way } from "./frame.ts";
 import { startPosting } from "./post.ts";
 import type { Posting } from "./post.ts";
+import { batchesOf } from "./support/batches.ts";
 import { SILENT } from "./support/engines.ts";
 import { batchRequest, eventOf, LOG } from "./support/events.ts";
 import type { World } from "./support/world.ts";
@@ -44,7 +45,7 @@ function openBareSqlite(folder: string, group: number): Bare {
   const insert = database.prepare("INSERT INTO events (value) VALUES (?)");
   const groups = BODIES.map((body) => {
     const lines = body.split("\n").map((line) => Buffer.from(line));
-    return Array.from({ length: Math.ceil(lines.length / group) }, (_, i) => lines.slice(i * group, (i + 1) * group));
+    return batchesOf(lines, group);
   });
   return {
     name: `bare SQLite, ${group} a commit`,

@@ -10,6 +10,7 @@ import { compileMatcher } from "../pipelines/classify/matcher.ts";
 import type { Matcher, Subject } from "../pipelines/classify/matcher.ts";
 import { interleaved, median, show } from "./frame.ts";
 import type { Bench, Benchmark } from "./frame.ts";
+import { batchesOf } from "./support/batches.ts";
 import { createRandom, LOG } from "./support/events.ts";
 
 const LIMIT = 2;
@@ -128,9 +129,7 @@ function recordsOf(events: readonly Subject[]): Buffer[] {
   const give = createIdSource();
   const absent = { log: LOG, user: "", value: null, geo: null, data: null };
   const lines = events.map((event) => encodeLine({ ...absent, ...event, ...give() }));
-  return Array.from({ length: lines.length / RECORD_EVENTS }, (_, i) =>
-    encodeRecord(LOG, lines.slice(i * RECORD_EVENTS, (i + 1) * RECORD_EVENTS)),
-  );
+  return batchesOf(lines, RECORD_EVENTS).map((batch) => encodeRecord(LOG, batch));
 }
 
 function eventsOf(record: Buffer): Subject[] {

@@ -1,6 +1,7 @@
 import { interleaved, median, quantile, show, time_ms } from "./frame.ts";
 import type { Bench, Benchmark, Unit } from "./frame.ts";
 import { jobOf, startPosting } from "./post.ts";
+import { batchesOf } from "./support/batches.ts";
 import { ask, holds } from "./support/client.ts";
 import { sizeOf } from "./support/datasets.ts";
 import { batchRequest, RARE_EXPRESSIONS, RARE_SOURCE, RARE_TAG, storedEvents } from "./support/events.ts";
@@ -141,9 +142,7 @@ async function load(
   const lines = Array.from(storedEvents(count), ({ created, text, link, tags, source, user, value }) =>
     JSON.stringify({ created, text, link, tags, source, user, value }),
   );
-  const requests = Array.from({ length: count / BATCH }, (_, i) =>
-    batchRequest(lines.slice(i * BATCH, (i + 1) * BATCH).join("\n")),
-  );
+  const requests = batchesOf(lines, BATCH).map((batch) => batchRequest(batch.join("\n")));
   const generator = await world.generator();
   const start_ms = performance.now();
   const job = { host: "127.0.0.1", port: service.postPort, connections: 4, requests, perSecond: null, once: true };

@@ -22,6 +22,7 @@ import { copyId } from "../../src/store/elasticsearch/people.ts";
 import { createOperation } from "../../src/store/elasticsearch/write.ts";
 import type { Alert } from "../../src/store/store.ts";
 import type { Backlog } from "./backlog.ts";
+import { batchesOf } from "./batches.ts";
 import { openBareDuckdb, PLAIN_TABLE } from "./datasets.ts";
 import { SILENT } from "./engines.ts";
 import { openStore } from "./places.ts";
@@ -70,10 +71,6 @@ async function sendAll(client: Client, batches: string[]): Promise<void> {
     const { errors } = await client.bulk({ operations: batch as unknown as never[], filter_path: "errors" });
     if (errors) throw new Error("A bare bulk request was not taken as a whole");
   }
-}
-
-function batchesOf<T>(items: readonly T[], size: number): T[][] {
-  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
 }
 
 type Column<T> = readonly [type: DuckDBType, value: (row: T) => DuckDBValue];
@@ -132,10 +129,10 @@ async function createBareAppender(file: string): Promise<BareWriter> {
 type Chunk = { readonly types: readonly DuckDBType[]; readonly columns: readonly (readonly DuckDBValue[])[] };
 
 function chunksOf<T>(rows: readonly T[], columns: readonly Column<T>[]): Chunk[] {
-  return Array.from({ length: Math.ceil(rows.length / CHUNK_ROWS) }, (_, i) => {
-    const some = rows.slice(i * CHUNK_ROWS, (i + 1) * CHUNK_ROWS);
-    return { types: columns.map(([type]) => type), columns: columns.map(([, value]) => some.map(value)) };
-  });
+  return batchesOf(rows, CHUNK_ROWS).map((some) => ({
+    types: columns.map(([type]) => type),
+    columns: columns.map(([, value]) => some.map(value)),
+  }));
 }
 
 async function append(connection: DuckDBConnection, table: string, chunks: readonly Chunk[]): Promise<void> {

@@ -228,10 +228,14 @@ function indexGroups(ranked: readonly ClassFilter[], sets: Pattern[][]): Readonl
         .entries()
         .map(([source, own]) => [source, toMembers(own, null, sets)]),
     );
-    const names = bySource.size > FEW ? compileNames(bySource) : bySource.size > 0 ? mapNames(bySource) : null;
-    index.set(tag, toMembers(any, names, sets));
+    index.set(tag, toMembers(any, sourcesOf(bySource), sets));
   }
   return index;
+}
+
+function sourcesOf(bySource: ReadonlyMap<string, Members>): Asking["bySource"] {
+  if (bySource.size === 0) return null;
+  return bySource.size <= FEW ? mapNames(bySource) : compileNames(bySource);
 }
 
 type Folded = {

@@ -1,5 +1,5 @@
 import { fold } from "../../src/events/text.ts";
-import { foldFour } from "./fold-four.ts";
+import { foldFour, MIX } from "./four-bytes.ts";
 
 /** What belongs to a name, whatever its case. */
 export type Names<T> = {
@@ -19,9 +19,6 @@ const MOST_PROBES = 8;
 const SLOT = 5;
 const VALUE = 4;
 const LONGEST = 15;
-
-/** Of the golden ratio, as Knuth has it. */
-const MIX = 0x9e3779b1;
 
 /**
  * Tags and sources come with each event as strings that nobody has seen before: a map has to hash all of each, and to go through memory for it, before it can say of most that nothing

@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import { isAscii } from "../../src/events/text.ts";
 import { NO_VALUE } from "./automaton.ts";
 import type { Pattern } from "./automaton.ts";
-import { foldFour } from "./fold-four.ts";
+import { foldFour, MIX } from "./four-bytes.ts";
 import { createScan, foldedOf, take, write } from "./scan.ts";
 import type { Scan } from "./scan.ts";
 
@@ -289,9 +289,6 @@ function upper(hash: number, table: Int32Array | Uint32Array): number {
 function bitOf(hash: number): number {
   return hash >>> 10;
 }
-
-/** Of the golden ratio, as Knuth has it. */
-const MIX = 0x9e3779b1;
 
 function slotOf(hash: number, slots: Int32Array): number {
   return upper(Math.imul(hash, MIX), slots) & -SLOT;
