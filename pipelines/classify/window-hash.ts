@@ -21,8 +21,8 @@ export type WindowHash = {
 
 /** Fewer patterns are found as fast one by one, and take less memory so. */
 const FEWEST = 5;
-/** So many patterns with the same hash are compared at most where it is found, so that no choice of patterns makes an event cost more than some milliseconds, however many groups it asks. */
-const MOST_ALIKE = 2;
+/** So many patterns with the same hash are compared at most where it is found, so that chosen patterns make an event cost some milliseconds and no more, however many groups it asks. With two, it takes no choice: hashes of some thousands that are alike meet by chance. */
+const MOST_ALIKE = 8;
 
 /** Odd numbers of this process's own, so that nobody can choose patterns whose hashes crowd. */
 const FIRST = 2 * randomInt(2 ** 31) + 1;
