@@ -9,13 +9,13 @@ export type Names<T> = {
 
 /** So many bits there are for each name, at least, up to as many as there are values of {@link endsOf}. */
 const BITS = 16;
-const ENDS = 2 ** 15;
+const ENDS = 2 ** 17;
 /** So many slots there are at least for each name. */
 const ROOM = 1.5;
 /** So many of them are looked at for a name at most. Names that found none are left to the map, so that no choice of names can make the table slow. */
 const MOST_PROBES = 8;
 
-/** Numbers of a slot: the units of a name, four in each, the last of them taken by its length; and which of the values belongs to it, 0 where the slot is free. */
+/** Numbers of a slot: the units of a name, four in each, the last of them taken by its length; and what belongs to it: a number by its complement, else which of the values it is, 0 where the slot is free. */
 const SLOT = 5;
 const VALUE = 4;
 const LONGEST = 15;
@@ -25,9 +25,9 @@ const LONGEST = 15;
  * belongs to them. Here a bit says so of many, found by three units of a name. What may belong to something is compared four units at a time, in a table that is looked at in one place
  * as a rule; long names, and those that are not ASCII, are left to the map.
  *
- * @param byName by folded name
+ * @param byName by folded name; numbers are whole ones from 0 to 2^31 - 1
  */
-export function compileNames<T>(byName: ReadonlyMap<string, T>): Names<T> {
+export function compileNames<T>(byName: ReadonlyMap<string, T | number>): Names<T | number> {
   const size = 2 ** Math.ceil(Math.log2(ROOM * byName.size + 1));
   const slots = new Int32Array(SLOT * size);
   const shift = Math.clz32(size) + 1;
@@ -38,7 +38,7 @@ export function compileNames<T>(byName: ReadonlyMap<string, T>): Names<T> {
     const ends = endsOf(name);
     bits[(ends >>> 5) & lastWord]! |= 1 << ends;
     const slot = place(name, true);
-    if (slot >= 0) slots[slot + VALUE] = values.push(value) - 1;
+    if (slot >= 0) slots[slot + VALUE] = typeof value === "number" ? ~value : values.push(value) - 1;
   }
 
   /**
@@ -84,7 +84,9 @@ export function compileNames<T>(byName: ReadonlyMap<string, T>): Names<T> {
       const ends = endsOf(name);
       if (ends >= 0 && ((bits[(ends >>> 5) & lastWord]! >>> ends) & 1) === 0) return undefined;
       const slot = place(name, false);
-      return slot < 0 ? findIn(byName, name) : values[slots[slot + VALUE]!];
+      if (slot < 0) return findIn(byName, name);
+      const value = slots[slot + VALUE]!;
+      return value < 0 ? ~value : values[value];
     },
   };
 }
@@ -103,12 +105,13 @@ function findIn<T>(byName: ReadonlyMap<string, T>, name: string): T | undefined 
 }
 
 /**
- * 15 bits of the last two units of a name and its first, whatever their case, those that differ most from name to name in the lower ones; negative where one of them is not ASCII,
+ * 17 bits of the last two units of a name, its first and its length, whatever their case, those that differ most from name to name in the lower ones; negative where one of them is not ASCII,
  * which may fold to one that is.
  */
 function endsOf(name: string): number {
   const first = name.charCodeAt(0);
   const last = name.charCodeAt(name.length - 1);
   const before = name.charCodeAt(name.length - 2);
-  return (first | last | before) >= 0x80 ? -1 : ((first & 31) << 10) | ((before & 31) << 5) | (last & 31);
+  if ((first | last | before) >= 0x80) return -1;
+  return ((name.length & 3) << 15) | ((first & 31) << 10) | ((before & 31) << 5) | (last & 31);
 }

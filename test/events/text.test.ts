@@ -19,6 +19,14 @@ test("folding twice is folding once, code point by code point", (t) => {
   t.pass();
 });
 
+test("folding leaves a text as long as it was", (t) => {
+  for (let code = 0; code <= 0x10ffff; code++) {
+    const character = String.fromCodePoint(code);
+    if (fold(character).length !== character.length) t.fail(`U+${code.toString(16)}`);
+  }
+  t.pass();
+});
+
 test("texts are ordered as their bytes in UTF-8", (t) => {
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), fc.string({ unit: "binary" }), (a, b) => {

@@ -100,6 +100,16 @@ for (const [title, nameOf] of [
   });
 }
 
+test("a number that belongs to a name is found as it is, beside what is none", (t) => {
+  const all = [0, 1, 2, 10_000, 2 ** 31 - 1, "of another", 7, "of a last"];
+  const nameOf = (i: number): string => (i % 2 === 0 ? `n${i}` : `a-name-as-long-as-no-slot-${i}`);
+  const { find } = compileNames<string>(new Map(all.map((value, i) => [nameOf(i), value])));
+  t.deepEqual(
+    all.map((_, i) => find(nameOf(i).toUpperCase())),
+    all,
+  );
+});
+
 test("there need not be any", (t) => {
   const { find } = compileNames(new Map<string, string>());
   t.is(find(""), undefined);
