@@ -54,14 +54,22 @@ export function requireReadableLogs(rights: Rights, caller: Caller): readonly Lo
   }
 }
 
-/** What a key may post to a log. Here another log's key is 401, as an unknown one is: the key is all that a producer has. */
-export function requireWritable(grant: KeyGrant | null, key: LogKey): KeyGrant {
+/** A key of the log that is posted to. Here another log's key is 401, as an unknown one is: the key is all that a producer has. */
+export function requireKeyOf(grant: KeyGrant | null, key: LogKey | null): KeyGrant {
   const enabled = requireEnabled(grant);
   if (enabled.log !== key) throw unknownKey();
-  if (enabled.scope === "read-only") {
-    throw new LoggiaError("forbidden", "This API key is read-only; posting needs a read-write or write-only one");
-  }
   return enabled;
+}
+
+/** A key that posts. */
+export function requirePostingScope(grant: KeyGrant): void {
+  if (grant.scope !== "read-only") return;
+  throw new LoggiaError("forbidden", "This API key is read-only; posting needs a read-write or write-only one");
+}
+
+/** Both of these at once, without saying what is wrong. */
+export function mayPost(grant: KeyGrant | null, key: string): grant is KeyGrant {
+  return grant !== null && !grant.disabled && grant.log === key && grant.scope !== "read-only";
 }
 
 /** The person who calls. An API key has none: no bookmarks, alerts or management. */

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 
+import { mayPost, requireKeyOf, requirePostingScope } from "../catalog/permissions.ts";
 import { LoggiaError } from "../errors.ts";
 import { type LogKey, parseLogKey } from "../events/event.ts";
 import type { Gate } from "../gate/gate.ts";
@@ -31,14 +32,11 @@ export async function authorize(
   address: string,
   options: AuthorizeOptions,
 ): Promise<LogKey> {
-  if (secret === "") throw unauthorized();
-  const grant = await grantOf(secret, address, options);
-  const log = parseLogKey(path);
-  if (grant === null || grant.disabled || log === null || grant.log !== log) throw unauthorized();
+  if (secret === "") throw noKey();
+  const grant = requireKeyOf(await grantOf(secret, address, options), parseLogKey(path));
   options.gate.passed(address, grant.id, `key ${grant.id}`);
-  if (grant.scope === "read-only")
-    throw new LoggiaError("forbidden", "This API key may only read; posting needs a read-write or write-only key");
-  return log;
+  requirePostingScope(grant);
+  return grant.log;
 }
 
 /**
@@ -52,11 +50,11 @@ export function authorizeAtOnce(
   { catalog, gate }: Pick<AuthorizeOptions, "catalog"> & { readonly gate: Pick<Gate, "admit"> },
 ): LogKey | null {
   const grant = secret === "" ? null : catalog.knownApiKey(secret);
-  if (grant === null || grant.disabled || grant.log !== path || grant.scope === "read-only") return null;
+  if (!mayPost(grant, path)) return null;
   return gate.admit(sender, grant.id, `key ${grant.id}`) ? grant.log : null;
 }
 
-function unauthorized(): LoggiaError {
+function noKey(): LoggiaError {
   return new LoggiaError(
     "unauthorized",
     "An enabled API key of this log is needed: as the field or parameter apikey, as Authorization: Bearer, or as X-API-Key",

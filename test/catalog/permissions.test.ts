@@ -4,15 +4,17 @@ import test from "ava";
 import type { Account, KeyGrant, Log, Role, Scope } from "../../src/catalog/catalog.ts";
 import type { Caller } from "../../src/catalog/permissions.ts";
 import {
+  mayPost,
   requireAccount,
   requireKey,
+  requireKeyOf,
   requireLogAdmin,
   requireMember,
+  requirePostingScope,
   requireReadable,
   requireReadableLogs,
   requireSelfOrServiceAdmin,
   requireServiceAdmin,
-  requireWritable,
 } from "../../src/catalog/permissions.ts";
 import type { ErrorCode } from "../../src/errors.ts";
 import { LoggiaError } from "../../src/errors.ts";
@@ -69,11 +71,23 @@ test("a key that is unknown or disabled is no caller", (t) => {
 });
 
 test("a key posts to its own log where its scope says so", (t) => {
+  const requireWritable = (grant: KeyGrant | null, log: LogKey): KeyGrant => {
+    const own = requireKeyOf(grant, log);
+    requirePostingScope(own);
+    return own;
+  };
   for (const scope of ["read-write", "write-only"] as const) {
     t.is(requireWritable(grantOf(scope), SHOP).scope, scope);
     refused(t, "unauthorized", () => requireWritable(grantOf(scope), OTHER));
     refused(t, "unauthorized", () => requireWritable({ ...grantOf(scope), disabled: true }, SHOP));
+    t.deepEqual(
+      [grantOf(scope), { ...grantOf(scope), disabled: true }].map((grant) => mayPost(grant, SHOP)),
+      [true, false],
+    );
+    t.false(mayPost(grantOf(scope), OTHER));
   }
+  t.false(mayPost(null, SHOP));
+  t.false(mayPost(grantOf("read-only"), SHOP));
   refused(t, "unauthorized", () => requireWritable(null, SHOP));
   refused(t, "forbidden", () => requireWritable(grantOf("read-only"), SHOP));
   refused(t, "unauthorized", () => requireWritable(grantOf("read-only"), OTHER));
