@@ -7,7 +7,7 @@ import { compileNames, mapNames } from "./names.ts";
 import type { Names } from "./names.ts";
 import { createScan, foldedOf, take } from "./scan.ts";
 import type { Scan } from "./scan.ts";
-import { compileWindowHash } from "./window-hash.ts";
+import { compileWindowHash, FEW } from "./window-hash.ts";
 import type { WindowHash } from "./window-hash.ts";
 
 /** What a filter looks at. Strings are well-formed. */
@@ -132,9 +132,6 @@ type Pair = { readonly rank: number; readonly text: number; readonly link: numbe
 /** The pairs of pattern `id` are those from `from[id]` on and before `from[id + 1]`, by rising rank; `other` is the id of their other half. */
 type Pairs = { readonly from: Int32Array; readonly rank: Int32Array; readonly other: Int32Array };
 
-/** So few patterns are found faster one by one, and so few sources of a tag are worth no tables. */
-const FEW = 4;
-
 const NOTHING_ASKED: Side = {
   least: NO_VALUE,
   pass: null,
@@ -235,6 +232,7 @@ function indexGroups(ranked: readonly ClassFilter[], sets: Pattern[][]): Readonl
 
 function sourcesOf(bySource: ReadonlyMap<string, Members>): Asking["bySource"] {
   if (bySource.size === 0) return null;
+  // So few are worth no tables either.
   return bySource.size <= FEW ? mapNames(bySource) : compileNames(bySource);
 }
 

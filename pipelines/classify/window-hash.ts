@@ -19,8 +19,8 @@ export type WindowHash = {
   search(text: Scan, bound: number, ids: number[] | null): number;
 };
 
-/** Fewer patterns are found as fast one by one, and take less memory so. */
-const FEWEST = 5;
+/** So few patterns are found as fast one by one, and take less memory so. */
+export const FEW = 4;
 /** So many patterns with the same hash are compared at most where it is found, so that chosen patterns make an event cost some milliseconds and no more, however many groups it asks. With two, it takes no choice: hashes of some thousands that are alike meet by chance. */
 const MOST_ALIKE = 8;
 
@@ -57,7 +57,7 @@ export function compileWindowHash(patterns: readonly Pattern[]): {
   readonly rest: readonly Pattern[];
 } {
   const fits = patterns.filter(({ text }) => text.length >= HALF);
-  if (fits.length < FEWEST) return { pass: null, rest: patterns };
+  if (fits.length <= FEW) return { pass: null, rest: patterns };
   const least = fits.reduce((shortest, { text }) => Math.min(shortest, text.length), Infinity);
   let best: Anchors | null = null;
   for (const window of windowsFor(fits.length, least)) {
@@ -66,7 +66,7 @@ export function compileWindowHash(patterns: readonly Pattern[]): {
     if (best.alike.size === 0) break;
   }
   const { window, taken, alike } = best!;
-  if (fits.length - alike.size < FEWEST) return { pass: null, rest: patterns };
+  if (fits.length - alike.size <= FEW) return { pass: null, rest: patterns };
   const rest = patterns.filter((pattern) => pattern.text.length < HALF || alike.has(pattern));
   return { pass: createPass(taken, window), rest };
 }
