@@ -87,12 +87,16 @@ export async function changeEach(
 export class Refused {
   readonly #lines = new Set<string>();
 
+  get isEmpty(): boolean {
+    return this.#lines.size === 0;
+  }
+
   add(failures: readonly Failure[]): void {
     for (const { record, line } of failures) this.#lines.add(nameOf(record, line));
   }
 
   has(record: BusRecord, line: number): boolean {
-    return this.#lines.size > 0 && this.#lines.has(nameOf(record, line));
+    return !this.isEmpty && this.#lines.has(nameOf(record, line));
   }
 }
 

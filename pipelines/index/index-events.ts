@@ -2,7 +2,7 @@ import type { BusRecord } from "../../src/bus/bus.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Failure } from "../deadletters/letter.ts";
 import { deliver } from "../retry.ts";
-import type { Item, Writer, Writing } from "../stage.ts";
+import type { Item, Refused, Writer, Writing } from "../stage.ts";
 
 type EventStore = Pick<Store, "prepareEvents" | "writeEvents" | "ping">;
 
@@ -16,19 +16,14 @@ export function createIndex({ store }: { readonly store: EventStore }): Writer {
 
 function beginIndex(store: EventStore): Writing {
   const prepared = store.prepareEvents();
-  /** Where each of them came from. */
-  const records: BusRecord[] = [];
-  const lines: number[] = [];
+  const origins = new Origins();
 
   /** @returns how many have been added, and why it was not all of them, if so */
   async function add(items: readonly Item[]): Promise<{ readonly added: number; readonly error: Error | null }> {
     let error: Error | null = null;
     await prepared.add(items.map(({ event }) => event)).catch((thrown: Error) => (error = thrown));
-    const added = prepared.length - records.length;
-    for (const { record, line } of items.slice(0, added)) {
-      records.push(record);
-      lines.push(line);
-    }
+    const added = prepared.length - origins.length;
+    for (let i = 0; i < added; i++) origins.add(items[i]!);
     return { added, error };
   }
 
@@ -52,7 +47,7 @@ function beginIndex(store: EventStore): Writing {
       return refused;
     },
     async write(work, without) {
-      const left = [...records.keys()].filter((i) => !without.has(records[i]!, lines[i]!));
+      const left = origins.placesWithout(without);
       if (left.length === 0) return [];
       let covered = false;
       const rejected = await deliver<number>(
@@ -72,9 +67,45 @@ function beginIndex(store: EventStore): Writing {
         work.patience,
       );
       if (covered) work.covered();
-      return [...rejected].map(([i, reason]) => ({ record: records[i]!, line: lines[i]!, reason }));
+      return [...rejected].map(([place, reason]) => ({ ...origins.at(place), reason }));
     },
   };
+}
+
+/** Events that came from one record, line after line: the line of the first of them, and its place. */
+type Run = { readonly record: BusRecord; readonly line: number; readonly place: number };
+
+/** Where events came from, by their places. Few runs say so of thousands of events; a pair for each of these would grow old while they are written. */
+class Origins {
+  readonly #runs: Run[] = [];
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  add({ record, line }: Pick<Item, "record" | "line">): void {
+    const last = this.#runs.at(-1);
+    const goesOn = last?.record === record && line - last.line === this.#length - last.place;
+    if (!goesOn) this.#runs.push({ record, line, place: this.#length });
+    this.#length += 1;
+  }
+
+  at(place: number): Pick<Item, "record" | "line"> {
+    const run = this.#runs.findLast((run) => run.place <= place)!;
+    return { record: run.record, line: run.line + place - run.place };
+  }
+
+  placesWithout(refused: Refused): number[] {
+    const all = Array.from({ length: this.#length }, (_, place) => place);
+    if (refused.isEmpty) return all;
+    let at = 0;
+    return all.filter((place) => {
+      if (place === this.#runs[at + 1]?.place) at += 1;
+      const run = this.#runs[at]!;
+      return !refused.has(run.record, run.line + place - run.place);
+    });
+  }
 }
 
 /** Whether it is what code throws at a value, and no engine. */

@@ -115,9 +115,9 @@ class FreshEvents implements PreparedEvents {
     return new FreshEvents(fresh, this.#rule, new Map(expired));
   }
 
-  /** Puts what there is of the fresh ones among what there is of the others. */
-  spread<T>(ofFresh: readonly T[], ofExpired: (id: EventId) => T): T[] {
-    if (this.#expired.size === 0) return [...ofFresh];
+  /** Puts what there is of the fresh ones among what there is of the others. @param ofFresh is the answer where there are no others */
+  spread<T>(ofFresh: T[], ofExpired: (id: EventId) => T): T[] {
+    if (this.#expired.size === 0) return ofFresh;
     const rest = ofFresh.values();
     return Array.from({ length: this.length }, (_, place) => {
       const id = this.#expired.get(place);

@@ -11,8 +11,8 @@ type Waiting = { readonly resolve: (value: unknown) => void; readonly reject: (e
 /** The file of the embedded bus, on a thread of its own: {@link BusFile}, whose every call is a promise here. Calls are done in their order. */
 export class BusFileClient implements AsyncDisposable {
   readonly #thread: Worker;
-  readonly #waiting = new Map<number, Waiting>();
-  #lastId = 0;
+  /** By the id of the call. Ids are given again: few calls are under way at a time. (The tables that a map leaves behind as it comes and goes are held by each other, until the old are collected.) */
+  readonly #waiting: (Waiting | null)[] = [];
   /** Why no call can be done any more. */
   #gone: LoggiaError | null = null;
 
@@ -42,12 +42,15 @@ export class BusFileClient implements AsyncDisposable {
   }
 
   async read(...args: Parameters<BusFile["read"]>): Promise<BusRecord[]> {
-    return ((await this.#ask("read", args)) as BusRecord[]).map(withBuffer);
+    const records = (await this.#ask("read", args)) as Received[];
+    for (const record of records) toBuffer(record);
+    return records;
   }
 
   async last(...args: Parameters<BusFile["last"]>): Promise<BusRecord | null> {
-    const record = (await this.#ask("last", args)) as BusRecord | null;
-    return record === null ? null : withBuffer(record);
+    const record = (await this.#ask("last", args)) as Received | null;
+    if (record !== null) toBuffer(record);
+    return record;
   }
 
   async commit({ appends, acks }: Commit, now_ms: number): Promise<void> {
@@ -72,9 +75,9 @@ export class BusFileClient implements AsyncDisposable {
   #ask(call: Request["call"], args: readonly unknown[], transfer: readonly ArrayBuffer[] = []): Promise<unknown> {
     return new Promise((resolve, reject) => {
       if (this.#gone !== null) return reject(this.#gone);
-      this.#lastId += 1;
-      const id = this.#lastId;
-      this.#waiting.set(id, { resolve, reject });
+      const free = this.#waiting.indexOf(null);
+      const id = free === -1 ? this.#waiting.length : free;
+      this.#waiting[id] = { resolve, reject };
       const request: Request = { id, call, args };
       this.#thread.postMessage(request, transfer);
     });
@@ -82,21 +85,22 @@ export class BusFileClient implements AsyncDisposable {
 
   #answered(answer: Answer): void {
     if (answer.kind === "opened") return;
-    const waiting = this.#waiting.get(answer.id);
-    this.#waiting.delete(answer.id);
+    const waiting = this.#waiting[answer.id];
+    this.#waiting[answer.id] = null;
     if (answer.kind === "done") waiting?.resolve(answer.value);
     else waiting?.reject(Object.assign(new Error(answer.message), { errcode: answer.errcode }));
   }
 
   #lose(message: string, cause?: Error): void {
     this.#gone ??= new LoggiaError("bus_unavailable", message, { cause });
-    for (const { reject } of this.#waiting.values()) reject(this.#gone);
-    this.#waiting.clear();
+    for (const waiting of this.#waiting.splice(0)) waiting?.reject(this.#gone);
   }
 }
 
-/** What comes from another thread is no `Buffer` any more. */
-function withBuffer(record: BusRecord): BusRecord {
+/** A record from another thread, whose value is no `Buffer` any more. Nobody else has it. */
+type Received = { -readonly [Field in keyof BusRecord]: BusRecord[Field] };
+
+function toBuffer(record: Received): void {
   const { buffer, byteOffset, byteLength } = record.value;
-  return { ...record, value: Buffer.from(buffer, byteOffset, byteLength) };
+  record.value = Buffer.from(buffer, byteOffset, byteLength);
 }

@@ -164,9 +164,10 @@ function engineMetrics(registry: Registry): EngineObserver {
     },
     write(what, results, duration_s) {
       write.observe({ what }, duration_s);
+      const counts = { done: 0, retry: 0, rejected: 0 };
+      for (const { kind } of results) counts[kind] += 1;
       // A name for each kind, and not for each of thousands of outcomes.
-      for (const kind of KINDS)
-        outcomes.add(`${what} ${kind}`, results.filter((result) => result.kind === kind).length);
+      for (const kind of KINDS) outcomes.add(`${what} ${kind}`, counts[kind]);
     },
     question: (kind, duration_s, ok) => question.observe({ kind, ok: String(ok) }, duration_s),
   };

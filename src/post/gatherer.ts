@@ -114,7 +114,7 @@ export function createGatherer({
   const all: Share = { events: 0, size_bytes: 0 };
   const ofLog = new Map<LogKey, Share>();
   let running: Promise<void> | null = null;
-  const appends = new Set<Promise<void>>();
+  const appends: Promise<void>[] = [];
   /** Posts that are being appended. */
   let underWay = 0;
   /** How many posts waited or were being appended at once, lately. */
@@ -128,7 +128,7 @@ export function createGatherer({
       await gathered();
       crowd = Math.max(queue.length + underWay, CROWD_FADES * crowd);
       await begin(queue.splice(0, countForAppend(queue)));
-      if (appends.size === APPENDS_AT_ONCE) await Promise.race(appends);
+      if (appends.length === APPENDS_AT_ONCE) await Promise.race(appends);
     }
     running = null;
   }
@@ -155,16 +155,16 @@ export function createGatherer({
       const appended = append(batch, given).finally(() => {
         given();
         underWay -= batch.length;
-        appends.delete(appended);
+        void appends.splice(appends.indexOf(appended), 1);
       });
-      appends.add(appended);
+      appends.push(appended);
       if (staysAwake && !isAwake && isWorthIt()) stayAwake(isWorthIt);
     });
   }
 
   /** Whether to stay awake for what comes next. */
   function isWorthIt(): boolean {
-    isAwake = appends.size > 0 && crowd >= AWAKE_CROWD && performance.now() - begun_ms < AWAKE_MS;
+    isAwake = appends.length > 0 && crowd >= AWAKE_CROWD && performance.now() - begun_ms < AWAKE_MS;
     return isAwake;
   }
 
