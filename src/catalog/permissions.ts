@@ -54,11 +54,15 @@ export function requireReadableLogs(rights: Rights, caller: Caller): readonly Lo
   }
 }
 
-/** A key of the log that is posted to. Here another log's key is 401, as an unknown one is: the key is all that a producer has. */
+/**
+ * A key of the log that is posted to. Here another log's key is 401, as an unknown one and none at all are, in the same words: the key is all that a producer has.
+ */
 export function requireKeyOf(grant: KeyGrant | null, key: LogKey | null): KeyGrant {
-  const enabled = requireEnabled(grant);
-  if (enabled.log !== key) throw unknownKey();
-  return enabled;
+  if (isKeyOf(grant, key)) return grant;
+  throw new LoggiaError(
+    "unauthorized",
+    "An enabled API key of this log is needed: as the field or parameter apikey, as Authorization: Bearer, or as X-API-Key",
+  );
 }
 
 /** A key that posts. */
@@ -69,7 +73,11 @@ export function requirePostingScope(grant: KeyGrant): void {
 
 /** Both of these at once, without saying what is wrong. */
 export function mayPost(grant: KeyGrant | null, key: string): grant is KeyGrant {
-  return grant !== null && !grant.disabled && grant.log === key && grant.scope !== "read-only";
+  return isKeyOf(grant, key) && grant.scope !== "read-only";
+}
+
+function isKeyOf(grant: KeyGrant | null, key: string | null): grant is KeyGrant {
+  return grant !== null && !grant.disabled && grant.log === key;
 }
 
 /** The person who calls. An API key has none: no bookmarks, alerts or management. */
@@ -111,7 +119,7 @@ export function requireSelfOrServiceAdmin(caller: Caller, email: string): Accoun
 
 function requireEnabled(grant: KeyGrant | null): KeyGrant {
   if (grant !== null && !grant.disabled) return grant;
-  throw unknownKey();
+  throw new LoggiaError("unauthorized", "The API key is unknown, disabled, or not one of this log");
 }
 
 function requireReadingScope(grant: KeyGrant): void {
@@ -123,10 +131,6 @@ function requireLog(rights: Rights, key: LogKey): Log {
   const log = rights.log(key);
   if (log === null) throw logNotFound(key);
   return log;
-}
-
-function unknownKey(): LoggiaError {
-  return new LoggiaError("unauthorized", "The API key is unknown, disabled, or not one of this log");
 }
 
 function logNotFound(key: LogKey): LoggiaError {

@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 
 import { mayPost, requireKeyOf, requirePostingScope } from "../catalog/permissions.ts";
-import { LoggiaError } from "../errors.ts";
 import { type LogKey, parseLogKey } from "../events/event.ts";
 import type { Gate } from "../gate/gate.ts";
 import { grantOf } from "../gate/grant.ts";
@@ -32,8 +31,8 @@ export async function authorize(
   address: string,
   options: AuthorizeOptions,
 ): Promise<LogKey> {
-  if (secret === "") throw noKey();
-  const grant = requireKeyOf(await grantOf(secret, address, options), parseLogKey(path));
+  const found = secret === "" ? null : await grantOf(secret, address, options);
+  const grant = requireKeyOf(found, parseLogKey(path));
   options.gate.passed(address, grant.id, `key ${grant.id}`);
   requirePostingScope(grant);
   return grant.log;
@@ -52,11 +51,4 @@ export function authorizeAtOnce(
   const grant = secret === "" ? null : catalog.knownApiKey(secret);
   if (!mayPost(grant, path)) return null;
   return gate.admit(sender, grant.id, `key ${grant.id}`) ? grant.log : null;
-}
-
-function noKey(): LoggiaError {
-  return new LoggiaError(
-    "unauthorized",
-    "An enabled API key of this log is needed: as the field or parameter apikey, as Authorization: Bearer, or as X-API-Key",
-  );
 }
