@@ -75,6 +75,11 @@ function beginIndex(store: EventStore): Writing {
 /** Events that came from one record, line after line: the line of the first of them, and its place. */
 type Run = { readonly record: BusRecord; readonly line: number; readonly place: number };
 
+/** The line of the event that has a place, if the run reaches so far. */
+function lineAt(run: Run, place: number): number {
+  return run.line + place - run.place;
+}
+
 /** Where events came from, by their places. Few runs say so of thousands of events; a pair for each of these would grow old while they are written. */
 class Origins {
   readonly #runs: Run[] = [];
@@ -86,14 +91,14 @@ class Origins {
 
   add({ record, line }: Pick<Item, "record" | "line">): void {
     const last = this.#runs.at(-1);
-    const goesOn = last?.record === record && line - last.line === this.#length - last.place;
+    const goesOn = last?.record === record && line === lineAt(last, this.#length);
     if (!goesOn) this.#runs.push({ record, line, place: this.#length });
     this.#length += 1;
   }
 
   at(place: number): Pick<Item, "record" | "line"> {
     const run = this.#runs.findLast((run) => run.place <= place)!;
-    return { record: run.record, line: run.line + place - run.place };
+    return { record: run.record, line: lineAt(run, place) };
   }
 
   placesWithout(refused: Refused): number[] {
@@ -103,7 +108,7 @@ class Origins {
     return all.filter((place) => {
       if (place === this.#runs[at + 1]?.place) at += 1;
       const run = this.#runs[at]!;
-      return !refused.has(run.record, run.line + place - run.place);
+      return !refused.has(run.record, lineAt(run, place));
     });
   }
 }

@@ -114,6 +114,7 @@ export function createGatherer({
   const all: Share = { events: 0, size_bytes: 0 };
   const ofLog = new Map<LogKey, Share>();
   let running: Promise<void> | null = null;
+  /** A list, and no set, whose tables would grow old as it fills and empties: there are two at most. */
   const appends: Promise<void>[] = [];
   /** Posts that are being appended. */
   let underWay = 0;
