@@ -10,85 +10,186 @@ export type Names<T> = {
 /** So many bits there are for each name, at least, up to as many as there are values of {@link endsOf}. */
 const BITS = 16;
 const ENDS = 2 ** 17;
-/** So many slots there are at least for each name. */
-const ROOM = 1.5;
-/** So many of them are looked at for a name at most. Names that found none are left to the map, so that no choice of names can make the table slow. */
-const MOST_PROBES = 8;
-
-/** Numbers of a slot: the units of a name, four in each, the last of them taken by its length; and what belongs to it: a number by its complement, else which of the values it is, 0 where the slot is free. */
-const SLOT = 5;
-const VALUE = 4;
-const LONGEST = 15;
+/** So many names there are in a bucket on average, and at most: those of a fuller one are left to the map. */
+const CROWD = 4;
+const MOST_CROWD = 16;
+/** So many slots there are for each name. */
+const ROOM = 1.1;
+/** So many buckets there are at most, and slots of a kind: which of them, 16 bits of a hash say. */
+const MOST = 2 ** 16;
+/** Factors of buckets are odd numbers from 3 on. Where none of them will do, the names of a bucket are left to the map, so that no choice of names makes the table slow. */
+const LAST_FACTOR = 2_001;
+const LONGEST = 16;
 
 /**
  * Tags and sources come with each event as strings that nobody has seen before: a map has to hash all of each, and to go through memory for it, before it can say of most that nothing
- * belongs to them. Here a bit says so of many, found by three units of a name. What may belong to something is compared four units at a time, in a table that is looked at in one place
- * as a rule; long names, and those that are not ASCII, are left to the map.
+ * belongs to them. Here a bit says so of many, found by three units of a name. What may belong to something is compared with a single name, four units at a time. Which one, a hash says that is perfect for the
+ * names there are: it puts them into buckets, each of which has a factor that leads its names to slots of their own (after Belazzougui, Botelho and Dietzfelbinger, "Hash, displace, and
+ * compress", 2009). Long names, and those that are not ASCII, are left to the map.
  *
  * @param byName by folded name; numbers are whole ones from 0 to 2^31 - 1
  */
 export function compileNames<T>(byName: ReadonlyMap<string, T | number>): Names<T | number> {
-  const size = 2 ** Math.ceil(Math.log2(ROOM * byName.size + 1));
-  const slots = new Int32Array(SLOT * size);
-  const shift = Math.clz32(size) + 1;
-  const bits = new Int32Array(Math.min(2 ** Math.ceil(Math.log2(BITS * byName.size + 1)), ENDS) / 32);
-  const lastWord = bits.length - 1;
+  const names = [...byName.keys()];
+  const lastWord = Math.min(2 ** Math.ceil(Math.log2(BITS * names.length + 32)), ENDS) / 32 - 1;
+  const own = names.filter((name) => hasSlot(name.length) && isAscii(name));
+  const factorsAt = lastWord + 1;
+  const buckets = Math.max(1, Math.min(Math.ceil(own.length / CROWD), MOST));
+  /** By how many numbers a name is: where the slots of such names begin, and how many there are. */
+  const begins = new Int32Array(5);
+  const counts = new Int32Array(5);
+  let end = factorsAt + buckets;
+  for (let numbers = 1; numbers <= 4; numbers++) {
+    const known = own.filter(({ length }) => numbersIn(length) === numbers).length;
+    begins[numbers] = end;
+    counts[numbers] = Math.min(Math.ceil(known * ROOM) + 1, MOST);
+    end += (numbers + 1) * counts[numbers]!;
+  }
+  /**
+   * Bits; the factors of buckets, 0 where their names are left to the map; and slots: the numbers of a name, and last what belongs to it, a number by its complement, else which of the
+   * values it is, 0 where the slot is free. All slots can be read as if they were of four numbers.
+   */
+  const table = new Int32Array(end + 3);
   const values: (T | undefined)[] = [undefined];
-  for (const [name, value] of byName) {
+
+  for (const name of names) {
     const ends = endsOf(name);
-    bits[(ends >>> 5) & lastWord]! |= 1 << ends;
-    const slot = place(name, true);
-    if (slot >= 0) slots[slot + VALUE] = typeof value === "number" ? ~value : values.push(value) - 1;
+    table[(ends >>> 5) & lastWord]! |= 1 << ends;
+  }
+  const byBucket = Map.groupBy(own, (name) => bucketOf(hashOf(name)));
+  // The fullest first, while there is room.
+  for (const [bucket, crowd] of [...byBucket].toSorted(([, a], [, b]) => b.length - a.length)) {
+    const factor = factorFor(crowd);
+    if (factor === 0) continue;
+    table[bucket] = factor;
+    for (const name of crowd) {
+      const value = byName.get(name)!;
+      const kept = typeof value === "number" ? ~value : values.push(value) - 1;
+      table.set([...numbersOf(name), kept], slotOf(name.length, hashOf(name), factor));
+    }
   }
 
-  /**
-   * The slot that has a name, or a free one for it, which is given it where `isTaken`. Negative where there is neither, and where a slot could not have it.
-   */
-  function place(name: string, isTaken: boolean): number {
-    const { length } = name;
-    if (length > LONGEST) return -1;
-    let all = 0;
-    let first = 0;
-    let second = 0;
-    let third = 0;
-    let fourth = length << 24;
-    for (let i = 0; i < length; i++) {
-      const unit = name.charCodeAt(i);
-      all |= unit;
-      const shifted = unit << (i << 3);
-      if (i < 4) first |= shifted;
-      else if (i < 8) second |= shifted;
-      else if (i < 12) third |= shifted;
-      else fourth |= shifted;
+  /** One that leads each of the names to a free slot of its own; 0 where there is none. */
+  function factorFor(crowd: readonly string[]): number {
+    if (crowd.length > MOST_CROWD) return 0;
+    const hashes = crowd.map(hashOf);
+    for (let factor = 3; factor <= LAST_FACTOR; factor += 2) {
+      const slots = crowd.map(({ length }, i) => slotOf(length, hashes[i]!, factor));
+      const isFree = (slot: number, i: number): boolean =>
+        table[slot + numbersIn(crowd[i]!.length)] === 0 && slots.indexOf(slot) === i;
+      if (slots.every(isFree)) return factor;
     }
-    if (all >= 0x80) return -1;
-    first = foldFour(first);
-    second = foldFour(second);
-    third = foldFour(third);
-    fourth = foldFour(fourth);
-    const hash = Math.imul(Math.imul(Math.imul(Math.imul(first, MIX) + second, MIX) + third, MIX) + fourth, MIX);
-    for (let i = 0; i < MOST_PROBES; i++) {
-      const slot = (((hash >>> shift) + i) & (size - 1)) * SLOT;
-      if (slots[slot + VALUE] === 0) {
-        if (isTaken) slots.set([first, second, third, fourth], slot);
-        return slot;
-      }
-      const isSame = slots[slot] === first && slots[slot + 1] === second;
-      if (isSame && slots[slot + 2] === third && slots[slot + 3] === fourth) return slot;
-    }
-    return -1;
+    return 0;
+  }
+
+  function bucketOf(hash: number): number {
+    return factorsAt + partOf(hash, buckets);
+  }
+
+  function slotOf(length: number, hash: number, factor: number): number {
+    const numbers = numbersIn(length);
+    return begins[numbers]! + partOf(Math.imul(hash, factor), counts[numbers]!) * (numbers + 1);
   }
 
   return {
+    // Bucket and slot are found as above, but written out: a smaller function V8 takes into its callers, and calls from there what it takes in here.
     find(name) {
       const ends = endsOf(name);
-      if (ends >= 0 && ((bits[(ends >>> 5) & lastWord]! >>> ends) & 1) === 0) return undefined;
-      const slot = place(name, false);
-      if (slot < 0) return findIn(byName, name);
-      const value = slots[slot + VALUE]!;
+      if (ends >= 0 && ((table[(ends >>> 5) & lastWord]! >>> ends) & 1) === 0) return undefined;
+      const { length } = name;
+      if (!hasSlot(length)) return findIn(byName, name);
+      const first = firstOf(name);
+      const second = secondOf(name);
+      const third = thirdOf(name);
+      const fourth = fourthOf(name);
+      const hash = mix(first, second, third, fourth);
+      const factor = table[factorsAt + (Math.imul(hash >>> 16, buckets) >>> 16)]!;
+      if ((first | second | third | fourth) < 0 || factor === 0) return findIn(byName, name);
+      const numbers = (length + 3) >> 2;
+      const part = Math.imul(Math.imul(hash, factor) >>> 16, counts[numbers]!) >>> 16;
+      const slot = begins[numbers]! + part * (numbers + 1);
+      const difference =
+        (table[slot]! ^ first) |
+        ((table[slot + 1]! ^ second) & ((4 - length) >> 31)) |
+        ((table[slot + 2]! ^ third) & ((8 - length) >> 31)) |
+        ((table[slot + 3]! ^ fourth) & ((12 - length) >> 31));
+      if (difference !== 0) return undefined;
+      const value = table[slot + numbers]!;
       return value < 0 ? ~value : values[value];
     },
   };
+}
+
+function hasSlot(length: number): boolean {
+  return length > 0 && length <= LONGEST;
+}
+
+/** How many numbers the units of a name fill. */
+function numbersIn(length: number): number {
+  return (length + 3) >> 2;
+}
+
+/**
+ * A name as numbers of four units each, folded: its first four, its last four, those after the first, those before the last. In a shorter name they overlap, and there are fewer numbers.
+ * Together with how many units there are, of which bits that ASCII leaves free say the rest by four, they are the whole name. A number is negative where a unit is not ASCII.
+ */
+function numbersOf(name: string): number[] {
+  return [firstOf(name), secondOf(name), thirdOf(name), fourthOf(name)].slice(0, numbersIn(name.length));
+}
+
+function firstOf(name: string): number {
+  const { length } = name;
+  const units = length < 4 ? three(name) : four(name, 0);
+  return units | ((length & 1) << 7) | ((length & 2) << 14);
+}
+
+function secondOf(name: string): number {
+  return name.length < 4 ? 0 : four(name, name.length - 4);
+}
+
+/** Without a branch on how long a name is, which no processor foresees. */
+function thirdOf(name: string): number {
+  const { length } = name;
+  return length < 4 ? 0 : four(name, Math.min(4, length - 4)) & ((8 - length) >> 31);
+}
+
+function fourthOf(name: string): number {
+  return name.length <= 12 ? 0 : four(name, name.length - 8);
+}
+
+function four(name: string, at: number): number {
+  const a = name.charCodeAt(at);
+  const b = name.charCodeAt(at + 1);
+  const c = name.charCodeAt(at + 2);
+  const d = name.charCodeAt(at + 3);
+  return (a | b | c | d) >= 0x80 ? -1 : foldFour(a | (b << 8) | (c << 16) | (d << 24));
+}
+
+/** Of a name of one to three units: its first, middle and last one. */
+function three(name: string): number {
+  const a = name.charCodeAt(0);
+  const b = name.charCodeAt(name.length >> 1);
+  const c = name.charCodeAt(name.length - 1);
+  return (a | b | c) >= 0x80 ? -1 : foldFour(a | (b << 8) | (c << 16));
+}
+
+function isAscii(name: string): boolean {
+  return (firstOf(name) | secondOf(name) | thirdOf(name) | fourthOf(name)) >= 0;
+}
+
+function hashOf(name: string): number {
+  return mix(firstOf(name), secondOf(name), thirdOf(name), fourthOf(name));
+}
+
+function mix(first: number, second: number, third: number, fourth: number): number {
+  const sum = Math.imul(Math.imul(Math.imul(first, MIX) + second, MIX) + third, MIX) + fourth;
+  const mixed = Math.imul(sum, MIX);
+  return Math.imul(mixed ^ (mixed >>> 15), MIX);
+}
+
+/** Which of so many a hash says, by its upper 16 bits. */
+function partOf(hash: number, size: number): number {
+  return Math.imul(hash >>> 16, size) >>> 16;
 }
 
 /** The same without tables, for a few names that are asked for seldom. */

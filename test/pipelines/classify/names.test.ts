@@ -75,7 +75,12 @@ test("names differ by each of their units, and by how many these are", (t) => {
     for (const other of [`${name}a`, `${name}\0`, `a${name}`, name.slice(1), name.slice(0, -1)]) {
       t.is(find(other), undefined, JSON.stringify(other));
     }
-    for (let i = 0; i < length; i++) t.is(find(`${name.slice(0, i)}\x01${name.slice(i + 1)}`), undefined);
+    for (let i = 0; i < length; i++) {
+      // The last two have the lower five bits in common with it.
+      const low = name.charCodeAt(i) & 31;
+      for (const unit of `\x010123456789${String.fromCharCode(low, low | 32)}`)
+        t.is(find(`${name.slice(0, i)}${unit}${name.slice(i + 1)}`), undefined);
+    }
   }
 });
 
@@ -90,7 +95,6 @@ for (const [title, nameOf] of [
   ],
 ] as const) {
   test(`of thousands each is found, and none besides: names ${title}`, (t) => {
-    // So many that two thirds of the table are taken, and not all find a place near their own.
     const given = Array.from({ length: 10_900 }, (_, i) => nameOf(i));
     const index = indexOf(given);
     const { find } = compileNames(index);
@@ -99,6 +103,38 @@ for (const [title, nameOf] of [
     t.true(others.every((name) => find(name) === undefined));
   });
 }
+
+test("a name is not found by another that begins it", (t) => {
+  const whole = "abcdefghijklmnopqr";
+  for (let length = 1; length <= whole.length; length++) {
+    const name = whole.slice(0, length);
+    const { find } = compileNames(indexOf([name]));
+    for (let other = 1; other <= whole.length; other++) {
+      t.is(find(whole.slice(0, other)), other === length ? `of ${name}` : undefined, `${other} units of ${length}`);
+    }
+  }
+});
+
+test("a name that fills its slot alone is not taken for the beginning of a longer one", (t) => {
+  const { find } = compileNames(indexOf(["a\0\0\0\x01\0\0\0"]));
+  t.is(find("a\0\0\0\x01\0\0\0"), "of a\0\0\0\x01\0\0\0");
+  t.is(find("a\0\0\0"), undefined);
+});
+
+test("names that no factor leads apart are found all the same: those with the same hash", (t) => {
+  const given = ["ndoovv1vgy0gm", "5cw4sj1o5aomm", "1ldyupe1e7tp37", "1pcdge1ekbe24"];
+  const { find } = compileNames(indexOf(given));
+  for (const name of given) t.is(find(name.toUpperCase()), `of ${name}`);
+  t.is(find("5cw4sj1o5aomn"), undefined);
+});
+
+test("names that crowd are found all the same: those whose hashes are alike in their upper halves", (t) => {
+  const given = `h1htx h2hxn h2laa h2mje h3qno h4ick h5j71 h5yv1 h60m4 h72t2 h7qd0 h862m h8w9n h9fzm hag1s hbf5t hbr4g
+    hbugz hd1qf hfukq hhrcs hi3n3 hi6ps hiypv hl6zg hl9bx hlqit hmbsf hn17l hn1f6 hory4 hpij3 hs3qu hs9f6`.split(/\s+/);
+  const { find } = compileNames(indexOf([...given, "another"]));
+  for (const name of [...given, "another"]) t.is(find(name.toUpperCase()), `of ${name}`);
+  t.is(find("huatt"), undefined);
+});
 
 test("a number that belongs to a name is found as it is, beside what is none", (t) => {
   const all = [0, 1, 2, 10_000, 2 ** 31 - 1, "of another", 7, "of a last"];
