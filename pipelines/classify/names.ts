@@ -1,4 +1,4 @@
-import { fold } from "../../src/events/text.ts";
+import { fold, isAscii } from "../../src/events/text.ts";
 import { foldFour, MIX } from "./four-bytes.ts";
 
 /** What belongs to a name, whatever its case. */
@@ -17,13 +17,13 @@ const MOST_CROWD = 16;
 const ROOM = 1.1;
 /** So many buckets there are at most, and slots of a kind: which of them, 16 bits of a hash say. */
 const MOST = 2 ** 16;
-/** Factors of buckets are odd numbers from 3 on. Where none of them will do, the names of a bucket are left to the map, so that no choice of names makes the table slow. */
+/** Factors of buckets are odd numbers from 3 on, as 1 leads names that share a bucket to one part of the slots. Where none will do, they are left to the map, so that no choice of names makes the table slow. */
 const LAST_FACTOR = 2_001;
 const LONGEST = 16;
 
 /**
  * Tags and sources come with each event as strings that nobody has seen before: a map has to hash all of each, and to go through memory for it, before it can say of most that nothing
- * belongs to them. Here a bit says so of many, found by three units of a name. What may belong to something is compared with a single name, four units at a time. Which one, a hash says that is perfect for the
+ * belongs to them. Here a bit says so of many, found by three units of a name and its length. What may belong to something is compared with a single name, four units at a time. Which one, a hash says that is perfect for the
  * names there are: it puts them into buckets, each of which has a factor that leads its names to slots of their own (after Belazzougui, Botelho and Dietzfelbinger, "Hash, displace, and
  * compress", 2009). Long names, and those that are not ASCII, are left to the map.
  *
@@ -35,7 +35,7 @@ export function compileNames<T>(byName: ReadonlyMap<string, T | number>): Names<
   const own = names.filter((name) => hasSlot(name.length) && isAscii(name));
   const factorsAt = lastWord + 1;
   const buckets = Math.max(1, Math.min(Math.ceil(own.length / CROWD), MOST));
-  /** By how many numbers a name is: where the slots of such names begin, and how many there are. */
+  /** By how many numbers a name is, 1 to 4: where the slots of such names begin, and how many there are. */
   const begins = new Int32Array(5);
   const counts = new Int32Array(5);
   let end = factorsAt + buckets;
@@ -92,7 +92,7 @@ export function compileNames<T>(byName: ReadonlyMap<string, T | number>): Names<
   }
 
   return {
-    // Bucket and slot are found as above, but written out: a smaller function V8 takes into its callers, and calls from there what it takes in here.
+    // Bucket and slot are found as above, but written out: below 460 bytecodes (--max-inlined-bytecode-size) V8 would take this into its callers, and call there what it takes in here.
     find(name) {
       const ends = endsOf(name);
       if (ends >= 0 && ((table[(ends >>> 5) & lastWord]! >>> ends) & 1) === 0) return undefined;
@@ -131,7 +131,8 @@ function numbersIn(length: number): number {
 
 /**
  * A name as numbers of four units each, folded: its first four, its last four, those after the first, those before the last. In a shorter name they overlap, and there are fewer numbers.
- * Together with how many units there are, of which bits that ASCII leaves free say the rest by four, they are the whole name. A number is negative where a unit is not ASCII.
+ * ASCII leaves the eighth bit of each unit free: two of the first number have the length by four, so that names with the same numbers, and as many, are the same. A number is negative
+ * where a unit is not ASCII.
  */
 function numbersOf(name: string): number[] {
   return [firstOf(name), secondOf(name), thirdOf(name), fourthOf(name)].slice(0, numbersIn(name.length));
@@ -147,7 +148,7 @@ function secondOf(name: string): number {
   return name.length < 4 ? 0 : four(name, name.length - 4);
 }
 
-/** Without a branch on how long a name is, which no processor foresees. */
+/** Without a branch on whether a name has more than eight units: names go either way, which no processor foresees. */
 function thirdOf(name: string): number {
   const { length } = name;
   return length < 4 ? 0 : four(name, Math.min(4, length - 4)) & ((8 - length) >> 31);
@@ -171,10 +172,6 @@ function three(name: string): number {
   const b = name.charCodeAt(name.length >> 1);
   const c = name.charCodeAt(name.length - 1);
   return (a | b | c) >= 0x80 ? -1 : foldFour(a | (b << 8) | (c << 16));
-}
-
-function isAscii(name: string): boolean {
-  return (firstOf(name) | secondOf(name) | thirdOf(name) | fourthOf(name)) >= 0;
 }
 
 function hashOf(name: string): number {
