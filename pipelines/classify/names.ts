@@ -58,28 +58,25 @@ export function compileNames<T>(byName: ReadonlyMap<string, T | number>): Names<
   }
   const byBucket = Map.groupBy(own, (name) => bucketOf(hashOf(name)));
   // The fullest first, while there is room.
-  for (const [bucket, crowd] of [...byBucket].toSorted(([, a], [, b]) => b.length - a.length)) {
-    const factor = factorFor(crowd);
-    if (factor === 0) continue;
-    table[bucket] = factor;
-    for (const name of crowd) {
-      const value = byName.get(name)!;
-      const kept = typeof value === "number" ? ~value : values.push(value) - 1;
-      table.set([...numbersOf(name), kept], slotOf(name.length, hashOf(name), factor));
-    }
-  }
+  for (const [bucket, crowd] of [...byBucket].toSorted(([, a], [, b]) => b.length - a.length)) settle(bucket, crowd);
 
-  /** One that leads each of the names to a free slot of its own; 0 where there is none. */
-  function factorFor(crowd: readonly string[]): number {
-    if (crowd.length > MOST_CROWD) return 0;
+  /** Gives a bucket a factor that leads each of its names to a free slot of its own, and the slots to these, where there is one. */
+  function settle(bucket: number, crowd: readonly string[]): void {
+    if (crowd.length > MOST_CROWD) return;
     const hashes = crowd.map(hashOf);
     for (let factor = 3; factor <= LAST_FACTOR; factor += 2) {
       const slots = crowd.map(({ length }, i) => slotOf(length, hashes[i]!, factor));
       const isFree = (slot: number, i: number): boolean =>
         table[slot + numbersIn(crowd[i]!.length)] === 0 && slots.indexOf(slot) === i;
-      if (slots.every(isFree)) return factor;
+      if (!slots.every(isFree)) continue;
+      table[bucket] = factor;
+      for (const [i, name] of crowd.entries()) {
+        const value = byName.get(name)!;
+        const kept = typeof value === "number" ? ~value : values.push(value) - 1;
+        table.set([...numbersOf(name), kept], slots[i]!);
+      }
+      return;
     }
-    return 0;
   }
 
   function bucketOf(hash: number): number {

@@ -18,11 +18,11 @@ async function compare(
 ): Promise<number> {
   const times: [number[], number[]] = [[], []];
   const median = (of: number[]): number => of.toSorted((a, b) => a - b)[Math.floor(of.length / 2)]!;
+  const inTurn = [
+    [0, first],
+    [1, second],
+  ] as const;
   for (let i = 0; ; i++) {
-    const inTurn = [
-      [0, first],
-      [1, second],
-    ] as const;
     for (const [k, ask] of i % 2 === 0 ? inTurn : inTurn.toReversed()) times[k].push(await ask(i));
     if ((i + 1) % rounds !== 0) continue;
     const ratio = median(times[0]) / median(times[1]);
