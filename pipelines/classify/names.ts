@@ -73,7 +73,7 @@ export function compileNames<T>(byName: ReadonlyMap<string, T | number>): Names<
       for (const [i, name] of crowd.entries()) {
         const value = byName.get(name)!;
         const kept = typeof value === "number" ? ~value : values.push(value) - 1;
-        table.set([...numbersOf(name), kept], slots[i]!);
+        table.set([...numbersOf(name), kept], slots[i]);
       }
       return;
     }
