@@ -1,12 +1,13 @@
 import type { ClassFilter, Log } from "../catalog/catalog.ts";
 import type { EventRow } from "../events/event.ts";
 import type { EventId } from "../events/id.ts";
+import { jsonOf } from "../http/formats.ts";
 import type { Body } from "../http/formats.ts";
-import { Moment } from "../http/moment.ts";
+import { Moment, momentAsJson } from "../http/moment.ts";
 import type { LongList } from "../http/written.ts";
 import type { XmlValue } from "../http/xml.ts";
 import { formatGroupKey } from "../query/calendar.ts";
-import { EVENT_FIELDS, USER_FIELDS } from "../query/plan.ts";
+import { USER_FIELDS } from "../query/plan.ts";
 import type { AggregateField, EventField, Grouping, UserField } from "../query/plan.ts";
 import type { Group, Marks, TrackedUser } from "../store/store.ts";
 
@@ -37,26 +38,43 @@ export function showEvents(
   marks: ReadonlyMap<EventId, Marks>,
   columns: readonly EventField[] | null = null,
 ): Body {
-  const events = rows.map((row) => eventFields(row, marks.get(row.id)));
   return {
-    json: events.map((event) => pick(event, columns ?? EVENT_FIELDS)),
-    xml: () => results({ event: events.map((event) => eventElement(event, columns)) }),
+    json: () => `[${rows.map((row) => eventAsJson(row, marks.get(row.id), columns)).join(",")}]`,
+    xml: () => results({ event: rows.map((row) => eventElement(row, marks.get(row.id), columns)) }),
   };
 }
 
 export function showEvent(row: EventRow, marks: Marks | undefined): Body {
-  const event = eventFields(row, marks);
-  return { json: pick(event, EVENT_FIELDS), xml: () => results({ event: eventElement(event, null) }) };
+  return {
+    json: () => eventAsJson(row, marks, null),
+    xml: () => results({ event: eventElement(row, marks, null) }),
+  };
 }
 
-/** Every field of an event; JSON shows them in the order of {@link EVENT_FIELDS}. */
-type EventFields = Readonly<Record<EventField, XmlValue>>;
+/**
+ * An event's fields in the order of {@link EVENT_FIELDS}. A page is written in a third of the time that an object with a {@link Moment} takes, which writes itself: V8 is fast
+ * with what is plain alone. Neither an id nor a moment has anything to escape.
+ */
+function eventAsJson(row: EventRow, marks: Marks | undefined, columns: readonly EventField[] | null): string {
+  const rest = restOfEvent(row, marks);
+  const shown =
+    columns === null
+      ? rest
+      : pick(
+          rest,
+          columns.filter((field): field is keyof typeof rest => field in rest),
+        );
+  const fields = JSON.stringify(shown);
+  const isShown = (field: EventField): boolean => columns === null || columns.includes(field);
+  const id = isShown("id") ? `"id":"${row.id}",` : "";
+  const created = isShown("created") ? `"created":${momentAsJson(row.created)},` : "";
+  return fields === "{}" ? `{${(id + created).slice(0, -1)}}` : `{${id}${created}${fields.slice(1)}`;
+}
 
-function eventFields(row: EventRow, marks: Marks | undefined): EventFields {
+/** All fields of an event but its id and its moment, in the order of {@link EVENT_FIELDS}. */
+function restOfEvent(row: EventRow, marks: Marks | undefined) {
   const alerts = marks?.alerts ?? [];
   return {
-    id: row.id,
-    created: new Moment(row.created),
     text: row.text,
     link: row.link,
     hash: row.hash,
@@ -71,15 +89,18 @@ function eventFields(row: EventRow, marks: Marks | undefined): EventFields {
     filter: row.class,
     bookmarks: marks?.bookmarks ?? [],
     alerts: alerts.length === 0 ? null : alerts,
-  };
+  } satisfies Record<Exclude<EventField, "id" | "created">, XmlValue>;
 }
 
-function eventElement(event: EventFields, columns: readonly EventField[] | null): XmlValue {
+function eventElement(row: EventRow, marks: Marks | undefined, columns: readonly EventField[] | null): XmlValue {
+  const rest = restOfEvent(row, marks);
   const element = {
-    ...event,
-    tags: { tag: event.tags },
-    bookmarks: { user: event.bookmarks },
-    alerts: { user: event.alerts ?? [] },
+    id: row.id,
+    created: new Moment(row.created),
+    ...rest,
+    tags: { tag: rest.tags },
+    bookmarks: { user: rest.bookmarks },
+    alerts: { user: rest.alerts ?? [] },
   };
   if (columns === null) return pick(element, XML_EVENT_FIELDS);
   return pick(
@@ -93,7 +114,7 @@ export function showUsers(rows: readonly TrackedUser[], columns: readonly UserFi
   const records = rows.map(({ user, email, page, created, seen, count }) =>
     pick({ user, email, page, created: new Moment(created), seen: new Moment(seen), count }, columns ?? USER_FIELDS),
   );
-  return { json: records, xml: () => results({ user: records }) };
+  return { json: jsonOf(records), xml: () => results({ user: records }) };
 }
 
 /** The groups of a query: everything is text. There may be many. */
@@ -142,11 +163,11 @@ function withoutTrailingZeros(decimal: string): string {
 }
 
 export function showLog(log: Log): Body {
-  return { json: logFields(log), xml: () => results({ log: logFields(log) }) };
+  return { json: jsonOf(logFields(log)), xml: () => results({ log: logFields(log) }) };
 }
 
 export function showLogs(logs: readonly Log[]): Body {
-  return { json: logs.map(logFields), xml: () => results({ log: logs.map(logFields) }) };
+  return { json: jsonOf(logs.map(logFields)), xml: () => results({ log: logs.map(logFields) }) };
 }
 
 function logFields({ key, display }: Log): Fields {
@@ -154,11 +175,11 @@ function logFields({ key, display }: Log): Fields {
 }
 
 export function showClassFilter(filter: ClassFilter): Body {
-  return { json: filterFields(filter), xml: () => results({ classFilter: filterFields(filter) }) };
+  return { json: jsonOf(filterFields(filter)), xml: () => results({ classFilter: filterFields(filter) }) };
 }
 
 export function showClassFilters(filters: readonly ClassFilter[]): Body {
-  return { json: filters.map(filterFields), xml: () => results({ classFilter: filters.map(filterFields) }) };
+  return { json: jsonOf(filters.map(filterFields)), xml: () => results({ classFilter: filters.map(filterFields) }) };
 }
 
 /** The class filters of several logs, each list beside its log's key. */
@@ -167,7 +188,7 @@ export function showClassFiltersOfLogs(
 ): Body {
   const lists = logs.map(({ key, filters }) => ({ key, filters: filters.map(filterFields) }));
   return {
-    json: lists.map(({ key, filters }) => ({ key, classFilters: filters })),
+    json: jsonOf(lists.map(({ key, filters }) => ({ key, classFilters: filters }))),
     xml: () => results({ log: lists.map(({ key, filters }) => ({ key, classFilters: { classFilter: filters } })) }),
   };
 }
@@ -179,7 +200,7 @@ export function filterFields(filter: ClassFilter): Fields {
 
 /** The data of an event, as it was posted; null where it carries none. */
 export function showData(data: string | null): Body {
-  return { json: data, xml: () => ({ root: "data", content: data }) };
+  return { json: jsonOf(data), xml: () => ({ root: "data", content: data }) };
 }
 
 function results(content: Fields): { root: string; content: XmlValue } {

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 
 import { LoggiaError } from "../errors.ts";
+import { jsonOf } from "./formats.ts";
 import type { Body } from "./formats.ts";
 
 /** A failure as an answer: its status, what it says, and the headers that belong to it. */
@@ -33,5 +34,9 @@ function describe(error: LoggiaError): Failure {
   if (error.retryAfter_s !== null) headers["Retry-After"] = String(error.retryAfter_s);
   if (status === 401) headers["WWW-Authenticate"] = 'Basic realm="Loggia"';
   const record = { status, code, message };
-  return { status, headers, body: { json: { error: record }, xml: () => ({ root: "error", content: record }) } };
+  return {
+    status,
+    headers,
+    body: { json: jsonOf({ error: record }), xml: () => ({ root: "error", content: record }) },
+  };
 }

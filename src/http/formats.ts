@@ -6,8 +6,13 @@ import type { XmlDocument } from "./xml.ts";
 export type Format =
   { readonly kind: "json" } | { readonly kind: "xml" } | { readonly kind: "jsonp"; readonly callback: string };
 
-/** What an answer says, for each format: a value for JSON and JSONP, a document, built only when it is asked for, for XML. */
-export type Body = { readonly json: unknown; readonly xml: () => XmlDocument };
+/** What an answer says, made for the one format that is asked for: text for JSON and JSONP, a document for XML. */
+export type Body = { readonly json: () => string; readonly xml: () => XmlDocument };
+
+/** A value as JSON. */
+export function jsonOf(value: unknown): Body["json"] {
+  return () => JSON.stringify(value);
+}
 
 export const JSON_FORMAT: Format = Object.freeze({ kind: "json" });
 const XML_FORMAT: Format = Object.freeze({ kind: "xml" });
@@ -57,11 +62,11 @@ export function render(format: Format, body: Body): { readonly contentType: stri
   const contentType = CONTENT_TYPES[format.kind];
   switch (format.kind) {
     case "json":
-      return { contentType, payload: JSON.stringify(body.json) };
+      return { contentType, payload: body.json() };
     case "xml":
       return { contentType, payload: renderXml(body.xml()) };
     case "jsonp":
-      return { contentType, payload: wrapJsonp(format.callback, JSON.stringify(body.json)) };
+      return { contentType, payload: wrapJsonp(format.callback, body.json()) };
     default:
       return format satisfies never;
   }

@@ -5,7 +5,12 @@ declare global {
   }
 }
 
-/** A moment in an answer: `"\/Date(1308491673911)\/"` in JSON, where only its slashes are escaped; ISO 8601 in XML. */
+/** A moment, in milliseconds since the Unix epoch, as JSON has it: `"\/Date(1308491673911)\/"`, where only its slashes are escaped. */
+export function momentAsJson(ms: number): string {
+  return `"\\/Date(${ms})\\/"`;
+}
+
+/** A moment in an answer: {@link momentAsJson} in JSON; ISO 8601 in XML. */
 export class Moment {
   readonly ms: number;
 
@@ -14,7 +19,7 @@ export class Moment {
   }
 
   toJSON(): object {
-    return JSON.rawJSON(`"\\/Date(${this.ms})\\/"`);
+    return JSON.rawJSON(momentAsJson(this.ms));
   }
 
   toString(): string {

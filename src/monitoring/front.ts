@@ -78,7 +78,7 @@ async function tell(request: IncomingMessage, response: ServerResponse, ask: () 
   } catch (error) {
     const failure = toFailure(error, log);
     headers = { ...headers, ...failure.headers };
-    told = { status: failure.status, type: JSON_TYPE, payload: Buffer.from(JSON.stringify(failure.body.json)) };
+    told = { status: failure.status, type: JSON_TYPE, payload: Buffer.from(failure.body.json()) };
   }
   if (told.status === 503) headers = { ...headers, "Retry-After": "1" };
   // What is left of a body that nobody reads would be taken for the next request.

@@ -18,7 +18,7 @@ export function createMonitoringListener(front: Front, log: Logger): Server {
     const nothing = new LoggiaError("path_not_found", "Here are /health/live, /health/ready and /metrics");
     const { status, body } = toFailure(nothing, log);
     const headers = { ...COMMON_HEADERS, "Content-Type": "application/json; charset=utf-8", Connection: "close" };
-    response.writeHead(status, headers).end(JSON.stringify(body.json));
+    response.writeHead(status, headers).end(body.json());
   });
   limitConnections(server, { ...DEFAULT_CONNECTION_LIMITS, connections: CONNECTIONS });
   return server;

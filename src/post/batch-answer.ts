@@ -17,9 +17,16 @@ export function batchJson({ first, items }: BatchOutcome): string {
 
 /** The same for every format. */
 export function batchBody(outcome: BatchOutcome): Body {
-  const json: unknown = JSON.parse(batchJson(outcome));
-  const { accepted, rejected, items } = json as { accepted: number; rejected: number; items: never[] };
-  return { json, xml: () => ({ root: "results", content: { accepted, rejected, item: items } }) };
+  const json = (): string => batchJson(outcome);
+  return {
+    json,
+    xml: () => {
+      const { accepted, rejected, items } = JSON.parse(json()) as Record<"accepted" | "rejected", number> & {
+        items: never[];
+      };
+      return { root: "results", content: { accepted, rejected, item: items } };
+    },
+  };
 }
 
 function rejectedOf(items: BatchOutcome["items"]): number {

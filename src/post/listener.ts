@@ -21,7 +21,7 @@ import { parseForm } from "../http/form.ts";
 import { COMMON_HEADERS } from "../http/headers.ts";
 import type { Cut } from "../http/crowd.ts";
 import { DEFAULT_CONNECTION_LIMITS, limitConnections } from "../http/listen.ts";
-import { type Body, type Format, JSON_FORMAT, negotiate, render } from "../http/formats.ts";
+import { type Body, type Format, JSON_FORMAT, jsonOf, negotiate, render } from "../http/formats.ts";
 import { refuseAmbiguous, requireHost } from "../http/unreadable.ts";
 import { noteRequest } from "../pace.ts";
 import { authorize, authorizeAtOnce, keyBesideForm } from "./api-key.ts";
@@ -178,7 +178,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
     if (table === "users") {
       const user = await postUser(key, fields, address, options);
       const xml = () => ({ root: "results", content: { user: { user } } });
-      answer(request, response, 201, {}, format, { json: { user }, xml });
+      answer(request, response, 201, {}, format, { json: jsonOf({ user }), xml });
       return ACCEPTED;
     }
     const id = await post(key, fields, address, options);
@@ -186,7 +186,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
       response.writeHead(201, POSTED_HEADERS).end(`{"id":"${id}"}`);
     } else {
       answer(request, response, 201, {}, format, {
-        json: { id },
+        json: jsonOf({ id }),
         xml: () => ({ root: "results", content: { event: { id } } }),
       });
     }

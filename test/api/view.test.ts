@@ -1,7 +1,9 @@
 import test from "ava";
 import * as fc from "fast-check";
 
-import { formatNumber, showGroups } from "../../src/api/view.ts";
+import { formatNumber, showEvent, showEvents, showGroups } from "../../src/api/view.ts";
+import { MORNING, newLog, newUser, event as stored, row } from "../contract/store-fixture.ts";
+import { EVENT_FIELDS } from "../../src/query/plan.ts";
 
 for (const [number, expected] of [
   [null, "0"],
@@ -40,4 +42,37 @@ test("the groups of a number are keyed by plain decimals too, and absence by not
   const group = { count: 2, avg: 1e21, sum: 2e21, min: 1e21, max: 1e21 };
   const groups = showGroups([{ key: 1e21, ...group }, { key: null, ...group }], { kind: "field", field: "value" }, ["key"]); // prettier-ignore
   t.deepEqual(groups.show(0, 2), [{ key: "1000000000000000000000" }, { key: "" }]);
+});
+
+const NASTY = 'a "quote", a \\ and a \u2028, \n\ud800 \\/ /Date(1)/ "created":"/Date(2)/"';
+
+test("the JSON of events has the fields that are asked for, in one order, and escapes the slashes of moments alone", (t) => {
+  const event = stored(newLog(), { created: -1, text: NASTY, tags: ["a", NASTY], user: NASTY, value: -0.5, data: "d" });
+  const plain = row(stored(newLog(), { created: MORNING }));
+  const marked = { bookmarks: [newUser(), newUser()], alerts: [newUser()] };
+  const marks = new Map([[event.id, marked]]);
+  const expected = [
+    { ...row(event), filter: null, ...marked },
+    { ...plain, filter: null, bookmarks: [], alerts: null },
+  ];
+  const jsonOf = (fields: readonly (typeof EVENT_FIELDS)[number][]): string =>
+    `[${expected
+      .map((record) => {
+        const parts = fields.map((field) => {
+          const json = field === "created" ? String.raw`"\/Date(${record.created})\/"` : JSON.stringify(record[field]);
+          return `"${field}":${json}`;
+        });
+        return `{${parts.join(",")}}`;
+      })
+      .join(",")}]`;
+  const rows = [row(event), plain];
+  t.is(showEvents(rows, marks).json(), jsonOf(EVENT_FIELDS));
+  t.is(`[${rows.map((each) => showEvent(each, marks.get(each.id)).json()).join(",")}]`, jsonOf(EVENT_FIELDS));
+  t.is(showEvents([], marks).json(), "[]");
+  fc.assert(
+    fc.property(fc.subarray([...EVENT_FIELDS], { minLength: 1 }), (columns) => {
+      t.is(showEvents(rows, marks, columns).json(), jsonOf(columns));
+    }),
+    { examples: [[["id"]], [["created"]], [["id", "created"]], [["created", "alerts"]]] },
+  );
 });

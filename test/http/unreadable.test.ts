@@ -5,6 +5,7 @@ import { createServer, ServerResponse } from "node:http";
 import { connect } from "node:net";
 import pino from "pino";
 
+import { jsonOf } from "../../src/http/formats.ts";
 import { DEFAULT_CONNECTION_LIMITS, limitConnections, listenOn } from "../../src/http/listen.ts";
 import { createHttpServer } from "../../src/http/server.ts";
 
@@ -26,7 +27,7 @@ const LISTENERS: Record<string, (t: ExecutionContext, headersTimeout_ms?: number
         formats: "all",
         handle: async () => {
           if (path === "/slow") await gate.pass();
-          return { status: 200, body: { json: "answered", xml: () => ({ root: "data", content: "answered" }) } };
+          return { status: 200, body: { json: jsonOf("answered"), xml: () => ({ root: "data", content: "answered" }) } };
         },
       })),
       log,

@@ -1,7 +1,7 @@
 import test from "ava";
 
 import type { Format } from "../../src/http/formats.ts";
-import { render } from "../../src/http/formats.ts";
+import { jsonOf, render } from "../../src/http/formats.ts";
 import { writeLong } from "../../src/http/written.ts";
 import type { LongList } from "../../src/http/written.ts";
 import { turnsDuring } from "../support/turns.ts";
@@ -31,7 +31,7 @@ for (const format of FORMATS) {
     test(`${length} records as ${format.kind} are what they would be as one text`, async (t) => {
       const records = recordsOf(length);
       const expected = render(format, {
-        json: records,
+        json: jsonOf(records),
         xml: () => ({ root: "results", content: { aggregate: records } }),
       });
       const { contentType, payload } = await writeLong(format, listOf(records), () => true);

@@ -1,3 +1,4 @@
+import { jsonOf } from "../../http/formats.ts";
 import type { Method, Reply, Route } from "../../http/route.ts";
 import { authenticated } from "../context.ts";
 import type { ApiHandler, Context } from "../context.ts";
@@ -15,9 +16,9 @@ export function created(location: string, record: unknown): Reply {
   return { status: 201, body: jsonBody(record), headers: { Location: `/manage/1${location}` } };
 }
 
-function jsonBody(json: unknown): NonNullable<Reply["body"]> {
+function jsonBody(record: unknown): NonNullable<Reply["body"]> {
   return {
-    json,
+    json: jsonOf(record),
     xml: () => {
       throw new Error("the management API answers in JSON alone");
     },

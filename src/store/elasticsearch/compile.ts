@@ -43,7 +43,7 @@ export function compileFilter(
 ): Compiled {
   const { query, exact } = compileCondition(plan.where, { negated: false, inAnd: true, depth: 1 }, mode);
   const owner: Query[] = plan.from.kind === "events" ? [] : [{ term: { owner: plan.from.user } }];
-  const logs: Query = { terms: { log: [...plan.logs] } };
+  const logs = anyOf("log", plan.logs);
   return { query: { bool: { filter: [logs, ...owner, ...conjuncts(query)] } }, exact };
 }
 
@@ -60,7 +60,7 @@ export function compileVisits(plan: Pick<UsersPlan, "logs" | "where">): Query {
       ? [compileCondition({ ...condition, field }, { negated: false, inAnd: true, depth: 1 }, "narrow").query]
       : [];
   });
-  return { bool: { filter: [{ terms: { log: [...plan.logs] } }, ...narrowing.flatMap(conjuncts)] } };
+  return { bool: { filter: [anyOf("log", plan.logs), ...narrowing.flatMap(conjuncts)] } };
 }
 
 /** The query of a plan by the index of words; null where that says nothing of what the plan asks. */
@@ -142,8 +142,13 @@ const RANGE = { "<": "lt", "<=": "lte", ">": "gt", ">=": "gte" } as const;
 /** Equality with "" finds absence. */
 function equal(field: TextField | NumberField, values: readonly string[]): Query {
   const present = values.filter((value) => value !== "");
-  const terms: Query[] = present.length === 0 ? [] : [{ terms: { [foldedPath(field)]: present } }];
+  const terms = present.length === 0 ? [] : [anyOf(foldedPath(field), present)];
   return or(present.length === values.length ? terms : [...terms, not(exists(field))]);
+}
+
+/** One value takes the engine less than a list of one. */
+function anyOf(path: string, values: readonly string[]): Query {
+  return values.length === 1 ? { term: { [path]: values[0]! } } : { terms: { [path]: [...values] } };
 }
 
 function compileNumber(field: TextField | NumberField, op: "=" | keyof typeof RANGE, value: number): Query {

@@ -1,6 +1,6 @@
 import type { Client } from "@elastic/elasticsearch";
 
-import type { EventRow } from "../../events/event.ts";
+import type { EventRow, LogKey } from "../../events/event.ts";
 import { someComparison } from "../../query/plan.ts";
 import type { Condition, ListPlan } from "../../query/plan.ts";
 import type { Page } from "../store.ts";
@@ -13,7 +13,7 @@ import { indexOf } from "./mapping.ts";
 import type { Names } from "./mapping.ts";
 import { marksAmong } from "./people.ts";
 import { atOneMoment, isExact, scan, searcherOf, totalOf, WINDOW } from "./scan.ts";
-import type { Hit, Searcher } from "./scan.ts";
+import type { Hit, Request, Searcher } from "./scan.ts";
 import { seek } from "./seek.ts";
 
 /** Answers a list plan; any page, to the end of all. */
@@ -74,18 +74,47 @@ const COUNTED = 10_000;
  * there are many, they are counted apart. The count may be of a later moment than the page: what the page shows is counted in any case.
  */
 async function nearPage(search: Searcher, plan: ListPlan, query: Query): Promise<Page> {
-  const found = await search({
-    query,
-    sort: compileSort(plan.sort),
-    from: plan.skip,
-    size: plan.take,
-    track_total_hits: COUNTED,
-    _source: sourceOfFewRows(plan.logs),
-  });
-  const rows = found.hits.hits.map(rowOf);
+  const request = { query, track_total_hits: COUNTED, _source: sourceOfFewRows(plan.logs) };
+  const { rows, found } = (await pageByTime(search, plan, request)) ?? (await pageByKeys(search, plan, request));
   if (isExact(found)) return { rows, total: totalOf(found) };
   const counted = totalOf(await search({ query, size: 0, track_total_hits: true }));
   return { rows, total: rows.length === 0 ? counted : Math.max(counted, plan.skip + rows.length) };
+}
+
+type Found = { readonly rows: readonly EventRow[]; readonly found: Awaited<ReturnType<Searcher>> };
+
+async function pageByKeys(search: Searcher, plan: ListPlan, request: Request): Promise<Found> {
+  const found = await search({ ...request, sort: compileSort(plan.sort), from: plan.skip, size: plan.take });
+  return { rows: found.hits.hits.map(rowOf), found };
+}
+
+/** How long a page of a log is not asked for by its time alone any more, once one had begun or ended among events of the same moment. */
+const TIES_LAST_MS = 60_000;
+/** When that ends, by log. */
+const tiesEnd_ms = new Map<LogKey, number>();
+
+/**
+ * A page by its time alone, which takes the engine two thirds of what it takes by time and id: ids decide where moments are the same, and then so do we. Null where that is no
+ * page, as events beside it are of the same moment as its first or its last, so that which of them belong to it is for the ids to say.
+ */
+async function pageByTime(search: Searcher, plan: ListPlan, request: Request): Promise<Found | null> {
+  const { skip, take, logs } = plan;
+  if (!isByTimeAlone(plan) || take === 0 || skip + take >= WINDOW) return null;
+  if (logs.some((log) => performance.now() < (tiesEnd_ms.get(log) ?? 0))) return null;
+  const before = Math.min(1, skip);
+  const found = await search({
+    ...request,
+    sort: compileSort(plan.sort).slice(0, 1),
+    from: skip - before,
+    size: before + take + 1,
+  });
+  const hits = found.hits.hits.map(rowOf);
+  const isTied = (i: number): boolean => i > 0 && i < hits.length && hits[i - 1]!.created === hits[i]!.created;
+  if (isTied(before) || isTied(before + take)) {
+    for (const log of logs) tiesEnd_ms.set(log, performance.now() + TIES_LAST_MS);
+    return null;
+  }
+  return { rows: inOrder(hits.slice(before, before + take), plan), found };
 }
 
 /** A page that no search reaches by itself. It is counted from the nearer end. */

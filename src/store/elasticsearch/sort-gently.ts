@@ -9,8 +9,8 @@ const RUN = 2_000;
 export async function sortGently<T>(items: readonly T[], compare: Compare<T>): Promise<T[]> {
   let runs: T[][] = [];
   for (let from = 0; from < items.length; from += RUN) {
+    if (from > 0) await turn();
     runs.push(items.slice(from, from + RUN).sort(compare));
-    await turn();
   }
   while (runs.length > 1) {
     const merged: T[][] = [];

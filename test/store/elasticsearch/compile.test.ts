@@ -6,9 +6,9 @@ import type { Condition, SortKey } from "../../../src/query/plan.ts";
 import { compileByWords, compileFilter, compileSort } from "../../../src/store/elasticsearch/compile.ts";
 import type { Query } from "../../../src/store/elasticsearch/compile.ts";
 
-const SHOP: Query = { terms: { log: ["shop"] } };
+const SHOP: Query = { term: { log: "shop" } };
 const tagged: Condition = { kind: "text", field: "tags", op: "=", value: "error" };
-const isTagged: Query = { terms: { "folded.tags": ["error"] } };
+const isTagged: Query = { term: { "folded.tags": "error" } };
 const slow: Condition = { kind: "number", field: "value", op: ">", value: 9.5 };
 const isSlow: Query = { range: { value: { gt: 9.5 } } };
 const worded: Condition = { kind: "matches", field: "text", pattern: "(\\bat\\b ?)+" };

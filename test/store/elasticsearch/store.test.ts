@@ -173,6 +173,56 @@ if (realEngines) {
     });
   }
 
+  test("pages: by time alone, but where events beside them are of the same moment", async (t) => {
+    const own = createElasticsearchClient({ nodes: [elasticsearchUrl()], log });
+    const lists = await openElasticsearchStore({ client: own, namespace, log });
+    /** By how many fields each search for a page was to be ordered. */
+    let orders: number[] = [];
+    own.diagnostic.on("request", (_error, request) => {
+      const { path = "", body } = request?.meta.request.params ?? {};
+      if (!path.startsWith(`/${namesIn(namespace).events}/_search`) || typeof body !== "string") return;
+      orders.push((JSON.parse(body) as { sort: unknown[] }).sort.length);
+    });
+    const written: StoredEvent[] = [];
+    /** Two events of each moment, of which the later one has the smaller id. */
+    const pairsOf = (key: StoredEvent["log"]): StoredEvent[] =>
+      Array.from({ length: 5 }, (_, i) => event(key, { created: MORNING + i })).flatMap((first) => [
+        event(key, { created: first.created }),
+        first,
+      ]);
+    const ask = async (key: StoredEvent["log"], skip: number, take: number): Promise<number[]> => {
+      for (const direction of ["asc", "desc"] as const) {
+        const plan = listPlan(key, { sort: [{ field: "created", direction }], skip, take });
+        orders = [];
+        t.deepEqual(await pageOf(lists, plan), evaluateList(plan, written), `${skip} ${take} ${direction}`);
+      }
+      return orders;
+    };
+    const [whole, beginning, ending] = [newLog(), newLog(), newLog()];
+    for (const key of [whole, beginning, ending]) written.push(...pairsOf(key));
+    await write(t, store, written);
+    // So that a search whose index has just begun, and which is sent again, is none of those counted.
+    await lists.list(listPlan(newLog()));
+    for (const [skip, take] of [
+      [0, 2],
+      [4, 4],
+      [8, 2],
+      [8, 20],
+      [0, 10],
+      [10, 10],
+      [11, 1],
+      [500, 3],
+    ] as const) {
+      t.deepEqual(await ask(whole, skip, take), [1], `${skip} ${take}`);
+    }
+    t.deepEqual(await ask(ending, 0, 3), [2], "the order of time was given up in the first of both directions");
+    t.deepEqual(await ask(beginning, 3, 3), [2]);
+    t.deepEqual(await ask(beginning, 4, 2), [2], "nor is it tried again at once");
+    t.deepEqual(await ask(whole, 4, 2), [1], "in another log it is");
+    await lists[Symbol.asyncDispose]();
+    await own.close();
+  });
+
   test("groups: more than one request gives, complete and in every order", async (t) => {
     for (const plan of [
       groupPlan(many, { by: { kind: "field", field: "source" } }),
