@@ -27,7 +27,10 @@ const LISTENERS: Record<string, (t: ExecutionContext, headersTimeout_ms?: number
         formats: "all",
         handle: async () => {
           if (path === "/slow") await gate.pass();
-          return { status: 200, body: { json: jsonOf("answered"), xml: () => ({ root: "data", content: "answered" }) } };
+          return {
+            status: 200,
+            body: { json: jsonOf("answered"), xml: () => ({ root: "data", content: "answered" }) },
+          };
         },
       })),
       log,
