@@ -6,7 +6,7 @@ import type { Body } from "../http/formats.ts";
 import { Moment, momentAsJson } from "../http/moment.ts";
 import type { LongList } from "../http/written.ts";
 import type { XmlValue } from "../http/xml.ts";
-import { formatGroupKey } from "../query/calendar.ts";
+import { groupKeyFormat } from "../query/calendar.ts";
 import { USER_FIELDS } from "../query/plan.ts";
 import type { AggregateField, EventField, Grouping, UserField } from "../query/plan.ts";
 import type { Group, Marks, TrackedUser } from "../store/store.ts";
@@ -123,9 +123,12 @@ export function showGroups(
   by: Grouping,
   columns: readonly AggregateField[] | null,
 ): LongList {
+  const formatKey = groupKeyFormat(by);
+  const showKey = (key: Group["key"]): string =>
+    by.kind === "field" && typeof key === "number" ? formatNumber(key) : formatKey(key);
   const show = (group: Group): Fields => {
     const fields: Record<AggregateField, string> = {
-      key: showGroupKey(by, group.key),
+      key: showKey(group.key),
       count: formatNumber(group.count),
       avg: formatNumber(group.avg),
       sum: formatNumber(group.sum),
@@ -135,10 +138,6 @@ export function showGroups(
     return columns === null ? fields : pick(fields, columns);
   };
   return { length: groups.length, element: "aggregate", show: (from, to) => groups.slice(from, to).map(show) };
-}
-
-function showGroupKey(by: Grouping, key: Group["key"]): string {
-  return by.kind === "field" && typeof key === "number" ? formatNumber(key) : formatGroupKey(by, key);
 }
 
 const plainDecimal = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 15, useGrouping: false });

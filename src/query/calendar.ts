@@ -45,14 +45,28 @@ export function civil(year: number, month: number, day: number): number {
 }
 
 /**
- * The key of a group as the wire shows it: `9/19/2011` for a day, `9/19/2011 14:00` for an hour, both on the clock of the grouping;
- * otherwise the value of the field, "" where it is absent.
- *
- * @param key of a day or an hour: the moment it begins
+ * Writes keys of groups as the wire shows them: `9/19/2011` for a day, `9/19/2011 14:00` for an hour, both on the clock of the grouping;
+ * otherwise the value of the field, "" where it is absent. The key of a day or an hour is the moment it begins.
  */
-export function formatGroupKey(by: Grouping, key: number | string | null): string {
-  if (by.kind === "field" || typeof key !== "number") return String(key ?? "");
-  const local = new Date(key + by.offset_min * MINUTE_MS);
-  const day = `${local.getUTCMonth() + 1}/${local.getUTCDate()}/${local.getUTCFullYear()}`;
-  return by.kind === "day" ? day : `${day} ${String(local.getUTCHours()).padStart(2, "0")}:00`;
+export function groupKeyFormat(by: Grouping): (key: number | string | null) => string {
+  if (by.kind === "field") return (key) => String(key ?? "");
+  const { kind, offset_min } = by;
+  // Most hours are of the same day as the one before.
+  let day = { start: NaN, text: "" };
+  return (key) => {
+    if (typeof key !== "number") return String(key ?? "");
+    const start = startOfDay(key, offset_min);
+    if (start !== day.start) day = { start, text: formatDay(start + offset_min * MINUTE_MS) };
+    return kind === "day" ? day.text : `${day.text} ${formatHour(Math.floor((key - start) / HOUR_MS))}`;
+  };
+}
+
+/** @param local a moment as a clock of UTC would have to show it */
+function formatDay(local: number): string {
+  const date = new Date(local);
+  return `${date.getUTCMonth() + 1}/${date.getUTCDate()}/${date.getUTCFullYear()}`;
+}
+
+function formatHour(hour: number): string {
+  return `${hour < 10 ? "0" : ""}${hour}:00`;
 }

@@ -6,7 +6,7 @@ import {
   HOUR_MS,
   addMonths,
   daysInMonth,
-  formatGroupKey,
+  groupKeyFormat,
   startOfDay,
   startOfHour,
 } from "../../src/query/calendar.ts";
@@ -61,22 +61,38 @@ function moment(text: string, offset_min: number): number {
 
 test("group keys show the day and the hour on the grouping's clock", (t) => {
   const start = Date.UTC(2011, 8, 19, 14);
-  t.is(formatGroupKey({ kind: "day", offset_min: 0 }, Date.UTC(2011, 8, 19)), "9/19/2011");
-  t.is(formatGroupKey({ kind: "hour", offset_min: 0 }, start), "9/19/2011 14:00");
-  t.is(formatGroupKey({ kind: "hour", offset_min: -300 }, start), "9/19/2011 09:00");
-  t.is(formatGroupKey({ kind: "hour", offset_min: 345 }, start + 15 * 60_000), "9/19/2011 20:00");
-  t.is(formatGroupKey({ kind: "day", offset_min: 840 }, Date.UTC(2011, 11, 31, 10)), "1/1/2012");
-  t.is(formatGroupKey({ kind: "field", field: "source" }, "web"), "web");
-  t.is(formatGroupKey({ kind: "field", field: "value" }, 4.5), "4.5");
-  t.is(formatGroupKey({ kind: "field", field: "value" }, null), "");
+  t.is(groupKeyFormat({ kind: "day", offset_min: 0 })(Date.UTC(2011, 8, 19)), "9/19/2011");
+  t.is(groupKeyFormat({ kind: "hour", offset_min: 0 })(start), "9/19/2011 14:00");
+  t.is(groupKeyFormat({ kind: "hour", offset_min: -300 })(start), "9/19/2011 09:00");
+  t.is(groupKeyFormat({ kind: "hour", offset_min: 345 })(start + 15 * 60_000), "9/19/2011 20:00");
+  t.is(groupKeyFormat({ kind: "day", offset_min: 840 })(Date.UTC(2011, 11, 31, 10)), "1/1/2012");
+  t.is(groupKeyFormat({ kind: "field", field: "source" })("web"), "web");
+  t.is(groupKeyFormat({ kind: "field", field: "value" })(4.5), "4.5");
+  t.is(groupKeyFormat({ kind: "field", field: "value" })(null), "");
+});
+
+test("keys are written alike one after the other, in any order, and each by itself", (t) => {
+  const keys = fc.array(fc.oneof(moments, fc.integer({ min: 0, max: 3 * DAY_MS })), { minLength: 2 });
+  const property = fc.property(keys, offsets, (moments, offset_min) => {
+    for (const kind of ["day", "hour"] as const) {
+      const by = { kind, offset_min };
+      const format = groupKeyFormat(by);
+      const starts = moments.map((at) => (kind === "day" ? startOfDay : startOfHour)(at, offset_min));
+      t.deepEqual(
+        starts.map(format),
+        starts.map((start) => groupKeyFormat(by)(start)),
+      );
+    }
+  });
+  fc.assert(property);
 });
 
 test("a group's key can be asked for again", (t) => {
   const property = fc.property(moments, offsets, (at, offset_min) => {
     const day = startOfDay(at, offset_min);
     const hour = startOfHour(at, offset_min);
-    t.deepEqual(readDate(formatGroupKey({ kind: "day", offset_min }, day), offset_min), { kind: "day", start: day });
-    t.deepEqual(readDate(formatGroupKey({ kind: "hour", offset_min }, hour), offset_min), { kind: "moment", at: hour });
+    t.deepEqual(readDate(groupKeyFormat({ kind: "day", offset_min })(day), offset_min), { kind: "day", start: day });
+    t.deepEqual(readDate(groupKeyFormat({ kind: "hour", offset_min })(hour), offset_min), { kind: "moment", at: hour });
   });
   fc.assert(property);
 });

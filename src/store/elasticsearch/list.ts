@@ -1,19 +1,19 @@
 import type { Client } from "@elastic/elasticsearch";
 
-import type { EventRow, LogKey } from "../../events/event.ts";
+import type { EventRow } from "../../events/event.ts";
 import { someComparison } from "../../query/plan.ts";
 import type { Condition, ListPlan } from "../../query/plan.ts";
 import type { Page } from "../store.ts";
 import { answer, verified } from "./candidates.ts";
 import { compileFilter, compileSort } from "./compile.ts";
 import type { Query } from "./compile.ts";
-import { ROW_SOURCE, sourceOfFewRows, toRow } from "./document.ts";
-import type { Document } from "./document.ts";
+import { ROW_SOURCE, sourceOfFewRows } from "./document.ts";
 import { indexOf } from "./mapping.ts";
 import type { Names } from "./mapping.ts";
+import { byTime, directionOf, isByTimeAlone, readPage, rowOf } from "./page.ts";
 import { marksAmong } from "./people.ts";
 import { atOneMoment, isExact, scan, searcherOf, totalOf, WINDOW } from "./scan.ts";
-import type { Hit, Request, Searcher } from "./scan.ts";
+import type { Hit, Searcher } from "./scan.ts";
 import { seek } from "./seek.ts";
 
 /** Answers a list plan; any page, to the end of all. */
@@ -50,15 +50,9 @@ async function marksAlong(client: Client, names: Names, plan: ListPlan): ReturnT
   return marksAmong(client, names, compileFilter(plan, "broad").query);
 }
 
-function isByTimeAlone({ sort }: ListPlan): boolean {
-  return sort.length === 0 || (sort.length === 1 && sort[0]!.field === "created");
-}
-
 /** Few rows in the order of a plan. Of time, we make it: ordering a hundred rows takes the engine as long as finding a third of them. */
 function inOrder(rows: readonly EventRow[], plan: ListPlan): readonly EventRow[] {
-  if (!isByTimeAlone(plan)) return rows;
-  const sign = plan.sort[0]?.direction === "desc" ? -1 : 1;
-  return rows.toSorted((a, b) => sign * (a.created - b.created || (a.id < b.id ? -1 : 1)));
+  return isByTimeAlone(plan) ? byTime(rows, directionOf(plan)) : rows;
 }
 
 /** A rebuilt store has events by the classes of today, and copies by those that they had when somebody got them. */
@@ -74,47 +68,11 @@ const COUNTED = 10_000;
  * there are many, they are counted apart. The count may be of a later moment than the page: what the page shows is counted in any case.
  */
 async function nearPage(search: Searcher, plan: ListPlan, query: Query): Promise<Page> {
-  const request = { query, track_total_hits: COUNTED, _source: sourceOfFewRows(plan.logs) };
-  const { rows, found } = (await pageByTime(search, plan, request)) ?? (await pageByKeys(search, plan, request));
-  if (isExact(found)) return { rows, total: totalOf(found) };
+  const { skip, take } = plan;
+  const { rows, answer } = await readPage(search, plan, { query, skip, take, count: COUNTED });
+  if (isExact(answer)) return { rows, total: totalOf(answer) };
   const counted = totalOf(await search({ query, size: 0, track_total_hits: true }));
-  return { rows, total: rows.length === 0 ? counted : Math.max(counted, plan.skip + rows.length) };
-}
-
-type Found = { readonly rows: readonly EventRow[]; readonly found: Awaited<ReturnType<Searcher>> };
-
-async function pageByKeys(search: Searcher, plan: ListPlan, request: Request): Promise<Found> {
-  const found = await search({ ...request, sort: compileSort(plan.sort), from: plan.skip, size: plan.take });
-  return { rows: found.hits.hits.map(rowOf), found };
-}
-
-/** How long a page of a log is not asked for by its time alone any more, once one had begun or ended among events of the same moment. */
-const TIES_LAST_MS = 60_000;
-/** When that ends, by log. */
-const tiesEnd_ms = new Map<LogKey, number>();
-
-/**
- * A page by its time alone, which takes the engine two thirds of what it takes by time and id: ids decide where moments are the same, and then so do we. Null where that is no
- * page, as events beside it are of the same moment as its first or its last, so that which of them belong to it is for the ids to say.
- */
-async function pageByTime(search: Searcher, plan: ListPlan, request: Request): Promise<Found | null> {
-  const { skip, take, logs } = plan;
-  if (!isByTimeAlone(plan) || take === 0 || skip + take >= WINDOW) return null;
-  if (logs.some((log) => performance.now() < (tiesEnd_ms.get(log) ?? 0))) return null;
-  const before = Math.min(1, skip);
-  const found = await search({
-    ...request,
-    sort: compileSort(plan.sort).slice(0, 1),
-    from: skip - before,
-    size: before + take + 1,
-  });
-  const hits = found.hits.hits.map(rowOf);
-  const isTied = (i: number): boolean => i > 0 && i < hits.length && hits[i - 1]!.created === hits[i]!.created;
-  if (isTied(before) || isTied(before + take)) {
-    for (const log of logs) tiesEnd_ms.set(log, performance.now() + TIES_LAST_MS);
-    return null;
-  }
-  return { rows: inOrder(hits.slice(before, before + take), plan), found };
+  return { rows, total: rows.length === 0 ? counted : Math.max(counted, skip + rows.length) };
 }
 
 /** A page that no search reaches by itself. It is counted from the nearer end. */
@@ -132,23 +90,12 @@ async function rowsAt(
   search: Searcher,
   plan: ListPlan,
   place: { query: Query; reversed: boolean; skip: number; take: number },
-): Promise<EventRow[]> {
+): Promise<readonly EventRow[]> {
   const { reversed, take } = place;
-  const sort = compileSort(plan.sort, reversed);
   const isByTime = plan.sort.length === 0 || plan.sort[0]?.field === "created";
-  const direction = ((plan.sort[0]?.direction ?? "asc") === "asc") !== reversed ? "asc" : "desc";
-  const { query, skip } = isByTime ? await seek(search, { ...place, direction }) : place;
-  if (skip + take <= WINDOW) {
-    const found = await search({
-      query,
-      sort,
-      from: skip,
-      size: take,
-      track_total_hits: false,
-      _source: sourceOfFewRows(plan.logs),
-    });
-    return found.hits.hits.map(rowOf);
-  }
+  const { query, skip } = isByTime ? await seek(search, { ...place, direction: directionOf(plan, reversed) }) : place;
+  if (skip + take <= WINDOW) return (await readPage(search, plan, { query, reversed, skip, take, count: false })).rows;
+  const sort = compileSort(plan.sort, reversed);
   const after = await walk(search, { query, sort, skip });
   const found = await search({
     query,
@@ -188,9 +135,4 @@ async function verifiedPage(search: Searcher, plan: ListPlan, query: Query): Pro
     total += 1;
   }
   return { rows, total };
-}
-
-function rowOf(hit: Hit): EventRow {
-  const { _source: source } = hit;
-  return toRow(source as Document);
 }

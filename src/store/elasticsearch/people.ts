@@ -11,7 +11,7 @@ import { MARKER, ROW_SOURCE, toRow } from "./document.ts";
 import type { Document } from "./document.ts";
 import { placeOfIndex } from "./mapping.ts";
 import type { Names } from "./mapping.ts";
-import { ANY_ORDER, atOneMoment, NotReady, patiently, scan, searcherOf, totalOf } from "./scan.ts";
+import { ANY_ORDER, atOneMoment, FEW_SHARDS_UNASKED, NotReady, patiently, scan, searcherOf, totalOf } from "./scan.ts";
 import type { Hit } from "./scan.ts";
 import { createOperation, deleteOperation, indexOperation, writeNow } from "./write.ts";
 import type { Operation } from "./packed.ts";
@@ -127,6 +127,7 @@ export async function marksAmong(
       search({
         query,
         size: FEW_MARKS,
+        ...FEW_SHARDS_UNASKED,
         sort: [{ owner: "asc" }],
         track_total_hits: FEW_MARKS + 1,
         _source: { includes: ["id", "owner"] },

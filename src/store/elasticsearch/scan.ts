@@ -15,6 +15,12 @@ export type Hit = estypes.SearchHit;
 export type Request = Omit<estypes.SearchRequest, "index" | "allow_partial_search_results">;
 
 /**
+ * Of a search that orders its hits by a field, Elasticsearch first asks each shard what it may hold, in a round of its own. That is not worth it for as many shards as a node is
+ * asked to search at once in any case.
+ */
+export const FEW_SHARDS_UNASKED: Request = { pre_filter_shard_size: 5 };
+
+/**
  * Searches an index, an alias or a point in time. A missing index is an empty one: it is made by its first document.
  * A shard that cannot answer is an error, never a smaller answer.
  */
