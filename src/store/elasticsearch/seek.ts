@@ -17,7 +17,7 @@ export async function seek(
 ): Promise<{ query: Query; skip: number }> {
   const { query, direction } = place;
   let { skip } = place;
-  let range = await rangeOf(search, query);
+  let range = await rangeOf(search);
   if (range === null) return { query, skip };
   while (skip + place.take > WINDOW && range.last > range.first) {
     const bucket_ms: number = Math.ceil((range.last - range.first + 1) / BUCKETS);
@@ -40,9 +40,9 @@ export async function seek(
 /** Milliseconds since the Unix epoch, both inclusive. */
 type Range = { first: number; last: number };
 
-async function rangeOf(search: Searcher, query: Query): Promise<Range | null> {
+/** From the first to the last moment of all that the index holds: that it knows, where those of a query take a look at each event. */
+async function rangeOf(search: Searcher): Promise<Range | null> {
   const { aggregations } = await search({
-    query,
     size: 0,
     track_total_hits: false,
     aggs: { first: { min: { field: "created" } }, last: { max: { field: "created" } } },
