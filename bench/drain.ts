@@ -36,14 +36,20 @@ async function compare({ world, report, quick }: Bench): Promise<void> {
   const bare = closing.use(await createBareWriter(await world.place(), world.folder()));
   let inFlight = 1;
   let before = 0;
+  /** Processor time that an event has cost, in each round. */
+  const costs = { service: [] as number[], engine: [] as number[] };
   // Engines go on merging, or folding their log in, for seconds after a turn: what they have left is not the next one's to pay for.
   const drain = async (): Promise<number> => {
     const backlog = createBacklog(count, users);
     inFlight = await appendBacklog(place, backlog);
     await atRest();
-    const rate = await drainBacklog(place, backlog, before);
+    const engineBefore_ms = await engineBusy(place);
+    const { perSecond, service_us } = await drainBacklog(place, backlog, before);
     before += backlog.ofFirstLog;
-    return rate;
+    costs.service.push(service_us);
+    await atRest();
+    costs.engine.push(((await engineBusy(place)) - engineBefore_ms) / (count / 1000));
+    return perSecond;
   };
   const writeBare = async (): Promise<number> => {
     await atRest();
@@ -58,10 +64,24 @@ async function compare({ world, report, quick }: Bench): Promise<void> {
   const flight = kind === "embedded" ? "" : `, ${inFlight} writes in flight`;
   const target = { kind: "at least", value: SHARE[kind] } as const;
   report.ratio({ name: `events drained, ${kind}${flight}`, unit: "/s", ours: ours!, limit: limit!, target });
+  const cost = (name: string, rounds: readonly number[]): void =>
+    report.figure({ name: `processor time an event, ${name}`, unit: "µs", ours: { name, rounds } });
+  cost("the service", costs.service);
+  if (kind === "cluster") cost("Elasticsearch", costs.engine);
 }
 
+/** Processor time that Elasticsearch has taken so far, in milliseconds; 0 where the engine is part of the service. */
+async function engineBusy(place: Place): Promise<number> {
+  if (place.kind === "embedded") return 0;
+  const { nodes } = await place.cluster.client.nodes.stats({ metric: "process" });
+  return Object.values(nodes).reduce((sum, { process }) => sum + (process?.cpu?.total_in_millis ?? NaN), 0);
+}
+
+/** What draining a backlog came to: events a second, and what one of them took of the processors in the service's process. */
+type Drained = { readonly perSecond: number; readonly service_us: number };
+
 /**
- * Starts a service on a full bus and answers how many events a second went into the store, from the first batch that was done to the last:
+ * Starts a service on a full bus and tells how its events went into the store, from the first batch that was done to the last:
  * starting up does not count. At the end the log must hold all of them.
  */
 export async function drainBacklog(
@@ -69,18 +89,20 @@ export async function drainBacklog(
   backlog: Backlog,
   before: number,
   flags: readonly string[] = [],
-): Promise<number> {
+): Promise<Drained> {
   await using service = await startService(place, { flags });
   await using progress = await watch(place, service.apiPort, backlog);
   const deadline_ms = performance.now() + TIMEOUT_MS;
-  let first: { at_ms: number; done: number } | null = null;
+  let first: { at_ms: number; busy_ms: number; done: number } | null = null;
   for (;;) {
     const done = await progress.read();
     const at_ms = performance.now();
-    if (done > 0) first ??= { at_ms, done };
+    if (done > 0) first ??= { at_ms, busy_ms: service.busy(), done };
     if (done === 1) {
+      const busy_ms = service.busy() - first!.busy_ms;
       await holds(service.apiPort, before + backlog.ofFirstLog);
-      return ((1 - first!.done) * backlog.events.length) / ((at_ms - first!.at_ms) / 1000);
+      const count = (1 - first!.done) * backlog.events.length;
+      return { perSecond: count / ((at_ms - first!.at_ms) / 1000), service_us: (1000 * busy_ms) / count };
     }
     if (at_ms > deadline_ms) throw new Error(`Only ${Math.round(done * 100)} % of the events were drained in time`);
     await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS[place.kind]));

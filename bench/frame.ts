@@ -25,8 +25,8 @@ export type Bench = {
 export type Way = { readonly name: string; readonly once: () => Promise<number> };
 
 /**
- * The figures of each way, by round. Within a round every way has its turn, and each round begins with another one, so that whatever
- * else the machine does meets all of them alike.
+ * The figures of each way, by round. Within a round every way has its turn; each round begins with another one and goes the other way round, so that whatever
+ * else the machine does, and whatever a way leaves to the next, meets all of them alike.
  *
  * @param options.least so many rounds in any case
  * @param options.most and no more than so many
@@ -41,7 +41,8 @@ export async function interleaved(
   const end_ms = performance.now() + budget_ms;
   for (let round = 0; round < least || (round < most && performance.now() < end_ms); round++) {
     for (let turn = 0; turn < ways.length; turn++) {
-      const i = (round + turn) % ways.length;
+      const step = round % 2 === 0 ? turn : ways.length - turn;
+      const i = (round + step) % ways.length;
       figures[i]!.push(await ways[i]!.once());
     }
   }

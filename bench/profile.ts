@@ -35,7 +35,8 @@ const LOADS: Readonly<Record<string, Load>> = {
     try {
       const backlog = createBacklog(quick ? 20_000 : 200_000, await prepareCatalog(place));
       await appendBacklog(place, backlog);
-      return `${show(await drainBacklog(place, backlog, 0, flags), "/s")} events/s drained, ${world.kind}`;
+      const { perSecond } = await drainBacklog(place, backlog, 0, flags);
+      return `${show(perSecond, "/s")} events/s drained, ${world.kind}`;
     } finally {
       await clearPlace(place);
     }

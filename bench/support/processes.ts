@@ -18,6 +18,8 @@ export type ServiceProcess = AsyncDisposable & {
   readonly postPort: number;
   /** Resident memory, in bytes. */
   resident(): number;
+  /** Processor time that all its threads have taken so far, in milliseconds. */
+  busy(): number;
   /** Ends it politely. */
   stop(): Promise<void>;
 };
@@ -56,6 +58,7 @@ export async function startServiceProcess(
     apiPort: port("API"),
     postPort: port("posting"),
     resident: () => residentOf(child.pid!),
+    busy: () => busyOf(child.pid!),
     stop,
     [Symbol.asyncDispose]: stop,
   };
@@ -93,4 +96,11 @@ async function end(child: ChildProcess): Promise<void> {
 export function residentOf(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) * 1024;
+}
+
+/** Linux counts in hundredths of a second, whatever the clock of its scheduler. */
+function busyOf(pid: number): number {
+  const [, fields = ""] = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ");
+  const [user, system] = fields.split(" ").slice(11, 13).map(Number);
+  return (user! + system!) * 10;
 }
