@@ -54,7 +54,7 @@ export function groupKeyFormat(by: Grouping): (key: number | string | null) => s
   // Most hours are of the same day as the one before.
   let day = { start: NaN, text: "" };
   return (key) => {
-    if (typeof key !== "number") return String(key ?? "");
+    if (typeof key !== "number") return key ?? "";
     const start = startOfDay(key, offset_min);
     if (start !== day.start) day = { start, text: formatDay(start + offset_min * MINUTE_MS) };
     return kind === "day" ? day.text : `${day.text} ${formatHour(Math.floor((key - start) / HOUR_MS))}`;
