@@ -24,7 +24,7 @@ export type Question = {
 };
 
 /** Compilers have to become warm, those of all processes: a question that a process has not been asked some hundred times takes a tenth to a fifth longer. */
-const WARM_MS = { embedded: 1_000, cluster: 8_000 } as const;
+const WARM_MS = { embedded: 1_000, cluster: 4_000 } as const;
 
 /** Asks a service over HTTP. */
 export function askService({ service }: Dataset, { path, parameters }: Question): Promise<string> {
