@@ -19,7 +19,7 @@ import type {
   TextField,
 } from "../../query/plan.ts";
 import { FACTS, FOLDED_FIELDS } from "./facts.ts";
-import type { Fact } from "./facts.ts";
+import type { Known } from "./facts.ts";
 import { toRe2 } from "./regexp.ts";
 import { splitId, TAG_SEPARATOR } from "./schema.ts";
 
@@ -33,9 +33,8 @@ export type Statement = {
 /** A span of `created`, in milliseconds since the Unix epoch; `to` is not part of it. */
 export type Span = { readonly from: bigint; readonly to: bigint };
 
-/** What is known to be true of some event; see `Facts`. */
-type Known = ReadonlySet<Fact>;
-const ALL: Known = new Set(FACTS);
+/** Reckons with all that may be true of some event, and knows no log. */
+const ALL: Known = { facts: new Set(FACTS), logs: new Map() };
 
 type Filter = Pick<ListPlan, "from" | "logs" | "where">;
 
@@ -43,13 +42,13 @@ type Filter = Pick<ListPlan, "from" | "logs" | "where">;
 const ROW = `id_hi, id_lo, created, log, text, link, hash, tags, source, "user", class, value, lat, lon, ip, data is not null`;
 
 /** How many records a plan finds. */
-export function compileCount(plan: Filter, known: Known = ALL): Statement {
+export function compileCount(plan: Filter, known: Known): Statement {
   const bind = new Binder(known);
   return bind.statement(`select count(*) from events where ${filter(plan, bind)}`);
 }
 
 /** How many records a plan finds in each slice of 2^`shift` milliseconds of `created`, in the order of time. */
-export function compileSlices(plan: Filter, shift: number, known: Known = ALL): Statement {
+export function compileSlices(plan: Filter, shift: number, known: Known): Statement {
   const bind = new Binder(known);
   const where = filter(plan, bind);
   return bind.statement(
@@ -58,7 +57,7 @@ export function compileSlices(plan: Filter, shift: number, known: Known = ALL): 
 }
 
 /** A page of a plan. `span` narrows it to where the page lies, and `skip` counts from there. */
-export function compilePage(plan: ListPlan, skip: number, span: Span | null, known: Known = ALL): Statement {
+export function compilePage(plan: ListPlan, skip: number, span: Span | null, known: Known): Statement {
   const bind = new Binder(known);
   const within = span === null ? "" : `and ${isWithin(span, bind)}`;
   return bind.statement(
@@ -68,7 +67,7 @@ export function compilePage(plan: ListPlan, skip: number, span: Span | null, kno
 }
 
 /** The same page, taken from a span that may be too narrow for it. In each row the number of all that the plan finds stands last. */
-export function compileNear(plan: ListPlan, span: Span, known: Known = ALL): Statement {
+export function compileNear(plan: ListPlan, span: Span, known: Known): Statement {
   const bind = new Binder(known);
   const where = filter(plan, bind);
   return bind.statement(
@@ -85,7 +84,7 @@ function isWithin({ from, to }: Span, bind: Binder): string {
 /**
  * The same page in one pass that ends once it has found `most` records: where there are fewer, they are all. In each row the number that it has found stands last.
  */
-export function compileFew(plan: ListPlan, most: number, known: Known = ALL): Statement {
+export function compileFew(plan: ListPlan, most: number, known: Known): Statement {
   const bind = new Binder(known);
   return bind.statement(
     `select * exclude (folded), count(*) over ()
@@ -103,7 +102,7 @@ export function compileFind(from: Source, log: LogKey, id: EventId): Statement {
 }
 
 /** Rows of key, count, avg, sum, min and max. */
-export function compileGroup(plan: GroupPlan, known: Known = ALL): Statement {
+export function compileGroup(plan: GroupPlan, known: Known): Statement {
   const bind = new Binder(known);
   const { groups, start, order } = grouped(plan, bind);
   const by = plan.sort.by === "key" ? "" : `"${plan.sort.by}" ${directed(plan.sort.direction)}, `;
@@ -116,7 +115,8 @@ export function compileGroup(plan: GroupPlan, known: Known = ALL): Statement {
 }
 
 function filter(plan: Filter, bind: Binder): string {
-  const logs = plan.logs.length === 0 ? "false" : `log in (${plan.logs.map(quoted).join(", ")})`;
+  const numbers = plan.logs.flatMap((log) => bind.known.logs.get(log) ?? []);
+  const logs = numbers.length === 0 ? "false" : `log_number in (${numbers.join(", ")})`;
   return `${logs} and ${source(plan.from, bind)} and ${condition(plan.where, bind)}`;
 }
 
@@ -204,11 +204,11 @@ function foldedText(field: TextField, bind: Binder): string {
 }
 
 function hasFolds(field: TextField, { known }: Binder): boolean {
-  return field !== "id" && field !== "hash" && field !== "log" && known.has(field);
+  return field !== "id" && field !== "hash" && field !== "log" && known.facts.has(field);
 }
 
 function hasAnyFolds({ known }: Binder): boolean {
-  return FOLDED_FIELDS.some((field) => known.has(field));
+  return FOLDED_FIELDS.some((field) => known.facts.has(field));
 }
 
 function compareText(field: TextField, op: ComparisonOp, value: string, bind: Binder): string {
@@ -393,7 +393,7 @@ const BEFORE_ALL_MS = 100_000_001 * 86_400_000;
 
 /** Days or hours around `created`, by number. */
 function groupedByPeriod(plan: GroupPlan, length_ms: number, offset_min: number, bind: Binder): Grouped {
-  const shift_ms = offset_min * 60_000 + (bind.known.has("early") ? BEFORE_ALL_MS : 0);
+  const shift_ms = offset_min * 60_000 + (bind.known.facts.has("early") ? BEFORE_ALL_MS : 0);
   const length = bind.integer(length_ms);
   const [key, start] =
     shift_ms === 0

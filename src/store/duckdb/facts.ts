@@ -1,6 +1,7 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 
 import type { StoredEvent } from "../../events/event.ts";
+import type { LogNumbers } from "./logs.ts";
 
 /** The texts of which `events.folded` can hold a form of its own. */
 export const FOLDED_FIELDS = ["text", "link", "tags", "source", "user", "class"] as const;
@@ -11,6 +12,9 @@ export const FOLDED_FIELDS = ["text", "link", "tags", "source", "user", "class"]
  */
 export const FACTS = [...FOLDED_FIELDS, "early"] as const;
 export type Fact = (typeof FACTS)[number];
+
+/** What a question reckons with. */
+export type Known = { readonly facts: ReadonlySet<Fact>; readonly logs: Pick<LogNumbers, "get"> };
 
 /** The second day of 1970: from there on no time zone knows a negative time. */
 const EARLY_MS = 86_400_000;
@@ -27,11 +31,16 @@ export type Reach = { readonly count: number; readonly first: number; readonly l
  * Invariant: a fact is known before an event of which it is true can be seen by anybody. None is forgotten.
  */
 export class Facts {
+  readonly logs: LogNumbers;
   readonly #known = new Set<Fact>();
   #looked: Promise<void> | null = null;
   #reach: Reach = { count: 0, first: Infinity, last: -Infinity };
   #reachIsGoodUntil_ms = -Infinity;
   #reached: Promise<void> = Promise.resolve();
+
+  constructor(logs: LogNumbers) {
+    this.logs = logs;
+  }
 
   /** Called when an event is made ready to be written. */
   add(fact: Fact): void {
@@ -53,11 +62,11 @@ export class Facts {
   /**
    * Answers a question that depends on what is known. What becomes known meanwhile may be true of rows that the question saw: then it is asked again.
    */
-  async ask<T>(connection: DuckDBConnection, work: (known: ReadonlySet<Fact>) => Promise<T>): Promise<T> {
+  async ask<T>(connection: DuckDBConnection, work: (known: Known) => Promise<T>): Promise<T> {
     await (this.#looked ??= this.#look(connection));
     for (;;) {
       const before = this.#known.size;
-      const answer = await work(this.#known);
+      const answer = await work({ facts: this.#known, logs: this.logs });
       if (this.#known.size === before) return answer;
     }
   }

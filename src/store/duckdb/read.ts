@@ -18,7 +18,7 @@ import {
 } from "./compile.ts";
 import type { Span } from "./compile.ts";
 import { transaction } from "./database.ts";
-import type { Fact, Facts } from "./facts.ts";
+import type { Facts, Known } from "./facts.ts";
 import { ASKED, idParameters, joinId, NEAR, spanOf, splitId, tagsOfLine } from "./schema.ts";
 
 /** A list in the order of time is counted in about this many slices, which tell where a page lies. */
@@ -28,7 +28,7 @@ const SLICES = 1024;
 const FEW = 1000;
 
 /** What a question needs besides its plan. */
-type Reading = { readonly connection: DuckDBConnection; readonly facts: Facts; readonly known: ReadonlySet<Fact> };
+type Reading = { readonly connection: DuckDBConnection; readonly facts: Facts; readonly known: Known };
 
 export async function list(connection: DuckDBConnection, plan: ListPlan, facts: Facts): Promise<Page> {
   return facts.ask(connection, async (known) => {

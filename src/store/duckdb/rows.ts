@@ -60,6 +60,7 @@ const eventColumns = (facts: Facts): readonly Column<EventRow>[] => [
     user: texts((folded) => folded?.user ?? null),
     class: texts((folded) => folded?.class ?? null),
   }),
+  uintegers(({ event }) => facts.logs.numberOf(event.log)),
 ];
 
 function noteOdd({ step }: EventRow): void {

@@ -11,6 +11,7 @@ import type { Alert, PreparedEvents, Store, WriteOutcome } from "../store.ts";
 import { ChunkPool } from "./columns.ts";
 import { Database } from "./database.ts";
 import { Facts } from "./facts.ts";
+import { LogNumbers } from "./logs.ts";
 import { DuckdbEvents } from "./prepared.ts";
 import * as read from "./read.ts";
 import { deleteExpired } from "./retention.ts";
@@ -44,11 +45,13 @@ export type DuckdbStore = Store & {
 export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbStore> {
   const { file, log, memoryLimit_mb = 512, threads = Math.min(4, availableParallelism()) } = options;
   const { readTimeout_ms = 30_000 } = options;
-  const database = await Database.open({ file, log, memoryLimit_mb, threads, readTimeout_ms });
-  const facts = new Facts();
+  await using opening = new AsyncDisposableStack();
+  const database = opening.use(await Database.open({ file, log, memoryLimit_mb, threads, readTimeout_ms }));
+  const facts = new Facts(await database.read((connection) => LogNumbers.read(connection)));
   const writer = new Writer(database, facts);
   const reading: Database["read"] = (work) => database.read(work).catch(rethrow);
   const writing: Database["write"] = (work) => database.write(work).catch(rethrow);
+  opening.move();
   return {
     prepareEvents: () => writer.prepare(),
     writeEvents: (events, position) => writer.events(events, position),
@@ -80,6 +83,7 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
 /** The writes that need to know the largest ids there are. */
 class Writer {
   readonly #database: Database;
+  readonly #facts: Facts;
   readonly #events: ChunkPool<StoredEvent, EventRow>;
   readonly #alerts = new ChunkPool(ALERTS_TABLE);
   /** null until the first write. Changes only while writing. */
@@ -87,6 +91,7 @@ class Writer {
 
   constructor(database: Database, facts: Facts) {
     this.#database = database;
+    this.#facts = facts;
     this.#events = new ChunkPool(eventsTable(facts));
   }
 
@@ -108,6 +113,7 @@ class Writer {
     events.mustBeHeld();
     const [outcome] = await write.writeEach([events], () =>
       this.#write(async (connection, high) => {
+        await this.#facts.logs.write(connection);
         const event = await write.insertEvents(connection, events, high.event);
         if (position && faults.size === 0) await write.advance(connection, position);
         return { ...high, event };

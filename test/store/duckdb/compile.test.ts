@@ -11,11 +11,19 @@ import {
   compilePage,
   compileSlices,
 } from "../../../src/store/duckdb/compile.ts";
+import { FACTS } from "../../../src/store/duckdb/facts.ts";
+import type { Fact, Known } from "../../../src/store/duckdb/facts.ts";
 import { groupPlan, listPlan } from "../../contract/store-fixture.ts";
 import { groupPlans, listPlans } from "../../reference/arbitrary.ts";
 
 const SHOP = "shop" as LogKey;
 const ID = "6635f7a0000000010badcafe" as EventId;
+const KNOWN = knowing(FACTS, [SHOP]);
+
+/** What is known of some logs, which have the numbers from 7 on. */
+function knowing(facts: readonly Fact[], logs: readonly LogKey[]): Known {
+  return { facts: new Set(facts), logs: new Map(logs.map((log, i) => [log, 7 + i])) };
+}
 
 function oneLine(sql: string): string {
   return sql.replaceAll(/\s+/g, " ").trim();
@@ -27,11 +35,11 @@ test("a page is bounded by the span it lies in", (t) => {
     sort: [{ field: "created", direction: "desc" }],
     take: 5,
   });
-  const { sql, values } = compilePage(plan, 2, { from: 10n, to: 20n });
+  const { sql, values } = compilePage(plan, 2, { from: 10n, to: 20n }, KNOWN);
   t.is(
     oneLine(sql),
     'select id_hi, id_lo, created, log, text, link, hash, tags, source, "user", class, value, lat, lon, ip, data is not null from events ' +
-      "where log in ('shop') and true and coalesce(folded.\"source\", lower(source)) = $1 " +
+      'where log_number in (7) and true and coalesce(folded."source", lower(source)) = $1 ' +
       "and created >= 10::bigint and created < 20::bigint " +
       "order by created desc nulls last, created desc nulls last, id_hi desc nulls last, id_lo desc nulls last limit 5::bigint offset 2::bigint",
   );
@@ -42,14 +50,14 @@ test("a field of which no event has a folded form of its own is not looked up", 
   const where = { kind: "in", field: "tags", values: ["error"] } as const;
   const sort = [{ field: "source", direction: "asc" }] as const;
   t.regex(
-    compilePage(listPlan(SHOP, { where, sort }), 0, null).sql,
+    compilePage(listPlan(SHOP, { where, sort }), 0, null, KNOWN).sql,
     /coalesce\(folded\."tags", lower\(tags\)\).*coalesce\(folded\."source"/s,
   );
-  t.notRegex(compilePage(listPlan(SHOP, { where, sort }), 0, null, new Set(["text"])).sql, /folded/);
+  t.notRegex(compilePage(listPlan(SHOP, { where, sort }), 0, null, knowing(["text"], [SHOP])).sql, /folded/);
   for (const field of ["source", "tags", "class", "user"] as const) {
     const plan = groupPlan(SHOP, { by: { kind: "field", field } });
-    t.regex(compileGroup(plan, new Set([field])).sql, /folded\./);
-    t.notRegex(compileGroup(plan, new Set(["text"])).sql, /folded\./);
+    t.regex(compileGroup(plan, knowing([field], [SHOP])).sql, /folded\./);
+    t.notRegex(compileGroup(plan, knowing(["text"], [SHOP])).sql, /folded\./);
   }
 });
 
@@ -68,17 +76,18 @@ test("bookmarks and alerts narrow the events; a deleted alert is none", (t) => {
 
 test("of what a caller says nothing but numbers and keys of logs becomes SQL", (t) => {
   const logs = ["log-one", "log-two"] as LogKey[];
-  const LITERALS = new Set(["''", "'\n'", "'i'", "'0'", ...logs.map((log) => `'${log}'`)]);
+  const known = knowing(FACTS, logs);
+  const LITERALS = new Set(["''", "'\n'", "'i'", "'0'"]);
   const words = /^[\w\s$.,()[\]<>=+/|%*'":-]*$/;
   t.notThrows(() =>
     fc.assert(
       fc.property(listPlans(logs), groupPlans(logs), (list, group) => {
         for (const { sql, values, types } of [
-          compilePage(list, 0, null),
-          compileNear(list, { from: 0n, to: 1n }),
-          compileFew(list, 10),
-          compileSlices(list, 3),
-          compileGroup(group),
+          compilePage(list, 0, null, known),
+          compileNear(list, { from: 0n, to: 1n }, known),
+          compileFew(list, 10, known),
+          compileSlices(list, 3, known),
+          compileGroup(group, known),
         ]) {
           const literals = new Set(sql.match(/'[^']*'/g));
           const named = new Set(Array.from(sql.matchAll(/\$(\d+)/g), ([, number]) => Number(number)));
@@ -95,17 +104,30 @@ test("of what a caller says nothing but numbers and keys of logs becomes SQL", (
 test("a number asked of a text, or a text of a number, is a fault of the plan's maker", (t) => {
   const number = listPlan(SHOP, { where: { kind: "number", field: "source", op: "=", value: 1 } });
   const text = listPlan(SHOP, { where: { kind: "contains", field: "value", value: "1" } });
-  t.throws(() => compilePage(number, 0, null), { instanceOf: TypeError, message: "source does not hold a number" });
-  t.throws(() => compilePage(text, 0, null), { instanceOf: TypeError, message: "value does not hold a text" });
+  t.throws(() => compilePage(number, 0, null, KNOWN), {
+    instanceOf: TypeError,
+    message: "source does not hold a number",
+  });
+  t.throws(() => compilePage(text, 0, null, KNOWN), { instanceOf: TypeError, message: "value does not hold a text" });
 });
 
 test("groups without a limit have none", (t) => {
-  t.notRegex(compileGroup(groupPlan(SHOP)).sql, /limit/);
-  t.regex(compileGroup(groupPlan(SHOP, { take: 3 })).sql, /limit 3::bigint offset 0::bigint$/);
+  t.notRegex(compileGroup(groupPlan(SHOP), KNOWN).sql, /limit/);
+  t.regex(compileGroup(groupPlan(SHOP, { take: 3 }), KNOWN).sql, /limit 3::bigint offset 0::bigint$/);
 });
 
 test("a log's key that was never checked does not become SQL", (t) => {
   const log = "shop') or true --" as LogKey;
-  t.throws(() => compilePage(listPlan(log), 0, null), { instanceOf: TypeError, message: /is no key of a log/ });
-  t.throws(() => compileFind({ kind: "events" }, log, ID), { instanceOf: TypeError });
+  t.throws(() => compileFind({ kind: "events" }, log, ID), { instanceOf: TypeError, message: /is no key of a log/ });
+  for (const known of [KNOWN, knowing(FACTS, [log])])
+    t.notRegex(compilePage(listPlan(log), 0, null, known).sql, /shop/);
+});
+
+test("logs are looked for by their numbers; those without one hold nothing", (t) => {
+  const where = (logs: readonly string[]): string =>
+    /where (.*?) and true/.exec(compileSlices({ ...listPlan(SHOP), logs: logs as LogKey[] }, 3, KNOWN).sql)![1]!;
+  t.is(where(["shop"]), "log_number in (7)");
+  t.is(where(["new", "shop"]), "log_number in (7)");
+  t.is(where(["new"]), "false");
+  t.is(where([]), "false");
 });
