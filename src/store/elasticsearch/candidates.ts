@@ -1,14 +1,17 @@
 import { errors } from "@elastic/elasticsearch";
+import type { Client } from "@elastic/elasticsearch";
 
 import { LoggiaError } from "../../errors.ts";
 import type { EventRow } from "../../events/event.ts";
 import type { GroupPlan, ListPlan } from "../../query/plan.ts";
+import { searchEachIndex } from "./each-index.ts";
+import type { Found } from "./each-index.ts";
 import { compileByWords, compileFilter } from "./compile.ts";
 import type { Compiled, Query, Sort } from "./compile.ts";
 import { toRow } from "./document.ts";
 import type { Document } from "./document.ts";
-import { scan, totalOf } from "./scan.ts";
-import type { Searcher } from "./scan.ts";
+import { scan, searcherOf, totalOf } from "./scan.ts";
+import type { Request, Searcher } from "./scan.ts";
 import { testOfEvents } from "./verify.ts";
 
 /** More events than this are not read to look at each one. Measured: 120,000 a second, so that a request takes eight at most. */
@@ -25,12 +28,14 @@ type Ways<T> = {
   exactly(query: Query): Promise<T>;
   /** Looks at each event that the query finds. */
   looking(query: Query): Promise<T>;
-  /** @param rows all that the plan finds, in the order of `few.sort`: `_doc` is none */
+  /** @param rows all that the plan finds, in the order of `few.sort` */
   among(rows: readonly EventRow[]): T | Promise<T>;
   readonly few: {
-    readonly search: Searcher;
+    readonly client: Client;
+    readonly index: string;
     readonly wordless: readonly string[];
-    readonly sort: Sort;
+    /** None unless given. */
+    readonly sort?: Sort;
     readonly source: Source;
   };
 };
@@ -63,14 +68,19 @@ export async function answer<T>(plan: ListPlan | GroupPlan, ways: Ways<T>): Prom
 async function fewOf(
   plan: ListPlan | GroupPlan,
   query: Query,
-  { search, sort, source }: Ways<unknown>["few"],
+  { client, index, sort, source }: Ways<unknown>["few"],
 ): Promise<EventRow[] | null> {
-  const request = { query, sort, _source: source, track_total_hits: FEW + 1 };
-  let found = await search({ ...request, size: FIRST });
-  if (totalOf(found) > FIRST && totalOf(found) <= FEW) found = await search({ ...request, size: FEW });
-  if (totalOf(found) > found.hits.hits.length) return null;
+  const search = async (request: Request): Promise<Found> => {
+    const answer = await searcherOf(client, index)(request);
+    return { hits: answer.hits.hits, total: totalOf(answer) };
+  };
+  const request = { query, sort: sort ?? ["_doc"], _source: source, track_total_hits: FEW + 1 };
+  const first = { ...request, size: FIRST };
+  let found = (sort === undefined ? await searchEachIndex(client, index, first) : null) ?? (await search(first));
+  if (found.total > found.hits.length && found.total <= FEW) found = await search({ ...request, size: FEW });
+  if (found.total > found.hits.length) return null;
   const test = testOfEvents(plan.where);
-  return found.hits.hits.map(({ _source: document }) => toRow(document as Document)).filter(test);
+  return found.hits.map(({ _source: document }) => toRow(document as Document)).filter(test);
 }
 
 function both(query: Query, other: Compiled | null): Query {

@@ -33,7 +33,7 @@ export async function group(client: Client, names: Names, plan: GroupPlan): Prom
         groupsOf(plan, verified(search, plan, { query, sort: ANY_ORDER, source: ROW_SOURCE })),
       ),
     among: (rows) => groupsOf(plan, rows),
-    few: { search: searcherOf(client, index), wordless: names.wordless, sort: ["_doc"], source: ROW_SOURCE },
+    few: { client, index, wordless: names.wordless, source: ROW_SOURCE },
   });
   return await collector.finish();
 }

@@ -29,9 +29,10 @@ export async function list(client: Client, names: Names, plan: ListPlan): Promis
       looking: (query) => atOneMoment(client, index, (search) => verifiedPage(search, plan, query)),
       among: (rows) => ({ rows: inOrder(rows, plan).slice(plan.skip, plan.skip + plan.take), total: rows.length }),
       few: {
-        search: searcherOf(client, index),
+        client,
+        index,
         wordless: names.wordless,
-        sort: isByTimeAlone(plan) ? ["_doc"] : compileSort(plan.sort),
+        ...(!isByTimeAlone(plan) && { sort: compileSort(plan.sort) }),
         source: sourceOfFewRows(plan.logs),
       },
     }),
