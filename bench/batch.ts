@@ -125,7 +125,7 @@ export const benchmark: Benchmark = {
     ];
     // Compilers and files have to become warm.
     for (const way of ways) await way.once();
-    const [ours, limit, ...others] = await interleaved(ways, { least: quick ? 2 : 6 });
+    const [ours, limit, ...others] = await interleaved(ways, { least: quick ? 2 : 5 });
     const target = { kind: "at least", value: SHARE } as const;
     report.ratio({ name: `events by batches, ${kind}`, unit: "/s", ours: ours!, limit: limit!, target });
     for (const other of others) {

@@ -171,7 +171,7 @@ async function measure({ report, quick }: Bench, { name, conditions, event }: Ca
     ways.push({ name: `${count} filters`, once: timer(match, records) });
     ways.push({ name: `loop over ${count}`, once: timer(loop, records) });
   }
-  const figures = await interleaved(ways, quick ? { least: 3 } : { least: 20 });
+  const figures = await interleaved(ways, quick ? { least: 3 } : { least: 15 });
   report.line(`  ${name}`);
   const cells = COUNTS.map((count, i) => {
     const [matcher_us, loop_us] = [median(figures[2 * i]!.rounds), median(figures[2 * i + 1]!.rounds)];

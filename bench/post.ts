@@ -74,7 +74,7 @@ export const benchmark: Benchmark = {
     const ways = waysOf(quick ? 700 : 4_000);
     // Compilers and files have to become warm.
     for (const way of ways) await way.once();
-    const [first, ours] = await interleaved(ways, { least: quick ? 2 : 6 });
+    const [first, ours] = await interleaved(ways, { least: quick ? 2 : 5 });
     const target = { kind: "at least", value: SHARE[world.kind] } as const;
     report.ratio({ name: `posts, ${world.kind}`, unit: "/s", ours: ours!, limit: first!, target });
     // The embedded pipeline rests in a burst, for 5 s at most: what a load takes that lasts is another figure.
