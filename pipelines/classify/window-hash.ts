@@ -38,7 +38,7 @@ const LONGEST = 7;
 const SHORTEST_IN_STEPS = 6;
 
 /** With more windows to look for, more steps cost more than they spare: tables no longer fit the processor's caches. */
-const MOST_IN_STEPS = 2 ** 15;
+const MOST_IN_STEPS = 2 ** 16;
 
 /** The windows to look for so many patterns by, of which the shortest has `least` units, the fastest first. */
 function windowsFor(patterns: number, least: number): Window[] {
@@ -56,7 +56,7 @@ export function compileWindowHash(patterns: readonly Pattern[]): {
   readonly pass: WindowHash | null;
   readonly rest: readonly Pattern[];
 } {
-  const fits = patterns.filter(({ text }) => text.length >= HALF);
+  const fits = patterns.filter(isFit);
   if (fits.length <= FEW) return { pass: null, rest: patterns };
   const least = fits.reduce((shortest, { text }) => Math.min(shortest, text.length), Infinity);
   let best: Anchors | null = null;
@@ -67,8 +67,12 @@ export function compileWindowHash(patterns: readonly Pattern[]): {
   }
   const { window, taken, alike } = best!;
   if (fits.length - alike.size <= FEW) return { pass: null, rest: patterns };
-  const rest = patterns.filter((pattern) => pattern.text.length < HALF || alike.has(pattern));
+  const rest = patterns.filter((pattern) => !isFit(pattern) || alike.has(pattern));
   return { pass: createPass(taken, window), rest };
+}
+
+function isFit({ text }: Pattern): boolean {
+  return text.length >= HALF && text.length <= MOST_UNITS;
 }
 
 /** A pattern, and of a window by which it is looked for the hash and the start, counted from the pattern's. */
@@ -88,7 +92,7 @@ function anchor(patterns: readonly Pattern[], window: Window): Anchors {
   const all = patterns.flatMap((pattern) => {
     const hashes = hashesOf(pattern.text, window);
     return Array.from({ length: window.step }, (_, from) => {
-      const start = rarest(hashes, from, window.step, counts);
+      const start = rarest(pattern.text, hashes, { from, window, counts });
       const hash = hashes[start]!;
       // It repeats itself: a text that does so, too, would be compared with nearly all of it at each place.
       if (timesIn(hashes, hash) > MOST_ALIKE) alike.add(pattern);
@@ -106,22 +110,37 @@ function timesIn(hashes: Int32Array, hash: number): number {
   return times;
 }
 
-/** Which of the hashes at `from`, `from + step` and so on has the least count. */
-function rarest(hashes: Int32Array, from: number, step: number, counts: Uint32Array): number {
+/** How many times rarer texts have two words of a pattern side by side than one of them. */
+const RARER = 8;
+
+/** Which of the windows at `from`, `from + step` and so on of a pattern is likely to be the rarest in texts, and to lead to the fewest patterns. */
+function rarest(
+  text: string,
+  hashes: Int32Array,
+  { from, window: { length, step }, counts }: { from: number; window: Window; counts: Uint32Array },
+): number {
   const places = Math.ceil((hashes.length - from) / step);
-  // From the middle on, which has parts of two words as often as not: texts have each word of a pattern more often than both.
-  const middle = places >>> 1;
-  let best = -1;
+  let best = from;
   let least = Infinity;
   for (let i = 0; i < places; i++) {
-    const at = from + (i + middle < places ? i + middle : i + middle - places) * step;
-    const count = counts[counterOf(hashes[at]!, counts)]!;
+    // From the middle on, where two words meet as often as not.
+    const at = from + ((i + (places >>> 1)) % places) * step;
+    const count = counts[counterOf(hashes[at]!, counts)]! * (spansWords(text, at, at + length) ? 1 : RARER);
     if (count >= least) continue;
     least = count;
     best = at;
   }
   return best;
 }
+
+/** Whether some of a word, what ends it, and some of another lie between `from` and `to`. */
+function spansWords(text: string, from: number, to: number): boolean {
+  for (let at = from + 1; at < to - 1; at++) if (text.charCodeAt(at) < ZERO) return true;
+  return false;
+}
+
+/** Blanks, and nearly all that stands between words, come before it. */
+const ZERO = 0x30;
 
 /** Windows that differ alike have hashes that differ alike: mixed once more, those of many patterns do not meet those of many others all at once. */
 function counterOf(hash: number, counts: Uint32Array): number {
@@ -150,29 +169,38 @@ function hashAt(view: DataView, at: number, second: number): number {
   return Math.imul(Math.imul(first, FIRST) + (view.getInt32(at + second, true) | CASE), SECOND);
 }
 
-/** How many words of 32 bits the marks of windows have for each pattern, at least: of a text of 70 characters, one that is no part of a pattern passes in every second or third. */
-const WORDS = 4;
+/**
+ * How many words of 32 bits the marks of windows have for each pattern, at least. A window has two bits of one word: so a text of 70 characters has one that passes and is no part of a
+ * pattern in every fifth or tenth, where one bit in twice as many words let one pass in every second or third.
+ */
+const WORDS = 2;
 
-/** Numbers of a slot: the hash of a window, the entry of the pattern, 0 where there is none, the window's start in it, and the pattern's value. */
-const SLOT = 4;
-const ENTRY = 1;
-const START = 2;
-const VALUE = 3;
 /** So many slots there are at least for each that is taken: with more of them, fewer stay in the processor's caches. */
 const ROOM = 3;
 
+/** @param anchors those of a pattern side by side, as many as a window's `step` */
 function createPass(anchors: readonly Anchored[], { length, step }: Window): WindowHash {
-  const patterns = [...new Set(anchors.map(({ pattern }) => pattern))];
+  const patterns = anchors.filter((_, i) => i % step === 0).map(({ pattern }) => pattern);
   const second = length - HALF;
   const marked = new Int32Array(WORDS * 2 ** Math.ceil(Math.log2(patterns.length)));
-  const slots = new Int32Array(SLOT * 2 ** Math.ceil(Math.log2(ROOM * anchors.length)));
-  const { entries, at } = layOut(patterns);
-  for (const { pattern, hash, start } of anchors) {
-    marked[upper(hash, marked)]! |= 1 << bitOf(hash);
-    let slot = slotOf(hash, slots);
-    while (slots[slot + ENTRY] !== 0) slot = next(slot, slots);
-    slots.set([hash, at.get(pattern)!, start, pattern.value], slot);
-  }
+  const slots = new Int32Array(2 ** Math.ceil(Math.log2(ROOM * anchors.length)));
+  const { entries, places } = layOut(patterns, step);
+  const bytesAt = STARTS + 2 * step;
+  /** A slot tells by its upper bits which window of which entry it is for, and holds in the others the lower ones of the window's hash, mixed: 0 where it is free, as no entry is at 0. */
+  const windowBits = Math.ceil(Math.log2((entries.byteLength / UNIT) * step));
+  const hashBits = 32 - windowBits;
+  const mask = 2 ** hashBits - 1;
+  const stepBits = Math.log2(step);
+  anchors.forEach(({ hash, start }, i) => {
+    marked[upper(hash, marked)]! |= (1 << bitOf(hash)) | (1 << otherBitOf(hash));
+    const entry = places[Math.floor(i / step)]!;
+    const window = i % step;
+    entries.setUint16(entry + STARTS + 2 * window, start, true);
+    const mixed = Math.imul(hash, MIX);
+    let slot = upper(mixed, slots);
+    while (slots[slot] !== 0) slot = next(slot, slots);
+    slots[slot] = (((entry / UNIT) * step + window) << hashBits) | (mixed & mask);
+  });
   const floor = patterns.reduce((least, { value }) => Math.min(least, value), NO_VALUE);
   const lastId = patterns.reduce((last, { id }) => Math.max(last, id), -1);
   /** By the id of a pattern, the last search that told it. */
@@ -181,16 +209,20 @@ function createPass(anchors: readonly Anchored[], { length, step }: Window): Win
 
   /** Looks at the patterns that have the window at `place`. */
   function look(text: Scan, place: number, bound: number, ids: number[] | null): number {
-    const hash = hashAt(text.view, place, second);
+    const mixed = Math.imul(hashAt(text.view, place, second), MIX);
     let found = bound;
-    for (let slot = slotOf(hash, slots); slots[slot + ENTRY] !== 0; slot = next(slot, slots)) {
-      if (slots[slot] !== hash) continue;
-      const value = slots[slot + VALUE]!;
+    for (let slot = upper(mixed, slots); slots[slot] !== 0; slot = next(slot, slots)) {
+      const held = slots[slot]!;
+      if (((held ^ mixed) & mask) !== 0) continue;
+      const window = held >>> hashBits;
+      const entry = (window >>> stepBits) * UNIT;
+      const value = entries.getInt32(entry + VALUE, true);
       if (value >= found && ids === null) continue;
-      const entry = slots[slot + ENTRY]!;
-      const id = entries.getInt32(entry + ID, true);
+      const number = entries.getInt32(entry + NUMBER, true);
+      const id = ids === null ? -1 : patterns[number]!.id;
       if (value >= found && id < 0) continue;
-      if (!stands(entry, text, place - slots[slot + START]!)) continue;
+      const start = entries.getUint16(entry + STARTS + 2 * (window & (step - 1)), true);
+      if (!stands(entry, text, place - start)) continue;
       found = Math.min(found, value);
       if (ids === null || id < 0 || told[id] === pass) continue;
       told[id] = pass;
@@ -201,10 +233,10 @@ function createPass(anchors: readonly Anchored[], { length, step }: Window): Win
 
   /** Whether the pattern of an entry stands at `start` of a text. */
   function stands(entry: number, text: Scan, start: number): boolean {
-    if (!text.isAscii) return foldedOf(text).startsWith(patterns[entries.getInt32(entry, true)]!.text, start);
-    const size = entries.getInt32(entry + LENGTH, true);
+    if (!text.isAscii) return foldedOf(text).startsWith(patterns[entries.getInt32(entry + NUMBER, true)]!.text, start);
+    const size = entries.getUint16(entry + LENGTH, true);
     return (
-      size > 0 && start >= 0 && start + size <= text.length && isSame(text.view, start, entries, entry + BYTES, size)
+      size > 0 && start >= 0 && start + size <= text.length && isSame(text.view, start, entries, entry + bytesAt, size)
     );
   }
 
@@ -225,26 +257,32 @@ function createPass(anchors: readonly Anchored[], { length, step }: Window): Win
   };
 }
 
-/** Where the numbers of an entry stand, of which the first is the pattern's, and behind them its bytes. */
-const ID = 4;
+/** Entries begin at multiples of so many bytes. */
+const UNIT = 4;
+/** Where the numbers of an entry stand: its pattern's value and number, the length of its bytes, and the start of each of its windows; behind them are its bytes. */
+const VALUE = 0;
+const NUMBER = 4;
 const LENGTH = 8;
-const BYTES = 12;
+const STARTS = 10;
+/** Starts and lengths are numbers of 16 bits. */
+const MOST_UNITS = 2 ** 16 - 1;
 
 /** All that is asked of a pattern, side by side. Of one that is not ASCII there are no bytes: no text of which bytes are compared can have it. No entry is at 0. */
-function layOut(patterns: readonly Pattern[]): { entries: DataView; at: Map<Pattern, number> } {
-  const bytes = Buffer.alloc(patterns.reduce((sum, { text }) => sum + BYTES + text.length, 1));
-  const at = new Map<Pattern, number>();
-  let entry = 1;
-  patterns.forEach((pattern, number) => {
-    const { text, id } = pattern;
-    const length = isAscii(text) ? bytes.write(text, entry + BYTES, "latin1") : 0;
-    bytes.writeInt32LE(number, entry);
-    bytes.writeInt32LE(id, entry + ID);
-    bytes.writeInt32LE(length, entry + LENGTH);
-    at.set(pattern, entry);
-    entry += BYTES + length;
+function layOut(patterns: readonly Pattern[], step: number): { entries: DataView; places: readonly number[] } {
+  const bytesAt = STARTS + 2 * step;
+  const sizeOf = ({ text }: Pattern): number => UNIT * Math.ceil((bytesAt + text.length) / UNIT);
+  const bytes = Buffer.alloc(patterns.reduce((sum, pattern) => sum + sizeOf(pattern), UNIT));
+  let end = UNIT;
+  const places = patterns.map((pattern, number) => {
+    const { text, value } = pattern;
+    const entry = end;
+    bytes.writeInt32LE(value, entry + VALUE);
+    bytes.writeInt32LE(number, entry + NUMBER);
+    bytes.writeUInt16LE(isAscii(text) ? bytes.write(text, entry + bytesAt, "latin1") : 0, entry + LENGTH);
+    end += sizeOf(pattern);
+    return entry;
   });
-  return { entries: new DataView(bytes.buffer, bytes.byteOffset), at };
+  return { entries: new DataView(bytes.buffer, bytes.byteOffset, bytes.length), places };
 }
 
 /**
@@ -266,7 +304,8 @@ function mark(
   for (let place = 0; place <= last; place += step) {
     const hash = hashAt(view, place, second);
     marks[count] = place;
-    count += (marked[hash >>> shift]! >>> bitOf(hash)) & 1;
+    const bits = marked[hash >>> shift]!;
+    count += (bits >>> bitOf(hash)) & (bits >>> otherBitOf(hash)) & 1;
   }
   return count;
 }
@@ -285,15 +324,15 @@ function upper(hash: number, table: Int32Array | Uint32Array): number {
   return hash >>> (Math.clz32(table.length) + 1);
 }
 
-/** The bit of a word, of which shifts take the lowest five bits. */
+/** The bits of a word that a window has, of which shifts take the lowest five bits. */
 function bitOf(hash: number): number {
   return hash >>> 10;
 }
 
-function slotOf(hash: number, slots: Int32Array): number {
-  return upper(Math.imul(hash, MIX), slots) & -SLOT;
+function otherBitOf(hash: number): number {
+  return hash >>> 5;
 }
 
 function next(slot: number, slots: Int32Array): number {
-  return (slot + SLOT) & (slots.length - 1);
+  return (slot + 1) & (slots.length - 1);
 }
