@@ -15,7 +15,8 @@ const VALUE_LIMIT = 1000;
 
 /**
  * The plan that the parameters of a list mean: `pagenum`, `pagesize`, `order`, `tags`, `text`, `sinceid`, `source`, `user`, `class`
- * and `created`. Others are ignored, an empty one is as good as none, and the first of a repeated one counts.
+ * and `created`. Others are ignored, an empty one is as good as none, and the first of a repeated one counts. With `sinceid` the list is
+ * in the order of acceptance, else of `created`: a reader goes on after the last id it saw.
  *
  * @throws LoggiaError `bad_parameter` that names the parameter, its value, and what is allowed
  */
@@ -36,7 +37,7 @@ export function planFilters(parameters: URLSearchParams, list: { from: Source; l
     logs: [...list.logs],
     where:
       conditions.length === 0 ? EVERYTHING : conditions.length === 1 ? conditions[0]! : { kind: "and", conditions },
-    sort: readOrder(read("order")),
+    sort: readOrder(read("order"), read("sinceid") === null ? "created" : "id"),
     ...readPage(read),
     columns: null,
   });
@@ -80,11 +81,10 @@ function readWhole(name: string, value: string | null, otherwise: number, limit:
   throw badParameter(name, value, `a whole number from 1 to ${limit.toLocaleString("en-US")}`);
 }
 
-function readOrder(value: string | null): SortKey[] {
-  const order = value?.toLowerCase() ?? "asc";
-  if (order === "asc") return [];
-  if (order === "desc") return [{ field: "created", direction: "desc" }];
-  throw badParameter("order", value!, "asc or desc");
+function readOrder(value: string | null, field: "created" | "id"): SortKey[] {
+  const direction = value?.toLowerCase() ?? "asc";
+  if (direction !== "asc" && direction !== "desc") throw badParameter("order", value!, "asc or desc");
+  return direction === "asc" && field === "created" ? [] : [{ field, direction }];
 }
 
 function readTags(value: string | null): Condition[] {

@@ -45,8 +45,11 @@ const PLANS: readonly (readonly [string, ListPlan])[] = [
   ["tags=+", LIST],
   ["text=disk+full", where({ kind: "contains", field: "text", value: "disk full" })],
   ["text=%5Edisk%7Cfull%24", where({ kind: "matches", field: "text", pattern: "^disk|full$" })],
-  [`sinceid=${ID}`, where({ kind: "accepted-after", id: ID })],
-  [`sinceid=${ID.toUpperCase()}`, where({ kind: "accepted-after", id: ID })],
+  [`sinceid=${ID}`, { ...where({ kind: "accepted-after", id: ID }), sort: [{ field: "id", direction: "asc" }] }],
+  [
+    `sinceid=${ID.toUpperCase()}&order=desc`,
+    { ...where({ kind: "accepted-after", id: ID }), sort: [{ field: "id", direction: "desc" }] },
+  ],
   [
     "source=Web&user=%C3%85nn&class=ERROR",
     where(and(text("source", "web"), text("user", "ånn"), text("class", "error"))),

@@ -120,7 +120,7 @@ export const Options = named(
 export const ListQuery = z.object({
   pagenum: z.int().min(1).max(2_000_000).default(1).describe("The number of the page."),
   pagesize: z.int().min(1).max(500).default(100).describe("How many records are on a page."),
-  order: z.enum(["asc", "desc"]).default("asc").describe("By created, then by id."),
+  order: z.enum(["asc", "desc"]).default("asc").describe("By created, then by id; with sinceid by id."),
   tags: z.string().describe("Tags, separated by blanks, all of which the event has."),
   text: z.string().describe("An RE2 regular expression that is found anywhere in the text, ignoring case."),
   sinceid: z

@@ -325,7 +325,9 @@ function textField(field: TextField | NumberField): TextField {
 function order(sort: readonly SortKey[], bind: Binder): string {
   const last = directed(sort.at(-1)?.direction ?? "asc");
   const keys = sort.map(({ field, direction }) => sortField(field, bind).map((key) => `${key} ${directed(direction)}`));
-  return [...keys.flat(), `created ${last}`, `id_hi ${last}`, `id_lo ${last}`].join(", ");
+  // Ids are unique: what follows decides nothing.
+  const ties = sort.some(({ field }) => field === "id") ? [] : [`created ${last}`, `id_hi ${last}`, `id_lo ${last}`];
+  return [...keys.flat(), ...ties].join(", ");
 }
 
 function sortField(field: SortField, bind: Binder): readonly string[] {
