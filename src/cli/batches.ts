@@ -3,7 +3,7 @@ export type BatchBounds = { readonly items: number; readonly size_bytes: number;
 
 /**
  * Gathers items into batches, in order. While nobody asks for the next one, one item at most is read ahead.
- * An item that comes late does not hold up those before it.
+ * An item that comes late does not hold up those before it; where the source fails, what it gave before comes first.
  */
 export async function* batchesOf<T>(
   items: AsyncIterable<T>,
@@ -13,7 +13,13 @@ export async function* batchesOf<T>(
   const source = items[Symbol.asyncIterator]();
   let batch: T[] = [];
   let size_bytes = 0;
-  let next = source.next();
+  const ask = (): Promise<IteratorResult<T>> => {
+    const answer = source.next();
+    // It is waited for later, where it fails too, or never.
+    answer.catch(() => {});
+    return answer;
+  };
+  let next = ask();
   let due = createTimer();
   try {
     for (;;) {
@@ -37,18 +43,20 @@ export async function* batchesOf<T>(
       }
       batch.push(item);
       size_bytes += size;
-      next = source.next();
+      next = ask();
       if (batch.length === bounds.items) {
         yield batch;
         batch = [];
       }
     }
     if (batch.length > 0) yield batch;
+  } catch (error) {
+    if (batch.length > 0) yield batch;
+    throw error;
   } finally {
     due.clear();
     // The source may be waiting for an item that never comes: nobody waits for it.
-    next.catch(() => {});
-    void source.return?.();
+    source.return?.().catch(() => {});
   }
 }
 

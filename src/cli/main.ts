@@ -2,6 +2,7 @@ import { Command, Option } from "commander";
 
 import manifest from "../../package.json" with { type: "json" };
 import { StartError } from "../errors.ts";
+import { DEFAULT_LIMITS } from "../events/limits.ts";
 import { SETTINGS } from "../settings.ts";
 import { addManagement, addOperations, wholeFrom } from "./commands.ts";
 import { CommandError } from "./request.ts";
@@ -45,9 +46,15 @@ program
   )
   .option(
     "--cut <n>",
-    "post longer lines cut to n characters, with the whole line as data; 0: as they are",
+    "post longer lines cut to n characters, with the line as data; 0: as they are",
     wholeFrom(0, 1_000_000),
     500,
+  )
+  .option(
+    "--data <n>",
+    "characters of a cut line that are posted as data",
+    wholeFrom(1, 1_000_000),
+    DEFAULT_LIMITS.data,
   )
   .option("--patience <seconds>", "how long a batch is tried again", wholeFrom(0, 86_400), 60)
   .action(async (files: string[], options: Omit<ShipOptions, "patience_s"> & { patience: number }) => {
@@ -55,7 +62,7 @@ program
     process.once("SIGINT", () => stop.abort()).once("SIGTERM", () => stop.abort());
     const counts = await ship(files, { ...options, patience_s: options.patience }, process, stop.signal);
     console.log(`posted ${counts.posted}, failed ${counts.failed}, retried ${counts.retried}`);
-    if (counts.failed > 0) process.exitCode = 1;
+    if (counts.failed > 0 || counts.unread > 0) process.exitCode = 1;
   });
 
 addManagement(program);

@@ -7,6 +7,7 @@ import { batchesOf } from "./batches.ts";
 import { followFile, readFileLines, readLines } from "./lines.ts";
 import { CommandError, createSender, messageOf, parseBase, type Sender } from "./request.ts";
 import { printable } from "./terminal.ts";
+import { readTime } from "./times.ts";
 
 export type ShipOptions = {
   readonly url: string;
@@ -20,13 +21,16 @@ export type ShipOptions = {
   readonly follow?: boolean;
   /** Batches under way at once. */
   readonly inFlight: number;
-  /** A line longer than this many characters is posted cut, with the whole line as data; 0: never. */
+  /** A line longer than this many characters is posted cut, with the line as data; 0: never. */
   readonly cut: number;
+  /** So many characters of such a line are posted as data. */
+  readonly data: number;
   /** How long a batch is tried again before its lines count as failed. */
   readonly patience_s: number;
 };
 
-export type ShipCounts = { posted: number; failed: number; retried: number };
+/** `unread`: files that could not be read, or not to their end. */
+export type ShipCounts = { posted: number; failed: number; retried: number; unread: number };
 
 type Terminal = { readonly stderr: NodeJS.WriteStream; readonly stdin: NodeJS.ReadStream };
 
@@ -58,6 +62,7 @@ type Item = { readonly line: string; readonly json: string };
 /**
  * Posts each line of the files (of standard input where there are none) as an event, many in one request, until they end or `signal` fires.
  * A batch is retried while the service is busy or away; then its lines, and each line that the service refuses, count as failed.
+ * A file that can't be read is told, and those after it are posted.
  *
  * A batch whose answer got lost is retried too, under the same key, by which the service knows it: no line is there twice.
  */
@@ -72,31 +77,53 @@ export async function ship(
     `${base.origin}${base.pathname.replace(/\/$/, "")}/1/logs/${encodeURIComponent(options.log)}/events`,
   );
   const pattern = options.pattern === undefined ? null : compilePattern(options.pattern);
-  const counts: ShipCounts = { posted: 0, failed: 0, retried: 0 };
+  const counts: ShipCounts = { posted: 0, failed: 0, retried: 0, unread: 0 };
   const sender = createSender(options.inFlight);
   const progress = showProgress(counts, terminal.stderr);
   const fail = (line: string, why: string): void => {
     counts.failed += 1;
     if (counts.failed <= SHOWN_FAULTS) progress.note(`not posted: ${printable(line.slice(0, 80))}: ${printable(why)}`);
   };
+  const unreadable = (file: string, error: Error): void => {
+    counts.unread += 1;
+    progress.note(`loggia: ${printable(`${file} can't be read: ${error.message}`)}`);
+  };
   const running = new Set<Promise<void>>();
   const given_up: CommandError[] = [];
-  const items = eventsOf(allLines(files, options, terminal, signal), pattern, options);
+  /** Fires as well where the service refuses all: who follows a file would not look before the next line. */
+  const stop = new AbortController();
+  let unreadTimes = 0;
+  const unreadTime = (time: string): void => {
+    unreadTimes += 1;
+    if (unreadTimes === 1)
+      progress.note(
+        `loggia: no time that can be read: ${printable(time.slice(0, 80))}: such lines get that of their post`,
+      );
+  };
+  const lines = allLines(files, options, terminal, {
+    signal: AbortSignal.any([signal, stop.signal]),
+    unreadable,
+  });
+  const items = eventsOf(lines, pattern, options, unreadTime);
   try {
     for await (const batch of batchesOf(items, ({ json }) => Buffer.byteLength(json) + 1, BATCH_BOUNDS)) {
       const post = postBatch(batch, { sender, url, options, counts, fail, signal })
-        .catch((error: unknown) => void given_up.push(asCommandError(error)))
+        .catch((error: unknown) => {
+          given_up.push(asCommandError(error));
+          stop.abort();
+        })
         .finally(() => running.delete(post));
       running.add(post);
       if (running.size >= options.inFlight) await Promise.race(running);
       if (given_up.length > 0) break;
     }
-    await Promise.all(running);
-    if (given_up[0] !== undefined) throw given_up[0];
   } finally {
+    await Promise.all(running);
+    if (unreadTimes > 1) progress.note(`loggia: ${unreadTimes} lines have no time that can be read`);
     progress.close();
     sender.close();
   }
+  if (given_up[0] !== undefined) throw given_up[0];
   return counts;
 }
 
@@ -108,9 +135,10 @@ async function* eventsOf(
   lines: AsyncIterable<string>,
   pattern: RegExp | null,
   options: ShipOptions,
+  unreadTime: (time: string) => void,
 ): AsyncGenerator<Item> {
   for await (const line of lines) {
-    if (line.trim() !== "") yield { line, json: JSON.stringify(eventOf(line, pattern, options)) };
+    if (line.trim() !== "") yield { line, json: JSON.stringify(eventOf(line, pattern, options, unreadTime)) };
   }
 }
 
@@ -118,7 +146,7 @@ async function* allLines(
   files: readonly string[],
   options: ShipOptions,
   terminal: Terminal,
-  signal: AbortSignal,
+  { signal, unreadable }: { signal: AbortSignal; unreadable: (file: string, error: Error) => void },
 ): AsyncGenerator<string> {
   if (files.length === 0) {
     signal.addEventListener("abort", () => terminal.stdin.destroy(), { once: true });
@@ -140,7 +168,7 @@ async function* allLines(
       }
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === undefined) throw error;
-      throw new CommandError(`${file} can't be read: ${(error as Error).message}`, { cause: error });
+      unreadable(file, error as Error);
     }
   }
 }
@@ -160,10 +188,11 @@ function compilePattern(text: string): RegExp {
 }
 
 /** The fields of the event that a line becomes. */
-export function eventOf(
+function eventOf(
   line: string,
   pattern: RegExp | null,
-  options: Pick<ShipOptions, "tags" | "source" | "user" | "cut">,
+  options: Pick<ShipOptions, "tags" | "source" | "user" | "cut" | "data">,
+  unreadTime: (time: string) => void,
 ): Record<string, string | number> {
   const event: Record<string, string | number> = {};
   for (const name of ["tags", "source", "user"] as const) {
@@ -172,14 +201,17 @@ export function eventOf(
   }
   const { created, ...groups } = pattern?.exec(line)?.groups ?? {};
   for (const [name, value] of Object.entries(groups)) if (value !== undefined && value !== "") event[name] = value;
-  // Without a zone it is this machine's time, as log files have it. A line whose time can't be read is posted without.
-  const moment_ms = created === undefined ? Number.NaN : Date.parse(created);
-  if (moment_ms >= 0) event["created"] = moment_ms;
+  if (created !== undefined && created !== "") {
+    const moment_ms = readTime(created, Date.now());
+    // The service takes none before 1970.
+    if (moment_ms !== null && moment_ms >= 0) event["created"] = moment_ms;
+    else unreadTime(created);
+  }
   const text = event["text"] ?? line;
   const characters = Array.from(String(text));
   const long = options.cut > 0 && characters.length > options.cut;
   event["text"] = long ? characters.slice(0, options.cut).join("") : text;
-  if (long && !("data" in event)) event["data"] = line;
+  if (long && !("data" in event)) event["data"] = Array.from(line).slice(0, options.data).join("");
   return event;
 }
 

@@ -38,12 +38,31 @@ test("items that wait come without those that are late", async (t) => {
   t.true((await batches.next()).done);
 });
 
+test("a source that fails while nobody asks for the next batch is told when somebody does", async (t) => {
+  const failed = Promise.withResolvers<void>();
+  async function* broken(): AsyncGenerator<string> {
+    try {
+      yield* ["a", "b", "c"];
+      throw new Error("gone");
+    } finally {
+      setImmediate(failed.resolve);
+    }
+  }
+  const batches = batchesOf(broken(), length, BOUNDS);
+  t.deepEqual((await batches.next()).value, ["a", "b", "c"]);
+  await failed.promise;
+  await t.throwsAsync(batches.next(), { message: "gone" });
+});
+
 test("a source that fails is told, and one that is no longer wanted is ended", async (t) => {
   async function* broken(): AsyncGenerator<string> {
     yield "a";
     throw new Error("gone");
   }
   await t.throwsAsync(all(batchesOf(broken(), length, BOUNDS)), { message: "gone" });
+  const batches = batchesOf(broken(), length, BOUNDS);
+  t.deepEqual((await batches.next()).value, ["a"], "what it gave before comes first");
+  await t.throwsAsync(batches.next(), { message: "gone" });
   const ended = Promise.withResolvers<boolean>();
   async function* endless(): AsyncGenerator<string> {
     try {

@@ -1,5 +1,6 @@
-import { appendFileSync, renameSync, truncateSync, writeFileSync } from "node:fs";
+import { appendFileSync, closeSync, openSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import test from "ava";
 
 import { followFile, readFileLines, readLines } from "../../src/cli/lines.ts";
@@ -16,6 +17,7 @@ const SPLITS: readonly [string, string[], string[]][] = [
   ["carriage returns", ["a\r\nb\r\n"], ["a", "b"]],
   ["a character across chunks", ["\xc3", "\xa4\n"], ["ä"]],
   ["bytes that are not UTF-8", ["\xff\n"], ["\ufffd"]],
+  ["a byte order mark at the start", ["\xef\xbb", "\xbfa\n\xef\xbb\xbfb\n"], ["a", "\ufeffb"]],
   ["empty lines", ["\n\na\n"], ["", "", "a"]],
 ];
 for (const [name, given, lines] of SPLITS) {
@@ -58,6 +60,70 @@ test("following sees what is appended, a rotated file and a truncated one", asyn
   appendFileSync(file, "4\n");
   t.is(await four, "4");
   const end = lines.next();
+  stop.abort();
+  t.true((await end).done);
+});
+
+test("what is still written to a rotated file comes before the lines of the one in its place", async (t) => {
+  const folder = temporaryFolder(t);
+  const file = join(folder, "a.log");
+  writeFileSync(file, "one\n");
+  const writer = openSync(file, "a");
+  t.teardown(() => closeSync(writer));
+  const stop = new AbortController();
+  const lines = followFile(file, stop.signal);
+  const next = async (): Promise<string | undefined> => (await lines.next()).value as string | undefined;
+  t.is(await next(), "one");
+  const two = next();
+  renameSync(file, join(folder, "a.log.1"));
+  writeFileSync(file, "three\n");
+  // Long enough to be seen as rotated, several times over.
+  setTimeout(() => appendFileSync(writer, "two\n"), 1_000);
+  t.is(await two, "two");
+  t.is(await next(), "three");
+  stop.abort();
+});
+
+/** Long enough for a look at which file is in place. */
+const LOOK_MS = 600;
+
+test("a file that is put back into its place is not read again", async (t) => {
+  const folder = temporaryFolder(t);
+  const file = join(folder, "a.log");
+  writeFileSync(file, "one\n");
+  const stop = new AbortController();
+  const lines = followFile(file, stop.signal);
+  t.is((await lines.next()).value, "one");
+  const next = lines.next();
+  renameSync(file, join(folder, "b"));
+  writeFileSync(file, "");
+  await delay(LOOK_MS);
+  renameSync(join(folder, "b"), file);
+  // Longer than a replaced file is read on.
+  await delay(2_500);
+  appendFileSync(file, "two\n");
+  t.is((await next).value, "two");
+  stop.abort();
+});
+
+test("where no file is in place any more, the one that comes is waited for", async (t) => {
+  const folder = temporaryFolder(t);
+  const file = join(folder, "a.log");
+  writeFileSync(file, "one\n");
+  const stop = new AbortController();
+  const lines = followFile(file, stop.signal);
+  t.is((await lines.next()).value, "one");
+  const next = lines.next();
+  renameSync(file, join(folder, "b"));
+  await delay(LOOK_MS);
+  writeFileSync(file, "");
+  await delay(LOOK_MS);
+  rmSync(file);
+  await delay(2_500);
+  writeFileSync(file, "two\n");
+  t.is((await next).value, "two");
+  const end = lines.next();
+  rmSync(file);
   stop.abort();
   t.true((await end).done);
 });

@@ -91,6 +91,28 @@ test("a line over the limit is posted cut, and whole as data", async (t) => {
   t.true(row?.data);
 });
 
+test("of a line too long for data as well, data holds what it may", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const { out } = await run(["ship", "--url", service.postUrl, "--log", LOG], { input: `${"ä".repeat(6_000)}\n` });
+  t.is(out, "posted 1, failed 0, retried 0\n");
+  const [row] = (await rows(service, 1)) as (Row & { id: string })[];
+  t.is((await get(service, `/1/logs/${LOG}/events/${row!.id}/data`)).body, "ä".repeat(5_120));
+});
+
+test("a file that can't be read is told, and the lines of the others are posted", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const path = file(t, "one\ntwo\n");
+  const folder = temporaryFolder(t);
+  const words = ["ship", "--url", service.postUrl, "--log", LOG, path, "/nowhere/a.log", folder, file(t, "three\n")];
+  const { code, out, err } = await run(words);
+  t.is(out, "posted 3, failed 0, retried 0\n");
+  t.is(code, 1);
+  t.regex(
+    err,
+    /^loggia: \/nowhere\/a\.log can't be read: [^\n]*ENOENT[^\n]*\nloggia: [^\n]* can't be read: EISDIR[^\n]*\n$/,
+  );
+});
+
 test("a followed file is read on until the command is stopped, and then all is counted", async (t) => {
   const service = await serviceOf(t, "embedded");
   const path = file(t, "one\n");
@@ -103,6 +125,13 @@ test("a followed file is read on until the command is stopped, and then all is c
   });
   t.is(out, "posted 2, failed 0, retried 0\n");
   t.is(code, 0);
+});
+
+test("a key that is refused ends the command, also where a file is followed that does not grow", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const { code, err } = await run(["ship", "--url", service.postUrl, "--log", "other", "--follow", file(t, "one\n")]);
+  t.is(code, 1);
+  t.regex(err, /^loggia: The service refuses the key: 401 [^\n]*\n$/);
 });
 
 test("what the service refuses is told and counted as failed", async (t) => {
@@ -195,7 +224,9 @@ test("the times of a log file are kept, where they can be read", async (t) => {
   const pattern = String.raw`^(?<created>\S+ \S+) (?<text>.*)$`;
   const words = ["ship", "--url", service.postUrl, "--log", LOG, "--pattern", pattern];
   const input = "2011-06-19 13:54:33Z second\n2011-06-18 00:00:00+02:00 first\nsome day last\nno-time-here\n";
-  t.is((await run(words, { input })).out, "posted 4, failed 0, retried 0\n");
+  const { out, err } = await run(words, { input });
+  t.is(out, "posted 4, failed 0, retried 0\n");
+  t.regex(err, /^loggia: no time that can be read: some day: [^\n]*\n$/);
   const found = (await rows(service, 4)) as (Row & { created: string })[];
   t.deepEqual(found.map(({ text }) => text).slice(0, 2), ["first", "second"]);
   t.is(found[1]?.created, `/Date(${Date.UTC(2011, 5, 19, 13, 54, 33)})/`);
@@ -206,4 +237,20 @@ test("the times of a log file are kept, where they can be read", async (t) => {
       .toSorted(),
     ["last", "no-time-here"],
   );
+});
+
+test("how many times can't be read is told once, at the end", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const words = [
+    "ship",
+    "--url",
+    service.postUrl,
+    "--log",
+    LOG,
+    "--pattern",
+    String.raw`^(?<created>\S+) (?<text>.*)$`,
+  ];
+  const { out, err } = await run(words, { input: "noon one\nlater two\nnow three\n1960-01-01 four\n" });
+  t.is(out, "posted 4, failed 0, retried 0\n");
+  t.regex(err, /^loggia: no time that can be read: noon: [^\n]*\nloggia: 4 lines have no time that can be read\n$/);
 });

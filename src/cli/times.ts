@@ -1,0 +1,77 @@
+import { readDate } from "../query/dates.ts";
+
+const DAY_MS = 86_400_000;
+
+const TIME = String.raw`(?<time>\d{1,2}:\d\d(?::\d\d(?:[.,]\d{1,9})?)?)`;
+const ZONE = String.raw`(?: ?(?<zone>Z|UTC|GMT|[+-]\d\d(?::?\d\d)?))?`;
+const WEEKDAY = String.raw`(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? +)?`;
+const MONTH = String.raw`(?<name>Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)`;
+const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+
+/** Times as log files have them. */
+const FORMS: readonly RegExp[] = [
+  // ISO 8601 and its kin: 2011-06-19T13:54:33.911Z, 2011-06-19 13:54:33,911, 2011/06/19 13:54:33, 2011-06-19
+  String.raw`(?<year>\d{4})(?<dash>[-/])(?<month>\d\d)\k<dash>(?<day>\d\d)(?:(?:T| +)${TIME}${ZONE})?`,
+  // Access logs: 19/Jun/2011:13:54:33 +0200
+  String.raw`(?<day>\d{1,2})/${MONTH}/(?<year>\d{4}):${TIME}${ZONE}`,
+  // Mail (RFC 5322): Sun, 19 Jun 2011 13:54:33 +0200
+  String.raw`${WEEKDAY}(?<day>\d{1,2}) ${MONTH} (?<year>\d{4}) +${TIME}${ZONE}`,
+  // syslog (RFC 3164), which names no year, and ctime, which may end with it: Sun Jun 19 13:54:33 2011
+  String.raw`${WEEKDAY}${MONTH} +(?<day>\d{1,2}) +${TIME}${ZONE}(?: +(?<year>\d{4}))?`,
+].map((form) => new RegExp(String.raw`^\[?${form}\]?$`, "i"));
+
+/** Seconds since 1970, maybe with a fraction, or as many digits more as milli-, micro- or nanoseconds take. */
+const COUNTED = /^(?<seconds>\d{10})(?:\.(?<fraction>\d{1,9})|(?<more>(?:\d{3}){1,3}))?$/;
+
+/**
+ * The moment that a line of a log file tells, in milliseconds since the Unix epoch: ISO 8601, access logs, mail, syslog, ctime, and
+ * seconds, milli-, micro- or nanoseconds since 1970. Without a zone it is this machine's time, as log files have it; without a year the
+ * latest that is not more than a day ahead. Null where it is none of these.
+ */
+export function readTime(text: string, now_ms: number): number | null {
+  const trimmed = text.trim();
+  const counted = readCounted(trimmed);
+  if (counted !== null) return counted;
+  for (const form of FORMS) {
+    const groups = form.exec(trimmed)?.groups;
+    if (groups !== undefined) return groups["year"] === undefined ? readYearless(groups, now_ms) : momentOf(groups);
+  }
+  // What else names a year and a time, such as Jun 19, 2011 1:54:33 PM, V8 reads; of less it makes what it likes.
+  const ms = /\b\d{4}\b/.test(trimmed) && /\d:\d\d/.test(trimmed) ? Date.parse(trimmed) : NaN;
+  return Number.isNaN(ms) ? null : ms;
+}
+
+function readCounted(text: string): number | null {
+  const groups = COUNTED.exec(text)?.groups;
+  if (groups === undefined) return null;
+  const fraction = groups["fraction"] ?? groups["more"] ?? "";
+  return Number(groups["seconds"]) * 1000 + Number(fraction.padEnd(3, "0").slice(0, 3));
+}
+
+function readYearless(groups: Groups, now_ms: number): number | null {
+  const year = new Date(now_ms).getFullYear();
+  // On the last of December it may be next year's already; the last of February 29 may be years ago.
+  for (let back = -1; back <= 8; back += 1) {
+    const ms = momentOf({ ...groups, year: String(year - back) });
+    if (ms !== null && ms <= now_ms + DAY_MS) return ms;
+  }
+  return null;
+}
+
+type Groups = Record<string, string | undefined>;
+
+function momentOf({ year, month, name, day, time, zone }: Groups): number | null {
+  const digits = month ?? String(MONTHS.indexOf(name!.toLowerCase()) + 1).padStart(2, "0");
+  const offset = zone === undefined || /^(?:UTC|GMT)$/i.test(zone) ? "Z" : zone;
+  const date = readDate(`${year}-${digits}-${day!.padStart(2, "0")}T${time ?? "00:00"}${offset}`, 0);
+  if (date.kind !== "moment") return null;
+  return zone === undefined ? localOf(date.at) : date.at;
+}
+
+/** The moment at which this machine's clocks show what those of UTC do at another. */
+function localOf(ms: number): number {
+  const at = new Date(ms);
+  const [hour, minute, second] = [at.getUTCHours(), at.getUTCMinutes(), at.getUTCSeconds()];
+  const local = new Date(at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate(), hour, minute, second);
+  return local.getTime() + at.getUTCMilliseconds();
+}
