@@ -20,7 +20,7 @@ export type AuthenticationOptions = GrantOptions & {
 
 type Pair = { readonly email: string; readonly password: string };
 
-const HOW = "Send e-mail and password by HTTP Basic, or an API key as apikey";
+const HOW = "Send e-mail and password by HTTP Basic, or an API key as the parameter apikey";
 
 /**
  * Who calls: HTTP Basic first, then `apikey` in the query, then credentials as the whole body of a call that takes none.
@@ -32,7 +32,13 @@ export async function authenticate(call: Call, options: AuthenticationOptions): 
   const { authorization } = call.request.headers;
   if (authorization !== undefined) {
     refuseOtherSites(call);
-    return await checkPair(parseBasic(authorization), call, options);
+    const pair = parseBasic(authorization);
+    if (pair === null)
+      throw new LoggiaError(
+        "unauthorized",
+        `Authorization holds no e-mail and password as HTTP Basic has them. ${HOW}`,
+      );
+    return await checkPair(pair, call, options);
   }
   const key = call.query.get("apikey");
   if (key !== null) return await checkKey(key, call, options);

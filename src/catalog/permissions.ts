@@ -61,7 +61,7 @@ export function requireKeyOf(grant: KeyGrant | null, key: LogKey | null): KeyGra
   if (isKeyOf(grant, key)) return grant;
   throw new LoggiaError(
     "unauthorized",
-    "An enabled API key of this log is needed: as the field or parameter apikey, as Authorization: Bearer, or as X-API-Key",
+    "An enabled API key of this log is needed: as the field, parameter or header apikey, as Authorization: Bearer, or as X-API-Key",
   );
 }
 

@@ -8,13 +8,13 @@ import type { GrantOptions } from "../gate/grant.ts";
 
 const BEARER = /^bearer +(\S+) *$/i;
 
-/** The API key that a request carries outside of its form: in the query string, as a bearer token, or in `X-API-Key`; "" where there is none. */
+/** The API key that a request carries outside of its form: in the query string, as a bearer token, or in the header `apikey` or `X-API-Key`; "" where there is none. */
 export function keyBesideForm(query: URLSearchParams, headers: IncomingHttpHeaders): string {
   const inQuery = query.get("apikey");
   if (inQuery !== null) return inQuery;
   const bearer = headers.authorization === undefined ? undefined : BEARER.exec(headers.authorization)?.[1];
   if (bearer !== undefined) return bearer;
-  const header = headers["x-api-key"];
+  const header = headers["apikey"] || headers["x-api-key"];
   return typeof header === "string" ? header : "";
 }
 

@@ -1,4 +1,4 @@
-import { readDate } from "../query/dates.ts";
+import { DATE_FORMS, readDate } from "../query/dates.ts";
 import { CREATED_AHEAD_MS } from "../store/expiry.ts";
 import { quote } from "./draft.ts";
 
@@ -14,6 +14,7 @@ const DAY_MS = 86_400_000;
 const AHEAD_MIN = CREATED_AHEAD_MS / 60_000;
 /** Of what {@link readDate} takes, what is ISO 8601. */
 const ISO = /^\s*\d{4}-/;
+const MILLISECONDS = /^\s*\d{12,}\s*$/;
 /** As answers of the API have it. */
 const ANSWERED = /^\/Date\((?<ms>-?\d{1,15})\)\/$/;
 const EXPECTED = "a time such as 2011-06-19T13:54:33.911Z, or milliseconds since 1970, is expected";
@@ -22,10 +23,8 @@ const EXPECTED = "a time such as 2011-06-19T13:54:33.911Z, or milliseconds since
 export function readCreated(value: unknown, keeps: Keeps, faults: string[]): number | null {
   if (value === undefined || value === null || value === "") return null;
   const ms = momentOf(value);
-  if (ms === null) {
-    faults.push(
-      `created is ${typeof value === "string" ? quote(value) : JSON.stringify(value)?.slice(0, 40)}, ${EXPECTED}`,
-    );
+  if (typeof ms !== "number") {
+    faults.push(`created is ${written(value)}, ${EXPECTED}${ms.why === null ? "" : `: ${ms.why}`}`);
     return null;
   }
   const { now_ms, retentionDays } = keeps;
@@ -41,14 +40,21 @@ export function readCreated(value: unknown, keeps: Keeps, faults: string[]): num
   return ms;
 }
 
-function momentOf(value: unknown): number | null {
-  if (typeof value === "number") return Number.isSafeInteger(Math.trunc(value)) ? Math.trunc(value) : null;
-  if (typeof value !== "string") return null;
+/** In milliseconds since the Unix epoch, or why it is none, where more can be said than what is expected. */
+function momentOf(value: unknown): number | { readonly why: string | null } {
+  if (typeof value === "number") return Number.isSafeInteger(Math.trunc(value)) ? Math.trunc(value) : { why: null };
+  if (typeof value !== "string") return { why: null };
   const answered = ANSWERED.exec(value)?.groups?.["ms"];
   if (answered !== undefined) return Number(answered);
-  if (!ISO.test(value)) return null;
+  if (!ISO.test(value)) return { why: MILLISECONDS.test(value) ? "milliseconds are a number, without quotes" : null };
   const date = readDate(value, 0);
-  return date.kind === "fault" ? null : date.kind === "day" ? date.start : date.at;
+  if (date.kind === "fault") return { why: date.reason === DATE_FORMS ? null : date.reason };
+  return date.kind === "day" ? date.start : date.at;
+}
+
+function written(value: unknown): string {
+  if (typeof value === "string") return quote(value);
+  return typeof value === "number" ? String(value) : JSON.stringify(value).slice(0, 40);
 }
 
 function show(ms: number): string {

@@ -155,6 +155,9 @@ function createFormPath(options: Options): FastPath<FormRoute> {
   };
 }
 
+const TYPES_OF_JSON =
+  "this was read as a form; JSON needs the Content-Type application/json, or application/x-ndjson where each line is an event";
+
 type Outcome = { readonly outcome: "accepted" | ErrorCode; readonly events: number };
 const ACCEPTED: Outcome = Object.freeze({ outcome: "accepted", events: 1 });
 
@@ -322,8 +325,11 @@ async function post(path: string, fields: URLSearchParams, address: string, opti
   const log = await authorize(path, fields.get("apikey") ?? "", address, options);
   const read = readDraft(fields, limits);
   if (read.kind === "draft") return await gatherer.submit(log, read.draft);
-  await gatherer.submit(log, errorDraft("event", read.faults, describeForm(fields)));
-  throw new LoggiaError("bad_event", `Bad event: ${read.faults.join("; ")}. The log got an error event in its place`);
+  // Who posts JSON by curl without naming its type sends a form of one strange field.
+  const [first = ""] = fields.keys();
+  const faults = looksLikeJson(Buffer.from(first)) ? [...read.faults, TYPES_OF_JSON] : read.faults;
+  await gatherer.submit(log, errorDraft("event", faults, describeForm(fields)));
+  throw new LoggiaError("bad_event", `Bad event: ${faults.join("; ")}. The log got an error event in its place`);
 }
 
 /** Accepts what was told of a user, or in its place the error event. Returns the user as posted. */

@@ -10,7 +10,8 @@ const TIME = String.raw`(?<hour>\d{1,2}):(?<minute>\d\d)(?::(?<second>\d\d)(?:[.
 const ZONE = String.raw`(?<zone>Z|[+-]\d\d(?::?\d\d)?)`;
 const AMERICAN = new RegExp(String.raw`^(?<month>\d{1,2})/(?<day>\d{1,2})/(?<year>\d{4})(?: +${TIME})?$`);
 const ISO = new RegExp(String.raw`^(?<year>\d{4})-(?<month>\d\d)-(?<day>\d\d)(?:(?:T| +)${TIME} ?${ZONE}?)?$`, "i");
-const FORMS = "write 9/19/2011, 2011-09-19, or '2011-09-19T14:00' in quotes";
+/** What is said of a text that is no date at all. */
+export const DATE_FORMS = "write 9/19/2011, 2011-09-19, or '2011-09-19T14:00' in quotes";
 
 /**
  * Reads `9/19/2011` (month first), `2011-09-19`, either with a time behind a blank, and ISO 8601 with or without offset.
@@ -19,7 +20,7 @@ const FORMS = "write 9/19/2011, 2011-09-19, or '2011-09-19T14:00' in quotes";
  */
 export function readDate(text: string, offset_min: number): WrittenDate {
   const groups = (AMERICAN.exec(text.trim()) ?? ISO.exec(text.trim()))?.groups;
-  if (groups === undefined) return fault(FORMS);
+  if (groups === undefined) return fault(DATE_FORMS);
   const [year, month, day] = [Number(groups["year"]), Number(groups["month"]), Number(groups["day"])];
   if (month < 1 || month > 12) return fault(`there is no month ${month}`);
   const days = daysInMonth(year, month);

@@ -115,6 +115,14 @@ const FAULTS: readonly [unknown, string][] = [
     { text: "x", created: "soon" },
     'created is "soon", a time such as 2011-06-19T13:54:33.911Z, or milliseconds since 1970, is expected',
   ],
+  [
+    { text: "x", created: "1308491673911" },
+    'created is "1308491673911", a time such as 2011-06-19T13:54:33.911Z, or milliseconds since 1970, is expected: milliseconds are a number, without quotes',
+  ],
+  [
+    { text: "x", created: "2011-06-19T24:00:00Z" },
+    'created is "2011-06-19T24:00:00Z", a time such as 2011-06-19T13:54:33.911Z, or milliseconds since 1970, is expected: times go from 00:00:00 to 23:59:59',
+  ],
   ["x", 'it is "x", a JSON object is expected'],
   [null, "it is null, a JSON object is expected"],
 ];
@@ -134,6 +142,8 @@ test("every fault of an event is told in its outcome", async (t) => {
   t.is(both.split(";").length, 3);
   const { body: huge } = await postBatch(service, '{"text":"x","value":1e999}');
   t.regex(huge.items[0]?.error?.message ?? "", /value is too large/);
+  const { body: late } = await postBatch(service, '{"text":"x","created":1e999}');
+  t.regex(late.items[0]?.error?.message ?? "", /created is Infinity, a time such as/);
 });
 
 test("a text of a million characters is a bad event like another, and its error event fits the bus", async (t) => {

@@ -60,7 +60,12 @@ export function describeApi(routes: readonly Pick<Route, "method" | "path" | "fo
         basic: { type: "http", scheme: "basic", description: "E-mail and password." },
         apiKey: { type: "apiKey", in: "query", name: "apikey", description: "An API key of one log." },
         bearerKey: { type: "http", scheme: "bearer", description: "An API key, for posting." },
-        headerKey: { type: "apiKey", in: "header", name: "X-API-Key", description: "An API key, for posting." },
+        headerKey: {
+          type: "apiKey",
+          in: "header",
+          name: "X-API-Key",
+          description: "An API key, for posting; the header apikey does as well.",
+        },
       },
     },
   };
