@@ -70,7 +70,7 @@ check: $(INSTALLED) ## types, lint, format, dependency rules, dead code
 	ava test/tidy/dependencies.test.ts
 	knip --no-progress
 
-bench: $(INSTALLED) ## measure Loggia beside the bare engines, 23 minutes; NAME=list: that alone
+bench: $(INSTALLED) ## measure Loggia beside the bare engines, 25 minutes; NAME=list: that alone
 	@exec node bench/run.ts $(NAME)
 
 profile: $(INSTALLED) ## where the service spends its time while it takes posts or drains the bus, NAME=post or drain

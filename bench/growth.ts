@@ -42,6 +42,11 @@ const QUESTIONS: readonly Asked[] = [
     flat: false,
     ask: (dataset) => askEvents(dataset, { pagenum: String(dataset.count / 200) }),
   },
+  {
+    name: "500 by sinceid, of all but the first",
+    flat: false,
+    ask: async (dataset) => askEvents(dataset, { sinceid: await firstIdOf(dataset), pagesize: "500" }),
+  },
   { name: "expression", flat: false, ask: (dataset) => askEvents(dataset, { text: anyOf(RARE_EXPRESSIONS) }) },
   { name: "word", flat: false, ask: (dataset) => askEvents(dataset, { text: anyOf(RARE_WORDS) }) },
   ...GROUPS.map(({ name, path, parameters }) => ({
@@ -65,18 +70,23 @@ function askEvents({ service }: Dataset, parameters: Readonly<Record<string, str
   return ask(service.apiPort, "/events", parameters);
 }
 
-const ids = new WeakMap<Dataset, Promise<string>>();
-
 /** The id of the eleventh event from the end. */
-function idOf(dataset: Dataset): Promise<string> {
-  let id = ids.get(dataset);
-  if (id === undefined) {
-    id = ask(dataset.service.apiPort, "/events", { order: "desc", pagesize: "1", pagenum: "11" }).then(
-      ({ body }) => (JSON.parse(body) as { id: string }[])[0]!.id,
-    );
-    ids.set(dataset, id);
-  }
-  return id;
+const idOf = idAt({ order: "desc", pagenum: "11" });
+const firstIdOf = idAt({ pagenum: "1" });
+
+/** Asks each data set but once. */
+function idAt(place: Readonly<Record<string, string>>): (dataset: Dataset) => Promise<string> {
+  const ids = new WeakMap<Dataset, Promise<string>>();
+  return (dataset) => {
+    let id = ids.get(dataset);
+    if (id === undefined) {
+      id = ask(dataset.service.apiPort, "/events", { ...place, pagesize: "1" }).then(
+        ({ body }) => (JSON.parse(body) as { id: string }[])[0]!.id,
+      );
+      ids.set(dataset, id);
+    }
+    return id;
+  };
 }
 
 export const benchmark: Benchmark = {
