@@ -77,6 +77,8 @@ function splitGroup(key: string): [topic: string, group: string] {
 
 /** Pages copied at a time, during which nobody writes: 1 MB. */
 const COPY_PAGES = 256;
+/** A copy that never meets a moment between two commits for so long fails. */
+const COPY_BEGINS_MS = 30_000;
 
 /** The statements of the bus on an open file. Every call blocks; failures are SQLite's own errors, see {@link explain}. */
 export class BusFile {
@@ -199,7 +201,7 @@ export class BusFile {
    * @param file is not there, or empty
    */
   async copyTo(file: string, groups: GroupOffsets): Promise<void> {
-    await backup(this.#db, file, { rate: COPY_PAGES });
+    await this.#copyPages(file);
     const copy = new DatabaseSync(file);
     try {
       copy.exec("BEGIN; DELETE FROM group_offsets");
@@ -208,6 +210,25 @@ export class BusFile {
       copy.exec("COMMIT");
     } finally {
       copy.close();
+    }
+  }
+
+  /**
+   * Another thread copies, and SQLite refuses it while this one is amid a transaction. Node then waits for its end, but for the first pages, of which it says
+   * that they failed with SQLITE_OK, "not an error" (26.10; `BackupJob::AfterThreadPoolWork` takes no page left for all pages done).
+   */
+  async #copyPages(file: string): Promise<void> {
+    const end_ms = performance.now() + COPY_BEGINS_MS;
+    for (;;) {
+      try {
+        await backup(this.#db, file, { rate: COPY_PAGES });
+        return;
+      } catch (error) {
+        if ((error as { errcode?: unknown }).errcode !== SQLITE.OK) throw error;
+        if (performance.now() >= end_ms) {
+          throw new Error(`the bus was amid a commit at each try for ${COPY_BEGINS_MS / 1000} s`, { cause: error });
+        }
+      }
     }
   }
 
@@ -303,8 +324,8 @@ function pragma(db: DatabaseSync, name: string): number {
   return Number(db.prepare(`PRAGMA ${name}`).get()?.[name]);
 }
 
-/** SQLite's primary result codes that deserve words of their own. */
-const SQLITE = { BUSY: 5, READONLY: 8, IOERR: 10, CORRUPT: 11, FULL: 13, CANTOPEN: 14, NOTADB: 26 } as const;
+/** SQLite's primary result codes that are told apart here. */
+const SQLITE = { OK: 0, BUSY: 5, READONLY: 8, IOERR: 10, CORRUPT: 11, FULL: 13, CANTOPEN: 14, NOTADB: 26 } as const;
 
 function resultCode(error: unknown): number {
   const code: unknown = (error as { errcode?: unknown } | null)?.errcode;

@@ -6,6 +6,7 @@ import { createInterface } from "node:readline";
 import { DatabaseSync } from "node:sqlite";
 import { pino } from "pino";
 import type { Bus, BusRecord } from "../../src/bus/bus.ts";
+import { openBusFile } from "../../src/bus/sqlite-file.ts";
 import { openSqliteBus } from "../../src/bus/sqlite.ts";
 import { LoggiaError, StartError } from "../../src/errors.ts";
 import { behind, collect, record, texts } from "../contract/bus.ts";
@@ -312,6 +313,28 @@ async function oldest(bus: Bus): Promise<number> {
   const [lag] = await bus.lag("events", "unknown");
   return (lag?.next ?? 0) - 1;
 }
+
+test("a copy that is asked for amid a commit waits for its end, and holds what was committed before", async (t) => {
+  const folder = temporaryFolder(t);
+  const bus = openBusFile(join(folder, "bus.sqlite"), 0);
+  t.teardown(() => bus.close());
+  const commit = (): void => {
+    const records = Array.from({ length: 5_000 }, (_, i) => record("k", String(i)));
+    bus.commit({ appends: [{ topic: "events", records }], acks: [] }, Date.now());
+  };
+  for (let i = 0; i < 20; i++) {
+    const before = bus.end("events") - 1;
+    const file = join(folder, `copy-${i}.sqlite`);
+    const copied = bus.copyTo(file, new Map());
+    // Another thread copies: this one commits before it can begin, or while it begins.
+    commit();
+    await copied;
+    const copy = new DatabaseSync(file);
+    const { records } = copy.prepare("SELECT count(*) AS records FROM events").get()!;
+    copy.close();
+    t.true(Number(records) >= before, `copy ${i} holds ${String(records)} of ${before} records`);
+  }
+});
 
 test("values that are transient are whole at each delivery, and empty once the handler has settled", async (t) => {
   await using bus = await openSqliteBus({ file: place(t), log });
