@@ -184,8 +184,7 @@ function createPass(anchors: readonly Anchored[], { length, step }: Window): Win
   const second = length - HALF;
   const marked = new Int32Array(WORDS * 2 ** Math.ceil(Math.log2(patterns.length)));
   const slots = new Int32Array(2 ** Math.ceil(Math.log2(ROOM * anchors.length)));
-  const { entries, places } = layOut(patterns, step);
-  const bytesAt = STARTS + 2 * step;
+  const { entries, places, bytesAt } = layOut(patterns, step);
   /** A slot tells by its upper bits which window of which entry it is for, and holds in the others the lower ones of the window's hash, mixed: 0 where it is free, as no entry is at 0. */
   const windowBits = Math.ceil(Math.log2((entries.byteLength / UNIT) * step));
   const hashBits = 32 - windowBits;
@@ -267,8 +266,11 @@ const STARTS = 10;
 /** Starts and lengths are numbers of 16 bits. */
 const MOST_UNITS = 2 ** 16 - 1;
 
-/** All that is asked of a pattern, side by side. Of one that is not ASCII there are no bytes: no text of which bytes are compared can have it. No entry is at 0. */
-function layOut(patterns: readonly Pattern[], step: number): { entries: DataView; places: readonly number[] } {
+/** All that is asked of a pattern, side by side, and where in an entry its bytes begin. Of one that is not ASCII there are no bytes: no text of which bytes are compared can have it. No entry is at 0. */
+function layOut(
+  patterns: readonly Pattern[],
+  step: number,
+): { entries: DataView; places: readonly number[]; bytesAt: number } {
   const bytesAt = STARTS + 2 * step;
   const sizeOf = ({ text }: Pattern): number => UNIT * Math.ceil((bytesAt + text.length) / UNIT);
   const bytes = Buffer.alloc(patterns.reduce((sum, pattern) => sum + sizeOf(pattern), UNIT));
@@ -282,7 +284,7 @@ function layOut(patterns: readonly Pattern[], step: number): { entries: DataView
     end += sizeOf(pattern);
     return entry;
   });
-  return { entries: new DataView(bytes.buffer, bytes.byteOffset, bytes.length), places };
+  return { entries: new DataView(bytes.buffer, bytes.byteOffset, bytes.length), places, bytesAt };
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Bus, BusRecord, NewRecord, Position } from "../../src/bus/bus.ts";
+import { firstCharacters } from "../../src/events/text.ts";
 import type { DeadLetters, Letter, LetterPage, Redriven } from "../../src/operations/operations.ts";
 import { decodeLetter, recordOf } from "./letter.ts";
 import type { DeadLetter } from "./letter.ts";
@@ -50,7 +51,7 @@ function show(id: string, { time, stage, reason, origin, key, content }: DeadLet
     reason,
     origin: { topic, partition, offset, line },
     key,
-    content: Array.from(start).slice(0, CONTENT_MAX_CHARACTERS).join(""),
+    content: firstCharacters(start, CONTENT_MAX_CHARACTERS),
   };
 }
 

@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 
+import { firstCharacters } from "../events/text.ts";
 import { batchesOf } from "./batches.ts";
 import { followFile, readFileLines, readLines } from "./lines.ts";
 import { CommandError, createSender, messageOf, parseBase, type Sender } from "./request.ts";
@@ -207,11 +208,9 @@ function eventOf(
     if (moment_ms !== null && moment_ms >= 0) event["created"] = moment_ms;
     else unreadTime(created);
   }
-  const text = event["text"] ?? line;
-  const characters = Array.from(String(text));
-  const long = options.cut > 0 && characters.length > options.cut;
-  event["text"] = long ? characters.slice(0, options.cut).join("") : text;
-  if (long && !("data" in event)) event["data"] = Array.from(line).slice(0, options.data).join("");
+  const text = String(event["text"] ?? line);
+  event["text"] = options.cut > 0 ? firstCharacters(text, options.cut) : text;
+  if (event["text"] !== text && !("data" in event)) event["data"] = firstCharacters(line, options.data);
   return event;
 }
 

@@ -5,8 +5,8 @@ const DAY_MS = 86_400_000;
 const TIME = String.raw`(?<time>\d{1,2}:\d\d(?::\d\d(?:[.,]\d{1,9})?)?)`;
 const ZONE = String.raw`(?: ?(?<zone>Z|UTC|GMT|[+-]\d\d(?::?\d\d)?))?`;
 const WEEKDAY = String.raw`(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? +)?`;
-const MONTH = String.raw`(?<name>Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)`;
 const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+const MONTH = String.raw`(?<name>${MONTHS.join("|")})`;
 
 /** Times as log files have them. */
 const FORMS: readonly RegExp[] = [

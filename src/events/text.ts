@@ -43,6 +43,14 @@ function isOneCodePoint(text: string): boolean {
   return first !== undefined && text.length === (first > 0xffff ? 2 : 1);
 }
 
+/** The first `count` characters (Unicode code points) of a text, or all where it has no more. */
+export function firstCharacters(text: string, count: number): string {
+  if (text.length <= count) return text;
+  let end = 0;
+  for (let taken = 0; taken < count && end < text.length; taken++) end += text.codePointAt(end)! > 0xffff ? 2 : 1;
+  return text.slice(0, end);
+}
+
 /** Orders two strings by code point, as both engines order UTF-8 (JavaScript's own order is by UTF-16 unit). */
 export function compareCodePoints(a: string, b: string): number {
   const length = Math.min(a.length, b.length);

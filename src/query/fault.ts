@@ -1,4 +1,5 @@
 import { LoggiaError } from "../errors.ts";
+import { firstCharacters } from "../events/text.ts";
 import type { Span } from "./syntax.ts";
 
 /** How much of a source line a fault shows, in characters. */
@@ -39,8 +40,8 @@ export function didYouMean(word: string, candidates: readonly string[]): string 
 
 /** `text` cut to `length` characters, with a sign that it was. */
 export function shorten(text: string, length = 40): string {
-  const characters = Array.from(text.slice(0, 2 * length + 2));
-  return characters.length <= length ? text : `${characters.slice(0, length).join("")}…`;
+  const start = firstCharacters(text, length);
+  return start === text ? text : `${start}…`;
 }
 
 /** "a, b or c" */

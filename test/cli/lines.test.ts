@@ -1,7 +1,7 @@
 import { appendFileSync, closeSync, openSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import test from "ava";
+import test, { type ExecutionContext } from "ava";
 
 import { followFile, readFileLines, readLines } from "../../src/cli/lines.ts";
 import { temporaryFolder } from "../support/temporary.ts";
@@ -40,12 +40,17 @@ test("the lines of a file", async (t) => {
   t.deepEqual(await Array.fromAsync(readFileLines(file)), ["one", "two"]);
 });
 
-test("following sees what is appended, a rotated file and a truncated one", async (t) => {
+/** A file of one line that is followed. */
+function followed(t: ExecutionContext) {
   const folder = temporaryFolder(t);
   const file = join(folder, "a.log");
   writeFileSync(file, "one\n");
   const stop = new AbortController();
-  const lines = followFile(file, stop.signal);
+  return { folder, file, stop, lines: followFile(file, stop.signal) };
+}
+
+test("following sees what is appended, a rotated file and a truncated one", async (t) => {
+  const { folder, file, stop, lines } = followed(t);
   const next = async (): Promise<string | undefined> => (await lines.next()).value as string | undefined;
   t.is(await next(), "one");
   appendFileSync(file, "tw");
@@ -65,13 +70,9 @@ test("following sees what is appended, a rotated file and a truncated one", asyn
 });
 
 test("what is still written to a rotated file comes before the lines of the one in its place", async (t) => {
-  const folder = temporaryFolder(t);
-  const file = join(folder, "a.log");
-  writeFileSync(file, "one\n");
+  const { folder, file, stop, lines } = followed(t);
   const writer = openSync(file, "a");
   t.teardown(() => closeSync(writer));
-  const stop = new AbortController();
-  const lines = followFile(file, stop.signal);
   const next = async (): Promise<string | undefined> => (await lines.next()).value as string | undefined;
   t.is(await next(), "one");
   const two = next();
@@ -88,11 +89,7 @@ test("what is still written to a rotated file comes before the lines of the one 
 const LOOK_MS = 600;
 
 test("a file that is put back into its place is not read again", async (t) => {
-  const folder = temporaryFolder(t);
-  const file = join(folder, "a.log");
-  writeFileSync(file, "one\n");
-  const stop = new AbortController();
-  const lines = followFile(file, stop.signal);
+  const { folder, file, stop, lines } = followed(t);
   t.is((await lines.next()).value, "one");
   const next = lines.next();
   renameSync(file, join(folder, "b"));
@@ -107,11 +104,7 @@ test("a file that is put back into its place is not read again", async (t) => {
 });
 
 test("where no file is in place any more, the one that comes is waited for", async (t) => {
-  const folder = temporaryFolder(t);
-  const file = join(folder, "a.log");
-  writeFileSync(file, "one\n");
-  const stop = new AbortController();
-  const lines = followFile(file, stop.signal);
+  const { folder, file, stop, lines } = followed(t);
   t.is((await lines.next()).value, "one");
   const next = lines.next();
   renameSync(file, join(folder, "b"));
@@ -126,4 +119,20 @@ test("where no file is in place any more, the one that comes is waited for", asy
   rmSync(file);
   stop.abort();
   t.true((await end).done);
+});
+
+test("a file that is gone by the time that the one before is left is waited for", async (t) => {
+  const { folder, file, stop, lines } = followed(t);
+  t.is((await lines.next()).value, "one");
+  appendFileSync(file, "tw");
+  const rest = lines.next();
+  renameSync(file, join(folder, "b"));
+  writeFileSync(file, "");
+  t.is((await rest).value, "tw");
+  rmSync(file);
+  const next = lines.next();
+  await delay(LOOK_MS);
+  writeFileSync(file, "two\n");
+  t.is((await next).value, "two");
+  stop.abort();
 });

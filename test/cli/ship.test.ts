@@ -27,6 +27,11 @@ function run(
   return new Promise((resolve) => child.on("close", (code) => resolve({ code, out, err })));
 }
 
+/** The words of a command that posts to the tests' log. */
+function shipTo(url: string, ...more: string[]): string[] {
+  return ["ship", "--url", url, "--log", LOG, ...more];
+}
+
 type Row = { text: string; tags: string[]; source: string; user: string; value: number | null; data: boolean };
 
 async function rows(service: Service, count: number): Promise<Row[]> {
@@ -48,20 +53,7 @@ function file(t: ExecutionContext, content: string): string {
 test("each line of the files becomes an event, with the fields of the options", async (t) => {
   const service = await serviceOf(t, "embedded");
   const path = file(t, "one\n\ntwo\r\nthree");
-  const words = [
-    "ship",
-    "--url",
-    service.postUrl,
-    "--log",
-    LOG,
-    "--tags",
-    "a b",
-    "--source",
-    "box",
-    "--user",
-    "ann",
-    path,
-  ];
+  const words = shipTo(service.postUrl, "--tags", "a b", "--source", "box", "--user", "ann", path);
   const { code, out } = await run(words);
   t.is(out, "posted 3, failed 0, retried 0\n");
   t.is(code, 0);
@@ -73,7 +65,7 @@ test("each line of the files becomes an event, with the fields of the options", 
 test("standard input, and a pattern whose groups become fields", async (t) => {
   const service = await serviceOf(t, "embedded");
   const pattern = String.raw`^(?<source>\w+) took (?<value>[\d.]+) ms: (?<text>.*)$`;
-  const { code } = await run(["ship", "--url", service.postUrl, "--log", LOG, "--pattern", pattern], {
+  const { code } = await run(shipTo(service.postUrl, "--pattern", pattern), {
     input: "api took 12.5 ms: GET /\nanother line\n",
   });
   t.is(code, 0);
@@ -84,7 +76,7 @@ test("standard input, and a pattern whose groups become fields", async (t) => {
 
 test("a line over the limit is posted cut, and whole as data", async (t) => {
   const service = await serviceOf(t, "embedded");
-  const { code } = await run(["ship", "--url", service.postUrl, "--log", LOG], { input: `${"ä".repeat(600)}\n` });
+  const { code } = await run(shipTo(service.postUrl), { input: `${"ä".repeat(600)}\n` });
   t.is(code, 0);
   const [row] = await rows(service, 1);
   t.is(row?.text, "ä".repeat(500));
@@ -93,7 +85,7 @@ test("a line over the limit is posted cut, and whole as data", async (t) => {
 
 test("of a line too long for data as well, data holds what it may", async (t) => {
   const service = await serviceOf(t, "embedded");
-  const { out } = await run(["ship", "--url", service.postUrl, "--log", LOG], { input: `${"ä".repeat(6_000)}\n` });
+  const { out } = await run(shipTo(service.postUrl), { input: `${"ä".repeat(6_000)}\n` });
   t.is(out, "posted 1, failed 0, retried 0\n");
   const [row] = (await rows(service, 1)) as (Row & { id: string })[];
   t.is((await get(service, `/1/logs/${LOG}/events/${row!.id}/data`)).body, "ä".repeat(5_120));
@@ -103,7 +95,7 @@ test("a file that can't be read is told, and the lines of the others are posted"
   const service = await serviceOf(t, "embedded");
   const path = file(t, "one\ntwo\n");
   const folder = temporaryFolder(t);
-  const words = ["ship", "--url", service.postUrl, "--log", LOG, path, "/nowhere/a.log", folder, file(t, "three\n")];
+  const words = shipTo(service.postUrl, path, "/nowhere/a.log", folder, file(t, "three\n"));
   const { code, out, err } = await run(words);
   t.is(out, "posted 3, failed 0, retried 0\n");
   t.is(code, 1);
@@ -116,7 +108,7 @@ test("a file that can't be read is told, and the lines of the others are posted"
 test("a followed file is read on until the command is stopped, and then all is counted", async (t) => {
   const service = await serviceOf(t, "embedded");
   const path = file(t, "one\n");
-  const { code, out } = await run(["ship", "--url", service.postUrl, "--log", LOG, "--follow", path], {
+  const { code, out } = await run(shipTo(service.postUrl, "--follow", path), {
     stopWhen: async () => {
       await rows(service, 1);
       appendFileSync(path, "two\n");
@@ -136,12 +128,9 @@ test("a key that is refused ends the command, also where a file is followed that
 
 test("what the service refuses is told and counted as failed", async (t) => {
   const service = await serviceOf(t, "embedded");
-  const { code, out, err } = await run(
-    ["ship", "--url", service.postUrl, "--log", LOG, "--pattern", "^(?<value>\\S+) (?<text>.*)"],
-    {
-      input: "5 good\nfive bad\n",
-    },
-  );
+  const { code, out, err } = await run(shipTo(service.postUrl, "--pattern", "^(?<value>\\S+) (?<text>.*)"), {
+    input: "5 good\nfive bad\n",
+  });
   t.is(out, "posted 1, failed 1, retried 0\n");
   t.is(code, 1);
   t.regex(err, /not posted: five bad: Bad event: value is "five"/);
@@ -176,7 +165,7 @@ test("a busy service is tried again, no sooner than it asks", async (t) => {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.teardown(() => server.close());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const { out, code } = await run(["ship", "--url", url, "--log", LOG], { input: "a\n" });
+  const { out, code } = await run(shipTo(url), { input: "a\n" });
   t.is(out, "posted 1, failed 0, retried 2\n");
   t.is(code, 0);
   t.true((moments_ms[1] ?? 0) - (moments_ms[0] ?? 0) >= 1000);
@@ -206,7 +195,7 @@ test("a batch whose answer got lost is sent again under its key, and is there on
   t.teardown(() => server.close());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const lines = Array.from({ length: 300 }, (_, n) => `line ${n} of a log that says much the same all day`);
-  const { out } = await run(["ship", "--url", url, "--log", LOG], { input: lines.join("\n") });
+  const { out } = await run(shipTo(url), { input: lines.join("\n") });
   t.is(out, "posted 300, failed 0, retried 2\n");
   // On a busy machine the lines may come in more batches than one; two requests are repeats, each under its batch's key.
   t.is(keys.length, new Set(keys).size + 2);
@@ -222,7 +211,7 @@ test("a batch whose answer got lost is sent again under its key, and is there on
 test("the times of a log file are kept, where they can be read", async (t) => {
   const service = await serviceOf(t, "embedded");
   const pattern = String.raw`^(?<created>\S+ \S+) (?<text>.*)$`;
-  const words = ["ship", "--url", service.postUrl, "--log", LOG, "--pattern", pattern];
+  const words = shipTo(service.postUrl, "--pattern", pattern);
   const input = "2011-06-19 13:54:33Z second\n2011-06-18 00:00:00+02:00 first\nsome day last\nno-time-here\n";
   const { out, err } = await run(words, { input });
   t.is(out, "posted 4, failed 0, retried 0\n");
@@ -241,15 +230,7 @@ test("the times of a log file are kept, where they can be read", async (t) => {
 
 test("how many times can't be read is told once, at the end", async (t) => {
   const service = await serviceOf(t, "embedded");
-  const words = [
-    "ship",
-    "--url",
-    service.postUrl,
-    "--log",
-    LOG,
-    "--pattern",
-    String.raw`^(?<created>\S+) (?<text>.*)$`,
-  ];
+  const words = shipTo(service.postUrl, "--pattern", String.raw`^(?<created>\S+) (?<text>.*)$`);
   const { out, err } = await run(words, { input: "noon one\nlater two\nnow three\n1960-01-01 four\n" });
   t.is(out, "posted 4, failed 0, retried 0\n");
   t.regex(err, /^loggia: no time that can be read: noon: [^\n]*\nloggia: 4 lines have no time that can be read\n$/);

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import test from "ava";
 import { createHash } from "node:crypto";
 
-import { compareCodePoints, fold, hashText, wellFormed } from "../../src/events/text.ts";
+import { compareCodePoints, firstCharacters, fold, hashText, wellFormed } from "../../src/events/text.ts";
 
 test("folding ignores case beyond ASCII", (t) => {
   t.is(fold("ÀΣΑΣ straße K ſ"), fold("àσας STRAßE k s"));
@@ -34,6 +34,15 @@ test("texts are ordered as their bytes in UTF-8", (t) => {
     }),
   );
   t.pass();
+});
+
+test("the first characters of a text are whole ones", (t) => {
+  t.is(firstCharacters("a😀b", 2), "a😀");
+  fc.assert(
+    fc.property(fc.string({ unit: "binary" }), fc.nat(12), (text, count) => {
+      t.is(firstCharacters(text, count), Array.from(text).slice(0, count).join(""));
+    }),
+  );
 });
 
 test("the hash is the first 16 bytes of SHA-256, in base64", (t) => {
