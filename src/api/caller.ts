@@ -33,11 +33,10 @@ export async function authenticate(call: Call, options: AuthenticationOptions): 
   if (authorization !== undefined) {
     refuseOtherSites(call);
     const pair = parseBasic(authorization);
-    if (pair === null)
-      throw new LoggiaError(
-        "unauthorized",
-        `Authorization holds no e-mail and password as HTTP Basic has them. ${HOW}`,
-      );
+    if (pair === null) {
+      const why = "Authorization holds no e-mail and password as HTTP Basic has them";
+      throw new LoggiaError("unauthorized", `${why}. ${HOW}`);
+    }
     return await checkPair(pair, call, options);
   }
   const key = call.query.get("apikey");
@@ -53,13 +52,7 @@ export function nameOf(caller: Caller): string {
   return caller.kind === "account" ? `account ${caller.account.id}` : `key ${caller.grant.id}`;
 }
 
-async function checkPair(
-  pair: Pair | null,
-  { address }: Call,
-  { catalog, gate }: AuthenticationOptions,
-): Promise<Caller> {
-  // What has not the form of a pair is no guess.
-  if (pair === null) throw wrongPair();
+async function checkPair(pair: Pair, { address }: Call, { catalog, gate }: AuthenticationOptions): Promise<Caller> {
   const fingerprint = gate.fingerprint(JSON.stringify([pair.email, pair.password]));
   gate.beforeCheck(address, fingerprint);
   const account = await catalog.authenticate(pair.email, pair.password);
@@ -86,7 +79,10 @@ async function checkKey(secret: string, { address }: Call, options: Authenticati
 async function checkBody(body: string, call: Call, options: AuthenticationOptions): Promise<Caller> {
   const key = parseForm(body).get("apikey");
   if (key !== null) return await checkKey(key, call, options);
-  return await checkPair(splitPair(body.replace(/[\r\n]+$/, "")), call, options);
+  const pair = splitPair(body.replace(/[\r\n]+$/, ""));
+  // What has not the form of a pair is no guess.
+  if (pair === null) throw wrongPair();
+  return await checkPair(pair, call, options);
 }
 
 function parseBasic(authorization: string): Pair | null {

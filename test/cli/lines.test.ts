@@ -46,12 +46,13 @@ function followed(t: ExecutionContext) {
   const file = join(folder, "a.log");
   writeFileSync(file, "one\n");
   const stop = new AbortController();
-  return { folder, file, stop, lines: followFile(file, stop.signal) };
+  const lines = followFile(file, stop.signal);
+  const next = async (): Promise<string | undefined> => (await lines.next()).value as string | undefined;
+  return { folder, file, stop, lines, next };
 }
 
 test("following sees what is appended, a rotated file and a truncated one", async (t) => {
-  const { folder, file, stop, lines } = followed(t);
-  const next = async (): Promise<string | undefined> => (await lines.next()).value as string | undefined;
+  const { folder, file, stop, lines, next } = followed(t);
   t.is(await next(), "one");
   appendFileSync(file, "tw");
   const two = next();
@@ -70,10 +71,9 @@ test("following sees what is appended, a rotated file and a truncated one", asyn
 });
 
 test("what is still written to a rotated file comes before the lines of the one in its place", async (t) => {
-  const { folder, file, stop, lines } = followed(t);
+  const { folder, file, stop, next } = followed(t);
   const writer = openSync(file, "a");
   t.teardown(() => closeSync(writer));
-  const next = async (): Promise<string | undefined> => (await lines.next()).value as string | undefined;
   t.is(await next(), "one");
   const two = next();
   renameSync(file, join(folder, "a.log.1"));
@@ -89,9 +89,9 @@ test("what is still written to a rotated file comes before the lines of the one 
 const LOOK_MS = 600;
 
 test("a file that is put back into its place is not read again", async (t) => {
-  const { folder, file, stop, lines } = followed(t);
-  t.is((await lines.next()).value, "one");
-  const next = lines.next();
+  const { folder, file, stop, next } = followed(t);
+  t.is(await next(), "one");
+  const two = next();
   renameSync(file, join(folder, "b"));
   writeFileSync(file, "");
   await delay(LOOK_MS);
@@ -99,14 +99,14 @@ test("a file that is put back into its place is not read again", async (t) => {
   // Longer than a replaced file is read on.
   await delay(2_500);
   appendFileSync(file, "two\n");
-  t.is((await next).value, "two");
+  t.is(await two, "two");
   stop.abort();
 });
 
 test("where no file is in place any more, the one that comes is waited for", async (t) => {
-  const { folder, file, stop, lines } = followed(t);
-  t.is((await lines.next()).value, "one");
-  const next = lines.next();
+  const { folder, file, stop, lines, next } = followed(t);
+  t.is(await next(), "one");
+  const two = next();
   renameSync(file, join(folder, "b"));
   await delay(LOOK_MS);
   writeFileSync(file, "");
@@ -114,7 +114,7 @@ test("where no file is in place any more, the one that comes is waited for", asy
   rmSync(file);
   await delay(2_500);
   writeFileSync(file, "two\n");
-  t.is((await next).value, "two");
+  t.is(await two, "two");
   const end = lines.next();
   rmSync(file);
   stop.abort();
@@ -122,17 +122,17 @@ test("where no file is in place any more, the one that comes is waited for", asy
 });
 
 test("a file that is gone by the time that the one before is left is waited for", async (t) => {
-  const { folder, file, stop, lines } = followed(t);
-  t.is((await lines.next()).value, "one");
+  const { folder, file, stop, next } = followed(t);
+  t.is(await next(), "one");
   appendFileSync(file, "tw");
-  const rest = lines.next();
+  const rest = next();
   renameSync(file, join(folder, "b"));
   writeFileSync(file, "");
-  t.is((await rest).value, "tw");
+  t.is(await rest, "tw");
   rmSync(file);
-  const next = lines.next();
+  const two = next();
   await delay(LOOK_MS);
   writeFileSync(file, "two\n");
-  t.is((await next).value, "two");
+  t.is(await two, "two");
   stop.abort();
 });
