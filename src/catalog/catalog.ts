@@ -31,6 +31,11 @@ export type Catalog = AsyncDisposable & {
   logsOf(user: UserId): readonly Log[];
   roleOf(user: UserId, log: LogKey): Role | null;
   /**
+   * The account that created a log; null where there is no such log. It stays the owner after its share or the account is removed.
+   * A plain look-up: what is bounded by person goes by it, API keys included.
+   */
+  ownerOf(log: LogKey): UserId | null;
+  /**
    * The creator becomes its admin; plan `development`; one read-write API key, whose secret is returned this once.
    * @param apiKey a secret of the operator's choice instead of a drawn one: 8 to 200 printable ASCII characters. Only its plain SHA-256 is
    *   kept, so it should be as hard to guess as a drawn one

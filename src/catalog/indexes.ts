@@ -82,6 +82,7 @@ export function createLogIndex(exists: (user: UserId) => boolean) {
       return views;
     },
     roleOf: (user: UserId, log: LogKey): Role | null => (exists(user) ? (roles.get(user)?.get(log) ?? null) : null),
+    ownerOf: (log: LogKey): UserId | null => entities.get(log)?.owner ?? null,
     grant: (hash: string): KeyGrant | null => grants.get(hash) ?? null,
   };
 }

@@ -10,7 +10,10 @@ import type { LogEntity } from "./model.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { Writer } from "./writer.ts";
 
-type Logs = Pick<Catalog, "log" | "logs" | "logsOf" | "roleOf" | "createLog" | "updateLog" | "share" | "unshare">;
+type Logs = Pick<
+  Catalog,
+  "log" | "logs" | "logsOf" | "roleOf" | "ownerOf" | "createLog" | "updateLog" | "share" | "unshare"
+>;
 
 export function createLogs(parts: { snapshot: Snapshot; writer: Writer; refresh: () => Promise<void> }): Logs {
   const { snapshot, writer, refresh } = parts;
@@ -21,6 +24,7 @@ export function createLogs(parts: { snapshot: Snapshot; writer: Writer; refresh:
     logs: () => snapshot.logs(),
     logsOf: (user) => snapshot.logsOf(user),
     roleOf: (user, log) => snapshot.roleOf(user, log),
+    ownerOf: (log) => snapshot.ownerOf(log),
     async createLog({ key, display, owner, apiKey: secret }) {
       checkDisplay(display);
       if (secret !== undefined) checkApiKey(secret);
@@ -36,6 +40,7 @@ export function createLogs(parts: { snapshot: Snapshot; writer: Writer; refresh:
         return {
           kind: "log",
           key,
+          owner,
           display,
           retentionDays: null,
           shares: [{ user: owner, role: "admin" }],

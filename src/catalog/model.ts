@@ -20,6 +20,8 @@ export type AccountEntity = {
 export type LogEntity = {
   readonly kind: "log";
   readonly key: LogKey;
+  /** The account that created it, also after it is gone. Earlier releases stored none: see {@link withOwner}. */
+  readonly owner: UserId;
   readonly display: string;
   readonly retentionDays: number | null;
   readonly shares: readonly ShareEntity[];
@@ -55,6 +57,21 @@ export type OptionsEntity = {
   readonly birth: string;
   readonly options: ClassOptions;
 };
+
+/**
+ * An entity as it was stored, with what earlier releases did not store. The owner of a log without one is its first admin: every
+ * process derives the same, and the next change of the log stores it.
+ */
+export function withOwner(stored: StoredEntity): Entity {
+  if (stored.kind !== "log" || stored.owner !== undefined) return stored as Entity;
+  const first = stored.shares.find(({ role }) => role === "admin") ?? stored.shares[0];
+  return { ...stored, owner: first?.user ?? NO_OWNER };
+}
+
+export type StoredEntity = Exclude<Entity, LogEntity> | (Omit<LogEntity, "owner"> & { readonly owner?: UserId });
+
+/** Of a log that was shared with nobody. */
+const NO_OWNER = "" as UserId;
 
 /** The ids of documents. Keys hold no slash, and an e-mail address stands last: without regard to case or to how accents are composed. */
 export const idOf = {

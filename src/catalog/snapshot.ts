@@ -2,8 +2,8 @@ import type { LogKey, UserId } from "../events/event.ts";
 import type { Account, ClassFilter, ClassOptions, KeyGrant, Log, Role } from "./catalog.ts";
 import type { Document, Version } from "./documents/documents.ts";
 import { createAccountIndex, createClassIndex, createLogIndex, createOptionsIndex } from "./indexes.ts";
-import { idOf } from "./model.ts";
-import type { AccountEntity, Entity, OptionsEntity } from "./model.ts";
+import { idOf, withOwner } from "./model.ts";
+import type { AccountEntity, Entity, OptionsEntity, StoredEntity } from "./model.ts";
 
 /** A document as it was last seen. `entity` is null where it was removed. */
 export type Known = { readonly version: Version; readonly entity: Entity | null };
@@ -24,6 +24,7 @@ export type Snapshot = {
   logs(): readonly Log[];
   logsOf(user: UserId): readonly Log[];
   roleOf(user: UserId, log: LogKey): Role | null;
+  ownerOf(log: LogKey): UserId | null;
   grant(hash: string): KeyGrant | null;
   classFilters(log: LogKey): readonly ClassFilter[];
   classFilterCount(log: LogKey): number;
@@ -76,7 +77,7 @@ export function createSnapshot(): Snapshot {
     apply(document) {
       const before = known.get(document.id);
       if (before !== undefined && before.version >= document.version) return;
-      const entity = document.body as Entity | null;
+      const entity = document.body === null ? null : withOwner(document.body as StoredEntity);
       known.set(document.id, { version: document.version, entity });
       if (before?.entity) take(before.entity, "drop");
       if (entity !== null) take(entity, "add");
@@ -93,6 +94,7 @@ export function createSnapshot(): Snapshot {
     logs: logs.all,
     logsOf: logs.of,
     roleOf: logs.roleOf,
+    ownerOf: logs.ownerOf,
     grant: logs.grant,
     classFilters: classes.all,
     classFilterCount: classes.count,

@@ -26,7 +26,7 @@ function accountOf(id: UserId, email: string): Entity {
 
 function logOf(users: readonly UserId[]): Entity {
   const shares = users.map((user) => ({ user, role: "admin" }) as const);
-  return { kind: "log", key: SHOP, display: "Shop", retentionDays: null, shares, apiKeys: [] };
+  return { kind: "log", key: SHOP, owner: users[0]!, display: "Shop", retentionDays: null, shares, apiKeys: [] };
 }
 
 function classOf(birth: string): Entity {

@@ -3,6 +3,7 @@ import { pino } from "pino";
 
 import type { Catalog, ClassFilter } from "../../src/catalog/catalog.ts";
 import { createCatalog } from "../../src/catalog/create.ts";
+import { idOf } from "../../src/catalog/model.ts";
 import type { ErrorCode } from "../../src/errors.ts";
 import { LoggiaError } from "../../src/errors.ts";
 import type { LogKey, UserId } from "../../src/events/event.ts";
@@ -16,9 +17,10 @@ const SHOP = parseLogKey("shop")!;
 /** How soon every process knows what another one changed. */
 const SEEN_MS = 2000;
 
+type Start = () => Promise<Catalog>;
+
 /** What the catalog keeps to over every adapter of its document store. `start` twice, and two processes share the catalog. */
 export function catalogContract(test: TestFn, name: string, take: (t: ExecutionContext) => Promise<Place>): void {
-  type Start = () => Promise<Catalog>;
   const declare = (title: string, run: (t: ExecutionContext, start: Start) => Promise<void>): void => {
     test(`${name}: ${title}`, async (t) => {
       const place = await take(t);
@@ -34,6 +36,10 @@ export function catalogContract(test: TestFn, name: string, take: (t: ExecutionC
   declare("a log is created once, with its owner as admin and one key", logs);
   declare("a log changes its name and how long events are kept", logSettings);
   declare("shares give a role, and a log keeps an admin", shares);
+  declare("a log belongs to the account that created it, also once that is gone", owners);
+  test(`${name}: a log of an earlier release belongs to its first admin`, async (t) => {
+    await ownersOfEarlierReleases(t, await take(t));
+  });
   declare("deleting an account removes its shares and options", deletion);
   declare("API keys open one log, until they are disabled or removed", apiKeys);
   declare("class filters are kept by key, as one array until it changes", classFilters);
@@ -154,6 +160,47 @@ async function shares(t: ExecutionContext, start: () => Promise<Catalog>): Promi
   await fails(t, "share_not_found", catalog.unshare(SHOP, "carl@example.org"));
   await fails(t, "account_not_found", catalog.share(SHOP, "carl@example.org", "user"));
   await fails(t, "log_not_found", catalog.share(parseLogKey("none")!, "ann@example.org", "user"));
+}
+
+async function owners(t: ExecutionContext, start: Start): Promise<void> {
+  const [here, there] = [await start(), await start()];
+  const { owner: ann } = await addLog(here, SHOP, "ann@example.org");
+  t.is(here.ownerOf(SHOP), ann);
+  t.is(here.ownerOf(parseLogKey("none")!), null);
+  await addAccount(here, "bob@example.org");
+  await here.share(SHOP, "bob@example.org", "admin");
+  await here.unshare(SHOP, "ann@example.org");
+  t.is(here.ownerOf(SHOP), ann, "without a share in it");
+  await here.deleteAccount("ann@example.org");
+  t.is(here.ownerOf(SHOP), ann, "without an account");
+  await there.refresh();
+  t.is(there.ownerOf(SHOP), ann, "in every process");
+  t.is((await start()).ownerOf(SHOP), ann, "after a restart");
+}
+
+async function ownersOfEarlierReleases(t: ExecutionContext, place: Place): Promise<void> {
+  const documents = await place.connect();
+  const open = async (): Promise<Catalog> => {
+    const catalog = await createCatalog({ documents: await place.connect(), log: pino({ level: "silent" }) });
+    t.teardown(() => catalog[Symbol.asyncDispose]());
+    return catalog;
+  };
+  const before = await open();
+  const [ann, bob, eve] = await Promise.all(["ann", "bob", "eve"].map((name) => addAccount(before, `${name}@b.org`)));
+  const log = { kind: "log", key: SHOP, display: "Shop", retentionDays: null, apiKeys: [] };
+  const shares = [
+    { user: eve!, role: "user" },
+    { user: bob!, role: "admin" },
+    { user: ann!, role: "admin" },
+  ];
+  t.is((await documents.create(idOf.log(SHOP), { ...log, shares })).kind, "done");
+  const [here, there] = [await open(), await open()];
+  t.is(here.ownerOf(SHOP), bob!);
+  t.is(there.ownerOf(SHOP), bob!);
+  await here.unshare(SHOP, "bob@b.org");
+  await there.refresh();
+  t.is(here.ownerOf(SHOP), bob!, "also when that admin has left");
+  t.is(there.ownerOf(SHOP), bob!);
 }
 
 async function deletion(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {
