@@ -21,6 +21,7 @@ import { type FirstStart, makeFirstRecords } from "./first.ts";
 import { createGate, type Gate } from "./gate/gate.ts";
 import { closeGracefully, listenOn } from "./http/listen.ts";
 import { createSmtpMailer } from "./mail/smtp.ts";
+import { createHolds, type Holds } from "./monitoring/holds.ts";
 import { measureStore } from "./monitoring/measured.ts";
 import { createMonitoring, type Monitoring } from "./monitoring/monitoring.ts";
 import { createJob } from "./operations/job.ts";
@@ -126,16 +127,17 @@ async function openLocating({ geoip: file }: Settings, log: Logger, closing: Asy
 }
 
 /** What counts, measures and bounds: one for all roles of the process. */
-type Watch = Monitoring & { readonly gate: Gate };
+type Watch = Monitoring & { readonly gate: Gate; readonly holds: Holds };
 
 function startWatch(settings: Settings, ports: Ports, log: Logger, closing: AsyncDisposableStack): Watch {
   const { rates, trustedProxies } = settings;
   const deadLetters = createDeadLetters(ports);
   const apart = settings.monitoring !== null;
-  const monitoring = closing.use(createMonitoring({ ports, deadLetters, group: PIPELINE_GROUP, apart, log }));
+  const holds = createHolds({ log });
+  const monitoring = closing.use(createMonitoring({ ports, deadLetters, holds, group: PIPELINE_GROUP, apart, log }));
   const gate = createGate({ rates, trustedProxies, refused: (reason) => monitoring.metrics.refused(reason) });
   monitoring.metrics.watchQueries(() => gate.queries);
-  return { ...monitoring, gate };
+  return { ...monitoring, gate, holds };
 }
 
 async function listenForMonitoring(
@@ -197,7 +199,7 @@ type Role = { close(timeout_ms: number): Promise<void>; readonly done: Promise<v
 async function startApi(
   { api: address, engines }: Settings,
   { ports, backup, accepted }: Opened,
-  { metrics, gate, front }: Watch,
+  { metrics, gate, front, holds }: Watch,
   locating: Locating,
   log: Logger,
   closing: AsyncDisposableStack,
@@ -217,7 +219,7 @@ async function startApi(
         })
       : null;
   closing.use(horizon);
-  const operations = createOperations(ports, backup, locating, log, closing);
+  const operations = createOperations(ports, backup, holds, locating, log, closing);
   const { replay, backup: copies } = operations;
   metrics.watchJob("replay", () => replay.last()?.state === "running");
   if (copies !== null) metrics.watchJob("backup", () => copies.last()?.state === "running");
@@ -242,6 +244,7 @@ async function startApi(
 function createOperations(
   ports: Ports,
   copy: Engines["backup"],
+  holds: Holds,
   locating: Locating,
   log: Logger,
   closing: AsyncDisposableStack,
@@ -260,7 +263,7 @@ function createOperations(
   });
   closing.defer(() => replays.close());
   const deadLetters = createDeadLetters(ports);
-  if (copy === null) return { deadLetters, replay: replays, rebuilds, backup: null };
+  if (copy === null) return { deadLetters, holds, replay: replays, rebuilds, backup: null };
   const backups = createJob<{ to: string }, BackupProgress>({
     name: "a backup",
     log,
@@ -268,7 +271,7 @@ function createOperations(
     run: ({ to }, report, signal) => copy(to, report, signal),
   });
   closing.defer(() => backups.close());
-  return { deadLetters, replay: replays, rebuilds, backup: backups };
+  return { deadLetters, holds, replay: replays, rebuilds, backup: backups };
 }
 
 function canRebuild(store: Store): store is Store & Required<Pick<Store, "rebuild">> {

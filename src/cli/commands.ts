@@ -48,6 +48,21 @@ export function addOperations(program: Command): void {
         words.filter((word) => word !== ""),
       ),
   );
+  const holds = program
+    .command("holds")
+    .description("what the service holds back until a person decides (talks to the running service)");
+  acting(holds.command("list").description("list it, with what to do"), (given) => operate.listHolds(given));
+  acting(holds.command("accept <name>").description("accept what was found; the service goes on"), (given, name) =>
+    operate.acceptHold(given, name),
+  );
+  acting(
+    program
+      .command("clock")
+      .description("the clock of the service's machine (talks to the running service)")
+      .command("accept")
+      .description("say that the clock is right, where the service does not believe it"),
+    (given) => operate.acceptHold(given, "clock"),
+  );
   acting(
     program
       .command("replay <from>")

@@ -60,6 +60,23 @@ export async function redriveDeadLetters(options: ServiceOptions, words: readonl
   return { value, text: `${value.redriven} sent through the pipeline again${missing}` };
 }
 
+type Hold = { readonly name: string; readonly why: string; readonly todo: string };
+
+export async function listHolds(options: ServiceOptions): Promise<Answer> {
+  const value = (await call(options, "GET", "/manage/1/holds")) as Hold[];
+  const rows = value.map(({ name, why, todo }) => [name, why, todo]);
+  return {
+    value,
+    text: rows.length === 0 ? "nothing waits for a decision" : table(["HOLD", "WHY", "WHAT TO DO"], rows),
+  };
+}
+
+export async function acceptHold(options: ServiceOptions, name: string): Promise<Answer> {
+  const path = `/manage/1/holds/${encodeURIComponent(name)}/accept`;
+  const value = (await call(options, "POST", path, { json: {} })) as Hold;
+  return { value, text: `${printable(value.name)} accepted: ${printable(value.why)}` };
+}
+
 type Job = { readonly state: "running" | "done" | "failed"; readonly reason: string | null };
 type Built = Record<"rebuilt" | "compared" | "copied" | "markers", number> & { readonly stage: string };
 type Replay = Job &

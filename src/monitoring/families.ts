@@ -52,3 +52,22 @@ export function readGauge(
     },
   });
 }
+
+/** A gauge by the values of one label, which come from a fixed set. */
+export function readGauges(
+  registry: Registry,
+  name: string,
+  help: string,
+  label: string,
+  read: () => Iterable<readonly [value: string, amount: number]>,
+): Gauge {
+  return new Gauge({
+    name,
+    help,
+    labelNames: [label],
+    registers: [registry],
+    collect() {
+      for (const [value, amount] of read()) this.set({ [label]: value }, amount);
+    },
+  });
+}

@@ -4,9 +4,9 @@ import { LoggiaError } from "../errors.ts";
 import { UNFORESEEN } from "./appends.ts";
 import type { AppendWatch } from "./appends.ts";
 import { cached } from "./cached.ts";
-
-export const DEPENDENCIES = ["bus", "store", "catalog"] as const;
-export type Dependency = (typeof DEPENDENCIES)[number];
+import { DEPENDENCIES } from "./dependencies.ts";
+import type { Dependency } from "./dependencies.ts";
+import type { Hold, Holds } from "./holds.ts";
 
 /** What a listener cannot do its work without: dependencies, and for one that posts a bus that takes appends besides. */
 export type Need = Dependency | "appends";
@@ -15,10 +15,12 @@ export type DependencyState =
   | { readonly ok: true; readonly needed: boolean }
   | { readonly ok: false; readonly needed: boolean; readonly why: string };
 
-/** What `/health/ready` tells. `ready`: every dependency that is needed here does what it is needed for. */
+/** What `/health/ready` tells. `ready`: every dependency that is needed here does what it is needed for, and no hold blocks one. */
 export type Readiness = {
   readonly status: "ready" | "not ready";
   readonly dependencies: Readonly<Record<Dependency, DependencyState>>;
+  /** What waits for a person; absent where nothing does. */
+  readonly holds?: readonly Hold[];
 };
 
 export type Health = {
@@ -29,6 +31,7 @@ export type Health = {
 export type HealthOptions = {
   readonly ports: Readonly<Record<Dependency, { ping(): Promise<void> }>>;
   readonly appends: Pick<AppendWatch, "fault">;
+  readonly holds: Pick<Holds, "list">;
   readonly log: Logger;
   /** How long a dependency may take to answer. */
   readonly timeout_ms?: number;
@@ -38,7 +41,7 @@ const CACHE_MS = 1_000;
 const TIMEOUT_MS = 2_500;
 
 /** Asks each dependency at most once a second, however often others ask, and again only after it has answered. */
-export function createHealth({ ports, appends, log, timeout_ms = TIMEOUT_MS }: HealthOptions): Health {
+export function createHealth({ ports, appends, holds, log, timeout_ms = TIMEOUT_MS }: HealthOptions): Health {
   const looks = Object.fromEntries(
     DEPENDENCIES.map((name) => [name, cached(CACHE_MS, () => look(name, ports[name], timeout_ms, log))]),
   ) as Record<Dependency, () => Promise<string | null>>;
@@ -52,10 +55,13 @@ export function createHealth({ ports, appends, log, timeout_ms = TIMEOUT_MS }: H
         const isNeeded = needed.includes(away === null && why !== null ? "appends" : name);
         return [name, why === null ? { ok: true, needed: isNeeded } : { ok: false, needed: isNeeded, why }];
       });
-      const isReady = states.every(([, { ok, needed }]) => ok || !needed);
+      const held = holds.list();
+      const isHeld = held.some(({ blocks }) => blocks !== null && needed.includes(blocks));
+      const isReady = !isHeld && states.every(([, { ok, needed }]) => ok || !needed);
       return {
         status: isReady ? "ready" : "not ready",
         dependencies: Object.fromEntries(states) as Record<Dependency, DependencyState>,
+        ...(held.length > 0 && { holds: held }),
       };
     },
   };

@@ -8,7 +8,9 @@ import { CUTS } from "../http/crowd.ts";
 import type { Cut } from "../http/crowd.ts";
 import type { Observer } from "../http/route.ts";
 import { cached } from "./cached.ts";
-import { readCounter, readCounters, readGauge } from "./families.ts";
+import { readCounter, readCounters, readGauge, readGauges } from "./families.ts";
+import { HOLDS } from "./holds.ts";
+import type { Hold } from "./holds.ts";
 import type { Lag } from "./lag.ts";
 import type { EngineObserver, Write } from "./measured.ts";
 import { mailMetrics } from "./mail-metrics.ts";
@@ -31,6 +33,7 @@ export type Metrics = {
   /** Reads what a notifier has counted, from now on. */
   watchMails(read: () => MailCounts): void;
   watchLag(read: () => Lag | null): void;
+  watchHolds(read: () => readonly Hold[]): void;
   /** Reads how many dead letters wait for somebody; null: not known. */
   watchDeadLetters(read: () => Promise<number | null>): void;
   /** Tells whether a job of operators is under way: `replay`, `backup`. */
@@ -74,6 +77,12 @@ export function createMetrics(): Metrics {
       gauge("pipeline_lag_events", "Events in them, by how many a record held so far", () => {
         const lag = read();
         return lag === null ? null : Math.ceil(lag.records * eventsPerRecord(counts?.() ?? null));
+      });
+    },
+    watchHolds(read) {
+      readGauges(registry, "loggia_holds", "1 while this waits for a person's decision", "name", () => {
+        const held = new Set(read().map(({ name }) => name));
+        return HOLDS.map((name) => [name, Number(held.has(name))] as const);
       });
     },
     watchDeadLetters(read) {

@@ -7,10 +7,12 @@ import type { DeadLetters } from "../operations/operations.ts";
 import type { Store } from "../store/store.ts";
 import { watchAppends } from "./appends.ts";
 import { countOpen } from "./dead-letters.ts";
+import { DEPENDENCIES } from "./dependencies.ts";
 import { createFront } from "./front.ts";
 import type { Front } from "./front.ts";
-import { createHealth, DEPENDENCIES } from "./health.ts";
+import { createHealth } from "./health.ts";
 import type { Need } from "./health.ts";
+import type { Holds } from "./holds.ts";
 import { watchLag } from "./lag.ts";
 import { createMonitoringListener } from "./listener.ts";
 import { measureAppend } from "./measured.ts";
@@ -20,6 +22,7 @@ import type { Metrics } from "./metrics.ts";
 export type MonitoringOptions = {
   readonly ports: { readonly bus: Bus; readonly store: Store; readonly catalog: Catalog };
   readonly deadLetters: Pick<DeadLetters, "list">;
+  readonly holds: Pick<Holds, "list">;
   /** The group of the pipeline, whose lag is told. */
   readonly group: string;
   /** Whether metrics are told by a listener of their own, and by no other. */
@@ -38,11 +41,12 @@ export type Monitoring = AsyncDisposable & {
   listener(): Server;
 };
 
-export function createMonitoring({ ports, deadLetters, group, apart, log }: MonitoringOptions): Monitoring {
+export function createMonitoring({ ports, deadLetters, holds, group, apart, log }: MonitoringOptions): Monitoring {
   const metrics = createMetrics();
   const appends = watchAppends(ports.bus);
-  const health = createHealth({ ports, appends, log });
+  const health = createHealth({ ports, appends, holds, log });
   const lag = watchLag({ bus: ports.bus, group, log });
+  metrics.watchHolds(() => holds.list());
   metrics.watchLag(() => lag.current());
   metrics.watchDeadLetters(countOpen({ bus: ports.bus, deadLetters, group }));
   return {

@@ -1,3 +1,4 @@
+import type { Holds } from "../monitoring/holds.ts";
 import type { RebuildProgress } from "../store/store.ts";
 
 /**
@@ -6,6 +7,8 @@ import type { RebuildProgress } from "../store/store.ts";
  */
 export type Operations = {
   readonly deadLetters: DeadLetters;
+  /** What waits for a person, see `src/monitoring/holds.ts`. */
+  readonly holds: Pick<Holds, "list" | "accept">;
   /** Reads the bus once more, see `pipelines/replay/`. */
   readonly replay: Job<ReplayOrder, ReplayProgress>;
   /** Whether a replay can go into a new store. */

@@ -77,7 +77,7 @@ export async function createWorld({ ports: { catalog, store }, apiUrl, postUrl }
     },
     async recordsFor(method, route) {
       const changes = method !== "GET";
-      const records: Record<string, string> = { log, email: user.email };
+      const records: Record<string, string> = { log, email: user.email, name: "clock" };
       if (route.includes("apiKeys/:id")) records["id"] = (await catalog.createApiKey(log, "read-only")).id;
       else if (route.includes(":id") || route.endsWith("/:log/bookmarks")) {
         // Some caller may have removed all their alerts.

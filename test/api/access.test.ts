@@ -60,6 +60,8 @@ DELETE /manage/1/accounts/:email                              401   401     403 
 
 GET    /manage/1/deadletters                                  401   401     403  403   403  200    403    403      401   403
 POST   /manage/1/deadletters/redrive                          401   401     403  403   403  200    403    403      401   403
+GET    /manage/1/holds                                        401   401     403  403   403  200    403    403      401   403
+POST   /manage/1/holds/:name/accept                           401   401     403  403   403  409    403    403      401   403
 GET    /manage/1/replay                                       401   401     403  403   403  200    403    403      401   403
 POST   /manage/1/replay                                       401   401     403  403   403  202    403    403      401   403
 GET    /manage/1/backup                                       401   401     403  403   403  200    403    403      401   403

@@ -3,15 +3,17 @@ import { pino } from "pino";
 
 import { LoggiaError } from "../../src/errors.ts";
 import { createHealth } from "../../src/monitoring/health.ts";
+import { createHolds } from "../../src/monitoring/holds.ts";
 import { until } from "../support/until.ts";
 
 const log = pino({ level: "silent" });
 const well = { ping: () => Promise.resolve() };
 const taken = { fault: () => null };
+const none = createHolds({ log });
 
 test("each dependency is named, and those that are needed decide", async (t) => {
   const away = { ping: () => Promise.reject(new LoggiaError("store_unavailable", "Nobody answers at h:1")) };
-  const health = createHealth({ ports: { bus: well, store: away, catalog: well }, appends: taken, log });
+  const health = createHealth({ ports: { bus: well, store: away, catalog: well }, appends: taken, holds: none, log });
   t.deepEqual(await health.ready(["bus", "store"]), {
     status: "not ready",
     dependencies: {
@@ -28,6 +30,7 @@ test("what nobody foresaw is not told to strangers", async (t) => {
   const { dependencies } = await createHealth({
     ports: { bus: broken, store: well, catalog: well },
     appends: taken,
+    holds: none,
     log,
   }).ready([]);
   t.deepEqual(dependencies.bus, { ok: false, needed: false, why: "failed; the log of the service holds the reason" });
@@ -40,6 +43,7 @@ test("one that does not answer is not waited for, nor asked again meanwhile", as
   const health = createHealth({
     ports: { bus: slow, store: well, catalog: well },
     appends: taken,
+    holds: none,
     log,
     timeout_ms: 20,
   });
@@ -56,7 +60,12 @@ test("one that does not answer is not waited for, nor asked again meanwhile", as
 
 test("a bus that answers and takes nothing is not ready for those who post, and does for others", async (t) => {
   const why = "did not take what was posted last: its disk is full";
-  const health = createHealth({ ports: { bus: well, store: well, catalog: well }, appends: { fault: () => why }, log });
+  const health = createHealth({
+    ports: { bus: well, store: well, catalog: well },
+    appends: { fault: () => why },
+    holds: none,
+    log,
+  });
   const posting = await health.ready(["bus", "appends"]);
   t.is(posting.status, "not ready");
   t.deepEqual(posting.dependencies.bus, { ok: false, needed: true, why });
@@ -68,7 +77,7 @@ test("a bus that answers and takes nothing is not ready for those who post, and 
 test("a bus that cannot be reached is told as such, whatever was appended before", async (t) => {
   const away = { ping: () => Promise.reject(new LoggiaError("bus_unavailable", "Nobody answers at h:1")) };
   const appends = { fault: () => "did not take what was posted last" };
-  const health = createHealth({ ports: { bus: away, store: well, catalog: well }, appends, log });
+  const health = createHealth({ ports: { bus: away, store: well, catalog: well }, appends, holds: none, log });
   const { status, dependencies } = await health.ready(["bus"]);
   t.is(status, "not ready");
   t.deepEqual(dependencies.bus, { ok: false, needed: true, why: "Nobody answers at h:1" });

@@ -4,6 +4,7 @@ import { requireServiceAdmin } from "../../catalog/permissions.ts";
 import { LoggiaError } from "../../errors.ts";
 import { Moment } from "../../http/moment.ts";
 import type { Route } from "../../http/route.ts";
+import { HOLDS } from "../../monitoring/holds.ts";
 import type { BackupProgress, JobRecord, ReplayOrder as Order, ReplayProgress } from "../../operations/operations.ts";
 import type { Context } from "../context.ts";
 import { readJson } from "../input.ts";
@@ -12,7 +13,7 @@ import { deadLetterRoutes } from "./dead-letters.ts";
 import type { OperationRoute } from "./dead-letters.ts";
 import { managed, ok } from "./json.ts";
 
-/** What service admins ask of the running service: dead letters, replays and backups. */
+/** What service admins ask of the running service: dead letters, holds, replays and backups. */
 export function operationRoutes(context: Context): Route[] {
   const route: OperationRoute = (method, path, handle) =>
     managed(context, method, path, (call) => {
@@ -22,6 +23,12 @@ export function operationRoutes(context: Context): Route[] {
     });
   return [
     ...deadLetterRoutes(context, route),
+    route("GET", "/holds", (_, { holds }) => ok(holds.list())),
+    route("POST", "/holds/:name/accept", async ({ params }, { holds }) => {
+      const name = HOLDS.find((known) => known === params["name"]);
+      if (name === undefined) throw new LoggiaError("bad_parameter", `A hold is one of ${HOLDS.join(", ")}`);
+      return ok(await holds.accept(name));
+    }),
     route("GET", "/replay", (_, { replay }) => ok({ last: showLast(replay.last(), showReplay) })),
     route("POST", "/replay", async (call, { replay, rebuilds }) => {
       const { from, into = rebuilds ? "new" : "old" } = await readJson(context, call, ReplayOrder);

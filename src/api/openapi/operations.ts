@@ -21,6 +21,20 @@ export const OPERATING: Readonly<Record<string, Operation>> = {
     answers: { 200: { what: "What was sent", schema: schemas.RedrivenRecord } },
     errors: ["bus_unavailable", "unsupported"],
   },
+  "GET /holds": {
+    ...base,
+    id: "listHolds",
+    summary: "What this process holds back until a person decides; for service admins",
+    answers: { 200: { what: "The holds", schema: schemas.HoldList } },
+    errors: ["unsupported"],
+  },
+  "POST /holds/:name/accept": {
+    ...base,
+    id: "acceptHold",
+    summary: "Accept what was found, so that the service goes on; for service admins",
+    answers: { 200: { what: "The hold that was accepted", schema: schemas.HoldRecord } },
+    errors: ["conflict", "bus_unavailable", "unsupported"],
+  },
   "GET /replay": {
     ...base,
     id: "readReplay",

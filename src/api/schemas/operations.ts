@@ -1,5 +1,7 @@
 import { z } from "zod";
 
+import { DEPENDENCIES } from "../../monitoring/dependencies.ts";
+import { HOLDS } from "../../monitoring/holds.ts";
 import { MomentText } from "./answers.ts";
 import { named } from "./named.ts";
 
@@ -68,6 +70,20 @@ export const RedrivenRecord = named(
   "Redriven",
   z.strictObject({ redriven: Count, missing: z.array(z.string()).describe("Ids that no letter has.") }),
 );
+
+export const HoldRecord = named(
+  "Hold",
+  z.strictObject({
+    name: z.enum(HOLDS),
+    why: z.string().describe("What was found."),
+    todo: z.string().describe("What a person can do about it."),
+    blocks: z
+      .enum(DEPENDENCIES)
+      .nullable()
+      .describe("Listeners that need this are not ready meanwhile; null: readiness only mentions the hold."),
+  }),
+);
+export const HoldList = named("HoldList", z.array(HoldRecord));
 
 const job = {
   state: z.enum(["running", "done", "failed"]),

@@ -1,0 +1,74 @@
+import type { Logger } from "pino";
+
+import { LoggiaError } from "../errors.ts";
+import type { Dependency } from "./dependencies.ts";
+
+/** Everything that can wait for a person's decision. The names are part of the wire format: metrics and routes carry them. */
+export const HOLDS = ["clock", "store"] as const;
+export type HoldName = (typeof HOLDS)[number];
+
+/** Something that the service does not do until a person decides. */
+export type Hold = {
+  readonly name: HoldName;
+  /** What was found. Anybody who can reach `/health/ready` reads it, so it names no person, log or key. */
+  readonly why: string;
+  /** What a person can do about it. */
+  readonly todo: string;
+  /** Listeners that need this dependency are not ready while the hold lasts; null: readiness only mentions it. */
+  readonly blocks: Dependency | null;
+};
+
+export type NewHold = Hold & {
+  /** Does what was held back, or gives up waiting for it. The hold ends when this has resolved. */
+  readonly accept: () => Promise<void> | void;
+};
+
+/** Holds of this process: at most one of each name. */
+export type Holds = {
+  /** Begins a hold and logs it, or updates the words of one that lasts already. */
+  set(hold: NewHold): void;
+  /** Ends a hold because its cause is gone; nothing happens where there is none. */
+  clear(name: HoldName): void;
+  list(): readonly Hold[];
+  /** A person has decided. @throws LoggiaError `conflict` where there is no such hold; and what the hold's `accept` throws */
+  accept(name: HoldName): Promise<Hold>;
+};
+
+const SAY_AGAIN_MS = 3_600_000;
+
+/** @param options.elapsed monotonic milliseconds: a hold is logged when it begins, and once an hour while `set` repeats it */
+export function createHolds({
+  log,
+  elapsed = () => performance.now(),
+}: {
+  readonly log: Logger;
+  readonly elapsed?: () => number;
+}): Holds {
+  const holds = new Map<HoldName, { readonly hold: NewHold; readonly said_ms: number }>();
+
+  function end(name: HoldName, message: string): void {
+    if (holds.delete(name)) log.warn({ hold: name }, message);
+  }
+
+  return {
+    set(hold) {
+      const last_ms = holds.get(hold.name)?.said_ms ?? -Infinity;
+      const isDue = elapsed() - last_ms >= SAY_AGAIN_MS;
+      holds.set(hold.name, { hold, said_ms: isDue ? elapsed() : last_ms });
+      if (isDue) log.error({ hold: hold.name, todo: hold.todo }, `waiting for a decision: ${hold.why}`);
+    },
+    clear: (name) => end(name, "the cause of a hold is gone; the service goes on"),
+    list: () => [...holds.values()].map(({ hold }) => show(hold)),
+    async accept(name) {
+      const found = holds.get(name);
+      if (found === undefined) throw new LoggiaError("conflict", `Nothing named ${name} waits for a decision here`);
+      await found.hold.accept();
+      end(name, "a person has accepted a hold; the service goes on");
+      return show(found.hold);
+    },
+  };
+}
+
+function show({ name, why, todo, blocks }: Hold): Hold {
+  return { name, why, todo, blocks };
+}
