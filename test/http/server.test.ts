@@ -56,7 +56,7 @@ test("every answer carries the headers against keeping and guessing", async (t) 
   const { url } = await start(t, [byName]);
   for (const path of ["/1/logs/shop", "/nothing", "/1/logs/shop?fmt=nothing"]) {
     const { headers } = await fetch(url + path);
-    t.is(headers.get("Cache-Control"), "no-cache");
+    t.is(headers.get("Cache-Control"), "no-cache, no-store");
     t.is(headers.get("Pragma"), "no-cache");
     t.is(headers.get("Expires"), "-1");
     t.is(headers.get("X-Content-Type-Options"), "nosniff");

@@ -113,7 +113,7 @@ for (const [kind, start] of Object.entries(LISTENERS)) {
       t.regex(bodyOf(answer).error.message, /^[A-Z]/);
       for (const header of [
         "Content-Type: application/json; charset=utf-8",
-        "Cache-Control: no-cache",
+        "Cache-Control: no-cache, no-store",
         "Pragma: no-cache",
         "Expires: -1",
         "X-Content-Type-Options: nosniff",

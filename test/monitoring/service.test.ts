@@ -35,7 +35,7 @@ for (const kind of KINDS) {
       const { status, dependencies } = (await ready.json()) as { status: string; dependencies: object };
       t.is(status, "ready");
       t.deepEqual(Object.keys(dependencies), ["bus", "store", "catalog"]);
-      t.is(ready.headers.get("Cache-Control"), "no-cache");
+      t.is(ready.headers.get("Cache-Control"), "no-cache, no-store");
     }
   });
 
