@@ -19,6 +19,7 @@ import { acceptedAt, createIdSource } from "./events/id.ts";
 import { decodeRecord } from "./events/record.ts";
 import { type FirstStart, makeFirstRecords } from "./first.ts";
 import { createGate, type Gate } from "./gate/gate.ts";
+import { createBrowserGuard } from "./http/browser-guard.ts";
 import { closeGracefully, listenOn } from "./http/listen.ts";
 import { createSmtpMailer } from "./mail/smtp.ts";
 import { createHolds, type Holds } from "./monitoring/holds.ts";
@@ -197,7 +198,7 @@ async function startPipelines(
 type Role = { close(timeout_ms: number): Promise<void>; readonly done: Promise<void> };
 
 async function startApi(
-  { api: address, engines }: Settings,
+  { api: address, engines, hosts, trustedProxies }: Settings,
   { ports, backup, accepted }: Opened,
   { metrics, gate, front, holds }: Watch,
   locating: Locating,
@@ -231,6 +232,7 @@ async function startApi(
     horizon,
     operations,
     gate,
+    browsers: createBrowserGuard({ hosts: [...hosts, address.host], trustedProxies }),
     observe: metrics.http,
     cut: metrics.cut,
     front: front(["bus", "store", "catalog"]),

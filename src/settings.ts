@@ -59,8 +59,10 @@ export type Settings = {
   /** Where health and metrics are told beside the other addresses; null: only there. */
   readonly monitoring: Address | null;
   readonly rates: Rates;
-  /** Whose `X-Forwarded-For` is believed. */
+  /** Whose `X-Forwarded-For` and `X-Forwarded-Host` are believed. */
   readonly trustedProxies: BlockList;
+  /** Names by which browsers may call the API, besides loopback names and the machine's own. */
+  readonly hosts: readonly string[];
 };
 
 /** Every setting with what it does, as `make help` and `loggia start --help` list them. Secrets may also come from the file that `NAME_FILE` names. */
@@ -79,7 +81,8 @@ export const SETTINGS = [
   { name: "LOGGIA_SMTP", standard: "", help: "mail server for notifications, smtp(s)://user:password@host:port", secret: true },
   { name: "LOGGIA_MAIL_FROM", standard: "", help: "sender of notifications, such as Loggia <loggia@example.org>" },
   { name: "LOGGIA_OPS", standard: "", help: "address for health and metrics, host:port; the API and posting tell no metrics then" },
-  { name: "LOGGIA_TRUSTED_PROXIES", standard: "", help: "address or address/bits,… of proxies whose X-Forwarded-For is believed" },
+  { name: "LOGGIA_TRUSTED_PROXIES", standard: "", help: "address or address/bits,… of proxies whose X-Forwarded-For and -Host are believed" },
+  { name: "LOGGIA_HOSTS", standard: "", help: "names by which browsers call the API, such as logs.example.org,…; addresses always work" },
   { name: "LOGGIA_RATE_ADDRESS", standard: "100000", help: "requests a second from one address, beyond which it gets 429" },
   { name: "LOGGIA_RATE_CALLER", standard: "100000", help: "requests a second by one API key or account" },
   { name: "LOGGIA_RATE_FAILURES", standard: "20", help: "wrong passwords and keys a minute from one address" },
@@ -143,6 +146,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
     monitoring: get("LOGGIA_OPS") === "" ? null : readAddress("LOGGIA_OPS", get("LOGGIA_OPS")),
     rates: readRates(get),
     trustedProxies: readProxies(get("LOGGIA_TRUSTED_PROXIES")),
+    hosts: readHosts(get("LOGGIA_HOSTS")),
   };
 }
 
@@ -171,6 +175,16 @@ function readProxies(value: string): BlockList {
     proxies.addSubnet(address, bits === undefined ? most : Number(bits), version === 6 ? "ipv6" : "ipv4");
   }
   return proxies;
+}
+
+function readHosts(value: string): readonly string[] {
+  const names = value.split(",").map((part) => part.trim());
+  return names.filter(Boolean).map((name) => {
+    const hostname = /^[^\s:/?#@\\[\]%*]+$/.test(name) ? URL.parse(`http://${name}`)?.hostname : undefined;
+    if (hostname === undefined)
+      throw wrong("LOGGIA_HOSTS", value, "names such as logs.example.org, without ports, with commas");
+    return hostname;
+  });
 }
 
 function readVariable(environment: NodeJS.ProcessEnv, name: Name): string {

@@ -42,6 +42,14 @@ test("credentials come by variable or from a file, and not from both", (t) => {
   t.is(both.message, "KAFKA_PASSWORD and KAFKA_PASSWORD_FILE are both set; set one of them");
 });
 
+test("names of the service are host names, without ports", (t) => {
+  t.deepEqual(readSettings({}).hosts, []);
+  const { hosts } = readSettings({ LOGGIA_HOSTS: "Logs.example.org, bücher.example,loggia" });
+  t.deepEqual(hosts, ["logs.example.org", "xn--bcher-kva.example", "loggia"]);
+  for (const wrong of ["logs.example.org:8080", "https://logs.example.org", "*.example.org", "a b", "a@b", "%61"])
+    t.throws(() => readSettings({ LOGGIA_HOSTS: wrong }), { instanceOf: StartError, message: /^LOGGIA_HOSTS is / });
+});
+
 test("an admin and a log for the first start", (t) => {
   const settings = readSettings({ LOGGIA_ADMIN: "ann@example.org:pass:word", LOGGIA_LOG: "Shop:key-of-shop" });
   t.deepEqual(settings.admin, { email: "ann@example.org", password: "pass:word" });

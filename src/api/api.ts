@@ -3,6 +3,8 @@ import type { Logger } from "pino";
 import type { Catalog } from "../catalog/catalog.ts";
 import { createGate } from "../gate/gate.ts";
 import type { Gate } from "../gate/gate.ts";
+import { createBrowserGuard } from "../http/browser-guard.ts";
+import type { BrowserGuard } from "../http/browser-guard.ts";
 import { DEFAULT_CONNECTION_LIMITS } from "../http/listen.ts";
 import type { ConnectionLimits } from "../http/listen.ts";
 import type { Observer, Route } from "../http/route.ts";
@@ -36,6 +38,8 @@ export type ApiOptions = {
   readonly cut?: NonNullable<HttpServerOptions["cut"]>;
   /** What each request passes. Default: one of its own */
   readonly gate?: Gate;
+  /** Default: one that knows loopback names and the machine's own alone. */
+  readonly browsers?: BrowserGuard;
   /** Answers some requests before the routes are asked; true where it did. */
   readonly front?: NonNullable<HttpServerOptions["front"]>;
   /** Owned by the caller. Default: null, for one process that accepts and indexes in one order. */
@@ -76,12 +80,13 @@ export function createApi(options: ApiOptions): HttpServer {
     observe,
     cut,
     gate = createGate(),
+    browsers = createBrowserGuard(),
     front,
     horizon = null,
     operations,
   } = options;
   return createHttpServer({
-    routes: apiRoutes({ catalog, store, log, now, gate, horizon, operations }),
+    routes: apiRoutes({ catalog, store, log, now, gate, browsers, horizon, operations }),
     log,
     limits,
     listener: { name: "the API", setting: "LOGGIA_API" },

@@ -7,12 +7,14 @@ import { grantOf } from "../gate/grant.ts";
 import type { GrantOptions } from "../gate/grant.ts";
 import { hasBody, readBody } from "../http/body.ts";
 import type { BodyOptions } from "../http/body.ts";
+import type { BrowserGuard } from "../http/browser-guard.ts";
 import { parseForm } from "../http/form.ts";
 import type { Call } from "../http/route.ts";
 
 export type AuthenticationOptions = GrantOptions & {
   readonly catalog: Pick<Catalog, "authenticate">;
   readonly gate: Pick<Gate, "passed">;
+  readonly browsers: BrowserGuard;
   readonly body: BodyOptions;
   /** Whether the body belongs to the call (a form, or JSON), and cannot hold credentials. */
   readonly takesBody: boolean;
@@ -24,14 +26,18 @@ const HOW = "Send e-mail and password by HTTP Basic, or an API key as the parame
 
 /**
  * Who calls: HTTP Basic first, then `apikey` in the query, then credentials as the whole body of a call that takes none.
- * @throws LoggiaError `unauthorized`; `too_many_requests` after too many wrong credentials or requests; `forbidden` where another site's page made the browser ask with the person's credentials;
- *   whatever {@link readBody} throws
+ * @throws LoggiaError `unauthorized`; `too_many_requests` after too many wrong credentials or requests; `forbidden`
+ *   where a browser sends a person's credentials for another site; what {@link readBody} throws
  */
 export async function authenticate(call: Call, options: AuthenticationOptions): Promise<Caller> {
-  const { body, takesBody } = options;
+  const { body, takesBody, browsers } = options;
   const { authorization } = call.request.headers;
+  const key = call.query.get("apikey");
   if (authorization !== undefined) {
-    refuseOtherSites(call);
+    const refusal = browsers.refusalOf(call.request);
+    // A browser adds the Basic credentials that it remembers to what another site's page asks for by an API key.
+    if (refusal !== null && key !== null) return await checkKey(key, call, options);
+    if (refusal !== null) throw refusal;
     const pair = parseBasic(authorization);
     if (pair === null) {
       const why = "Authorization holds no e-mail and password as HTTP Basic has them";
@@ -39,7 +45,6 @@ export async function authenticate(call: Call, options: AuthenticationOptions): 
     }
     return await checkPair(pair, call, options);
   }
-  const key = call.query.get("apikey");
   if (key !== null) return await checkKey(key, call, options);
   if (!takesBody && hasBody(call.request)) {
     return await checkBody((await readBody(call.request, body)).toString("utf8"), call, options);
@@ -82,6 +87,8 @@ async function checkBody(body: string, call: Call, options: AuthenticationOption
   const pair = splitPair(body.replace(/[\r\n]+$/, ""));
   // What has not the form of a pair is no guess.
   if (pair === null) throw wrongPair();
+  const refusal = options.browsers.refusalOf(call.request);
+  if (refusal !== null) throw refusal;
   return await checkPair(pair, call, options);
 }
 
@@ -93,18 +100,4 @@ function parseBasic(authorization: string): Pair | null {
 function splitPair(text: string): Pair | null {
   const colon = text.indexOf(":");
   return colon === -1 ? null : { email: text.slice(0, colon), password: text.slice(colon + 1) };
-}
-
-/**
- * A browser that holds somebody's Basic credentials sends them along when another site's page asks. Such a page can read JSONP,
- * and can send forms without reading the answer; so neither is for it.
- */
-function refuseOtherSites({ request, format }: Call): void {
-  if (request.headers["sec-fetch-site"] !== "cross-site") return;
-  if (format.kind === "jsonp") {
-    throw new LoggiaError("forbidden", "Pages of other sites get no JSONP with a person's credentials; use an API key");
-  }
-  if (request.method !== "GET" && request.method !== "HEAD") {
-    throw new LoggiaError("forbidden", "Pages of other sites may change nothing with a person's credentials");
-  }
 }

@@ -10,6 +10,7 @@ import { parseEventId } from "../events/id.ts";
 import type { EventId } from "../events/id.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { BodyOptions } from "../http/body.ts";
+import type { BrowserGuard } from "../http/browser-guard.ts";
 import type { Call, Method, Reply, Route } from "../http/route.ts";
 import type { Operations } from "../operations/operations.ts";
 import type { Store } from "../store/store.ts";
@@ -27,6 +28,7 @@ export type Context = {
   /** Where lists with `sinceid` end; null where all that is visible is complete, as in one process. */
   readonly horizon: Horizon | null;
   readonly gate: Gate;
+  readonly browsers: BrowserGuard;
   /** What service admins can ask of this process; absent: nothing. */
   readonly operations?: Operations | undefined;
 };
@@ -51,8 +53,8 @@ export function authenticated(
   options: RouteOptions = {},
 ): Route {
   const { takesBody = false, formats = "all" } = options;
-  const { catalog, body, gate } = context;
-  const authentication = { catalog, body, gate, takesBody };
+  const { catalog, body, gate, browsers } = context;
+  const authentication = { catalog, body, gate, browsers, takesBody };
   return {
     method,
     path,

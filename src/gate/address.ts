@@ -19,7 +19,7 @@ export type AddressOf = (sender: Sender) => string;
  * the right: each proxy adds whom it talks with, so what a client made up stands left of what the first trusted proxy saw.
  */
 export function createAddressReader(trusted: BlockList): AddressOf {
-  const trusts = (address: string): boolean => trusted.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+  const trusts = (address: string): boolean => isTrustedProxy(trusted, address);
   const hasProxies = trusted.rules.length > 0;
   return ({ socket, headers }) => {
     // A connection that is gone already has none.
@@ -35,6 +35,12 @@ export function createAddressReader(trusted: BlockList): AddressOf {
     }
     return networkOf(address);
   };
+}
+
+/** Whether a connection comes from a trusted proxy, by its address. */
+export function isTrustedProxy(trusted: BlockList, remoteAddress: string | undefined): boolean {
+  const address = plain(remoteAddress ?? "");
+  return address !== "" && trusted.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
 }
 
 /** Some proxies write the port too: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */

@@ -145,6 +145,7 @@ async function call(world: World, row: string, caller: string): Promise<number> 
     url.searchParams.set("callback", "f");
   }
   const hasJson = OPERATIONS[row]?.json !== undefined;
+  if (hasJson) headers["Content-Type"] = "application/json";
   const body = hasJson ? JSON.stringify(Object.fromEntries(input)) : new URLSearchParams(input as string[][]);
   const response = await fetch(url, { method, headers, ...(method !== "GET" && input.length > 0 && { body }) });
   await response.arrayBuffer();

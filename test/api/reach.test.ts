@@ -27,7 +27,7 @@ async function startTwo(t: ExecutionContext): Promise<{ here: Service; there: Se
     t.timeout(120_000);
     const { here, there } = await startTwo(t);
     const manage = async (method: string, path: string, body?: object): Promise<void> => {
-      const headers = { Authorization: AUTHORIZATION };
+      const headers = { Authorization: AUTHORIZATION, "Content-Type": "application/json" };
       const { status } = await fetch(`${here.apiUrl}/manage/1${path}`, {
         method,
         headers,

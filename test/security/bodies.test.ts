@@ -124,7 +124,7 @@ test.serial("JSON of a depth, a width or numbers that break parsers is answered"
     t.true(batch.status < 500, `${batch.status} for ${body.slice(0, 40)}`);
     const account = await fetch(`${service.apiUrl}/manage/1/accounts`, {
       method: "POST",
-      headers: { Authorization: AUTHORIZATION },
+      headers: { Authorization: AUTHORIZATION, "Content-Type": "application/json" },
       body: body.slice(0, 60_000),
     });
     t.is(account.status, 400, body.slice(0, 40));

@@ -28,7 +28,7 @@ for (const kind of KINDS) {
     t.timeout(120_000);
     const { here, there } = await start(t, kind);
     const manage = async (method: string, path: string, body?: object) => {
-      const init = { method, headers: basic(ADMIN.email, ADMIN.password) };
+      const init = { method, headers: { ...basic(ADMIN.email, ADMIN.password), "Content-Type": "application/json" } };
       const response = await fetch(`${here.apiUrl}/manage/1${path}`, {
         ...init,
         ...(body && { body: JSON.stringify(body) }),

@@ -63,7 +63,11 @@ async function keepBusy({ api, post }: { api: string; post: string }): Promise<{
       answers += `${JSON.stringify([...response.headers])}${text}`;
     return text;
   };
-  const json = (method: string, body: object) => ({ method, headers: ann, body: JSON.stringify(body) });
+  const json = (method: string, body: object) => ({
+    method,
+    headers: { ...ann, "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+  });
   const manage = `${api}/manage/1`;
   const { key } = JSON.parse(await ask(`${manage}/logs/${LOG}/apiKeys`, json("POST", { scope: "read-write" })));
   await ask(`${manage}/accounts`, json("POST", { email: "bob@example.org", password: SECRETS.changed }));

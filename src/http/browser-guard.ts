@@ -1,0 +1,84 @@
+import type { IncomingMessage } from "node:http";
+import { isIP } from "node:net";
+import type { BlockList } from "node:net";
+import { hostname } from "node:os";
+
+import { LoggiaError } from "../errors.ts";
+import { isTrustedProxy } from "../gate/address.ts";
+
+/** Decides which requests of browsers may act with a person's credentials. */
+export type BrowserGuard = {
+  /** The refusal of a request that a browser sends for another site, or to a name that is not this service's. */
+  refusalOf(request: IncomingMessage): LoggiaError | null;
+};
+
+export type BrowserGuardOptions = {
+  /** Names of this service, besides loopback names and the machine's own. */
+  readonly hosts?: readonly string[];
+  /** Proxies whose `X-Forwarded-Host` is believed. */
+  readonly trustedProxies?: BlockList;
+};
+
+/** Every browser names its engine. Requests over plain HTTP may carry neither `Sec-Fetch-Site` nor `Origin`. */
+const ENGINES = /\b(?:AppleWebKit|Gecko|Trident)\//;
+const AUTHORITY = /^(?:\[[\da-f:.]+\]|[^\s:/?#@\\[\]%]+)(?::\d{1,5})?$/i;
+
+/**
+ * A browser sends the credentials that it remembers with what any page asks for. `Sec-Fetch-Site` tells whose page
+ * that is; where it is absent, `Origin` does. A page whose name resolves to this service's address (DNS rebinding)
+ * is of the same origin in both, so the name itself has to be known. Clients that are no browsers pass.
+ */
+export function createBrowserGuard({ hosts = [], trustedProxies }: BrowserGuardOptions = {}): BrowserGuard {
+  const machine = hostname().toLowerCase();
+  const names = new Set(["localhost", machine, machine.split(".", 1)[0]!, ...hosts.map(withoutDot)]);
+  const isKnown = (authority: string): boolean => {
+    const name = withoutDot(parseAuthority(authority, "http:")?.hostname ?? "");
+    return isIP(name.replace(/^\[(.*)\]$/, "$1")) !== 0 || names.has(name) || name.endsWith(".localhost");
+  };
+
+  return {
+    refusalOf(request) {
+      const { headers } = request;
+      const site = headers["sec-fetch-site"];
+      const { origin, host = "" } = headers;
+      if (site === undefined && origin === undefined && !ENGINES.test(headers["user-agent"] ?? "")) return null;
+      const forwarded = forwardedHost(request, trustedProxies);
+      const unknown = [host, forwarded ?? host].find((authority) => !isKnown(authority));
+      if (unknown !== undefined) {
+        const name = JSON.stringify(unknown.slice(0, 100));
+        const message = `The host ${name} is not known as a name of this service; LOGGIA_HOSTS names such hosts`;
+        return new LoggiaError("forbidden", message);
+      }
+      const isOwn =
+        site !== undefined
+          ? site === "same-origin" || site === "none"
+          : origin === undefined || isSameOrigin(origin, forwarded ?? host);
+      if (isOwn) return null;
+      const message = "Pages of other sites may not act with a person's credentials; they may use an API key";
+      return new LoggiaError("forbidden", message);
+    },
+  };
+}
+
+/** The host that the nearest trusted proxy was asked for; entries further left may be the client's own. */
+function forwardedHost({ socket, headers }: IncomingMessage, proxies: BlockList | undefined): string | null {
+  const forwarded = headers["x-forwarded-host"];
+  if (forwarded === undefined || proxies === undefined || !isTrustedProxy(proxies, socket.remoteAddress)) return null;
+  return String(forwarded).split(",").at(-1)!.trim();
+}
+
+function isSameOrigin(origin: string, authority: string): boolean {
+  const [, scheme, theirs = ""] = /^(https?:)\/\/(.*)$/.exec(origin) ?? [];
+  if (scheme === undefined) return false;
+  // A `Host` without a port means the standard port of the scheme that the page was loaded by.
+  const [page, own] = [parseAuthority(theirs, scheme), parseAuthority(authority, scheme)];
+  return page !== null && page.host === own?.host;
+}
+
+function parseAuthority(authority: string, scheme: string): URL | null {
+  return AUTHORITY.test(authority) ? URL.parse(`${scheme}//${authority}`) : null;
+}
+
+function withoutDot(name: string): string {
+  return name.toLowerCase().replace(/\.$/, "");
+}
