@@ -31,7 +31,7 @@ test.serial("bodies that are too large, announced or in chunks, are 413 and are 
     [ports().post, EVENTS, { "X-API-Key": KEY }],
     [ports().post, EVENTS, { "X-API-Key": KEY, "Content-Type": "application/json" }],
     [ports().api, "/1/logs", { Authorization: AUTHORIZATION }],
-    [ports().api, "/manage/1/accounts", { Authorization: AUTHORIZATION }],
+    [ports().api, "/manage/1/accounts", { Authorization: AUTHORIZATION, "Content-Type": "application/json" }],
   ] as const) {
     const announced = await exchange(port, request(path, { ...headers, "Content-Length": String(10 ** 12) }, "x=1"));
     t.deepEqual([statuses(announced), announced.closed], [[413], true], path);
