@@ -131,11 +131,13 @@ async function openLocating({ geoip: file }: Settings, log: Logger, closing: Asy
 type Watch = Monitoring & { readonly gate: Gate; readonly holds: Holds };
 
 function startWatch(settings: Settings, ports: Ports, log: Logger, closing: AsyncDisposableStack): Watch {
-  const { rates, trustedProxies } = settings;
+  const { rates, roles, trustedProxies } = settings;
   const deadLetters = createDeadLetters(ports);
   const apart = settings.monitoring !== null;
   const holds = createHolds({ log });
-  const monitoring = closing.use(createMonitoring({ ports, deadLetters, holds, group: PIPELINE_GROUP, apart, log }));
+  const monitoring = closing.use(
+    createMonitoring({ ports, deadLetters, holds, group: PIPELINE_GROUP, roles, apart, log }),
+  );
   const gate = createGate({ rates, trustedProxies, refused: (reason) => monitoring.metrics.refused(reason) });
   monitoring.metrics.watchQueries(() => gate.queries);
   return { ...monitoring, gate, holds };
@@ -235,7 +237,7 @@ async function startApi(
     browsers: createBrowserGuard({ hosts: [...hosts, address.host], trustedProxies }),
     observe: metrics.http,
     cut: metrics.cut,
-    front: front(["bus", "store", "catalog"]),
+    front: front("api"),
   });
   const listening = await api.listen(address);
   closing.defer(() => api.close());
@@ -311,8 +313,7 @@ async function startPost(
     gate,
     observe: metrics.posts,
     cut: metrics.cut,
-    // Keys are known in memory, and what the store lacks waits on the bus: a store that is away is no reason to post elsewhere.
-    front: front(["bus", "appends"]),
+    front: front("post"),
   });
   const address = await listenOn(server, settings.post, { name: "posting", setting: "LOGGIA_POST" });
   closing.defer(() => gatherer.drain());

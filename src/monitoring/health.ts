@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 
 import { LoggiaError } from "../errors.ts";
+import type { Role } from "../settings.ts";
 import { UNFORESEEN } from "./appends.ts";
 import type { AppendWatch } from "./appends.ts";
 import { cached } from "./cached.ts";
@@ -8,8 +9,23 @@ import { DEPENDENCIES } from "./dependencies.ts";
 import type { Dependency } from "./dependencies.ts";
 import type { Hold, Holds } from "./holds.ts";
 
-/** What a listener cannot do its work without: dependencies, and for one that posts a bus that takes appends besides. */
+/** A dependency, or a condition of the bus beyond its being there: that it takes appends. */
 export type Need = Dependency | "appends";
+
+/**
+ * What each role cannot work without. Posting knows keys in memory, and the bus absorbs an outage of the store: a probe that
+ * asked for more would take every posting process out of service in just that outage.
+ */
+const NEEDS: Readonly<Record<Role, readonly Need[]>> = {
+  post: ["bus", "appends"],
+  pipeline: ["bus", "store", "catalog"],
+  api: ["bus", "store", "catalog"],
+};
+
+/** What a listener of these roles cannot work without. */
+export function needsOf(roles: Iterable<Role>): readonly Need[] {
+  return [...new Set(Array.from(roles, (role) => NEEDS[role]).flat())];
+}
 
 export type DependencyState =
   | { readonly ok: true; readonly needed: boolean }

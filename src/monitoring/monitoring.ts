@@ -4,14 +4,13 @@ import type { Logger } from "pino";
 import type { Bus } from "../bus/bus.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { DeadLetters } from "../operations/operations.ts";
+import type { Role } from "../settings.ts";
 import type { Store } from "../store/store.ts";
 import { watchAppends } from "./appends.ts";
 import { countOpen } from "./dead-letters.ts";
-import { DEPENDENCIES } from "./dependencies.ts";
 import { createFront } from "./front.ts";
 import type { Front } from "./front.ts";
-import { createHealth } from "./health.ts";
-import type { Need } from "./health.ts";
+import { createHealth, needsOf } from "./health.ts";
 import type { Holds } from "./holds.ts";
 import { watchLag } from "./lag.ts";
 import { createMonitoringListener } from "./listener.ts";
@@ -25,6 +24,8 @@ export type MonitoringOptions = {
   readonly holds: Pick<Holds, "list">;
   /** The group of the pipeline, whose lag is told. */
   readonly group: string;
+  /** Of this process: its own listener is ready when all of them can work. */
+  readonly roles: ReadonlySet<Role>;
   /** Whether metrics are told by a listener of their own, and by no other. */
   readonly apart: boolean;
   readonly log: Logger;
@@ -35,13 +36,21 @@ export type Monitoring = AsyncDisposable & {
   readonly metrics: Metrics;
   /** The bus of those who post: how its appends go is measured, and told as its readiness. */
   readonly appends: Pick<Bus, "append">;
-  /** @param needed that without which a listener can't do its work */
-  readonly front: (needed: readonly Need[]) => Front;
+  /** Stands before the listener of one role. */
+  readonly front: (role: Role) => Front;
   /** A listener that tells all of it, and nothing else. */
   listener(): Server;
 };
 
-export function createMonitoring({ ports, deadLetters, holds, group, apart, log }: MonitoringOptions): Monitoring {
+export function createMonitoring({
+  ports,
+  deadLetters,
+  holds,
+  group,
+  roles,
+  apart,
+  log,
+}: MonitoringOptions): Monitoring {
   const metrics = createMetrics();
   const appends = watchAppends(ports.bus);
   const health = createHealth({ ports, appends, holds, log });
@@ -52,9 +61,8 @@ export function createMonitoring({ ports, deadLetters, holds, group, apart, log 
   return {
     metrics,
     appends: measureAppend(appends, metrics.engines),
-    front: (needed) => createFront({ health, needed, metrics: apart ? null : metrics, log }),
-    listener: () =>
-      createMonitoringListener(createFront({ health, needed: [...DEPENDENCIES, "appends"], metrics, log }), log),
+    front: (role) => createFront({ health, needed: needsOf([role]), metrics: apart ? null : metrics, log }),
+    listener: () => createMonitoringListener(createFront({ health, needed: needsOf(roles), metrics, log }), log),
     [Symbol.asyncDispose]: () => lag[Symbol.asyncDispose](),
   };
 }

@@ -2,7 +2,8 @@ import test from "ava";
 import kafkajs from "kafkajs";
 import { readFileSync } from "node:fs";
 
-import { kafkaBrokers, realEngines } from "../support/engines.ts";
+import { elasticsearchUrl, kafkaBrokers, realEngines } from "../support/engines.ts";
+import { startTcpProxy } from "../chaos/tcp-proxy.ts";
 import { environmentOf, get, KEY, KINDS, LOG, post, serviceOf, startService } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
@@ -179,6 +180,38 @@ if (realEngines) {
     await until(async () => (await post(service, { text: "Yes" })).status === 201, { what: "a post to be taken" });
     for (const url of [service.postUrl, service.apiUrl]) {
       t.deepEqual(await readiness(url), { status: "ready", bus: { ok: true, needed: true } });
+    }
+  });
+}
+
+if (realEngines) {
+  test("readiness follows the roles of the process, at its own address too, while the store is away", async (t) => {
+    t.timeout(120_000);
+    const proxy = await startTcpProxy(elasticsearchUrl().replace("http://", ""));
+    t.teardown(() => proxy[Symbol.asyncDispose]());
+    const shared = environmentOf("cluster", temporaryFolder(t));
+    const ready = new Map<string, string>();
+    for (const roles of ["post", "pipeline", "api", "post,api"]) {
+      const elasticsearch = { ELASTICSEARCH_URL: `http://${proxy.address}` };
+      const own = { LOGGIA_ROLES: roles, LOGGIA_OPS: "127.0.0.1:0" };
+      const service = await startService({ ...shared, ...elasticsearch, ...own });
+      t.teardown(() => service.close());
+      ready.set(roles, `http://127.0.0.1:${service.monitoring?.port}/health/ready`);
+      t.is((await fetch(ready.get(roles)!)).status, 200, roles);
+    }
+    proxy.set("stalled");
+    for (const roles of ["pipeline", "api", "post,api"]) {
+      const url = ready.get(roles)!;
+      await until(async () => (await fetch(url)).status === 503, { what: `${roles} not to be ready` });
+    }
+    const answer = await fetch(ready.get("post")!);
+    t.is(answer.status, 200);
+    const { dependencies } = (await answer.json()) as Readiness;
+    t.deepEqual([dependencies["store"]?.ok, dependencies["store"]?.needed], [false, false]);
+    t.deepEqual(dependencies["bus"], { ok: true, needed: true });
+    proxy.set("open");
+    for (const [roles, url] of ready) {
+      await until(async () => (await fetch(url)).status === 200, { what: `${roles} to be ready again` });
     }
   });
 }
