@@ -4,6 +4,7 @@ import { Client, errors } from "@elastic/elasticsearch";
 import type { Logger } from "pino";
 
 import { certificateFault, LoggiaError } from "../errors.ts";
+import { watchSilence } from "./silence.ts";
 
 export type ElasticsearchOptions = {
   /** Base addresses, `http(s)://host:port`, of nodes of one cluster. */
@@ -18,7 +19,7 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const PING_TIMEOUT_MS = 3000;
 
 /**
- * A client with explicit limits. Reads go to another node, at most twice, where a connection fails or a node answers 502 to 504;
+ * A client with explicit limits. Once no node has answered for 2 s, reads fail at once until one answers again. Reads go to another node, at most twice, where a connection fails or a node answers 502 to 504;
  * the transport never repeats a 429. Bulk writes are sent once: whoever sends them judges their items and has a back-off of its own.
  */
 export function createElasticsearchClient(options: ElasticsearchOptions): Client {
@@ -32,14 +33,21 @@ export function createElasticsearchClient(options: ElasticsearchOptions): Client
     // A node that failed is tried again after a while by a real request: the client's own ping asks for `/`, which not every node has.
     resurrectStrategy: "optimistic",
   });
+  const isPatient = (path: string): boolean => path.endsWith("/_bulk") || context.getStore()?.isPatient === true;
+  const silence = watchSilence(client, isPatient);
   // The one place that all requests pass, whichever method sends them.
   const send = client.transport.request.bind(client.transport) as unknown as Send;
-  (client.transport as unknown as { request: Send }).request = (params, options) => {
-    const signal = deadline.getStore();
+  (client.transport as unknown as { request: Send }).request = async (params, options) => {
+    if (!isPatient(params.path)) silence.requireAnswers();
+    const signal = context.getStore()?.signal;
     // What cleans up behind a question has its own time.
-    return signal === undefined || params.method === "DELETE"
-      ? send(params, options)
-      : send(params, { ...options, signal });
+    const timed = signal === undefined || params.method === "DELETE" ? options : { ...options, signal };
+    try {
+      return await send(params, timed);
+    } catch (error) {
+      if (error instanceof errors.RequestAbortedError && timed?.signal?.aborted !== true) silence.requireAnswers();
+      throw error;
+    }
   };
   client.diagnostic.on("response", (error) => {
     if (error !== null && isUnreachable(error))
@@ -48,10 +56,25 @@ export function createElasticsearchClient(options: ElasticsearchOptions): Client
   return client;
 }
 
-type Send = (params: { readonly method: string }, options?: { readonly signal?: AbortSignal }) => Promise<unknown>;
+type Send = (
+  params: { readonly method: string; readonly path: string },
+  options?: { readonly signal?: AbortSignal },
+) => Promise<unknown>;
 
-/** Fires when the work that a request belongs to has had its time. */
-const deadline = new AsyncLocalStorage<AbortSignal>();
+/** The work that a request belongs to. */
+type Work = {
+  /** Fires when it has had its time. */
+  readonly signal?: AbortSignal;
+  /** Whether it rather waits for nodes that do not answer. */
+  readonly isPatient?: boolean;
+};
+
+const context = new AsyncLocalStorage<Work>();
+
+/** Does long work, which nobody waits for: nodes that do not answer for a while do not end it, but the time-outs of its requests. */
+export function patiently<T>(work: () => Promise<T>): Promise<T> {
+  return context.run({ isPatient: true }, work);
+}
 
 /**
  * Gives all requests of `work` this much time together: one question may take many, and each begins with a time of its own.
@@ -62,7 +85,7 @@ export async function inTime<T>(time_ms: number, work: () => Promise<T>): Promis
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), time_ms);
   try {
-    return await deadline.run(late.signal, work);
+    return await context.run({ signal: late.signal }, work);
   } catch (error) {
     if (!late.signal.aborted || !(error instanceof errors.RequestAbortedError)) throw error;
     throw new LoggiaError("store_unavailable", "Elasticsearch did not answer in time", { cause: error });

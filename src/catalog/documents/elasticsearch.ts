@@ -2,7 +2,7 @@ import type { Client } from "@elastic/elasticsearch";
 import { errors } from "@elastic/elasticsearch";
 import { randomBytes } from "node:crypto";
 
-import { translateElasticsearchError } from "../../elasticsearch/client.ts";
+import { patiently, translateElasticsearchError } from "../../elasticsearch/client.ts";
 import { LoggiaError, StartError } from "../../errors.ts";
 import type { Body, Cursor, Document, Documents, Version, WriteResult } from "./documents.ts";
 
@@ -44,7 +44,7 @@ export async function openElasticsearchDocuments(options: {
   const { client, name = "catalog", overlap_ms = OVERLAP_MS } = options;
   const index = `${options.namespace}-${name}`;
   const run = <T>(work: () => Promise<T>): Promise<T> => translated(index, work);
-  await run(() => prepareIndex(client, index));
+  await run(() => patiently(() => prepareIndex(client, index)));
   return {
     create: (id, body) => run(() => create(client, index, id, body)),
     replace: (id, body, expected) =>

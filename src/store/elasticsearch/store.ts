@@ -1,7 +1,13 @@
 import type { Client } from "@elastic/elasticsearch";
 import type { Logger } from "pino";
 
-import { inTime, pingElasticsearch, translated, translateElasticsearchError } from "../../elasticsearch/client.ts";
+import {
+  inTime,
+  patiently,
+  pingElasticsearch,
+  translated,
+  translateElasticsearchError,
+} from "../../elasticsearch/client.ts";
 import { StartError } from "../../errors.ts";
 import type { Alert, Store, WriteOutcome } from "../store.ts";
 import { encodeDocument, MARKER } from "./document.ts";
@@ -56,8 +62,10 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
   }
   let names = namesIn(namespace);
   try {
-    await putTemplates(client, names, options);
-    names = { ...names, wordless: await wordlessIndices(client, names) };
+    await patiently(async () => {
+      await putTemplates(client, names, options);
+      names = { ...names, wordless: await wordlessIndices(client, names) };
+    });
   } catch (error) {
     throw error instanceof StartError ? error : translateElasticsearchError(error);
   }
@@ -93,10 +101,10 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
 
     deleteExpired: (expiry, signal) => {
       mender.notice();
-      return translated(() => deleteExpired(client, names, expiry, signal));
+      return translated(() => patiently(() => deleteExpired(client, names, expiry, signal)));
     },
     rebuild: (options) =>
-      translated(() => rebuild({ client, names, log }, options)).catch((error: unknown) => {
+      translated(() => patiently(() => rebuild({ client, names, log }, options))).catch((error: unknown) => {
         mender.notice();
         throw options.signal.aborted ? options.signal.reason : error;
       }),

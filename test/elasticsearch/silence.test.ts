@@ -1,0 +1,127 @@
+import test from "ava";
+import type { ExecutionContext } from "ava";
+import { once } from "node:events";
+import { createServer, request as ask } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { pino } from "pino";
+
+import { createElasticsearchClient, patiently, translated } from "../../src/elasticsearch/client.ts";
+import { startTcpProxy } from "../chaos/tcp-proxy.ts";
+import { elasticsearchUrl, realEngines } from "../support/engines.ts";
+import { environmentOf, get, LOG, post, startService } from "../support/service.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { until } from "../support/until.ts";
+
+const log = pino({ level: "silent" });
+const real = realEngines ? test : test.skip;
+const SILENT = { code: "store_unavailable", message: /has not answered for 2 s$/ };
+
+async function proxyOf(t: ExecutionContext) {
+  const proxy = await startTcpProxy(elasticsearchUrl().replace("http://", ""));
+  t.teardown(() => proxy[Symbol.asyncDispose]());
+  return { ...proxy, url: `http://${proxy.address}` };
+}
+
+function clientOf(t: ExecutionContext, nodes: readonly string[]) {
+  const client = createElasticsearchClient({ nodes, log });
+  t.teardown(() => client.close());
+  return { client, read: () => translated(() => client.cat.indices({ format: "json", index: "none-*" })) };
+}
+
+async function timeOf(work: () => Promise<unknown>): Promise<number> {
+  const start_ms = performance.now();
+  await work();
+  return performance.now() - start_ms;
+}
+
+real("once no node answers, what is read fails at once, until one answers again", async (t) => {
+  const proxy = await proxyOf(t);
+  const { client, read } = clientOf(t, [proxy.url]);
+  await read();
+  proxy.set("stalled");
+  const first_ms = await timeOf(() => t.throwsAsync(read(), SILENT));
+  const next_ms = await timeOf(async () => {
+    for (let i = 0; i < 20; i++) await t.throwsAsync(read(), SILENT);
+  });
+  t.true(next_ms < first_ms / 2, `20 took ${next_ms} ms, the first ${first_ms} ms`);
+  const written = client.bulk({ operations: [{ delete: { _index: "none-0", _id: "none" } }] });
+  const patient = patiently(read);
+  await t.throwsAsync(read(), SILENT);
+  proxy.set("open");
+  await t.notThrowsAsync(() => Promise.all([written, patient]), "they waited for the node");
+  await until(
+    () =>
+      read().then(
+        () => true,
+        () => false,
+      ),
+    { what: "a read to be answered" },
+  );
+});
+
+real("while another node answers, one that does not fails no read, and is asked for none", async (t) => {
+  const [frozen, well] = [await proxyOf(t), await proxyOf(t)];
+  const { read } = clientOf(t, [frozen.url, well.url]);
+  frozen.set("stalled");
+  const first_ms = await timeOf(() => Promise.all([read(), read(), read(), read()]));
+  const next_ms = await timeOf(() => Promise.all(Array.from({ length: 20 }, read)));
+  t.true(next_ms < first_ms / 2, `20 took ${next_ms} ms, those that found it ${first_ms} ms`);
+  frozen.set("open");
+  well.set("stalled");
+  await until(
+    () =>
+      read().then(
+        () => true,
+        () => false,
+      ),
+    { what: "the first node to be asked again" },
+  );
+});
+
+real("a node that takes long over one question is not given up", async (t) => {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  let probes = 0;
+  const pass = async (incoming: IncomingMessage, response: ServerResponse) => {
+    if (incoming.method === "HEAD" && (probes += 1) === 8) release();
+    if (incoming.url?.startsWith("/_cat")) await released;
+    const { method, url, headers } = incoming;
+    const upstream = ask(`${elasticsearchUrl()}${url}`, { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode!, answer.headers);
+      answer.pipe(response);
+    });
+    incoming.pipe(upstream);
+  };
+  const server = createServer((incoming, response) => void pass(incoming, response)).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.teardown(() => server.close());
+  const { read } = clientOf(t, [`http://127.0.0.1:${(server.address() as AddressInfo).port}`]);
+  await t.notThrowsAsync(read);
+  t.is(probes, 8);
+});
+
+real(
+  "with Elasticsearch frozen the service answers reads 503 at once, takes posts, and goes on afterwards",
+  async (t) => {
+    t.timeout(90_000);
+    const proxy = await proxyOf(t);
+    const environment = environmentOf("cluster", temporaryFolder(t));
+    const service = await startService({ ...environment, ELASTICSEARCH_URL: proxy.url });
+    t.teardown(() => service.close());
+    const events = () => get(service, `/1/logs/${LOG}/events`);
+    t.is((await events()).status, 200);
+    proxy.set("stalled");
+    t.is((await post(service, { text: "posted meanwhile" })).status, 201);
+    const first_ms = await timeOf(async () => t.is((await events()).status, 503));
+    const next_ms = await timeOf(async () => {
+      for (let i = 0; i < 5; i++) {
+        const { status, headers } = await events();
+        t.is(status, 503);
+        t.is(headers.get("Retry-After"), "1");
+      }
+    });
+    t.true(next_ms < first_ms, `5 took ${next_ms} ms, the first ${first_ms} ms`);
+    proxy.set("open");
+    await until(async () => (await events()).headers.get("X-Total-Count") === "1", { what: "the event to be listed" });
+  },
+);
