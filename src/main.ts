@@ -87,6 +87,7 @@ export async function startLoggia(settings: Settings, log: Logger): Promise<Logg
     const engines = { ...opened, accepted: readAccepted(opened.ports.bus) };
     const { ports } = engines;
     const watch = startWatch(settings, ports, log, closing);
+    watch.metrics.watchWals(engines.wals);
     const monitoring = await listenForMonitoring(settings, watch, closing);
     const first = await makeFirstRecords(ports.catalog, settings);
     const done: Promise<void>[] = [];

@@ -28,6 +28,7 @@ export async function openCluster(
     ports: { bus, catalog, store },
     notifications: closing.use(mailsHere(settings) ? await open(NOTIFICATIONS) : null),
     batches: () => open(BATCHES),
+    wals: new Map(),
     backup: null,
   };
 }

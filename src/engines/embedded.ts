@@ -5,8 +5,8 @@ import { openSqliteBus } from "../bus/sqlite.ts";
 import { createCatalog } from "../catalog/create.ts";
 import { openSqliteDocuments } from "../catalog/documents/sqlite.ts";
 import { StartError } from "../errors.ts";
-import { backup } from "../operations/backup.ts";
-import { makeFolders } from "../operations/files.ts";
+import { backup, STORE_FILE } from "../operations/backup.ts";
+import { BUS_FILE, makeFolders } from "../operations/files.ts";
 import { refuseHalfRestored } from "../operations/restore.ts";
 import type { Settings } from "../settings.ts";
 import { openDuckdbStore } from "../store/duckdb/store.ts";
@@ -17,10 +17,10 @@ import { letPostsFirst } from "./priority.ts";
 /** SQLite and DuckDB in this process, each with its file in one folder. @throws StartError where one of them can't be opened */
 export async function openEmbedded(settings: Settings, log: Logger, closing: AsyncDisposableStack): Promise<Engines> {
   const folder = makeFolder(settings.data);
-  const bus = closing.use(await openSqliteBus({ file: join(folder, "bus.sqlite"), log }));
+  const bus = closing.use(await openSqliteBus({ file: join(folder, BUS_FILE), log }));
   const catalogDocuments = await openSqliteDocuments({ file: join(folder, "catalog.sqlite") });
   const catalog = closing.use(await createCatalog({ documents: catalogDocuments, log }));
-  const store = closing.use(await openDuckdbStore({ file: join(folder, "events.duckdb"), log }));
+  const store = closing.use(await openDuckdbStore({ file: join(folder, STORE_FILE), log }));
   letPostsFirst(log);
   const open = (name: string) => openSqliteDocuments({ file: join(folder, `${name}.sqlite`), name });
   const notifications = mailsHere(settings) ? await open(NOTIFICATIONS) : null;
@@ -29,6 +29,10 @@ export async function openEmbedded(settings: Settings, log: Logger, closing: Asy
     ports: { bus, catalog, store },
     notifications: closing.use(notifications),
     batches: () => open(BATCHES),
+    wals: new Map([
+      ...[BUS_FILE, ...documents].map((name) => [name, join(folder, `${name}-wal`)] as const),
+      [STORE_FILE, join(folder, `${STORE_FILE}.wal`)],
+    ]),
     backup: (to, report, signal) => backup({ folder, bus, store, documents, to, report, signal }),
   };
 }

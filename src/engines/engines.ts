@@ -14,6 +14,8 @@ export type Engines = {
   readonly notifications: Documents | null;
   /** Opens what those who take posts remember of batches. */
   readonly batches: () => Promise<Documents>;
+  /** The write-ahead logs of the embedded files, by the names of those files. */
+  readonly wals: ReadonlyMap<string, string>;
   /** Copies the embedded files to a folder; null on a cluster. */
   readonly backup:
     ((to: string, report: (progress: BackupProgress) => void, signal: AbortSignal) => Promise<BackupProgress>) | null;

@@ -59,15 +59,17 @@ export function readGauges(
   name: string,
   help: string,
   label: string,
-  read: () => Iterable<readonly [value: string, amount: number]>,
+  read: () => Pairs | Promise<Pairs>,
 ): Gauge {
   return new Gauge({
     name,
     help,
     labelNames: [label],
     registers: [registry],
-    collect() {
-      for (const [value, amount] of read()) this.set({ [label]: value }, amount);
+    async collect() {
+      for (const [value, amount] of await read()) this.set({ [label]: value }, amount);
     },
   });
 }
+
+type Pairs = Iterable<readonly [value: string, amount: number]>;

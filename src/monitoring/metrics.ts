@@ -1,4 +1,5 @@
 import { Counter, Histogram, Registry } from "@prometheus-io/client";
+import { stat } from "node:fs/promises";
 
 import { STATUS_OF_CODE } from "../errors.ts";
 import type { ErrorCode } from "../errors.ts";
@@ -38,6 +39,8 @@ export type Metrics = {
   watchDeadLetters(read: () => Promise<number | null>): void;
   /** Tells whether a job of operators is under way: `replay`, `backup`. */
   watchJob(name: string, isRunning: () => boolean): void;
+  /** Measures the write-ahead logs of database files, by the names of those files. A file that is missing counts as empty. */
+  watchWals(logs: ReadonlyMap<string, string>): void;
   watchQueries(read: () => { readonly running: number; readonly waiting: number }): void;
   /** All of it in the text format of Prometheus, at most a second old. */
   text(): Promise<string>;
@@ -90,6 +93,11 @@ export function createMetrics(): Metrics {
     },
     watchJob: (name, isRunning) =>
       void gauge(`${name}_running`, `Whether a ${name} is under way in this process`, () => Number(isRunning())),
+    watchWals(logs) {
+      if (logs.size === 0) return;
+      const help = "Size of the write-ahead log of each database file";
+      readGauges(registry, "loggia_wal_bytes", help, "file", () => Promise.all(Array.from(logs, sizeOfLog)));
+    },
     watchQueries(read) {
       gauge("queries_running", "Queries that are being answered", () => read().running);
       gauge("queries_waiting", "Queries that wait for room", () => read().waiting);
@@ -99,6 +107,11 @@ export function createMetrics(): Metrics {
       return texts.join("\n");
     }),
   };
+}
+
+async function sizeOfLog([file, path]: readonly [string, string]): Promise<readonly [string, number]> {
+  const found = await stat(path).catch(() => null);
+  return [file, found?.size ?? 0];
 }
 
 /** So far; where no pipeline runs here, a record counts as one. */

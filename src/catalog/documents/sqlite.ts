@@ -22,6 +22,8 @@ const NEXT_VERSION = "(SELECT coalesce(max(version), 0) + 1 FROM documents)";
 
 /** How long a write waits for another process that is writing. */
 const BUSY_TIMEOUT_MS = 5000;
+/** A log that a long reader made larger shrinks to this size once it is checkpointed. */
+const WAL_LIMIT_BYTES = 4 * 1024 * 1024;
 /** So many documents are forgotten in one transaction, which blocks the thread. */
 const FORGET_STEP = 1000;
 
@@ -65,10 +67,10 @@ export async function openSqliteDocuments(options: { file: string; name?: string
     }
   };
   const write = (id: string, body: Body | null, expected: Version): Promise<WriteResult> =>
-    run(() => written(update.get(body === null ? null : JSON.stringify(body), id, numberOf(expected))));
+    run(() => written(update.all(body === null ? null : JSON.stringify(body), id, numberOf(expected))));
 
   return {
-    create: (id, body) => run(() => written(insert.get(id, JSON.stringify(body)))),
+    create: (id, body) => run(() => written(insert.all(id, JSON.stringify(body)))),
     replace: write,
     remove: (id, expected) => write(id, null, expected),
     read: (id) =>
@@ -106,7 +108,9 @@ function open(file: string, what: string): DatabaseSync {
     database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS });
     // The file is looked at before anything of it is changed: it may be somebody else's.
     prepareLayout(database, what);
-    database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
+    database.exec(
+      `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = ${WAL_LIMIT_BYTES}`,
+    );
     return database;
   } catch (error) {
     database?.close();
@@ -138,7 +142,11 @@ function prepareLayout(database: DatabaseSync, what: string): void {
   }
 }
 
-function written(row: unknown): WriteResult {
+/**
+ * The result of a write, from all rows that it returned. A write must be stepped to its end, as `all` does and
+ * `get` does not: SQLite checkpoints its log only after a statement that was, so the log would grow for ever.
+ */
+function written([row]: readonly unknown[]): WriteResult {
   if (row === undefined) return { kind: "conflict" };
   return { kind: "done", version: versionOf((row as { version: number }).version) };
 }
