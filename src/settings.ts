@@ -1,6 +1,8 @@
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { BlockList, isIP } from "node:net";
+import type { AccountLimits } from "./catalog/catalog.ts";
+import { ACCOUNT_LIMIT_SETTINGS } from "./catalog/quotas.ts";
 import { StartError } from "./errors.ts";
 import { type LogKey, parseLogKey } from "./events/event.ts";
 import { DEFAULT_LIMITS, type FieldLimits } from "./events/limits.ts";
@@ -63,6 +65,7 @@ export type Settings = {
   readonly trustedProxies: BlockList;
   /** Names by which browsers may call the API, besides loopback names and the machine's own. */
   readonly hosts: readonly string[];
+  readonly accountLimits: AccountLimits;
 };
 
 /** Every setting with what it does, as `make help` and `loggia start --help` list them. Secrets may also come from the file that `NAME_FILE` names. */
@@ -88,6 +91,10 @@ export const SETTINGS = [
   { name: "LOGGIA_RATE_FAILURES", standard: "20", help: "wrong passwords and keys a minute from one address" },
   { name: "LOGGIA_RATE_QUERIES", standard: "8", help: "queries at a time by one API key or account; more wait, then get 429" },
   { name: "LOGGIA_RATE_QUERIES_ALL", standard: "32", help: "queries at a time by all; more wait, then get 503" },
+  { name: "LOGGIA_LOGS_PER_ACCOUNT", standard: "20", help: "logs that an account may own; 0: only service admins create logs" },
+  { name: "LOGGIA_API_KEYS_PER_ACCOUNT", standard: "400", help: "API keys of all logs that an account owns" },
+  { name: "LOGGIA_CLASS_FILTERS_PER_ACCOUNT", standard: "20000", help: "class filters of all logs that an account owns" },
+  { name: "LOGGIA_SHARES_PER_ACCOUNT", standard: "2000", help: "shares of all logs that an account owns" },
   { name: "KAFKA_BROKERS", standard: "", help: "host:port,… of Kafka; with ELASTICSEARCH_URL: run on a cluster" },
   { name: "KAFKA_PARTITIONS", standard: "6", help: "partitions of a topic when it is made, 1 to 1000" },
   { name: "KAFKA_TLS", standard: "off", help: "on: speak TLS with the brokers" },
@@ -147,6 +154,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
     rates: readRates(get),
     trustedProxies: readProxies(get("LOGGIA_TRUSTED_PROXIES")),
     hosts: readHosts(get("LOGGIA_HOSTS")),
+    accountLimits: readAccountLimits(get),
   };
 }
 
@@ -161,6 +169,15 @@ const RATE_SETTINGS = {
 function readRates(get: (name: Name) => string): Rates {
   const rates = Object.entries(RATE_SETTINGS).map(([rate, name]) => [rate, readWhole(name, get(name), 1, 1_000_000)]);
   return { ...DEFAULT_RATES, ...(Object.fromEntries(rates) as Rates) };
+}
+
+function readAccountLimits(get: (name: Name) => string): AccountLimits {
+  const limits = Object.entries(ACCOUNT_LIMIT_SETTINGS).map(([kind, name]) => {
+    // A log comes with a key and a share, so that nobody could create one without these.
+    const least = kind === "logs" || kind === "classFilters" ? 0 : 1;
+    return [kind, readWhole(name, get(name), least, 10_000_000)];
+  });
+  return Object.fromEntries(limits) as AccountLimits;
 }
 
 function readProxies(value: string): BlockList {

@@ -2,9 +2,11 @@ import { LoggiaError } from "../errors.ts";
 import type { Catalog, NewApiKey, Scope } from "./catalog.ts";
 import { API_KEY_LENGTH, checkOneOf } from "./checks.ts";
 import { apiKeyOf } from "./indexes.ts";
-import { withApiKey, withChangedApiKey } from "./log-changes.ts";
+import { findLog, withApiKey, withChangedApiKey } from "./log-changes.ts";
 import { idOf } from "./model.ts";
 import type { ApiKeyEntity } from "./model.ts";
+import { additionOf } from "./quotas.ts";
+import type { Quotas } from "./quotas.ts";
 import { drawApiKey, drawId, hashApiKey } from "./secrets.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { Writer } from "./writer.ts";
@@ -17,10 +19,11 @@ type ApiKeys = Pick<Catalog, "apiKey" | "knownApiKey" | "createApiKey" | "setApi
 export function createApiKeys(parts: {
   snapshot: Snapshot;
   writer: Writer;
+  quotas: Quotas;
   refresh: () => Promise<void>;
   look: () => Promise<void>;
 }): ApiKeys {
-  const { snapshot, writer, look } = parts;
+  const { snapshot, writer, quotas, look } = parts;
   const digests = new Map<string, string>();
   return {
     knownApiKey(secret) {
@@ -46,7 +49,10 @@ export function createApiKeys(parts: {
     },
     async createApiKey(key, scope) {
       const { entity, issued } = await newApiKey(parts, scope);
-      await writer.write(idOf.log(key), (current) => withApiKey(current, key, entity));
+      const { owner } = await findLog(parts, key);
+      await quotas.add(owner, [additionOf.apiKey(key, entity.id)], () =>
+        writer.write(idOf.log(key), (current) => withApiKey(current, key, entity)),
+      );
       return issued;
     },
     async setApiKeyDisabled(key, id, disabled) {

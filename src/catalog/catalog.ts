@@ -142,3 +142,11 @@ export type ClassFilter = {
 };
 
 export type ClassOptions = { readonly alert: boolean; readonly notify: boolean; readonly hide: boolean };
+
+/** How much the logs that one account owns may hold together, and how many they may be. */
+export type AccountLimits = {
+  readonly logs: number;
+  readonly apiKeys: number;
+  readonly classFilters: number;
+  readonly shares: number;
+};

@@ -2,9 +2,11 @@ import { LoggiaError } from "../errors.ts";
 import type { LogKey } from "../events/event.ts";
 import type { Catalog, ClassOptions } from "./catalog.ts";
 import { checkClassFilter, MAX_CLASS_FILTERS, parseClassKey } from "./checks.ts";
-import { expectLog } from "./log-changes.ts";
+import { findLog } from "./log-changes.ts";
 import { idOf } from "./model.ts";
 import type { ClassEntity, Entity, OptionsEntity } from "./model.ts";
+import { additionOf } from "./quotas.ts";
+import type { Quotas } from "./quotas.ts";
 import { drawId } from "./secrets.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { Writer } from "./writer.ts";
@@ -23,9 +25,10 @@ type ClassFilters = Pick<
 export function createClassFilters(parts: {
   snapshot: Snapshot;
   writer: Writer;
+  quotas: Quotas;
   refresh: () => Promise<void>;
 }): ClassFilters {
-  const { snapshot, writer, refresh } = parts;
+  const { snapshot, writer, quotas, refresh } = parts;
   // Memory first; what is not there may have been made by another process a moment ago.
   const find = async (id: string): Promise<Entity | null> => {
     const known = snapshot.known(id)?.entity;
@@ -37,9 +40,9 @@ export function createClassFilters(parts: {
     classFilters: (log) => snapshot.classFilters(log),
     async createClassFilter(log, given) {
       const filter = checkClassFilter(given);
-      expectLog(await find(idOf.log(log)), log);
+      const { owner } = await findLog(parts, log);
       const birth = drawId();
-      const { filter: created } = await writer.write(idOf.class(log, filter.key), (current): ClassEntity => {
+      const make = (current: Entity | null): ClassEntity => {
         if (current !== null) {
           throw new LoggiaError("class_filter_exists", `The log ${log} has a class filter ${filter.key} already`);
         }
@@ -47,7 +50,10 @@ export function createClassFilters(parts: {
           throw new LoggiaError("conflict", `The log ${log} has ${MAX_CLASS_FILTERS} class filters, as many as it may`);
         }
         return { kind: "class", log, birth, filter };
-      });
+      };
+      const { filter: created } = await quotas.add(owner, [additionOf.classFilter(log, filter.key)], () =>
+        writer.write(idOf.class(log, filter.key), make),
+      );
       return created;
     },
     async updateClassFilter(log, key, given) {

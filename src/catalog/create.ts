@@ -3,13 +3,14 @@ import type { Logger } from "pino";
 import { createAccounts } from "./accounts.ts";
 import { createApiKeys } from "./api-keys.ts";
 import { createAuthenticator } from "./authenticator.ts";
-import type { Catalog } from "./catalog.ts";
+import type { AccountLimits, Catalog } from "./catalog.ts";
 import { CATALOG_POLL_MS } from "./catalog.ts";
 import { createClassFilters } from "./class-filters.ts";
 import type { Documents } from "./documents/documents.ts";
 import { createFollower } from "./follower.ts";
 import { createLogs } from "./logs.ts";
 import { createPasswordHasher } from "./passwords.ts";
+import { createQuotas, DEFAULT_ACCOUNT_LIMITS } from "./quotas.ts";
 import { createSnapshot } from "./snapshot.ts";
 import { createWriter } from "./writer.ts";
 
@@ -18,25 +19,28 @@ import { createWriter } from "./writer.ts";
  * Reads the whole of it before it resolves, then follows what other processes write.
  *
  * @param options.poll_ms how often to look for changes by others
+ * @param options.limits how much an account may have
  * @throws LoggiaError `store_unavailable` where the store cannot be read
  */
 export async function createCatalog(options: {
   documents: Documents;
   log: Logger;
   poll_ms?: number;
+  limits?: AccountLimits;
 }): Promise<Catalog> {
-  const { documents, log, poll_ms = CATALOG_POLL_MS } = options;
+  const { documents, log, poll_ms = CATALOG_POLL_MS, limits = DEFAULT_ACCOUNT_LIMITS } = options;
   const snapshot = createSnapshot();
   const follower = await createFollower({ documents, snapshot, log, poll_ms });
   const { refresh, look } = follower;
   const writer = createWriter({ documents, snapshot, refresh });
+  const quotas = createQuotas({ snapshot, writer, refresh, limits });
   const hasher = createPasswordHasher();
   return {
     ...createAccounts({ snapshot, writer, refresh, hasher }),
     authenticate: createAuthenticator(snapshot, hasher),
-    ...createLogs({ snapshot, writer, refresh }),
-    ...createApiKeys({ snapshot, writer, refresh, look }),
-    ...createClassFilters({ snapshot, writer, refresh }),
+    ...createLogs({ snapshot, writer, quotas, refresh }),
+    ...createApiKeys({ snapshot, writer, quotas, refresh, look }),
+    ...createClassFilters({ snapshot, writer, quotas, refresh }),
     refresh,
     async ping() {
       await documents.ping();

@@ -31,6 +31,7 @@ export function createLogIndex(exists: (user: UserId) => boolean) {
   const entities = new Map<LogKey, LogEntity>();
   const grants = new Map<string, KeyGrant>();
   const roles = new Map<UserId, Map<LogKey, Role>>();
+  const owned = new Map<UserId, Map<LogKey, LogEntity>>();
   // Views are made when they are first asked for: ten thousand logs are loaded without making one.
   const views = new Map<LogKey, Log>();
   const viewsOfUser = new Map<UserId, readonly Log[]>();
@@ -54,6 +55,7 @@ export function createLogIndex(exists: (user: UserId) => boolean) {
   return {
     add(entity: LogEntity): void {
       entities.set(entity.key, entity);
+      within(owned, entity.owner).set(entity.key, entity);
       for (const { user, role } of entity.shares) within(roles, user).set(entity.key, role);
       for (const { hash, id, scope, disabled } of entity.apiKeys) {
         grants.set(hash, Object.freeze({ log: entity.key, id, scope, disabled }));
@@ -62,6 +64,7 @@ export function createLogIndex(exists: (user: UserId) => boolean) {
     },
     drop(entity: LogEntity): void {
       entities.delete(entity.key);
+      removeWithin(owned, entity.owner, entity.key);
       for (const { user } of entity.shares) removeWithin(roles, user, entity.key);
       for (const { hash, id } of entity.apiKeys) if (grants.get(hash)?.id === id) grants.delete(hash);
       changed(entity);
@@ -82,6 +85,8 @@ export function createLogIndex(exists: (user: UserId) => boolean) {
       return views;
     },
     roleOf: (user: UserId, log: LogKey): Role | null => (exists(user) ? (roles.get(user)?.get(log) ?? null) : null),
+    entity: (log: LogKey): LogEntity | null => entities.get(log) ?? null,
+    ownedBy: (owner: UserId): Iterable<LogEntity> => owned.get(owner)?.values() ?? [],
     ownerOf: (log: LogKey): UserId | null => entities.get(log)?.owner ?? null,
     grant: (hash: string): KeyGrant | null => grants.get(hash) ?? null,
   };

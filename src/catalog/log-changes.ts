@@ -1,6 +1,7 @@
 import { LoggiaError } from "../errors.ts";
 import type { LogKey, UserId } from "../events/event.ts";
 import { MAX_API_KEYS, MAX_SHARES } from "./checks.ts";
+import { idOf } from "./model.ts";
 import type { ApiKeyEntity, Entity, LogEntity, ShareEntity } from "./model.ts";
 import type { Snapshot } from "./snapshot.ts";
 
@@ -13,6 +14,16 @@ import type { Snapshot } from "./snapshot.ts";
 export function expectLog(current: Entity | null, key: LogKey): LogEntity {
   if (current?.kind === "log") return current;
   throw new LoggiaError("log_not_found", `There is no log ${key}`);
+}
+
+/** The log, also where another process made it a moment ago. @throws LoggiaError `log_not_found` */
+export async function findLog(
+  { snapshot, refresh }: { snapshot: Snapshot; refresh: () => Promise<void> },
+  key: LogKey,
+): Promise<LogEntity> {
+  const id = idOf.log(key);
+  if (!snapshot.known(id)?.entity) await refresh();
+  return expectLog(snapshot.known(id)?.entity ?? null, key);
 }
 
 /** The log with a share more, or another role in one. @throws LoggiaError `conflict` where it has too many, or would lose its last admin */

@@ -4,9 +4,11 @@ import { requireAccount } from "./accounts.ts";
 import { newApiKey } from "./api-keys.ts";
 import type { Catalog, Log } from "./catalog.ts";
 import { checkApiKey, checkDisplay, checkOneOf, checkRetentionDays } from "./checks.ts";
-import { expectLog, withoutShare, withShare } from "./log-changes.ts";
+import { expectLog, findLog, withoutShare, withShare } from "./log-changes.ts";
 import { idOf } from "./model.ts";
 import type { LogEntity } from "./model.ts";
+import { additionOf } from "./quotas.ts";
+import type { Quotas } from "./quotas.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { Writer } from "./writer.ts";
 
@@ -15,8 +17,13 @@ type Logs = Pick<
   "log" | "logs" | "logsOf" | "roleOf" | "ownerOf" | "createLog" | "updateLog" | "share" | "unshare"
 >;
 
-export function createLogs(parts: { snapshot: Snapshot; writer: Writer; refresh: () => Promise<void> }): Logs {
-  const { snapshot, writer, refresh } = parts;
+export function createLogs(parts: {
+  snapshot: Snapshot;
+  writer: Writer;
+  quotas: Quotas;
+  refresh: () => Promise<void>;
+}): Logs {
+  const { snapshot, writer, quotas, refresh } = parts;
   // Logs are never removed: what was just written is there.
   const view = (key: LogKey): Log => snapshot.log(key)!;
   return {
@@ -31,22 +38,22 @@ export function createLogs(parts: { snapshot: Snapshot; writer: Writer; refresh:
       if (snapshot.accountById(owner) === null) await refresh();
       if (snapshot.accountById(owner) === null)
         throw new LoggiaError("account_not_found", "The log's owner has no account");
+      // That a log of one's own is there tells nothing new, so the attempt costs nothing.
+      if (snapshot.roleOf(owner, key) !== null) throw logExists(key);
+      await quotas.countLogAttempt(owner);
+      if (snapshot.log(key) !== null) throw logExists(key);
       const { entity: apiKey, issued } = await newApiKey(parts, "read-write", secret).catch((error: unknown) => {
         // Where the log was made a moment ago by somebody else, with the same secret, the log is what is taken.
         throw snapshot.log(key) === null ? error : logExists(key);
       });
-      await writer.write(idOf.log(key), (current): LogEntity => {
-        if (current !== null) throw logExists(key);
-        return {
-          kind: "log",
-          key,
-          owner,
-          display,
-          retentionDays: null,
-          shares: [{ user: owner, role: "admin" }],
-          apiKeys: [apiKey],
-        };
-      });
+      const additions = [additionOf.log(key), additionOf.apiKey(key, apiKey.id), additionOf.share(key, owner)];
+      const shares = [{ user: owner, role: "admin" as const }];
+      await quotas.add(owner, additions, () =>
+        writer.write(idOf.log(key), (current): LogEntity => {
+          if (current !== null) throw logExists(key);
+          return { kind: "log", key, owner, display, retentionDays: null, shares, apiKeys: [apiKey] };
+        }),
+      );
       return { log: view(key), apiKey: issued };
     },
     async updateLog(key, change) {
@@ -64,7 +71,10 @@ export function createLogs(parts: { snapshot: Snapshot; writer: Writer; refresh:
     async share(key, email, role) {
       checkOneOf("role", role, ["admin", "user"]);
       const { id } = await requireAccount(parts, email);
-      await writer.write(idOf.log(key), (current) => withShare(snapshot, current, key, { user: id, role }));
+      const { owner } = await findLog(parts, key);
+      await quotas.add(owner, [additionOf.share(key, id)], () =>
+        writer.write(idOf.log(key), (current) => withShare(snapshot, current, key, { user: id, role })),
+      );
     },
     async unshare(key, email) {
       const missing = new LoggiaError("share_not_found", `The log ${key} is not shared with ${email}`);

@@ -1,12 +1,12 @@
 import type { LogKey, UserId } from "../events/event.ts";
 import { fold } from "../events/text.ts";
-import type { ClassFilter, ClassOptions, Role, Scope } from "./catalog.ts";
+import type { AccountLimits, ClassFilter, ClassOptions, Role, Scope } from "./catalog.ts";
 
 /**
  * What the catalog stores, as documents. What changes together stands together: a log holds its shares and keys, so that "a log keeps an
  * admin" is a matter of one guarded write; class filters and options have a document each, so that ten thousand of them stay cheap to change.
  */
-export type Entity = AccountEntity | LogEntity | ClassEntity | OptionsEntity;
+export type Entity = AccountEntity | LogEntity | ClassEntity | OptionsEntity | QuotaEntity;
 
 export type AccountEntity = {
   readonly kind: "account";
@@ -73,10 +73,28 @@ export type StoredEntity = Exclude<Entity, LogEntity> | (Omit<LogEntity, "owner"
 /** Of a log that was shared with nobody. */
 const NO_OWNER = "" as UserId;
 
+/** What is being added to the logs that an account owns, and its latest attempts to create one: see `quotas.ts`. */
+export type QuotaEntity = {
+  readonly kind: "quota";
+  readonly owner: UserId;
+  /** The process that wrote it last. */
+  readonly by: string;
+  readonly reserved: readonly Reservation[];
+  /** In milliseconds since the Unix epoch, ascending. */
+  readonly attempts: readonly number[];
+};
+
+/** What is about to be added to the logs of an owner. */
+export type Addition = { readonly kind: keyof AccountLimits; readonly id: string };
+
+/** The place of an addition that may not be made yet. It lapses at `until`, in milliseconds since the Unix epoch. */
+export type Reservation = Addition & { readonly until: number };
+
 /** The ids of documents. Keys hold no slash, and an e-mail address stands last: without regard to case or to how accents are composed. */
 export const idOf = {
   account: (email: string): string => `account/${fold(email.normalize("NFC"))}`,
   log: (key: LogKey): string => `log/${key}`,
+  quota: (owner: UserId): string => `quota/${owner}`,
   class: (log: LogKey, key: string): string => `class/${log}/${key}`,
   options: (user: UserId, log: LogKey, key: string): string => `options/${user}/${log}/${key}`,
 };

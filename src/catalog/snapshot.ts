@@ -1,9 +1,9 @@
 import type { LogKey, UserId } from "../events/event.ts";
-import type { Account, ClassFilter, ClassOptions, KeyGrant, Log, Role } from "./catalog.ts";
+import type { Account, AccountLimits, ClassFilter, ClassOptions, KeyGrant, Log, Role } from "./catalog.ts";
 import type { Document, Version } from "./documents/documents.ts";
 import { createAccountIndex, createClassIndex, createLogIndex, createOptionsIndex } from "./indexes.ts";
 import { idOf, withOwner } from "./model.ts";
-import type { AccountEntity, Entity, OptionsEntity, StoredEntity } from "./model.ts";
+import type { AccountEntity, Addition, Entity, OptionsEntity, StoredEntity } from "./model.ts";
 
 /** A document as it was last seen. `entity` is null where it was removed. */
 export type Known = { readonly version: Version; readonly entity: Entity | null };
@@ -25,6 +25,10 @@ export type Snapshot = {
   logsOf(user: UserId): readonly Log[];
   roleOf(user: UserId, log: LogKey): Role | null;
   ownerOf(log: LogKey): UserId | null;
+  /** What the logs that an account owns hold together. */
+  countOwned(owner: UserId): AccountLimits;
+  /** Whether an addition was made. */
+  has(addition: Addition): boolean;
   grant(hash: string): KeyGrant | null;
   classFilters(log: LogKey): readonly ClassFilter[];
   classFilterCount(log: LogKey): number;
@@ -58,6 +62,8 @@ export function createSnapshot(): Snapshot {
         break;
       case "options":
         options[sign](entity);
+        break;
+      case "quota":
         break;
       default:
         entity satisfies never;
@@ -95,6 +101,32 @@ export function createSnapshot(): Snapshot {
     logsOf: logs.of,
     roleOf: logs.roleOf,
     ownerOf: logs.ownerOf,
+    countOwned(owner) {
+      const counts = { logs: 0, apiKeys: 0, classFilters: 0, shares: 0 };
+      for (const { key, apiKeys, shares } of logs.ownedBy(owner)) {
+        counts.logs += 1;
+        counts.apiKeys += apiKeys.length;
+        counts.shares += shares.length;
+        counts.classFilters += classes.count(key);
+      }
+      return counts;
+    },
+    has({ kind, id }) {
+      const [log = "", name = ""] = id.split("/");
+      const entity = logs.entity(log as LogKey);
+      switch (kind) {
+        case "logs":
+          return entity !== null;
+        case "apiKeys":
+          return entity?.apiKeys.some((apiKey) => apiKey.id === name) ?? false;
+        case "shares":
+          return entity?.shares.some(({ user }) => user === name) ?? false;
+        case "classFilters":
+          return classes.find(log as LogKey, name) !== null;
+        default:
+          return kind satisfies never;
+      }
+    },
     grant: logs.grant,
     classFilters: classes.all,
     classFilterCount: classes.count,

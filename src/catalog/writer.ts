@@ -16,9 +16,14 @@ export type Writer = {
    * Writes what `change` makes of a document: null removes it, and returning what was given writes nothing. Resolves once that is
    * durable and shows in this process. `change` may be called several times, as other processes change the document meanwhile, so it
    * must do nothing but look and answer. What it throws is thrown, but only after all changes by others were taken in.
+   * @param options.readsOthers whether `change` looks at other records as well: then all changes are taken in after a conflict
    * @throws LoggiaError `overloaded` where others kept coming first, or too many writes wait; `store_unavailable`
    */
-  write<Next extends Entity | null>(id: string, change: (current: Entity | null) => Next): Promise<Next>;
+  write<Next extends Entity | null>(
+    id: string,
+    change: (current: Entity | null) => Next,
+    options?: { readonly readsOthers?: boolean },
+  ): Promise<Next>;
 };
 
 /** @param parts.refresh takes in what other processes wrote */
@@ -33,6 +38,7 @@ export function createWriter(parts: {
   const write = async <Next extends Entity | null>(
     id: string,
     change: (current: Entity | null) => Next,
+    readsOthers: boolean,
   ): Promise<Next> => {
     let fromMemory = true;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
@@ -55,13 +61,19 @@ export function createWriter(parts: {
         return next;
       }
       await sleep(Math.random() * Math.min(5 * 2 ** attempt, 200));
+      if (readsOthers) {
+        await refresh();
+        continue;
+      }
       const newest = await documents.read(id);
       if (newest !== null) snapshot.apply(newest);
     }
     throw new LoggiaError("overloaded", "Others are changing the same record all the time; try again in a moment");
   };
 
-  return { write: (id, change) => inTurn(id, () => write(id, change)) };
+  return {
+    write: (id, change, { readsOthers = false } = {}) => inTurn(id, () => write(id, change, readsOthers)),
+  };
 }
 
 function send(documents: Documents, id: string, next: Body | null, known: Known | null): Promise<WriteResult> {

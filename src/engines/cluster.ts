@@ -20,7 +20,7 @@ export async function openCluster(
   const client = createElasticsearchClient({ ...elasticsearch, log });
   closing.defer(() => client.close());
   const documents = await openElasticsearchDocuments({ client, namespace });
-  const catalog = closing.use(await createCatalog({ documents, log }));
+  const catalog = closing.use(await createCatalog({ documents, log, limits: settings.accountLimits }));
   const store = closing.use(await openElasticsearchStore({ client, namespace, log }));
   const bus = closing.use(await openKafkaBus({ ...kafka, namespace, log }));
   const open = (name: string) => openElasticsearchDocuments({ client, namespace, name });

@@ -19,7 +19,9 @@ export async function openEmbedded(settings: Settings, log: Logger, closing: Asy
   const folder = makeFolder(settings.data);
   const bus = closing.use(await openSqliteBus({ file: join(folder, BUS_FILE), log }));
   const catalogDocuments = await openSqliteDocuments({ file: join(folder, "catalog.sqlite") });
-  const catalog = closing.use(await createCatalog({ documents: catalogDocuments, log }));
+  const catalog = closing.use(
+    await createCatalog({ documents: catalogDocuments, log, limits: settings.accountLimits }),
+  );
   const store = closing.use(await openDuckdbStore({ file: join(folder, STORE_FILE), log }));
   letPostsFirst(log);
   const open = (name: string) => openSqliteDocuments({ file: join(folder, `${name}.sqlite`), name });

@@ -1,9 +1,10 @@
 import type { ExecutionContext, TestFn } from "ava";
 import { pino } from "pino";
 
-import type { Catalog, ClassFilter } from "../../src/catalog/catalog.ts";
+import type { AccountLimits, Catalog, ClassFilter } from "../../src/catalog/catalog.ts";
 import { createCatalog } from "../../src/catalog/create.ts";
 import { idOf } from "../../src/catalog/model.ts";
+import { DEFAULT_ACCOUNT_LIMITS } from "../../src/catalog/quotas.ts";
 import type { ErrorCode } from "../../src/errors.ts";
 import { LoggiaError } from "../../src/errors.ts";
 import type { LogKey, UserId } from "../../src/events/event.ts";
@@ -18,17 +19,14 @@ const SHOP = parseLogKey("shop")!;
 const SEEN_MS = 2000;
 
 type Start = () => Promise<Catalog>;
+type Run = (t: ExecutionContext, start: Start) => Promise<void>;
 
 /** What the catalog keeps to over every adapter of its document store. `start` twice, and two processes share the catalog. */
 export function catalogContract(test: TestFn, name: string, take: (t: ExecutionContext) => Promise<Place>): void {
-  const declare = (title: string, run: (t: ExecutionContext, start: Start) => Promise<void>): void => {
+  const declare = (title: string, run: Run): void => {
     test(`${name}: ${title}`, async (t) => {
       const place = await take(t);
-      await run(t, async () => {
-        const catalog = await createCatalog({ documents: await place.connect(), log: pino({ level: "silent" }) });
-        t.teardown(() => catalog[Symbol.asyncDispose]());
-        return catalog;
-      });
+      await run(t, async () => open(t, place));
     });
   };
   declare("accounts are found by address without regard to case, and by id", accounts);
@@ -40,6 +38,17 @@ export function catalogContract(test: TestFn, name: string, take: (t: ExecutionC
   test(`${name}: a log of an earlier release belongs to its first admin`, async (t) => {
     await ownersOfEarlierReleases(t, await take(t));
   });
+  const limited = (title: string, limits: Partial<AccountLimits>, run: Run): void => {
+    test(`${name}: ${title}`, async (t) => {
+      const place = await take(t);
+      await run(t, async () => open(t, place, { ...DEFAULT_ACCOUNT_LIMITS, ...limits }));
+    });
+  };
+  limited("an account creates as many logs as it may, in all processes together", { logs: 6 }, logsPerAccount);
+  limited("an account creates ten logs a minute, in all processes together", {}, logsPerMinute);
+  limited("only service admins create logs where accounts may own none", { logs: 0 }, noLogs);
+  const few = { apiKeys: 8, classFilters: 6, shares: 5 };
+  limited("what an owner's logs hold together is limited, in all processes together", few, heldTogether);
   declare("deleting an account removes its shares and options", deletion);
   declare("API keys open one log, until they are disabled or removed", apiKeys);
   declare("class filters are kept by key, as one array until it changes", classFilters);
@@ -51,6 +60,13 @@ export function catalogContract(test: TestFn, name: string, take: (t: ExecutionC
   declare("a write meant for what another process just made finds it", writesFindOthers);
   declare("twenty writers at once in two processes lose nothing", concurrency);
   declare("two processes cannot remove both admins of a log", lastAdminRace);
+}
+
+async function open(t: ExecutionContext, place: Place, limits = DEFAULT_ACCOUNT_LIMITS): Promise<Catalog> {
+  const documents = await place.connect();
+  const catalog = await createCatalog({ documents, log: pino({ level: "silent" }), limits });
+  t.teardown(() => catalog[Symbol.asyncDispose]());
+  return catalog;
 }
 
 async function accounts(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {
@@ -162,6 +178,120 @@ async function shares(t: ExecutionContext, start: () => Promise<Catalog>): Promi
   await fails(t, "log_not_found", catalog.share(parseLogKey("none")!, "ann@example.org", "user"));
 }
 
+/** All of it at once, in two processes in turn. @returns how many were done, and why others were refused */
+async function race(work: readonly (() => Promise<unknown>)[]): Promise<{ done: number; refused: LoggiaError[] }> {
+  const results = await Promise.allSettled(work.map((one) => one()));
+  const refused = results.flatMap((result) => (result.status === "rejected" ? [result.reason as LoggiaError] : []));
+  return { done: work.length - refused.length, refused };
+}
+
+async function logsPerAccount(t: ExecutionContext, start: Start): Promise<void> {
+  const processes = [await start(), await start()] as const;
+  const [here, there] = processes;
+  const ann = await addAccount(here, "ann@example.org");
+  await there.refresh();
+  const keys = Array.from({ length: 9 }, (_, n) => parseLogKey(`shop-${n}`)!);
+  const create = (key: LogKey, n: number) => processes[n % 2]!.createLog({ key, display: "A log", owner: ann });
+  const { done, refused } = await race(keys.map((key, n) => () => create(key, n)));
+  t.is(done, 6);
+  t.true(refused.every(({ code }) => code === "forbidden"));
+  t.regex(refused[0]!.message, /LOGGIA_LOGS_PER_ACCOUNT/);
+  await Promise.all(processes.map((one) => one.refresh()));
+  t.is(here.logsOf(ann).length, 6);
+  await fails(t, "log_exists", create(here.logsOf(ann)[0]!.key, 0));
+  // Logs that others share count for them, and a log stays its creator's.
+  const bob = await addAccount(here, "bob@example.org");
+  const { key } = here.logsOf(ann)[0]!;
+  await here.share(key, "bob@example.org", "admin");
+  await here.unshare(key, "ann@example.org");
+  await fails(t, "forbidden", create(parseLogKey("one-more")!, 1));
+  await there.createLog({ key: parseLogKey("of-bob")!, display: "Bob's", owner: bob });
+  const admin = await here.createAccount({ email: "root@example.org", password: PASSWORD, admin: true });
+  for (let n = 0; n < 12; n++) {
+    await here.createLog({ key: parseLogKey(`admin-${n}`)!, display: "Admin's", owner: admin.id });
+  }
+}
+
+async function logsPerMinute(t: ExecutionContext, start: Start): Promise<void> {
+  const processes = [await start(), await start()] as const;
+  const [here, there] = processes;
+  const { owner: ann } = await addLog(here, SHOP, "ann@example.org");
+  const { owner: bob } = await addLog(here, parseLogKey("of-bob")!, "bob@example.org");
+  await there.refresh();
+  const create = (name: string, n: number, owner = ann) =>
+    processes[n % 2]!.createLog({ key: parseLogKey(name)!, display: "A log", owner });
+  // A key that is taken is an attempt; one's own log is not.
+  await fails(t, "log_exists", create("of-bob", 1));
+  for (let n = 0; n < 12; n++) await fails(t, "log_exists", create("shop", n));
+  const { done, refused } = await race(Array.from({ length: 12 }, (_, n) => () => create(`log-${n}`, n)));
+  t.is(done, 8);
+  t.true(refused.every(({ code }) => code === "too_many_requests"));
+  t.true(refused.every(({ retryAfter_s }) => retryAfter_s! > 30 && retryAfter_s! <= 60));
+  t.regex(refused[0]!.message, /10 logs a minute/);
+  await fails(t, "too_many_requests", create("of-bob", 0));
+  await fails(t, "too_many_requests", create("nobodys", 0));
+  await create("by-bob", 1, bob);
+}
+
+async function noLogs(t: ExecutionContext, start: Start): Promise<void> {
+  const catalog = await start();
+  const ann = await addAccount(catalog, "ann@example.org");
+  const create = (owner: UserId) => catalog.createLog({ key: SHOP, display: "A log", owner });
+  await fails(t, "forbidden", create(ann), /Only service admins.*LOGGIA_LOGS_PER_ACCOUNT/);
+  const { id } = await catalog.createAccount({ email: "root@example.org", password: PASSWORD, admin: true });
+  t.is((await create(id)).log.key, SHOP);
+  await fails(t, "forbidden", create(ann), /Only service admins/);
+}
+
+async function heldTogether(t: ExecutionContext, start: Start): Promise<void> {
+  const processes = [await start(), await start()] as const;
+  const [here, there] = processes;
+  const { owner } = await addLog(here, SHOP, "ann@example.org");
+  const logs = [SHOP, parseLogKey("second")!] as const;
+  await here.createLog({ key: logs[1], display: "Second", owner });
+  const emails = Array.from({ length: 5 }, (_, n) => `user-${n}@example.org`);
+  await Promise.all(emails.map((email) => addAccount(here, email)));
+  await there.refresh();
+  const times = Array.from({ length: 10 }, (_, n) => n);
+  const of = (n: number) => [processes[n % 2]!, logs[(n >> 1) % 2]!] as const;
+
+  const keys = await race(times.map((n) => () => of(n)[0].createApiKey(of(n)[1], "write-only")));
+  t.is(keys.done, 6, "with the two that came with the logs");
+  t.true(keys.refused.every(({ code, message }) => code === "forbidden" && /LOGGIA_API_KEYS_PER/.test(message)));
+  const filters = await race(times.map((n) => () => of(n)[0].createClassFilter(of(n)[1], filterOf(`class-${n}`))));
+  t.is(filters.done, 6);
+  t.true(filters.refused.every(({ code, message }) => code === "forbidden" && /LOGGIA_CLASS_FILTERS/.test(message)));
+  const shares = await race(emails.map((email, n) => () => of(n)[0].share(of(n)[1], email, "user")));
+  t.is(shares.done, 3, "with its owner's in each log");
+  t.true(shares.refused.every(({ code, message }) => code === "forbidden" && /LOGGIA_SHARES/.test(message)));
+
+  await Promise.all(processes.map((one) => one.refresh()));
+  const held = logs.map((log) => here.log(log)!);
+  const sum = (count: (log: LogKey) => number): number => logs.reduce((all, log) => all + count(log), 0);
+  t.is(
+    sum((log) => here.log(log)!.apiKeys.length),
+    8,
+  );
+  t.is(
+    sum((log) => here.classFilters(log).length),
+    6,
+  );
+  t.is(
+    sum((log) => here.log(log)!.shares.length),
+    5,
+  );
+
+  // What was removed in one process makes room in the other; what is there may be changed.
+  await here.deleteApiKey(held[0]!.key, held[0]!.apiKeys[0]!.id);
+  await there.createApiKey(logs[1], "read-only");
+  await fails(t, "forbidden", here.createApiKey(logs[1], "read-only"));
+  const [log, { key }] = logs.flatMap((one) => here.classFilters(one).map((filter) => [one, filter] as const))[0]!;
+  await fails(t, "class_filter_exists", there.createClassFilter(log, filterOf(key)));
+  await there.deleteClassFilter(log, key);
+  await here.createClassFilter(log, filterOf("another"));
+  await there.share(SHOP, "ann@example.org", "admin");
+}
+
 async function owners(t: ExecutionContext, start: Start): Promise<void> {
   const [here, there] = [await start(), await start()];
   const { owner: ann } = await addLog(here, SHOP, "ann@example.org");
@@ -180,12 +310,7 @@ async function owners(t: ExecutionContext, start: Start): Promise<void> {
 
 async function ownersOfEarlierReleases(t: ExecutionContext, place: Place): Promise<void> {
   const documents = await place.connect();
-  const open = async (): Promise<Catalog> => {
-    const catalog = await createCatalog({ documents: await place.connect(), log: pino({ level: "silent" }) });
-    t.teardown(() => catalog[Symbol.asyncDispose]());
-    return catalog;
-  };
-  const before = await open();
+  const before = await open(t, place);
   const [ann, bob, eve] = await Promise.all(["ann", "bob", "eve"].map((name) => addAccount(before, `${name}@b.org`)));
   const log = { kind: "log", key: SHOP, display: "Shop", retentionDays: null, apiKeys: [] };
   const shares = [
@@ -194,7 +319,7 @@ async function ownersOfEarlierReleases(t: ExecutionContext, place: Place): Promi
     { user: ann!, role: "admin" },
   ];
   t.is((await documents.create(idOf.log(SHOP), { ...log, shares })).kind, "done");
-  const [here, there] = [await open(), await open()];
+  const [here, there] = [await open(t, place), await open(t, place)];
   t.is(here.ownerOf(SHOP), bob!);
   t.is(there.ownerOf(SHOP), bob!);
   await here.unshare(SHOP, "bob@b.org");

@@ -159,6 +159,32 @@ for (const kind of KINDS) {
     t.is(again.status, 404);
   });
 
+  test(`${kind}: creating a log tells that its name is taken, and no more, ten times a minute at most`, async (t) => {
+    const service = await serviceOf(t, kind);
+    const [mine, other] = [await createTenant(service), await createTenant(service)];
+    const create = async (key: string) => {
+      const body = new URLSearchParams({ key, display: "A log" });
+      const headers = { Authorization: mine.authorization };
+      return fetch(`${service.apiUrl}/1/logs`, { method: "POST", headers, body });
+    };
+    const taken = await create(other.log);
+    const own = await create(mine.log);
+    t.is(taken.status, 409);
+    t.is(
+      (await taken.text()).replaceAll(other.log, "<log>"),
+      (await own.text()).replaceAll(mine.log, "<log>"),
+      "whose the log is, and what is in it, stays untold",
+    );
+    let last = taken;
+    for (let n = 0; n < 10 && last.status === 409; n++) last = await create(other.log);
+    t.is(last.status, 429);
+    t.true(Number(last.headers.get("Retry-After")) > 0);
+    t.regex(await last.text(), /10 logs a minute/);
+    const absent = await create(uniqueName("absent"));
+    t.is(absent.status, 429, "then it is not told any more");
+    t.is((await create(mine.log)).status, 409, "one's own logs are known anyway");
+  });
+
   test(`${kind}: posting tells a wrong key, another log's key and a log that is not there in one way`, async (t) => {
     const service = await serviceOf(t, kind);
     const [mine, other] = [await createTenant(service), await createTenant(service)];
