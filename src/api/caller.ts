@@ -1,7 +1,9 @@
 import type { Catalog } from "../catalog/catalog.ts";
+import { idOf } from "../catalog/model.ts";
 import { requireKey } from "../catalog/permissions.ts";
 import type { Caller } from "../catalog/permissions.ts";
 import { LoggiaError } from "../errors.ts";
+import { guessNetworkOf } from "../gate/address.ts";
 import type { Gate } from "../gate/gate.ts";
 import { grantOf } from "../gate/grant.ts";
 import type { GrantOptions } from "../gate/grant.ts";
@@ -13,7 +15,10 @@ import type { Call } from "../http/route.ts";
 
 export type AuthenticationOptions = GrantOptions & {
   readonly catalog: Pick<Catalog, "authenticate">;
-  readonly gate: Pick<Gate, "passed">;
+  readonly gate: Pick<
+    Gate,
+    "placeOf" | "pairOf" | "beforePair" | "isKnown" | "wrongPair" | "rightPair" | "notePassword" | "rightKey"
+  >;
   readonly browsers: BrowserGuard;
   readonly body: BodyOptions;
   /** Whether the body belongs to the call (a form, or JSON), and cannot hold credentials. */
@@ -57,16 +62,23 @@ export function nameOf(caller: Caller): string {
   return caller.kind === "account" ? `account ${caller.account.id}` : `key ${caller.grant.id}`;
 }
 
-async function checkPair(pair: Pair, { address }: Call, { catalog, gate }: AuthenticationOptions): Promise<Caller> {
-  const fingerprint = gate.fingerprint(JSON.stringify([pair.email, pair.password]));
-  gate.beforeCheck(address, fingerprint);
-  const account = await catalog.authenticate(pair.email, pair.password);
+async function checkPair({ email, password }: Pair, call: Call, options: AuthenticationOptions): Promise<Caller> {
+  const { catalog, gate } = options;
+  const place = gate.placeOf(call.request, call.address);
+  const pair = gate.pairOf(idOf.account(email), password);
+  gate.beforePair(place, pair);
+  const account = await catalog.authenticate(email, password, {
+    address: guessNetworkOf(call.address),
+    isKnown: gate.isKnown(place, pair),
+    recheck: () => gate.beforePair(place, pair),
+    outdated: () => gate.notePassword(pair),
+  });
   if (account === null) {
-    gate.failed(address, fingerprint);
+    gate.wrongPair(place, pair);
     throw wrongPair();
   }
   const caller: Caller = { kind: "account", account };
-  gate.passed(address, fingerprint, nameOf(caller));
+  gate.rightPair(place, pair, nameOf(caller));
   return caller;
 }
 
@@ -74,9 +86,10 @@ function wrongPair(): LoggiaError {
   return new LoggiaError("unauthorized", `E-mail or password is wrong. ${HOW}`);
 }
 
-async function checkKey(secret: string, { address }: Call, options: AuthenticationOptions): Promise<Caller> {
-  const caller = requireKey(await grantOf(secret, address, options));
-  options.gate.passed(address, caller.grant.id, nameOf(caller));
+async function checkKey(secret: string, call: Call, options: AuthenticationOptions): Promise<Caller> {
+  const place = options.gate.placeOf(call.request, call.address);
+  const caller = requireKey(await grantOf(secret, place, options));
+  options.gate.rightKey(place, secret, caller.grant.id, nameOf(caller));
   return caller;
 }
 

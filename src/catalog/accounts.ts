@@ -26,12 +26,12 @@ export function createAccounts(parts: {
     account: (email) => snapshot.account(email),
     accountById: (id) => snapshot.accountById(id),
     accounts: () => snapshot.accounts(),
-    async createAccount(given) {
+    async createAccount(given, asker) {
       const email = checkEmail(given.email);
       checkPassword(given.password);
       // A taken address is told before the slow hash, where it is known already; the write has the last word.
       if (snapshot.account(email) !== null) throw taken(email);
-      const password = await hasher.hash(given.password);
+      const password = await hasher.hash(given.password, asker);
       const id = drawId() as UserId;
       await writer.write(idOf.account(email), (current): AccountEntity => {
         if (current !== null) throw taken(email);
@@ -39,10 +39,10 @@ export function createAccounts(parts: {
       });
       return snapshot.accountById(id) ?? Object.freeze({ id, email, admin: given.admin });
     },
-    async setPassword(email, given) {
+    async setPassword(email, given, asker) {
       checkPassword(given);
       const { id } = await requireAccount(parts, email);
-      const password = await hasher.hash(given);
+      const password = await hasher.hash(given, asker);
       await writer.write(idOf.account(email), (current) => ({ ...expectAccount(current, email, id), password }));
     },
     async deleteAccount(email) {

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from "node:crypto";
 
-import type { Account } from "./catalog.ts";
+import type { Asker, Catalog } from "./catalog.ts";
 import { isEmail } from "./checks.ts";
 import { idOf } from "./model.ts";
 import { unmatchableHash } from "./passwords.ts";
@@ -13,7 +13,8 @@ const MAX_CACHED = 10_000;
 /** No password is longer, so a longer one need not be hashed. In UTF-16 units: twice the 200 characters. */
 const MAX_PASSWORD_UNITS = 400;
 
-export type Authenticate = (email: string, password: string) => Promise<Account | null>;
+/** Of an attempt that the service makes itself. */
+const SERVICE = Object.freeze({ address: "", isKnown: true });
 
 /**
  * Checks pairs of e-mail and password. A pair that was right is remembered for a minute, as an HMAC under a key that lives and dies with
@@ -22,36 +23,40 @@ export type Authenticate = (email: string, password: string) => Promise<Account 
  *
  * An unknown e-mail takes the path of a wrong password, against a hash that nothing matches.
  */
-export function createAuthenticator(snapshot: Snapshot, hasher: PasswordHasher): Authenticate {
+export function createAuthenticator(snapshot: Snapshot, hasher: PasswordHasher): Catalog["authenticate"] {
   const key = randomBytes(32);
   const nobody = unmatchableHash();
   const verified = createExpiringSet(CACHE_MS, MAX_CACHED);
   const refuted = createExpiringSet(CACHE_MS, MAX_CACHED);
   const running = new Map<string, Promise<boolean>>();
 
-  const verify = async (pair: string, password: string, stored: string): Promise<boolean> => {
+  const verify = async (pair: string, password: string, stored: string, asker: Asker): Promise<boolean> => {
     if (verified.has(pair)) return true;
     if (refuted.has(pair)) return false;
-    // A page that opens with twenty requests checks its password once.
-    let check = running.get(pair);
+    // A page that opens with twenty requests checks its password once. Another address waits for a turn of its own.
+    const name = `${pair} ${asker.address}`;
+    let check = running.get(name);
     if (check === undefined) {
-      check = hasher.verify(password, stored).finally(() => running.delete(pair));
-      running.set(pair, check);
+      check = hasher.verify(password, stored, asker).finally(() => running.delete(name));
+      running.set(name, check);
     }
     const right = await check;
     (right ? verified : refuted).add(pair);
     return right;
   };
 
-  return async (email, password) => {
+  return async (email, password, { outdated, ...attempt } = SERVICE) => {
     if (password.length > MAX_PASSWORD_UNITS || !isEmail(email)) return null;
     const stored = snapshot.accountEntity(email)?.password ?? nobody;
+    const account = idOf.account(email);
     const pair = createHmac("sha256", key)
-      .update(JSON.stringify([idOf.account(email), stored, password]))
+      .update(JSON.stringify([account, stored, password]))
       .digest("base64");
-    const right = await verify(pair, password, stored);
+    if (!(await verify(pair, password, stored, { ...attempt, account }))) return null;
     // The account may have gone, or got another password, while this one was hashed.
-    return right && snapshot.accountEntity(email)?.password === stored ? snapshot.account(email) : null;
+    if (snapshot.accountEntity(email)?.password === stored) return snapshot.account(email);
+    outdated?.();
+    return null;
   };
 }
 

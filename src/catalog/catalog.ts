@@ -13,16 +13,16 @@ export type Catalog = AsyncDisposable & {
   accountById(id: UserId): Account | null;
   accounts(): readonly Account[];
   /** @throws LoggiaError `bad_parameter` (e-mail or password of the wrong form), `account_exists` */
-  createAccount(account: { email: string; password: string; admin: boolean }): Promise<Account>;
+  createAccount(account: { email: string; password: string; admin: boolean }, asker?: Asker): Promise<Account>;
   /** @throws LoggiaError `bad_parameter`, `account_not_found` */
-  setPassword(email: string, password: string): Promise<void>;
+  setPassword(email: string, password: string, asker?: Asker): Promise<void>;
   /** Removes the account, its shares and its options. @throws LoggiaError `account_not_found`; `conflict` where a log would lose its last admin */
   deleteAccount(email: string): Promise<void>;
   /**
    * The account, where the pair is right. Costs the same for unknown e-mails; slow hashing is bounded and verified pairs are cached.
-   * @throws LoggiaError `overloaded` where too many pairs wait to be checked
+   * @throws LoggiaError `overloaded` where too many pairs wait to be checked; whatever {@link Asker.recheck} throws
    */
-  authenticate(email: string, password: string): Promise<Account | null>;
+  authenticate(email: string, password: string, attempt?: Attempt): Promise<Account | null>;
 
   // Logs
   log(key: LogKey): Log | null;
@@ -92,6 +92,24 @@ export type Catalog = AsyncDisposable & {
 
 /** How often each process looks for changes made by others. */
 export const CATALOG_POLL_MS = 1000;
+
+/** For whom a password is hashed. Slow hashes are shared fairly among addresses and accounts. */
+export type Asker = {
+  /** Where the request comes from, as strangers are told apart. */
+  readonly address: string;
+  /** Who asks, or says so: a name that is the same for all requests of one account. */
+  readonly account: string;
+  /** Whether this account was right at this address lately. */
+  readonly isKnown: boolean;
+  /** Called as the turn comes. Throws where the asker has used up its guesses while it waited. */
+  readonly recheck?: () => void;
+};
+
+/** A check of a pair of e-mail and password, as the one who tries it sees it. */
+export type Attempt = Omit<Asker, "account"> & {
+  /** Called where the pair was right until the password changed, while it was checked. */
+  readonly outdated?: () => void;
+};
 
 export type Account = {
   readonly id: UserId;

@@ -1,6 +1,7 @@
 import { argon2, randomBytes, timingSafeEqual } from "node:crypto";
 
-import { LoggiaError } from "../errors.ts";
+import type { Asker } from "./catalog.ts";
+import { createFairQueue } from "./fair-queue.ts";
 
 /** What RFC 9106 and OWASP advise for a server that hashes while others wait: 19 MiB, 2 passes, 1 lane. */
 const PARAMETERS = { memory_kib: 19_456, passes: 2, parallelism: 1 } as const;
@@ -9,33 +10,47 @@ const TAG_BYTES = 32;
 
 /** Each run holds a thread of Node's pool of four, and 19 MiB. The rest of the pool stays free for files and names. */
 const MAX_RUNNING = 2;
-const MAX_WAITING = 64;
+/** In each of two lines. */
+const MAX_WAITING = 32;
+const MAX_WAITING_PER_ACCOUNT = 8;
 
 /** `$argon2id$v=19$m=19456,t=2,p=1$salt$tag`, the usual form: a hash says how it was made, so parameters can change between releases. */
 const STORED = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 
-/** Slow hashes of passwords, a bounded number at a time. */
+/** What the service hashes for itself. */
+const SERVICE: Asker = Object.freeze({ address: "", account: "", isKnown: true });
+
+/** Slow hashes of passwords, a bounded number at a time, shared fairly among those who ask. Default asker: the service. */
 export type PasswordHasher = {
   /** @throws LoggiaError `overloaded` where too many wait */
-  hash(password: string): Promise<string>;
-  /** Whether `stored` was made of `password`. Compares in constant time. @throws LoggiaError `overloaded` where too many wait */
-  verify(password: string, stored: string): Promise<boolean>;
+  hash(password: string, asker?: Asker): Promise<string>;
+  /**
+   * Whether `stored` was made of `password`. Compares in constant time.
+   * @throws LoggiaError `overloaded` where too many wait; whatever {@link Asker.recheck} throws
+   */
+  verify(password: string, stored: string, asker?: Asker): Promise<boolean>;
 };
 
 export function createPasswordHasher(): PasswordHasher {
-  const bounded = createBound(MAX_RUNNING, MAX_WAITING);
+  const queue = createFairQueue({
+    running: MAX_RUNNING,
+    waiting: MAX_WAITING,
+    waitingPerAccount: MAX_WAITING_PER_ACCOUNT,
+  });
   return {
-    async hash(password) {
+    async hash(password, asker = SERVICE) {
       const salt = randomBytes(SALT_BYTES);
-      const tag = await bounded(() => derive(password, salt, TAG_BYTES, PARAMETERS));
+      const tag = await queue.run(asker, () => derive(password, salt, TAG_BYTES, PARAMETERS));
       return encode(salt, tag);
     },
-    async verify(password, stored) {
+    async verify(password, stored, asker = SERVICE) {
       const [, memory, passes, parallelism, salt, tag] = STORED.exec(stored) ?? [];
       if (salt === undefined || tag === undefined) throw new Error("a stored password hash has an unknown form");
       const expected = Buffer.from(tag, "base64");
       const parameters = { memory_kib: Number(memory), passes: Number(passes), parallelism: Number(parallelism) };
-      const found = await bounded(() => derive(password, Buffer.from(salt, "base64"), expected.length, parameters));
+      const found = await queue.run(asker, () =>
+        derive(password, Buffer.from(salt, "base64"), expected.length, parameters),
+      );
       return timingSafeEqual(found, expected);
     },
   };
@@ -76,23 +91,4 @@ function derive(
       (error, tag) => (error === null ? resolve(tag) : reject(error)),
     );
   });
-}
-
-/** Lets `running` pieces of work run at once and `waiting` more wait, first come, first served. */
-function createBound(running: number, waiting: number): <T>(work: () => Promise<T>) => Promise<T> {
-  let free = running;
-  const queue: (() => void)[] = [];
-  return async (work) => {
-    if (free > 0) free -= 1;
-    else if (queue.length < waiting) await new Promise<void>((resolve) => queue.push(resolve));
-    else throw new LoggiaError("overloaded", "Too many passwords are being checked; try again in a moment");
-    try {
-      return await work();
-    } finally {
-      // The place goes straight to the next in line.
-      const next = queue.shift();
-      if (next === undefined) free += 1;
-      else next();
-    }
-  };
 }

@@ -11,6 +11,13 @@ export function drawApiKey(): string {
   return secret;
 }
 
+const DRAWN = new RegExp(`^lg_[${ALPHABET}]{${LENGTH}}$`);
+
+/** Whether a secret has the form of a drawn API key, right or wrong: those are too many to be guessed. */
+export function isDrawnApiKey(secret: string): boolean {
+  return DRAWN.test(secret);
+}
+
 /** What is kept of an API key. Drawn keys are too random to be guessed from it, so it need not be slow. */
 export function hashApiKey(secret: string): string {
   return hash("sha256", secret, "hex");

@@ -19,12 +19,11 @@ export type AddressOf = (sender: Sender) => string;
  * the right: each proxy adds whom it talks with, so what a client made up stands left of what the first trusted proxy saw.
  */
 export function createAddressReader(trusted: BlockList): AddressOf {
-  const trusts = (address: string): boolean => isTrustedProxy(trusted, address);
-  const hasProxies = trusted.rules.length > 0;
+  const trusts = createTrust(trusted);
   return ({ socket, headers }) => {
     // A connection that is gone already has none.
     let address = plain(socket.remoteAddress ?? "");
-    if (!hasProxies || address === "" || !trusts(address)) return networkOf(address);
+    if (!trusts(address)) return networkOf(address);
     const forwarded = String(headers["x-forwarded-for"] ?? "").split(",");
     for (const entry of forwarded.toReversed()) {
       const before = plain(withoutPort(entry.trim()));
@@ -41,6 +40,40 @@ export function createAddressReader(trusted: BlockList): AddressOf {
 export function isTrustedProxy(trusted: BlockList, remoteAddress: string | undefined): boolean {
   const address = plain(remoteAddress ?? "");
   return address !== "" && trusted.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+}
+
+function createTrust(trusted: BlockList): (address: string | undefined) => boolean {
+  // Most services have no proxy before them, and a check takes longer than all else here.
+  return trusted.rules.length === 0 ? () => false : (address) => isTrustedProxy(trusted, address);
+}
+
+/** What a proxy adds to the requests of others. A client that adds it itself only loses. */
+const FORWARDING = ["x-forwarded-for", "forwarded", "via"] as const;
+
+/** Those of a request's headers that say for whom it was sent. */
+export function forwardingOf(headers: ReadonlyMap<string, string>): IncomingHttpHeaders {
+  return Object.fromEntries(FORWARDING.flatMap((name) => (headers.has(name) ? [[name, headers.get(name)]] : [])));
+}
+
+/** The connection of a request, where it is the client's own: a proxy's is shared by many clients. */
+export type ConnectionOf = (sender: Sender) => object | null;
+
+export function createConnectionReader(trusted: BlockList): ConnectionOf {
+  const trusts = createTrust(trusted);
+  return ({ socket, headers }) => {
+    if (FORWARDING.some((name) => headers[name] !== undefined)) return null;
+    return trusts(socket.remoteAddress) ? null : socket;
+  };
+}
+
+/**
+ * Where guesses are counted: an IPv4 address, or the 48 bits of IPv6 that a site gets, with all
+ * networks of 64 bits in it.
+ * @param address as {@link AddressOf} gives it
+ */
+export function guessNetworkOf(address: string): string {
+  const [, site] = /^((?:[^:]+:){3})[^:]+::\/64$/.exec(address) ?? [];
+  return site === undefined ? address : `${site}:/48`;
 }
 
 /** Some proxies write the port too: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */

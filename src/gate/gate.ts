@@ -2,11 +2,13 @@ import { createHmac, randomBytes } from "node:crypto";
 import { BlockList } from "node:net";
 
 import { LoggiaError } from "../errors.ts";
-import { createAddressReader } from "./address.ts";
+import { createAddressReader, createConnectionReader } from "./address.ts";
 import type { Sender } from "./address.ts";
-import { createBuckets, createRecent } from "./buckets.ts";
+import { createBuckets } from "./buckets.ts";
 import { createBudget } from "./budget.ts";
 import type { Budget } from "./budget.ts";
+import { Guesses } from "./guesses.ts";
+import type { Pair, Place } from "./guesses.ts";
 
 /** How much one client may ask of a process. */
 export type Rates = {
@@ -50,25 +52,38 @@ export type Refusal = (typeof REFUSALS)[number];
 export type Gate = {
   /** Lets a request in, and tells its address. @throws LoggiaError `too_many_requests` */
   enter(request: Sender): string;
-  /** What stands for a secret in this process. Nothing can be learnt from it. */
-  fingerprint(secret: string): string;
+  /** Where a request comes from, as guesses are counted. @param address as {@link Gate.enter} gave it */
+  placeOf(sender: Sender, address: string): Place;
+  /** What stands for an e-mail and a password in this process. Nothing can be learnt from it. @param account the e-mail, folded */
+  pairOf(account: string, password: string): Pair;
   /**
-   * Asked before a secret is checked, so that an address that has guessed too often learns no more. What was right from there before passes:
-   * one producer with an old key does not lock out the others beside it. Guesses that were under way at once are paid for afterwards.
-   *
-   * @param credential what stands for it: a {@link Gate.fingerprint}, or the id of a key; null: a secret that no key has
+   * Called before a pair is checked: a caller that has guessed too often learns no more, right or wrong.
    * @throws LoggiaError `too_many_requests`
    */
-  beforeCheck(address: string, credential: string | null): void;
-  /** The secret was wrong. The same one again counts as a fifth: that is a client with an old password, and no guess. */
-  failed(address: string, fingerprint: string): void;
-  /** It was right. @throws LoggiaError `too_many_requests` where this caller asks too often */
-  passed(address: string, credential: string, caller: string): void;
+  beforePair(place: Place, pair: Pair): void;
+  /** Whether the account was right at this place lately. */
+  isKnown(place: Place, pair: Pair): boolean;
+  /** Counts a guess, unless the pair was right until its password changed. */
+  wrongPair(place: Place, pair: Pair): void;
+  /** @throws LoggiaError `too_many_requests` where this caller asks too often */
+  rightPair(place: Place, pair: Pair, caller: string): void;
+  /** Notes a pair that is right now, so that it is no guess while it is being changed again. */
+  notePassword(pair: Pair): void;
   /**
-   * All of the above at once for a key that is known to be right. False where any of it refuses: then nothing was counted, and the steps by themselves tell why.
-   * @param credential the id of the key
+   * Called before an API key is looked for.
+   * @param idOf finds the key in memory, where its id matters
+   * @throws LoggiaError `too_many_requests` after too many guesses; never for a key of the drawn form
    */
-  admit(sender: Sender, credential: string, caller: string): boolean;
+  beforeKey(place: Place, secret: string, idOf: () => string | undefined): void;
+  wrongKey(place: Place, secret: string): void;
+  /** @throws LoggiaError `too_many_requests` where this caller asks too often */
+  rightKey(place: Place, secret: string, id: string, caller: string): void;
+  /**
+   * All of the above at once for a key that is known to be right. False where any of it refuses: then nothing was
+   * counted, and the steps by themselves say why.
+   * @param id the key's
+   */
+  admit(sender: Sender, secret: string, id: string, caller: string): boolean;
   /** Does a query as soon as there is room for it. @throws LoggiaError `too_many_requests`, `overloaded` */
   query<T>(caller: string, work: () => Promise<T>): Promise<T>;
   readonly queries: Pick<Budget, "running" | "waiting">;
@@ -76,22 +91,21 @@ export type Gate = {
 
 /** 100,000 addresses take some 15 MB. */
 const REMEMBERED = 100_000;
-const REPEATED_COST = 0.2;
 const QUERY_WAIT_MS = 5_000;
 const WAITING_QUERIES = 256;
 const WAITING_QUERIES_TOTAL = 1_024;
 
 export function createGate(options: GateOptions = {}): Gate {
-  const { rates = DEFAULT_RATES, trustedProxies = new BlockList(), refused = () => {}, now } = options;
+  const { rates = DEFAULT_RATES, trustedProxies = new BlockList(), refused = () => {} } = options;
+  const { now = () => performance.now() } = options;
   const addressOf = createAddressReader(trustedProxies);
-  const bucketsOf = (rate_s: number, burst: number) =>
-    createBuckets({ rate_s, burst, most: REMEMBERED, ...(now && { now }) });
+  const connectionOf = createConnectionReader(trustedProxies);
+  const bucketsOf = (rate_s: number, burst: number) => createBuckets({ rate_s, burst, most: REMEMBERED, now });
   const addresses = bucketsOf(rates.address, 2 * rates.address);
   const callers = bucketsOf(rates.caller, 2 * rates.caller);
-  const failures = bucketsOf(rates.failures / 60, rates.failures);
-  const wrong = createRecent<true>(REMEMBERED);
-  const right = createRecent<true>(REMEMBERED);
+  const guesses = new Guesses({ failures: rates.failures, most: REMEMBERED, now });
   const key = randomBytes(32);
+  const fingerprint = (secret: string): string => createHmac("sha256", key).update(secret).digest("base64");
   const budget = createBudget({
     perCaller: rates.queries,
     total: rates.queriesTotal,
@@ -106,20 +120,10 @@ export function createGate(options: GateOptions = {}): Gate {
     throw new LoggiaError("too_many_requests", message, { retryAfter_s: Math.ceil(wait_s) });
   }
 
-  /** In how many seconds a credential may be tried from an address: 0, now. What was right from there before never waits. */
-  function guessWait_s(address: string, credential: string | null): number {
-    const wait_s = failures.wait(address);
-    return wait_s === 0 || (credential !== null && right.get(`${address} ${credential}`) === true) ? 0 : wait_s;
-  }
-
-  function remember(address: string, credential: string): void {
-    const name = `${address} ${credential}`;
-    if (right.get(name) === undefined) right.set(name, true);
-  }
-
   const tooOften = "Too many requests came from your address; send fewer a second";
   const tooManyByCaller = "Too many requests came with these credentials; send fewer a second";
-  const tooManyGuesses = "Too many wrong passwords or keys came from your address; wait before you try again";
+  const tooManyGuesses =
+    "Too many wrong passwords or keys came from your address, or for this account; wait before you try again";
 
   return {
     enter(request) {
@@ -127,29 +131,39 @@ export function createGate(options: GateOptions = {}): Gate {
       requireTokens(addresses.take(address), "address", tooOften);
       return address;
     },
-    fingerprint: (secret) => createHmac("sha256", key).update(secret).digest("base64"),
-    beforeCheck(address, credential) {
-      requireTokens(guessWait_s(address, credential), "failures", tooManyGuesses);
+    placeOf: (sender, address) => ({ address, connection: connectionOf(sender) }),
+    pairOf: (account, password) => ({
+      account: fingerprint(account),
+      pair: fingerprint(JSON.stringify([account, password])),
+    }),
+    beforePair(place, pair) {
+      requireTokens(guesses.pairWait_s(place, pair), "failures", tooManyGuesses);
     },
-    failed(address, fingerprint) {
-      const name = `${address} ${fingerprint}`;
-      const cost = wrong.get(name) === true ? REPEATED_COST : 1;
-      wrong.set(name, true);
-      failures.charge(address, cost);
-    },
-    passed(address, credential, caller) {
-      remember(address, credential);
+    isKnown: (place, { account }) => guesses.isKnown(place, account),
+    wrongPair: (place, pair) => guesses.wrongPair(place, pair),
+    rightPair(place, pair, caller) {
+      guesses.rightPair(place, pair);
       requireTokens(callers.take(caller), "caller", tooManyByCaller);
     },
-    admit(sender, credential, caller) {
+    notePassword: ({ pair }) => guesses.notePassword(pair),
+    beforeKey(place, secret, idOf) {
+      requireTokens(guesses.keyWait_s(place, secret, idOf), "failures", tooManyGuesses);
+    },
+    wrongKey: (place, secret) => guesses.wrongKey(place, secret, fingerprint(secret)),
+    rightKey(place, secret, id, caller) {
+      guesses.rightKey(place, secret, id);
+      requireTokens(callers.take(caller), "caller", tooManyByCaller);
+    },
+    admit(sender, secret, id, caller) {
       const address = addressOf(sender);
-      if (guessWait_s(address, credential) > 0) return false;
+      const place = { address, connection: connectionOf(sender) };
+      if (guesses.keyWait_s(place, secret, () => id) > 0) return false;
       if (addresses.take(address) > 0) return false;
       if (callers.take(caller) > 0) {
         addresses.charge(address, -1);
         return false;
       }
-      remember(address, credential);
+      guesses.rightKey(place, secret, id);
       return true;
     },
     async query(caller, work) {

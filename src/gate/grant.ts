@@ -1,25 +1,20 @@
 import type { Catalog, KeyGrant } from "../catalog/catalog.ts";
 import type { Gate } from "./gate.ts";
+import type { Place } from "./guesses.ts";
 
 export type GrantOptions = {
   readonly catalog: Pick<Catalog, "apiKey" | "knownApiKey">;
-  readonly gate: Pick<Gate, "fingerprint" | "beforeCheck" | "failed">;
+  readonly gate: Pick<Gate, "beforeKey" | "wrongKey">;
 };
 
 /**
- * What the API key with this secret grants, disabled or not; null where there is no such key, which is a guess that is counted. A key that was right lately is
- * neither hashed nor looked for again.
- * @param address where the request comes from
+ * What the API key with this secret grants, disabled or not; null where there is no such key, which counts as a guess.
+ * A key that was right lately is neither hashed nor looked for again.
  * @throws LoggiaError `too_many_requests` after too many wrong keys
  */
-export async function grantOf(
-  secret: string,
-  address: string,
-  { catalog, gate }: GrantOptions,
-): Promise<KeyGrant | null> {
-  const known = catalog.knownApiKey(secret);
-  gate.beforeCheck(address, known?.id ?? null);
-  const grant = known ?? (await catalog.apiKey(secret));
-  if (grant === null) gate.failed(address, gate.fingerprint(secret));
+export async function grantOf(secret: string, place: Place, { catalog, gate }: GrantOptions): Promise<KeyGrant | null> {
+  gate.beforeKey(place, secret, () => catalog.knownApiKey(secret)?.id);
+  const grant = catalog.knownApiKey(secret) ?? (await catalog.apiKey(secret));
+  if (grant === null) gate.wrongKey(place, secret);
   return grant;
 }

@@ -5,6 +5,7 @@ import { type LogKey, parseLogKey } from "../events/event.ts";
 import type { Gate } from "../gate/gate.ts";
 import { grantOf } from "../gate/grant.ts";
 import type { GrantOptions } from "../gate/grant.ts";
+import type { Place } from "../gate/guesses.ts";
 
 const BEARER = /^bearer +(\S+) *$/i;
 
@@ -18,22 +19,21 @@ export function keyBesideForm(query: URLSearchParams, headers: IncomingHttpHeade
   return typeof header === "string" ? header : "";
 }
 
-export type AuthorizeOptions = GrantOptions & { readonly gate: Pick<Gate, "passed"> };
+export type AuthorizeOptions = GrantOptions & { readonly gate: Pick<Gate, "rightKey"> };
 
 /**
  * The log of a path, where the key may post to it.
- * @param address where the request comes from
  * @throws LoggiaError `unauthorized`, `forbidden`; `too_many_requests` after too many wrong keys, or posts
  */
 export async function authorize(
   path: string,
   secret: string,
-  address: string,
+  place: Place,
   options: AuthorizeOptions,
 ): Promise<LogKey> {
-  const found = secret === "" ? null : await grantOf(secret, address, options);
+  const found = secret === "" ? null : await grantOf(secret, place, options);
   const grant = requireKeyOf(found, parseLogKey(path));
-  options.gate.passed(address, grant.id, `key ${grant.id}`);
+  options.gate.rightKey(place, secret, grant.id, `key ${grant.id}`);
   requirePostingScope(grant);
   return grant.log;
 }
@@ -50,5 +50,5 @@ export function authorizeAtOnce(
 ): LogKey | null {
   const grant = secret === "" ? null : catalog.knownApiKey(secret);
   if (!mayPost(grant, path)) return null;
-  return gate.admit(sender, grant.id, `key ${grant.id}`) ? grant.log : null;
+  return gate.admit(sender, secret, grant.id, `key ${grant.id}`) ? grant.log : null;
 }

@@ -12,7 +12,9 @@ import type { Catalog } from "../catalog/catalog.ts";
 import { type ErrorCode, LoggiaError } from "../errors.ts";
 import type { LogKey } from "../events/event.ts";
 import type { FieldLimits } from "../events/limits.ts";
+import { forwardingOf } from "../gate/address.ts";
 import { createGate, type Gate } from "../gate/gate.ts";
+import type { Place } from "../gate/guesses.ts";
 import { readBody } from "../http/body.ts";
 import { toFailure } from "../http/errors.ts";
 import { addFastPath } from "../http/fast-path.ts";
@@ -125,11 +127,7 @@ function createFormPath(options: Options): FastPath<FormRoute> {
       if (method !== "POST" || key === undefined || table !== "events") return null;
       if (batchFormOf(headers.get("content-type")) !== null) return null;
       if (negotiate(NO_QUERY, headers.get("accept")) !== JSON_FORMAT) return null;
-      const forwardedFor = headers.get("x-forwarded-for");
-      return {
-        path: decodeSegment(key),
-        headers: forwardedFor === undefined ? {} : { "x-forwarded-for": forwardedFor },
-      };
+      return { path: decodeSegment(key), headers: forwardingOf(headers) };
     },
     take({ path, headers }, body, socket, answer) {
       const fields = parseForm(body);
@@ -165,26 +163,26 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
   let format = JSON_FORMAT;
   try {
     requireHost(request);
-    const address = options.gate.enter(request);
+    const place = options.gate.placeOf(request, options.gate.enter(request));
     const url = request.url ?? "/";
     const mark = url.indexOf("?");
     const query = mark === -1 ? NO_QUERY : parseForm(url.slice(mark + 1));
     format = negotiate(query, request.headers.accept);
     const { key, table } = readPath(mark === -1 ? url : url.slice(0, mark));
     const isForm = request.headers["content-type"] === FORM_TYPE || table === "users";
-    const outcome = isForm ? null : await readAsBatch(request, address, key, query, options);
+    const outcome = isForm ? null : await readAsBatch(request, place, key, query, options);
     if (outcome?.kind === "batch") {
       answerBatch(request, response, format, outcome.batch);
       return { outcome: "accepted", events: outcome.batch.items.length };
     }
     const fields = outcome?.fields ?? (await readFields(request, query, format));
     if (table === "users") {
-      const user = await postUser(key, fields, address, options);
+      const user = await postUser(key, fields, place, options);
       const xml = () => ({ root: "results", content: { user: { user } } });
       answer(request, response, 201, {}, format, { json: jsonOf({ user }), xml });
       return ACCEPTED;
     }
-    const id = await post(key, fields, address, options);
+    const id = await post(key, fields, place, options);
     if (format === JSON_FORMAT) {
       response.writeHead(201, POSTED_HEADERS).end(`{"id":"${id}"}`);
     } else {
@@ -209,7 +207,7 @@ type ReadBatch =
 /** Takes a request for a batch where its content type says that it is one; null where it does not. */
 async function readAsBatch(
   request: IncomingMessage,
-  address: string,
+  place: Place,
   path: string,
   query: URLSearchParams,
   options: Options,
@@ -227,7 +225,7 @@ async function readAsBatch(
     if (!looksLikeJson(body)) return { kind: "form", fields: parseForm(body) };
   }
   // Before the body, and before a batch takes room: both are only for those who may send one.
-  const log = await authorize(path, secret, address, options).catch(async (error: unknown) => {
+  const log = await authorize(path, secret, place, options).catch(async (error: unknown) => {
     await discardBody(request);
     throw error;
   });
@@ -320,9 +318,9 @@ async function readFields(request: IncomingMessage, query: URLSearchParams, form
 }
 
 /** Accepts the event, or in its place the error event that tells what was wrong with it. */
-async function post(path: string, fields: URLSearchParams, address: string, options: Options): Promise<string> {
+async function post(path: string, fields: URLSearchParams, place: Place, options: Options): Promise<string> {
   const { gatherer, limits } = options;
-  const log = await authorize(path, fields.get("apikey") ?? "", address, options);
+  const log = await authorize(path, fields.get("apikey") ?? "", place, options);
   const read = readDraft(fields, limits);
   if (read.kind === "draft") return await gatherer.submit(log, read.draft);
   // Who posts JSON by curl without naming its type sends a form of one strange field.
@@ -333,9 +331,9 @@ async function post(path: string, fields: URLSearchParams, address: string, opti
 }
 
 /** Accepts what was told of a user, or in its place the error event. Returns the user as posted. */
-async function postUser(path: string, fields: URLSearchParams, address: string, options: Options): Promise<string> {
+async function postUser(path: string, fields: URLSearchParams, place: Place, options: Options): Promise<string> {
   const { gatherer, limits } = options;
-  const log = await authorize(path, fields.get("apikey") ?? "", address, options);
+  const log = await authorize(path, fields.get("apikey") ?? "", place, options);
   const read = readVisitDraft(fields, limits);
   if (read.kind === "draft") {
     await gatherer.submitVisit(log, read.draft);

@@ -24,9 +24,9 @@ async function prepare() {
   };
   const counting: PasswordHasher = {
     hash: (password) => hasher.hash(password),
-    verify: (password, stored) => {
+    verify: (password, stored, asker) => {
       checks += 1;
-      return hasher.verify(password, stored);
+      return hasher.verify(password, stored, asker);
     },
   };
   setStored(await hasher.hash(PASSWORD));
@@ -73,9 +73,14 @@ test("a remembered pair ends with the password, whoever changed it", async (t) =
 test("a password that is changed while it is verified no longer opens", async (t) => {
   const { authenticate, setStored, hasher } = await prepare();
   const other = await hasher.hash("battery staple");
-  const pending = authenticate(EMAIL, PASSWORD);
+  let outdated = 0;
+  const attempt = { address: "192.0.2.1", isKnown: true, outdated: () => (outdated += 1) };
+  const pending = authenticate(EMAIL, PASSWORD, attempt);
   setStored(other);
   t.is(await pending, null);
+  t.is(outdated, 1, "which is no guess");
+  t.is(await authenticate(EMAIL, PASSWORD, attempt), null);
+  t.is(outdated, 1);
 });
 
 test("an unknown address costs what a wrong password costs", async (t) => {
@@ -101,4 +106,16 @@ test("what can be no pair costs no hash", async (t) => {
   t.is(await authenticate(EMAIL, "x".repeat(401)), null);
   t.is(await authenticate("not an address", PASSWORD), null);
   t.is(checks(), 0);
+});
+
+test("a check that is refused as its turn comes is not remembered", async (t) => {
+  const { authenticate } = await prepare();
+  const refused = new Error("no more guesses");
+  const recheck = () => {
+    throw refused;
+  };
+  await t.throwsAsync(authenticate(EMAIL, PASSWORD, { address: "192.0.2.1", isKnown: false, recheck }), {
+    is: refused,
+  });
+  t.is((await authenticate(EMAIL, PASSWORD, { address: "192.0.2.1", isKnown: false }))?.email, EMAIL);
 });

@@ -41,7 +41,12 @@ test("nothing matches the hash that stands for nobody", async (t) => {
 test("what exceeds the queue is told to come again, and the rest is served", async (t) => {
   const hasher = createPasswordHasher();
   const stored = unmatchableHash().replace("m=19456,t=2", "m=64,t=1");
-  const results = await Promise.allSettled(Array.from({ length: 100 }, () => hasher.verify("correct horse", stored)));
+  const results = await Promise.allSettled(
+    Array.from({ length: 100 }, (_, i) => {
+      const asker = { address: `192.0.2.${i}`, account: `account ${i}`, isKnown: i % 2 === 0 };
+      return hasher.verify("correct horse", stored, asker);
+    }),
+  );
   const refused = results.flatMap((result) => (result.status === "rejected" ? [result.reason as unknown] : []));
   t.is(refused.length, 34, "2 run and 64 wait");
   t.true(refused.every((error) => error instanceof LoggiaError && error.status === 503 && error.retryAfter_s === 1));

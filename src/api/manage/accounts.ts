@@ -1,15 +1,17 @@
-import type { Account } from "../../catalog/catalog.ts";
+import type { Account, Asker } from "../../catalog/catalog.ts";
+import { idOf } from "../../catalog/model.ts";
 import { requireSelfOrServiceAdmin, requireServiceAdmin } from "../../catalog/permissions.ts";
 import { LoggiaError } from "../../errors.ts";
 import type { Call, Route } from "../../http/route.ts";
+import { nameOf } from "../caller.ts";
 import { NO_CONTENT } from "../context.ts";
-import type { Context } from "../context.ts";
+import type { ApiCall, Context } from "../context.ts";
 import { readJson } from "../input.ts";
 import { NewAccount, NewPassword } from "../schemas/inputs.ts";
 import { created, managed, ok } from "./json.ts";
 
 export function accountRoutes(context: Context): Route[] {
-  const { catalog } = context;
+  const { catalog, gate } = context;
   return [
     managed(context, "GET", "/accounts", ({ caller }) => {
       requireServiceAdmin(caller);
@@ -17,7 +19,7 @@ export function accountRoutes(context: Context): Route[] {
     }),
     managed(context, "POST", "/accounts", async (call) => {
       requireServiceAdmin(call.caller);
-      const account = await catalog.createAccount(await readJson(context, call, NewAccount));
+      const account = await catalog.createAccount(await readJson(context, call, NewAccount), askerOf(call));
       return created(`/accounts/${encodeURIComponent(account.email)}`, showAccount(account));
     }),
     managed(context, "GET", "/accounts/:email", (call) => {
@@ -27,7 +29,8 @@ export function accountRoutes(context: Context): Route[] {
     managed(context, "PUT", "/accounts/:email", async (call) => {
       requireSelfOrServiceAdmin(call.caller, emailOf(call));
       const { password } = await readJson(context, call, NewPassword);
-      await catalog.setPassword(emailOf(call), password);
+      await catalog.setPassword(emailOf(call), password, askerOf(call));
+      gate.notePassword(gate.pairOf(idOf.account(emailOf(call)), password));
       return ok(showAccount(findAccount(context, call)));
     }),
     managed(context, "DELETE", "/accounts/:email", async (call) => {
@@ -43,6 +46,12 @@ export function findAccount({ catalog }: Context, call: Call): Account {
   const account = catalog.account(emailOf(call));
   if (account !== null) return account;
   throw new LoggiaError("account_not_found", `There is no account ${emailOf(call)}`);
+}
+
+/** The caller, as one of those who have passwords hashed. */
+function askerOf({ caller, address }: ApiCall): Asker {
+  const account = caller.kind === "account" ? idOf.account(caller.account.email) : nameOf(caller);
+  return { address, account, isKnown: true };
 }
 
 export function emailOf(call: Call): string {

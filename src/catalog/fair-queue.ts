@@ -1,0 +1,113 @@
+import { LoggiaError } from "../errors.ts";
+import type { Asker } from "./catalog.ts";
+
+export type FairQueueOptions = {
+  /** Pieces of work that run at a time. */
+  readonly running: number;
+  /** Pieces of work that wait, in each of the two lines. */
+  readonly waiting: number;
+  /** Of these, for one account. */
+  readonly waitingPerAccount: number;
+};
+
+/** Shares slow work among addresses and accounts. */
+export type FairQueue = {
+  /** @throws LoggiaError `overloaded` where the line is full; whatever {@link Asker.recheck} throws as the turn comes */
+  run<T>(asker: Asker, work: () => Promise<T>): Promise<T>;
+};
+
+type Waiter = { readonly account: string; start(): void; refuse(): void };
+type Group = { readonly name: string; readonly waiters: Waiter[] };
+
+/**
+ * Two lines take turns: one for accounts at a place where they were right lately, one for strangers. So a crowd of
+ * strangers costs a known person one turn, and known persons leave every other turn to strangers.
+ */
+export function createFairQueue({ running, waiting, waitingPerAccount }: FairQueueOptions): FairQueue {
+  const known = new Line(waiting, waitingPerAccount);
+  const strangers = new Line(waiting, waitingPerAccount);
+  let free = running;
+  let isTurnOfKnown = true;
+
+  function next(): Waiter | undefined {
+    const [first, second] = isTurnOfKnown ? [known, strangers] : [strangers, known];
+    isTurnOfKnown = !isTurnOfKnown;
+    return first.next() ?? second.next();
+  }
+
+  function waitForTurn({ isKnown, address, account }: Asker): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const waiter = { account, start: resolve, refuse: () => reject(overloaded()) };
+    // A known account is one person. A stranger may write any e-mail, so only the address tells strangers apart.
+    if (isKnown) known.add(account, waiter);
+    else strangers.add(address, waiter);
+    return promise;
+  }
+
+  return {
+    async run(asker, work) {
+      if (free > 0) free -= 1;
+      else await waitForTurn(asker);
+      try {
+        asker.recheck?.();
+        return await work();
+      } finally {
+        // The place goes straight to the next waiter.
+        const waiter = next();
+        if (waiter === undefined) free += 1;
+        else waiter.start();
+      }
+    },
+  };
+}
+
+/**
+ * Waiters in groups that are served in turn. A new group is served first: under a flood somebody who asks once is
+ * answered at once, and those who ask again and again wait for each other.
+ */
+class Line {
+  readonly #most: number;
+  readonly #mostPerAccount: number;
+  #groups: Group[] = [];
+
+  constructor(most: number, mostPerAccount: number) {
+    this.#most = most;
+    this.#mostPerAccount = mostPerAccount;
+  }
+
+  add(name: string, waiter: Waiter): void {
+    const all = this.#groups.flatMap(({ waiters }) => waiters);
+    if (all.filter(({ account }) => account === waiter.account).length >= this.#mostPerAccount) {
+      waiter.refuse();
+      return;
+    }
+    const own = this.#groups.find((group) => group.name === name);
+    if (all.length >= this.#most && !this.#makeRoom(own)) {
+      waiter.refuse();
+      return;
+    }
+    if (own === undefined) this.#groups.unshift({ name, waiters: [waiter] });
+    else own.waiters.push(waiter);
+  }
+
+  next(): Waiter | undefined {
+    const group = this.#groups.shift();
+    const waiter = group?.waiters.shift();
+    if (group !== undefined && group.waiters.length > 0) this.#groups.push(group);
+    return waiter;
+  }
+
+  /** Refuses the last waiter of the largest group, of several the one that is served last. False where that is `own`. */
+  #makeRoom(own: Group | undefined): boolean {
+    const size = Math.max(...this.#groups.map(({ waiters }) => waiters.length));
+    if (own?.waiters.length === size) return false;
+    const largest = this.#groups.findLast(({ waiters }) => waiters.length === size)!;
+    largest.waiters.pop()!.refuse();
+    if (largest.waiters.length === 0) this.#groups = this.#groups.filter((group) => group !== largest);
+    return true;
+  }
+}
+
+function overloaded(): LoggiaError {
+  return new LoggiaError("overloaded", "Too many passwords are being checked; try again in a moment");
+}

@@ -1,0 +1,127 @@
+import test from "ava";
+
+import type { Asker } from "../../src/catalog/catalog.ts";
+import { createFairQueue } from "../../src/catalog/fair-queue.ts";
+import { LoggiaError } from "../../src/errors.ts";
+
+const stranger = (address: string, account = `someone at ${address}`): Asker => ({ address, account, isKnown: false });
+const person = (account: string): Asker => ({ address: "192.0.2.1", account, isKnown: true });
+
+/** A queue whose pieces of work end when the test says so; it notes the order in which they started. */
+function queueOf(options = { running: 2, waiting: 32, waitingPerAccount: 8 }) {
+  const queue = createFairQueue(options);
+  const started: string[] = [];
+  const running: (() => void)[] = [];
+  const outcomes: Promise<"done" | "refused">[] = [];
+  return {
+    started,
+    outcomes,
+    ask(name: string, asker: Asker) {
+      const work = () => {
+        started.push(name);
+        return new Promise<void>((resolve) => running.push(resolve));
+      };
+      const outcome = queue.run(asker, work).then(
+        () => "done" as const,
+        (error: unknown) => {
+          if (error instanceof LoggiaError && error.status === 503) return "refused" as const;
+          throw error;
+        },
+      );
+      outcomes.push(outcome);
+      return outcome;
+    },
+    /** Ends what runs, piece by piece, until so many have started. */
+    async runUntil(count: number) {
+      while (started.length < count) {
+        running.shift()!();
+        await new Promise(setImmediate);
+      }
+    },
+    async finish() {
+      while (running.length > 0) {
+        running.shift()!();
+        await new Promise(setImmediate);
+      }
+    },
+  };
+}
+
+test("whoever asks once starts next, behind 130 strangers of one address and of as many addresses", async (t) => {
+  for (const addressOf of [() => "203.0.113.1", (i: number) => `203.0.113.${i}`]) {
+    const { ask, started, runUntil, finish } = queueOf();
+    for (let i = 0; i < 130; i++) void ask("stranger", stranger(addressOf(i), `guessed ${i}`));
+    const mine = ask("mine", stranger("192.0.2.1"));
+    await runUntil(4);
+    t.true(started.indexOf("mine") >= 0 && started.indexOf("mine") <= 3, started.join(" "));
+    await finish();
+    t.is(await mine, "done");
+  }
+});
+
+test("a known person starts within two turns, however many strangers come after", async (t) => {
+  const { ask, started, runUntil, finish } = queueOf();
+  for (let i = 0; i < 65; i++) void ask("stranger", stranger(`203.0.113.${i}`));
+  const mine = ask("ann", person("ann"));
+  for (let i = 65; i < 130; i++) void ask("stranger", stranger(`203.0.113.${i}`));
+  await runUntil(4);
+  t.true(started.includes("ann"), started.join(" "));
+  await finish();
+  t.is(await mine, "done");
+});
+
+test("one who asks over and over waits behind everybody else, and is the one that is refused", async (t) => {
+  const { ask, started, runUntil, finish } = queueOf();
+  const own = Array.from({ length: 100 }, () => ask("over and over", person("eve")));
+  const others = [ask("ann", person("ann")), ask("bob", person("bob")), ask("new", stranger("192.0.2.7"))];
+  await runUntil(6);
+  t.deepEqual(started.filter((name) => name !== "over and over").toSorted(), ["ann", "bob", "new"], started.join(" "));
+  await finish();
+  t.deepEqual(await Promise.all(others), ["done", "done", "done"]);
+  t.is((await Promise.all(own)).filter((outcome) => outcome === "done").length, 10, "2 ran and 8 waited");
+});
+
+test("known persons leave every other turn to strangers", async (t) => {
+  const { ask, started, runUntil, finish } = queueOf();
+  for (let i = 0; i < 20; i++) void ask("known", person(`person ${i}`));
+  for (let i = 0; i < 6; i++) void ask("stranger", stranger(`203.0.113.${i}`));
+  await runUntil(14);
+  t.is(started.filter((name) => name === "stranger").length, 6, started.join(" "));
+  await finish();
+});
+
+test("a full line makes room at the cost of whoever has most in it", async (t) => {
+  const { ask, finish } = queueOf({ running: 2, waiting: 4, waitingPerAccount: 8 });
+  const many = Array.from({ length: 8 }, (_, i) => ask("many", stranger("203.0.113.1", `guessed ${i}`)));
+  const few = [ask("few", stranger("192.0.2.1")), ask("few", stranger("192.0.2.2"))];
+  await finish();
+  t.deepEqual(await Promise.all(few), ["done", "done"]);
+  t.is(
+    (await Promise.all(many)).filter((outcome) => outcome === "done").length,
+    4,
+    "2 ran; of 4 that waited 2 made room",
+  );
+});
+
+test("one account's strangers take a few places, from however many addresses they come", async (t) => {
+  const { ask, finish } = queueOf();
+  const guesses = Array.from({ length: 30 }, (_, i) => ask("guess", stranger(`203.0.113.${i}`, "ann")));
+  await finish();
+  t.is((await Promise.all(guesses)).filter((outcome) => outcome === "done").length, 10, "2 ran and 8 waited");
+});
+
+test("who has used up its guesses while it waited starts no work, and holds no place", async (t) => {
+  const { ask, started, finish } = queueOf({ running: 1, waiting: 8, waitingPerAccount: 8 });
+  void ask("first", stranger("203.0.113.1", "a"));
+  const error = new Error("no more guesses");
+  const recheck = () => {
+    throw error;
+  };
+  const refused = ask("second", { ...stranger("203.0.113.1", "b"), recheck });
+  const third = ask("third", stranger("203.0.113.1", "c"));
+  const thrown = t.throwsAsync(refused, { is: error });
+  await finish();
+  await thrown;
+  t.is(await third, "done");
+  t.deepEqual(started, ["first", "third"]);
+});
