@@ -12,7 +12,7 @@ const TAG_BYTES = 32;
 const MAX_RUNNING = 2;
 /** In each of two lines. */
 const MAX_WAITING = 32;
-const MAX_WAITING_PER_ACCOUNT = 8;
+const MAX_WAITING_PER_ACCOUNT = 24;
 
 /** `$argon2id$v=19$m=19456,t=2,p=1$salt$tag`, the usual form: a hash says how it was made, so parameters can change between releases. */
 const STORED = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;

@@ -52,13 +52,14 @@ test.serial("passwords can be guessed a few times a minute, then the answer is 4
   for (const init of right) t.is((await ask(`${service.apiUrl}/1/logs/alerts`, init)).status, 429, "a hit is not told");
 });
 
-test.serial("guesses that come all at once are paid for afterwards", async (t) => {
+test.serial("guesses that come all at once are no more", async (t) => {
   const service = await start(t, FEW);
   const answers = await guess(service, 60);
   t.true(answers.every(({ status }) => status === 401 || status === 429 || status === 503));
+  const checked = answers.filter(({ status }) => status === 401).length;
+  t.true(checked >= 5 && checked < 9, `${checked} were checked`);
   const next = await ask(`${service.apiUrl}/1/logs`, { headers: { Authorization: AUTHORIZATION } });
   t.is(next.status, 429);
-  t.true(Number(next.retryAfter) > 60, `Retry-After: ${next.retryAfter}`);
 });
 
 test.serial("by default they are twenty a minute", async (t) => {
@@ -66,26 +67,6 @@ test.serial("by default they are twenty a minute", async (t) => {
   const answers = await guess(service, 60);
   t.true(answers.filter(({ status }) => status === 401).length >= 20);
   t.is((await ask(`${service.apiUrl}/1/logs`, { headers: { Authorization: AUTHORIZATION } })).status, 429);
-});
-
-test.serial("who has worked from there before works on while somebody guesses beside them", async (t) => {
-  const service = await start(t);
-  const mine = { headers: { Authorization: AUTHORIZATION } };
-  t.is((await ask(`${service.apiUrl}/1/logs`, mine)).status, 200);
-  t.is((await post(service, { text: "hello" })).status, 201);
-  await guess(service, 60);
-  t.is((await ask(`${service.apiUrl}/1/logs`, { headers: { Authorization: basic("one more") } })).status, 429);
-  t.is((await ask(`${service.apiUrl}/1/logs`, mine)).status, 200);
-  t.is((await post(service, { text: "hello" })).status, 201);
-});
-
-test.serial("a key that has read from there before reads on while somebody guesses", async (t) => {
-  const service = await start(t, FEW);
-  const byKey = `${service.apiUrl}/1/logs/${LOG}/events?apikey=${KEY}`;
-  t.is((await ask(byKey)).status, 200);
-  await guess(service, 60);
-  t.is((await ask(`${service.apiUrl}/1/logs`, { headers: { Authorization: AUTHORIZATION } })).status, 429);
-  t.is((await ask(byKey)).status, 200);
 });
 
 test.serial(

@@ -1,0 +1,242 @@
+import { Agent, request } from "node:http";
+import type { IncomingHttpHeaders } from "node:http";
+import test from "ava";
+import type { ExecutionContext } from "ava";
+
+import { drawApiKey } from "../../src/catalog/secrets.ts";
+import type { LogKey } from "../../src/events/event.ts";
+import { ADMIN, AUTHORIZATION, environmentOf, KEY, KINDS, LOG, startService } from "../support/service.ts";
+import type { Service } from "../support/service.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { until } from "../support/until.ts";
+
+/** Fewer than by default, so that no time passes that would give new ones while a busy machine is at it. */
+const FEW = { LOGGIA_RATE_FAILURES: "5" };
+const PROXY = { LOGGIA_TRUSTED_PROXIES: "127.0.0.1" };
+
+async function start(t: ExecutionContext, settings: Record<string, string> = {}, kind = KINDS[0]!): Promise<Service> {
+  const service = await startService({ ...environmentOf(kind, temporaryFolder(t)), ...settings });
+  t.teardown(() => service.close());
+  return service;
+}
+
+type Answer = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly text: string };
+type Ask = { readonly method?: string; readonly headers?: Record<string, string>; readonly body?: string };
+
+/** A client whose requests share one connection. */
+function connect(t: ExecutionContext) {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  t.teardown(() => agent.destroy());
+  return (url: string, { method = "GET", headers = {}, body }: Ask = {}): Promise<Answer> =>
+    new Promise((resolve, reject) => {
+      const sent = request(url, { agent, method, headers }, (response) => {
+        let text = "";
+        response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+        response.on("end", () => resolve({ status: response.statusCode!, headers: response.headers, text }));
+      });
+      sent.on("error", reject).end(body);
+    });
+}
+
+/** Asks by a connection of its own. */
+const ask = (t: ExecutionContext, url: string, options?: Ask): Promise<Answer> => connect(t)(url, options);
+
+const basic = (email: string, password: string) => `Basic ${Buffer.from(`${email}:${password}`).toString("base64")}`;
+const logs = ({ apiUrl }: Service) => `${apiUrl}/1/logs`;
+const from = (address: string) => ({ "X-Forwarded-For": address });
+const wrong = (i: number | string, email: string = ADMIN.email) => ({ Authorization: basic(email, `guess ${i}`) });
+const RIGHT = { Authorization: AUTHORIZATION };
+
+/** Guesses until it is refused, and returns how many guesses were answered. */
+async function exhaust(t: ExecutionContext, service: Service, headers: Record<string, string> = {}): Promise<number> {
+  const ask = connect(t);
+  for (let i = 0; ; i++) {
+    const { status } = await ask(logs(service), { headers: { ...wrong(i), ...headers } });
+    if (status === 429) return i;
+    t.is(status, 401);
+    if (i > 100) throw new Error("guesses are not bounded");
+  }
+}
+
+/** What an answer says, but for when. */
+function said({ status, headers: { date: _date, ...headers }, text }: Answer) {
+  return { status, headers, text };
+}
+
+const form = (apikey: string): Ask => ({
+  method: "POST",
+  headers: { "Content-Type": "application/x-www-form-urlencoded" },
+  body: String(new URLSearchParams({ apikey, text: "hello" })),
+});
+const posting = ({ postUrl }: Service) => `${postUrl}/1/logs/${LOG}/events`;
+
+test.serial(
+  "beyond the limit a right pair is answered as a wrong one, but on the connection where it was right",
+  async (t) => {
+    const service = await start(t, FEW);
+    const mine = connect(t);
+    t.is((await mine(logs(service), { headers: RIGHT })).status, 200);
+    await exhaust(t, service);
+    const { catalog } = service.ports;
+    const { authenticate } = catalog;
+    let checks = 0;
+    catalog.authenticate = (...given) => {
+      checks += 1;
+      return authenticate(...given);
+    };
+    const refused = await ask(t, logs(service), { headers: wrong("again") });
+    t.is(refused.status, 429);
+    t.truthy(refused.headers["retry-after"]);
+    t.is(refused.headers["www-authenticate"], undefined);
+    const right = await ask(t, logs(service), { headers: RIGHT });
+    // The second in which it is answered may be the next one.
+    right.headers["retry-after"] = refused.headers["retry-after"]!;
+    t.deepEqual(said(right), said(refused));
+    t.is(checks, 0, "neither is checked");
+    t.is((await mine(logs(service), { headers: RIGHT })).status, 200);
+    t.is((await mine(logs(service), { headers: wrong("here") })).status, 429);
+  },
+);
+
+test.serial("producers post on while somebody guesses beside them, and a chosen key is not told", async (t) => {
+  const service = await start(t, FEW);
+  const drawn = await service.ports.catalog.createApiKey(LOG as LogKey, "read-write");
+  const [byForm, byHttp] = [connect(t), connect(t)];
+  // Chunked, which the fast path leaves to the server.
+  const chunked = { ...form(KEY), headers: { ...form(KEY).headers!, "Transfer-Encoding": "chunked" } };
+  t.is((await byForm(posting(service), form(KEY))).status, 201);
+  t.is((await byHttp(posting(service), chunked)).status, 201);
+  await exhaust(t, service);
+  for (let i = 0; i < 3; i++) {
+    t.is((await byForm(posting(service), form(KEY))).status, 201);
+    t.is((await byHttp(posting(service), chunked)).status, 201);
+    t.is((await ask(t, posting(service), form(drawn.secret))).status, 201, "a drawn key, on a new connection");
+    t.is((await ask(t, `${logs(service)}?apikey=${drawn.secret}`)).status, 200);
+    t.is((await ask(t, posting(service), form(drawApiKey()))).status, 401, "and a wrong one is told so");
+  }
+  for (const given of [form, (key: string) => ({ ...chunked, ...form(key), headers: chunked.headers })]) {
+    const refused = await ask(t, posting(service), given(`${KEY}x`));
+    const right = await ask(t, posting(service), given(KEY));
+    right.headers["retry-after"] = refused.headers["retry-after"]!;
+    t.is(refused.status, 429);
+    t.deepEqual(said(right), said(refused));
+  }
+});
+
+test.serial("wrong keys of the drawn form lock nobody out", async (t) => {
+  const service = await start(t, FEW);
+  for (let i = 0; i < 30; i++) t.is((await ask(t, posting(service), form(drawApiKey()))).status, 401);
+  t.is((await ask(t, logs(service), { headers: RIGHT })).status, 200);
+});
+
+test.serial(
+  "one account is guessed at a bounded rate from all addresses, and its owner goes on where they were",
+  async (t) => {
+    const service = await start(t, { ...FEW, ...PROXY });
+    t.is((await ask(t, logs(service), { headers: { ...RIGHT, ...from("192.0.2.1") } })).status, 200);
+    let answered = 0;
+    for (let i = 0; i < 30; i++) answered += await exhaust(t, service, from(`203.0.113.${i}`));
+    t.true(answered >= 5 && answered <= 30, `${answered} guesses from 30 addresses`);
+    const { status } = await ask(t, logs(service), { headers: { ...RIGHT, ...from("203.0.113.99") } });
+    t.is(status, 429, "from a new place it is not told");
+    t.is((await ask(t, logs(service), { headers: { ...RIGHT, ...from("192.0.2.1") } })).status, 200);
+    const other = wrong("other", "bob@example.org");
+    t.is((await ask(t, logs(service), { headers: { ...other, ...from("203.0.113.99") } })).status, 401);
+  },
+);
+
+test.serial("a site of IPv6 has the guesses of one address", async (t) => {
+  const service = await start(t, { ...FEW, ...PROXY });
+  const statuses: number[] = [];
+  for (let i = 0; i < 20; i++) {
+    const headers = { ...wrong(i, `nobody-${i}@example.org`), ...from(`2001:db8:7:${i}::1`) };
+    statuses.push((await ask(t, logs(service), { headers })).status);
+  }
+  t.true(statuses.filter((status) => status === 401).length < 9, statuses.join(" "));
+  t.is((await ask(t, logs(service), { headers: { ...RIGHT, ...from("2001:db8:8::1") } })).status, 200);
+});
+
+test.serial("a connection that a proxy shares among its clients makes nobody known", async (t) => {
+  const service = await start(t, { ...FEW, ...PROXY });
+  const shared = connect(t);
+  const mine = { headers: { ...RIGHT, ...from("192.0.2.1") } };
+  t.is((await shared(logs(service), mine)).status, 200);
+  await exhaust(t, service, from("192.0.2.1"));
+  t.is((await shared(logs(service), mine)).status, 429);
+});
+
+for (const kind of KINDS) {
+  test.serial(`${kind}: requests that cross changes of their password are no guesses`, async (t) => {
+    const service = await start(t, FEW, kind);
+    const account = `${service.apiUrl}/manage/1/accounts/${encodeURIComponent(ADMIN.email)}`;
+    let password: string = ADMIN.password;
+    for (let round = 0; round < 4; round++) {
+      const change = (next: string): Promise<Answer> =>
+        ask(t, account, {
+          method: "PUT",
+          headers: { Authorization: basic(ADMIN.email, password), "Content-Type": "application/json" },
+          body: JSON.stringify({ password: next }),
+        });
+      const old = { headers: { Authorization: basic(ADMIN.email, password) } };
+      const nexts = [0, 1].map((i) => `battery staple ${round} ${i}`);
+      const crossing = Array.from({ length: 6 }, () => ask(t, logs(service), old));
+      const changes = await Promise.all(nexts.map(change));
+      const statuses = (await Promise.all(crossing)).concat(changes).map(({ status }) => status);
+      t.true(
+        statuses.every((status) => status === 200 || status === 401),
+        statuses.join(" "),
+      );
+      for (let i = 0; i < 6; i++) t.is((await ask(t, logs(service), old)).status, 401);
+      for (const next of nexts) {
+        const { status } = await ask(t, logs(service), { headers: { Authorization: basic(ADMIN.email, next) } });
+        t.true(status === 200 || status === 401, `${status}`);
+        if (status === 200) password = next;
+      }
+    }
+    t.is((await ask(t, logs(service), { headers: { Authorization: basic(ADMIN.email, password) } })).status, 200);
+  });
+}
+
+/** How many of `others`, all asked before, get an answer that took a check between the question `mine` and its answer. */
+async function overtaking(others: Promise<Answer>[], checked: number, mine: () => Promise<Answer>) {
+  let done = 0;
+  for (const other of others) void other.then(({ status }) => (done += status === checked ? 1 : 0));
+  await until(async () => done > 0, { what: "the first of the others" });
+  const before = done;
+  const answer = await mine();
+  const during = done - before;
+  await Promise.all(others);
+  return { answer, during };
+}
+
+test.serial("130 strangers leave a sign-in its turn, from a known place and a new one", async (t) => {
+  const service = await start(t, PROXY);
+  for (const address of ["192.0.2.1", "192.0.2.2"]) {
+    const strangers = Array.from({ length: 130 }, (_, i) => {
+      const headers = { ...wrong(address, `nobody-${i}@example.org`), ...from(`203.0.113.${i}`) };
+      return ask(t, logs(service), { headers });
+    });
+    const { answer, during } = await overtaking(strangers, 401, () =>
+      ask(t, logs(service), { headers: { ...RIGHT, ...from(address) } }),
+    );
+    t.is(answer.status, 200);
+    t.true(during < 20, `${during} strangers were answered before`);
+  }
+});
+
+test.serial("one who changes their password over and over leaves others their turn", async (t) => {
+  const service = await start(t);
+  const eve = { email: "eve@example.org", password: "password of eve" };
+  await service.ports.catalog.createAccount({ ...eve, admin: false });
+  const account = `${service.apiUrl}/manage/1/accounts/${encodeURIComponent(eve.email)}`;
+  const changes = Array.from({ length: 60 }, (_, i) =>
+    ask(t, account, {
+      method: "PUT",
+      headers: { Authorization: basic(eve.email, eve.password), "Content-Type": "application/json" },
+      body: JSON.stringify({ password: `password of eve ${i}` }),
+    }),
+  );
+  const { answer, during } = await overtaking(changes, 200, () => ask(t, logs(service), { headers: RIGHT }));
+  t.is(answer.status, 200);
+  t.true(during < 12, `${during} changes were answered before`);
+});
