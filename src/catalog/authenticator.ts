@@ -13,7 +13,7 @@ const MAX_CACHED = 10_000;
 /** No password is longer, so a longer one need not be hashed. In UTF-16 units: twice the 200 characters. */
 const MAX_PASSWORD_UNITS = 400;
 
-/** Of an attempt that the service makes itself. */
+/** The default attempt: of the service itself. */
 const SERVICE = Object.freeze({ address: "", isKnown: true });
 
 /**
@@ -33,7 +33,8 @@ export function createAuthenticator(snapshot: Snapshot, hasher: PasswordHasher):
   const verify = async (pair: string, password: string, stored: string, asker: Asker): Promise<boolean> => {
     if (verified.has(pair)) return true;
     if (refuted.has(pair)) return false;
-    // A page that opens with twenty requests checks its password once. Another address waits for a turn of its own.
+    // A page that opens with twenty requests checks its password once.
+    // Another address has a turn of its own, whose guesses may be used up.
     const name = `${pair} ${asker.address}`;
     let check = running.get(name);
     if (check === undefined) {

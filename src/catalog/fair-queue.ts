@@ -12,7 +12,10 @@ export type FairQueueOptions = {
 
 /** Shares slow work among addresses and accounts. */
 export type FairQueue = {
-  /** @throws LoggiaError `overloaded` where the line is full; whatever {@link Asker.recheck} throws as the turn comes */
+  /**
+   * Runs `work` when its turn comes.
+   * @throws LoggiaError `overloaded` where the line is full; what {@link Asker.recheck} throws
+   */
   run<T>(asker: Asker, work: () => Promise<T>): Promise<T>;
 };
 
@@ -20,8 +23,8 @@ type Waiter = { readonly account: string; start(): void; refuse(): void };
 type Group = { readonly name: string; readonly waiters: Waiter[] };
 
 /**
- * Two lines take turns: one for accounts at a place where they were right lately, one for strangers. So a crowd of
- * strangers costs a known person one turn, and known persons leave every other turn to strangers.
+ * Two lines take turns: one for accounts where they were right lately, one for strangers.
+ * So a crowd of strangers costs a known person one turn, and strangers get every other turn.
  */
 export function createFairQueue({ running, waiting, waitingPerAccount }: FairQueueOptions): FairQueue {
   const known = new Line(waiting, waitingPerAccount);
@@ -38,7 +41,7 @@ export function createFairQueue({ running, waiting, waitingPerAccount }: FairQue
   function waitForTurn({ isKnown, address, account }: Asker): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const waiter = { account, start: resolve, refuse: () => reject(overloaded()) };
-    // A known account is one person. A stranger may write any e-mail, so only the address tells strangers apart.
+    // A known account is one person. A stranger may send any e-mail, so the address identifies it.
     if (isKnown) known.add(account, waiter);
     else strangers.add(address, waiter);
     return promise;
@@ -62,8 +65,8 @@ export function createFairQueue({ running, waiting, waitingPerAccount }: FairQue
 }
 
 /**
- * Waiters in groups that are served in turn. A new group is served first: under a flood somebody who asks once is
- * answered at once, and those who ask again and again wait for each other.
+ * Waiters in groups that are served in turn. A new group is served first: under a flood a single
+ * request starts next, and groups with many requests wait for each other.
  */
 class Line {
   readonly #most: number;
@@ -97,7 +100,7 @@ class Line {
     return waiter;
   }
 
-  /** Refuses the last waiter of the largest group, of several the one that is served last. False where that is `own`. */
+  /** Refuses the last waiter of the largest group. False where that is `own`. */
   #makeRoom(own: Group | undefined): boolean {
     const size = Math.max(...this.#groups.map(({ waiters }) => waiters.length));
     if (own?.waiters.length === size) return false;

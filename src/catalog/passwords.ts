@@ -17,10 +17,10 @@ const MAX_WAITING_PER_ACCOUNT = 24;
 /** `$argon2id$v=19$m=19456,t=2,p=1$salt$tag`, the usual form: a hash says how it was made, so parameters can change between releases. */
 const STORED = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 
-/** What the service hashes for itself. */
+/** The default asker. */
 const SERVICE: Asker = Object.freeze({ address: "", account: "", isKnown: true });
 
-/** Slow hashes of passwords, a bounded number at a time, shared fairly among those who ask. Default asker: the service. */
+/** Slow hashes of passwords, a bounded number at a time, shared fairly among askers. */
 export type PasswordHasher = {
   /** @throws LoggiaError `overloaded` where too many wait */
   hash(password: string, asker?: Asker): Promise<string>;

@@ -52,12 +52,15 @@ export type Refusal = (typeof REFUSALS)[number];
 export type Gate = {
   /** Lets a request in, and tells its address. @throws LoggiaError `too_many_requests` */
   enter(request: Sender): string;
-  /** Where a request comes from, as guesses are counted. @param address as {@link Gate.enter} gave it */
+  /** Where guesses are counted. @param address as {@link Gate.enter} gave it */
   placeOf(sender: Sender, address: string): Place;
-  /** What stands for an e-mail and a password in this process. Nothing can be learnt from it. @param account the e-mail, folded */
+  /**
+   * Fingerprints of an e-mail and a password, under a key of this process.
+   * @param account the same for all spellings of an e-mail
+   */
   pairOf(account: string, password: string): Pair;
   /**
-   * Called before a pair is checked: a caller that has guessed too often learns no more, right or wrong.
+   * Called before a pair is checked. Beyond the limit a right pair is refused as a wrong one is.
    * @throws LoggiaError `too_many_requests`
    */
   beforePair(place: Place, pair: Pair): void;
@@ -79,8 +82,8 @@ export type Gate = {
   /** @throws LoggiaError `too_many_requests` where this caller asks too often */
   rightKey(place: Place, secret: string, id: string, caller: string): void;
   /**
-   * All of the above at once for a key that is known to be right. False where any of it refuses: then nothing was
-   * counted, and the steps by themselves say why.
+   * All of the above at once for a key that is known to be right. False where any of it refuses:
+   * then nothing was counted, and the steps by themselves say why.
    * @param id the key's
    */
   admit(sender: Sender, secret: string, id: string, caller: string): boolean;

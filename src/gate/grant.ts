@@ -8,8 +8,8 @@ export type GrantOptions = {
 };
 
 /**
- * What the API key with this secret grants, disabled or not; null where there is no such key, which counts as a guess.
- * A key that was right lately is neither hashed nor looked for again.
+ * What the API key with this secret grants, disabled or not; null where there is no such key, which
+ * counts as a guess. A key that was right lately is neither hashed nor looked for again.
  * @throws LoggiaError `too_many_requests` after too many wrong keys
  */
 export async function grantOf(secret: string, place: Place, { catalog, gate }: GrantOptions): Promise<KeyGrant | null> {

@@ -23,7 +23,7 @@ export type GuessOptions = {
 
 /** A client that repeats a wrong credential has an old one, and guesses nothing. */
 const REPEATED_COST = 0.2;
-/** Shares of one account for strangers, in times of what one address has: first guesses, and those that follow. */
+/** An account's shares for strangers, as multiples of an address's: first and further guesses. */
 const FIRST_SHARE = 3;
 const FURTHER_SHARE = 2;
 /** How long an address counts as one that has guessed at an account. */
@@ -38,9 +38,9 @@ const LAG_MS = 60_000;
 const CREDENTIALS_PER_CONNECTION = 8;
 
 /**
- * Counts wrong credentials, and says when the next one may be tried. What it answers for a place depends on the
- * account and the place, never on whether the credential is right; but for a connection on which it was right before.
- * `docs/decisions/0030-guessing.md` has the reasons.
+ * Counts wrong credentials, and says when the next one may be tried. The answer depends on the
+ * place and the account, never on whether the credential is right, except on a connection where it
+ * was right before. `docs/decisions/0030-guesses.md` has the reasons.
  */
 export class Guesses {
   readonly #now: () => number;
@@ -113,8 +113,8 @@ export class Guesses {
   }
 
   /**
-   * In how many seconds an API key may be tried: 0, now. A drawn key needs no protection, and its holder never waits
-   * for others' guesses; one that people chose is guarded as a password is.
+   * In how many seconds an API key may be tried: 0, now. A drawn key cannot be guessed, so it never
+   * waits for others' guesses. A key that people chose is guarded as a password is.
    * @param idOf finds the key's id; called only where something was right on the connection before
    */
   keyWait_s({ address, connection }: Place, secret: string, idOf: () => string | undefined): number {
@@ -132,7 +132,7 @@ export class Guesses {
     if (!isDrawnApiKey(secret)) this.#rememberOn(connection, `key ${id}`);
   }
 
-  /** Of an address that has guessed at the account before it is the share for further guesses. */
+  /** The share that a stranger's guess is counted in. */
   #strangers(network: string, account: string) {
     return this.#isLately(this.#tried.get(`${account} ${network}`), TRIED_MS) ? this.#further : this.#first;
   }

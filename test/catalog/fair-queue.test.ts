@@ -7,7 +7,7 @@ import { LoggiaError } from "../../src/errors.ts";
 const stranger = (address: string, account = `someone at ${address}`): Asker => ({ address, account, isKnown: false });
 const person = (account: string): Asker => ({ address: "192.0.2.1", account, isKnown: true });
 
-/** A queue whose pieces of work end when the test says so; it notes the order in which they started. */
+/** A queue whose pieces of work end when the test says so, with the order in which they started. */
 function queueOf(options = { running: 2, waiting: 32, waitingPerAccount: 8 }) {
   const queue = createFairQueue(options);
   const started: string[] = [];
@@ -16,7 +16,7 @@ function queueOf(options = { running: 2, waiting: 32, waitingPerAccount: 8 }) {
   return {
     started,
     outcomes,
-    ask(name: string, asker: Asker) {
+    ask: (name: string, asker: Asker) => {
       const work = () => {
         started.push(name);
         return new Promise<void>((resolve) => running.push(resolve));
@@ -32,13 +32,13 @@ function queueOf(options = { running: 2, waiting: 32, waitingPerAccount: 8 }) {
       return outcome;
     },
     /** Ends what runs, piece by piece, until so many have started. */
-    async runUntil(count: number) {
+    runUntil: async (count: number) => {
       while (started.length < count) {
         running.shift()!();
         await new Promise(setImmediate);
       }
     },
-    async finish() {
+    finish: async () => {
       while (running.length > 0) {
         running.shift()!();
         await new Promise(setImmediate);
@@ -47,7 +47,7 @@ function queueOf(options = { running: 2, waiting: 32, waitingPerAccount: 8 }) {
   };
 }
 
-test("whoever asks once starts next, behind 130 strangers of one address and of as many addresses", async (t) => {
+test("a single request starts next, behind 130 strangers at one address or at as many", async (t) => {
   for (const addressOf of [() => "203.0.113.1", (i: number) => `203.0.113.${i}`]) {
     const { ask, started, runUntil, finish } = queueOf();
     for (let i = 0; i < 130; i++) void ask("stranger", stranger(addressOf(i), `guessed ${i}`));
@@ -70,7 +70,7 @@ test("a known person starts within two turns, however many strangers come after"
   t.is(await mine, "done");
 });
 
-test("one who asks over and over waits behind everybody else, and is the one that is refused", async (t) => {
+test("a person with many requests waits behind everybody else, and is the one refused", async (t) => {
   const { ask, started, runUntil, finish } = queueOf();
   const own = Array.from({ length: 100 }, () => ask("over and over", person("eve")));
   const others = [ask("ann", person("ann")), ask("bob", person("bob")), ask("new", stranger("192.0.2.7"))];
@@ -90,7 +90,7 @@ test("known persons leave every other turn to strangers", async (t) => {
   await finish();
 });
 
-test("a full line makes room at the cost of whoever has most in it", async (t) => {
+test("a full line makes room at the cost of the address that has most in it", async (t) => {
   const { ask, finish } = queueOf({ running: 2, waiting: 4, waitingPerAccount: 8 });
   const many = Array.from({ length: 8 }, (_, i) => ask("many", stranger("203.0.113.1", `guessed ${i}`)));
   const few = [ask("few", stranger("192.0.2.1")), ask("few", stranger("192.0.2.2"))];
@@ -110,7 +110,7 @@ test("one account's strangers take a few places, from however many addresses the
   t.is((await Promise.all(guesses)).filter((outcome) => outcome === "done").length, 10, "2 ran and 8 waited");
 });
 
-test("who has used up its guesses while it waited starts no work, and holds no place", async (t) => {
+test("a request whose guesses are used up as its turn comes starts no work, and holds no place", async (t) => {
   const { ask, started, finish } = queueOf({ running: 1, waiting: 8, waitingPerAccount: 8 });
   void ask("first", stranger("203.0.113.1", "a"));
   const error = new Error("no more guesses");

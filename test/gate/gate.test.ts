@@ -62,7 +62,7 @@ test("all at once: what is let in is counted as by the steps, and what is not is
   t.true(gate.admit(from("192.0.2.2"), "other", "other", "other"));
 });
 
-test("where somebody guesses, a chosen key goes on where it was right on the connection, and a drawn one anywhere", (t) => {
+test("beside guesses a chosen key goes on on its own connection, and a drawn one anywhere", (t) => {
   const { gate } = gateAt();
   const mine = from("192.0.2.3");
   t.true(gate.admit(mine, "chosen key", "id", "key"));

@@ -12,7 +12,7 @@ const GRANT: KeyGrant = { log: parseLogKey("shop")!, id: "0123456789abcdef", sco
 /** A connection of its own. */
 const place = (): Place => ({ address: "192.0.2.1", connection: {} });
 
-/** A catalog that finds a key in memory, or where it looks among what other processes have changed; and counts how often it was asked. */
+/** A catalog that finds a key in memory, or among others' changes; it counts how often it was asked. */
 function catalogWith(found: { readonly known?: KeyGrant; readonly looked?: KeyGrant }, right = "right") {
   let asked = 0;
   return {
@@ -36,7 +36,7 @@ test("a key is found in memory, or where others have just made it; disabled ones
   t.deepEqual(await grantOf("right", place(), { gate, catalog: catalogWith({ known: disabled }) }), disabled);
 });
 
-test("wrong keys are guesses; beyond them the right one is refused as they are, and nothing is looked for", async (t) => {
+test("wrong keys are guesses; beyond the limit the right one is refused alike, without a look", async (t) => {
   const gate = createGate({ rates: { ...DEFAULT_RATES, failures: 5 } });
   const catalog = catalogWith({ known: GRANT });
   const known = { gate, catalog };
