@@ -50,6 +50,8 @@ export type Pipeline = {
   close(timeout_ms?: number): Promise<void>;
   /** Rejects when the pipeline has died for good and cannot mend itself; resolves when it was closed. */
   readonly done: Promise<void>;
+  /** Why nothing comes from the bus at the moment; null where nothing is in the way. */
+  fault(): string | null;
   stats(): PipelineStats;
   /** How far behind the bus it is, for each partition. */
   lag(): Promise<PartitionLag[]>;
@@ -109,6 +111,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
       return subscription.close(timeout_ms);
     },
     done: subscription.done,
+    fault: () => subscription.fault(),
     stats: () => stats.read(),
     lag: () => bus.lag("events", group),
   };

@@ -160,7 +160,7 @@ async function listenForMonitoring(
 async function startPipelines(
   settings: Settings,
   { ports, notifications: documents }: Engines,
-  { metrics }: Watch,
+  { metrics, watchDeliveries }: Watch,
   locating: Locating,
   log: Logger,
   closing: AsyncDisposableStack,
@@ -186,6 +186,7 @@ async function startPipelines(
     ...locating,
   });
   metrics.watchPipeline(() => pipeline.stats());
+  watchDeliveries(() => pipeline.fault());
   const roles: Role[] = [pipeline];
   const retention = startRetention({ ...ports, log });
   closing.defer(() => retention.close());

@@ -88,6 +88,7 @@ function onceThrough(bus: Bus, since: number, signal: AbortSignal, buried: (lett
       done.catch(() => {});
       return {
         done,
+        fault: () => null,
         close: async () => {
           closing.abort(new Error("the replay is over"));
           await done.catch(() => {});

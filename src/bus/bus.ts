@@ -65,6 +65,8 @@ export type Subscription = {
   close(timeout_ms?: number): Promise<void>;
   /** Rejects when the subscription has died for good and cannot mend itself; never resolves otherwise, until closed. */
   readonly done: Promise<void>;
+  /** Why nothing is delivered at the moment although the bus may answer, in words for operators; null where nothing is in the way. */
+  fault(): string | null;
 };
 
 export type ReadOptions = {

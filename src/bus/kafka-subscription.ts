@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import { LoggiaError } from "../errors.ts";
 import type { Batch, BusRecord, SubscribeOptions, Subscription } from "./bus.ts";
 import { CLIENT_RETRY, createKafkaClient, reasonOf, type KafkaClient, type KafkaConnection } from "./kafka-client.ts";
+import { KafkaMembership } from "./kafka-membership.ts";
 import { KafkaPartition } from "./kafka-partition.ts";
 import { backoff_ms, CLOSE_TIMEOUT_MS } from "./limits.ts";
 import { pause, settledWithin } from "./wait.ts";
@@ -21,6 +22,8 @@ const FETCH_WAIT_MS = 100;
 const INLINE_MS = 50;
 const FETCH_BYTES_LEAST = 256 * 1024;
 const FETCH_BYTES_MOST = 4 * 1024 * 1024;
+/** The longest wait before a consumer is built anew: a broker that comes back is to be noticed soon. */
+const REBUILD_MOST_MS = 1_000;
 /** No heartbeat went out for this long, though the loop should be running: it hangs. */
 const SILENCE_MS = 6 * SESSION_TIMEOUT_MS;
 const WATCH_MS = 5000;
@@ -59,10 +62,12 @@ export class KafkaSubscription implements Subscription {
   /** Of the consumer alive: commits without the consumer's own retries, which do not ask whether the partition is still ours. */
   #commit: ((offsets: Offsets) => Promise<void>) | null = null;
   #joined_ms = 0;
+  readonly #membership: KafkaMembership;
 
   constructor(options: KafkaSubscriptionOptions) {
     this.#options = options;
     this.#log = options.connection.log.child({ group: options.group, topic: options.topic });
+    this.#membership = new KafkaMembership(options.group, this.#log);
     const started = Promise.withResolvers<void>();
     this.started = started.promise;
     this.done = this.#run(started.resolve).finally(() => {
@@ -70,6 +75,10 @@ export class KafkaSubscription implements Subscription {
       options.ended();
     });
     this.done.catch((error: unknown) => this.#log.fatal({ err: error }, "the subscription died"));
+  }
+
+  fault(): string | null {
+    return this.#membership.fault();
   }
 
   async close(timeout_ms: number = CLOSE_TIMEOUT_MS): Promise<void> {
@@ -95,7 +104,7 @@ export class KafkaSubscription implements Subscription {
         );
       }
       this.#log.warn({ reason: reasonOf(reason), failures }, "the consumer ended; building it anew");
-      await pause(backoff_ms(failures), this.#closing.signal);
+      await pause(Math.min(backoff_ms(failures), REBUILD_MOST_MS), this.#closing.signal);
     }
   }
 
@@ -109,6 +118,7 @@ export class KafkaSubscription implements Subscription {
       sessionTimeout: SESSION_TIMEOUT_MS,
       heartbeatInterval: HEARTBEAT_MS,
       rebalanceTimeout: REBALANCE_TIMEOUT_MS,
+      partitionAssigners: [this.#membership.assigner],
       maxWaitTimeInMs: FETCH_WAIT_MS,
       maxBytesPerPartition: perPartition,
       maxBytes: 4 * perPartition,
@@ -119,6 +129,7 @@ export class KafkaSubscription implements Subscription {
     const died = this.#watch(consumer, client);
     try {
       await consumer.connect();
+      await this.#membership.leaveLast();
       await consumer.subscribe({ topic, fromBeginning: true });
       await consumer.run({
         autoCommit: false,
@@ -137,6 +148,7 @@ export class KafkaSubscription implements Subscription {
       return error;
     } finally {
       died.stop();
+      this.#membership.lost();
       this.#assign(consumer, []);
       this.#commit = null;
       if (!(await settledWithin(consumer.disconnect(), DISCONNECT_TIMEOUT_MS))) client.dropAllConnections();
@@ -148,6 +160,7 @@ export class KafkaSubscription implements Subscription {
     const { promise: reason, resolve: die } = Promise.withResolvers<unknown>();
     const { events } = consumer;
     let heartbeat_ms = performance.now();
+    this.#membership.follow(consumer);
     consumer.on(events.HEARTBEAT, () => {
       heartbeat_ms = performance.now();
     });

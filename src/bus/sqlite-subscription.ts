@@ -49,6 +49,10 @@ export class SqliteSubscription implements Subscription {
     this.done.catch((error: unknown) => source.log.fatal({ err: error }, "the subscription died"));
   }
 
+  fault(): null {
+    return null;
+  }
+
   async close(timeout_ms: number = CLOSE_TIMEOUT_MS): Promise<void> {
     this.#closing.abort();
     if (await settledWithin(this.done, timeout_ms)) return;

@@ -9,8 +9,8 @@ import { DEPENDENCIES } from "./dependencies.ts";
 import type { Dependency } from "./dependencies.ts";
 import type { Hold, Holds } from "./holds.ts";
 
-/** A dependency, or a condition of the bus beyond its being there: that it takes appends. */
-export type Need = Dependency | "appends";
+/** A dependency, or a condition of the bus beyond its being there: that it takes appends, or delivers what it holds. */
+export type Need = Dependency | "appends" | "deliveries";
 
 /**
  * What each role cannot work without. Posting knows keys in memory, and the bus absorbs an outage of the store: a probe that
@@ -18,7 +18,7 @@ export type Need = Dependency | "appends";
  */
 const NEEDS: Readonly<Record<Role, readonly Need[]>> = {
   post: ["bus", "appends"],
-  pipeline: ["bus", "store", "catalog"],
+  pipeline: ["bus", "deliveries", "store", "catalog"],
   api: ["bus", "store", "catalog"],
 };
 
@@ -48,6 +48,8 @@ export type HealthOptions = {
   readonly ports: Readonly<Record<Dependency, { ping(): Promise<void> }>>;
   readonly appends: Pick<AppendWatch, "fault">;
   readonly holds: Pick<Holds, "list">;
+  /** Why the bus delivers nothing to this process at the moment; null where nothing is in the way. */
+  readonly deliveries: () => string | null;
   readonly log: Logger;
   /** How long a dependency may take to answer. */
   readonly timeout_ms?: number;
@@ -57,7 +59,14 @@ const CACHE_MS = 1_000;
 const TIMEOUT_MS = 2_500;
 
 /** Asks each dependency at most once a second, however often others ask, and again only after it has answered. */
-export function createHealth({ ports, appends, holds, log, timeout_ms = TIMEOUT_MS }: HealthOptions): Health {
+export function createHealth({
+  ports,
+  appends,
+  holds,
+  deliveries,
+  log,
+  timeout_ms = TIMEOUT_MS,
+}: HealthOptions): Health {
   const looks = Object.fromEntries(
     DEPENDENCIES.map((name) => [name, cached(CACHE_MS, () => look(name, ports[name], timeout_ms, log))]),
   ) as Record<Dependency, () => Promise<string | null>>;
@@ -65,10 +74,15 @@ export function createHealth({ ports, appends, holds, log, timeout_ms = TIMEOUT_
     async ready(needed) {
       const faults = await Promise.all(DEPENDENCIES.map((name) => looks[name]()));
       const states = DEPENDENCIES.map((name, i): [Dependency, DependencyState] => {
-        const away = faults[i] ?? null;
-        const why = away ?? (name === "bus" ? appends.fault() : null);
-        // A bus that answers and takes nothing does for those who only ask.
-        const isNeeded = needed.includes(away === null && why !== null ? "appends" : name);
+        const away: Fault = { need: name, why: faults[i] ?? null };
+        // A bus that answers may take nothing, or deliver nothing: that is enough for listeners who need neither.
+        const bus: readonly Fault[] = [
+          { need: "appends", why: appends.fault() },
+          { need: "deliveries", why: deliveries() },
+        ];
+        const found = [away, ...(name === "bus" ? bus : [])].filter(({ why }) => why !== null);
+        const { need, why } = found.find((fault) => needed.includes(fault.need)) ?? found[0] ?? away;
+        const isNeeded = needed.includes(need);
         return [name, why === null ? { ok: true, needed: isNeeded } : { ok: false, needed: isNeeded, why }];
       });
       const held = holds.list();
@@ -82,6 +96,8 @@ export function createHealth({ ports, appends, holds, log, timeout_ms = TIMEOUT_
     },
   };
 }
+
+type Fault = { readonly need: Need; readonly why: string | null };
 
 /** Why a dependency cannot be used, or null. */
 async function look(

@@ -38,6 +38,8 @@ export type Monitoring = AsyncDisposable & {
   readonly appends: Pick<Bus, "append">;
   /** Stands before the listener of one role. */
   readonly front: (role: Role) => Front;
+  /** Where a pipeline runs: why nothing comes from the bus, for readiness. */
+  watchDeliveries(fault: () => string | null): void;
   /** A listener that tells all of it, and nothing else. */
   listener(): Server;
 };
@@ -53,7 +55,8 @@ export function createMonitoring({
 }: MonitoringOptions): Monitoring {
   const metrics = createMetrics();
   const appends = watchAppends(ports.bus);
-  const health = createHealth({ ports, appends, holds, log });
+  let deliveries: () => string | null = () => null;
+  const health = createHealth({ ports, appends, holds, deliveries: () => deliveries(), log });
   const lag = watchLag({ bus: ports.bus, group, log });
   metrics.watchHolds(() => holds.list());
   metrics.watchLag(() => lag.current());
@@ -61,6 +64,7 @@ export function createMonitoring({
   return {
     metrics,
     appends: measureAppend(appends, metrics.engines),
+    watchDeliveries: (fault) => (deliveries = fault),
     front: (role) => createFront({ health, needed: needsOf([role]), metrics: apart ? null : metrics, log }),
     listener: () => createMonitoringListener(createFront({ health, needed: needsOf(roles), metrics, log }), log),
     [Symbol.asyncDispose]: () => lag[Symbol.asyncDispose](),

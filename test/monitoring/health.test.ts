@@ -13,7 +13,13 @@ const none = createHolds({ log });
 
 test("each dependency is named, and those that are needed decide", async (t) => {
   const away = { ping: () => Promise.reject(new LoggiaError("store_unavailable", "Nobody answers at h:1")) };
-  const health = createHealth({ ports: { bus: well, store: away, catalog: well }, appends: taken, holds: none, log });
+  const health = createHealth({
+    ports: { bus: well, store: away, catalog: well },
+    appends: taken,
+    holds: none,
+    deliveries: () => null,
+    log,
+  });
   t.deepEqual(await health.ready(["bus", "store"]), {
     status: "not ready",
     dependencies: {
@@ -31,6 +37,7 @@ test("what nobody foresaw is not told to strangers", async (t) => {
     ports: { bus: broken, store: well, catalog: well },
     appends: taken,
     holds: none,
+    deliveries: () => null,
     log,
   }).ready([]);
   t.deepEqual(dependencies.bus, { ok: false, needed: false, why: "failed; the log of the service holds the reason" });
@@ -44,6 +51,7 @@ test("one that does not answer is not waited for, nor asked again meanwhile", as
     ports: { bus: slow, store: well, catalog: well },
     appends: taken,
     holds: none,
+    deliveries: () => null,
     log,
     timeout_ms: 20,
   });
@@ -64,6 +72,7 @@ test("a bus that answers and takes nothing is not ready for those who post, and 
     ports: { bus: well, store: well, catalog: well },
     appends: { fault: () => why },
     holds: none,
+    deliveries: () => null,
     log,
   });
   const posting = await health.ready(["bus", "appends"]);
@@ -77,7 +86,13 @@ test("a bus that answers and takes nothing is not ready for those who post, and 
 test("a bus that cannot be reached is told as such, whatever was appended before", async (t) => {
   const away = { ping: () => Promise.reject(new LoggiaError("bus_unavailable", "Nobody answers at h:1")) };
   const appends = { fault: () => "did not take what was posted last" };
-  const health = createHealth({ ports: { bus: away, store: well, catalog: well }, appends, holds: none, log });
+  const health = createHealth({
+    ports: { bus: away, store: well, catalog: well },
+    appends,
+    holds: none,
+    deliveries: () => null,
+    log,
+  });
   const { status, dependencies } = await health.ready(["bus"]);
   t.is(status, "not ready");
   t.deepEqual(dependencies.bus, { ok: false, needed: true, why: "Nobody answers at h:1" });

@@ -256,7 +256,7 @@ for (const { name, open } of OFFICES) {
     const bus = overBus(office.house.bus, {
       subscribe: async (options) => {
         for (let partition = 0; partition < 2; partition++) await options.from?.(partition);
-        return { close: async () => {}, done: new Promise(() => {}) };
+        return { close: async () => {}, done: new Promise(() => {}), fault: () => null };
       },
     });
     const second = await startMailing(t, { ...office, documents, house: { ...office.house, bus } }, { gather_ms: 0 });

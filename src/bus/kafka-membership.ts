@@ -1,0 +1,68 @@
+import { PartitionAssigners, type Consumer, type PartitionAssigner } from "kafkajs";
+import type { Logger } from "pino";
+import { reasonOf } from "./kafka-client.ts";
+
+/** What is reached for inside kafkajs, whose consumers cannot leave a group that an earlier one joined. */
+type Coordinator = { leaveGroup(member: { groupId: string; memberId: string }): Promise<unknown> };
+type Cluster = { findGroupCoordinator(group: { groupId: string }): Promise<Coordinator> };
+
+/** A rebalance that takes no longer is nobody's concern. */
+const BRIEF_MS = 1_000;
+
+/**
+ * One member of a consumer group, through all the consumers that play it. A broker that comes back remembers the members it had,
+ * and lets no group go on before each has joined again or its session has ended. A consumer that lost its broker is replaced by
+ * one that joins as a new member, so that one first takes its predecessor out of the group.
+ */
+export class KafkaMembership {
+  readonly #group: string;
+  readonly #log: Logger;
+  #cluster: Cluster | null = null;
+  #memberId: string | null = null;
+  #away_ms: number | null = performance.now();
+
+  constructor(group: string, log: Logger) {
+    this.#group = group;
+    this.#log = log;
+  }
+
+  /** For the consumer's option: kafkajs hands its cluster to those who assign partitions, and to nobody else. */
+  readonly assigner: PartitionAssigner = (config) => {
+    this.#cluster = config.cluster as unknown as Cluster;
+    return PartitionAssigners.roundRobin(config);
+  };
+
+  follow(consumer: Consumer): void {
+    const { events } = consumer;
+    consumer.on(events.GROUP_JOIN, ({ payload }) => {
+      this.#memberId = payload.memberId;
+      this.#away_ms = null;
+    });
+    consumer.on(events.REBALANCING, () => this.lost());
+  }
+
+  /** The consumer ended, or has to join anew. */
+  lost(): void {
+    this.#away_ms ??= performance.now();
+  }
+
+  /** Takes the member of the last consumer out of the group. A consumer that is connected does so before it joins. */
+  async leaveLast(): Promise<void> {
+    const [cluster, memberId, groupId] = [this.#cluster, this.#memberId, this.#group];
+    if (cluster === null || memberId === null) return;
+    try {
+      const coordinator = await cluster.findGroupCoordinator({ groupId });
+      await coordinator.leaveGroup({ groupId, memberId });
+      this.#memberId = null;
+    } catch (error) {
+      // It is unknown where its session has ended. Whatever else is wrong, joining waits for that end at the most.
+      this.#log.debug({ reason: reasonOf(error) }, "the last member could not be taken out of the group");
+    }
+  }
+
+  /** Why no records come at the moment, in words for operators; null where they do. */
+  fault(): string | null {
+    const isAway = this.#away_ms !== null && performance.now() - this.#away_ms > BRIEF_MS;
+    return isAway ? "is there, but the consumer group has not been joined again yet: what was posted waits" : null;
+  }
+}
