@@ -160,11 +160,12 @@ async function listenForMonitoring(
 async function startPipelines(
   settings: Settings,
   { ports, notifications: documents }: Engines,
-  { metrics, watchDeliveries }: Watch,
+  watch: Watch,
   locating: Locating,
   log: Logger,
   closing: AsyncDisposableStack,
 ): Promise<Promise<void>[]> {
+  const { metrics } = watch;
   const { mail, engines } = settings;
   // On a cluster another process may be the one that mails.
   const store = keepOnlyFresh({
@@ -186,7 +187,7 @@ async function startPipelines(
     ...locating,
   });
   metrics.watchPipeline(() => pipeline.stats());
-  watchDeliveries(() => pipeline.fault());
+  watch.watchDeliveries(() => pipeline.fault());
   const roles: Role[] = [pipeline];
   const retention = startRetention({ ...ports, log });
   closing.defer(() => retention.close());
