@@ -37,11 +37,11 @@ const HOW = "Send e-mail and password by HTTP Basic, or an API key as the parame
 export async function authenticate(call: Call, options: AuthenticationOptions): Promise<Caller> {
   const { body, takesBody, browsers } = options;
   const { authorization } = call.request.headers;
-  const key = call.query.get("apikey");
+  const key = call.query.get("apikey") ?? "";
   if (authorization !== undefined) {
     const refusal = browsers.refusalOf(call.request);
     // A browser adds the Basic credentials that it remembers to what another site's page asks for by an API key.
-    if (refusal !== null && key !== null) return await checkKey(key, call, options);
+    if (refusal !== null && key !== "") return await checkKey(key, call, options);
     if (refusal !== null) throw refusal;
     const pair = parseBasic(authorization);
     if (pair === null) {
@@ -50,7 +50,7 @@ export async function authenticate(call: Call, options: AuthenticationOptions): 
     }
     return await checkPair(pair, call, options);
   }
-  if (key !== null) return await checkKey(key, call, options);
+  if (key !== "") return await checkKey(key, call, options);
   if (!takesBody && hasBody(call.request)) {
     return await checkBody((await readBody(call.request, body)).toString("utf8"), call, options);
   }

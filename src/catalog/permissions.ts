@@ -54,15 +54,10 @@ export function requireReadableLogs(rights: Rights, caller: Caller): readonly Lo
   }
 }
 
-/**
- * A key of the log that is posted to. Here another log's key is 401, as an unknown one and none at all are, in the same words: the key is all that a producer has.
- */
+/** A key of the log that is posted to. Another log's key is 401 as an unknown one is, in the same words. */
 export function requireKeyOf(grant: KeyGrant | null, key: LogKey | null): KeyGrant {
   if (isKeyOf(grant, key)) return grant;
-  throw new LoggiaError(
-    "unauthorized",
-    "An enabled API key of this log is needed: as the field, parameter or header apikey, as Authorization: Bearer, or as X-API-Key",
-  );
+  throw wrongKey();
 }
 
 /** A key that posts. */
@@ -119,7 +114,11 @@ export function requireSelfOrServiceAdmin(caller: Caller, email: string): Accoun
 
 function requireEnabled(grant: KeyGrant | null): KeyGrant {
   if (grant !== null && !grant.disabled) return grant;
-  throw new LoggiaError("unauthorized", "The API key is unknown, disabled, or not one of this log");
+  throw wrongKey();
+}
+
+function wrongKey(): LoggiaError {
+  return new LoggiaError("unauthorized", "The API key is unknown, disabled, or not one of this log");
 }
 
 function requireReadingScope(grant: KeyGrant): void {

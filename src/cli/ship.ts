@@ -4,6 +4,7 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 
 import { firstCharacters } from "../events/text.ts";
+import { DECOMPRESSION_MAX_RATIO } from "../http/body.ts";
 import { batchesOf } from "./batches.ts";
 import { followFile, readFileLines, readLines } from "./lines.ts";
 import { CommandError, createSender, messageOf, parseBase, type Sender } from "./request.ts";
@@ -231,7 +232,7 @@ async function postBatch(batch: readonly Item[], posting: Posting): Promise<void
     const outcome = await attempt(sender, url, message);
     if (outcome.kind === "taken") {
       for (const [i, { line }] of batch.entries()) {
-        const fault = outcome.faults[i] ?? null;
+        const fault = outcome.faults[i] === undefined ? NO_OUTCOME : outcome.faults[i];
         if (fault === null) counts.posted += 1;
         else fail(line, fault);
       }
@@ -256,7 +257,8 @@ type Message = { readonly method: "POST"; readonly headers: Record<string, strin
 async function messageFor(batch: readonly Item[], apiKey: string): Promise<Message> {
   const plain = Buffer.from(batch.map(({ json }) => json).join("\n"));
   const zipped = plain.length < ZIP_BYTES ? plain : await zip(plain, { level: 1 });
-  const pays = zipped.length < plain.length;
+  // The service refuses what is compressed beyond that ratio.
+  const pays = zipped.length < plain.length && plain.length <= zipped.length * DECOMPRESSION_MAX_RATIO;
   const headers = {
     Authorization: `Bearer ${apiKey}`,
     "Content-Type": "application/x-ndjson",
@@ -265,6 +267,9 @@ async function messageFor(batch: readonly Item[], apiKey: string): Promise<Messa
   };
   return { method: "POST", headers, body: pays ? zipped : plain };
 }
+
+/** Of a batch without any event the service shows the first faults alone. */
+const NO_OUTCOME = "the service took no line of the batch";
 
 type Outcome =
   /** `faults`: of each line, in order; null where it was posted. */

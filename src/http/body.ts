@@ -3,6 +3,7 @@ import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 
 import { LoggiaError } from "../errors.ts";
+import { shorten } from "../query/fault.ts";
 
 export type BodyOptions = {
   /** The largest body taken, after decompression too. */
@@ -13,49 +14,68 @@ export type BodyOptions = {
   readonly gzip?: boolean;
 };
 
+/**
+ * How many times as large a body may be as its compressed form. Logs come to 60 at the most; gzip allows 1,000, by
+ * which a few bytes would have as much read, stored and answered as megabytes.
+ */
+export const DECOMPRESSION_MAX_RATIO = 100;
+
 /** How much of a body over its limit is read and thrown away, so that its sender comes to read the answer: times the limit. */
 const DISCARD_FACTOR = 16;
 
 const NOTHING = Buffer.alloc(0);
 const unzip = promisify(gunzip);
 
+/** A body, and its size as it was sent, before it was decompressed. */
+export type ReceivedBody = { readonly body: Buffer; readonly sent_bytes: number };
+
+/** The body of a request, as {@link receiveBody} has it. */
+export async function readBody(request: IncomingMessage, options: BodyOptions): Promise<Buffer> {
+  return (await receiveBody(request, options)).body;
+}
+
 /**
  * The body of a request.
  * @throws LoggiaError `body_too_large`, `unsupported_media_type` (an encoding that is not taken),
  *   `bad_body` (it did not arrive in time or whole, or is not the gzip that it says it is)
  */
-export async function readBody(request: IncomingMessage, options: BodyOptions): Promise<Buffer> {
+export async function receiveBody(request: IncomingMessage, options: BodyOptions): Promise<ReceivedBody> {
   const encoding = (request.headers["content-encoding"] ?? "identity").trim().toLowerCase();
   const zipped = encoding === "gzip" || encoding === "x-gzip";
   if (encoding !== "identity" && encoding !== "" && !(zipped && options.gzip === true)) {
     const taken = options.gzip === true ? "gzip, or none" : "none";
     throw new LoggiaError(
       "unsupported_media_type",
-      `Content-Encoding is ${JSON.stringify(encoding)}; taken is ${taken}`,
+      `Content-Encoding is ${JSON.stringify(shorten(encoding))}; taken is ${taken}`,
     );
   }
-  if (announced(request) > options.limit_bytes * DISCARD_FACTOR) {
+  if (announcedSize(request) > options.limit_bytes * DISCARD_FACTOR) {
     throw tooLarge(options.limit_bytes);
   }
-  const body = hasBody(request) ? ((await receiveAtOnce(request)) ?? (await receive(request, options))) : NOTHING;
-  if (body.length > options.limit_bytes) throw tooLarge(options.limit_bytes);
-  return zipped && body.length > 0 ? await decompress(body, options.limit_bytes) : body;
+  const sent = hasBody(request) ? ((await receiveAtOnce(request)) ?? (await receive(request, options))) : NOTHING;
+  if (sent.length > options.limit_bytes) throw tooLarge(options.limit_bytes);
+  const body = zipped && sent.length > 0 ? await decompress(sent, options.limit_bytes) : sent;
+  return { body, sent_bytes: sent.length };
 }
 
 /** Whether a request announces a body. */
 export function hasBody(request: IncomingMessage): boolean {
-  return request.headers["transfer-encoding"] !== undefined || announced(request) > 0;
+  return request.headers["transfer-encoding"] !== undefined || announcedSize(request) > 0;
 }
 
-function announced(request: IncomingMessage): number {
+/** What `Content-Length` says; 0 where it is absent. */
+export function announcedSize(request: IncomingMessage): number {
   return Number(request.headers["content-length"] ?? 0);
 }
 
 async function decompress(body: Buffer, limit_bytes: number): Promise<Buffer> {
+  const most_bytes = body.length * DECOMPRESSION_MAX_RATIO;
   try {
-    return await unzip(body, { maxOutputLength: limit_bytes });
+    return await unzip(body, { maxOutputLength: Math.min(limit_bytes, most_bytes) });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") throw tooLarge(limit_bytes);
+    if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") {
+      throw most_bytes < limit_bytes ? tooCompressed(body.length) : tooLarge(limit_bytes);
+    }
     throw new LoggiaError("bad_body", "The body says that it is gzip, but it cannot be decompressed", { cause: error });
   }
 }
@@ -126,4 +146,9 @@ function cutOff(): LoggiaError {
 
 function tooLarge(limit_bytes: number): LoggiaError {
   return new LoggiaError("body_too_large", `The body may hold at most ${limit_bytes} bytes`);
+}
+
+function tooCompressed(sent_bytes: number): LoggiaError {
+  const message = `The ${sent_bytes} bytes of gzip come to more than ${DECOMPRESSION_MAX_RATIO} times as many, the most that is taken; send the body uncompressed`;
+  return new LoggiaError("body_too_large", message);
 }

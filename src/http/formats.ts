@@ -1,4 +1,5 @@
 import { LoggiaError } from "../errors.ts";
+import { shorten } from "../query/fault.ts";
 import { renderXml } from "./xml.ts";
 import type { XmlDocument } from "./xml.ts";
 
@@ -52,7 +53,7 @@ export function negotiate(query: URLSearchParams, accept: string | undefined): F
     default:
       throw new LoggiaError(
         "bad_parameter",
-        `The parameter fmt is ${JSON.stringify(fmt)}; it must be json, xml or jsonp`,
+        `The parameter fmt is ${JSON.stringify(shorten(fmt))}; it must be json, xml or jsonp`,
       );
   }
 }

@@ -1,6 +1,8 @@
 import type { IncomingHttpHeaders } from "node:http";
 
+import type { KeyGrant } from "../catalog/catalog.ts";
 import { mayPost, requireKeyOf, requirePostingScope } from "../catalog/permissions.ts";
+import { LoggiaError } from "../errors.ts";
 import { type LogKey, parseLogKey } from "../events/event.ts";
 import type { Gate } from "../gate/gate.ts";
 import { grantOf } from "../gate/grant.ts";
@@ -22,7 +24,7 @@ export function keyBesideForm(query: URLSearchParams, headers: IncomingHttpHeade
 export type AuthorizeOptions = GrantOptions & { readonly gate: Pick<Gate, "rightKey"> };
 
 /**
- * The log of a path, where the key may post to it.
+ * The API key, where it may post to the log of the path.
  * @throws LoggiaError `unauthorized`, `forbidden`; `too_many_requests` after too many wrong keys, or posts
  */
 export async function authorize(
@@ -30,12 +32,18 @@ export async function authorize(
   secret: string,
   place: Place,
   options: AuthorizeOptions,
-): Promise<LogKey> {
-  const found = secret === "" ? null : await grantOf(secret, place, options);
+): Promise<KeyGrant> {
+  if (secret === "") throw keyMissing();
+  const found = await grantOf(secret, place, options);
   const grant = requireKeyOf(found, parseLogKey(path));
   options.gate.rightKey(place, secret, grant.id, `key ${grant.id}`);
   requirePostingScope(grant);
-  return grant.log;
+  return grant;
+}
+
+function keyMissing(): LoggiaError {
+  const where = "as the field, parameter or header apikey, as Authorization: Bearer, or as X-API-Key";
+  return new LoggiaError("unauthorized", `This post came without an API key; send one of this log ${where}`);
 }
 
 /**

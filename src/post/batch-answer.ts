@@ -1,18 +1,21 @@
 import type { Body } from "../http/formats.ts";
 import { type EventId, idsFrom } from "../events/id.ts";
-import type { BatchItem } from "./batch.ts";
+import type { Batch } from "./batch-faults.ts";
 
-/** What became of a batch: the ids of its events, counted from the first, and the faults of those that are error events now. */
-export type BatchOutcome = { readonly first: EventId; readonly items: readonly Pick<BatchItem, "fault">[] };
+/** What became of a batch, whose lines have the ids that are counted from the first. */
+export type BatchOutcome = Batch & { readonly first: EventId };
 
 /** The answer in JSON, written by hand as it is long. */
-export function batchJson({ first, items }: BatchOutcome): string {
-  const rejected = rejectedOf(items);
+export function batchJson({ first, items, accepted, rejected }: BatchOutcome): string {
   const nthId = idsFrom(first);
-  const outcomes = items.map(({ fault }, n) =>
-    fault === null ? `{"id":"${nthId(n)}"}` : `{"error":{"code":"bad_event","message":${JSON.stringify(fault)}}}`,
-  );
-  return `{"accepted":${items.length - rejected},"rejected":${rejected},"items":[${outcomes.join(",")}]}`;
+  let at = 0;
+  const outcomes = items.map(({ line, fault }) => {
+    const place = line === null ? 0 : at++;
+    return fault === null
+      ? `{"id":"${nthId(place)}"}`
+      : `{"error":{"code":"bad_event","message":${JSON.stringify(fault)}}}`;
+  });
+  return `{"accepted":${accepted},"rejected":${rejected},"items":[${outcomes.join(",")}]}`;
 }
 
 /** The same for every format. */
@@ -27,8 +30,4 @@ export function batchBody(outcome: BatchOutcome): Body {
       return { root: "results", content: { accepted, rejected, item: items } };
     },
   };
-}
-
-function rejectedOf(items: BatchOutcome["items"]): number {
-  return items.reduce((sum, { fault }) => sum + (fault === null ? 0 : 1), 0);
 }

@@ -5,7 +5,7 @@ import type { Catalog } from "../catalog/catalog.ts";
 import { LoggiaError } from "../errors.ts";
 import type { LogKey } from "../events/event.ts";
 import type { FieldLimits } from "../events/limits.ts";
-import { BATCH_MAX_BYTES, type BatchForm, readBatch } from "./batch.ts";
+import { BATCH_MAX_BYTES, type BatchBody, type BatchForm, readBatch } from "./batch.ts";
 import type { BatchOutcome } from "./batch-answer.ts";
 import type { Gatherer } from "./gatherer.ts";
 import type { Once } from "./once.ts";
@@ -17,20 +17,7 @@ export type BatchPostOptions = {
   readonly limits: FieldLimits;
 };
 
-const LINES = /^application\/(?:x-ndjson|ndjson|jsonl|x-jsonlines)\s*(?:;|$)/i;
-const ARRAY = /^application\/json\s*(?:;|$)/i;
 const KEY_MAX_CHARACTERS = 200;
-
-/** The form of batch that a content type announces, or null. */
-export function batchFormOf(contentType: string | undefined): BatchForm | null {
-  if (contentType === undefined) return null;
-  return LINES.test(contentType) ? "lines" : ARRAY.test(contentType) ? "array" : null;
-}
-
-/** Whether a body that is announced as JSON is any: clients of old send forms as whatever their library thinks fit. */
-export function looksLikeJson(body: Buffer): boolean {
-  return /^\uFEFF?\s*[[{]/.test(body.toString("utf8", 0, 64));
-}
 
 /** @throws LoggiaError `bad_parameter` */
 export function idempotencyKey({ headers }: IncomingMessage): string | null {
@@ -40,26 +27,34 @@ export function idempotencyKey({ headers }: IncomingMessage): string | null {
   throw new LoggiaError("bad_parameter", `The header Idempotency-Key must hold 1 to ${KEY_MAX_CHARACTERS} characters`);
 }
 
+/** Who posts, and under which `Idempotency-Key`. */
+export type Sender = {
+  readonly log: LogKey;
+  /** The id of the API key. */
+  readonly apiKey: string;
+  readonly key: string | null;
+};
+
 /** Accepts a batch: each event, or the error event in its place. Resolves once all of it is durable. */
 export async function postBatch(
-  log: LogKey,
+  { log, apiKey, key }: Sender,
   form: BatchForm,
-  body: Buffer,
-  key: string | null,
+  given: BatchBody,
   { catalog, gatherer, once, limits }: BatchPostOptions,
 ): Promise<BatchOutcome> {
   const retentionDays = catalog.log(log)?.retentionDays ?? null;
-  const read = (now_ms: number) => readBatch(form, body, limits, { now_ms, retentionDays });
+  const read = (now_ms: number) => readBatch(form, given, limits, { now_ms, retentionDays });
   const read_ms = Date.now();
-  const items = await read(read_ms);
-  const lines = items.map(({ line }) => line);
-  if (key === null) return { first: await gatherer.submitLines(log, lines), items };
-  const hash = createHash("sha256").update(form).update(body).digest("base64url");
-  const posted = await once.post({ log, key, hash, count: items.length, read_ms }, (ids) =>
+  const batch = await read(read_ms);
+  const { lines } = batch;
+  if (key === null) return { ...batch, first: await gatherer.submitLines(log, lines) };
+  const hash = createHash("sha256").update(form).update(given.body).digest("base64url");
+  const posted = await once.post({ log, apiKey, key, hash, count: lines.length, read_ms }, (ids) =>
     gatherer.submitLines(log, lines, ids),
   );
   // The first answer, which judged the events by its own time.
-  return { first: posted.first, items: posted.read_ms === read_ms ? items : await read(posted.read_ms) };
+  const answered = posted.read_ms === read_ms ? batch : await read(posted.read_ms);
+  return { ...answered, first: posted.first };
 }
 
 /** Lets the sender of a body that nobody wants come to its end, within bounds, so that it reads the answer. */

@@ -8,19 +8,12 @@ import { wellFormed } from "../events/text.ts";
 import { createTurns } from "../http/turns.ts";
 import { readCreated } from "./created.ts";
 import type { Keeps } from "./created.ts";
-import { checkLength, errorDraft, readGeo, readValue, splitTags } from "./draft.ts";
-import type { Line } from "./gatherer.ts";
+import { settleFaults } from "./batch-faults.ts";
+import type { Batch, ReadItem } from "./batch-faults.ts";
+import { checkLength, readGeo, readValue, splitTags } from "./draft.ts";
 
-/** How the events of a batch are written: an object of JSON a line, or one array of objects. */
-export type BatchForm = "lines" | "array";
-
-/** One event of a batch, checked: what becomes of it, and what was wrong with it. */
-export type BatchItem = {
-  /** Of the event, or of the error event in its place. */
-  readonly line: Line;
-  /** Null where nothing was wrong. */
-  readonly fault: string | null;
-};
+/** How events are written as JSON: an object a line, one array of objects, or one object. */
+export type BatchForm = "lines" | "array" | "object";
 
 export const BATCH_MAX_EVENTS = 5_000;
 export const BATCH_MAX_BYTES = 5_000_000;
@@ -28,39 +21,46 @@ export const BATCH_MAX_BYTES = 5_000_000;
 /** So many events are read before others have their turn: about a millisecond's work. */
 const STEP_EVENTS = 250;
 const BYTE_ORDER_MARK = Buffer.from("\uFEFF");
-/** How much of a bad event its error event holds: one that says more than any limit allows still has to fit a record of the bus. */
-const POSTED_MAX_UNITS = 100_000;
+/** A compressed batch may hold this many events, and one more for each byte that was sent. */
+const FREE_EVENTS = 100;
 
 /** Batches up to this size are read at once, whatever others are waiting. */
 const SMALL_BYTES = 64 * 1024;
 const inTurn = createTurns();
+
+/** The body of a batch: `sent_bytes` is its size as it was sent, before it was decompressed. */
+export type BatchBody = { readonly body: Buffer; readonly sent_bytes: number };
 
 /**
  * Reads the body of a batch, one batch after the other: posts pass between their steps. An event with bad information becomes an error event, as does a line that is no JSON object.
  *
  * @throws LoggiaError `bad_body` where an array is no JSON, or there is no event; `body_too_large` where there are too many
  */
-export async function readBatch(
-  form: BatchForm,
-  body: Buffer,
-  limits: FieldLimits,
-  keeps: Keeps,
-): Promise<readonly BatchItem[]> {
-  const reading = (): Promise<readonly BatchItem[]> => read(form, body, limits, keeps);
-  return body.length <= SMALL_BYTES ? await reading() : await inTurn(reading);
+export async function readBatch(form: BatchForm, given: BatchBody, limits: FieldLimits, keeps: Keeps): Promise<Batch> {
+  const reading = (): Promise<Batch> => read(form, given, limits, keeps);
+  return given.body.length <= SMALL_BYTES ? await reading() : await inTurn(reading);
 }
 
-async function read(form: BatchForm, body: Buffer, limits: FieldLimits, keeps: Keeps): Promise<readonly BatchItem[]> {
+async function read(form: BatchForm, given: BatchBody, limits: FieldLimits, keeps: Keeps): Promise<Batch> {
+  const { body } = given;
   const start = body.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
-  const items = await (form === "array" ? readArray : readLines)(body.subarray(start), limits, keeps);
+  const text = body.subarray(start);
+  if (form === "object") return settleFaults([parseOne(text.toString("utf8"), limits, keeps)]);
+  const most = mostEvents(given);
+  const items = await (form === "array" ? readArray : readLines)(text, most, limits, keeps);
   if (items.length === 0) throw new LoggiaError("bad_body", "The batch must hold at least one event");
-  return items;
+  return settleFaults(items);
 }
 
-async function readArray(body: Buffer, limits: FieldLimits, keeps: Keeps): Promise<readonly BatchItem[]> {
+/** Compressed bytes that become many events cost the log far more than their sender. */
+function mostEvents({ body, sent_bytes }: BatchBody): number {
+  return sent_bytes < body.length ? Math.min(BATCH_MAX_EVENTS, FREE_EVENTS + sent_bytes) : BATCH_MAX_EVENTS;
+}
+
+async function readArray(body: Buffer, most: number, limits: FieldLimits, keeps: Keeps): Promise<readonly ReadItem[]> {
   const posted = parseArray(body.toString("utf8"));
-  if (posted.length > BATCH_MAX_EVENTS) throw tooMany(posted.length);
-  const items: BatchItem[] = [];
+  if (posted.length > most) throw tooMany(posted.length, most);
+  const items: ReadItem[] = [];
   for (const one of posted) {
     if (items.length > 0 && items.length % STEP_EVENTS === 0) await new Promise(setImmediate);
     items.push(readItem(one, limits, keeps));
@@ -69,14 +69,14 @@ async function readArray(body: Buffer, limits: FieldLimits, keeps: Keeps): Promi
 }
 
 /** Blank lines are none. */
-async function readLines(body: Buffer, limits: FieldLimits, keeps: Keeps): Promise<readonly BatchItem[]> {
-  const items: BatchItem[] = [];
+async function readLines(body: Buffer, most: number, limits: FieldLimits, keeps: Keeps): Promise<readonly ReadItem[]> {
+  const items: ReadItem[] = [];
   const scanner = new LineScanner(body);
   for (let line = 1; scanner.hasNext; line++) {
     if (line % STEP_EVENTS === 0) await new Promise(setImmediate);
     const item = readLine(scanner, limits, keeps);
     if (item === null) continue;
-    if (items.length === BATCH_MAX_EVENTS) throw tooMany(nonBlankLines(body.toString("utf8")));
+    if (items.length === most) throw tooMany(nonBlankLines(body.toString("utf8")), most);
     items.push(item);
   }
   return items;
@@ -86,8 +86,10 @@ function nonBlankLines(text: string): number {
   return text.split("\n").filter((line) => line.trim() !== "").length;
 }
 
-function tooMany(count: number): LoggiaError {
-  return new LoggiaError("body_too_large", `The batch may hold at most ${BATCH_MAX_EVENTS} events; it holds ${count}`);
+function tooMany(count: number, most: number): LoggiaError {
+  const why =
+    most === BATCH_MAX_EVENTS ? "" : `, as so few bytes were sent: ${FREE_EVENTS}, and one for each compressed byte`;
+  return new LoggiaError("body_too_large", `The batch may hold at most ${most} events${why}; it holds ${count}`);
 }
 
 function parseArray(text: string): readonly unknown[] {
@@ -101,8 +103,20 @@ function parseArray(text: string): readonly unknown[] {
   throw new LoggiaError("bad_body", "The body must be an array of events, or a line for each as application/x-ndjson");
 }
 
+/** A body that is one event. */
+function parseOne(text: string, limits: FieldLimits, keeps: Keeps): ReadItem {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    const hint = text.trim().includes("\n") ? "; an event a line needs the Content-Type application/x-ndjson" : "";
+    return bad([`the body is no JSON: ${(error as Error).message}${hint}`], text);
+  }
+  return readItem(value, limits, keeps);
+}
+
 /** The next line; null where it is blank. */
-function readLine(scanner: LineScanner, limits: FieldLimits, keeps: Keeps): BatchItem | null {
+function readLine(scanner: LineScanner, limits: FieldLimits, keeps: Keeps): ReadItem | null {
   if (scanner.next()) {
     const item = readPlain(scanner, limits, keeps) ?? readItem(scanner.fields, limits, keeps);
     if (item.fault === null) return item;
@@ -115,7 +129,7 @@ function readLine(scanner: LineScanner, limits: FieldLimits, keeps: Keeps): Batc
 /**
  * An event that is on the bus what it is in its line: its bytes are taken as they came. null where something has to be put in another form, or may be wrong.
  */
-function readPlain(line: LineScanner, limits: FieldLimits, keeps: Keeps): BatchItem | null {
+function readPlain(line: LineScanner, limits: FieldLimits, keeps: Keeps): ReadItem | null {
   const { id, created, text, link, tags, source, user, data } = line.fields;
   if (!line.isPlain || id !== undefined || data === "" || typeof text !== "string" || text.trim() === "") return null;
   if (!fits(text, limits.text) || !fits(link, limits.link) || !fits(source, limits.source)) return null;
@@ -143,7 +157,7 @@ function areTags(tags: LineFields["tags"], limit: number): boolean {
   return length <= limit;
 }
 
-function parseLine(line: string, limits: FieldLimits, keeps: Keeps): BatchItem {
+function parseLine(line: string, limits: FieldLimits, keeps: Keeps): ReadItem {
   let value: unknown;
   try {
     value = JSON.parse(line);
@@ -153,9 +167,10 @@ function parseLine(line: string, limits: FieldLimits, keeps: Keeps): BatchItem {
   return readItem(value, limits, keeps);
 }
 
-function readItem(item: unknown, limits: FieldLimits, keeps: Keeps): BatchItem {
+function readItem(item: unknown, limits: FieldLimits, keeps: Keeps): ReadItem {
   if (typeof item !== "object" || item === null || Array.isArray(item)) {
-    return bad([`it is ${nameOf(item)}, a JSON object is expected`], JSON.stringify(item));
+    const hint = isArrayOfObjects(item) ? "; an array of events needs the Content-Type application/json" : "";
+    return bad([`it is ${nameOf(item)}, a JSON object is expected${hint}`], JSON.stringify(item));
   }
   const fields = item as Record<string, unknown>;
   const faults: string[] = [];
@@ -183,14 +198,15 @@ function readItem(item: unknown, limits: FieldLimits, keeps: Keeps): BatchItem {
   return { line: { fields: encodeFields(draft), created: created === null ? null : String(created) }, fault: null };
 }
 
+function isArrayOfObjects(value: unknown): boolean {
+  return Array.isArray(value) && typeof value[0] === "object" && value[0] !== null;
+}
+
 /** Reads a field as the form would have it; "" where it is absent, or is none. */
 type Reader = (name: string, value: unknown, faults: string[]) => string;
 
-function bad(faults: readonly string[], posted: string): BatchItem {
-  const whole = wellFormed(posted);
-  const data = whole.length > POSTED_MAX_UNITS ? wellFormed(`${whole.slice(0, POSTED_MAX_UNITS)}…`) : whole;
-  const line = { fields: encodeFields(errorDraft("event", faults, data)), created: null };
-  return { line, fault: `Bad event: ${faults.join("; ")}` };
+function bad(faults: readonly string[], posted: string): ReadItem {
+  return { line: null, fault: faults.join("; "), posted };
 }
 
 /** An event as it was posted, without the key, should it hold one. */

@@ -1,6 +1,6 @@
 import { DATE_FORMS, readDate } from "../query/dates.ts";
 import { CREATED_AHEAD_MS } from "../store/expiry.ts";
-import { quote } from "./draft.ts";
+import { quote } from "./quote.ts";
 
 /** From when to when an event may be created. */
 export type Keeps = {
@@ -38,6 +38,11 @@ export function readCreated(value: unknown, keeps: Keeps, faults: string[]): num
     faults.push(`created is ${show(ms)}, older than the ${retentionDays} days that the log keeps`);
   }
   return ms;
+}
+
+/** The same of a form, where all that is posted is text: digits alone are milliseconds. */
+export function readFormCreated(text: string, keeps: Keeps, faults: string[]): number | null {
+  return readCreated(/^\s*[+-]?\d+\s*$/.test(text) ? Number(text) : text.trim(), keeps, faults);
 }
 
 /** In milliseconds since the Unix epoch, or why it is none, where more can be said than what is expected. */

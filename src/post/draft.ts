@@ -4,12 +4,17 @@ import type { AcceptedEvent, Geo } from "../events/event.ts";
 import type { FieldLimits } from "../events/limits.ts";
 import { distinctTags, NO_TAGS } from "../events/tags.ts";
 import { wellFormed } from "../events/text.ts";
+import { readFormCreated } from "./created.ts";
+import type { Keeps } from "./created.ts";
+import { quote } from "./quote.ts";
 
 /** What a producer posted, checked: an event that has yet to be accepted. */
 export type Draft = Omit<AcceptedEvent, "id" | "log" | "created">;
 
 export type ReadDraft =
-  { readonly kind: "draft"; readonly draft: Draft } | { readonly kind: "bad"; readonly faults: readonly string[] };
+  /** `created` in milliseconds since the Unix epoch; null: the moment of acceptance. */
+  | { readonly kind: "draft"; readonly draft: Draft; readonly created: number | null }
+  | { readonly kind: "bad"; readonly faults: readonly string[] };
 
 /** The fields of a post by name, each with its first value. */
 export type Fields = { get(name: string): string | null | undefined };
@@ -18,8 +23,11 @@ const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)$/;
 const OTHER_SPACE = /[^\S ]/u;
 const LIMITED = ["text", "link", "source", "user", "tags", "value", "geo", "data"] as const;
 
-/** Reads a posted form. Every fault is named, not only the first. */
-export function readDraft(fields: Fields, limits: FieldLimits): ReadDraft {
+/**
+ * Reads a posted form. Every fault is named, not only the first.
+ * @param keepsOf asked only where the form has a time of its own
+ */
+export function readDraft(fields: Fields, limits: FieldLimits, keepsOf: () => Keeps): ReadDraft {
   const faults: string[] = [];
   const given = (name: (typeof LIMITED)[number]): string => readField(fields, name, limits, faults);
   const text = given("text");
@@ -33,11 +41,19 @@ export function readDraft(fields: Fields, limits: FieldLimits): ReadDraft {
   if (text.trim() === "") faults.push("text is missing or blank, it must say what happened");
   const value = readValue(written.trim(), faults);
   const geo = readGeo(place.trim(), faults);
+  const moment = fields.get("created") ?? "";
+  const created = moment === "" ? null : readFormCreated(moment, keepsOf(), faults);
   if (faults.length > 0) return { kind: "bad", faults };
   return {
     kind: "draft",
     draft: { text, link, tags: splitTags(tags), source, user, value, geo, data: data === "" ? null : data },
+    created,
   };
+}
+
+/** Whether a form has a field of an event; a body that has none is likely no form at all. */
+export function hasEventField(form: URLSearchParams): boolean {
+  return form.has("created") || LIMITED.some((name) => form.has(name));
 }
 
 /** The text of a field, "" where it is absent. Notes where it is longer than it may be. */
@@ -136,8 +152,4 @@ function characters(text: string): number {
     }
   }
   return count;
-}
-
-export function quote(text: string): string {
-  return JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text);
 }

@@ -85,10 +85,14 @@ type Accepted = { readonly post: Waiting; readonly first: EventId; readonly crea
  * Ids are given when an append starts, so that their order is the order on the bus.
  */
 export type Gatherer = {
-  /** Resolves with the event's id once the bus holds it durably. @throws LoggiaError `bus_unavailable`, `overloaded` */
-  submit(log: LogKey, draft: Draft): Promise<EventId>;
+  /**
+   * Resolves with the event's id once the bus holds it durably.
+   * @param created in milliseconds since the Unix epoch. Default: null, the moment of acceptance
+   * @throws LoggiaError `bus_unavailable`, `overloaded`
+   */
+  submit(log: LogKey, draft: Draft, created?: number | null): Promise<EventId>;
   /** The same, told by one call, at once or later, in place of a promise: for the path that is hit most. */
-  submitTelling(log: LogKey, draft: Draft, told: Told): void;
+  submitTelling(log: LogKey, draft: Draft, told: Told, created?: number | null): void;
   /** The same of a visit: it shares appends, bounds and ids with the events. */
   submitVisit(log: LogKey, draft: VisitDraft): Promise<EventId>;
   /**
@@ -260,8 +264,8 @@ export function createGatherer({
   }
 
   return {
-    submit: (log, draft) => submitLines(log, [lineOf(encodeFields(draft))]),
-    submitTelling: (log, draft, told) => enqueue(log, [lineOf(encodeFields(draft))], NEW_IDS, told),
+    submit: (log, draft, created) => submitLines(log, [lineOf(encodeFields(draft), created)]),
+    submitTelling: (log, draft, told, created) => enqueue(log, [lineOf(encodeFields(draft), created)], NEW_IDS, told),
     submitVisit: (log, draft) => submitLines(log, [lineOf(encodeVisitFields(draft))]),
     submitLines,
     async drain() {
@@ -270,9 +274,8 @@ export function createGatherer({
   };
 }
 
-/** Of what is accepted at the moment that it tells. */
-function lineOf(fields: string): Line {
-  return { fields, created: null };
+function lineOf(fields: string, created: number | null = null): Line {
+  return { fields, created: created === null ? null : String(created) };
 }
 
 function grow(share: Share, events: number, size_bytes: number): void {

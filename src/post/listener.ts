@@ -27,13 +27,19 @@ import { type Body, type Format, JSON_FORMAT, jsonOf, negotiate, render } from "
 import { refuseAmbiguous, requireHost } from "../http/unreadable.ts";
 import { noteRequest } from "../pace.ts";
 import { authorize, authorizeAtOnce, keyBesideForm } from "./api-key.ts";
-import { BATCH_MAX_BYTES } from "./batch.ts";
-import type { BatchForm } from "./batch.ts";
 import { batchBody, batchJson } from "./batch-answer.ts";
 import type { BatchOutcome } from "./batch-answer.ts";
-import { batchFormOf, discardBody, idempotencyKey, looksLikeJson, postBatch } from "./batch-post.ts";
-import { describeForm, errorDraft, readDraft } from "./draft.ts";
-import type { Gatherer } from "./gatherer.ts";
+import type { Keeps } from "./created.ts";
+import { describeForm, errorDraft, hasEventField, readDraft } from "./draft.ts";
+import type { Gatherer, Told } from "./gatherer.ts";
+import {
+  type Batches,
+  BODY_DEADLINE_MS,
+  jsonFormOf,
+  jsonTypeOf,
+  POST_BODY_MAX_BYTES,
+  takeJson,
+} from "./json-request.ts";
 import type { Once } from "./once.ts";
 import { readVisitDraft } from "./visit-draft.ts";
 
@@ -58,17 +64,6 @@ export type PostObserver = {
   /** @param events how many events and visits were accepted */
   ended(outcome: "accepted" | ErrorCode, events: number): void;
 };
-
-/**
- * The largest form, in bytes: a record that holds it as an error event, whatever its characters, still fits one record of the bus.
- */
-export const POST_BODY_MAX_BYTES = 128 * 1024;
-const BODY_DEADLINE_MS = 10_000;
-const BATCH_DEADLINE_MS = 30_000;
-/** So many batches may be read and stored at once, for what they take of memory. */
-const MAX_BATCHES = 128;
-/** Of these, by one log, so that its producers, slow or many, leave room for those of others. */
-const MAX_BATCHES_OF_LOG = 64;
 
 const ACCEPTED_HEADERS = { ...COMMON_HEADERS, "Content-Type": "application/json; charset=utf-8" } as const;
 /** Of `{"id":"…"}`. */
@@ -110,8 +105,6 @@ export function createPostListener(given: PostListenerOptions): Server {
 
 const UNOBSERVED: PostObserver = { began() {}, ended() {} };
 
-/** How many batches are under way. */
-type Batches = { all: number; readonly ofLog: Map<LogKey, number> };
 type Options = PostListenerOptions &
   Required<Pick<PostListenerOptions, "gate" | "observe">> & { readonly batches: Batches };
 
@@ -125,19 +118,19 @@ function createFormPath(options: Options): FastPath<FormRoute> {
     route({ method, target, headers }) {
       const [, key, table] = PATH.exec(target) ?? [];
       if (method !== "POST" || key === undefined || table !== "events") return null;
-      if (batchFormOf(headers.get("content-type")) !== null) return null;
+      if (jsonTypeOf(headers.get("content-type")) !== null) return null;
       if (negotiate(NO_QUERY, headers.get("accept")) !== JSON_FORMAT) return null;
       return { path: decodeSegment(key), headers: forwardingOf(headers) };
     },
     take({ path, headers }, body, socket, answer) {
       const fields = parseForm(body);
-      const read = readDraft(fields, limits);
+      const read = readDraft(fields, limits, () => keepsOf(path, options));
       if (read.kind === "bad") return false;
       // Last, for it counts the request.
       const target = authorizeAtOnce(path, fields.get("apikey") ?? "", { socket, headers }, options);
       if (target === null) return false;
       observe.began();
-      gatherer.submitTelling(target, read.draft, {
+      const told: Told = {
         resolve(id) {
           observe.ended("accepted", 1);
           answer({ status: 201, headers: POSTED_HEADERS, payload: `{"id":"${id}"}` });
@@ -147,14 +140,16 @@ function createFormPath(options: Options): FastPath<FormRoute> {
           const { status, headers, body } = toFailure(error, log);
           answer({ status, ...written(JSON_FORMAT, headers, body) });
         },
-      });
+      };
+      gatherer.submitTelling(target, read.draft, told, read.created);
       return true;
     },
   };
 }
 
-const TYPES_OF_JSON =
-  "this was read as a form; JSON needs the Content-Type application/json, or application/x-ndjson where each line is an event";
+/** Said of a body that has no field of an event. */
+const TYPES_TAKEN =
+  "this was read as a form, application/x-www-form-urlencoded; JSON needs the Content-Type application/json, or application/x-ndjson where each line is an event";
 
 type Outcome = { readonly outcome: "accepted" | ErrorCode; readonly events: number };
 const ACCEPTED: Outcome = Object.freeze({ outcome: "accepted", events: 1 });
@@ -170,27 +165,23 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
     format = negotiate(query, request.headers.accept);
     const { key, table } = readPath(mark === -1 ? url : url.slice(0, mark));
     const isForm = request.headers["content-type"] === FORM_TYPE || table === "users";
-    const outcome = isForm ? null : await readAsBatch(request, place, key, query, options);
-    if (outcome?.kind === "batch") {
-      answerBatch(request, response, format, outcome.batch);
-      return { outcome: "accepted", events: outcome.batch.items.length };
+    const posted = isForm ? null : await takeJson(request, place, key, query, options);
+    if (posted?.kind === "batch") {
+      answerBatch(request, response, format, posted.outcome);
+      return { outcome: "accepted", events: posted.outcome.lines.length };
     }
-    const fields = outcome?.fields ?? (await readFields(request, query, format));
+    if (posted?.kind === "event") {
+      answerEvent(request, response, format, idOf(posted.outcome));
+      return ACCEPTED;
+    }
+    const fields = posted?.fields ?? (await readFields(request, query, format));
     if (table === "users") {
       const user = await postUser(key, fields, place, options);
       const xml = () => ({ root: "results", content: { user: { user } } });
       answer(request, response, 201, {}, format, { json: jsonOf({ user }), xml });
       return ACCEPTED;
     }
-    const id = await post(key, fields, place, options);
-    if (format === JSON_FORMAT) {
-      response.writeHead(201, POSTED_HEADERS).end(`{"id":"${id}"}`);
-    } else {
-      answer(request, response, 201, {}, format, {
-        json: jsonOf({ id }),
-        xml: () => ({ root: "results", content: { event: { id } } }),
-      });
-    }
+    answerEvent(request, response, format, await post(key, fields, place, options));
   } catch (error) {
     const { status, headers, body } = toFailure(error, options.log);
     answer(request, response, status, headers, format, body);
@@ -199,78 +190,20 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
   return ACCEPTED;
 }
 
-type ReadBatch =
-  | { readonly kind: "batch"; readonly batch: BatchOutcome }
-  /** It said that it is JSON, and is a form. */
-  | { readonly kind: "form"; readonly fields: URLSearchParams };
-
-/** Takes a request for a batch where its content type says that it is one; null where it does not. */
-async function readAsBatch(
-  request: IncomingMessage,
-  place: Place,
-  path: string,
-  query: URLSearchParams,
-  options: Options,
-): Promise<ReadBatch | null> {
-  const form = request.method === "POST" ? batchFormOf(request.headers["content-type"]) : null;
-  if (form === null) return null;
-  const secret = keyBesideForm(query, request.headers);
-  if (secret === "" && form === "array") {
-    // A batch has its key beside the body: if anything, this is a form, and no larger than one.
-    const body = await readBody(request, {
-      limit_bytes: POST_BODY_MAX_BYTES,
-      deadline_ms: BODY_DEADLINE_MS,
-      gzip: true,
-    });
-    if (!looksLikeJson(body)) return { kind: "form", fields: parseForm(body) };
-  }
-  // Before the body, and before a batch takes room: both are only for those who may send one.
-  const log = await authorize(path, secret, place, options).catch(async (error: unknown) => {
-    await discardBody(request);
-    throw error;
-  });
-  const leave = enterBatch(log, options.batches);
-  try {
-    return await takeBatch(request, form, { log, secret }, options);
-  } finally {
-    leave();
-  }
+/** The id of an event that was posted as JSON. @throws LoggiaError `bad_event` where the log got an error event */
+function idOf({ first, items }: BatchOutcome): string {
+  const fault = items[0]!.fault;
+  if (fault === null) return first;
+  throw new LoggiaError("bad_event", `${fault}. The log got an error event in its place`);
 }
 
-/** Takes room for a batch, and returns what gives it back. @throws LoggiaError `too_many_requests`, `overloaded` */
-function enterBatch(log: LogKey, batches: Batches): () => void {
-  const own = batches.ofLog.get(log) ?? 0;
-  if (own >= MAX_BATCHES_OF_LOG) {
-    const message = `This log has ${own} batches that are being read and stored; let some end before you send more`;
-    throw new LoggiaError("too_many_requests", message, { retryAfter_s: 1 });
+function answerEvent(request: IncomingMessage, response: ServerResponse, format: Format, id: string): void {
+  if (format === JSON_FORMAT) {
+    response.writeHead(201, POSTED_HEADERS).end(`{"id":"${id}"}`);
+    return;
   }
-  if (batches.all >= MAX_BATCHES) {
-    throw new LoggiaError("overloaded", "Too many batches are being read and stored; try again shortly");
-  }
-  batches.all += 1;
-  batches.ofLog.set(log, own + 1);
-  return () => {
-    batches.all -= 1;
-    const left = batches.ofLog.get(log)! - 1;
-    if (left === 0) batches.ofLog.delete(log);
-    else batches.ofLog.set(log, left);
-  };
-}
-
-async function takeBatch(
-  request: IncomingMessage,
-  form: BatchForm,
-  { log, secret }: { log: LogKey; secret: string },
-  options: Options,
-): Promise<ReadBatch> {
-  const body = await readBody(request, { limit_bytes: BATCH_MAX_BYTES, deadline_ms: BATCH_DEADLINE_MS, gzip: true });
-  if (form === "array" && !looksLikeJson(body)) {
-    const fields = parseForm(body);
-    if (!fields.has("apikey")) fields.set("apikey", secret);
-    if (body.length <= POST_BODY_MAX_BYTES) return { kind: "form", fields };
-    throw new LoggiaError("body_too_large", `A form may hold at most ${POST_BODY_MAX_BYTES} bytes`);
-  }
-  return { kind: "batch", batch: await postBatch(log, form, body, idempotencyKey(request), options) };
+  const xml = () => ({ root: "results", content: { event: { id } } });
+  answer(request, response, 201, {}, format, { json: jsonOf({ id }), xml });
 }
 
 function answerBatch(request: IncomingMessage, response: ServerResponse, format: Format, outcome: BatchOutcome): void {
@@ -317,23 +250,33 @@ async function readFields(request: IncomingMessage, query: URLSearchParams, form
   );
 }
 
+/** Which times of their own the events of a log may have. */
+function keepsOf(log: string, { catalog }: Options): Keeps {
+  return { now_ms: Date.now(), retentionDays: catalog.log(log as LogKey)?.retentionDays ?? null };
+}
+
 /** Accepts the event, or in its place the error event that tells what was wrong with it. */
 async function post(path: string, fields: URLSearchParams, place: Place, options: Options): Promise<string> {
   const { gatherer, limits } = options;
-  const log = await authorize(path, fields.get("apikey") ?? "", place, options);
-  const read = readDraft(fields, limits);
-  if (read.kind === "draft") return await gatherer.submit(log, read.draft);
-  // Who posts JSON by curl without naming its type sends a form of one strange field.
-  const [first = ""] = fields.keys();
-  const faults = looksLikeJson(Buffer.from(first)) ? [...read.faults, TYPES_OF_JSON] : read.faults;
+  const { log } = await authorize(path, fields.get("apikey") ?? "", place, options);
+  const read = readDraft(fields, limits, () => keepsOf(log, options));
+  if (read.kind === "draft") return await gatherer.submit(log, read.draft, read.created);
+  const faults = looksLikeForm(fields) ? read.faults : [...read.faults, TYPES_TAKEN];
   await gatherer.submit(log, errorDraft("event", faults, describeForm(fields)));
   throw new LoggiaError("bad_event", `Bad event: ${faults.join("; ")}. The log got an error event in its place`);
+}
+
+/** Whether a body was meant as a form: JSON and other text have no field of an event, but for one by chance. */
+function looksLikeForm(fields: URLSearchParams): boolean {
+  const names = [...fields.keys()].filter((name) => name !== "apikey" && name !== "");
+  if (names.length === 0) return true;
+  return hasEventField(fields) && jsonFormOf(Buffer.from(names[0]!)) === null;
 }
 
 /** Accepts what was told of a user, or in its place the error event. Returns the user as posted. */
 async function postUser(path: string, fields: URLSearchParams, place: Place, options: Options): Promise<string> {
   const { gatherer, limits } = options;
-  const log = await authorize(path, fields.get("apikey") ?? "", place, options);
+  const { log } = await authorize(path, fields.get("apikey") ?? "", place, options);
   const read = readVisitDraft(fields, limits);
   if (read.kind === "draft") {
     await gatherer.submitVisit(log, read.draft);

@@ -25,6 +25,8 @@ export type OnceOptions = {
 /** A batch under a key. `hash` is of all that decides what it becomes. */
 export type KeyedBatch = {
   readonly log: LogKey;
+  /** The id of the API key that it came with, to which the key belongs. */
+  readonly apiKey: string;
   readonly key: string;
   readonly hash: string;
   readonly count: number;
@@ -69,6 +71,8 @@ export function createOnce({ documents, bus, settle_ms, log, now = Date.now }: O
   const underWay = new Map<string, { readonly hash: string; readonly posted: Promise<Posted> }>();
 
   async function attempt(name: string, batch: KeyedBatch, append: Append): Promise<Posted> {
+    const earlier = await repeatOfEarlierRelease(batch, append);
+    if (earlier !== null) return earlier;
     try {
       return await appendNew(name, batch, append, null);
     } catch (error) {
@@ -77,17 +81,45 @@ export function createOnce({ documents, bus, settle_ms, log, now = Date.now }: O
     const found = await documents.read(name);
     if (found === null || found.body === null) throw unsettled();
     const known = found.body as Reservation;
-    if (now() - known.read_ms > KEY_LIFE_MS) return await replaced(name, batch, append, found.version);
+    if (isOver(known)) return await replaced(name, batch, append, found.version);
     if (known.hash !== batch.hash) throw otherBody();
+    const posted = await postedBefore(name, { known, version: found.version }, batch, append);
+    return posted ?? (await replaced(name, batch, append, found.version));
+  }
+
+  /**
+   * Earlier releases kept a key for its log, not for the API key: what they stored is found there for a day after the
+   * upgrade. Another body under that key is another producer's, and no conflict. Delete this in the release after next.
+   */
+  async function repeatOfEarlierRelease(batch: KeyedBatch, append: Append): Promise<Posted | null> {
+    const name = nameOf(`${batch.log}\n${batch.key}`);
+    const found = await documents.read(name);
+    if (found === null || found.body === null) return null;
+    const known = found.body as Reservation;
+    if (isOver(known) || known.hash !== batch.hash) return null;
+    return await postedBefore(name, { known, version: found.version }, batch, append);
+  }
+
+  function isOver({ read_ms }: Reservation): boolean {
+    return now() - read_ms > KEY_LIFE_MS;
+  }
+
+  /** Where the batch stands that an earlier attempt brought to the bus, in whole or in part; null where it did not. */
+  async function postedBefore(
+    name: string,
+    { known, version }: { readonly known: Reservation; readonly version: string },
+    batch: KeyedBatch,
+    append: Append,
+  ): Promise<Posted | null> {
     if (known.done) return postedOf(known);
     const onBus = await countOnBus(bus, batch.log, known, settle_ms);
     if (onBus < known.count) {
       if (settle_ms > 0 && now() < acceptedAt(known.first) + settle_ms) throw unsettled();
-      if (onBus === 0) return await replaced(name, batch, append, found.version);
+      if (onBus === 0) return null;
       // Part of it: a batch that took the bus more than one request. What is there already is not stored again.
       await append({ first: known.first });
     }
-    void mark(name, known, found.version);
+    void mark(name, known, version);
     return postedOf(known);
   }
 
@@ -129,7 +161,7 @@ export function createOnce({ documents, bus, settle_ms, log, now = Date.now }: O
 
   return {
     post(batch, append) {
-      const name = createHash("sha256").update(`${batch.log}\n${batch.key}`).digest("base64url");
+      const name = nameOf(`${batch.log}\n${batch.apiKey}\n${batch.key}`);
       const running = underWay.get(name);
       if (running !== undefined) return running.hash === batch.hash ? running.posted : Promise.reject(otherBody());
       const posted = attempt(name, batch, append).finally(() => underWay.delete(name));
@@ -137,6 +169,11 @@ export function createOnce({ documents, bus, settle_ms, log, now = Date.now }: O
       return posted;
     },
   };
+}
+
+/** The name of the document that stands for a key. */
+function nameOf(key: string): string {
+  return createHash("sha256").update(key).digest("base64url");
 }
 
 /** The key is in use. */
@@ -186,7 +223,7 @@ function rangeOf(first: EventId, count: number): (id: EventId) => boolean {
 function otherBody(): LoggiaError {
   return new LoggiaError(
     "conflict",
-    "The Idempotency-Key was used for another body; each batch needs a key of its own",
+    "This API key used the Idempotency-Key for another body; each batch needs a key of its own",
   );
 }
 

@@ -136,6 +136,22 @@ test("what the service refuses is told and counted as failed", async (t) => {
   t.regex(err, /not posted: five bad: Bad event: value is "five"/);
 });
 
+test("lines of which the service takes none have failed, all of them", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const { code, out } = await run(shipTo(service.postUrl, "--pattern", "^(?<value>\\S+) (?<text>.*)"), {
+    input: "five bad\n".repeat(150),
+  });
+  t.is(out, "posted 0, failed 150, retried 0\n");
+  t.is(code, 1);
+});
+
+test("lines that compress beyond what the service takes are posted uncompressed", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const { code, out } = await run(shipTo(service.postUrl), { input: `${"the same ".repeat(20)}\n`.repeat(1_000) });
+  t.is(out, "posted 1000, failed 0, retried 0\n");
+  t.is(code, 0);
+});
+
 test("a wrong key, an unreachable service, a bad pattern and a missing file are told in one line", async (t) => {
   const service = await serviceOf(t, "embedded");
   const ship = ["ship", "--url", service.postUrl];

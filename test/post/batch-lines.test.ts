@@ -4,7 +4,7 @@ import { parseLogKey } from "../../src/events/event.ts";
 import { DEFAULT_LIMITS } from "../../src/events/limits.ts";
 import { completeLine, decodeRecord, encodeRecord } from "../../src/events/record.ts";
 import { createIdSource } from "../../src/events/id.ts";
-import { readBatch } from "../../src/post/batch.ts";
+import { type BatchBody, readBatch } from "../../src/post/batch.ts";
 import { turnsDuring } from "../support/turns.ts";
 
 const LOG = parseLogKey("shop")!;
@@ -14,10 +14,16 @@ const { id } = createIdSource()();
 
 /** What a body of lines comes to: the fault of each, and the event that the pipeline gets. */
 async function outcomes(body: string) {
-  const items = await readBatch("lines", Buffer.from(body), DEFAULT_LIMITS, KEEPS);
-  const lines = items.map(({ line }) => completeLine(id, line.created ?? "7", line.fields));
+  const { items } = await readBatch("lines", plain(body), DEFAULT_LIMITS, KEEPS);
+  const lines = items.map(({ line }) => completeLine(id, line!.created ?? "7", line!.fields));
   const events = decodeRecord(encodeRecord(LOG, lines));
   return items.map(({ fault }, i) => ({ fault, event: events[i] }));
+}
+
+/** A body as it was sent. */
+function plain(text: string): BatchBody {
+  const body = Buffer.from(text);
+  return { body, sent_bytes: body.length };
 }
 
 const usual = (fields: object) => JSON.stringify({ text: "x", ...fields });
@@ -97,10 +103,10 @@ test("a byte order mark is no part of the first line", async (t) => {
 });
 
 test("what is posted besides events is nothing to them", async (t) => {
-  const alone = await readBatch("lines", Buffer.from(usual({ user: "ann" })), DEFAULT_LIMITS, KEEPS);
+  const alone = await readBatch("lines", plain(usual({ user: "ann" })), DEFAULT_LIMITS, KEEPS);
   const beside = await readBatch(
     "lines",
-    Buffer.from(`\n${usual({ user: "ann" })}${"\n".repeat(1_000_000)}`),
+    plain(`\n${usual({ user: "ann" })}${"\n".repeat(1_000_000)}`),
     DEFAULT_LIMITS,
     KEEPS,
   );
@@ -110,7 +116,7 @@ test("what is posted besides events is nothing to them", async (t) => {
 test("others have their turn while lines are read, also blank ones", async (t) => {
   for (const line of [usual({}), ""]) {
     const turns = await turnsDuring(async () => {
-      await readBatch("lines", Buffer.from(`${`${line}\n`.repeat(4_900)}${usual({})}`), DEFAULT_LIMITS, KEEPS);
+      await readBatch("lines", plain(`${`${line}\n`.repeat(4_900)}${usual({})}`), DEFAULT_LIMITS, KEEPS);
     });
     t.true(turns >= 15, `${turns} turns`);
   }

@@ -6,13 +6,15 @@ import { turnsDuring } from "../support/turns.ts";
 
 test("a small batch is read at once, and large ones one after the other, with turns for others", async (t) => {
   const ended: string[] = [];
-  const bodyOf = (count: number) =>
-    Buffer.from(JSON.stringify(Array.from({ length: count }, (_, i) => ({ text: `${i}`.repeat(50) }))));
+  const bodyOf = (count: number) => {
+    const body = Buffer.from(JSON.stringify(Array.from({ length: count }, (_, i) => ({ text: `${i}`.repeat(50) }))));
+    return { body, sent_bytes: body.length };
+  };
   const read = (name: string, count: number) =>
     readBatch("array", bodyOf(count), DEFAULT_LIMITS, { now_ms: Date.now(), retentionDays: null }).then(
-      ({ length }) => {
+      ({ accepted }) => {
         ended.push(name);
-        return length;
+        return accepted;
       },
     );
   const turns = await turnsDuring(async () => {

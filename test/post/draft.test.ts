@@ -4,8 +4,10 @@ import { DEFAULT_LIMITS } from "../../src/events/limits.ts";
 import { parseForm } from "../../src/http/form.ts";
 import { describeForm, errorDraft, readDraft } from "../../src/post/draft.ts";
 
+const NOW_MS = Date.UTC(2026, 10, 22);
+
 function read(form: string) {
-  return readDraft(parseForm(form), DEFAULT_LIMITS);
+  return readDraft(parseForm(form), DEFAULT_LIMITS, () => ({ now_ms: NOW_MS, retentionDays: 30 }));
 }
 
 function faults(form: string): readonly string[] {
@@ -28,6 +30,7 @@ test("a full form becomes a draft", (t) => {
       geo: { lat: 40.1203, lon: -76.2944 },
       data: "@html\n<b>",
     },
+    created: null,
   });
 });
 
@@ -36,6 +39,7 @@ test("text alone is enough; what is absent is empty or null", (t) => {
   t.deepEqual(result, {
     kind: "draft",
     draft: { text: "x", link: "", tags: [], source: "", user: "", value: null, geo: null, data: null },
+    created: null,
   });
 });
 
@@ -106,4 +110,22 @@ test("the error event tells the faults and keeps what was posted, without the ke
   t.deepEqual(draft.tags, ["error", "bad-event"]);
   t.is(draft.source, "event-log");
   t.is(draft.data, '{"text":"hello","value":["x","z"],"__proto__":"y"}');
+});
+
+test("created is read as in a batch, with digits as milliseconds", (t) => {
+  const created = (text: string) => {
+    const result = read(`text=x&created=${encodeURIComponent(text)}`);
+    return result.kind === "draft" ? result.created : result.faults.join("; ");
+  };
+  t.is(created(""), null);
+  t.is(created(`${NOW_MS - 5}`), NOW_MS - 5);
+  t.is(created(` ${NOW_MS} `), NOW_MS);
+  t.is(created("2026-11-21T10:00:00+02:00"), Date.UTC(2026, 10, 21, 8));
+  t.is(created("/Date(1795219200000)/"), 1_795_219_200_000);
+  t.regex(String(created("soon")), /^created is "soon", a time such as/);
+  t.regex(String(created("-1")), /before 1970/);
+  t.regex(String(created("9".repeat(15))), /more than 5 minutes ahead/);
+  t.regex(String(created("9".repeat(30))), /^created is 1e\+30, a time such as [^:]*:[^:]*:[^:]*is expected$/);
+  t.regex(String(created("2026-10-01")), /older than the 30 days/);
+  t.regex(String(created("2026-11-22T00:06Z")), /more than 5 minutes ahead/);
 });

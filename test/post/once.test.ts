@@ -1,4 +1,5 @@
 import test, { type ExecutionContext } from "ava";
+import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { pino } from "pino";
 
@@ -33,9 +34,9 @@ async function house(t: ExecutionContext, settle_ms = 0) {
     const bounds = { append_ms: 2_000, deadline_ms: 5_000, maxWaitingEvents: 10_000, maxWaitingBytes: 10_000_000 };
     const gatherer = createGatherer({ bus: appending, ids: createIdSource({ now }), ...bounds });
     const once: Once = createOnce({ documents, bus, settle_ms, log: SILENT, now });
-    return (key: string, texts: readonly string[]) => {
+    return (key: string, texts: readonly string[], apiKey = "one") => {
       const lines = texts.map((text) => ({ fields: `"text":${JSON.stringify(text)}}`, created: null }));
-      const batch = { log: SHOP, key, hash: texts.join(), count: texts.length, read_ms: now() };
+      const batch = { log: SHOP, apiKey, key, hash: texts.join(), count: texts.length, read_ms: now() };
       return once.post(batch, (ids) => gatherer.submitLines(SHOP, lines, ids));
     };
   };
@@ -85,6 +86,49 @@ test("a key is for one body", async (t) => {
     t.is((error as LoggiaError).code, "conflict");
   }
   await running;
+});
+
+test("a key belongs to the API key that it came with", async (t) => {
+  const { bus, start } = await house(t);
+  const [one, two] = [start(), start()];
+  const first = await one("k", ["a"], "web");
+  const other = await two("k", ["b"], "till");
+  const same = await two("k", ["a"], "cron");
+  t.is((await idsOn(bus)).length, 3);
+  t.deepEqual(await two("k", ["a"], "web"), first);
+  t.deepEqual(await one("k", ["b"], "till"), other);
+  t.deepEqual(await one("k", ["a"], "cron"), same);
+  t.is((await idsOn(bus)).length, 3);
+});
+
+/** The document that releases kept whose keys belonged to a log. */
+const nameOfOld = (key: string): string => createHash("sha256").update(`shop\n${key}`).digest("base64url");
+
+test("a batch that an earlier release stored is known for a day, and no conflict to others", async (t) => {
+  const { bus, documents, clock, start } = await house(t);
+  const one = start();
+  const stored = await one("before", ["a", "b"]);
+  const reservation = { hash: "a,b", first: stored.first, count: 2, read_ms: clock.now_ms, done: true };
+  await documents.create(nameOfOld("done"), reservation);
+  await documents.create(nameOfOld("found"), { ...reservation, done: false });
+  for (const key of ["done", "found"]) t.is((await one(key, ["a", "b"])).first, stored.first);
+  t.is((await idsOn(bus)).length, 2);
+  t.not((await one("done", ["c"], "another producer")).first, stored.first);
+  t.is((await idsOn(bus)).length, 3);
+  clock.now_ms += KEY_LIFE_MS + 1;
+  t.not((await one("done", ["a", "b"])).first, stored.first);
+  t.is((await idsOn(bus)).length, 5);
+});
+
+test("one that an earlier release reserved and never stored is stored now, once", async (t) => {
+  const { bus, documents, clock, start } = await house(t);
+  const [one, two] = [start(), start()];
+  const { first } = await one("other", ["c"]);
+  const lost = { hash: "a", first: `${first.slice(0, 16)}ffffffff`, count: 1, read_ms: clock.now_ms, done: false };
+  await documents.create(nameOfOld("k"), lost);
+  const posted = await one("k", ["a"]);
+  t.deepEqual(await two("k", ["a"]), posted);
+  t.is((await idsOn(bus)).length, 2);
 });
 
 test("a batch that was stored by a process which died before it could tell is found on the bus", async (t) => {

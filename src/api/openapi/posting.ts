@@ -1,5 +1,5 @@
 import { PostAnswer, PostOrBatchAnswer, VisitAnswer } from "../schemas/answers.ts";
-import { PostBatch, PostForm, PostLines, VisitForm } from "../schemas/inputs.ts";
+import { PostForm, PostJson, PostLines, VisitForm } from "../schemas/inputs.ts";
 import type { Operation } from "./operation.ts";
 
 const base = { tag: "posting", callers: "keys" } as const;
@@ -20,10 +20,10 @@ export const POSTING: Readonly<Record<string, Operation>> = {
     ...event,
     id: "postEvent",
     summary:
-      "Post an event as a form, or a batch of at most 5,000 as JSON, with the key beside the body. Where one is bad, the log gets an error event in its place. " +
-      "With an Idempotency-Key, a batch that is sent again within a day is stored once",
+      "Post an event as a form or as JSON, or a batch of at most 5,000 as JSON; JSON has the key beside the body. Where one is bad, the log gets an error event in its place. " +
+      "With an Idempotency-Key, JSON that is sent again with the same API key within a day is stored once",
     form: PostForm,
-    json: PostBatch,
+    json: PostJson,
     lines: PostLines,
     answers: { 201: { what: "The bus holds all of it durably", schema: PostOrBatchAnswer } },
     errors: [...event.errors, "conflict"],

@@ -164,7 +164,7 @@ export const BatchAnswer = named(
           z.strictObject({ error: z.strictObject({ code: z.literal("bad_event"), message: z.string().min(1) }) }),
         ]),
       )
-      .describe("What became of each event, in order."),
+      .describe("What became of each event, in order; where none was accepted, of the first hundred."),
   }),
 );
 

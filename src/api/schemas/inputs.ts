@@ -152,6 +152,9 @@ function posted(field: keyof FieldLimits, description: string) {
   return z.string().meta({ description, maxLength: DEFAULT_LIMITS[field] });
 }
 
+const CREATED =
+  "When it happened: ISO 8601 (UTC where it names no offset) or milliseconds since 1970; at most 5 minutes ahead.";
+
 export const PostForm = named(
   "NewEvent",
   z.object({
@@ -164,6 +167,7 @@ export const PostForm = named(
     geo: posted("geo", "`<latitude>,<longitude>` or `ip:<address>`.").optional(),
     link: posted("link", "An address to go on from.").optional(),
     data: posted("data", "More text; HTML behind a first line `@html`.").optional(),
+    created: z.string().describe(CREATED).optional(),
   }),
 );
 
@@ -187,18 +191,14 @@ export const PostLines = named(
       ),
       link: orNull(posted("link", "An address to go on from.")),
       data: orNull(posted("data", "More text; HTML behind a first line `@html`.")),
-      created: orNull(
-        z
-          .union([z.string(), z.number()])
-          .describe(
-            "When it happened: ISO 8601 (UTC where it names no offset) or milliseconds since 1970; at most 5 minutes ahead.",
-          ),
-      ),
+      created: orNull(z.union([z.string(), z.number()]).describe(CREATED)),
     })
-    .describe("An event of a batch; as application/x-ndjson, one a line."),
+    .describe("An event; as application/x-ndjson, one a line."),
 );
 
 export const PostBatch = named("NewEvents", z.array(PostLines).min(1).max(5_000));
+
+export const PostJson = named("NewEventOrEvents", z.union([PostLines, PostBatch]));
 
 export const VisitForm = named(
   "NewVisit",
