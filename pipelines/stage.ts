@@ -35,7 +35,8 @@ export type Work = {
 /** A stage that changes events. One on which `change` throws is refused; the others are not concerned. */
 export type Transform = {
   readonly name: "enrich" | "classify";
-  readonly change: (event: EventInWork) => void;
+  /** A promise only where it can't be done at once. The next event of the stage waits for it. */
+  readonly change: (event: EventInWork) => void | Promise<void>;
 };
 
 /**
@@ -74,7 +75,8 @@ export async function changeEach(
     if (i % TURN_ITEMS === 0) await giveWay();
     const item = items[i]!;
     try {
-      change(item.event);
+      const changing = change(item.event);
+      if (changing !== undefined) await changing;
     } catch (error) {
       failed.add(item);
       refused.push({ record: item.record, line: item.line, reason: String(error) });

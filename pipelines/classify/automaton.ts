@@ -1,3 +1,6 @@
+import { copyInSteps, forEachOf, sortInSteps, STEP_ITEMS } from "./steps.ts";
+import type { Steps } from "./steps.ts";
+
 /**
  * Aho–Corasick: one pass over a text finds which of many patterns it contains, whatever their number.
  *
@@ -31,6 +34,10 @@ export const NO_VALUE = 0x7fffffff;
 
 const ASCII = 128;
 
+/** Nodes, entries of tables and sets that are handled in one step. */
+const STEP_NODES = 8_192;
+const STEP_SETS = 64;
+
 /** The arena. `fail` of a root is the root itself; `end` is the nearest node on the way of `fail`, from the node itself on, that has an id, or -1. */
 type Arena = {
   readonly roots: number;
@@ -61,14 +68,20 @@ type Trie = Omit<Arena, "column" | "row" | "table" | "rowed">;
  * Compiles sets of patterns; the set's index is its name in {@link Automaton}. Linear in the sum of all lengths, but for sorting.
  * @param near how many entries the tables of nodes near the roots may have: 512 KB unless given
  */
-export function compileAutomaton(sets: readonly (readonly Pattern[])[], near = NEAR_SIZE): Automaton {
-  const arena = withTables(layOut(sets), near);
+export function* compileAutomaton(sets: readonly (readonly Pattern[])[], near = NEAR_SIZE): Steps<Automaton> {
+  const arena = yield* withTables(yield* layOut(sets), near);
   const { fail, best, id, end, column, row, rowed } = arena;
   const width = arena.table.length / Math.max(rowed.length, 1);
-  const codes = Int32Array.from(row, (_, node) => codeOf(arena, node));
-  const table = arena.table.map((node) => codes[node]!);
+  const codes = new Int32Array(row.length);
+  yield* forEachOf(row.length, (node) => void (codes[node] = codeOf(arena, node)), STEP_NODES);
+  const table = new Int32Array(arena.table.length);
+  yield* forEachOf(table.length, (at) => void (table[at] = codes[arena.table[at]!]!), STEP_NODES);
   const seen = new Uint32Array(best.length);
-  const floors = sets.map((set) => set.reduce((floor, { value }) => Math.min(floor, value), NO_VALUE));
+  const floors: number[] = [];
+  for (const set of sets) {
+    floors.push(set.reduce((floor, { value }) => Math.min(floor, value), NO_VALUE));
+    if (floors.length % STEP_SETS === 0 || set.length > STEP_ITEMS) yield;
+  }
   let pass = 0;
 
   /** Where one pattern was seen in this pass, so were all shorter ones that end with it. */
@@ -145,17 +158,22 @@ function childOf(arena: Pick<Arena, "firstChild" | "label">, node: number, unit:
 }
 
 /** Lays the nodes out level by level. A node of depth d stands for a run of the sorted patterns of its set that share their first d units. */
-function layOut(sets: readonly (readonly Pattern[])[]): Trie {
-  const patterns = sets.flatMap((set) => set.toSorted(byText));
+function* layOut(sets: readonly (readonly Pattern[])[]): Steps<Trie> {
+  const patterns: Pattern[] = [];
+  for (const [i, set] of sets.entries()) {
+    const sorted = yield* sortInSteps(set, byText);
+    yield* forEachOf(sorted.length, (at) => patterns.push(sorted[at]!));
+    if (i % STEP_SETS === 0) yield;
+  }
   const limit = patterns.reduce((sum, pattern) => sum + pattern.text.length, sets.length);
   const arena = {
     roots: sets.length,
     firstChild: new Int32Array(limit + 1),
     label: new Uint16Array(limit),
     fail: new Int32Array(limit),
-    best: new Int32Array(limit).fill(NO_VALUE),
-    id: new Int32Array(limit).fill(-1),
-    end: new Int32Array(limit).fill(-1),
+    best: new Int32Array(limit),
+    id: new Int32Array(limit),
+    end: new Int32Array(limit),
   };
   const runStart = new Int32Array(limit);
   const runEnd = new Int32Array(limit);
@@ -165,12 +183,21 @@ function layOut(sets: readonly (readonly Pattern[])[]): Trie {
     start += set.length;
     runEnd[root] = start;
     arena.fail[root] = root;
+    arena.best[root] = NO_VALUE;
+    arena.id[root] = -1;
+    arena.end[root] = -1;
   });
 
   let count = sets.length;
   let depth = 0;
   let levelEnd = count;
+  /** Nodes and patterns since the last step ended. */
+  let handled = 0;
   for (let node = 0; node < count; node++) {
+    if (handled >= STEP_TRIE) {
+      handled = 0;
+      yield;
+    }
     if (node === levelEnd) {
       depth += 1;
       levelEnd = count;
@@ -179,12 +206,16 @@ function layOut(sets: readonly (readonly Pattern[])[]): Trie {
     finish(arena, node);
     let at = runStart[node]!;
     const to = runEnd[node]!;
+    handled += 1 + to - at;
     while (at < to) {
       const unit = patterns[at]!.text.charCodeAt(depth);
       const child = count++;
       runStart[child] = at;
       arena.label[child] = unit;
       arena.fail[child] = failOf(arena, node, unit);
+      arena.best[child] = NO_VALUE;
+      arena.id[child] = -1;
+      arena.end[child] = -1;
       // A pattern that ends with this unit sorts first in the run: it makes the child what it is and has no part in its children.
       if (patterns[at]!.text.length === depth + 1) {
         arena.best[child] = patterns[at]!.value;
@@ -197,8 +228,11 @@ function layOut(sets: readonly (readonly Pattern[])[]): Trie {
     }
     arena.firstChild[node + 1] = count;
   }
-  return trim(arena, count);
+  return yield* trim(arena, count);
 }
+
+/** Nodes of the trie, which cost more than others, and patterns in their runs. */
+const STEP_TRIE = 1_024;
 
 /** Fills in what a node inherits from the suffix that it fails to, which lies nearer to the root and is finished. */
 function finish(arena: Trie, node: number): void {
@@ -219,36 +253,51 @@ function failOf(arena: Trie, parent: number, unit: number): number {
   return node;
 }
 
-function trim(arena: Trie, count: number): Trie {
+function* trim(arena: Trie, count: number): Steps<Trie> {
   return {
     roots: arena.roots,
-    firstChild: arena.firstChild.slice(0, count + 1),
-    label: arena.label.slice(0, count),
-    fail: arena.fail.slice(0, count),
-    best: arena.best.slice(0, count),
-    id: arena.id.slice(0, count),
-    end: arena.end.slice(0, count),
+    firstChild: yield* copyInSteps(arena.firstChild, count + 1),
+    label: yield* copyInSteps(arena.label, count),
+    fail: yield* copyInSteps(arena.fail, count),
+    best: yield* copyInSteps(arena.best, count),
+    id: yield* copyInSteps(arena.id, count),
+    end: yield* copyInSteps(arena.end, count),
   };
 }
 
 const NEAR_SIZE = 131_072;
 
-function withTables(trie: Trie, nearSize: number): Arena {
+function* withTables(trie: Trie, nearSize: number): Steps<Arena> {
   const { firstChild, label, fail, roots } = trie;
   const column = new Uint8Array(ASCII);
-  const units = Array.from(new Set(label.subarray(roots))).filter((unit) => unit < ASCII);
+  const has = new Uint8Array(ASCII);
+  yield* forEachOf(
+    label.length - roots,
+    (i) => {
+      const unit = label[roots + i]!;
+      if (unit < ASCII) has[unit] = 1;
+    },
+    STEP_NODES,
+  );
+  const units = Array.from(has.keys()).filter((unit) => has[unit] === 1);
   units.forEach((unit, i) => (column[unit] = i + 1));
   const width = units.length + 1;
 
-  const row = new Int32Array(label.length).fill(-1);
+  const row = new Int32Array(label.length);
   const near = Math.max(roots, Math.floor(nearSize / width));
   const rowed: number[] = [];
-  for (let node = 0; node < label.length; node++) {
-    if (node < near || firstChild[node + 1]! - firstChild[node]! > 1) rowed.push(node);
-  }
+  yield* forEachOf(
+    label.length,
+    (node) => {
+      row[node] = -1;
+      if (node < near || firstChild[node + 1]! - firstChild[node]! > 1) rowed.push(node);
+    },
+    STEP_NODES,
+  );
   const arena = { ...trie, column, row, rowed, table: new Int32Array(width * rowed.length) };
   // Level by level, so that the row of whatever a node fails to is there before its own.
-  rowed.forEach((node, i) => {
+  const fill = (i: number): void => {
+    const node = rowed[i]!;
     const start = width * i;
     arena.table[start] = rootOf(trie, node);
     for (const unit of units) {
@@ -258,7 +307,8 @@ function withTables(trie: Trie, nearSize: number): Arena {
       if (label[child]! < ASCII) arena.table[start + column[label[child]!]!] = child;
     }
     row[node] = start;
-  });
+  };
+  yield* forEachOf(rowed.length, fill, Math.max(1, Math.floor(STEP_NODES / width / 4)));
   return arena;
 }
 

@@ -7,6 +7,8 @@ import { compileNames, mapNames } from "./names.ts";
 import type { Names } from "./names.ts";
 import { createScan, foldedOf, take } from "./scan.ts";
 import type { Scan } from "./scan.ts";
+import { endStepAfter, finish, forEachOf, groupInSteps, sortInSteps } from "./steps.ts";
+import type { Steps } from "./steps.ts";
 import { compileWindowHash, FEW } from "./window-hash.ts";
 import type { WindowHash } from "./window-hash.ts";
 
@@ -31,14 +33,14 @@ export type Matcher = (event: Subject) => string | null;
  *
  * A group is asked only where its least rank is better than what was found before.
  */
-export function compileMatcher(filters: readonly ClassFilter[]): Matcher {
-  const ranked = filters.toSorted(byRank);
+export function* matcherInSteps(filters: readonly ClassFilter[]): Steps<Matcher> {
+  const ranked = yield* sortInSteps(filters, byRank);
   const keys = ranked.map(({ key }) => key);
   const sets: Pattern[][] = [];
-  const index = indexGroups(ranked, sets);
-  const automaton = compileAutomaton(sets);
+  const index = yield* indexGroups(ranked, sets);
+  const automaton = yield* compileAutomaton(sets);
   const untagged = index.get("");
-  const tagged = compileNames(index);
+  const tagged = yield* compileNames(index);
   const asksForTags = index.size > (untagged === undefined ? 0 : 1);
   /** Those of the event in hand: one list for all events, so that none is made for each. */
   const asking: Asking[] = [];
@@ -68,6 +70,11 @@ export function compileMatcher(filters: readonly ClassFilter[]): Matcher {
     if (isTaken) takeTexts(NOTHING);
     return keys[best] ?? null;
   };
+}
+
+/** The same at once. */
+export function compileMatcher(filters: readonly ClassFilter[]): Matcher {
+  return finish(matcherInSteps(filters));
 }
 
 /** The texts of the event in hand, whichever matcher is asked. */
@@ -138,7 +145,7 @@ const NOTHING_ASKED: Side = {
   few: [],
   set: -1,
   halves: [],
-  pairs: bySide([], 0, "text"),
+  pairs: { from: new Int32Array(1), rank: new Int32Array(0), other: new Int32Array(0) },
   found: new Uint8Array(0),
 };
 
@@ -215,25 +222,33 @@ function walkPairs(
 }
 
 /** By folded tag, "" for none; pattern sets are added to `sets`. */
-function indexGroups(ranked: readonly ClassFilter[], sets: Pattern[][]): ReadonlyMap<string, Members> {
+function* indexGroups(ranked: readonly ClassFilter[], sets: Pattern[][]): Steps<ReadonlyMap<string, Members>> {
   const index = new Map<string, Members>();
-  for (const [tag, members] of Map.groupBy(ranked.map(foldFilter), (filter) => filter.tag)) {
-    const any = members.filter(({ source }) => source === "");
-    const one = members.filter(({ source }) => source !== "");
-    const bySource = new Map(
-      Map.groupBy(one, ({ source }) => source)
-        .entries()
-        .map(([source, own]) => [source, toMembers(own, null, sets)]),
-    );
-    index.set(tag, toMembers(any, sourcesOf(bySource), sets));
+  const folded: Folded[] = [];
+  yield* forEachOf(ranked.length, (rank) => folded.push(foldFilter(ranked[rank]!, rank)), STEP_FILTERS);
+  let handled = 0;
+  for (const [tag, members] of yield* groupInSteps(folded, (filter) => filter.tag)) {
+    const bySource = yield* groupInSteps(members, ({ source }) => source);
+    const any = bySource.get("") ?? [];
+    bySource.delete("");
+    const membersOf = new Map<string, Members>();
+    for (const [source, own] of bySource) membersOf.set(source, yield* toMembers(own, null, sets));
+    index.set(tag, yield* toMembers(any, yield* sourcesOf(membersOf), sets));
+    handled += members.length;
+    if (handled < STEP_FILTERS) continue;
+    handled = 0;
+    yield;
   }
   return index;
 }
 
-function sourcesOf(bySource: ReadonlyMap<string, Members>): Asking["bySource"] {
+/** Filters that are handled in one step. */
+const STEP_FILTERS = 128;
+
+function* sourcesOf(bySource: ReadonlyMap<string, Members>): Steps<Asking["bySource"]> {
   if (bySource.size === 0) return null;
   // So few are worth no tables either.
-  return bySource.size <= FEW ? mapNames(bySource) : compileNames(bySource);
+  return bySource.size <= FEW ? mapNames(bySource) : yield* compileNames(bySource);
 }
 
 type Folded = {
@@ -253,7 +268,7 @@ function form(text: string): string {
 }
 
 /** @param filters by rising rank */
-function toMembers(filters: readonly Folded[], bySource: Asking["bySource"], sets: Pattern[][]): Members {
+function* toMembers(filters: readonly Folded[], bySource: Asking["bySource"], sets: Pattern[][]): Steps<Members> {
   const plain = filters.find(({ text, link }) => text === "" && link === "")?.rank ?? NO_VALUE;
   const asks = filters.filter(({ text, link }) => text !== "" || link !== "");
   if (asks.length === 0 && bySource === null) return plain;
@@ -262,24 +277,32 @@ function toMembers(filters: readonly Folded[], bySource: Asking["bySource"], set
     least: asks[0]?.rank ?? NO_VALUE,
     text: asks[0]?.text ?? "",
     link: asks[0]?.link ?? "",
-    group: asks.length > 1 ? toGroup(asks, sets) : null,
+    group: asks.length > 1 ? yield* toGroup(asks, sets) : null,
     bySource,
   };
 }
 
 /** @param asks by rising rank */
-function toGroup(asks: readonly Folded[], sets: Pattern[][]): Group {
+function* toGroup(asks: readonly Folded[], sets: Pattern[][]): Steps<Group> {
+  yield* endStepAfter(asks.length);
   const both = asks.filter(({ text, link }) => text !== "" && link !== "");
-  const textIds = number(both.map(({ text }) => text));
-  const linkIds = number(both.map(({ link }) => link));
-  const pairs = both.map(({ rank, text, link }) => ({ rank, text: textIds.get(text)!, link: linkIds.get(link)! }));
+  const textIds = new Map<string, number>();
+  const linkIds = new Map<string, number>();
+  const pairs: Pair[] = [];
+  yield* forEachOf(both.length, (i) => {
+    const { rank, text, link } = both[i]!;
+    pairs.push({ rank, text: numberOf(textIds, text), link: numberOf(linkIds, link) });
+  });
+  yield* endStepAfter(asks.length);
   const onlyText = asks.filter(({ link }) => link === "").map(({ text, rank }) => ({ text, rank }));
+  yield* endStepAfter(asks.length);
   const onlyLink = asks.filter(({ text }) => text === "").map(({ link, rank }) => ({ text: link, rank }));
+  yield* endStepAfter(asks.length);
   return {
     leastPair: both[0]?.rank ?? NO_VALUE,
-    texts: toSide(onlyText, new Map(), [], "text", sets),
-    halves: toSide([], textIds, pairs, "text", sets),
-    links: toSide(onlyLink, linkIds, pairs, "link", sets),
+    texts: yield* toSide(onlyText, new Map(), [], "text", sets),
+    halves: yield* toSide([], textIds, pairs, "text", sets),
+    links: yield* toSide(onlyLink, linkIds, pairs, "link", sets),
   };
 }
 
@@ -287,52 +310,63 @@ function toGroup(asks: readonly Folded[], sets: Pattern[][]): Group {
  * @param alone what filters ask of this side that ask for nothing else, by rising rank
  * @param ids the patterns of the pairs
  */
-function toSide(
+function* toSide(
   alone: readonly { readonly text: string; readonly rank: number }[],
   ids: ReadonlyMap<string, number>,
   pairs: readonly Pair[],
   half: "text" | "link",
   sets: Pattern[][],
-): Side {
+): Steps<Side> {
   if (alone.length === 0 && ids.size === 0) return NOTHING_ASKED;
   const patterns = new Map<string, Pattern>();
-  for (const [text, id] of ids) patterns.set(text, { text, value: NO_VALUE, id });
-  for (const { text, rank } of alone) {
+  const halves = [...ids.keys()];
+  yield* endStepAfter(halves.length);
+  yield* forEachOf(halves.length, (id) => patterns.set(halves[id]!, { text: halves[id]!, value: NO_VALUE, id }));
+  yield* forEachOf(alone.length, (i) => {
+    const { text, rank } = alone[i]!;
     const known = patterns.get(text);
     if (known === undefined || rank < known.value) patterns.set(text, { text, value: rank, id: known?.id ?? -1 });
-  }
-  const { pass, rest } = compileWindowHash([...patterns.values()]);
+  });
+  yield* endStepAfter(patterns.size);
+  const distinct = [...patterns.values()];
+  yield* endStepAfter(patterns.size);
+  const { pass, rest } = yield* compileWindowHash(distinct);
   const isFew = rest.length <= FEW;
   return {
     least: alone[0]?.rank ?? NO_VALUE,
     pass,
     few: isFew ? rest : null,
     set: isFew ? -1 : sets.push([...rest]) - 1,
-    halves: [...ids.keys()],
-    pairs: bySide(pairs, ids.size, half),
+    halves,
+    pairs: yield* bySide(pairs, ids.size, half),
     found: new Uint8Array(ids.size),
   };
 }
 
-/** @param pairs by rising rank */
-function bySide(pairs: readonly Pair[], halves: number, half: "text" | "link"): Pairs {
-  const sorted = pairs.toSorted((a, b) => a[half] - b[half]);
+/** @param pairs by rising rank, which they keep */
+function* bySide(pairs: readonly Pair[], halves: number, half: "text" | "link"): Steps<Pairs> {
   const from = new Int32Array(halves + 1);
-  for (const pair of pairs) from[pair[half] + 1]! += 1;
+  yield* forEachOf(pairs.length, (i) => void (from[pairs[i]![half] + 1]! += 1));
   for (let id = 0; id < halves; id++) from[id + 1]! += from[id]!;
-  const other = half === "text" ? "link" : "text";
-  return {
-    from,
-    rank: Int32Array.from(sorted, ({ rank }) => rank),
-    other: Int32Array.from(sorted, (pair) => pair[other]),
-  };
+  const free = from.slice();
+  const rank = new Int32Array(pairs.length);
+  const other = new Int32Array(pairs.length);
+  const otherHalf = half === "text" ? "link" : "text";
+  yield* forEachOf(pairs.length, (i) => {
+    const pair = pairs[i]!;
+    const at = free[pair[half]]!++;
+    rank[at] = pair.rank;
+    other[at] = pair[otherHalf];
+  });
+  return { from, rank, other };
 }
 
-/** Numbers distinct strings from 0, in order of first appearance. */
-function number(strings: readonly string[]): Map<string, number> {
-  const numbers = new Map<string, number>();
-  for (const string of strings) if (!numbers.has(string)) numbers.set(string, numbers.size);
-  return numbers;
+/** The number of a string; distinct ones are numbered from 0, in order of first appearance. */
+function numberOf(numbers: Map<string, number>, string: string): number {
+  const known = numbers.get(string);
+  if (known !== undefined) return known;
+  numbers.set(string, numbers.size);
+  return numbers.size - 1;
 }
 
 function byRank(a: ClassFilter, b: ClassFilter): number {

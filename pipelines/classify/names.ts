@@ -1,5 +1,7 @@
 import { fold, isAscii } from "../../src/events/text.ts";
 import { foldFour, MIX } from "./four-bytes.ts";
+import { forEachOf, groupInSteps, sortInSteps } from "./steps.ts";
+import type { Steps } from "./steps.ts";
 
 /** What belongs to a name, whatever its case. */
 export type Names<T> = {
@@ -20,6 +22,8 @@ const MOST = 2 ** 16;
 /** Factors of buckets are odd numbers from 3 on, as 1 leads names that share a bucket to one part of the slots. Where none will do, they are left to the map, so that no choice of names makes the table slow. */
 const LAST_FACTOR = 2_001;
 const LONGEST = 16;
+/** Slots that are looked at in one step. */
+const STEP_TRIES = 1_024;
 
 /**
  * Tags and sources come with each event as strings that nobody has seen before: a map has to hash all of each, and to go through memory for it, before it can say of most that nothing
@@ -29,10 +33,18 @@ const LONGEST = 16;
  *
  * @param byName by folded name; numbers are whole ones from 0 to 2^31 - 1
  */
-export function compileNames<T>(byName: ReadonlyMap<string, T | number>): Names<T | number> {
+export function* compileNames<T>(byName: ReadonlyMap<string, T | number>): Steps<Names<T | number>> {
   const names = [...byName.keys()];
   const lastWord = Math.min(2 ** Math.ceil(Math.log2(BITS * names.length + 32)), ENDS) / 32 - 1;
-  const own = names.filter((name) => hasSlot(name.length) && isAscii(name));
+  const own: string[] = [];
+  /** By how many numbers a name is, how many such names there are. */
+  const known = new Int32Array(5);
+  yield* forEachOf(names.length, (i) => {
+    const name = names[i]!;
+    if (!hasSlot(name.length) || !isAscii(name)) return;
+    own.push(name);
+    known[numbersIn(name.length)]! += 1;
+  });
   const factorsAt = lastWord + 1;
   const buckets = Math.max(1, Math.min(Math.ceil(own.length / CROWD), MOST));
   /** By how many numbers a name is, 1 to 4: where the slots of such names begin, and how many there are. */
@@ -40,9 +52,8 @@ export function compileNames<T>(byName: ReadonlyMap<string, T | number>): Names<
   const counts = new Int32Array(5);
   let end = factorsAt + buckets;
   for (let numbers = 1; numbers <= 4; numbers++) {
-    const known = own.filter(({ length }) => numbersIn(length) === numbers).length;
     begins[numbers] = end;
-    counts[numbers] = Math.min(Math.ceil(known * ROOM) + 1, MOST);
+    counts[numbers] = Math.min(Math.ceil(known[numbers]! * ROOM) + 1, MOST);
     end += (numbers + 1) * counts[numbers]!;
   }
   /**
@@ -52,19 +63,29 @@ export function compileNames<T>(byName: ReadonlyMap<string, T | number>): Names<
   const table = new Int32Array(end + 3);
   const values: (T | undefined)[] = [undefined];
 
-  for (const name of names) {
-    const ends = endsOf(name);
+  yield* forEachOf(names.length, (i) => {
+    const ends = endsOf(names[i]!);
     table[(ends >>> 5) & lastWord]! |= 1 << ends;
-  }
-  const byBucket = Map.groupBy(own, (name) => bucketOf(hashOf(name)));
+  });
+  const byBucket = yield* groupInSteps(own, (name) => bucketOf(hashOf(name)));
+  /** Slots that were looked at since the last step ended. */
+  let tried = 0;
+  const entries = [...byBucket];
   // The fullest first, while there is room.
-  for (const [bucket, crowd] of [...byBucket].toSorted(([, a], [, b]) => b.length - a.length)) settle(bucket, crowd);
+  for (const [bucket, crowd] of yield* sortInSteps(entries, ([, a], [, b]) => b.length - a.length)) {
+    yield* settle(bucket, crowd);
+  }
 
   /** Gives a bucket a factor that leads each of its names to a free slot of its own, and the slots to these, where there is one. */
-  function settle(bucket: number, crowd: readonly string[]): void {
+  function* settle(bucket: number, crowd: readonly string[]): Steps<void> {
     if (crowd.length > MOST_CROWD) return;
     const hashes = crowd.map(hashOf);
     for (let factor = 3; factor <= LAST_FACTOR; factor += 2) {
+      tried += crowd.length;
+      if (tried >= STEP_TRIES) {
+        tried = 0;
+        yield;
+      }
       const slots = crowd.map(({ length }, i) => slotOf(length, hashes[i]!, factor));
       const isFree = (slot: number, i: number): boolean =>
         table[slot + numbersIn(crowd[i]!.length)] === 0 && slots.indexOf(slot) === i;

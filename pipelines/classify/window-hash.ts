@@ -5,6 +5,8 @@ import type { Pattern } from "./automaton.ts";
 import { foldFour, MIX } from "./four-bytes.ts";
 import { createScan, foldedOf, take, write } from "./scan.ts";
 import type { Scan } from "./scan.ts";
+import { endStepAfter, forEachOf } from "./steps.ts";
+import type { Steps } from "./steps.ts";
 
 /**
  * The search of Karp and Rabin ("Efficient randomized pattern-matching algorithms", 1987), for many patterns at once: the hash of each window of a text tells whether it
@@ -52,23 +54,24 @@ function windowsFor(patterns: number, least: number): Window[] {
  *
  * @returns `rest` are the patterns that it does not look for: short ones, and those without windows that few others have; all, and `pass` is null, where too few are left
  */
-export function compileWindowHash(patterns: readonly Pattern[]): {
+export function* compileWindowHash(patterns: readonly Pattern[]): Steps<{
   readonly pass: WindowHash | null;
   readonly rest: readonly Pattern[];
-} {
+}> {
   const fits = patterns.filter(isFit);
+  yield* endStepAfter(patterns.length);
   if (fits.length <= FEW) return { pass: null, rest: patterns };
   const least = fits.reduce((shortest, { text }) => Math.min(shortest, text.length), Infinity);
   let best: Anchors | null = null;
   for (const window of windowsFor(fits.length, least)) {
-    const anchors = anchor(fits, window);
+    const anchors = yield* anchor(fits, window);
     if (best === null || anchors.alike.size < best.alike.size) best = anchors;
-    if (best.alike.size === 0) break;
+    if (anchors.alike.size === 0) break;
   }
   const { window, taken, alike } = best!;
   if (fits.length - alike.size <= FEW) return { pass: null, rest: patterns };
   const rest = patterns.filter((pattern) => !isFit(pattern) || alike.has(pattern));
-  return { pass: createPass(taken, window), rest };
+  return { pass: yield* createPass(taken, window), rest };
 }
 
 function isFit({ text }: Pattern): boolean {
@@ -85,24 +88,63 @@ type Anchors = { readonly window: Window; readonly taken: readonly Anchored[]; r
 const COUNTERS = 64;
 const MOST_COUNTERS = 2 ** 18;
 
-function anchor(patterns: readonly Pattern[], window: Window): Anchors {
+function* anchor(patterns: readonly Pattern[], window: Window): Steps<Anchors> {
   const counts = new Uint32Array(Math.min(2 ** Math.ceil(Math.log2(COUNTERS * patterns.length)), MOST_COUNTERS));
-  for (const { text } of patterns) for (const hash of hashesOf(text, window)) counts[counterOf(hash, counts)]! += 1;
+  let handled = 0;
+  /** Whether this step has looked at as many units as it may, with those of `text`. */
+  const isFull = ({ length }: string, times: number): boolean => {
+    handled += length * times;
+    if (handled < STEP_UNITS) return false;
+    handled = 0;
+    return true;
+  };
+  for (const { text } of patterns) {
+    if (isFull(text, 1)) yield;
+    for (const hash of hashesOf(text, window)) counts[counterOf(hash, counts)]! += 1;
+  }
   const alike = new Set<Pattern>();
-  const all = patterns.flatMap((pattern) => {
+  const all: Anchored[] = [];
+  for (const pattern of patterns) {
+    if (isFull(pattern.text, 3)) yield;
     const hashes = hashesOf(pattern.text, window);
-    return Array.from({ length: window.step }, (_, from) => {
+    for (let from = 0; from < window.step; from++) {
       const start = rarest(pattern.text, hashes, { from, window, counts });
       const hash = hashes[start]!;
       // It repeats itself: a text that does so, too, would be compared with nearly all of it at each place.
       if (timesIn(hashes, hash) > MOST_ALIKE) alike.add(pattern);
-      return { pattern, hash, start };
-    });
+      all.push({ pattern, hash, start });
+    }
+  }
+  const timesOf = yield* countHashes(all);
+  yield* forEachOf(all.length, (i) => {
+    const { pattern, hash } = all[i]!;
+    if (timesOf(hash) > MOST_ALIKE) alike.add(pattern);
   });
-  const byHash = Map.groupBy(all, ({ hash }) => hash);
-  for (const some of byHash.values()) if (some.length > MOST_ALIKE) for (const { pattern } of some) alike.add(pattern);
-  return { window, taken: all.filter(({ pattern }) => !alike.has(pattern)), alike };
+  const taken: Anchored[] = [];
+  yield* forEachOf(all.length, (i) => void (alike.has(all[i]!.pattern) || taken.push(all[i]!)));
+  return { window, taken, alike };
 }
+
+/** How many have a hash. A table of numbers rather than a Map, which takes a millisecond where it grows. */
+function* countHashes(anchors: readonly Anchored[]): Steps<(hash: number) => number> {
+  const hashes = new Int32Array(2 ** Math.ceil(Math.log2(2 * anchors.length + 2)));
+  const times = new Int32Array(hashes.length);
+  const slotOf = (hash: number): number => {
+    let slot = upper(Math.imul(hash, MIX), hashes);
+    while (times[slot] !== 0 && hashes[slot] !== hash) slot = next(slot, hashes);
+    return slot;
+  };
+  yield* forEachOf(anchors.length, (i) => {
+    const { hash } = anchors[i]!;
+    const slot = slotOf(hash);
+    hashes[slot] = hash;
+    times[slot]! += 1;
+  });
+  return (hash) => times[slotOf(hash)]!;
+}
+
+/** Units of patterns that are looked at in one step. */
+const STEP_UNITS = 4_096;
 
 function timesIn(hashes: Int32Array, hash: number): number {
   let times = 0;
@@ -179,18 +221,19 @@ const WORDS = 2;
 const ROOM = 3;
 
 /** @param anchors those of a pattern side by side, as many as a window's `step` */
-function createPass(anchors: readonly Anchored[], { length, step }: Window): WindowHash {
+function* createPass(anchors: readonly Anchored[], { length, step }: Window): Steps<WindowHash> {
   const patterns = anchors.filter((_, i) => i % step === 0).map(({ pattern }) => pattern);
   const second = length - HALF;
   const marked = new Int32Array(WORDS * 2 ** Math.ceil(Math.log2(patterns.length)));
   const slots = new Int32Array(2 ** Math.ceil(Math.log2(ROOM * anchors.length)));
-  const { entries, places, bytesAt } = layOut(patterns, step);
+  const { entries, places, bytesAt } = yield* layOut(patterns, step);
   /** A slot tells by its upper bits which window of which entry it is for, and holds in the others the lower ones of the window's hash, mixed: 0 where it is free, as no entry is at 0. */
   const windowBits = Math.ceil(Math.log2((entries.byteLength / UNIT) * step));
   const hashBits = 32 - windowBits;
   const mask = 2 ** hashBits - 1;
   const stepBits = Math.log2(step);
-  anchors.forEach(({ hash, start }, i) => {
+  yield* forEachOf(anchors.length, (i) => {
+    const { hash, start } = anchors[i]!;
     marked[upper(hash, marked)]! |= (1 << bitOf(hash)) | (1 << otherBitOf(hash));
     const entry = places[Math.floor(i / step)]!;
     const window = i % step;
@@ -267,22 +310,26 @@ const STARTS = 10;
 const MOST_UNITS = 2 ** 16 - 1;
 
 /** All that is asked of a pattern, side by side, and where in an entry its bytes begin. Of one that is not ASCII there are no bytes: no text of which bytes are compared can have it. No entry is at 0. */
-function layOut(
+function* layOut(
   patterns: readonly Pattern[],
   step: number,
-): { entries: DataView; places: readonly number[]; bytesAt: number } {
+): Steps<{ entries: DataView; places: readonly number[]; bytesAt: number }> {
   const bytesAt = STARTS + 2 * step;
   const sizeOf = ({ text }: Pattern): number => UNIT * Math.ceil((bytesAt + text.length) / UNIT);
-  const bytes = Buffer.alloc(patterns.reduce((sum, pattern) => sum + sizeOf(pattern), UNIT));
+  let size = UNIT;
+  yield* forEachOf(patterns.length, (i) => void (size += sizeOf(patterns[i]!)));
+  const bytes = Buffer.alloc(size);
+  yield;
   let end = UNIT;
-  const places = patterns.map((pattern, number) => {
-    const { text, value } = pattern;
+  const places: number[] = [];
+  yield* forEachOf(patterns.length, (number) => {
+    const { text, value } = patterns[number]!;
     const entry = end;
     bytes.writeInt32LE(value, entry + VALUE);
     bytes.writeInt32LE(number, entry + NUMBER);
     bytes.writeUInt16LE(isAscii(text) ? bytes.write(text, entry + bytesAt, "latin1") : 0, entry + LENGTH);
-    end += sizeOf(pattern);
-    return entry;
+    end += sizeOf(patterns[number]!);
+    places.push(entry);
   });
   return { entries: new DataView(bytes.buffer, bytes.byteOffset, bytes.length), places, bytesAt };
 }

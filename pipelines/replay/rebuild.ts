@@ -28,7 +28,7 @@ export async function rebuild(options: RebuildOptions): Promise<ReplayProgress> 
   built = await store.rebuild({
     since,
     signal,
-    revise: (event) => ({ ...event, class: classOf(event) }),
+    revise: async (event) => ({ ...event, class: await classOf(event) }),
     report: (progress) => {
       built = progress;
       report();

@@ -110,7 +110,7 @@ export type RebuildOptions = {
     signal: AbortSignal,
   ) => Promise<void>;
   /** Makes of an event that is copied what `fill` would write of it today. */
-  readonly revise: (event: StoredEvent) => StoredEvent;
+  readonly revise: (event: StoredEvent) => StoredEvent | Promise<StoredEvent>;
   readonly report?: (progress: RebuildProgress) => void;
   readonly signal: AbortSignal;
 };

@@ -26,7 +26,7 @@ export type CopyOptions = {
   readonly from: string;
   readonly to: string;
   /** Makes the document anew, as this release writes it. */
-  readonly encode: (document: unknown) => string;
+  readonly encode: (document: unknown) => string | Promise<string>;
   readonly signal: AbortSignal;
   /** Whether others have the cluster to themselves after each step for as long as it took. */
   readonly rests: boolean;
@@ -64,11 +64,16 @@ export async function copyAfter(options: CopyOptions, after: number): Promise<nu
 /** @returns how many markers took the place of a document */
 async function copyHits({ client, to, encode, signal }: CopyOptions, hits: readonly Hit[]): Promise<number> {
   const markers: string[] = [];
-  const operations = hits.map(({ _id: id = "", _source: source }) => {
-    if ("log" in (source as object)) return createOperation(to, id, encode(source));
+  const operations: ReturnType<typeof createOperation>[] = [];
+  for (const { _id: id = "", _source: source } of hits) {
+    if ("log" in (source as object)) {
+      const encoded = encode(source);
+      operations.push(createOperation(to, id, typeof encoded === "string" ? encoded : await encoded));
+      continue;
+    }
     markers.push(id);
-    return indexOperation(to, id, MARKER);
-  });
+    operations.push(indexOperation(to, id, MARKER));
+  }
   const buried = markers.length === 0 ? 0 : (await idsAmong(client, to, markers, "documents")).size;
   await writeAll(client, operations, signal);
   return buried;
@@ -96,13 +101,13 @@ async function idsAmong(
 export function encoderOf(
   names: Names,
   kind: string,
-  revise: (event: StoredEvent) => StoredEvent,
+  revise: (event: StoredEvent) => StoredEvent | Promise<StoredEvent>,
 ): CopyOptions["encode"] {
   switch (kind) {
     case names.visits:
       return (document) => encodeVisit(visitOf(document as VisitDocument));
     case names.events:
-      return (document) => encodeDocument(revise(eventOf(document as Document)));
+      return async (document) => encodeDocument(await revise(eventOf(document as Document)));
     default:
       // What somebody has of an event stays as it was when they got it.
       return (document) => encodeDocument(eventOf(document as Document), (document as Document).owner);

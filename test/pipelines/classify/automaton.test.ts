@@ -2,6 +2,7 @@ import test from "ava";
 import fc from "fast-check";
 import { compileAutomaton, NO_VALUE } from "../../../pipelines/classify/automaton.ts";
 import type { Pattern } from "../../../pipelines/classify/automaton.ts";
+import { finish } from "../../../pipelines/classify/steps.ts";
 
 const text = fc.string({ unit: fc.constantFrom("a", "b", "c", " ", "é", "日", "😀"), maxLength: 30 });
 const set = fc
@@ -24,7 +25,7 @@ for (const near of [0, 12, undefined]) {
   test(`finds what each pattern by itself is found to be, with ${near ?? "the usual"} entries near the roots`, (t) => {
     fc.assert(
       fc.property(fc.array(set, { minLength: 1, maxLength: 3 }), fc.array(text, { maxLength: 8 }), (sets, texts) => {
-        const automaton = compileAutomaton(sets, near);
+        const automaton = finish(compileAutomaton(sets, near));
         for (const [i, patterns] of sets.entries()) {
           for (const one of texts) {
             const found = patterns.filter((pattern) => one.includes(pattern.text));

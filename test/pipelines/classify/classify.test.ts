@@ -1,57 +1,167 @@
 import test from "ava";
+import { setImmediate as turn } from "node:timers/promises";
 import { parseLogKey } from "../../../src/events/event.ts";
+import type { LogKey, StoredEvent } from "../../../src/events/event.ts";
 import type { ClassFilter } from "../../../src/catalog/catalog.ts";
-import { createMatcherCache } from "../../../pipelines/classify/classify.ts";
+import { createClassifier } from "../../../pipelines/classify/classify.ts";
+import { classByLoop } from "../../../pipelines/classify/loop.ts";
+import { compileMatcher, matcherInSteps } from "../../../pipelines/classify/matcher.ts";
+import type { Subject } from "../../../pipelines/classify/matcher.ts";
+import { createMatchers } from "../../../pipelines/classify/matchers.ts";
+import type { Missing } from "../../../pipelines/classify/matchers.ts";
 
-function filters(count: number): ClassFilter[] {
-  return Array.from({ length: count }, (_, i) => ({
-    key: `k${i}`,
-    display: "",
-    color: "",
-    tag: `t${i}`,
-    text: "",
-    link: "",
-    source: "",
-    weight: 0,
-  }));
+function filter(i: number, conditions: Partial<ClassFilter> = { tag: `t${i}` }): ClassFilter {
+  return { key: `k${i}`, display: "", color: "", tag: "", text: "", link: "", source: "", weight: 0, ...conditions };
 }
 
-const [A, B, C] = ["a", "b", "c"].map((key) => parseLogKey(key)!) as [never, never, never];
+function filters(count: number): ClassFilter[] {
+  return Array.from({ length: count }, (_, i) => filter(i));
+}
 
-test("a matcher is compiled once for each list of filters", (t) => {
-  const matcherOf = createMatcherCache();
-  const first = filters(2);
-  const match = matcherOf(A, first);
-  t.is(matcherOf(A, first), match);
-  t.is(match({ text: "", link: "", source: "", tags: ["T1"] }), "k1");
-  const second = filters(1);
-  const changed = matcherOf(A, second);
-  t.not(changed, match);
-  t.is(changed({ text: "", link: "", source: "", tags: ["t1"] }), null);
+const logKey = (name: string): LogKey => parseLogKey(name)!;
+const [A, B, C] = [logKey("a"), logKey("b"), logKey("c")];
+const SUBJECT: Subject = { text: "", link: "", source: "", tags: [] };
+
+/** The worst that a log may hold: texts and links as long as they may be, many that begin alike, many short ones. */
+const WORST: readonly { readonly name: string; readonly filters: readonly ClassFilter[] }[] = [
+  { name: "long texts", of: (i: number) => ({ text: `${i} ${"long text ".repeat(20)}`.slice(0, 200) }) },
+  { name: "long texts that begin alike", of: (i: number) => ({ text: `${"a".repeat(190)}${i}` }) },
+  {
+    name: "texts and links",
+    of: (i: number) => ({ text: `${"x".repeat(50)}${i * 7}`, link: `${i % 97}${"y".repeat(90)}` }),
+  },
+  { name: "texts of a tag each", of: (i: number) => ({ tag: `t${i % 3000}`, text: `disk ${i} is full` }) },
+  { name: "tags and sources", of: (i: number) => ({ tag: `t${i % 7}`, source: `source-${i}` }) },
+  { name: "short texts", of: (i: number) => ({ text: i.toString(36) }) },
+].map(({ name, of }) => ({
+  name,
+  filters: Array.from({ length: 10_000 }, (_, i) => filter(i, { ...of(i), weight: i % 11 })),
+}));
+
+/** How long each step takes that a generator does, in milliseconds. */
+function stepsOf(all: readonly ClassFilter[]): number[] {
+  const lasted: number[] = [];
+  const steps = matcherInSteps(all);
+  for (;;) {
+    const start_ms = performance.now();
+    const { done } = steps.next();
+    lasted.push(performance.now() - start_ms);
+    if (done === true) return lasted;
+  }
+}
+
+for (const { name, filters: all } of WORST) {
+  test.serial(`no step of building a matcher is a large part of it: ${name}`, (t) => {
+    // Other processes hold up any step, but hardly the same one each time.
+    const runs = Array.from({ length: 5 }, () => stepsOf(all));
+    const least = runs[0]!.map((_, i) => Math.min(...runs.map((run) => run[i]!)));
+    const whole = least.reduce((sum, lasted) => sum + lasted, 0);
+    const longest = Math.max(...least);
+    t.log(`${least.length} steps, ${whole.toFixed(0)} ms, the longest ${longest.toFixed(2)} ms`);
+    t.true(longest < whole / 12, `${longest} of ${whole} ms`);
+  });
+}
+
+test("filters looked at one after the other give the class that a matcher gives", async (t) => {
+  const all = Array.from({ length: 400 }, (_, i) =>
+    filter(i, {
+      tag: i % 3 === 0 ? `T${i % 5}` : "",
+      text: i % 4 === 0 ? "" : `İx${i % 9}`,
+      link: i % 5 === 0 ? `L${i % 7}` : "",
+      source: i % 7 === 0 ? `s${i % 2}` : "",
+      weight: i % 13,
+    }),
+  );
+  const match = compileMatcher(all);
+  for (let i = 0; i < 200; i++) {
+    const event = { text: `a i̇X${i % 11}b`, link: `/l${i % 8}`, tags: [`t${i % 6}`], source: `S${i % 3}` };
+    t.is(await classByLoop(all, event, async () => {}), match(event));
+  }
 });
 
-test("the matchers of the logs that were quiet longest are let go", (t) => {
-  const matcherOf = createMatcherCache(200);
-  const [a, b, c] = [filters(5), filters(5), filters(5)];
-  const [first, second] = [matcherOf(A, a), matcherOf(B, b)];
-  t.is(matcherOf(A, a), first);
-  matcherOf(C, c);
-  t.is(matcherOf(A, a), first, "used after B, so kept");
-  t.not(matcherOf(B, b), second);
+/** Events of logs whose filters the test changes. */
+function prepare(lists: Map<LogKey, readonly ClassFilter[]>) {
+  const matchers = createMatchers({ pause: () => turn() });
+  const catalog = {
+    log: (key: LogKey) => ({ key }) as never,
+    classFilters: (log: LogKey) => lists.get(log) ?? [],
+    ownerOf: () => "ann" as never,
+  };
+  const classOf = createClassifier(catalog, matchers);
+  const ask = (log: LogKey, tag: string) => classOf({ ...SUBJECT, log, tags: [tag] } as unknown as StoredEvent);
+  return { matchers, ask };
+}
+
+test("until a matcher is ready events get their class without it, and each by the filters of its moment", async (t) => {
+  const lists = new Map([[A, filters(500) as readonly ClassFilter[]]]);
+  const { matchers, ask } = prepare(lists);
+  t.is(await ask(A, "t7"), "k7");
+  for (let i = 0; i < 100; i++) t.is(await ask(A, `T${i}`), `k${i}`);
+  await matchers.idle();
+  t.is(ask(A, "t7"), "k7", "at once, by a matcher");
+  lists.set(A, [filter(1, { tag: "t7" })]);
+  const next = ask(A, "t7");
+  lists.set(A, []);
+  t.is(await next, "k1");
+  t.is(ask(A, "t7"), null);
 });
 
-test("a log that alone has more filters than all may have is served, too", (t) => {
-  const matcherOf = createMatcherCache(60);
+test("logs of many filters and few events make no matcher", async (t) => {
+  const logs = Array.from({ length: 50 }, (_, i) => logKey(`log-${i}`));
+  const { matchers, ask } = prepare(new Map(logs.map((log) => [log, filters(1_000)])));
+  for (const log of logs) t.is(await ask(log, "t999"), "k999");
+  await matchers.idle();
+  t.true(logs.every((log) => ask(log, "t1") instanceof Promise));
+});
+
+/** Wants a matcher, however many events that takes. */
+function want(matchers: ReturnType<typeof createMatchers>, missing: Missing): void {
+  for (let i = 0; i < 1_000; i++) matchers.missed(missing);
+}
+
+test("of matchers that are wanted, those of whom the least was built for come first", async (t) => {
+  const order: LogKey[] = [];
+  const lists = new Map<LogKey, readonly ClassFilter[]>();
+  const matchers = createMatchers({
+    pause: async () => {
+      await turn();
+      for (const [log, list] of lists) if (!order.includes(log) && matchers.find(log, list) !== null) order.push(log);
+    },
+  });
+  for (let i = 0; i < 8; i++) lists.set(logKey(`eve-${i}`), filters(3_000));
+  lists.set(A, filters(3_000));
+  for (const [log, list] of lists) want(matchers, { log, owner: log === A ? "ann" : "eve", filters: list });
+  await matchers.idle();
+  t.true(order.indexOf(A) <= 1, `after at most the one that was being built: ${order.join(", ")}`);
+});
+
+test("matchers of all, and of an owner, are bounded; those that were asked for longest ago go first", async (t) => {
+  const matchers = createMatchers({ maxSize: { all: 1_000, owner: 450 }, pause: () => turn() });
+  const lists = new Map<LogKey, readonly ClassFilter[]>();
+  const add = async (log: LogKey, owner: string): Promise<void> => {
+    lists.set(log, filters(10));
+    want(matchers, { log, owner, filters: lists.get(log)! });
+    await matchers.idle();
+  };
+  const has = (log: LogKey): boolean => matchers.find(log, lists.get(log)!) !== null;
+  // Ten filters of a tag have a size of 200.
+  await add(A, "ann");
+  await add(B, "ann");
+  t.true(has(A) && has(B));
+  t.true(has(A));
+  await add(C, "ann");
+  t.true(has(A) && !has(B) && has(C), "an owner's own go, though all have room");
+  for (const name of ["d", "e", "f"]) await add(logKey(name), `owner-of-${name}`);
+  t.is([...lists.keys()].filter(has).length, 5);
+  await add(logKey("g"), "owner-of-g");
+  t.true(has(logKey("d")) && has(logKey("g")), "of the owner who has the most");
+  t.is([A, C].filter(has).length, 1);
+});
+
+test("a log that alone has more filters than all may have is served, too", async (t) => {
+  const matchers = createMatchers({ maxSize: { all: 60, owner: 60 }, pause: () => turn() });
   const many = filters(10);
-  const match = matcherOf(A, many);
-  t.is(matcherOf(A, many), match);
-});
-
-test("a log without filters holds nothing", (t) => {
-  const matcherOf = createMatcherCache(40);
-  const [a, b] = [filters(2), filters(2)];
-  const match = matcherOf(A, a);
-  t.is(matcherOf(A, [])({ text: "", link: "", source: "", tags: ["t0"] }), null);
-  matcherOf(B, b);
-  t.not(matcherOf(A, a), match);
+  want(matchers, { log: A, owner: "ann", filters: many });
+  await matchers.idle();
+  t.is(matchers.find(A, many)?.({ ...SUBJECT, tags: ["T3"] }), "k3");
 });

@@ -3,6 +3,7 @@ import * as fc from "fast-check";
 
 import { compileNames } from "../../../pipelines/classify/names.ts";
 import { fold } from "../../../src/events/text.ts";
+import { finish } from "../../../pipelines/classify/steps.ts";
 
 /** By folded name, as a matcher has them. */
 function indexOf(names: readonly string[]): Map<string, string> {
@@ -43,7 +44,7 @@ const names = fc.array(
 test("a name is found whatever its case, and no other is", (t) => {
   const property = fc.property(names, names, (given, others) => {
     const index = indexOf(given);
-    const { find } = compileNames(index);
+    const { find } = finish(compileNames(index));
     for (const name of [...given, ...others]) {
       for (const form of [name, name.toUpperCase(), name.toLowerCase()]) t.is(find(form), index.get(fold(form)));
     }
@@ -53,7 +54,7 @@ test("a name is found whatever its case, and no other is", (t) => {
 
 test("a unit that is no ASCII may fold to one that is, wherever it stands", (t) => {
   for (const name of ["k", "kk", "kkk", "kelvin", "unkind", "dark", "darks", "a-long-name-with-a-k-in-it"]) {
-    const { find } = compileNames(indexOf([name]));
+    const { find } = finish(compileNames(indexOf([name])));
     for (const form of [name, name.toUpperCase(), name.replaceAll("k", "\u212a"), name.replaceAll("s", "\u017f")]) {
       t.is(find(form), `of ${name}`, JSON.stringify(form));
     }
@@ -61,7 +62,7 @@ test("a unit that is no ASCII may fold to one that is, wherever it stands", (t) 
 });
 
 test("a unit that is no ASCII is not taken for its lower half", (t) => {
-  const { find } = compileNames(indexOf(["ab\u0161ba"]));
+  const { find } = finish(compileNames(indexOf(["ab\u0161ba"])));
   t.is(find("ab\u0161ba"), "of ab\u0161ba");
   t.is(find("ababa"), undefined);
 });
@@ -70,7 +71,7 @@ test("names differ by each of their units, and by how many these are", (t) => {
   const whole = "abcdefghijklmnopqr";
   for (let length = 1; length <= whole.length; length++) {
     const name = whole.slice(0, length);
-    const { find } = compileNames(indexOf([name]));
+    const { find } = finish(compileNames(indexOf([name])));
     for (const form of [name, name.toUpperCase()]) t.is(find(form), `of ${name}`);
     for (const other of [`${name}a`, `${name}\0`, `a${name}`, name.slice(1), name.slice(0, -1)]) {
       t.is(find(other), undefined, JSON.stringify(other));
@@ -97,7 +98,7 @@ for (const [title, nameOf] of [
   test(`of thousands each is found, and none besides: names ${title}`, (t) => {
     const given = Array.from({ length: 10_900 }, (_, i) => nameOf(i));
     const index = indexOf(given);
-    const { find } = compileNames(index);
+    const { find } = finish(compileNames(index));
     t.true(given.every((name) => find(name) === `of ${name}`));
     const others = Array.from({ length: 5_000 }, (_, i) => nameOf(10_900 + i));
     t.true(others.every((name) => find(name) === undefined));
@@ -108,7 +109,7 @@ test("a name is not found by another that begins it", (t) => {
   const whole = "abcdefghijklmnopqr";
   for (let length = 1; length <= whole.length; length++) {
     const name = whole.slice(0, length);
-    const { find } = compileNames(indexOf([name]));
+    const { find } = finish(compileNames(indexOf([name])));
     for (let other = 1; other <= whole.length; other++) {
       t.is(find(whole.slice(0, other)), other === length ? `of ${name}` : undefined, `${other} units of ${length}`);
     }
@@ -116,14 +117,14 @@ test("a name is not found by another that begins it", (t) => {
 });
 
 test("a name that fills its slot alone is not taken for the beginning of a longer one", (t) => {
-  const { find } = compileNames(indexOf(["a\0\0\0\x01\0\0\0"]));
+  const { find } = finish(compileNames(indexOf(["a\0\0\0\x01\0\0\0"])));
   t.is(find("a\0\0\0\x01\0\0\0"), "of a\0\0\0\x01\0\0\0");
   t.is(find("a\0\0\0"), undefined);
 });
 
 test("names that no factor leads apart are found all the same: those with the same hash", (t) => {
   const given = ["ndoovv1vgy0gm", "5cw4sj1o5aomm", "1ldyupe1e7tp37", "1pcdge1ekbe24"];
-  const { find } = compileNames(indexOf(given));
+  const { find } = finish(compileNames(indexOf(given)));
   for (const name of given) t.is(find(name.toUpperCase()), `of ${name}`);
   t.is(find("5cw4sj1o5aomn"), undefined);
 });
@@ -131,7 +132,7 @@ test("names that no factor leads apart are found all the same: those with the sa
 test("names that crowd are found all the same: those whose hashes are alike in their upper halves", (t) => {
   const given = `h1htx h2hxn h2laa h2mje h3qno h4ick h5j71 h5yv1 h60m4 h72t2 h7qd0 h862m h8w9n h9fzm hag1s hbf5t hbr4g
     hbugz hd1qf hfukq hhrcs hi3n3 hi6ps hiypv hl6zg hl9bx hlqit hmbsf hn17l hn1f6 hory4 hpij3 hs3qu hs9f6`.split(/\s+/);
-  const { find } = compileNames(indexOf([...given, "another"]));
+  const { find } = finish(compileNames(indexOf([...given, "another"])));
   for (const name of [...given, "another"]) t.is(find(name.toUpperCase()), `of ${name}`);
   t.is(find("huatt"), undefined);
 });
@@ -139,7 +140,7 @@ test("names that crowd are found all the same: those whose hashes are alike in t
 test("a number that belongs to a name is found as it is, beside what is none", (t) => {
   const all = [0, 1, 2, 10_000, 2 ** 31 - 1, "of another", 7, "of a last"];
   const nameOf = (i: number): string => (i % 2 === 0 ? `n${i}` : `a-name-as-long-as-no-slot-${i}`);
-  const { find } = compileNames<string>(new Map(all.map((value, i) => [nameOf(i), value])));
+  const { find } = finish(compileNames<string>(new Map(all.map((value, i) => [nameOf(i), value]))));
   t.deepEqual(
     all.map((_, i) => find(nameOf(i).toUpperCase())),
     all,
@@ -147,7 +148,7 @@ test("a number that belongs to a name is found as it is, beside what is none", (
 });
 
 test("there need not be any", (t) => {
-  const { find } = compileNames(new Map<string, string>());
+  const { find } = finish(compileNames(new Map<string, string>()));
   t.is(find(""), undefined);
   t.is(find("a"), undefined);
   t.is(find("a name that is longer than most"), undefined);

@@ -7,6 +7,7 @@ import { createScan, take } from "../../../pipelines/classify/scan.ts";
 import type { Scan } from "../../../pipelines/classify/scan.ts";
 import { compileWindowHash } from "../../../pipelines/classify/window-hash.ts";
 import { fold } from "../../../src/events/text.ts";
+import { finish } from "../../../pipelines/classify/steps.ts";
 
 /** As many patterns as `texts` has distinct ones; every third is of interest for its id alone, every second has none. */
 function patternsOf(texts: readonly string[]): Pattern[] {
@@ -52,7 +53,7 @@ for (const [letters, shortest] of [
       fc.nat({ max: 1_000 }),
       (given, recipes, bound) => {
         const patterns = patternsOf(given.map(fold));
-        const { pass, rest } = compileWindowHash(patterns);
+        const { pass, rest } = finish(compileWindowHash(patterns));
         const taken = patterns.filter((pattern) => !rest.includes(pattern));
         t.is(pass === null, taken.length === 0);
         for (const recipe of recipes) {
@@ -79,7 +80,7 @@ const numbered = (count: number, form: (i: number) => string) =>
 
 test("thousands that begin and end alike are told by what they have of their own", (t) => {
   const patterns = numbered(5_000, (i) => `the same beginning, ${i} apart, and the same end`);
-  const { pass, rest } = compileWindowHash(patterns);
+  const { pass, rest } = finish(compileWindowHash(patterns));
   t.true(rest.length < patterns.length / 10, `${rest.length} are left`);
   const wanted = patterns.find((pattern) => !rest.includes(pattern) && pattern.id >= 0);
   const ids: number[] = [];
@@ -89,7 +90,7 @@ test("thousands that begin and end alike are told by what they have of their own
 
 test("a pattern is found wherever it stands, be the text long or short", (t) => {
   for (const length of [4, 5, 6, 7, 8, 9, 10, 11, 40]) {
-    const { pass, rest } = compileWindowHash(numbered(200, (i) => `${i}`.padStart(3, "x").padEnd(length, "y")));
+    const { pass, rest } = finish(compileWindowHash(numbered(200, (i) => `${i}`.padStart(3, "x").padEnd(length, "y"))));
     t.deepEqual(rest, []);
     const wanted = "101".padEnd(length, "y");
     for (const around of ["-", "ü"]) {
@@ -104,7 +105,7 @@ test("a pattern is found wherever it stands, be the text long or short", (t) => 
 
 test("patterns that have but one window of their own are all looked for, at each place", (t) => {
   const patterns = numbered(10_000, (i) => `user ${`${i}`.padStart(4, "0")}`);
-  const { pass, rest } = compileWindowHash(patterns);
+  const { pass, rest } = finish(compileWindowHash(patterns));
   t.deepEqual(rest, []);
   const ids: number[] = [];
   pass!.search(scanOf("of user 1234 and User 9998, not user 999"), NO_VALUE, ids);
@@ -113,7 +114,7 @@ test("patterns that have but one window of their own are all looked for, at each
 
 test("a pattern that is not ASCII is in no text that is, however much of it", (t) => {
   const patterns = numbered(200, (i) => `${`${i}`.padStart(3, "x").padEnd(12, "y")}\u0161`);
-  const { pass, rest } = compileWindowHash(patterns);
+  const { pass, rest } = finish(compileWindowHash(patterns));
   t.deepEqual(rest, []);
   // Its lower half is that of "a".
   for (const text of ["101yyyyyyyyya", "101yyyyyyyyy", "before 101yyyyyyyyya, after"]) {
@@ -127,7 +128,7 @@ test("of ASCII only letters ignore case, in every place of a word", (t) => {
   const run = (code: number): string => String.fromCharCode(code).repeat(5);
   const numbers = Array.from({ length: 128 }, (_, code) => `${code}`.padStart(3, "0"));
   const patterns = numbers.map((number, code) => ({ text: fold(number + run(code)), value: code, id: code }));
-  const { pass, rest } = compileWindowHash(patterns);
+  const { pass, rest } = finish(compileWindowHash(patterns));
   t.deepEqual(rest, []);
   for (const [code, number] of numbers.entries()) {
     for (const text of [number + run(code), number + run(code ^ 0x20)]) {
@@ -141,14 +142,14 @@ test("of ASCII only letters ignore case, in every place of a word", (t) => {
 
 test("what is left to others is not looked for besides", (t) => {
   const runs = numbered(100, (i) => "ab".repeat(i + 4));
-  const { pass } = compileWindowHash([...runs, ...numbered(100, (i) => `${i}`.padStart(9, "w"))]);
+  const { pass } = finish(compileWindowHash([...runs, ...numbered(100, (i) => `${i}`.padStart(9, "w"))]));
   const ids: number[] = [];
   t.is(pass!.search(scanOf("ab".repeat(110)), NO_VALUE, ids), NO_VALUE);
   t.deepEqual(ids, []);
 });
 
 test("a pattern is found behind thousands of others", (t) => {
-  const { pass } = compileWindowHash(numbered(200, (i) => `${i}`.padStart(3, "x").padEnd(9, "y")));
+  const { pass } = finish(compileWindowHash(numbered(200, (i) => `${i}`.padStart(3, "x").padEnd(9, "y"))));
   const ids: number[] = [];
   pass!.search(scanOf(`${"100yyyyyy  ".repeat(20_000)}102yyyyyy`), NO_VALUE, ids);
   t.deepEqual(ids, [100, 102]);
@@ -156,27 +157,29 @@ test("a pattern is found behind thousands of others", (t) => {
 
 test("patterns that repeat themselves are left to others, as a text may that does so, too", (t) => {
   const repeating = numbered(20, (i) => String.fromCharCode(97 + i).repeat(30));
-  const { pass, rest } = compileWindowHash([...repeating, ...numbered(100, (i) => `${i}`.padStart(12, "wxyz"))]);
+  const { pass, rest } = finish(
+    compileWindowHash([...repeating, ...numbered(100, (i) => `${i}`.padStart(12, "wxyz"))]),
+  );
   t.not(pass, null);
   t.deepEqual(rest, repeating);
 });
 
 test("five patterns are looked for as many are, and fewer left to others", (t) => {
   for (const count of [5, 6, 15]) {
-    const { pass, rest } = compileWindowHash(numbered(count, (i) => `pattern ${i}`));
+    const { pass, rest } = finish(compileWindowHash(numbered(count, (i) => `pattern ${i}`)));
     t.not(pass, null);
     t.deepEqual(rest, []);
   }
   const few = numbered(4, (i) => `pattern ${i}`);
-  t.deepEqual(compileWindowHash(few), { pass: null, rest: few });
+  t.deepEqual(finish(compileWindowHash(few)), { pass: null, rest: few });
 });
 
 test("patterns without a part of their own are left to others", (t) => {
   const runs = numbered(100, (i) => "ab".repeat(i + 4));
-  const { pass, rest } = compileWindowHash([...runs, ...numbered(100, (i) => `${i}`.padStart(9, "w"))]);
+  const { pass, rest } = finish(compileWindowHash([...runs, ...numbered(100, (i) => `${i}`.padStart(9, "w"))]));
   t.not(pass, null);
   t.deepEqual(rest.toSorted(byLength), runs);
-  t.is(compileWindowHash(runs).pass, null);
+  t.is(finish(compileWindowHash(runs)).pass, null);
 });
 
 function byLength(a: Pattern, b: Pattern): number {
@@ -190,7 +193,7 @@ function byNumber(a: number, b: number): number {
 test("a pattern is left to others where it is longer than a number of 16 bits says", (t) => {
   const long = (length: number) => "abcdefgh".repeat(8_192).slice(0, length - 4) + " end";
   const patterns = patternsOf(["one word", "two words", "three", "four", "five", long(65_535), long(65_536)]);
-  const { pass, rest } = compileWindowHash(patterns);
+  const { pass, rest } = finish(compileWindowHash(patterns));
   t.deepEqual(rest, [patterns[6]!]);
   for (const pattern of patterns.slice(0, 6).filter(({ value }) => value !== NO_VALUE)) {
     t.is(pass!.search(scanOf(`x${pattern.text}x`), NO_VALUE, null), pattern.value);
