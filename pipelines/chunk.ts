@@ -26,6 +26,9 @@ export function chunk<T>(
 /** What an event without its texts takes, near enough. */
 const EVENT_BYTES = 300;
 
+/** What a deletion takes. */
+export const DELETION_BYTES = 200;
+
 /** About what an event takes in memory and on the way to a store: its strings in UTF-16 units, and a fixed part. */
 export function eventSize_bytes({ text, link, source, user, tags, data }: AcceptedEvent): number {
   let units = text.length + link.length + source.length + user.length + (data?.length ?? 0);

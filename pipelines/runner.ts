@@ -7,12 +7,13 @@ import { bury } from "./deadletters/bury.ts";
 import type { Failure, StageName } from "./deadletters/letter.ts";
 import { partsOf } from "./decode/parts.ts";
 import type { Part } from "./decode/parts.ts";
+import { carryOutDeletions } from "./delete/delete.ts";
 import type { Locate } from "./enrich/enrich.ts";
 import { Flight, Slots } from "./flight.ts";
 import { persist } from "./retry.ts";
 import type { Patience } from "./retry.ts";
 import { changeEach, Refused } from "./stage.ts";
-import type { VisitItem, Work, Writing } from "./stage.ts";
+import type { DeletionItem, VisitItem, Work, Writing } from "./stage.ts";
 import { createStages } from "./stages.ts";
 import type { Stages } from "./stages.ts";
 import { createStats } from "./stats.ts";
@@ -182,6 +183,7 @@ async function carry(batch: Batch, patience: Patience, context: Context): Promis
 /** As much of a batch as is written at a time. */
 type Slice = {
   readonly visits: readonly VisitItem[];
+  readonly deletions: readonly DeletionItem[];
   /** Lines that became nothing to write, by the stage that refused them. */
   readonly refused: ReadonlyMap<StageName, readonly Failure[]>;
   readonly writings: readonly { readonly name: StageName; readonly writing: Writing }[];
@@ -194,6 +196,7 @@ type Slice = {
 async function gather(parts: AsyncGenerator<Part, void>, signal: AbortSignal, context: Context): Promise<Slice> {
   const { stats, stages } = context;
   const visits: VisitItem[] = [];
+  const deletions: DeletionItem[] = [];
   const refused = new Map<StageName, Failure[]>();
   const refuse = (stage: StageName, failures: readonly Failure[]): void => {
     if (failures.length > 0) refused.set(stage, (refused.get(stage) ?? []).concat(failures));
@@ -207,6 +210,7 @@ async function gather(parts: AsyncGenerator<Part, void>, signal: AbortSignal, co
     const part = next.value!;
     signal.throwIfAborted();
     visits.push(...part.visits);
+    deletions.push(...part.deletions);
     refuse("decode", part.broken);
     decoded += part.items.length;
     let items = part.items;
@@ -225,7 +229,7 @@ async function gather(parts: AsyncGenerator<Part, void>, signal: AbortSignal, co
     }
     if (part.ends === "nothing") continue;
     stats.slice(decoded);
-    return { visits, refused, writings, events, isLast: part.ends === "batch" };
+    return { visits, deletions, refused, writings, events, isLast: part.ends === "batch" };
   }
 }
 
@@ -248,6 +252,10 @@ async function writeSlice(slice: Slice, work: Work, context: Context): Promise<v
   const untracked = await timed("track", stats, () => track(slice.visits, { store, patience: work.patience }));
   await refuse("track", untracked);
   stats.tracked(slice.visits.length - untracked.length);
+  const undeleted = await timed("delete", stats, () =>
+    carryOutDeletions(slice.deletions, { store, patience: work.patience }),
+  );
+  await refuse("delete", undeleted);
   for (const { name, writing } of slice.writings) {
     if (slice.events === 0) return;
     // Each stage holds the thread for milliseconds; who waits for an answer comes in between.

@@ -1,4 +1,5 @@
 import type { BusRecord, Position } from "../src/bus/bus.ts";
+import type { Deletion } from "../src/events/deletion.ts";
 import type { StoredEvent } from "../src/events/event.ts";
 import type { Visit } from "../src/events/visit.ts";
 import { giveWay } from "../src/pace.ts";
@@ -18,6 +19,9 @@ export type Item = { readonly record: BusRecord; readonly line: number; readonly
 
 /** A visit on its way, with the place that it came from. */
 export type VisitItem = { readonly record: BusRecord; readonly line: number; readonly visit: Visit };
+
+/** A deletion on its way, with the place that it came from. */
+export type DeletionItem = { readonly record: BusRecord; readonly line: number; readonly deletion: Deletion };
 
 /** What the stages share while they write one slice of a batch. */
 export type Work = {

@@ -26,10 +26,16 @@ export type PipelineStats = {
   readonly lastAck: number | null;
 };
 
-const NONE = { decode: 0, track: 0, enrich: 0, classify: 0, alert: 0, notify: 0, index: 0 } as const satisfies Record<
-  StageName,
-  0
->;
+const NONE = {
+  decode: 0,
+  track: 0,
+  delete: 0,
+  enrich: 0,
+  classify: 0,
+  alert: 0,
+  notify: 0,
+  index: 0,
+} as const satisfies Record<StageName, 0>;
 const SIZE_BOUNDS = [1, 10, 100, 1_000, 5_000] as const;
 
 export type StatsKeeper = {

@@ -12,6 +12,7 @@ import { startRetention } from "../pipelines/retention/sweep.ts";
 import { startPipeline } from "../pipelines/runner.ts";
 import { watchHorizon } from "./api/horizon.ts";
 import type { Bus } from "./bus/bus.ts";
+import { createDeletionLog, type DeletionLog } from "./bus/deletions.ts";
 import type { Engines, Ports } from "./engines/engines.ts";
 import { LoggiaError, StartError } from "./errors.ts";
 import { createSteadyClock } from "./events/clock.ts";
@@ -55,7 +56,7 @@ export type Loggia = {
 type Locating = { readonly locate?: Locate };
 
 /** `accepted` tells the last moment of an id on the bus as this process began, or 0. */
-type Opened = Engines & { readonly accepted: () => Promise<number> };
+type Opened = Engines & { readonly accepted: () => Promise<number>; readonly deletions: DeletionLog };
 
 /** A post that the bus has not taken by then gets a 503. */
 const POST_DEADLINE_MS = 5_000;
@@ -84,9 +85,10 @@ export async function startLoggia(settings: Settings, log: Logger): Promise<Logg
   const closing = new AsyncDisposableStack();
   try {
     const opened = await openEngines(settings, log, closing);
-    const engines = { ...opened, accepted: readAccepted(opened.ports.bus) };
+    const accepted = readAccepted(opened.ports.bus);
+    const engines = { ...opened, accepted, deletions: await openDeletionLog(opened.ports.bus, accepted) };
     const { ports } = engines;
-    const watch = startWatch(settings, ports, log, closing);
+    const watch = startWatch(settings, engines, log, closing);
     watch.metrics.watchWals(engines.wals);
     const monitoring = await listenForMonitoring(settings, watch, closing);
     const first = await makeFirstRecords(ports.catalog, settings);
@@ -131,9 +133,14 @@ async function openLocating({ geoip: file }: Settings, log: Logger, closing: Asy
 /** What counts, measures and bounds: one for all roles of the process. */
 type Watch = Monitoring & { readonly gate: Gate; readonly holds: Holds };
 
-function startWatch(settings: Settings, ports: Ports, log: Logger, closing: AsyncDisposableStack): Watch {
+function startWatch(
+  settings: Settings,
+  { ports, deletions }: Opened,
+  log: Logger,
+  closing: AsyncDisposableStack,
+): Watch {
   const { rates, roles, trustedProxies } = settings;
-  const deadLetters = createDeadLetters(ports);
+  const deadLetters = createDeadLetters({ ...ports, deletions });
   const apart = settings.monitoring !== null;
   const holds = createHolds({ log });
   const monitoring = closing.use(
@@ -204,7 +211,7 @@ type Role = { close(timeout_ms: number): Promise<void>; readonly done: Promise<v
 
 async function startApi(
   { api: address, engines, hosts, trustedProxies }: Settings,
-  { ports, backup, accepted }: Opened,
+  { ports, backup, accepted, deletions }: Opened,
   { metrics, gate, front, holds }: Watch,
   locating: Locating,
   log: Logger,
@@ -225,7 +232,7 @@ async function startApi(
         })
       : null;
   closing.use(horizon);
-  const operations = createOperations(ports, backup, holds, locating, log, closing);
+  const operations = createOperations(ports, deletions, { copy: backup, holds, locating, log, closing });
   const { replay, backup: copies } = operations;
   metrics.watchJob("replay", () => replay.last()?.state === "running");
   if (copies !== null) metrics.watchJob("backup", () => copies.last()?.state === "running");
@@ -233,6 +240,7 @@ async function startApi(
   const api = createApi({
     catalog,
     store,
+    deletions,
     log,
     horizon,
     operations,
@@ -250,11 +258,14 @@ async function startApi(
 /** What the management API offers to operators. */
 function createOperations(
   ports: Ports,
-  copy: Engines["backup"],
-  holds: Holds,
-  locating: Locating,
-  log: Logger,
-  closing: AsyncDisposableStack,
+  deletions: DeletionLog,
+  {
+    copy,
+    holds,
+    locating,
+    log,
+    closing,
+  }: { copy: Engines["backup"]; holds: Holds; locating: Locating; log: Logger; closing: AsyncDisposableStack },
 ): Operations {
   const rebuilds = canRebuild(ports.store);
   const replays = createJob<ReplayOrder, ReplayProgress>({
@@ -269,7 +280,7 @@ function createOperations(
     },
   });
   closing.defer(() => replays.close());
-  const deadLetters = createDeadLetters(ports);
+  const deadLetters = createDeadLetters({ ...ports, deletions });
   if (copy === null) return { deadLetters, holds, replay: replays, rebuilds, backup: null };
   const backups = createJob<{ to: string }, BackupProgress>({
     name: "a backup",
@@ -287,7 +298,7 @@ function canRebuild(store: Store): store is Store & Required<Pick<Store, "rebuil
 
 async function startPost(
   settings: Settings,
-  { ports: { bus, catalog }, batches, accepted }: Opened,
+  { ports: { bus, catalog, store }, batches, accepted, deletions }: Opened,
   { metrics, appends, gate, front }: Watch,
   log: Logger,
   closing: AsyncDisposableStack,
@@ -306,7 +317,7 @@ async function startPost(
   const documents = closing.use(await batches());
   const forgetting = startForgetting(documents, { log });
   closing.defer(() => forgetting.close());
-  const once = createOnce({ documents, bus, settle_ms, log });
+  const once = createOnce({ documents, bus, store, deletions, settle_ms, log });
   const server = createPostListener({
     catalog,
     gatherer,
@@ -324,12 +335,24 @@ async function startPost(
   return address;
 }
 
+/** Deletions have ids of their own source, which goes on after the largest of earlier lives. */
+async function openDeletionLog(bus: Bus, accepted: () => Promise<number>): Promise<DeletionLog> {
+  const ids = createIdSource({ now: createSteadyClock({ from: firstMoment(await accepted()) }) });
+  return createDeletionLog({ bus, ids, deadline_ms: POST_DEADLINE_MS });
+}
+
 /** Reads once, when first asked, the moment of the largest id on the bus. */
 function readAccepted(bus: Bus): () => Promise<number> {
   const read = async (): Promise<number> => {
     const lines = (await bus.last("events")).flatMap(({ value }) => decodeRecord(value));
     const ids = lines.flatMap((line) =>
-      line.kind === "event" ? line.event.id : line.kind === "visit" ? line.visit.id : [],
+      line.kind === "event"
+        ? line.event.id
+        : line.kind === "visit"
+          ? line.visit.id
+          : line.kind === "deletion"
+            ? line.id
+            : [],
     );
     return Math.max(0, ...ids.map(acceptedAt));
   };

@@ -29,7 +29,7 @@ export type DeadLetter = {
   readonly content: Buffer;
 };
 
-export type StageName = "decode" | "track" | "enrich" | "classify" | "alert" | "notify" | "index";
+export type StageName = "decode" | "track" | "delete" | "enrich" | "classify" | "alert" | "notify" | "index";
 
 type Origin = {
   readonly topic: Topic;

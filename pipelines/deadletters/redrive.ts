@@ -1,6 +1,10 @@
 import type { Bus, BusRecord, NewRecord, Position } from "../../src/bus/bus.ts";
+import type { DeletionLog } from "../../src/bus/deletions.ts";
+import type { Deletion } from "../../src/events/deletion.ts";
+import { decodeRecord } from "../../src/events/record.ts";
 import { firstCharacters } from "../../src/events/text.ts";
 import type { DeadLetters, Letter, LetterPage, Redriven } from "../../src/operations/operations.ts";
+import type { Store } from "../../src/store/store.ts";
 import { decodeLetter, recordOf } from "./letter.ts";
 import type { DeadLetter } from "./letter.ts";
 import { decodeMark, encodeMark } from "./mark.ts";
@@ -15,12 +19,18 @@ const WAITING_MAX_BYTES = 64 * 1024 * 1024;
  * The dead letters of a bus, for those who look after them. What was sent through again stays on the topic, with a mark behind it; as all writes of
  * the pipeline are create-only, sending a letter through twice changes nothing.
  */
-export function createDeadLetters({ bus }: { readonly bus: Pick<Bus, "append" | "read"> }): DeadLetters {
+export function createDeadLetters(ports: DeadLetterPorts): DeadLetters {
   return {
-    list: (page) => list(bus, page),
-    redrive: (which) => redrive(bus, which),
+    list: (page) => list(ports.bus, page),
+    redrive: (which) => redrive(ports, which),
   };
 }
+
+export type DeadLetterPorts = {
+  readonly bus: Pick<Bus, "append" | "read">;
+  readonly store: Pick<Store, "deletionsAmong">;
+  readonly deletions: DeletionLog;
+};
 
 /** Twice through the topic, for letters come before their marks: no more than a page of letters is held. */
 async function list(
@@ -92,7 +102,10 @@ async function* records(
   for await (const batch of bus.read({ topic: "dead-letters", ...BATCH, ...(from && { from: [from] }) })) yield* batch;
 }
 
-async function redrive(bus: Pick<Bus, "append" | "read">, which: "all" | readonly string[]): Promise<Redriven> {
+async function redrive(
+  { bus, store, deletions }: DeadLetterPorts,
+  which: "all" | readonly string[],
+): Promise<Redriven> {
   const marks = which === "all" ? await readMarks(bus) : null;
   const asked = which === "all" ? null : new Set(which.map((id) => canonicalId(id)));
   const wanted = (id: string): boolean => (asked === null ? !marks!.times.has(id) : asked.has(id));
@@ -106,6 +119,7 @@ async function redrive(bus: Pick<Bus, "append" | "read">, which: "all" | readonl
       "events",
       waiting.map(({ record }) => record),
     );
+    await deletions.append(await deletionsOf(store, waiting));
     // Only then: cut off in between, they would be sent once more, which does no harm.
     await bus.append("dead-letters", [encodeMark({ ids: waiting.map(({ id }) => id), time: Date.now() })]);
     for (const { id } of waiting) found.add(id);
@@ -122,6 +136,21 @@ async function redrive(bus: Pick<Bus, "append" | "read">, which: "all" | readonl
   }
   await flush();
   return { redriven: found.size, missing: asked === null ? [] : [...asked].filter((id) => !found.has(id)) };
+}
+
+/** What people have deleted of these since: a deletion must live as long as what it deletes, and so lie behind it. */
+async function deletionsOf(
+  store: DeadLetterPorts["store"],
+  sent: readonly { readonly record: NewRecord }[],
+): Promise<Deletion[]> {
+  const lines = sent.flatMap(({ record }) => decodeRecord(record.value));
+  const events = lines.flatMap((line) => (line.kind === "event" ? line.event : []));
+  const found: Deletion[] = [];
+  for (const [log, ofLog] of Map.groupBy(events, ({ log }) => log)) {
+    const ids = ofLog.map(({ id }) => id);
+    found.push(...(await store.deletionsAmong(log, ids)));
+  }
+  return found;
 }
 
 type Parts = [DeadLetter, ...DeadLetter[]];

@@ -2,10 +2,10 @@ import type { BusRecord } from "../../src/bus/bus.ts";
 import { RecordReader } from "../../src/events/record.ts";
 import type { RecordLine } from "../../src/events/record.ts";
 import { giveWay } from "../../src/pace.ts";
-import { eventSize_bytes, visitSize_bytes } from "../chunk.ts";
+import { DELETION_BYTES, eventSize_bytes, visitSize_bytes } from "../chunk.ts";
 import type { Failure } from "../deadletters/letter.ts";
 import { TURN_ITEMS } from "../stage.ts";
-import type { Item, VisitItem } from "../stage.ts";
+import type { DeletionItem, Item, VisitItem } from "../stage.ts";
 
 /** As much of a batch as is decoded at a time: so few events that none outlives the next collection of what is young, and enough of them to fill columns at once. */
 const PART_LINES = 256;
@@ -14,6 +14,7 @@ const PART_LINES = 256;
 export type Part = {
   readonly items: readonly Item[];
   readonly visits: readonly VisitItem[];
+  readonly deletions: readonly DeletionItem[];
   readonly broken: readonly Failure[];
   /** Of what it is the last part. There always is a last one of a batch, be it empty. */
   readonly ends: "nothing" | "slice" | "batch";
@@ -21,20 +22,20 @@ export type Part = {
 
 /**
  * Decodes records one after the other, as far as the next part needs it: a batch is bounded in records, and a record may hold any number of events.
- * Lines that are neither events nor visits come out as failures of the part in which they stand.
+ * Lines that are none of what a record holds come out as failures of the part in which they stand.
  */
 export async function* partsOf(
   records: readonly BusRecord[],
   { maxEvents, maxBytes }: { readonly maxEvents: number; readonly maxBytes: number },
 ): AsyncGenerator<Part, void> {
-  let part: { items: Item[]; visits: VisitItem[]; broken: Failure[] } = { items: [], visits: [], broken: [] };
+  let part = emptyPart();
   /** Lines of this part. */
   let lines = 0;
   const slice = { lines: 0, bytes: 0 };
   let since = 0;
   const end = (ends: Part["ends"]): Part => {
     const ended = { ...part, ends };
-    part = { items: [], visits: [], broken: [] };
+    part = emptyPart();
     lines = 0;
     if (ends !== "nothing") Object.assign(slice, { lines: 0, bytes: 0 });
     return ended;
@@ -56,6 +57,7 @@ export async function* partsOf(
       slice.bytes += size;
       if (line.kind === "event") part.items.push({ record, line: i, event: line.event });
       else if (line.kind === "visit") part.visits.push({ record, line: i, visit: line.visit });
+      else if (line.kind === "deletion") part.deletions.push({ record, line: i, deletion: line.deletion });
       else {
         part.broken.push({ record, line: reader.isBroken ? 0 : i, reason: line.reason });
       }
@@ -64,7 +66,14 @@ export async function* partsOf(
   yield end("batch");
 }
 
+type Growing = { items: Item[]; visits: VisitItem[]; deletions: DeletionItem[]; broken: Failure[] };
+
+function emptyPart(): Growing {
+  return { items: [], visits: [], deletions: [], broken: [] };
+}
+
 function size_bytes(line: RecordLine): number {
   if (line.kind === "event") return eventSize_bytes(line.event);
-  return line.kind === "visit" ? visitSize_bytes(line.visit) : line.line.length;
+  if (line.kind === "visit") return visitSize_bytes(line.visit);
+  return line.kind === "deletion" ? DELETION_BYTES : line.line.length;
 }

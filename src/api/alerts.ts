@@ -1,15 +1,17 @@
 import { requireAccount, requireMember } from "../catalog/permissions.ts";
 import { LoggiaError } from "../errors.ts";
+import type { Deletion } from "../events/deletion.ts";
 import type { UserId } from "../events/event.ts";
 import type { Route } from "../http/route.ts";
 import type { Source } from "../query/plan.ts";
+import type { Store } from "../store/store.ts";
 import { authenticated, eventIdOf, logKeyOf, NO_CONTENT, unsupported } from "./context.ts";
 import type { ApiCall, Context } from "./context.ts";
 import { listRecords } from "./list.ts";
 import { showEvent } from "./view.ts";
 
 export function alertRoutes(context: Context): Route[] {
-  const { catalog, store } = context;
+  const { catalog, store, deletions } = context;
   const refuseCreation = unsupported(
     context,
     "Alerts are made by the service, for events of a class whose options ask for them",
@@ -21,7 +23,9 @@ export function alertRoutes(context: Context): Route[] {
       return await listRecords(context, call, { from: alertsOf(user), logs });
     }),
     authenticated(context, "DELETE", "/1/logs/alerts", async ({ caller }) => {
-      await store.deleteAlerts(requireAccount(caller).id);
+      const all = await store.deletionsOfAlerts(requireAccount(caller).id);
+      await deletions.append(all);
+      await carryOut(store, all);
       return NO_CONTENT;
     }),
     authenticated(context, "POST", "/1/logs/alerts", refuseCreation),
@@ -41,10 +45,23 @@ export function alertRoutes(context: Context): Route[] {
     authenticated(context, "DELETE", "/1/logs/:log/alerts/:id", async (call) => {
       const { account, log } = requireMember(catalog, call.caller, logKeyOf(call));
       const id = eventIdOf(call);
-      if (id === null || !(await store.deleteAlert(account.id, log.key, id))) throw alertNotFound(call);
+      const row = id === null ? null : await store.find(alertsOf(account.id), log.key, id);
+      if (row === null) throw alertNotFound(call);
+      await deletions.append([{ log: log.key, event: row.id, alertOf: account.id }]);
+      // The pipeline may have been faster.
+      await store.deleteAlert(account.id, log.key, row.id);
       return NO_CONTENT;
     }),
   ];
+}
+
+/** What the store does not take now, the pipeline carries out: the bus has it. */
+async function carryOut(store: Store, deletions: readonly Deletion[]): Promise<void> {
+  const outcomes = await store.writeDeletions(deletions);
+  const left = outcomes.find(({ kind }) => kind !== "done");
+  if (left !== undefined)
+    throw new LoggiaError("store_unavailable", "Not all alerts are deleted yet; they will be soon");
+  await store.refresh();
 }
 
 function alertsOf(user: UserId): Source {

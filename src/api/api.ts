@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 
+import type { DeletionLog } from "../bus/deletions.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { createGate } from "../gate/gate.ts";
 import type { Gate } from "../gate/gate.ts";
@@ -30,6 +31,7 @@ import { queryRoutes } from "./query.ts";
 export type ApiOptions = {
   readonly catalog: Catalog;
   readonly store: Store;
+  readonly deletions: DeletionLog;
   readonly log: Logger;
   /** Milliseconds since the Unix epoch: what a query means by NOW and TODAY. */
   readonly now?: () => number;
@@ -74,6 +76,7 @@ export function createApi(options: ApiOptions): HttpServer {
   const {
     catalog,
     store,
+    deletions,
     log,
     now = Date.now,
     limits = DEFAULT_CONNECTION_LIMITS,
@@ -86,7 +89,7 @@ export function createApi(options: ApiOptions): HttpServer {
     operations,
   } = options;
   return createHttpServer({
-    routes: apiRoutes({ catalog, store, log, now, gate, browsers, horizon, operations }),
+    routes: apiRoutes({ catalog, store, deletions, log, now, gate, browsers, horizon, operations }),
     log,
     limits,
     listener: { name: "the API", setting: "LOGGIA_API" },

@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 
+import type { DeletionLog } from "../bus/deletions.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { requireKnown } from "../catalog/permissions.ts";
 import type { Caller } from "../catalog/permissions.ts";
@@ -21,6 +22,8 @@ import type { Horizon } from "./horizon.ts";
 export type Context = {
   readonly catalog: Catalog;
   readonly store: Store;
+  /** Makes deletions durable before they are carried out. */
+  readonly deletions: DeletionLog;
   readonly log: Logger;
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number;

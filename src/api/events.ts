@@ -7,7 +7,7 @@ import { listRecords } from "./list.ts";
 import { showData, showEvent } from "./view.ts";
 
 export function eventRoutes(context: Context): Route[] {
-  const { catalog, store } = context;
+  const { catalog, store, deletions } = context;
   return [
     authenticated(context, "GET", "/1/logs/:log/events", async (call) => {
       const { key } = requireReadable(catalog, call.caller, logKeyOf(call));
@@ -37,7 +37,11 @@ export function eventRoutes(context: Context): Route[] {
     authenticated(context, "DELETE", "/1/logs/:log/events/:id", async (call) => {
       const { log } = requireLogAdmin(catalog, call.caller, logKeyOf(call));
       const id = eventIdOf(call);
-      if (id === null || !(await store.deleteEvent(log.key, id))) throw eventNotFound(call);
+      const row = id === null ? null : await store.find({ kind: "events" }, log.key, id);
+      if (row === null) throw eventNotFound(call);
+      await deletions.append([{ log: log.key, event: row.id, alertOf: null }]);
+      // The pipeline may have been faster.
+      await store.deleteEvent(log.key, row.id);
       return NO_CONTENT;
     }),
   ];

@@ -57,6 +57,7 @@ type TopicStatements = {
   readonly first: StatementSync;
   readonly at: StatementSync;
   readonly last: StatementSync;
+  readonly oldest: StatementSync;
   readonly remove: StatementSync;
   readonly raise: StatementSync;
 };
@@ -180,15 +181,33 @@ export class BusFile {
   }
 
   /**
-   * Removes up to `limit` of the oldest records that lie before `offset` and were appended before `time_ms`. The last record always stays.
-   * @returns how many it removed
+   * Removes the oldest records that lie before `offset` and were appended before `time_ms`, up to the bounds of one
+   * step. They go in order, so that a deletion never goes before what it deletes. The last record always stays.
    */
-  remove(topic: Topic, before: { offset: number; time_ms: number }, limit: number): number {
-    const oldest = this.#topics[topic].first.get();
-    // A look at the oldest alone: the table is never scanned for what is not there.
-    if (oldest === undefined || Number(oldest["appended"]) >= before.time_ms) return 0;
-    const end = Math.min(before.offset, this.end(topic) - 1, Number(oldest["offset"]) + limit);
-    return Number(this.#topics[topic].remove.run(end, before.time_ms).changes);
+  remove(
+    topic: Topic,
+    before: { offset: number; time_ms: number },
+    limit: { records: number; bytes: number },
+  ): { removed: number; isMore: boolean } {
+    const { oldest, remove } = this.#topics[topic];
+    const last = Math.min(before.offset, this.end(topic) - 1);
+    let end = 0;
+    let records = 0;
+    let bytes = 0;
+    for (const row of oldest.iterate(limit.records)) {
+      if (Number(row["offset"]) >= last || Number(row["appended"]) >= before.time_ms) break;
+      end = Number(row["offset"]) + 1;
+      records += 1;
+      bytes += Number(row["bytes"]);
+      if (bytes >= limit.bytes) break;
+    }
+    if (records > 0) remove.run(end);
+    return { removed: records, isMore: records === limit.records || bytes >= limit.bytes };
+  }
+
+  /** Empties the write-ahead log, which still holds what was overwritten in the file. */
+  truncateLog(): void {
+    this.#db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   }
 
   /** What each group will be given next, as it is now. */
@@ -262,7 +281,8 @@ function prepareTopic(db: DatabaseSync, topic: Topic): TopicStatements {
     at: db.prepare(`SELECT offset, appended FROM ${table} WHERE offset >= ? ORDER BY offset LIMIT 1`),
     first: db.prepare(`SELECT offset, appended FROM ${table} ORDER BY offset LIMIT 1`),
     last: db.prepare(`SELECT offset, key, value, appended FROM ${table} ORDER BY offset DESC LIMIT 1`),
-    remove: db.prepare(`DELETE FROM ${table} WHERE offset < ? AND appended < ?`),
+    oldest: db.prepare(`SELECT offset, appended, length(value) AS bytes FROM ${table} ORDER BY offset LIMIT ?`),
+    remove: db.prepare(`DELETE FROM ${table} WHERE offset < ?`),
     raise: db.prepare(`UPDATE sqlite_sequence SET seq = ? WHERE name = '${table}'`),
   };
 }
@@ -291,6 +311,8 @@ export function openBusFile(file: string, maxFile_bytes: number): BusFile {
     db.exec("PRAGMA locking_mode = EXCLUSIVE");
     // Closing checkpoints the journal away; the limit gives back what one long burst took.
     db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864");
+    // What is removed is overwritten, so that deleted events can't be read from the file any more.
+    db.exec("PRAGMA secure_delete = ON");
     db.exec("BEGIN IMMEDIATE");
     prepareSchema(db, file);
     db.exec("COMMIT");

@@ -60,7 +60,8 @@ const READ_RECORDS = 256;
 const READ_BYTES = 1024 * 1024;
 const SWEEP_INTERVAL_MS = 60_000;
 const SWEEP_STEP_MS = 100;
-const SWEEP_STEP_RECORDS = 1000;
+/** Of one step of removal, whose bytes are overwritten by way of the write-ahead log. */
+const SWEEP_STEP = { records: 1000, bytes: 2 * 1024 * 1024 } as const;
 
 type ReadLimits = Pick<ReadOptions, "maxRecords" | "maxBytes">;
 
@@ -96,6 +97,8 @@ class FileBus implements SqliteBus {
   #committing: Promise<void> | null = null;
   #closed = false;
   #holds = 0;
+  /** Whether the write-ahead log may hold what was removed. */
+  #isLogStale = true;
   #sweepTimer: NodeJS.Timeout;
   #sweeping: Promise<void> = Promise.resolve();
 
@@ -391,9 +394,12 @@ class FileBus implements SqliteBus {
       const time_ms = Date.now() - this.#retention_ms;
       for (const topic of TOPICS) {
         const offset = this.#removableBefore(topic);
-        const removed = await this.#file.call("remove", topic, { offset, time_ms }, SWEEP_STEP_RECORDS);
-        busy ||= removed === SWEEP_STEP_RECORDS;
+        const step = await this.#file.call("remove", topic, { offset, time_ms }, SWEEP_STEP);
+        busy ||= step.isMore;
+        this.#isLogStale ||= step.removed > 0;
       }
+      if (this.#isLogStale && !busy) await this.#file.call("truncateLog");
+      this.#isLogStale &&= busy;
     } catch (error) {
       this.#log.warn({ err: error }, "old records could not be removed from the bus");
     }

@@ -1,4 +1,5 @@
-import type { AcceptedEvent, LogKey, StoredEvent } from "./event.ts";
+import type { Deletion } from "./deletion.ts";
+import type { AcceptedEvent, LogKey, StoredEvent, UserId } from "./event.ts";
 import { isEventId, type EventId } from "./id.ts";
 import { LineScanner } from "./line-scanner.ts";
 import type { LineFields } from "./line-scanner.ts";
@@ -6,11 +7,16 @@ import { NO_TAGS } from "./tags.ts";
 import type { Visit } from "./visit.ts";
 
 /**
- * What the bus carries: a record of one log with one or more of its events and visits, as lines of JSON in UTF-8.
+ * What the bus carries: a record of one log with one or more of its events, visits and deletions, as lines of JSON
+ * in UTF-8.
  *
  *     {"v":1,"log":"shop"}
  *     {"id":"…","created":1308491673911,"text":"…", …absent fields are left out…}
  *     {"id":"…","created":1308491673912,"kind":"visit","user":"…", …}
+ *     {"id":"…","created":1308491673913,"kind":"deletion","event":"…"}
+ *     {"id":"…","created":1308491673914,"kind":"deletion","event":"…","user":"…"}
+ *
+ * A deletion has an id of its own and names the event. With `user`, only that person's alert was deleted.
  *
  * One record for many events costs the bus one checksum and one append; one line an event means that a broken line spoils itself alone.
  * A line without `kind` is an event.
@@ -20,12 +26,13 @@ const VERSION = 1;
 const LAST_MOMENT_MS = 8.64e15;
 
 /**
- * One line of a record: an event, a visit, or why it is neither. An event has places for what the pipeline finds out, so that it need not be copied for that: its hash
+ * One line of a record: an event, a visit, a deletion, or why it is none of them. An event has places for what the pipeline finds out, so that it need not be copied for that: its hash
  * is "" and its class null.
  */
 export type RecordLine =
   | { readonly kind: "event"; readonly event: StoredEvent }
   | { readonly kind: "visit"; readonly visit: Visit }
+  | { readonly kind: "deletion"; readonly id: EventId; readonly deletion: Deletion }
   | { readonly kind: "broken"; readonly reason: string; readonly line: string };
 
 /** The line that carries `event`, without its line break. */
@@ -36,6 +43,11 @@ export function encodeLine(event: AcceptedEvent): string {
 /** The line that carries `visit`, without its line break. */
 export function encodeVisitLine(visit: Visit): string {
   return completeLine(visit.id, String(visit.created), encodeVisitFields(visit));
+}
+
+/** The line that carries a deletion. `id` and `created` are its own, not the event's. */
+export function encodeDeletionLine(id: EventId, created: number, { event, alertOf }: Deletion): string {
+  return JSON.stringify({ id, created, kind: "deletion", event, user: alertOf ?? undefined });
 }
 
 /**
@@ -155,7 +167,8 @@ function decodeLine(log: LogKey, line: string): RecordLine {
   const accepted = { id, log, created };
   if (kind === "event") return decodeEvent(accepted, fields, line);
   if (kind === "visit") return decodeVisit(accepted, fields, line);
-  return broken(`the line is of kind ${JSON.stringify(kind)}, this process reads events and visits`, line);
+  if (kind === "deletion") return decodeDeletion(id, log, fields, line);
+  return broken(`the line is of kind ${JSON.stringify(kind)}, this process reads events, visits and deletions`, line);
 }
 
 type Accepted = Pick<AcceptedEvent, "id" | "log" | "created">;
@@ -182,6 +195,13 @@ function decodeVisit(accepted: Accepted, fields: Record<string, unknown>, line: 
   if (typeof user !== "string" || user.trim() === "") return broken("user is not a string that names one", line);
   if (typeof email !== "string" || typeof page !== "string") return broken("email or page is not a string", line);
   return { kind: "visit", visit: { ...accepted, user, email, page } };
+}
+
+function decodeDeletion(id: EventId, log: LogKey, fields: Record<string, unknown>, line: string): RecordLine {
+  const { event, user = null } = fields;
+  if (typeof event !== "string" || !isEventId(event)) return broken("event is not 24 hex digits", line);
+  if (user !== null && (typeof user !== "string" || user === "")) return broken("user is not the id of one", line);
+  return { kind: "deletion", id, deletion: { log, event, alertOf: user as UserId | null } };
 }
 
 function isMoment(ms: number): boolean {

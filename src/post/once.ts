@@ -2,17 +2,21 @@ import { createHash } from "node:crypto";
 import type { Logger } from "pino";
 
 import type { Bus } from "../bus/bus.ts";
+import type { DeletionLog } from "../bus/deletions.ts";
 import { LoggiaError } from "../errors.ts";
 import type { LogKey } from "../events/event.ts";
 import { acceptedAt, type EventId, nthId } from "../events/id.ts";
 import { decodeRecord } from "../events/record.ts";
 import type { KeyDocuments } from "./key-documents.ts";
 import { KEY_LIFE_MS } from "./key-documents.ts";
+import type { Store } from "../store/store.ts";
 import type { Reserve } from "./gatherer.ts";
 
 export type OnceOptions = {
   readonly documents: Pick<KeyDocuments, "create" | "replace" | "read">;
   readonly bus: Pick<Bus, "read">;
+  readonly store: Pick<Store, "deletionsAmong">;
+  readonly deletions: DeletionLog;
   /**
    * How long after its ids were given an append may still reach the bus, whatever became of whoever sent it: only then "it is not there" is an answer.
    * 0 where no other process appends, and an append that failed is known to be undone.
@@ -67,7 +71,8 @@ const RETRY_AFTER_S = 5;
  * - of any other looks on the bus for the ids. Where they are not, and can't come any more, the batch gets new ids: events with ids of long ago would
  *   appear behind pollers that have gone on.
  */
-export function createOnce({ documents, bus, settle_ms, log, now = Date.now }: OnceOptions): Once {
+export function createOnce(options: OnceOptions): Once {
+  const { documents, bus, store, deletions, settle_ms, log, now = Date.now } = options;
   const underWay = new Map<string, { readonly hash: string; readonly posted: Promise<Posted> }>();
 
   async function attempt(name: string, batch: KeyedBatch, append: Append): Promise<Posted> {
@@ -118,6 +123,9 @@ export function createOnce({ documents, bus, settle_ms, log, now = Date.now }: O
       if (onBus === 0) return null;
       // Part of it: a batch that took the bus more than one request. What is there already is not stored again.
       await append({ first: known.first });
+      // Those of them that were deleted since: a deletion must live as long as what it deletes, and so lie behind it.
+      const ids = Array.from({ length: known.count }, (_, n) => nthId(known.first, n));
+      await deletions.append(await store.deletionsAmong(batch.log, ids));
     }
     void mark(name, known, version);
     return postedOf(known);

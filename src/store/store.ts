@@ -1,3 +1,4 @@
+import type { Deletion } from "../events/deletion.ts";
 import type { EventRow, LogKey, StoredEvent, UserId } from "../events/event.ts";
 import type { EventId } from "../events/id.ts";
 import type { Visit } from "../events/visit.ts";
@@ -24,6 +25,11 @@ export type Store = AsyncDisposable & {
   writeAlerts(alerts: readonly Alert[]): Promise<WriteOutcome[]>;
   /** Writes visits, each once by its id. An outcome for each, in order. */
   writeVisits(visits: readonly Visit[]): Promise<WriteOutcome[]>;
+  /**
+   * Carries out deletions, each with a marker that later writes of the same run into, whether or not what was deleted is
+   * there. Doing it again changes nothing. An outcome for each, in order.
+   */
+  writeDeletions(deletions: readonly Deletion[]): Promise<WriteOutcome[]>;
   /** The first offset not yet covered by a `position`, for a store that keeps offsets; null where the bus keeps them, or none was written. */
   nextOffset(topic: Position["topic"], partition: number): Promise<number | null>;
 
@@ -46,8 +52,10 @@ export type Store = AsyncDisposable & {
   addBookmark(user: UserId, log: LogKey, id: EventId): Promise<boolean>;
   deleteBookmark(user: UserId, log: LogKey, id: EventId): Promise<boolean>;
   deleteAlert(user: UserId, log: LogKey, id: EventId): Promise<boolean>;
-  /** Deletes all alerts of a user that exist when it is called, in all logs. */
-  deleteAlerts(user: UserId): Promise<void>;
+  /** The deletion of each alert that a user has now, in all logs: for {@link writeDeletions}. */
+  deletionsOfAlerts(user: UserId): Promise<Deletion[]>;
+  /** The deletions that are known of these events of a log. A store that marks no people's alerts leaves those out. */
+  deletionsAmong(log: LogKey, ids: readonly EventId[]): Promise<Deletion[]>;
 
   /**
    * Deletes what its log keeps no longer: events, their bookmarks and alerts, and visits. No marker stays, so that one of them that is written again is

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from "ava";
 import { spawn } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { DatabaseSync } from "node:sqlite";
@@ -171,6 +171,23 @@ test("on a full disk appends fail whole, readers go on, and it works again once 
   );
   await until(() => records.length === stored + 1, { what: "the record behind the gap" });
   t.true(records.every(({ value }) => value.equals(block.value)));
+});
+
+test("what was removed can't be read from the file and its log any more", async (t) => {
+  const file = place(t);
+  const has = (text: string) =>
+    ["", "-wal"].some((ending) => existsSync(file + ending) && readFileSync(file + ending).includes(text));
+  const [first, last] = [`first ${"text ".repeat(4_000)}`, "the last one"];
+  {
+    await using bus = await openSqliteBus({ file, log });
+    await bus.append("events", [record("k", first), record("k", "a small secret"), record("k", last)]);
+    await collectAll(bus, "g", 3);
+    t.true(has("a small secret") && has(first.slice(0, 100)));
+  }
+  await using bus = await openSqliteBus({ file, log, retention_days: 0 });
+  await until(() => !has("a small secret") && !has(first.slice(0, 100)), { what: "the texts to be gone" });
+  t.is((await bus.last("events"))[0]?.value.toString(), last);
+  t.true(has(last));
 });
 
 test("records that every group has acknowledged go after the retention, but the last one", async (t) => {

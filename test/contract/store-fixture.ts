@@ -125,3 +125,11 @@ export async function texts(store: Store, plan: ListPlan): Promise<string[]> {
   const page = await store.list(plan);
   return page.rows.map(({ text }) => text);
 }
+
+/** Deletes all alerts that a user has, as the API does. */
+export async function deleteAlerts(store: Store, user: UserId): Promise<void> {
+  const outcomes = await store.writeDeletions(await store.deletionsOfAlerts(user));
+  const left = outcomes.find(({ kind }) => kind !== "done");
+  if (left !== undefined) throw new Error(`not all alerts were deleted: ${JSON.stringify(left)}`);
+  await store.refresh();
+}

@@ -1,7 +1,19 @@
 import test from "ava";
 
 import type { Source } from "../../src/query/plan.ts";
-import { event, groupPlan, idAt, listPlan, MORNING, newLog, newUser, row, texts, write } from "./store-fixture.ts";
+import {
+  deleteAlerts,
+  event,
+  groupPlan,
+  idAt,
+  listPlan,
+  MORNING,
+  newLog,
+  newUser,
+  row,
+  texts,
+  write,
+} from "./store-fixture.ts";
 import type { StorePlace } from "./store-fixture.ts";
 import { writeAlerts } from "../support/write-events.ts";
 
@@ -216,8 +228,8 @@ function alertContract({ name, open }: StorePlace): void {
     const alerts = [ann, bob].flatMap((user) => events.map((each) => ({ user, event: each })));
     await writeAlerts(store, alerts);
     await write(t, store, events);
-    await store.deleteAlerts(ann);
-    await store.deleteAlerts(newUser());
+    await deleteAlerts(store, ann);
+    await deleteAlerts(store, newUser());
     const later = event(log, { text: "later" });
     await write(t, store, [later]);
     await writeAlerts(store, [...alerts, { user: ann, event: later }]);

@@ -1,4 +1,5 @@
 import { conditionContract } from "./store-conditions.ts";
+import { deletionsContract } from "./store-deletions.ts";
 import { differentialContract } from "./store-differential.ts";
 import type { StorePlace } from "./store-fixture.ts";
 import { listContract } from "./store-lists.ts";
@@ -10,6 +11,7 @@ import { writeContract } from "./store-writes.ts";
 export function storeContract(place: StorePlace): void {
   writeContract(place);
   marksContract(place);
+  deletionsContract(place);
   conditionContract(place);
   listContract(place);
   usersContract(place);

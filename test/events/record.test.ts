@@ -50,7 +50,7 @@ test("visits come back as they were, among events", (t) => {
 });
 
 for (const [field, reason] of [
-  ['"kind":"visitor"', /of kind "visitor", this process reads events and visits/],
+  ['"kind":"visitor"', /of kind "visitor", this process reads events, visits and deletions/],
   ['"user":" "', /user is not/],
   ['"user":7', /user is not/],
   ['"email":null', /email or page/],

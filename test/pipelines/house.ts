@@ -2,6 +2,7 @@ import type { ExecutionContext } from "ava";
 import { join } from "node:path";
 import { pino } from "pino";
 import type { Bus } from "../../src/bus/bus.ts";
+import { createDeletionLog, type DeletionLog } from "../../src/bus/deletions.ts";
 import { openSqliteBus } from "../../src/bus/sqlite.ts";
 import { createCatalog } from "../../src/catalog/create.ts";
 import type { Catalog, ClassFilter } from "../../src/catalog/catalog.ts";
@@ -66,6 +67,11 @@ export async function start(
 }
 
 const nextId = createIdSource();
+
+/** Where deletions become durable, as the API has it. */
+export function deletionsOn(bus: Pick<Bus, "append">): DeletionLog {
+  return createDeletionLog({ bus, ids: nextId });
+}
 
 /** An accepted event, as posting makes it. */
 export function accept(log: LogKey, fields: Partial<AcceptedEvent> = {}): AcceptedEvent {

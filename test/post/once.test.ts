@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { pino } from "pino";
 
 import type { Bus } from "../../src/bus/bus.ts";
+import { createDeletionLog } from "../../src/bus/deletions.ts";
 import { openSqliteBus } from "../../src/bus/sqlite.ts";
 import { openSqliteDocuments } from "../../src/catalog/documents/sqlite.ts";
 import type { LoggiaError } from "../../src/errors.ts";
@@ -12,6 +13,8 @@ import { createIdSource, type EventId } from "../../src/events/id.ts";
 import { createGatherer } from "../../src/post/gatherer.ts";
 import { KEY_LIFE_MS, startForgetting } from "../../src/post/key-documents.ts";
 import { createOnce, type Once } from "../../src/post/once.ts";
+import { openDuckdbStore } from "../../src/store/duckdb/store.ts";
+import { decodeRecord } from "../../src/events/record.ts";
 import { eventsOn } from "../support/events-on.ts";
 import { environmentOf, get, KEY, KINDS, LOG, type Service, startService } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
@@ -27,20 +30,23 @@ async function house(t: ExecutionContext, settle_ms = 0) {
   const file = join(folder, "batches.sqlite");
   const documents = await openSqliteDocuments({ file });
   t.teardown(() => Promise.all([bus[Symbol.asyncDispose](), documents[Symbol.asyncDispose]()]));
+  const store = await openDuckdbStore({ file: join(folder, "events.duckdb"), log: SILENT, threads: 1 });
+  t.teardown(() => store[Symbol.asyncDispose]());
+  const deletions = createDeletionLog({ bus, ids: createIdSource() });
   const clock = { now_ms: Date.now() };
   const now = () => clock.now_ms;
   const start = (through: Pick<Bus, "append"> = bus) => {
     const appending: Bus = Object.create(bus, { append: { value: through.append.bind(through) } });
     const bounds = { append_ms: 2_000, deadline_ms: 5_000, maxWaitingEvents: 10_000, maxWaitingBytes: 10_000_000 };
     const gatherer = createGatherer({ bus: appending, ids: createIdSource({ now }), ...bounds });
-    const once: Once = createOnce({ documents, bus, settle_ms, log: SILENT, now });
+    const once: Once = createOnce({ documents, bus, store, deletions, settle_ms, log: SILENT, now });
     return (key: string, texts: readonly string[], apiKey = "one") => {
       const lines = texts.map((text) => ({ fields: `"text":${JSON.stringify(text)}}`, created: null }));
       const batch = { log: SHOP, apiKey, key, hash: texts.join(), count: texts.length, read_ms: now() };
       return once.post(batch, (ids) => gatherer.submitLines(SHOP, lines, ids));
     };
   };
-  return { bus, documents, clock, start };
+  return { bus, store, documents, clock, start };
 }
 
 async function idsOn(bus: Bus): Promise<EventId[]> {
@@ -181,6 +187,24 @@ test("of a batch that is there in part, the rest comes under the ids it was give
   const ids = new Set(await idsOn(bus));
   t.is(ids.size, 2);
   t.is([...ids].toSorted()[0], first);
+});
+
+test("a deletion goes along behind an event that a repeat of its batch brings once more", async (t) => {
+  const { bus, store, start } = await house(t);
+  const half: Pick<Bus, "append"> = {
+    async append(topic, [record]) {
+      const lines = record!.value.toString().split("\n");
+      await bus.append(topic, [{ key: record!.key, value: Buffer.from(lines.slice(0, 2).join("\n")) }]);
+      throw new Error("only half of it");
+    },
+  };
+  await t.throwsAsync(start(half)("k", ["a", "b"]));
+  const [stored] = await idsOn(bus);
+  await store.writeDeletions([{ log: SHOP, event: stored!, alertOf: null }]);
+  await start()("k", ["a", "b"]);
+  const last = await bus.last("events");
+  const lines = last.flatMap(({ value }) => decodeRecord(value));
+  t.like(lines, [{ kind: "deletion", deletion: { log: SHOP, event: stored, alertOf: null } }]);
 });
 
 test("after a day a key means nothing any more, and goes", async (t) => {

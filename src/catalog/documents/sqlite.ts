@@ -24,6 +24,7 @@ const NEXT_VERSION = "(SELECT coalesce(max(version), 0) + 1 FROM documents)";
 const BUSY_TIMEOUT_MS = 5000;
 /** A log that a long reader made larger shrinks to this size once it is checkpointed. */
 const WAL_LIMIT_BYTES = 4 * 1024 * 1024;
+const TRUNCATE_MS = 3_600_000;
 /** So many documents are forgotten in one transaction, which blocks the thread. */
 const FORGET_STEP = 1000;
 
@@ -33,9 +34,14 @@ type Row = { id: string; version: number; body: string | null };
  * Documents in one SQLite file: WAL, fsync at every commit. Several processes may share the file, as a server and its command line do.
  *
  * @param options.name what the documents are, for messages; the catalog unless given
+ * @param options.truncateEvery_ms how often the log is emptied of what was removed; once an hour unless given
  * @throws StartError where the file cannot be opened, is no database of this kind, or has a layout of a later release
  */
-export async function openSqliteDocuments(options: { file: string; name?: string }): Promise<Documents> {
+export async function openSqliteDocuments(options: {
+  file: string;
+  name?: string;
+  truncateEvery_ms?: number;
+}): Promise<Documents> {
   const what = `The ${options.name ?? "catalog"} ${options.file}`;
   const database = open(options.file, what);
   const insert = database.prepare(
@@ -58,6 +64,8 @@ export async function openSqliteDocuments(options: { file: string; name?: string
     `DELETE FROM documents WHERE id IN (SELECT id FROM documents
        WHERE version <= ? AND version < (SELECT max(version) FROM documents) ORDER BY version LIMIT ${FORGET_STEP})`,
   );
+
+  const truncating = setInterval(() => truncate(database), options.truncateEvery_ms ?? TRUNCATE_MS).unref();
 
   const run = <T>(work: () => T): Promise<T> => {
     try {
@@ -94,6 +102,7 @@ export async function openSqliteDocuments(options: { file: string; name?: string
     },
     ping: () => run(() => void selectLast.get()),
     async [Symbol.asyncDispose]() {
+      clearInterval(truncating);
       if (database.isOpen) database.close();
     },
   };
@@ -108,6 +117,8 @@ function open(file: string, what: string): DatabaseSync {
     database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS });
     // The file is looked at before anything of it is changed: it may be somebody else's.
     prepareLayout(database, what);
+    // What is removed is overwritten, in the file by this and in its log by `truncate`.
+    database.exec("PRAGMA secure_delete = ON");
     database.exec(
       `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = ${WAL_LIMIT_BYTES}`,
     );
@@ -116,6 +127,17 @@ function open(file: string, what: string): DatabaseSync {
     database?.close();
     if (error instanceof StartError) throw error;
     throw new StartError(`${what} cannot be opened: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** Empties the log. Where another process is at the file, or the disk fails, that is left to the next time. */
+function truncate(database: DatabaseSync): void {
+  try {
+    database.exec("PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)");
+  } catch {
+    // The next write reports what is wrong.
+  } finally {
+    database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   }
 }
 

@@ -112,6 +112,15 @@ export class Database implements AsyncDisposable {
     return turn;
   }
 
+  /** Runs `work` on the writing connection in its turn and outside of a transaction, as a checkpoint needs it. */
+  maintain<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
+    if (this.#closed) return Promise.reject(new Error(`The store ${this.file} is closed`));
+    return this.#inTurn(async () => {
+      this.#open ??= await openFile(this.#options);
+      return work(this.#open.writer);
+    });
+  }
+
   /** After all that was to use the writing connection before. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#writing.then(work);

@@ -1,5 +1,6 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 
+import type { Deletion } from "../../events/deletion.ts";
 import type { EventRow, LogKey, UserId } from "../../events/event.ts";
 import type { EventId } from "../../events/id.ts";
 import type { GroupPlan, ListPlan, Source } from "../../query/plan.ts";
@@ -219,4 +220,24 @@ function toRow(row: Row): EventRow {
     class: cls as string | null,
     data: hasData as boolean,
   };
+}
+
+/** The deletion of each alert that a user has. */
+export async function deletionsOfAlerts(connection: DuckDBConnection, user: UserId): Promise<Deletion[]> {
+  const sql = "select id_hi, id_lo, log from alerts where user_id = $1 and not deleted";
+  const rows = (await connection.runAndReadAll(sql, [user])).getRows() as [bigint, number, LogKey][];
+  return rows.map(([hi, lo, log]) => ({ log, event: joinId(hi, lo), alertOf: user }));
+}
+
+/** The deletions that are known of these events, and of people's alerts about them. */
+export async function deletionsAmong(
+  connection: DuckDBConnection,
+  log: LogKey,
+  ids: readonly EventId[],
+): Promise<Deletion[]> {
+  if (ids.length === 0) return [];
+  const sql = `${ASKED} select id_hi, id_lo, null as user_id from deleted_events where ${NEAR}
+    union all select id_hi, id_lo, user_id from alerts where deleted and ${NEAR}`;
+  const rows = (await connection.runAndReadAll(sql, idParameters(ids))).getRows() as [bigint, number, UserId | null][];
+  return rows.map(([hi, lo, alertOf]) => ({ log, event: joinId(hi, lo), alertOf }));
 }

@@ -6,7 +6,9 @@ import { CREATED_AHEAD_MS, groupExpiry } from "../expiry.ts";
 import type { Expired } from "../expiry.ts";
 import type { Expiry } from "../store.ts";
 import type { Database } from "./database.ts";
+import { eraseDeleted, noteDeletion } from "./erase.ts";
 import { splitId } from "./schema.ts";
+import { blank } from "./write.ts";
 
 /** About as many rows go in one transaction, for which other writes wait. */
 const STEP_ROWS = 5000;
@@ -34,6 +36,7 @@ export async function deleteExpired(database: Database, expiry: Expiry, signal?:
       connection.run("delete from deleted_events where id_hi < $1::ubigint", [firstAfter(markersBefore)]),
     );
   }
+  await eraseDeleted(database, signal);
   return count;
 }
 
@@ -59,7 +62,10 @@ async function deleteStep(
       await connection.run(`delete from ${marks} where ${OF_LOGS} and (id_hi, id_lo) in (${ids})`, values);
     }
   }
-  return (await connection.run(`delete from ${table} where ${isExpired}`, values)).rowsChanged;
+  await blank(connection, table, isExpired, values);
+  const { rowsChanged } = await connection.run(`delete from ${table} where ${isExpired}`, values);
+  if (rowsChanged > 0) await noteDeletion(connection);
+  return rowsChanged;
 }
 
 /** Alerts whose events were deleted, or never became more than a dead letter. */

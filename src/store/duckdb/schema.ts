@@ -48,7 +48,7 @@ export const TAG_SEPARATOR = "\n";
 const NULLABLE: ReadonlySet<string> = new Set(["class", "value", "lat", "lon", "ip", "data", "folded"]);
 
 /** How lists of ids are handed over: one text of JSON is bound faster than a list of values. */
-const IDS_SHAPE = JSON.stringify([{ id_hi: "UBIGINT", id_lo: "UINTEGER" }]);
+export const IDS_SHAPE = JSON.stringify([{ id_hi: "UBIGINT", id_lo: "UINTEGER" }]);
 
 /**
  * The beginning of a question and its condition for the rows of some ids, whose parameters are {@link idParameters}. With the least and the greatest spelt out, the
@@ -98,6 +98,9 @@ function lineOfList(list: string): string {
   return `if(len(${list}) = 0, '', '${TAG_SEPARATOR}' || array_to_string(${list}, '${TAG_SEPARATOR}') || '${TAG_SEPARATOR}')`;
 }
 
+/** Facts about the file as a whole. Made where it is missing; releases that do not know the table leave it alone. */
+const MARKS = "create table if not exists marks (name varchar not null, value varchar not null)";
+
 const TABLES = [
   EVENTS,
   LOGS,
@@ -124,6 +127,7 @@ export async function prepareSchema(connection: DuckDBConnection, file: string):
     await connection.run("begin");
     for (const table of TABLES) await connection.run(table);
     await connection.run("insert into meta values ($1)", [VERSION]);
+    await connection.run(MARKS);
     await connection.run("commit");
     return;
   }
@@ -131,6 +135,7 @@ export async function prepareSchema(connection: DuckDBConnection, file: string):
     throw new StartError(`The file ${file} is a DuckDB database, but not one of Loggia`);
   }
   const version = (await connection.runAndReadAll("select version from meta")).getRows()[0]?.[0];
+  if (typeof version === "number" && version <= VERSION && !tables.includes("marks")) await connection.run(MARKS);
   if (version === 1 || version === 2 || version === 3) {
     await connection.run("begin");
     if (version === 1) await connection.run(VISITS);

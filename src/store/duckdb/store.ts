@@ -3,6 +3,7 @@ import { availableParallelism } from "node:os";
 import type { Logger } from "pino";
 
 import { LoggiaError } from "../../errors.ts";
+import type { Deletion } from "../../events/deletion.ts";
 import type { LogKey, StoredEvent } from "../../events/event.ts";
 import type { EventId } from "../../events/id.ts";
 import type { Visit } from "../../events/visit.ts";
@@ -57,6 +58,7 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
     writeEvents: (events, position) => writer.events(events, position),
     writeAlerts: (alerts) => writer.alerts(alerts),
     writeVisits: (visits) => writer.visits(visits),
+    writeDeletions: (deletions) => writer.deletions(deletions),
     nextOffset: (topic, partition) => reading((connection) => read.nextOffset(connection, topic, partition)),
     list: (plan) => reading((connection) => read.list(connection, plan, facts)),
     group: (plan) => reading((connection) => read.group(connection, plan, facts)),
@@ -68,7 +70,8 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
     addBookmark: (user, key, id) => writing((connection) => write.insertBookmark(connection, user, key, id)),
     deleteBookmark: (user, key, id) => writing((connection) => write.deleteBookmark(connection, user, key, id)),
     deleteAlert: (user, key, id) => writing((connection) => write.deleteAlert(connection, user, key, id)),
-    deleteAlerts: (user) => writing((connection) => write.deleteAlerts(connection, user)),
+    deletionsOfAlerts: (user) => reading((connection) => read.deletionsOfAlerts(connection, user)),
+    deletionsAmong: (key, ids) => reading((connection) => read.deletionsAmong(connection, key, ids)),
     deleteExpired: (expiry, signal) => deleteExpired(database, expiry, signal).catch(rethrow),
     // What was committed is seen by every later question.
     refresh: () => Promise.resolve(),
@@ -151,6 +154,13 @@ class Writer {
     if (visits.length === 0) return [];
     return write.writeEach(visits, (items) =>
       this.#write(async (connection, high) => ({ ...high, visit: await insertVisits(connection, items, high.visit) })),
+    );
+  }
+
+  async deletions(deletions: readonly Deletion[]): Promise<WriteOutcome[]> {
+    if (deletions.length === 0) return [];
+    return write.writeEach(deletions, (items) =>
+      this.#write((connection, high) => write.insertDeletions(connection, items, high)),
     );
   }
 

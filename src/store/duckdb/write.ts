@@ -1,5 +1,6 @@
-import type { DuckDBConnection } from "@duckdb/node-api";
+import type { DuckDBConnection, DuckDBValue } from "@duckdb/node-api";
 
+import type { Deletion } from "../../events/deletion.ts";
 import type { LogKey, UserId } from "../../events/event.ts";
 import type { EventId } from "../../events/id.ts";
 import type { Position } from "../../bus/bus.ts";
@@ -7,8 +8,9 @@ import type { Alert, WriteOutcome } from "../store.ts";
 import { firstLine } from "./database.ts";
 import { appendChunks, Rows } from "./columns.ts";
 import type { ChunkPool } from "./columns.ts";
+import { noteDeletion } from "./erase.ts";
 import type { DuckdbEvents } from "./prepared.ts";
-import { ASKED, idParameters, joinId, NEAR, splitId } from "./schema.ts";
+import { ASKED, encodeId, idParameters, IDS_SHAPE, joinId, NEAR, splitId } from "./schema.ts";
 
 const DONE: WriteOutcome = Object.freeze({ kind: "done" });
 
@@ -117,13 +119,84 @@ export async function advance(connection: DuckDBConnection, position: Position):
 /** False where the log has no such event. */
 export async function deleteEvent(connection: DuckDBConnection, log: LogKey, id: EventId): Promise<boolean> {
   const { hi, lo } = splitId(id);
-  const isIt = "id_hi = $1::ubigint and id_lo = $2::uinteger";
-  const deleted = await connection.run(`delete from events where ${isIt} and log = $3`, [hi, lo, log]);
-  if (deleted.rowsChanged === 0) return false;
-  await connection.run("insert into deleted_events values ($1::ubigint, $2::uinteger)", [hi, lo]);
-  await connection.run(`delete from bookmarks where ${isIt}`, [hi, lo]);
-  await connection.run(`delete from alerts where ${isIt}`, [hi, lo]);
+  const sql = "select 1 from events where id_hi = $1::ubigint and id_lo = $2::uinteger and log = $3";
+  if ((await connection.runAndReadAll(sql, [hi, lo, log])).currentRowCount === 0) return false;
+  await deleteEvents(connection, [id]);
   return true;
+}
+
+/**
+ * A checkpoint writes deleted rows into the file once more, as long as others of their row group live. So their texts
+ * are overwritten before; what the file then no longer uses is overwritten later (`erase.ts`).
+ */
+const BLANK = `text = '', link = '', hash = '', tags = '', source = '', "user" = '', lat = null, lon = null, ip = null,
+  data = null, folded = null`;
+
+/** Deletes events that have no marker yet, with all that people did with them. @param ids not empty */
+async function deleteEvents(connection: DuckDBConnection, ids: readonly EventId[]): Promise<void> {
+  const values = idParameters(ids);
+  await connection.run(`${ASKED} update events set ${BLANK} where ${NEAR}`, values);
+  for (const table of ["events", "bookmarks", "alerts"]) {
+    await connection.run(`${ASKED} delete from ${table} where ${NEAR}`, values);
+  }
+  const marked = `select unnest(from_json($1::json, '${IDS_SHAPE}'), max_depth := 2)`;
+  await connection.run(`insert into deleted_events ${marked}`, [values[0]]);
+  await noteDeletion(connection);
+}
+
+/** Overwrites the texts of rows that are about to be deleted. */
+export async function blank(
+  connection: DuckDBConnection,
+  table: "events" | "visits",
+  condition: string,
+  values: DuckDBValue[],
+): Promise<void> {
+  const texts = table === "events" ? BLANK : `"user" = '', email = '', page = '', folded = null`;
+  await connection.run(`update ${table} set ${texts} where ${condition}`, values);
+}
+
+/** Carries out deletions that are not known yet, and returns how high ids may be now that were not looked up. */
+export async function insertDeletions(
+  connection: DuckDBConnection,
+  deletions: readonly Deletion[],
+  high: HighWater,
+): Promise<HighWater> {
+  const ids = distinct(deletions, ({ event }) => event).map(({ event }) => event);
+  const known = await knownIds(connection, "deleted_events", ids);
+  const isOfEvent = ({ alertOf }: Deletion): boolean => alertOf === null;
+  const gone = new Set(deletions.filter(isOfEvent).map(({ event }) => event));
+  const events = [...gone].filter((id) => !known.has(id));
+  if (events.length > 0) await deleteEvents(connection, events);
+  // Where the event is gone, its marker keeps alerts out as well.
+  const alerts = deletions.filter(({ event, alertOf }) => alertOf !== null && !gone.has(event) && !known.has(event));
+  if (alerts.length > 0) await deleteAlerts(connection, alerts);
+  const latest = largestOf([...events, ...alerts.map(({ event }) => event)]);
+  return {
+    ...high,
+    event: largestOf([high.event, ...events]),
+    alert: largestOf([high.alert, latest]),
+  };
+}
+
+const ALERTS_SHAPE = JSON.stringify([{ id_hi: "UBIGINT", id_lo: "UINTEGER", user_id: "VARCHAR", log: "VARCHAR" }]);
+
+/** A deleted alert stays as its own marker; of one that was never there, the marker is made. */
+async function deleteAlerts(connection: DuckDBConnection, deletions: readonly Deletion[]): Promise<void> {
+  const rows = deletions.map(({ log, event, alertOf }) => ({ ...encodeId(event), user_id: alertOf, log }));
+  const asked = `with asked as
+    (select distinct unnest(from_json($1::json, '${ALERTS_SHAPE}'), max_depth := 2))`;
+  const values = [JSON.stringify(rows)];
+  const [, ...span] = idParameters(deletions.map(({ event }) => event));
+  await connection.run(
+    `${asked} update alerts set deleted = true where not deleted and id_hi between $2::ubigint and $3::ubigint
+       and (id_hi, id_lo, user_id) in (select (id_hi, id_lo, user_id) from asked)`,
+    [...values, ...span],
+  );
+  await connection.run(
+    `${asked} insert into alerts select id_hi, id_lo, user_id, log, true from asked where (id_hi, id_lo, user_id)
+       not in (select (id_hi, id_lo, user_id) from alerts where id_hi between $2::ubigint and $3::ubigint)`,
+    [...values, ...span],
+  );
 }
 
 /** False where the log has no such event. */
@@ -168,10 +241,6 @@ export async function deleteAlert(
   const sql = `update alerts set deleted = true
     where id_hi = $1::ubigint and id_lo = $2::uinteger and log = $3 and user_id = $4 and not deleted`;
   return (await connection.run(sql, [hi, lo, log, user])).rowsChanged > 0;
-}
-
-export async function deleteAlerts(connection: DuckDBConnection, user: UserId): Promise<void> {
-  await connection.run("update alerts set deleted = true where user_id = $1 and not deleted", [user]);
 }
 
 /**

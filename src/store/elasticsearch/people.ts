@@ -180,17 +180,17 @@ export async function deleteEvent(client: Client, names: Names, log: LogKey, id:
   const index = names.eventsOf(id);
   const stored = await readIn(client, index, id, log, { includes: ["log"] });
   if (stored === null) return false;
-  await deleteCopies(client, names, id);
+  await deleteCopies(client, names, [id]);
   const deleted = await bury(client, index, id, stored);
-  await deleteCopies(client, names, id);
+  await deleteCopies(client, names, [id]);
   return deleted;
 }
 
-async function deleteCopies(client: Client, names: Names, id: EventId): Promise<void> {
-  const alerts = names.alertsOf(id);
-  const indices = `${alerts},${names.bookmarks}`;
+/** Deletes everybody's alerts and bookmarks of some events. */
+export async function deleteCopies(client: Client, names: Names, ids: readonly EventId[]): Promise<void> {
+  const indices = [...new Set(ids.map(names.alertsOf)), names.bookmarks].join();
   await refresh(client, indices);
-  await forEachHit(client, indices, { term: { id } }, (place, documentId) =>
+  await forEachHit(client, indices, { terms: { id: [...ids] } }, (place, documentId) =>
     place === names.bookmarks ? deleteOperation(place, documentId) : indexOperation(place, documentId, MARKER),
   );
 }
@@ -260,11 +260,6 @@ export async function deleteAlert(
   const index = names.alertsOf(id);
   const stored = await readIn(client, index, copyId(id, user), log, { includes: ["log"] });
   return stored !== null && bury(client, index, copyId(id, user), stored);
-}
-
-export async function deleteAlerts(client: Client, names: Names, user: UserId): Promise<void> {
-  await refresh(client, names.alerts);
-  await forEachHit(client, names.alerts, { term: { owner: user } }, (place, id) => indexOperation(place, id, MARKER));
 }
 
 const NO_INDEX = "index_not_found_exception";

@@ -11,6 +11,7 @@ import {
 import { StartError } from "../../errors.ts";
 import type { Alert, Store, WriteOutcome } from "../store.ts";
 import { encodeDocument, MARKER } from "./document.ts";
+import { deletionsAmong, deletionsOfAlerts, writeDeletions } from "./deletions.ts";
 import { group } from "./group.ts";
 import { list } from "./list.ts";
 import { namesIn, putTemplates, wordlessIndices } from "./mapping.ts";
@@ -20,7 +21,6 @@ import {
   copyId,
   data,
   deleteAlert,
-  deleteAlerts,
   deleteBookmark,
   deletedAmong,
   deleteEvent,
@@ -84,6 +84,7 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
           visits.map((visit) => createOperation(names.visitsOf(visit.id), visit.id, encodeVisit(visit))),
         ),
       ),
+    writeDeletions: (deletions) => written(writeDeletions(client, names, deletions)),
     nextOffset: async () => null,
 
     list: (plan) => question(() => list(client, names, plan)),
@@ -97,7 +98,8 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
     addBookmark: (user, key, id) => changed(() => addBookmark(client, names, user, key, id)),
     deleteBookmark: (user, key, id) => changed(() => deleteBookmark(client, names, user, key, id)),
     deleteAlert: (user, key, id) => changed(() => deleteAlert(client, names, user, key, id)),
-    deleteAlerts: (user) => changed(() => deleteAlerts(client, names, user)),
+    deletionsOfAlerts: (user) => translated(() => deletionsOfAlerts(client, names, user)),
+    deletionsAmong: (key, ids) => translated(() => deletionsAmong(client, names, key, ids)),
 
     deleteExpired: (expiry, signal) => {
       mender.notice();

@@ -1,11 +1,12 @@
 import test from "ava";
-import { writeFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 import { openSqliteDocuments } from "../../../src/catalog/documents/sqlite.ts";
 import { LoggiaError, StartError } from "../../../src/errors.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
+import { until } from "../../support/until.ts";
 
 test("makes the folders above its file, which only its owner can read", async (t) => {
   const file = join(temporaryFolder(t), "a", "b", "catalog.sqlite");
@@ -50,6 +51,20 @@ test("refuses a layout of a later release", async (t) => {
   database.exec("PRAGMA user_version = 2");
   database.close();
   await t.throwsAsync(openSqliteDocuments({ file }), { instanceOf: StartError, message: /layout 2.*reads layout 1/ });
+});
+
+test("what was removed or replaced is soon gone from the file and its log", async (t) => {
+  const file = join(temporaryFolder(t), "catalog.sqlite");
+  await using documents = await openSqliteDocuments({ file, truncateEvery_ms: 10 });
+  const has = (text: string) =>
+    ["", "-wal"].some((ending) => existsSync(file + ending) && readFileSync(file + ending).includes(text));
+  const [large, small] = [`large ${"text ".repeat(4_000)}`, "a small secret"];
+  const [one, two] = [await documents.create("a", { large }), await documents.create("b", { small })];
+  t.true(has(large.slice(0, 100)) && has(small));
+  if (one.kind === "done") await documents.remove("a", one.version);
+  if (two.kind === "done") await documents.replace("b", { small: "another" }, two.version);
+  await until(() => !has(large.slice(0, 100)) && !has(small), { what: "the texts to be gone" });
+  t.true(has("another"));
 });
 
 test("says that it is unavailable once it is closed", async (t) => {

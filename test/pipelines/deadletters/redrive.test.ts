@@ -3,9 +3,9 @@ import { randomBytes } from "node:crypto";
 
 import { createDeadLetters } from "../../../pipelines/deadletters/redrive.ts";
 import type { Bus } from "../../../src/bus/bus.ts";
-import { encodeLine, encodeRecord } from "../../../src/events/record.ts";
+import { decodeRecord, encodeLine, encodeRecord } from "../../../src/events/record.ts";
 import type { Letter } from "../../../src/operations/operations.ts";
-import { accept, caughtUp, makeLog, post, rows, start, uniqueLog } from "../house.ts";
+import { accept, caughtUp, deletionsOn, makeLog, post, rows, start, uniqueLog } from "../house.ts";
 import type { House } from "../house.ts";
 import { PLACES } from "../places.ts";
 
@@ -50,7 +50,7 @@ for (const { name, open } of PLACES) {
       },
     };
     await drain(t, refusing);
-    const letters = createDeadLetters(house);
+    const letters = createDeadLetters({ ...house, deletions: deletionsOn(house.bus) });
     const page = await letters.list(OPEN);
     const letter = page.letters.find(({ content }) => content.includes('"bad"'));
     t.deepEqual([page.open, page.total, page.next], [2, 2, null]);
@@ -79,11 +79,36 @@ for (const { name, open } of PLACES) {
     t.deepEqual((await letters.list(ALL)).total, 2, "nothing was refused anew");
   });
 
+  test(`${name}: a letter that is sent through again takes the deletion of its event along, behind it`, async (t) => {
+    const house = await open(t);
+    const { log } = await makeLog(house.catalog);
+    const event = accept(log);
+    await post(house.bus, [event]);
+    const refusing: House = {
+      ...house,
+      store: {
+        ...house.store,
+        writeEvents: async (events, position) =>
+          events.length === 0
+            ? house.store.writeEvents(events, position)
+            : events.ids().map(() => ({ kind: "rejected", reason: "it is not to my taste" })),
+      },
+    };
+    await drain(t, refusing);
+    const deletion = { log, event: event.id, alertOf: null };
+    await house.store.writeDeletions([deletion]);
+    const letters = createDeadLetters({ ...house, deletions: deletionsOn(house.bus) });
+    await letters.redrive("all");
+    const values = await valuesOfEvents(house.bus);
+    t.deepEqual(values.map((value) => decodeRecord(value).map(({ kind }) => kind)).slice(1), [["event"], ["deletion"]]);
+    t.like(decodeRecord(values.at(-1)!)[0], { deletion });
+  });
+
   test(`${name}: letters come page by page, in order, each once`, async (t) => {
     const house = await open(t);
     await breakLines(house.bus, 25);
     await drain(t, house);
-    const letters = createDeadLetters(house);
+    const letters = createDeadLetters({ ...house, deletions: deletionsOn(house.bus) });
     const found: Letter[] = [];
     let pages = 0;
     for (let after: string | null = null; pages === 0 || after !== null; pages++) {
@@ -111,7 +136,7 @@ for (const { name, open } of PLACES) {
     const large = randomBytes(700 * 1024);
     await house.bus.append("events", [{ key: "large", value: large }]);
     await drain(t, house);
-    const letters = createDeadLetters(house);
+    const letters = createDeadLetters({ ...house, deletions: deletionsOn(house.bus) });
     const page = await letters.list(ALL);
     t.deepEqual([page.letters.length, page.total], [1, 1]);
     t.deepEqual(await letters.redrive("all"), { redriven: 1, missing: [] });
@@ -123,7 +148,7 @@ for (const { name, open } of PLACES) {
 
 test("without letters there is nothing to list and nothing to do", async (t) => {
   const house = await PLACES[0]!.open(t);
-  const letters = createDeadLetters(house);
+  const letters = createDeadLetters({ ...house, deletions: deletionsOn(house.bus) });
   t.deepEqual(await letters.list(OPEN), { letters: [], next: null, open: 0, total: 0 });
   t.deepEqual(await letters.redrive("all"), { redriven: 0, missing: [] });
   t.deepEqual(await letters.redrive(["x", "0-7"]), { redriven: 0, missing: ["x", "7"] });

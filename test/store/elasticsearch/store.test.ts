@@ -10,6 +10,7 @@ import { namesIn } from "../../../src/store/elasticsearch/mapping.ts";
 import { openElasticsearchStore } from "../../../src/store/elasticsearch/store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import {
+  deleteAlerts,
   event,
   groupPlan,
   listPlan,
@@ -406,7 +407,7 @@ if (realEngines) {
       t.false(await each.addBookmark(user, key, id));
       t.false(await each.deleteBookmark(user, key, id));
       t.false(await each.deleteAlert(user, key, id));
-      await t.notThrowsAsync(() => each.deleteAlerts(user));
+      await t.notThrowsAsync(() => deleteAlerts(each, user));
     }
   });
 
@@ -431,7 +432,7 @@ if (realEngines) {
     await store.refresh();
     const plan = listPlan(key, { from: { kind: "alerts", user } });
     t.is((await store.list(plan)).total, 2500);
-    await store.deleteAlerts(user);
+    await deleteAlerts(store, user);
     t.is((await store.list(plan)).total, 0);
     await writeAlerts(store, alerts);
     await store.refresh();

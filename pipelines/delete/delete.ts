@@ -1,0 +1,26 @@
+import type { Store } from "../../src/store/store.ts";
+import type { Failure } from "../deadletters/letter.ts";
+import { deliver } from "../retry.ts";
+import type { Patience } from "../retry.ts";
+import type { DeletionItem } from "../stage.ts";
+
+/**
+ * Carries out the deletions of a slice, and returns those that were refused. It does not matter whether they come before
+ * or after what they delete: a deletion leaves a marker, into which later writes run.
+ */
+export async function carryOutDeletions(
+  items: readonly DeletionItem[],
+  { store, patience }: { readonly store: Pick<Store, "writeDeletions" | "ping">; readonly patience: Patience },
+): Promise<readonly Failure[]> {
+  if (items.length === 0) return [];
+  const rejected = await deliver<DeletionItem>(
+    {
+      what: "write deletions",
+      groups: [items],
+      write: (group) => store.writeDeletions(group.map(({ deletion }) => deletion)),
+      ping: () => store.ping(),
+    },
+    patience,
+  );
+  return [...rejected].map(([{ record, line }, reason]) => ({ record, line, reason }));
+}
