@@ -3,9 +3,10 @@ import type { Catalog, ClassFilter } from "../catalog/catalog.ts";
 import { LoggiaError } from "../errors.ts";
 import type { LogKey } from "../events/event.ts";
 import type { Route } from "../http/route.ts";
+import { writeLong } from "../http/written.ts";
 import { authenticated, logKeyOf } from "./context.ts";
 import type { Context } from "./context.ts";
-import { showClassFilter, showClassFilters, showClassFiltersOfLogs } from "./view.ts";
+import { showClassFilter, listClassFilters, showClassFiltersOfLogs } from "./view.ts";
 
 export function classFilterRoutes(context: Context): Route[] {
   const { catalog } = context;
@@ -17,9 +18,10 @@ export function classFilterRoutes(context: Context): Route[] {
         body: showClassFiltersOfLogs(logs.map(({ key }) => ({ key, filters: catalog.classFilters(key) }))),
       };
     }),
-    authenticated(context, "GET", "/1/logs/:log/classFilters", (call) => {
+    authenticated(context, "GET", "/1/logs/:log/classFilters", async (call) => {
       const { key } = requireReadable(catalog, call.caller, logKeyOf(call));
-      return { status: 200, body: showClassFilters(catalog.classFilters(key)) };
+      const list = listClassFilters(catalog.classFilters(key));
+      return { status: 200, body: await writeLong(call.format, list, () => !call.request.socket.destroyed) };
     }),
     authenticated(context, "GET", "/1/logs/:log/classFilters/:key", (call) => {
       const { key } = requireReadable(catalog, call.caller, logKeyOf(call));

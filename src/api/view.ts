@@ -177,8 +177,9 @@ export function showClassFilter(filter: ClassFilter): Body {
   return { json: jsonOf(filterFields(filter)), xml: () => results({ classFilter: filterFields(filter) }) };
 }
 
-export function showClassFilters(filters: readonly ClassFilter[]): Body {
-  return { json: jsonOf(filters.map(filterFields)), xml: () => results({ classFilter: filters.map(filterFields) }) };
+export function listClassFilters(filters: readonly ClassFilter[]): LongList {
+  const show: LongList["show"] = (from, to) => filters.slice(from, to).map(filterFields);
+  return { length: filters.length, element: "classFilter", show };
 }
 
 /** The class filters of several logs, each list beside its log's key. */

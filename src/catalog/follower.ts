@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 
 import { LoggiaError } from "../errors.ts";
+import { giveWay } from "../pace.ts";
 import type { Cursor, Documents } from "./documents/documents.ts";
 import type { Snapshot } from "./snapshot.ts";
 
@@ -10,6 +11,9 @@ const LOOK_GAP_MS = 200;
 
 /** A catalog that could not be followed for this long is no longer ready. */
 const STALE_MS = 15_000;
+
+/** Documents that are taken in between two pauses. */
+const STEP_DOCUMENTS = 64;
 
 /** Keeps a snapshot up with what other processes write. */
 export type Follower = AsyncDisposable & {
@@ -40,7 +44,10 @@ export async function createFollower(options: {
   const read = async (): Promise<void> => {
     const began_ms = performance.now();
     const changes = await documents.changes(cursor);
-    for (const document of changes.documents) snapshot.apply(document);
+    for (const [i, document] of changes.documents.entries()) {
+      if (i % STEP_DOCUMENTS === STEP_DOCUMENTS - 1) await giveWay();
+      snapshot.apply(document);
+    }
     cursor = changes.cursor;
     read_ms = began_ms;
   };

@@ -92,32 +92,52 @@ export function createLogIndex(exists: (user: UserId) => boolean) {
   };
 }
 
-/** Class filters of each log. */
+/**
+ * Class filters of each log. Their list is kept in order as they come: sorting thousands of them anew would hold the thread at each
+ * change.
+ */
 export function createClassIndex() {
-  type OfLog = { readonly byKey: Map<string, ClassEntity>; sorted: readonly ClassFilter[] | null };
+  type OfLog = {
+    readonly byKey: Map<string, ClassEntity>;
+    readonly sorted: ClassFilter[];
+    view: readonly ClassFilter[] | null;
+  };
   const logs = new Map<LogKey, OfLog>();
   return {
     add(entity: ClassEntity): void {
-      let ofLog = logs.get(entity.log);
-      if (ofLog === undefined) logs.set(entity.log, (ofLog = { byKey: new Map(), sorted: null }));
-      ofLog.byKey.set(entity.filter.key, entity);
-      ofLog.sorted = null;
+      const { filter } = entity;
+      const ofLog = logs.get(entity.log) ?? { byKey: new Map<string, ClassEntity>(), sorted: [], view: null };
+      logs.set(entity.log, ofLog);
+      ofLog.byKey.set(filter.key, entity);
+      ofLog.sorted.splice(placeOf(ofLog.sorted, filter.key), 0, Object.freeze(filter));
+      ofLog.view = null;
     },
-    drop(entity: ClassEntity): void {
-      const ofLog = logs.get(entity.log);
-      ofLog?.byKey.delete(entity.filter.key);
-      if (ofLog !== undefined) ofLog.sorted = null;
+    drop({ log, filter: { key } }: ClassEntity): void {
+      const ofLog = logs.get(log);
+      if (ofLog === undefined || !ofLog.byKey.delete(key)) return;
+      ofLog.sorted.splice(placeOf(ofLog.sorted, key), 1);
+      ofLog.view = null;
     },
     find: (log: LogKey, key: string): ClassEntity | null => logs.get(log)?.byKey.get(key) ?? null,
     count: (log: LogKey): number => logs.get(log)?.byKey.size ?? 0,
     all: (log: LogKey): readonly ClassFilter[] => {
       const ofLog = logs.get(log);
       if (ofLog === undefined) return NO_FILTERS;
-      return (ofLog.sorted ??= Object.freeze(
-        [...ofLog.byKey.values()].map((entity) => Object.freeze(entity.filter)).sort(by((filter) => filter.key)),
-      ));
+      return (ofLog.view ??= Object.freeze(ofLog.sorted.slice()));
     },
   };
+}
+
+/** Where a filter of this key stands, or belongs, in a list by key. */
+function placeOf(sorted: readonly ClassFilter[], key: string): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (sorted[middle]!.key < key) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** Options by class and by person. */

@@ -98,3 +98,24 @@ test("answers stay the same objects while nothing in them changes", (t) => {
   t.is(snapshot.accounts(), accounts);
   t.true(Object.isFrozen(log) && Object.isFrozen(logs) && Object.isFrozen(snapshot.classFilters(SHOP)[0]));
 });
+
+test("class filters are listed by key, in whichever order they come and go", (t) => {
+  const { snapshot, apply } = prepare();
+  const keys = new Set<string>();
+  for (let i = 0; i < 500; i++) {
+    // Each of 97 keys comes, changes or goes, in an order that is none.
+    const key = `k${(i * 61) % 97}`;
+    const isGone = i % 3 === 2;
+    const filter = { key, display: "", color: "red", tag: `x${i}`, text: "", link: "", source: "", weight: 0 };
+    apply(idOf.class(SHOP, key), isGone ? null : { kind: "class", log: SHOP, birth: `b${i}`, filter });
+    if (isGone) keys.delete(key);
+    else keys.add(key);
+    const list = snapshot.classFilters(SHOP);
+    t.deepEqual(
+      list.map((one) => one.key),
+      [...keys].sort(),
+    );
+    t.true(isGone || list.includes(filter));
+    t.true(Object.isFrozen(list));
+  }
+});

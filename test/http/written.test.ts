@@ -55,7 +55,7 @@ test("while long lists are written, others have their turn, and the lists come o
     ),
   );
   t.true(turns >= 20, `${turns} turns`);
-  t.deepEqual(order, [...Array.from({ length: 10 }, () => "first"), ...Array.from({ length: 10 }, () => "second")]);
+  t.deepEqual(order, [...Array.from({ length: 40 }, () => "first"), ...Array.from({ length: 40 }, () => "second")]);
 });
 
 test("a short list does not wait for the long ones", async (t) => {

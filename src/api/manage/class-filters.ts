@@ -1,9 +1,10 @@
 import { requireMember } from "../../catalog/permissions.ts";
 import type { Route } from "../../http/route.ts";
+import { writeLong } from "../../http/written.ts";
 import { findClassFilter } from "../class-filters.ts";
 import { logKeyOf, NO_CONTENT } from "../context.ts";
 import type { ApiCall, Context } from "../context.ts";
-import { filterFields } from "../view.ts";
+import { filterFields, listClassFilters } from "../view.ts";
 import { readJson } from "../input.ts";
 import { FilterFields, NewFilter, Options } from "../schemas/inputs.ts";
 import { created, managed, ok } from "./json.ts";
@@ -12,9 +13,10 @@ import { requireAdministered } from "./logs.ts";
 export function managedClassFilterRoutes(context: Context): Route[] {
   const { catalog } = context;
   return [
-    managed(context, "GET", "/logs/:log/classFilters", (call) => {
+    managed(context, "GET", "/logs/:log/classFilters", async (call) => {
       const { key } = requireAdministered(context, call);
-      return ok(catalog.classFilters(key).map(filterFields));
+      const list = listClassFilters(catalog.classFilters(key));
+      return { status: 200, body: await writeLong(call.format, list, () => !call.request.socket.destroyed) };
     }),
     managed(context, "POST", "/logs/:log/classFilters", async (call) => {
       const { key } = requireAdministered(context, call);

@@ -1,9 +1,10 @@
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { setImmediate as turn } from "node:timers/promises";
 
 import { LoggiaError, StartError } from "../../errors.ts";
+import { giveWay } from "../../pace.ts";
 import type { Body, Cursor, Document, Documents, Version, WriteResult } from "./documents.ts";
 
 const LAYOUT_VERSION = 1;
@@ -27,6 +28,8 @@ const WAL_LIMIT_BYTES = 4 * 1024 * 1024;
 const TRUNCATE_MS = 3_600_000;
 /** So many documents are forgotten in one transaction, which blocks the thread. */
 const FORGET_STEP = 1000;
+/** Changes that are read at a time. */
+const CHANGES_STEP = 100;
 
 type Row = { id: string; version: number; body: string | null };
 
@@ -53,10 +56,12 @@ export async function openSqliteDocuments(options: {
     `UPDATE documents SET version = ${NEXT_VERSION}, body = ? WHERE id = ? AND version = ? AND body IS NOT NULL RETURNING version`,
   );
   const select = database.prepare("SELECT id, version, body FROM documents WHERE id = ?");
-  const selectLive = database.prepare(
-    "SELECT id, version, body FROM documents WHERE body IS NOT NULL ORDER BY version",
-  );
-  const selectSince = database.prepare("SELECT id, version, body FROM documents WHERE version > ? ORDER BY version");
+  const page = (live: string): StatementSync =>
+    database.prepare(
+      `SELECT id, version, body FROM documents WHERE version > ? ${live} ORDER BY version LIMIT ${CHANGES_STEP}`,
+    );
+  const selectLive = page("AND body IS NOT NULL");
+  const selectSince = page("");
   const selectLast = database.prepare("SELECT coalesce(max(version), 0) AS version FROM documents");
 
   // The largest version stays, from which the next is counted.
@@ -86,13 +91,21 @@ export async function openSqliteDocuments(options: {
         const row = select.get(id) as Row | undefined;
         return row === undefined ? null : documentOf(row);
       }),
-    changes: (since) =>
-      run(() => {
-        // The end is read first: a write of another process in between is told now and once more later.
-        const last = (selectLast.get() as { version: number }).version;
-        const rows = since === null ? selectLive.all() : selectSince.all(Number(since));
-        return { documents: (rows as Row[]).map(documentOf), cursor: String(last) as Cursor };
-      }),
+    async changes(since) {
+      const select = since === null ? selectLive : selectSince;
+      // The end is read first: what is written while pages are read, removals included, is told once more later.
+      const newest = new Map<string, Document>();
+      const last = await run(() => (selectLast.get() as { version: number }).version);
+      for (let after = Number(since ?? 0); ; await giveWay()) {
+        const rows = await run(() => select.all(after) as Row[]);
+        for (const row of rows) {
+          newest.delete(row.id);
+          newest.set(row.id, documentOf(row));
+        }
+        after = rows.at(-1)?.version ?? after;
+        if (rows.length < CHANGES_STEP) return { documents: [...newest.values()], cursor: String(last) as Cursor };
+      }
+    },
     async forget(upTo) {
       for (let forgotten = 0; ; await turn()) {
         const { changes } = await run(() => drop.run(Number(upTo)));

@@ -2,6 +2,7 @@ import test from "ava";
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { setImmediate as turn } from "node:timers/promises";
 
 import { openSqliteDocuments } from "../../../src/catalog/documents/sqlite.ts";
 import { LoggiaError, StartError } from "../../../src/errors.ts";
@@ -75,3 +76,34 @@ test("says that it is unavailable once it is closed", async (t) => {
   await t.throwsAsync(documents.create("a", {}), { instanceOf: LoggiaError, code: "store_unavailable" });
   await t.notThrowsAsync(documents[Symbol.asyncDispose]());
 });
+
+test("while thousands of changes are read others have the thread, and what they write or remove is not skipped", async (t) => {
+  const file = join(temporaryFolder(t), "catalog.sqlite");
+  await using documents = await openSqliteDocuments({ file });
+  const first = await documents.create("first", {});
+  if (first.kind === "conflict") return t.fail();
+  addDocuments(file, 3_000);
+  const reading = documents.changes(null);
+  t.is(await Promise.race([reading.then(() => "read"), turn("others had a turn")]), "others had a turn");
+  await documents.remove("first", first.version);
+  await documents.create("last", {});
+  const { documents: all, cursor } = await reading;
+  t.is(new Set(all.map(({ id }) => id)).size, all.length, "each once");
+  t.true(all.length >= 3_001);
+  const after = await documents.changes(cursor);
+  const told = new Map([...all, ...after.documents].map(({ id, body }) => [id, body]));
+  t.is(told.get("first"), null);
+  t.deepEqual(told.get("last"), {});
+});
+
+function addDocuments(file: string, count: number): void {
+  const database = new DatabaseSync(file, { timeout: 5000 });
+  database
+    .prepare(
+      `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?)
+       INSERT INTO documents (id, version, body)
+       SELECT 'of-many-' || n, (SELECT max(version) FROM documents) + n, '{}' FROM numbers`,
+    )
+    .run(count);
+  database.close();
+}
