@@ -14,8 +14,10 @@ import type { BodyOptions } from "../http/body.ts";
 import type { BrowserGuard } from "../http/browser-guard.ts";
 import type { Call, Method, Reply, Route } from "../http/route.ts";
 import type { Operations } from "../operations/operations.ts";
+import { parameterHints } from "../query/hints.ts";
 import type { Store } from "../store/store.ts";
 import { authenticate, nameOf } from "./caller.ts";
+import { parametersOf, withHints } from "./hints.ts";
 import type { Horizon } from "./horizon.ts";
 
 /** What the handlers of the API work with. */
@@ -57,6 +59,7 @@ export function authenticated(
 ): Route {
   const { takesBody = false, formats = "all" } = options;
   const { catalog, body, gate, browsers } = context;
+  const known = parametersOf(method, path);
   const authentication = { catalog, body, gate, browsers, takesBody };
   return {
     method,
@@ -65,9 +68,9 @@ export function authenticated(
     handle: async (call) => {
       const caller = await authenticate(call, authentication);
       // Whatever reads may take the store's time, so all of it counts as a query.
-      return method === "GET"
-        ? await gate.query(nameOf(caller), async () => handle({ ...call, caller }))
-        : await handle({ ...call, caller });
+      if (method !== "GET") return await handle({ ...call, caller });
+      const reply = await gate.query(nameOf(caller), async () => handle({ ...call, caller }));
+      return withHints(reply, parameterHints(call.query, known));
     },
   };
 }

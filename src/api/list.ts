@@ -3,6 +3,7 @@ import type { Reply } from "../http/route.ts";
 import { planFilters } from "../query/filters.ts";
 import type { Condition, ListPlan, Source } from "../query/plan.ts";
 import type { ApiCall, Context } from "./context.ts";
+import { classHints, withHints } from "./hints.ts";
 import { showEvents } from "./view.ts";
 
 /** Answers a list call: a page of records by the parameters of the query, and how to walk on. */
@@ -27,7 +28,8 @@ function endAtHorizon({ horizon }: Context, { query }: ApiCall, plan: ListPlan):
 export async function runList(context: Context, plan: ListPlan): Promise<{ reply: Reply; total: number }> {
   const { rows, total, marks = await context.store.marks(rows.map(({ id }) => id)) } = await context.store.list(plan);
   const body = showEvents(rows, marks, plan.columns);
-  return { reply: { status: 200, body, headers: { "X-Total-Count": String(total) } }, total };
+  const reply = { status: 200, body, headers: { "X-Total-Count": String(total) } };
+  return { reply: total > 0 ? reply : withHints(reply, await classHints(context, plan)), total };
 }
 
 /** A page with its `Link`. */

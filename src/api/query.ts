@@ -7,6 +7,7 @@ import type { GroupPlan } from "../query/plan.ts";
 import { parseZone } from "../query/zone.ts";
 import { authenticated, logKeyOf } from "./context.ts";
 import type { ApiCall, Context } from "./context.ts";
+import { classHints, withHints } from "./hints.ts";
 import { runList } from "./list.ts";
 import { runUsers } from "./users.ts";
 import { showGroups } from "./view.ts";
@@ -39,7 +40,9 @@ export function queryRoutes(context: Context): Route[] {
 }
 
 /** Writes the groups itself, so that a long list of them counts as a running query until it is written. */
-async function runGroup({ store }: Context, plan: GroupPlan, { request, format }: ApiCall): Promise<Reply> {
-  const groups = showGroups(await store.group(plan), plan.by, plan.columns);
-  return { status: 200, body: await writeLong(format, groups, () => !request.socket.destroyed) };
+async function runGroup(context: Context, plan: GroupPlan, { request, format }: ApiCall): Promise<Reply> {
+  const found = await context.store.group(plan);
+  const groups = showGroups(found, plan.by, plan.columns);
+  const reply = { status: 200, body: await writeLong(format, groups, () => !request.socket.destroyed) };
+  return found.length > 0 ? reply : withHints(reply, await classHints(context, plan));
 }

@@ -47,5 +47,6 @@ function read(reply: Reply, method: string, path: string): unknown {
   if (reply.status >= 400 || reply.status < 200) {
     throw new CommandError(`${method} ${path} was refused with ${reply.status}: ${printable(messageOf(reply.body))}`);
   }
+  if (reply.hint !== null) process.stderr.write(`loggia: the service hints: ${printable(reply.hint)}\n`);
   return reply.body === "" ? null : (JSON.parse(reply.body) as unknown);
 }

@@ -1,7 +1,13 @@
 import { Agent as HttpAgent, request as httpRequest } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 
-export type Reply = { readonly status: number; readonly body: string; readonly retryAfter_ms: number | null };
+export type Reply = {
+  readonly status: number;
+  readonly body: string;
+  readonly retryAfter_ms: number | null;
+  /** What the service thinks was meant. */
+  readonly hint: string | null;
+};
 
 export type Sender = {
   /** Sends one request over a kept-alive connection. Rejects where no whole answer came. */
@@ -36,7 +42,13 @@ export function createSender(connections: number): Sender {
         response.on("error", reject).on("end", () => {
           const retryAfter_s = Number(response.headers["retry-after"] ?? Number.NaN);
           const retryAfter_ms = Number.isFinite(retryAfter_s) ? retryAfter_s * 1000 : null;
-          resolve({ status: response.statusCode ?? 0, body: text, retryAfter_ms });
+          const hint = response.headers["x-loggia-hint"];
+          resolve({
+            status: response.statusCode ?? 0,
+            body: text,
+            retryAfter_ms,
+            hint: typeof hint === "string" ? hint : null,
+          });
         });
       });
       request.end(body);

@@ -22,6 +22,8 @@ export type Fields = { get(name: string): string | null | undefined };
 const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)$/;
 const OTHER_SPACE = /[^\S ]/u;
 const LIMITED = ["text", "link", "source", "user", "tags", "value", "geo", "data"] as const;
+/** The fields of a form. */
+export const EVENT_FIELDS = [...LIMITED, "created"] as const;
 
 /**
  * Reads a posted form. Every fault is named, not only the first.
@@ -53,7 +55,7 @@ export function readDraft(fields: Fields, limits: FieldLimits, keepsOf: () => Ke
 
 /** Whether a form has a field of an event; a body that has none is likely no form at all. */
 export function hasEventField(form: URLSearchParams): boolean {
-  return form.has("created") || LIMITED.some((name) => form.has(name));
+  return EVENT_FIELDS.some((name) => form.has(name));
 }
 
 /** The text of a field, "" where it is absent. Notes where it is longer than it may be. */

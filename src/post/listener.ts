@@ -26,11 +26,12 @@ import { DEFAULT_CONNECTION_LIMITS, limitConnections } from "../http/listen.ts";
 import { type Body, type Format, JSON_FORMAT, jsonOf, negotiate, render } from "../http/formats.ts";
 import { refuseAmbiguous, requireHost } from "../http/unreadable.ts";
 import { noteRequest } from "../pace.ts";
+import { hintHeaders, parameterHints } from "../query/hints.ts";
 import { authorize, authorizeAtOnce, keyBesideForm } from "./api-key.ts";
 import { batchBody, batchJson } from "./batch-answer.ts";
 import type { BatchOutcome } from "./batch-answer.ts";
 import type { Keeps } from "./created.ts";
-import { describeForm, errorDraft, hasEventField, readDraft } from "./draft.ts";
+import { describeForm, errorDraft, EVENT_FIELDS, hasEventField, readDraft } from "./draft.ts";
 import type { Gatherer, Told } from "./gatherer.ts";
 import {
   type Batches,
@@ -41,7 +42,7 @@ import {
   takeJson,
 } from "./json-request.ts";
 import type { Once } from "./once.ts";
-import { readVisitDraft } from "./visit-draft.ts";
+import { readVisitDraft, VISIT_FIELDS } from "./visit-draft.ts";
 
 export type PostListenerOptions = {
   readonly catalog: Catalog;
@@ -156,6 +157,7 @@ const ACCEPTED: Outcome = Object.freeze({ outcome: "accepted", events: 1 });
 
 async function handle(request: IncomingMessage, response: ServerResponse, options: Options): Promise<Outcome> {
   let format = JSON_FORMAT;
+  let hints: Hints = {};
   try {
     requireHost(request);
     const place = options.gate.placeOf(request, options.gate.enter(request));
@@ -164,27 +166,28 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
     const query = mark === -1 ? NO_QUERY : parseForm(url.slice(mark + 1));
     format = negotiate(query, request.headers.accept);
     const { key, table } = readPath(mark === -1 ? url : url.slice(0, mark));
+    if (mark !== -1) hints = hintHeaders(parameterHints(query, parametersOf(request.method, table)));
     const isForm = request.headers["content-type"] === FORM_TYPE || table === "users";
     const posted = isForm ? null : await takeJson(request, place, key, query, options);
     if (posted?.kind === "batch") {
-      answerBatch(request, response, format, posted.outcome);
+      answerBatch(request, response, hints, format, posted.outcome);
       return { outcome: "accepted", events: posted.outcome.lines.length };
     }
     if (posted?.kind === "event") {
-      answerEvent(request, response, format, idOf(posted.outcome));
+      answerEvent(request, response, hints, format, idOf(posted.outcome));
       return ACCEPTED;
     }
     const fields = posted?.fields ?? (await readFields(request, query, format));
     if (table === "users") {
       const user = await postUser(key, fields, place, options);
       const xml = () => ({ root: "results", content: { user: { user } } });
-      answer(request, response, 201, {}, format, { json: jsonOf({ user }), xml });
+      answer(request, response, 201, hints, format, { json: jsonOf({ user }), xml });
       return ACCEPTED;
     }
-    answerEvent(request, response, format, await post(key, fields, place, options));
+    answerEvent(request, response, hints, format, await post(key, fields, place, options));
   } catch (error) {
     const { status, headers, body } = toFailure(error, options.log);
-    answer(request, response, status, headers, format, body);
+    answer(request, response, status, { ...headers, ...hints }, format, body);
     return { outcome: error instanceof LoggiaError ? error.code : "internal_error", events: 0 };
   }
   return ACCEPTED;
@@ -197,20 +200,40 @@ function idOf({ first, items }: BatchOutcome): string {
   throw new LoggiaError("bad_event", `${fault}. The log got an error event in its place`);
 }
 
-function answerEvent(request: IncomingMessage, response: ServerResponse, format: Format, id: string): void {
+type Hints = ReturnType<typeof hintHeaders>;
+
+function answerEvent(
+  request: IncomingMessage,
+  response: ServerResponse,
+  hints: Hints,
+  format: Format,
+  id: string,
+): void {
   if (format === JSON_FORMAT) {
-    response.writeHead(201, POSTED_HEADERS).end(`{"id":"${id}"}`);
+    response.writeHead(201, { ...POSTED_HEADERS, ...hints }).end(`{"id":"${id}"}`);
     return;
   }
   const xml = () => ({ root: "results", content: { event: { id } } });
-  answer(request, response, 201, {}, format, { json: jsonOf({ id }), xml });
+  answer(request, response, 201, hints, format, { json: jsonOf({ id }), xml });
 }
 
-function answerBatch(request: IncomingMessage, response: ServerResponse, format: Format, outcome: BatchOutcome): void {
-  if (format !== JSON_FORMAT) return answer(request, response, 201, {}, format, batchBody(outcome));
+function answerBatch(
+  request: IncomingMessage,
+  response: ServerResponse,
+  hints: Hints,
+  format: Format,
+  outcome: BatchOutcome,
+): void {
+  if (format !== JSON_FORMAT) return answer(request, response, 201, hints, format, batchBody(outcome));
   const payload = batchJson(outcome);
-  response.writeHead(201, { ...ACCEPTED_HEADERS, "Content-Length": Buffer.byteLength(payload) });
+  response.writeHead(201, { ...ACCEPTED_HEADERS, ...hints, "Content-Length": Buffer.byteLength(payload) });
   response.end(payload);
+}
+
+/** What a query string may hold, besides the parameters of every address: by JSONP the fields of a post. */
+function parametersOf(method: string | undefined, table: "events" | "users"): readonly string[] {
+  if (method !== "GET") return [];
+  return table === "users" ? VISIT_FIELDS : EVENT_FIELDS;
 }
 
 function readPath(path: string): { key: string; table: "events" | "users" } {

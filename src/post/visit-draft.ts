@@ -6,6 +6,9 @@ import type { Fields } from "./draft.ts";
 /** What a producer posted of one of its users, checked: a visit that has yet to be accepted. */
 export type VisitDraft = Omit<Visit, "id" | "log" | "created">;
 
+/** The fields of a form. */
+export const VISIT_FIELDS = ["user", "email", "page"] as const;
+
 export type ReadVisitDraft =
   { readonly kind: "draft"; readonly draft: VisitDraft } | { readonly kind: "bad"; readonly faults: readonly string[] };
 

@@ -24,18 +24,25 @@ export function queryFault(text: string, span: Span, what: string, hint: string 
 
 /** "Did you mean X?" for the candidate that differs by a slip of the finger, or null. Ignores case. */
 export function didYouMean(word: string, candidates: readonly string[]): string | null {
+  // The right word in the wrong place is no slip.
+  if (candidates.some((candidate) => candidate.toLowerCase() === word.toLowerCase())) return null;
+  const meant = nearest(word, candidates, word.length <= 3 ? 1 : 2);
+  return meant === null ? null : `Did you mean ${meant}?`;
+}
+
+/** The candidate that is the fewest edits away, and at most so many; null where none is. Ignores case. */
+export function nearest(word: string, candidates: readonly string[], edits: number): string | null {
   const written = word.toLowerCase();
-  const tolerated = written.length <= 3 ? 1 : 2;
-  let nearest: string | null = null;
-  let nearestDistance = tolerated + 1;
+  let found: string | null = null;
+  let fewest = edits + 1;
   for (const candidate of candidates) {
-    if (Math.abs(candidate.length - written.length) > tolerated) continue;
+    if (Math.abs(candidate.length - written.length) > edits) continue;
     const distance = editDistance(written, candidate.toLowerCase());
-    // The right word in the wrong place is no slip.
-    if (distance === 0) return null;
-    if (distance < nearestDistance) [nearest, nearestDistance] = [candidate, distance];
+    // A word of which no letter is left is another one.
+    const isOther = distance > 0 && distance >= Math.max(written.length, candidate.length);
+    if (distance < fewest && !isOther) [found, fewest] = [candidate, distance];
   }
-  return nearest === null ? null : `Did you mean ${nearest}?`;
+  return found;
 }
 
 /** `text` cut to `length` characters, with a sign that it was. */

@@ -1,5 +1,7 @@
 import test, { type ExecutionContext } from "ava";
 import { execFile } from "node:child_process";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
 
 import { ADMIN, LOG, type Service, serviceOf } from "../support/service.ts";
 import { post } from "../support/service.ts";
@@ -185,4 +187,24 @@ test("what cannot be done is told in one line, and ends with 1", async (t) => {
   const { code, err } = await nowhere("class", "add", "errors");
   t.is(code, 1);
   t.regex(err, /required option '--log <key>' not specified/);
+});
+
+test("a hint of the service is shown beside a list", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  // Hands requests on with a parameter that is nearly one, which the command itself never sends.
+  const handOn = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const headers = { Authorization: request.headers.authorization ?? "" };
+    const answer = await fetch(`${service.apiUrl}${request.url}&pagesiz=5`, { headers });
+    const hint = answer.headers.get("x-loggia-hint");
+    response.writeHead(answer.status, hint === null ? {} : { "X-Loggia-Hint": hint });
+    response.end(await answer.text());
+  };
+  const server = createServer((request, response) => void handOn(request, response));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.teardown(() => server.close());
+  const apiUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { code, out, err } = await commandOf({ apiUrl })("log", "users", LOG);
+  t.is(code, 0);
+  t.regex(out, /^USER/);
+  t.is(err, "loggia: the service hints: Unknown parameter pagesiz. Did you mean pagesize?\n");
 });

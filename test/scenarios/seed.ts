@@ -3,12 +3,16 @@ import type { LogKey, StoredEvent, UserId } from "../../src/events/event.ts";
 import { firstIdAt } from "../../src/events/id.ts";
 import type { EventId } from "../../src/events/id.ts";
 import { hashText } from "../../src/events/text.ts";
+import { createTurns } from "../../src/http/turns.ts";
 import { uniqueName } from "../support/temporary.ts";
 import type { Service } from "./engines.ts";
 import { fill } from "./names.ts";
 import type { Names } from "./names.ts";
 import type { Scenario, SeedEvent } from "./scenario.ts";
 import { writeAlerts, writeEvents } from "../support/write-events.ts";
+
+/** All scenarios start at once, and only so many passwords may wait to be hashed. */
+const inTurn = createTurns();
 
 /** The one password of all accounts of scenarios. */
 export const PASSWORD = "correct horse battery staple";
@@ -40,11 +44,8 @@ async function seedAccounts({ catalog }: Service, scenario: Scenario, names: Nam
   const users = new Map<string, UserId>();
   for (const name of [...scenario.accounts, ...scenario.serviceAdmins]) {
     const email = `${uniqueName(name)}@example.org`;
-    const { id } = await catalog.createAccount({
-      email,
-      password: PASSWORD,
-      admin: scenario.serviceAdmins.includes(name),
-    });
+    const admin = scenario.serviceAdmins.includes(name);
+    const { id } = await inTurn(() => catalog.createAccount({ email, password: PASSWORD, admin }));
     users.set(name, id);
     names.set(name, email).set(`${name}.id`, id);
   }

@@ -68,7 +68,11 @@ const LOGS: Readonly<Record<string, Operation>> = {
     summary: "Users of the producer's application, as it told of them",
     query: inputs.PageQuery,
     answers: {
-      200: { what: "A page of users, by name", schema: answers.TrackedUserList, headers: ["X-Total-Count", "Link"] },
+      200: {
+        what: "A page of users, by name",
+        schema: answers.TrackedUserList,
+        headers: ["X-Total-Count", "Link", "X-Loggia-Hint"],
+      },
     },
     errors: ["log_not_found"],
   },

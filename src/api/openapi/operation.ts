@@ -46,6 +46,7 @@ export const HEADERS = {
   Location: "The address of what was made.",
   Link: "The pages beside this one, as rel=next and rel=prev.",
   "X-Total-Count": "How many records there are on all pages.",
+  "X-Loggia-Hint": "What was likely meant: an unknown parameter near a known one, a class that no event has.",
 } as const;
 
 /** What may go wrong with every call. */

@@ -5,12 +5,12 @@ import type { Operation } from "./operation.ts";
 const base = { tag: "posting", callers: "keys" } as const;
 const event = {
   ...base,
-  answers: { 201: { what: "The bus holds the event durably", schema: PostAnswer } },
+  answers: { 201: { what: "The bus holds the event durably", schema: PostAnswer, headers: ["X-Loggia-Hint"] } },
   errors: ["bad_event", "bus_unavailable", "path_not_found"],
 } as const;
 const visit = {
   ...base,
-  answers: { 201: { what: "The bus holds it durably", schema: VisitAnswer } },
+  answers: { 201: { what: "The bus holds it durably", schema: VisitAnswer, headers: ["X-Loggia-Hint"] } },
   errors: ["bad_user", "bus_unavailable", "path_not_found"],
 } as const;
 
@@ -25,7 +25,9 @@ export const POSTING: Readonly<Record<string, Operation>> = {
     form: PostForm,
     json: PostJson,
     lines: PostLines,
-    answers: { 201: { what: "The bus holds all of it durably", schema: PostOrBatchAnswer } },
+    answers: {
+      201: { what: "The bus holds all of it durably", schema: PostOrBatchAnswer, headers: ["X-Loggia-Hint"] },
+    },
     errors: [...event.errors, "conflict"],
   },
   "GET /logs/:log/events": {

@@ -2,7 +2,11 @@ import * as answers from "../schemas/answers.ts";
 import { ListQuery, LqlQuery, NewBookmark, NewLog } from "../schemas/inputs.ts";
 import type { Answer, Operation } from "./operation.ts";
 
-const page: Answer = { what: "A page of events", schema: answers.EventList, headers: ["X-Total-Count", "Link"] };
+const page: Answer = {
+  what: "A page of events",
+  schema: answers.EventList,
+  headers: ["X-Total-Count", "Link", "X-Loggia-Hint"],
+};
 const gone: Answer = { what: "It is gone" };
 
 /** The operations of `/1`, by method and path of the router. */
@@ -222,7 +226,11 @@ export const READING: Readonly<Record<string, Operation>> = {
     query: LqlQuery,
     required: ["query"],
     answers: {
-      200: { what: "Events, groups or tracked users", schema: answers.QueryAnswer, headers: ["X-Total-Count"] },
+      200: {
+        what: "Events, groups or tracked users",
+        schema: answers.QueryAnswer,
+        headers: ["X-Total-Count", "X-Loggia-Hint"],
+      },
     },
     errors: ["log_not_found", "bad_query", "unsupported"],
   },

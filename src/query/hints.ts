@@ -1,0 +1,49 @@
+import { wellFormed } from "../events/text.ts";
+import { nearest, shorten } from "./fault.ts";
+
+/** Parameters that every address knows; browser libraries add `_` against caches. */
+const COMMON = ["fmt", "callback", "apikey"] as const;
+const IGNORED: ReadonlySet<string> = new Set(["_"]);
+/** How many unknown parameters are looked at, and how long the header may become: a request may name thousands. */
+const MOST_LOOKED_AT = 20;
+const HEADER_MAX_CHARACTERS = 1_000;
+const EDITS = 2;
+
+/** One sentence for each parameter that is unknown, and within two edits of a known one: old clients add others. */
+export function parameterHints(query: URLSearchParams, known: readonly string[]): string[] {
+  const hints: string[] = [];
+  let unknown = 0;
+  for (const name of query.keys()) {
+    if (known.includes(name) || COMMON.some((common) => common === name) || IGNORED.has(name)) continue;
+    unknown += 1;
+    if (unknown > MOST_LOOKED_AT) break;
+    const meant = nearest(name, [...known, ...COMMON], EDITS);
+    if (meant !== null) hints.push(`Unknown parameter ${safe(name)}. Did you mean ${meant}?`);
+  }
+  return hints;
+}
+
+/** What is said of a class that the log does not have. */
+export function classHint(name: string, classes: readonly string[]): string {
+  const meant = nearest(name, classes, EDITS);
+  const question = meant === null ? "" : ` Did you mean ${safe(meant)}?`;
+  return `No event and no class filter has the class ${safe(name)}.${question}`;
+}
+
+/** The header that tells hints; none where there are none. */
+export function hintHeaders(hints: readonly string[]): Readonly<Record<string, string>> {
+  let value = "";
+  for (const hint of new Set(hints)) {
+    const longer = value === "" ? hint : `${value} ${hint}`;
+    if (longer.length > HEADER_MAX_CHARACTERS) break;
+    value = longer;
+  }
+  return value === "" ? NO_HINTS : { "X-Loggia-Hint": value };
+}
+
+const NO_HINTS: Readonly<Record<string, string>> = Object.freeze({});
+
+/** A caller's own text as a header can hold it: what is not plain ASCII is percent-encoded. */
+function safe(text: string): string {
+  return encodeURIComponent(wellFormed(shorten(text)));
+}

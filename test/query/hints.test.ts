@@ -1,0 +1,34 @@
+import test from "ava";
+
+import { classHint, hintHeaders, parameterHints } from "../../src/query/hints.ts";
+
+const hints = (query: string) => parameterHints(new URLSearchParams(query), ["tags", "text", "tz"]);
+
+test("a parameter at most two edits from a known one", (t) => {
+  for (const [written, meant] of [
+    ["tag", "tags"],
+    ["tgas", "tags"],
+    ["Tags", "tags"],
+    ["txte", "text"],
+    ["api_key", "apikey"],
+    ["t", "tz"],
+  ] as const) {
+    t.deepEqual(hints(`${written}=1`), [`Unknown parameter ${written}. Did you mean ${meant}?`]);
+  }
+  t.deepEqual(hints("tags=1&_=5&v=2&cache=1&xy=1&fmt=xml&apikey=k&=3"), []);
+});
+
+test("the header is plain ASCII and short, whatever was asked and however much of it", (t) => {
+  const odd = ["tag\r\nSet-Cookie: a", "täg", "tag\ud800", "ta\u0000"].map((name) => classHint(name, ["tags"]));
+  t.regex(hintHeaders(odd)["X-Loggia-Hint"]!, /^[\x20-\x7e]+$/);
+  const many = new URLSearchParams(Array.from({ length: 5_000 }, (_, i) => ["tag".repeat(1 + (i % 2)), "1"]));
+  t.is(
+    Object.values(hintHeaders(parameterHints(many, ["tags"])))
+      .join("")
+      .split("Did").length,
+    2,
+  );
+  const long = hintHeaders(Array.from({ length: 500 }, (_, i) => classHint(`${i}`.repeat(500), [])));
+  t.true(long["X-Loggia-Hint"]!.length <= 1_000);
+  t.deepEqual(hintHeaders([]), {});
+});
