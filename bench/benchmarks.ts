@@ -1,6 +1,7 @@
 import { benchmark as batch } from "./batch.ts";
 import { benchmark as classify } from "./classify.ts";
 import { benchmark as drain } from "./drain.ts";
+import { benchmark as filters } from "./filters.ts";
 import type { Benchmark } from "./frame.ts";
 import { benchmark as freshness } from "./freshness.ts";
 import { benchmark as group } from "./group.ts";
@@ -21,6 +22,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   drain,
   freshness,
   classify,
+  filters,
   list,
   walk,
   group,
