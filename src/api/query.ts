@@ -23,8 +23,8 @@ export function queryRoutes(context: Context): Route[] {
           "The parameter query is missing: for instance query=GET events TAKE 10, URL-encoded",
         );
       }
-      const offset_min = parseZone(call.query.get("tz"));
-      const plan = planQuery(text, { logs: [key], now_ms: context.now(), offset_min });
+      const zone = parseZone(call.query.get("tz"));
+      const plan = planQuery(text, { logs: [key], now_ms: context.now(), zone });
       switch (plan.kind) {
         case "list":
           return (await runList(context, plan)).reply;

@@ -1,4 +1,5 @@
 import { readDate } from "../query/dates.ts";
+import { UTC } from "../query/zone.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -63,7 +64,7 @@ type Groups = Record<string, string | undefined>;
 function momentOf({ year, month, name, day, time, zone }: Groups): number | null {
   const digits = month ?? String(MONTHS.indexOf(name!.toLowerCase()) + 1).padStart(2, "0");
   const offset = zone === undefined || /^(?:UTC|GMT)$/i.test(zone) ? "Z" : zone;
-  const date = readDate(`${year}-${digits}-${day!.padStart(2, "0")}T${time ?? "00:00"}${offset}`, 0);
+  const date = readDate(`${year}-${digits}-${day!.padStart(2, "0")}T${time ?? "00:00"}${offset}`, UTC);
   if (date.kind !== "moment") return null;
   return zone === undefined ? localOf(date.at) : date.at;
 }

@@ -1,4 +1,5 @@
 import { DATE_FORMS, readDate } from "../query/dates.ts";
+import { UTC } from "../query/zone.ts";
 import { CREATED_AHEAD_MS } from "../store/expiry.ts";
 import { quote } from "./quote.ts";
 
@@ -52,7 +53,7 @@ function momentOf(value: unknown): number | { readonly why: string | null } {
   const answered = ANSWERED.exec(value)?.groups?.["ms"];
   if (answered !== undefined) return Number(answered);
   if (!ISO.test(value)) return { why: MILLISECONDS.test(value) ? "milliseconds are a number, without quotes" : null };
-  const date = readDate(value, 0);
+  const date = readDate(value, UTC);
   if (date.kind === "fault") return { why: date.reason === DATE_FORMS ? null : date.reason };
   return date.kind === "day" ? date.start : date.at;
 }

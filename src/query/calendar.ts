@@ -1,8 +1,10 @@
 import type { Grouping } from "./plan.ts";
+import { momentOf, offsetAt, stretchesOf } from "./zone.ts";
+import type { Stretch, Zone } from "./zone.ts";
 
 /**
- * Days, hours and months as a clock shows them that runs a fixed number of minutes east of UTC.
- * Moments are milliseconds since the Unix epoch; offsets are minutes, negative to the west.
+ * Days, hours and months as the clock of a zone shows them.
+ * Moments are milliseconds since the Unix epoch. A local time is what the clock shows, as the moment at which a clock of UTC shows the same.
  */
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
@@ -12,26 +14,26 @@ export const WEEK_MS = 7 * DAY_MS;
 /** How far from the epoch a moment can lie. */
 export const MOMENT_LIMIT = 8.64e15;
 
-export function startOfDay(moment: number, offset_min: number): number {
-  return startOf(DAY_MS, moment, offset_min);
+export function startOfDay(moment: number, zone: Zone): number {
+  return momentOf(zone, floorTo(DAY_MS, moment + offsetAt(zone, moment)));
 }
 
-export function startOfHour(moment: number, offset_min: number): number {
-  return startOf(HOUR_MS, moment, offset_min);
+function floorTo(length_ms: number, local: number): number {
+  return Math.floor(local / length_ms) * length_ms;
 }
 
-function startOf(length_ms: number, moment: number, offset_min: number): number {
-  const local = moment + offset_min * MINUTE_MS;
-  return Math.floor(local / length_ms) * length_ms - offset_min * MINUTE_MS;
+/** The same time of day some days on (or back). */
+export function addDays(moment: number, days: number, zone: Zone): number {
+  return momentOf(zone, moment + offsetAt(zone, moment) + days * DAY_MS);
 }
 
 /** The same day and time some months on (or back); the last day of the month where it has no such day. NaN where no date can say it. */
-export function addMonths(moment: number, months: number, offset_min: number): number {
-  const date = new Date(moment + offset_min * MINUTE_MS);
+export function addMonths(moment: number, months: number, zone: Zone): number {
+  const date = new Date(moment + offsetAt(zone, moment));
   const day = date.getUTCDate();
   date.setUTCMonth(date.getUTCMonth() + months, 1);
   date.setUTCDate(Math.min(day, daysInMonth(date.getUTCFullYear(), date.getUTCMonth() + 1)));
-  return date.getTime() - offset_min * MINUTE_MS;
+  return momentOf(zone, date.getTime());
 }
 
 /** @param month from 1 */
@@ -44,21 +46,72 @@ export function civil(year: number, month: number, day: number): number {
   return new Date(0).setUTCFullYear(year, month - 1, day);
 }
 
+/** A grouping by time. */
+export type Period = Extract<Grouping, { kind: "day" | "hour" }>;
+
+export function lengthOf({ kind }: Period): number {
+  return kind === "day" ? DAY_MS : HOUR_MS;
+}
+
+/** Added to the key of an hour that the clock shows for the second time. Keys are whole minutes otherwise. */
+export const REPEATED = 1;
+
 /**
- * Writes keys of groups as the wire shows them: `9/19/2011` for a day, `9/19/2011 14:00` for an hour, both on the clock of the grouping;
- * otherwise the value of the field, "" where it is absent. The key of a day or an hour is the moment it begins.
+ * The stretches of time in which keys are made from `created` in one way: the local time at which the group begins, with {@link REPEATED} where `repeated` says so.
+ * A day is one group, however often the clock shows its hours.
+ */
+export function stretchesOfPeriod({ kind, zone }: Period, from_ms?: number, to_ms?: number): Stretch[] {
+  const stretches = stretchesOf(zone, from_ms, to_ms);
+  return kind === "hour" ? stretches : stretches.map((stretch) => ({ ...stretch, repeated: false }));
+}
+
+/** Gives the key of the group of a moment. */
+export function keyOfPeriod(by: Period): (moment: number) => number {
+  const length_ms = lengthOf(by);
+  const stretches = stretchesOfPeriod(by);
+  let current = stretches[0]!;
+  return (moment) => {
+    if (moment < current.from_ms || moment >= current.to_ms) {
+      current = stretches.find(({ from_ms, to_ms }) => from_ms <= moment && moment < to_ms)!;
+    }
+    return floorTo(length_ms, moment + current.offset_ms) + (current.repeated ? REPEATED : 0);
+  };
+}
+
+/**
+ * Writes keys of groups as the wire shows them: `9/19/2011` for a day, `9/19/2011 14:00` for an hour, both on the clock of the grouping, an hour that the clock
+ * shows for the second time with its offset behind it; otherwise the value of the field, "" where it is absent.
  */
 export function groupKeyFormat(by: Grouping): (key: number | string | null) => string {
   if (by.kind === "field") return (key) => String(key ?? "");
-  const { kind, offset_min } = by;
+  const { kind, zone } = by;
   // Most hours are of the same day as the one before.
   let day = { start: NaN, text: "" };
   return (key) => {
     if (typeof key !== "number") return key ?? "";
-    const start = startOfDay(key, offset_min);
-    if (start !== day.start) day = { start, text: formatDay(start + offset_min * MINUTE_MS) };
-    return kind === "day" ? day.text : `${day.text} ${formatHour(Math.floor((key - start) / HOUR_MS))}`;
+    const start = floorTo(DAY_MS, key);
+    if (start !== day.start) day = { start, text: formatDay(start) };
+    if (kind === "day") return day.text;
+    const local = floorTo(HOUR_MS, key);
+    const offset = key === local ? "" : ` ${formatOffset(repeatedOffset(zone, local))}`;
+    return `${day.text} ${formatHour((local - start) / HOUR_MS)}${offset}`;
   };
+}
+
+/** The offset at which the clock shows an hour for the second time. */
+function repeatedOffset(zone: Zone, local: number): number {
+  const found = stretchesOf(zone).find(
+    ({ from_ms, to_ms, offset_ms, repeated }) =>
+      repeated && from_ms + offset_ms < local + HOUR_MS && to_ms + offset_ms > local,
+  );
+  return found!.offset_ms;
+}
+
+/** `+05:45`, without the seconds that the offsets of a hundred years ago have. */
+function formatOffset(offset_ms: number): string {
+  const minutes = Math.floor(Math.abs(offset_ms) / MINUTE_MS);
+  const digits = (number: number): string => String(number).padStart(2, "0");
+  return `${offset_ms < 0 ? "-" : "+"}${digits(Math.floor(minutes / 60))}:${digits(minutes % 60)}`;
 }
 
 /** @param local a moment as a clock of UTC would have to show it */

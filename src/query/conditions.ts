@@ -1,6 +1,6 @@
 import { fold } from "../events/text.ts";
 import type { LoggiaError } from "../errors.ts";
-import { DAY_MS, HOUR_MS, MINUTE_MS, MOMENT_LIMIT, WEEK_MS, addMonths, startOfDay } from "./calendar.ts";
+import { HOUR_MS, MINUTE_MS, MOMENT_LIMIT, addDays, addMonths, startOfDay } from "./calendar.ts";
 import { readDate } from "./dates.ts";
 import { didYouMean, queryFault } from "./fault.ts";
 import { canonical, fieldsOf } from "./fields.ts";
@@ -8,13 +8,14 @@ import type { FieldInfo, Table } from "./fields.ts";
 import type { Condition } from "./plan.ts";
 import { checkExpression, matchCondition } from "./regex.ts";
 import type { CompareOp, Expression, Literal, Name, Occurs, Span, Step, StringLiteral, When } from "./syntax.ts";
+import type { Zone } from "./zone.ts";
 
 /** What a condition is read against. */
 export type Context<Field extends string> = {
   readonly text: string;
   readonly table: Table<Field>;
   readonly now_ms: number;
-  readonly offset_min: number;
+  readonly zone: Zone;
 };
 
 type Compared<Field extends string> = { readonly type: "text" | "number" | "date"; readonly field: Field };
@@ -51,7 +52,7 @@ export function planOccurs<Field extends string>(
   const field = occurs.field === null ? otherwise : dateField(context, occurs.field);
   const from = readWhen(context, occurs.from);
   if (occurs.to !== null) return between(field, firstMoment(from), firstMoment(readWhen(context, occurs.to)));
-  if (from.kind === "day") return between(field, from.start, from.start + DAY_MS);
+  if (from.kind === "day") return between(field, from.start, endOf(from, context));
   return { kind: "number", field, op: ">=", value: from.at };
 }
 
@@ -69,7 +70,7 @@ function planComparison<Field extends string>(
       return { kind: "number", field, op, value: numberOf(context, field, literal) };
     case "date": {
       const moment = momentOf(context, field, literal);
-      if (op === "=" && moment.kind === "day") return between(field, moment.start, moment.start + DAY_MS);
+      if (op === "=" && moment.kind === "day") return between(field, moment.start, endOf(moment, context));
       return { kind: "number", field, op, value: firstMoment(moment) };
     }
   }
@@ -206,7 +207,7 @@ function momentOf<Field extends string>(context: Context<Field>, field: string, 
     case "when":
       return readWhen(context, literal);
     case "string": {
-      const date = readDate(literal.value, context.offset_min);
+      const date = readDate(literal.value, context.zone);
       if (date.kind !== "fault") return date;
       throw fault(context, literal.span, `${field} holds a date, and this is none: ${date.reason}`);
     }
@@ -217,19 +218,19 @@ function momentOf<Field extends string>(context: Context<Field>, field: string, 
 function readWhen<Field extends string>(context: Context<Field>, when: When): Moment {
   const base = readBase(context, when);
   if (when.steps.length === 0) return base;
-  const at = when.steps.reduce((moment, step) => stepFrom(moment, step, context.offset_min), firstMoment(base));
+  const at = when.steps.reduce((moment, step) => stepFrom(moment, step, context.zone), firstMoment(base));
   if (Math.abs(at) <= MOMENT_LIMIT) return { kind: "moment", at };
   throw fault(context, when.span, "this lies further away than a calendar goes");
 }
 
-function readBase<Field extends string>({ text, now_ms, offset_min }: Context<Field>, { base, span }: When): Moment {
+function readBase<Field extends string>({ text, now_ms, zone }: Context<Field>, { base, span }: When): Moment {
   switch (base.kind) {
     case "today":
-      return { kind: "day", start: startOfDay(now_ms, offset_min) };
+      return { kind: "day", start: startOfDay(now_ms, zone) };
     case "now":
       return { kind: "moment", at: now_ms };
     case "date": {
-      const date = readDate(base.text, offset_min);
+      const date = readDate(base.text, zone);
       if (date.kind !== "fault") return date;
       throw queryFault(text, span, `this is no date: ${date.reason}`);
     }
@@ -237,20 +238,25 @@ function readBase<Field extends string>({ text, now_ms, offset_min }: Context<Fi
   throw base satisfies never;
 }
 
-function stepFrom(moment: number, { unit, count }: Step, offset_min: number): number {
+function stepFrom(moment: number, { unit, count }: Step, zone: Zone): number {
   switch (unit) {
     case "MINUTES":
       return moment + count * MINUTE_MS;
     case "HOURS":
       return moment + count * HOUR_MS;
     case "DAYS":
-      return moment + count * DAY_MS;
+      return addDays(moment, count, zone);
     case "WEEKS":
-      return moment + count * WEEK_MS;
+      return addDays(moment, 7 * count, zone);
     case "MONTHS":
-      return addMonths(moment, count, offset_min);
+      return addMonths(moment, count, zone);
   }
   throw unit satisfies never;
+}
+
+/** The first moment of the next day: a day on which the clock is set is longer or shorter. */
+function endOf({ start }: Extract<Moment, { kind: "day" }>, { zone }: { readonly zone: Zone }): number {
+  return addDays(start, 1, zone);
 }
 
 function firstMoment(moment: Moment): number {

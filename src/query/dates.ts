@@ -1,4 +1,6 @@
-import { MINUTE_MS, civil, daysInMonth } from "./calendar.ts";
+import { civil, daysInMonth } from "./calendar.ts";
+import { fixedZone, momentOf } from "./zone.ts";
+import type { Zone } from "./zone.ts";
 
 /** What a date that somebody wrote means: a whole day, given by its first moment, or one moment. In milliseconds since the Unix epoch. */
 export type WrittenDate =
@@ -16,27 +18,29 @@ export const DATE_FORMS = "write 9/19/2011, 2011-09-19, or '2011-09-19T14:00' in
 /**
  * Reads `9/19/2011` (month first), `2011-09-19`, either with a time behind a blank, and ISO 8601 with or without offset.
  *
- * @param offset_min where the date names no offset of its own: minutes east of UTC
+ * @param zone where the date names no offset of its own
  */
-export function readDate(text: string, offset_min: number): WrittenDate {
+export function readDate(text: string, zone: Zone): WrittenDate {
   const groups = (AMERICAN.exec(text.trim()) ?? ISO.exec(text.trim()))?.groups;
   if (groups === undefined) return fault(DATE_FORMS);
   const [year, month, day] = [Number(groups["year"]), Number(groups["month"]), Number(groups["day"])];
   if (month < 1 || month > 12) return fault(`there is no month ${month}`);
   const days = daysInMonth(year, month);
   if (day < 1 || day > days) return fault(`the month ${month}/${year} has ${days} days`);
-  const zone_min = readZone(groups["zone"]) ?? offset_min;
-  if (Number.isNaN(zone_min)) return fault(`there is no offset ${groups["zone"]}`);
-  const start = civil(year, month, day) - zone_min * MINUTE_MS;
-  if (groups["hour"] === undefined) return { kind: "day", start };
+  const offset_min = readOffset(groups["zone"]);
+  if (Number.isNaN(offset_min)) return fault(`there is no offset ${groups["zone"]}`);
+  const written = offset_min === null ? zone : fixedZone(offset_min);
+  const midnight = civil(year, month, day);
+  if (groups["hour"] === undefined) return { kind: "day", start: momentOf(written, midnight) };
   const [hour, minute, second] = [Number(groups["hour"]), Number(groups["minute"]), Number(groups["second"] ?? 0)];
   if (hour > 23 || minute > 59 || second > 59) return fault("times go from 00:00:00 to 23:59:59");
   const milliseconds = Number((groups["fraction"] ?? "").padEnd(3, "0").slice(0, 3));
-  return { kind: "moment", at: start + ((hour * 60 + minute) * 60 + second) * 1000 + milliseconds };
+  const time_ms = ((hour * 60 + minute) * 60 + second) * 1000 + milliseconds;
+  return { kind: "moment", at: momentOf(written, midnight + time_ms) };
 }
 
 /** Minutes east of UTC; NaN where no clock runs so far off; null where none is written. */
-function readZone(text: string | undefined): number | null {
+function readOffset(text: string | undefined): number | null {
   if (text === undefined) return null;
   if (text.toUpperCase() === "Z") return 0;
   const hours = Number(text.slice(1, 3));

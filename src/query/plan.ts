@@ -1,5 +1,6 @@
 import type { LogKey, UserId } from "../events/event.ts";
 import type { EventId } from "../events/id.ts";
+import type { Zone } from "./zone.ts";
 
 /**
  * What a question means, whether it was asked by list parameters or in LQL: a tree of tagged, frozen, JSON-serialisable values.
@@ -65,10 +66,10 @@ export type UsersPlan = {
 export type Direction = "asc" | "desc";
 export type SortKey = { readonly field: SortField; readonly direction: Direction };
 
-/** Calendar days and hours lie `offset_min` minutes east of UTC (may be negative). */
+/** Days and hours are those of the clock in `zone`. */
 export type Grouping =
-  | { readonly kind: "day"; readonly offset_min: number }
-  | { readonly kind: "hour"; readonly offset_min: number }
+  | { readonly kind: "day"; readonly zone: Zone }
+  | { readonly kind: "hour"; readonly zone: Zone }
   | { readonly kind: "field"; readonly field: GroupField };
 
 /** The fields of an event, in the order in which every format shows them. */

@@ -19,6 +19,7 @@ import type {
   UsersPlan,
 } from "./plan.ts";
 import type { Name, Query, Sort } from "./syntax.ts";
+import type { Zone } from "./zone.ts";
 
 /** How many records a query without TAKE returns. */
 const DEFAULT_TAKE = 100;
@@ -27,8 +28,8 @@ export type QueryContext = {
   readonly logs: readonly LogKey[];
   /** What NOW and TODAY mean: milliseconds since the Unix epoch. */
   readonly now_ms: number;
-  /** The analyst's clock, in minutes east of UTC. */
-  readonly offset_min: number;
+  /** The analyst's clock. */
+  readonly zone: Zone;
 };
 
 /**
@@ -68,7 +69,7 @@ function planGroup(text: string, query: Query, groupBy: Name, context: QueryCont
     from: { kind: "events" },
     logs: [...context.logs],
     where: planEventConditions(text, query, context),
-    by: planGrouping(text, groupBy, context.offset_min),
+    by: planGrouping(text, groupBy, context.zone),
     sort:
       sort === null
         ? { by: "key", direction: "asc" }
@@ -139,9 +140,9 @@ function all<Field extends string>(conditions: readonly Condition<Field>[]): Con
   return conditions.length === 0 ? EVERYTHING : conditions.length === 1 ? conditions[0]! : { kind: "and", conditions };
 }
 
-function planGrouping(text: string, name: Name, offset_min: number): Grouping {
+function planGrouping(text: string, name: Name, zone: Zone): Grouping {
   const key = canonical(name.text);
-  if (key === "day" || key === "hour") return { kind: key, offset_min };
+  if (key === "day" || key === "hour") return { kind: key, zone };
   if (key === "created") {
     throw queryFault(text, name.span, "created cannot be grouped by as it is", "Group it by DAY or by HOUR.");
   }

@@ -7,6 +7,7 @@ import type { EventId } from "../../src/events/id.ts";
 import type { GroupPlan, ListPlan } from "../../src/query/plan.ts";
 import { EVERYTHING } from "../../src/query/plan.ts";
 import type { Page, Store } from "../../src/store/store.ts";
+import { fixedZone } from "../../src/query/zone.ts";
 import { uniqueName } from "../support/temporary.ts";
 import { writeEvents } from "../support/write-events.ts";
 
@@ -111,7 +112,7 @@ export function groupPlan(logs: LogKey | readonly LogKey[], fields: Partial<Grou
     from: { kind: "events" },
     logs: typeof logs === "string" ? [logs] : logs,
     where: EVERYTHING,
-    by: { kind: "day", offset_min: 0 },
+    by: { kind: "day", zone: fixedZone(0) },
     sort: { by: "key", direction: "asc" },
     skip: 0,
     take: null,

@@ -2,8 +2,10 @@ import test from "ava";
 
 import { fold } from "../../src/events/text.ts";
 import type { EventRow, LogKey } from "../../src/events/event.ts";
-import type { Direction, ListPlan, SortField } from "../../src/query/plan.ts";
+import type { Condition, Direction, ListPlan, SortField } from "../../src/query/plan.ts";
 import type { Store } from "../../src/store/store.ts";
+import { groupKeyFormat } from "../../src/query/calendar.ts";
+import { fixedZone, parseZone } from "../../src/query/zone.ts";
 import { event, groupPlan, listPlan, MORNING, newLog, pageOf, row, texts, write } from "./store-fixture.ts";
 import type { StorePlace } from "./store-fixture.ts";
 import { until } from "../support/until.ts";
@@ -190,8 +192,8 @@ function groupContract({ name, open }: StorePlace): void {
       moments.map((ms, i) => event(log, { created: midnight + ms, value: i })),
     );
     const counts = async (kind: "day" | "hour", offset_min: number): Promise<[number, number][]> => {
-      const groups = await store.group(groupPlan(log, { by: { kind, offset_min } }));
-      return groups.map(({ key, count }) => [(Number(key) - midnight) / 60_000, count]);
+      const groups = await store.group(groupPlan(log, { by: { kind, zone: fixedZone(offset_min) } }));
+      return groups.map(({ key, count }) => [(Number(key) - midnight) / 60_000 - offset_min, count]);
     };
     t.deepEqual(await counts("day", 0), [
       [-1440, 1],
@@ -227,6 +229,47 @@ function groupContract({ name, open }: StorePlace): void {
       [1095, 1],
       [1395, 1],
     ]);
+  });
+
+  test(`${name}: days and hours are the calendar's where the clock is set`, async (t) => {
+    const store = await open(t);
+    const log = newLog();
+    const moments = [
+      ["2026-03-28T23:30Z", 1],
+      ["2026-03-29T00:30Z", 2],
+      ["2026-03-29T01:30Z", 3],
+      ["2026-03-29T21:59:59.999Z", 4],
+      ["2026-03-29T22:00Z", 5],
+      ["2026-10-24T21:59Z", 6],
+      ["2026-10-25T00:30Z", 7],
+      ["2026-10-25T01:00Z", 8],
+      ["2026-10-25T02:00Z", 9],
+      ["2026-10-25T22:59Z", 10],
+    ] as const;
+    const events = moments.map(([at, value]) => event(log, { created: Date.parse(at), value }));
+    await write(t, store, events);
+    const zone = parseZone("Europe/Berlin");
+    const groups = async (kind: "day" | "hour", where?: Condition): Promise<[string, number, number | null][]> => {
+      const by = { kind, zone };
+      const found = await store.group(groupPlan(log, { by, ...(where !== undefined && { where }) }));
+      return found.map(({ key, count, avg }) => [groupKeyFormat(by)(key), count, avg]);
+    };
+    t.deepEqual(await groups("day"), [
+      ["3/29/2026", 4, 2.5],
+      ["3/30/2026", 1, 5],
+      ["10/24/2026", 1, 6],
+      ["10/25/2026", 4, 8.5],
+    ]);
+    const october = [
+      ["10/25/2026 02:00", 1, 7],
+      ["10/25/2026 02:00 +01:00", 1, 8],
+      ["10/25/2026 03:00", 1, 9],
+      ["10/25/2026 23:00", 1, 10],
+    ] as [string, number, number][];
+    t.deepEqual((await groups("hour")).slice(-5), [["10/24/2026 23:00", 1, 6], ...october]);
+    const since = { kind: "number", field: "created", op: ">=", value: Date.parse("2026-10-24T22:00Z") } as const;
+    t.deepEqual(await groups("hour", since), october);
+    t.deepEqual(await groups("day", since), [["10/25/2026", 4, 8.5]]);
   });
 
   test(`${name}: groups tell count, average, sum, least and greatest of the values there are`, async (t) => {

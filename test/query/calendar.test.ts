@@ -4,31 +4,38 @@ import * as fc from "fast-check";
 import {
   DAY_MS,
   HOUR_MS,
+  addDays,
   addMonths,
   daysInMonth,
   groupKeyFormat,
+  keyOfPeriod,
   startOfDay,
-  startOfHour,
 } from "../../src/query/calendar.ts";
 import { readDate } from "../../src/query/dates.ts";
+import { UTC, fixedZone, parseZone } from "../../src/query/zone.ts";
+import type { Zone } from "../../src/query/zone.ts";
 
 const offsets = fc.integer({ min: -720, max: 840 });
 const moments = fc.integer({ min: -1e12, max: 5e12 });
 
-test("days and hours begin at or before each of their moments, and hold it", (t) => {
+test("days begin at or before each of their moments, and hold it", (t) => {
   const property = fc.property(moments, offsets, (moment, offset_min) => {
-    const day = startOfDay(moment, offset_min);
-    const hour = startOfHour(moment, offset_min);
+    const day = startOfDay(moment, fixedZone(offset_min));
     const clock = new Date(day + offset_min * 60_000).toISOString();
-    return (
-      day <= hour &&
-      hour <= moment &&
-      moment < hour + HOUR_MS &&
-      moment < day + DAY_MS &&
-      clock.endsWith("T00:00:00.000Z")
-    );
+    return day <= moment && moment < day + DAY_MS && clock.endsWith("T00:00:00.000Z");
   });
   t.notThrows(() => fc.assert(property));
+});
+
+test("days keep the time of day over a change of the clock", (t) => {
+  const berlin = parseZone("Europe/Berlin");
+  const noon = Date.parse("2026-10-24T10:00Z");
+  t.is(addDays(noon, 1, berlin), Date.parse("2026-10-25T11:00Z"));
+  t.is(addMonths(noon, 1, berlin), Date.parse("2026-11-24T11:00Z"));
+  t.is(startOfDay(Date.parse("2026-10-25T20:00Z"), berlin), Date.parse("2026-10-24T22:00Z"));
+  const havana = parseZone("America/Havana");
+  // In spring its clocks go from midnight to one o'clock.
+  t.is(startOfDay(Date.parse("2026-03-08T12:00Z"), havana), Date.parse("2026-03-08T05:00Z"));
 });
 
 const MONTHS: readonly (readonly [string, number, string])[] = [
@@ -47,37 +54,48 @@ const MONTHS: readonly (readonly [string, number, string])[] = [
 test("months end where they end, on the clock of the analyst", (t) => {
   for (const offset_min of [0, 330, -720, 840]) {
     for (const [from, months, to] of MONTHS)
-      t.is(addMonths(moment(from, offset_min), months, offset_min), moment(to, offset_min), from);
+      t.is(addMonths(moment(from, offset_min), months, fixedZone(offset_min)), moment(to, offset_min), from);
   }
   t.deepEqual([daysInMonth(1900, 2), daysInMonth(2000, 2), daysInMonth(2011, 12), daysInMonth(4, 2)], [28, 29, 31, 29]);
-  t.true(Number.isNaN(addMonths(0, 1e9, 0)));
+  t.true(Number.isNaN(addMonths(0, 1e9, UTC)));
 });
 
 function moment(text: string, offset_min: number): number {
-  const date = readDate(text, offset_min);
+  const date = readDate(text, fixedZone(offset_min));
   if (date.kind === "fault") throw new Error(date.reason);
   return date.kind === "day" ? date.start : date.at;
 }
 
 test("group keys show the day and the hour on the grouping's clock", (t) => {
-  const start = Date.UTC(2011, 8, 19, 14);
-  t.is(groupKeyFormat({ kind: "day", offset_min: 0 })(Date.UTC(2011, 8, 19)), "9/19/2011");
-  t.is(groupKeyFormat({ kind: "hour", offset_min: 0 })(start), "9/19/2011 14:00");
-  t.is(groupKeyFormat({ kind: "hour", offset_min: -300 })(start), "9/19/2011 09:00");
-  t.is(groupKeyFormat({ kind: "hour", offset_min: 345 })(start + 15 * 60_000), "9/19/2011 20:00");
-  t.is(groupKeyFormat({ kind: "day", offset_min: 840 })(Date.UTC(2011, 11, 31, 10)), "1/1/2012");
+  const keyOf = (kind: "day" | "hour", zone: Zone, at: string): string => {
+    const by = { kind, zone };
+    return groupKeyFormat(by)(keyOfPeriod(by)(Date.parse(at)));
+  };
+  t.is(keyOf("day", UTC, "2011-09-19T23:59Z"), "9/19/2011");
+  t.is(keyOf("hour", UTC, "2011-09-19T14:59Z"), "9/19/2011 14:00");
+  t.is(keyOf("hour", fixedZone(-300), "2011-09-19T14:00Z"), "9/19/2011 09:00");
+  t.is(keyOf("hour", fixedZone(345), "2011-09-19T14:15Z"), "9/19/2011 20:00");
+  t.is(keyOf("day", fixedZone(840), "2011-12-31T10:00Z"), "1/1/2012");
   t.is(groupKeyFormat({ kind: "field", field: "source" })("web"), "web");
   t.is(groupKeyFormat({ kind: "field", field: "value" })(4.5), "4.5");
   t.is(groupKeyFormat({ kind: "field", field: "value" })(null), "");
+  const berlin = parseZone("Europe/Berlin");
+  const hours = ["2026-10-24T23:30Z", "2026-10-25T00:30Z", "2026-10-25T01:30Z", "2026-10-25T02:30Z"];
+  t.deepEqual(
+    hours.map((at) => keyOf("hour", berlin, at)),
+    ["10/25/2026 01:00", "10/25/2026 02:00", "10/25/2026 02:00 +01:00", "10/25/2026 03:00"],
+  );
+  t.deepEqual([...new Set(hours.map((at) => keyOf("day", berlin, at)))], ["10/25/2026"]);
+  t.is(keyOf("hour", parseZone("Australia/Lord_Howe"), "2026-04-04T15:10Z"), "4/5/2026 01:00 +10:30");
 });
 
 test("keys are written alike one after the other, in any order, and each by itself", (t) => {
   const keys = fc.array(fc.oneof(moments, fc.integer({ min: 0, max: 3 * DAY_MS })), { minLength: 2 });
   const property = fc.property(keys, offsets, (moments, offset_min) => {
     for (const kind of ["day", "hour"] as const) {
-      const by = { kind, offset_min };
+      const by = { kind, zone: fixedZone(offset_min) };
       const format = groupKeyFormat(by);
-      const starts = moments.map((at) => (kind === "day" ? startOfDay : startOfHour)(at, offset_min));
+      const starts = moments.map(keyOfPeriod(by));
       t.deepEqual(
         starts.map(format),
         starts.map((start) => groupKeyFormat(by)(start)),
@@ -88,11 +106,18 @@ test("keys are written alike one after the other, in any order, and each by itse
 });
 
 test("a group's key can be asked for again", (t) => {
-  const property = fc.property(moments, offsets, (at, offset_min) => {
-    const day = startOfDay(at, offset_min);
-    const hour = startOfHour(at, offset_min);
-    t.deepEqual(readDate(groupKeyFormat({ kind: "day", offset_min })(day), offset_min), { kind: "day", start: day });
-    t.deepEqual(readDate(groupKeyFormat({ kind: "hour", offset_min })(hour), offset_min), { kind: "moment", at: hour });
-  });
+  const property = fc.property(
+    moments,
+    fc.constantFrom(UTC, fixedZone(345), parseZone("Europe/Berlin")),
+    (at, zone) => {
+      const [day, hour] = (["day", "hour"] as const).map((kind) => {
+        const by = { kind, zone };
+        return readDate(groupKeyFormat(by)(keyOfPeriod(by)(at)).slice(0, 16), zone);
+      });
+      t.deepEqual(day, { kind: "day", start: startOfDay(at, zone) });
+      const start = hour?.kind === "moment" ? hour.at : NaN;
+      t.true(start <= at && at < start + 2 * HOUR_MS);
+    },
+  );
   fc.assert(property);
 });

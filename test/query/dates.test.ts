@@ -1,6 +1,7 @@
 import test from "ava";
 
 import { readDate } from "../../src/query/dates.ts";
+import { UTC, fixedZone, parseZone } from "../../src/query/zone.ts";
 
 /** On a clock two hours ahead of UTC. */
 const OFFSET_MIN = 120;
@@ -9,10 +10,10 @@ const MINUTE = 60_000;
 
 test("a date is a day", (t) => {
   for (const text of ["9/19/2011", "09/19/2011", "2011-09-19", " 2011-09-19 "]) {
-    t.deepEqual(readDate(text, OFFSET_MIN), { kind: "day", start }, text);
+    t.deepEqual(readDate(text, fixedZone(OFFSET_MIN)), { kind: "day", start }, text);
   }
-  t.deepEqual(readDate("2/29/2012", 0), { kind: "day", start: Date.UTC(2012, 1, 29) });
-  t.deepEqual(readDate("0001-01-01", 0), { kind: "day", start: Date.parse("0001-01-01") });
+  t.deepEqual(readDate("2/29/2012", UTC), { kind: "day", start: Date.UTC(2012, 1, 29) });
+  t.deepEqual(readDate("0001-01-01", UTC), { kind: "day", start: Date.parse("0001-01-01") });
 });
 
 const MOMENTS: readonly (readonly [string, number])[] = [
@@ -30,7 +31,7 @@ const MOMENTS: readonly (readonly [string, number])[] = [
 ];
 
 test("a date with a time is a moment, on the clock it names or else on the analyst's", (t) => {
-  for (const [text, at] of MOMENTS) t.deepEqual(readDate(text, OFFSET_MIN), { kind: "moment", at }, text);
+  for (const [text, at] of MOMENTS) t.deepEqual(readDate(text, fixedZone(OFFSET_MIN)), { kind: "moment", at }, text);
 });
 
 const FORMS = "write 9/19/2011, 2011-09-19, or '2011-09-19T14:00' in quotes";
@@ -56,5 +57,17 @@ const FAULTS: readonly (readonly [string, string])[] = [
 ];
 
 test("what is no date says why", (t) => {
-  for (const [text, reason] of FAULTS) t.deepEqual(readDate(text, 0), { kind: "fault", reason }, text);
+  for (const [text, reason] of FAULTS) t.deepEqual(readDate(text, UTC), { kind: "fault", reason }, text);
+});
+
+test("a date is read on the clock of its zone, on days on which that is set too", (t) => {
+  const berlin = parseZone("Europe/Berlin");
+  const read = (text: string): unknown => readDate(text, berlin);
+  const at = (text: string): unknown => ({ kind: "moment", at: Date.parse(text) });
+  t.deepEqual(read("2026-01-05"), { kind: "day", start: Date.parse("2026-01-04T23:00Z") });
+  t.deepEqual(read("2026-07-05"), { kind: "day", start: Date.parse("2026-07-04T22:00Z") });
+  t.deepEqual(read("2026-10-25 02:30"), at("2026-10-25T00:30Z"), "the first of two");
+  t.deepEqual(read("2026-10-25 03:00"), at("2026-10-25T02:00Z"));
+  t.deepEqual(read("2026-03-29 02:30"), at("2026-03-29T01:30Z"), "a time that the clock leaves out");
+  t.deepEqual(read("2026-07-05T10:00Z"), at("2026-07-05T10:00Z"), "an offset of its own");
 });

@@ -6,6 +6,7 @@ import type { LogKey } from "../../src/events/event.ts";
 import { planQuery } from "../../src/query/planner.ts";
 import { checkExpression } from "../../src/query/regex.ts";
 import type { Plan } from "../../src/query/plan.ts";
+import { fixedZone } from "../../src/query/zone.ts";
 
 const DOCUMENT = readFileSync(new URL("../../docs/lql.md", import.meta.url), "utf8");
 const PARSER = readFileSync(new URL("../../src/query/parser.ts", import.meta.url), "utf8");
@@ -19,7 +20,7 @@ function blocks(language: string): string[] {
 }
 
 function plan(text: string): Plan {
-  return planQuery(text, { logs: ["shop" as LogKey], now_ms: Date.UTC(2011, 8, 19, 13), offset_min: 120 });
+  return planQuery(text, { logs: ["shop" as LogKey], now_ms: Date.UTC(2011, 8, 19, 13), zone: fixedZone(120) });
 }
 
 test("every example can be planned", (t) => {

@@ -3,6 +3,7 @@ import test from "ava";
 import type { LogKey } from "../../src/events/event.ts";
 import { didYouMean } from "../../src/query/fault.ts";
 import { planQuery } from "../../src/query/planner.ts";
+import { fixedZone } from "../../src/query/zone.ts";
 
 /** A query, what is said of it, and where: the caret stands below the first character of the part in brackets. */
 const FAULTS: readonly (readonly [string, string])[] = [
@@ -175,7 +176,7 @@ const FAULTS: readonly (readonly [string, string])[] = [
 
 function faultOf(text: string): string {
   try {
-    planQuery(text, { logs: ["shop" as LogKey], now_ms: Date.UTC(2011, 8, 19), offset_min: 0 });
+    planQuery(text, { logs: ["shop" as LogKey], now_ms: Date.UTC(2011, 8, 19), zone: fixedZone(0) });
   } catch (error) {
     return (error as Error).message;
   }

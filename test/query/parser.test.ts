@@ -6,9 +6,10 @@ import { QUERY_LIMIT } from "../../src/query/lexer.ts";
 import { NESTING_LIMIT, parseQuery } from "../../src/query/parser.ts";
 import { planQuery } from "../../src/query/planner.ts";
 import type { LogKey } from "../../src/events/event.ts";
+import { fixedZone } from "../../src/query/zone.ts";
 import { printQuery, queries, tastes, withoutPositions } from "./trees.ts";
 
-const CONTEXT = { logs: ["shop" as LogKey], now_ms: Date.UTC(2011, 8, 19, 13), offset_min: 0 };
+const CONTEXT = { logs: ["shop" as LogKey], now_ms: Date.UTC(2011, 8, 19, 13), zone: fixedZone(0) };
 
 test("parsing what was printed gives the same tree, whatever the order, case, blanks and quotes", (t) => {
   const property = fc.property(queries, tastes, (query, taste) => {

@@ -4,6 +4,7 @@ import type { LogKey } from "../../src/events/event.ts";
 import { planQuery } from "../../src/query/planner.ts";
 import type { Condition, GroupPlan, ListPlan, Plan, UsersPlan } from "../../src/query/plan.ts";
 import { EVERYTHING } from "../../src/query/plan.ts";
+import { fixedZone } from "../../src/query/zone.ts";
 
 const SHOP = "shop" as LogKey;
 /** Monday, 19 September 2011, 13:00 UTC; on the clock of the tests, two hours ahead, 15:00. */
@@ -15,7 +16,7 @@ const DAY = 24 * HOUR;
 const day = (month: number, day: number, year = 2011): number => Date.UTC(year, month - 1, day) - 2 * HOUR;
 
 function plan(text: string): Plan {
-  return planQuery(text, { logs: [SHOP], now_ms: NOW, offset_min: OFFSET_MIN });
+  return planQuery(text, { logs: [SHOP], now_ms: NOW, zone: fixedZone(OFFSET_MIN) });
 }
 
 const LIST: ListPlan = {
@@ -33,7 +34,7 @@ const GROUP: GroupPlan = {
   from: { kind: "events" },
   logs: [SHOP],
   where: EVERYTHING,
-  by: { kind: "day", offset_min: OFFSET_MIN },
+  by: { kind: "day", zone: fixedZone(OFFSET_MIN) },
   sort: { by: "key", direction: "asc" },
   skip: 0,
   take: null,
@@ -68,7 +69,7 @@ const PLANS: readonly (readonly [string, Plan])[] = [
   ["GET events group by day", GROUP],
   [
     "GET events GROUPBY HOUR TAKE 24 SKIP 1",
-    { ...GROUP, by: { kind: "hour", offset_min: OFFSET_MIN }, take: 24, skip: 1 },
+    { ...GROUP, by: { kind: "hour", zone: fixedZone(OFFSET_MIN) }, take: 24, skip: 1 },
   ],
   ["GET events GROUPBY tag", { ...GROUP, by: { kind: "field", field: "tags" } }],
   ["GET events GROUPBY filter", { ...GROUP, by: { kind: "field", field: "class" } }],

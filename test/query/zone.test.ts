@@ -1,7 +1,8 @@
 import test from "ava";
+import * as fc from "fast-check";
 
 import { LoggiaError } from "../../src/errors.ts";
-import { parseZone } from "../../src/query/zone.ts";
+import { fixedZone, momentOf, offsetAt, parseZone, stretchesOf } from "../../src/query/zone.ts";
 
 const OFFSETS: readonly (readonly [string | null, number])[] = [
   [null, 0],
@@ -24,12 +25,80 @@ const OFFSETS: readonly (readonly [string | null, number])[] = [
 ];
 
 test("hours from UTC become minutes", (t) => {
-  for (const [tz, offset_min] of OFFSETS) t.is(parseZone(tz), offset_min, String(tz));
+  for (const [tz, offset_min] of OFFSETS) t.deepEqual(parseZone(tz), fixedZone(offset_min), String(tz));
 });
 
 test("anything else is named", (t) => {
-  for (const tz of ["14.01", "-12.5", "15", "5,5", "Europe/Berlin", "1e1", "0x5", "NaN", "--5", "5:30", "."]) {
-    const message = `The parameter tz is ${JSON.stringify(tz)}; it must be a number of hours from -12 to 14, such as -5 or 5.75`;
+  for (const tz of [
+    "14.01",
+    "-12.5",
+    "15",
+    "5,5",
+    "Europe/Nowhere",
+    "Europe",
+    "+01:00",
+    "1e1",
+    "0x5",
+    "NaN",
+    "--5",
+    "5:30",
+    ".",
+  ]) {
+    const message = `The parameter tz is ${JSON.stringify(tz)}; it must be a number of hours from -12 to 14, such as -5 or 5.75, or a time zone such as Europe/Berlin`;
     t.throws(() => parseZone(tz), { instanceOf: LoggiaError, code: "bad_parameter", message });
   }
+});
+
+test("a slip in the name of a zone is told", (t) => {
+  const error = t.throws(() => parseZone("Europe/Berln"), { instanceOf: LoggiaError, code: "bad_parameter" });
+  t.regex(error.message, /Did you mean Europe\/Berlin\?$/);
+});
+
+test("names are those of the time zone database, in any case, links too", (t) => {
+  t.is(parseZone("europe/berlin"), parseZone("Europe/Berlin"));
+  t.deepEqual(parseZone("US/Pacific"), parseZone("America/Los_Angeles"));
+  t.deepEqual(parseZone("Etc/UTC"), fixedZone(0));
+  t.deepEqual(parseZone("Etc/GMT+5"), fixedZone(-300));
+});
+
+const NAMED = ["Europe/Berlin", "Australia/Lord_Howe", "America/St_Johns", "America/Havana", "Africa/Casablanca"];
+const named = fc.constantFrom(...NAMED);
+/** Of the hundred years around today, with the hours in which clocks are set among them. */
+const moments = fc
+  .tuple(fc.integer({ min: 0, max: 4_000_000_000 }), fc.integer({ min: 0, max: 999 }))
+  .map(([seconds, ms]) => seconds * 1000 + ms);
+const shifts = fc.integer({ min: -7_200_000, max: 7_200_000 });
+
+function nearChange(name: string, moment: number, shift: number): number {
+  const { changes } = parseZone(name);
+  return changes[moment % changes.length]!.at_ms + shift;
+}
+
+test("clocks show what Temporal says that they show", (t) => {
+  const property = fc.property(named, moments, shifts, (name, moment, shift) => {
+    for (const at of [moment, nearChange(name, moment, shift)]) {
+      const zoned = Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(name);
+      t.is(offsetAt(parseZone(name), at), zoned.offsetNanoseconds / 1e6);
+      const local = zoned.toPlainDateTime();
+      const shown = local.toZonedDateTime("UTC").epochMilliseconds;
+      t.is(momentOf(parseZone(name), shown), local.toZonedDateTime(name).epochMilliseconds);
+      // Times that the clock leaves out as well.
+      const any = Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO("UTC").toPlainDateTime();
+      t.is(momentOf(parseZone(name), at), any.toZonedDateTime(name).epochMilliseconds);
+    }
+  });
+  fc.assert(property, { numRuns: 500 });
+});
+
+test("stretches follow each other without a gap, and know what the clock shows twice", (t) => {
+  const property = fc.property(named, moments, shifts, (name, moment, shift) => {
+    const zone = parseZone(name);
+    const at = nearChange(name, moment, shift);
+    const holding = stretchesOf(zone).filter(({ from_ms, to_ms }) => from_ms <= at && at < to_ms);
+    t.is(holding.length, 1);
+    t.is(holding[0]!.offset_ms, offsetAt(zone, at));
+    t.is(holding[0]!.repeated, momentOf(zone, at + offsetAt(zone, at)) !== at);
+    t.true(stretchesOf(zone, at, at).some((stretch) => stretch.from_ms === holding[0]!.from_ms));
+  });
+  fc.assert(property, { numRuns: 500 });
 });

@@ -13,6 +13,7 @@ import type {
   TextField,
 } from "../../src/query/plan.ts";
 import { AGGREGATE_FIELDS, EVENT_FIELDS, EVERYTHING } from "../../src/query/plan.ts";
+import { fixedZone, parseZone } from "../../src/query/zone.ts";
 import { CHARACTERS_IN_DISPUTE, expressions } from "./expressions.ts";
 
 /** Events and plans for properties: few distinct values, so that conditions hit, and all the odd ones, so that they hurt. */
@@ -63,10 +64,24 @@ const USERS = ["", "ann", "ANN", "bob@example.com", "Å"];
 const LINKS = ["", "http://example.com/a?b=c&d=%20", "HTTP://EXAMPLE.COM/A?B=C&D=%20", "ftp://x"];
 const CLASSES = [null, "error", "warning", "a-1"];
 
-/** Midnights, UTC: an ordinary day, a leap day and its neighbours, the turn of a year, a day on which Europe's clocks change. */
-const MIDNIGHTS = ["2011-06-19", "2012-02-29", "2012-03-01", "2011-12-31", "2012-01-01", "2011-10-30"].map(Date.parse);
+/** Midnights, UTC: an ordinary day, a leap day and its neighbours, the turn of a year, days on which clocks are set. */
+const MIDNIGHTS = [
+  "2011-06-19",
+  "2012-02-29",
+  "2012-03-01",
+  "2011-12-31",
+  "2012-01-01",
+  "2011-10-30",
+  "2011-03-13",
+].map(Date.parse);
 /** Minutes east of UTC. */
 const OFFSETS = [0, 0, 60, -300, 330, 345, 840, -720, 570];
+
+/** Clocks that are set at one and at three, by half an hour, at midnight, in one hemisphere and the other; those that never are. */
+const ZONES = [
+  ...OFFSETS.map(fixedZone),
+  ...["Europe/Berlin", "Australia/Lord_Howe", "America/St_Johns", "America/Havana", "Pacific/Apia"].map(parseZone),
+];
 
 const VALUES = [0, 1, -1, 0.1, 0.2, 42, -42.5, 1e15, 9007199254740991, -9007199254740991, 1e-9, 5e-324, 1e29, -1e29];
 
@@ -287,7 +302,7 @@ export function listPlans(logs: readonly LogKey[]): fc.Arbitrary<ListPlan> {
 }
 
 export const groupings: fc.Arbitrary<Grouping> = fc.oneof(
-  fc.record({ kind: fc.constantFrom("day" as const, "hour" as const), offset_min: fc.constantFrom(...OFFSETS) }),
+  fc.record({ kind: fc.constantFrom("day" as const, "hour" as const), zone: fc.constantFrom(...ZONES) }),
   fc.record({
     kind: fc.constant("field" as const),
     field: fc.constantFrom(

@@ -7,6 +7,7 @@ import type { LogKey, StoredEvent, UserId } from "../../src/events/event.ts";
 import type { EventId } from "../../src/events/id.ts";
 import type { Condition, GroupPlan, ListPlan } from "../../src/query/plan.ts";
 import { EVERYTHING } from "../../src/query/plan.ts";
+import { fixedZone, parseZone } from "../../src/query/zone.ts";
 import { anyText, conditions, groupPlans, listPlans, storedEvents } from "./arbitrary.ts";
 import { compareCodePoints, evaluateGroup, evaluateList, fold, groupsAgree, holds } from "./evaluate.ts";
 
@@ -149,13 +150,20 @@ test("an event is in the group of each of its tags, or in that of none", (t) => 
   ]);
 });
 
-test("days and hours begin where the offset says", (t) => {
+test("days and hours are those that the clock shows", (t) => {
   const noon = Date.UTC(2011, 8, 19, 12, 30);
   const keys = (by: GroupPlan["by"]): unknown[] => evaluateGroup({ ...group, by }, [event(noon)]).map(({ key }) => key);
-  t.deepEqual(keys({ kind: "day", offset_min: 0 }), [Date.UTC(2011, 8, 19)]);
-  t.deepEqual(keys({ kind: "day", offset_min: 840 }), [Date.UTC(2011, 8, 19, 10)]);
-  t.deepEqual(keys({ kind: "day", offset_min: -780 }), [Date.UTC(2011, 8, 18, 13)]);
-  t.deepEqual(keys({ kind: "hour", offset_min: 345 }), [Date.UTC(2011, 8, 19, 12, 15)]);
+  t.deepEqual(keys({ kind: "day", zone: fixedZone(0) }), [Date.UTC(2011, 8, 19)]);
+  t.deepEqual(keys({ kind: "day", zone: fixedZone(840) }), [Date.UTC(2011, 8, 20)]);
+  t.deepEqual(keys({ kind: "day", zone: fixedZone(-780) }), [Date.UTC(2011, 8, 18)]);
+  t.deepEqual(keys({ kind: "hour", zone: fixedZone(345) }), [Date.UTC(2011, 8, 19, 18)]);
+  const twice = [Date.UTC(2026, 9, 25, 0, 30), Date.UTC(2026, 9, 25, 1, 30)].map((created) => event(created));
+  const by = { kind: "hour", zone: parseZone("Europe/Berlin") } as const;
+  const hour = Date.UTC(2026, 9, 25, 2);
+  t.deepEqual(
+    evaluateGroup({ ...group, by }, twice).map(({ key }) => key),
+    [hour, hour + 1],
+  );
 });
 
 test("sums forgive rounding alone", (t) => {

@@ -4,6 +4,7 @@ import type { EventRow, StoredEvent, UserId } from "../../src/events/event.ts";
 import type { EventId } from "../../src/events/id.ts";
 import type { Condition, Direction, GroupPlan, Grouping, ListPlan, SortKey, Source } from "../../src/query/plan.ts";
 import { compileExpression } from "../../src/query/regex-tree.ts";
+import type { Zone } from "../../src/query/zone.ts";
 import type { Group, Page } from "../../src/store/store.ts";
 
 /**
@@ -156,9 +157,11 @@ function directed(direction: Direction, difference: number): number {
 function groupKeys(by: Grouping, event: StoredEvent): readonly Group["key"][] {
   switch (by.kind) {
     case "day":
-      return [startOf(86_400_000, by.offset_min, event.created)];
-    case "hour":
-      return [startOf(3_600_000, by.offset_min, event.created)];
+      return [localTime(by.zone, event.created, 86_400_000).start];
+    case "hour": {
+      const { start, isRepeated } = localTime(by.zone, event.created, 3_600_000);
+      return [isRepeated ? start + 1 : start];
+    }
     case "field":
       if (by.field === "tags") return event.tags.length === 0 ? [""] : event.tags;
       return by.field === "value" ? [event.value] : [event[by.field] ?? ""];
@@ -166,9 +169,15 @@ function groupKeys(by: Grouping, event: StoredEvent): readonly Group["key"][] {
   throw by satisfies never;
 }
 
-function startOf(length_ms: number, offset_min: number, moment: number): number {
-  const offset_ms = offset_min * 60_000;
-  return Math.floor((moment + offset_ms) / length_ms) * length_ms - offset_ms;
+/** Where a day or an hour of the clock begins that holds a moment, and whether the clock shows that moment for the second time. */
+function localTime(zone: Zone, moment: number, length_ms: number): { start: number; isRepeated: boolean } {
+  let { offset_ms } = zone;
+  let repeatedUntil = -Infinity;
+  for (const change of zone.changes.filter(({ at_ms }) => at_ms <= moment)) {
+    repeatedUntil = change.at_ms + offset_ms - change.offset_ms;
+    offset_ms = change.offset_ms;
+  }
+  return { start: Math.floor((moment + offset_ms) / length_ms) * length_ms, isRepeated: moment < repeatedUntil };
 }
 
 function summarise(key: Group["key"], events: readonly StoredEvent[]): Group {

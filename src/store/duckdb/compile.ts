@@ -18,6 +18,10 @@ import type {
   Source,
   TextField,
 } from "../../query/plan.ts";
+import { REPEATED, lengthOf, stretchesOfPeriod } from "../../query/calendar.ts";
+import type { Period } from "../../query/calendar.ts";
+import { spanOf } from "../../query/span.ts";
+import type { Stretch } from "../../query/zone.ts";
 import { FACTS, FOLDED_FIELDS } from "./facts.ts";
 import type { Known } from "./facts.ts";
 import { toRe2 } from "./regexp.ts";
@@ -353,9 +357,8 @@ function grouped(plan: GroupPlan, bind: Binder): Grouped {
   const { by } = plan;
   switch (by.kind) {
     case "day":
-      return groupedByPeriod(plan, 86_400_000, by.offset_min, bind);
     case "hour":
-      return groupedByPeriod(plan, 3_600_000, by.offset_min, bind);
+      return groupedByPeriod(plan, by, bind);
     case "field":
       return by.field === "tags" ? groupedByTag(plan, bind) : groupedByField(plan, by.field, bind);
   }
@@ -393,15 +396,32 @@ function groupedByTag(plan: GroupPlan, bind: Binder): Grouped {
 /** Before all moments that there are, and the start of a day and an hour: counted from there, division never meets a negative number, which it would round up. */
 const BEFORE_ALL_MS = 100_000_001 * 86_400_000;
 
-/** Days or hours around `created`, by number. */
-function groupedByPeriod(plan: GroupPlan, length_ms: number, offset_min: number, bind: Binder): Grouped {
-  const shift_ms = offset_min * 60_000 + (bind.known.facts.has("early") ? BEFORE_ALL_MS : 0);
-  const length = bind.integer(length_ms);
-  const [key, start] =
-    shift_ms === 0
-      ? [`created // ${length}`, `key * ${length}`]
-      : [`(created + ${bind.integer(shift_ms)}) // ${length}`, `key * ${length} - ${bind.integer(shift_ms)}`];
-  return { groups: groupsOf(key, plan, bind), start, order: ["key"] };
+/** Days or hours of the clock, by number; where it repeats hours, twice that and 1 for the second time. */
+function groupedByPeriod(plan: GroupPlan, by: Period, bind: Binder): Grouped {
+  const early_ms = bind.known.facts.has("early") ? BEFORE_ALL_MS : 0;
+  const length = bind.integer(lengthOf(by));
+  const [from_ms, to_ms] = spanOf(plan.where);
+  const stretches = stretchesOfPeriod(by, from_ms, to_ms);
+  const number = ({ offset_ms }: Stretch): string => {
+    const shift_ms = offset_ms + early_ms;
+    return shift_ms === 0 ? `created // ${length}` : `(created + ${bind.integer(shift_ms)}) // ${length}`;
+  };
+  const start = (key: string): string =>
+    early_ms === 0 ? `${key} * ${length}` : `${key} * ${length} - ${bind.integer(early_ms)}`;
+  if (!stretches.some(({ repeated }) => repeated)) {
+    return { groups: groupsOf(byStretch(stretches, number, bind), plan, bind), start: start("key"), order: ["key"] };
+  }
+  const twice = byStretch(stretches, (stretch) => `2 * (${number(stretch)}) + ${stretch.repeated ? 1 : 0}`, bind);
+  const key = `${start("(key >> 1)")} + (key & 1) * ${bind.integer(REPEATED)}`;
+  return { groups: groupsOf(twice, plan, bind), start: key, order: ["key"] };
+}
+
+/** What `of` says of the stretch of each event: halved and halved again, so that an event meets few comparisons. */
+function byStretch(stretches: readonly Stretch[], of: (stretch: Stretch) => string, bind: Binder): string {
+  if (stretches.length === 1) return of(stretches[0]!);
+  const middle = stretches.length >> 1;
+  const [before, after] = [stretches.slice(0, middle), stretches.slice(middle)];
+  return `case when created < ${bind.integer(after[0]!.from_ms)} then ${byStretch(before, of, bind)} else ${byStretch(after, of, bind)} end`;
 }
 
 function groupsOf(key: string, plan: GroupPlan, bind: Binder): string {

@@ -3,7 +3,11 @@ import { errors } from "@elastic/elasticsearch";
 
 import type { EventRow } from "../../events/event.ts";
 import { compareCodePoints, fold } from "../../events/text.ts";
+import { REPEATED, keyOfPeriod, stretchesOfPeriod } from "../../query/calendar.ts";
+import type { Period } from "../../query/calendar.ts";
 import type { GroupField, GroupPlan, Grouping } from "../../query/plan.ts";
+import { spanOf } from "../../query/span.ts";
+import type { Stretch } from "../../query/zone.ts";
 import { MAX_GROUPS, tooManyGroups } from "../groups.ts";
 import type { Group } from "../store.ts";
 import { answer, verified } from "./candidates.ts";
@@ -12,7 +16,7 @@ import { ROW_SOURCE } from "./document.ts";
 import { indexOf } from "./mapping.ts";
 import type { Names } from "./mapping.ts";
 import { ANY_ORDER, atOneMoment, searcherOf, totalOf } from "./scan.ts";
-import type { Aggregate, Searcher, Stats } from "./scan.ts";
+import type { Aggregate, Bucket, Searcher, Stats } from "./scan.ts";
 import { sortGently } from "./sort-gently.ts";
 import { textsOf } from "./verify.ts";
 
@@ -20,7 +24,6 @@ import { textsOf } from "./verify.ts";
 const PAGE = 10_000;
 /** Groups that rows are sorted into at once, before any is left out. */
 const MAX_GROWING = 1_000_000;
-const MINUTE_MS = 60_000;
 
 /** Answers a group plan with all its groups, however many: those that `take` leaves out are dropped while they arrive. */
 export async function group(client: Client, names: Names, plan: GroupPlan): Promise<Group[]> {
@@ -72,9 +75,13 @@ function collectorOf(plan: GroupPlan): Collector {
 async function countedGroups(search: Searcher, plan: GroupPlan, query: Query): Promise<Collector> {
   const collector = collectorOf(plan);
   const { by } = plan;
-  const few =
-    by.kind === "field" ? fewGroups(search, by.field, query, collector) : fewTimes(search, by, query, collector);
-  if (!(await few)) await allGroups(search, by, query, collector);
+  if (by.kind === "field") {
+    if (!(await fewGroups(search, by.field, query, collector))) await allValues(search, by.field, query, collector);
+    return collector;
+  }
+  const stretches = stretchesOfPeriod(by, ...spanOf(plan.where));
+  const buckets = (await fewTimes(search, by, stretches, query)) ?? (await allTimes(search, by, stretches, query));
+  await collector.add(joined(buckets).map(({ key, count, stats }) => toGroup(key, count, stats)));
   return collector;
 }
 
@@ -114,28 +121,102 @@ async function absentGroup(search: Searcher, field: GroupField, query: Query): P
   return absent?.doc_count ? [toGroup(field === "value" ? null : "", absent.doc_count, absent.stats)] : [];
 }
 
-type Calendar = Extract<Grouping, { kind: "day" | "hour" }>;
+/** Events of a period, with the key of it. */
+type Times = { readonly key: number; readonly count: number; readonly stats: Stats | undefined };
 
-/** One pass by a histogram: half as much work as {@link allGroups}. False, with nothing collected, where there are more groups than a cluster gives at once. */
-async function fewTimes(search: Searcher, by: Calendar, query: Query, collector: Collector): Promise<boolean> {
-  const aggs = { groups: { date_histogram: { ...timesOf(by), min_doc_count: 1 }, aggs: STATS } };
+/**
+ * One pass by histograms, one for each stretch: half as much work as {@link allTimes}. Null where there are more groups than a cluster gives at once.
+ */
+async function fewTimes(
+  search: Searcher,
+  by: Period,
+  stretches: readonly Stretch[],
+  query: Query,
+): Promise<Times[] | null> {
+  const isOne = stretches.length === 1;
+  const histograms = stretches.map((stretch, i) => {
+    const histogram = { date_histogram: { ...timesOf(by, stretch), min_doc_count: 1 }, aggs: STATS };
+    return [String(i), isOne ? histogram : { filter: within(stretch), aggs: { groups: histogram } }] as const;
+  });
   try {
+    const aggs = Object.fromEntries(histograms);
     const { aggregations } = await search({ query, size: 0, track_total_hits: false, aggs });
-    const found = aggregations?.["groups"]?.buckets ?? [];
-    await collector.add(found.map(({ key, doc_count, stats }) => toGroup(key as number, doc_count, stats)));
-    return true;
+    return stretches.flatMap((stretch, i) => {
+      const found = aggregations?.[String(i)];
+      const buckets = (isOne ? found : found?.groups)?.buckets ?? [];
+      return buckets.map(({ key, doc_count, stats }) => timesIn(stretch, key as number, doc_count, stats));
+    });
   } catch (error) {
-    if (isTooManyBuckets(error)) return false;
+    if (isTooManyBuckets(error)) return null;
     throw error;
   }
+}
+
+/** @param start the moment at which the group begins, as Elasticsearch tells it */
+function timesIn({ offset_ms, repeated }: Stretch, start: number, count: number, stats: Stats | undefined): Times {
+  return { key: start + offset_ms + (repeated ? REPEATED : 0), count, stats };
+}
+
+function within({ from_ms, to_ms }: Stretch): Query {
+  const bounds = { ...(from_ms > -Infinity && { gte: from_ms }), ...(to_ms < Infinity && { lt: to_ms }) };
+  return { range: { created: bounds } };
+}
+
+/** Those of equal keys as one: a day on which the clock was set lies in two stretches. */
+function joined(times: readonly Times[]): Times[] {
+  const byKey = new Map<number, Times>();
+  for (const each of times) {
+    const other = byKey.get(each.key);
+    byKey.set(each.key, other === undefined ? each : joinedTimes(other, each));
+  }
+  return [...byKey.values()];
+}
+
+function joinedTimes(a: Times, b: Times): Times {
+  return { key: a.key, count: a.count + b.count, stats: joinedStats(a.stats, b.stats) };
+}
+
+function joinedStats(a: Stats | undefined, b: Stats | undefined): Stats | undefined {
+  if (a === undefined || a.count === 0) return b;
+  if (b === undefined || b.count === 0) return a;
+  const count = a.count + b.count;
+  const sum = a.sum + b.sum;
+  return { count, sum, avg: sum / count, min: Math.min(a.min!, b.min!), max: Math.max(a.max!, b.max!) };
 }
 
 function isTooManyBuckets(error: unknown): boolean {
   return error instanceof errors.ResponseError && JSON.stringify(error.body ?? null).includes("too_many_buckets");
 }
 
+/** All values of a field as groups. */
+async function allValues(search: Searcher, field: GroupField, query: Query, collector: Collector): Promise<void> {
+  const source = { terms: { field, missing_bucket: true } };
+  for await (const buckets of allBuckets(search, source, query)) {
+    const absent = field === "value" ? null : "";
+    await collector.add(buckets.map(({ key, doc_count, stats }) => toGroup(key ?? absent, doc_count, stats)));
+  }
+}
+
+async function allTimes(search: Searcher, by: Period, stretches: readonly Stretch[], query: Query): Promise<Times[]> {
+  const times: Times[] = [];
+  for (const stretch of stretches) {
+    const inside: Query = stretches.length === 1 ? query : { bool: { filter: [query, within(stretch)] } };
+    for await (const buckets of allBuckets(search, { date_histogram: timesOf(by, stretch) }, inside)) {
+      times.push(...buckets.map(({ key, doc_count, stats }) => timesIn(stretch, key as number, doc_count, stats)));
+      if (times.length > MAX_GROWING) throw tooManyGroups();
+    }
+  }
+  return times;
+}
+
+type Keyed = Omit<Bucket, "key"> & { readonly key: string | number | null };
+
 /** All groups in the order of their keys, page by page; each page is a pass over the events. */
-async function allGroups(search: Searcher, by: Grouping, query: Query, collector: Collector): Promise<void> {
+async function* allBuckets(
+  search: Searcher,
+  source: estypes.AggregationsCompositeAggregationSource,
+  query: Query,
+): AsyncGenerator<Keyed[]> {
   let after: Aggregate["after_key"];
   do {
     const { aggregations } = await search({
@@ -144,43 +225,26 @@ async function allGroups(search: Searcher, by: Grouping, query: Query, collector
       track_total_hits: false,
       aggs: {
         groups: {
-          composite: {
-            size: PAGE,
-            sources: [{ key: keySource(by) }],
-            ...(after !== undefined && { after }),
-          },
+          composite: { size: PAGE, sources: [{ key: source }], ...(after !== undefined && { after }) },
           aggs: STATS,
         },
       },
     });
     const groups = aggregations?.["groups"];
-    await collector.add(
-      (groups?.buckets ?? []).map(({ key, doc_count, stats }) =>
-        toGroup(keyOf(by, key as Record<string, string | number | null>), doc_count, stats),
-      ),
-    );
-    after = groups?.buckets?.length === PAGE ? groups.after_key : undefined;
+    const buckets = groups?.buckets ?? [];
+    yield buckets.map(({ key, ...rest }) => ({ ...rest, key: (key as Record<string, Keyed["key"]>)["key"] ?? null }));
+    after = buckets.length === PAGE ? groups?.after_key : undefined;
   } while (after !== undefined);
 }
 
-function keySource(by: Grouping): estypes.AggregationsCompositeAggregationSource {
-  if (by.kind === "field") return { terms: { field: by.field, missing_bucket: true } };
-  return { date_histogram: timesOf(by) };
-}
-
-function timesOf(by: Calendar): { field: string; fixed_interval: string; offset: string } {
+function timesOf(by: Period, { offset_ms }: Stretch): { field: string; fixed_interval: string; offset: string } {
   // A day begins earlier in UTC the further east it is.
-  const offset = -by.offset_min;
+  const offset = -offset_ms;
   return {
     field: "created",
     fixed_interval: by.kind === "day" ? "1d" : "1h",
-    offset: `${offset < 0 ? "-" : "+"}${Math.abs(offset)}m`,
+    offset: `${offset < 0 ? "-" : "+"}${Math.abs(offset)}ms`,
   };
-}
-
-function keyOf(by: Grouping, composite: Record<string, string | number | null>): Group["key"] {
-  const key = composite["key"] ?? null;
-  return key === null && by.kind === "field" && by.field !== "value" ? "" : key;
 }
 
 function toGroup(key: Group["key"], count: number, stats: Stats | undefined): Group {
@@ -193,8 +257,9 @@ type Growing = { count: number; values: number; sum: number; lost: number; min: 
 
 async function groupsOf(plan: GroupPlan, rows: readonly EventRow[] | AsyncIterable<EventRow>): Promise<Collector> {
   const growing = new Map<Group["key"], Growing>();
+  const keys = keysOf(plan.by);
   for await (const row of rows) {
-    for (const key of new Set(keysOf(plan.by, row))) grow(growing, key, row.value);
+    for (const key of new Set(keys(row))) grow(growing, key, row.value);
     if (growing.size > MAX_GROWING) throw tooManyGroups();
   }
   const collector = collectorOf(plan);
@@ -233,15 +298,17 @@ function grow(groups: Map<Group["key"], Growing>, key: Group["key"], value: numb
   group.max = Math.max(group.max, value);
 }
 
-function keysOf(by: Grouping, row: EventRow): readonly Group["key"][] {
+function keysOf(by: Grouping): (row: EventRow) => readonly Group["key"][] {
   if (by.kind !== "field") {
-    const length_ms = (by.kind === "day" ? 24 * 60 : 60) * MINUTE_MS;
-    const offset_ms = by.offset_min * MINUTE_MS;
-    return [Math.floor((row.created + offset_ms) / length_ms) * length_ms - offset_ms];
+    const keyOf = keyOfPeriod(by);
+    return ({ created }) => [keyOf(created)];
   }
-  if (by.field === "value") return [row.value];
-  const texts = textsOf(row, by.field);
-  return texts.length === 0 ? [""] : texts;
+  const { field } = by;
+  if (field === "value") return ({ value }) => [value];
+  return (row) => {
+    const texts = textsOf(row, field);
+    return texts.length === 0 ? [""] : texts;
+  };
 }
 
 /** Absent keys and aggregates are smaller than all others; ties go to the smaller key. */

@@ -34,6 +34,8 @@ export type Aggregate = {
   readonly after_key?: Record<string, string | number | null>;
   readonly buckets?: readonly Bucket[];
   readonly stats?: Stats;
+  /** What is asked within a filter. */
+  readonly groups?: Aggregate;
 };
 export type Bucket = {
   readonly key: string | number | Record<string, string | number | null>;

@@ -13,6 +13,7 @@ import { LoggiaError, StartError } from "../../../src/errors.ts";
 import { EVERYTHING } from "../../../src/query/plan.ts";
 import { openDuckdbStore } from "../../../src/store/duckdb/store.ts";
 import type { Store } from "../../../src/store/store.ts";
+import { fixedZone } from "../../../src/query/zone.ts";
 import {
   event,
   groupPlan,
@@ -240,7 +241,10 @@ test("days and hours before 1970 are told apart by who asked before they came, a
   const log = newLog();
   const early = [-3_600_000, -1, 0, 1].map((created) => ({ ...event(log), created }));
   const hours = async (store: Store): Promise<readonly unknown[]> =>
-    (await store.group(groupPlan(log, { by: { kind: "hour", offset_min: 0 } }))).map(({ key, count }) => [key, count]);
+    (await store.group(groupPlan(log, { by: { kind: "hour", zone: fixedZone(0) } }))).map(({ key, count }) => [
+      key,
+      count,
+    ]);
   const late = Math.floor(MORNING / 3_600_000) * 3_600_000;
   const expected = [
     [-3_600_000, 2],

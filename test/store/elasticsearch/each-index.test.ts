@@ -10,6 +10,7 @@ import { namesIn } from "../../../src/store/elasticsearch/mapping.ts";
 import type { Names } from "../../../src/store/elasticsearch/mapping.ts";
 import { openElasticsearchStore } from "../../../src/store/elasticsearch/store.ts";
 import type { Store } from "../../../src/store/store.ts";
+import { fixedZone } from "../../../src/query/zone.ts";
 import { event, groupPlan, listPlan, newLog, pageOf, write } from "../../contract/store-fixture.ts";
 import { evaluateGroup, evaluateList, groupsAgree } from "../../reference/evaluate.ts";
 import { elasticsearchUrl, realEngines } from "../../support/engines.ts";
@@ -127,6 +128,6 @@ function stuck(key: LogKey, created: number, i: number): StoredEvent {
 async function agree(t: ExecutionContext, store: Store, key: LogKey, events: readonly StoredEvent[]): Promise<void> {
   const list = listPlan(key, { where: STUCK, sort: [{ field: "created", direction: "desc" }], take: 1_000 });
   t.deepEqual(await pageOf(store, list), evaluateList(list, events));
-  const group = groupPlan(key, { where: STUCK, by: { kind: "day", offset_min: 0 } });
+  const group = groupPlan(key, { where: STUCK, by: { kind: "day", zone: fixedZone(0) } });
   t.true(groupsAgree(await store.group(group), evaluateGroup(group, events)));
 }

@@ -9,6 +9,7 @@ import type { ListPlan } from "../../../src/query/plan.ts";
 import { namesIn } from "../../../src/store/elasticsearch/mapping.ts";
 import { openElasticsearchStore } from "../../../src/store/elasticsearch/store.ts";
 import type { Store } from "../../../src/store/store.ts";
+import { fixedZone, parseZone } from "../../../src/query/zone.ts";
 import {
   deleteAlerts,
   event,
@@ -238,7 +239,7 @@ if (realEngines) {
         take: 10,
       }),
       groupPlan(many, { by: { kind: "field", field: "value" }, sort: { by: "count", direction: "asc" } }),
-      groupPlan(many, { by: { kind: "hour", offset_min: 345 }, sort: { by: "sum", direction: "desc" } }),
+      groupPlan(many, { by: { kind: "hour", zone: fixedZone(345) }, sort: { by: "sum", direction: "desc" } }),
     ]) {
       t.true(groupsAgree(await store.group(plan), evaluateGroup(plan, events)), JSON.stringify(plan.by));
     }
@@ -255,8 +256,10 @@ if (realEngines) {
       t.true((await writeEvents(store, hours.slice(i, i + 10_000))).every(({ kind }) => kind === "done"));
     }
     await store.refresh();
-    const plan = groupPlan(hourly, { by: { kind: "hour", offset_min: 345 } });
-    t.true(groupsAgree(await store.group(plan), evaluateGroup(plan, hours)));
+    for (const zone of [fixedZone(345), parseZone("Europe/Berlin")]) {
+      const plan = groupPlan(hourly, { by: { kind: "hour", zone } });
+      t.true(groupsAgree(await store.group(plan), evaluateGroup(plan, hours)));
+    }
   });
 
   const expressions = [
@@ -273,7 +276,7 @@ if (realEngines) {
       ]) {
         const list = listPlan(few, { where, sort: [{ field: "value", direction: "desc" }], skip: 20, take: 30 });
         t.deepEqual(await pageOf(store, list), evaluateList(list, fewEvents));
-        const group = groupPlan(few, { where, by: { kind: "hour", offset_min: -90 } });
+        const group = groupPlan(few, { where, by: { kind: "hour", zone: fixedZone(-90) } });
         t.true(groupsAgree(await store.group(group), evaluateGroup(group, fewEvents)));
       }
     });

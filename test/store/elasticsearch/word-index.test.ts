@@ -12,6 +12,7 @@ import type { Document } from "../../../src/store/elasticsearch/document.ts";
 import { namesIn, putTemplates } from "../../../src/store/elasticsearch/mapping.ts";
 import { openElasticsearchStore } from "../../../src/store/elasticsearch/store.ts";
 import type { Store } from "../../../src/store/store.ts";
+import { fixedZone } from "../../../src/query/zone.ts";
 import { event, groupPlan, listPlan, MORNING, newLog, write } from "../../contract/store-fixture.ts";
 import { evaluateGroup, evaluateList, groupsAgree } from "../../reference/evaluate.ts";
 import { elasticsearchUrl, realEngines } from "../../support/engines.ts";
@@ -202,7 +203,7 @@ async function agree(
     t.is(page.total, expected.total, JSON.stringify(where));
     t.deepEqual(page.rows, expected.rows);
   }
-  for (const by of [{ kind: "hour", offset_min: -90 } as const, { kind: "field", field: "source" } as const]) {
+  for (const by of [{ kind: "hour", zone: fixedZone(-90) } as const, { kind: "field", field: "source" } as const]) {
     const group = groupPlan(key, { where, by });
     t.true(groupsAgree(await store.group(group), evaluateGroup(group, events)), JSON.stringify(where));
   }
