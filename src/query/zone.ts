@@ -16,8 +16,9 @@ export type Zone = {
 export type ZoneChange = { readonly at_ms: number; readonly offset_ms: number };
 
 /**
- * A stretch of time without a change. `repeated` says that the clock shows its times for the second time, as it does after it was set back.
- * `from_ms` is inclusive, `to_ms` exclusive; the first and the last one are unbounded.
+ * A stretch of time without a change. `repeated` says that the clock shows its times for the second
+ * time, as it does after it was set back. `from_ms` is inclusive, `to_ms` exclusive; the first and
+ * the last one are unbounded.
  */
 export type Stretch = {
   readonly from_ms: number;
@@ -45,8 +46,9 @@ export function fixedZone(offset_min: number): Zone {
 }
 
 /**
- * The zone that the parameter `tz` names: hours east of UTC, with fractions where the clock of a country has them (5.75 is Nepal), or a
- * name of the IANA time zone database in any case, with its daylight saving. Absent or empty: UTC.
+ * The zone that the parameter `tz` names: hours east of UTC, with fractions where the clock of a
+ * country has them (5.75 is Nepal), or a name of the IANA time zone database in any case, with its
+ * daylight saving. Absent or empty: UTC.
  *
  * @throws LoggiaError `bad_parameter`
  */
@@ -114,8 +116,8 @@ export function offsetAt({ offset_ms, changes }: Zone, moment: number): number {
 const FURTHEST_MS = 26 * 60 * MINUTE_MS;
 
 /**
- * The moment at which the clock shows `local`, milliseconds since the Unix epoch as a clock of UTC would show them. Of two it is the first; where the clock leaves
- * that time out, it is read as the clock ran before.
+ * The moment at which the clock shows `local`, which is the moment at which a clock of UTC shows the
+ * same. Of two it is the first; a time that the clock leaves out is read as the clock ran before.
  */
 export function momentOf(zone: Zone, local: number): number {
   const before_ms = offsetAt(zone, local - FURTHEST_MS);

@@ -150,8 +150,9 @@ export type Page = {
 export type Marks = { readonly bookmarks: readonly UserId[]; readonly alerts: readonly UserId[] };
 
 /**
- * `key`: milliseconds since the Unix epoch of the start of a day or hour; the exact (not folded) value of a text field, "" where absent;
- * a number for `value`, null where absent. The aggregates are of `value`; null where no event of the group has one.
+ * `key`: where a day or an hour begins, see `stretchesOfPeriod` of `src/query/calendar.ts`; the exact
+ * (not folded) value of a text field, "" where absent; a number for `value`, null where absent.
+ * The aggregates are of `value`; null where no event of the group has one.
  */
 export type Group = {
   readonly key: number | string | null;

@@ -142,7 +142,10 @@ export const PageQuery = ListQuery.pick({ pagenum: true, pagesize: true });
 /** Parameters of a query, which `planQuery` and `parseZone` read. */
 export const LqlQuery = z.object({
   query: z.string().min(1).max(4096).describe("In LQL, such as `GET events OCCURS(TODAY) GROUPBY source`."),
-  tz: z.number().min(-12).max(14).default(0).describe("Hours from UTC, for days, hours and TODAY; fractions allowed."),
+  tz: z
+    .union([z.number().min(-12).max(14), z.string().max(64)])
+    .default(0)
+    .describe("Hours from UTC, fractions allowed, or a time zone such as `Europe/Berlin`: for days, hours and TODAY."),
 });
 
 const apikey = z.string().describe("An API key of the log that may write.");

@@ -12,12 +12,12 @@ import {
   compileCount,
   compileFew,
   compileFind,
-  compileGroup,
   compileNear,
   compilePage,
   compileSlices,
 } from "./compile.ts";
 import type { Span } from "./compile.ts";
+import { compileGroup } from "./compile-group.ts";
 import { transaction } from "./database.ts";
 import type { Facts, Known } from "./facts.ts";
 import { ASKED, idParameters, joinId, NEAR, spanOf, splitId, tagsOfLine } from "./schema.ts";

@@ -25,7 +25,7 @@ const PAGE = 10_000;
 /** Groups that rows are sorted into at once, before any is left out. */
 const MAX_GROWING = 1_000_000;
 
-/** Answers a group plan with all its groups, however many: those that `take` leaves out are dropped while they arrive. */
+/** Answers a group plan. Groups that `take` leaves out are dropped while they arrive. */
 export async function group(client: Client, names: Names, plan: GroupPlan): Promise<Group[]> {
   if (plan.logs.length === 0 || plan.take === 0) return [];
   const index = indexOf(names, plan.from);
@@ -125,7 +125,8 @@ async function absentGroup(search: Searcher, field: GroupField, query: Query): P
 type Times = { readonly key: number; readonly count: number; readonly stats: Stats | undefined };
 
 /**
- * One pass by histograms, one for each stretch: half as much work as {@link allTimes}. Null where there are more groups than a cluster gives at once.
+ * One pass by histograms, one for each stretch: half as much work as {@link allTimes}. Null where
+ * there are more groups than a cluster gives at once.
  */
 async function fewTimes(
   search: Searcher,

@@ -6,11 +6,11 @@ import type { EventId } from "../../../src/events/id.ts";
 import {
   compileFew,
   compileFind,
-  compileGroup,
   compileNear,
   compilePage,
   compileSlices,
 } from "../../../src/store/duckdb/compile.ts";
+import { compileGroup } from "../../../src/store/duckdb/compile-group.ts";
 import { FACTS } from "../../../src/store/duckdb/facts.ts";
 import type { Fact, Known } from "../../../src/store/duckdb/facts.ts";
 import { groupPlan, listPlan } from "../../contract/store-fixture.ts";
