@@ -10,7 +10,6 @@ import type { Stretch, Zone } from "./zone.ts";
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
-export const WEEK_MS = 7 * DAY_MS;
 
 /** How far from the epoch a moment can lie. */
 export const MOMENT_LIMIT = 8.64e15;

@@ -89,7 +89,7 @@ function groupedByPeriod(plan: GroupPlan, by: Period, bind: Binder): Grouped {
     return { groups: groupsOf(byStretch(stretches, number, bind), plan, bind), start: start("key"), order: ["key"] };
   }
   const twice = byStretch(stretches, (stretch) => `2 * (${number(stretch)}) + ${stretch.repeated ? 1 : 0}`, bind);
-  const key = `${start("(key >> 1)")} + (key & 1) * ${bind.integer(REPEATED)}`;
+  const key = `${start("(key // 2)")} + (key % 2) * ${bind.integer(REPEATED)}`;
   return { groups: groupsOf(twice, plan, bind), start: key, order: ["key"] };
 }
 

@@ -8,14 +8,7 @@ import type { Group, Marks, Page } from "../store.ts";
 import { MAX_GROUPS, tooManyGroups } from "../groups.ts";
 import { ask, askRows, rowsOf } from "./ask.ts";
 import type { Row } from "./ask.ts";
-import {
-  compileCount,
-  compileFew,
-  compileFind,
-  compileNear,
-  compilePage,
-  compileSlices,
-} from "./compile.ts";
+import { compileCount, compileFew, compileFind, compileNear, compilePage, compileSlices } from "./compile.ts";
 import type { Span } from "./compile.ts";
 import { compileGroup } from "./compile-group.ts";
 import { transaction } from "./database.ts";

@@ -3,13 +3,7 @@ import * as fc from "fast-check";
 
 import type { LogKey, UserId } from "../../../src/events/event.ts";
 import type { EventId } from "../../../src/events/id.ts";
-import {
-  compileFew,
-  compileFind,
-  compileNear,
-  compilePage,
-  compileSlices,
-} from "../../../src/store/duckdb/compile.ts";
+import { compileFew, compileFind, compileNear, compilePage, compileSlices } from "../../../src/store/duckdb/compile.ts";
 import { compileGroup } from "../../../src/store/duckdb/compile-group.ts";
 import { FACTS } from "../../../src/store/duckdb/facts.ts";
 import type { Fact, Known } from "../../../src/store/duckdb/facts.ts";
