@@ -27,6 +27,7 @@ import { createHolds, type Holds } from "./monitoring/holds.ts";
 import { measureStore } from "./monitoring/measured.ts";
 import { createMonitoring, type Monitoring } from "./monitoring/monitoring.ts";
 import { createJob } from "./operations/job.ts";
+import { type Continuity, watchContinuity } from "./operations/continuity.ts";
 import type { BackupProgress, Operations, ReplayOrder, ReplayProgress } from "./operations/operations.ts";
 import { createGatherer } from "./post/gatherer.ts";
 import { startForgetting } from "./post/key-documents.ts";
@@ -91,12 +92,15 @@ export async function startLoggia(settings: Settings, log: Logger): Promise<Logg
     const watch = startWatch(settings, engines, log, closing);
     watch.metrics.watchWals(engines.wals);
     const monitoring = await listenForMonitoring(settings, watch, closing);
+    const continuity = await startContinuity(settings, engines, watch, log, closing);
     const first = await makeFirstRecords(ports.catalog, settings);
     const done: Promise<void>[] = [];
     const { roles } = settings;
     const locating = await openLocating(settings, log, closing);
     if (roles.has("pipeline")) done.push(...(await startPipelines(settings, engines, watch, locating, log, closing)));
-    const api = roles.has("api") ? await startApi(settings, engines, watch, locating, log, closing) : null;
+    const api = roles.has("api")
+      ? await startApi(settings, engines, { ...watch, continuity }, locating, log, closing)
+      : null;
     const post = roles.has("post") ? await startPost(settings, engines, watch, log, closing) : null;
     // A role that dies later is told by `done`; one that nobody awaits yet must not end the process at once.
     const dead = Promise.race([...done, new Promise<never>(() => {})]);
@@ -149,6 +153,23 @@ function startWatch(
   const gate = createGate({ rates, trustedProxies, refused: (reason) => monitoring.metrics.refused(reason) });
   monitoring.metrics.watchQueries(() => gate.queries);
   return { ...monitoring, gate, holds };
+}
+
+/**
+ * Compares the engines' marks, before anything is written to them. Processes that only post leave that to the others: the
+ * readiness of posting does not depend on it.
+ */
+async function startContinuity(
+  { roles, engines }: Settings,
+  { ports, marks }: Opened,
+  { holds }: Watch,
+  log: Logger,
+  closing: AsyncDisposableStack,
+): Promise<Continuity | null> {
+  if (!roles.has("api") && !roles.has("pipeline")) return null;
+  const isEmbedded = engines.kind === "embedded";
+  const options = { ...ports, marks, holds, group: PIPELINE_GROUP, log, keepsOffsets: isEmbedded };
+  return closing.use(await watchContinuity({ ...options, interval_ms: isEmbedded ? 5_000 : 30_000 }));
 }
 
 async function listenForMonitoring(
@@ -212,7 +233,7 @@ type Role = { close(timeout_ms: number): Promise<void>; readonly done: Promise<v
 async function startApi(
   { api: address, engines, hosts, trustedProxies }: Settings,
   { ports, backup, accepted, deletions }: Opened,
-  { metrics, gate, front, holds }: Watch,
+  { metrics, gate, front, holds, continuity }: Watch & { readonly continuity: Continuity | null },
   locating: Locating,
   log: Logger,
   closing: AsyncDisposableStack,
@@ -232,7 +253,7 @@ async function startApi(
         })
       : null;
   closing.use(horizon);
-  const operations = createOperations(ports, deletions, { copy: backup, holds, locating, log, closing });
+  const operations = createOperations(ports, deletions, { copy: backup, holds, continuity, locating, log, closing });
   const { replay, backup: copies } = operations;
   metrics.watchJob("replay", () => replay.last()?.state === "running");
   if (copies !== null) metrics.watchJob("backup", () => copies.last()?.state === "running");
@@ -255,17 +276,20 @@ async function startApi(
   return listening;
 }
 
+type OperationParts = {
+  readonly copy: Engines["backup"];
+  readonly holds: Holds;
+  readonly continuity: Continuity | null;
+  readonly locating: Locating;
+  readonly log: Logger;
+  readonly closing: AsyncDisposableStack;
+};
+
 /** What the management API offers to operators. */
 function createOperations(
   ports: Ports,
   deletions: DeletionLog,
-  {
-    copy,
-    holds,
-    locating,
-    log,
-    closing,
-  }: { copy: Engines["backup"]; holds: Holds; locating: Locating; log: Logger; closing: AsyncDisposableStack },
+  { copy, holds, continuity, locating, log, closing }: OperationParts,
 ): Operations {
   const rebuilds = canRebuild(ports.store);
   const replays = createJob<ReplayOrder, ReplayProgress>({
@@ -274,9 +298,15 @@ function createOperations(
     none: { ...NOTHING_READ, rebuild: null },
     run: async ({ since, into }, report, signal) => {
       const options = { ...ports, ...locating, log, since, signal };
-      if (into === "new" && canRebuild(ports.store)) return rebuild({ ...options, store: ports.store, report });
-      const progress = await replay({ ...options, report: (read) => report({ ...read, rebuild: null }) });
-      return { ...progress, rebuild: null };
+      const progress =
+        into === "new" && canRebuild(ports.store)
+          ? await rebuild({ ...options, store: ports.store, report })
+          : {
+              ...(await replay({ ...options, report: (read) => report({ ...read, rebuild: null }) })),
+              rebuild: null,
+            };
+      if (since === 0) await continuity?.replayed();
+      return progress;
     },
   });
   closing.defer(() => replays.close());

@@ -84,6 +84,8 @@ export type ReadOptions = {
 
 export type PartitionLag = {
   readonly partition: number;
+  /** The offset of the oldest record, or `end` where there is none. */
+  readonly first: number;
   /** The offset that the next record will get. */
   readonly end: number;
   /** The offset that the group will be given next. */

@@ -246,7 +246,7 @@ class KafkaBus implements Bus {
       .map(({ partition, high, low }) => {
         const next = nexts.get(partition) ?? -1;
         // A group that never acknowledged anything here begins at the oldest record; so does one whose next record is already gone.
-        return { partition, end: Number(high), next: Math.max(next, Number(low)) };
+        return { partition, first: Number(low), end: Number(high), next: Math.max(next, Number(low)) };
       })
       .toSorted((a, b) => a.partition - b.partition);
   }

@@ -175,8 +175,9 @@ class FileBus implements SqliteBus {
 
   async lag(topic: Topic, group: string): Promise<PartitionLag[]> {
     this.#refuseWhenClosed();
-    const next = this.#offsets.get(`${topic} ${group}`) ?? (await this.#file.call("first", topic));
-    return [{ partition: 0, end: await this.#file.call("end", topic), next }];
+    const first = await this.#file.call("first", topic);
+    const next = this.#offsets.get(`${topic} ${group}`) ?? first;
+    return [{ partition: 0, first, end: await this.#file.call("end", topic), next }];
   }
 
   async last(topic: Topic): Promise<readonly BusRecord[]> {

@@ -4,9 +4,10 @@ import { openKafkaBus } from "../bus/kafka.ts";
 import { createCatalog } from "../catalog/create.ts";
 import { openElasticsearchDocuments } from "../catalog/documents/elasticsearch.ts";
 import { createElasticsearchClient } from "../elasticsearch/client.ts";
+import { marksInDocument } from "../operations/marks-file.ts";
 import type { Settings } from "../settings.ts";
 import { openElasticsearchStore } from "../store/elasticsearch/store.ts";
-import { BATCHES, mailsHere, NOTIFICATIONS } from "./engines.ts";
+import { BATCHES, mailsHere, MARKS, NOTIFICATIONS } from "./engines.ts";
 import type { Engines } from "./engines.ts";
 
 /** Kafka and Elasticsearch. @throws LoggiaError that names the one that can't be reached */
@@ -28,6 +29,7 @@ export async function openCluster(
     ports: { bus, catalog, store },
     notifications: closing.use(mailsHere(settings) ? await open(NOTIFICATIONS) : null),
     batches: () => open(BATCHES),
+    marks: marksInDocument(closing.use(await open(MARKS))),
     wals: new Map(),
     backup: null,
   };

@@ -7,10 +7,11 @@ import { openSqliteDocuments } from "../catalog/documents/sqlite.ts";
 import { StartError } from "../errors.ts";
 import { backup, STORE_FILE } from "../operations/backup.ts";
 import { BUS_FILE, makeFolders } from "../operations/files.ts";
+import { marksInFile } from "../operations/marks-file.ts";
 import { refuseHalfRestored } from "../operations/restore.ts";
 import type { Settings } from "../settings.ts";
 import { openDuckdbStore } from "../store/duckdb/store.ts";
-import { BATCHES, mailsHere, NOTIFICATIONS } from "./engines.ts";
+import { BATCHES, mailsHere, MARKS, NOTIFICATIONS } from "./engines.ts";
 import type { Engines } from "./engines.ts";
 import { letPostsFirst } from "./priority.ts";
 
@@ -31,6 +32,7 @@ export async function openEmbedded(settings: Settings, log: Logger, closing: Asy
     ports: { bus, catalog, store },
     notifications: closing.use(notifications),
     batches: () => open(BATCHES),
+    marks: marksInFile(join(folder, `${MARKS}.json`), catalogDocuments),
     wals: new Map([
       ...[BUS_FILE, ...documents].map((name) => [name, join(folder, `${name}-wal`)] as const),
       [STORE_FILE, join(folder, `${STORE_FILE}.wal`)],

@@ -1,6 +1,7 @@
 import type { Bus } from "../bus/bus.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Documents } from "../catalog/documents/documents.ts";
+import type { MarksFile } from "../operations/continuity.ts";
 import type { BackupProgress } from "../operations/operations.ts";
 import type { Settings } from "../settings.ts";
 import type { Store } from "../store/store.ts";
@@ -14,6 +15,8 @@ export type Engines = {
   readonly notifications: Documents | null;
   /** Opens what those who take posts remember of batches. */
   readonly batches: () => Promise<Documents>;
+  /** Where it is kept what was last known of the engines. */
+  readonly marks: MarksFile;
   /** The write-ahead logs of the embedded files, by the names of those files. */
   readonly wals: ReadonlyMap<string, string>;
   /** Copies the embedded files to a folder; null on a cluster. */
@@ -23,6 +26,7 @@ export type Engines = {
 
 export const NOTIFICATIONS = "notifications";
 export const BATCHES = "batches";
+export const MARKS = "marks";
 
 export function mailsHere({ mail, roles }: Settings): boolean {
   return mail !== null && roles.has("pipeline");

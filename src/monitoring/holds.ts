@@ -4,7 +4,7 @@ import { LoggiaError } from "../errors.ts";
 import type { Dependency } from "./dependencies.ts";
 
 /** Everything that can wait for a person's decision. The names are part of the wire format: metrics and routes carry them. */
-export const HOLDS = ["clock", "store"] as const;
+export const HOLDS = ["clock", "bus", "store", "catalog"] as const;
 export type HoldName = (typeof HOLDS)[number];
 
 /** Something that the service does not do until a person decides. */

@@ -16,24 +16,24 @@ test("records that wait, and for how long", async (t) => {
   t.is(lag.current(), null, "the bus has not told yet");
 
   lags = [
-    { partition: 0, end: 10, next: 7 },
-    { partition: 1, end: 5, next: 5 },
+    { partition: 0, first: 0, end: 10, next: 7 },
+    { partition: 1, first: 0, end: 5, next: 5 },
   ];
   await until(() => lag.current()?.records === 3, { what: "three records to wait" });
   await until(() => (lag.current()?.age_s ?? 0) > 2, { what: "them to grow old" });
 
   // What lay there then has been carried; new records came, which are young.
   lags = [
-    { partition: 0, end: 14, next: 12 },
-    { partition: 1, end: 5, next: 5 },
+    { partition: 0, first: 0, end: 14, next: 12 },
+    { partition: 1, first: 0, end: 5, next: 5 },
   ];
   await until(() => lag.current()?.records === 2, { what: "the new records" });
   const { age_s } = lag.current()!;
   t.true(age_s < 2, String(age_s));
 
   lags = [
-    { partition: 0, end: 14, next: 14 },
-    { partition: 1, end: 5, next: 5 },
+    { partition: 0, first: 0, end: 14, next: 14 },
+    { partition: 1, first: 0, end: 5, next: 5 },
   ];
   await until(() => lag.current()?.records === 0, { what: "nothing to wait" });
   t.is(lag.current()?.age_s, 0);
@@ -42,7 +42,8 @@ test("records that wait, and for how long", async (t) => {
 test("a bus that is away leaves what was known, which grows older", async (t) => {
   let away = false;
   const bus = {
-    lag: () => (away ? Promise.reject(new Error("away")) : Promise.resolve([{ partition: 0, end: 4, next: 1 }])),
+    lag: () =>
+      away ? Promise.reject(new Error("away")) : Promise.resolve([{ partition: 0, first: 0, end: 4, next: 1 }]),
   };
   await using lag = watchLag({ bus, group: "pipeline", log });
   await until(() => lag.current() !== null, { what: "the bus to tell" });

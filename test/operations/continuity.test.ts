@@ -1,0 +1,189 @@
+import { Client } from "@elastic/elasticsearch";
+import test, { type ExecutionContext } from "ava";
+import { copyFileSync, existsSync, rmSync } from "node:fs";
+import { join } from "node:path";
+
+import { Kafka, logLevel } from "kafkajs";
+
+import { restore } from "../../src/operations/restore.ts";
+import { elasticsearchUrl, kafkaBrokers, realEngines } from "../support/engines.ts";
+import { AUTHORIZATION, environmentOf, get, LOG, post, startService } from "../support/service.ts";
+import type { Service } from "../support/service.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { until } from "../support/until.ts";
+
+async function send(service: Service, path: string, body: object = {}): Promise<number> {
+  const headers = { Authorization: AUTHORIZATION, "Content-Type": "application/json" };
+  return (await fetch(service.apiUrl + path, { method: "POST", headers, body: JSON.stringify(body) })).status;
+}
+
+/** The names of what waits for a decision, and whether the API and posting are ready. */
+async function readiness({ apiUrl, postUrl }: Service) {
+  const [api, posting] = [await fetch(`${apiUrl}/health/ready`), await fetch(`${postUrl}/health/ready`)];
+  const { holds = [] } = (await api.json()) as { holds?: { name: string }[] };
+  return { api: api.status, post: posting.status, holds: holds.map(({ name }) => name) };
+}
+
+const GREEN = { api: 200, post: 200, holds: [] };
+const redFor = (...holds: string[]) => ({ api: 503, post: 200, holds });
+
+async function postAndDrain(service: Service, texts: readonly string[]): Promise<void> {
+  for (const text of texts) {
+    const { status, body } = await post(service, { text });
+    if (status !== 201) throw new Error(JSON.stringify(body));
+  }
+  const lag = () => service.ports.bus.lag("events", "pipeline");
+  await until(async () => (await lag()).every(({ next, end }) => next >= end), { what: "the pipeline to catch up" });
+}
+
+async function total(service: Service): Promise<number> {
+  await service.ports.store.refresh();
+  return Number((await get(service, `/1/logs/${LOG}/events?pagesize=1`)).headers.get("x-total-count"));
+}
+
+async function replayAll(service: Service): Promise<void> {
+  await until(async () => (await send(service, "/manage/1/replay", { from: "start", into: "old" })) === 202, {
+    what: "a replay to begin",
+  });
+  const state = async () =>
+    ((await get(service, "/manage/1/replay")).body as { last: { state: string } | null }).last?.state;
+  await until(async () => (await state()) === "done", { what: "the replay to end" });
+}
+
+const remove = (folder: string, name: string): void => {
+  for (const ending of ["", "-wal", "-shm", ".wal"]) rmSync(join(folder, name + ending), { force: true });
+};
+
+/** A service that ran, and was closed, whose files a test may change before the next start. */
+async function lived(t: ExecutionContext) {
+  const folder = join(temporaryFolder(t), "data");
+  const environment = environmentOf("embedded", folder);
+  const services: Service[] = [];
+  t.teardown(() => Promise.all(services.map((service) => service.close())));
+  const start = async () => {
+    const service = await startService(environment);
+    services.push(service);
+    return service;
+  };
+  const first = await start();
+  t.deepEqual(await readiness(first), GREEN, "a first start");
+  await postAndDrain(first, ["one", "two", "three"]);
+  await first.close();
+  return { folder, start };
+}
+
+test("embedded: a lost store is not ready, over restarts and posts, until what it lacks was replayed", async (t) => {
+  t.timeout(120_000);
+  const { folder, start } = await lived(t);
+  remove(folder, "events.duckdb");
+  let service = await start();
+  t.deepEqual(await readiness(service), redFor("store"));
+  await postAndDrain(service, ["four"]);
+  await service.close();
+  service = await start();
+  t.deepEqual(await readiness(service), redFor("store"), "the store goes on from where it was emptied");
+  await replayAll(service);
+  t.deepEqual(await readiness(service), GREEN);
+  t.is(await total(service), 4);
+  await service.close();
+  t.deepEqual(await readiness(await start()), GREEN, "the next start");
+});
+
+test("embedded: an operator may accept that a store, a bus or a catalog has lost something", async (t) => {
+  t.timeout(120_000);
+  const { folder, start } = await lived(t);
+  for (const [name, file] of [
+    ["store", "events.duckdb"],
+    ["bus", "bus.sqlite"],
+    ["catalog", "catalog.sqlite"],
+  ] as const) {
+    remove(folder, file);
+    const service = await start();
+    t.deepEqual(await readiness(service), redFor(name));
+    t.is(await send(service, `/manage/1/holds/${name}/accept`), 200);
+    t.deepEqual(await readiness(service), GREEN, name);
+    await postAndDrain(service, ["more"]);
+    await service.close();
+    const next = await start();
+    t.deepEqual(await readiness(next), GREEN, `the start after ${name}`);
+    await next.close();
+  }
+});
+
+test("embedded: files that are older than what was known of them are noticed", async (t) => {
+  t.timeout(120_000);
+  const { folder, start } = await lived(t);
+  const files = ["bus.sqlite", "catalog.sqlite"];
+  for (const name of files) copyFileSync(join(folder, name), join(folder, "..", name));
+  let service = await start();
+  await service.ports.catalog.createAccount({ email: "b@example.org", password: "correct horse b", admin: false });
+  await postAndDrain(service, ["four", "five"]);
+  await service.close();
+  // As a write-ahead log is that was cut: each file by itself is sound, and older.
+  for (const name of files) {
+    t.false(existsSync(join(folder, `${name}-wal`)));
+    copyFileSync(join(folder, "..", name), join(folder, name));
+  }
+  service = await start();
+  t.deepEqual(await readiness(service), redFor("bus", "catalog"));
+});
+
+test("embedded: a restored backup, and files of a release without marks, are ready", async (t) => {
+  t.timeout(120_000);
+  const { folder, start } = await lived(t);
+  let service = await start();
+  const to = join(folder, "..", "copy");
+  t.is(await send(service, "/manage/1/backup", { to }), 202);
+  await until(() => existsSync(join(to, "backup.json")), { what: "the backup" });
+  await postAndDrain(service, ["four"]);
+  await service.close();
+  rmSync(join(folder, "marks.json"));
+  service = await start();
+  t.deepEqual(await readiness(service), GREEN, "without marks");
+  await service.close();
+  rmSync(folder, { recursive: true });
+  await restore(to, folder);
+  service = await start();
+  t.deepEqual(await readiness(service), GREEN, "restored");
+  t.is(await total(service), 3);
+});
+
+if (realEngines) {
+  test("cluster: a lost index of events and a topic that was made anew are noticed", async (t) => {
+    t.timeout(180_000);
+    const environment = environmentOf("cluster", "");
+    const namespace = environment["LOGGIA_NAMESPACE"]!;
+    const elasticsearch = new Client({ node: elasticsearchUrl() });
+    t.teardown(() => elasticsearch.close());
+    let service = await startService(environment);
+    t.teardown(() => service.close());
+    t.deepEqual(await readiness(service), GREEN, "a first start");
+    await postAndDrain(service, ["one", "two", "three"]);
+    await service.ports.store.refresh();
+    await service.close();
+    service = await startService(environment);
+    t.deepEqual(await readiness(service), GREEN, "a second start");
+    await service.close();
+
+    await elasticsearch.indices.delete({
+      index: Object.keys(await elasticsearch.indices.get({ index: `${namespace}-events*` })),
+    });
+    service = await startService(environment);
+    t.deepEqual(await readiness(service), redFor("store"));
+    await replayAll(service);
+    t.deepEqual(await readiness(service), GREEN, "replayed");
+    t.is(await total(service), 3);
+    await service.close();
+
+    const admin = new Kafka({ brokers: kafkaBrokers(), logLevel: logLevel.NOTHING }).admin();
+    await admin.connect();
+    t.teardown(() => admin.disconnect());
+    const topic = `${namespace}.events`;
+    await admin.deleteTopics({ topics: [topic] });
+    await until(async () => !(await admin.listTopics()).includes(topic), { what: "the topic to be gone" });
+    service = await startService(environment);
+    t.deepEqual(await readiness(service), redFor("bus"));
+    t.is(await send(service, "/manage/1/holds/bus/accept"), 200);
+    t.deepEqual(await readiness(service), GREEN, "accepted");
+  });
+}
