@@ -15,6 +15,12 @@ type Lock = { packages: Record<string, Entry | object> };
 const SYSTEMS = ["aix", "android", "darwin", "freebsd", "linux", "netbsd", "openbsd", "openharmony", "sunos", "win32"];
 const PROCESSORS = ["arm", "arm64", "ia32", "loong64", "mips64el", "ppc64", "riscv64", "s390x", "wasm32", "x64"];
 
+/** Of these a system has one: npm installs the binaries of both where an entry names none. */
+const LIBCS = [
+  { word: "gnu", libc: "glibc" },
+  { word: "musl", libc: "musl" },
+] as const;
+
 /** Where a dependency of the package at `path` is found, as Node resolves it: beside it, then further up. */
 function isLocked(packages: Lock["packages"], path: string, name: string): boolean {
   for (let at = path; ; at = at.slice(0, Math.max(at.lastIndexOf("node_modules/") - 1, 0))) {
@@ -28,7 +34,15 @@ function entryFor(name: string, version: string, dev: boolean): object {
   const words = name.toLowerCase().split(/[-/]/);
   const os = SYSTEMS.filter((system) => words.includes(system));
   const cpu = PROCESSORS.filter((cpu) => words.includes(cpu) || (cpu === "arm" && words.includes("armv7")));
-  return { version, ...(cpu.length > 0 && { cpu }), ...(dev && { dev }), optional: true, ...(os.length > 0 && { os }) };
+  const libc = os.includes("linux") ? LIBCS.filter(({ word }) => words.includes(word)).map(({ libc }) => libc) : [];
+  return {
+    version,
+    ...(cpu.length > 0 && { cpu }),
+    ...(dev && { dev }),
+    ...(libc.length > 0 && { libc }),
+    optional: true,
+    ...(os.length > 0 && { os }),
+  };
 }
 
 export function completeLock(lock: Lock): { lock: Lock; added: string[] } {

@@ -12,6 +12,7 @@ type Entry = {
   readonly optional?: boolean;
   readonly link?: boolean;
   readonly hasInstallScript?: boolean;
+  readonly libc?: readonly string[];
 };
 const { packages } = read("package-lock.json") as { packages: Record<string, Entry> };
 const manifest = read("package.json") as Record<"dependencies" | "devDependencies", Record<string, string>> & {
@@ -74,4 +75,12 @@ test("no package runs a script as it is installed, but for those that are named"
     .filter(([, may]) => may)
     .map(([name]) => name);
   t.deepEqual(allowed, ["node"], "Node itself, which its package brings by its script");
+});
+
+test("a binary for one C library of Linux says so: npm would install it beside the other's", (t) => {
+  const silent = locked.filter(([path, { libc }]) => /linux.*-(musl|gnu)$/.test(path) && libc === undefined);
+  t.deepEqual(
+    silent.map(([path]) => path),
+    [],
+  );
 });
