@@ -20,6 +20,7 @@ import { acceptedAt, createIdSource } from "./events/id.ts";
 import { decodeRecord } from "./events/record.ts";
 import { type FirstStart, makeFirstRecords } from "./first.ts";
 import { createGate, type Gate } from "./gate/gate.ts";
+import { personOf } from "./gate/person.ts";
 import { createBrowserGuard } from "./http/browser-guard.ts";
 import { closeGracefully, listenOn } from "./http/listen.ts";
 import { createSmtpMailer } from "./mail/smtp.ts";
@@ -335,6 +336,7 @@ async function startPost(
 ): Promise<Address> {
   const gatherer = createGatherer({
     bus: appends,
+    personOf: (log) => personOf(catalog, log),
     ids: createIdSource({ now: createSteadyClock({ from: firstMoment(await accepted()) }) }),
     deadline_ms: POST_DEADLINE_MS,
     append_ms: APPEND_TIMEOUT_MS,

@@ -7,6 +7,7 @@ import { guessNetworkOf } from "../gate/address.ts";
 import type { Gate } from "../gate/gate.ts";
 import { grantOf } from "../gate/grant.ts";
 import type { GrantOptions } from "../gate/grant.ts";
+import { personOf } from "../gate/person.ts";
 import { hasBody, readBody } from "../http/body.ts";
 import type { BodyOptions } from "../http/body.ts";
 import type { BrowserGuard } from "../http/browser-guard.ts";
@@ -14,7 +15,7 @@ import { parseForm } from "../http/form.ts";
 import type { Call } from "../http/route.ts";
 
 export type AuthenticationOptions = GrantOptions & {
-  readonly catalog: Pick<Catalog, "authenticate">;
+  readonly catalog: Pick<Catalog, "authenticate" | "ownerOf">;
   readonly gate: Pick<
     Gate,
     "placeOf" | "pairOf" | "beforePair" | "isKnown" | "wrongPair" | "rightPair" | "notePassword" | "rightKey"
@@ -57,9 +58,9 @@ export async function authenticate(call: Call, options: AuthenticationOptions): 
   throw new LoggiaError("unauthorized", `This call came without credentials. ${HOW}`);
 }
 
-/** What stands for a caller where requests are counted. */
-export function nameOf(caller: Caller): string {
-  return caller.kind === "account" ? `account ${caller.account.id}` : `key ${caller.grant.id}`;
+/** The person that a caller's requests count for: an API key counts for the owner of its log. */
+export function personOfCaller(catalog: Pick<Catalog, "ownerOf">, caller: Caller): string {
+  return caller.kind === "account" ? caller.account.id : personOf(catalog, caller.grant.log);
 }
 
 async function checkPair({ email, password }: Pair, call: Call, options: AuthenticationOptions): Promise<Caller> {
@@ -78,7 +79,7 @@ async function checkPair({ email, password }: Pair, call: Call, options: Authent
     throw wrongPair();
   }
   const caller: Caller = { kind: "account", account };
-  gate.rightPair(place, pair, nameOf(caller));
+  gate.rightPair(place, pair, personOfCaller(catalog, caller));
   return caller;
 }
 
@@ -89,7 +90,7 @@ function wrongPair(): LoggiaError {
 async function checkKey(secret: string, call: Call, options: AuthenticationOptions): Promise<Caller> {
   const place = options.gate.placeOf(call.request, call.address);
   const caller = requireKey(await grantOf(secret, place, options));
-  options.gate.rightKey(place, secret, caller.grant.id, nameOf(caller));
+  options.gate.rightKey(place, secret, caller.grant.id, personOfCaller(options.catalog, caller));
   return caller;
 }
 

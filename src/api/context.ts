@@ -16,7 +16,7 @@ import type { Call, Method, Reply, Route } from "../http/route.ts";
 import type { Operations } from "../operations/operations.ts";
 import { parameterHints } from "../query/hints.ts";
 import type { Store } from "../store/store.ts";
-import { authenticate, nameOf } from "./caller.ts";
+import { authenticate, personOfCaller } from "./caller.ts";
 import { parametersOf, withHints } from "./hints.ts";
 import type { Horizon } from "./horizon.ts";
 
@@ -69,7 +69,7 @@ export function authenticated(
       const caller = await authenticate(call, authentication);
       // Whatever reads may take the store's time, so all of it counts as a query.
       if (method !== "GET") return await handle({ ...call, caller });
-      const reply = await gate.query(nameOf(caller), async () => handle({ ...call, caller }));
+      const reply = await gate.query(personOfCaller(catalog, caller), async () => handle({ ...call, caller }));
       return withHints(reply, parameterHints(call.query, known));
     },
   };

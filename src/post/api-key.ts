@@ -1,12 +1,13 @@
 import type { IncomingHttpHeaders } from "node:http";
 
-import type { KeyGrant } from "../catalog/catalog.ts";
+import type { Catalog, KeyGrant } from "../catalog/catalog.ts";
 import { mayPost, requireKeyOf, requirePostingScope } from "../catalog/permissions.ts";
 import { LoggiaError } from "../errors.ts";
 import { type LogKey, parseLogKey } from "../events/event.ts";
 import type { Gate } from "../gate/gate.ts";
 import { grantOf } from "../gate/grant.ts";
 import type { GrantOptions } from "../gate/grant.ts";
+import { personOf } from "../gate/person.ts";
 import type { Place } from "../gate/guesses.ts";
 
 const BEARER = /^bearer +(\S+) *$/i;
@@ -21,7 +22,10 @@ export function keyBesideForm(query: URLSearchParams, headers: IncomingHttpHeade
   return typeof header === "string" ? header : "";
 }
 
-export type AuthorizeOptions = GrantOptions & { readonly gate: Pick<Gate, "rightKey"> };
+export type AuthorizeOptions = GrantOptions & {
+  readonly catalog: Pick<Catalog, "ownerOf">;
+  readonly gate: Pick<Gate, "rightKey">;
+};
 
 /**
  * The API key, where it may post to the log of the path.
@@ -36,7 +40,7 @@ export async function authorize(
   if (secret === "") throw keyMissing();
   const found = await grantOf(secret, place, options);
   const grant = requireKeyOf(found, parseLogKey(path));
-  options.gate.rightKey(place, secret, grant.id, `key ${grant.id}`);
+  options.gate.rightKey(place, secret, grant.id, personOf(options.catalog, grant.log));
   requirePostingScope(grant);
   return grant;
 }
@@ -58,5 +62,5 @@ export function authorizeAtOnce(
 ): LogKey | null {
   const grant = secret === "" ? null : catalog.knownApiKey(secret);
   if (!mayPost(grant, path)) return null;
-  return gate.admit(sender, secret, grant.id, `key ${grant.id}`) ? grant.log : null;
+  return gate.admit(sender, secret, grant.id, personOf(catalog, grant.log)) ? grant.log : null;
 }

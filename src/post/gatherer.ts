@@ -14,6 +14,8 @@ export type GathererOptions = {
   readonly deadline_ms: number;
   /** How long one append may take: so long after its id an event may still come to be on the bus (see `src/api/horizon.ts`). */
   readonly append_ms: number;
+  /** The person that posts to a log count for. Default: each log by itself */
+  readonly personOf?: (log: LogKey) => string;
   /** Posts beyond these bounds are refused with 503 at once: a full queue would only make all of them late. */
   readonly maxWaitingEvents: number;
   readonly maxWaitingBytes: number;
@@ -21,7 +23,7 @@ export type GathererOptions = {
   readonly staysAwake?: boolean;
 };
 
-/** So much more may wait, of logs of which little waits: one whose producers send all that fits leaves room for others. */
+/** So much more may wait, of persons of whom little waits: one whose producers send all that fits leaves room for others. */
 const RESERVE = 0.25;
 const SMALL_SHARE = 0.05;
 
@@ -66,6 +68,8 @@ export type Told = {
 
 type Waiting = {
   readonly log: LogKey;
+  /** What waits of the person that it counts for. */
+  readonly own: Share;
   readonly lines: readonly Line[];
   readonly ids: Ids;
   readonly size_bytes: number;
@@ -111,12 +115,13 @@ export function createGatherer({
   append_ms,
   maxWaitingEvents,
   maxWaitingBytes,
+  personOf = (log) => log,
   staysAwake = false,
 }: GathererOptions): Gatherer {
   const queue: Waiting[] = [];
-  /** What waits, of all and of each log that was posted to: these are fewer than the logs of the catalog, which are held in memory as well. */
+  /** What waits, of all and of each person: these are fewer than the logs of the catalog, which are held in memory as well. */
   const all: Share = { events: 0, size_bytes: 0 };
-  const ofLog = new Map<LogKey, Share>();
+  const ofPerson = new Map<string, Share>();
   let running: Promise<void> | null = null;
   /** A list, and no set, whose tables would grow old as it fills and empties: there are two at most. */
   const appends: Promise<void>[] = [];
@@ -189,9 +194,9 @@ export function createGatherer({
         for (const { told } of live) told.reject(error);
       };
     }
-    for (const { log, lines, size_bytes } of batch) {
+    for (const { own, lines, size_bytes } of batch) {
       grow(all, -lines.length, -size_bytes);
-      grow(ofLog.get(log)!, -lines.length, -size_bytes);
+      grow(own, -lines.length, -size_bytes);
     }
     tell();
   }
@@ -248,14 +253,15 @@ export function createGatherer({
 
   function enqueue(log: LogKey, lines: readonly Line[], wanted: Ids, told: Told): void {
     const size_bytes = lines.reduce((sum, line) => sum + sizeOf(line), 0);
-    let own = ofLog.get(log);
-    if (own === undefined) ofLog.set(log, (own = { events: 0, size_bytes: 0 }));
+    const person = personOf(log);
+    let own = ofPerson.get(person);
+    if (own === undefined) ofPerson.set(person, (own = { events: 0, size_bytes: 0 }));
     if (all.events > 0 && !hasRoom(own, lines.length, size_bytes)) {
       return told.reject(new LoggiaError("overloaded", "Too many posts are waiting for the bus; try again shortly"));
     }
     grow(all, lines.length, size_bytes);
     grow(own, lines.length, size_bytes);
-    queue.push({ log, lines, ids: wanted, size_bytes, arrived_ms: performance.now(), told });
+    queue.push({ log, own, lines, ids: wanted, size_bytes, arrived_ms: performance.now(), told });
     running ??= run();
   }
 

@@ -3,6 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { LoggiaError } from "../errors.ts";
 import type { LogKey } from "../events/event.ts";
 import type { Place } from "../gate/guesses.ts";
+import { personOf } from "../gate/person.ts";
 import { announcedSize, readBody, receiveBody } from "../http/body.ts";
 import { parseForm } from "../http/form.ts";
 import { authorize, type AuthorizeOptions, keyBesideForm } from "./api-key.ts";
@@ -16,11 +17,11 @@ export const BODY_DEADLINE_MS = 10_000;
 const BATCH_DEADLINE_MS = 30_000;
 /** How many batches may be read and stored at once, for the memory they take. */
 const MAX_BATCHES = 128;
-/** How many of these may be of one log, so that its producers leave room for those of others. */
-const MAX_BATCHES_OF_LOG = 64;
+/** How many of these may be of the logs of one person, so that their producers leave room for those of others. */
+const MAX_BATCHES_OF_PERSON = 64;
 
 /** How many batches are under way. */
-export type Batches = { all: number; readonly ofLog: Map<LogKey, number> };
+export type Batches = { all: number; readonly ofPerson: Map<string, number> };
 
 export type JsonPostOptions = BatchPostOptions & AuthorizeOptions & { readonly batches: Batches };
 
@@ -94,13 +95,13 @@ async function takeBody(
 ): Promise<JsonPost> {
   // A small body of JSON may be a single event, which needs no more room than a form.
   const needsRoom = type === "lines" || !isSmall(request);
-  let leave = needsRoom ? enterBatch(log, options.batches) : null;
+  let leave = needsRoom ? enterBatch(personOf(options.catalog, log), options.batches) : null;
   try {
     const deadline_ms = needsRoom ? BATCH_DEADLINE_MS : BODY_DEADLINE_MS;
     const received = await receiveBody(request, { limit_bytes: BATCH_MAX_BYTES, deadline_ms, gzip: true });
     const form: BatchForm | null = type === "lines" ? "lines" : jsonFormOf(received.body);
     if (form === null) return { kind: "form", fields: readForm(received.body, secret) };
-    if (form === "array") leave ??= enterBatch(log, options.batches);
+    if (form === "array") leave ??= enterBatch(personOf(options.catalog, log), options.batches);
     const sender = { log, apiKey, key: idempotencyKey(request) };
     const outcome = await postBatch(sender, form, received, options);
     return { kind: form === "object" ? "event" : "batch", outcome };
@@ -126,21 +127,21 @@ function readForm(body: Buffer, secret: string): URLSearchParams {
 }
 
 /** Takes room for a batch, and returns what gives it back. @throws LoggiaError `too_many_requests`, `overloaded` */
-function enterBatch(log: LogKey, batches: Batches): () => void {
-  const own = batches.ofLog.get(log) ?? 0;
-  if (own >= MAX_BATCHES_OF_LOG) {
-    const message = `This log has ${own} batches that are being read and stored; let some end before you send more`;
+function enterBatch(person: string, batches: Batches): () => void {
+  const own = batches.ofPerson.get(person) ?? 0;
+  if (own >= MAX_BATCHES_OF_PERSON) {
+    const message = `${own} batches are being read for the owner of this log; let some end before you send more`;
     throw new LoggiaError("too_many_requests", message, { retryAfter_s: 1 });
   }
   if (batches.all >= MAX_BATCHES) {
     throw new LoggiaError("overloaded", "Too many batches are being read and stored; try again shortly");
   }
   batches.all += 1;
-  batches.ofLog.set(log, own + 1);
+  batches.ofPerson.set(person, own + 1);
   return () => {
     batches.all -= 1;
-    const left = batches.ofLog.get(log)! - 1;
-    if (left === 0) batches.ofLog.delete(log);
-    else batches.ofLog.set(log, left);
+    const left = batches.ofPerson.get(person)! - 1;
+    if (left === 0) batches.ofPerson.delete(person);
+    else batches.ofPerson.set(person, left);
   };
 }

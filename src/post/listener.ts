@@ -84,7 +84,12 @@ const PATH = /^(?:https?:\/\/[^/?]*)?\/1\/logs\/([^/?]+)\/(events|users)\/?$/;
  * that producers hit thousands of times a second.
  */
 export function createPostListener(given: PostListenerOptions): Server {
-  const options: Options = { gate: createGate(), observe: UNOBSERVED, ...given, batches: { all: 0, ofLog: new Map() } };
+  const options: Options = {
+    gate: createGate(),
+    observe: UNOBSERVED,
+    ...given,
+    batches: { all: 0, ofPerson: new Map() },
+  };
   const { observe, front, log } = options;
   const server = createServer((request, response) => {
     if (refuseAmbiguous(request, response) || front?.(request, response) === true) return;

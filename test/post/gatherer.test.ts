@@ -236,6 +236,18 @@ test("a log whose producers send all that may wait leaves room for others, and n
   t.is(await taken(outcomes(SHOP, 100)), 100);
 });
 
+test("logs of one person share what is left to those who wait for little", async (t) => {
+  await using bus = await openBus(t);
+  const personOf = (log: string) => (log === ATTIC ? "other" : "one");
+  const gatherer = createGatherer({ bus, ids: createIdSource(), ...BOUNDS, maxWaitingEvents: 100, personOf });
+  const taken = (log: string, count: number) => {
+    const posts = Array.from({ length: count }, () => gatherer.submit(log as typeof SHOP, EVENT));
+    return Promise.allSettled(posts).then((all) => all.filter(({ status }) => status === "fulfilled").length);
+  };
+  const counts = await Promise.all([taken(SHOP, 120), taken("second", 10), taken("third", 10), taken(ATTIC, 5)]);
+  t.deepEqual(counts, [100, 0, 0, 5]);
+});
+
 test.serial("where many wait for an append that takes a moment, the thread stays awake", async (t) => {
   /** How much of the time the thread sleeps in which so many posts wait again and again for an append that takes so long. */
   const sleeping = async (posts: number, append_ms: number, staysAwake: boolean): Promise<number> => {

@@ -170,7 +170,9 @@ async function postBatch(log: string, key: string): Promise<number> {
 test.serial("batches that come slowly leave room for those of others, also where no key is right", async (t) => {
   const { catalog } = service.ports;
   const owner = (await catalog.authenticate(ADMIN.email, ADMIN.password))!.id;
-  const { apiKey } = await catalog.createLog({ key: "other" as LogKey, display: "Other", owner });
+  const second = await catalog.createLog({ key: "second" as LogKey, display: "Second", owner });
+  const bob = await catalog.createAccount({ email: "bob@example.org", password: "battery staple", admin: false });
+  const { apiKey } = await catalog.createLog({ key: "other" as LogKey, display: "Other", owner: bob.id });
   const { secret } = apiKey;
   const waiting = async (): Promise<number> => {
     const metrics = await (await fetch(`${service.apiUrl}/metrics`)).text();
@@ -184,7 +186,8 @@ test.serial("batches that come slowly leave room for those of others, also where
   for (const socket of strangers) socket.destroy();
 
   const own = await slowBatches(140, KEY);
-  await until(async () => (await postBatch(LOG, KEY)) === 429, { what: "as many as one log may have" });
+  await until(async () => (await postBatch(LOG, KEY)) === 429, { what: "as many as one person may have" });
+  t.is(await postBatch("second", second.apiKey.secret), 429, "another log of the same person");
   t.is(await postBatch("other", secret), 201);
   for (const socket of own) socket.destroy();
   await until(async () => (await postBatch(LOG, KEY)) === 201, { what: "room for one's own" });

@@ -3,7 +3,6 @@ import { idOf } from "../../catalog/model.ts";
 import { requireSelfOrServiceAdmin, requireServiceAdmin } from "../../catalog/permissions.ts";
 import { LoggiaError } from "../../errors.ts";
 import type { Call, Route } from "../../http/route.ts";
-import { nameOf } from "../caller.ts";
 import { NO_CONTENT } from "../context.ts";
 import type { ApiCall, Context } from "../context.ts";
 import { readJson } from "../input.ts";
@@ -50,7 +49,7 @@ export function findAccount({ catalog }: Context, call: Call): Account {
 
 /** The caller, as one of those who have passwords hashed. */
 function askerOf({ caller, address }: ApiCall): Asker {
-  const account = caller.kind === "account" ? idOf.account(caller.account.email) : nameOf(caller);
+  const account = caller.kind === "account" ? idOf.account(caller.account.email) : `key ${caller.grant.id}`;
   return { address, account, isKnown: true };
 }
 
