@@ -9,6 +9,7 @@ import { toFailure } from "./errors.ts";
 import { JSON_FORMAT, negotiate, render } from "./formats.ts";
 import type { Format } from "./formats.ts";
 import { COMMON_HEADERS } from "./headers.ts";
+import { endAfter, isLatest } from "./last-answer.ts";
 import type { Handler, Observer, Reply, Route } from "./route.ts";
 import { requireHost } from "./unreadable.ts";
 
@@ -58,8 +59,12 @@ export async function answer(exchange: Exchange): Promise<void> {
 async function send(exchange: Exchange, reply: Reply, format: Format): Promise<void> {
   const { request, response } = exchange;
   const headers: Record<string, string | number> = { ...(COMMON_HEADERS as Record<string, string>), ...reply.headers };
-  // Whoever is still sending a body that nobody reads must not have the rest of it taken for the next request.
-  if (exchange.closing() || (hasBody(request) && !request.complete)) headers["Connection"] = "close";
+  // The rest of a body that nobody reads must not be taken for the next request.
+  const isCutOff = hasBody(request) && !request.complete;
+  if (isCutOff || (exchange.closing() && isLatest(response, request.socket))) {
+    headers["Connection"] = "close";
+    endAfter(request);
+  }
   if (reply.body === null) {
     response.writeHead(reply.status, headers).end();
     return;

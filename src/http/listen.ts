@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { StartError } from "../errors.ts";
 import { limitUnread, shedConnections } from "./crowd.ts";
 import type { CrowdLimits, Cut } from "./crowd.ts";
+import { trackResponses } from "./last-answer.ts";
 import { answerUnreadable } from "./unreadable.ts";
 
 /** How much of a listener one client, or all of them, may take. */
@@ -64,6 +65,7 @@ export function limitConnections(
   answerUnreadable(server);
   // Whoever takes over the server's own listeners has done so by then.
   server.once("listening", () => {
+    trackResponses(server);
     shedConnections(server, limits.connections, cut);
     limitUnread(server, limits.unread_bytes, cut);
   });

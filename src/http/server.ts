@@ -105,7 +105,7 @@ function guard(restifyServer: Restify.Server, server: Server, options: Options):
   server.removeAllListeners("upgrade").removeAllListeners("request").on("request", receive);
   restifyServer.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
     response.writeContinue();
-    receive(request, response);
+    server.emit("request", request, response);
   });
 }
 

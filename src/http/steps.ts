@@ -1,13 +1,15 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
+import { linger } from "./last-answer.ts";
+
 type Handle = (request: IncomingMessage, response: ServerResponse) => void;
-type Lane = { running: number; readonly waiting: (() => void)[] };
+type Lane = { running: number; readonly waiting: (() => void)[]; isOver: boolean };
 
 export type StepLimits = {
   /** Requests of one connection that are handled at a time. Their answers go out in order in any case. */
   readonly atOnce: number;
-  /** Beyond so many that wait, a connection is an attacker's, and is ended. */
+  /** Beyond so many that wait, a connection is an attacker's: it ends with the answers that are under way. */
   readonly mostWaiting: number;
 };
 
@@ -20,7 +22,8 @@ export function inSteps({ atOnce, mostWaiting }: StepLimits, handle: Handle): Ha
   return (request, response) => {
     const { socket } = request;
     let lane = lanes.get(socket);
-    if (lane === undefined) lanes.set(socket, (lane = { running: 0, waiting: [] }));
+    if (lane === undefined) lanes.set(socket, (lane = { running: 0, waiting: [], isOver: false }));
+    if (lane.isOver) return;
     const { waiting } = lane;
     const start = (): void => {
       lane.running += 1;
@@ -30,6 +33,10 @@ export function inSteps({ atOnce, mostWaiting }: StepLimits, handle: Handle): Ha
     const leave = (): void => {
       lane.running -= 1;
       if (socket.destroyed) return;
+      if (lane.isOver) {
+        if (lane.running === 0) linger(socket);
+        return;
+      }
       const next = waiting.shift();
       if (next !== undefined) next();
       else if (socket.isPaused()) socket.resume();
@@ -39,6 +46,6 @@ export function inSteps({ atOnce, mostWaiting }: StepLimits, handle: Handle): Ha
     socket.pause();
     if (waiting.length <= mostWaiting) return;
     waiting.length = 0;
-    socket.destroy();
+    lane.isOver = true;
   };
 }

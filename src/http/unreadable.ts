@@ -4,12 +4,7 @@ import type { Duplex } from "node:stream";
 
 import { LoggiaError } from "../errors.ts";
 import { COMMON_HEADERS } from "./headers.ts";
-
-/** How long a client that was refused may go on sending before it is cut off: long enough to come to read the answer. */
-const LINGER_MS = 1000;
-
-/** The response under way on a connection, where Node keeps it. Its own handler of parse errors looks there too. */
-type Connection = Duplex & { readonly _httpMessage?: ServerResponse | null };
+import { endAfter, isEnding, linger, unansweredOf } from "./last-answer.ts";
 
 /**
  * Answers, as all errors are answered, what never becomes a request: bytes that are no HTTP, headers without end, requests that
@@ -17,21 +12,24 @@ type Connection = Duplex & { readonly _httpMessage?: ServerResponse | null };
  */
 export function answerUnreadable(server: Server): void {
   const refused = new WeakSet<Duplex>();
-  const refuse = (connection: Connection, error: LoggiaError) => {
+  const refuse = (connection: Duplex, error: LoggiaError) => {
     refused.add(connection);
     // Node listens no more to a connection that it gave away for CONNECT; the client may be gone before its answer.
     connection.on("error", () => connection.destroy());
-    // oxlint-disable-next-line no-underscore-dangle
-    const current = connection._httpMessage ?? null;
-    if (current === null || !current.req.complete) sendLast(connection, current, error);
-    // What can't be read came behind a request that is still being answered: its answer goes first.
-    else current.once("close", () => sendLast(connection, null, error));
+    const responses = unansweredOf(connection);
+    const latest = responses.at(-1);
+    // Half a request, whose own answer this is; or nothing that became one.
+    const own = latest?.req.complete === false ? latest : null;
+    const before = own === null ? latest : responses.at(-2);
+    if (before === undefined) sendLast(connection, own, error);
+    else before.once("close", () => sendLast(connection, own, error));
   };
   server.on("clientError", (error: NodeJS.ErrnoException, connection) => {
-    // The parser tells of every further piece that it can't read; one answer is enough.
-    if (refused.has(connection)) return;
-    if (error.code === "ECONNRESET" || !connection.writable) connection.destroy();
-    else refuse(connection, describe(error, server as Server & HeaderLimits));
+    if (error.code === "ECONNRESET") return void connection.destroy();
+    // The parser tells of every further piece that it can't read; one answer is enough, and the last one was given.
+    if (refused.has(connection) || isEnding(connection)) return;
+    if (connection.writable) refuse(connection, describe(error, server as Server & HeaderLimits));
+    else if (connection.writableLength === 0) connection.destroy();
   });
   server.on("connect", (_request, connection) => {
     refuse(connection, new LoggiaError("method_not_allowed", "CONNECT is not possible here; this is no proxy"));
@@ -49,35 +47,37 @@ export function requireHost({ headers, headersDistinct, httpVersion }: IncomingM
   throw new LoggiaError("bad_request", "The header Host is missing; every request of HTTP/1.1 needs it");
 }
 
-/** Connections on which a request came of which nobody knows where it ends. */
-const ended = new WeakSet<Duplex>();
-
 /**
- * Refuses a request whose body can be measured in two ways, and all that comes behind it: a server in front of this one may have seen other requests
- * in the same bytes. Node takes any transfer coding as long as the last is `chunked`, and takes it from HTTP/1.0 too.
+ * Refuses what comes behind the last request of a connection, without an answer; and, as the last one, a request whose
+ * body can be measured in two ways: a server in front of this one may have seen other requests in the same bytes.
+ * Node takes any transfer coding as long as the last is `chunked`, and takes it from HTTP/1.0 too.
  *
  * @returns whether it did; then nothing else is to be done about the request
  */
 export function refuseAmbiguous(request: IncomingMessage, response: ServerResponse): boolean {
   const { socket, headers, httpVersion } = request;
-  if (ended.has(socket)) return true;
+  if (isEnding(socket)) return true;
   const coding = headers["transfer-encoding"];
   if (coding === undefined || (coding.toLowerCase() === "chunked" && httpVersion !== "1.0")) return false;
-  ended.add(socket);
+  endAfter(request);
   const error = new LoggiaError("bad_request", "Transfer-Encoding must be chunked, and only in HTTP/1.1");
   const payload = describeInJson(error);
   response.writeHead(error.status, { ...headersOf(payload), Connection: "close" }).end(payload);
   return true;
 }
 
-function sendLast(connection: Connection, current: ServerResponse | null, error: LoggiaError): void {
-  // Half of an answer has gone out already: nothing that follows could be told from the rest of it.
-  if (current?.headersSent === true || !connection.writable) {
-    connection.destroy();
+/** @param own the response to the request that can't be read, where there is one */
+function sendLast(connection: Duplex, own: ServerResponse | null, error: LoggiaError): void {
+  if (own?.headersSent === true) {
+    // It was answered meanwhile; of half an answer nothing that follows could be told from the rest.
+    if (!own.writableEnded) connection.destroy();
+    else if (own.closed) linger(connection);
+    else own.once("close", () => linger(connection));
     return;
   }
+  if (!connection.writable) return;
   connection.end(rawAnswer(error));
-  setTimeout(() => connection.destroy(), LINGER_MS).unref();
+  linger(connection);
 }
 
 type HeaderLimits = Pick<Server, "maxHeadersCount"> & { readonly maxHeaderSize: number };

@@ -5,6 +5,7 @@ import { LoggiaError } from "../errors.ts";
 import { hasBody } from "../http/body.ts";
 import { toFailure } from "../http/errors.ts";
 import { COMMON_HEADERS } from "../http/headers.ts";
+import { endAfter } from "../http/last-answer.ts";
 import { requireHost } from "../http/unreadable.ts";
 import type { Health, Need } from "./health.ts";
 import { METRICS_CONTENT_TYPE } from "./metrics.ts";
@@ -66,6 +67,9 @@ function lastBytes(): (text: string) => Buffer {
 }
 
 async function tell(request: IncomingMessage, response: ServerResponse, ask: () => Promise<Told>, log: Logger) {
+  // What is left of a body that nobody reads would be taken for the next request.
+  const isLast = hasBody(request);
+  if (isLast) endAfter(request);
   let told: Told;
   let headers: Readonly<Record<string, string>> = {};
   try {
@@ -81,8 +85,7 @@ async function tell(request: IncomingMessage, response: ServerResponse, ask: () 
     told = { status: failure.status, type: JSON_TYPE, payload: Buffer.from(failure.body.json()) };
   }
   if (told.status === 503) headers = { ...headers, "Retry-After": "1" };
-  // What is left of a body that nobody reads would be taken for the next request.
-  if (hasBody(request)) headers = { ...headers, Connection: "close" };
+  if (isLast) headers = { ...headers, Connection: "close" };
   response.writeHead(told.status, {
     ...COMMON_HEADERS,
     ...headers,

@@ -5,6 +5,7 @@ import type { Logger } from "pino";
 import { LoggiaError } from "../errors.ts";
 import { toFailure } from "../http/errors.ts";
 import { COMMON_HEADERS } from "../http/headers.ts";
+import { endAfter } from "../http/last-answer.ts";
 import { DEFAULT_CONNECTION_LIMITS, limitConnections } from "../http/listen.ts";
 import { refuseAmbiguous } from "../http/unreadable.ts";
 import type { Front } from "./front.ts";
@@ -18,6 +19,7 @@ export function createMonitoringListener(front: Front, log: Logger): Server {
     const nothing = new LoggiaError("path_not_found", "Here are /health/live, /health/ready and /metrics");
     const { status, body } = toFailure(nothing, log);
     const headers = { ...COMMON_HEADERS, "Content-Type": "application/json; charset=utf-8", Connection: "close" };
+    endAfter(request);
     response.writeHead(status, headers).end(body.json());
   });
   limitConnections(server, { ...DEFAULT_CONNECTION_LIMITS, connections: CONNECTIONS });

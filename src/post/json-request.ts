@@ -73,11 +73,18 @@ export async function takeJson(
     if (jsonFormOf(body) === null) return { kind: "form", fields: parseForm(body) };
   }
   // Before the body, and before a batch takes room: both are only for those who may send one.
-  const { id: apiKey, log } = await authorize(path, secret, place, options).catch(async (error: unknown) => {
+  const { id: apiKey, log } = await orDiscard(request, () => authorize(path, secret, place, options));
+  return await takeBody({ request, type, secret, apiKey, log }, options);
+}
+
+/** Does what may refuse a request before its body is read. Then the connection, on which others are under way, goes on. */
+async function orDiscard<T>(request: IncomingMessage, work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
     await discardBody(request);
     throw error;
-  });
-  return await takeBody({ request, type, secret, apiKey, log }, options);
+  }
 }
 
 type Authorized = {
@@ -95,13 +102,14 @@ async function takeBody(
 ): Promise<JsonPost> {
   // A small body of JSON may be a single event, which needs no more room than a form.
   const needsRoom = type === "lines" || !isSmall(request);
-  let leave = needsRoom ? enterBatch(personOf(options.catalog, log), options.batches) : null;
+  const enter = () => enterBatch(personOf(options.catalog, log), options.batches);
+  let leave = needsRoom ? await orDiscard(request, enter) : null;
   try {
     const deadline_ms = needsRoom ? BATCH_DEADLINE_MS : BODY_DEADLINE_MS;
     const received = await receiveBody(request, { limit_bytes: BATCH_MAX_BYTES, deadline_ms, gzip: true });
     const form: BatchForm | null = type === "lines" ? "lines" : jsonFormOf(received.body);
     if (form === null) return { kind: "form", fields: readForm(received.body, secret) };
-    if (form === "array") leave ??= enterBatch(personOf(options.catalog, log), options.batches);
+    if (form === "array") leave ??= enter();
     const sender = { log, apiKey, key: idempotencyKey(request) };
     const outcome = await postBatch(sender, form, received, options);
     return { kind: form === "object" ? "event" : "batch", outcome };

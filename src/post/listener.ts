@@ -22,6 +22,7 @@ import type { FastPath } from "../http/fast-path.ts";
 import { parseForm } from "../http/form.ts";
 import { COMMON_HEADERS } from "../http/headers.ts";
 import type { Cut } from "../http/crowd.ts";
+import { endAfter } from "../http/last-answer.ts";
 import { DEFAULT_CONNECTION_LIMITS, limitConnections } from "../http/listen.ts";
 import { type Body, type Format, JSON_FORMAT, jsonOf, negotiate, render } from "../http/formats.ts";
 import { refuseAmbiguous, requireHost } from "../http/unreadable.ts";
@@ -326,7 +327,10 @@ function answer(
   const { headers: all, payload } = written(format, headers, body);
   if (status === 405) all["Allow"] = "POST, GET";
   // What is left of a body that nobody reads would be taken for the next request.
-  if (!request.complete) all["Connection"] = "close";
+  if (!request.complete) {
+    all["Connection"] = "close";
+    endAfter(request);
+  }
   response.writeHead(status, all);
   response.end(payload);
 }
