@@ -1,79 +1,105 @@
 import { randomBytes } from "node:crypto";
+import type { Logger } from "pino";
 
 import type { Account, Catalog } from "./catalog/catalog.ts";
+import { drawApiKey } from "./catalog/secrets.ts";
 import { LoggiaError, StartError } from "./errors.ts";
 import { type LogKey, parseLogKey } from "./events/event.ts";
 import type { Settings } from "./settings.ts";
 
-/** What the first start made; each secret is known only here, and told once. */
+/** What the first start made; each secret is known only here, and shown once. */
 export type FirstStart = {
   readonly admin: { readonly email: string; readonly password: string } | null;
   readonly log: { readonly key: LogKey; readonly apiKey: string } | null;
 };
 
+/** Shows the secrets to the operator, and resolves once they are written. `isResumed`: an earlier start was cut off. */
+export type ShowFirstStart = (first: FirstStart, start: { readonly isResumed: boolean }) => Promise<void>;
+
 const FIRST_EMAIL = "admin@localhost";
 const FIRST_LOG = parseLogKey("first-log")!;
 
 /**
- * Makes the admin and the log that the settings name, where they do not exist yet; on an empty catalog an admin and a log
- * in any case, so that somebody can sign in. Processes that start at the same moment agree: the catalog takes each name once.
+ * Makes an admin and a log where the store has no accounts, as the settings name them. Secrets are shown before they are
+ * stored: a process that is killed at any moment leaves no account whose password nobody has seen.
+ * Of processes that start at the same moment, one does this.
  *
  * @returns what was made, or null
+ * @throws StartError where the settings can't be carried out
  */
-export async function makeFirstRecords(catalog: Catalog, settings: Settings): Promise<FirstStart | null> {
-  const empty = catalog.accounts().length === 0;
-  const wanted =
-    settings.admin ?? (empty ? { email: FIRST_EMAIL, password: randomBytes(12).toString("base64url") } : null);
-  const admin = wanted === null ? null : await makeAdmin(catalog, wanted);
-  const log = await makeLog(catalog, settings, empty, admin?.account ?? null);
-  const made = { admin: admin?.made === true ? wanted : null, log };
-  return made.admin === null && made.log === null ? null : made;
+export async function makeFirstRecords(
+  catalog: Catalog,
+  settings: Pick<Settings, "admin" | "log">,
+  { show, log, takeOver_ms }: { show: ShowFirstStart; log: Logger; takeOver_ms: number },
+): Promise<FirstStart | null> {
+  const first = await catalog.firstStart(
+    async ({ isResumed }) => {
+      const planned = plan(catalog, settings);
+      if (planned.admin === null && planned.log === null) return null;
+      await show(planned, { isResumed });
+      const account = planned.admin === null ? null : await makeAdmin(catalog, planned.admin);
+      if (planned.log !== null) await makeLog(catalog, planned.log, account);
+      return planned;
+    },
+    { takeOver_ms },
+  );
+  if (first === null) sayIgnored(catalog, settings, log);
+  return first;
 }
 
-async function makeAdmin(
-  catalog: Catalog,
-  { email, password }: { email: string; password: string },
-): Promise<{ account: Account; made: boolean }> {
-  const known = catalog.account(email);
-  if (known !== null) return { account: known, made: false };
+/** What is missing: all of it, or what a start that was cut off has not made. */
+function plan(catalog: Catalog, settings: Pick<Settings, "admin" | "log">): FirstStart {
+  const drawn = { email: FIRST_EMAIL, password: randomBytes(12).toString("base64url") };
+  const key = settings.log?.key ?? FIRST_LOG;
+  return {
+    admin: catalog.accounts().length === 0 ? (settings.admin ?? drawn) : null,
+    log: catalog.log(key) === null ? { key, apiKey: settings.log?.apiKey ?? drawApiKey() } : null,
+  };
+}
+
+async function makeAdmin(catalog: Catalog, admin: { email: string; password: string }): Promise<Account> {
   try {
-    return { account: await catalog.createAccount({ email, password, admin: true }), made: true };
+    return await catalog.createAccount({ ...admin, admin: true });
   } catch (error) {
-    if (!isCode(error, "account_exists")) throw asStartError("LOGGIA_ADMIN", error);
-    await catalog.refresh();
-    const account = catalog.account(email);
-    if (account === null) throw error;
-    return { account, made: false };
+    throw asStartError("LOGGIA_ADMIN", error);
   }
 }
 
 async function makeLog(
   catalog: Catalog,
-  settings: Settings,
-  empty: boolean,
-  admin: Account | null,
-): Promise<FirstStart["log"]> {
-  const key = settings.log?.key ?? (empty ? FIRST_LOG : null);
-  if (key === null || catalog.log(key) !== null) return null;
-  const owner = admin ?? catalog.accounts().find((account) => account.admin);
+  { key, apiKey }: { key: LogKey; apiKey: string },
+  made: Account | null,
+): Promise<void> {
+  const owner = made ?? catalog.accounts().find((account) => account.admin);
   if (owner === undefined)
-    throw new StartError("LOGGIA_LOG names a new log, and there is no admin to own it; set LOGGIA_ADMIN too");
-  const apiKey = settings.log?.apiKey;
+    throw new StartError("The first log needs an admin to own it, and there is none; make one with loggia admin reset");
   try {
-    const made = await catalog.createLog({ key, display: key, owner: owner.id, ...(apiKey ? { apiKey } : {}) });
-    return { key, apiKey: made.apiKey.secret };
+    await catalog.createLog({ key, display: key, owner: owner.id, apiKey });
   } catch (error) {
-    if (isCode(error, "log_exists")) return null;
     throw asStartError("LOGGIA_LOG", error);
   }
 }
 
-function isCode(error: unknown, code: LoggiaError["code"]): boolean {
-  return error instanceof LoggiaError && error.code === code;
+/** A forgotten setting must not bring back a deleted account, and its reader must not believe that it has. */
+function sayIgnored(catalog: Catalog, { admin, log: wanted }: Pick<Settings, "admin" | "log">, log: Logger): void {
+  const ignored = [
+    ...(admin === null ? [] : ["LOGGIA_ADMIN"]),
+    ...(wanted === null || catalog.log(wanted.key) !== null ? [] : ["LOGGIA_LOG"]),
+  ];
+  if (ignored.length === 0) return;
+  log.info(
+    { ignored },
+    `${ignored.join(" and ")} ignored: the store has accounts already. ` +
+      "`loggia admin reset` sets a forgotten password, `loggia log add` makes a log",
+  );
 }
 
 function asStartError(name: string, error: unknown): unknown {
-  return error instanceof LoggiaError
-    ? new StartError(`${name} can't be carried out: ${error.message}`, { cause: error })
-    : error;
+  if (!(error instanceof LoggiaError)) return error;
+  if (error.code === "account_exists" || error.code === "log_exists")
+    return new StartError(
+      `Another process made the first records meanwhile, so those shown above do not count: ${error.message}`,
+      { cause: error },
+    );
+  return new StartError(`${name} can't be carried out: ${error.message}`, { cause: error });
 }

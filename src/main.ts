@@ -18,7 +18,7 @@ import { LoggiaError, StartError } from "./errors.ts";
 import { createSteadyClock } from "./events/clock.ts";
 import { acceptedAt, createIdSource } from "./events/id.ts";
 import { decodeRecord } from "./events/record.ts";
-import { type FirstStart, makeFirstRecords } from "./first.ts";
+import { type FirstStart, makeFirstRecords, type ShowFirstStart } from "./first.ts";
 import { createGate, type Gate } from "./gate/gate.ts";
 import { personOf } from "./gate/person.ts";
 import { createBrowserGuard } from "./http/browser-guard.ts";
@@ -76,14 +76,24 @@ const POST_MAX_WAITING_EVENTS = 50_000;
 const POST_MAX_WAITING_BYTES = 64 * 1024 * 1024;
 /** Processes that play the pipeline share the work under this name. */
 const PIPELINE_GROUP = "pipeline";
+/**
+ * How long another process may take for a first start, which then counts as cut off. Embedded engines belong to one process:
+ * there it is cut off for certain.
+ */
+const TAKE_OVER_MS = 15_000;
 /** How long roles may take to finish what they hold, at the end. */
 const CLOSE_TIMEOUT_MS = 8_000;
 
 /**
  * The composition root: the one place where engines are chosen.
+ * @param show called with the secrets of a first start before they count
  * @throws StartError in one clear line, with nothing left open
  */
-export async function startLoggia(settings: Settings, log: Logger): Promise<Loggia> {
+export async function startLoggia(
+  settings: Settings,
+  log: Logger,
+  show: ShowFirstStart = async () => {},
+): Promise<Loggia> {
   const closing = new AsyncDisposableStack();
   try {
     const opened = await openEngines(settings, log, closing);
@@ -94,7 +104,8 @@ export async function startLoggia(settings: Settings, log: Logger): Promise<Logg
     watch.metrics.watchWals(engines.wals);
     const monitoring = await listenForMonitoring(settings, watch, closing);
     const continuity = await startContinuity(settings, engines, watch, log, closing);
-    const first = await makeFirstRecords(ports.catalog, settings);
+    const takeOver_ms = settings.engines.kind === "cluster" ? TAKE_OVER_MS : 0;
+    const first = await makeFirstRecords(ports.catalog, settings, { show, log, takeOver_ms });
     const done: Promise<void>[] = [];
     const { roles } = settings;
     const locating = await openLocating(settings, log, closing);

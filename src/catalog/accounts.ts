@@ -12,7 +12,7 @@ import type { Writer } from "./writer.ts";
 
 type Accounts = Pick<
   Catalog,
-  "account" | "accountById" | "accounts" | "createAccount" | "setPassword" | "deleteAccount"
+  "account" | "accountById" | "accounts" | "createAccount" | "setPassword" | "makeAdmin" | "deleteAccount"
 >;
 
 export function createAccounts(parts: {
@@ -44,6 +44,13 @@ export function createAccounts(parts: {
       const { id } = await requireAccount(parts, email);
       const password = await hasher.hash(given, asker);
       await writer.write(idOf.account(email), (current) => ({ ...expectAccount(current, email, id), password }));
+    },
+    async makeAdmin(email) {
+      const { id } = await requireAccount(parts, email);
+      await writer.write(idOf.account(email), (current) => {
+        const account = expectAccount(current, email, id);
+        return account.admin ? account : { ...account, admin: true };
+      });
     },
     async deleteAccount(email) {
       // Which logs there are, and who else is admin, is asked of memory.

@@ -16,6 +16,8 @@ export type Catalog = AsyncDisposable & {
   createAccount(account: { email: string; password: string; admin: boolean }, asker?: Asker): Promise<Account>;
   /** @throws LoggiaError `bad_parameter`, `account_not_found` */
   setPassword(email: string, password: string, asker?: Asker): Promise<void>;
+  /** Makes an account a service admin. @throws LoggiaError `account_not_found` */
+  makeAdmin(email: string): Promise<void>;
   /** Removes the account, its shares and its options. @throws LoggiaError `account_not_found`; `conflict` where a log would lose its last admin */
   deleteAccount(email: string): Promise<void>;
   /**
@@ -83,6 +85,16 @@ export type Catalog = AsyncDisposable & {
   setClassOptions(user: UserId, log: LogKey, classKey: string, options: ClassOptions): Promise<ClassOptions>;
   /** Who wants alerts (or mail) for a class of a log, and still has access to the log. Sorted by id. */
   subscribers(log: LogKey, classKey: string, option: "alert" | "notify"): readonly UserId[];
+
+  /**
+   * Runs `work` where there is no account yet, or an earlier first start was cut off (`isResumed`): in one process at a time.
+   * The others wait until it has ended; they take over where it gives no result for `takeOver_ms`.
+   * @returns what `work` returned; null where no first start is due
+   */
+  firstStart<T>(
+    work: (start: { readonly isResumed: boolean }) => Promise<T>,
+    options: { readonly takeOver_ms: number },
+  ): Promise<T | null>;
 
   /** Takes in what other processes changed, now. */
   refresh(): Promise<void>;

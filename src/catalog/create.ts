@@ -7,6 +7,7 @@ import type { AccountLimits, Catalog } from "./catalog.ts";
 import { CATALOG_POLL_MS } from "./catalog.ts";
 import { createClassFilters } from "./class-filters.ts";
 import type { Documents } from "./documents/documents.ts";
+import { createFirstStart } from "./first-start.ts";
 import { createFollower } from "./follower.ts";
 import { createLogs } from "./logs.ts";
 import { createPasswordHasher } from "./passwords.ts";
@@ -41,6 +42,7 @@ export async function createCatalog(options: {
     ...createLogs({ snapshot, writer, quotas, refresh }),
     ...createApiKeys({ snapshot, writer, quotas, refresh, look }),
     ...createClassFilters({ snapshot, writer, quotas, refresh }),
+    firstStart: createFirstStart({ snapshot, writer, refresh }),
     refresh,
     async ping() {
       await documents.ping();

@@ -6,7 +6,7 @@ import type { AccountLimits, ClassFilter, ClassOptions, Role, Scope } from "./ca
  * What the catalog stores, as documents. What changes together stands together: a log holds its shares and keys, so that "a log keeps an
  * admin" is a matter of one guarded write; class filters and options have a document each, so that ten thousand of them stay cheap to change.
  */
-export type Entity = AccountEntity | LogEntity | ClassEntity | OptionsEntity | QuotaEntity;
+export type Entity = AccountEntity | LogEntity | ClassEntity | OptionsEntity | QuotaEntity | FirstStartEntity;
 
 export type AccountEntity = {
   readonly kind: "account";
@@ -90,6 +90,9 @@ export type Addition = { readonly kind: keyof AccountLimits; readonly id: string
 /** The place of an addition that may not be made yet. It lapses at `until`, in milliseconds since the Unix epoch. */
 export type Reservation = Addition & { readonly until: number };
 
+/** Exists while a first start is under way, or was cut off: see `first-start.ts`. `by` names the process. */
+export type FirstStartEntity = { readonly kind: "first-start"; readonly by: string };
+
 /** The ids of documents. Keys hold no slash, and an e-mail address stands last: without regard to case or to how accents are composed. */
 export const idOf = {
   account: (email: string): string => `account/${fold(email.normalize("NFC"))}`,
@@ -97,4 +100,5 @@ export const idOf = {
   quota: (owner: UserId): string => `quota/${owner}`,
   class: (log: LogKey, key: string): string => `class/${log}/${key}`,
   options: (user: UserId, log: LogKey, key: string): string => `options/${user}/${log}/${key}`,
+  firstStart: (): string => "first-start",
 };

@@ -64,6 +64,7 @@ export function createSnapshot(): Snapshot {
         options[sign](entity);
         break;
       case "quota":
+      case "first-start":
         break;
       default:
         entity satisfies never;

@@ -1,0 +1,70 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import type { Catalog } from "./catalog.ts";
+import { idOf } from "./model.ts";
+import type { Entity, FirstStartEntity } from "./model.ts";
+import { drawId } from "./secrets.ts";
+import type { Snapshot } from "./snapshot.ts";
+import type { Writer } from "./writer.ts";
+
+const POLL_MS = 50;
+
+/**
+ * See {@link Catalog.firstStart}. A document is the claim of the process that performs the first start; it goes once all
+ * records exist, so a claim that is found later tells of a start that was cut off.
+ */
+export function createFirstStart(parts: {
+  snapshot: Snapshot;
+  writer: Writer;
+  refresh: () => Promise<void>;
+}): Catalog["firstStart"] {
+  const { snapshot, writer, refresh } = parts;
+  const by = drawId();
+  const release = (): Promise<unknown> =>
+    writer.write(idOf.firstStart(), (current) => (isClaim(current) && current.by === by ? null : current));
+
+  return async (work, { takeOver_ms }) => {
+    await refresh();
+    const found = snapshot.known(idOf.firstStart())?.entity ?? null;
+    if (found === null && snapshot.accounts().length > 0) return null;
+    const isResumed = await claim(takeOver_ms);
+    await refresh();
+    // Another process may have finished its first start between the look and the claim.
+    if (!isResumed && snapshot.accounts().length > 0) {
+      await release();
+      return null;
+    }
+    try {
+      const made = await work({ isResumed });
+      await release();
+      return made;
+    } catch (error) {
+      // Without accounts nothing is unfinished: the next start need not wait for this one.
+      if (snapshot.accounts().length === 0) await release().catch(() => {});
+      throw error;
+    }
+  };
+
+  /** Resolves once the claim is this process's; true where it was another's, which made no use of it for so long. */
+  async function claim(takeOver_ms: number): Promise<boolean> {
+    let other: string | null = null;
+    let since_ms = performance.now();
+    for (;;) {
+      const claimed = await writer.write(idOf.firstStart(), (current): FirstStartEntity => {
+        if (!isClaim(current)) {
+          other = null;
+          return { kind: "first-start", by };
+        }
+        if (current.by !== other) [other, since_ms] = [current.by, performance.now()];
+        return performance.now() - since_ms < takeOver_ms ? current : { kind: "first-start", by };
+      });
+      if (claimed.by === by) return other !== null;
+      await sleep(POLL_MS);
+      await refresh();
+    }
+  }
+}
+
+function isClaim(entity: Entity | null): entity is FirstStartEntity {
+  return entity?.kind === "first-start";
+}

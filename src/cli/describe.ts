@@ -1,0 +1,62 @@
+import type { FirstStart } from "../first.ts";
+import type { Loggia } from "../main.ts";
+import type { Address } from "../settings.ts";
+
+/** Which secrets the operator gave. They are not shown: what is printed may be kept as a log. */
+export type Given = { readonly password: boolean; readonly apiKey: boolean };
+const NOTHING_GIVEN: Given = { password: false, apiKey: false };
+
+/** What the first start makes, with the secrets that it drew, this once. */
+export function describeFirst({ admin, log }: FirstStart, given: Given, isResumed: boolean): string {
+  const cut = admin === null ? "made no log" : "does not count";
+  const lines = [
+    `${isResumed ? `An earlier first start was cut off and ${cut}.` : "First start."} This is shown once:`,
+  ];
+  if (admin !== null)
+    lines.push(
+      `  admin     ${admin.email}`,
+      `  password  ${given.password ? "as LOGGIA_ADMIN gives it" : admin.password}`,
+    );
+  if (log !== null)
+    lines.push(`  log       ${log.key}`, `  API key   ${given.apiKey ? "as LOGGIA_LOG gives it" : log.apiKey}`);
+  return [...lines, ""].join("\n");
+}
+
+/** What an operator needs to see at a start: the addresses; after the first one also two lines to try. */
+export function describe({
+  api,
+  post,
+  monitoring = null,
+  first,
+  given = NOTHING_GIVEN,
+}: Pick<Loggia, "api" | "post" | "first"> & Partial<Pick<Loggia, "monitoring">> & { readonly given?: Given }): string {
+  const password = given.password ? "PASSWORD" : first?.admin?.password;
+  const apiKey = given.apiKey ? "KEY" : first?.log?.apiKey;
+  const lines: string[] = [];
+  if (api !== null) lines.push(`API      ${urlOf(api)}/1`);
+  if (post !== null) lines.push(`posting  ${urlOf(post)}/1`);
+  if (monitoring !== null)
+    lines.push(`health   ${urlOf(monitoring)}/health/ready`, `metrics  ${urlOf(monitoring)}/metrics`);
+  if (first?.log && post !== null) {
+    const url = `${urlOf(post)}/1/logs/${first.log.key}/events`;
+    lines.push(
+      "",
+      "Post an event:",
+      `  curl ${quote(url)} -d apikey=${quote(apiKey!)} -d text='Hello, Loggia' -d tags=hello -d value=1`,
+    );
+  }
+  if (first?.log && first.admin && api !== null) {
+    const url = `${urlOf(api)}/1/logs/${first.log.key}/events`;
+    lines.push("", "Read it:", `  curl -u ${quote(`${first.admin.email}:${password}`)} ${quote(url)}`);
+  }
+  return lines.join("\n");
+}
+
+function urlOf({ host, port }: Address): string {
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+/** A word for a POSIX shell. */
+function quote(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,31 @@
+/**
+ * Loaded into a process before the service: kills it at its KILL_AT-th moment. Moments are before and after each write to
+ * a document store or to standard output.
+ */
+import { StatementSync } from "node:sqlite";
+import { isMainThread } from "node:worker_threads";
+
+let left = Number(process.env["KILL_AT"]);
+
+function moment(): void {
+  left -= 1;
+  if (left === 0) process.kill(process.pid, "SIGKILL");
+}
+
+if (isMainThread) {
+  const get = StatementSync.prototype.get;
+  StatementSync.prototype.get = function (this: StatementSync, ...values: Parameters<typeof get>) {
+    const isWrite = /^\s*(?:INSERT INTO|UPDATE) documents/.test(this.sourceSQL);
+    if (isWrite) moment();
+    const row = get.apply(this, values);
+    if (isWrite) moment();
+    return row;
+  } as typeof get;
+  const write = process.stdout.write.bind(process.stdout);
+  process.stdout.write = ((...words: Parameters<typeof write>) => {
+    moment();
+    const taken = write(...words);
+    moment();
+    return taken;
+  }) as typeof write;
+}
