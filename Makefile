@@ -34,9 +34,10 @@ run-cluster: $(INSTALLED) ## start the service on the engines of `make up`
 demo: $(INSTALLED) ## ship a real log file, define classes and an alert, list and group
 	@exec node infra/demo.ts
 
-# All but `restore` act on the running service, as LOGGIA_AS=e-mail:password says, a service admin; API=http://… where it is not at its standard address.
+# All but `restore` act on the running service, as LOGGIA_AS=e-mail:password says, a service admin; API=host:port (or LOGGIA_API) where it is not at its standard address.
 CALL := @exec node src/cli/loggia.mjs
 OPTIONS = $(if $(API),--api "$(API)") $(if $(JSON),--json)
+ADDRESSES = $(if $(API),--api "$(API)") $(if $(POST),--post "$(POST)")
 
 deadletters: $(INSTALLED) ## list dead letters; REDRIVE=all or ids: send them through again
 	$(CALL) deadletters $(if $(REDRIVE),redrive $(REDRIVE),list) $(OPTIONS)
@@ -92,5 +93,5 @@ up: $(INSTALLED) ## start a local Kafka and Elasticsearch, data kept under .engi
 down: $(INSTALLED) ## stop them
 	@exec node infra/engines.ts down
 
-status: $(INSTALLED) ## what runs, where; lag and dead letters of a running service
-	@exec node infra/engines.ts status
+status: $(INSTALLED) ## what runs, where; lag and dead letters of a running service, API= or POST=host:port
+	@exec node infra/engines.ts status $(ADDRESSES)

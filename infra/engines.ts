@@ -1,5 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { parseArgs } from "node:util";
+
+import { parseBase, standardOf } from "../src/cli/addresses.ts";
+import { CommandError } from "../src/cli/request.ts";
 import { printableLines } from "../src/cli/terminal.ts";
 import { StartError } from "../src/errors.ts";
 import { describeService } from "./engines/service.ts";
@@ -10,7 +14,8 @@ import { down, status, up } from "./engines/up.ts";
 const USAGE = `Usage: node infra/engines.ts <command>
   up              start a local Kafka and Elasticsearch; their data are kept between starts
   down            stop them
-  status          tell what runs, and where; of a service (at LOGGIA_OPS, LOGGIA_API or 127.0.0.1:8080) also lag and dead letters
+  status          tell what runs, and where; of a service also lag and dead letters. It is asked at LOGGIA_OPS,
+                  at --api (or LOGGIA_API) and at --post (or LOGGIA_POST), host:port or URLs
   run -- <words>  start them, then run a program with KAFKA_BROKERS and ELASTICSEARCH_URL set
 Settings, by environment: ENGINES_KAFKA_PORT (9092), ENGINES_ELASTICSEARCH_PORT (9200), ENGINES_DIR (.engines),
 ENGINES_JARS (.engines/jars), ENGINES_WAY (containers or processes; containers where a container engine answers)`;
@@ -31,9 +36,10 @@ async function command([name = "", ...words]: readonly string[]): Promise<number
       say(`Kafka and Elasticsearch are stopped; their data are kept.`);
       return 0;
     case "status": {
+      const addresses = serviceAddresses(words);
       const told = await status(settings.folder);
       tell(told.kafka, told.elasticsearch);
-      for (const line of await describeService(serviceAddress())) say(line);
+      for (const line of await describeService(addresses)) say(line);
       return 0;
     }
     case "run":
@@ -49,10 +55,14 @@ function tell(kafka: string, elasticsearch: string): void {
   say(`Elasticsearch  ${elasticsearch}`);
 }
 
-/** Where a service on this machine would tell how it is. */
-function serviceAddress(): string {
-  const { LOGGIA_OPS, LOGGIA_API } = process.env;
-  return LOGGIA_OPS || LOGGIA_API || "127.0.0.1:8080";
+/** Where a service may tell how it is, the best address first. */
+function serviceAddresses(words: readonly string[]): URL[] {
+  const { values } = parseArgs({ args: [...words], options: { api: { type: "string" }, post: { type: "string" } } });
+  const { LOGGIA_OPS, LOGGIA_API, LOGGIA_POST } = process.env;
+  const api = values.api || LOGGIA_API?.trim() || standardOf("LOGGIA_API");
+  const post = values.post || LOGGIA_POST?.trim() || standardOf("LOGGIA_POST");
+  const ops = LOGGIA_OPS?.trim() ? [parseBase("LOGGIA_OPS", LOGGIA_OPS.trim())] : [];
+  return [...ops, parseBase("LOGGIA_API", api), parseBase("LOGGIA_POST", post)];
 }
 
 /** Hands on what ends it, and the exit code of the program; the engines go on. */
@@ -76,7 +86,7 @@ async function run(settings: EngineSettings, [program, ...args]: readonly string
 try {
   process.exitCode = await command(process.argv.slice(2));
 } catch (error) {
-  if (!(error instanceof StartError)) throw error;
+  if (!(error instanceof StartError) && !(error instanceof CommandError)) throw error;
   console.error(printableLines(error.message));
   process.exitCode = 1;
 }

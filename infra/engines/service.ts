@@ -7,13 +7,20 @@ const TIMEOUT_MS = 5_000;
  * What a running service tells about itself, a line each: whether it is ready, how far the pipeline is behind, and how many dead letters wait.
  * None where nothing answers as one does.
  *
- * @param address host:port of its API, or of its own address for monitoring
+ * @param addresses where one may answer; the first that does counts
  */
-export async function describeService(address: string): Promise<string[]> {
-  const url = `http://${address}`;
+export async function describeService(addresses: readonly URL[]): Promise<string[]> {
+  for (const address of addresses) {
+    const lines = await describeAt(address.href.replace(/\/$/, ""));
+    if (lines !== null) return lines;
+  }
+  return [];
+}
+
+async function describeAt(url: string): Promise<string[] | null> {
   const ready = await ask(`${url}/health/ready`);
   const readiness = ready === null ? null : readReadiness(ready.text);
-  if (readiness === null) return [];
+  if (readiness === null) return null;
   const metrics = await ask(`${url}/metrics`);
   return [
     `Loggia         ${url} is ${readiness}`,

@@ -1,4 +1,5 @@
-import { CommandError, createSender, messageOf, parseBase, type Reply } from "./request.ts";
+import { parseBase } from "./addresses.ts";
+import { CommandError, createSender, messageOf, type Reply } from "./request.ts";
 import { printable } from "./terminal.ts";
 
 export type ServiceOptions = {
@@ -17,7 +18,7 @@ export async function call(
   path: string,
   body?: { json: unknown } | { form: URLSearchParams },
 ): Promise<unknown> {
-  const base = parseBase("--api", options.api);
+  const base = parseBase("LOGGIA_API", options.api);
   if (!options.as.includes(":"))
     throw new CommandError("--as (or LOGGIA_AS) must be e-mail:password of the account that acts");
   const sender = createSender(1);

@@ -1,7 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 
+import { addressOption } from "./addresses.ts";
 import type { ServiceOptions } from "./call.ts";
 import * as manage from "./manage.ts";
+import { passwordFromStdin, readPassword } from "./password.ts";
 import { CommandError } from "./request.ts";
 import { printableLines } from "./terminal.ts";
 import * as operate from "./operate.ts";
@@ -26,7 +28,29 @@ export function addManagement(program: Command): void {
   );
 }
 
-/** Adds the commands of operators: what lies in the dead letters, replays and backups of the running service, and restoring one. */
+/** Adds the commands that act on the machine itself, with the service's settings and without its API. */
+export function addMachine(program: Command): void {
+  program
+    .command("admin")
+    .description("service admins (acts on the machine itself, by the settings of the service)")
+    .command("reset [email]")
+    .description(
+      "set a forgotten password, of the only service admin unless named, whether the service runs or not; " +
+        "where no service admin is left the account becomes one. Drawn and shown where not given",
+    )
+    .addOption(passwordFromStdin())
+    .action(async (email: string | undefined, { passwordStdin }: { passwordStdin?: true }) => {
+      const password = passwordStdin === true ? await readPassword(process.stdin) : undefined;
+      // Loaded when it is needed, as it needs the engines' clients.
+      console.log(await (await import("./admin.ts")).reset({ email, password }, process.env));
+    });
+  program
+    .command("restore <folder>")
+    .description("put a backup into LOGGIA_DATA, where no service runs and nothing lies")
+    .action(async (folder: string) => console.log(await operate.restoreBackup(folder, process.env)));
+}
+
+/** Adds the commands of operators: what lies in the dead letters, replays and backups of the running service. */
 export function addOperations(program: Command): void {
   const letters = program
     .command("deadletters")
@@ -80,10 +104,6 @@ export function addOperations(program: Command): void {
       ),
     (given, folder) => operate.backup(given, folder, process.stderr),
   );
-  program
-    .command("restore <folder>")
-    .description("put a backup into LOGGIA_DATA, where no service runs and nothing lies")
-    .action(async (folder: string) => console.log(await operate.restoreBackup(folder, process.env)));
 }
 
 const WHAT = { alert: "alerts for", notify: "mail for", hide: "hiding of" } as const satisfies Record<
@@ -97,6 +117,7 @@ function addUserCommands(user: Command): void {
       .command("add <email>")
       .description("add an account")
       .option("--password <password>", "its password; drawn and shown where not given")
+      .addOption(passwordFromStdin())
       .option("--admin", "may manage accounts")
       .option("--share <log[:role]>", "share a log with it (repeatable)", collect, []),
     (given, email) => {
@@ -113,7 +134,8 @@ function addUserCommands(user: Command): void {
     user
       .command("password <email>")
       .description("set the password of an account")
-      .option("--password <password>", "the new one; drawn and shown where not given"),
+      .option("--password <password>", "the new one; drawn and shown where not given")
+      .addOption(passwordFromStdin()),
     (given, email) => manage.setPassword(given, email, given["password"]),
   );
   acting(user.command("remove <email>").description("remove an account"), (given, email) =>
@@ -230,16 +252,22 @@ function acting(
   action: (given: Given, ...words: [string, string, ...string[]]) => Promise<manage.Answer>,
 ): void {
   command
-    .option("--api <url>", "address of the API", "http://127.0.0.1:8080")
+    .addOption(addressOption("LOGGIA_API", "address of the API"))
     .addOption(new Option("--as <email:password>", "the account that acts").env("LOGGIA_AS").makeOptionMandatory())
     .option("--json", "print the service's own JSON")
     .action(async () => {
-      const given = command.opts<Given>();
+      const given = await withPassword(command.opts<Given>());
       const [first = "", second = "", ...more] = command.args;
       const answer = await action(given, first, second, ...more);
       // In JSON, what is made visible is still the same value: it is escaped as JSON would.
       console.log(printableLines(given.json === true ? JSON.stringify(answer.value, null, 2) : answer.text));
     });
+}
+
+async function withPassword(given: Given): Promise<Given> {
+  if (given["passwordStdin"] === undefined) return given;
+  if (given["password"] !== undefined) throw new CommandError("Give one of --password and --password-stdin");
+  return Object.assign({}, given, { password: await readPassword(process.stdin) });
 }
 
 function readFields(given: Given): manage.ClassFields {

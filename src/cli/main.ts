@@ -4,7 +4,8 @@ import manifest from "../../package.json" with { type: "json" };
 import { StartError } from "../errors.ts";
 import { DEFAULT_LIMITS } from "../events/limits.ts";
 import { SETTINGS } from "../settings.ts";
-import { addManagement, addOperations, wholeFrom } from "./commands.ts";
+import { addressOption } from "./addresses.ts";
+import { addMachine, addManagement, addOperations, wholeFrom } from "./commands.ts";
 import { CommandError } from "./request.ts";
 import { ship, type ShipOptions } from "./ship.ts";
 import { printableLines } from "./terminal.ts";
@@ -27,7 +28,8 @@ program
   .command("ship")
   .description("post each line of files, or of standard input, as an event")
   .argument("[file...]", "files to read; standard input where there are none")
-  .option("--url <url>", "where events are posted", "http://127.0.0.1:8081")
+  .addOption(addressOption("LOGGIA_POST", "where events are posted"))
+  .option("--url <address>", "the same as --post")
   .requiredOption("--log <key>", "log that takes the events")
   .addOption(new Option("--key <apikey>", "API key of the log").env("LOGGIA_KEY").makeOptionMandatory())
   .option("--tags <tags>", "tags of every event, separated by blanks")
@@ -57,16 +59,22 @@ program
     DEFAULT_LIMITS.data,
   )
   .option("--patience <seconds>", "how long a batch is tried again", wholeFrom(0, 86_400), 60)
-  .action(async (files: string[], options: Omit<ShipOptions, "patience_s"> & { patience: number }) => {
+  .action(async (files: string[], options: Omit<ShipOptions, "patience_s"> & { patience: number; url?: string }) => {
     const stop = new AbortController();
     process.once("SIGINT", () => stop.abort()).once("SIGTERM", () => stop.abort());
-    const counts = await ship(files, { ...options, patience_s: options.patience }, process, stop.signal);
+    const counts = await ship(
+      files,
+      { ...options, post: options.url ?? options.post, patience_s: options.patience },
+      process,
+      stop.signal,
+    );
     console.log(`posted ${counts.posted}, failed ${counts.failed}, retried ${counts.retried}`);
     if (counts.failed > 0 || counts.unread > 0) process.exitCode = 1;
   });
 
 addManagement(program);
 addOperations(program);
+addMachine(program);
 
 function settingsHelp(): string {
   return SETTINGS.map(

@@ -69,17 +69,6 @@ export class CommandError extends Error {
   }
 }
 
-/** @throws CommandError where `text` is no address of a service */
-export function parseBase(name: string, text: string): URL {
-  const url = URL.parse(text);
-  if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw new CommandError(`${name} is ${JSON.stringify(text)}; an address such as http://127.0.0.1:8080 is expected`);
-  }
-  // With or without the version segment, as either is at hand.
-  url.pathname = url.pathname.replace(/\/(?:1\/?)?$/, "");
-  return url;
-}
-
 /** The message of an error answer, or what there is of it. */
 export function messageOf(body: string): string {
   try {

@@ -5,14 +5,16 @@ import { gzip } from "node:zlib";
 
 import { firstCharacters } from "../events/text.ts";
 import { DECOMPRESSION_MAX_RATIO } from "../http/body.ts";
+import { parseBase } from "./addresses.ts";
 import { batchesOf } from "./batches.ts";
 import { followFile, readFileLines, readLines } from "./lines.ts";
-import { CommandError, createSender, messageOf, parseBase, type Sender } from "./request.ts";
+import { CommandError, createSender, messageOf, type Sender } from "./request.ts";
 import { printable } from "./terminal.ts";
 import { readTime } from "./times.ts";
 
 export type ShipOptions = {
-  readonly url: string;
+  /** Where the service takes posts. */
+  readonly post: string;
   readonly log: string;
   readonly key: string;
   readonly tags?: string;
@@ -74,7 +76,7 @@ export async function ship(
   terminal: Terminal,
   signal: AbortSignal,
 ): Promise<ShipCounts> {
-  const base = parseBase("--url", options.url);
+  const base = parseBase("LOGGIA_POST", options.post);
   const url = new URL(
     `${base.origin}${base.pathname.replace(/\/$/, "")}/1/logs/${encodeURIComponent(options.log)}/events`,
   );

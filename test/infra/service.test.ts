@@ -20,13 +20,13 @@ test("a running service tells its lag and its dead letters, at either address", 
   const expected = [`Loggia         http://${own} is ready`, "lag            0 events, 0.0 s", "dead letters   1 open"];
   const lines = await until(
     async () => {
-      const told = await describeService(own);
+      const told = await describeService([new URL(`http://${own}`)]);
       return told.join("\n") === expected.join("\n") ? told : null;
     },
     { what: "one dead letter, and no lag" },
   );
   t.deepEqual(lines, expected);
-  t.deepEqual(await describeService(`127.0.0.1:${service.api?.port}`), [
+  t.deepEqual(await describeService([new URL(`http://127.0.0.1:${service.api?.port}`)]), [
     `Loggia         http://127.0.0.1:${service.api?.port} is ready`,
     "               tells no metrics here; LOGGIA_OPS says where",
   ]);
@@ -39,7 +39,7 @@ test("a replay that is under way is told", async (t) => {
   }).listen(0, "127.0.0.1");
   t.teardown(() => server.close());
   await once(server, "listening");
-  const lines = await describeService(`127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const lines = await describeService([new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)]);
   t.deepEqual(lines.slice(1), [
     "lag            5 events, 1.0 s",
     "dead letters   unknown open",
@@ -53,7 +53,7 @@ test("what answers there can't steer the terminal", async (t) => {
   const server = createServer((_, response) => response.end(told)).listen(0, "127.0.0.1");
   t.teardown(() => server.close());
   await once(server, "listening");
-  const [line = ""] = await describeService(`127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const [line = ""] = await describeService([new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)]);
   t.true(line.includes("pwned") && line.includes("gone"));
   t.notRegex(line, /[\p{Cc}\p{Bidi_Control}]/u);
 });
@@ -62,6 +62,6 @@ test("what is no service, or none at all, is not mentioned", async (t) => {
   const server = createServer((_, response) => response.end("[1]")).listen(0, "127.0.0.1");
   t.teardown(() => server.close());
   await once(server, "listening");
-  t.deepEqual(await describeService(`127.0.0.1:${(server.address() as AddressInfo).port}`), []);
-  t.deepEqual(await describeService("127.0.0.1:1"), []);
+  t.deepEqual(await describeService([new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)]), []);
+  t.deepEqual(await describeService([new URL("http://127.0.0.1:1")]), []);
 });

@@ -1,0 +1,101 @@
+import test from "ava";
+import { execFile } from "node:child_process";
+import { resolve } from "node:path";
+
+import { parseBase } from "../../src/cli/addresses.ts";
+import { ADMIN, get, KEY, LOG, type Service, serviceOf } from "../support/service.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { until } from "../support/until.ts";
+
+const ROOT = resolve(import.meta.dirname, "../..");
+
+type Run = { readonly code: number; readonly out: string; readonly err: string };
+
+function run(program: string, words: readonly string[], env: Record<string, string>, input = ""): Promise<Run> {
+  return new Promise((done) => {
+    const child = execFile(program, words, { cwd: ROOT, env: { ...process.env, ...env } }, (error, out, err) => {
+      done({ code: error === null ? 0 : Number(error.code), out, err });
+    });
+    // A command that fails at once reads none of it.
+    child.stdin?.on("error", () => {}).end(input);
+  });
+}
+
+const loggia = (words: readonly string[], env: Record<string, string>, input?: string) =>
+  run(process.execPath, ["src/cli/loggia.mjs", ...words], env, input);
+
+/** The settings of the service, as its operator exports them. */
+function settingsOf({ api, post }: Service): Record<string, string> {
+  return {
+    LOGGIA_API: `127.0.0.1:${api?.port}`,
+    LOGGIA_POST: `127.0.0.1:${post?.port}`,
+    LOGGIA_AS: `${ADMIN.email}:${ADMIN.password}`,
+    LOGGIA_KEY: KEY,
+  };
+}
+
+for (const [text, base] of [
+  ["127.0.0.1:8080", "http://127.0.0.1:8080/"],
+  ["loggia.example.org:80", "http://loggia.example.org/"],
+  ["[::1]:8080", "http://[::1]:8080/"],
+  ["0.0.0.0:8080", "http://127.0.0.1:8080/"],
+  ["[::]:8080", "http://[::1]:8080/"],
+  ["http://127.0.0.1:8080/1/", "http://127.0.0.1:8080/"],
+  ["https://example.org/loggia/1", "https://example.org/loggia"],
+] as const) {
+  test(`the address ${text} is read as the service's settings or a URL have it`, (t) => {
+    t.is(parseBase("LOGGIA_API", text).href, base);
+  });
+}
+
+for (const text of ["nonsense", "ftp://127.0.0.1", "127.0.0.1:0", "http://127.0.0.1:0"]) {
+  test(`the address ${text} is refused by the name of its option and setting`, (t) => {
+    t.throws(() => parseBase("LOGGIA_POST", text), { message: /^--post \(or LOGGIA_POST\) is "/ });
+  });
+}
+
+test("every command goes where LOGGIA_API and LOGGIA_POST say, as the service reads them", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const env = settingsOf(service);
+  t.like(await loggia(["log", "list"], env), { code: 0, err: "" });
+  t.like(await loggia(["deadletters", "list"], env), { code: 0, err: "" });
+  t.like(await loggia(["replay", "start"], env), { code: 0, err: "" });
+  t.like(await loggia(["backup", `${temporaryFolder(t)}/copy`], env), { code: 0, err: "" });
+  t.like(await loggia(["ship", "--log", LOG], env, "one\n"), { code: 0, out: "posted 1, failed 0, retried 0\n" });
+  const status = await run(process.execPath, ["infra/engines.ts", "status"], {
+    ...env,
+    ENGINES_DIR: temporaryFolder(t),
+  });
+  t.regex(status.out, new RegExp(`Loggia +http://${env["LOGGIA_API"]} is ready`));
+});
+
+test("--api, --post and --url come before the environment", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const nowhere = { ...settingsOf(service), LOGGIA_API: "127.0.0.1:1", LOGGIA_POST: "127.0.0.1:1" };
+  const { LOGGIA_API: api = "", LOGGIA_POST: post = "" } = settingsOf(service);
+  t.like(await loggia(["log", "list", "--api", api], nowhere), { code: 0, err: "" });
+  t.is((await loggia(["ship", "--log", LOG, "--post", post], nowhere, "one\n")).code, 0);
+  t.is((await loggia(["ship", "--log", LOG, "--url", `http://${post}/1`], nowhere, "two\n")).code, 0);
+  await until(async () => ((await get(service, `/1/logs/${LOG}/events`)).body as unknown[]).length === 2, {
+    what: "both events",
+  });
+  const at = async (...words: string[]) =>
+    (
+      await run(process.execPath, ["infra/engines.ts", "status", ...words], {
+        ...nowhere,
+        ENGINES_DIR: temporaryFolder(t),
+      })
+    ).out;
+  t.regex(await at("--api", api), new RegExp(`Loggia +http://${api} is ready`));
+  // A process that only takes posts has no API.
+  t.regex(await at("--post", post), new RegExp(`Loggia +http://${post} is ready`));
+});
+
+test("make hands API and POST to what they run", async (t) => {
+  const recipe = async (...words: string[]) =>
+    (await run("make", ["--dry-run", "--assume-old=node_modules/.installed", ...words], {})).out;
+  for (const target of ["deadletters", "replay FROM=start", "backup TO=/copy", "status"]) {
+    t.regex(await recipe(...target.split(" "), "API=127.0.0.1:9"), /--api "127\.0\.0\.1:9"/, target);
+  }
+  t.regex(await recipe("status", "POST=127.0.0.1:9"), /--post "127\.0\.0\.1:9"/);
+});
