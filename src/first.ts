@@ -16,6 +16,12 @@ export type FirstStart = {
 /** Shows the secrets to the operator, and resolves once they are written. `isResumed`: an earlier start was cut off. */
 export type ShowFirstStart = (first: FirstStart, start: { readonly isResumed: boolean }) => Promise<void>;
 
+/**
+ * How long another process may take for a first start, which then counts as cut off. Embedded engines belong to one process:
+ * there it is cut off for certain.
+ */
+const TAKE_OVER_MS = { embedded: 0, cluster: 15_000 } as const;
+
 const FIRST_EMAIL = "admin@localhost";
 const FIRST_LOG = parseLogKey("first-log")!;
 
@@ -29,8 +35,8 @@ const FIRST_LOG = parseLogKey("first-log")!;
  */
 export async function makeFirstRecords(
   catalog: Catalog,
-  settings: Pick<Settings, "admin" | "log">,
-  { show, log, takeOver_ms }: { show: ShowFirstStart; log: Logger; takeOver_ms: number },
+  settings: Pick<Settings, "admin" | "log" | "engines">,
+  { show, log, takeOver_ms }: { show: ShowFirstStart; log: Logger; takeOver_ms?: number },
 ): Promise<FirstStart | null> {
   const first = await catalog.firstStart(
     async ({ isResumed }) => {
@@ -41,7 +47,7 @@ export async function makeFirstRecords(
       if (planned.log !== null) await makeLog(catalog, planned.log, account);
       return planned;
     },
-    { takeOver_ms },
+    { takeOver_ms: takeOver_ms ?? TAKE_OVER_MS[settings.engines.kind] },
   );
   if (first === null) sayIgnored(catalog, settings, log);
   return first;

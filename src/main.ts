@@ -76,11 +76,6 @@ const POST_MAX_WAITING_EVENTS = 50_000;
 const POST_MAX_WAITING_BYTES = 64 * 1024 * 1024;
 /** Processes that play the pipeline share the work under this name. */
 const PIPELINE_GROUP = "pipeline";
-/**
- * How long another process may take for a first start, which then counts as cut off. Embedded engines belong to one process:
- * there it is cut off for certain.
- */
-const TAKE_OVER_MS = 15_000;
 /** How long roles may take to finish what they hold, at the end. */
 const CLOSE_TIMEOUT_MS = 8_000;
 
@@ -104,8 +99,7 @@ export async function startLoggia(
     watch.metrics.watchWals(engines.wals);
     const monitoring = await listenForMonitoring(settings, watch, closing);
     const continuity = await startContinuity(settings, engines, watch, log, closing);
-    const takeOver_ms = settings.engines.kind === "cluster" ? TAKE_OVER_MS : 0;
-    const first = await makeFirstRecords(ports.catalog, settings, { show, log, takeOver_ms });
+    const first = await makeFirstRecords(ports.catalog, settings, { show, log });
     const done: Promise<void>[] = [];
     const { roles } = settings;
     const locating = await openLocating(settings, log, closing);

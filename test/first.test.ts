@@ -11,7 +11,7 @@ import { PLACES, type Place } from "./contract/documents-places.ts";
 
 const GIVEN = { LOGGIA_ADMIN: "ann@example.org:correct horse", LOGGIA_LOG: "shop:key-of-the-first-log" };
 /** More than a start writes and shows: the last ones of a loop over all moments must run to their end. */
-const MOMENTS = 7;
+const MOMENTS = 12;
 
 const silent = pino({ level: "silent" });
 

@@ -178,7 +178,7 @@ test("tracked users are listed", async (t) => {
 test("what cannot be done is told in one line, and ends with 1", async (t) => {
   const nowhere = commandOf({ apiUrl: "http://127.0.0.1:1" });
   await refused(t, nowhere("log", "list"), /^loggia: The service at http:\/\/127\.0\.0\.1:1 did not answer: /);
-  await refused(t, commandOf({ apiUrl: "nonsense" })("log", "list"), /^loggia: --api is "nonsense"/);
+  await refused(t, commandOf({ apiUrl: "nonsense" })("log", "list"), /^loggia: --api \(or LOGGIA_API\) is "nonsense"/);
   await refused(
     t,
     commandOf({ apiUrl: "http://127.0.0.1:1" }, "ann")("log", "list"),
