@@ -2,7 +2,7 @@
  * Loaded into a process before the service: kills it at its KILL_AT-th moment. Moments are before and after each write to
  * a document store or to standard output.
  */
-import { StatementSync } from "node:sqlite";
+import { type SQLInputValue, StatementSync } from "node:sqlite";
 import { isMainThread } from "node:worker_threads";
 
 let left = Number(process.env["KILL_AT"]);
@@ -13,14 +13,16 @@ function moment(): void {
 }
 
 if (isMainThread) {
-  const get = StatementSync.prototype.get;
-  StatementSync.prototype.get = function (this: StatementSync, ...values: Parameters<typeof get>) {
+  type Get = (this: StatementSync, ...values: SQLInputValue[]) => unknown;
+  const get = Object.getOwnPropertyDescriptor(StatementSync.prototype, "get")!.value as Get;
+  const getAndCount: Get = function (...values) {
     const isWrite = /^\s*(?:INSERT INTO|UPDATE) documents/.test(this.sourceSQL);
     if (isWrite) moment();
     const row = get.apply(this, values);
     if (isWrite) moment();
     return row;
-  } as typeof get;
+  };
+  Object.defineProperty(StatementSync.prototype, "get", { value: getAndCount });
   const write = process.stdout.write.bind(process.stdout);
   process.stdout.write = ((...words: Parameters<typeof write>) => {
     moment();
