@@ -202,9 +202,16 @@ for (const kind of KINDS) {
       await tell(other.log, mine.secret),
       await tell(uniqueName("absent"), mine.secret),
       await tell("not a key at all!", mine.secret),
-      await tell(mine.log, ""),
     ]);
     t.is(answers.size, 1, [...answers].join("\n"));
     t.regex([...answers][0]!, /^401 /);
+    const keyless = new Set([
+      await tell(mine.log, ""),
+      await tell(other.log, ""),
+      await tell(uniqueName("absent"), ""),
+      await tell("not a key at all!", ""),
+    ]);
+    t.is(keyless.size, 1, [...keyless].join("\n"));
+    t.regex([...keyless][0]!, /^401 .*came without an API key/);
   });
 }
