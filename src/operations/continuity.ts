@@ -156,11 +156,14 @@ class Watch {
 
   async #read(): Promise<State> {
     const { bus, store, catalog, marks, keepsOffsets, group } = this.#options;
-    const partitions: Found[] = [];
+    const reached: Found[] = [];
     for (const { partition, first, end, next } of await bus.lag("events", group)) {
       const covered = await store.nextOffset("events", partition);
-      partitions.push({ partition, first, end, acknowledged: next, covered });
+      reached.push({ partition, first, end, acknowledged: next, covered });
     }
+    // Ends are read again, last: events are taken meanwhile, and the store must not seem to be ahead of the bus.
+    const ends = new Map((await bus.lag("events", group)).map(({ partition, end }) => [partition, end]));
+    const partitions = reached.map((found) => ({ ...found, end: ends.get(found.partition) ?? found.end }));
     const logs = catalog.logs();
     return {
       partitions,

@@ -4,7 +4,10 @@ import { copyFileSync, existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 
 import { Kafka, logLevel } from "kafkajs";
+import { pino } from "pino";
 
+import { createHolds } from "../../src/monitoring/holds.ts";
+import { watchContinuity } from "../../src/operations/continuity.ts";
 import { restore } from "../../src/operations/restore.ts";
 import { elasticsearchUrl, kafkaBrokers, realEngines } from "../support/engines.ts";
 import { AUTHORIZATION, environmentOf, get, LOG, post, startService } from "../support/service.ts";
@@ -146,6 +149,35 @@ test("embedded: a restored backup, and files of a release without marks, are rea
   service = await start();
   t.deepEqual(await readiness(service), GREEN, "restored");
   t.is(await total(service), 3);
+});
+
+test("embedded: events that are stored while the engines are compared are no fault", async (t) => {
+  t.timeout(120_000);
+  const { start } = await lived(t);
+  const service = await start();
+  const { bus, store, catalog } = service.ports;
+  const holds = createHolds({ log: pino({ level: "silent" }) });
+  const watch = await watchContinuity({
+    bus,
+    catalog,
+    store: {
+      nextOffset: async (topic, partition) => {
+        await postAndDrain(service, ["meanwhile"]);
+        return await store.nextOffset(topic, partition);
+      },
+      list: (plan) => store.list(plan),
+      prepareEvents: () => store.prepareEvents(),
+      writeEvents: (events, position) => store.writeEvents(events, position),
+    },
+    marks: { read: async () => null, write: async () => {}, catalogVersion: async () => null },
+    holds,
+    group: "pipeline",
+    keepsOffsets: true,
+    log: pino({ level: "silent" }),
+    interval_ms: 3_600_000,
+  });
+  t.deepEqual(holds.list(), []);
+  await watch[Symbol.asyncDispose]();
 });
 
 if (realEngines) {
