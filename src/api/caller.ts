@@ -18,7 +18,16 @@ export type AuthenticationOptions = GrantOptions & {
   readonly catalog: Pick<Catalog, "authenticate" | "ownerOf">;
   readonly gate: Pick<
     Gate,
-    "placeOf" | "pairOf" | "beforePair" | "isKnown" | "wrongPair" | "rightPair" | "notePassword" | "rightKey"
+    | "placeOf"
+    | "pairOf"
+    | "beforePair"
+    | "isKnown"
+    | "guessesAt"
+    | "wrongPair"
+    | "refusedPair"
+    | "rightPair"
+    | "notePassword"
+    | "rightKey"
   >;
   readonly browsers: BrowserGuard;
   readonly body: BodyOptions;
@@ -68,11 +77,16 @@ async function checkPair({ email, password }: Pair, call: Call, options: Authent
   const place = gate.placeOf(call.request, call.address);
   const pair = gate.pairOf(idOf.account(email), password);
   gate.beforePair(place, pair);
-  const account = await catalog.authenticate(email, password, {
+  const attempt = {
     address: guessNetworkOf(call.address),
     isKnown: gate.isKnown(place, pair),
+    guesses: gate.guessesAt(place),
     recheck: () => gate.beforePair(place, pair),
     outdated: () => gate.notePassword(pair),
+  };
+  const account = await catalog.authenticate(email, password, attempt).catch((error: unknown) => {
+    if (error instanceof LoggiaError && error.code === "overloaded") gate.refusedPair(place, pair);
+    throw error;
   });
   if (account === null) {
     gate.wrongPair(place, pair);

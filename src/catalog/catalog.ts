@@ -113,6 +113,8 @@ export type Asker = {
   readonly account: string;
   /** Whether this account was right at this address lately. */
   readonly isKnown: boolean;
+  /** How many guesses count against this address: of strangers, those with the fewest go first. Default: 0 */
+  readonly guesses?: number;
   /** Called as the turn comes. Throws where the asker has used up its guesses while it waited. */
   readonly recheck?: () => void;
 };

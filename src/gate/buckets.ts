@@ -20,6 +20,8 @@ export type Buckets = {
   take(name: string): number;
   /** In how many seconds there is a token: 0, now. Takes nothing. */
   wait(name: string): number;
+  /** How many tokens are missing: 0 where nothing was taken lately. */
+  spent(name: string): number;
   /** Takes `cost` whether it is there or not: what is missing then is paid by waiting longer. A negative cost gives back what was taken. */
   charge(name: string, cost: number): void;
 };
@@ -50,6 +52,11 @@ export function createBuckets({ rate_s, burst, most, now = () => performance.now
       return wait_s;
     },
     wait: (name) => missing(remembered.get(name)),
+    spent(name) {
+      const bucket = remembered.get(name);
+      missing(bucket);
+      return bucket === undefined ? 0 : burst - bucket.tokens;
+    },
     charge(name, cost) {
       const bucket = bucketOf(name);
       missing(bucket);

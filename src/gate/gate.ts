@@ -68,6 +68,10 @@ export type Gate = {
   isKnown(place: Place, pair: Pair): boolean;
   /** Counts a guess, unless the pair was right until its password changed. */
   wrongPair(place: Place, pair: Pair): void;
+  /** Counts a pair that was not checked because too many waited, right or wrong. */
+  refusedPair(place: Place, pair: Pair): void;
+  /** How many guesses count against this address now. */
+  guessesAt(place: Place): number;
   /** @throws LoggiaError `too_many_requests` where this caller asks too often */
   rightPair(place: Place, pair: Pair, caller: string): void;
   /** Notes a pair that is right now, so that it is no guess while it is being changed again. */
@@ -144,6 +148,8 @@ export function createGate(options: GateOptions = {}): Gate {
     },
     isKnown: (place, { account }) => guesses.isKnown(place, account),
     wrongPair: (place, pair) => guesses.wrongPair(place, pair),
+    refusedPair: (place, pair) => guesses.refusedPair(place, pair),
+    guessesAt: (place) => guesses.guessesAt(place),
     rightPair(place, pair, caller) {
       guesses.rightPair(place, pair);
       requireTokens(callers.take(caller), "caller", tooManyByCaller);

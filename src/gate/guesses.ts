@@ -90,6 +90,19 @@ export class Guesses {
     this.#tried.set(`${account} ${network}`, this.#now());
   }
 
+  /**
+   * Counts a pair of a stranger that was not checked because too many others waited. Else strangers
+   * could fill the line over and over, and nobody new would get through.
+   */
+  refusedPair(place: Place, { account, pair }: Pair): void {
+    if (!this.isKnown(place, account)) this.#chargeNetwork(guessNetworkOf(place.address), pair);
+  }
+
+  /** How many guesses count against an address now. */
+  guessesAt({ address }: Place): number {
+    return this.#networks.spent(guessNetworkOf(address));
+  }
+
   rightPair(place: Place, { account, pair }: Pair): void {
     this.notePassword(pair);
     this.#rememberOn(place.connection, pair);

@@ -59,6 +59,18 @@ test("a single request starts next, behind 130 strangers at one address or at as
   }
 });
 
+test("strangers who try over and over neither displace nor delay one who tries for the first time", async (t) => {
+  const { ask, started, runUntil, finish } = queueOf();
+  const again = (i: number, guesses: number) => ask("again", { ...stranger(`203.0.113.${i}`), guesses });
+  for (let i = 0; i < 34; i++) void again(i, 1);
+  const mine = ask("mine", stranger("192.0.2.1"));
+  for (let i = 34; i < 130; i++) void again(i, 2);
+  await runUntil(3);
+  t.is(started[2], "mine", started.join(" "));
+  await finish();
+  t.is(await mine, "done");
+});
+
 test("a known person starts within two turns, however many strangers come after", async (t) => {
   const { ask, started, runUntil, finish } = queueOf();
   for (let i = 0; i < 65; i++) void ask("stranger", stranger(`203.0.113.${i}`));

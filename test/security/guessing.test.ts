@@ -4,6 +4,7 @@ import test from "ava";
 import type { ExecutionContext } from "ava";
 
 import { drawApiKey } from "../../src/catalog/secrets.ts";
+import { LoggiaError } from "../../src/errors.ts";
 import type { LogKey } from "../../src/events/event.ts";
 import { ADMIN, AUTHORIZATION, environmentOf, KEY, KINDS, LOG, startService } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
@@ -216,6 +217,15 @@ test.serial("130 strangers leave a sign-in its turn, from a known place and a ne
     t.is(answer.status, 200);
     t.true(during < 20, `${during} strangers were answered before`);
   }
+});
+
+test.serial("strangers who were not checked for want of room have guessed all the same", async (t) => {
+  const service = await start(t, { ...FEW, ...PROXY });
+  service.ports.catalog.authenticate = () => Promise.reject(new LoggiaError("overloaded", "Too many wait"));
+  const statuses: number[] = [];
+  for (let i = 0; i < 12; i++) statuses.push((await ask(t, logs(service), { headers: wrong(i) })).status);
+  t.is(statuses[0], 503);
+  t.is(statuses.at(-1), 429, statuses.join(" "));
 });
 
 test.serial("one who changes their password over and over leaves others their turn", async (t) => {
