@@ -73,7 +73,7 @@ declare("what is asked before a young cluster has its coordinator is answered on
   young.isYoung = false;
   const [lag, last] = await asked;
   t.true(young.refused > 0);
-  t.deepEqual(lag, [{ partition: 0, end: 1, next: 0 }]);
+  t.deepEqual(lag, [{ partition: 0, first: 0, end: 1, next: 0 }]);
   t.deepEqual(
     last.map(({ value }) => value.toString()),
     ["1"],
