@@ -304,6 +304,7 @@ function createOperations(
     none: { ...NOTHING_READ, rebuild: null },
     run: async ({ since, into }, report, signal) => {
       const options = { ...ports, ...locating, log, since, signal };
+      await continuity?.look();
       const progress =
         into === "new" && canRebuild(ports.store)
           ? await rebuild({ ...options, store: ports.store, report })

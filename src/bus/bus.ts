@@ -112,6 +112,12 @@ export type Bus = AsyncDisposable & {
   /** How far a group is behind, for each partition. */
   lag(topic: Topic, group: string): Promise<PartitionLag[]>;
   /**
+   * For each partition, the offset of the first record that was appended at a moment or later, or the end. Absent where no
+   * other process uses the bus. Of one topic and moment these offsets never fall, as long as the topic is not made anew.
+   * @param moment milliseconds since the Unix epoch
+   */
+  readonly offsetsAt?: (topic: Topic, moment: number) => Promise<ReadonlyMap<number, number>>;
+  /**
    * The last record of each partition of a topic that holds one: to go on after the largest id of an earlier life.
    * @throws LoggiaError `bus_unavailable`
    */

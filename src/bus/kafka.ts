@@ -251,6 +251,12 @@ class KafkaBus implements Bus {
       .toSorted((a, b) => a.partition - b.partition);
   }
 
+  async offsetsAt(topic: Topic, moment: number): Promise<ReadonlyMap<number, number>> {
+    const { admin, options } = this.#parts;
+    const found = await this.#ask(() => admin.fetchTopicOffsetsByTimestamp(topicName(options, topic), moment));
+    return new Map(found.map(({ partition, offset }) => [partition, Number(offset)]));
+  }
+
   async last(topic: Topic): Promise<readonly BusRecord[]> {
     const { admin, options } = this.#parts;
     const bounds = await this.#ask(() => admin.fetchTopicOffsets(topicName(options, topic)));

@@ -22,14 +22,15 @@ export async function openCluster(
   closing.defer(() => client.close());
   const documents = await openElasticsearchDocuments({ client, namespace });
   const catalog = closing.use(await createCatalog({ documents, log, limits: settings.accountLimits }));
-  const store = closing.use(await openElasticsearchStore({ client, namespace, log }));
-  const bus = closing.use(await openKafkaBus({ ...kafka, namespace, log }));
   const open = (name: string) => openElasticsearchDocuments({ client, namespace, name });
+  const marks = marksInDocument(closing.use(await open(MARKS)));
+  const store = closing.use(await openElasticsearchStore({ client, namespace, log, removing: marks.removing }));
+  const bus = closing.use(await openKafkaBus({ ...kafka, namespace, log }));
   return {
     ports: { bus, catalog, store },
     notifications: closing.use(mailsHere(settings) ? await open(NOTIFICATIONS) : null),
     batches: () => open(BATCHES),
-    marks: marksInDocument(closing.use(await open(MARKS))),
+    marks,
     wals: new Map(),
     backup: null,
   };

@@ -3,9 +3,9 @@ import type { Logger } from "pino";
 
 import type { Bus } from "../bus/bus.ts";
 import type { Catalog } from "../catalog/catalog.ts";
+import { LoggiaError } from "../errors.ts";
 import type { HoldName, Holds } from "../monitoring/holds.ts";
-import { EVERYTHING } from "../query/plan.ts";
-import type { Store } from "../store/store.ts";
+import type { Store, StorePart } from "../store/store.ts";
 
 /** What was last known of the engines. Kept beside them, so that an engine that lost something does not agree with it. */
 export type Marks = {
@@ -15,33 +15,52 @@ export type Marks = {
   readonly catalog: number | null;
   readonly hasAccounts: boolean;
   readonly hasEvents: boolean;
+  /** The parts of the store. */
+  readonly parts: readonly StorePart[];
+  /** Parts whose loss waits for a decision. */
+  readonly lost: readonly StorePart[];
+  /** A moment, and for each partition the first offset since then: a topic that was made anew has lower ones. */
+  readonly moment: { readonly at: number; readonly offsets: Readonly<Record<string, number>> } | null;
   /** What did not fit and waits for a decision, with the reason. */
   readonly pending: Readonly<Partial<Record<Part, string>>>;
 };
 
 export type MarksFile = {
   read(): Promise<Marks | null>;
-  write(marks: Marks): Promise<void>;
+  /** False, and nothing is written, where another process has written since {@link read}. */
+  write(marks: Marks): Promise<boolean>;
   /** A number that rises with each write to the catalog; null where there is none. */
   catalogVersion(): Promise<number | null>;
+  /** Parts of the store that retention has removed, or was about to. */
+  removed(): Promise<readonly StorePart[]>;
 };
 
 type Part = Extract<HoldName, "bus" | "store" | "catalog">;
 const PARTS: readonly Part[] = ["bus", "store", "catalog"];
 
 const TODO: Readonly<Record<Part, string>> = {
-  bus: "bring back the bus or a backup; or accept with `loggia holds accept bus` that events may be missing",
+  bus:
+    "bring back the old bus, or restore a backup; or run `loggia holds accept bus`: events that were not stored yet " +
+    "stay missing",
   store:
-    "`loggia replay --from start`, or restore a backup; or accept with `loggia holds accept store` what is missing",
-  catalog: "restore a backup; or accept with `loggia holds accept catalog` that accounts, logs or keys may be missing",
+    "run `loggia replay start`, which brings back what the bus still holds, or restore a backup; or run " +
+    "`loggia holds accept store`: whatever is missing then stays missing",
+  catalog:
+    "restore a backup; or run `loggia holds accept catalog`: accounts, logs and keys that are missing stay missing",
 };
 
+/** Behind the reason of a hold that a replay did not end. */
+const REPLAYED = "; a replay has brought back what the bus holds, and no more";
+const SHOWN = 5;
+/** To write marks that other processes write too. */
+const ATTEMPTS = 5;
+
 export type ContinuityOptions = {
-  readonly bus: Pick<Bus, "lag">;
-  readonly store: Pick<Store, "nextOffset" | "list" | "prepareEvents" | "writeEvents">;
+  readonly bus: Pick<Bus, "lag" | "offsetsAt">;
+  readonly store: Pick<Store, "nextOffset" | "parts" | "prepareEvents" | "writeEvents">;
   readonly catalog: Pick<Catalog, "accounts" | "logs">;
   readonly marks: MarksFile;
-  /** Whether the store keeps the offsets that it covers. Of one that does not, emptiness alone can be seen. */
+  /** Whether the store keeps the offsets that it covers. */
   readonly keepsOffsets: boolean;
   readonly holds: Pick<Holds, "set" | "clear">;
   /** The group of the pipeline. */
@@ -55,6 +74,8 @@ export type ContinuityOptions = {
  * What does not fit holds readiness back until a person decides, or a replay has brought back what the store had lost.
  */
 export type Continuity = AsyncDisposable & {
+  /** Compares at once: a replay may put new parts in the places of lost ones. */
+  look(): Promise<void>;
   /** A replay of all that the bus holds has ended. */
   replayed(): Promise<void>;
 };
@@ -65,7 +86,8 @@ export async function watchContinuity(options: ContinuityOptions): Promise<Conti
   const closing = new AbortController();
   const running = watch.run(closing.signal);
   return {
-    replayed: () => watch.accept("store"),
+    look: () => watch.look(),
+    replayed: () => watch.replayed(),
     async [Symbol.asyncDispose]() {
       closing.abort();
       await running;
@@ -86,6 +108,8 @@ type Found = {
 };
 
 type State = Omit<Marks, "pending"> & {
+  /** Records of a partition that begin where they did before, and were other ones then. */
+  readonly replaced: { readonly partition: number; readonly offset: number } | null;
   readonly partitions: readonly Found[];
   /** Whether an empty store is one that lost something: it keeps offsets, or a log keeps its events for ever. */
   readonly isNeverEmpty: boolean;
@@ -93,6 +117,7 @@ type State = Omit<Marks, "pending"> & {
 
 class Watch {
   readonly #options: ContinuityOptions;
+  #last: Promise<void> = Promise.resolve();
 
   constructor(options: ContinuityOptions) {
     this.#options = options;
@@ -106,15 +131,49 @@ class Watch {
     }
   }
 
+  look(): Promise<void> {
+    return this.#inTurn(() => this.#look());
+  }
+
+  /** What is there now is what is known from now on of this part. */
+  accept(part: Part): Promise<void> {
+    return this.#inTurn(() => this.#change((before) => this.#accepted(part, before)));
+  }
+
+  /** Ends a hold of the store, unless it lost more than a replay brings back: that is still for a person to accept. */
+  replayed(): Promise<void> {
+    return this.#inTurn(() =>
+      this.#change(async (before) => {
+        const origin = this.#options.keepsOffsets ? 1 : 0;
+        const { partitions } = await this.#read(null);
+        const isWhole =
+          partitions.every(({ first }) => first <= origin) && before.lost.every((part) => part.isReplayed);
+        if (isWhole) return this.#accepted("store", before);
+        const why = before.pending.store;
+        if (why === undefined || why.endsWith(REPLAYED)) return before;
+        return { ...before, pending: { ...before.pending, store: why + REPLAYED } };
+      }),
+    );
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const done = this.#last.then(work);
+    this.#last = done.catch(() => {});
+    return done;
+  }
+
   /** Never rejects: engines that are away are told of by readiness, and looked at again. */
-  async look(): Promise<void> {
+  async #look(): Promise<void> {
     const { marks, log } = this.#options;
     try {
       const before = await marks.read();
-      const state = await this.#read();
-      const pending = { ...faultsOf(state, before), ...before?.pending };
+      const state = await this.#read(before);
+      const faults = faultsOf(state, before);
+      const pending = { ...faults, ...before?.pending };
+      if (faults.store !== undefined && state.lost.length > (before?.lost.length ?? 0)) pending.store = faults.store;
       const isHeld = Object.keys(pending).length > 0;
-      const now = isHeld && before !== null ? { ...before, pending } : { ...known(state), pending };
+      const { lost } = state;
+      const now = isHeld && before !== null ? { ...before, lost, pending } : { ...known(state), pending };
       if (JSON.stringify(now) !== JSON.stringify(before)) await marks.write(now);
       this.#show(pending);
     } catch (error) {
@@ -122,13 +181,22 @@ class Watch {
     }
   }
 
-  /** What is there now is what is known from now on of this part. */
-  async accept(part: Part): Promise<void> {
-    const { marks, store } = this.#options;
-    const before = await marks.read();
-    if (before === null || !(part in before.pending)) return;
-    const state = await this.#read();
-    if (part === "store") {
+  async #change(change: (before: Marks) => Promise<Marks>): Promise<void> {
+    const { marks } = this.#options;
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+      const before = await marks.read();
+      if (before === null) return;
+      const now = await change(before);
+      if (now === before || (await marks.write(now))) return this.#show(now.pending);
+    }
+    throw new LoggiaError("conflict", "Other processes write what is known of the engines: try again");
+  }
+
+  async #accepted(part: Part, before: Marks): Promise<Marks> {
+    const { store, keepsOffsets } = this.#options;
+    if (!(part in before.pending)) return before;
+    const state = await this.#read(null);
+    if (part === "store" && keepsOffsets) {
       for (const { partition, acknowledged, covered, first } of state.partitions) {
         if (covered === null && acknowledged <= first) continue;
         const position = { topic: "events", partition, offset: acknowledged - 1 } as const;
@@ -136,10 +204,13 @@ class Watch {
       }
     }
     const { [part]: _, ...pending } = before.pending;
-    const { ends, catalog, hasAccounts, hasEvents } = state;
-    const changes = { bus: { ends }, store: { hasEvents }, catalog: { catalog, hasAccounts } }[part];
-    await marks.write({ ...before, ...changes, pending });
-    this.#show(pending);
+    const { ends, moment, catalog, hasAccounts, hasEvents, parts } = state;
+    const changes = {
+      bus: { ends, moment },
+      store: { hasEvents, parts, lost: [] },
+      catalog: { catalog, hasAccounts },
+    }[part];
+    return { ...before, ...changes, pending };
   }
 
   #show(pending: Marks["pending"]): void {
@@ -154,7 +225,8 @@ class Watch {
     }
   }
 
-  async #read(): Promise<State> {
+  /** @param before what changed since then is told too; null: nothing is known */
+  async #read(before: Marks | null): Promise<State> {
     const { bus, store, catalog, marks, keepsOffsets, group } = this.#options;
     const reached: Found[] = [];
     for (const { partition, first, end, next } of await bus.lag("events", group)) {
@@ -162,22 +234,66 @@ class Watch {
       reached.push({ partition, first, end, acknowledged: next, covered });
     }
     // Ends are read again, last: events are taken meanwhile, and the store must not seem to be ahead of the bus.
-    const ends = new Map((await bus.lag("events", group)).map(({ partition, end }) => [partition, end]));
-    const partitions = reached.map((found) => ({ ...found, end: ends.get(found.partition) ?? found.end }));
+    const latest = new Map((await bus.lag("events", group)).map(({ partition, end }) => [partition, end]));
+    const partitions = reached.map((found) => ({ ...found, end: latest.get(found.partition) ?? found.end }));
+    const ends = Object.fromEntries(partitions.map(({ partition, end }) => [partition, end]));
+    const isSame = JSON.stringify(before?.ends) === JSON.stringify(ends);
+    const moment = (isSame ? before?.moment : null) ?? (await this.#moment());
     const logs = catalog.logs();
+    const parts = (await store.parts?.()) ?? [];
     return {
       partitions,
-      ends: Object.fromEntries(partitions.map(({ partition, end }) => [partition, end])),
+      ends,
+      moment,
+      // After the new moment was read: what happens in between is noticed too.
+      replaced: before === null ? null : await this.#replaced(before),
       catalog: await marks.catalogVersion(),
       hasAccounts: catalog.accounts().length > 0,
-      hasEvents: keepsOffsets ? partitions.some(({ covered }) => covered !== null) : await hasEvents(store, catalog),
+      hasEvents: keepsOffsets
+        ? partitions.some(({ covered }) => covered !== null)
+        : parts.some(({ isReplayed }) => isReplayed),
       isNeverEmpty: keepsOffsets || logs.length === 0 || logs.some(({ retentionDays }) => retentionDays === null),
+      parts: parts.toSorted((a, b) => (a.place < b.place ? -1 : 1)),
+      lost: before === null ? [] : await this.#lost(parts, before),
     };
+  }
+
+  /** The host's clock need not be right: it may be that a loss goes unnoticed then, and never that one is made up. */
+  async #moment(): Promise<Marks["moment"]> {
+    const at = Date.now();
+    const offsets = await this.#options.bus.offsetsAt?.("events", at);
+    return offsets === undefined ? null : { at, offsets: Object.fromEntries(offsets) };
+  }
+
+  async #replaced({ moment }: Marks): Promise<State["replaced"]> {
+    if (moment === null) return null;
+    const offsets = (await this.#options.bus.offsetsAt?.("events", moment.at)) ?? [];
+    for (const [partition, offset] of offsets) {
+      if (offset < (moment.offsets[partition] ?? 0)) return { partition, offset };
+    }
+    return null;
+  }
+
+  /** Those that were lost before are told again, until a person decides. */
+  async #lost(parts: readonly StorePart[], before: Marks): Promise<StorePart[]> {
+    const now = new Map(parts.map((part) => [part.place, part]));
+    const known = new Set(before.lost.map(({ id }) => id));
+    const missing = before.parts.filter(({ place, id, generation }) => {
+      const part = now.get(place);
+      return !known.has(id) && part?.id !== id && (part === undefined || part.generation <= generation);
+    });
+    // Read after the parts: whatever had been removed by then has its note.
+    const removed = missing.length === 0 ? [] : await this.#options.marks.removed();
+    const wasRemoved = ({ place, id, generation }: StorePart): boolean =>
+      removed.some((part) => part.id === id || (part.place === place && part.generation > generation));
+    return [...before.lost, ...missing.filter((part) => !wasRemoved(part))];
   }
 }
 
-function known({ ends, catalog, hasAccounts, hasEvents }: State): Omit<Marks, "pending"> {
-  return { ends, catalog, hasAccounts, hasEvents };
+/** In the order in which marks are read, so that equal ones have equal texts. */
+function known(state: State): Omit<Marks, "pending"> {
+  const { ends, catalog, hasAccounts, hasEvents, parts, lost, moment } = state;
+  return { ends, catalog, hasAccounts, hasEvents, parts, lost, moment };
 }
 
 /** What does not fit, and why. */
@@ -190,12 +306,23 @@ function faultsOf(state: State, before: Marks | null): Partial<Record<Part, stri
       faults.store = `the store ends at record ${covered}, and the bus begins at ${first}: what lies between is missing`;
     }
     const isMissing = acknowledged > first && !state.hasEvents && state.isNeverEmpty;
-    if (covered === null && isMissing && before?.hasEvents !== false) {
+    if (covered === null && isMissing && before === null) {
       faults.store = `the store is empty, and was given what the bus holds up to record ${acknowledged}`;
     }
   }
-  if (before?.hasEvents === true && !state.hasEvents && state.isNeverEmpty) {
+  // Where the parts are known, each of them is compared, and an empty store may be one that retention has emptied.
+  if (before?.hasEvents === true && before.parts.length === 0 && !state.hasEvents && state.isNeverEmpty) {
     faults.store ??= "the store is empty, and held events before";
+  }
+  if (state.lost.length > 0) {
+    const names = state.lost.map(({ place }) => place);
+    const more = names.length > SHOWN ? ` and ${names.length - SHOWN} more` : "";
+    const shown = names.slice(0, SHOWN).join(", ");
+    faults.store = `these indices are gone, or were made anew, and what they held is missing: ${shown}${more}`;
+  }
+  if (state.replaced !== null) {
+    const { partition, offset } = state.replaced;
+    faults.bus ??= `the bus was made anew or cut: from record ${offset} of partition ${partition} on it holds other records than before`;
   }
   const isUsed = state.partitions.some(({ first, end }) => end > first);
   const version = before?.catalog ?? null;
@@ -205,19 +332,4 @@ function faultsOf(state: State, before: Marks | null): Partial<Record<Part, stri
     faults.catalog = `the catalog ends at change ${state.catalog}, and reached ${version} before`;
   }
   return faults;
-}
-
-async function hasEvents(store: Pick<Store, "list">, catalog: Pick<Catalog, "logs">): Promise<boolean> {
-  const logs = catalog.logs().map(({ key }) => key);
-  if (logs.length === 0) return false;
-  const all = {
-    kind: "list",
-    from: { kind: "events" },
-    logs,
-    where: EVERYTHING,
-    sort: [],
-    skip: 0,
-    columns: null,
-  } as const;
-  return (await store.list({ ...all, take: 1 })).total > 0;
 }

@@ -1,14 +1,23 @@
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { z } from "zod";
 
-import type { Cursor, Documents } from "../catalog/documents/documents.ts";
+import type { Cursor, Documents, Version } from "../catalog/documents/documents.ts";
+import type { StorePart } from "../store/store.ts";
 import type { Marks, MarksFile } from "./continuity.ts";
+
+const PART = z.object({ place: z.string(), id: z.string(), generation: z.number(), isReplayed: z.boolean() });
 
 const MARKS = z.object({
   ends: z.record(z.string(), z.number()),
   catalog: z.number().nullable(),
   hasAccounts: z.boolean(),
   hasEvents: z.boolean(),
+  parts: z.array(PART).default([]),
+  lost: z.array(PART).default([]),
+  moment: z
+    .object({ at: z.number(), offsets: z.record(z.string(), z.number()) })
+    .nullable()
+    .default(null),
   pending: z.partialRecord(z.enum(["bus", "store", "catalog"]), z.string()),
 });
 
@@ -29,27 +38,44 @@ export function marksInFile(file: string, catalog: Pick<Documents, "changes">): 
     async write(marks) {
       await writeFile(`${file}.new`, `${JSON.stringify(marks)}\n`, { mode: 0o600 });
       await rename(`${file}.new`, file);
+      return true;
     },
     async catalogVersion() {
       ({ cursor } = await catalog.changes(cursor));
       return Number(cursor);
     },
+    removed: () => Promise.resolve([]),
   };
 }
 
 const ID = "continuity";
+const REMOVED = "removed-";
 
-/** Marks in a document of the cluster, which several processes write. */
-export function marksInDocument(documents: Pick<Documents, "create" | "replace" | "read">): MarksFile {
+/**
+ * Marks in a document of the cluster, which several processes write, beside one for each part that retention removed: these
+ * are kept, as any process may yet compare the part's absence with older marks.
+ */
+export function marksInDocument(
+  documents: Pick<Documents, "create" | "replace" | "read" | "changes">,
+): MarksFile & { readonly removing: (part: StorePart) => Promise<void> } {
+  let version: Version | null = null;
   return {
     async read() {
       const found = await documents.read(ID);
+      version = found?.version ?? null;
       return found === null ? null : parse(JSON.stringify(found.body));
     },
     async write(marks) {
-      const found = await documents.read(ID);
-      // Where another process was faster, the next look writes.
-      await (found === null ? documents.create(ID, marks) : documents.replace(ID, marks, found.version));
+      const { kind } = await (version === null ? documents.create(ID, marks) : documents.replace(ID, marks, version));
+      return kind === "done";
+    },
+    async removing(part) {
+      // A conflict means that the note is there already.
+      await documents.create(REMOVED + part.id, part);
+    },
+    async removed() {
+      const { documents: all } = await documents.changes(null);
+      return all.filter(({ id }) => id.startsWith(REMOVED)).map(({ body }) => PART.parse(body));
     },
     catalogVersion: () => Promise.resolve(null),
   };

@@ -72,6 +72,9 @@ export type Store = AsyncDisposable & {
    */
   readonly rebuild?: (options: RebuildOptions) => Promise<RebuildProgress>;
 
+  /** The parts that can be lost one by one. Absent where the store is a single file. */
+  readonly parts?: () => Promise<readonly StorePart[]>;
+
   /** Makes all that was written before visible to `list`, `group` and `users` (a cluster store shows it within a second unasked). */
   refresh(): Promise<void>;
   /** @throws LoggiaError `store_unavailable` that says which engine could not be reached. */
@@ -95,6 +98,16 @@ export type PreparedEvents = {
   add(events: readonly StoredEvent[]): Promise<void>;
   /** Some of them, by their places, which rise. Nothing may be added to those. */
   pick(places: readonly number[]): Promise<PreparedEvents>;
+};
+
+/** A part of a store, such as an index, which may be replaced by one of a later generation. */
+export type StorePart = {
+  readonly place: string;
+  /** Tells it from others that were in its place. */
+  readonly id: string;
+  readonly generation: number;
+  /** Whether a replay brings back its contents, as far as the bus holds them. */
+  readonly isReplayed: boolean;
 };
 
 /** What may go. Moments are milliseconds since the Unix epoch. */

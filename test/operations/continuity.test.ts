@@ -1,16 +1,20 @@
 import { Client } from "@elastic/elasticsearch";
 import test, { type ExecutionContext } from "ava";
+import { execFile } from "node:child_process";
 import { copyFileSync, existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 
 import { Kafka, logLevel } from "kafkajs";
 import { pino } from "pino";
 
+import type { LogKey } from "../../src/events/event.ts";
 import { createHolds } from "../../src/monitoring/holds.ts";
 import { watchContinuity } from "../../src/operations/continuity.ts";
 import { restore } from "../../src/operations/restore.ts";
+import { event, write } from "../contract/store-fixture.ts";
 import { elasticsearchUrl, kafkaBrokers, realEngines } from "../support/engines.ts";
-import { AUTHORIZATION, environmentOf, get, LOG, post, startService } from "../support/service.ts";
+import { ADMIN, AUTHORIZATION, environmentOf, get, LOG, post, startService } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
@@ -18,6 +22,14 @@ import { until } from "../support/until.ts";
 async function send(service: Service, path: string, body: object = {}): Promise<number> {
   const headers = { Authorization: AUTHORIZATION, "Content-Type": "application/json" };
   return (await fetch(service.apiUrl + path, { method: "POST", headers, body: JSON.stringify(body) })).status;
+}
+
+const LOGGIA = new URL("../../src/cli/loggia.mjs", import.meta.url).pathname;
+
+/** What the command prints. */
+async function loggia({ apiUrl }: Service, ...words: string[]): Promise<string> {
+  const as = `${ADMIN.email}:${ADMIN.password}`;
+  return (await promisify(execFile)(process.execPath, [LOGGIA, ...words, "--api", apiUrl, "--as", as])).stdout;
 }
 
 /** The names of what waits for a decision, and whether the API and posting are ready. */
@@ -103,7 +115,8 @@ test("embedded: an operator may accept that a store, a bus or a catalog has lost
     remove(folder, file);
     const service = await start();
     t.deepEqual(await readiness(service), redFor(name));
-    t.is(await send(service, `/manage/1/holds/${name}/accept`), 200);
+    t.true((await loggia(service, "holds", "list")).includes(`loggia holds accept ${name}`));
+    t.regex(await loggia(service, "holds", "accept", name), new RegExp(`^${name} accepted: the `));
     t.deepEqual(await readiness(service), GREEN, name);
     await postAndDrain(service, ["more"]);
     await service.close();
@@ -165,11 +178,15 @@ test("embedded: events that are stored while the engines are compared are no fau
         await postAndDrain(service, ["meanwhile"]);
         return await store.nextOffset(topic, partition);
       },
-      list: (plan) => store.list(plan),
       prepareEvents: () => store.prepareEvents(),
       writeEvents: (events, position) => store.writeEvents(events, position),
     },
-    marks: { read: async () => null, write: async () => {}, catalogVersion: async () => null },
+    marks: {
+      read: async () => null,
+      write: async () => true,
+      catalogVersion: async () => null,
+      removed: async () => [],
+    },
     holds,
     group: "pipeline",
     keepsOffsets: true,
@@ -217,5 +234,111 @@ if (realEngines) {
     t.deepEqual(await readiness(service), redFor("bus"));
     t.is(await send(service, "/manage/1/holds/bus/accept"), 200);
     t.deepEqual(await readiness(service), GREEN, "accepted");
+  });
+  /** A service on a cluster that ran, holds an event of an old month and a bookmark besides, and was closed. */
+  const livedOnCluster = async (t: ExecutionContext) => {
+    t.timeout(180_000);
+    const environment = environmentOf("cluster", "");
+    const namespace = environment["LOGGIA_NAMESPACE"]!;
+    const elasticsearch = new Client({ node: elasticsearchUrl() });
+    t.teardown(() => elasticsearch.close());
+    const services: Service[] = [];
+    t.teardown(() => Promise.all(services.map((service) => service.close())));
+    const start = async (more: Record<string, string> = {}) => {
+      const service = await startService({ ...environment, ...more });
+      services.push(service);
+      return service;
+    };
+    const first = await start();
+    await postAndDrain(first, ["one", "two", "three"]);
+    const { store, catalog } = first.ports;
+    const old = event(LOG as LogKey, { created: Date.UTC(2015, 0, 10) });
+    await write(t, store, [old]);
+    t.true(await store.addBookmark(catalog.accounts()[0]!.id, LOG as LogKey, old.id));
+    await first.close();
+    const remove = async (end: string) => {
+      const index = `${namespace}-${end}`;
+      await elasticsearch.indices.delete({ index: Object.keys(await elasticsearch.indices.get({ index })) });
+    };
+    return { namespace, start, remove, elasticsearch };
+  };
+
+  test("cluster: one lost month among others is noticed, also where a write has made it anew", async (t) => {
+    const { namespace, start, remove, elasticsearch } = await livedOnCluster(t);
+    await remove("events-2015.01");
+    let service = await start();
+    t.deepEqual(await readiness(service), redFor("store"));
+    const listed = await loggia(service, "holds", "list");
+    for (const words of [`${namespace}-events-2015.01`, "loggia replay start"]) t.true(listed.includes(words), listed);
+    t.regex(await loggia(service, "holds", "accept", "store"), /^store accepted: these indices are gone/);
+    t.deepEqual(await readiness(service), GREEN, "accepted");
+    await service.close();
+    service = await start();
+    t.deepEqual(await readiness(service), GREEN, "the start after");
+    await service.close();
+    const month = new Date().toISOString().slice(0, 7).replace("-", ".");
+    await remove(`events-${month}`);
+    await elasticsearch.indices.create({ index: `${namespace}-events-${month}` });
+    service = await start();
+    t.deepEqual(await readiness(service), redFor("store"), "made anew");
+    await loggia(service, "replay", "start");
+    t.deepEqual(await readiness(service), GREEN, "rebuilt from the bus");
+  });
+
+  test("cluster: a lost store is noticed where each log keeps its events for a time", async (t) => {
+    const { start, remove } = await livedOnCluster(t);
+    let service = await start();
+    await service.ports.catalog.updateLog(LOG as LogKey, { retentionDays: 36_500 });
+    await service.close();
+    await remove("events*");
+    service = await start();
+    t.deepEqual(await readiness(service), redFor("store"));
+  });
+
+  test("cluster: lost bookmarks are noticed, and no replay ends that", async (t) => {
+    const { start, remove } = await livedOnCluster(t);
+    await remove("bookmarks");
+    let service = await start();
+    t.deepEqual(await readiness(service), redFor("store"));
+    await replayAll(service);
+    t.deepEqual(await readiness(service), redFor("store"), "a replay knows no bookmarks");
+    t.is(await send(service, "/manage/1/holds/store/accept"), 200);
+    await service.close();
+    service = await start();
+    t.deepEqual(await readiness(service), GREEN, "accepted");
+  });
+
+  test("cluster: a topic that was made anew is noticed when it has more records than the old one", async (t) => {
+    const { namespace, start } = await livedOnCluster(t);
+    const admin = new Kafka({ brokers: kafkaBrokers(), logLevel: logLevel.NOTHING }).admin();
+    await admin.connect();
+    t.teardown(() => admin.disconnect());
+    const topic = `${namespace}.events`;
+    await admin.deleteTopics({ topics: [topic] });
+    await until(async () => !(await admin.listTopics()).includes(topic), { what: "the topic to be gone" });
+    const posting = await start({ LOGGIA_ROLES: "post" });
+    for (let i = 0; i < 6; i++) t.is((await post(posting, { text: `new ${i}` })).status, 201);
+    await posting.close();
+    let service = await start();
+    t.deepEqual(await readiness(service), redFor("bus"));
+    t.is(await send(service, "/manage/1/holds/bus/accept"), 200);
+    await service.close();
+    service = await start();
+    t.deepEqual(await readiness(service), GREEN, "accepted");
+  });
+
+  test("cluster: months that retention dropped, a rebuilt store and several starts at once are ready", async (t) => {
+    const { namespace, start, elasticsearch } = await livedOnCluster(t);
+    const service = await start();
+    const before = new Map([[LOG as LogKey, Date.UTC(2016, 0, 1)]]);
+    t.is(await service.ports.store.deleteExpired({ before, markersBefore: Date.UTC(2016, 0, 1) }), 1);
+    t.false(await elasticsearch.indices.exists({ index: `${namespace}-events-2015.01` }), "the month was dropped");
+    t.is(await send(service, "/manage/1/replay", { from: "start", into: "new" }), 202);
+    const state = async () => (await get(service, "/manage/1/replay")).body as { last: { state: string } };
+    await until(async () => (await state()).last.state === "done", { what: "the store to be rebuilt" });
+    t.deepEqual(await readiness(service), GREEN);
+    await service.close();
+    const several = await Promise.all([start(), start(), start()]);
+    t.deepEqual(await Promise.all(several.map(readiness)), [GREEN, GREEN, GREEN]);
   });
 }

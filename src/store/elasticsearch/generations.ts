@@ -1,7 +1,8 @@
 import type { Client, estypes } from "@elastic/elasticsearch";
 import { errors } from "@elastic/elasticsearch";
 
-import { indexOfGeneration, kindOf, kindsOf, placeOfIndex } from "./mapping.ts";
+import type { StorePart } from "../store.ts";
+import { generationOf, indexOfGeneration, kindOf, kindsOf, placeOfIndex } from "./mapping.ts";
 import type { Names } from "./mapping.ts";
 
 /** Names in one address: they are part of a line that a node bounds at 4 KB. */
@@ -45,6 +46,17 @@ export async function readIndices(client: Client, names: Names): Promise<Index[]
       isBlocked: String(blocks?.write) === "true",
     };
   });
+}
+
+/** The indices that readers and writers find. */
+export async function readParts(client: Client, names: Names): Promise<StorePart[]> {
+  const indices = await readIndices(client, names);
+  return indices.filter(({ isServed }) => isServed).map((index) => partOf(names, index));
+}
+
+export function partOf(names: Names, { name, place, uuid }: Index): StorePart {
+  const isReplayed = [names.events, names.visits].includes(kindOf(names, place));
+  return { place, id: uuid, generation: generationOf(name), isReplayed };
 }
 
 /** Which writes an index took, by the numbers that each of its shards gives them. */

@@ -5,10 +5,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { LoggiaError } from "../../errors.ts";
 import { CREATED_AHEAD_MS, groupExpiry } from "../expiry.ts";
 import type { Expired } from "../expiry.ts";
-import type { Expiry } from "../store.ts";
+import type { Expiry, StorePart } from "../store.ts";
 import type { Query } from "./compile.ts";
 import { countOf, IS_DOCUMENT } from "./copy.ts";
-import { block, readIndices, unblock } from "./generations.ts";
+import { block, partOf, readIndices, unblock } from "./generations.ts";
 import type { Index } from "./generations.ts";
 import { isHeld } from "./lease.ts";
 import { kindOf, monthAt, placeOfIndex } from "./mapping.ts";
@@ -34,14 +34,13 @@ const BACK_OFF_MS = 500;
  * @returns how many events and visits went
  */
 export async function deleteExpired(
-  client: Client,
-  names: Names,
+  context: Pick<Sweep, "client" | "names" | "removing">,
   expiry: Expiry,
   signal?: AbortSignal,
 ): Promise<number> {
+  const { client, names } = context;
   const sweep: Sweep = {
-    client,
-    names,
+    ...context,
     count: 0,
     goOn: async () => {
       signal?.throwIfAborted();
@@ -59,6 +58,8 @@ export async function deleteExpired(
 type Sweep = {
   readonly client: Client;
   readonly names: Names;
+  /** Notes durably that an index is about to be removed: nobody shall take it for one that was lost. */
+  readonly removing: (part: StorePart) => Promise<void>;
   /** Asked before each step. @throws where it is the last */
   readonly goOn: () => Promise<void>;
   /** Events and visits that went. */
@@ -163,8 +164,9 @@ async function dropMonths(
  * Drops an index unless a query finds something in it. An event that comes late might be on its way: so the index first takes no more writes, which waits for
  * those in flight, and is looked through once more. A writer that meets it so tries again, and then makes the index anew.
  */
-async function dropUnless(sweep: Sweep, { name: index, isBlocked }: Index, query: Query): Promise<number> {
-  const { client } = sweep;
+async function dropUnless(sweep: Sweep, found: Index, query: Query): Promise<number> {
+  const { client, names } = sweep;
+  const { name: index, isBlocked } = found;
   try {
     if (!isBlocked && (await finds(client, index, query))) return 0;
     await block(client, [index]);
@@ -174,6 +176,7 @@ async function dropUnless(sweep: Sweep, { name: index, isBlocked }: Index, query
       if (await finds(client, index, query)) return 0;
       const count = await countOf(client, index, IS_DOCUMENT);
       await sweep.goOn();
+      await sweep.removing(partOf(names, found));
       await client.indices.delete({ index });
       dropped = true;
       return count;

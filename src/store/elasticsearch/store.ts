@@ -9,9 +9,10 @@ import {
   translateElasticsearchError,
 } from "../../elasticsearch/client.ts";
 import { StartError } from "../../errors.ts";
-import type { Alert, Store, WriteOutcome } from "../store.ts";
+import type { Alert, Store, StorePart, WriteOutcome } from "../store.ts";
 import { encodeDocument, MARKER } from "./document.ts";
 import { deletionsAmong, deletionsOfAlerts, writeDeletions } from "./deletions.ts";
+import { readParts } from "./generations.ts";
 import { group } from "./group.ts";
 import { list } from "./list.ts";
 import { namesIn, putTemplates, wordlessIndices } from "./mapping.ts";
@@ -42,6 +43,8 @@ export type ElasticsearchStoreOptions = IndexOptions & {
   /** Begins the names of all indices, so that several services can share a cluster: lower-case letters, digits and hyphens. */
   readonly namespace: string;
   readonly log: Logger;
+  /** Called before retention removes a part, and awaited. A call for a part that then stays is harmless. */
+  readonly removing?: (part: StorePart) => Promise<void>;
 };
 
 /** How long a question may take in all. */
@@ -54,7 +57,7 @@ const QUESTION_MS = 30_000;
  * @throws StartError where a later release has changed the layout; LoggiaError `store_unavailable`
  */
 export async function openElasticsearchStore(options: ElasticsearchStoreOptions): Promise<Store> {
-  const { client, namespace, log } = options;
+  const { client, namespace, log, removing = async () => {} } = options;
   if (!/^[a-z0-9][a-z0-9-]{0,99}$/.test(namespace)) {
     throw new StartError(
       `The namespace "${namespace}" cannot begin names of indices: use lower-case letters, digits and hyphens`,
@@ -103,7 +106,7 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
 
     deleteExpired: (expiry, signal) => {
       mender.notice();
-      return translated(() => patiently(() => deleteExpired(client, names, expiry, signal)));
+      return translated(() => patiently(() => deleteExpired({ client, names, removing }, expiry, signal)));
     },
     rebuild: (options) =>
       translated(() => patiently(() => rebuild({ client, names, log }, options))).catch((error: unknown) => {
@@ -111,6 +114,7 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
         throw options.signal.aborted ? options.signal.reason : error;
       }),
 
+    parts: () => translated(() => readParts(client, names)),
     refresh: () =>
       translated(() => refresh(client, [names.events, names.alerts, names.bookmarks, names.visits].join())),
     ping: () => pingElasticsearch(client),
