@@ -158,6 +158,7 @@ function startWatch(
   );
   const gate = createGate({ rates, trustedProxies, refused: (reason) => monitoring.metrics.refused(reason) });
   monitoring.metrics.watchQueries(() => gate.queries);
+  monitoring.metrics.watchAnswers(() => gate.answers);
   return { ...monitoring, gate, holds };
 }
 
@@ -237,7 +238,7 @@ async function startPipelines(
 type Role = { close(timeout_ms: number): Promise<void>; readonly done: Promise<void> };
 
 async function startApi(
-  { api: address, engines, hosts, trustedProxies }: Settings,
+  { api: address, engines, hosts, rates, trustedProxies }: Settings,
   { ports, backup, accepted, deletions }: Opened,
   { metrics, gate, front, holds, continuity }: Watch & { readonly continuity: Continuity | null },
   locating: Locating,
@@ -264,6 +265,7 @@ async function startApi(
   metrics.watchJob("replay", () => replay.last()?.state === "running");
   if (copies !== null) metrics.watchJob("backup", () => copies.last()?.state === "running");
   const { createApi } = await import("./api/api.ts");
+  const { DEFAULT_CONNECTION_LIMITS } = await import("./http/listen.ts");
   const api = createApi({
     catalog,
     store,
@@ -272,6 +274,8 @@ async function startApi(
     horizon,
     operations,
     gate,
+    // Answers that wait for their readers leave half of the memory to others.
+    limits: { ...DEFAULT_CONNECTION_LIMITS, unread_bytes: (rates.answers_mb * 1024 * 1024) / 2 },
     browsers: createBrowserGuard({ hosts: [...hosts, address.host], trustedProxies }),
     observe: metrics.http,
     cut: metrics.cut,

@@ -87,10 +87,11 @@ export const SETTINGS = [
   { name: "LOGGIA_TRUSTED_PROXIES", standard: "", help: "address or address/bits,… of proxies whose X-Forwarded-For and -Host are believed" },
   { name: "LOGGIA_HOSTS", standard: "", help: "names by which browsers call the API, such as logs.example.org,…; addresses always work" },
   { name: "LOGGIA_RATE_ADDRESS", standard: "100000", help: "requests a second from one address, beyond which it gets 429" },
-  { name: "LOGGIA_RATE_CALLER", standard: "100000", help: "requests a second by one API key or account" },
+  { name: "LOGGIA_RATE_CALLER", standard: "100000", help: "requests a second by one person, with all keys of their logs" },
   { name: "LOGGIA_RATE_FAILURES", standard: "20", help: "wrong passwords and keys a minute from one address" },
-  { name: "LOGGIA_RATE_QUERIES", standard: "8", help: "queries at a time by one API key or account; more wait, then get 429" },
+  { name: "LOGGIA_RATE_QUERIES", standard: "8", help: "queries at a time by one person, with all keys of their logs; more wait, then get 429" },
   { name: "LOGGIA_RATE_QUERIES_ALL", standard: "32", help: "queries at a time by all; more wait, then get 503" },
+  { name: "LOGGIA_ANSWERS_MB", standard: "256", help: "memory of all answers of the API at a time; one person gets half of it" },
   { name: "LOGGIA_LOGS_PER_ACCOUNT", standard: "20", help: "logs that an account may own; 0: only service admins create logs" },
   { name: "LOGGIA_API_KEYS_PER_ACCOUNT", standard: "400", help: "API keys of all logs that an account owns" },
   { name: "LOGGIA_CLASS_FILTERS_PER_ACCOUNT", standard: "20000", help: "class filters of all logs that an account owns" },
@@ -164,6 +165,7 @@ const RATE_SETTINGS = {
   failures: "LOGGIA_RATE_FAILURES",
   queries: "LOGGIA_RATE_QUERIES",
   queriesTotal: "LOGGIA_RATE_QUERIES_ALL",
+  answers_mb: "LOGGIA_ANSWERS_MB",
 } as const satisfies Record<keyof Rates, Name>;
 
 function readRates(get: (name: Name) => string): Rates {

@@ -2,32 +2,40 @@ import { requireReadable, requireReadableLogs } from "../catalog/permissions.ts"
 import type { Catalog, ClassFilter } from "../catalog/catalog.ts";
 import { LoggiaError } from "../errors.ts";
 import type { LogKey } from "../events/event.ts";
-import type { Route } from "../http/route.ts";
+import type { Reply, Route } from "../http/route.ts";
 import { writeLong } from "../http/written.ts";
 import { authenticated, logKeyOf } from "./context.ts";
-import type { Context } from "./context.ts";
+import type { ApiCall, Context } from "./context.ts";
+import { sizeOfFilters } from "./memory.ts";
 import { showClassFilter, listClassFilters, showClassFiltersOfLogs } from "./view.ts";
 
 export function classFilterRoutes(context: Context): Route[] {
   const { catalog } = context;
   return [
-    authenticated(context, "GET", "/1/logs/classFilters", ({ caller }) => {
-      const logs = requireReadableLogs(catalog, caller);
-      return {
-        status: 200,
-        body: showClassFiltersOfLogs(logs.map(({ key }) => ({ key, filters: catalog.classFilters(key) }))),
-      };
+    authenticated(context, "GET", "/1/logs/classFilters", async ({ caller, memory, format }) => {
+      const logs = requireReadableLogs(catalog, caller).map(({ key }) => ({ key, filters: catalog.classFilters(key) }));
+      const count = logs.reduce((sum, { filters }) => sum + filters.length, 0);
+      await memory.take(sizeOfFilters(logs.length + count, format));
+      return { status: 200, body: showClassFiltersOfLogs(logs) };
     }),
     authenticated(context, "GET", "/1/logs/:log/classFilters", async (call) => {
       const { key } = requireReadable(catalog, call.caller, logKeyOf(call));
-      const list = listClassFilters(catalog.classFilters(key));
-      return { status: 200, body: await writeLong(call.format, list, () => !call.request.socket.destroyed) };
+      return await writeClassFilters(call, catalog.classFilters(key));
     }),
     authenticated(context, "GET", "/1/logs/:log/classFilters/:key", (call) => {
       const { key } = requireReadable(catalog, call.caller, logKeyOf(call));
       return { status: 200, body: showClassFilter(findClassFilter(catalog, key, call.params["key"] ?? "")) };
     }),
   ];
+}
+
+/** Answers the class filters of one log. */
+export async function writeClassFilters(
+  { memory, format, request }: ApiCall,
+  filters: readonly ClassFilter[],
+): Promise<Reply> {
+  await memory.take(sizeOfFilters(filters.length + 1, format));
+  return { status: 200, body: await writeLong(format, listClassFilters(filters), () => !request.socket.destroyed) };
 }
 
 /** @throws LoggiaError `class_filter_not_found` */

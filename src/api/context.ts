@@ -19,6 +19,7 @@ import type { Store } from "../store/store.ts";
 import { authenticate, personOfCaller } from "./caller.ts";
 import { parametersOf, withHints } from "./hints.ts";
 import type { Horizon } from "./horizon.ts";
+import { AnswerMemory } from "./memory.ts";
 
 /** What the handlers of the API work with. */
 export type Context = {
@@ -39,7 +40,7 @@ export type Context = {
 };
 
 /** A request whose caller is known. */
-export type ApiCall = Call & { readonly caller: Caller };
+export type ApiCall = Call & { readonly caller: Caller; readonly memory: AnswerMemory };
 
 export type ApiHandler = (call: ApiCall) => Reply | Promise<Reply>;
 
@@ -68,9 +69,16 @@ export function authenticated(
     handle: async (call) => {
       const caller = await authenticate(call, authentication);
       // Whatever reads may take the store's time, so all of it counts as a query.
-      if (method !== "GET") return await handle({ ...call, caller });
-      const reply = await gate.query(personOfCaller(catalog, caller), async () => handle({ ...call, caller }));
-      return withHints(reply, parameterHints(call.query, known));
+      const person = personOfCaller(catalog, caller);
+      const memory = new AnswerMemory(gate, person);
+      if (method !== "GET") return await handle({ ...call, caller, memory });
+      try {
+        const reply = await gate.query(person, async () => handle({ ...call, caller, memory }));
+        return { ...withHints(reply, parameterHints(call.query, known)), memory };
+      } catch (error) {
+        memory.release();
+        throw error;
+      }
     },
   };
 }

@@ -4,6 +4,7 @@ import { planFilters } from "../query/filters.ts";
 import type { Condition, ListPlan, Source } from "../query/plan.ts";
 import type { ApiCall, Context } from "./context.ts";
 import { classHints, withHints } from "./hints.ts";
+import { EVENT_BYTES } from "./memory.ts";
 import { showEvents } from "./view.ts";
 
 /** Answers a list call: a page of records by the parameters of the query, and how to walk on. */
@@ -13,7 +14,7 @@ export async function listRecords(
   { from, logs }: { from: Source; logs: readonly LogKey[] },
 ): Promise<Reply> {
   const plan = endAtHorizon(context, call, planFilters(call.query, { from, logs }));
-  const { reply, total } = await runList(context, plan);
+  const { reply, total } = await runList(context, call, plan);
   return withPages(reply, call, plan, total);
 }
 
@@ -25,7 +26,12 @@ function endAtHorizon({ horizon }: Context, { query }: ApiCall, plan: ListPlan):
 }
 
 /** Runs a list plan and shows its page. */
-export async function runList(context: Context, plan: ListPlan): Promise<{ reply: Reply; total: number }> {
+export async function runList(
+  context: Context,
+  { memory }: ApiCall,
+  plan: ListPlan,
+): Promise<{ reply: Reply; total: number }> {
+  await memory.take(plan.take * EVENT_BYTES);
   const { rows, total, marks = await context.store.marks(rows.map(({ id }) => id)) } = await context.store.list(plan);
   const body = showEvents(rows, marks, plan.columns);
   const reply = { status: 200, body, headers: { "X-Total-Count": String(total) } };

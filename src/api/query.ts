@@ -9,6 +9,7 @@ import { authenticated, logKeyOf } from "./context.ts";
 import type { ApiCall, Context } from "./context.ts";
 import { classHints, withHints } from "./hints.ts";
 import { runList } from "./list.ts";
+import { roomForGroups, sizeOfGroups } from "./memory.ts";
 import { runUsers } from "./users.ts";
 import { showGroups } from "./view.ts";
 
@@ -27,11 +28,11 @@ export function queryRoutes(context: Context): Route[] {
       const plan = planQuery(text, { logs: [key], now_ms: context.now(), zone });
       switch (plan.kind) {
         case "list":
-          return (await runList(context, plan)).reply;
+          return (await runList(context, call, plan)).reply;
         case "group":
           return await runGroup(context, plan, call);
         case "users":
-          return (await runUsers(context, plan)).reply;
+          return (await runUsers(context, call, plan)).reply;
         default:
           return plan satisfies never;
       }
@@ -40,8 +41,11 @@ export function queryRoutes(context: Context): Route[] {
 }
 
 /** Writes the groups itself, so that a long list of them counts as a running query until it is written. */
-async function runGroup(context: Context, plan: GroupPlan, { request, format }: ApiCall): Promise<Reply> {
+async function runGroup(context: Context, plan: GroupPlan, call: ApiCall): Promise<Reply> {
+  const { request, format, memory } = call;
+  await memory.take(roomForGroups(plan));
   const found = await context.store.group(plan);
+  memory.resize(sizeOfGroups(found, format));
   const groups = showGroups(found, plan.by, plan.columns);
   const reply = { status: 200, body: await writeLong(format, groups, () => !request.socket.destroyed) };
   return found.length > 0 ? reply : withHints(reply, await classHints(context, plan));

@@ -1,29 +1,45 @@
 import { LoggiaError } from "../errors.ts";
 
 export type BudgetOptions = {
-  /** How many pieces of work one caller, and all together, may have running. */
+  /** How much one caller, and all together, may hold: pieces of work, or bytes. */
   readonly perCaller: number;
   readonly total: number;
-  /** How many more one caller, and all together, may have waiting. */
+  /** How many requests of one caller, and of all together, may wait. */
   readonly waitingPerCaller: number;
   readonly waitingTotal: number;
-  /** How long a piece of work may wait. */
+  /** How long a request may wait. */
   readonly wait_ms: number;
+  /** What a caller reads whose own use is in the way, and what one reads where everybody's is. */
+  readonly ownFault: string;
+  readonly commonFault: string;
+  /** Called where a caller's own use is in the way. */
+  readonly refused?: () => void;
 };
 
-/** A share of the work that a process does at a time, for each caller and for all. */
+/** A share of what a process does or holds at a time, for each caller and for all. */
 export type Budget = {
   /**
-   * Does `work` as soon as there is room: first come, first served, but nobody waits for a caller who has used up what is theirs.
-   * @throws LoggiaError `too_many_requests` where the caller's own work is in the way; `overloaded` where everybody's is
+   * Takes an amount as soon as there is room: first come, first served, but nobody waits for a caller who has used up what is
+   * theirs. More than one caller's share counts as the share.
+   * @throws LoggiaError `too_many_requests` where the caller's own use is in the way; `overloaded` where everybody's is
    */
+  take(caller: string, amount: number): Promise<Taken>;
+  /** Does `work` while an amount of 1 is taken for it. @throws LoggiaError as {@link Budget.take} does */
   run<T>(caller: string, work: () => Promise<T>): Promise<T>;
   readonly running: number;
   readonly waiting: number;
 };
 
+/** An amount that was taken of a budget. */
+export type Taken = {
+  /** Less always succeeds. More never waits. @throws LoggiaError as {@link Budget.take} does */
+  resize(amount: number): void;
+  /** Gives it back, once. */
+  release(): void;
+};
+
 type Share = { running: number; waiting: number };
-type Waiting = { readonly share: Share; readonly start: () => void };
+type Waiting = { readonly share: Share; readonly amount: number; readonly start: () => void };
 
 export function createBudget(options: BudgetOptions): Budget {
   const { perCaller, total, waitingPerCaller, waitingTotal, wait_ms } = options;
@@ -31,19 +47,19 @@ export function createBudget(options: BudgetOptions): Budget {
   const queue = new Set<Waiting>();
   let running = 0;
 
-  const hasRoom = (share: Share): boolean => running < total && share.running < perCaller;
+  const fits = (share: Share, amount: number): boolean => share.running + amount <= perCaller;
+  const hasRoom = (share: Share, amount: number): boolean => running + amount <= total && fits(share, amount);
+  /** A request that everybody's use holds up must not be overtaken for ever by smaller ones. */
+  const othersAreFirst = (): boolean => [...queue].some(({ share, amount }) => fits(share, amount));
 
-  function refuse(share: Share): LoggiaError {
-    return share.running >= perCaller
-      ? new LoggiaError(
-          "too_many_requests",
-          `You have ${perCaller} queries running and more waiting; let some end before you ask more`,
-        )
-      : new LoggiaError("overloaded", "Too many queries are running; try again shortly");
+  function refuse(share: Share, amount: number): LoggiaError {
+    if (fits(share, amount)) return new LoggiaError("overloaded", options.commonFault);
+    options.refused?.();
+    return new LoggiaError("too_many_requests", options.ownFault);
   }
 
-  function waitForRoom(share: Share): Promise<void> {
-    if (share.waiting >= waitingPerCaller || queue.size >= waitingTotal) return Promise.reject(refuse(share));
+  function waitForRoom(share: Share, amount: number): Promise<void> {
+    if (share.waiting >= waitingPerCaller || queue.size >= waitingTotal) return Promise.reject(refuse(share, amount));
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const leave = (): void => {
       clearTimeout(timer);
@@ -52,49 +68,87 @@ export function createBudget(options: BudgetOptions): Budget {
     };
     const waiting: Waiting = {
       share,
+      amount,
       start() {
         leave();
-        enter(share);
+        change(share, amount);
         resolve();
       },
     };
     const timer = setTimeout(() => {
       leave();
-      reject(refuse(share));
+      reject(refuse(share, amount));
+      startWaiting();
     }, wait_ms);
     share.waiting += 1;
     queue.add(waiting);
     return promise;
   }
 
-  function enter(share: Share): void {
-    running += 1;
-    share.running += 1;
+  function change(share: Share, by: number): void {
+    running += by;
+    share.running += by;
   }
 
-  function leave(share: Share): void {
-    running -= 1;
-    share.running -= 1;
+  function startWaiting(): void {
     for (const waiting of queue) {
-      if (running >= total) return;
-      if (hasRoom(waiting.share)) waiting.start();
+      if (!fits(waiting.share, waiting.amount)) continue;
+      if (!hasRoom(waiting.share, waiting.amount)) return;
+      waiting.start();
+    }
+  }
+
+  function taken(caller: string, share: Share, amount: number): Taken {
+    let held = amount;
+    const set = (to: number): void => {
+      const freed = to < held;
+      change(share, to - held);
+      held = to;
+      if (freed) startWaiting();
+    };
+    let released = false;
+    return {
+      resize(wanted) {
+        if (released) return;
+        const to = Math.min(wanted, perCaller);
+        if (to > held && !hasRoom(share, to - held)) throw refuse(share, to - held);
+        set(to);
+      },
+      release() {
+        if (released) return;
+        released = true;
+        set(0);
+        forget(caller, share);
+      },
+    };
+  }
+
+  function forget(caller: string, share: Share): void {
+    if (share.running === 0 && share.waiting === 0 && shares.get(caller) === share) shares.delete(caller);
+  }
+
+  async function take(caller: string, wanted: number): Promise<Taken> {
+    const amount = Math.min(wanted, perCaller);
+    let share = shares.get(caller);
+    if (share === undefined) shares.set(caller, (share = { running: 0, waiting: 0 }));
+    try {
+      if (hasRoom(share, amount) && !othersAreFirst()) change(share, amount);
+      else await waitForRoom(share, amount);
+      return taken(caller, share, amount);
+    } catch (error) {
+      forget(caller, share);
+      throw error;
     }
   }
 
   return {
+    take,
     async run(caller, work) {
-      let share = shares.get(caller);
-      if (share === undefined) shares.set(caller, (share = { running: 0, waiting: 0 }));
+      const place = await take(caller, 1);
       try {
-        if (hasRoom(share)) enter(share);
-        else await waitForRoom(share);
-        try {
-          return await work();
-        } finally {
-          leave(share);
-        }
+        return await work();
       } finally {
-        if (share.running === 0 && share.waiting === 0) shares.delete(caller);
+        place.release();
       }
     },
     get running() {

@@ -6,7 +6,7 @@ import { createAddressReader, createConnectionReader } from "./address.ts";
 import type { Sender } from "./address.ts";
 import { createBuckets } from "./buckets.ts";
 import { createBudget } from "./budget.ts";
-import type { Budget } from "./budget.ts";
+import type { Budget, Taken } from "./budget.ts";
 import { Guesses } from "./guesses.ts";
 import type { Pair, Place } from "./guesses.ts";
 
@@ -14,13 +14,15 @@ import type { Pair, Place } from "./guesses.ts";
 export type Rates = {
   /** Requests a second from one address. */
   readonly address: number;
-  /** Requests a second by one API key or account. */
+  /** Requests a second by one person, whatever keys and logs they make. */
   readonly caller: number;
   /** Wrong passwords and keys a minute from one address. */
   readonly failures: number;
-  /** Queries at a time, by one caller and by all. */
+  /** Queries at a time, by one person and by all. */
   readonly queries: number;
   readonly queriesTotal: number;
+  /** Megabytes that all answers of the API may take at a time. One person gets half. */
+  readonly answers_mb: number;
 };
 
 /** Beyond what one process can answer where requests count, so that whoever means well never meets them; strict where secrets are guessed. */
@@ -30,6 +32,7 @@ export const DEFAULT_RATES: Rates = Object.freeze({
   failures: 20,
   queries: 8,
   queriesTotal: 32,
+  answers_mb: 256,
 });
 
 export type GateOptions = {
@@ -42,7 +45,7 @@ export type GateOptions = {
   readonly now?: () => number;
 };
 
-export const REFUSALS = ["address", "caller", "failures", "queries"] as const;
+export const REFUSALS = ["address", "caller", "failures", "queries", "answers"] as const;
 export type Refusal = (typeof REFUSALS)[number];
 
 /**
@@ -94,13 +97,15 @@ export type Gate = {
   /** Does a query as soon as there is room for it. @throws LoggiaError `too_many_requests`, `overloaded` */
   query<T>(caller: string, work: () => Promise<T>): Promise<T>;
   readonly queries: Pick<Budget, "running" | "waiting">;
+  /** Takes memory for an answer, in bytes. @throws LoggiaError `too_many_requests`, `overloaded` */
+  takeAnswer(caller: string, size_bytes: number): Promise<Taken>;
+  readonly answers: Pick<Budget, "running" | "waiting">;
 };
 
 /** 100,000 addresses take some 15 MB. */
 const REMEMBERED = 100_000;
-const QUERY_WAIT_MS = 5_000;
-const WAITING_QUERIES = 256;
-const WAITING_QUERIES_TOTAL = 1_024;
+const WAITING = Object.freeze({ waitingPerCaller: 256, waitingTotal: 1_024, wait_ms: 5_000 });
+const MB = 1024 * 1024;
 
 export function createGate(options: GateOptions = {}): Gate {
   const { rates = DEFAULT_RATES, trustedProxies = new BlockList(), refused = () => {} } = options;
@@ -116,9 +121,18 @@ export function createGate(options: GateOptions = {}): Gate {
   const budget = createBudget({
     perCaller: rates.queries,
     total: rates.queriesTotal,
-    waitingPerCaller: WAITING_QUERIES,
-    waitingTotal: WAITING_QUERIES_TOTAL,
-    wait_ms: QUERY_WAIT_MS,
+    refused: () => refused("queries"),
+    ownFault: `You have ${rates.queries} queries running and more waiting; let some end before you ask more`,
+    commonFault: "Too many queries are running; try again shortly",
+    ...WAITING,
+  });
+  const answers = createBudget({
+    perCaller: (rates.answers_mb * MB) / 2,
+    total: rates.answers_mb * MB,
+    refused: () => refused("answers"),
+    ownFault: "Your answers under way take too much memory; read them, or ask for fewer or smaller ones at a time",
+    commonFault: "The answers under way take too much memory; try again shortly",
+    ...WAITING,
   });
 
   function requireTokens(wait_s: number, reason: Refusal, message: string): void {
@@ -175,14 +189,9 @@ export function createGate(options: GateOptions = {}): Gate {
       guesses.rightKey(place, secret, id);
       return true;
     },
-    async query(caller, work) {
-      try {
-        return await budget.run(caller, work);
-      } catch (error) {
-        if (error instanceof LoggiaError && error.code === "too_many_requests") refused("queries");
-        throw error;
-      }
-    },
+    query: (caller, work) => budget.run(caller, work),
     queries: budget,
+    takeAnswer: (caller, size_bytes) => answers.take(caller, size_bytes),
+    answers,
   };
 }

@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { Logger } from "pino";
 
+import type { Taken } from "../gate/budget.ts";
 import type { Gate } from "../gate/gate.ts";
 import { noteRequest } from "../pace.ts";
 import { hasBody } from "./body.ts";
@@ -12,6 +14,7 @@ import { COMMON_HEADERS } from "./headers.ts";
 import { endAfter, isLatest } from "./last-answer.ts";
 import type { Handler, Observer, Reply, Route } from "./route.ts";
 import { requireHost } from "./unreadable.ts";
+import type { Written } from "./written.ts";
 
 export type Exchange = {
   readonly request: IncomingMessage;
@@ -42,6 +45,7 @@ export async function answer(exchange: Exchange): Promise<void> {
     const { params, log, url } = exchange;
     const address = exchange.gate.enter(request);
     reply = await exchange.handle({ request, address, params, path: url.pathname, query, format, log });
+    if (reply.memory !== undefined) reply = writeWithin(reply, reply.memory, format, response);
   } catch (error) {
     reply = toFailure(error, exchange.log);
   }
@@ -54,6 +58,41 @@ export async function answer(exchange: Exchange): Promise<void> {
   }
   const duration_s = (performance.now() - start) / 1000;
   observe?.({ route: route?.path ?? null, method: request.method ?? "", status: response.statusCode, duration_s });
+}
+
+/** Writes an answer whose memory is counted, so that one for which there is no room is refused before anything is sent. */
+function writeWithin(reply: Reply, memory: Taken, format: Format, response: ServerResponse): Reply {
+  onceGone(response, () => memory.release());
+  if (reply.body === null) return reply;
+  const body = toWritten(format, reply.body);
+  memory.resize(body.payload.length);
+  return { ...reply, body };
+}
+
+/** What is to be done when a connection closes. An answer that waits for others on it is not closed with it. */
+const ends = new WeakMap<Socket, Set<() => void>>();
+
+/** Calls back when an answer was read, or its connection closed, be it already. */
+function onceGone(response: ServerResponse, gone: () => void): void {
+  const { socket } = response.req;
+  if (response.closed || socket.destroyed) return gone();
+  let pending = ends.get(socket);
+  if (pending === undefined) {
+    const all = new Set<() => void>();
+    ends.set(socket, (pending = all));
+    socket.once("close", () => all.forEach((end) => end()));
+  }
+  pending.add(gone);
+  response.once("close", () => {
+    pending.delete(gone);
+    gone();
+  });
+}
+
+function toWritten(format: Format, body: NonNullable<Reply["body"]>): Written {
+  if ("payload" in body) return body;
+  const { contentType, payload } = render(format, body);
+  return { contentType, payload: Buffer.from(payload, "utf8") };
 }
 
 async function send(exchange: Exchange, reply: Reply, format: Format): Promise<void> {
@@ -69,10 +108,10 @@ async function send(exchange: Exchange, reply: Reply, format: Format): Promise<v
     response.writeHead(reply.status, headers).end();
     return;
   }
-  const { contentType, payload } = "payload" in reply.body ? reply.body : render(format, reply.body);
-  const bytes = typeof payload === "string" ? Buffer.from(payload, "utf8") : payload;
-  const compressed = await compress(bytes, request.headers["accept-encoding"]);
+  const { contentType, payload } = toWritten(format, reply.body);
+  const compressed = await compress(payload, request.headers["accept-encoding"]);
   if (compressed.encoding !== null) headers["Content-Encoding"] = compressed.encoding;
+  if (compressed.payload !== payload) reply.memory?.resize(Math.min(compressed.payload.length, payload.length));
   headers["Content-Type"] = contentType;
   headers["Content-Length"] = compressed.payload.length;
   headers["Vary"] = "Accept, Accept-Encoding";

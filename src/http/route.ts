@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Logger } from "pino";
 
+import type { Taken } from "../gate/budget.ts";
 import type { Body, Format } from "./formats.ts";
 import type { Written } from "./written.ts";
 
@@ -21,6 +22,8 @@ export type Reply = {
   readonly status: number;
   readonly body: Body | Written | null;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Memory that was taken for the answer, in bytes; released when it was read or its connection closed. */
+  readonly memory?: Taken;
 };
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";

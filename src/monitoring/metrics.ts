@@ -42,6 +42,7 @@ export type Metrics = {
   /** Measures the write-ahead logs of database files, by the names of those files. A file that is missing counts as empty. */
   watchWals(logs: ReadonlyMap<string, string>): void;
   watchQueries(read: () => { readonly running: number; readonly waiting: number }): void;
+  watchAnswers(read: () => { readonly running: number; readonly waiting: number }): void;
   /** All of it in the text format of Prometheus, at most a second old. */
   text(): Promise<string>;
 };
@@ -101,6 +102,10 @@ export function createMetrics(): Metrics {
     watchQueries(read) {
       gauge("queries_running", "Queries that are being answered", () => read().running);
       gauge("queries_waiting", "Queries that wait for room", () => read().waiting);
+    },
+    watchAnswers(read) {
+      gauge("answers_bytes", "Memory taken for answers that are made, written or not read yet", () => read().running);
+      gauge("answers_waiting", "Questions that wait for memory for their answers", () => read().waiting);
     },
     text: cached(CACHE_MS, async () => {
       const texts = await Promise.all([registry.metrics(), processRegistry().metrics()]);

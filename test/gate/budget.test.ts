@@ -4,7 +4,15 @@ import { LoggiaError } from "../../src/errors.ts";
 import { createBudget } from "../../src/gate/budget.ts";
 import type { Budget } from "../../src/gate/budget.ts";
 
-const OPTIONS = { perCaller: 2, total: 3, waitingPerCaller: 4, waitingTotal: 6, wait_ms: 60_000 };
+const OPTIONS = {
+  perCaller: 2,
+  total: 3,
+  waitingPerCaller: 4,
+  waitingTotal: 6,
+  wait_ms: 60_000,
+  ownFault: "You have 2 queries running",
+  commonFault: "Too many queries are running",
+};
 
 /** Work that ends when it is told to. */
 function starter(budget: Budget) {
@@ -77,4 +85,48 @@ test("work that fails makes room too, and its caller gets the error", async (t) 
     t.is(outcome.status === "rejected" && outcome.reason.message, "no");
   }
   t.is(budget.running, 0);
+});
+
+/** Bytes of answers: ann and bob may have 50 each, and 80 together. */
+const BYTES = { ...OPTIONS, perCaller: 50, total: 80 };
+
+test("amounts are bounded for one caller and for all, and a large one is not overtaken by small ones", async (t) => {
+  const budget = createBudget(BYTES);
+  const ann = await budget.take("ann", 50);
+  const bob = await budget.take("bob", 30);
+  const order: string[] = [];
+  const waiting = [
+    budget.take("ann", 1).then((taken) => (order.push("ann"), taken)),
+    budget.take("cleo", 39).then((taken) => (order.push("cleo"), taken)),
+    budget.take("dan", 1).then((taken) => (order.push("dan"), taken)),
+  ];
+  bob.resize(5);
+  await turn();
+  t.deepEqual([order, budget.running], [[], 55], "dan waits behind cleo, who needs more than there is");
+  bob.release();
+  bob.release();
+  ann.resize(40);
+  await turn();
+  t.deepEqual([order, budget.running], [["ann", "cleo"], 80]);
+  ann.release();
+  await turn();
+  t.deepEqual(order, ["ann", "cleo", "dan"]);
+  for (const taken of await Promise.all(waiting)) taken.release();
+  t.deepEqual([budget.running, budget.waiting], [0, 0]);
+});
+
+test("what turns out to be larger is refused where there is no room, and one alone always fits", async (t) => {
+  let refused = 0;
+  const budget = createBudget({ ...BYTES, refused: () => void (refused += 1) });
+  const ann = await budget.take("ann", 10_000);
+  t.is(budget.running, 50);
+  ann.resize(20);
+  const second = await budget.take("ann", 20);
+  t.is(t.throws(() => second.resize(31), { instanceOf: LoggiaError }).code, "too_many_requests");
+  const bob = await budget.take("bob", 40);
+  t.is(t.throws(() => bob.resize(41), { instanceOf: LoggiaError }).code, "overloaded");
+  t.deepEqual([budget.running, refused], [80, 1], "a refusal changes nothing");
+  for (const taken of [ann, second, bob]) taken.release();
+  second.resize(50);
+  t.is(budget.running, 0, "what was released takes nothing again");
 });

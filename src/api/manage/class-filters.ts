@@ -1,10 +1,9 @@
 import { requireMember } from "../../catalog/permissions.ts";
 import type { Route } from "../../http/route.ts";
-import { writeLong } from "../../http/written.ts";
-import { findClassFilter } from "../class-filters.ts";
+import { findClassFilter, writeClassFilters } from "../class-filters.ts";
 import { logKeyOf, NO_CONTENT } from "../context.ts";
 import type { ApiCall, Context } from "../context.ts";
-import { filterFields, listClassFilters } from "../view.ts";
+import { filterFields } from "../view.ts";
 import { readJson } from "../input.ts";
 import { FilterFields, NewFilter, Options } from "../schemas/inputs.ts";
 import { created, managed, ok } from "./json.ts";
@@ -15,8 +14,7 @@ export function managedClassFilterRoutes(context: Context): Route[] {
   return [
     managed(context, "GET", "/logs/:log/classFilters", async (call) => {
       const { key } = requireAdministered(context, call);
-      const list = listClassFilters(catalog.classFilters(key));
-      return { status: 200, body: await writeLong(call.format, list, () => !call.request.socket.destroyed) };
+      return await writeClassFilters(call, catalog.classFilters(key));
     }),
     managed(context, "POST", "/logs/:log/classFilters", async (call) => {
       const { key } = requireAdministered(context, call);

@@ -4,6 +4,7 @@ import type { Method, Route } from "../../http/route.ts";
 import type { Letter, Operations } from "../../operations/operations.ts";
 import type { ApiCall, ApiHandler, Context } from "../context.ts";
 import { readJson } from "../input.ts";
+import { LETTER_BYTES } from "../memory.ts";
 import { RedriveOrder } from "../schemas/operations.ts";
 import { ok } from "./json.ts";
 
@@ -19,10 +20,12 @@ const MAX_LIMIT = 500;
 
 export function deadLetterRoutes(context: Context, route: OperationRoute): Route[] {
   return [
-    route("GET", "/deadletters", async ({ query }, { deadLetters }) => {
+    route("GET", "/deadletters", async ({ query, memory }, { deadLetters }) => {
+      const limit = parseLimit(query.get("limit"));
+      await memory.take(limit * LETTER_BYTES);
       const page = await deadLetters.list({
         after: parseAfter(query.get("after")),
-        limit: parseLimit(query.get("limit")),
+        limit,
         state: parseState(query.get("state")),
       });
       return ok({ ...page, letters: page.letters.map(show) });

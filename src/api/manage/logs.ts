@@ -28,7 +28,7 @@ export function managedLogRoutes(context: Context): Route[] {
     managed(context, "GET", "/logs/:log/users", async (call) => {
       const { log } = requireMember(catalog, call.caller, logKeyOf(call));
       const plan = planUserPage(call.query, [log.key]);
-      const { reply, total } = await runUsers(context, plan);
+      const { reply, total } = await runUsers(context, call, plan);
       return withPages(reply, call, plan, total);
     }),
     ...shareRoutes(context),

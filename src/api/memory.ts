@@ -1,0 +1,62 @@
+import type { Taken } from "../gate/budget.ts";
+import type { Gate } from "../gate/gate.ts";
+import type { Format } from "../http/formats.ts";
+import type { GroupPlan } from "../query/plan.ts";
+import { MAX_GROUPS } from "../store/groups.ts";
+import type { Group } from "../store/store.ts";
+
+/**
+ * The memory of one answer. It is taken before the store is asked, follows what is found and written, and is released when the
+ * client has read the answer or left.
+ */
+export class AnswerMemory {
+  readonly #gate: Pick<Gate, "takeAnswer">;
+  readonly #person: string;
+  #taken: Taken | null = null;
+
+  constructor(gate: Pick<Gate, "takeAnswer">, person: string) {
+    this.#gate = gate;
+    this.#person = person;
+  }
+
+  /** To be called once. @throws LoggiaError `too_many_requests`, `overloaded` */
+  async take(size_bytes: number): Promise<void> {
+    this.#taken = await this.#gate.takeAnswer(this.#person, size_bytes);
+  }
+
+  /** @throws LoggiaError `too_many_requests`, `overloaded` where it is more than was taken, and there is no room for it */
+  resize(size_bytes: number): void {
+    this.#taken?.resize(size_bytes);
+  }
+
+  release(): void {
+    this.#taken?.release();
+  }
+}
+
+/** How often what is written stands in memory: XML is built as a tree first, JSONP is escaped anew. */
+const COPIES = { json: 2, jsonp: 3, xml: 3 } as const satisfies Record<Format["kind"], number>;
+
+/** An event in a list, with its text; its data is not in it. */
+export const EVENT_BYTES = 8 * 1024;
+export const USER_BYTES = 4 * 1024;
+export const LETTER_BYTES = 16 * 1024;
+const FILTER_BYTES = 1_000;
+const GROUP_BYTES = 640;
+/** More days and hours than most logs keep. */
+const USUAL_PERIODS = 10_000;
+
+export function sizeOfFilters(count: number, format: Format): number {
+  return count * FILTER_BYTES * COPIES[format.kind];
+}
+
+/** What groups may take, before they are known. Longer keys are told by {@link sizeOfGroups}. */
+export function roomForGroups({ by, take }: GroupPlan): number {
+  return Math.min(take ?? MAX_GROUPS, by.kind === "field" ? MAX_GROUPS : USUAL_PERIODS) * GROUP_BYTES;
+}
+
+/** What groups take, while they are written as well. */
+export function sizeOfGroups(groups: readonly Group[], format: Format): number {
+  const keys = groups.reduce((sum, { key }) => sum + (typeof key === "string" ? key.length : 20), 0);
+  return groups.length * 200 + 2 * keys + COPIES[format.kind] * (groups.length * 100 + 2 * keys);
+}

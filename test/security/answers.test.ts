@@ -1,0 +1,74 @@
+import test from "ava";
+import type { Socket } from "node:net";
+
+import type { LogKey } from "../../src/events/event.ts";
+import { AUTHORIZATION, environmentOf, KEY, LOG, startService } from "../support/service.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { until } from "../support/until.ts";
+import { open } from "./raw.ts";
+
+const MB = 1024 * 1024;
+/** As XML they take 7 MB: more than the system keeps for a connection, less than one person's share. */
+const GROUPS = 13_000;
+const QUESTION = `/1/logs/${LOG}/query?fmt=xml&query=GET+events+GROUPBY+source`;
+
+test("answers that nobody reads take no more memory than is said, and one person's no more than half", async (t) => {
+  t.timeout(180_000);
+  const environment = environmentOf("embedded", temporaryFolder(t));
+  const service = await startService({ ...environment, LOGGIA_ANSWERS_MB: "16" });
+  t.teardown(() => service.close());
+  const { catalog } = service.ports;
+  const bob = { email: "bob@example.org", password: "battery staple" };
+  await catalog.createAccount({ ...bob, admin: false });
+  await catalog.share(LOG as LogKey, bob.email, "user");
+  const bobs = `Basic ${Buffer.from(`${bob.email}:${bob.password}`).toString("base64")}`;
+  const ask = (path: string, Authorization: string) => fetch(service.apiUrl + path, { headers: { Authorization } });
+  for (let from = 0; from < GROUPS; from += 5_000) {
+    const batch = Array.from({ length: Math.min(5_000, GROUPS - from) }, (_, i) => ({
+      text: "one of many",
+      source: `${from + i} ${"é".repeat(190)}`,
+    }));
+    const headers = { "Content-Type": "application/json", "X-API-Key": KEY };
+    const body = JSON.stringify(batch);
+    const { status } = await fetch(`${service.postUrl}/1/logs/${LOG}/events`, { method: "POST", headers, body });
+    t.is(status, 201);
+  }
+  await until(
+    async () => {
+      const list = await ask(`/1/logs/${LOG}/events?pagesize=1`, AUTHORIZATION);
+      return Number(list.headers.get("X-Total-Count")) === GROUPS;
+    },
+    { what: "all events" },
+  );
+  const metric = async (name: string): Promise<number> => {
+    const text = await (await fetch(`${service.apiUrl}/metrics`)).text();
+    return Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
+  };
+  const unread = (count: number, authorization: string): Promise<Socket[]> =>
+    Promise.all(
+      Array.from({ length: count }, async () => {
+        const socket = await open(service.api!.port);
+        t.teardown(() => socket.destroy());
+        socket.pause();
+        socket.write(`GET ${QUESTION} HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\n\r\n`);
+        return socket;
+      }),
+    );
+
+  const anns = await unread(6, AUTHORIZATION);
+  await until(async () => (await metric("loggia_answers_bytes")) > 4 * MB, { what: "an answer that nobody reads" });
+  const refused = await ask(QUESTION, AUTHORIZATION);
+  t.is(refused.status, 429, "a person's own answers are in the way");
+  t.not(refused.headers.get("Retry-After"), null);
+  t.regex(await refused.text(), /answers under way/);
+  t.true((await metric("loggia_answers_bytes")) <= 8 * MB, "half of the memory");
+  t.true((await metric('loggia_refused_total\\{reason="answers"\\}')) > 0);
+  t.is((await ask(QUESTION, bobs)).status, 200, "others have their own half");
+
+  const others = await unread(6, bobs);
+  await until(async () => (await metric("loggia_answers_waiting")) > 0, { what: "bob's questions that wait" });
+  t.true((await metric("loggia_answers_bytes")) <= 16 * MB);
+  for (const socket of [...anns, ...others]) socket.destroy();
+  await until(async () => (await metric("loggia_answers_bytes")) === 0, { what: "the release of all memory" });
+  t.is((await ask(QUESTION, AUTHORIZATION)).status, 200);
+});
