@@ -14,8 +14,8 @@ export type GathererOptions = {
   readonly deadline_ms: number;
   /** How long one append may take: so long after its id an event may still come to be on the bus (see `src/api/horizon.ts`). */
   readonly append_ms: number;
-  /** The person that posts to a log count for. Default: each log by itself */
-  readonly personOf?: (log: LogKey) => string;
+  /** The person that posts to a log count for. */
+  readonly personOf: (log: LogKey) => string;
   /** Posts beyond these bounds are refused with 503 at once: a full queue would only make all of them late. */
   readonly maxWaitingEvents: number;
   readonly maxWaitingBytes: number;
@@ -115,7 +115,7 @@ export function createGatherer({
   append_ms,
   maxWaitingEvents,
   maxWaitingBytes,
-  personOf = (log) => log,
+  personOf,
   staysAwake = false,
 }: GathererOptions): Gatherer {
   const queue: Waiting[] = [];

@@ -47,6 +47,9 @@ export function catalogContract(test: TestFn, name: string, take: (t: ExecutionC
   limited("an account creates as many logs as it may, in all processes together", { logs: 6 }, logsPerAccount);
   limited("an account creates ten logs a minute, in all processes together", {}, logsPerMinute);
   limited("only service admins create logs where accounts may own none", { logs: 0 }, noLogs);
+  test(`${name}: places that were reserved lapse, and attempts of another clock count for nothing`, async (t) => {
+    await reservationsLapse(t, await take(t));
+  });
   const few = { apiKeys: 8, classFilters: 6, shares: 5 };
   limited("what an owner's logs hold together is limited, in all processes together", few, heldTogether);
   declare("deleting an account removes its shares and options", deletion);
@@ -290,6 +293,28 @@ async function heldTogether(t: ExecutionContext, start: Start): Promise<void> {
   await there.deleteClassFilter(log, key);
   await here.createClassFilter(log, filterOf("another"));
   await there.share(SHOP, "ann@example.org", "admin");
+}
+
+/** With what processes left that ended amid a write, or had a clock that ran ahead. */
+async function reservationsLapse(t: ExecutionContext, place: Place): Promise<void> {
+  const documents = await place.connect();
+  const catalog = await open(t, place, { ...DEFAULT_ACCOUNT_LIMITS, logs: 2, shares: 1 });
+  const create = async (name: string, reserved: readonly { kind: string; until: number }[], attempt_ms: number) => {
+    const owner = await addAccount(catalog, `${name}@example.org`);
+    const attempts = Array.from({ length: 10 }, () => attempt_ms);
+    const places = reserved.map((one, n) => ({ ...one, id: `never-${n}` }));
+    const quota = { kind: "quota", owner, by: "gone", reserved: places, attempts };
+    t.is((await documents.create(idOf.quota(owner), quota)).kind, "done");
+    await catalog.refresh();
+    return catalog.createLog({ key: parseLogKey(name)!, display: "A log", owner });
+  };
+  const [now_ms, hour_ms] = [Date.now(), 3_600_000];
+  const two = (until: number) => [0, 1].map(() => ({ kind: "logs", until }));
+  await fails(t, "forbidden", create("held", two(now_ms + 60_000), 0), /LOGGIA_LOGS_PER_ACCOUNT/);
+  await create("lapsed", two(now_ms - 1), 0);
+  await create("ahead", two(now_ms + hour_ms), now_ms + hour_ms);
+  const shares = [{ kind: "shares", until: now_ms + 60_000 }];
+  await fails(t, "forbidden", create("shared", shares, 0), /LOGGIA_SHARES/);
 }
 
 async function owners(t: ExecutionContext, start: Start): Promise<void> {

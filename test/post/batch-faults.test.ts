@@ -1,4 +1,5 @@
 import test from "ava";
+import { randomBytes } from "node:crypto";
 import { gzipSync } from "node:zlib";
 
 import { DEFAULT_LIMITS } from "../../src/events/limits.ts";
@@ -71,6 +72,16 @@ test("compressed bytes may come to a hundred events, and one more for each of th
   t.is((await batchOf(lines)).accepted, 149);
 });
 
+test("so may an array of them", async (t) => {
+  const keeps = { now_ms: Date.now(), retentionDays: null };
+  const read = (count: number) => {
+    const body = Buffer.from(JSON.stringify(Array.from({ length: count }, () => ({ text: "x" }))));
+    return readBatch("array", { body, sent_bytes: 48 }, DEFAULT_LIMITS, keeps);
+  };
+  await t.throwsAsync(() => read(149), { message: /at most 148 events.*it holds 149/ });
+  t.is((await read(148)).accepted, 148);
+});
+
 async function post(service: Service, body: Buffer) {
   const response = await fetch(`${service.postUrl}/1/logs/${LOG}/events`, {
     method: "POST",
@@ -92,6 +103,15 @@ test("a few bytes of gzip add little to a log and to the answer", async (t) => {
     t.is(status, 413, line);
     t.true(text.length < 500, text);
   }
+  // Less than a hundred times as large, and still more events than bytes.
+  const events = gzipSync(randomBytes(400).toString("hex") + "\n1".repeat(3_000), { level: 9 });
+  const refused = await post(service, events);
+  t.is(refused.status, 413);
+  t.regex(refused.text, /one for each compressed byte/);
+  // Few events, and more than a hundred times as large.
+  const wide = await post(service, gzipSync(`{"text":"x","pad":"${"x".repeat(1_000_000)}"}`, { level: 9 }));
+  t.is(wide.status, 413);
+  t.regex(wide.text, /more than 100 times as many/);
   // As many as such bytes may hold.
   const body = gzipSync("1\n".repeat(120), { level: 9 });
   const { status, text } = await post(service, body);

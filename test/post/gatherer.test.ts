@@ -21,7 +21,13 @@ const SHOP = parseLogKey("shop")!;
 const ATTIC = parseLogKey("attic")!;
 const EVENT: Draft = { text: "x", link: "", tags: [], source: "", user: "", value: null, geo: null, data: null };
 const VISIT = { user: "ann", email: "", page: "" };
-const BOUNDS = { append_ms: 5_000, deadline_ms: 5_000, maxWaitingEvents: 1_000, maxWaitingBytes: 1_000_000 };
+const BOUNDS = {
+  personOf: (log: string) => log,
+  append_ms: 5_000,
+  deadline_ms: 5_000,
+  maxWaitingEvents: 1_000,
+  maxWaitingBytes: 1_000_000,
+};
 
 function openBus(t: ExecutionContext): Promise<Bus> {
   return openSqliteBus({ file: join(temporaryFolder(t), "bus.sqlite"), log: pino({ level: "silent" }) });

@@ -9,6 +9,7 @@ import { openSqliteBus } from "../../src/bus/sqlite.ts";
 import { openSqliteDocuments } from "../../src/catalog/documents/sqlite.ts";
 import type { LoggiaError } from "../../src/errors.ts";
 import { parseLogKey } from "../../src/events/event.ts";
+import type { LogKey } from "../../src/events/event.ts";
 import { createIdSource, type EventId } from "../../src/events/id.ts";
 import { createGatherer } from "../../src/post/gatherer.ts";
 import { KEY_LIFE_MS, startForgetting } from "../../src/post/key-documents.ts";
@@ -38,7 +39,12 @@ async function house(t: ExecutionContext, settle_ms = 0) {
   const start = (through: Pick<Bus, "append"> = bus) => {
     const appending: Bus = Object.create(bus, { append: { value: through.append.bind(through) } });
     const bounds = { append_ms: 2_000, deadline_ms: 5_000, maxWaitingEvents: 10_000, maxWaitingBytes: 10_000_000 };
-    const gatherer = createGatherer({ bus: appending, ids: createIdSource({ now }), ...bounds });
+    const gatherer = createGatherer({
+      bus: appending,
+      ids: createIdSource({ now }),
+      personOf: (log) => log,
+      ...bounds,
+    });
     const once: Once = createOnce({ documents, bus, store, deletions, settle_ms, log: SILENT, now });
     return (key: string, texts: readonly string[], apiKey = "one") => {
       const lines = texts.map((text) => ({ fields: `"text":${JSON.stringify(text)}}`, created: null }));
@@ -225,10 +231,15 @@ test("after a day a key means nothing any more, and goes", async (t) => {
   t.is((await idsOn(bus)).length, 3);
 });
 
-async function post(service: Service, key: string, count: number): Promise<{ status: number; ids: string[] }> {
+async function post(
+  service: Service,
+  key: string,
+  count: number,
+  secret: string = KEY,
+): Promise<{ status: number; ids: string[] }> {
   const response = await fetch(`${service.postUrl}/1/logs/${LOG}/events`, {
     method: "POST",
-    headers: { "Content-Type": "application/json", "X-API-Key": KEY, "Idempotency-Key": key },
+    headers: { "Content-Type": "application/json", "X-API-Key": secret, "Idempotency-Key": key },
     body: JSON.stringify(Array.from({ length: count }, (_, n) => ({ text: `event ${n}` }))),
   });
   const { items = [] } = (await response.json()) as { items?: { id: string }[] };
@@ -253,12 +264,15 @@ for (const kind of KINDS) {
     const before = await startService(environment);
     const first = await post(before, "monday", 50);
     t.is(first.status, 201);
+    const other = await before.ports.catalog.createApiKey(LOG as LogKey, "write-only");
     await before.close();
     const after = await startService(environment);
     t.teardown(() => after.close());
     t.deepEqual(await post(after, "monday", 50), first);
     const next = await post(after, "tuesday", 1);
-    t.deepEqual((await stored(after, 51)).toSorted(), [...first.ids, ...next.ids].toSorted());
+    const others = await post(after, "tuesday", 2, other.secret);
+    t.is(others.status, 201, "a key belongs to the API key that it came with");
+    t.deepEqual((await stored(after, 53)).toSorted(), [...first.ids, ...next.ids, ...others.ids].toSorted());
   });
 }
 

@@ -28,6 +28,8 @@ test("the header is plain ASCII and short, whatever was asked and however much o
       .split("Did").length,
     2,
   );
+  const unknown = Array.from({ length: 30 }, (_, i): [string, string] => [`tag${i % 10}`, `${i}`]);
+  t.is(parameterHints(new URLSearchParams(unknown), ["tags"]).length, 20, "no more are looked at");
   const long = hintHeaders(Array.from({ length: 500 }, (_, i) => classHint(`${i}`.repeat(500), [])));
   t.true(long["X-Loggia-Hint"]!.length <= 1_000);
   t.deepEqual(hintHeaders([]), {});

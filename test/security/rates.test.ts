@@ -155,6 +155,38 @@ test.serial("requests by address, and by key from wherever they come", async (t)
   t.true(statuses.includes(429) && statuses.includes(201), statuses.join(" "));
 });
 
+test.serial("a person is one caller, whatever logs and keys they have", async (t) => {
+  const service = await start(t, { LOGGIA_RATE_CALLER: "1" });
+  const { catalog } = service.ports;
+  const owner = catalog.account(ADMIN.email)!.id;
+  const made = await Promise.all(
+    Array.from({ length: 30 }, (_, n) =>
+      catalog.createLog({ key: `log-${n}` as LogKey, display: "One of many", owner }),
+    ),
+  );
+  const ways = {
+    form: (log: string, apikey: string) =>
+      ask(`${service.postUrl}/1/logs/${log}/events`, {
+        method: "POST",
+        body: new URLSearchParams({ apikey, text: "x" }),
+      }),
+    json: (log: string, key: string) =>
+      ask(`${service.postUrl}/1/logs/${log}/events`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json", "X-API-Key": key },
+        body: '{"text":"x"}',
+      }),
+    list: (log: string, key: string) => ask(`${service.apiUrl}/1/logs/${log}/events?apikey=${key}`),
+  };
+  for (const [name, way] of Object.entries(ways)) {
+    const answers = await Promise.all(made.map(({ log, apiKey }) => way(log.key, apiKey.secret)));
+    t.true(
+      answers.some(({ status }) => status === 429),
+      `${name}: each key came once`,
+    );
+  }
+});
+
 test.serial("one who asks without end gets 429, and neither other analysts nor producers wait for them", async (t) => {
   t.timeout(120_000);
   const service = await start(t, { LOGGIA_RATE_QUERIES: "1" });
