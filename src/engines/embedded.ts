@@ -9,6 +9,7 @@ import { backup, STORE_FILE } from "../operations/backup.ts";
 import { BUS_FILE, makeFolders } from "../operations/files.ts";
 import { marksInFile } from "../operations/marks-file.ts";
 import { refuseHalfRestored } from "../operations/restore.ts";
+import { giveWay } from "../pace.ts";
 import type { Settings } from "../settings.ts";
 import { openDuckdbStore } from "../store/duckdb/store.ts";
 import { BATCHES, mailsHere, MARKS, NOTIFICATIONS } from "./engines.ts";
@@ -19,7 +20,8 @@ import { letPostsFirst } from "./priority.ts";
 export async function openEmbedded(settings: Settings, log: Logger, closing: AsyncDisposableStack): Promise<Engines> {
   const folder = makeFolder(settings.data);
   const bus = closing.use(await openSqliteBus({ file: join(folder, BUS_FILE), log }));
-  const catalogDocuments = await openSqliteDocuments({ file: join(folder, "catalog.sqlite") });
+  // A person may change things as fast as the disk takes them: posts, on the same thread, come in between.
+  const catalogDocuments = await openSqliteDocuments({ file: join(folder, "catalog.sqlite"), pause: giveWay });
   const catalog = closing.use(
     await createCatalog({ documents: catalogDocuments, log, limits: settings.accountLimits }),
   );

@@ -37,6 +37,7 @@ type Row = { id: string; version: number; body: string | null };
  * Documents in one SQLite file: WAL, fsync at every commit. Several processes may share the file, as a server and its command line do.
  *
  * @param options.name what the documents are, for messages; the catalog unless given
+ * @param options.pause awaited before each write, which blocks the thread until the disk has it; none unless given
  * @param options.truncateEvery_ms how often the log is emptied of what was removed; once an hour unless given
  * @throws StartError where the file cannot be opened, is no database of this kind, or has a layout of a later release
  */
@@ -44,7 +45,9 @@ export async function openSqliteDocuments(options: {
   file: string;
   name?: string;
   truncateEvery_ms?: number;
+  pause?: () => Promise<void>;
 }): Promise<Documents> {
+  const { pause } = options;
   const what = `The ${options.name ?? "catalog"} ${options.file}`;
   const database = open(options.file, what);
   const insert = database.prepare(
@@ -79,11 +82,19 @@ export async function openSqliteDocuments(options: {
       return Promise.reject(unavailable(what, error));
     }
   };
+  // One write after the other, so that many of them don't hold up others that give way.
+  let previous: Promise<unknown> = Promise.resolve();
+  const runPaced = <T>(work: () => T): Promise<T> => {
+    if (pause === undefined) return run(work);
+    const done = previous.then(pause).then(() => run(work));
+    previous = done.catch(() => {});
+    return done;
+  };
   const write = (id: string, body: Body | null, expected: Version): Promise<WriteResult> =>
-    run(() => written(update.all(body === null ? null : JSON.stringify(body), id, numberOf(expected))));
+    runPaced(() => written(update.all(body === null ? null : JSON.stringify(body), id, numberOf(expected))));
 
   return {
-    create: (id, body) => run(() => written(insert.all(id, JSON.stringify(body)))),
+    create: (id, body) => runPaced(() => written(insert.all(id, JSON.stringify(body)))),
     replace: write,
     remove: (id, expected) => write(id, null, expected),
     read: (id) =>

@@ -17,6 +17,24 @@ test("makes the folders above its file, which only its owner can read", async (t
   t.is(statSync(`${file}-wal`).mode & 0o777, 0o600);
 });
 
+test("waits before each write, so that others have the thread in between", async (t) => {
+  const file = join(temporaryFolder(t), "catalog.sqlite");
+  const waiting: (() => void)[] = [];
+  const pause = () => new Promise<void>((resolve) => waiting.push(resolve));
+  await using documents = await openSqliteDocuments({ file, pause });
+  const next = async <T>(write: Promise<T>, before: object | null): Promise<T> => {
+    t.deepEqual((await documents.read("a"))?.body ?? null, before);
+    waiting.shift()!();
+    return await write;
+  };
+  const created = await next(documents.create("a", { n: 1 }), null);
+  if (created.kind !== "done") return t.fail();
+  const replaced = await next(documents.replace("a", { n: 2 }, created.version), { n: 1 });
+  if (replaced.kind !== "done") return t.fail();
+  await next(documents.remove("a", replaced.version), { n: 2 });
+  t.is((await documents.read("a"))?.body, null);
+});
+
 test("refuses a file that is no database", async (t) => {
   const file = join(temporaryFolder(t), "catalog.sqlite");
   writeFileSync(file, "This is a letter to my aunt, and not a database at all.\n".repeat(100));
