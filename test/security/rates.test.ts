@@ -54,7 +54,8 @@ test.serial("passwords can be guessed a few times a minute, then the answer is 4
 
 test.serial("guesses that come all at once are no more", async (t) => {
   const service = await start(t, FEW);
-  const answers = await guess(service, 60);
+  // As many as wait for their check at once: what is refused for want of room is counted as well.
+  const answers = await guess(service, 20);
   t.true(answers.every(({ status }) => status === 401 || status === 429 || status === 503));
   const checked = answers.filter(({ status }) => status === 401).length;
   t.true(checked >= 5 && checked < 9, `${checked} were checked`);
@@ -64,7 +65,7 @@ test.serial("guesses that come all at once are no more", async (t) => {
 
 test.serial("by default they are twenty a minute", async (t) => {
   const service = await start(t);
-  const answers = await guess(service, 60);
+  const answers = [...(await guess(service, 20)), ...(await guess(service, 20))];
   t.true(answers.filter(({ status }) => status === 401).length >= 20);
   t.is((await ask(`${service.apiUrl}/1/logs`, { headers: { Authorization: AUTHORIZATION } })).status, 429);
 });
