@@ -3,6 +3,8 @@ import { type FileHandle, open, stat } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Readable } from "node:stream";
 
+import { unpack } from "./archives.ts";
+
 /** A longer line is cut there: without a bound one file without line breaks would fill the memory. */
 const LINE_MAX_BYTES = 1024 * 1024;
 const FOLLOW_POLL_MS = 250;
@@ -17,9 +19,9 @@ export async function* readLines(stream: Readable | AsyncIterable<Buffer>): Asyn
   yield* splitter.end();
 }
 
-/** The lines of a file. */
+/** The lines of a file, also of one that is packed. @throws ArchiveError */
 export function readFileLines(path: string): AsyncGenerator<string> {
-  return readLines(createReadStream(path));
+  return readLines(unpack(createReadStream(path), path));
 }
 
 /**

@@ -27,7 +27,7 @@ program
 program
   .command("ship")
   .description("post each line of files, or of standard input, as an event")
-  .argument("[file...]", "files to read; standard input where there are none")
+  .argument("[file...]", "files to read, also gzip and zstd archives; standard input where there are none")
   .addOption(addressOption("LOGGIA_POST", "where events are posted"))
   .option("--url <address>", "the same as --post")
   .requiredOption("--log <key>", "log that takes the events")
@@ -58,7 +58,7 @@ program
     wholeFrom(1, 1_000_000),
     DEFAULT_LIMITS.data,
   )
-  .option("--patience <seconds>", "how long a batch is tried again", wholeFrom(0, 86_400), 60)
+  .option("--patience <seconds>", "how long the run goes on while the service takes no posts", wholeFrom(0, 86_400), 60)
   .action(async (files: string[], options: Omit<ShipOptions, "patience_s"> & { patience: number; url?: string }) => {
     const stop = new AbortController();
     process.once("SIGINT", () => stop.abort()).once("SIGTERM", () => stop.abort());
@@ -69,7 +69,7 @@ program
       stop.signal,
     );
     console.log(`posted ${counts.posted}, failed ${counts.failed}, retried ${counts.retried}`);
-    if (counts.failed > 0 || counts.unread > 0) process.exitCode = 1;
+    if (counts.failed > 0 || counts.unread > 0 || counts.isUnmatched) process.exitCode = 1;
   });
 
 addManagement(program);

@@ -9,33 +9,41 @@ export type Reply = {
   readonly hint: string | null;
 };
 
+/** `timeout_ms`: how long the connection may stay silent. */
+export type Request = {
+  readonly method: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: string | Buffer;
+  readonly timeout_ms?: number;
+};
+
 export type Sender = {
   /** Sends one request over a kept-alive connection. Rejects where no whole answer came. */
-  send(url: URL, message: { method: string; headers?: Record<string, string>; body?: string | Buffer }): Promise<Reply>;
+  send(url: URL, message: Request): Promise<Reply>;
   close(): void;
 };
 
-const REPLY_TIMEOUT_MS = 30_000;
+export const REPLY_TIMEOUT_MS = 30_000;
 
 /** @param connections how many requests can be under way at once */
 export function createSender(connections: number): Sender {
   const http = new HttpAgent({ keepAlive: true, maxSockets: connections });
   const https = new HttpsAgent({ keepAlive: true, maxSockets: connections });
   return {
-    send(url, { method, headers = {}, body = "" }) {
+    send(url, { method, headers = {}, body = "", timeout_ms = REPLY_TIMEOUT_MS }) {
       const { promise, resolve, reject } = Promise.withResolvers<Reply>();
       const secure = url.protocol === "https:";
       const options = {
         method,
         headers: { ...headers, "Content-Length": Buffer.byteLength(body) },
-        timeout: REPLY_TIMEOUT_MS,
+        timeout: timeout_ms,
       };
       const request = secure
         ? httpsRequest(url, { ...options, agent: https })
         : httpRequest(url, { ...options, agent: http });
       request
         .on("error", reject)
-        .on("timeout", () => request.destroy(new Error(`no answer within ${REPLY_TIMEOUT_MS} ms`)));
+        .on("timeout", () => request.destroy(new Error(`no answer within ${Math.round(timeout_ms)} ms`)));
       request.on("response", (response) => {
         let text = "";
         response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));

@@ -3,6 +3,7 @@ import { appendFileSync, writeFileSync } from "node:fs";
 import { createServer, request as httpRequest } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { gzipSync, zstdCompressSync } from "node:zlib";
 import test, { type ExecutionContext } from "ava";
 
 import { get, KEY, LOG, type Service, serviceOf } from "../support/service.ts";
@@ -15,14 +16,15 @@ type Run = { readonly code: number | null; readonly out: string; readonly err: s
 
 function run(
   words: readonly string[],
-  { input, stopWhen }: { input?: string; stopWhen?: () => Promise<unknown> } = {},
+  { input, stopWhen }: { input?: string | Buffer; stopWhen?: () => Promise<unknown> } = {},
 ): Promise<Run> {
   const child = spawn(process.execPath, [LOGGIA, ...words], { env: { ...process.env, LOGGIA_KEY: KEY } });
   let out = "";
   let err = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (out += text));
   child.stderr.setEncoding("utf8").on("data", (text: string) => (err += text));
-  child.stdin.end(input ?? "");
+  // A command that gives up reads no further.
+  child.stdin.on("error", () => {}).end(input ?? "");
   void stopWhen?.().finally(() => child.kill("SIGINT"));
   return new Promise((resolve) => child.on("close", (code) => resolve({ code, out, err })));
 }
@@ -44,7 +46,7 @@ async function rows(service: Service, count: number): Promise<Row[]> {
   );
 }
 
-function file(t: ExecutionContext, content: string): string {
+function file(t: ExecutionContext, content: string | Buffer): string {
   const path = join(temporaryFolder(t), "a.log");
   writeFileSync(path, content);
   return path;
@@ -165,6 +167,75 @@ test("a wrong key, an unreachable service, a bad pattern and a missing file are 
   const away = await run(["ship", "--url", "http://127.0.0.1:1", "--log", LOG, "--patience", "1"], { input: "a\n" });
   t.is(away.out, "posted 0, failed 1, retried " + /retried (\d+)/.exec(away.out)?.[1] + "\n");
   t.is(away.code, 1);
+});
+
+test("gzip and zstd are read as what they are, also from standard input and beside plain files", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const [zipped, zstandard] = [file(t, gzipSync("one\ntwo\n")), file(t, zstdCompressSync("three\n"))];
+  const { code, out, err } = await run(shipTo(service.postUrl, zipped, file(t, "four\n"), zstandard));
+  t.is(err, "");
+  t.is(out, "posted 4, failed 0, retried 0\n");
+  t.is(code, 0);
+  const piped = await run(shipTo(service.postUrl), { input: gzipSync("five\n") });
+  t.is(piped.out, "posted 1, failed 0, retried 0\n");
+  const found = await rows(service, 5);
+  t.deepEqual(found.map(({ text }) => text).toSorted(), ["five", "four", "one", "three", "two"]);
+});
+
+test("an archive that is cut off is told, and the files after it are posted", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const cut = file(t, gzipSync("one\ntwo\n").subarray(0, -9));
+  const { code, out, err } = await run(shipTo(service.postUrl, cut, file(t, "three\n")));
+  t.is(code, 1);
+  t.regex(err, /^loggia: [^\n]* can't be read: the gzip archive is cut off\n$/);
+  t.regex(out, /^posted [123], failed 0/);
+  const piped = await run(shipTo(service.postUrl), { input: gzipSync("four\n").subarray(0, -9) });
+  t.is(piped.code, 1);
+  t.regex(piped.err, /^loggia: standard input can't be read: the gzip archive is cut off\n$/);
+  const followed = await run(shipTo(service.postUrl, "--follow", cut));
+  t.is(followed.code, 1);
+  t.regex(followed.err, /which can't be followed/);
+});
+
+test("a pattern that matches no line is told, and ends with 1", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const words = shipTo(service.postUrl, "--pattern", "^(?<source>nobody) (?<text>.*)$");
+  const { code, out, err } = await run(words, { input: "one\ntwo\n" });
+  t.is(code, 1);
+  t.is(out, "posted 2, failed 0, retried 0\n");
+  t.is(err, "loggia: --pattern matched none of 2 lines, posted as they are\n");
+  const many = await run(words, { input: "line\n".repeat(150) });
+  t.is(many.code, 1);
+  t.regex(many.err, /^loggia: --pattern matched none of 100 lines[^\n]*\nloggia: --pattern matched none of 150 lines/);
+  t.is((await run(words, { input: "one\nnobody two\n" })).code, 0);
+});
+
+test("an address that refuses is told at once, and one patience is for the whole run", async (t) => {
+  const input = "a line\n".repeat(20_000);
+  const { code, out, err } = await run([...shipTo("http://127.0.0.1:1"), "--patience", "1"], { input });
+  t.is(code, 1);
+  // Of twenty batches one was tried; the others were not read.
+  t.regex(out, /^posted 0, failed 1000, retried \d+\n$/);
+  const [first, ...more] = err.trimEnd().split("\n");
+  t.is(first, "loggia: http://127.0.0.1:1 takes no posts: connect ECONNREFUSED 127.0.0.1:1; trying again for 1 s");
+  t.is(more.at(-1), "loggia: gave up after 1 s; what was not read yet is not posted");
+});
+
+test("a service that is silent, and one that is busy, are told before the patience ends, with a report", async (t) => {
+  for (const answer of ["none", "busy"] as const) {
+    const server = createServer((request, response) => {
+      if (answer === "busy") request.resume().on("end", () => response.writeHead(503).end());
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    t.teardown(() => server.close().closeAllConnections());
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { code, out, err } = await run([...shipTo(url), "--patience", "12"], { input: "one\n" });
+    t.is(code, 1);
+    t.regex(out, /^posted 0, failed 1, /);
+    const said = answer === "busy" ? "503 " : "it does not answer";
+    t.regex(err, new RegExp(`^loggia: ${url} takes no posts: ${said}; trying again for 12 s\n`));
+    t.regex(err, /\nloggia: posted 0, failed 0, retried \d+, 0\/s\n/);
+  }
 });
 
 test("a busy service is tried again, no sooner than it asks", async (t) => {

@@ -1,0 +1,135 @@
+import { open } from "node:fs/promises";
+import { finished } from "node:stream/promises";
+import { createGunzip, createZstdDecompress } from "node:zlib";
+
+/** Bytes of a signature, each as the least and the greatest that it may be. */
+type Signature = readonly (readonly [least: number, greatest: number])[];
+
+const exactly = (...bytes: readonly number[]): Signature => bytes.map((byte) => [byte, byte]);
+
+/** What archives begin with, whatever their names are. */
+const SIGNATURES: readonly { readonly format: Format; readonly signature: Signature }[] = [
+  { format: "gzip", signature: exactly(0x1f, 0x8b, 0x08) },
+  { format: "zstd", signature: exactly(0x28, 0xb5, 0x2f, 0xfd) },
+  // A skippable frame, with which some programs begin.
+  { format: "zstd", signature: [[0x50, 0x5f], ...exactly(0x2a, 0x4d, 0x18)] },
+  { format: "xz", signature: exactly(0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00) },
+  { format: "bzip2", signature: [...exactly(0x42, 0x5a, 0x68), [0x31, 0x39], ...exactly(0x31, 0x41, 0x59, 0x26)] },
+  { format: "zip", signature: exactly(0x50, 0x4b, 0x03, 0x04) },
+];
+const LONGEST = Math.max(...SIGNATURES.map(({ signature }) => signature.length));
+
+type Format = "gzip" | "zstd" | "xz" | "bzip2" | "zip";
+
+const NAMED_AS_ARCHIVE = /\.(?:gz|tgz|zst|zstd)$/i;
+/** So little may still unpack to some megabytes, of zstd to some dozens. */
+const FEED_BYTES = 1024;
+
+/** An archive that can't be read, or not to its end. */
+export class ArchiveError extends Error {
+  readonly code = "ARCHIVE";
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "ArchiveError";
+  }
+}
+
+/**
+ * The bytes of a stream: unpacked where it is gzip or zstd, of any number of members, and as they are where it is no archive.
+ * It holds no more of them than a few chunks and what the format itself looks back to.
+ *
+ * @param name of the file, whose ending may promise an archive
+ * @throws ArchiveError where the archive is cut off, damaged or of another format; what stands before the damage is given first
+ */
+export async function* unpack(chunks: AsyncIterable<Buffer>, name = ""): AsyncGenerator<Buffer> {
+  const source = chunks[Symbol.asyncIterator]();
+  const { head, format } = await readHead(source);
+  const rest = (async function* () {
+    if (head.length > 0) yield head;
+    yield* { [Symbol.asyncIterator]: () => source };
+  })();
+  try {
+    if (format === null) {
+      if (NAMED_AS_ARCHIVE.test(name)) throw new ArchiveError("it is named as an archive, and holds none");
+      yield* rest;
+    } else if (format === "gzip" || format === "zstd") yield* decompress(rest, format);
+    else throw new ArchiveError(`it is a ${format} archive; unpack it and ship what it holds`);
+  } finally {
+    await source.return?.();
+  }
+}
+
+/** @throws ArchiveError where the file is an archive: what is appended to one is no line */
+export async function refuseArchive(path: string): Promise<void> {
+  await using file = await open(path);
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(LONGEST), 0, LONGEST, 0);
+  const format = formatOf(buffer.subarray(0, bytesRead));
+  if (format !== null && format !== "unclear")
+    throw new ArchiveError(`it is a ${format} archive, which can't be followed; ship it without --follow`);
+}
+
+/** Reads no more than it needs to tell: who types the first lines does not wait for it. */
+async function readHead(source: AsyncIterator<Buffer>): Promise<{ head: Buffer; format: Format | null }> {
+  let head = Buffer.alloc(0);
+  for (;;) {
+    const format = head.length === 0 ? "unclear" : formatOf(head);
+    if (format !== "unclear") return { head, format };
+    const next = await source.next();
+    if (next.done === true) return { head, format: null };
+    head = Buffer.concat([head, next.value]);
+  }
+}
+
+function formatOf(head: Buffer): Format | null | "unclear" {
+  const possible = SIGNATURES.filter(({ signature }) =>
+    signature.every(([least, greatest], i) => i >= head.length || (head[i]! >= least && head[i]! <= greatest)),
+  );
+  const found = possible.find(({ signature }) => head.length >= signature.length);
+  return found?.format ?? (possible.length === 0 ? null : "unclear");
+}
+
+/**
+ * Feeds the decoder a little at a time, and takes all that comes of it before the next: a stream that fails drops what
+ * was not taken of it.
+ */
+async function* decompress(chunks: AsyncIterable<Buffer>, format: "gzip" | "zstd"): AsyncGenerator<Buffer> {
+  const decoder = format === "gzip" ? createGunzip() : createZstdDecompress();
+  const unpacked: Buffer[] = [];
+  let fault: Error | null = null;
+  let size_bytes = 0;
+  let wake = (): void => {};
+  decoder.on("data", (chunk: Buffer) => unpacked.push(chunk));
+  // A write that fails is not called back.
+  decoder.on("error", (error) => {
+    fault = error;
+    wake();
+  });
+  try {
+    for await (const chunk of chunks) {
+      for (let at = 0; at < chunk.length && fault === null; at += FEED_BYTES) {
+        const piece = chunk.subarray(at, at + FEED_BYTES);
+        size_bytes += piece.length;
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+          decoder.write(piece, () => resolve());
+        });
+        yield* unpacked.splice(0);
+      }
+      if (fault !== null) break;
+    }
+    decoder.end();
+    await finished(decoder).catch(() => {});
+    yield* unpacked.splice(0);
+    if (fault !== null) throw archiveFault(fault, format);
+    // Node passes over what stands behind the last member of zstd.
+    const rest_bytes = format === "zstd" ? size_bytes - decoder.bytesWritten : 0;
+    if (rest_bytes > 0) throw new ArchiveError(`the ${format} archive is damaged: ${rest_bytes} bytes behind its end`);
+  } finally {
+    decoder.destroy();
+  }
+}
+
+function archiveFault(error: NodeJS.ErrnoException, format: Format): ArchiveError {
+  const what = error.code === "Z_BUF_ERROR" ? "cut off" : `damaged: ${error.message}`;
+  return new ArchiveError(`the ${format} archive is ${what}`, { cause: error });
+}

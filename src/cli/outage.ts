@@ -1,0 +1,43 @@
+import { printable } from "./terminal.ts";
+
+/** So long a service may be busy, or keep silent, before the person who waits is told. */
+const SILENT_MS = 4_000;
+
+/** What a run knows of a service that takes no posts: it says so once, and once more when it takes them again. */
+export type Outage = {
+  /** An attempt failed: the service is away, or it asks for patience. */
+  failed(kind: "away" | "busy", why: string): void;
+  succeeded(): void;
+  /** Watches an attempt, which may stay without an answer. */
+  watch<T>(attempt: Promise<T>): Promise<T>;
+};
+
+export function createOutage(options: { where: string; patience_s: number; note: (text: string) => void }): Outage {
+  const { where, patience_s, note } = options;
+  let since_ms: number | null = null;
+  let isSaid = false;
+  const say = (why: string): void => {
+    if (isSaid) return;
+    isSaid = true;
+    note(`loggia: ${printable(`${where} takes no posts: ${why}`)}; trying again for ${patience_s} s`);
+  };
+  return {
+    failed(kind, why) {
+      since_ms ??= performance.now();
+      if (kind === "away" || performance.now() - since_ms >= SILENT_MS) say(why);
+    },
+    succeeded() {
+      if (isSaid) note(`loggia: ${printable(where)} takes posts again`);
+      since_ms = null;
+      isSaid = false;
+    },
+    async watch(attempt) {
+      const timer = setTimeout(() => say("it does not answer"), SILENT_MS);
+      try {
+        return await attempt;
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+  };
+}

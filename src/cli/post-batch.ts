@@ -1,0 +1,118 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+
+import { DECOMPRESSION_MAX_RATIO } from "../http/body.ts";
+import type { Outage } from "./outage.ts";
+import type { ShipCounts } from "./progress.ts";
+import { CommandError, messageOf, REPLY_TIMEOUT_MS, type Sender } from "./request.ts";
+
+/** Smaller bodies fit a few packets anyway. */
+const ZIP_BYTES = 4_096;
+const FIRST_BACKOFF_MS = 100;
+const LAST_BACKOFF_MS = 5_000;
+/** The last attempt of a run's patience gets at least so long for its answer. */
+const LAST_REPLY_MS = 1_000;
+
+const zip = promisify(gzip);
+
+/** A line, and the JSON of its event. */
+export type Item = { readonly line: string; readonly json: string };
+
+export type Posting = {
+  readonly sender: Sender;
+  readonly url: URL;
+  readonly options: { readonly key: string; readonly patience_s: number };
+  readonly counts: ShipCounts;
+  readonly fail: (line: string, why: string) => void;
+  readonly outage: Outage;
+  readonly signal: AbortSignal;
+};
+
+/**
+ * Posts a batch, and tries it again while the service is busy or away and the patience lasts.
+ * @returns `given up` where it did not last: the service will not take the next batch either
+ * @throws CommandError where the service refuses the key
+ */
+export async function postBatch(batch: readonly Item[], posting: Posting): Promise<"settled" | "given up"> {
+  const { sender, url, options, counts, fail, outage, signal } = posting;
+  const message = await messageFor(batch, options.key);
+  const until_ms = performance.now() + options.patience_s * 1000;
+  for (let backoff_ms = FIRST_BACKOFF_MS; ; backoff_ms = Math.min(backoff_ms * 2, LAST_BACKOFF_MS)) {
+    const rest_ms = Math.max(until_ms - performance.now(), LAST_REPLY_MS);
+    const timeout_ms = Math.min(REPLY_TIMEOUT_MS, rest_ms);
+    const outcome = await outage.watch(attempt(sender, url, { ...message, timeout_ms }));
+    if (outcome.kind === "taken") {
+      outage.succeeded();
+      for (const [i, { line }] of batch.entries()) {
+        const fault = outcome.faults[i] === undefined ? NO_OUTCOME : outcome.faults[i];
+        if (fault === null) counts.posted += 1;
+        else fail(line, fault);
+      }
+      return "settled";
+    }
+    if (outcome.kind === "refused") {
+      outage.succeeded();
+      for (const { line } of batch) fail(line, outcome.why);
+      return "settled";
+    }
+    outage.failed(outcome.kind, outcome.why);
+    const wait_ms = Math.max(backoff_ms * (0.5 + Math.random() / 2), outcome.retryAfter_ms ?? 0);
+    if (signal.aborted || performance.now() + wait_ms > until_ms) {
+      for (const { line } of batch) fail(line, outcome.why);
+      return "given up";
+    }
+    counts.retried += 1;
+    await delay(wait_ms, undefined, { signal }).catch(() => {});
+  }
+}
+
+type Message = { readonly method: "POST"; readonly headers: Record<string, string>; readonly body: Buffer };
+
+/** The request that posts a batch, with a key that all its attempts share; compressed where that makes it smaller. */
+async function messageFor(batch: readonly Item[], apiKey: string): Promise<Message> {
+  const plain = Buffer.from(batch.map(({ json }) => json).join("\n"));
+  const zipped = plain.length < ZIP_BYTES ? plain : await zip(plain, { level: 1 });
+  // The service refuses what is compressed beyond that ratio.
+  const pays = zipped.length < plain.length && plain.length <= zipped.length * DECOMPRESSION_MAX_RATIO;
+  const headers = {
+    Authorization: `Bearer ${apiKey}`,
+    "Content-Type": "application/x-ndjson",
+    "Idempotency-Key": randomUUID(),
+    ...(pays && { "Content-Encoding": "gzip" }),
+  };
+  return { method: "POST", headers, body: pays ? zipped : plain };
+}
+
+/** Of a batch without any event the service shows the first faults alone. */
+const NO_OUTCOME = "the service took no line of the batch";
+
+type Outcome =
+  /** `faults`: of each line, in order; null where it was posted. */
+  | { readonly kind: "taken"; readonly faults: readonly (string | null)[] }
+  | { readonly kind: "busy" | "away"; readonly why: string; readonly retryAfter_ms: number | null }
+  | { readonly kind: "refused"; readonly why: string };
+
+async function attempt(sender: Sender, url: URL, message: Message & { timeout_ms: number }): Promise<Outcome> {
+  try {
+    const reply = await sender.send(url, message);
+    if (reply.status === 201) {
+      const { items } = JSON.parse(reply.body) as { items: { error?: { message: string } }[] };
+      return { kind: "taken", faults: items.map(({ error }) => error?.message ?? null) };
+    }
+    const why = `${reply.status} ${messageOf(reply.body)}`;
+    if (reply.status === 401 || reply.status === 403) throw new CommandError(`The service refuses the key: ${why}`);
+    if (reply.status === 429 || reply.status >= 500) return { kind: "busy", why, retryAfter_ms: reply.retryAfter_ms };
+    return { kind: "refused", why };
+  } catch (error) {
+    if (error instanceof CommandError) throw error;
+    return { kind: "away", why: faultOf(error as Error), retryAfter_ms: null };
+  }
+}
+
+/** A host of several addresses that all refuse has an error without words of its own. */
+function faultOf(error: Error): string {
+  const causes = error instanceof AggregateError ? (error.errors as Error[]) : [];
+  return error.message || causes.map(({ message }) => message).join("; ") || error.name;
+}

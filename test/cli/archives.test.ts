@@ -1,0 +1,138 @@
+import test, { type ExecutionContext } from "ava";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync, zstdCompressSync } from "node:zlib";
+
+import { ArchiveError, refuseArchive, unpack } from "../../src/cli/archives.ts";
+import { readLines } from "../../src/cli/lines.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+
+const PACKERS = { gzip: gzipSync, zstd: zstdCompressSync } as const;
+const FORMATS = ["gzip", "zstd"] as const;
+
+/** The bytes in chunks of this many, and a count of those that were asked for. */
+function chunksOf(bytes: Buffer, size: number) {
+  const asked = { chunks: 0, isClosed: false };
+  const chunks = (async function* () {
+    try {
+      for (let at = 0; at < bytes.length; at += size) {
+        asked.chunks += 1;
+        yield bytes.subarray(at, at + size);
+      }
+    } finally {
+      asked.isClosed = true;
+    }
+  })();
+  return { chunks, asked };
+}
+
+/** The lines of a stream, and what ended it early. */
+async function read(bytes: Buffer, { size = 7, name = "" } = {}): Promise<{ lines: string[]; fault: string | null }> {
+  const lines: string[] = [];
+  try {
+    for await (const line of readLines(unpack(chunksOf(bytes, size).chunks, name))) lines.push(line);
+  } catch (error) {
+    if (!(error instanceof ArchiveError)) throw error;
+    return { lines, fault: error.message };
+  }
+  return { lines, fault: null };
+}
+
+function fileOf(t: ExecutionContext, bytes: string | Buffer): string {
+  const path = join(temporaryFolder(t), "a.log");
+  writeFileSync(path, bytes);
+  return path;
+}
+
+const TEXT = Array.from({ length: 20_000 }, (_, n) => `line ${n} of ${(n * 7919) % 104729}`);
+
+for (const format of FORMATS) {
+  const pack = (text: string): Buffer => PACKERS[format](text);
+
+  for (const size of [1, 7, 1_000_000]) {
+    test(`${format} of several members is read whole, in chunks of ${size}`, async (t) => {
+      const bytes = Buffer.concat([pack("one\ntw"), pack("o\n"), pack("three")]);
+      t.deepEqual(await read(bytes, { size }), { lines: ["one", "two", "three"], fault: null });
+    });
+  }
+
+  test(`${format} that is cut off is told, and all lines before the cut are given`, async (t) => {
+    const whole = pack(`${TEXT.join("\n")}\n`);
+    const first = pack("first\n");
+    const cut = await read(Buffer.concat([first, whole.subarray(0, whole.length - 20)]), { size: 1_000 });
+    t.is(cut.fault, `the ${format} archive is cut off`);
+    t.deepEqual(cut.lines, ["first", ...TEXT].slice(0, cut.lines.length));
+    t.true(cut.lines.length > 1);
+    const members = await read(Buffer.concat([whole, first.subarray(0, 6)]), { size: 1_000_000 });
+    t.deepEqual(members, { lines: TEXT, fault: `the ${format} archive is cut off` });
+  });
+
+  test(`${format} that is damaged is told`, async (t) => {
+    const bytes = Buffer.from(pack(TEXT.join("\n")));
+    for (let at = bytes.length >> 1; at < (bytes.length >> 1) + 40; at += 1) bytes[at]! ^= 0x55;
+    t.regex((await read(bytes, { size: 1_000 })).fault ?? "", new RegExp(`^the ${format} archive is damaged: `));
+  });
+
+  test(`bytes behind the end of ${format} are told`, async (t) => {
+    const bytes = Buffer.concat([pack(`${TEXT.join("\n")}\n`), Buffer.from("no archive")]);
+    const { lines, fault } = await read(bytes, { size: 1_000_000 });
+    t.deepEqual(lines, TEXT.slice(0, lines.length));
+    t.true(lines.length > TEXT.length / 2);
+    t.regex(fault ?? "", new RegExp(`^the ${format} archive is damaged: `));
+  });
+
+  test(`${format} that unpacks to very much is read piece by piece, and no further than it is asked for`, async (t) => {
+    const one = PACKERS[format](Buffer.alloc(1_000_000, `${"x".repeat(99)}\n`));
+    const { chunks, asked } = chunksOf(Buffer.concat(Array.from({ length: 2_000 }, () => one)), one.length);
+    const before_bytes = process.memoryUsage().arrayBuffers;
+    let most_bytes = 0;
+    let count = 0;
+    for await (const _ of readLines(unpack(chunks))) {
+      count += 1;
+      if (count % 10_000 === 0) most_bytes = Math.max(most_bytes, process.memoryUsage().arrayBuffers - before_bytes);
+      if (count === 200_000) break;
+    }
+    // 20 MB of 2 GB were taken, of 20 chunks of 2,000.
+    t.true(asked.chunks < 1_000, `${asked.chunks} chunks`);
+    t.true(asked.isClosed);
+    t.true(most_bytes < 200_000_000, `${most_bytes} bytes`);
+  });
+
+  test(`${format} can't be followed`, async (t) => {
+    await t.throwsAsync(refuseArchive(fileOf(t, pack("one\n"))), { instanceOf: ArchiveError, message: /--follow/ });
+  });
+}
+
+test("what is no archive is given as it is, also where it begins alike", async (t) => {
+  for (const text of ["", "P", "(", "PK", "BZh is a word", "\u001f", "Query: P*M", "plain\nlines\n"]) {
+    const { lines, fault } = await read(Buffer.from(text), { size: 1 });
+    t.is(fault, null, text);
+    t.is(lines.join("\n"), text.replace(/\n$/, ""));
+  }
+  await t.notThrowsAsync(refuseArchive(fileOf(t, "P")));
+});
+
+test("the first lines of a stream that goes on are given at once", async (t) => {
+  const never = new Promise<never>(() => {});
+  const lines = readLines(
+    unpack(
+      (async function* () {
+        yield Buffer.from("P\n");
+        await never;
+      })(),
+    ),
+  );
+  t.deepEqual(await lines.next(), { done: false, value: "P" });
+});
+
+test("archives of other formats, and names that promise one, are told", async (t) => {
+  const other = (hex: string) => read(Buffer.concat([Buffer.from(hex, "hex"), Buffer.alloc(50)]));
+  t.regex((await other("fd377a585a00")).fault ?? "", /^it is a xz archive/);
+  t.regex((await other("425a683931415926")).fault ?? "", /^it is a bzip2 archive/);
+  t.regex((await other("504b0304")).fault ?? "", /^it is a zip archive/);
+  t.deepEqual(await read(Buffer.from("text\n"), { name: "a.log.gz" }), {
+    lines: [],
+    fault: "it is named as an archive, and holds none",
+  });
+  t.deepEqual(await read(zstdCompressSync("one\n"), { name: "a.log.gz" }), { lines: ["one"], fault: null });
+});
