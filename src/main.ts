@@ -11,19 +11,20 @@ import { keepOnlyFresh } from "../pipelines/retention/keep.ts";
 import { startRetention } from "../pipelines/retention/sweep.ts";
 import { startPipeline } from "../pipelines/runner.ts";
 import { watchHorizon } from "./api/horizon.ts";
+import { readAccepted } from "./bus/accepted.ts";
 import type { Bus } from "./bus/bus.ts";
 import { createDeletionLog, type DeletionLog } from "./bus/deletions.ts";
 import type { Engines, Ports } from "./engines/engines.ts";
 import { LoggiaError, StartError } from "./errors.ts";
 import { createSteadyClock } from "./events/clock.ts";
-import { acceptedAt, createIdSource } from "./events/id.ts";
-import { decodeRecord } from "./events/record.ts";
+import { createIdSource } from "./events/id.ts";
 import { type FirstStart, makeFirstRecords, type ShowFirstStart } from "./first.ts";
 import { createGate, type Gate } from "./gate/gate.ts";
 import { personOf } from "./gate/person.ts";
 import { createBrowserGuard } from "./http/browser-guard.ts";
 import { closeGracefully, listenOn } from "./http/listen.ts";
 import { createSmtpMailer } from "./mail/smtp.ts";
+import { createFailedSignIns } from "./monitoring/failed-sign-ins.ts";
 import { createHolds, type Holds } from "./monitoring/holds.ts";
 import { measureStore } from "./monitoring/measured.ts";
 import { createMonitoring, type Monitoring } from "./monitoring/monitoring.ts";
@@ -156,7 +157,13 @@ function startWatch(
   const monitoring = closing.use(
     createMonitoring({ ports, deadLetters, holds, group: PIPELINE_GROUP, roles, apart, log }),
   );
-  const gate = createGate({ rates, trustedProxies, refused: (reason) => monitoring.metrics.refused(reason) });
+  const failures = closing.use(createFailedSignIns(log));
+  const gate = createGate({
+    rates,
+    trustedProxies,
+    refused: (reason) => monitoring.metrics.refused(reason),
+    wrong: (what, address) => failures.note(what, address),
+  });
   monitoring.metrics.watchQueries(() => gate.queries);
   monitoring.metrics.watchAnswers(() => gate.answers);
   return { ...monitoring, gate, holds };
@@ -381,25 +388,6 @@ async function startPost(
 async function openDeletionLog(bus: Bus, accepted: () => Promise<number>): Promise<DeletionLog> {
   const ids = createIdSource({ now: createSteadyClock({ from: firstMoment(await accepted()) }) });
   return createDeletionLog({ bus, ids, deadline_ms: POST_DEADLINE_MS });
-}
-
-/** Reads once, when first asked, the moment of the largest id on the bus. */
-function readAccepted(bus: Bus): () => Promise<number> {
-  const read = async (): Promise<number> => {
-    const lines = (await bus.last("events")).flatMap(({ value }) => decodeRecord(value));
-    const ids = lines.flatMap((line) =>
-      line.kind === "event"
-        ? line.event.id
-        : line.kind === "visit"
-          ? line.visit.id
-          : line.kind === "deletion"
-            ? line.id
-            : [],
-    );
-    return Math.max(0, ...ids.map(acceptedAt));
-  };
-  let asked: Promise<number> | null = null;
-  return () => (asked ??= read());
 }
 
 /**

@@ -41,6 +41,8 @@ export type GateOptions = {
   readonly trustedProxies?: BlockList;
   /** Told of each request that is refused, and why. */
   readonly refused?: (reason: Refusal) => void;
+  /** Called with each wrong password and key, and the address that sent it. */
+  readonly wrong?: (what: "password" | "key", address: string) => void;
   /** Milliseconds that only rise. */
   readonly now?: () => number;
 };
@@ -108,7 +110,7 @@ const WAITING = Object.freeze({ waitingPerCaller: 256, waitingTotal: 1_024, wait
 const MB = 1024 * 1024;
 
 export function createGate(options: GateOptions = {}): Gate {
-  const { rates = DEFAULT_RATES, trustedProxies = new BlockList(), refused = () => {} } = options;
+  const { rates = DEFAULT_RATES, trustedProxies = new BlockList(), refused = () => {}, wrong = () => {} } = options;
   const { now = () => performance.now() } = options;
   const addressOf = createAddressReader(trustedProxies);
   const connectionOf = createConnectionReader(trustedProxies);
@@ -161,7 +163,10 @@ export function createGate(options: GateOptions = {}): Gate {
       requireTokens(guesses.pairWait_s(place, pair), "failures", tooManyGuesses);
     },
     isKnown: (place, { account }) => guesses.isKnown(place, account),
-    wrongPair: (place, pair) => guesses.wrongPair(place, pair),
+    wrongPair(place, pair) {
+      guesses.wrongPair(place, pair);
+      wrong("password", place.address);
+    },
     refusedPair: (place, pair) => guesses.refusedPair(place, pair),
     guessesAt: (place) => guesses.guessesAt(place),
     rightPair(place, pair, caller) {
@@ -172,7 +177,10 @@ export function createGate(options: GateOptions = {}): Gate {
     beforeKey(place, secret, idOf) {
       requireTokens(guesses.keyWait_s(place, secret, idOf), "failures", tooManyGuesses);
     },
-    wrongKey: (place, secret) => guesses.wrongKey(place, secret, fingerprint(secret)),
+    wrongKey(place, secret) {
+      guesses.wrongKey(place, secret, fingerprint(secret));
+      wrong("key", place.address);
+    },
     rightKey(place, secret, id, caller) {
       guesses.rightKey(place, secret, id);
       requireTokens(callers.take(caller), "caller", tooManyByCaller);

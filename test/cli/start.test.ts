@@ -6,6 +6,8 @@ import { availableParallelism, getPriority } from "node:os";
 import { join } from "node:path";
 import test from "ava";
 
+import manifest from "../../package.json" with { type: "json" };
+
 import { killAfterUs } from "../../infra/engines/guard.ts";
 import { environmentOf } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
@@ -77,6 +79,59 @@ test("secrets that are drawn are told at the first start; those that the operato
   const out = await told({ ...nothing, LOGGIA_DATA: temporaryFolder(t), ...given });
   t.notRegex(out, /secret/);
   t.regex(out, /password {2}as LOGGIA_ADMIN gives it\n[^]*API key {3}as LOGGIA_LOG gives it\n/);
+});
+
+/** The lines of a log, which are JSON, all of them. */
+const linesOf = (log: string) =>
+  log
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+test("start, stop and its reason, and wrong credentials are lines of the log, a bounded number", async (t) => {
+  const environment = { ...environmentOf("embedded", temporaryFolder(t)), LOGGIA_LOG_LEVEL: "info" };
+  const { child, seen, ended } = start({ ...environment, LOGGIA_RATE_FAILURES: "1000" });
+  const api = await until(() => /^API +(\S+)$/m.exec(seen.out)?.[1], { what: "the API" });
+  const post = await until(() => /^posting +(\S+)$/m.exec(seen.out)?.[1], { what: "the posting address" });
+  const headers = { Authorization: `Basic ${Buffer.from("ann@example.org:a-wrong-password").toString("base64")}` };
+  t.is((await fetch(`${api}/logs`, { headers })).status, 401);
+  for (let n = 0; n < 15; n += 1) {
+    const body = new URLSearchParams({ apikey: `a-wrong-key-${n}`, text: "a" });
+    t.is((await fetch(`${post}/logs/first/events`, { method: "POST", body })).status, 401);
+  }
+  child.kill("SIGTERM");
+  t.is(await ended, 0);
+  t.notRegex(seen.err, /a-wrong/);
+  const lines = linesOf(seen.err);
+  const of = (msg: string) => lines.filter((line) => line["msg"] === msg);
+  const about = { version: manifest.version, roles: ["post", "pipeline", "api"], engines: "embedded" };
+  t.is(of("Starting").length, 1);
+  t.like(of("Starting")[0], { level: 30, ...about });
+  t.like(of("Started")[0], { level: 30, ...about });
+  t.like(of("Stopping")[0], { level: 30, reason: "SIGTERM", ...about });
+  t.like(of("Stopped")[0], { level: 30, reason: "SIGTERM", ...about });
+  const failed = of("Authentication failed");
+  t.is(failed.length, 10);
+  t.like(failed[0], { level: 40, wrong: "password", address: "127.0.0.1" });
+  t.like(failed[1], { level: 40, wrong: "key", address: "127.0.0.1" });
+  t.is(of("Authentication failed more often than is logged")[0]?.["count"], 6);
+});
+
+test("a start that fails is a line of the log like the others", async (t) => {
+  for (const [environment, reason] of [
+    [{ LOGGIA_DATA: "/proc/loggia" }, /^The start failed: LOGGIA_DATA is "\/proc\/loggia", which can't be made: /],
+    [{ LOGGIA_API: "nonsense" }, /^The start failed: LOGGIA_API is "nonsense"; allowed: /],
+  ] as const) {
+    const { seen, ended } = start({
+      ...environmentOf("embedded", "/proc/loggia"),
+      LOGGIA_LOG_LEVEL: "info",
+      ...environment,
+    });
+    t.is(await ended, 1);
+    const last = linesOf(seen.err).at(-1);
+    t.like(last, { level: 60, version: manifest.version });
+    t.regex(String(last?.["msg"]), reason);
+  }
 });
 
 test("a folder that the system denies ends the start with one line", async (t) => {

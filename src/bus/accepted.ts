@@ -1,0 +1,22 @@
+import { acceptedAt } from "../events/id.ts";
+import { decodeRecord } from "../events/record.ts";
+import type { Bus } from "./bus.ts";
+
+/** Reads once, when first asked, the moment of the largest id on the bus. */
+export function readAccepted(bus: Bus): () => Promise<number> {
+  const read = async (): Promise<number> => {
+    const lines = (await bus.last("events")).flatMap(({ value }) => decodeRecord(value));
+    const ids = lines.flatMap((line) =>
+      line.kind === "event"
+        ? line.event.id
+        : line.kind === "visit"
+          ? line.visit.id
+          : line.kind === "deletion"
+            ? line.id
+            : [],
+    );
+    return Math.max(0, ...ids.map(acceptedAt));
+  };
+  let asked: Promise<number> | null = null;
+  return () => (asked ??= read());
+}
