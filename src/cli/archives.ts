@@ -105,16 +105,13 @@ async function* decompress(chunks: AsyncIterable<Buffer>, format: "gzip" | "zstd
     wake();
   });
   try {
-    for await (const chunk of chunks) {
-      for (let at = 0; at < chunk.length && fault === null; at += FEED_BYTES) {
-        const piece = chunk.subarray(at, at + FEED_BYTES);
-        size_bytes += piece.length;
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-          decoder.write(piece, () => resolve());
-        });
-        yield* unpacked.splice(0);
-      }
+    for await (const piece of piecesOf(chunks)) {
+      size_bytes += piece.length;
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+        decoder.write(piece, () => resolve());
+      });
+      yield* unpacked.splice(0);
       if (fault !== null) break;
     }
     decoder.end();
@@ -126,6 +123,12 @@ async function* decompress(chunks: AsyncIterable<Buffer>, format: "gzip" | "zstd
     if (rest_bytes > 0) throw new ArchiveError(`the ${format} archive is damaged: ${rest_bytes} bytes behind its end`);
   } finally {
     decoder.destroy();
+  }
+}
+
+async function* piecesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) {
+    for (let at = 0; at < chunk.length; at += FEED_BYTES) yield chunk.subarray(at, at + FEED_BYTES);
   }
 }
 

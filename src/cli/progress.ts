@@ -3,7 +3,7 @@ export type ShipCounts = { posted: number; failed: number; retried: number; unre
 
 export type Progress = {
   /** Writes a line above the one that shows the counts. */
-  note(text: string): void;
+  readonly note: (text: string) => void;
   close(): void;
 };
 

@@ -98,19 +98,18 @@ export async function ship(
   const items = eventsOf(lines, matches?.match ?? null, options, unreadTime);
   const outage = createOutage({ where: url.origin, patience_s: options.patience_s, note: progress.note });
   const posting = { sender, url, options, counts, fail, outage, signal: stopped };
+  const settle = async (batch: readonly Item[]): Promise<void> => {
+    try {
+      if ((await postBatch(batch, posting)) === "settled" || stopped.aborted) return;
+      progress.note(`loggia: gave up after ${options.patience_s} s; what was not read yet is not posted`);
+    } catch (error) {
+      given_up.push(asCommandError(error));
+    }
+    stop.abort();
+  };
   try {
     for await (const batch of batchesOf(items, ({ json }) => Buffer.byteLength(json) + 1, BATCH_BOUNDS)) {
-      const post = postBatch(batch, posting)
-        .then((outcome) => {
-          if (outcome !== "given up" || stopped.aborted) return;
-          progress.note(`loggia: gave up after ${options.patience_s} s; what was not read yet is not posted`);
-          stop.abort();
-        })
-        .catch((error: unknown) => {
-          given_up.push(asCommandError(error));
-          stop.abort();
-        })
-        .finally(() => running.delete(post));
+      const post = settle(batch).finally(() => running.delete(post));
       running.add(post);
       if (running.size >= options.inFlight) await Promise.race(running);
       if (stop.signal.aborted) break;
@@ -197,7 +196,7 @@ function createMatches(pattern: RegExp, counts: ShipCounts, note: (text: string)
   let lines = 0;
   let matched = 0;
   const say = (): void =>
-    note(`loggia: --pattern matched none of ${lines === 1 ? "1 line" : `${lines} lines`}, posted as they are`);
+    note(`loggia: --pattern matched none of ${lines === 1 ? "1 line" : `${lines} lines`}; whole lines become texts`);
   return {
     match: ((line) => {
       lines += 1;
