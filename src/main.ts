@@ -22,7 +22,9 @@ import { type FirstStart, makeFirstRecords, type ShowFirstStart } from "./first.
 import { createGate, type Gate } from "./gate/gate.ts";
 import { personOf } from "./gate/person.ts";
 import { createBrowserGuard } from "./http/browser-guard.ts";
-import { closeGracefully, listenOn } from "./http/listen.ts";
+import { reportCuts } from "./http/cut-report.ts";
+import { shareDescriptors } from "./http/descriptors.ts";
+import { type ConnectionLimits, closeGracefully, DEFAULT_CONNECTION_LIMITS, listenOn } from "./http/listen.ts";
 import { createSmtpMailer } from "./mail/smtp.ts";
 import { createFailedSignIns } from "./monitoring/failed-sign-ins.ts";
 import { createHolds, type Holds } from "./monitoring/holds.ts";
@@ -90,15 +92,16 @@ export async function startLoggia(
   log: Logger,
   show: ShowFirstStart = async () => {},
 ): Promise<Loggia> {
+  const connections = shareConnections(settings, log);
   const closing = new AsyncDisposableStack();
   try {
     const opened = await openEngines(settings, log, closing);
     const accepted = readAccepted(opened.ports.bus);
     const engines = { ...opened, accepted, deletions: await openDeletionLog(opened.ports.bus, accepted) };
     const { ports } = engines;
-    const watch = startWatch(settings, engines, log, closing);
+    const watch = { ...startWatch(settings, engines, log, closing), connections };
     watch.metrics.watchWals(engines.wals);
-    const monitoring = await listenForMonitoring(settings, watch, closing);
+    const monitoring = await listenForMonitoring(settings, watch, log, closing);
     const continuity = await startContinuity(settings, engines, watch, log, closing);
     const first = await makeFirstRecords(ports.catalog, settings, { show, log });
     const done: Promise<void>[] = [];
@@ -142,14 +145,30 @@ async function openLocating({ geoip: file }: Settings, log: Logger, closing: Asy
 }
 
 /** What counts, measures and bounds: one for all roles of the process. */
-type Watch = Monitoring & { readonly gate: Gate; readonly holds: Holds };
+type Watch = Monitoring & { readonly gate: Gate; readonly holds: Holds; readonly connections: Connections };
+
+type Connections = Readonly<Record<"api" | "post" | "monitoring", ConnectionLimits>>;
+const MONITORING_CONNECTIONS = 100;
+
+/** @throws StartError where this process may open too few files */
+function shareConnections({ roles, monitoring }: Settings, log: Logger): Connections {
+  const { connections: most } = DEFAULT_CONNECTION_LIMITS;
+  return shareDescriptors(
+    {
+      api: roles.has("api") ? most : 0,
+      post: roles.has("post") ? most : 0,
+      monitoring: monitoring === null ? 0 : MONITORING_CONNECTIONS,
+    },
+    log,
+  );
+}
 
 function startWatch(
   settings: Settings,
   { ports, deletions }: Opened,
   log: Logger,
   closing: AsyncDisposableStack,
-): Watch {
+): Omit<Watch, "connections"> {
   const { rates, roles, trustedProxies } = settings;
   const deadLetters = createDeadLetters({ ...ports, deletions });
   const apart = settings.monitoring !== null;
@@ -189,10 +208,13 @@ async function startContinuity(
 async function listenForMonitoring(
   { monitoring: address }: Settings,
   watch: Watch,
+  log: Logger,
   closing: AsyncDisposableStack,
 ): Promise<Address | null> {
   if (address === null) return null;
-  const server = watch.listener();
+  const { connections, metrics } = watch;
+  const cut = reportCuts("monitoring", log, metrics.cut);
+  const server = watch.listener({ connections: connections.monitoring, cut });
   const listening = await listenOn(server, address, { name: "monitoring", setting: "LOGGIA_OPS" });
   closing.defer(() => closeGracefully(server, CLOSE_TIMEOUT_MS));
   return listening;
@@ -247,7 +269,7 @@ type Role = { close(timeout_ms: number): Promise<void>; readonly done: Promise<v
 async function startApi(
   { api: address, engines, hosts, rates, trustedProxies }: Settings,
   { ports, backup, accepted, deletions }: Opened,
-  { metrics, gate, front, holds, continuity }: Watch & { readonly continuity: Continuity | null },
+  { metrics, gate, front, holds, connections, continuity }: Watch & { readonly continuity: Continuity | null },
   locating: Locating,
   log: Logger,
   closing: AsyncDisposableStack,
@@ -272,7 +294,6 @@ async function startApi(
   metrics.watchJob("replay", () => replay.last()?.state === "running");
   if (copies !== null) metrics.watchJob("backup", () => copies.last()?.state === "running");
   const { createApi } = await import("./api/api.ts");
-  const { DEFAULT_CONNECTION_LIMITS } = await import("./http/listen.ts");
   const api = createApi({
     catalog,
     store,
@@ -282,10 +303,10 @@ async function startApi(
     operations,
     gate,
     // Answers that wait for their readers leave half of the memory to others.
-    limits: { ...DEFAULT_CONNECTION_LIMITS, unread_bytes: (rates.answers_mb * 1024 * 1024) / 2 },
+    limits: { ...connections.api, unread_bytes: (rates.answers_mb * 1024 * 1024) / 2 },
     browsers: createBrowserGuard({ hosts: [...hosts, address.host], trustedProxies }),
     observe: metrics.http,
-    cut: metrics.cut,
+    cut: reportCuts("the API", log, metrics.cut),
     front: front("api"),
   });
   const listening = await api.listen(address);
@@ -347,7 +368,7 @@ function canRebuild(store: Store): store is Store & Required<Pick<Store, "rebuil
 async function startPost(
   settings: Settings,
   { ports: { bus, catalog, store }, batches, accepted, deletions }: Opened,
-  { metrics, appends, gate, front }: Watch,
+  { metrics, appends, gate, front, connections }: Watch,
   log: Logger,
   closing: AsyncDisposableStack,
 ): Promise<Address> {
@@ -375,7 +396,8 @@ async function startPost(
     log,
     gate,
     observe: metrics.posts,
-    cut: metrics.cut,
+    connections: connections.post,
+    cut: reportCuts("posting", log, metrics.cut),
     front: front("post"),
   });
   const address = await listenOn(server, settings.post, { name: "posting", setting: "LOGGIA_POST" });

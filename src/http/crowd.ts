@@ -2,12 +2,14 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
 /** Why connections were cut that broke no rule: others needed the room. */
-export const CUTS = ["crowd", "unread"] as const;
+export const CUTS = ["crowd", "descriptors", "unread"] as const;
 export type Cut = (typeof CUTS)[number];
 
 export type CrowdLimits = {
   /** Connections of a listener at a time. */
   readonly connections: number;
+  /** The number of a descriptor from which on the process is short of them. */
+  readonly descriptors: number;
   /** What all answers of a listener may hold that clients have not read, beside those that have lain there for less than {@link YOUNG_MS}. */
   readonly unread_bytes: number;
 };
@@ -16,37 +18,64 @@ export type CrowdLimits = {
 const YOUNG_MS = 5_000;
 const SWEEP_MS = 1_000;
 
+/** How many connections are looked at for one that can be closed, where many are being answered. */
+const LOOKS = 64;
+
 /**
- * Makes room where a listener is full: not by turning away who comes, for then whoever holds idle connections would keep out all others, but by cutting
- * whoever was there longest without a single answer; or, where all had one, whoever was there longest.
+ * Makes room where a listener is full, or the process short of descriptors. Refusing new connections would let those who
+ * hold idle ones keep out all others, so the oldest idle connection is closed: of those without a single answer, or else
+ * of all. One whose request is being answered stays, for its answer would be lost; where all are, the new one is closed.
+ *
+ * @param isAnswering whether a whole request of a connection is being handled
  */
-export function shedConnections(server: Server, most: number, cut: (reason: Cut) => void): void {
-  // Both in the order in which they came.
+export function shedConnections(
+  server: Server,
+  { connections: most, descriptors }: Pick<CrowdLimits, "connections" | "descriptors">,
+  isAnswering: (socket: Socket) => boolean,
+  cut: (reason: Cut) => void,
+): void {
+  // Both in the order of arrival.
   const open = new Set<Socket>();
   const silent = new Set<Socket>();
   const forget = (socket: Socket): void => {
     open.delete(socket);
     silent.delete(socket);
   };
-  /** Who had an answer since is looked at once, and then no more: a flood of connections costs the same few steps for each. */
-  const firstSilent = (): Socket | undefined => {
-    for (const socket of silent) {
-      if (socket.bytesWritten === 0) return socket;
-      silent.delete(socket);
+  const firstIdle = (sockets: Set<Socket>): Socket | undefined => {
+    let looks = 0;
+    for (const socket of sockets) {
+      if (sockets === silent && socket.bytesWritten > 0) {
+        // Looked at once, so that a flood of connections costs the same few steps for each.
+        silent.delete(socket);
+        continue;
+      }
+      if (!isAnswering(socket)) return socket;
+      if (++looks === LOOKS) return undefined;
+      // Behind all others, so that the next search does not begin with it.
+      sockets.delete(socket);
+      sockets.add(socket);
     }
     return undefined;
   };
   server.on("connection", (socket: Socket) => {
-    if (open.size >= most) {
-      const leaver = firstSilent() ?? open.values().next().value!;
+    const isFull = open.size >= most;
+    if (isFull || descriptorOf(socket) >= descriptors) {
+      const leaver = firstIdle(silent) ?? firstIdle(open) ?? socket;
       forget(leaver);
       leaver.destroy();
-      cut("crowd");
+      cut(isFull ? "crowd" : "descriptors");
+      if (leaver === socket) return;
     }
     open.add(socket);
     silent.add(socket);
     socket.once("close", () => forget(socket));
   });
+}
+
+/** The system gives the lowest number that is free, so all below it are in use. Not known on Windows. */
+function descriptorOf(socket: Socket): number {
+  // oxlint-disable-next-line no-underscore-dangle
+  return (socket as Socket & { readonly _handle?: { readonly fd?: number } | null })._handle?.fd ?? -1;
 }
 
 /**

@@ -54,11 +54,11 @@ export function addFastPath<Route>(
   server: Server,
   path: FastPath<Route>,
   { keepAlive_ms, first_ms }: { readonly keepAlive_ms: number; readonly first_ms: number },
-): void {
+): { readonly isAnswering: (socket: Socket) => boolean } {
   const [accept] = server.listeners("connection") as ((this: Server, socket: Socket) => void)[];
   if (accept === undefined) throw new TypeError("the server takes no connections");
   const heads = new Map<string, Known<Route> | null>();
-  const open = new Set<FastConnection<Route>>();
+  const open = new Map<Socket, FastConnection<Route>>();
   const lane: Lane<Route> = {
     path,
     keepAlive_ms,
@@ -75,24 +75,25 @@ export function addFastPath<Route>(
       }
       return known;
     },
-    left: (connection) => void open.delete(connection),
+    left: (socket) => void open.delete(socket),
     handOver: (socket) => accept.call(server, socket),
     refuse: (socket, error) => void server.emit("clientError", error, socket),
   };
   server.removeAllListeners("connection");
-  server.on("connection", (socket: Socket) => void open.add(new FastConnection(socket, lane, first_ms)));
+  server.on("connection", (socket: Socket) => void open.set(socket, new FastConnection(socket, lane, first_ms)));
 
   // The server knows of its own requests alone.
   const closeIdle = server.closeIdleConnections.bind(server);
   const closeAll = server.closeAllConnections.bind(server);
   server.closeIdleConnections = () => {
     closeIdle();
-    for (const connection of open) connection.closeIfIdle();
+    for (const connection of open.values()) connection.closeIfIdle();
   };
   server.closeAllConnections = () => {
     closeAll();
-    for (const connection of open) connection.destroy();
+    for (const connection of open.values()) connection.destroy();
   };
+  return { isAnswering: (socket) => open.get(socket)?.isAnswering === true };
 }
 
 type Known<Route> = { readonly route: Route; readonly contentLength: number };
@@ -105,7 +106,7 @@ type Lane<Route> = {
   readonly keepAlive: string;
   isClosing(): boolean;
   head(text: string): Known<Route> | null;
-  left(connection: FastConnection<Route>): void;
+  left(socket: Socket): void;
   handOver(socket: Socket): void;
   refuse(socket: Socket, error: Error): void;
 };
@@ -127,7 +128,7 @@ class FastConnection<Route> {
   readonly #onError = (): void => this.destroy();
   readonly #onClose = (): void => {
     this.#stopWaiting();
-    this.#lane.left(this);
+    this.#lane.left(this.#socket);
   };
   #isFirst = true;
   /** Whether somebody looked for idle ones since its last answer. */
@@ -142,6 +143,10 @@ class FastConnection<Route> {
     socket.on("timeout", this.#onTimeout).setTimeout(first_ms);
     // Flowing, as with a listener to its data: what still comes after a refusal is let go.
     socket.resume();
+  }
+
+  get isAnswering(): boolean {
+    return this.#answering;
   }
 
   closeIfIdle(): void {
@@ -254,7 +259,7 @@ class FastConnection<Route> {
       .off("error", this.#onError)
       .off("close", this.#onClose)
       .off("timeout", this.#onTimeout);
-    this.#lane.left(this);
+    this.#lane.left(this.#socket);
     to(socket);
   }
 }

@@ -25,6 +25,11 @@ export function unansweredOf(connection: Duplex): readonly ServerResponse[] {
   return [...(unanswered.get(connection) ?? [])];
 }
 
+/** Whether a whole request of the connection is being handled: its answer would be lost with the connection. */
+export function isAnswering(connection: Duplex): boolean {
+  return unansweredOf(connection).some(({ req }) => req.complete);
+}
+
 /** Whether nothing more that arrives on the connection may be handled. */
 export function isEnding(connection: Duplex): boolean {
   return ending.has(connection);

@@ -1,11 +1,11 @@
 import { once } from "node:events";
 import type { Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 
 import { StartError } from "../errors.ts";
 import { limitUnread, shedConnections } from "./crowd.ts";
 import type { CrowdLimits, Cut } from "./crowd.ts";
-import { trackResponses } from "./last-answer.ts";
+import { isAnswering, trackResponses } from "./last-answer.ts";
 import { answerUnreadable } from "./unreadable.ts";
 
 /** How much of a listener one client, or all of them, may take. */
@@ -26,6 +26,7 @@ export type ConnectionLimits = CrowdLimits & {
 
 export const DEFAULT_CONNECTION_LIMITS: ConnectionLimits = Object.freeze({
   connections: 10_000,
+  descriptors: Number.POSITIVE_INFINITY,
   unread_bytes: 256 * 1024 * 1024,
   headers: 100,
   // A query of 4,096 characters may take nine bytes for each of them in an address.
@@ -43,12 +44,14 @@ const CHECK_MS = 1_000;
 
 /**
  * Bounds what clients may take of a server; whoever goes beyond, or sends what is no HTTP, is told so.
- * @param cut told of each connection that had to leave for others
+ * @param cut called for each connection that is closed for others
+ * @param isBusy whether a request of the connection is being answered, besides those that `server` knows
  */
 export function limitConnections(
   server: Server,
   limits: ConnectionLimits,
   cut: (reason: Cut) => void = () => {},
+  isBusy: (socket: Socket) => boolean = () => false,
 ): void {
   server.maxHeadersCount = limits.headers;
   server.headersTimeout = limits.headersTimeout_ms;
@@ -66,7 +69,9 @@ export function limitConnections(
   // Whoever takes over the server's own listeners has done so by then.
   server.once("listening", () => {
     trackResponses(server);
-    shedConnections(server, limits.connections, cut);
+    shedConnections(server, limits, (socket) => isBusy(socket) || isAnswering(socket), cut);
+    // A connection could not be taken. Without a listener, this would end the process.
+    server.on("error", () => cut("descriptors"));
     limitUnread(server, limits.unread_bytes, cut);
   });
 }

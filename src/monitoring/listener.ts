@@ -5,15 +5,25 @@ import type { Logger } from "pino";
 import { LoggiaError } from "../errors.ts";
 import { toFailure } from "../http/errors.ts";
 import { COMMON_HEADERS } from "../http/headers.ts";
+import type { Cut } from "../http/crowd.ts";
 import { endAfter } from "../http/last-answer.ts";
-import { DEFAULT_CONNECTION_LIMITS, limitConnections } from "../http/listen.ts";
+import { limitConnections } from "../http/listen.ts";
+import type { ConnectionLimits } from "../http/listen.ts";
 import { refuseAmbiguous } from "../http/unreadable.ts";
 import type { Front } from "./front.ts";
 
-const CONNECTIONS = 100;
+export type MonitoringListenerOptions = {
+  readonly connections: ConnectionLimits;
+  /** Called for each connection that is closed for others. */
+  readonly cut: (reason: Cut) => void;
+};
 
 /** A listener for those who watch the service and nobody else: it answers what its front answers. */
-export function createMonitoringListener(front: Front, log: Logger): Server {
+export function createMonitoringListener(
+  front: Front,
+  log: Logger,
+  { connections, cut }: MonitoringListenerOptions,
+): Server {
   const server = createServer((request, response) => {
     if (refuseAmbiguous(request, response) || front(request, response)) return;
     const nothing = new LoggiaError("path_not_found", "Here are /health/live, /health/ready and /metrics");
@@ -22,6 +32,6 @@ export function createMonitoringListener(front: Front, log: Logger): Server {
     endAfter(request);
     response.writeHead(status, headers).end(body.json());
   });
-  limitConnections(server, { ...DEFAULT_CONNECTION_LIMITS, connections: CONNECTIONS });
+  limitConnections(server, connections, cut);
   return server;
 }

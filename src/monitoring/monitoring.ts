@@ -14,6 +14,7 @@ import { createHealth, needsOf } from "./health.ts";
 import type { Holds } from "./holds.ts";
 import { watchLag } from "./lag.ts";
 import { createMonitoringListener } from "./listener.ts";
+import type { MonitoringListenerOptions } from "./listener.ts";
 import { measureAppend } from "./measured.ts";
 import { createMetrics } from "./metrics.ts";
 import type { Metrics } from "./metrics.ts";
@@ -41,7 +42,7 @@ export type Monitoring = AsyncDisposable & {
   /** Where a pipeline runs: why nothing comes from the bus, for readiness. */
   watchDeliveries(fault: () => string | null): void;
   /** A listener that tells all of it, and nothing else. */
-  listener(): Server;
+  listener(options: MonitoringListenerOptions): Server;
 };
 
 export function createMonitoring({
@@ -66,7 +67,8 @@ export function createMonitoring({
     appends: measureAppend(appends, metrics.engines),
     watchDeliveries: (fault) => (deliveries = fault),
     front: (role) => createFront({ health, needed: needsOf([role]), metrics: apart ? null : metrics, log }),
-    listener: () => createMonitoringListener(createFront({ health, needed: needsOf(roles), metrics, log }), log),
+    listener: (options) =>
+      createMonitoringListener(createFront({ health, needed: needsOf(roles), metrics, log }), log, options),
     [Symbol.asyncDispose]: () => lag[Symbol.asyncDispose](),
   };
 }

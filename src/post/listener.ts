@@ -23,7 +23,7 @@ import { parseForm } from "../http/form.ts";
 import { COMMON_HEADERS } from "../http/headers.ts";
 import type { Cut } from "../http/crowd.ts";
 import { endAfter } from "../http/last-answer.ts";
-import { DEFAULT_CONNECTION_LIMITS, limitConnections } from "../http/listen.ts";
+import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS, limitConnections } from "../http/listen.ts";
 import { type Body, type Format, JSON_FORMAT, jsonOf, negotiate, render } from "../http/formats.ts";
 import { refuseAmbiguous, requireHost } from "../http/unreadable.ts";
 import { noteRequest } from "../pace.ts";
@@ -54,7 +54,8 @@ export type PostListenerOptions = {
   /** What each request passes. Default: one of its own */
   readonly gate?: Gate;
   readonly observe?: PostObserver;
-  /** Told of each connection that had to leave for others. */
+  readonly connections?: ConnectionLimits;
+  /** Called for each connection that is closed for others. */
   readonly cut?: (reason: Cut) => void;
   /** Answers some requests before they count as posts; true where it did. */
   readonly front?: (request: IncomingMessage, response: ServerResponse) => boolean;
@@ -104,9 +105,10 @@ export function createPostListener(given: PostListenerOptions): Server {
         observe.ended("internal_error", 0);
       });
   });
-  limitConnections(server, DEFAULT_CONNECTION_LIMITS, given.cut);
-  const { keepAlive_ms, headersTimeout_ms: first_ms } = DEFAULT_CONNECTION_LIMITS;
-  addFastPath(server, createFormPath(options), { keepAlive_ms, first_ms });
+  const { connections = DEFAULT_CONNECTION_LIMITS } = given;
+  const { keepAlive_ms, headersTimeout_ms: first_ms } = connections;
+  const fast = addFastPath(server, createFormPath(options), { keepAlive_ms, first_ms });
+  limitConnections(server, connections, given.cut, fast.isAnswering);
   return server;
 }
 

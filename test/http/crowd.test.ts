@@ -5,6 +5,7 @@ import { createServer } from "node:http";
 import type { Socket } from "node:net";
 
 import type { Cut } from "../../src/http/crowd.ts";
+import { addFastPath } from "../../src/http/fast-path.ts";
 import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS, limitConnections, listenOn } from "../../src/http/listen.ts";
 import { exchange, hear, open } from "../security/raw.ts";
 import { until } from "../support/until.ts";
@@ -97,4 +98,91 @@ test("headers that come byte by byte have no more time than is said", async (t) 
   const { text, took_ms } = await exchange(port, "GET / HTTP/1.1\r\nHo");
   t.regex(text, /^HTTP\/1\.1 408 /);
   t.true(took_ms < 10_000, `${Math.round(took_ms)} ms`);
+});
+
+const FORM = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n";
+
+/** A listener of ten connections that answers on `release`, with the fast path or without. */
+async function startHeld(t: ExecutionContext, isFast: boolean) {
+  const held: (() => void)[] = [];
+  const cuts: Cut[] = [];
+  const server = createServer((request, response) => {
+    request.resume();
+    held.push(() => response.end("x"));
+  });
+  const isBusy = isFast
+    ? addFastPath<true>(
+        server,
+        {
+          route: () => true,
+          take(_route, _body, _socket, answer) {
+            held.push(() => answer({ status: 200, headers: { "Content-Length": "1" }, payload: "x" }));
+            return true;
+          },
+        },
+        { keepAlive_ms: 60_000, first_ms: 60_000 },
+      ).isAnswering
+    : () => false;
+  const limits = { ...DEFAULT_CONNECTION_LIMITS, connections: 10 };
+  limitConnections(server, limits, (reason) => void cuts.push(reason), isBusy);
+  const { port } = await listenOn(server, { host: "127.0.0.1", port: 0 }, { name: "the test", setting: "TEST" });
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { port, held, cuts, release: () => held.forEach((answer) => answer()) };
+}
+
+for (const isFast of [true, false]) {
+  const way = isFast ? "the fast path" : "node:http";
+  test(`whose request is being answered by ${way} is not cut for others`, async (t) => {
+    const { port, held, cuts, release } = await startHeld(t, isFast);
+    const answers: Promise<{ text: string }>[] = [];
+    for (let i = 0; i < 9; i++) {
+      const socket = await open(port);
+      answers.push(hear(socket, { until: /\r\n\r\nx$/ }));
+      socket.write(`${FORM}a`);
+    }
+    // One that is still being sent is none.
+    const half = await open(port);
+    half.resume().write(FORM);
+    await until(() => Promise.resolve(held.length === 9 + (isFast ? 0 : 1)), { what: "all requests" });
+    for (let i = 0; i < 30; i++) (await open(port)).resume();
+    await until(() => Promise.resolve(cuts.length === 30), { what: "thirty that left" });
+    t.true(half.closed);
+    release();
+    for (const { text } of await Promise.all(answers)) t.regex(text, /^HTTP\/1\.1 200 /);
+  });
+
+  test(`where all are being answered by ${way}, a new connection is closed`, async (t) => {
+    const { port, held, cuts, release } = await startHeld(t, isFast);
+    const answers: Promise<{ text: string }>[] = [];
+    for (let i = 0; i < 10; i++) {
+      const socket = await open(port);
+      answers.push(hear(socket, { until: /\r\n\r\nx$/ }));
+      socket.write(`${FORM}a`);
+    }
+    await until(() => Promise.resolve(held.length === 10), { what: "all requests" });
+    t.true((await exchange(port, `${GET}\r\n`)).closed);
+    t.deepEqual(cuts, ["crowd"]);
+    release();
+    for (const { text } of await Promise.all(answers)) t.regex(text, /^HTTP\/1\.1 200 /);
+  });
+}
+
+test("where the process is short of descriptors, the oldest idle connection leaves, however few there are", async (t) => {
+  const { port, cuts } = await start(t, { descriptors: 1 });
+  for (let i = 0; i < 3; i++) t.regex((await exchange(port, `${GET}Connection: close\r\n\r\n`)).text, /^$/);
+  t.deepEqual(cuts, ["descriptors", "descriptors", "descriptors"]);
+});
+
+test("that a connection can't be taken is counted, and ends nothing", async (t) => {
+  const cuts: Cut[] = [];
+  const server = createServer((_, response) => response.end("x"));
+  limitConnections(server, DEFAULT_CONNECTION_LIMITS, (reason) => void cuts.push(reason));
+  const { port } = await listenOn(server, { host: "127.0.0.1", port: 0 }, { name: "the test", setting: "TEST" });
+  t.teardown(() => void server.close());
+  server.emit("error", Object.assign(new Error("accept EMFILE"), { code: "EMFILE" }));
+  t.deepEqual(cuts, ["descriptors"]);
+  t.regex((await exchange(port, `${GET}Connection: close\r\n\r\n`)).text, /^HTTP\/1\.1 200 /);
 });
