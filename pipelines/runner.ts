@@ -31,6 +31,8 @@ export type PipelineOptions = {
   readonly locate?: Locate;
   /** Whether events about which somebody wants mail go to the `alerts` topic too, see `notify/`; not unless given. */
   readonly notices?: boolean;
+  /** The time that is believed. Default: the host's */
+  readonly now?: () => number;
   /** Bounds of a slice, which is written as one: 5,000 events and 5 MB unless given. */
   readonly maxEvents?: number;
   readonly maxBytes?: number;

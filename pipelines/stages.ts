@@ -22,6 +22,7 @@ export function createStages({
   store,
   locate,
   notices,
+  now,
   maxEvents,
   maxBytes,
 }: {
@@ -31,6 +32,8 @@ export function createStages({
   readonly locate: Locate | null;
   /** Whether events about which somebody wants mail are told to whoever mails. */
   readonly notices: boolean;
+  /** The time that is believed. Default: the host's */
+  readonly now?: (() => number) | undefined;
   readonly maxEvents: number;
   readonly maxBytes: number;
 }): Stages {
@@ -38,7 +41,7 @@ export function createStages({
     transforms: [createEnrich({ locate }), createClassify({ catalog })],
     writers: [
       createAlert({ catalog, store, maxAlerts: maxEvents, maxBytes }),
-      ...(notices ? [createNotify({ catalog, bus })] : []),
+      ...(notices ? [createNotify({ catalog, bus, now })] : []),
       createIndex({ store }),
     ],
   };

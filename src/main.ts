@@ -15,6 +15,8 @@ import { readAccepted } from "./bus/accepted.ts";
 import type { Bus } from "./bus/bus.ts";
 import { createDeletionLog, type DeletionLog } from "./bus/deletions.ts";
 import type { Engines, Ports } from "./engines/engines.ts";
+import type { KeptClock } from "./clock/keeper.ts";
+import { DOUBT_MS } from "./clock/trusted-clock.ts";
 import { LoggiaError, StartError } from "./errors.ts";
 import { createSteadyClock } from "./events/clock.ts";
 import { createIdSource } from "./events/id.ts";
@@ -95,11 +97,12 @@ export async function startLoggia(
   const connections = shareConnections(settings, log);
   const closing = new AsyncDisposableStack();
   try {
-    const opened = await openEngines(settings, log, closing);
+    const holds = createHolds({ log });
+    const opened = await openEngines(settings, holds, log, closing);
     const accepted = readAccepted(opened.ports.bus);
-    const engines = { ...opened, accepted, deletions: await openDeletionLog(opened.ports.bus, accepted) };
+    const engines = { ...opened, accepted, deletions: openDeletionLog(opened, await accepted(), log) };
     const { ports } = engines;
-    const watch = { ...startWatch(settings, engines, log, closing), connections };
+    const watch = { ...startWatch(settings, engines, holds, log, closing), connections };
     watch.metrics.watchWals(engines.wals);
     const monitoring = await listenForMonitoring(settings, watch, log, closing);
     const continuity = await startContinuity(settings, engines, watch, log, closing);
@@ -124,15 +127,20 @@ export async function startLoggia(
 }
 
 /** Only what is chosen is loaded: the engines of the other kind would take tens of megabytes of memory. */
-async function openEngines(settings: Settings, log: Logger, closing: AsyncDisposableStack): Promise<Engines> {
+async function openEngines(
+  settings: Settings,
+  holds: Holds,
+  log: Logger,
+  closing: AsyncDisposableStack,
+): Promise<Engines> {
   switch (settings.engines.kind) {
     case "embedded": {
       const { openEmbedded } = await import("./engines/embedded.ts");
-      return await openEmbedded(settings, log, closing);
+      return await openEmbedded(settings, holds, log, closing);
     }
     case "cluster": {
       const { openCluster } = await import("./engines/cluster.ts");
-      return await openCluster(settings, settings.engines, log, closing);
+      return await openCluster(settings, settings.engines, holds, log, closing);
     }
     default:
       return settings.engines satisfies never;
@@ -165,14 +173,14 @@ function shareConnections({ roles, monitoring }: Settings, log: Logger): Connect
 
 function startWatch(
   settings: Settings,
-  { ports, deletions }: Opened,
+  { ports, clock, deletions }: Opened,
+  holds: Holds,
   log: Logger,
   closing: AsyncDisposableStack,
 ): Omit<Watch, "connections"> {
   const { rates, roles, trustedProxies } = settings;
   const deadLetters = createDeadLetters({ ...ports, deletions });
   const apart = settings.monitoring !== null;
-  const holds = createHolds({ log });
   const monitoring = closing.use(
     createMonitoring({ ports, deadLetters, holds, group: PIPELINE_GROUP, roles, apart, log }),
   );
@@ -183,6 +191,7 @@ function startWatch(
     refused: (reason) => monitoring.metrics.refused(reason),
     wrong: (what, address) => failures.note(what, address),
   });
+  monitoring.metrics.watchClock(() => clock.ahead() / 1000);
   monitoring.metrics.watchQueries(() => gate.queries);
   monitoring.metrics.watchAnswers(() => gate.answers);
   return { ...monitoring, gate, holds };
@@ -223,7 +232,7 @@ async function listenForMonitoring(
 /** The pipeline of events and, where a mail server is configured, the one of mails. Returns what rejects when one of them dies. */
 async function startPipelines(
   settings: Settings,
-  { ports, notifications: documents }: Engines,
+  { ports, clock, notifications: documents }: Engines,
   watch: Watch,
   locating: Locating,
   log: Logger,
@@ -235,12 +244,14 @@ async function startPipelines(
   const store = keepOnlyFresh({
     ...ports,
     store: measureStore(ports.store, metrics.engines),
+    now: clock.now,
     left: (count) => log.debug({ count }, "retention: left out what has expired"),
   });
   const pipeline = await startPipeline({
     ...ports,
     store,
     log,
+    now: clock.now,
     group: PIPELINE_GROUP,
     notices: mail !== null || engines.kind === "cluster",
     // There, lists with `sinceid` go by the horizon, and the bus keeps the offsets.
@@ -253,11 +264,11 @@ async function startPipelines(
   metrics.watchPipeline(() => pipeline.stats());
   watch.watchDeliveries(() => pipeline.fault());
   const roles: Role[] = [pipeline];
-  const retention = startRetention({ ...ports, log });
+  const retention = startRetention({ ...ports, clock, log });
   closing.defer(() => retention.close());
   closing.defer(async () => void (await Promise.all(roles.map((role) => role.close(CLOSE_TIMEOUT_MS)))));
   if (mail !== null && documents !== null) {
-    const notifier = await startNotifier({ ...ports, documents, mailer: createSmtpMailer(mail), log });
+    const notifier = await startNotifier({ ...ports, documents, mailer: createSmtpMailer(mail), now: clock.now, log });
     metrics.watchMails(() => notifier.stats());
     roles.push(notifier);
   }
@@ -268,7 +279,7 @@ type Role = { close(timeout_ms: number): Promise<void>; readonly done: Promise<v
 
 async function startApi(
   { api: address, engines, hosts, rates, trustedProxies }: Settings,
-  { ports, backup, accepted, deletions }: Opened,
+  { ports, clock, backup, accepted, deletions }: Opened,
   { metrics, gate, front, holds, connections, continuity }: Watch & { readonly continuity: Continuity | null },
   locating: Locating,
   log: Logger,
@@ -282,7 +293,7 @@ async function startApi(
           bus,
           group: PIPELINE_GROUP,
           // As the clocks of those who give ids: one that was set back would hold every poller for as long as it takes to catch up.
-          now: createSteadyClock({ from: await accepted() }),
+          now: createSteadyClock({ now: clock.now, from: await accepted() }),
           accept_ms: ACCEPT_MS,
           refresh_ms: REFRESH_MS,
           log,
@@ -367,15 +378,16 @@ function canRebuild(store: Store): store is Store & Required<Pick<Store, "rebuil
 
 async function startPost(
   settings: Settings,
-  { ports: { bus, catalog, store }, batches, accepted, deletions }: Opened,
+  { ports: { bus, catalog, store }, clock, batches, accepted, deletions }: Opened,
   { metrics, appends, gate, front, connections }: Watch,
   log: Logger,
   closing: AsyncDisposableStack,
 ): Promise<Address> {
+  const from = firstMoment(await accepted(), clock);
   const gatherer = createGatherer({
     bus: appends,
     personOf: (log) => personOf(catalog, log),
-    ids: createIdSource({ now: createSteadyClock({ from: firstMoment(await accepted()) }) }),
+    ids: createIdSource({ now: createSteadyClock({ now: clock.now, from }), host: clock.host }),
     deadline_ms: POST_DEADLINE_MS,
     append_ms: APPEND_TIMEOUT_MS,
     maxWaitingEvents: POST_MAX_WAITING_EVENTS,
@@ -385,13 +397,14 @@ async function startPost(
   });
   const settle_ms = settings.engines.kind === "cluster" ? APPEND_SETTLE_MS : 0;
   const documents = closing.use(await batches());
-  const forgetting = startForgetting(documents, { log });
+  const forgetting = startForgetting(documents, { clock, log });
   closing.defer(() => forgetting.close());
-  const once = createOnce({ documents, bus, store, deletions, settle_ms, log });
+  const once = createOnce({ documents, bus, store, deletions, settle_ms, now: clock.now, log });
   const server = createPostListener({
     catalog,
     gatherer,
     once,
+    now: clock.now,
     limits: settings.limits,
     log,
     gate,
@@ -407,8 +420,18 @@ async function startPost(
 }
 
 /** Deletions have ids of their own source, which goes on after the largest of earlier lives. */
-async function openDeletionLog(bus: Bus, accepted: () => Promise<number>): Promise<DeletionLog> {
-  const ids = createIdSource({ now: createSteadyClock({ from: firstMoment(await accepted()) }) });
+function openDeletionLog({ ports: { bus }, clock }: Engines, accepted_ms: number, log: Logger): DeletionLog {
+  if (accepted_ms - clock.now() > DOUBT_MS) {
+    const last = new Date(accepted_ms).toISOString();
+    log.warn(
+      { last },
+      "the last id on the bus is of a time to come: ids run on from there, created is the host's time",
+    );
+  }
+  const ids = createIdSource({
+    now: createSteadyClock({ now: clock.now, from: firstMoment(accepted_ms, clock) }),
+    host: clock.host,
+  });
   return createDeletionLog({ bus, ids, deadline_ms: POST_DEADLINE_MS });
 }
 
@@ -416,7 +439,7 @@ async function openDeletionLog(bus: Bus, accepted: () => Promise<number>): Promi
  * Ids keep rising where the clock was set back between two lives. Other processes may have run on meanwhile, and be ahead of what they had on the bus:
  * pollers that have seen theirs must not step over ours.
  */
-function firstMoment(accepted_ms: number): number {
-  const isSetBack = accepted_ms - Date.now() > CLOCK_SKEW_MS;
+function firstMoment(accepted_ms: number, { now }: KeptClock): number {
+  const isSetBack = accepted_ms - now() > CLOCK_SKEW_MS;
   return accepted_ms + (isSetBack ? ACCEPT_MS : 1);
 }

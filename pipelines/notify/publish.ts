@@ -16,9 +16,12 @@ const APPEND_MAX_BYTES = 1024 * 1024;
 export function createNotify({
   catalog,
   bus,
+  now = Date.now,
 }: {
   readonly catalog: Pick<Catalog, "subscribers">;
   readonly bus: Pick<Bus, "append">;
+  /** The time that is believed. */
+  readonly now?: (() => number) | undefined;
 }): Writer {
   return {
     name: "notify",
@@ -26,7 +29,7 @@ export function createNotify({
       const notices: Notice[] = [];
       return {
         async take(items) {
-          const now_ms = Date.now();
+          const now_ms = now();
           for (const item of items) notices.push(...noticeOf(item, catalog, now_ms));
           return [];
         },

@@ -2,6 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 
 import type { Catalog } from "../../src/catalog/catalog.ts";
+import { HOST_CLOCK } from "../../src/events/clock.ts";
+import type { RemovalClock } from "../../src/events/clock.ts";
 import type { Store } from "../../src/store/store.ts";
 import { expiryOf } from "./expiry.ts";
 
@@ -9,15 +11,15 @@ export type RetentionOptions = {
   readonly store: Pick<Store, "deleteExpired">;
   readonly catalog: Pick<Catalog, "logs" | "refresh">;
   readonly log: Logger;
-  /** Milliseconds since the Unix epoch. */
-  readonly now?: () => number;
+  /** The time that is believed, and whether what is old may be removed now. Default: the host's clock */
+  readonly clock?: RemovalClock;
   /** The first sweep comes so long after the start, the others so long after the one before; each up to a fifth later, at random. */
   readonly first_ms?: number;
   readonly interval_ms?: number;
 };
 
 export type Retention = {
-  /** Deletes what has expired by now. @returns how many events and visits went */
+  /** Deletes what has expired by now, unless the clock is in doubt. @returns how many events and visits went */
   sweep(): Promise<number>;
   /** Ends a sweep under way between two of its steps, and waits for that. */
   close(): Promise<void>;
@@ -31,14 +33,16 @@ const INTERVAL_MS = 3_600_000;
  * the rest to the next one.
  */
 export function startRetention(options: RetentionOptions): Retention {
-  const { store, catalog, log, now = Date.now, first_ms = FIRST_MS, interval_ms = INTERVAL_MS } = options;
+  const { store, catalog, log, clock = HOST_CLOCK, first_ms = FIRST_MS, interval_ms = INTERVAL_MS } = options;
   const closing = new AbortController();
   const { signal } = closing;
 
   async function sweep(): Promise<number> {
     // What another process has just allowed to stay, stays.
     await catalog.refresh();
-    return store.deleteExpired(expiryOf(catalog.logs(), now()), signal);
+    const now_ms = clock.now();
+    if (!clock.mayRemove()) return 0;
+    return store.deleteExpired(expiryOf(catalog.logs(), now_ms), signal);
   }
 
   async function run(): Promise<void> {

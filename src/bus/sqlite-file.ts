@@ -38,6 +38,13 @@ const SCHEMA = `
   PRAGMA user_version = ${VERSION};
 `;
 
+/** What every group of a topic had acknowledged at a moment. A release that does not know it leaves it alone. */
+const TAKEN = `
+  CREATE TABLE IF NOT EXISTS taken (
+    topic TEXT NOT NULL, at INTEGER NOT NULL, next INTEGER NOT NULL, PRIMARY KEY (topic, at)
+  ) STRICT, WITHOUT ROWID;
+`;
+
 /** Brings a file of version 1 to the present one. */
 const UPGRADE = `
   ${ALERTS}
@@ -86,6 +93,7 @@ export class BusFile {
   readonly #db: DatabaseSync;
   readonly #topics: Record<Topic, TopicStatements>;
   readonly #saveOffset: StatementSync;
+  readonly #taken: TakenStatements;
   readonly #ends: Record<Topic, number>;
   readonly #offsets = new Map<string, number>();
 
@@ -96,6 +104,7 @@ export class BusFile {
     this.#saveOffset = db.prepare(
       "INSERT INTO group_offsets (topic, name, next) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET next = excluded.next",
     );
+    this.#taken = prepareTaken(db);
     this.#ends = ofEachTopic((topic) => this.#readEnd(topic));
     for (const row of db.prepare("SELECT topic, name, next FROM group_offsets").iterate()) {
       this.#offsets.set(`${String(row["topic"])} ${String(row["name"])}`, Number(row["next"]));
@@ -210,6 +219,18 @@ export class BusFile {
     this.#db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   }
 
+  /** The offset before which every group had acknowledged all at `time_ms`, as far as it was noted; 0: nothing was. */
+  takenBy(topic: Topic, time_ms: number): number {
+    return Number(this.#taken.by.get(topic, time_ms)?.["next"] ?? 0);
+  }
+
+  /** Notes what every group has acknowledged now, unless something was noted at `last_ms` or later. */
+  noteTaken(topic: Topic, next: number, last_ms: number, now_ms: number): void {
+    if (Number(this.#taken.latest.get(topic)?.["at"] ?? -Infinity) >= last_ms) return;
+    this.#taken.note.run(topic, now_ms, next);
+    this.#taken.forget.run(topic, topic, NOTES_KEPT);
+  }
+
   /** What each group will be given next, as it is now. */
   groupOffsets(): GroupOffsets {
     return new Map(this.#offsets);
@@ -265,6 +286,20 @@ export class BusFile {
   }
 }
 
+type TakenStatements = Readonly<Record<"by" | "latest" | "note" | "forget", StatementSync>>;
+const NOTES_KEPT = 100;
+
+function prepareTaken(db: DatabaseSync): TakenStatements {
+  return {
+    by: db.prepare("SELECT max(next) AS next FROM taken WHERE topic = ? AND at <= ?"),
+    latest: db.prepare("SELECT max(at) AS at FROM taken WHERE topic = ?"),
+    note: db.prepare("INSERT INTO taken (topic, at, next) VALUES (?, ?, ?)"),
+    forget: db.prepare(
+      "DELETE FROM taken WHERE topic = ? AND at < (SELECT at FROM taken WHERE topic = ? ORDER BY at DESC LIMIT 1 OFFSET ?)",
+    ),
+  };
+}
+
 export function ofEachTopic<T>(make: (topic: Topic) => T): Record<Topic, T> {
   return Object.fromEntries(TOPICS.map((topic) => [topic, make(topic)])) as Record<Topic, T>;
 }
@@ -315,6 +350,7 @@ export function openBusFile(file: string, maxFile_bytes: number): BusFile {
     db.exec("PRAGMA secure_delete = ON");
     db.exec("BEGIN IMMEDIATE");
     prepareSchema(db, file);
+    db.exec(TAKEN);
     db.exec("COMMIT");
     if (maxFile_bytes > 0) db.exec(`PRAGMA max_page_count = ${Math.ceil(maxFile_bytes / pragma(db, "page_size"))}`);
     return new BusFile(db);

@@ -15,6 +15,8 @@ export type SubscriptionSource = {
   /** The first offset to deliver, given what `from` said. */
   position(from: number | null): Promise<number>;
   read(offset: number): Promise<BusRecord[]>;
+  /** The time as appends tell it. */
+  now(): number;
   /** How much was appended since the bus was opened. */
   appended_bytes(): number;
   /** Resolves when something is appended, or when `signal` fires. */
@@ -143,7 +145,7 @@ export class SqliteSubscription implements Subscription {
     const start_bytes = this.#source.appended_bytes();
     while (!this.#closing.signal.aborted) {
       const rested_ms = performance.now() - start_ms;
-      const behind_ms = Date.now() - last.appended;
+      const behind_ms = this.#source.now() - last.appended;
       const left_ms = restLeft({ worked_ms, rested_ms, behind_ms, ...this.#crowd });
       if (left_ms === 0) return;
       const before = { ms: performance.now(), bytes: this.#source.appended_bytes() };

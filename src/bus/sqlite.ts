@@ -1,5 +1,7 @@
 import type { Logger } from "pino";
 import { LoggiaError } from "../errors.ts";
+import { HOST_CLOCK } from "../events/clock.ts";
+import type { RemovalClock } from "../events/clock.ts";
 import {
   TOPICS,
   type Batch,
@@ -22,6 +24,8 @@ import { turn } from "./wait.ts";
 export type SqliteBusOptions = {
   readonly file: string;
   readonly log: Logger;
+  /** The time of appends, and whether what is old may be removed now. Default: the host's clock */
+  readonly clock?: RemovalClock;
   /** Records older than this that every group has acknowledged are removed. Dead letters that nobody reads go by age alone, and so do alerts. */
   readonly retention_days?: number;
   /** The largest the file may become, in bytes; appends fail beyond that as on a full disk. 0 (the default): as large as the disk allows. */
@@ -48,10 +52,19 @@ export type BusHold = Disposable & {
  */
 export async function openSqliteBus(options: SqliteBusOptions): Promise<SqliteBus> {
   const file = await BusFileClient.open({ file: options.file, maxFile_bytes: options.maxFile_bytes ?? 0 });
-  return new FileBus(file, await file.call("groupOffsets"), options.log, (options.retention_days ?? 7) * DAY_MS);
+  const retention_ms = (options.retention_days ?? 7) * DAY_MS;
+  return new FileBus(file, await file.call("groupOffsets"), {
+    log: options.log,
+    clock: options.clock ?? HOST_CLOCK,
+    retention_ms,
+    grace_ms: Math.min(GRACE_MS, retention_ms),
+  });
 }
 
 const DAY_MS = 86_400_000;
+/** How long records stay after every group has acknowledged them, at the least. */
+const GRACE_MS = DAY_MS;
+const NOTES_PER_GRACE = 24;
 /** Bounds of one commit, so that those who wait for the next one don't wait for long. */
 const COMMIT_RECORDS = 5000;
 const COMMIT_BYTES = 8 * 1024 * 1024;
@@ -62,6 +75,13 @@ const SWEEP_INTERVAL_MS = 60_000;
 const SWEEP_STEP_MS = 100;
 /** Of one step of removal, whose bytes are overwritten by way of the write-ahead log. */
 const SWEEP_STEP = { records: 1000, bytes: 2 * 1024 * 1024 } as const;
+
+type FileBusOptions = {
+  readonly log: Logger;
+  readonly clock: RemovalClock;
+  readonly retention_ms: number;
+  readonly grace_ms: number;
+};
 
 type ReadLimits = Pick<ReadOptions, "maxRecords" | "maxBytes">;
 
@@ -85,7 +105,7 @@ class FileBus implements SqliteBus {
   /** What each group has acknowledged, by `<topic> <group>`. */
   readonly #offsets: Map<string, number>;
   readonly #log: Logger;
-  readonly #retention_ms: number;
+  readonly #options: FileBusOptions;
   readonly #subscriptions = new Set<SqliteSubscription>();
   readonly #turns = new Map<string, Promise<void>>();
   readonly #appended_bytes = ofEachTopic(() => 0);
@@ -102,11 +122,11 @@ class FileBus implements SqliteBus {
   #sweepTimer: NodeJS.Timeout;
   #sweeping: Promise<void> = Promise.resolve();
 
-  constructor(file: BusFileClient, offsets: GroupOffsets, log: Logger, retention_ms: number) {
+  constructor(file: BusFileClient, offsets: GroupOffsets, options: FileBusOptions) {
     this.#file = file;
     this.#offsets = new Map(offsets);
-    this.#log = log;
-    this.#retention_ms = retention_ms;
+    this.#log = options.log;
+    this.#options = options;
     this.#sweepTimer = this.#sweepAfter(SWEEP_STEP_MS);
   }
 
@@ -143,6 +163,7 @@ class FileBus implements SqliteBus {
       ready,
       position: (from) => this.#position(options, from),
       read: (offset) => this.#readFrom(options.topic, offset, options),
+      now: this.#options.clock.now,
       appended_bytes: () => this.#appended_bytes[options.topic],
       appended: (signal) => this.#appended(options.topic, signal),
       ack: (next) => this.#saveOffset(options.topic, options.group, next),
@@ -288,7 +309,7 @@ class FileBus implements SqliteBus {
     const appends = group.flatMap((pending) => pending.appends);
     const acks = group.flatMap((pending) => pending.acks);
     try {
-      await this.#file.commit({ appends, acks }, Date.now());
+      await this.#file.commit({ appends, acks }, this.#options.clock.now());
     } catch (error) {
       const failed = appends.length > 0 ? group.filter(({ records }) => records > 0) : group;
       this.#log.error({ err: error, appends: appends.length, acks: acks.length }, "the bus could not commit");
@@ -387,17 +408,22 @@ class FileBus implements SqliteBus {
   /** Removes one step's worth of what nobody needs any more, and comes again sooner where there was that much. */
   async #sweep(): Promise<void> {
     let busy = false;
-    if (this.#holds > 0) {
+    const { clock, retention_ms, grace_ms } = this.#options;
+    if (this.#holds > 0 || !clock.mayRemove()) {
       this.#sweepTimer = this.#sweepAfter(SWEEP_INTERVAL_MS);
       return;
     }
     try {
-      const time_ms = Date.now() - this.#retention_ms;
+      const now_ms = clock.now();
+      const time_ms = now_ms - retention_ms;
       for (const topic of TOPICS) {
-        const offset = this.#removableBefore(topic);
+        const taken = this.#removableBefore(topic);
+        const isAtOnce = taken === Infinity || grace_ms === 0;
+        const offset = isAtOnce ? taken : Math.min(taken, await this.#file.call("takenBy", topic, now_ms - grace_ms));
         const step = await this.#file.call("remove", topic, { offset, time_ms }, SWEEP_STEP);
         busy ||= step.isMore;
         this.#isLogStale ||= step.removed > 0;
+        if (!isAtOnce) await this.#file.call("noteTaken", topic, taken, now_ms - grace_ms / NOTES_PER_GRACE, now_ms);
       }
       if (this.#isLogStale && !busy) await this.#file.call("truncateLog");
       this.#isLogStale &&= busy;

@@ -2,9 +2,12 @@ import { join, resolve } from "node:path";
 import type { Logger } from "pino";
 
 import { openSqliteBus } from "../bus/sqlite.ts";
+import { openClock } from "../clock/keeper.ts";
+import { fileMarks } from "../clock/marks.ts";
 import { createCatalog } from "../catalog/create.ts";
 import { openSqliteDocuments } from "../catalog/documents/sqlite.ts";
 import { StartError } from "../errors.ts";
+import type { Holds } from "../monitoring/holds.ts";
 import { backup, STORE_FILE } from "../operations/backup.ts";
 import { BUS_FILE, makeFolders } from "../operations/files.ts";
 import { marksInFile } from "../operations/marks-file.ts";
@@ -12,14 +15,21 @@ import { refuseHalfRestored } from "../operations/restore.ts";
 import { giveWay } from "../pace.ts";
 import type { Settings } from "../settings.ts";
 import { openDuckdbStore } from "../store/duckdb/store.ts";
-import { BATCHES, mailsHere, MARKS, NOTIFICATIONS } from "./engines.ts";
+import { BATCHES, CLOCK, mailsHere, MARKS, NOTIFICATIONS } from "./engines.ts";
 import type { Engines } from "./engines.ts";
 import { letPostsFirst } from "./priority.ts";
 
 /** SQLite and DuckDB in this process, each with its file in one folder. @throws StartError where one of them can't be opened */
-export async function openEmbedded(settings: Settings, log: Logger, closing: AsyncDisposableStack): Promise<Engines> {
+export async function openEmbedded(
+  settings: Settings,
+  holds: Holds,
+  log: Logger,
+  closing: AsyncDisposableStack,
+): Promise<Engines> {
   const folder = makeFolder(settings.data);
-  const bus = closing.use(await openSqliteBus({ file: join(folder, BUS_FILE), log }));
+  const clockMarks = fileMarks(join(folder, `${CLOCK}.json`));
+  const clock = closing.use(await openClock({ marks: clockMarks, shared: false, holds, log }));
+  const bus = closing.use(await openSqliteBus({ file: join(folder, BUS_FILE), clock, log }));
   // A person may change things as fast as the disk takes them: posts, on the same thread, come in between.
   const catalogDocuments = await openSqliteDocuments({ file: join(folder, "catalog.sqlite"), pause: giveWay });
   const catalog = closing.use(
@@ -32,6 +42,7 @@ export async function openEmbedded(settings: Settings, log: Logger, closing: Asy
   const documents = ["catalog.sqlite", `${NOTIFICATIONS}.sqlite`, `${BATCHES}.sqlite`];
   return {
     ports: { bus, catalog, store },
+    clock,
     notifications: closing.use(notifications),
     batches: () => open(BATCHES),
     marks: marksInFile(join(folder, `${MARKS}.json`), catalogDocuments),

@@ -1,6 +1,7 @@
 import type { Bus } from "../bus/bus.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Documents } from "../catalog/documents/documents.ts";
+import type { KeptClock } from "../clock/keeper.ts";
 import type { MarksFile } from "../operations/continuity.ts";
 import type { BackupProgress } from "../operations/operations.ts";
 import type { Settings } from "../settings.ts";
@@ -11,6 +12,8 @@ export type Ports = { readonly bus: Bus; readonly store: Store; readonly catalog
 /** All that a process keeps outside of its memory. */
 export type Engines = {
   readonly ports: Ports;
+  /** The time that this process believes. */
+  readonly clock: KeptClock;
   /** What those who mail remember; null where this process mails nobody. */
   readonly notifications: Documents | null;
   /** Opens what those who take posts remember of batches. */
@@ -27,6 +30,7 @@ export type Engines = {
 export const NOTIFICATIONS = "notifications";
 export const BATCHES = "batches";
 export const MARKS = "marks";
+export const CLOCK = "clock";
 
 export function mailsHere({ mail, roles }: Settings): boolean {
   return mail !== null && roles.has("pipeline");

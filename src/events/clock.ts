@@ -21,3 +21,9 @@ export function createSteadyClock(
     return Math.floor(last_ms);
   };
 }
+
+/** The time that is believed, and whether what is old may be removed now. */
+export type RemovalClock = { readonly now: () => number; readonly mayRemove: () => boolean };
+
+/** Believes the host. */
+export const HOST_CLOCK: RemovalClock = Object.freeze({ now: () => Date.now(), mayRemove: () => true });

@@ -15,6 +15,8 @@ export type EventId = string & { readonly brand: "EventId" };
 
 const EVENT_ID = /^[0-9a-f]{24}$/;
 const COUNTER_LIMIT = 0x100000;
+/** Clocks that differ by no more show the same time. */
+const SAME_MS = 1_000;
 
 /** The id that `text` spells (in lower or upper case), or null where it is not 24 hex digits. */
 export function parseEventId(text: string): EventId | null {
@@ -56,8 +58,13 @@ export function idsFrom(first: EventId): (n: number) => EventId {
 /**
  * A source of ids that rise strictly for the life of the process, also where the clock is set back: its own runs on then, and a clock that
  * was given by `now` is waited for, at the last moment it told.
+ *
+ * @param options.host the host's clock: `created` is what it shows where ids are of another moment, since ids can never go back
  */
-export function createIdSource({ now = createSteadyClock() }: { now?: () => number } = {}): IdSource {
+export function createIdSource({
+  now = createSteadyClock(),
+  host,
+}: { now?: () => number; host?: () => number } = {}): IdSource {
   const process = randomBytes(4).toString("hex");
   let last_ms = 0;
   let counter = 0;
@@ -78,7 +85,8 @@ export function createIdSource({ now = createSteadyClock() }: { now?: () => numb
     }
     const id = prefix + hex(counter, 5) + process;
     counter += count;
-    return { id: id as EventId, created: last_ms };
+    const host_ms = host === undefined ? last_ms : host();
+    return { id: id as EventId, created: Math.abs(host_ms - last_ms) > SAME_MS ? host_ms : last_ms };
   };
 }
 

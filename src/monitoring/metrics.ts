@@ -35,6 +35,7 @@ export type Metrics = {
   watchMails(read: () => MailCounts): void;
   watchLag(read: () => Lag | null): void;
   watchHolds(read: () => readonly Hold[]): void;
+  watchClock(ahead_s: () => number): void;
   /** Reads how many dead letters wait for somebody; null: not known. */
   watchDeadLetters(read: () => Promise<number | null>): void;
   /** Tells whether a job of operators is under way: `replay`, `backup`. */
@@ -83,6 +84,8 @@ export function createMetrics(): Metrics {
         return lag === null ? null : Math.ceil(lag.records * eventsPerRecord(counts?.() ?? null));
       });
     },
+    watchClock: (ahead_s) =>
+      void gauge("clock_ahead_seconds", "How far the host's clock is ahead of what can be; negative: behind", ahead_s),
     watchHolds(read) {
       readGauges(registry, "loggia_holds", "1 while this waits for a person's decision", "name", () => {
         const held = new Set(read().map(({ name }) => name));

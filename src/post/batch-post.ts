@@ -8,6 +8,7 @@ import type { FieldLimits } from "../events/limits.ts";
 import { BATCH_MAX_BYTES, type BatchBody, type BatchForm, readBatch } from "./batch.ts";
 import type { BatchOutcome } from "./batch-answer.ts";
 import type { Gatherer } from "./gatherer.ts";
+import type { Keeps } from "./created.ts";
 import type { Once } from "./once.ts";
 
 export type BatchPostOptions = {
@@ -15,7 +16,11 @@ export type BatchPostOptions = {
   readonly gatherer: Gatherer;
   readonly once: Once;
   readonly limits: FieldLimits;
+  /** The time that is believed. */
+  readonly now?: (() => number) | undefined;
 };
+
+type Moments = Pick<Keeps, "read_ms" | "believed_ms">;
 
 const KEY_MAX_CHARACTERS = 200;
 
@@ -40,20 +45,20 @@ export async function postBatch(
   { log, apiKey, key }: Sender,
   form: BatchForm,
   given: BatchBody,
-  { catalog, gatherer, once, limits }: BatchPostOptions,
+  { catalog, gatherer, once, limits, now = Date.now }: BatchPostOptions,
 ): Promise<BatchOutcome> {
   const retentionDays = catalog.log(log)?.retentionDays ?? null;
-  const read = (now_ms: number) => readBatch(form, given, limits, { now_ms, retentionDays });
-  const read_ms = Date.now();
-  const batch = await read(read_ms);
+  const read = (at: Moments) => readBatch(form, given, limits, { ...at, retentionDays });
+  const at = { read_ms: Date.now(), believed_ms: now() };
+  const batch = await read(at);
   const { lines } = batch;
   if (key === null) return { ...batch, first: await gatherer.submitLines(log, lines) };
   const hash = createHash("sha256").update(form).update(given.body).digest("base64url");
-  const posted = await once.post({ log, apiKey, key, hash, count: lines.length, read_ms }, (ids) =>
+  const posted = await once.post({ log, apiKey, key, hash, count: lines.length, ...at }, (ids) =>
     gatherer.submitLines(log, lines, ids),
   );
   // The first answer, which judged the events by its own time.
-  const answered = posted.read_ms === read_ms ? batch : await read(posted.read_ms);
+  const answered = posted.read_ms === at.read_ms ? batch : await read(posted);
   return { ...answered, first: posted.first };
 }
 

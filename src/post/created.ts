@@ -5,8 +5,10 @@ import { quote } from "./quote.ts";
 
 /** From when to when an event may be created. */
 export type Keeps = {
-  /** The moment of the post, in milliseconds since the Unix epoch. */
-  readonly now_ms: number;
+  /** The moment of the post by the host's clock, in milliseconds since the Unix epoch: nothing may be far ahead of it. */
+  readonly read_ms: number;
+  /** The same by the time that is believed, by which events expire. */
+  readonly believed_ms: number;
   /** For how long the log keeps what was created; null: for ever. */
   readonly retentionDays: number | null;
 };
@@ -28,14 +30,14 @@ export function readCreated(value: unknown, keeps: Keeps, faults: string[]): num
     faults.push(`created is ${written(value)}, ${EXPECTED}${ms.why === null ? "" : `: ${ms.why}`}`);
     return null;
   }
-  const { now_ms, retentionDays } = keeps;
-  if (ms > now_ms + CREATED_AHEAD_MS) {
+  const { read_ms, believed_ms, retentionDays } = keeps;
+  if (ms > read_ms + CREATED_AHEAD_MS) {
     faults.push(
-      `created is ${show(ms)}, more than ${AHEAD_MIN} minutes ahead of the clock, which shows ${show(now_ms)}`,
+      `created is ${show(ms)}, more than ${AHEAD_MIN} minutes ahead of the clock, which shows ${show(read_ms)}`,
     );
   } else if (ms < 0) {
     faults.push(`created is ${show(ms)}, before 1970`);
-  } else if (retentionDays !== null && ms < now_ms - retentionDays * DAY_MS) {
+  } else if (retentionDays !== null && ms < believed_ms - retentionDays * DAY_MS) {
     faults.push(`created is ${show(ms)}, older than the ${retentionDays} days that the log keeps`);
   }
   return ms;

@@ -2,7 +2,7 @@ import { stayAwake } from "../bus/awake.ts";
 import type { Bus } from "../bus/bus.ts";
 import { LoggiaError } from "../errors.ts";
 import type { LogKey } from "../events/event.ts";
-import { acceptedAt, type EventId, type IdSource, idsFrom } from "../events/id.ts";
+import { type EventId, type IdSource, idsFrom } from "../events/id.ts";
 import { completeLine, encodeFields, encodeRecord, encodeVisitFields } from "../events/record.ts";
 import type { Draft } from "./draft.ts";
 import type { VisitDraft } from "./visit-draft.ts";
@@ -53,11 +53,14 @@ const LINE_OVERHEAD_BYTES = 64;
 /** A line of a record that has yet to get its id: its fields, made by `encodeFields` or as they were posted, and its moment in digits; null: the moment of acceptance. */
 export type Line = { readonly fields: string; readonly created: string | null };
 
-/** Told the first id of lines before they are appended. Where it throws they are not, and their poster gets the error. */
-export type Reserve = (first: EventId) => Promise<void>;
+/**
+ * Called with the first id of lines, and the moment of those without their own, before they are appended. Where it throws they are
+ * not, and their poster gets the error.
+ */
+export type Reserve = (first: EventId, created: number) => Promise<void>;
 
 /** How lines come by their ids: new ones, which may have to be reserved, or those they were given before, of which this is the first. */
-export type Ids = { readonly reserve: Reserve | null } | { readonly first: EventId };
+export type Ids = { readonly reserve: Reserve | null } | { readonly first: EventId; readonly created: number };
 const NEW_IDS: Ids = Object.freeze({ reserve: null });
 
 /** Who hears what became of a post. Neither may throw, for others are told right after. */
@@ -215,7 +218,7 @@ export function createGatherer({
   }
 
   function accept({ lines, ids: wanted }: Waiting): { first: EventId; created: number } {
-    if ("first" in wanted) return { first: wanted.first, created: acceptedAt(wanted.first) };
+    if ("first" in wanted) return wanted;
     const { id: first, created } = ids(lines.length);
     return { first, created };
   }
@@ -224,11 +227,11 @@ export function createGatherer({
   async function reserveAll(accepted: readonly Accepted[]): Promise<readonly Accepted[]> {
     if (accepted.every(({ post }) => reserveOf(post) === null)) return accepted;
     const isReserved = await Promise.all(
-      accepted.map(async ({ post, first }) => {
+      accepted.map(async ({ post, first, created }) => {
         const reserve = reserveOf(post);
         if (reserve === null) return true;
         try {
-          await inTime(reserve(first), append_ms / 2);
+          await inTime(reserve(first, created), append_ms / 2);
           return true;
         } catch (error) {
           post.told.reject(error);

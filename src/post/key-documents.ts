@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 
+import { HOST_CLOCK } from "../events/clock.ts";
+import type { RemovalClock } from "../events/clock.ts";
+
 /** Where keys of batches are kept: what is needed of the document store beneath the catalog, in a collection of its own. */
 export type KeyDocuments = {
   create(id: string, body: Body): Promise<WriteResult>;
@@ -31,21 +34,23 @@ export type Forgetting = {
 /** Forgets keys once an hour when they are a day old. Any number of processes may do it. */
 export function startForgetting(
   documents: KeyDocuments,
-  { log, now = Date.now }: { log: Logger; now?: () => number },
+  { log, clock = HOST_CLOCK }: { log: Logger; clock?: RemovalClock },
 ): Forgetting {
   const closing = new AbortController();
   const { signal } = closing;
 
   async function sweep(): Promise<number> {
+    const now_ms = clock.now();
+    if (!clock.mayRemove()) return 0;
     const found = await documents.read(MARKS);
     const marks = (found?.body?.["marks"] ?? []) as readonly Mark[];
     const last = marks.at(-1);
-    const expired = marks.findLast(({ at_ms }) => at_ms < now() - KEY_LIFE_MS);
+    const expired = marks.findLast(({ at_ms }) => at_ms < now_ms - KEY_LIFE_MS);
     const forgotten = expired === undefined ? 0 : await documents.forget(expired.cursor);
     // Another process may have set the mark of this hour.
-    if (last === undefined || now() - last.at_ms >= INTERVAL_MS) {
+    if (last === undefined || Math.abs(now_ms - last.at_ms) >= INTERVAL_MS) {
       const { cursor } = await documents.changes(last?.cursor ?? null);
-      const kept = [...marks.filter(({ at_ms }) => at_ms >= (expired?.at_ms ?? 0)), { at_ms: now(), cursor }];
+      const kept = [...marks.filter(({ at_ms }) => at_ms >= (expired?.at_ms ?? 0)), { at_ms: now_ms, cursor }];
       const body = { marks: kept.filter((mark) => mark !== expired) };
       await (found === null ? documents.create(MARKS, body) : documents.replace(MARKS, body, found.version));
     }

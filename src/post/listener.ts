@@ -49,6 +49,8 @@ export type PostListenerOptions = {
   readonly catalog: Catalog;
   readonly gatherer: Gatherer;
   readonly once: Once;
+  /** The time that is believed. Default: the host's */
+  readonly now?: () => number;
   readonly limits: FieldLimits;
   readonly log: Logger;
   /** What each request passes. Default: one of its own */
@@ -282,8 +284,9 @@ async function readFields(request: IncomingMessage, query: URLSearchParams, form
 }
 
 /** Which times of their own the events of a log may have. */
-function keepsOf(log: string, { catalog }: Options): Keeps {
-  return { now_ms: Date.now(), retentionDays: catalog.log(log as LogKey)?.retentionDays ?? null };
+function keepsOf(log: string, { catalog, now = Date.now }: Options): Keeps {
+  const retentionDays = catalog.log(log as LogKey)?.retentionDays ?? null;
+  return { read_ms: Date.now(), believed_ms: now(), retentionDays };
 }
 
 /** Accepts the event, or in its place the error event that tells what was wrong with it. */

@@ -23,6 +23,7 @@ export type OnceOptions = {
    */
   readonly settle_ms: number;
   readonly log: Logger;
+  /** The time that is believed. Default: the host's clock */
   readonly now?: () => number;
 };
 
@@ -34,15 +35,19 @@ export type KeyedBatch = {
   readonly key: string;
   readonly hash: string;
   readonly count: number;
-  /** When it was read: what it says of times is judged by that moment. */
+  /** When it was read, by the host's clock: what it says of times is judged by that moment. */
   readonly read_ms: number;
+  /** The same moment by the time that the service believes. */
+  readonly believed_ms: number;
 };
 
-/** Where the batch stands on the bus. `read_ms` is of the attempt that brought it there. */
-export type Posted = { readonly first: EventId; readonly read_ms: number };
+/** Where the batch stands on the bus. Its moments are of the attempt that brought it there. */
+export type Posted = Pick<KeyedBatch, "read_ms" | "believed_ms"> & { readonly first: EventId };
 
 /** How a batch is appended: with new ids, which are reserved first, or with those it was given before. Resolves with the first id. */
-export type Append = (ids: { readonly reserve: Reserve } | { readonly first: EventId }) => Promise<EventId>;
+export type Append = (
+  ids: { readonly reserve: Reserve } | { readonly first: EventId; readonly created: number },
+) => Promise<EventId>;
 
 /** Sees to it that a batch which comes again under its key is stored once. */
 export type Once = {
@@ -53,8 +58,13 @@ export type Once = {
   post(batch: KeyedBatch, append: Append): Promise<Posted>;
 };
 
-/** What lies under a key. */
-type Reservation = Posted & { readonly hash: string; readonly count: number; readonly done: boolean };
+/** What lies under a key. `created` is the moment of its events that have none of their own. */
+type Reservation = Posted & {
+  readonly created: number;
+  readonly hash: string;
+  readonly count: number;
+  readonly done: boolean;
+};
 
 /** How far the clocks of brokers and posting processes may differ. */
 const SKEW_MS = 10_000;
@@ -85,7 +95,7 @@ export function createOnce(options: OnceOptions): Once {
     }
     const found = await documents.read(name);
     if (found === null || found.body === null) throw unsettled();
-    const known = found.body as Reservation;
+    const known = reservationOf(found.body);
     if (isOver(known)) return await replaced(name, batch, append, found.version);
     if (known.hash !== batch.hash) throw otherBody();
     const posted = await postedBefore(name, { known, version: found.version }, batch, append);
@@ -100,13 +110,13 @@ export function createOnce(options: OnceOptions): Once {
     const name = nameOf(`${batch.log}\n${batch.key}`);
     const found = await documents.read(name);
     if (found === null || found.body === null) return null;
-    const known = found.body as Reservation;
+    const known = reservationOf(found.body);
     if (isOver(known) || known.hash !== batch.hash) return null;
     return await postedBefore(name, { known, version: found.version }, batch, append);
   }
 
-  function isOver({ read_ms }: Reservation): boolean {
-    return now() - read_ms > KEY_LIFE_MS;
+  function isOver({ believed_ms }: Reservation): boolean {
+    return now() - believed_ms > KEY_LIFE_MS;
   }
 
   /** Where the batch stands that an earlier attempt brought to the bus, in whole or in part; null where it did not. */
@@ -122,7 +132,7 @@ export function createOnce(options: OnceOptions): Once {
       if (settle_ms > 0 && now() < acceptedAt(known.first) + settle_ms) throw unsettled();
       if (onBus === 0) return null;
       // Part of it: a batch that took the bus more than one request. What is there already is not stored again.
-      await append({ first: known.first });
+      await append({ first: known.first, created: known.created });
       // Those of them that were deleted since: a deletion must live as long as what it deletes, and so lie behind it.
       const ids = Array.from({ length: known.count }, (_, n) => nthId(known.first, n));
       await deletions.append(await store.deletionsAmong(batch.log, ids));
@@ -132,12 +142,12 @@ export function createOnce(options: OnceOptions): Once {
   }
 
   async function appendNew(name: string, batch: KeyedBatch, append: Append, over: string | null): Promise<Posted> {
-    const { hash, count, read_ms } = batch;
+    const { hash, count, read_ms, believed_ms } = batch;
     let reservation: Reservation | null = null;
     let version = "";
     const first = await append({
-      reserve: async (first) => {
-        reservation = { hash, first, count, read_ms, done: false };
+      reserve: async (first, created) => {
+        reservation = { hash, first, created, count, read_ms, believed_ms, done: false };
         const written =
           over === null ? documents.create(name, reservation) : documents.replace(name, reservation, over);
         const result = await written;
@@ -146,7 +156,7 @@ export function createOnce(options: OnceOptions): Once {
       },
     });
     if (reservation !== null) void mark(name, reservation, version);
-    return { first, read_ms };
+    return { first, read_ms, believed_ms };
   }
 
   /** Under new ids, in place of a reservation that leads nowhere. Where another process was faster, its attempt is under way. */
@@ -187,27 +197,34 @@ function nameOf(key: string): string {
 /** The key is in use. */
 class Taken extends Error {}
 
-function postedOf({ first, read_ms }: Reservation): Posted {
-  return { first, read_ms };
+/** Reservations of releases before this one have one moment for all. */
+function reservationOf(body: Readonly<Record<string, unknown>>): Reservation {
+  const known = body as Omit<Reservation, "created" | "believed_ms"> & Partial<Reservation>;
+  return { created: acceptedAt(known.first), believed_ms: known.read_ms, ...known };
+}
+
+function postedOf({ first, read_ms, believed_ms }: Reservation): Posted {
+  return { first, read_ms, believed_ms };
 }
 
 /** How many of a reservation's ids are on the bus. */
 async function countOnBus(
   bus: Pick<Bus, "read">,
   log: LogKey,
-  { first, count }: Reservation,
+  { first, count, created }: Reservation,
   settle_ms: number,
 ): Promise<number> {
-  const accepted_ms = acceptedAt(first);
+  // A bus has a clock of its own: that of the host, of a broker, or the one that ids go by.
+  const [earliest_ms, latest_ms] = [Math.min(acceptedAt(first), created), Math.max(acceptedAt(first), created)];
   const isOurs = rangeOf(first, count);
   const found = new Set<EventId>();
   const bounds = { maxRecords: LOOK_RECORDS, maxBytes: LOOK_BYTES, signal: AbortSignal.timeout(LOOK_TIMEOUT_MS) };
   try {
-    for await (const records of bus.read({ topic: "events", since: accepted_ms - SKEW_MS, ...bounds })) {
+    for await (const records of bus.read({ topic: "events", since: earliest_ms - SKEW_MS, ...bounds })) {
       for (const { key, value, appended } of records) {
         if (key !== log) continue;
         // A log's records lie in one partition, in order.
-        if (appended > accepted_ms + settle_ms + SKEW_MS) return found.size;
+        if (appended > latest_ms + settle_ms + SKEW_MS) return found.size;
         // Ids given at once agree in their moment: most records need not be decoded.
         if (!value.includes(first.slice(0, 11))) continue;
         for (const line of decodeRecord(value))

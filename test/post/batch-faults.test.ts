@@ -13,7 +13,7 @@ const FIRST = "6b01546226800000168a1671";
 /** What a body of lines comes to, sent as it is unless its size on the way is given. */
 async function batchOf(lines: readonly string[], sent_bytes?: number) {
   const body = Buffer.from(lines.join("\n"));
-  const keeps = { now_ms: Date.now(), retentionDays: null };
+  const keeps = { read_ms: Date.now(), believed_ms: Date.now(), retentionDays: null };
   return await readBatch("lines", { body, sent_bytes: sent_bytes ?? body.length }, DEFAULT_LIMITS, keeps);
 }
 

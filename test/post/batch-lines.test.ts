@@ -9,7 +9,7 @@ import { turnsDuring } from "../support/turns.ts";
 
 const LOG = parseLogKey("shop")!;
 const NOW_MS = Date.UTC(2026, 10, 22);
-const KEEPS = { now_ms: NOW_MS, retentionDays: 30 };
+const KEEPS = { read_ms: NOW_MS, believed_ms: NOW_MS, retentionDays: 30 };
 const { id } = createIdSource()();
 
 /** What a body of lines comes to: the fault of each, and the event that the pipeline gets. */

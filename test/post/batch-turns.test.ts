@@ -11,12 +11,14 @@ test("a small batch is read at once, and large ones one after the other, with tu
     return { body, sent_bytes: body.length };
   };
   const read = (name: string, count: number) =>
-    readBatch("array", bodyOf(count), DEFAULT_LIMITS, { now_ms: Date.now(), retentionDays: null }).then(
-      ({ accepted }) => {
-        ended.push(name);
-        return accepted;
-      },
-    );
+    readBatch("array", bodyOf(count), DEFAULT_LIMITS, {
+      read_ms: Date.now(),
+      believed_ms: Date.now(),
+      retentionDays: null,
+    }).then(({ accepted }) => {
+      ended.push(name);
+      return accepted;
+    });
   const turns = await turnsDuring(async () => {
     t.deepEqual(
       await Promise.all([read("first", 5_000), read("second", 3_000), read("small", 10)]),

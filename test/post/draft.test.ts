@@ -7,7 +7,11 @@ import { describeForm, errorDraft, readDraft } from "../../src/post/draft.ts";
 const NOW_MS = Date.UTC(2026, 10, 22);
 
 function read(form: string) {
-  return readDraft(parseForm(form), DEFAULT_LIMITS, () => ({ now_ms: NOW_MS, retentionDays: 30 }));
+  return readDraft(parseForm(form), DEFAULT_LIMITS, () => ({
+    read_ms: NOW_MS,
+    believed_ms: NOW_MS,
+    retentionDays: 30,
+  }));
 }
 
 function faults(form: string): readonly string[] {

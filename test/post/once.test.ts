@@ -48,7 +48,15 @@ async function house(t: ExecutionContext, settle_ms = 0) {
     const once: Once = createOnce({ documents, bus, store, deletions, settle_ms, log: SILENT, now });
     return (key: string, texts: readonly string[], apiKey = "one") => {
       const lines = texts.map((text) => ({ fields: `"text":${JSON.stringify(text)}}`, created: null }));
-      const batch = { log: SHOP, apiKey, key, hash: texts.join(), count: texts.length, read_ms: now() };
+      const batch = {
+        log: SHOP,
+        apiKey,
+        key,
+        hash: texts.join(),
+        count: texts.length,
+        read_ms: now(),
+        believed_ms: now(),
+      };
       return once.post(batch, (ids) => gatherer.submitLines(SHOP, lines, ids));
     };
   };
@@ -217,7 +225,10 @@ test("after a day a key means nothing any more, and goes", async (t) => {
   const { bus, documents, clock, start } = await house(t);
   const one = start();
   const { first } = await one("k", ["a"]);
-  const forgetting = startForgetting(documents, { log: SILENT, now: () => clock.now_ms });
+  const forgetting = startForgetting(documents, {
+    log: SILENT,
+    clock: { now: () => clock.now_ms, mayRemove: () => true },
+  });
   t.teardown(() => forgetting.close());
   t.is(await forgetting.sweep(), 0);
   clock.now_ms += KEY_LIFE_MS - 1;

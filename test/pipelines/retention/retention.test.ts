@@ -26,6 +26,10 @@ function logOf(key: string, retentionDays: number | null) {
   return { key: key as LogKey, display: key, plan: "development", retentionDays, shares: [], apiKeys: [] } as const;
 }
 
+function clockAt(now_ms: number) {
+  return { now: () => now_ms, mayRemove: () => true };
+}
+
 test("markers are needed for as long as some log keeps everything", (t) => {
   const now = 1_000 * DAY_MS;
   t.deepEqual(expiryOf([logOf("a", 10), logOf("b", 30), logOf("c", null)], now), {
@@ -57,7 +61,7 @@ for (const { name, open } of PLACES) {
       );
     }
     await house.store.refresh();
-    const retention = startRetention({ ...house, log: SILENT, now: () => now });
+    const retention = startRetention({ ...house, log: SILENT, clock: clockAt(now) });
     t.teardown(() => retention.close());
     t.is(await retention.sweep(), 2);
     const texts = async (log: LogKey) => (await rows(house.store, log)).map(({ text }) => text);
@@ -65,7 +69,7 @@ for (const { name, open } of PLACES) {
     t.is((await texts(forever.log)).length, 4);
     t.is((await texts(unknown)).length, 4, "a log that is not in the catalog keeps its events");
     await house.catalog.updateLog(week.log, { retentionDays: null });
-    const later = startRetention({ ...house, log: SILENT, now: () => now + 1_000 * DAY_MS });
+    const later = startRetention({ ...house, log: SILENT, clock: clockAt(now + 1_000 * DAY_MS) });
     t.teardown(() => later.close());
     t.is(await later.sweep(), 0);
   });

@@ -1,0 +1,126 @@
+import test from "ava";
+import type { ExecutionContext } from "ava";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { openSqliteDocuments } from "../../src/catalog/documents/sqlite.ts";
+import { openClock } from "../../src/clock/keeper.ts";
+import type { KeptClock } from "../../src/clock/keeper.ts";
+import { fileMarks, sharedMarks } from "../../src/clock/marks.ts";
+import type { ClockMarks } from "../../src/clock/marks.ts";
+import { createHolds } from "../../src/monitoring/holds.ts";
+import type { Holds } from "../../src/monitoring/holds.ts";
+import { SILENT } from "../pipelines/house.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { until } from "../support/until.ts";
+import { Machine } from "./machine.ts";
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+type Life = { readonly clock: KeptClock; readonly holds: Holds };
+
+async function live(machine: Machine, marks: ClockMarks, { shared = false, check_ms = 3_600_000 } = {}): Promise<Life> {
+  const holds = createHolds({ log: SILENT });
+  return { clock: await openClock({ ...machine, marks, shared, holds, log: SILENT, check_ms }), holds };
+}
+
+/** What a service does until it ends, or is killed. */
+async function inLife(
+  t: ExecutionContext,
+  machine: Machine,
+  file: string,
+  work: (life: Life) => Promise<void> | void,
+  { killed = false } = {},
+): Promise<void> {
+  const life = await live(machine, fileMarks(file));
+  if (killed) t.teardown(() => life.clock[Symbol.asyncDispose]());
+  await work(life);
+  if (!killed) await life.clock[Symbol.asyncDispose]();
+}
+
+function markIn(t: ExecutionContext): string {
+  return join(temporaryFolder(t), "clock.json");
+}
+
+test("a clock that is a year ahead is not believed in the next life either", async (t) => {
+  const [machine, file] = [new Machine(), markIn(t)];
+  await inLife(t, machine, file, () => machine.pass(DAY_MS));
+  for (const killed of [true, false]) {
+    machine.step(365 * DAY_MS);
+    await inLife(
+      t,
+      machine,
+      file,
+      ({ clock, holds }) => {
+        t.true(Math.abs(machine.host() - 365 * DAY_MS - clock.now()) < MINUTE_MS);
+        t.false(clock.mayRemove());
+        t.regex(holds.list()[0]?.why ?? "", /the clock of this machine shows 2027-.* nothing is removed/);
+        t.is(holds.list()[0]?.blocks, null);
+        machine.step(-365 * DAY_MS);
+        t.true(clock.mayRemove());
+        t.deepEqual(holds.list(), []);
+      },
+      { killed },
+    );
+  }
+});
+
+test("a service that was down while its machine ran on believes it at once", async (t) => {
+  const [machine, file] = [new Machine(), markIn(t)];
+  await inLife(t, machine, file, () => {});
+  machine.pass(30 * DAY_MS);
+  await inLife(t, machine, file, ({ clock }) => {
+    t.is(clock.now(), machine.host());
+    t.true(clock.mayRemove());
+  });
+});
+
+test("a reboot of minutes is believed, and one of days waits for a person, also across lives", async (t) => {
+  const [machine, file] = [new Machine(), markIn(t)];
+  await inLife(t, machine, file, () => {});
+  machine.reboot(10 * MINUTE_MS);
+  await inLife(t, machine, file, ({ clock }) => void t.true(clock.mayRemove() && clock.now() === machine.host()));
+  machine.reboot(3 * DAY_MS);
+  await inLife(t, machine, file, ({ clock }) => void t.false(clock.mayRemove()));
+  await inLife(t, machine, file, async ({ clock, holds }) => {
+    t.false(clock.mayRemove());
+    await holds.accept("clock");
+    t.true(clock.mayRemove());
+    t.is(clock.now(), machine.host());
+  });
+  machine.pass(MINUTE_MS);
+  await inLife(t, machine, file, ({ clock }) => void t.true(clock.mayRemove()));
+});
+
+test("without a mark, or with one that cannot be read, the host is believed", async (t) => {
+  const [machine, file] = [new Machine(), markIn(t)];
+  await inLife(t, machine, file, ({ clock }) => void t.true(clock.mayRemove()));
+  for (const text of ["", "{", "{}", '{"time_ms":"x"}']) {
+    writeFileSync(file, text);
+    await inLife(t, machine, file, ({ clock }) => void t.true(clock.mayRemove()));
+    t.is((JSON.parse(readFileSync(file, "utf8")) as { accepted: number }).accepted, 0);
+  }
+});
+
+test("a process of a cluster whose clock is wrong believes the others, and hears what a person accepts", async (t) => {
+  const documents = await openSqliteDocuments({ file: join(temporaryFolder(t), "documents.sqlite") });
+  t.teardown(() => documents[Symbol.asyncDispose]());
+  const marks = sharedMarks(documents);
+  const [right, wrong] = [new Machine(), new Machine()];
+  const one = await live(right, marks, { shared: true, check_ms: 1 });
+  t.teardown(() => one.clock[Symbol.asyncDispose]());
+  t.true(one.clock.mayRemove());
+  wrong.step(100 * DAY_MS);
+  const other = await live(wrong, marks, { shared: true, check_ms: 1 });
+  t.teardown(() => other.clock[Symbol.asyncDispose]());
+  t.false(other.clock.mayRemove());
+  t.true(Math.abs(other.clock.now() - right.host()) < MINUTE_MS);
+  t.true(one.clock.mayRemove());
+  // The cluster was down for so long, and the first one is behind: a person says so at the other.
+  await other.holds.accept("clock");
+  t.true(other.clock.mayRemove());
+  await until(() => !one.clock.mayRemove(), { what: "the first to hear of it" });
+  right.step(100 * DAY_MS);
+  t.true(one.clock.mayRemove());
+});

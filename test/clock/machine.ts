@@ -1,0 +1,32 @@
+import type { BootMoment } from "../../src/clock/boot.ts";
+
+const START_MS = Date.UTC(2026, 0, 15);
+
+/** A machine whose clocks a test moves. */
+export class Machine {
+  #host_ms = START_MS;
+  #uptime_ms = 1_000_000;
+  #boot = 1;
+
+  readonly host = (): number => this.#host_ms;
+  readonly elapsed = (): number => this.#uptime_ms;
+  readonly boot = (): BootMoment => ({ boot: `boot-${this.#boot}`, uptime_ms: this.#uptime_ms });
+
+  /** Time passes by all of its clocks. */
+  pass(ms: number): void {
+    this.#host_ms += ms;
+    this.#uptime_ms += ms;
+  }
+
+  /** Somebody sets the host's clock. */
+  step(ms: number): void {
+    this.#host_ms += ms;
+  }
+
+  /** It is off for a while. */
+  reboot(off_ms: number): void {
+    this.#host_ms += off_ms;
+    this.#uptime_ms = 5_000;
+    this.#boot += 1;
+  }
+}
