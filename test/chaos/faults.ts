@@ -13,7 +13,15 @@ import {
 } from "./faults/kills.ts";
 import { poisonCluster, poisonEmbedded } from "./faults/poison.ts";
 import { soak } from "./faults/soak.ts";
-import { clockCluster, clockEmbedded, pollerCluster, pollerEmbedded, pollerSpread } from "./faults/time.ts";
+import {
+  aheadCluster,
+  aheadEmbedded,
+  clockCluster,
+  clockEmbedded,
+  pollerCluster,
+  pollerEmbedded,
+  pollerSpread,
+} from "./faults/time.ts";
 
 /** Need Kafka and Elasticsearch, of which there is one pair: one after the other. */
 const CLUSTER: readonly Fault[] = [
@@ -28,6 +36,7 @@ const CLUSTER: readonly Fault[] = [
   consumers,
   terminateCluster,
   clockCluster,
+  aheadCluster,
   pollerSpread,
   pollerCluster,
 ];
@@ -39,6 +48,7 @@ const EMBEDDED: readonly Fault[] = [
   diskEmbedded,
   terminateEmbedded,
   clockEmbedded,
+  aheadEmbedded,
   backup,
   pollerEmbedded,
 ];

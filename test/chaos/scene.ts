@@ -126,7 +126,7 @@ async function enginesOf({ engines }: Chaos, namespace: string): Promise<Record<
 }
 
 /** A free port outside of the range that outgoing connections take theirs from, so that it is still free when a process comes back to it. */
-async function stablePort(): Promise<number> {
+export async function stablePort(): Promise<number> {
   for (;;) {
     const port = 20_000 + Math.floor(Math.random() * 12_000);
     const server = createServer();

@@ -6,6 +6,7 @@ import type { Chaos, Fault, Figures } from "../chaos.ts";
 import { assertAnswers, backAgain, keptFigures, seconds } from "../measure.ts";
 import { readAll } from "../oracle.ts";
 import { Poller } from "../poller.ts";
+import { send } from "../http.ts";
 import { openScene, type Scene } from "../scene.ts";
 import { startTcpProxy } from "../tcp-proxy.ts";
 
@@ -25,9 +26,58 @@ function clock(kind: "embedded" | "cluster"): Fault {
   };
 }
 
-async function setBack(chaos: Chaos, kind: "embedded" | "cluster"): Promise<Figures> {
-  const posts = chaos.full ? 2_000 : 150;
-  const file = join(chaos.folder, `clock-${kind}`);
+export const aheadEmbedded = ahead("embedded");
+export const aheadCluster = ahead("cluster");
+
+function ahead(kind: "embedded" | "cluster"): Fault {
+  return {
+    name: `ahead-${kind}`,
+    passes:
+      `the clock of the process is ahead by minutes, a hundred days and a year, ${kind}, also across restarts and ` +
+      "while retention sweeps a log that keeps 90 days: nothing is lost, ids rise, a poller misses nothing",
+    cluster: kind === "cluster",
+    run: (chaos) => setForward(chaos, kind),
+  };
+}
+
+const JUMPS_MS = [10 * 60_000, 100 * 24 * HOUR_MS, 365 * 24 * HOUR_MS];
+/** Longer than until the first sweep of a process. */
+const SWEEP_MS = 80_000;
+
+async function setForward(chaos: Chaos, kind: "embedded" | "cluster"): Promise<Figures> {
+  const posts = chaos.full ? 500 : 50;
+  const { scene, set } = await openShifted(chaos, kind);
+  const program = scene.program("all");
+  const { log } = scene.targets[0]!;
+  const { url, authorization } = scene.readers[0];
+  const headers = { Authorization: authorization, "Content-Type": "application/json" };
+  const body = JSON.stringify({ retentionDays: 90 });
+  const { status } = await send({ url: `${url}/manage/1/logs/${log}`, method: "PATCH", headers, body });
+  assert.equal(status, 200, "the log keeps 90 days");
+  await using poller = new Poller(scene.readers[0], log);
+  const post = (): Promise<void> => scene.load({ producers: 1, limit: posts }).done;
+  await post();
+  for (const jump_ms of JUMPS_MS) {
+    set(jump_ms);
+    await post();
+    await program.terminate();
+    await program.start();
+    await post();
+    if (chaos.full) await sleep(SWEEP_MS);
+    set(0);
+    await post();
+  }
+  const verdict = await scene.settle();
+  assertRising(scene);
+  const { rows } = await readAll(scene.readers[0], `/1/logs/${log}/events`);
+  const { missed, twice } = await poller.finish(rows, POLLER_LIMIT_MS);
+  assert.deepEqual({ missed: missed.length, twice }, { missed: 0, twice: 0 }, "the poller");
+  return { ...keptFigures(verdict), "poller missed": missed.length };
+}
+
+/** A scene of one process whose clock can be set. */
+async function openShifted(chaos: Chaos, kind: "embedded" | "cluster") {
+  const file = join(chaos.folder, `shift-${kind}-${Math.random()}`);
   writeFileSync(file, "0");
   const preload = new URL("../preload/clock.ts", import.meta.url).pathname;
   const scene = await openScene(chaos, {
@@ -36,14 +86,23 @@ async function setBack(chaos: Chaos, kind: "embedded" | "cluster"): Promise<Figu
     environment: { CHAOS_CLOCK: file },
     preloads: { "*": [preload] },
   });
+  const set = (ms: number): void => {
+    writeFileSync(file, String(ms));
+    scene.program("all").signal("SIGWINCH");
+  };
+  return { scene, set };
+}
+
+async function setBack(chaos: Chaos, kind: "embedded" | "cluster"): Promise<Figures> {
+  const posts = chaos.full ? 2_000 : 150;
+  const { scene, set } = await openShifted(chaos, kind);
   const program = scene.program("all");
   const { log } = scene.targets[0]!;
   await using poller = new Poller(scene.readers[0], log);
   // One producer alone, so that the order of acceptance is the order of its posts.
   const post = (): Promise<void> => scene.load({ producers: 1, limit: posts }).done;
   await post();
-  writeFileSync(file, String(-HOUR_MS));
-  program.signal("SIGWINCH");
+  set(-HOUR_MS);
   await post();
   await program.terminate();
   await program.start();

@@ -1,0 +1,197 @@
+import test from "ava";
+import type { ExecutionContext } from "ava";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { keepOnlyFresh } from "../../pipelines/retention/keep.ts";
+import { startRetention } from "../../pipelines/retention/sweep.ts";
+import { openSqliteBus } from "../../src/bus/sqlite.ts";
+import { openClock } from "../../src/clock/keeper.ts";
+import type { KeptClock } from "../../src/clock/keeper.ts";
+import { fileMarks } from "../../src/clock/marks.ts";
+import { acceptedAt } from "../../src/events/id.ts";
+import type { EventId } from "../../src/events/id.ts";
+import { createHolds } from "../../src/monitoring/holds.ts";
+import { Program } from "../chaos/program.ts";
+import { send } from "../chaos/http.ts";
+import { stablePort } from "../chaos/scene.ts";
+import { accept, caughtUp, makeLog, post as append, rows, SILENT, start } from "../pipelines/house.ts";
+import { PLACES } from "../pipelines/places.ts";
+import { AUTHORIZATION, environmentOf, KEY, KINDS, LOG } from "../support/service.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { until } from "../support/until.ts";
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+/** A host whose clock a test sets. */
+type Host = { shift_ms: number };
+
+async function clockOf(t: ExecutionContext, host: Host): Promise<KeptClock> {
+  const clock = await openClock({
+    marks: fileMarks(join(temporaryFolder(t), "clock.json")),
+    shared: false,
+    holds: createHolds({ log: SILENT }),
+    log: SILENT,
+    host: () => Date.now() + host.shift_ms,
+  });
+  t.teardown(() => clock[Symbol.asyncDispose]());
+  return clock;
+}
+
+for (const { name, open } of PLACES) {
+  test(`${name}: a clock a hundred days ahead removes nothing of a log that keeps ninety`, async (t) => {
+    t.timeout(60_000);
+    const house = await open(t);
+    const host: Host = { shift_ms: 0 };
+    const clock = await clockOf(t, host);
+    const { log } = await makeLog(house.catalog);
+    await house.catalog.updateLog(log, { retentionDays: 90 });
+    const store = keepOnlyFresh({ ...house, now: clock.now });
+    const pipeline = await start(t, { ...house, store });
+    await append(
+      house.bus,
+      Array.from({ length: 50 }, () => accept(log)),
+    );
+    await caughtUp(pipeline);
+    host.shift_ms = 100 * DAY_MS;
+    const retention = startRetention({ ...house, clock, log: SILENT });
+    t.teardown(() => retention.close());
+    t.is(await retention.sweep(), 0);
+    // What comes while the clock is ahead is stored as well.
+    await append(
+      house.bus,
+      Array.from({ length: 5 }, () => accept(log)),
+    );
+    await caughtUp(pipeline);
+    t.is((await rows(house.store, log)).length, 55);
+    host.shift_ms = 0;
+    const old = Date.now() - 91 * DAY_MS;
+    await house.catalog.updateLog(log, { retentionDays: null });
+    await append(house.bus, [accept(log, { created: old })]);
+    await caughtUp(pipeline);
+    await house.catalog.updateLog(log, { retentionDays: 90 });
+    await house.store.refresh();
+    t.is(await retention.sweep(), 1, "what has expired goes once the clock is right");
+    t.is((await rows(house.store, log)).length, 55);
+  });
+}
+
+test("the embedded bus removes nothing while the clock is ahead, and later waits for its grace", async (t) => {
+  const file = join(temporaryFolder(t), "bus.sqlite");
+  const host: Host = { shift_ms: 0 };
+  const records = ["1", "2", "3"].map((text) => ({ key: "k", value: Buffer.from(text) }));
+  const left = async (clock: { now: () => number; mayRemove: () => boolean }): Promise<number> => {
+    let sweeps = 0;
+    // The second look comes after the first sweep: it sweeps again at each opening.
+    const counted = { now: clock.now, mayRemove: () => ((sweeps += 1), clock.mayRemove()) };
+    await using bus = await openSqliteBus({ file, log: SILENT, clock: counted });
+    await until(() => sweeps > 0, { what: "a sweep" });
+    await bus[Symbol.asyncDispose]();
+    await using again = await openSqliteBus({ file, log: SILENT, clock: { now: clock.now, mayRemove: () => false } });
+    let count = 0;
+    for await (const some of again.read({ topic: "events", maxRecords: 10, maxBytes: 1e6 })) count += some.length;
+    return count;
+  };
+  {
+    await using bus = await openSqliteBus({ file, log: SILENT });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const options = { topic: "events", group: "g", maxRecords: 10, maxBytes: 1e6 } as const;
+    await bus.append("events", records);
+    await bus.subscribe(options, async (batch) => {
+      await batch.ack();
+      resolve();
+    });
+    await promise;
+  }
+  const clock = await clockOf(t, host);
+  host.shift_ms = 100 * DAY_MS;
+  t.is(await left(clock), 3);
+  // Eight days have really passed: the first sweep notes what was acknowledged, one a day later removes it.
+  const at = (days: number) => ({ now: () => Date.now() + days * DAY_MS, mayRemove: () => true });
+  t.is(await left(at(8)), 3);
+  t.is(await left(at(8.9)), 3);
+  t.is(await left(at(9.1)), 1, "the last record stays");
+});
+
+for (const kind of KINDS) {
+  test(`${kind}: a post while the clock is a year ahead dates no other, after restarts as well`, async (t) => {
+    t.timeout(120_000);
+    const folder = temporaryFolder(t);
+    const file = join(folder, "shift");
+    writeFileSync(file, "0");
+    const preload = new URL("../chaos/preload/clock.ts", import.meta.url).pathname;
+    const { api, post: to, ...environment } = await addressesOf(environmentOf(kind, join(folder, "data")));
+    const program = await Program.start({
+      name: "all",
+      folder,
+      environment: { ...environment, CHAOS_CLOCK: file, LOGGIA_LOG_LEVEL: "warn" },
+      preloads: [preload],
+    });
+    t.teardown(() => program[Symbol.asyncDispose]());
+    const ids: EventId[] = [];
+    const post = async (): Promise<void> => {
+      const body = new URLSearchParams({ apikey: KEY, text: `post ${ids.length}` }).toString();
+      const headers = { "Content-Type": "application/x-www-form-urlencoded" };
+      const { status, text } = await send({ url: `${to}/1/logs/${LOG}/events`, method: "POST", headers, body });
+      t.is(status, 201);
+      ids.push((JSON.parse(text) as { id: EventId }).id);
+    };
+    const get = (url: string) => send({ url, method: "GET", headers: { Authorization: AUTHORIZATION } });
+    const holds = async () => JSON.parse((await get(`${api}/manage/1/holds`)).text) as { name: string }[];
+    const isHeld = async () => (await holds()).some(({ name }) => name === "clock");
+    const isReady = async () => (await get(`${to}/health/ready`)).status === 200;
+    const ready = () => until(() => isReady().catch(() => false), { what: "the service to be ready" });
+    await ready();
+    await post();
+    await shift(program, file, 365 * DAY_MS);
+    await until(async () => (await post(), await isHeld()), { what: "the clock to be doubted" });
+    const readiness = JSON.parse((await get(`${to}/health/ready`)).text) as { status: string };
+    t.is(readiness.status, "ready", "posting goes on");
+    t.regex((await get(`${api}/metrics`)).text, /loggia_holds\{name="clock"\} 1/);
+    t.regex(program.tail(), /the clock of this machine shows/);
+    await program.terminate();
+    await program.start();
+    await ready();
+    await post();
+    t.true(await isHeld(), "the next life does not believe it either");
+    await shift(program, file, 0);
+    await until(async () => (await post(), !(await isHeld())), { what: "the clocks to agree" });
+    const right = ids.length;
+    await post();
+    await program.terminate();
+    await program.start();
+    await ready();
+    await post();
+    t.deepEqual(ids, ids.toSorted());
+    t.true(
+      ids.every((id) => Math.abs(acceptedAt(id) - Date.now()) < 10 * MINUTE_MS),
+      "ids are of the believed time",
+    );
+    for (const id of ids.slice(right)) {
+      const found = async () => {
+        const { status, text } = await get(`${api}/1/logs/${LOG}/events/${id}`);
+        return status === 200 && (JSON.parse(text) as { created: string }).created;
+      };
+      const created = Number(/\d+/.exec((await until(found, { what: "an event" })) as string)?.[0]);
+      t.true(Math.abs(created - Date.now()) < 10 * MINUTE_MS, `created is ${new Date(created).toISOString()}`);
+    }
+  });
+}
+
+async function shift(program: Program, file: string, ms: number): Promise<void> {
+  writeFileSync(file, String(ms));
+  program.signal("SIGWINCH");
+}
+
+/** Addresses that are the same in each life. */
+async function addressesOf(environment: Record<string, string>) {
+  const [api, post] = [await stablePort(), await stablePort()];
+  return {
+    ...environment,
+    LOGGIA_API: `127.0.0.1:${api}`,
+    LOGGIA_POST: `127.0.0.1:${post}`,
+    api: `http://127.0.0.1:${api}`,
+    post: `http://127.0.0.1:${post}`,
+  };
+}
