@@ -63,7 +63,7 @@ export class Program implements AsyncDisposable {
         stdio: ["ignore", "pipe", log],
       });
       this.#child = killAfterUs(child);
-      const ready = once(child.stdout!, "data");
+      const ready = started(child);
       const timeout = AbortSignal.timeout(START_TIMEOUT_MS);
       const ended = once(child, "exit", { signal: timeout }) as Promise<[number | null, NodeJS.Signals | null]>;
       const end = await Promise.race([ready.then(() => null), ended]);
@@ -123,5 +123,17 @@ export class Program implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.kill();
+  }
+}
+
+/** What a first start shows before it listens. */
+const FIRST = /^(First start|An earlier first start)[^]*?\n\n/;
+
+/** Resolves once a process has said where it listens. */
+async function started({ stdout }: ChildProcess): Promise<void> {
+  let said = "";
+  while (/^$|^(First start|An earlier first start)/.test(said.replace(FIRST, ""))) {
+    const [chunk] = (await once(stdout!, "data")) as [Buffer];
+    said += chunk.toString("utf8");
   }
 }
