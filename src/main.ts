@@ -12,7 +12,6 @@ import { startRetention } from "../pipelines/retention/sweep.ts";
 import { startPipeline } from "../pipelines/runner.ts";
 import { watchHorizon } from "./api/horizon.ts";
 import { readAccepted } from "./bus/accepted.ts";
-import type { Bus } from "./bus/bus.ts";
 import { createDeletionLog, type DeletionLog } from "./bus/deletions.ts";
 import type { Engines, Ports } from "./engines/engines.ts";
 import type { KeptClock } from "./clock/keeper.ts";

@@ -73,7 +73,7 @@ test("compressed bytes may come to a hundred events, and one more for each of th
 });
 
 test("so may an array of them", async (t) => {
-  const keeps = { now_ms: Date.now(), retentionDays: null };
+  const keeps = { read_ms: Date.now(), believed_ms: Date.now(), retentionDays: null };
   const read = (count: number) => {
     const body = Buffer.from(JSON.stringify(Array.from({ length: count }, () => ({ text: "x" }))));
     return readBatch("array", { body, sent_bytes: 48 }, DEFAULT_LIMITS, keeps);
