@@ -111,6 +111,7 @@ type State = Omit<Marks, "pending"> & {
   /** Records of a partition that begin where they did before, and were other ones then. */
   readonly replaced: { readonly partition: number; readonly offset: number } | null;
   readonly partitions: readonly Found[];
+  readonly keepsOffsets: boolean;
   /** Whether an empty store is one that lost something: it keeps offsets, or a log keeps its events for ever. */
   readonly isNeverEmpty: boolean;
 };
@@ -243,6 +244,7 @@ class Watch {
     const parts = (await store.parts?.()) ?? [];
     return {
       partitions,
+      keepsOffsets,
       ends,
       moment,
       // After the new moment was read: what happens in between is noticed too.
@@ -306,7 +308,8 @@ function faultsOf(state: State, before: Marks | null): Partial<Record<Part, stri
       faults.store = `the store ends at record ${covered}, and the bus begins at ${first}: what lies between is missing`;
     }
     const isMissing = acknowledged > first && !state.hasEvents && state.isNeverEmpty;
-    if (covered === null && isMissing && before === null) {
+    // Marks may be older than the store's first events. A store that keeps offsets took one before it was acknowledged.
+    if (covered === null && isMissing && (state.keepsOffsets || before === null)) {
       faults.store = `the store is empty, and was given what the bus holds up to record ${acknowledged}`;
     }
   }

@@ -1,7 +1,7 @@
 import { Client } from "@elastic/elasticsearch";
 import test, { type ExecutionContext } from "ava";
 import { execFile } from "node:child_process";
-import { copyFileSync, existsSync, rmSync } from "node:fs";
+import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
@@ -14,7 +14,7 @@ import { watchContinuity } from "../../src/operations/continuity.ts";
 import { restore } from "../../src/operations/restore.ts";
 import { event, write } from "../contract/store-fixture.ts";
 import { elasticsearchUrl, kafkaBrokers, realEngines } from "../support/engines.ts";
-import { ADMIN, AUTHORIZATION, environmentOf, get, LOG, post, startService } from "../support/service.ts";
+import { ADMIN, AUTHORIZATION, environmentOf, get, KEY, LOG, post, startService } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
@@ -102,6 +102,34 @@ test("embedded: a lost store is not ready, over restarts and posts, until what i
   t.is(await total(service), 4);
   await service.close();
   t.deepEqual(await readiness(await start()), GREEN, "the next start");
+});
+
+test("embedded: a store that is lost within seconds of its first events is noticed", async (t) => {
+  t.timeout(120_000);
+  const { folder, start } = await lived(t);
+  const marks = join(folder, "marks.json");
+  const { ends, ...known } = JSON.parse(readFileSync(marks, "utf8")) as { ends: Record<string, number> };
+  // As the first look of a first start wrote them, before a kill.
+  writeFileSync(marks, JSON.stringify({ ...known, ends: { ...ends, 0: 1 }, hasEvents: false }));
+  remove(folder, "events.duckdb");
+  t.deepEqual(await readiness(await start()), redFor("store"));
+});
+
+test("embedded: a service that was only told of users, or given what is refused, has lost nothing", async (t) => {
+  t.timeout(120_000);
+  const environment = environmentOf("embedded", join(temporaryFolder(t), "data"));
+  let service = await startService(environment);
+  t.teardown(() => service.close());
+  const { bus, store } = service.ports;
+  await bus.append("events", [{ key: LOG, value: Buffer.from("no event") }]);
+  const body = new URLSearchParams({ apikey: KEY, user: "ann" });
+  t.is((await fetch(`${service.postUrl}/1/logs/${LOG}/users`, { method: "POST", body })).status, 201);
+  const isTaken = async () => (await bus.lag("events", "pipeline")).every(({ next, end }) => next >= end);
+  await until(isTaken, { what: "the pipeline to catch up" });
+  t.not(await store.nextOffset("events", 0), null);
+  await service.close();
+  service = await startService(environment);
+  t.deepEqual(await readiness(service), GREEN);
 });
 
 test("embedded: an operator may accept that a store, a bus or a catalog has lost something", async (t) => {
