@@ -13,12 +13,15 @@ export type FirstStart = {
   readonly log: { readonly key: LogKey; readonly apiKey: string } | null;
 };
 
-/** Shows the secrets to the operator, and resolves once they are written. `isResumed`: an earlier start was cut off. */
+/**
+ * Shows the secrets to the operator, and resolves once they are written. `isResumed`: an earlier
+ * start was cut off.
+ */
 export type ShowFirstStart = (first: FirstStart, start: { readonly isResumed: boolean }) => Promise<void>;
 
 /**
- * How long another process may take for a first start, which then counts as cut off. Embedded engines belong to one process:
- * there it is cut off for certain.
+ * How long another process may take for a first start, which then counts as cut off. Embedded
+ * engines belong to one process: there it is cut off for certain.
  */
 const TAKE_OVER_MS = { embedded: 0, cluster: 15_000 } as const;
 
@@ -26,9 +29,9 @@ const FIRST_EMAIL = "admin@localhost";
 const FIRST_LOG = parseLogKey("first-log")!;
 
 /**
- * Makes an admin and a log where the store has no accounts, as the settings name them. Secrets are shown before they are
- * stored: a process that is killed at any moment leaves no account whose password nobody has seen.
- * Of processes that start at the same moment, one does this.
+ * Makes an admin and a log where the store has no accounts, as the settings name them. Secrets are
+ * shown before they are stored: a process that is killed at any moment leaves no account whose
+ * password nobody has seen. Of processes that start at the same moment, one does this.
  *
  * @returns what was made, or null
  * @throws StartError where the settings can't be carried out
@@ -86,7 +89,10 @@ async function makeLog(
   }
 }
 
-/** A forgotten setting must not bring back a deleted account, and its reader must not believe that it has. */
+/**
+ * A forgotten setting must not bring back a deleted account, and its reader must not believe that
+ * it has.
+ */
 function sayIgnored(catalog: Catalog, { admin, log: wanted }: Pick<Settings, "admin" | "log">, log: Logger): void {
   const ignored = [
     ...(admin === null ? [] : ["LOGGIA_ADMIN"]),

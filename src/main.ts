@@ -197,8 +197,8 @@ function startWatch(
 }
 
 /**
- * Compares the engines' marks, before anything is written to them. Processes that only post leave that to the others: the
- * readiness of posting does not depend on it.
+ * Compares the engines' marks, before anything is written to them. Processes that only post leave
+ * that to the others: the readiness of posting does not depend on it.
  */
 async function startContinuity(
   { roles, engines }: Settings,

@@ -10,12 +10,18 @@ import { readSettings } from "../src/settings.ts";
 import { PLACES, type Place } from "./contract/documents-places.ts";
 
 const GIVEN = { LOGGIA_ADMIN: "ann@example.org:correct horse", LOGGIA_LOG: "shop:key-of-the-first-log" };
-/** More than a start writes and shows: the last ones of a loop over all moments must run to their end. */
+/**
+ * More than a start writes and shows: the last ones of a loop over all moments must run to their
+ * end.
+ */
 const MOMENTS = 12;
 
 const silent = pino({ level: "silent" });
 
-/** Lets a number of writes and shows through; then the process is as good as killed, and none of its calls comes back. */
+/**
+ * Lets a number of writes and shows through; then the process is as good as killed, and none of its
+ * calls comes back.
+ */
 function lifeOf(moments: number) {
   let left = moments;
   const dead = new Promise<never>(() => {});

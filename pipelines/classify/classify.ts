@@ -9,8 +9,8 @@ import type { Matchers } from "./matchers.ts";
 type Filters = Pick<Catalog, "log" | "classFilters" | "ownerOf">;
 
 /**
- * Gives an event the class of the heaviest filter of its log that matches. An event of a log that the catalog does not know has no
- * class, and goes on: it was accepted, so it is kept.
+ * Gives an event the class of the heaviest filter of its log that matches. An event of a log that
+ * the catalog does not know has no class, and goes on: it was accepted, so it is kept.
  */
 export function createClassify({ catalog }: { readonly catalog: Filters }): Transform {
   const classOf = createClassifier(catalog);
@@ -25,8 +25,9 @@ export function createClassify({ catalog }: { readonly catalog: Filters }): Tran
 }
 
 /**
- * The class that an event is to have, by the filters that its log has when this is called. A promise where no matcher is ready for
- * these: then the filters are looked at one after the other, in pieces, while others have the thread in between.
+ * The class that an event is to have, by the filters that its log has when this is called. A
+ * promise where no matcher is ready for these: then the filters are looked at one after the other,
+ * in pieces, while others have the thread in between.
  */
 export function createClassifier(
   catalog: Filters,

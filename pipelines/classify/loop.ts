@@ -11,7 +11,8 @@ export async function classByLoop(
   event: Subject,
   pause: () => Promise<void>,
 ): Promise<string | null> {
-  // Texts of the event are taken before the first pause: what happens to it meanwhile is of no effect.
+  // Texts of the event are taken before the first pause: what happens to it meanwhile is of no
+  // effect.
   const text = fold(event.text);
   const link = fold(event.link);
   const source = fold(event.source);

@@ -13,12 +13,14 @@ export type Missing = {
 };
 
 /**
- * The compiled matchers of logs, in bounded memory. They are built beside the events, one at a time and in small steps; the one that
- * was built replaces the one before at once, and is used only for the very filters that it was built from.
+ * The compiled matchers of logs, in bounded memory. They are built beside the events, one at a time
+ * and in small steps; the one that was built replaces the one before at once, and is used only for
+ * the very filters that it was built from.
  *
- * Looking at all filters for an event costs far less than building a matcher. So one is built where what a log's events have cost
- * without it comes to what it costs: logs of thousands of filters and few events make no work for the others. Of several that are
- * wanted, the next is of the owner for whom the least was built lately.
+ * Looking at all filters for an event costs far less than building a matcher. So one is built where
+ * what a log's events have cost without it comes to what it costs: logs of thousands of filters and
+ * few events make no work for the others. Of several that are wanted, the next is of the owner for
+ * whom the least was built lately.
  */
 export type Matchers = {
   find(log: LogKey, filters: readonly ClassFilter[]): Matcher | null;
@@ -29,8 +31,9 @@ export type Matchers = {
 };
 
 /**
- * How large matchers may be, counted by {@link sizeOf}: all together, some 200 MB, and those of one owner. A log with as many filters
- * as it may have, each as long as it may be, is within the latter.
+ * How large matchers may be, counted by {@link sizeOf}: all together, some 200 MB, and those of one
+ * owner. A log with as many filters as it may have, each as long as it may be, is within the
+ * latter.
  */
 const MAX_SIZE = { all: 5_000_000, owner: 4_500_000 };
 
@@ -39,7 +42,10 @@ type Kept = Missing & { readonly match: Matcher; readonly size: number };
 /** What events of a log have cost without a matcher for its filters, in units of {@link sizeOf}. */
 type Spent = { readonly filters: readonly ClassFilter[]; readonly size: number; spent: number };
 
-/** Logs of which costs are known. Of those beyond, the ones without events for longest are forgotten. */
+/**
+ * Logs of which costs are known. Of those beyond, the ones without events for longest are
+ * forgotten.
+ */
 const MAX_COSTS = 10_000;
 
 export function createMatchers(
@@ -80,7 +86,10 @@ export function createMatchers(
     while (held > maxSize.all && dropOldest(largestOwner(), entry.log));
   };
 
-  /** Whether another one than that of `except` was dropped, of `owner` or, where it has no other, of anybody. */
+  /**
+   * Whether another one than that of `except` was dropped, of `owner` or, where it has no other, of
+   * anybody.
+   */
   const dropOldest = (owner: string, except: LogKey): boolean => {
     const others = [...kept.values()].filter(({ log }) => log !== except);
     const oldest = others.find((entry) => entry.owner === owner) ?? (held > maxSize.all ? others[0] : undefined);
@@ -151,7 +160,10 @@ export function createMatchers(
 /** Besides its filters, an event has to wait for its turn. */
 const EVENT_COST = 100;
 
-/** Each character of a pattern may become a node, which has a table of its own near the roots, and each filter a table. */
+/**
+ * Each character of a pattern may become a node, which has a table of its own near the roots, and
+ * each filter a table.
+ */
 function sizeOf(filters: readonly ClassFilter[]): number {
   const characters = filters.reduce((sum, { text, link }) => sum + text.length + link.length, 0);
   return characters + Math.min(characters * TABLE_SIZE, TABLES_MAX_SIZE) + filters.length * FILTER_SIZE;

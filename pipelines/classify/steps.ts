@@ -1,6 +1,7 @@
 /**
- * Work in steps, each of some tenths of a millisecond at most: between two of them, whoever runs the generator may let others
- * have the thread. Steps are bounded by counts of what they handle, never by time.
+ * Work in steps, each of some tenths of a millisecond at most: between two of them, whoever runs
+ * the generator may let others have the thread. Steps are bounded by counts of what they handle,
+ * never by time.
  */
 export type Steps<T> = Generator<void, T, void>;
 
@@ -63,7 +64,9 @@ export function* sortInSteps<T>(items: readonly T[], compare: (a: T, b: T) => nu
   return from;
 }
 
-/** Merges the run at `start` with the one behind it; of equal items, those of the first come first. */
+/**
+ * Merges the run at `start` with the one behind it; of equal items, those of the first come first.
+ */
 function* merge<T>(runs: {
   readonly from: readonly T[];
   readonly to: T[];

@@ -125,7 +125,10 @@ function* anchor(patterns: readonly Pattern[], window: Window): Steps<Anchors> {
   return { window, taken, alike };
 }
 
-/** How many have a hash. A table of numbers rather than a Map, which takes a millisecond where it grows. */
+/**
+ * How many have a hash. A table of numbers rather than a Map, which takes a millisecond where it
+ * grows.
+ */
 function* countHashes(anchors: readonly Anchored[]): Steps<(hash: number) => number> {
   const hashes = new Int32Array(2 ** Math.ceil(Math.log2(2 * anchors.length + 2)));
   const times = new Int32Array(hashes.length);

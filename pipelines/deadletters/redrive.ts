@@ -138,7 +138,10 @@ async function redrive(
   return { redriven: found.size, missing: asked === null ? [] : [...asked].filter((id) => !found.has(id)) };
 }
 
-/** What people have deleted of these since: a deletion must live as long as what it deletes, and so lie behind it. */
+/**
+ * What people have deleted of these since: a deletion must live as long as what it deletes, and so
+ * lie behind it.
+ */
 async function deletionsOf(
   store: DeadLetterPorts["store"],
   sent: readonly { readonly record: NewRecord }[],

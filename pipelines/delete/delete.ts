@@ -5,8 +5,9 @@ import type { Patience } from "../retry.ts";
 import type { DeletionItem } from "../stage.ts";
 
 /**
- * Carries out the deletions of a slice, and returns those that were refused. It does not matter whether they come before
- * or after what they delete: a deletion leaves a marker, into which later writes run.
+ * Carries out the deletions of a slice, and returns those that were refused. It does not matter
+ * whether they come before or after what they delete: a deletion leaves a marker, into which later
+ * writes run.
  */
 export async function carryOutDeletions(
   items: readonly DeletionItem[],

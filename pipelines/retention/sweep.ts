@@ -11,7 +11,10 @@ export type RetentionOptions = {
   readonly store: Pick<Store, "deleteExpired">;
   readonly catalog: Pick<Catalog, "logs" | "refresh">;
   readonly log: Logger;
-  /** The time that is believed, and whether what is old may be removed now. Default: the host's clock */
+  /**
+   * The time that is believed, and whether what is old may be removed now. Default: the host's
+   * clock
+   */
   readonly clock?: RemovalClock;
   /** The first sweep comes so long after the start, the others so long after the one before; each up to a fifth later, at random. */
   readonly first_ms?: number;
@@ -19,7 +22,10 @@ export type RetentionOptions = {
 };
 
 export type Retention = {
-  /** Deletes what has expired by now, unless the clock is in doubt. @returns how many events and visits went */
+  /**
+   * Deletes what has expired by now, unless the clock is in doubt. @returns how many events and
+   * visits went
+   */
   sweep(): Promise<number>;
   /** Ends a sweep under way between two of its steps, and waits for that. */
   close(): Promise<void>;

@@ -41,7 +41,8 @@ const HOW = "Send e-mail and password by HTTP Basic, or an API key as the parame
 
 /**
  * Who calls: HTTP Basic first, then `apikey` in the query, then credentials as the whole body of a call that takes none.
- * @throws LoggiaError `unauthorized`; `too_many_requests` after too many wrong credentials or requests; `forbidden`
+ * @throws LoggiaError `unauthorized`; `too_many_requests` after too many wrong credentials or
+ *   requests; `forbidden`
  *   where a browser sends a person's credentials for another site; what {@link readBody} throws
  */
 export async function authenticate(call: Call, options: AuthenticationOptions): Promise<Caller> {
@@ -50,7 +51,8 @@ export async function authenticate(call: Call, options: AuthenticationOptions): 
   const key = call.query.get("apikey") ?? "";
   if (authorization !== undefined) {
     const refusal = browsers.refusalOf(call.request);
-    // A browser adds the Basic credentials that it remembers to what another site's page asks for by an API key.
+    // A browser adds the Basic credentials that it remembers to what another site's page asks for
+    // by an API key.
     if (refusal !== null && key !== "") return await checkKey(key, call, options);
     if (refusal !== null) throw refusal;
     const pair = parseBasic(authorization);

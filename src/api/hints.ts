@@ -24,7 +24,10 @@ export function withHints(reply: Reply, hints: readonly string[]): Reply {
   return { ...reply, headers: { ...reply.headers, ...hintHeaders(all) } };
 }
 
-/** Hints about a question that found nothing: classes that no event and no class filter of its logs has. */
+/**
+ * Hints about a question that found nothing: classes that no event and no class filter of its logs
+ * has.
+ */
 export async function classHints(
   { catalog, store }: { readonly catalog: Pick<Catalog, "classFilters">; readonly store: Pick<Store, "list"> },
   { logs, where }: Pick<ListPlan, "logs" | "where">,

@@ -6,8 +6,8 @@ import { MAX_GROUPS } from "../store/groups.ts";
 import type { Group } from "../store/store.ts";
 
 /**
- * The memory of one answer. It is taken before the store is asked, follows what is found and written, and is released when the
- * client has read the answer or left.
+ * The memory of one answer. It is taken before the store is asked, follows what is found and
+ * written, and is released when the client has read the answer or left.
  */
 export class AnswerMemory {
   readonly #gate: Pick<Gate, "takeAnswer">;
@@ -24,7 +24,10 @@ export class AnswerMemory {
     this.#taken = await this.#gate.takeAnswer(this.#person, size_bytes);
   }
 
-  /** @throws LoggiaError `too_many_requests`, `overloaded` where it is more than was taken, and there is no room for it */
+  /**
+   * @throws LoggiaError `too_many_requests`, `overloaded` where it is more than was taken, and
+   * there is no room for it
+   */
   resize(size_bytes: number): void {
     this.#taken?.resize(size_bytes);
   }
@@ -34,7 +37,9 @@ export class AnswerMemory {
   }
 }
 
-/** How often what is written stands in memory: XML is built as a tree first, JSONP is escaped anew. */
+/**
+ * How often what is written stands in memory: XML is built as a tree first, JSONP is escaped anew.
+ */
 const COPIES = { json: 2, jsonp: 3, xml: 3 } as const satisfies Record<Format["kind"], number>;
 
 /** An event in a list, with its text; its data is not in it. */

@@ -65,7 +65,10 @@ export type Subscription = {
   close(timeout_ms?: number): Promise<void>;
   /** Rejects when the subscription has died for good and cannot mend itself; never resolves otherwise, until closed. */
   readonly done: Promise<void>;
-  /** Why nothing is delivered at the moment although the bus may answer, in words for operators; null where nothing is in the way. */
+  /**
+   * Why nothing is delivered at the moment although the bus may answer, in words for operators;
+   * null where nothing is in the way.
+   */
   fault(): string | null;
 };
 
@@ -112,8 +115,9 @@ export type Bus = AsyncDisposable & {
   /** How far a group is behind, for each partition. */
   lag(topic: Topic, group: string): Promise<PartitionLag[]>;
   /**
-   * For each partition, the offset of the first record that was appended at a moment or later, or the end. Absent where no
-   * other process uses the bus. Of one topic and moment these offsets never fall, as long as the topic is not made anew.
+   * For each partition, the offset of the first record that was appended at a moment or later, or
+   * the end. Absent where no other process uses the bus. Of one topic and moment these offsets
+   * never fall, as long as the topic is not made anew.
    * @param moment milliseconds since the Unix epoch
    */
   readonly offsetsAt?: (topic: Topic, moment: number) => Promise<ReadonlyMap<number, number>>;

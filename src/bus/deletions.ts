@@ -8,11 +8,15 @@ import type { Bus, NewRecord } from "./bus.ts";
 const RECORD_DELETIONS = 4_000;
 
 /**
- * Where deletions by people become durable before they are carried out: on the topic of events, keyed by log. There they
- * lie behind what they delete and live as long, so that a replay into an empty store obeys them.
+ * Where deletions by people become durable before they are carried out: on the topic of events,
+ * keyed by log. There they lie behind what they delete and live as long, so that a replay into an
+ * empty store obeys them.
  */
 export type DeletionLog = {
-  /** @throws LoggiaError `bus_unavailable` where not all of them are known to be durable; some may be */
+  /**
+   * @throws LoggiaError `bus_unavailable` where not all of them are known to be durable; some may
+   * be
+   */
   append(deletions: readonly Deletion[]): Promise<void>;
 };
 

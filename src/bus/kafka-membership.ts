@@ -2,7 +2,10 @@ import { PartitionAssigners, type Consumer, type PartitionAssigner } from "kafka
 import type { Logger } from "pino";
 import { reasonOf } from "./kafka-client.ts";
 
-/** What is reached for inside kafkajs, whose consumers cannot leave a group that an earlier one joined. */
+/**
+ * What is reached for inside kafkajs, whose consumers cannot leave a group that an earlier one
+ * joined.
+ */
 type Coordinator = { leaveGroup(member: { groupId: string; memberId: string }): Promise<unknown> };
 type Cluster = { findGroupCoordinator(group: { groupId: string }): Promise<Coordinator> };
 
@@ -10,9 +13,10 @@ type Cluster = { findGroupCoordinator(group: { groupId: string }): Promise<Coord
 const BRIEF_MS = 1_000;
 
 /**
- * One member of a consumer group, through all the consumers that play it. A broker that comes back remembers the members it had,
- * and lets no group go on before each has joined again or its session has ended. A consumer that lost its broker is replaced by
- * one that joins as a new member, so that one first takes its predecessor out of the group.
+ * One member of a consumer group, through all the consumers that play it. A broker that comes back
+ * remembers the members it had, and lets no group go on before each has joined again or its session
+ * has ended. A consumer that lost its broker is replaced by one that joins as a new member, so that
+ * one first takes its predecessor out of the group.
  */
 export class KafkaMembership {
   readonly #group: string;
@@ -26,7 +30,10 @@ export class KafkaMembership {
     this.#log = log;
   }
 
-  /** For the consumer's option: kafkajs hands its cluster to those who assign partitions, and to nobody else. */
+  /**
+   * For the consumer's option: kafkajs hands its cluster to those who assign partitions, and to
+   * nobody else.
+   */
   readonly assigner: PartitionAssigner = (config) => {
     this.#cluster = config.cluster as unknown as Cluster;
     return PartitionAssigners.roundRobin(config);
@@ -46,7 +53,10 @@ export class KafkaMembership {
     this.#away_ms ??= performance.now();
   }
 
-  /** Takes the member of the last consumer out of the group. A consumer that is connected does so before it joins. */
+  /**
+   * Takes the member of the last consumer out of the group. A consumer that is connected does so
+   * before it joins.
+   */
   async leaveLast(): Promise<void> {
     const [cluster, memberId, groupId] = [this.#cluster, this.#memberId, this.#group];
     if (cluster === null || memberId === null) return;
@@ -55,7 +65,8 @@ export class KafkaMembership {
       await coordinator.leaveGroup({ groupId, memberId });
       this.#memberId = null;
     } catch (error) {
-      // It is unknown where its session has ended. Whatever else is wrong, joining waits for that end at the most.
+      // It is unknown where its session has ended. Whatever else is wrong, joining waits for that
+      // end at the most.
       this.#log.debug({ reason: reasonOf(error) }, "the last member could not be taken out of the group");
     }
   }

@@ -22,7 +22,9 @@ const FETCH_WAIT_MS = 100;
 const INLINE_MS = 50;
 const FETCH_BYTES_LEAST = 256 * 1024;
 const FETCH_BYTES_MOST = 4 * 1024 * 1024;
-/** The longest wait before a consumer is built anew: a broker that comes back is to be noticed soon. */
+/**
+ * The longest wait before a consumer is built anew: a broker that comes back is to be noticed soon.
+ */
 const REBUILD_MOST_MS = 1_000;
 /** No heartbeat went out for this long, though the loop should be running: it hangs. */
 const SILENCE_MS = 6 * SESSION_TIMEOUT_MS;

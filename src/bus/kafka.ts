@@ -123,7 +123,8 @@ async function createTopics(admin: Admin, options: KafkaBusOptions, missing: rea
   const replicationFactor = options.replicationFactor ?? Math.min(3, brokers.length);
   // With three copies an acknowledged record lies on two at least, so that any one broker may be lost.
   const safety = replicationFactor >= 3 ? [{ name: "min.insync.replicas", value: "2" }] : [];
-  // The broker's own time: a broker refuses records of a host whose clock is ahead, and removes those of one behind too early.
+  // The broker's own time: a broker refuses records of a host whose clock is ahead, and removes
+  // those of one behind too early.
   const configEntries = [...safety, { name: "message.timestamp.type", value: "LogAppendTime" }];
   // Answers false, and does not throw, where another process was faster.
   await admin.createTopics({

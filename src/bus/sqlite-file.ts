@@ -38,7 +38,10 @@ const SCHEMA = `
   PRAGMA user_version = ${VERSION};
 `;
 
-/** What every group of a topic had acknowledged at a moment. A release that does not know it leaves it alone. */
+/**
+ * What every group of a topic had acknowledged at a moment. A release that does not know it leaves
+ * it alone.
+ */
 const TAKEN = `
   CREATE TABLE IF NOT EXISTS taken (
     topic TEXT NOT NULL, at INTEGER NOT NULL, next INTEGER NOT NULL, PRIMARY KEY (topic, at)
@@ -190,8 +193,9 @@ export class BusFile {
   }
 
   /**
-   * Removes the oldest records that lie before `offset` and were appended before `time_ms`, up to the bounds of one
-   * step. They go in order, so that a deletion never goes before what it deletes. The last record always stays.
+   * Removes the oldest records that lie before `offset` and were appended before `time_ms`, up to
+   * the bounds of one step. They go in order, so that a deletion never goes before what it deletes.
+   * The last record always stays.
    */
   remove(
     topic: Topic,
@@ -219,12 +223,17 @@ export class BusFile {
     this.#db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   }
 
-  /** The offset before which every group had acknowledged all at `time_ms`, as far as it was noted; 0: nothing was. */
+  /**
+   * The offset before which every group had acknowledged all at `time_ms`, as far as it was noted;
+   * 0: nothing was.
+   */
   takenBy(topic: Topic, time_ms: number): number {
     return Number(this.#taken.by.get(topic, time_ms)?.["next"] ?? 0);
   }
 
-  /** Notes what every group has acknowledged now, unless something was noted at `last_ms` or later. */
+  /**
+   * Notes what every group has acknowledged now, unless something was noted at `last_ms` or later.
+   */
   noteTaken(topic: Topic, next: number, last_ms: number, now_ms: number): void {
     if (Number(this.#taken.latest.get(topic)?.["at"] ?? -Infinity) >= last_ms) return;
     this.#taken.note.run(topic, now_ms, next);

@@ -22,7 +22,8 @@ export type Catalog = AsyncDisposable & {
   deleteAccount(email: string): Promise<void>;
   /**
    * The account, where the pair is right. Costs the same for unknown e-mails; slow hashing is bounded and verified pairs are cached.
-   * @throws LoggiaError `overloaded` where too many pairs wait to be checked; whatever {@link Asker.recheck} throws
+   * @throws LoggiaError `overloaded` where too many pairs wait to be checked; whatever {@link
+   *   Asker.recheck} throws
    */
   authenticate(email: string, password: string, attempt?: Attempt): Promise<Account | null>;
 
@@ -33,8 +34,9 @@ export type Catalog = AsyncDisposable & {
   logsOf(user: UserId): readonly Log[];
   roleOf(user: UserId, log: LogKey): Role | null;
   /**
-   * The account that created a log; null where there is no such log. It stays the owner after its share or the account is removed.
-   * A plain look-up: what is bounded by person goes by it, API keys included.
+   * The account that created a log; null where there is no such log. It stays the owner after its
+   * share or the account is removed. A plain look-up: what is bounded by person goes by it, API
+   * keys included.
    */
   ownerOf(log: LogKey): UserId | null;
   /**
@@ -87,8 +89,9 @@ export type Catalog = AsyncDisposable & {
   subscribers(log: LogKey, classKey: string, option: "alert" | "notify"): readonly UserId[];
 
   /**
-   * Runs `work` where there is no account yet, or an earlier first start was cut off (`isResumed`): in one process at a time.
-   * The others wait until it has ended; they take over where it gives no result for `takeOver_ms`.
+   * Runs `work` where there is no account yet, or an earlier first start was cut off (`isResumed`):
+   * in one process at a time. The others wait until it has ended; they take over where it gives no
+   * result for `takeOver_ms`.
    * @returns what `work` returned; null where no first start is due
    */
   firstStart<T>(
@@ -113,7 +116,10 @@ export type Asker = {
   readonly account: string;
   /** Whether this account was right at this address lately. */
   readonly isKnown: boolean;
-  /** How many guesses count against this address: of strangers, those with the fewest go first. Default: 0 */
+  /**
+   * How many guesses count against this address: of strangers, those with the fewest go first.
+   * Default: 0
+   */
   readonly guesses?: number;
   /** Called as the turn comes. Throws where the asker has used up its guesses while it waited. */
   readonly recheck?: () => void;

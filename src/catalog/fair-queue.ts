@@ -25,7 +25,8 @@ type Group = { readonly name: string; readonly guesses: number; readonly waiters
 /**
  * Two lines take turns: one for accounts where they were right lately, one for strangers.
  * So a crowd of strangers costs a known person one turn, and strangers get every other turn.
- * Of strangers those with fewer guesses go first: who tries for the first time is not held up by those who go on trying.
+ * Of strangers those with fewer guesses go first: who tries for the first time is not held up by
+ * those who go on trying.
  */
 export function createFairQueue({ running, waiting, waitingPerAccount }: FairQueueOptions): FairQueue {
   const known = new Line(waiting, waitingPerAccount);

@@ -10,8 +10,9 @@ import type { Writer } from "./writer.ts";
 const POLL_MS = 50;
 
 /**
- * See {@link Catalog.firstStart}. A document is the claim of the process that performs the first start; it goes once all
- * records exist, so a claim that is found later tells of a start that was cut off.
+ * See {@link Catalog.firstStart}. A document is the claim of the process that performs the first
+ * start; it goes once all records exist, so a claim that is found later tells of a start that was
+ * cut off.
  */
 export function createFirstStart(parts: {
   snapshot: Snapshot;
@@ -45,7 +46,10 @@ export function createFirstStart(parts: {
     }
   };
 
-  /** Resolves once the claim is this process's; true where it was another's, which made no use of it for so long. */
+  /**
+   * Resolves once the claim is this process's; true where it was another's, which made no use of it
+   * for so long.
+   */
   async function claim(takeOver_ms: number): Promise<boolean> {
     let other: string | null = null;
     let since_ms = performance.now();

@@ -93,8 +93,8 @@ export function createLogIndex(exists: (user: UserId) => boolean) {
 }
 
 /**
- * Class filters of each log. Their list is kept in order as they come: sorting thousands of them anew would hold the thread at each
- * change.
+ * Class filters of each log. Their list is kept in order as they come: sorting thousands of them
+ * anew would hold the thread at each change.
  */
 export function createClassIndex() {
   type OfLog = {

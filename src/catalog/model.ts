@@ -20,7 +20,10 @@ export type AccountEntity = {
 export type LogEntity = {
   readonly kind: "log";
   readonly key: LogKey;
-  /** The account that created it, also after it is gone. Earlier releases stored none: see {@link withOwner}. */
+  /**
+   * The account that created it, also after it is gone. Earlier releases stored none: see {@link
+   * withOwner}.
+   */
   readonly owner: UserId;
   readonly display: string;
   readonly retentionDays: number | null;
@@ -59,8 +62,8 @@ export type OptionsEntity = {
 };
 
 /**
- * An entity as it was stored, with what earlier releases did not store. The owner of a log without one is its first admin: every
- * process derives the same, and the next change of the log stores it.
+ * An entity as it was stored, with what earlier releases did not store. The owner of a log without
+ * one is its first admin: every process derives the same, and the next change of the log stores it.
  */
 export function withOwner(stored: StoredEntity): Entity {
   if (stored.kind !== "log" || stored.owner !== undefined) return stored as Entity;
@@ -73,7 +76,10 @@ export type StoredEntity = Exclude<Entity, LogEntity> | (Omit<LogEntity, "owner"
 /** Of a log that was shared with nobody. */
 const NO_OWNER = "" as UserId;
 
-/** What is being added to the logs that an account owns, and its latest attempts to create one: see `quotas.ts`. */
+/**
+ * What is being added to the logs that an account owns, and its latest attempts to create one: see
+ * `quotas.ts`.
+ */
 export type QuotaEntity = {
   readonly kind: "quota";
   readonly owner: UserId;
@@ -87,10 +93,16 @@ export type QuotaEntity = {
 /** What is about to be added to the logs of an owner. */
 export type Addition = { readonly kind: keyof AccountLimits; readonly id: string };
 
-/** The place of an addition that may not be made yet. It lapses at `until`, in milliseconds since the Unix epoch. */
+/**
+ * The place of an addition that may not be made yet. It lapses at `until`, in milliseconds since
+ * the Unix epoch.
+ */
 export type Reservation = Addition & { readonly until: number };
 
-/** Exists while a first start is under way, or was cut off: see `first-start.ts`. `by` names the process. */
+/**
+ * Exists while a first start is under way, or was cut off: see `first-start.ts`. `by` names the
+ * process.
+ */
 export type FirstStartEntity = { readonly kind: "first-start"; readonly by: string };
 
 /** The ids of documents. Keys hold no slash, and an e-mail address stands last: without regard to case or to how accents are composed. */

@@ -54,7 +54,10 @@ export function requireReadableLogs(rights: Rights, caller: Caller): readonly Lo
   }
 }
 
-/** A key of the log that is posted to. Another log's key is 401 as an unknown one is, in the same words. */
+/**
+ * A key of the log that is posted to. Another log's key is 401 as an unknown one is, in the same
+ * words.
+ */
 export function requireKeyOf(grant: KeyGrant | null, key: LogKey | null): KeyGrant {
   if (isKeyOf(grant, key)) return grant;
   throw wrongKey();

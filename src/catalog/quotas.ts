@@ -44,9 +44,10 @@ export const additionOf = {
 };
 
 /**
- * Holds accounts to their limits, in all processes together. An addition is reserved in the owner's quota record before it is made.
- * The record changes by guarded writes, so of two processes that race for the last place one sees the other's reservation.
- * The logs of service admins, who could raise the limits as well, are not limited.
+ * Holds accounts to their limits, in all processes together. An addition is reserved in the owner's
+ * quota record before it is made. The record changes by guarded writes, so of two processes that
+ * race for the last place one sees the other's reservation. The logs of service admins, who could
+ * raise the limits as well, are not limited.
  */
 export type Quotas = {
   /**
@@ -54,7 +55,10 @@ export type Quotas = {
    * @throws LoggiaError `forbidden` that names the setting
    */
   add<T>(owner: UserId, additions: readonly Addition[], make: () => Promise<T>): Promise<T>;
-  /** Counts an attempt to create a log. @throws LoggiaError `too_many_requests` where there were ten within a minute */
+  /**
+   * Counts an attempt to create a log. @throws LoggiaError `too_many_requests` where there were ten
+   * within a minute
+   */
   countLogAttempt(owner: UserId): Promise<void>;
 };
 
@@ -70,8 +74,9 @@ export function createQuotas(parts: {
   const isLimited = (owner: UserId): boolean => snapshot.accountById(owner)?.admin !== true;
 
   /**
-   * Invariant: where another process wrote the record last, all that it had added before is in memory when this one counts. A
-   * reservation is dropped once the addition is seen, so the record alone does not tell.
+   * Invariant: where another process wrote the record last, all that it had added before is in
+   * memory when this one counts. A reservation is dropped once the addition is seen, so the record
+   * alone does not tell.
    */
   const write = async (owner: UserId, change: (current: QuotaEntity) => QuotaEntity): Promise<void> => {
     const id = idOf.quota(owner);
@@ -109,7 +114,8 @@ export function createQuotas(parts: {
       try {
         return await make();
       } catch (error) {
-        // Whether a write that got no answer was done is not known: its place stays taken until it can no longer be.
+        // Whether a write that got no answer was done is not known: its place stays taken until it
+        // can no longer be.
         if (error instanceof LoggiaError && error.status < 500) await release(owner, additions).catch(() => {});
         throw error;
       }
@@ -127,7 +133,9 @@ export function createQuotas(parts: {
   };
 }
 
-/** The attempts of the last minute. @throws LoggiaError `too_many_requests` where no more fits in */
+/**
+ * The attempts of the last minute. @throws LoggiaError `too_many_requests` where no more fits in
+ */
 function recentAttempts({ attempts }: QuotaEntity, now_ms: number): readonly number[] {
   // An attempt of the future is from before a clock was set back.
   const recent = attempts.filter((attempt) => attempt > now_ms - MINUTE_MS && attempt <= now_ms);

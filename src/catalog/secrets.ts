@@ -13,7 +13,9 @@ export function drawApiKey(): string {
 
 const DRAWN = new RegExp(`^lg_[${ALPHABET}]{${LENGTH}}$`);
 
-/** Whether a secret, right or wrong, has the form of a drawn API key. Such keys cannot be guessed. */
+/**
+ * Whether a secret, right or wrong, has the form of a drawn API key. Such keys cannot be guessed.
+ */
 export function isDrawnApiKey(secret: string): boolean {
   return DRAWN.test(secret);
 }

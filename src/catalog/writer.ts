@@ -16,7 +16,8 @@ export type Writer = {
    * Writes what `change` makes of a document: null removes it, and returning what was given writes nothing. Resolves once that is
    * durable and shows in this process. `change` may be called several times, as other processes change the document meanwhile, so it
    * must do nothing but look and answer. What it throws is thrown, but only after all changes by others were taken in.
-   * @param options.readsOthers whether `change` looks at other records as well: then all changes are taken in after a conflict
+   * @param options.readsOthers whether `change` looks at other records as well: then all changes
+   *   are taken in after a conflict
    * @throws LoggiaError `overloaded` where others kept coming first, or too many writes wait; `store_unavailable`
    */
   write<Next extends Entity | null>(

@@ -3,7 +3,10 @@ import { Option } from "commander";
 import { SETTINGS } from "../settings.ts";
 import { CommandError } from "./request.ts";
 
-/** A setting of the service, which says where it listens, and the option that names the same address to a command. */
+/**
+ * A setting of the service, which says where it listens, and the option that names the same address
+ * to a command.
+ */
 const OPTION_OF = { LOGGIA_API: "--api", LOGGIA_POST: "--post" } as const;
 type Setting = keyof typeof OPTION_OF;
 
@@ -13,7 +16,9 @@ export function standardOf(setting: Setting): string {
   return SETTINGS.find(({ name }) => name === setting)!.standard;
 }
 
-/** The option of an address, which the setting of the service gives where the command line does not. */
+/**
+ * The option of an address, which the setting of the service gives where the command line does not.
+ */
 export function addressOption(setting: Setting, what: string): Option {
   return new Option(`${OPTION_OF[setting]} <address>`, `${what}, host:port or a URL`)
     .env(setting)
@@ -22,8 +27,8 @@ export function addressOption(setting: Setting, what: string): Option {
 }
 
 /**
- * The base of a service's URLs: of `host:port`, as the service's settings have it, or of a URL, with or without `/1`.
- * An address that means all of the machine is asked at its loopback.
+ * The base of a service's URLs: of `host:port`, as the service's settings have it, or of a URL,
+ * with or without `/1`. An address that means all of the machine is asked at its loopback.
  * @throws CommandError where `text` is no address of a service
  */
 export function parseBase(setting: Setting | "LOGGIA_OPS", text: string): URL {

@@ -35,11 +35,13 @@ export class ArchiveError extends Error {
 }
 
 /**
- * The bytes of a stream: unpacked where it is gzip or zstd, of any number of members, and as they are where it is no archive.
- * It holds no more of them than a few chunks and what the format itself looks back to.
+ * The bytes of a stream: unpacked where it is gzip or zstd, of any number of members, and as they
+ * are where it is no archive. It holds no more of them than a few chunks and what the format itself
+ * looks back to.
  *
  * @param name of the file, whose ending may promise an archive
- * @throws ArchiveError where the archive is cut off, damaged or of another format; what stands before the damage is given first
+ * @throws ArchiveError where the archive is cut off, damaged or of another format; what stands
+ *   before the damage is given first
  */
 export async function* unpack(chunks: AsyncIterable<Buffer>, name = ""): AsyncGenerator<Buffer> {
   const source = chunks[Symbol.asyncIterator]();
@@ -89,8 +91,8 @@ function formatOf(head: Buffer): Format | null | "unclear" {
 }
 
 /**
- * Feeds the decoder a little at a time, and takes all that comes of it before the next: a stream that fails drops what
- * was not taken of it.
+ * Feeds the decoder a little at a time, and takes all that comes of it before the next: a stream
+ * that fails drops what was not taken of it.
  */
 async function* decompress(chunks: AsyncIterable<Buffer>, format: "gzip" | "zstd"): AsyncGenerator<Buffer> {
   const decoder = format === "gzip" ? createGunzip() : createZstdDecompress();

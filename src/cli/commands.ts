@@ -28,7 +28,10 @@ export function addManagement(program: Command): void {
   );
 }
 
-/** Adds the commands that act on the machine itself, with the service's settings and without its API. */
+/**
+ * Adds the commands that act on the machine itself, with the service's settings and without its
+ * API.
+ */
 export function addMachine(program: Command): void {
   program
     .command("admin")
@@ -50,7 +53,10 @@ export function addMachine(program: Command): void {
     .action(async (folder: string) => console.log(await operate.restoreBackup(folder, process.env)));
 }
 
-/** Adds the commands of operators: what lies in the dead letters, replays and backups of the running service. */
+/**
+ * Adds the commands of operators: what lies in the dead letters, replays and backups of the running
+ * service.
+ */
 export function addOperations(program: Command): void {
   const letters = program
     .command("deadletters")

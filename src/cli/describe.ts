@@ -22,7 +22,10 @@ export function describeFirst({ admin, log }: FirstStart, given: Given, isResume
   return [...lines, ""].join("\n");
 }
 
-/** What an operator needs to see at a start: the addresses; after the first one also two lines to try. */
+/**
+ * What an operator needs to see at a start: the addresses; after the first one also two lines to
+ * try.
+ */
 export function describe({
   api,
   post,

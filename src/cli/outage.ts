@@ -3,7 +3,10 @@ import { printable } from "./terminal.ts";
 /** So long a service may be busy, or keep silent, before the person who waits is told. */
 const SILENT_MS = 4_000;
 
-/** What a run knows of a service that takes no posts: it says so once, and once more when it takes them again. */
+/**
+ * What a run knows of a service that takes no posts: it says so once, and once more when it takes
+ * them again.
+ */
 export type Outage = {
   /** An attempt failed: the service is away, or it asks for patience. */
   failed(kind: "away" | "busy", why: string): void;

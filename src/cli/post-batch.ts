@@ -70,7 +70,10 @@ export async function postBatch(batch: readonly Item[], posting: Posting): Promi
 
 type Message = { readonly method: "POST"; readonly headers: Record<string, string>; readonly body: Buffer };
 
-/** The request that posts a batch, with a key that all its attempts share; compressed where that makes it smaller. */
+/**
+ * The request that posts a batch, with a key that all its attempts share; compressed where that
+ * makes it smaller.
+ */
 async function messageFor(batch: readonly Item[], apiKey: string): Promise<Message> {
   const plain = Buffer.from(batch.map(({ json }) => json).join("\n"));
   const zipped = plain.length < ZIP_BYTES ? plain : await zip(plain, { level: 1 });

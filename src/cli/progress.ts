@@ -1,4 +1,7 @@
-/** `unread`: files that could not be read, or not to their end. `isUnmatched`: `--pattern` matched no line of any. */
+/**
+ * `unread`: files that could not be read, or not to their end. `isUnmatched`: `--pattern` matched
+ * no line of any.
+ */
 export type ShipCounts = { posted: number; failed: number; retried: number; unread: number; isUnmatched: boolean };
 
 export type Progress = {
@@ -10,7 +13,10 @@ export type Progress = {
 const TERMINAL_MS = 200;
 const REPORT_MS = 10_000;
 
-/** Shows the counts: in one line that changes where there is a terminal, else by a line every ten seconds. */
+/**
+ * Shows the counts: in one line that changes where there is a terminal, else by a line every ten
+ * seconds.
+ */
 export function showProgress(counts: ShipCounts, stderr: NodeJS.WriteStream): Progress {
   const started_ms = performance.now();
   const line = (): string => {

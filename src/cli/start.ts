@@ -15,14 +15,14 @@ import { printableLines } from "./terminal.ts";
 const CLOSE_DELAY_MS = 9_500;
 
 /**
- * By how much the heap may have grown since the last collection when the next one begins. V8's own rule goes by the memory
- * of the machine, of which an embedded engine wants some.
+ * By how much the heap may have grown since the last collection when the next one begins. V8's own
+ * rule goes by the memory of the machine, of which an embedded engine wants some.
  */
 const HEAP_GROWTH_PERCENT = 100;
 
 /**
- * Runs the service until it is stopped, or one of its roles dies. Addresses go to standard output, the log to standard
- * error. A start that fails is a line of the log and exit code 1.
+ * Runs the service until it is stopped, or one of its roles dies. Addresses go to standard output,
+ * the log to standard error. A start that fails is a line of the log and exit code 1.
  */
 export async function start(environment: NodeJS.ProcessEnv): Promise<void> {
   const destination = pino.destination({ dest: 2, sync: true });
@@ -37,7 +37,9 @@ export async function start(environment: NodeJS.ProcessEnv): Promise<void> {
   }
 }
 
-/** A person at a terminal reads a sentence; whatever collects the log reads a line like the others. */
+/**
+ * A person at a terminal reads a sentence; whatever collects the log reads a line like the others.
+ */
 function sayFailed(error: unknown, log: Logger): void {
   const isExpected = error instanceof StartError;
   if (isExpected && (process.stderr.isTTY || !log.isLevelEnabled("fatal")))
@@ -77,7 +79,10 @@ async function run(settings: Settings, log: Logger): Promise<void> {
   flushCompileCache();
 }
 
-/** Resolves once the text has left the process. @throws StartError where standard output takes nothing */
+/**
+ * Resolves once the text has left the process. @throws StartError where standard output takes
+ * nothing
+ */
 function print(text: string): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const fail = (error: Error): void =>

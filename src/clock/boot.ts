@@ -3,12 +3,18 @@ import { uptime } from "node:os";
 
 import type { Elapsed } from "./trusted-clock.ts";
 
-/** A moment by the clock of the running system, which starts at its boot, runs on while it sleeps, and which nobody can set. */
+/**
+ * A moment by the clock of the running system, which starts at its boot, runs on while it sleeps,
+ * and which nobody can set.
+ */
 export type BootMoment = { readonly boot: string; readonly uptime_ms: number };
 
 const LOOK_EVERY_MS = 1_000;
 
-/** null where the system names no boot: elsewhere than on Linux, that clock may be derived from the time of day. */
+/**
+ * null where the system names no boot: elsewhere than on Linux, that clock may be derived from the
+ * time of day.
+ */
 export function bootMoment(): BootMoment | null {
   if (process.platform !== "linux") return null;
   try {

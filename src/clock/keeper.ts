@@ -29,8 +29,9 @@ const CHECK_MS = 10_000;
 const CHECKS_PER_MARK = 6;
 
 /**
- * Opens the time that the service believes: it goes on from the last mark, and leaves marks for the next life and for others. Where
- * the host's clock contradicts it, a hold says so until both agree again or a person accepts the host's clock.
+ * Opens the time that the service believes: it goes on from the last mark, and leaves marks for the
+ * next life and for others. Where the host's clock contradicts it, a hold says so until both agree
+ * again or a person accepts the host's clock.
  */
 export async function openClock(options: ClockOptions): Promise<KeptClock> {
   const { marks, log } = options;
@@ -69,7 +70,10 @@ class Keeper implements KeptClock {
     return this.#time.ahead();
   }
 
-  /** Leaves a mark, unless another process has left a later one, or a person has accepted a clock elsewhere. */
+  /**
+   * Leaves a mark, unless another process has left a later one, or a person has accepted a clock
+   * elsewhere.
+   */
   async save(force = false): Promise<void> {
     const { marks, shared } = this.#options;
     const found = shared ? await marks.read() : null;
@@ -90,8 +94,9 @@ class Keeper implements KeptClock {
   }
 
   /**
-   * What time it is after a mark. Since a mark of the same boot, exactly the system's own clock has passed; otherwise nothing tells
-   * how long the service was down, and the host's clock is believed where that is short.
+   * What time it is after a mark. Since a mark of the same boot, exactly the system's own clock has
+   * passed; otherwise nothing tells how long the service was down, and the host's clock is believed
+   * where that is short.
    */
   #timeAfter(mark: ClockMark, host_ms: number): number {
     const boot = this.#options.shared ? null : this.#boot();

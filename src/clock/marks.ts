@@ -6,7 +6,10 @@ const Mark = z.object({
   time_ms: z.number(),
   /** How often a person has said that the host's clock is right. */
   accepted: z.number(),
-  /** The same moment by the clock of the system's boot; null where there is none, or where several machines share the mark. */
+  /**
+   * The same moment by the clock of the system's boot; null where there is none, or where several
+   * machines share the mark.
+   */
   boot: z.object({ boot: z.string(), uptime_ms: z.number() }).nullable(),
 });
 

@@ -1,8 +1,9 @@
 import type { RemovalClock } from "../events/clock.ts";
 
 /**
- * The time that the service believes. It advances no faster than the monotonic clock since it was last known, and is never
- * ahead of the host's clock: so a host's clock that jumps forward removes nothing before its time.
+ * The time that the service believes. It advances no faster than the monotonic clock since it was
+ * last known, and is never ahead of the host's clock: so a host's clock that jumps forward removes
+ * nothing before its time.
  */
 export type TrustedClock = RemovalClock & {
   /** What the host's clock shows, right or wrong. */
@@ -10,8 +11,8 @@ export type TrustedClock = RemovalClock & {
 };
 
 /**
- * Monotonic milliseconds, also while the machine sleeps. Where somebody wants it exactly, it looks whether the machine has slept
- * just now.
+ * Monotonic milliseconds, also while the machine sleeps. Where somebody wants it exactly, it looks
+ * whether the machine has slept just now.
  */
 export type Elapsed = (exactly?: boolean) => number;
 
@@ -67,7 +68,10 @@ export class BelievedTime implements TrustedClock {
     return !this.#isDoubtful;
   };
 
-  /** How far the host's clock is ahead of the latest time that is possible, in milliseconds; negative: behind. */
+  /**
+   * How far the host's clock is ahead of the latest time that is possible, in milliseconds;
+   * negative: behind.
+   */
   ahead(): number {
     return this.#host() - this.#latest();
   }
@@ -84,7 +88,10 @@ export class BelievedTime implements TrustedClock {
     this.check();
   }
 
-  /** Holds both clocks against each other. The base follows a host's clock that is behind, within bounds, and none that is ahead. */
+  /**
+   * Holds both clocks against each other. The base follows a host's clock that is behind, within
+   * bounds, and none that is ahead.
+   */
   check(): void {
     let ahead_ms = this.ahead();
     if (ahead_ms > NOTABLE_MS) {

@@ -19,8 +19,10 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const PING_TIMEOUT_MS = 3000;
 
 /**
- * A client with explicit limits. Once no node has answered for 2 s, reads fail at once until one answers again. Reads go to another node, at most twice, where a connection fails or a node answers 502 to 504;
- * the transport never repeats a 429. Bulk writes are sent once: whoever sends them judges their items and has a back-off of its own.
+ * A client with explicit limits. Once no node has answered for 2 s, reads fail at once until one
+ * answers again. Reads go to another node, at most twice, where a connection fails or a node
+ * answers 502 to 504; the transport never repeats a 429. Bulk writes are sent once: whoever sends
+ * them judges their items and has a back-off of its own.
  */
 export function createElasticsearchClient(options: ElasticsearchOptions): Client {
   const { nodes, auth, ca, log } = options;
@@ -71,7 +73,10 @@ type Work = {
 
 const context = new AsyncLocalStorage<Work>();
 
-/** Does long work, which nobody waits for: nodes that do not answer for a while do not end it, but the time-outs of its requests. */
+/**
+ * Does long work, which nobody waits for: nodes that do not answer for a while do not end it, but
+ * the time-outs of its requests.
+ */
 export function patiently<T>(work: () => Promise<T>): Promise<T> {
   return context.run({ isPatient: true }, work);
 }

@@ -35,10 +35,12 @@ export type SilenceWatch = {
 };
 
 /**
- * Tells nodes that answer slowly from nodes that do not answer at all. While requests wait, all nodes are probed; one that answers
- * nothing for 2 s, probes included, gets no more requests until it answers a probe. Its readers go to another node, or fail.
+ * Tells nodes that answer slowly from nodes that do not answer at all. While requests wait, all
+ * nodes are probed; one that answers nothing for 2 s, probes included, gets no more requests until
+ * it answers a probe. Its readers go to another node, or fail.
  *
- * Silence is counted in ticks of a timer: a thread that was busy itself must not take its own delay for a node's.
+ * Silence is counted in ticks of a timer: a thread that was busy itself must not take its own delay
+ * for a node's.
  *
  * @param isPatient whether a request that is sent now waits for as long as its own time-out allows
  */
@@ -84,7 +86,10 @@ export function watchSilence({ connectionPool: pool }: Client, isPatient: (path:
     for (const { waiting } of nodes.filter(isSilent)) for (const giveUp of waiting) giveUp();
   }
 
-  /** A ConnectionError sends the client to another node; where there is none, it would only wait before it tries again. */
+  /**
+   * A ConnectionError sends the client to another node; where there is none, it would only wait
+   * before it tries again.
+   */
   const silence = (): Error =>
     nodes.every(isSilent) ? new errors.RequestAbortedError(NO_ANSWER) : new errors.ConnectionError(NO_ANSWER);
 

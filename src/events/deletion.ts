@@ -2,8 +2,9 @@ import type { LogKey, UserId } from "./event.ts";
 import type { EventId } from "./id.ts";
 
 /**
- * The deletion of an event by a person, with everybody's bookmarks and alerts; or of one person's alert about it.
- * It holds from whenever it is known: an event or alert that is written later stays deleted.
+ * The deletion of an event by a person, with everybody's bookmarks and alerts; or of one person's
+ * alert about it. It holds from whenever it is known: an event or alert that is written later stays
+ * deleted.
  */
 export type Deletion = {
   readonly log: LogKey;

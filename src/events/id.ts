@@ -59,7 +59,8 @@ export function idsFrom(first: EventId): (n: number) => EventId {
  * A source of ids that rise strictly for the life of the process, also where the clock is set back: its own runs on then, and a clock that
  * was given by `now` is waited for, at the last moment it told.
  *
- * @param options.host the host's clock: `created` is what it shows where ids are of another moment, since ids can never go back
+ * @param options.host the host's clock: `created` is what it shows where ids are of another moment,
+ *   since ids can never go back
  */
 export function createIdSource({
   now = createSteadyClock(),

@@ -7,8 +7,8 @@ import { NO_TAGS } from "./tags.ts";
 import type { Visit } from "./visit.ts";
 
 /**
- * What the bus carries: a record of one log with one or more of its events, visits and deletions, as lines of JSON
- * in UTF-8.
+ * What the bus carries: a record of one log with one or more of its events, visits and deletions,
+ * as lines of JSON in UTF-8.
  *
  *     {"v":1,"log":"shop"}
  *     {"id":"…","created":1308491673911,"text":"…", …absent fields are left out…}
@@ -16,7 +16,8 @@ import type { Visit } from "./visit.ts";
  *     {"id":"…","created":1308491673913,"kind":"deletion","event":"…"}
  *     {"id":"…","created":1308491673914,"kind":"deletion","event":"…","user":"…"}
  *
- * A deletion has an id of its own and names the event. With `user`, only that person's alert was deleted.
+ * A deletion has an id of its own and names the event. With `user`, only that person's alert was
+ * deleted.
  *
  * One record for many events costs the bus one checksum and one append; one line an event means that a broken line spoils itself alone.
  * A line without `kind` is an event.
@@ -26,8 +27,9 @@ const VERSION = 1;
 const LAST_MOMENT_MS = 8.64e15;
 
 /**
- * One line of a record: an event, a visit, a deletion, or why it is none of them. An event has places for what the pipeline finds out, so that it need not be copied for that: its hash
- * is "" and its class null.
+ * One line of a record: an event, a visit, a deletion, or why it is none of them. An event has
+ * places for what the pipeline finds out, so that it need not be copied for that: its hash is ""
+ * and its class null.
  */
 export type RecordLine =
   | { readonly kind: "event"; readonly event: StoredEvent }

@@ -55,7 +55,9 @@ export function forwardingOf(headers: ReadonlyMap<string, string>): IncomingHttp
   return Object.fromEntries(FORWARDING.flatMap((name) => (headers.has(name) ? [[name, headers.get(name)]] : [])));
 }
 
-/** The connection of a request, where it is the client's own: a proxy's is shared by many clients. */
+/**
+ * The connection of a request, where it is the client's own: a proxy's is shared by many clients.
+ */
 export type ConnectionOf = (sender: Sender) => object | null;
 
 export function createConnectionReader(trusted: BlockList): ConnectionOf {

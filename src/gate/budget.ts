@@ -19,12 +19,16 @@ export type BudgetOptions = {
 /** A share of what a process does or holds at a time, for each caller and for all. */
 export type Budget = {
   /**
-   * Takes an amount as soon as there is room: first come, first served, but nobody waits for a caller who has used up what is
-   * theirs. More than one caller's share counts as the share.
-   * @throws LoggiaError `too_many_requests` where the caller's own use is in the way; `overloaded` where everybody's is
+   * Takes an amount as soon as there is room: first come, first served, but nobody waits for a
+   * caller who has used up what is theirs. More than one caller's share counts as the share.
+   * @throws LoggiaError `too_many_requests` where the caller's own use is in the way; `overloaded`
+   *   where everybody's is
    */
   take(caller: string, amount: number): Promise<Taken>;
-  /** Does `work` while an amount of 1 is taken for it. @throws LoggiaError as {@link Budget.take} does */
+  /**
+   * Does `work` while an amount of 1 is taken for it. @throws LoggiaError as {@link Budget.take}
+   * does
+   */
   run<T>(caller: string, work: () => Promise<T>): Promise<T>;
   readonly running: number;
   readonly waiting: number;

@@ -84,7 +84,8 @@ export type Gate = {
   /**
    * Called before an API key is looked for.
    * @param idOf finds the key in memory, where its id matters
-   * @throws LoggiaError `too_many_requests` after too many guesses; never for a key of the drawn form
+   * @throws LoggiaError `too_many_requests` after too many guesses; never for a key of the drawn
+   *   form
    */
   beforeKey(place: Place, secret: string, idOf: () => string | undefined): void;
   wrongKey(place: Place, secret: string): void;

@@ -60,7 +60,10 @@ export async function answer(exchange: Exchange): Promise<void> {
   observe?.({ route: route?.path ?? null, method: request.method ?? "", status: response.statusCode, duration_s });
 }
 
-/** Writes an answer whose memory is counted, so that one for which there is no room is refused before anything is sent. */
+/**
+ * Writes an answer whose memory is counted, so that one for which there is no room is refused
+ * before anything is sent.
+ */
 function writeWithin(reply: Reply, memory: Taken, format: Format, response: ServerResponse): Reply {
   onceGone(response, () => memory.release());
   if (reply.body === null) return reply;
@@ -69,7 +72,10 @@ function writeWithin(reply: Reply, memory: Taken, format: Format, response: Serv
   return { ...reply, body };
 }
 
-/** What is to be done when a connection closes. An answer that waits for others on it is not closed with it. */
+/**
+ * What is to be done when a connection closes. An answer that waits for others on it is not closed
+ * with it.
+ */
 const ends = new WeakMap<Socket, Set<() => void>>();
 
 /** Calls back when an answer was read, or its connection closed, be it already. */

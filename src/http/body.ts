@@ -15,8 +15,8 @@ export type BodyOptions = {
 };
 
 /**
- * How many times as large a body may be as its compressed form. Logs come to 60 at the most; gzip allows 1,000, by
- * which a few bytes would have as much read, stored and answered as megabytes.
+ * How many times as large a body may be as its compressed form. Logs come to 60 at the most; gzip
+ * allows 1,000, by which a few bytes would have as much read, stored and answered as megabytes.
  */
 export const DECOMPRESSION_MAX_RATIO = 100;
 

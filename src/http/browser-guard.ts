@@ -8,7 +8,10 @@ import { isTrustedProxy } from "../gate/address.ts";
 
 /** Decides which requests of browsers may act with a person's credentials. */
 export type BrowserGuard = {
-  /** The refusal of a request that a browser sends for another site, or to a name that is not this service's. */
+  /**
+   * The refusal of a request that a browser sends for another site, or to a name that is not this
+   * service's.
+   */
   refusalOf(request: IncomingMessage): LoggiaError | null;
 };
 
@@ -19,14 +22,18 @@ export type BrowserGuardOptions = {
   readonly trustedProxies?: BlockList;
 };
 
-/** Every browser names its engine. Requests over plain HTTP may carry neither `Sec-Fetch-Site` nor `Origin`. */
+/**
+ * Every browser names its engine. Requests over plain HTTP may carry neither `Sec-Fetch-Site` nor
+ * `Origin`.
+ */
 const ENGINES = /\b(?:AppleWebKit|Gecko|Trident)\//;
 const AUTHORITY = /^(?:\[[\da-f:.]+\]|[^\s:/?#@\\[\]%]+)(?::\d{1,5})?$/i;
 
 /**
- * A browser sends the credentials that it remembers with what any page asks for. `Sec-Fetch-Site` tells whose page
- * that is; where it is absent, `Origin` does. A page whose name resolves to this service's address (DNS rebinding)
- * is of the same origin in both, so the name itself has to be known. Clients that are no browsers pass.
+ * A browser sends the credentials that it remembers with what any page asks for. `Sec-Fetch-Site`
+ * tells whose page that is; where it is absent, `Origin` does. A page whose name resolves to this
+ * service's address (DNS rebinding) is of the same origin in both, so the name itself has to be
+ * known. Clients that are no browsers pass.
  */
 export function createBrowserGuard({ hosts = [], trustedProxies }: BrowserGuardOptions = {}): BrowserGuard {
   const machine = hostname().toLowerCase();
@@ -60,7 +67,10 @@ export function createBrowserGuard({ hosts = [], trustedProxies }: BrowserGuardO
   };
 }
 
-/** The host that the nearest trusted proxy was asked for; entries further left may be the client's own. */
+/**
+ * The host that the nearest trusted proxy was asked for; entries further left may be the client's
+ * own.
+ */
 function forwardedHost({ socket, headers }: IncomingMessage, proxies: BlockList | undefined): string | null {
   const forwarded = headers["x-forwarded-host"];
   if (forwarded === undefined || proxies === undefined || !isTrustedProxy(proxies, socket.remoteAddress)) return null;

@@ -22,9 +22,10 @@ const SWEEP_MS = 1_000;
 const LOOKS = 64;
 
 /**
- * Makes room where a listener is full, or the process short of descriptors. Refusing new connections would let those who
- * hold idle ones keep out all others, so the oldest idle connection is closed: of those without a single answer, or else
- * of all. One whose request is being answered stays, for its answer would be lost; where all are, the new one is closed.
+ * Makes room where a listener is full, or the process short of descriptors. Refusing new
+ * connections would let those who hold idle ones keep out all others, so the oldest idle connection
+ * is closed: of those without a single answer, or else of all. One whose request is being answered
+ * stays, for its answer would be lost; where all are, the new one is closed.
  *
  * @param isAnswering whether a whole request of a connection is being handled
  */
@@ -72,7 +73,10 @@ export function shedConnections(
   });
 }
 
-/** The system gives the lowest number that is free, so all below it are in use. Not known on Windows. */
+/**
+ * The system gives the lowest number that is free, so all below it are in use. Not known on
+ * Windows.
+ */
 function descriptorOf(socket: Socket): number {
   // oxlint-disable-next-line no-underscore-dangle
   return (socket as Socket & { readonly _handle?: { readonly fd?: number } | null })._handle?.fd ?? -1;

@@ -12,7 +12,8 @@ const WHY: Readonly<Record<Cut, string>> = {
 };
 
 /**
- * Counts connections that are closed for others, and logs them: the first at once, then once a minute.
+ * Counts connections that are closed for others, and logs them: the first at once, then once a
+ * minute.
  * @param listener as in "the API", for the log
  */
 export function reportCuts(

@@ -54,7 +54,10 @@ export function shareDescriptors<Name extends string>(
   return Object.fromEntries(limits) as Record<Name, ConnectionLimits>;
 }
 
-/** How many files this process may have open. Node raises the soft limit to the hard one as it starts. */
+/**
+ * How many files this process may have open. Node raises the soft limit to the hard one as it
+ * starts.
+ */
 export function readOpenFilesLimit(file = "/proc/self/limits"): number {
   try {
     const most = /^Max open files\s+(\d+|unlimited)/m.exec(readFileSync(file, "utf8"))?.[1];

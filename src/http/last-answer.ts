@@ -2,7 +2,9 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 
-/** How long a client may go on sending after its last answer, or leave all of that answer unread. */
+/**
+ * How long a client may go on sending after its last answer, or leave all of that answer unread.
+ */
 const LINGER_MS = 5_000;
 
 /** Connections of which a request that was handled is the last. */
@@ -25,7 +27,10 @@ export function unansweredOf(connection: Duplex): readonly ServerResponse[] {
   return [...(unanswered.get(connection) ?? [])];
 }
 
-/** Whether a whole request of the connection is being handled: its answer would be lost with the connection. */
+/**
+ * Whether a whole request of the connection is being handled: its answer would be lost with the
+ * connection.
+ */
 export function isAnswering(connection: Duplex): boolean {
   return unansweredOf(connection).some(({ req }) => req.complete);
 }
@@ -36,9 +41,10 @@ export function isEnding(connection: Duplex): boolean {
 }
 
 /**
- * Makes the answer to `request`, which has to say `Connection: close`, the last one of its connection: requests
- * behind it would be handled and never answered. Node closes right after that answer; with input unread, the system
- * then resets the connection, and the client may lose this and earlier answers.
+ * Makes the answer to `request`, which has to say `Connection: close`, the last one of its
+ * connection: requests behind it would be handled and never answered. Node closes right after that
+ * answer; with input unread, the system then resets the connection, and the client may lose this
+ * and earlier answers.
  */
 export function endAfter(request: IncomingMessage): void {
   const { socket } = request;
@@ -50,7 +56,10 @@ export function endAfter(request: IncomingMessage): void {
   };
 }
 
-/** Ends a connection once all that was written is sent, and drops input until the client ends it too, within bounds. */
+/**
+ * Ends a connection once all that was written is sent, and drops input until the client ends it
+ * too, within bounds.
+ */
 export function linger(connection: Duplex): void {
   if (lingering.has(connection)) return;
   lingering.add(connection);

@@ -45,7 +45,8 @@ const CHECK_MS = 1_000;
 /**
  * Bounds what clients may take of a server; whoever goes beyond, or sends what is no HTTP, is told so.
  * @param cut called for each connection that is closed for others
- * @param isBusy whether a request of the connection is being answered, besides those that `server` knows
+ * @param isBusy whether a request of the connection is being answered, besides those that `server`
+ *   knows
  */
 export function limitConnections(
   server: Server,

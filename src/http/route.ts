@@ -22,7 +22,10 @@ export type Reply = {
   readonly status: number;
   readonly body: Body | Written | null;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Memory that was taken for the answer, in bytes; released when it was read or its connection closed. */
+  /**
+   * Memory that was taken for the answer, in bytes; released when it was read or its connection
+   * closed.
+   */
   readonly memory?: Taken;
 };
 

@@ -77,7 +77,8 @@ export function createHttpServer(given: HttpServerOptions): HttpServer {
   const server = restifyServer.server as Server;
   limitConnections(server, limits, given.cut);
   restifyServer.on("error", (error: Error) => {
-    // Before it listens, `listen` tells of it; that no connection can be taken is counted and logged like those cut.
+    // Before it listens, `listen` tells of it; that no connection can be taken is counted and
+    // logged like those cut.
     const isShort = /^E[MN]FILE$/.test((error as NodeJS.ErrnoException).code ?? "");
     if (server.listening && !isShort) log.error({ err: error }, "the listener failed");
   });

@@ -9,7 +9,10 @@ type Lane = { running: number; readonly waiting: (() => void)[]; isOver: boolean
 export type StepLimits = {
   /** Requests of one connection that are handled at a time. Their answers go out in order in any case. */
   readonly atOnce: number;
-  /** Beyond so many that wait, a connection is an attacker's: it ends with the answers that are under way. */
+  /**
+   * Beyond so many that wait, a connection is an attacker's: it ends with the answers that are
+   * under way.
+   */
   readonly mostWaiting: number;
 };
 

@@ -26,7 +26,8 @@ export function answerUnreadable(server: Server): void {
   };
   server.on("clientError", (error: NodeJS.ErrnoException, connection) => {
     if (error.code === "ECONNRESET") return void connection.destroy();
-    // The parser tells of every further piece that it can't read; one answer is enough, and the last one was given.
+    // The parser tells of every further piece that it can't read; one answer is enough, and the
+    // last one was given.
     if (refused.has(connection) || isEnding(connection)) return;
     if (connection.writable) refuse(connection, describe(error, server as Server & HeaderLimits));
     else if (connection.writableLength === 0) connection.destroy();
@@ -48,9 +49,10 @@ export function requireHost({ headers, headersDistinct, httpVersion }: IncomingM
 }
 
 /**
- * Refuses what comes behind the last request of a connection, without an answer; and, as the last one, a request whose
- * body can be measured in two ways: a server in front of this one may have seen other requests in the same bytes.
- * Node takes any transfer coding as long as the last is `chunked`, and takes it from HTTP/1.0 too.
+ * Refuses what comes behind the last request of a connection, without an answer; and, as the last
+ * one, a request whose body can be measured in two ways: a server in front of this one may have
+ * seen other requests in the same bytes. Node takes any transfer coding as long as the last is
+ * `chunked`, and takes it from HTTP/1.0 too.
  *
  * @returns whether it did; then nothing else is to be done about the request
  */
@@ -69,7 +71,8 @@ export function refuseAmbiguous(request: IncomingMessage, response: ServerRespon
 /** @param own the response to the request that can't be read, where there is one */
 function sendLast(connection: Duplex, own: ServerResponse | null, error: LoggiaError): void {
   if (own?.headersSent === true) {
-    // It was answered meanwhile; of half an answer nothing that follows could be told from the rest.
+    // It was answered meanwhile; of half an answer nothing that follows could be told from the
+    // rest.
     if (!own.writableEnded) connection.destroy();
     else if (own.closed) linger(connection);
     else own.once("close", () => linger(connection));

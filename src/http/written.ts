@@ -16,7 +16,9 @@ export type LongList = {
   readonly show: (from: number, to: number) => readonly { readonly [field: string]: XmlValue }[];
 };
 
-/** Records that are written at a time, in which nobody else is answered: half a millisecond as JSON. */
+/**
+ * Records that are written at a time, in which nobody else is answered: half a millisecond as JSON.
+ */
 const PIECE = 250;
 /** Lists of so many records wait for no other. */
 const SHORT = 1000;

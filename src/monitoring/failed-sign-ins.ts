@@ -8,8 +8,9 @@ const MOST = 10;
 const MINUTE_MS = 60_000;
 
 /**
- * Logs each wrong password and API key with the address that sent it, at a bounded rate: guesses must not fill the disk. What was
- * sent is left out, and so is the e-mail, in whose place people type passwords.
+ * Logs each wrong password and API key with the address that sent it, at a bounded rate: guesses
+ * must not fill the disk. What was sent is left out, and so is the e-mail, in whose place people
+ * type passwords.
  */
 export function createFailedSignIns(log: Logger): Disposable & { note(wrong: Wrong, address: string): void } {
   let logged = 0;

@@ -9,12 +9,16 @@ import { DEPENDENCIES } from "./dependencies.ts";
 import type { Dependency } from "./dependencies.ts";
 import type { Hold, Holds } from "./holds.ts";
 
-/** A dependency, or a condition of the bus beyond its being there: that it takes appends, or delivers what it holds. */
+/**
+ * A dependency, or a condition of the bus beyond its being there: that it takes appends, or
+ * delivers what it holds.
+ */
 export type Need = Dependency | "appends" | "deliveries";
 
 /**
- * What each role cannot work without. Posting knows keys in memory, and the bus absorbs an outage of the store: a probe that
- * asked for more would take every posting process out of service in just that outage.
+ * What each role cannot work without. Posting knows keys in memory, and the bus absorbs an outage
+ * of the store: a probe that asked for more would take every posting process out of service in just
+ * that outage.
  */
 const NEEDS: Readonly<Record<Role, readonly Need[]>> = {
   post: ["bus", "appends"],
@@ -31,7 +35,10 @@ export type DependencyState =
   | { readonly ok: true; readonly needed: boolean }
   | { readonly ok: false; readonly needed: boolean; readonly why: string };
 
-/** What `/health/ready` tells. `ready`: every dependency that is needed here does what it is needed for, and no hold blocks one. */
+/**
+ * What `/health/ready` tells. `ready`: every dependency that is needed here does what it is needed
+ * for, and no hold blocks one.
+ */
 export type Readiness = {
   readonly status: "ready" | "not ready";
   readonly dependencies: Readonly<Record<Dependency, DependencyState>>;
@@ -48,7 +55,9 @@ export type HealthOptions = {
   readonly ports: Readonly<Record<Dependency, { ping(): Promise<void> }>>;
   readonly appends: Pick<AppendWatch, "fault">;
   readonly holds: Pick<Holds, "list">;
-  /** Why the bus delivers nothing to this process at the moment; null where nothing is in the way. */
+  /**
+   * Why the bus delivers nothing to this process at the moment; null where nothing is in the way.
+   */
   readonly deliveries: () => string | null;
   readonly log: Logger;
   /** How long a dependency may take to answer. */
@@ -75,7 +84,8 @@ export function createHealth({
       const faults = await Promise.all(DEPENDENCIES.map((name) => looks[name]()));
       const states = DEPENDENCIES.map((name, i): [Dependency, DependencyState] => {
         const away: Fault = { need: name, why: faults[i] ?? null };
-        // A bus that answers may take nothing, or deliver nothing: that is enough for listeners who need neither.
+        // A bus that answers may take nothing, or deliver nothing: that is enough for listeners who
+        // need neither.
         const bus: readonly Fault[] = [
           { need: "appends", why: appends.fault() },
           { need: "deliveries", why: deliveries() },

@@ -3,18 +3,27 @@ import type { Logger } from "pino";
 import { LoggiaError } from "../errors.ts";
 import type { Dependency } from "./dependencies.ts";
 
-/** Everything that can wait for a person's decision. The names are part of the wire format: metrics and routes carry them. */
+/**
+ * Everything that can wait for a person's decision. The names are part of the wire format: metrics
+ * and routes carry them.
+ */
 export const HOLDS = ["clock", "bus", "store", "catalog"] as const;
 export type HoldName = (typeof HOLDS)[number];
 
 /** Something that the service does not do until a person decides. */
 export type Hold = {
   readonly name: HoldName;
-  /** What was found. Anybody who can reach `/health/ready` reads it, so it names no person, log or key. */
+  /**
+   * What was found. Anybody who can reach `/health/ready` reads it, so it names no person, log or
+   * key.
+   */
   readonly why: string;
   /** What a person can do about it. */
   readonly todo: string;
-  /** Listeners that need this dependency are not ready while the hold lasts; null: readiness only mentions it. */
+  /**
+   * Listeners that need this dependency are not ready while the hold lasts; null: readiness only
+   * mentions it.
+   */
   readonly blocks: Dependency | null;
 };
 
@@ -30,13 +39,19 @@ export type Holds = {
   /** Ends a hold because its cause is gone; nothing happens where there is none. */
   clear(name: HoldName): void;
   list(): readonly Hold[];
-  /** A person has decided. @throws LoggiaError `conflict` where there is no such hold; and what the hold's `accept` throws */
+  /**
+   * A person has decided. @throws LoggiaError `conflict` where there is no such hold; and what the
+   * hold's `accept` throws
+   */
   accept(name: HoldName): Promise<Hold>;
 };
 
 const SAY_AGAIN_MS = 3_600_000;
 
-/** @param options.elapsed monotonic milliseconds: a hold is logged when it begins, and once an hour while `set` repeats it */
+/**
+ * @param options.elapsed monotonic milliseconds: a hold is logged when it begins, and once an hour
+ * while `set` repeats it
+ */
 export function createHolds({
   log,
   elapsed = () => performance.now(),

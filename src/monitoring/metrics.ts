@@ -40,7 +40,10 @@ export type Metrics = {
   watchDeadLetters(read: () => Promise<number | null>): void;
   /** Tells whether a job of operators is under way: `replay`, `backup`. */
   watchJob(name: string, isRunning: () => boolean): void;
-  /** Measures the write-ahead logs of database files, by the names of those files. A file that is missing counts as empty. */
+  /**
+   * Measures the write-ahead logs of database files, by the names of those files. A file that is
+   * missing counts as empty.
+   */
   watchWals(logs: ReadonlyMap<string, string>): void;
   watchQueries(read: () => { readonly running: number; readonly waiting: number }): void;
   watchAnswers(read: () => { readonly running: number; readonly waiting: number }): void;

@@ -7,7 +7,10 @@ import { LoggiaError } from "../errors.ts";
 import type { HoldName, Holds } from "../monitoring/holds.ts";
 import type { Store, StorePart } from "../store/store.ts";
 
-/** What was last known of the engines. Kept beside them, so that an engine that lost something does not agree with it. */
+/**
+ * What was last known of the engines. Kept beside them, so that an engine that lost something does
+ * not agree with it.
+ */
 export type Marks = {
   /** The end of the topic of events, by partition. */
   readonly ends: Readonly<Record<string, number>>;
@@ -19,7 +22,10 @@ export type Marks = {
   readonly parts: readonly StorePart[];
   /** Parts whose loss waits for a decision. */
   readonly lost: readonly StorePart[];
-  /** A moment, and for each partition the first offset since then: a topic that was made anew has lower ones. */
+  /**
+   * A moment, and for each partition the first offset since then: a topic that was made anew has
+   * lower ones.
+   */
   readonly moment: { readonly at: number; readonly offsets: Readonly<Record<string, number>> } | null;
   /** What did not fit and waits for a decision, with the reason. */
   readonly pending: Readonly<Partial<Record<Part, string>>>;
@@ -70,8 +76,9 @@ export type ContinuityOptions = {
 };
 
 /**
- * Compares what the engines hold with each other and with what was known of them before, at the start and from then on.
- * What does not fit holds readiness back until a person decides, or a replay has brought back what the store had lost.
+ * Compares what the engines hold with each other and with what was known of them before, at the
+ * start and from then on. What does not fit holds readiness back until a person decides, or a
+ * replay has brought back what the store had lost.
  */
 export type Continuity = AsyncDisposable & {
   /** Compares at once: a replay may put new parts in the places of lost ones. */
@@ -112,7 +119,10 @@ type State = Omit<Marks, "pending"> & {
   readonly replaced: { readonly partition: number; readonly offset: number } | null;
   readonly partitions: readonly Found[];
   readonly keepsOffsets: boolean;
-  /** Whether an empty store is one that lost something: it keeps offsets, or a log keeps its events for ever. */
+  /**
+   * Whether an empty store is one that lost something: it keeps offsets, or a log keeps its events
+   * for ever.
+   */
   readonly isNeverEmpty: boolean;
 };
 
@@ -141,7 +151,10 @@ class Watch {
     return this.#inTurn(() => this.#change((before) => this.#accepted(part, before)));
   }
 
-  /** Ends a hold of the store, unless it lost more than a replay brings back: that is still for a person to accept. */
+  /**
+   * Ends a hold of the store, unless it lost more than a replay brings back: that is still for a
+   * person to accept.
+   */
   replayed(): Promise<void> {
     return this.#inTurn(() =>
       this.#change(async (before) => {
@@ -234,7 +247,8 @@ class Watch {
       const covered = await store.nextOffset("events", partition);
       reached.push({ partition, first, end, acknowledged: next, covered });
     }
-    // Ends are read again, last: events are taken meanwhile, and the store must not seem to be ahead of the bus.
+    // Ends are read again, last: events are taken meanwhile, and the store must not seem to be
+    // ahead of the bus.
     const latest = new Map((await bus.lag("events", group)).map(({ partition, end }) => [partition, end]));
     const partitions = reached.map((found) => ({ ...found, end: latest.get(found.partition) ?? found.end }));
     const ends = Object.fromEntries(partitions.map(({ partition, end }) => [partition, end]));
@@ -260,7 +274,10 @@ class Watch {
     };
   }
 
-  /** The host's clock need not be right: it may be that a loss goes unnoticed then, and never that one is made up. */
+  /**
+   * The host's clock need not be right: it may be that a loss goes unnoticed then, and never that
+   * one is made up.
+   */
   async #moment(): Promise<Marks["moment"]> {
     const at = Date.now();
     const offsets = await this.#options.bus.offsetsAt?.("events", at);
@@ -308,12 +325,14 @@ function faultsOf(state: State, before: Marks | null): Partial<Record<Part, stri
       faults.store = `the store ends at record ${covered}, and the bus begins at ${first}: what lies between is missing`;
     }
     const isMissing = acknowledged > first && !state.hasEvents && state.isNeverEmpty;
-    // Marks may be older than the store's first events. A store that keeps offsets took one before it was acknowledged.
+    // Marks may be older than the store's first events. A store that keeps offsets took one before
+    // it was acknowledged.
     if (covered === null && isMissing && (state.keepsOffsets || before === null)) {
       faults.store = `the store is empty, and was given what the bus holds up to record ${acknowledged}`;
     }
   }
-  // Where the parts are known, each of them is compared, and an empty store may be one that retention has emptied.
+  // Where the parts are known, each of them is compared, and an empty store may be one that
+  // retention has emptied.
   if (before?.hasEvents === true && before.parts.length === 0 && !state.hasEvents && state.isNeverEmpty) {
     faults.store ??= "the store is empty, and held events before";
   }

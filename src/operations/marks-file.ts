@@ -22,8 +22,8 @@ const MARKS = z.object({
 });
 
 /**
- * Marks in a file beside those that they are about. It need not be durable: after a loss of power an older mark, or none,
- * is no more than a comparison that is not made.
+ * Marks in a file beside those that they are about. It need not be durable: after a loss of power
+ * an older mark, or none, is no more than a comparison that is not made.
  */
 export function marksInFile(file: string, catalog: Pick<Documents, "changes">): MarksFile {
   let cursor: Cursor | null = null;
@@ -52,8 +52,9 @@ const ID = "continuity";
 const REMOVED = "removed-";
 
 /**
- * Marks in a document of the cluster, which several processes write, beside one for each part that retention removed: these
- * are kept, as any process may yet compare the part's absence with older marks.
+ * Marks in a document of the cluster, which several processes write, beside one for each part that
+ * retention removed: these are kept, as any process may yet compare the part's absence with older
+ * marks.
  */
 export function marksInDocument(
   documents: Pick<Documents, "create" | "replace" | "read" | "changes">,

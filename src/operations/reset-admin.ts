@@ -12,8 +12,8 @@ export type ResetAdmin = {
 };
 
 /**
- * Sets the password of an account, without knowing any. Where no service admin is left, the account becomes one, and is
- * created where it does not exist.
+ * Sets the password of an account, without knowing any. Where no service admin is left, the account
+ * becomes one, and is created where it does not exist.
  *
  * @param given.email the only service admin's unless given
  * @param given.password drawn unless given

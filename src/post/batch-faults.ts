@@ -28,10 +28,15 @@ export type Batch = {
 
 /** How many error events one batch may leave; one more counts the rest. */
 const MAX_ERROR_EVENTS = 100;
-/** How much of bad events one error event holds, in UTF-16 units: it has to fit a record of the bus. */
+/**
+ * How much of bad events one error event holds, in UTF-16 units: it has to fit a record of the bus.
+ */
 const POSTED_MAX_UNITS = 100_000;
 
-/** Puts error events in the place of bad ones, within bounds: a few bytes, repeated, must not fill a log. */
+/**
+ * Puts error events in the place of bad ones, within bounds: a few bytes, repeated, must not fill a
+ * log.
+ */
 export function settleFaults(read: readonly ReadItem[]): Batch {
   const bad = read.filter((item) => item.line === null);
   if (bad.length === read.length && bad.length > 1) return allBad(bad);

@@ -5,7 +5,10 @@ import { quote } from "./quote.ts";
 
 /** From when to when an event may be created. */
 export type Keeps = {
-  /** The moment of the post by the host's clock, in milliseconds since the Unix epoch: nothing may be far ahead of it. */
+  /**
+   * The moment of the post by the host's clock, in milliseconds since the Unix epoch: nothing may
+   * be far ahead of it.
+   */
   readonly read_ms: number;
   /** The same by the time that is believed, by which events expire. */
   readonly believed_ms: number;

@@ -23,7 +23,10 @@ export type GathererOptions = {
   readonly staysAwake?: boolean;
 };
 
-/** So much more may wait, of persons of whom little waits: one whose producers send all that fits leaves room for others. */
+/**
+ * So much more may wait, of persons of whom little waits: one whose producers send all that fits
+ * leaves room for others.
+ */
 const RESERVE = 0.25;
 const SMALL_SHARE = 0.05;
 
@@ -54,8 +57,8 @@ const LINE_OVERHEAD_BYTES = 64;
 export type Line = { readonly fields: string; readonly created: string | null };
 
 /**
- * Called with the first id of lines, and the moment of those without their own, before they are appended. Where it throws they are
- * not, and their poster gets the error.
+ * Called with the first id of lines, and the moment of those without their own, before they are
+ * appended. Where it throws they are not, and their poster gets the error.
  */
 export type Reserve = (first: EventId, created: number) => Promise<void>;
 
@@ -122,7 +125,10 @@ export function createGatherer({
   staysAwake = false,
 }: GathererOptions): Gatherer {
   const queue: Waiting[] = [];
-  /** What waits, of all and of each person: these are fewer than the logs of the catalog, which are held in memory as well. */
+  /**
+   * What waits, of all and of each person: these are fewer than the logs of the catalog, which are
+   * held in memory as well.
+   */
   const all: Share = { events: 0, size_bytes: 0 };
   const ofPerson = new Map<string, Share>();
   let running: Promise<void> | null = null;

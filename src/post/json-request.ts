@@ -11,13 +11,19 @@ import { BATCH_MAX_BYTES, type BatchForm } from "./batch.ts";
 import type { BatchOutcome } from "./batch-answer.ts";
 import { type BatchPostOptions, discardBody, idempotencyKey, postBatch } from "./batch-post.ts";
 
-/** The largest form, in bytes: as an error event it fits one record of the bus, whatever its characters. */
+/**
+ * The largest form, in bytes: as an error event it fits one record of the bus, whatever its
+ * characters.
+ */
 export const POST_BODY_MAX_BYTES = 128 * 1024;
 export const BODY_DEADLINE_MS = 10_000;
 const BATCH_DEADLINE_MS = 30_000;
 /** How many batches may be read and stored at once, for the memory they take. */
 const MAX_BATCHES = 128;
-/** How many of these may be of the logs of one person, so that their producers leave room for those of others. */
+/**
+ * How many of these may be of the logs of one person, so that their producers leave room for those
+ * of others.
+ */
 const MAX_BATCHES_OF_PERSON = 64;
 
 /** How many batches are under way. */
@@ -77,7 +83,10 @@ export async function takeJson(
   return await takeBody({ request, type, secret, apiKey, log }, options);
 }
 
-/** Does what may refuse a request before its body is read. Then the connection, on which others are under way, goes on. */
+/**
+ * Does what may refuse a request before its body is read. Then the connection, on which others are
+ * under way, goes on.
+ */
 async function orDiscard<T>(request: IncomingMessage, work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();
@@ -134,7 +143,10 @@ function readForm(body: Buffer, secret: string): URLSearchParams {
   return fields;
 }
 
-/** Takes room for a batch, and returns what gives it back. @throws LoggiaError `too_many_requests`, `overloaded` */
+/**
+ * Takes room for a batch, and returns what gives it back. @throws LoggiaError `too_many_requests`,
+ * `overloaded`
+ */
 function enterBatch(person: string, batches: Batches): () => void {
   const own = batches.ofPerson.get(person) ?? 0;
   if (own >= MAX_BATCHES_OF_PERSON) {

@@ -203,7 +203,10 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
   return ACCEPTED;
 }
 
-/** The id of an event that was posted as JSON. @throws LoggiaError `bad_event` where the log got an error event */
+/**
+ * The id of an event that was posted as JSON. @throws LoggiaError `bad_event` where the log got an
+ * error event
+ */
 function idOf({ first, items }: BatchOutcome): string {
   const fault = items[0]!.fault;
   if (fault === null) return first;
@@ -240,7 +243,10 @@ function answerBatch(
   response.end(payload);
 }
 
-/** What a query string may hold, besides the parameters of every address: by JSONP the fields of a post. */
+/**
+ * What a query string may hold, besides the parameters of every address: by JSONP the fields of a
+ * post.
+ */
 function parametersOf(method: string | undefined, table: "events" | "users"): readonly string[] {
   if (method !== "GET") return [];
   return table === "users" ? VISIT_FIELDS : EVENT_FIELDS;
@@ -300,7 +306,10 @@ async function post(path: string, fields: URLSearchParams, place: Place, options
   throw new LoggiaError("bad_event", `Bad event: ${faults.join("; ")}. The log got an error event in its place`);
 }
 
-/** Whether a body was meant as a form: JSON and other text have no field of an event, but for one by chance. */
+/**
+ * Whether a body was meant as a form: JSON and other text have no field of an event, but for one by
+ * chance.
+ */
 function looksLikeForm(fields: URLSearchParams): boolean {
   const names = [...fields.keys()].filter((name) => name !== "apikey" && name !== "");
   if (names.length === 0) return true;

@@ -103,8 +103,9 @@ export function createOnce(options: OnceOptions): Once {
   }
 
   /**
-   * Earlier releases kept a key for its log, not for the API key: what they stored is found there for a day after the
-   * upgrade. Another body under that key is another producer's, and no conflict. Delete this in the release after next.
+   * Earlier releases kept a key for its log, not for the API key: what they stored is found there
+   * for a day after the upgrade. Another body under that key is another producer's, and no
+   * conflict. Delete this in the release after next.
    */
   async function repeatOfEarlierRelease(batch: KeyedBatch, append: Append): Promise<Posted | null> {
     const name = nameOf(`${batch.log}\n${batch.key}`);
@@ -119,7 +120,10 @@ export function createOnce(options: OnceOptions): Once {
     return now() - believed_ms > KEY_LIFE_MS;
   }
 
-  /** Where the batch stands that an earlier attempt brought to the bus, in whole or in part; null where it did not. */
+  /**
+   * Where the batch stands that an earlier attempt brought to the bus, in whole or in part; null
+   * where it did not.
+   */
   async function postedBefore(
     name: string,
     { known, version }: { readonly known: Reservation; readonly version: string },
@@ -133,7 +137,8 @@ export function createOnce(options: OnceOptions): Once {
       if (onBus === 0) return null;
       // Part of it: a batch that took the bus more than one request. What is there already is not stored again.
       await append({ first: known.first, created: known.created });
-      // Those of them that were deleted since: a deletion must live as long as what it deletes, and so lie behind it.
+      // Those of them that were deleted since: a deletion must live as long as what it deletes, and
+      // so lie behind it.
       const ids = Array.from({ length: known.count }, (_, n) => nthId(known.first, n));
       await deletions.append(await store.deletionsAmong(batch.log, ids));
     }

@@ -4,8 +4,8 @@ import type { Stretch, Zone } from "./zone.ts";
 
 /**
  * Days, hours and months as the clock of a zone shows them.
- * Moments are milliseconds since the Unix epoch. A local time is what the clock shows, as the moment
- * at which a clock of UTC shows the same.
+ * Moments are milliseconds since the Unix epoch. A local time is what the clock shows, as the
+ * moment at which a clock of UTC shows the same.
  */
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
@@ -28,8 +28,8 @@ export function addDays(moment: number, days: number, zone: Zone): number {
 }
 
 /**
- * The same day and time some months on (or back); the last day of the month where it has no such day.
- * NaN where no date can say it.
+ * The same day and time some months on (or back); the last day of the month where it has no such
+ * day. NaN where no date can say it.
  */
 export function addMonths(moment: number, months: number, zone: Zone): number {
   const date = new Date(moment + offsetAt(zone, moment));
@@ -56,13 +56,16 @@ export function lengthOf({ kind }: Period): number {
   return kind === "day" ? DAY_MS : HOUR_MS;
 }
 
-/** Added to the key of an hour that the clock shows for the second time. Keys are whole minutes otherwise. */
+/**
+ * Added to the key of an hour that the clock shows for the second time. Keys are whole minutes
+ * otherwise.
+ */
 export const REPEATED = 1;
 
 /**
- * The stretches of time in which keys are made from `created` in one way. A key is the local time at
- * which the group begins, plus {@link REPEATED} where the stretch is repeated. A day is one group,
- * however often the clock shows its hours.
+ * The stretches of time in which keys are made from `created` in one way. A key is the local time
+ * at which the group begins, plus {@link REPEATED} where the stretch is repeated. A day is one
+ * group, however often the clock shows its hours.
  */
 export function stretchesOfPeriod({ kind, zone }: Period, from_ms?: number, to_ms?: number): Stretch[] {
   const stretches = stretchesOf(zone, from_ms, to_ms);
@@ -83,9 +86,9 @@ export function keyOfPeriod(by: Period): (moment: number) => number {
 }
 
 /**
- * Writes keys of groups as the wire shows them: `9/19/2011` for a day, `9/19/2011 14:00` for an hour,
- * both on the clock of the grouping, a repeated hour with its offset; otherwise the value of the
- * field, "" where it is absent.
+ * Writes keys of groups as the wire shows them: `9/19/2011` for a day, `9/19/2011 14:00` for an
+ * hour, both on the clock of the grouping, a repeated hour with its offset; otherwise the value of
+ * the field, "" where it is absent.
  */
 export function groupKeyFormat(by: Grouping): (key: number | string | null) => string {
   if (by.kind === "field") return (key) => String(key ?? "");

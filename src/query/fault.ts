@@ -30,7 +30,10 @@ export function didYouMean(word: string, candidates: readonly string[]): string 
   return meant === null ? null : `Did you mean ${meant}?`;
 }
 
-/** The candidate that is the fewest edits away, and at most so many; null where none is. Ignores case. */
+/**
+ * The candidate that is the fewest edits away, and at most so many; null where none is. Ignores
+ * case.
+ */
 export function nearest(word: string, candidates: readonly string[], edits: number): string | null {
   const written = word.toLowerCase();
   let found: string | null = null;

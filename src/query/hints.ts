@@ -4,12 +4,18 @@ import { nearest, shorten } from "./fault.ts";
 /** Parameters that every address knows; browser libraries add `_` against caches. */
 const COMMON = ["fmt", "callback", "apikey"] as const;
 const IGNORED: ReadonlySet<string> = new Set(["_"]);
-/** How many unknown parameters are looked at, and how long the header may become: a request may name thousands. */
+/**
+ * How many unknown parameters are looked at, and how long the header may become: a request may name
+ * thousands.
+ */
 const MOST_LOOKED_AT = 20;
 const HEADER_MAX_CHARACTERS = 1_000;
 const EDITS = 2;
 
-/** One sentence for each parameter that is unknown, and within two edits of a known one: old clients add others. */
+/**
+ * One sentence for each parameter that is unknown, and within two edits of a known one: old clients
+ * add others.
+ */
 export function parameterHints(query: URLSearchParams, known: readonly string[]): string[] {
   const hints: string[] = [];
   let unknown = 0;

@@ -71,7 +71,10 @@ export function parseZone(tz: string | null): Zone {
 
 const zones = new Map<string, Zone>();
 
-/** Null where the database has no zone of that name. The database is finite, and so is what is remembered. */
+/**
+ * Null where the database has no zone of that name. The database is finite, and so is what is
+ * remembered.
+ */
 function namedZone(name: string): Zone | null {
   let zoned: Temporal.ZonedDateTime;
   try {
@@ -116,8 +119,9 @@ export function offsetAt({ offset_ms, changes }: Zone, moment: number): number {
 const FURTHEST_MS = 26 * 60 * MINUTE_MS;
 
 /**
- * The moment at which the clock shows `local`, which is the moment at which a clock of UTC shows the
- * same. Of two it is the first; a time that the clock leaves out is read as the clock ran before.
+ * The moment at which the clock shows `local`, which is the moment at which a clock of UTC shows
+ * the same. Of two it is the first; a time that the clock leaves out is read as the clock ran
+ * before.
  */
 export function momentOf(zone: Zone, local: number): number {
   const before_ms = offsetAt(zone, local - FURTHEST_MS);

@@ -26,8 +26,8 @@ export type Store = AsyncDisposable & {
   /** Writes visits, each once by its id. An outcome for each, in order. */
   writeVisits(visits: readonly Visit[]): Promise<WriteOutcome[]>;
   /**
-   * Carries out deletions, each with a marker that later writes of the same run into, whether or not what was deleted is
-   * there. Doing it again changes nothing. An outcome for each, in order.
+   * Carries out deletions, each with a marker that later writes of the same run into, whether or
+   * not what was deleted is there. Doing it again changes nothing. An outcome for each, in order.
    */
   writeDeletions(deletions: readonly Deletion[]): Promise<WriteOutcome[]>;
   /** The first offset not yet covered by a `position`, for a store that keeps offsets; null where the bus keeps them, or none was written. */
@@ -54,7 +54,10 @@ export type Store = AsyncDisposable & {
   deleteAlert(user: UserId, log: LogKey, id: EventId): Promise<boolean>;
   /** The deletion of each alert that a user has now, in all logs: for {@link writeDeletions}. */
   deletionsOfAlerts(user: UserId): Promise<Deletion[]>;
-  /** The deletions that are known of these events of a log. A store that marks no people's alerts leaves those out. */
+  /**
+   * The deletions that are known of these events of a log. A store that marks no people's alerts
+   * leaves those out.
+   */
   deletionsAmong(log: LogKey, ids: readonly EventId[]): Promise<Deletion[]>;
 
   /**
@@ -163,9 +166,9 @@ export type Page = {
 export type Marks = { readonly bookmarks: readonly UserId[]; readonly alerts: readonly UserId[] };
 
 /**
- * `key`: where a day or an hour begins, see `stretchesOfPeriod` of `src/query/calendar.ts`; the exact
- * (not folded) value of a text field, "" where absent; a number for `value`, null where absent.
- * The aggregates are of `value`; null where no event of the group has one.
+ * `key`: where a day or an hour begins, see `stretchesOfPeriod` of `src/query/calendar.ts`; the
+ * exact (not folded) value of a text field, "" where absent; a number for `value`, null where
+ * absent. The aggregates are of `value`; null where no event of the group has one.
  */
 export type Group = {
   readonly key: number | string | null;

@@ -107,7 +107,8 @@ test("the embedded bus removes nothing while the clock is ahead, and later waits
   const clock = await clockOf(t, host);
   host.shift_ms = 100 * DAY_MS;
   t.is(await left(clock), 3);
-  // Eight days have really passed: the first sweep notes what was acknowledged, one a day later removes it.
+  // Eight days have really passed: the first sweep notes what was acknowledged, one a day later
+  // removes it.
   const at = (days: number) => ({ now: () => Date.now() + days * DAY_MS, mayRemove: () => true });
   t.is(await left(at(8)), 3);
   t.is(await left(at(8.9)), 3);

@@ -181,7 +181,10 @@ async function shares(t: ExecutionContext, start: () => Promise<Catalog>): Promi
   await fails(t, "log_not_found", catalog.share(parseLogKey("none")!, "ann@example.org", "user"));
 }
 
-/** All of it at once, in two processes in turn. @returns how many were done, and why others were refused */
+/**
+ * All of it at once, in two processes in turn. @returns how many were done, and why others were
+ * refused
+ */
 async function race(work: readonly (() => Promise<unknown>)[]): Promise<{ done: number; refused: LoggiaError[] }> {
   const results = await Promise.allSettled(work.map((one) => one()));
   const refused = results.flatMap((result) => (result.status === "rejected" ? [result.reason as LoggiaError] : []));

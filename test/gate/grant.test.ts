@@ -12,7 +12,9 @@ const GRANT: KeyGrant = { log: parseLogKey("shop")!, id: "0123456789abcdef", sco
 /** A connection of its own. */
 const place = (): Place => ({ address: "192.0.2.1", connection: {} });
 
-/** A catalog that finds a key in memory, or among others' changes; it counts how often it was asked. */
+/**
+ * A catalog that finds a key in memory, or among others' changes; it counts how often it was asked.
+ */
 function catalogWith(found: { readonly known?: KeyGrant; readonly looked?: KeyGrant }, right = "right") {
   let asked = 0;
   return {

@@ -263,7 +263,10 @@ if (realEngines) {
     t.is(await send(service, "/manage/1/holds/bus/accept"), 200);
     t.deepEqual(await readiness(service), GREEN, "accepted");
   });
-  /** A service on a cluster that ran, holds an event of an old month and a bookmark besides, and was closed. */
+  /**
+   * A service on a cluster that ran, holds an event of an old month and a bookmark besides, and was
+   * closed.
+   */
   const livedOnCluster = async (t: ExecutionContext) => {
     t.timeout(180_000);
     const environment = environmentOf("cluster", "");

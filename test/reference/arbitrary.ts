@@ -64,7 +64,10 @@ const USERS = ["", "ann", "ANN", "bob@example.com", "Å"];
 const LINKS = ["", "http://example.com/a?b=c&d=%20", "HTTP://EXAMPLE.COM/A?B=C&D=%20", "ftp://x"];
 const CLASSES = [null, "error", "warning", "a-1"];
 
-/** Midnights, UTC: an ordinary day, a leap day and its neighbours, the turn of a year, days on which clocks are set. */
+/**
+ * Midnights, UTC: an ordinary day, a leap day and its neighbours, the turn of a year, days on which
+ * clocks are set.
+ */
 const MIDNIGHTS = [
   "2011-06-19",
   "2012-02-29",
@@ -77,7 +80,10 @@ const MIDNIGHTS = [
 /** Minutes east of UTC. */
 const OFFSETS = [0, 0, 60, -300, 330, 345, 840, -720, 570];
 
-/** Clocks that are set at one and at three, by half an hour, at midnight, in one hemisphere and the other; those that never are. */
+/**
+ * Clocks that are set at one and at three, by half an hour, at midnight, in one hemisphere and the
+ * other; those that never are.
+ */
 const ZONES = [
   ...OFFSETS.map(fixedZone),
   ...["Europe/Berlin", "Australia/Lord_Howe", "America/St_Johns", "America/Havana", "Pacific/Apia"].map(parseZone),

@@ -169,7 +169,10 @@ function groupKeys(by: Grouping, event: StoredEvent): readonly Group["key"][] {
   throw by satisfies never;
 }
 
-/** Where a day or an hour of the clock begins that holds a moment, and whether the clock shows that moment for the second time. */
+/**
+ * Where a day or an hour of the clock begins that holds a moment, and whether the clock shows that
+ * moment for the second time.
+ */
 function localTime(zone: Zone, moment: number, length_ms: number): { start: number; isRepeated: boolean } {
   let { offset_ms } = zone;
   let repeatedUntil = -Infinity;

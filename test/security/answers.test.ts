@@ -8,7 +8,9 @@ import { until } from "../support/until.ts";
 import { open } from "./raw.ts";
 
 const MB = 1024 * 1024;
-/** As XML they take 7 MB: more than the system keeps for a connection, less than one person's share. */
+/**
+ * As XML they take 7 MB: more than the system keeps for a connection, less than one person's share.
+ */
 const GROUPS = 13_000;
 const QUESTION = `/1/logs/${LOG}/query?fmt=xml&query=GET+events+GROUPBY+source`;
 

@@ -79,7 +79,8 @@ for (const [whose, page] of Object.entries(FOREIGN)) {
       t.false(answer.text.includes(`"key":"${LOG}"`));
       if (page.host !== undefined && call.method !== "HEAD") t.regex(answer.text, /LOGGIA_HOSTS/);
     }
-    // Credentials as the whole body, right and wrong ones alike: no page guesses by way of its readers' browsers.
+    // Credentials as the whole body, right and wrong ones alike: no page guesses by way of its
+    // readers' browsers.
     for (const body of [`${ADMIN.email}:${ADMIN.password}`, `${ADMIN.email}:wrong`]) {
       const call = { method: "DELETE", path: "/1/logs/alerts", headers: { ...FORM, ...foreign }, body };
       t.is((await send({ ...call, ...host })).status, 403, body);

@@ -37,8 +37,10 @@ type Row = { id: string; version: number; body: string | null };
  * Documents in one SQLite file: WAL, fsync at every commit. Several processes may share the file, as a server and its command line do.
  *
  * @param options.name what the documents are, for messages; the catalog unless given
- * @param options.pause awaited before each write, which blocks the thread until the disk has it; none unless given
- * @param options.truncateEvery_ms how often the log is emptied of what was removed; once an hour unless given
+ * @param options.pause awaited before each write, which blocks the thread until the disk has it;
+ *   none unless given
+ * @param options.truncateEvery_ms how often the log is emptied of what was removed; once an hour
+ *   unless given
  * @throws StartError where the file cannot be opened, is no database of this kind, or has a layout of a later release
  */
 export async function openSqliteDocuments(options: {
@@ -104,7 +106,8 @@ export async function openSqliteDocuments(options: {
       }),
     async changes(since) {
       const select = since === null ? selectLive : selectSince;
-      // The end is read first: what is written while pages are read, removals included, is told once more later.
+      // The end is read first: what is written while pages are read, removals included, is told
+      // once more later.
       const newest = new Map<string, Document>();
       const last = await run(() => (selectLast.get() as { version: number }).version);
       for (let after = Number(since ?? 0); ; await giveWay()) {
@@ -154,7 +157,10 @@ function open(file: string, what: string): DatabaseSync {
   }
 }
 
-/** Empties the log. Where another process is at the file, or the disk fails, that is left to the next time. */
+/**
+ * Empties the log. Where another process is at the file, or the disk fails, that is left to the
+ * next time.
+ */
 function truncate(database: DatabaseSync): void {
   try {
     database.exec("PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)");
@@ -189,8 +195,9 @@ function prepareLayout(database: DatabaseSync, what: string): void {
 }
 
 /**
- * The result of a write, from all rows that it returned. A write must be stepped to its end, as `all` does and
- * `get` does not: SQLite checkpoints its log only after a statement that was, so the log would grow for ever.
+ * The result of a write, from all rows that it returned. A write must be stepped to its end, as
+ * `all` does and `get` does not: SQLite checkpoints its log only after a statement that was, so the
+ * log would grow for ever.
  */
 function written([row]: readonly unknown[]): WriteResult {
   if (row === undefined) return { kind: "conflict" };

@@ -21,8 +21,9 @@ export function compileGroup(plan: GroupPlan, known: Known): Statement {
 }
 
 /**
- * The groups of a plan, as rows of `key`, maybe `folded_key` (see `Facts`), and what they hold. Of a group, `start` is what is shown, and `order` how
- * groups sort. Texts are folded once for a group, and not for each event.
+ * The groups of a plan, as rows of `key`, maybe `folded_key` (see `Facts`), and what they hold. Of
+ * a group, `start` is what is shown, and `order` how groups sort. Texts are folded once for a
+ * group, and not for each event.
  */
 type Grouped = { readonly groups: string; readonly start: string; readonly order: readonly string[] };
 
@@ -53,8 +54,8 @@ function groupedByField(plan: GroupPlan, field: Exclude<GroupField, "tags">, bin
 }
 
 /**
- * An event is in the group of each of its tags, and in that of "" where it has none. Events are grouped by all of their tags first, of which there are few, and
- * those groups taken apart.
+ * An event is in the group of each of its tags, and in that of "" where it has none. Events are
+ * grouped by all of their tags first, of which there are few, and those groups taken apart.
  */
 function groupedByTag(plan: GroupPlan, bind: Binder): Grouped {
   const [line, each, any] = hasFolds("tags", bind)
@@ -70,10 +71,16 @@ function groupedByTag(plan: GroupPlan, bind: Binder): Grouped {
   return { groups, start: "key", order: [any === "" ? "lower(key)" : "folded_key", "key"] };
 }
 
-/** Before all moments that there are, and the start of a day and an hour: counted from there, division never meets a negative number, which it would round up. */
+/**
+ * Before all moments that there are, and the start of a day and an hour: counted from there,
+ * division never meets a negative number, which it would round up.
+ */
 const BEFORE_ALL_MS = 100_000_001 * 86_400_000;
 
-/** Days or hours of the clock, by number; where it repeats hours, twice that and 1 for the second time. */
+/**
+ * Days or hours of the clock, by number; where it repeats hours, twice that and 1 for the second
+ * time.
+ */
 function groupedByPeriod(plan: GroupPlan, by: Period, bind: Binder): Grouped {
   const early_ms = bind.known.facts.has("early") ? BEFORE_ALL_MS : 0;
   const length = bind.integer(lengthOf(by));
@@ -93,7 +100,10 @@ function groupedByPeriod(plan: GroupPlan, by: Period, bind: Binder): Grouped {
   return { groups: groupsOf(twice, plan, bind), start: key, order: ["key"] };
 }
 
-/** What `of` says of the stretch of each event: halved and halved again, so that an event meets few comparisons. */
+/**
+ * What `of` says of the stretch of each event: halved and halved again, so that an event meets few
+ * comparisons.
+ */
 function byStretch(stretches: readonly Stretch[], of: (stretch: Stretch) => string, bind: Binder): string {
   if (stretches.length === 1) return of(stretches[0]!);
   const middle = stretches.length >> 1;

@@ -112,7 +112,10 @@ export class Database implements AsyncDisposable {
     return turn;
   }
 
-  /** Runs `work` on the writing connection in its turn and outside of a transaction, as a checkpoint needs it. */
+  /**
+   * Runs `work` on the writing connection in its turn and outside of a transaction, as a checkpoint
+   * needs it.
+   */
   maintain<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
     if (this.#closed) return Promise.reject(new Error(`The store ${this.file} is closed`));
     return this.#inTurn(async () => {

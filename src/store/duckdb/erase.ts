@@ -6,9 +6,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Database } from "./database.ts";
 
 /**
- * DuckDB gives blocks that it no longer uses back to its file and leaves their bytes as they are, so deleted texts could be
- * read there until something else happens to be written over them. Here they are overwritten: by tables of random bytes
- * that are made until all those blocks were used, and then dropped.
+ * DuckDB gives blocks that it no longer uses back to its file and leaves their bytes as they are,
+ * so deleted texts could be read there until something else happens to be written over them. Here
+ * they are overwritten: by tables of random bytes that are made until all those blocks were used,
+ * and then dropped.
  */
 
 /** Of one table of random bytes: other writes wait while it is made. */
@@ -27,13 +28,14 @@ export async function noteDeletion(connection: DuckDBConnection): Promise<void> 
 }
 
 /**
- * Overwrites what the file still holds of deleted rows, where some were deleted since the last time. Cut off, it begins
- * again the next time.
+ * Overwrites what the file still holds of deleted rows, where some were deleted since the last
+ * time. Cut off, it begins again the next time.
  */
 export async function eraseDeleted(database: Database, signal?: AbortSignal): Promise<void> {
   const count = await database.maintain((connection) => readMark(connection));
   if (count === null) return;
-  // Texts of deleted rows were blanked: what has them now is the log, and blocks that this sets free.
+  // Texts of deleted rows were blanked: what has them now is the log, and blocks that this sets
+  // free.
   await database.maintain(async (connection) => {
     await dropTables(connection);
     await connection.run("checkpoint");

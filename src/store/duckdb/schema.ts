@@ -98,7 +98,10 @@ function lineOfList(list: string): string {
   return `if(len(${list}) = 0, '', '${TAG_SEPARATOR}' || array_to_string(${list}, '${TAG_SEPARATOR}') || '${TAG_SEPARATOR}')`;
 }
 
-/** Facts about the file as a whole. Made where it is missing; releases that do not know the table leave it alone. */
+/**
+ * Facts about the file as a whole. Made where it is missing; releases that do not know the table
+ * leave it alone.
+ */
 const MARKS = "create table if not exists marks (name varchar not null, value varchar not null)";
 
 const TABLES = [

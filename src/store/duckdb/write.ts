@@ -126,13 +126,16 @@ export async function deleteEvent(connection: DuckDBConnection, log: LogKey, id:
 }
 
 /**
- * A checkpoint writes deleted rows into the file once more, as long as others of their row group live. So their texts
- * are overwritten before; what the file then no longer uses is overwritten later (`erase.ts`).
+ * A checkpoint writes deleted rows into the file once more, as long as others of their row group
+ * live. So their texts are overwritten before; what the file then no longer uses is overwritten
+ * later (`erase.ts`).
  */
 const BLANK = `text = '', link = '', hash = '', tags = '', source = '', "user" = '', lat = null, lon = null, ip = null,
   data = null, folded = null`;
 
-/** Deletes events that have no marker yet, with all that people did with them. @param ids not empty */
+/**
+ * Deletes events that have no marker yet, with all that people did with them. @param ids not empty
+ */
 async function deleteEvents(connection: DuckDBConnection, ids: readonly EventId[]): Promise<void> {
   const values = idParameters(ids);
   await connection.run(`${ASKED} update events set ${BLANK} where ${NEAR}`, values);
@@ -155,7 +158,10 @@ export async function blank(
   await connection.run(`update ${table} set ${texts} where ${condition}`, values);
 }
 
-/** Carries out deletions that are not known yet, and returns how high ids may be now that were not looked up. */
+/**
+ * Carries out deletions that are not known yet, and returns how high ids may be now that were not
+ * looked up.
+ */
 export async function insertDeletions(
   connection: DuckDBConnection,
   deletions: readonly Deletion[],

@@ -15,8 +15,8 @@ import { indexOperation, writeBulk } from "./write.ts";
 const BATCH = 1000;
 
 /**
- * Carries out deletions that the bus tells. As when a person deletes an event, copies go before and after the event, so
- * that those that are made meanwhile go as well.
+ * Carries out deletions that the bus tells. As when a person deletes an event, copies go before and
+ * after the event, so that those that are made meanwhile go as well.
  */
 export async function writeDeletions(
   client: Client,
@@ -69,7 +69,10 @@ export async function deletionsOfAlerts(client: Client, names: Names, user: User
   return deletions;
 }
 
-/** The deletions that are known of these events. Markers of alerts do not tell whose alerts they were. */
+/**
+ * The deletions that are known of these events. Markers of alerts do not tell whose alerts they
+ * were.
+ */
 export async function deletionsAmong(
   client: Client,
   names: Names,

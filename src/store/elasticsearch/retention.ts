@@ -58,7 +58,9 @@ export async function deleteExpired(
 type Sweep = {
   readonly client: Client;
   readonly names: Names;
-  /** Notes durably that an index is about to be removed: nobody shall take it for one that was lost. */
+  /**
+   * Notes durably that an index is about to be removed: nobody shall take it for one that was lost.
+   */
   readonly removing: (part: StorePart) => Promise<void>;
   /** Asked before each step. @throws where it is the last */
   readonly goOn: () => Promise<void>;

@@ -43,7 +43,10 @@ export type ElasticsearchStoreOptions = IndexOptions & {
   /** Begins the names of all indices, so that several services can share a cluster: lower-case letters, digits and hyphens. */
   readonly namespace: string;
   readonly log: Logger;
-  /** Called before retention removes a part, and awaited. A call for a part that then stays is harmless. */
+  /**
+   * Called before retention removes a part, and awaited. A call for a part that then stays is
+   * harmless.
+   */
   readonly removing?: (part: StorePart) => Promise<void>;
 };
 

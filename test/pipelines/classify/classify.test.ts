@@ -22,7 +22,10 @@ const logKey = (name: string): LogKey => parseLogKey(name)!;
 const [A, B, C] = [logKey("a"), logKey("b"), logKey("c")];
 const SUBJECT: Subject = { text: "", link: "", source: "", tags: [] };
 
-/** The worst that a log may hold: texts and links as long as they may be, many that begin alike, many short ones. */
+/**
+ * The worst that a log may hold: texts and links as long as they may be, many that begin alike,
+ * many short ones.
+ */
 const WORST: readonly { readonly name: string; readonly filters: readonly ClassFilter[] }[] = [
   { name: "long texts", of: (i: number) => ({ text: `${i} ${"long text ".repeat(20)}`.slice(0, 200) }) },
   { name: "long texts that begin alike", of: (i: number) => ({ text: `${"a".repeat(190)}${i}` }) },
