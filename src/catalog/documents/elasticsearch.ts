@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "@elastic/elasticsearch";
 import { errors } from "@elastic/elasticsearch";
 import { randomBytes } from "node:crypto";
@@ -121,8 +122,24 @@ async function settle(
 }
 
 /** Reads by id, which shows the newest write whether it is searchable yet or not. */
+/** Delays before a document is asked for again: 3 s in all. */
+const READABLE_DELAYS_MS = [50, 100, 200, 400, 750, 1500];
+
+/** The shard of an index that was made just now, maybe by another process, takes a moment until it can be read. */
+async function onceReadable<T>(read: () => Promise<T>): Promise<T> {
+  for (const delay_ms of READABLE_DELAYS_MS) {
+    try {
+      return await read();
+    } catch (error) {
+      if (!(error instanceof errors.ResponseError) || !error.message.includes("no_shard_available")) throw error;
+      await sleep(delay_ms);
+    }
+  }
+  return read();
+}
+
 async function get(client: Client, index: string, id: string): Promise<{ document: Document; write: string } | null> {
-  const answer = await client.get<Stored>({ index, id }, { ...READ_LIMITS, ignore: [404] });
+  const answer = await onceReadable(() => client.get<Stored>({ index, id }, { ...READ_LIMITS, ignore: [404] }));
   // An answer of 404 without `found` does not say "no such document" but "no such index".
   if (answer.found === undefined) throw gone(index);
   const { found, _source: stored } = answer;
