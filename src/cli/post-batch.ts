@@ -58,8 +58,11 @@ export async function postBatch(batch: readonly Item[], posting: Posting): Promi
       return "settled";
     }
     outage.failed(outcome.kind, outcome.why);
-    const wait_ms = Math.max(backoff_ms * (0.5 + Math.random() / 2), outcome.retryAfter_ms ?? 0);
-    if (signal.aborted || performance.now() + wait_ms > until_ms) {
+    const left_ms = until_ms - performance.now();
+    // The last wait ends with the patience, so that all of it is used.
+    const pause_ms = Math.min(backoff_ms * (0.5 + Math.random() / 2), left_ms);
+    const wait_ms = Math.max(pause_ms, outcome.retryAfter_ms ?? 0);
+    if (signal.aborted || left_ms <= 0 || wait_ms > left_ms) {
       for (const { line } of batch) fail(line, outcome.why);
       return "given up";
     }
