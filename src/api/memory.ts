@@ -57,11 +57,14 @@ export function sizeOfFilters(count: number, format: Format): number {
 
 /** What groups may take, before they are known. Longer keys are told by {@link sizeOfGroups}. */
 export function roomForGroups({ by, take }: GroupPlan): number {
-  return Math.min(take ?? MAX_GROUPS, by.kind === "field" ? MAX_GROUPS : USUAL_PERIODS) * GROUP_BYTES;
+  const isPeriod = by.every(({ kind }) => kind === "period");
+  return Math.min(take ?? MAX_GROUPS, isPeriod ? USUAL_PERIODS : MAX_GROUPS) * GROUP_BYTES;
 }
 
 /** What groups take, while they are written as well. */
 export function sizeOfGroups(groups: readonly Group[], format: Format): number {
-  const keys = groups.reduce((sum, { key }) => sum + (typeof key === "string" ? key.length : 20), 0);
+  const lengthOf = (values: Group["keys"]): number =>
+    values.reduce<number>((sum, value) => sum + (typeof value === "string" ? value.length : 20), 0);
+  const keys = groups.reduce((sum, group) => sum + lengthOf(group.keys), 0);
   return groups.length * 200 + 2 * keys + COPIES[format.kind] * (groups.length * 100 + 2 * keys);
 }

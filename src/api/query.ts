@@ -3,7 +3,7 @@ import { LoggiaError } from "../errors.ts";
 import type { Reply, Route } from "../http/route.ts";
 import { writeLong } from "../http/written.ts";
 import { planQuery } from "../query/planner.ts";
-import type { GroupPlan } from "../query/plan.ts";
+import type { GroupQuestion } from "../query/question.ts";
 import { parseZone } from "../query/zone.ts";
 import { authenticated, logKeyOf } from "./context.ts";
 import type { ApiCall, Context } from "./context.ts";
@@ -29,8 +29,8 @@ export function queryRoutes(context: Context): Route[] {
       switch (plan.kind) {
         case "list":
           return (await runList(context, call, plan)).reply;
-        case "group":
-          return await runGroup(context, plan, call);
+        case "groups":
+          return await runGroups(context, plan, call);
         case "users":
           return (await runUsers(context, call, plan)).reply;
         default:
@@ -41,12 +41,12 @@ export function queryRoutes(context: Context): Route[] {
 }
 
 /** Writes the groups itself, so that a long list of them counts as a running query until it is written. */
-async function runGroup(context: Context, plan: GroupPlan, call: ApiCall): Promise<Reply> {
+async function runGroups(context: Context, question: GroupQuestion, call: ApiCall): Promise<Reply> {
   const { request, format, memory } = call;
-  await memory.take(roomForGroups(plan));
-  const found = await context.store.group(plan);
+  await memory.take(roomForGroups(question.plan));
+  const found = await context.store.group(question.plan);
   memory.resize(sizeOfGroups(found, format));
-  const groups = showGroups(found, plan.by, plan.columns);
+  const groups = showGroups(found, question);
   const reply = { status: 200, body: await writeLong(format, groups, () => !request.socket.destroyed) };
-  return found.length > 0 ? reply : withHints(reply, await classHints(context, plan));
+  return found.length > 0 ? reply : withHints(reply, await classHints(context, question.plan));
 }

@@ -1,4 +1,4 @@
-import type { Grouping } from "./plan.ts";
+import type { Period } from "./plan.ts";
 import { momentOf, offsetAt, stretchesOf } from "./zone.ts";
 import type { Stretch, Zone } from "./zone.ts";
 
@@ -49,64 +49,94 @@ export function civil(year: number, month: number, day: number): number {
   return new Date(0).setUTCFullYear(year, month - 1, day);
 }
 
-/** A grouping by time. */
-export type Period = Extract<Grouping, { kind: "day" | "hour" }>;
+/** 1970-01-01 was a Thursday: weeks begin on the Monday before. */
+const FIRST_MONDAY_MS = -3 * DAY_MS;
 
-export function lengthOf({ kind }: Period): number {
-  return kind === "day" ? DAY_MS : HOUR_MS;
+/** How long the groups of a period are on the clock; null for months. */
+export function lengthOf({ unit, count }: Period): number | null {
+  switch (unit) {
+    case "minutes":
+      return count * MINUTE_MS;
+    case "hours":
+      return count * HOUR_MS;
+    case "days":
+      return count * DAY_MS;
+    case "weeks":
+      return count * 7 * DAY_MS;
+    case "months":
+      return null;
+  }
+  throw unit satisfies never;
+}
+
+/** The local time from which the groups of a period are counted; no group lies across it. */
+export function originOf({ unit }: Period): number {
+  return unit === "weeks" ? FIRST_MONDAY_MS : 0;
 }
 
 /**
- * Added to the key of an hour that the clock shows for the second time. Keys are whole minutes
+ * Added to the key of a group that the clock shows for the second time. Keys are whole minutes
  * otherwise.
  */
 export const REPEATED = 1;
 
 /**
  * The stretches of time in which keys are made from `created` in one way. A key is the local time
- * at which the group begins, plus {@link REPEATED} where the stretch is repeated. A day is one
- * group, however often the clock shows its hours.
+ * at which the group begins, plus {@link REPEATED} where the stretch is repeated. What is longer
+ * than an hour is one group, however often the clock shows its hours.
  */
-export function stretchesOfPeriod({ kind, zone }: Period, from_ms?: number, to_ms?: number): Stretch[] {
-  const stretches = stretchesOf(zone, from_ms, to_ms);
-  return kind === "hour" ? stretches : stretches.map((stretch) => ({ ...stretch, repeated: false }));
+export function stretchesOfPeriod(by: Period, from_ms?: number, to_ms?: number): Stretch[] {
+  const stretches = stretchesOf(by.zone, from_ms, to_ms);
+  const length_ms = lengthOf(by);
+  if (length_ms !== null && length_ms <= HOUR_MS) return stretches;
+  return stretches.map((stretch) => ({ ...stretch, repeated: false }));
 }
 
 /** Gives the key of the group of a moment. */
 export function keyOfPeriod(by: Period): (moment: number) => number {
-  const length_ms = lengthOf(by);
+  const start = startOfPeriod(by);
   const stretches = stretchesOfPeriod(by);
   let current = stretches[0]!;
   return (moment) => {
     if (moment < current.from_ms || moment >= current.to_ms) {
       current = stretches.find(({ from_ms, to_ms }) => from_ms <= moment && moment < to_ms)!;
     }
-    return floorTo(length_ms, moment + current.offset_ms) + (current.repeated ? REPEATED : 0);
+    return start(moment + current.offset_ms) + (current.repeated ? REPEATED : 0);
   };
+}
+
+/** Gives the local time at which the group of a local time begins. */
+export function startOfPeriod(by: Period): (local: number) => number {
+  const length_ms = lengthOf(by);
+  const origin_ms = originOf(by);
+  return length_ms === null ? startOfMonth : (local) => floorTo(length_ms, local - origin_ms) + origin_ms;
+}
+
+function startOfMonth(local: number): number {
+  const date = new Date(local);
+  return civil(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
 }
 
 /**
- * Writes keys of groups as the wire shows them: `9/19/2011` for a day, `9/19/2011 14:00` for an
- * hour, both on the clock of the grouping, a repeated hour with its offset; otherwise the value of
- * the field, "" where it is absent.
+ * Writes keys of groups of time as the wire shows them, on the clock of the grouping: `9/19/2011`
+ * for days and weeks, `9/2011` for months, `9/19/2011 14:15` for minutes and hours, a repeated
+ * time with its offset.
  */
-export function groupKeyFormat(by: Grouping): (key: number | string | null) => string {
-  if (by.kind === "field") return (key) => String(key ?? "");
-  const { kind, zone } = by;
-  // Most hours are of the same day as the one before.
+export function periodKeyFormat({ unit, zone }: Period): (key: number) => string {
+  if (unit === "months") return formatMonth;
+  // Most times are of the same day as the one before.
   let day = { start: NaN, text: "" };
   return (key) => {
-    if (typeof key !== "number") return key ?? "";
     const start = floorTo(DAY_MS, key);
     if (start !== day.start) day = { start, text: formatDay(start) };
-    if (kind === "day") return day.text;
-    const local = floorTo(HOUR_MS, key);
+    if (unit === "days" || unit === "weeks") return day.text;
+    const local = floorTo(MINUTE_MS, key);
     const offset = key === local ? "" : ` ${formatOffset(repeatedOffset(zone, local))}`;
-    return `${day.text} ${formatHour((local - start) / HOUR_MS)}${offset}`;
+    return `${day.text} ${formatTime(local - start)}${offset}`;
   };
 }
 
-/** The offset at which the clock shows an hour for the second time. */
+/** The offset at which the clock shows for the second time some of the hour that a time begins. */
 function repeatedOffset(zone: Zone, local: number): number {
   const found = stretchesOf(zone).find(
     ({ from_ms, to_ms, offset_ms, repeated }) =>
@@ -118,8 +148,7 @@ function repeatedOffset(zone: Zone, local: number): number {
 /** `+05:45`, without the seconds that the offsets of a hundred years ago have. */
 function formatOffset(offset_ms: number): string {
   const minutes = Math.floor(Math.abs(offset_ms) / MINUTE_MS);
-  const digits = (number: number): string => String(number).padStart(2, "0");
-  return `${offset_ms < 0 ? "-" : "+"}${digits(Math.floor(minutes / 60))}:${digits(minutes % 60)}`;
+  return `${offset_ms < 0 ? "-" : "+"}${twoDigits(Math.floor(minutes / 60))}:${twoDigits(minutes % 60)}`;
 }
 
 /** @param local a moment as a clock of UTC would have to show it */
@@ -128,6 +157,16 @@ function formatDay(local: number): string {
   return `${date.getUTCMonth() + 1}/${date.getUTCDate()}/${date.getUTCFullYear()}`;
 }
 
-function formatHour(hour: number): string {
-  return `${hour < 10 ? "0" : ""}${hour}:00`;
+function formatMonth(local: number): string {
+  const date = new Date(local);
+  return `${date.getUTCMonth() + 1}/${date.getUTCFullYear()}`;
+}
+
+function formatTime(time_ms: number): string {
+  const minutes = Math.floor(time_ms / MINUTE_MS);
+  return `${twoDigits(Math.floor(minutes / 60))}:${twoDigits(minutes % 60)}`;
+}
+
+function twoDigits(number: number): string {
+  return String(number).padStart(2, "0");
 }

@@ -1,5 +1,5 @@
 import { oneOf } from "./fault.ts";
-import type { GroupField, NumberField, SortField, TextField, UserField } from "./plan.ts";
+import type { ConditionField, GroupField, SortField, UserField } from "./plan.ts";
 import { EVENT_FIELDS, USER_FIELDS } from "./plan.ts";
 
 /** What a field holds, and by which name a plan knows it. */
@@ -16,7 +16,7 @@ export type Table<Field extends string> = {
   readonly fields: ReadonlyMap<string, FieldInfo<Field>>;
 };
 
-export type EventConditionField = TextField | NumberField;
+export type EventConditionField = ConditionField;
 
 export const EVENTS: Table<EventConditionField> = {
   name: "events",

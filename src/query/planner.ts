@@ -6,7 +6,7 @@ import type { Context } from "./conditions.ts";
 import { didYouMean, oneOf, queryFault } from "./fault.ts";
 import { EVENTS, GROUP_FIELDS, SORT_FIELDS, USERS, canonical } from "./fields.ts";
 import { parseQuery } from "./parser.ts";
-import { AGGREGATE_FIELDS, EVENT_FIELDS, EVERYTHING, USER_FIELDS, freezePlan } from "./plan.ts";
+import { AGGREGATE_FIELDS, EVENT_FIELDS, EVERYTHING, USER_FIELDS, deepFreeze, freezePlan } from "./plan.ts";
 import type {
   AggregateField,
   Condition,
@@ -14,10 +14,10 @@ import type {
   Grouping,
   GroupPlan,
   ListPlan,
-  Plan,
   UserField,
   UsersPlan,
 } from "./plan.ts";
+import type { GroupQuestion, Question } from "./question.ts";
 import type { Name, Query, Sort } from "./syntax.ts";
 import type { Zone } from "./zone.ts";
 
@@ -37,12 +37,12 @@ export type QueryContext = {
  *
  * @throws LoggiaError `bad_query`, with line, column and what was expected there
  */
-export function planQuery(text: string, context: QueryContext): Plan {
+export function planQuery(text: string, context: QueryContext): Question {
   const source = wellFormed(text);
   const query = parseQuery(source);
   if (query.table.name === "users") return freezePlan(planUsers(source, query, context));
   if (query.clauses.groupBy === null) return freezePlan(planList(source, query, context));
-  return freezePlan(planGroup(source, query, query.clauses.groupBy, context));
+  return deepFreeze(planGroup(source, query, query.clauses.groupBy, context));
 }
 
 function planList(text: string, query: Query, context: QueryContext): ListPlan {
@@ -62,27 +62,40 @@ function planList(text: string, query: Query, context: QueryContext): ListPlan {
   };
 }
 
-function planGroup(text: string, query: Query, groupBy: Name, context: QueryContext): GroupPlan {
+function planGroup(text: string, query: Query, groupBy: Name, context: QueryContext): GroupQuestion {
   const { sort, skip, take, columns } = query.clauses;
-  return {
+  const shown =
+    columns === null
+      ? AGGREGATE_FIELDS
+      : inOrder(
+          AGGREGATE_FIELDS,
+          columns.map((name) => aggregateColumn(text, name)),
+        );
+  const aggregates = ["count", "avg", "sum", "min", "max"] as const;
+  const indexOf = (field: (typeof aggregates)[number]): number => aggregates.indexOf(field);
+  const by = sort === null ? "key" : aggregateColumn(text, sort.key);
+  const plan: GroupPlan = {
     kind: "group",
     from: { kind: "events" },
     logs: [...context.logs],
     where: planEventConditions(text, query, context),
-    by: planGrouping(text, groupBy, context.zone),
-    sort:
-      sort === null
-        ? { by: "key", direction: "asc" }
-        : { by: aggregateColumn(text, sort.key), direction: sort.direction },
+    by: [planGrouping(text, groupBy, context.zone)],
+    aggregates: aggregates.map((kind) => (kind === "count" ? { kind, where: null } : { kind, of: "value" })),
+    having: null,
+    sort: { by: by === "key" ? by : indexOf(by), direction: sort?.direction ?? "asc" },
     skip: skip?.value ?? 0,
     take: take?.value ?? null,
-    columns:
-      columns === null
-        ? null
-        : inOrder(
-            AGGREGATE_FIELDS,
-            columns.map((name) => aggregateColumn(text, name)),
-          ),
+  };
+  return {
+    kind: "groups",
+    plan,
+    columns: shown.map((name) => ({
+      name,
+      shows: name === "key" ? { kind: "key" } : { kind: "aggregate", of: indexOf(name) },
+    })),
+    fill: null,
+    compare: null,
+    now_ms: context.now_ms,
   };
 }
 
@@ -142,7 +155,8 @@ function all<Field extends string>(conditions: readonly Condition<Field>[]): Con
 
 function planGrouping(text: string, name: Name, zone: Zone): Grouping {
   const key = canonical(name.text);
-  if (key === "day" || key === "hour") return { kind: key, zone };
+  if (key === "day") return { kind: "period", unit: "days", count: 1, zone };
+  if (key === "hour") return { kind: "period", unit: "hours", count: 1, zone };
   if (key === "created") {
     throw queryFault(text, name.span, "created cannot be grouped by as it is", "Group it by DAY or by HOUR.");
   }

@@ -166,18 +166,14 @@ export type Page = {
 export type Marks = { readonly bookmarks: readonly UserId[]; readonly alerts: readonly UserId[] };
 
 /**
- * `key`: where a day or an hour begins, see `stretchesOfPeriod` of `src/query/calendar.ts`; the
- * exact (not folded) value of a text field, "" where absent; a number for `value`, null where
- * absent. The aggregates are of `value`; null where no event of the group has one.
+ * A group: a key for each of the plan's `by`, a value for each of its `aggregates`, in their order.
+ * Keys: of a period where it begins, see `keyOfPeriod` of `src/query/calendar.ts`; the index of a
+ * band, null where the number is absent; of a text field its exact (not folded) value, "" where
+ * absent; of `value` a number, null where absent; of an attribute its text, null where absent ("" is
+ * a value). Aggregates are null where there is nothing to compute them of; counts never are.
  */
-export type Group = {
-  readonly key: number | string | null;
-  readonly count: number;
-  readonly avg: number | null;
-  readonly sum: number | null;
-  readonly min: number | null;
-  readonly max: number | null;
-};
+export type Group = { readonly keys: readonly GroupValue[]; readonly values: readonly GroupValue[] };
+export type GroupValue = number | string | null;
 
 /**
  * A user of the producer's application, as all visits of one log with an equal folded `user` tell: the last in the order of ids

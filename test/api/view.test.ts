@@ -2,7 +2,7 @@ import test from "ava";
 import * as fc from "fast-check";
 
 import { formatNumber, showEvent, showEvents, showGroups } from "../../src/api/view.ts";
-import { MORNING, newLog, newUser, event as stored, row } from "../contract/store-fixture.ts";
+import { MORNING, event as stored, groupPlan, newLog, newUser, row } from "../contract/store-fixture.ts";
 import { EVENT_FIELDS } from "../../src/query/plan.ts";
 
 for (const [number, expected] of [
@@ -39,8 +39,12 @@ test("any number is a plain decimal of at most fifteen digits, and the nearest s
 });
 
 test("the groups of a number are keyed by plain decimals too, and absence by nothing", (t) => {
-  const group = { count: 2, avg: 1e21, sum: 2e21, min: 1e21, max: 1e21 };
-  const groups = showGroups([{ key: 1e21, ...group }, { key: null, ...group }], { kind: "field", field: "value" }, ["key"]); // prettier-ignore
+  const by = [{ kind: "field", field: "value" }] as const;
+  const columns = [{ name: "key", shows: { kind: "key" } }] as const;
+  const plan = groupPlan(newLog(), { by });
+  const question = { kind: "groups", plan, columns, fill: null, compare: null, now_ms: 0 } as const;
+  const found = [1e21, null].map((key) => ({ keys: [key], values: [2, 1e21, 2e21, 1e21, 1e21] }));
+  const groups = showGroups(found, question);
   t.deepEqual(groups.show(0, 2), [{ key: "1000000000000000000000" }, { key: "" }]);
 });
 

@@ -8,7 +8,8 @@ import type { EventId } from "../../src/events/id.ts";
 import type { Source } from "../../src/query/plan.ts";
 import type { Store } from "../../src/store/store.ts";
 import { groupPlans, listPlans, storedEvents } from "../reference/arbitrary.ts";
-import { evaluateGroup, evaluateList, groupsAgree } from "../reference/evaluate.ts";
+import { evaluateList } from "../reference/evaluate.ts";
+import { evaluateGroup, groupsAgree } from "../reference/groups.ts";
 import type { Mark } from "../reference/evaluate.ts";
 import { newLog, newUser, write } from "./store-fixture.ts";
 import type { StorePlace } from "./store-fixture.ts";
@@ -102,9 +103,9 @@ async function agreesOnList(store: Store, ...args: Parameters<typeof evaluateLis
 }
 
 async function agreesOnGroups(store: Store, ...args: Parameters<typeof evaluateGroup>): Promise<void> {
-  const actual = await store.group(args[0]);
-  const expected = evaluateGroup(...args);
-  if (!groupsAgree(actual, expected)) throw disagreement(args[0], actual, expected);
+  const [plan, events, marks] = args;
+  const actual = await store.group(plan);
+  if (!groupsAgree(plan, actual, events, marks)) throw disagreement(plan, actual, evaluateGroup(...args));
 }
 
 function disagreement(plan: unknown, actual: unknown, expected: unknown): Error {

@@ -10,6 +10,7 @@ import type { Page, Store } from "../../src/store/store.ts";
 import { fixedZone } from "../../src/query/zone.ts";
 import { uniqueName } from "../support/temporary.ts";
 import { writeEvents } from "../support/write-events.ts";
+import { USUAL, day } from "../support/groups.ts";
 
 /** A store under test. Several tests may share what lies behind it: each takes logs and users of its own. */
 export type OpenStore = (t: ExecutionContext) => Promise<Store>;
@@ -112,11 +113,12 @@ export function groupPlan(logs: LogKey | readonly LogKey[], fields: Partial<Grou
     from: { kind: "events" },
     logs: typeof logs === "string" ? [logs] : logs,
     where: EVERYTHING,
-    by: { kind: "day", zone: fixedZone(0) },
+    by: [day(fixedZone(0))],
+    aggregates: USUAL,
+    having: null,
     sort: { by: "key", direction: "asc" },
     skip: 0,
     take: null,
-    columns: null,
     ...fields,
   };
 }

@@ -14,6 +14,7 @@ import { fixedZone } from "../../src/query/zone.ts";
 import { evaluateUsers, usersPlans, visits as someVisits } from "../reference/users.ts";
 import { idAt, MORNING, newLog } from "./store-fixture.ts";
 import type { StorePlace } from "./store-fixture.ts";
+import { USUAL, day, usualGroups } from "../support/groups.ts";
 
 const PLANS_A_ROUND = 60;
 
@@ -150,7 +151,7 @@ function countingContract({ name, open }: StorePlace): void {
     await write(t, store, [visit(log)]);
     const plan = { kind: "list", from: { kind: "events" }, logs: [log], where: EVERYTHING, sort: [], skip: 0, take: 1, columns: null } as const; // prettier-ignore
     t.is((await store.list(plan)).total, 0);
-    t.is((await store.group({ ...plan, kind: "group", by: { kind: "day", zone: fixedZone(0) }, sort: { by: "key", direction: "asc" }, take: null })).length, 0); // prettier-ignore
+    t.is((await usualGroups(store, { ...plan, kind: "group", by: [day(fixedZone(0))], aggregates: USUAL, having: null, sort: { by: "key", direction: "asc" }, take: null })).length, 0); // prettier-ignore
   });
 }
 

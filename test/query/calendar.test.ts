@@ -7,13 +7,14 @@ import {
   addDays,
   addMonths,
   daysInMonth,
-  groupKeyFormat,
+  periodKeyFormat,
   keyOfPeriod,
   startOfDay,
 } from "../../src/query/calendar.ts";
 import { readDate } from "../../src/query/dates.ts";
 import { UTC, fixedZone, parseZone } from "../../src/query/zone.ts";
 import type { Zone } from "../../src/query/zone.ts";
+import { day, hour } from "../support/groups.ts";
 
 const offsets = fc.integer({ min: -720, max: 840 });
 const moments = fc.integer({ min: -1e12, max: 5e12 });
@@ -67,38 +68,35 @@ function moment(text: string, offset_min: number): number {
 }
 
 test("group keys show the day and the hour on the grouping's clock", (t) => {
-  const keyOf = (kind: "day" | "hour", zone: Zone, at: string): string => {
-    const by = { kind, zone };
-    return groupKeyFormat(by)(keyOfPeriod(by)(Date.parse(at)));
+  const keyOf = (period: typeof day, zone: Zone, at: string): string => {
+    const by = period(zone);
+    return periodKeyFormat(by)(keyOfPeriod(by)(Date.parse(at)));
   };
-  t.is(keyOf("day", UTC, "2011-09-19T23:59Z"), "9/19/2011");
-  t.is(keyOf("hour", UTC, "2011-09-19T14:59Z"), "9/19/2011 14:00");
-  t.is(keyOf("hour", fixedZone(-300), "2011-09-19T14:00Z"), "9/19/2011 09:00");
-  t.is(keyOf("hour", fixedZone(345), "2011-09-19T14:15Z"), "9/19/2011 20:00");
-  t.is(keyOf("day", fixedZone(840), "2011-12-31T10:00Z"), "1/1/2012");
-  t.is(groupKeyFormat({ kind: "field", field: "source" })("web"), "web");
-  t.is(groupKeyFormat({ kind: "field", field: "value" })(4.5), "4.5");
-  t.is(groupKeyFormat({ kind: "field", field: "value" })(null), "");
+  t.is(keyOf(day, UTC, "2011-09-19T23:59Z"), "9/19/2011");
+  t.is(keyOf(hour, UTC, "2011-09-19T14:59Z"), "9/19/2011 14:00");
+  t.is(keyOf(hour, fixedZone(-300), "2011-09-19T14:00Z"), "9/19/2011 09:00");
+  t.is(keyOf(hour, fixedZone(345), "2011-09-19T14:15Z"), "9/19/2011 20:00");
+  t.is(keyOf(day, fixedZone(840), "2011-12-31T10:00Z"), "1/1/2012");
   const berlin = parseZone("Europe/Berlin");
   const hours = ["2026-10-24T23:30Z", "2026-10-25T00:30Z", "2026-10-25T01:30Z", "2026-10-25T02:30Z"];
   t.deepEqual(
-    hours.map((at) => keyOf("hour", berlin, at)),
+    hours.map((at) => keyOf(hour, berlin, at)),
     ["10/25/2026 01:00", "10/25/2026 02:00", "10/25/2026 02:00 +01:00", "10/25/2026 03:00"],
   );
-  t.deepEqual([...new Set(hours.map((at) => keyOf("day", berlin, at)))], ["10/25/2026"]);
-  t.is(keyOf("hour", parseZone("Australia/Lord_Howe"), "2026-04-04T15:10Z"), "4/5/2026 01:00 +10:30");
+  t.deepEqual([...new Set(hours.map((at) => keyOf(day, berlin, at)))], ["10/25/2026"]);
+  t.is(keyOf(hour, parseZone("Australia/Lord_Howe"), "2026-04-04T15:10Z"), "4/5/2026 01:00 +10:30");
 });
 
 test("keys are written alike one after the other, in any order, and each by itself", (t) => {
   const keys = fc.array(fc.oneof(moments, fc.integer({ min: 0, max: 3 * DAY_MS })), { minLength: 2 });
   const property = fc.property(keys, offsets, (moments, offset_min) => {
-    for (const kind of ["day", "hour"] as const) {
-      const by = { kind, zone: fixedZone(offset_min) };
-      const format = groupKeyFormat(by);
+    for (const period of [day, hour]) {
+      const by = period(fixedZone(offset_min));
+      const format = periodKeyFormat(by);
       const starts = moments.map(keyOfPeriod(by));
       t.deepEqual(
         starts.map(format),
-        starts.map((start) => groupKeyFormat(by)(start)),
+        starts.map((start) => periodKeyFormat(by)(start)),
       );
     }
   });
@@ -110,12 +108,12 @@ test("a group's key can be asked for again", (t) => {
     moments,
     fc.constantFrom(UTC, fixedZone(345), parseZone("Europe/Berlin")),
     (at, zone) => {
-      const [day, hour] = (["day", "hour"] as const).map((kind) => {
-        const by = { kind, zone };
-        return readDate(groupKeyFormat(by)(keyOfPeriod(by)(at)).slice(0, 16), zone);
+      const [ofDay, ofHour] = [day, hour].map((period) => {
+        const by = period(zone);
+        return readDate(periodKeyFormat(by)(keyOfPeriod(by)(at)).slice(0, 16), zone);
       });
-      t.deepEqual(day, { kind: "day", start: startOfDay(at, zone) });
-      const start = hour?.kind === "moment" ? hour.at : NaN;
+      t.deepEqual(ofDay, { kind: "day", start: startOfDay(at, zone) });
+      const start = ofHour?.kind === "moment" ? ofHour.at : NaN;
       t.true(start <= at && at < start + 2 * HOUR_MS);
     },
   );

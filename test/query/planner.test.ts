@@ -2,9 +2,11 @@ import test from "ava";
 
 import type { LogKey } from "../../src/events/event.ts";
 import { planQuery } from "../../src/query/planner.ts";
-import type { Condition, GroupPlan, ListPlan, Plan, UsersPlan } from "../../src/query/plan.ts";
+import type { Condition, GroupPlan, ListPlan, UsersPlan } from "../../src/query/plan.ts";
+import type { GroupColumn, GroupQuestion, Question } from "../../src/query/question.ts";
 import { EVERYTHING } from "../../src/query/plan.ts";
 import { fixedZone } from "../../src/query/zone.ts";
+import { COUNT, USUAL, day as daily, hour as hourly } from "../support/groups.ts";
 
 const SHOP = "shop" as LogKey;
 /** Monday, 19 September 2011, 13:00 UTC; on the clock of the tests, two hours ahead, 15:00. */
@@ -15,7 +17,7 @@ const DAY = 24 * HOUR;
 /** Midnight of a day on the clock of the tests. */
 const day = (month: number, day: number, year = 2011): number => Date.UTC(year, month - 1, day) - 2 * HOUR;
 
-function plan(text: string): Plan {
+function plan(text: string): Question {
   return planQuery(text, { logs: [SHOP], now_ms: NOW, zone: fixedZone(OFFSET_MIN) });
 }
 
@@ -34,12 +36,24 @@ const GROUP: GroupPlan = {
   from: { kind: "events" },
   logs: [SHOP],
   where: EVERYTHING,
-  by: { kind: "day", zone: fixedZone(OFFSET_MIN) },
+  by: [daily(fixedZone(OFFSET_MIN))],
+  aggregates: USUAL,
+  having: null,
   sort: { by: "key", direction: "asc" },
   skip: 0,
   take: null,
-  columns: null,
 };
+const COLUMNS: readonly GroupColumn[] = [
+  { name: "key", shows: { kind: "key" } },
+  { name: "count", shows: { kind: "aggregate", of: 0 } },
+  { name: "avg", shows: { kind: "aggregate", of: 1 } },
+  { name: "sum", shows: { kind: "aggregate", of: 2 } },
+  { name: "min", shows: { kind: "aggregate", of: 3 } },
+  { name: "max", shows: { kind: "aggregate", of: 4 } },
+];
+function groups(changes: Partial<GroupPlan> = {}, columns = COLUMNS): GroupQuestion {
+  return { kind: "groups", plan: { ...GROUP, ...changes }, columns, fill: null, compare: null, now_ms: NOW };
+}
 const USERS: UsersPlan = {
   kind: "users",
   logs: [SHOP],
@@ -53,7 +67,7 @@ const USERS: UsersPlan = {
   columns: null,
 };
 
-const PLANS: readonly (readonly [string, Plan])[] = [
+const PLANS: readonly (readonly [string, Question])[] = [
   ["GET events", LIST],
   ["get Events", LIST],
   ["GET events // all of them", LIST],
@@ -65,19 +79,16 @@ const PLANS: readonly (readonly [string, Plan])[] = [
   ["GET events COLUMNS(filter)", { ...LIST, columns: ["filter"] }],
   ["GET events.Bad-Event", { ...LIST, where: { kind: "text", field: "class", op: "=", value: "bad-event" } }],
   ["GET events.404 TAKE 1", { ...LIST, take: 1, where: { kind: "text", field: "class", op: "=", value: "404" } }],
-  ["GET events GROUPBY DAY", GROUP],
-  ["GET events group by day", GROUP],
-  [
-    "GET events GROUPBY HOUR TAKE 24 SKIP 1",
-    { ...GROUP, by: { kind: "hour", zone: fixedZone(OFFSET_MIN) }, take: 24, skip: 1 },
-  ],
-  ["GET events GROUPBY tag", { ...GROUP, by: { kind: "field", field: "tags" } }],
-  ["GET events GROUPBY filter", { ...GROUP, by: { kind: "field", field: "class" } }],
+  ["GET events GROUPBY DAY", groups()],
+  ["GET events group by day", groups()],
+  ["GET events GROUPBY HOUR TAKE 24 SKIP 1", groups({ by: [hourly(fixedZone(OFFSET_MIN))], take: 24, skip: 1 })],
+  ["GET events GROUPBY tag", groups({ by: [{ kind: "field", field: "tags" }] })],
+  ["GET events GROUPBY filter", groups({ by: [{ kind: "field", field: "class" }] })],
   [
     "GET events GROUPBY value SORT count DESC",
-    { ...GROUP, by: { kind: "field", field: "value" }, sort: { by: "count", direction: "desc" } },
+    groups({ by: [{ kind: "field", field: "value" }], sort: { by: COUNT, direction: "desc" } }),
   ],
-  ["GET events COLUMNS(max, Count, KEY) GROUPBY DAY", { ...GROUP, columns: ["key", "count", "max"] }],
+  ["GET events COLUMNS(max, Count, KEY) GROUPBY DAY", groups({}, [COLUMNS[0]!, COLUMNS[1]!, COLUMNS[5]!])],
   ["GET users", USERS],
   [
     "GET users SORT user DESC COLUMNS(count, user)",
@@ -104,10 +115,13 @@ test("queries become plans", (t) => {
 });
 
 test("plans are frozen, and survive JSON", (t) => {
-  const made = plan("GET events.x WHERE NOT (tag IN ('a') OR value = 1) GROUPBY DAY COLUMNS(key)") as GroupPlan;
+  const made = plan("GET events.x WHERE NOT (tag IN ('a') OR value = 1) GROUPBY DAY COLUMNS(key)") as GroupQuestion;
   t.deepEqual(JSON.parse(JSON.stringify(made)), made);
   t.true(
-    Object.isFrozen(made) && Object.isFrozen(made.where) && Object.isFrozen(made.logs) && Object.isFrozen(made.columns),
+    Object.isFrozen(made) &&
+      Object.isFrozen(made.plan.where) &&
+      Object.isFrozen(made.plan.logs) &&
+      Object.isFrozen(made.columns),
   );
 });
 

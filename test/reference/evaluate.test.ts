@@ -7,9 +7,12 @@ import type { LogKey, StoredEvent, UserId } from "../../src/events/event.ts";
 import type { EventId } from "../../src/events/id.ts";
 import type { Condition, GroupPlan, ListPlan } from "../../src/query/plan.ts";
 import { EVERYTHING } from "../../src/query/plan.ts";
+import type { Group } from "../../src/store/store.ts";
 import { fixedZone, parseZone } from "../../src/query/zone.ts";
 import { anyText, conditions, groupPlans, listPlans, storedEvents } from "./arbitrary.ts";
-import { compareCodePoints, evaluateGroup, evaluateList, fold, groupsAgree, holds } from "./evaluate.ts";
+import { compareCodePoints, evaluateList, fold, holds } from "./evaluate.ts";
+import { evaluateGroup, groupsAgree } from "./groups.ts";
+import { SUM, USUAL, day, hour, usualGroup } from "../support/groups.ts";
 
 const SHOP = "shop" as LogKey;
 const LOGS = [SHOP, "other" as LogKey];
@@ -46,10 +49,11 @@ const list: ListPlan = {
 const group: GroupPlan = {
   ...list,
   kind: "group",
-  by: { kind: "field", field: "tags" },
+  by: [{ kind: "field", field: "tags" }],
+  aggregates: USUAL,
+  having: null,
   sort: { by: "key", direction: "asc" },
   take: null,
-  columns: null,
 };
 
 test("the two foldings of text agree", (t) => {
@@ -143,7 +147,7 @@ test("bookmarks and alerts are one person's", (t) => {
 
 test("an event is in the group of each of its tags, or in that of none", (t) => {
   const events = [event(1, { tags: ["a", "B"], value: 1 }), event(2, { tags: ["B"], value: 2 }), event(3)];
-  t.deepEqual(evaluateGroup(group, events), [
+  t.deepEqual(evaluateGroup(group, events).map(usualGroup), [
     { key: "", count: 1, avg: null, sum: null, min: null, max: null },
     { key: "a", count: 1, avg: 1, sum: 1, min: 1, max: 1 },
     { key: "B", count: 2, avg: 1.5, sum: 3, min: 1, max: 2 },
@@ -152,31 +156,28 @@ test("an event is in the group of each of its tags, or in that of none", (t) => 
 
 test("days and hours are those that the clock shows", (t) => {
   const noon = Date.UTC(2011, 8, 19, 12, 30);
-  const keys = (by: GroupPlan["by"]): unknown[] => evaluateGroup({ ...group, by }, [event(noon)]).map(({ key }) => key);
-  t.deepEqual(keys({ kind: "day", zone: fixedZone(0) }), [Date.UTC(2011, 8, 19)]);
-  t.deepEqual(keys({ kind: "day", zone: fixedZone(840) }), [Date.UTC(2011, 8, 20)]);
-  t.deepEqual(keys({ kind: "day", zone: fixedZone(-780) }), [Date.UTC(2011, 8, 18)]);
-  t.deepEqual(keys({ kind: "hour", zone: fixedZone(345) }), [Date.UTC(2011, 8, 19, 18)]);
+  const keys = (by: GroupPlan["by"]): unknown[] =>
+    evaluateGroup({ ...group, by }, [event(noon)]).map(({ keys }) => keys[0]);
+  t.deepEqual(keys([day(fixedZone(0))]), [Date.UTC(2011, 8, 19)]);
+  t.deepEqual(keys([day(fixedZone(840))]), [Date.UTC(2011, 8, 20)]);
+  t.deepEqual(keys([day(fixedZone(-780))]), [Date.UTC(2011, 8, 18)]);
+  t.deepEqual(keys([hour(fixedZone(345))]), [Date.UTC(2011, 8, 19, 18)]);
   const twice = [Date.UTC(2026, 9, 25, 0, 30), Date.UTC(2026, 9, 25, 1, 30)].map((created) => event(created));
-  const by = { kind: "hour", zone: parseZone("Europe/Berlin") } as const;
-  const hour = Date.UTC(2026, 9, 25, 2);
+  const by = hour(parseZone("Europe/Berlin"));
+  const two = Date.UTC(2026, 9, 25, 2);
   t.deepEqual(
-    evaluateGroup({ ...group, by }, twice).map(({ key }) => key),
-    [hour, hour + 1],
+    evaluateGroup({ ...group, by: [by] }, twice).map(({ keys }) => keys[0]),
+    [two, two + 1],
   );
 });
 
 test("sums forgive rounding alone", (t) => {
-  const one = evaluateGroup(group, [event(1, { value: 0.1 }), event(2, { value: 0.2 })]);
-  const rounded = one.map((entry) => ({ ...entry, sum: 0.1 + 0.2 + Number.EPSILON / 8 }));
-  t.true(groupsAgree(rounded, one));
-  t.false(
-    groupsAgree(
-      one.map((entry) => ({ ...entry, sum: 0.3001 })),
-      one,
-    ),
-  );
-  t.false(groupsAgree([], one));
+  const events = [event(1, { value: 0.1 }), event(2, { value: 0.2 })];
+  const right = evaluateGroup(group, events);
+  const withSum = (sum: number): Group[] => right.map(({ keys, values }) => ({ keys, values: values.with(SUM, sum) }));
+  t.true(groupsAgree(group, withSum(0.1 + 0.2 + Number.EPSILON / 8), events));
+  t.false(groupsAgree(group, withSum(0.3001), events));
+  t.false(groupsAgree(group, [], events));
 });
 
 test("every plan of the arbitraries can be evaluated, and conditions hit and miss", (t) => {

@@ -56,6 +56,8 @@ function holds(condition: UserCondition, user: TrackedUser): boolean {
       return found(condition.pattern, String(user[condition.field]));
     case "absent":
       return user[condition.field as UserField] === "";
+    case "geo-within":
+    case "geo-near":
     case "accepted-after":
       throw new TypeError("users have no id");
   }

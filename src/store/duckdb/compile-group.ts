@@ -1,21 +1,23 @@
 import { REPEATED, lengthOf, stretchesOfPeriod } from "../../query/calendar.ts";
-import type { Period } from "../../query/calendar.ts";
-import type { GroupField, GroupPlan } from "../../query/plan.ts";
+import type { Aggregate, GroupField, GroupPlan, Period } from "../../query/plan.ts";
 import { spanOf } from "../../query/span.ts";
 import type { Stretch } from "../../query/zone.ts";
-import { AS_GIVEN, Binder, directed, filter, hasFolds, tagsOf, unknown } from "./compile.ts";
+import { AS_GIVEN, Binder, columnOf, directed, filter, hasFolds, tagsOf, unsupported } from "./compile.ts";
 import type { Statement } from "./compile.ts";
 import type { Known } from "./facts.ts";
 
-/** Rows of key, count, avg, sum, min and max. */
+/** Rows of the key and the aggregates. */
 export function compileGroup(plan: GroupPlan, known: Known): Statement {
   const bind = new Binder(known);
   const { groups, start, order } = grouped(plan, bind);
-  const by = plan.sort.by === "key" ? "" : `"${plan.sort.by}" ${directed(plan.sort.direction)}, `;
+  const aggregates = plan.aggregates.map(nameOf);
+  const by = plan.sort.by === "key" ? "" : `"${aggregates[plan.sort.by]!}" ${directed(plan.sort.direction)}, `;
+  if (plan.having !== null) throw unsupported("HAVING cannot be asked yet");
   const ties = directed(plan.sort.by === "key" ? plan.sort.direction : "asc");
   const take = plan.take === null ? "" : `limit ${bind.integer(plan.take)}`;
   return bind.statement(
-    `select ${start} as key, "count", "sum" / "values" as "avg", "sum", "min", "max" from (${groups})
+    `select ${[`${start} as key`, ...aggregates.map((name) => `"${name}"`)].join(", ")}
+     from (select *, "sum" / "values" as "avg" from (${groups}))
      order by ${by}${order.map((each) => `${each} ${ties}`).join(", ")} ${take} offset ${bind.integer(plan.skip)}`,
   );
 }
@@ -31,19 +33,23 @@ type Grouped = { readonly groups: string; readonly start: string; readonly order
 const OF_EVENTS = `count(*) as "count", count(value) as "values", fsum(value) as "sum", min(value) as "min", max(value) as "max"`;
 const OF_GROUPS = `sum("count")::bigint as "count", sum("values")::bigint as "values", fsum("sum") as "sum", min("min") as "min", max("max") as "max"`;
 
-function grouped(plan: GroupPlan, bind: Binder): Grouped {
-  const { by } = plan;
-  switch (by.kind) {
-    case "day":
-    case "hour":
-      return groupedByPeriod(plan, by, bind);
-    case "field":
-      return by.field === "tags" ? groupedByTag(plan, bind) : groupedByField(plan, by.field, bind);
-  }
-  throw unknown(by satisfies never);
+function nameOf(aggregate: Aggregate): string {
+  const { kind } = aggregate;
+  if (kind === "count" && aggregate.where === null) return kind;
+  if ((kind === "avg" || kind === "sum" || kind === "min" || kind === "max") && aggregate.of === "value") return kind;
+  throw unsupported(`${kind} cannot be asked for yet`);
 }
 
-function groupedByField(plan: GroupPlan, field: Exclude<GroupField, "tags">, bind: Binder): Grouped {
+function grouped(plan: GroupPlan, bind: Binder): Grouped {
+  const [by] = plan.by;
+  if (by === undefined || plan.by.length > 1) throw unsupported("Groups have one key");
+  if (by.kind === "period") return groupedByPeriod(plan, by, bind);
+  if (by.kind === "bands") throw unsupported("BANDS cannot be asked for yet");
+  const field = columnOf(by.field);
+  return field === "tags" ? groupedByTag(plan, bind) : groupedByField(plan, field, bind);
+}
+
+function groupedByField(plan: GroupPlan, field: Exclude<GroupField, "tags" | "pattern">, bind: Binder): Grouped {
   if (field === "value") return { groups: groupsOf("value", plan, bind), start: "key", order: ["key"] };
   if (!hasFolds(field, bind)) {
     return { groups: groupsOf(AS_GIVEN[field], plan, bind), start: "key", order: ["lower(key)", "key"] };
@@ -83,7 +89,10 @@ const BEFORE_ALL_MS = 100_000_001 * 86_400_000;
  */
 function groupedByPeriod(plan: GroupPlan, by: Period, bind: Binder): Grouped {
   const early_ms = bind.known.facts.has("early") ? BEFORE_ALL_MS : 0;
-  const length = bind.integer(lengthOf(by));
+  const length_ms = lengthOf(by);
+  if (length_ms === null || by.unit === "weeks" || by.count !== 1)
+    throw unsupported("Such groups of time have to wait");
+  const length = bind.integer(length_ms);
   const [from_ms, to_ms] = spanOf(plan.where);
   const stretches = stretchesOfPeriod(by, from_ms, to_ms);
   const number = ({ offset_ms }: Stretch): string => {

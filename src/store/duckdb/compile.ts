@@ -5,9 +5,11 @@ import { fold } from "../../events/text.ts";
 import type { LogKey } from "../../events/event.ts";
 import type { EventId } from "../../events/id.ts";
 import { parseEventId } from "../../events/id.ts";
+import { LoggiaError } from "../../errors.ts";
 import type {
   ComparisonOp,
   Condition,
+  ConditionField,
   Direction,
   ListPlan,
   NumberField,
@@ -137,13 +139,16 @@ function condition(where: Condition, bind: Binder): string {
     case "in":
       return isOneOf(textField(where.field), where.values, bind);
     case "number":
-      return compareNumber(where.field, where.op, where.value, bind);
+      return compareNumber(columnOf(where.field), where.op, where.value, bind);
     case "contains":
       return contains(textField(where.field), where.value, bind);
     case "matches":
       return matches(textField(where.field), where.pattern, bind);
     case "absent":
-      return absent(where.field);
+      return absent(columnOf(where.field));
+    case "geo-within":
+    case "geo-near":
+      throw unsupported("Places cannot be asked for yet");
     case "accepted-after": {
       const { hi, lo } = splitId(where.id);
       const high = bind.unsigned(hi);
@@ -159,7 +164,10 @@ function joined(conditions: readonly Condition[], word: "and" | "or", empty: str
 }
 
 /** Texts as they were given; "" where absent. Tags stand in one text, see {@link tagLine}. */
-export const AS_GIVEN: Record<TextField, string> = {
+/** Fields that hold text and have a column of their own. */
+export type Column = Exclude<TextField, "pattern">;
+
+export const AS_GIVEN: Record<Column, string> = {
   id: "(lpad(lower(to_hex(id_hi)), 16, '0') || lpad(lower(to_hex(id_lo)), 8, '0'))",
   text: "text",
   link: "link",
@@ -172,7 +180,7 @@ export const AS_GIVEN: Record<TextField, string> = {
 };
 
 /** The same in lower case, which is what they are folded unless `folded` holds something else. */
-const LOWER: Record<TextField, string> = {
+const LOWER: Record<Column, string> = {
   id: AS_GIVEN.id,
   text: "lower(text)",
   link: "lower(link)",
@@ -184,11 +192,11 @@ const LOWER: Record<TextField, string> = {
   tags: "lower(tags)",
 };
 
-function foldedText(field: TextField, bind: Binder): string {
+function foldedText(field: Column, bind: Binder): string {
   return hasFolds(field, bind) ? `coalesce(folded."${field}", ${LOWER[field]})` : LOWER[field];
 }
 
-export function hasFolds(field: TextField, { known }: Binder): boolean {
+export function hasFolds(field: Column, { known }: Binder): boolean {
   return field !== "id" && field !== "hash" && field !== "log" && known.facts.has(field);
 }
 
@@ -196,7 +204,7 @@ function hasAnyFolds({ known }: Binder): boolean {
   return FOLDED_FIELDS.some((field) => known.facts.has(field));
 }
 
-function compareText(field: TextField, op: ComparisonOp, value: string, bind: Binder): string {
+function compareText(field: Column, op: ComparisonOp, value: string, bind: Binder): string {
   if (op === "=" && value === "") return absent(field);
   if (op === "=" && field === "id") {
     const id = parseEventId(value);
@@ -211,7 +219,7 @@ function compareText(field: TextField, op: ComparisonOp, value: string, bind: Bi
   return isOfPresent ? test(text) : `(${text} <> '' and ${test(text)})`;
 }
 
-function isOneOf(field: TextField, values: readonly string[], bind: Binder): string {
+function isOneOf(field: Column, values: readonly string[], bind: Binder): string {
   const alternatives = values.includes("") ? [absent(field)] : [];
   const present = values.filter((value) => value !== "");
   if (field === "id" || field === "tags") {
@@ -223,7 +231,7 @@ function isOneOf(field: TextField, values: readonly string[], bind: Binder): str
 }
 
 /** @param value not empty */
-function contains(field: TextField, value: string, bind: Binder): string {
+function contains(field: Column, value: string, bind: Binder): string {
   const folded = fold(value);
   if (field === "tags" && folded.includes(TAG_SEPARATOR)) return "false";
   return `contains(${foldedText(field, bind)}, ${bind.text(folded)})`;
@@ -233,7 +241,7 @@ function contains(field: TextField, value: string, bind: Binder): string {
  * Texts are looked at as they were given. Where the expression fixes characters that have no case, such as digits, they are looked for first: that
  * costs half as much as the expression.
  */
-function matches(field: TextField, pattern: string, bind: Binder): string {
+function matches(field: Column, pattern: string, bind: Binder): string {
   const expression = toRe2(pattern);
   if (expression === null) return "false";
   const parameter = bind.text(expression.pattern);
@@ -265,7 +273,7 @@ function isId(id: EventId, bind: Binder): string {
   return `(id_hi = ${bind.unsigned(hi)} and id_lo = ${bind.unsigned32(lo)})`;
 }
 
-function compareNumber(field: TextField | NumberField, op: ComparisonOp, value: number, bind: Binder): string {
+function compareNumber(field: Column | NumberField, op: ComparisonOp, value: number, bind: Binder): string {
   if (field === "created") {
     // Compared as integers, a bound lets the scan skip; a fraction is left to floating point, which is exact for times.
     return Number.isSafeInteger(value)
@@ -276,7 +284,7 @@ function compareNumber(field: TextField | NumberField, op: ComparisonOp, value: 
   throw new TypeError(`${field} does not hold a number`);
 }
 
-function absent(field: TextField | NumberField | "geo" | "data"): string {
+function absent(field: Column | NumberField | "geo" | "data"): string {
   switch (field) {
     case "created":
       return "false";
@@ -301,21 +309,33 @@ function absent(field: TextField | NumberField | "geo" | "data"): string {
   throw unknown(field satisfies never);
 }
 
-function textField(field: TextField | NumberField): TextField {
+function textField(field: ConditionField): Column {
   if (field === "created" || field === "value") throw new TypeError(`${field} does not hold a text`);
-  return field;
+  return columnOf(field);
+}
+
+/** @throws LoggiaError `unsupported` */
+export function columnOf<Field extends string>(field: Field): Exclude<Field, "pattern" | `@${string}`> {
+  if (field === "pattern" || field.startsWith("@")) throw unsupported(`${field} cannot be asked for yet`);
+  return field as Exclude<Field, "pattern" | `@${string}`>;
+}
+
+export function unsupported(what: string): LoggiaError {
+  return new LoggiaError("unsupported", what);
 }
 
 /** Absent values are smaller than all others. */
 function order(sort: readonly SortKey[], bind: Binder): string {
   const last = directed(sort.at(-1)?.direction ?? "asc");
-  const keys = sort.map(({ field, direction }) => sortField(field, bind).map((key) => `${key} ${directed(direction)}`));
+  const keys = sort.map(({ field, direction }) =>
+    sortField(columnOf(field), bind).map((key) => `${key} ${directed(direction)}`),
+  );
   // Ids are unique: what follows decides nothing.
   const ties = sort.some(({ field }) => field === "id") ? [] : [`created ${last}`, `id_hi ${last}`, `id_lo ${last}`];
   return [...keys.flat(), ...ties].join(", ");
 }
 
-function sortField(field: SortField, bind: Binder): readonly string[] {
+function sortField(field: Exclude<SortField, "pattern" | `@${string}`>, bind: Binder): readonly string[] {
   if (field === "created" || field === "value") return [field];
   return field === "id" ? ["id_hi", "id_lo"] : [foldedText(field, bind)];
 }

@@ -4,7 +4,7 @@ import type { Deletion } from "../../events/deletion.ts";
 import type { EventRow, LogKey, UserId } from "../../events/event.ts";
 import type { EventId } from "../../events/id.ts";
 import type { GroupPlan, ListPlan, Source } from "../../query/plan.ts";
-import type { Group, Marks, Page } from "../store.ts";
+import type { Group, GroupValue, Marks, Page } from "../store.ts";
 import { MAX_GROUPS, tooManyGroups } from "../groups.ts";
 import { ask, askRows, rowsOf } from "./ask.ts";
 import type { Row } from "./ask.ts";
@@ -126,14 +126,10 @@ async function page(
 export async function group(connection: DuckDBConnection, plan: GroupPlan, facts: Facts): Promise<Group[]> {
   const found = await facts.ask(connection, (known) => ask(connection, compileGroup(plan, known)));
   if (found.rowCount > MAX_GROUPS) throw tooManyGroups();
-  return (await rowsOf(found)).map(([key, count, avg, sum, min, max]) => ({
-    key: (typeof key === "bigint" ? Number(key) : key) as Group["key"],
-    count: Number(count),
-    avg: avg as number | null,
-    sum: sum as number | null,
-    min: min as number | null,
-    max: max as number | null,
-  }));
+  return (await rowsOf(found)).map((row) => {
+    const values = row.map((value) => (typeof value === "bigint" ? Number(value) : value)) as GroupValue[];
+    return { keys: values.slice(0, plan.by.length), values: values.slice(plan.by.length) };
+  });
 }
 
 export async function find(

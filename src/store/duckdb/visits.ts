@@ -146,6 +146,8 @@ function condition(where: UserCondition, bind: Binder): string {
     }
     case "absent":
       return where.field === "email" || where.field === "page" ? `(${where.field} = '')` : isNever(where.field);
+    case "geo-within":
+    case "geo-near":
     case "accepted-after":
       throw new TypeError("Users have no id");
   }

@@ -1,15 +1,15 @@
 import type { estypes } from "@elastic/elasticsearch";
 
-import { someComparison } from "../../query/plan.ts";
+import { LoggiaError } from "../../errors.ts";
+import { isAttribute, someComparison } from "../../query/plan.ts";
 import type {
   Condition,
+  ConditionField,
   Direction,
   GroupPlan,
   ListPlan,
-  NumberField,
   SortField,
   SortKey,
-  TextField,
   UsersPlan,
 } from "../../query/plan.ts";
 import { ODD_TEXT } from "./document.ts";
@@ -41,10 +41,21 @@ export function compileFilter(
   plan: Pick<ListPlan | GroupPlan, "from" | "logs" | "where">,
   mode: Mode = "narrow",
 ): Compiled {
+  if (asksForMore(plan.where)) throw new LoggiaError("unsupported", "This cannot be asked for yet");
   const { query, exact } = compileCondition(plan.where, { negated: false, inAnd: true, depth: 1 }, mode);
   const owner: Query[] = plan.from.kind === "events" ? [] : [{ term: { owner: plan.from.user } }];
   const logs = anyOf("log", plan.logs);
   return { query: { bool: { filter: [logs, ...owner, ...conjuncts(query)] } }, exact };
+}
+
+function asksForMore(condition: Condition): boolean {
+  return someComparison(
+    condition,
+    (each) =>
+      each.kind === "geo-within" ||
+      each.kind === "geo-near" ||
+      ("field" in each && (isAttribute(each.field) || each.field === "pattern")),
+  );
 }
 
 /**
@@ -99,6 +110,8 @@ function compileCondition(condition: Condition, place: Place, mode: Mode): Compi
     case "in":
     case "number":
     case "absent":
+    case "geo-within":
+    case "geo-near":
     case "accepted-after": {
       const query = compileComparison(condition);
       return { query: negated ? not(query) : query, exact: true };
@@ -131,6 +144,9 @@ function compileComparison(condition: Comparison): Query {
       return condition.field === "geo" || condition.field === "data"
         ? not({ term: { has: condition.field } })
         : not(exists(condition.field));
+    case "geo-within":
+    case "geo-near":
+      return NOTHING;
     case "accepted-after":
       return { range: { id: { gt: condition.id } } };
   }
@@ -140,7 +156,7 @@ function compileComparison(condition: Comparison): Query {
 const RANGE = { "<": "lt", "<=": "lte", ">": "gt", ">=": "gte" } as const;
 
 /** Equality with "" finds absence. */
-function equal(field: TextField | NumberField, values: readonly string[]): Query {
+function equal(field: ConditionField, values: readonly string[]): Query {
   const present = values.filter((value) => value !== "");
   const terms = present.length === 0 ? [] : [anyOf(foldedPath(field), present)];
   return or(present.length === values.length ? terms : [...terms, not(exists(field))]);
@@ -151,7 +167,7 @@ function anyOf(path: string, values: readonly string[]): Query {
   return values.length === 1 ? { term: { [path]: values[0]! } } : { terms: { [path]: [...values] } };
 }
 
-function compileNumber(field: TextField | NumberField, op: "=" | keyof typeof RANGE, value: number): Query {
+function compileNumber(field: ConditionField, op: "=" | keyof typeof RANGE, value: number): Query {
   if (field !== "created")
     return op === "=" ? { term: { [field]: value } } : { range: { [field]: { [RANGE[op]]: value } } };
   switch (op) {
@@ -263,11 +279,11 @@ function queryOfWords(condition: WordCondition): Query {
 const PATH_OF_WORDS = { letters: "folded.text.letters", digits: "folded.digits" } as const;
 
 /** Ids and keys of logs are in their folded form already. */
-function foldedPath(field: TextField | NumberField): string {
+function foldedPath(field: ConditionField): string {
   return field === "id" || field === "log" || field === "created" || field === "value" ? field : `folded.${field}`;
 }
 
-function exists(field: TextField | NumberField): Query {
+function exists(field: ConditionField): Query {
   return { exists: { field: foldedPath(field) } };
 }
 

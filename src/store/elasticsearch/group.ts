@@ -1,15 +1,15 @@
 import type { Client, estypes } from "@elastic/elasticsearch";
 import { errors } from "@elastic/elasticsearch";
 
+import { LoggiaError } from "../../errors.ts";
 import type { EventRow } from "../../events/event.ts";
 import { compareCodePoints, fold } from "../../events/text.ts";
 import { REPEATED, keyOfPeriod, stretchesOfPeriod } from "../../query/calendar.ts";
-import type { Period } from "../../query/calendar.ts";
-import type { GroupField, GroupPlan, Grouping } from "../../query/plan.ts";
+import type { Aggregate as Asked, GroupField, GroupPlan, Grouping, Period } from "../../query/plan.ts";
 import { spanOf } from "../../query/span.ts";
 import type { Stretch } from "../../query/zone.ts";
 import { MAX_GROUPS, tooManyGroups } from "../groups.ts";
-import type { Group } from "../store.ts";
+import type { Group, GroupValue } from "../store.ts";
 import { answer, verified } from "./candidates.ts";
 import type { Query } from "./compile.ts";
 import { ROW_SOURCE } from "./document.ts";
@@ -28,6 +28,8 @@ const MAX_GROWING = 1_000_000;
 /** Answers a group plan. Groups that `take` leaves out are dropped while they arrive. */
 export async function group(client: Client, names: Names, plan: GroupPlan): Promise<Group[]> {
   if (plan.logs.length === 0 || plan.take === 0) return [];
+  onlyKey(plan);
+  const values = plan.aggregates.map(valueOf);
   const index = indexOf(names, plan.from);
   const collector = await answer(plan, {
     exactly: (query) => countedGroups(searcherOf(client, index), plan, query),
@@ -38,21 +40,52 @@ export async function group(client: Client, names: Names, plan: GroupPlan): Prom
     among: (rows) => groupsOf(plan, rows),
     few: { client, index, wordless: names.wordless, source: ROW_SOURCE },
   });
-  return await collector.finish();
+  return (await collector.finish()).map((group) => ({
+    keys: [group.key],
+    values: values.map((value) => group[value]),
+  }));
+}
+
+/** A group with all that is computed today. */
+type Counted = {
+  readonly key: GroupValue;
+  readonly count: number;
+  readonly avg: number | null;
+  readonly sum: number | null;
+  readonly min: number | null;
+  readonly max: number | null;
+};
+type Name = Exclude<keyof Counted, "key">;
+
+/** @throws LoggiaError `unsupported` */
+function onlyKey({ by, having }: GroupPlan): Grouping {
+  const [key] = by;
+  const isField = key?.kind === "field" && key.field !== "pattern" && !key.field.startsWith("@");
+  const isPeriod = key?.kind === "period" && key.count === 1 && (key.unit === "days" || key.unit === "hours");
+  if (by.length === 1 && having === null && (isField || isPeriod)) return key;
+  throw new LoggiaError("unsupported", "Such groups cannot be asked for yet");
+}
+
+/** @throws LoggiaError `unsupported` */
+function valueOf(aggregate: Asked): Name {
+  const { kind } = aggregate;
+  if (kind === "count" && aggregate.where === null) return kind;
+  if ((kind === "avg" || kind === "sum" || kind === "min" || kind === "max") && aggregate.of === "value") return kind;
+  throw new LoggiaError("unsupported", `${kind} cannot be asked for yet`);
 }
 
 type Collector = {
   /** Some more of the groups. @throws LoggiaError `unsupported` where there are more than are answered */
-  add(groups: Iterable<Group>): Promise<void>;
-  finish(): Promise<Group[]>;
+  add(groups: Iterable<Counted>): Promise<void>;
+  finish(): Promise<Counted[]>;
 };
 
 /** A group, with its key as keys are compared. */
-type Ranked = { readonly group: Group; readonly folded: Group["key"] };
+type Ranked = { readonly group: Counted; readonly folded: GroupValue };
 
 /** Keeps the groups that a plan may show. */
 function collectorOf(plan: GroupPlan): Collector {
-  const order = orderOf(plan.sort);
+  const order = orderOf(plan);
   const wanted = plan.take === null ? MAX_GROUPS : plan.skip + plan.take;
   let ranked: Ranked[] = [];
   return {
@@ -74,9 +107,11 @@ function collectorOf(plan: GroupPlan): Collector {
 
 async function countedGroups(search: Searcher, plan: GroupPlan, query: Query): Promise<Collector> {
   const collector = collectorOf(plan);
-  const { by } = plan;
+  const by = onlyKey(plan);
+  if (by.kind === "bands") return collector;
   if (by.kind === "field") {
-    if (!(await fewGroups(search, by.field, query, collector))) await allValues(search, by.field, query, collector);
+    if (!(await fewGroups(search, by.field as GroupField, query, collector)))
+      await allValues(search, by.field as GroupField, query, collector);
     return collector;
   }
   const stretches = stretchesOfPeriod(by, ...spanOf(plan.where));
@@ -110,7 +145,7 @@ async function fewGroups(search: Searcher, field: GroupField, query: Query, coll
   return true;
 }
 
-async function absentGroup(search: Searcher, field: GroupField, query: Query): Promise<Group[]> {
+async function absentGroup(search: Searcher, field: GroupField, query: Query): Promise<Counted[]> {
   const { aggregations } = await search({
     query,
     size: 0,
@@ -243,12 +278,12 @@ function timesOf(by: Period, { offset_ms }: Stretch): { field: string; fixed_int
   const offset = -offset_ms;
   return {
     field: "created",
-    fixed_interval: by.kind === "day" ? "1d" : "1h",
+    fixed_interval: by.unit === "days" ? "1d" : "1h",
     offset: `${offset < 0 ? "-" : "+"}${Math.abs(offset)}ms`,
   };
 }
 
-function toGroup(key: Group["key"], count: number, stats: Stats | undefined): Group {
+function toGroup(key: GroupValue, count: number, stats: Stats | undefined): Counted {
   if (stats === undefined || stats.count === 0) return { key, count, avg: null, sum: null, min: null, max: null };
   return { key, count, avg: stats.avg, sum: stats.sum, min: stats.min, max: stats.max };
 }
@@ -257,8 +292,8 @@ function toGroup(key: Group["key"], count: number, stats: Stats | undefined): Gr
 type Growing = { count: number; values: number; sum: number; lost: number; min: number; max: number };
 
 async function groupsOf(plan: GroupPlan, rows: readonly EventRow[] | AsyncIterable<EventRow>): Promise<Collector> {
-  const growing = new Map<Group["key"], Growing>();
-  const keys = keysOf(plan.by);
+  const growing = new Map<GroupValue, Growing>();
+  const keys = keysOf(onlyKey(plan));
   for await (const row of rows) {
     for (const key of new Set(keys(row))) grow(growing, key, row.value);
     if (growing.size > MAX_GROWING) throw tooManyGroups();
@@ -268,7 +303,7 @@ async function groupsOf(plan: GroupPlan, rows: readonly EventRow[] | AsyncIterab
   return collector;
 }
 
-function grown([key, { count, values, sum, lost, min, max }]: readonly [Group["key"], Growing]): Group {
+function grown([key, { count, values, sum, lost, min, max }]: readonly [GroupValue, Growing]): Counted {
   const total = sum + lost;
   return toGroup(key, count, { count: values, sum: total, avg: total / values, min, max });
 }
@@ -283,7 +318,7 @@ function* chunks<T>(items: Iterable<T>, size: number): Generator<T[]> {
   yield chunk;
 }
 
-function grow(groups: Map<Group["key"], Growing>, key: Group["key"], value: number | null): void {
+function grow(groups: Map<GroupValue, Growing>, key: GroupValue, value: number | null): void {
   let group = groups.get(key);
   if (group === undefined) {
     group = { count: 0, values: 0, sum: 0, lost: 0, min: Infinity, max: -Infinity };
@@ -299,8 +334,9 @@ function grow(groups: Map<Group["key"], Growing>, key: Group["key"], value: numb
   group.max = Math.max(group.max, value);
 }
 
-function keysOf(by: Grouping): (row: EventRow) => readonly Group["key"][] {
-  if (by.kind !== "field") {
+function keysOf(by: Grouping): (row: EventRow) => readonly GroupValue[] {
+  if (by.kind === "bands") return () => [];
+  if (by.kind === "period") {
     const keyOf = keyOfPeriod(by);
     return ({ created }) => [keyOf(created)];
   }
@@ -313,9 +349,10 @@ function keysOf(by: Grouping): (row: EventRow) => readonly Group["key"][] {
 }
 
 /** Absent keys and aggregates are smaller than all others; ties go to the smaller key. */
-function orderOf({ by, direction }: GroupPlan["sort"]): (a: Ranked, b: Ranked) => number {
-  const sign = direction === "asc" ? 1 : -1;
-  if (by === "key") return (a, b) => sign * compareKeys(a, b);
+function orderOf({ sort, aggregates }: GroupPlan): (a: Ranked, b: Ranked) => number {
+  const sign = sort.direction === "asc" ? 1 : -1;
+  if (sort.by === "key") return (a, b) => sign * compareKeys(a, b);
+  const by = valueOf(aggregates[sort.by]!);
   return (a, b) => sign * compareNumbers(a.group[by], b.group[by]) || compareKeys(a, b);
 }
 

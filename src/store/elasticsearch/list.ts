@@ -58,7 +58,7 @@ function inOrder(rows: readonly EventRow[], plan: ListPlan): readonly EventRow[]
 
 /** A rebuilt store has events by the classes of today, and copies by those that they had when somebody got them. */
 function asksForClass(condition: Condition): boolean {
-  return someComparison(condition, (each) => each.kind !== "accepted-after" && each.field === "class");
+  return someComparison(condition, (each) => "field" in each && each.field === "class");
 }
 
 /** Up to so many hits are counted along with a page. */

@@ -78,7 +78,7 @@ export async function users(client: Client, names: Names, plan: UsersPlan): Prom
 function asksForTexts(where: UserCondition): boolean {
   return someComparison(where, (each) => {
     if (each.kind === "matches") return true;
-    return each.kind !== "accepted-after" && (each.field === "email" || each.field === "page");
+    return "field" in each && (each.field === "email" || each.field === "page");
   });
 }
 

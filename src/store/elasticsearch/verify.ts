@@ -1,6 +1,6 @@
 import type { EventRow } from "../../events/event.ts";
 import { compareCodePoints, fold } from "../../events/text.ts";
-import type { ComparisonOp, Condition, NumberField, TextField } from "../../query/plan.ts";
+import type { ComparisonOp, Condition, ConditionField } from "../../query/plan.ts";
 import { compileExpression } from "../../query/regex-tree.ts";
 import type { TrackedUser } from "../store.ts";
 
@@ -81,6 +81,9 @@ function testOf<Row, Field extends string>(
     }
     case "absent":
       return (row) => fields.isAbsent(row, condition.field);
+    case "geo-within":
+    case "geo-near":
+      return () => false;
     case "accepted-after":
       return (row) => fields.isAfter(row, condition.id);
   }
@@ -88,8 +91,8 @@ function testOf<Row, Field extends string>(
 }
 
 /** The texts of a field: none where it is absent. */
-export function textsOf(row: EventRow, field: TextField | NumberField): readonly string[] {
-  const value = row[field];
+export function textsOf(row: EventRow, field: ConditionField): readonly string[] {
+  const value = row[field as "text"] as string | readonly string[] | null;
   if (typeof value === "object" && value !== null) return value;
   return typeof value === "string" && value !== "" ? [value] : [];
 }
@@ -99,7 +102,7 @@ function textsOfUser(row: TrackedUser, field: keyof TrackedUser): readonly strin
   return typeof value === "string" && value !== "" ? [value] : [];
 }
 
-function isAbsent(row: EventRow, field: TextField | NumberField | "geo" | "data"): boolean {
+function isAbsent(row: EventRow, field: ConditionField | "geo" | "data"): boolean {
   if (field === "data") return !row.data;
   if (field === "geo" || field === "value" || field === "created") return row[field] === null;
   return textsOf(row, field).length === 0;

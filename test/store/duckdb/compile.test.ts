@@ -49,7 +49,7 @@ test("a field of which no event has a folded form of its own is not looked up", 
   );
   t.notRegex(compilePage(listPlan(SHOP, { where, sort }), 0, null, knowing(["text"], [SHOP])).sql, /folded/);
   for (const field of ["source", "tags", "class", "user"] as const) {
-    const plan = groupPlan(SHOP, { by: { kind: "field", field } });
+    const plan = groupPlan(SHOP, { by: [{ kind: "field", field }] });
     t.regex(compileGroup(plan, knowing([field], [SHOP])).sql, /folded\./);
     t.notRegex(compileGroup(plan, knowing(["text"], [SHOP])).sql, /folded\./);
   }

@@ -29,6 +29,7 @@ import {
 import { temporaryFolder } from "../../support/temporary.ts";
 import { until } from "../../support/until.ts";
 import { writeAlerts, writeEvents } from "../../support/write-events.ts";
+import { usualGroups, hour } from "../../support/groups.ts";
 
 const CHILD = resolve(import.meta.dirname, "child.ts");
 
@@ -72,7 +73,7 @@ test("texts that no lower case folds are found by who asked before they came, be
   const found = async (store: Store, field: "source" | "tags"): Promise<readonly string[]> =>
     (await store.list(listPlan(log, { where: where(field) }))).rows.map(({ id }) => id);
   const groups = async (store: Store): Promise<readonly unknown[]> =>
-    (await store.group(groupPlan(log, { by: { kind: "field", field: "source" } }))).map(({ key }) => key);
+    (await usualGroups(store, groupPlan(log, { by: [{ kind: "field", field: "source" }] }))).map(({ key }) => key);
   {
     await using store = await open(file);
     await write(t, store, [event(log, { source: "Lamp" }), event(log, { source: "jar" })]);
@@ -133,7 +134,7 @@ for (const version of [1, 2, 3] as const) {
       const where = { kind: "text", field: "tags", op: "=", value: "stra\u00dfe" } as const;
       t.deepEqual(await texts(store, listPlan(log, { where })), ["kept"]);
       t.deepEqual(await texts(store, listPlan(log, { where: { ...where, value: "\u0130" } })), ["dotted"]);
-      const tags = await store.group(groupPlan(log, { by: { kind: "field", field: "tags" } }));
+      const tags = await usualGroups(store, groupPlan(log, { by: [{ kind: "field", field: "tags" }] }));
       t.deepEqual(
         tags.map(({ key, count }) => [key, count]),
         [
@@ -189,7 +190,7 @@ test("tags that are one ignoring case stay two groups, beside tags that no lower
   const log = newLog();
   await using store = await open(newFile(t));
   await write(t, store, [event(log, { tags: ["K", "k", "Stra\u00dfe"] }), event(log, { tags: ["\u212a"] })]);
-  const groups = await store.group(groupPlan(log, { by: { kind: "field", field: "tags" } }));
+  const groups = await usualGroups(store, groupPlan(log, { by: [{ kind: "field", field: "tags" }] }));
   t.deepEqual(
     groups.map(({ key, count }) => [key, count]),
     [
@@ -241,10 +242,7 @@ test("days and hours before 1970 are told apart by who asked before they came, a
   const log = newLog();
   const early = [-3_600_000, -1, 0, 1].map((created) => ({ ...event(log), created }));
   const hours = async (store: Store): Promise<readonly unknown[]> =>
-    (await store.group(groupPlan(log, { by: { kind: "hour", zone: fixedZone(0) } }))).map(({ key, count }) => [
-      key,
-      count,
-    ]);
+    (await usualGroups(store, groupPlan(log, { by: [hour(fixedZone(0))] }))).map(({ key, count }) => [key, count]);
   const late = Math.floor(MORNING / 3_600_000) * 3_600_000;
   const expected = [
     [-3_600_000, 2],
@@ -459,7 +457,7 @@ test("a question that takes too long is interrupted and says so; the next one is
       pattern: `(a?b?){200}(a|b)+[^a]{${50 + i}}x`,
     })),
   } as const;
-  const error = await t.throwsAsync(store.group(groupPlan([log], { where: slow })), { instanceOf: LoggiaError });
+  const error = await t.throwsAsync(usualGroups(store, groupPlan([log], { where: slow })), { instanceOf: LoggiaError });
   t.is(error.code, "overloaded");
   t.is(error.message, "The question took longer than 0.02 s: narrow it, by time for example");
   const find = () => store.find({ kind: "events" }, log, many[7]!.id);

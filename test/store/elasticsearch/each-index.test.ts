@@ -12,9 +12,11 @@ import { openElasticsearchStore } from "../../../src/store/elasticsearch/store.t
 import type { Store } from "../../../src/store/store.ts";
 import { fixedZone } from "../../../src/query/zone.ts";
 import { event, groupPlan, listPlan, newLog, pageOf, write } from "../../contract/store-fixture.ts";
-import { evaluateGroup, evaluateList, groupsAgree } from "../../reference/evaluate.ts";
+import { evaluateList } from "../../reference/evaluate.ts";
+import { groupsAgree } from "../../reference/groups.ts";
 import { elasticsearchUrl, realEngines } from "../../support/engines.ts";
 import { uniqueName } from "../../support/temporary.ts";
+import { day } from "../../support/groups.ts";
 
 const log = pino({ level: "silent" });
 const STUCK: Condition = { kind: "matches", field: "text", pattern: "stuck in [a-z]+ after [0-9]{2}" };
@@ -128,6 +130,6 @@ function stuck(key: LogKey, created: number, i: number): StoredEvent {
 async function agree(t: ExecutionContext, store: Store, key: LogKey, events: readonly StoredEvent[]): Promise<void> {
   const list = listPlan(key, { where: STUCK, sort: [{ field: "created", direction: "desc" }], take: 1_000 });
   t.deepEqual(await pageOf(store, list), evaluateList(list, events));
-  const group = groupPlan(key, { where: STUCK, by: { kind: "day", zone: fixedZone(0) } });
-  t.true(groupsAgree(await store.group(group), evaluateGroup(group, events)));
+  const group = groupPlan(key, { where: STUCK, by: [day(fixedZone(0))] });
+  t.true(groupsAgree(group, await store.group(group), events));
 }

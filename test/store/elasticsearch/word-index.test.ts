@@ -14,10 +14,12 @@ import { openElasticsearchStore } from "../../../src/store/elasticsearch/store.t
 import type { Store } from "../../../src/store/store.ts";
 import { fixedZone } from "../../../src/query/zone.ts";
 import { event, groupPlan, listPlan, MORNING, newLog, write } from "../../contract/store-fixture.ts";
-import { evaluateGroup, evaluateList, groupsAgree } from "../../reference/evaluate.ts";
+import { evaluateList } from "../../reference/evaluate.ts";
+import { groupsAgree } from "../../reference/groups.ts";
 import { elasticsearchUrl, realEngines } from "../../support/engines.ts";
 import { expressions, textsForExpressions } from "../../reference/expressions.ts";
 import { uniqueName } from "../../support/temporary.ts";
+import { hour } from "../../support/groups.ts";
 
 const log = pino({ level: "silent" });
 /** More than are looked at one by one have each of the words `worker` and `slept`. */
@@ -203,8 +205,8 @@ async function agree(
     t.is(page.total, expected.total, JSON.stringify(where));
     t.deepEqual(page.rows, expected.rows);
   }
-  for (const by of [{ kind: "hour", zone: fixedZone(-90) } as const, { kind: "field", field: "source" } as const]) {
-    const group = groupPlan(key, { where, by });
-    t.true(groupsAgree(await store.group(group), evaluateGroup(group, events)), JSON.stringify(where));
+  for (const by of [hour(fixedZone(-90)), { kind: "field", field: "source" } as const]) {
+    const group = groupPlan(key, { where, by: [by] });
+    t.true(groupsAgree(group, await store.group(group), events), JSON.stringify(where));
   }
 }

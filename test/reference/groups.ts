@@ -1,0 +1,243 @@
+import type { StoredEvent } from "../../src/events/event.ts";
+import type { Aggregate, GroupPlan, Grouping, HavingCondition, Period } from "../../src/query/plan.ts";
+import type { Group, GroupValue } from "../../src/store/store.ts";
+import type { Zone } from "../../src/query/zone.ts";
+import { compareCodePoints, compareValues, directed, holds, numbers, select, spelt, texts } from "./evaluate.ts";
+import type { Mark } from "./evaluate.ts";
+
+/** What group plans mean, in the plainest code that says it; see evaluate.ts. */
+
+/** @param marks needed where the plan reads bookmarks or alerts */
+export function evaluateGroup(plan: GroupPlan, events: readonly StoredEvent[], marks: readonly Mark[] = []): Group[] {
+  const members = new Map<string, { keys: readonly GroupValue[]; events: StoredEvent[] }>();
+  if (plan.by.length === 0) members.set("[]", { keys: [], events: [] });
+  for (const event of select(plan, events, marks)) {
+    for (const keys of combinations(plan.by.map((by) => keysOf(by, event)))) {
+      const group = members.get(JSON.stringify(keys)) ?? { keys, events: [] };
+      members.set(JSON.stringify(keys), group);
+      group.events.push(event);
+    }
+  }
+  const groups = [...members.values()].map((group) => ({
+    keys: group.keys,
+    values: plan.aggregates.map((aggregate) => compute(aggregate, group.events)),
+  }));
+  const kept = groups.filter(({ values }) => plan.having === null || meets(plan.having, values));
+  kept.sort((a, b) => compareGroups(plan, a, b));
+  return kept.slice(plan.skip, plan.take === null ? undefined : plan.skip + plan.take);
+}
+
+function combinations(lists: readonly (readonly GroupValue[])[]): (readonly GroupValue[])[] {
+  return lists.reduce<(readonly GroupValue[])[]>(
+    (before, list) => before.flatMap((keys) => list.map((key) => [...keys, key])),
+    [[]],
+  );
+}
+
+/** The keys of the groups that an event is in, each once. */
+function keysOf(by: Grouping, event: StoredEvent): readonly GroupValue[] {
+  switch (by.kind) {
+    case "period":
+      return [keyOfMoment(by, event.created)];
+    case "bands": {
+      const bands = numbers(by.of, event).map((number) => by.bounds.filter((bound) => bound <= number).length);
+      return bands.length === 0 ? [null] : [...new Set(bands)];
+    }
+    case "field": {
+      if (by.field === "value") return [event.value];
+      const values = texts(by.field, event);
+      return values.length === 0 ? [by.field.startsWith("@") ? null : ""] : [...new Set(values)];
+    }
+  }
+  throw by satisfies never;
+}
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+function keyOfMoment({ unit, count, zone }: Period, moment: number): number {
+  const { local, isRepeated } = localTime(zone, moment);
+  switch (unit) {
+    case "minutes":
+      return floor(local, count * MINUTE_MS) + (isRepeated ? 1 : 0);
+    case "hours":
+      return floor(local, count * 60 * MINUTE_MS) + (isRepeated && count === 1 ? 1 : 0);
+    case "days":
+      return floor(local, count * DAY_MS);
+    case "weeks": {
+      const midnight = floor(local, DAY_MS);
+      const daysSinceMonday = (new Date(midnight).getUTCDay() + 6) % 7;
+      return midnight - daysSinceMonday * DAY_MS;
+    }
+    case "months":
+      return floor(local, DAY_MS) - (new Date(local).getUTCDate() - 1) * DAY_MS;
+  }
+  throw unit satisfies never;
+}
+
+function floor(local: number, length_ms: number): number {
+  return Math.floor(local / length_ms) * length_ms;
+}
+
+/** What the clock shows at a moment, and whether it shows it for the second time. */
+function localTime(zone: Zone, moment: number): { local: number; isRepeated: boolean } {
+  let { offset_ms } = zone;
+  let repeatedUntil = -Infinity;
+  for (const change of zone.changes.filter(({ at_ms }) => at_ms <= moment)) {
+    repeatedUntil = change.at_ms + offset_ms - change.offset_ms;
+    offset_ms = change.offset_ms;
+  }
+  return { local: moment + offset_ms, isRepeated: moment < repeatedUntil };
+}
+
+function compute(aggregate: Aggregate, events: readonly StoredEvent[]): GroupValue {
+  switch (aggregate.kind) {
+    case "count": {
+      const { where } = aggregate;
+      return events.filter((event) => where === null || holds(where, event)).length;
+    }
+    case "distinct":
+      return new Set(events.flatMap((event) => valuesOf(aggregate.field, event))).size;
+    case "first":
+    case "last": {
+      const present = events.filter((event) => valuesOf(aggregate.field, event).length > 0);
+      present.sort((a, b) => a.created - b.created || compareCodePoints(a.id, b.id));
+      const event = aggregate.kind === "first" ? present[0] : present.at(-1);
+      return event === undefined ? null : valuesOf(aggregate.field, event)[0]!;
+    }
+    default: {
+      const values = events.flatMap((event) => numbers(aggregate.of, event)).sort((a, b) => a - b);
+      return values.length === 0 ? null : computeNumber(aggregate, values);
+    }
+  }
+}
+
+function valuesOf(field: string, event: StoredEvent): readonly (string | number)[] {
+  return field === "created" || field === "value" ? numbers(field, event) : texts(field, event);
+}
+
+type OfNumbers = Exclude<Aggregate, { kind: "count" | "distinct" | "first" | "last" }>;
+
+/** @param values at least one, the smallest first */
+function computeNumber(aggregate: OfNumbers, values: readonly number[]): number {
+  switch (aggregate.kind) {
+    case "min":
+      return values[0]!;
+    case "max":
+      return values.at(-1)!;
+    case "sum":
+      return exactSum(values);
+    case "avg":
+      return exactSum(values) / values.length;
+    case "percentile":
+      return values[Math.max(0, Math.ceil((aggregate.percent / 100) * values.length) - 1)]!;
+  }
+  throw aggregate satisfies never;
+}
+
+/** The sum with the error of each step carried along (Neumaier): right to the last bit or two. */
+function exactSum(values: readonly number[]): number {
+  let sum = 0;
+  let lost = 0;
+  for (const value of values) {
+    const next = sum + value;
+    lost += Math.abs(sum) >= Math.abs(value) ? sum - next + value : value - next + sum;
+    sum = next;
+  }
+  return sum + lost;
+}
+
+function meets(having: HavingCondition, values: readonly GroupValue[]): boolean {
+  switch (having.kind) {
+    case "and":
+      return having.conditions.every((part) => meets(part, values));
+    case "or":
+      return having.conditions.some((part) => meets(part, values));
+    case "not":
+      return !meets(having.condition, values);
+    case "absent":
+      return values[having.aggregate] === null;
+    case "compare": {
+      const value = values[having.aggregate]!;
+      if (value === null) return false;
+      const difference = compareValues(value, having.value);
+      return {
+        "=": difference === 0,
+        "<": difference < 0,
+        "<=": difference <= 0,
+        ">": difference > 0,
+        ">=": difference >= 0,
+      }[having.op];
+    }
+  }
+  throw having satisfies never;
+}
+
+function compareGroups({ by, sort }: GroupPlan, a: Group, b: Group): number {
+  const keys = by.map((grouping, i) => compareKeys(grouping, a.keys[i]!, b.keys[i]!)).find((each) => each !== 0) ?? 0;
+  if (sort.by === "key") return directed(sort.direction, keys);
+  return directed(sort.direction, compareAsTexts(a.values[sort.by]!, b.values[sort.by]!)) || keys;
+}
+
+/** Of an attribute, keys that spell a number go before texts; equal ones as they are. */
+function compareKeys(by: Grouping, a: GroupValue, b: GroupValue): number {
+  const isAttribute = by.kind === "field" && by.field.startsWith("@");
+  const value = (key: GroupValue): GroupValue => (isAttribute && typeof key === "string" ? (spelt(key) ?? key) : key);
+  return compareValues(value(a), value(b)) || compareAsTexts(a, b);
+}
+
+function compareAsTexts(a: GroupValue, b: GroupValue): number {
+  const areTexts = typeof a === "string" && typeof b === "string";
+  return compareValues(a, b) || (areTexts ? compareCodePoints(a, b) : 0);
+}
+
+/**
+ * Whether an answer to a group plan is right: all exactly so, but for `sum` and `avg`, which engines
+ * add in an order of their own, so that they may differ by the rounding of each addition; and for
+ * percentiles, which may be one rank off.
+ */
+export function groupsAgree(
+  plan: GroupPlan,
+  actual: readonly Group[],
+  events: readonly StoredEvent[],
+  marks: readonly Mark[] = [],
+): boolean {
+  const expected = evaluateGroup(plan, events, marks);
+  const agree = plan.aggregates.map((aggregate) => agreementOn(aggregate, events));
+  return (
+    actual.length === expected.length &&
+    actual.every(({ keys, values }, i) => {
+      const other = expected[i]!;
+      const areKeysEqual = keys.length === other.keys.length && keys.every((key, j) => key === other.keys[j]);
+      return areKeysEqual && agree.every((agrees, j) => agrees(values[j]!, other.values[j]!));
+    })
+  );
+}
+
+function agreementOn(aggregate: Aggregate, events: readonly StoredEvent[]): (a: GroupValue, b: GroupValue) => boolean {
+  if (!("of" in aggregate)) return (a, b) => a === b;
+  const values = events.flatMap((event) => numbers(aggregate.of, event)).sort((a, b) => a - b);
+  const size = Math.max(0, ...values.map(Math.abs)) * Number.EPSILON;
+  switch (aggregate.kind) {
+    case "sum":
+      return (a, b) => isClose(a, b, size * values.length ** 2);
+    case "avg":
+      return (a, b) => isClose(a, b, size * values.length);
+    case "percentile":
+      return (a, b) => a === b || (typeof a === "number" && typeof b === "number" && isNeighbour(values, a, b));
+    case "min":
+    case "max":
+      return (a, b) => a === b;
+  }
+  throw aggregate satisfies never;
+}
+
+function isClose(a: GroupValue, b: GroupValue, tolerance: number): boolean {
+  return typeof a === "number" && typeof b === "number" ? Math.abs(a - b) <= tolerance : a === b;
+}
+
+/** Whether none of the numbers lies between two others. */
+function isNeighbour(numbers: readonly number[], a: number, b: number): boolean {
+  const [low, high] = [Math.min(a, b), Math.max(a, b)];
+  return !numbers.some((number) => low < number && number < high);
+}
