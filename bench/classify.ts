@@ -127,7 +127,7 @@ function compileLoop(filters: readonly ClassFilter[]): Matcher {
 /** Records as they lie on the bus. */
 function recordsOf(events: readonly Subject[]): Buffer[] {
   const give = createIdSource();
-  const absent = { log: LOG, user: "", value: null, geo: null, data: null };
+  const absent = { log: LOG, user: "", value: null, geo: null, data: null, attributes: null };
   const lines = events.map((event) => encodeLine({ ...absent, ...event, ...give() }));
   return batchesOf(lines, RECORD_EVENTS).map((batch) => encodeRecord(LOG, batch));
 }

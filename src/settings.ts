@@ -430,6 +430,10 @@ const LIMIT_MAXIMA: FieldLimits = {
   data: 10_000,
   email: 2_000,
   page: 8_000,
+  attributes: 1_000,
+  attributeName: 500,
+  attributeValue: 8_000,
+  attributesBytes: 65_536,
 };
 
 function readWhole(name: Name, text: string, least: number, most: number, whole = text): number {

@@ -1,6 +1,7 @@
 import type { LogKey, StoredEvent } from "../../src/events/event.ts";
 import { parseLogKey } from "../../src/events/event.ts";
 import { createIdSource } from "../../src/events/id.ts";
+import { patternOf } from "../../src/events/pattern.ts";
 import { hashText } from "../../src/events/text.ts";
 
 export const LOG: LogKey = parseLogKey("bench")!;
@@ -67,7 +68,9 @@ export function* storedEvents(count: number): Generator<StoredEvent> {
       value: random(100_000) / 100,
       geo: null,
       data: null,
+      attributes: null,
       hash: hashText(text),
+      pattern: patternOf(text),
       class: null,
     };
   }

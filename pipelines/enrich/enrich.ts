@@ -1,11 +1,12 @@
 import type { Geo } from "../../src/events/event.ts";
+import { patternOf } from "../../src/events/pattern.ts";
 import { hashText, wellFormed } from "../../src/events/text.ts";
 import type { EventInWork, Transform } from "../stage.ts";
 
 /** Where an IP address is, or null where nobody knows: a GeoIP database. */
 export type Locate = (ip: string) => { readonly lat: number; readonly lon: number } | null;
 
-/** Gives an event its hash, makes its texts such that every engine can hold them, and places its address on the map where `locate` can. */
+/** Gives an event its hash and pattern, makes its texts such that every engine can hold them, and places its address on the map where `locate` can. */
 export function createEnrich({ locate }: { readonly locate: Locate | null }): Transform {
   return { name: "enrich", change: (event) => enrich(event, locate) };
 }
@@ -19,6 +20,7 @@ function enrich(event: EventInWork, locate: Locate | null): void {
   if (event.data !== null) event.data = wellFormed(event.data);
   event.geo = place(event.geo, locate);
   event.hash = hashText(event.text);
+  event.pattern = patternOf(event.text);
 }
 
 function place(geo: Geo | null, locate: Locate | null): Geo | null {

@@ -27,12 +27,16 @@ export type AcceptedEvent = {
   readonly value: number | null;
   readonly geo: Geo | null;
   readonly data: string | null;
+  /** Fields of the producer's own, as `encodeAttributes` writes them; null where there are none. */
+  readonly attributes: string | null;
 };
 
 /** An event as the pipeline hands it to the store. */
 export type StoredEvent = AcceptedEvent & {
   /** See {@link hashText}. */
   readonly hash: string;
+  /** See `pattern.ts`. */
+  readonly pattern: string;
   /** The key of the class filter that matched with the highest weight. */
   readonly class: string | null;
 };

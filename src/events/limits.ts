@@ -11,6 +11,11 @@ export type FieldLimits = {
   /** `email` and `page` are posted with users alone, beside `user`. */
   readonly email: number;
   readonly page: number;
+  /** How many attributes an event may have, how long each name and value may be, and all of them in bytes. */
+  readonly attributes: number;
+  readonly attributeName: number;
+  readonly attributeValue: number;
+  readonly attributesBytes: number;
 };
 
 /** The limits of the original service, and for what it left open: no e-mail address is longer (RFC 5321), a page is much like a link. */
@@ -25,4 +30,8 @@ export const DEFAULT_LIMITS: FieldLimits = Object.freeze({
   data: 5120,
   email: 254,
   page: 200,
+  attributes: 256,
+  attributeName: 200,
+  attributeValue: 4096,
+  attributesBytes: 32_768,
 });

@@ -19,6 +19,8 @@ export type LineFields = {
   value: number | string | null | undefined;
   geo: unknown;
   data: string | null | undefined;
+  /** The JSON of an object, which may be anything between its braces. */
+  attributes: string | null | undefined;
 };
 
 const LINE_FEED = 10;
@@ -72,6 +74,7 @@ const USER = new Field("user", 64);
 const VALUE = new Field("value", 128);
 const GEO = new Field("geo", 256);
 const DATA = new Field("data", 512);
+const ATTRIBUTES = new Field("attributes", 1024);
 
 export class LineScanner {
   /** Of the line that was read last. */
@@ -192,6 +195,7 @@ export class LineScanner {
     }
     if (first === OPEN_BRACKET && field === TAGS) return this.#readTags(at);
     if (first === OPEN_BRACE && field === GEO) return this.#readGeo(at);
+    if (first === OPEN_BRACE && field === ATTRIBUTES) return this.#readAttributes(at);
     if (first === LETTER_N) return this.#readNull(field, at);
     return field === VALUE || field === CREATED ? this.#readNumber(field, at) : -1;
   }
@@ -230,6 +234,8 @@ export class LineScanner {
         fields[name] = text;
         this.isPlain = false;
         return true;
+      case "attributes":
+        return false;
     }
   }
 
@@ -307,6 +313,28 @@ export class LineScanner {
     return end + 1;
   }
 
+  /** An object whose JSON is kept as it is, for whoever reads it. */
+  #readAttributes(start: number): number {
+    const bytes = this.#bytes;
+    let depth = 0;
+    let at = start;
+    let isAscii = true;
+    do {
+      const byte = bytes[at]!;
+      if (byte === QUOTE) {
+        at = this.#textEnd(at + 1);
+        if (at === -1) return -1;
+        isAscii &&= this.#isAscii;
+      } else if (byte === OPEN_BRACE) depth += 1;
+      else if (byte === CLOSE_BRACE) depth -= 1;
+      else if (!(byte >= BLANK && byte <= LAST_ASCII)) return -1;
+      at += 1;
+    } while (depth > 0);
+    this.isPlain &&= isAscii;
+    this.fields.attributes = isAscii ? this.#part(start, at) : bytes.toString("utf8", start, at);
+    return at;
+  }
+
   #readNumber(field: Field, start: number): number {
     const bytes = this.#bytes;
     const isNegative = bytes[start] === MINUS;
@@ -367,6 +395,10 @@ function fieldAt(bytes: Buffer, at: number): Field | null {
       return endsAt(bytes, at + 5) ? LINK : null;
     case 0x61746164: // data
       return endsAt(bytes, at + 5) ? DATA : null;
+    case 0x72747461: // attr, ibut, utes
+      return wordAt(bytes, at + 5) === 0x74756269 && wordAt(bytes, at + 7) === 0x73657475 && endsAt(bytes, at + 11)
+        ? ATTRIBUTES
+        : null;
     case 0x226f6567: // geo"
       return endsAt(bytes, at + 4) ? GEO : null;
     default:
@@ -395,6 +427,7 @@ function emptyFields(): LineFields {
     value: undefined,
     geo: undefined,
     data: undefined,
+    attributes: undefined,
   };
 }
 

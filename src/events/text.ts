@@ -51,6 +51,19 @@ export function firstCharacters(text: string, count: number): string {
   return text.slice(0, end);
 }
 
+/** Length in code points, without building them where the units tell enough. */
+export function characters(text: string): number {
+  let count = text.length;
+  for (let i = 0; i < text.length - 1; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit >= 0xd800 && unit < 0xdc00) {
+      count -= 1;
+      i += 1;
+    }
+  }
+  return count;
+}
+
 /** Orders two strings by code point, as both engines order UTF-8 (JavaScript's own order is by UTF-16 unit). */
 export function compareCodePoints(a: string, b: string): number {
   const length = Math.min(a.length, b.length);

@@ -8,6 +8,7 @@ import { wellFormed } from "../events/text.ts";
 import { createTurns } from "../http/turns.ts";
 import { readCreated } from "./created.ts";
 import type { Keeps } from "./created.ts";
+import { readAttributes } from "./attributes.ts";
 import { settleFaults } from "./batch-faults.ts";
 import type { Batch, ReadItem } from "./batch-faults.ts";
 import { checkLength, readGeo, readValue, splitTags } from "./draft.ts";
@@ -118,7 +119,7 @@ function parseOne(text: string, limits: FieldLimits, keeps: Keeps): ReadItem {
 /** The next line; null where it is blank. */
 function readLine(scanner: LineScanner, limits: FieldLimits, keeps: Keeps): ReadItem | null {
   if (scanner.next()) {
-    const item = readPlain(scanner, limits, keeps) ?? readItem(scanner.fields, limits, keeps);
+    const item = readPlain(scanner, limits, keeps) ?? readItem(itemOf(scanner.fields), limits, keeps);
     if (item.fault === null) return item;
   }
   // What is wrong is told of what was posted, all of it and in its order.
@@ -126,18 +127,40 @@ function readLine(scanner: LineScanner, limits: FieldLimits, keeps: Keeps): Read
   return text.trim() === "" ? null : parseLine(text, limits, keeps);
 }
 
+/** As `JSON.parse` would have it. */
+function itemOf(fields: LineFields): Record<string, unknown> {
+  const { attributes } = fields;
+  return typeof attributes === "string" ? { ...fields, attributes: parsed(attributes) } : fields;
+}
+
+/** What is no JSON is worded by the way that reads the whole line. */
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return json;
+  }
+}
+
 /**
  * An event that is on the bus what it is in its line: its bytes are taken as they came. null where something has to be put in another form, or may be wrong.
  */
 function readPlain(line: LineScanner, limits: FieldLimits, keeps: Keeps): ReadItem | null {
-  const { id, created, text, link, tags, source, user, data } = line.fields;
+  const { id, created, text, link, tags, source, user, data, attributes } = line.fields;
   if (!line.isPlain || id !== undefined || data === "" || typeof text !== "string" || text.trim() === "") return null;
   if (!fits(text, limits.text) || !fits(link, limits.link) || !fits(source, limits.source)) return null;
   if (!fits(user, limits.user) || !fits(data, limits.data) || !areTags(tags, limits.tags)) return null;
   const faults: string[] = [];
   const moment = readCreated(created, keeps, faults);
-  if (faults.length > 0) return null;
+  if (faults.length > 0 || !arePlain(attributes, limits)) return null;
   return { line: { fields: line.withoutCreated, created: moment === null ? null : String(moment) }, fault: null };
+}
+
+/** Whether attributes are on the bus as they were posted. */
+function arePlain(json: string | null | undefined, limits: FieldLimits): boolean {
+  if (json === undefined) return true;
+  const faults: string[] = [];
+  return json !== null && readAttributes(parsed(json), limits, faults) === json && faults.length === 0;
 }
 
 /** In units, of which a text has no fewer than characters. */
@@ -193,9 +216,10 @@ function readItem(item: unknown, limits: FieldLimits, keeps: Keeps): ReadItem {
   const value = typeof amount === "string" ? readValue(amount.trim(), faults) : amount;
   const geo = readGeo(place.trim(), faults);
   const created = readCreated(fields["created"], keeps, faults);
+  const attributes = readAttributes(fields["attributes"], limits, faults);
   if (faults.length > 0) return bad(faults, describe(fields));
   const draft = { text, link, tags: splitTags(tags), source, user, value, geo, data: data === "" ? null : data };
-  return { line: { fields: encodeFields(draft), created: created === null ? null : String(created) }, fault: null };
+  return { line: { fields: encodeFields({ ...draft, attributes }), created: created === null ? null : String(created) }, fault: null };
 }
 
 function isArrayOfObjects(value: unknown): boolean {

@@ -1,7 +1,7 @@
 import { DATE_FORMS, readDate } from "../query/dates.ts";
 import { UTC } from "../query/zone.ts";
 import { CREATED_AHEAD_MS } from "../store/expiry.ts";
-import { quote } from "./quote.ts";
+import { quote } from "../events/quote.ts";
 
 /** From when to when an event may be created. */
 export type Keeps = {

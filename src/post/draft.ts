@@ -1,12 +1,15 @@
 import { isIPv4 } from "node:net";
 
+import { numberOf } from "../events/attributes.ts";
 import type { AcceptedEvent, Geo } from "../events/event.ts";
 import type { FieldLimits } from "../events/limits.ts";
 import { distinctTags, NO_TAGS } from "../events/tags.ts";
-import { wellFormed } from "../events/text.ts";
+import { characters, wellFormed } from "../events/text.ts";
+import { PAIR_PREFIX, readFormAttributes } from "./attributes.ts";
+import type { FormFields } from "./attributes.ts";
 import { readFormCreated } from "./created.ts";
 import type { Keeps } from "./created.ts";
-import { quote } from "./quote.ts";
+import { quote } from "../events/quote.ts";
 
 /** What a producer posted, checked: an event that has yet to be accepted. */
 export type Draft = Omit<AcceptedEvent, "id" | "log" | "created">;
@@ -19,17 +22,16 @@ export type ReadDraft =
 /** The fields of a post by name, each with its first value. */
 export type Fields = { get(name: string): string | null | undefined };
 
-const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)$/;
 const OTHER_SPACE = /[^\S ]/u;
 const LIMITED = ["text", "link", "source", "user", "tags", "value", "geo", "data"] as const;
 /** The fields of a form. */
-export const EVENT_FIELDS = [...LIMITED, "created"] as const;
+export const EVENT_FIELDS = [...LIMITED, "created", "attributes"] as const;
 
 /**
  * Reads a posted form. Every fault is named, not only the first.
  * @param keepsOf asked only where the form has a time of its own
  */
-export function readDraft(fields: Fields, limits: FieldLimits, keepsOf: () => Keeps): ReadDraft {
+export function readDraft(fields: FormFields, limits: FieldLimits, keepsOf: () => Keeps): ReadDraft {
   const faults: string[] = [];
   const given = (name: (typeof LIMITED)[number]): string => readField(fields, name, limits, faults);
   const text = given("text");
@@ -45,17 +47,15 @@ export function readDraft(fields: Fields, limits: FieldLimits, keepsOf: () => Ke
   const geo = readGeo(place.trim(), faults);
   const moment = fields.get("created") ?? "";
   const created = moment === "" ? null : readFormCreated(moment, keepsOf(), faults);
+  const attributes = readFormAttributes(fields, limits, faults);
   if (faults.length > 0) return { kind: "bad", faults };
-  return {
-    kind: "draft",
-    draft: { text, link, tags: splitTags(tags), source, user, value, geo, data: data === "" ? null : data },
-    created,
-  };
+  const draft = { text, link, tags: splitTags(tags), source, user, value, geo, data: data === "" ? null : data };
+  return { kind: "draft", draft: { ...draft, attributes }, created };
 }
 
 /** Whether a form has a field of an event; a body that has none is likely no form at all. */
 export function hasEventField(form: URLSearchParams): boolean {
-  return EVENT_FIELDS.some((name) => form.has(name));
+  return EVENT_FIELDS.some((name) => form.has(name)) || [...form.keys()].some((name) => name.startsWith(PAIR_PREFIX));
 }
 
 /** The text of a field, "" where it is absent. Notes where it is longer than it may be. */
@@ -86,6 +86,7 @@ export function errorDraft(what: "event" | "user", faults: readonly string[], po
     value: null,
     geo: null,
     data: posted,
+    attributes: null,
   };
 }
 
@@ -111,8 +112,8 @@ export function splitTags(text: string): readonly string[] {
 
 export function readValue(text: string, faults: string[]): number | null {
   if (text === "") return null;
-  const value = DECIMAL.test(text) ? Number(text) : Number.NaN;
-  if (Number.isFinite(value)) return value;
+  const value = numberOf(text);
+  if (value !== null) return value;
   faults.push(`value is ${quote(text)}, a decimal number such as 12.5 is expected`);
   return null;
 }
@@ -127,12 +128,12 @@ export function readGeo(text: string, faults: string[]): Geo | null {
     return null;
   }
   const [lat = "", lon = "", ...more] = text.split(",").map((part) => part.trim());
-  if (more.length > 0 || !DECIMAL.test(lat) || !DECIMAL.test(lon)) {
+  const geo = { lat: numberOf(lat), lon: numberOf(lon) };
+  if (more.length > 0 || geo.lat === null || geo.lon === null) {
     faults.push(`geo is ${quote(text)}, ${expected}`);
     return null;
   }
-  const geo = { lat: Number(lat), lon: Number(lon) };
-  if (Math.abs(geo.lat) <= 90 && Math.abs(geo.lon) <= 180) return geo;
+  if (Math.abs(geo.lat) <= 90 && Math.abs(geo.lon) <= 180) return { lat: geo.lat, lon: geo.lon };
   faults.push(`geo is ${quote(text)}, the latitude must lie in -90 to 90 and the longitude in -180 to 180`);
   return null;
 }
@@ -141,17 +142,4 @@ function isAddress(text: string): boolean {
   if (isIPv4(text)) return true;
   // The WHATWG URL parser is the platform's own check of an IPv6 address.
   return /^[0-9a-f:.]+$/i.test(text) && text.includes(":") && URL.canParse(`http://[${text}]/`);
-}
-
-/** Length in code points, without building them where the units tell enough. */
-function characters(text: string): number {
-  let count = text.length;
-  for (let i = 0; i < text.length - 1; i++) {
-    const unit = text.charCodeAt(i);
-    if (unit >= 0xd800 && unit < 0xdc00) {
-      count -= 1;
-      i += 1;
-    }
-  }
-  return count;
 }

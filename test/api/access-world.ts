@@ -1,6 +1,7 @@
 import { parseLogKey } from "../../src/events/event.ts";
 import type { LogKey, StoredEvent, UserId } from "../../src/events/event.ts";
 import { createIdSource } from "../../src/events/id.ts";
+import { patternOf } from "../../src/events/pattern.ts";
 import { hashText } from "../../src/events/text.ts";
 import type { Service } from "../support/service.ts";
 import { uniqueName } from "../support/temporary.ts";
@@ -44,8 +45,9 @@ export async function createWorld({ ports: { catalog, store }, apiUrl, postUrl }
   /** An event that everybody bookmarked and was alerted of. */
   const newEvent = async (): Promise<string> => {
     const { id, created } = nextId();
-    const absent = { link: "", tags: [], source: "", user: "", value: null, geo: null, class: null };
-    const event: StoredEvent = { id, created, log, text: "one", data: "more", hash: hashText("one"), ...absent };
+    const absent = { link: "", tags: [], source: "", user: "", value: null, geo: null, class: null, attributes: null };
+    const made = { hash: hashText("one"), pattern: patternOf("one") };
+    const event: StoredEvent = { id, created, log, text: "one", data: "more", ...made, ...absent };
     const users: UserId[] = [foreign, user, admin, root].map((person) => person.id);
     const outcomes = [
       ...(await writeEvents(store, [event])),

@@ -1,6 +1,7 @@
 import type { ExecutionContext } from "ava";
 import { randomBytes } from "node:crypto";
 
+import { patternOf } from "../../src/events/pattern.ts";
 import { hashText } from "../../src/events/text.ts";
 import type { EventRow, LogKey, StoredEvent, UserId } from "../../src/events/event.ts";
 import type { EventId } from "../../src/events/id.ts";
@@ -65,7 +66,9 @@ export function event(log: LogKey, fields: Partial<StoredEvent> = {}): StoredEve
     value: null,
     geo: null,
     data: null,
+    attributes: null,
     hash: hashText(text),
+    pattern: patternOf(text),
     class: null,
     ...fields,
   };

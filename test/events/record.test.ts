@@ -8,12 +8,12 @@ const LOG = parseLogKey("shop")!;
 const next = createIdSource();
 
 function event(fields: Partial<AcceptedEvent>): AcceptedEvent {
-  const bare = { text: "x", link: "", tags: [], source: "", user: "", value: null, geo: null, data: null };
-  return { ...next(), log: LOG, ...bare, ...fields };
+  const bare = { text: "x", link: "", tags: [], source: "", user: "", value: null, geo: null };
+  return { ...next(), log: LOG, ...bare, data: null, attributes: null, ...fields };
 }
 
 /** What the pipeline finds out. */
-const UNKNOWN = { hash: "", class: null };
+const UNKNOWN = { hash: "", pattern: "", class: null };
 
 test("events come back as they were", (t) => {
   const events = [

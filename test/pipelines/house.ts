@@ -84,6 +84,7 @@ export function accept(log: LogKey, fields: Partial<AcceptedEvent> = {}): Accept
     value: null,
     geo: null,
     data: null,
+    attributes: null,
   };
   return { ...nextId(), log, ...given, ...fields };
 }

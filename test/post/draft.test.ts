@@ -33,6 +33,7 @@ test("a full form becomes a draft", (t) => {
       value: -12.5,
       geo: { lat: 40.1203, lon: -76.2944 },
       data: "@html\n<b>",
+      attributes: null,
     },
     created: null,
   });
@@ -40,11 +41,8 @@ test("a full form becomes a draft", (t) => {
 
 test("text alone is enough; what is absent is empty or null", (t) => {
   const result = read("text=x");
-  t.deepEqual(result, {
-    kind: "draft",
-    draft: { text: "x", link: "", tags: [], source: "", user: "", value: null, geo: null, data: null },
-    created: null,
-  });
+  const absent = { link: "", tags: [], source: "", user: "", value: null, geo: null, data: null, attributes: null };
+  t.deepEqual(result, { kind: "draft", draft: { text: "x", ...absent }, created: null });
 });
 
 test("an address stands for a place", (t) => {

@@ -19,7 +19,8 @@ import { until } from "../support/until.ts";
 
 const SHOP = parseLogKey("shop")!;
 const ATTIC = parseLogKey("attic")!;
-const EVENT: Draft = { text: "x", link: "", tags: [], source: "", user: "", value: null, geo: null, data: null };
+const ABSENT = { link: "", tags: [], source: "", user: "", value: null, geo: null, data: null, attributes: null };
+const EVENT: Draft = { text: "x", ...ABSENT };
 const VISIT = { user: "ann", email: "", page: "" };
 const BOUNDS = {
   personOf: (log: string) => log,

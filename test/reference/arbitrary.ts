@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 
+import { patternOf } from "../../src/events/pattern.ts";
 import { fold, hashText } from "../../src/events/text.ts";
 import type { Geo, LogKey, StoredEvent } from "../../src/events/event.ts";
 import type { EventId } from "../../src/events/id.ts";
@@ -152,7 +153,12 @@ export function storedEvent(logs: readonly LogKey[]): fc.Arbitrary<StoredEvent> 
       class: fc.constantFrom(...CLASSES),
     })
     .map(({ counter, process, ...event }) =>
-      Object.assign(event, { id: eventId(event.created, counter, process), hash: hashText(event.text) }),
+      Object.assign(event, {
+        id: eventId(event.created, counter, process),
+        attributes: null,
+        hash: hashText(event.text),
+        pattern: patternOf(event.text),
+      }),
     );
 }
 

@@ -30,7 +30,9 @@ function event(number: number, fields: Partial<StoredEvent> = {}): StoredEvent {
     value: null,
     geo: null,
     data: null,
+    attributes: null,
     hash: "",
+    pattern: "",
     class: null,
     ...fields,
   };

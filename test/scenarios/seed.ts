@@ -2,6 +2,7 @@ import { parseLogKey } from "../../src/events/event.ts";
 import type { LogKey, StoredEvent, UserId } from "../../src/events/event.ts";
 import { firstIdAt } from "../../src/events/id.ts";
 import type { EventId } from "../../src/events/id.ts";
+import { patternOf } from "../../src/events/pattern.ts";
 import { hashText } from "../../src/events/text.ts";
 import { createTurns } from "../../src/http/turns.ts";
 import { uniqueName } from "../support/temporary.ts";
@@ -83,7 +84,8 @@ function storedEvent(event: SeedEvent, index: number, names: Names): StoredEvent
   // The end of the log's key is drawn for this run, and in hex digits.
   const id = (firstIdAt(created).slice(0, 11) + index.toString(16).padStart(5, "0") + log.slice(-8)) as EventId;
   const { text, link, tags, source, user, value, geo, data, class: classKey } = event;
-  return { id, log, created, text, link, tags, source, user, value, geo, data, class: classKey, hash: hashText(text) };
+  const made = { class: classKey, hash: hashText(text), pattern: patternOf(text) };
+  return { id, log, created, text, link, tags, source, user, value, geo, data, attributes: null, ...made };
 }
 
 function need<T>(map: ReadonlyMap<string, T>, name: string): T {

@@ -3,6 +3,7 @@ import type { ExecutionContext } from "ava";
 
 import type { StoredEvent } from "../../src/events/event.ts";
 import { createIdSource } from "../../src/events/id.ts";
+import { patternOf } from "../../src/events/pattern.ts";
 import { hashText } from "../../src/events/text.ts";
 import { AUTHORIZATION, KINDS, LOG, serviceOf } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
@@ -19,7 +20,7 @@ async function filled(t: ExecutionContext, kind: "embedded" | "cluster"): Promis
   const events = Array.from({ length: EVENTS }, (_, i): StoredEvent => {
     const { id } = nextId();
     const text = `${"a".repeat(200)} event ${i} ${"ab".repeat(100)}`;
-    const absent = { link: "", tags: [], user: "", geo: null, class: null, data: null };
+    const absent = { link: "", tags: [], user: "", geo: null, class: null, data: null, attributes: null };
     return {
       id,
       created: 1_700_000_000_000 + i,
@@ -28,6 +29,7 @@ async function filled(t: ExecutionContext, kind: "embedded" | "cluster"): Promis
       source: `source ${i}`,
       value: i,
       hash: hashText(text),
+      pattern: patternOf(text),
       ...absent,
     };
   });

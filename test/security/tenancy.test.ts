@@ -7,6 +7,7 @@ import { OPERATIONS } from "../../src/api/openapi/document.ts";
 import { parseLogKey } from "../../src/events/event.ts";
 import type { LogKey, StoredEvent } from "../../src/events/event.ts";
 import { createIdSource } from "../../src/events/id.ts";
+import { patternOf } from "../../src/events/pattern.ts";
 import { hashText } from "../../src/events/text.ts";
 import { KINDS, serviceOf } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
@@ -36,8 +37,9 @@ async function createTenant({ ports: { catalog, store } }: Service) {
   /** An event that the tenant bookmarked and was alerted of. */
   const createEvent = async (): Promise<string> => {
     const { id, created } = nextId();
-    const absent = { link: "", tags: [], source: "", user: "", value: null, geo: null, class: null };
-    const event: StoredEvent = { id, created, log, text: "one", data: "more", hash: hashText("one"), ...absent };
+    const absent = { link: "", tags: [], source: "", user: "", value: null, geo: null, class: null, attributes: null };
+    const made = { hash: hashText("one"), pattern: patternOf("one") };
+    const event: StoredEvent = { id, created, log, text: "one", data: "more", ...made, ...absent };
     const outcomes = [
       ...(await writeEvents(store, [event])),
       ...(await writeAlerts(store, [{ user: account.id, event }])),

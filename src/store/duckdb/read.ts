@@ -3,6 +3,7 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 import type { Deletion } from "../../events/deletion.ts";
 import type { EventRow, LogKey, UserId } from "../../events/event.ts";
 import type { EventId } from "../../events/id.ts";
+import { patternOf } from "../../events/pattern.ts";
 import type { GroupPlan, ListPlan, Source } from "../../query/plan.ts";
 import type { Group, GroupValue, Marks, Page } from "../store.ts";
 import { MAX_GROUPS, tooManyGroups } from "../groups.ts";
@@ -205,7 +206,9 @@ function toRow(row: Row): EventRow {
     user: user as string,
     value: value as number | null,
     geo: ip === null ? (lat === null ? null : { lat: lat as number, lon: lon as number }) : { ip: ip as string },
+    attributes: null,
     hash: hash as string,
+    pattern: patternOf(text as string),
     class: cls as string | null,
     data: hasData as boolean,
   };

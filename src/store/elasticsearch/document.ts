@@ -1,5 +1,6 @@
 import type { EventRow, LogKey, StoredEvent, UserId } from "../../events/event.ts";
 import type { EventId } from "../../events/id.ts";
+import { patternOf } from "../../events/pattern.ts";
 import { fold, wellFormed } from "../../events/text.ts";
 import { digitsOf, isOdd } from "./words.ts";
 
@@ -99,7 +100,9 @@ export function toRow(document: Document): EventRow {
     user: document.user ?? "",
     value: document.value ?? null,
     geo: document.geo ?? null,
+    attributes: null,
     hash: document.hash ?? "",
+    pattern: patternOf(document.text ?? ""),
     class: document.class ?? null,
     data: document.has?.includes("data") ?? false,
   };

@@ -115,7 +115,7 @@ function goodLine({ ledger, targets }: Scene, log: LogKey, round: number): strin
     }
     const { id, created } = nextId();
     ledger.settle(n, { kind: "accepted", id });
-    return encodeLine({ id, created, log, geo: null, ...ledger.contentOf(n) });
+    return encodeLine({ id, created, log, geo: null, attributes: null, ...ledger.contentOf(n) });
   }
 }
 

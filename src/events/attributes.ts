@@ -1,0 +1,134 @@
+import { quote } from "./quote.ts";
+import { compareCodePoints, wellFormed } from "./text.ts";
+
+/** One value of an attribute. */
+export type AttributeValue = string | number | boolean;
+
+/** Attributes by name. An array holds one value or more, none of which is an array. */
+export type Attributes = ReadonlyMap<string, AttributeValue | readonly AttributeValue[]>;
+
+/** An object made flat. */
+export type Flattened = {
+  readonly attributes: Attributes;
+  /** Why parts of the object are no attributes, in words. */
+  readonly faults: readonly string[];
+};
+
+/** Where flattening stops, so that it takes linear time: past so many names, and inside a name that is so long. */
+export type FlattenBounds = { readonly names: number; readonly nameUnits: number };
+
+type Collected = Map<string, AttributeValue | AttributeValue[]>;
+
+const UNBOUNDED: FlattenBounds = { names: Number.MAX_SAFE_INTEGER, nameUnits: Number.MAX_SAFE_INTEGER };
+/** A fault is told once or twice, not for each of thousands of names. */
+const MAX_FAULTS = 3;
+const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)$/;
+
+/**
+ * Makes an object of JSON flat: what lies in an object within it is named by both names with a dot between them, an
+ * array of scalars is several values, null is absent. Two values of one name make an attribute of both.
+ */
+export function flatten(object: object, bounds: FlattenBounds = UNBOUNDED): Flattened {
+  const collected: Collected = new Map();
+  const faults: string[] = [];
+  // On a stack of its own: what is posted may be nested deeper than calls can be.
+  const levels = [{ prefix: "", entries: Object.entries(object), next: 0 }];
+  for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
+    const entry = level.entries[level.next++];
+    if (entry === undefined) {
+      levels.pop();
+      continue;
+    }
+    const [key, value] = entry as [string, unknown];
+    if (value === null || value === undefined) continue;
+    if (collected.size > bounds.names || faults.length >= MAX_FAULTS) break;
+    const name = level.prefix + wellFormed(key);
+    if (typeof value !== "object" || Array.isArray(value)) collect(collected, name, value, faults);
+    else if (name.length <= bounds.nameUnits) {
+      levels.push({ prefix: `${name}.`, entries: Object.entries(value), next: 0 });
+    } else faults.push(`the name of attribute ${quote(name)} is too long`);
+  }
+  return { attributes: collected, faults };
+}
+
+function collect(collected: Collected, name: string, given: unknown, faults: string[]): void {
+  const values = (Array.isArray(given) ? given : [given]).filter((value) => value !== null);
+  if (!values.every(isScalar)) {
+    faults.push(`attribute ${quote(name)} holds something else than strings, numbers and booleans`);
+    return;
+  }
+  if (values.length === 0) return;
+  const clean = values.map((value) => (typeof value === "string" ? wellFormed(value) : value));
+  const before = collected.get(name);
+  if (before !== undefined) collected.set(name, [before, clean].flat());
+  else collected.set(name, Array.isArray(given) ? clean : clean[0]!);
+}
+
+/** A number of JSON may be beyond all that JavaScript can hold. */
+function isScalar(value: unknown): value is AttributeValue {
+  return typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
+}
+
+/** Attributes as one text of JSON, the same for the same attributes: names are in the order of their code points. */
+export function encodeAttributes(attributes: Attributes): string {
+  const names = [...attributes.keys()].sort(compareCodePoints);
+  return `{${names.map((name) => `${JSON.stringify(name)}:${JSON.stringify(attributes.get(name))}`).join(",")}}`;
+}
+
+/** The attributes of such a text, in its order; none of null. */
+export function parseAttributes(text: string | null): Attributes {
+  if (text === null) return NO_ATTRIBUTES;
+  const object = JSON.parse(text) as Record<string, AttributeValue | AttributeValue[]>;
+  // An object has names that look like whole numbers first.
+  return new Map(Object.entries(object).sort(([a], [b]) => compareCodePoints(a, b)));
+}
+
+/** Whether a text is attributes as {@link encodeAttributes} writes them, in whatever order. */
+export function areAttributes(text: string): boolean {
+  let object: unknown;
+  try {
+    object = JSON.parse(text);
+  } catch {
+    return false;
+  }
+  if (typeof object !== "object" || object === null || Array.isArray(object)) return false;
+  const attributes = Object.entries(object);
+  return attributes.length > 0 && attributes.every(([name, value]) => name.isWellFormed() && isValue(value));
+}
+
+function isValue(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length > 0 && value.every(isStorable);
+  return isStorable(value);
+}
+
+function isStorable(value: unknown): boolean {
+  return isScalar(value) && (typeof value !== "string" || value.isWellFormed());
+}
+
+const NO_ATTRIBUTES: Attributes = new Map();
+const NO_VALUES: readonly AttributeValue[] = Object.freeze([]);
+
+/** The values of an attribute, none where it is absent. */
+export function valuesOfAttribute(attributes: Attributes, name: string): readonly AttributeValue[] {
+  const value = attributes.get(name);
+  if (value === undefined) return NO_VALUES;
+  return Array.isArray(value) ? value : [value as AttributeValue];
+}
+
+/** The same as texts, which is how they are compared, grouped and searched. */
+export function textsOfAttribute(attributes: Attributes, name: string): string[] {
+  return valuesOfAttribute(attributes, name).map(String);
+}
+
+/** The number that a value is or spells, which is how it is compared with numbers and aggregated; else null. */
+export function numberOfValue(value: AttributeValue): number | null {
+  if (typeof value === "number") return value;
+  return typeof value === "string" ? numberOf(value) : null;
+}
+
+/** The number that a text spells, as it may be posted as `value`: a decimal one, without an exponent. Else null. */
+export function numberOf(text: string): number | null {
+  const trimmed = text.trim();
+  const number = DECIMAL.test(trimmed) ? Number(trimmed) : Number.NaN;
+  return Number.isFinite(number) ? number : null;
+}

@@ -1,0 +1,102 @@
+import { encodeAttributes, flatten } from "../events/attributes.ts";
+import type { Attributes, AttributeValue } from "../events/attributes.ts";
+import type { FieldLimits } from "../events/limits.ts";
+import { quote } from "../events/quote.ts";
+import { characters, wellFormed } from "../events/text.ts";
+
+/** What comes before the name of an attribute that is posted as a field of a form. */
+export const PAIR_PREFIX = "attr.";
+const EXPECTED = 'an object of JSON such as {"status":500} is expected';
+
+/** The fields of a form, each by its first value. */
+export type FormFields = { get(name: string): string | null | undefined; keys(): Iterable<string> };
+
+/** Reads the attributes of a posted object as an event carries them: null where there are none. */
+export function readAttributes(given: unknown, limits: FieldLimits, faults: string[]): string | null {
+  if (given === undefined || given === null) return null;
+  if (typeof given !== "object" || Array.isArray(given)) {
+    faults.push(`attributes is ${Array.isArray(given) ? "an array" : quote(String(given))}, ${EXPECTED}`);
+    return null;
+  }
+  return checked(flattened(given, limits, faults), limits, faults);
+}
+
+/** Reads those of a form: `attributes` is JSON, and each field named `attr.<name>` one value, as it was posted. */
+export function readFormAttributes(fields: FormFields, limits: FieldLimits, faults: string[]): string | null {
+  const json = fields.get("attributes")?.trim() ?? "";
+  const names = pairNames(fields);
+  if (json === "" && names.size === 0) return null;
+  const attributes = new Map(json === "" ? [] : attributesOfJson(json, limits, faults));
+  for (const name of names) {
+    const before = attributes.get(name);
+    const value = wellFormed(fields.get(PAIR_PREFIX + name) ?? "");
+    attributes.set(name, before === undefined ? value : [before, value].flat());
+  }
+  return checked(attributes, limits, faults);
+}
+
+function pairNames(fields: FormFields): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const name of fields.keys()) if (name.startsWith(PAIR_PREFIX)) names.add(name.slice(PAIR_PREFIX.length));
+  return names;
+}
+
+function attributesOfJson(json: string, limits: FieldLimits, faults: string[]): Attributes {
+  let given: unknown;
+  try {
+    given = JSON.parse(json);
+  } catch (error) {
+    faults.push(`attributes is ${quote(json)}, ${EXPECTED}: ${(error as Error).message}`);
+    return new Map();
+  }
+  if (typeof given === "object" && given !== null && !Array.isArray(given)) return flattened(given, limits, faults);
+  faults.push(`attributes is ${quote(json)}, ${EXPECTED}`);
+  return new Map();
+}
+
+function flattened(given: object, limits: FieldLimits, faults: string[]): Attributes {
+  const bounds = { names: limits.attributes, nameUnits: 2 * limits.attributeName };
+  const { attributes, faults: found } = flatten(given, bounds);
+  faults.push(...found);
+  return attributes;
+}
+
+/** Notes what is over its limit, by one fault for each limit: there may be hundreds. */
+function checked(attributes: Attributes, limits: FieldLimits, faults: string[]): string | null {
+  if (attributes.size === 0) return null;
+  if (attributes.size > limits.attributes) {
+    faults.push(`there are more attributes than the ${limits.attributes} that are allowed`);
+  }
+  let longName: string | null = null;
+  let longValue: string | null = null;
+  let size_bytes = 0;
+  for (const [name, value] of attributes) {
+    if (isLonger(name, limits.attributeName)) longName ??= name;
+    size_bytes += Buffer.byteLength(name);
+    for (const one of Array.isArray(value) ? (value as AttributeValue[]) : [value as AttributeValue]) {
+      const text = String(one);
+      if (isLonger(text, limits.attributeValue)) longValue ??= name;
+      // An empty one of many takes room as well.
+      size_bytes += Array.isArray(value) ? Math.max(1, Buffer.byteLength(text)) : Buffer.byteLength(text);
+    }
+  }
+  if (attributes.has("")) faults.push("an attribute has no name");
+  if (longName !== null) {
+    const length = characters(longName);
+    const name = quote(longName);
+    faults.push(`the name of attribute ${name} has ${length} characters, at most ${limits.attributeName} are allowed`);
+  }
+  if (longValue !== null) {
+    faults.push(`a value of attribute ${quote(longValue)} has more than the ${limits.attributeValue} characters allowed`);
+  }
+  if (size_bytes > limits.attributesBytes) {
+    const most = limits.attributesBytes;
+    faults.push(`attributes take ${size_bytes} bytes with their names, at most ${most} are allowed`);
+  }
+  return encodeAttributes(attributes);
+}
+
+function isLonger(text: string, limit: number): boolean {
+  // A text has no more characters than units.
+  return text.length > limit && characters(text) > limit;
+}
