@@ -3,7 +3,7 @@ import type { EventRow, LogKey, StoredEvent, UserId } from "../events/event.ts";
 import type { EventId } from "../events/id.ts";
 import type { Visit } from "../events/visit.ts";
 import type { Position } from "../bus/bus.ts";
-import type { GroupPlan, ListPlan, Source, UsersPlan } from "../query/plan.ts";
+import type { EventField, GroupPlan, ListPlan, Source, UsersPlan } from "../query/plan.ts";
 
 /**
  * The store port: events, what people did with them (bookmarks, alerts, deletions), and visits of the producer's users.
@@ -39,6 +39,16 @@ export type Store = AsyncDisposable & {
   group(plan: GroupPlan): Promise<Group[]>;
   /** The tracked users that a plan finds, one for each log and user, and the count of all without `skip` and `take`. */
   users(plan: UsersPlan): Promise<UsersPage>;
+  /**
+   * The fields and attributes that events of a log have, exact over the range: fields of events in the order of
+   * {@link LISTED_FIELDS}, then attributes by code point of their names. What no event of the range has is left out.
+   */
+  fields(question: FieldsQuestion): Promise<readonly FieldFacts[]>;
+  /**
+   * The names of attributes, without `@`, that events of a log have; some that only events had that are gone may be
+   * among them. It is asked beside queries, and has to be far cheaper than {@link Store.fields}.
+   */
+  attributeNames(log: LogKey): Promise<readonly string[]>;
   /** One record of one log, or null. */
   find(from: Source, log: LogKey, id: EventId): Promise<EventRow | null>;
   /** The data of an event: undefined where there is no such event, null where it carries none. */
@@ -194,6 +204,51 @@ export type TrackedUser = {
 };
 
 export type UsersPage = { readonly rows: readonly TrackedUser[]; readonly total: number };
+
+/** The fields of an event that {@link Store.fields} lists. */
+export const LISTED_FIELDS = [
+  "created",
+  "text",
+  "link",
+  "tags",
+  "source",
+  "class",
+  "data",
+  "geo",
+  "value",
+  "user",
+  "pattern",
+] as const satisfies readonly (EventField | "pattern")[];
+
+export type FieldsQuestion = {
+  readonly log: LogKey;
+  /** Of events created from (inclusive) to (exclusive), in milliseconds since the Unix epoch; null: whenever. */
+  readonly from: number | null;
+  readonly to: number | null;
+  /** Names that begin so, case and all; those of attributes with their `@`. "": all. */
+  readonly prefix: string;
+  /** The most values of each field or attribute. */
+  readonly values: number;
+};
+
+/** What a field or attribute holds. */
+export type FieldFacts = {
+  /** An attribute's with `@` before it, and nothing quoted. */
+  readonly name: string;
+  /**
+   * Of an attribute: `number` where each of its values is or spells one (`numberOfValue`), `boolean` where each has the
+   * text of one, `text` where none does either, else `mixed`. `created` is `time`, `geo` is `place`, `value` is
+   * `number`, and all other fields are `text`.
+   */
+  readonly kind: "text" | "number" | "boolean" | "mixed" | "time" | "place";
+  /** How many events have it. */
+  readonly count: number;
+  /**
+   * The values that most events have, as texts with the case they were posted in, by count and then by code point. An event
+   * counts once for each different text. None of `created`, `text`, `data` and `geo`, which hardly repeat.
+   */
+  readonly values: readonly { readonly value: string; readonly count: number }[];
+};
 
 /** What became of one item of a write: judged item by item, never for the batch as a whole. */
 export type WriteOutcome =

@@ -63,6 +63,8 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
     list: (plan) => reading((connection) => read.list(connection, plan, facts)),
     group: (plan) => reading((connection) => read.group(connection, plan, facts)),
     users: (plan) => reading((connection) => users(connection, plan)),
+    fields: () => Promise.reject(new LoggiaError("unsupported", "This store does not list fields yet")),
+    attributeNames: () => Promise.resolve([]),
     find: (from, key, id) => reading((connection) => read.find(connection, from, key, id)),
     data: (key, id) => reading((connection) => read.data(connection, key, id)),
     marks: (ids) => reading((connection) => read.marks(connection, ids)),

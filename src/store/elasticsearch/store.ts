@@ -8,7 +8,7 @@ import {
   translated,
   translateElasticsearchError,
 } from "../../elasticsearch/client.ts";
-import { StartError } from "../../errors.ts";
+import { LoggiaError, StartError } from "../../errors.ts";
 import type { Alert, Store, StorePart, WriteOutcome } from "../store.ts";
 import { encodeDocument, MARKER } from "./document.ts";
 import { deletionsAmong, deletionsOfAlerts, writeDeletions } from "./deletions.ts";
@@ -96,6 +96,8 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
     list: (plan) => question(() => list(client, names, plan)),
     group: (plan) => question(() => group(client, names, plan)),
     users: (plan) => question(() => users(client, names, plan)),
+    fields: () => Promise.reject(new LoggiaError("unsupported", "This store does not list fields yet")),
+    attributeNames: () => Promise.resolve([]),
     find: (from, key, id) => translated(() => find(client, names, from, key, id)),
     data: (key, id) => translated(() => data(client, names, key, id)),
     marks: (ids) => translated(() => marks(client, names, ids)),
