@@ -1,7 +1,7 @@
 import type { Taken } from "../gate/budget.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { Format } from "../http/formats.ts";
-import type { GroupPlan } from "../query/plan.ts";
+import type { GroupQuestion } from "../query/question.ts";
 import { MAX_GROUPS } from "../store/groups.ts";
 import type { Group } from "../store/store.ts";
 
@@ -48,6 +48,9 @@ export const USER_BYTES = 4 * 1024;
 export const LETTER_BYTES = 16 * 1024;
 const FILTER_BYTES = 1_000;
 const GROUP_BYTES = 640;
+/** Columns of a group that its size reckons with, and what each further one takes. */
+const USUAL_COLUMNS = 6;
+const COLUMN_BYTES = 60;
 /** More days and hours than most logs keep. */
 const USUAL_PERIODS = 10_000;
 
@@ -56,15 +59,19 @@ export function sizeOfFilters(count: number, format: Format): number {
 }
 
 /** What groups may take, before they are known. Longer keys are told by {@link sizeOfGroups}. */
-export function roomForGroups({ by, take }: GroupPlan): number {
-  const isPeriod = by.every(({ kind }) => kind === "period");
-  return Math.min(take ?? MAX_GROUPS, isPeriod ? USUAL_PERIODS : MAX_GROUPS) * GROUP_BYTES;
+export function roomForGroups({ plan, compare }: GroupQuestion): number {
+  const { by, take, aggregates } = plan;
+  const isPeriod = by.length === 1 && by[0]!.kind === "period";
+  const most = by.length === 0 ? 1 : isPeriod ? USUAL_PERIODS : MAX_GROUPS;
+  const size_bytes = GROUP_BYTES + Math.max(0, by.length + aggregates.length - USUAL_COLUMNS) * COLUMN_BYTES;
+  return Math.min(take ?? MAX_GROUPS, most) * size_bytes * (compare === null ? 1 : 2);
 }
 
 /** What groups take, while they are written as well. */
 export function sizeOfGroups(groups: readonly Group[], format: Format): number {
   const lengthOf = (values: Group["keys"]): number =>
     values.reduce<number>((sum, value) => sum + (typeof value === "string" ? value.length : 20), 0);
-  const keys = groups.reduce((sum, group) => sum + lengthOf(group.keys), 0);
+  const further = Math.max(0, (groups[0]?.values.length ?? 0) - USUAL_COLUMNS) * COLUMN_BYTES * groups.length;
+  const keys = groups.reduce((sum, group) => sum + lengthOf(group.keys), 0) + further;
   return groups.length * 200 + 2 * keys + COPIES[format.kind] * (groups.length * 100 + 2 * keys);
 }

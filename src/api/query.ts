@@ -11,7 +11,8 @@ import { classHints, withHints } from "./hints.ts";
 import { runList } from "./list.ts";
 import { roomForGroups, sizeOfGroups } from "./memory.ts";
 import { runUsers } from "./users.ts";
-import { showGroups } from "./view.ts";
+import { answerGroups } from "./groups/answer.ts";
+import { showGroups } from "./groups/view.ts";
 
 export function queryRoutes(context: Context): Route[] {
   return [
@@ -43,8 +44,8 @@ export function queryRoutes(context: Context): Route[] {
 /** Writes the groups itself, so that a long list of them counts as a running query until it is written. */
 async function runGroups(context: Context, question: GroupQuestion, call: ApiCall): Promise<Reply> {
   const { request, format, memory } = call;
-  await memory.take(roomForGroups(question.plan));
-  const found = await context.store.group(question.plan);
+  await memory.take(roomForGroups(question));
+  const found = await answerGroups(context.store, question);
   memory.resize(sizeOfGroups(found, format));
   const groups = showGroups(found, question);
   const reply = { status: 200, body: await writeLong(format, groups, () => !request.socket.destroyed) };

@@ -6,11 +6,9 @@ import type { Body } from "../http/formats.ts";
 import { Moment, momentAsJson } from "../http/moment.ts";
 import type { LongList } from "../http/written.ts";
 import type { XmlValue } from "../http/xml.ts";
-import { periodKeyFormat } from "../query/calendar.ts";
 import { USER_FIELDS } from "../query/plan.ts";
-import type { EventColumn, EventField, Grouping, UserField } from "../query/plan.ts";
-import type { GroupQuestion } from "../query/question.ts";
-import type { Group, GroupValue, Marks, TrackedUser } from "../store/store.ts";
+import type { EventColumn, EventField, UserField } from "../query/plan.ts";
+import type { Marks, TrackedUser } from "../store/store.ts";
 
 type Fields = { readonly [field: string]: XmlValue };
 
@@ -116,28 +114,6 @@ export function showUsers(rows: readonly TrackedUser[], columns: readonly UserFi
     pick({ user, email, page, created: new Moment(created), seen: new Moment(seen), count }, columns ?? USER_FIELDS),
   );
   return { json: jsonOf(records), xml: () => results({ user: records }) };
-}
-
-/** The groups of a query: everything is text. There may be many. */
-export function showGroups(groups: readonly Group[], { plan, columns }: GroupQuestion): LongList {
-  const formats = plan.by.map(keyFormat);
-  const show = (group: Group): Fields =>
-    Object.fromEntries(
-      columns.map(({ name, shows }) => [
-        name,
-        shows.kind === "key" ? formats[0]!(group.keys[0]!) : showValue(group.values[shows.of]!),
-      ]),
-    );
-  return { length: groups.length, element: "aggregate", show: (from, to) => groups.slice(from, to).map(show) };
-}
-
-function showValue(value: GroupValue): string {
-  return typeof value === "string" ? value : formatNumber(value);
-}
-
-function keyFormat(by: Grouping): (key: GroupValue) => string {
-  const format = by.kind === "period" ? periodKeyFormat(by) : formatNumber;
-  return (key) => (typeof key === "number" ? format(key) : (key ?? ""));
 }
 
 const plainDecimal = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 15, useGrouping: false });

@@ -23,6 +23,11 @@ export class Moment {
   }
 
   toString(): string {
-    return new Date(this.ms).toISOString();
+    return momentAsIso(this.ms);
   }
+}
+
+/** ISO 8601, in UTC, with milliseconds. */
+export function momentAsIso(ms: number): string {
+  return new Date(ms).toISOString();
 }

@@ -14,6 +14,8 @@ export type LongList = {
   readonly length: number;
   readonly element: string;
   readonly show: (from: number, to: number) => readonly { readonly [field: string]: XmlValue }[];
+  /** The same for XML, where it differs. */
+  readonly showAsXml?: LongList["show"];
 };
 
 /**
@@ -38,13 +40,14 @@ export async function writeLong(format: Format, list: LongList, isWanted: () => 
 
 async function write(format: Format, list: LongList, isWanted: () => boolean): Promise<Written> {
   const { before, inner, between, after } = wayOf(format, list);
+  const show = format.kind === "xml" ? (list.showAsXml ?? list.show) : list.show;
   const contentType = CONTENT_TYPES[format.kind];
   if (list.length <= PIECE) {
-    return { contentType, payload: Buffer.from(before + inner(list.show(0, list.length)) + after) };
+    return { contentType, payload: Buffer.from(before + inner(show(0, list.length)) + after) };
   }
   const pieces: Buffer[] = [Buffer.from(before)];
   for (let from = 0; from < list.length && isWanted(); from += PIECE) {
-    const text = inner(list.show(from, Math.min(from + PIECE, list.length)));
+    const text = inner(show(from, Math.min(from + PIECE, list.length)));
     pieces.push(Buffer.from(from === 0 ? text : between + text));
     await turn();
   }

@@ -10,6 +10,7 @@ type XmlLeaf = string | number | boolean | null | Moment;
 export type XmlDocument = { readonly root: string; readonly content: XmlValue };
 
 type BuilderValue = string | { [element: string]: BuilderValue | BuilderValue[] };
+type Elements = { [element: string]: BuilderValue | BuilderValue[] };
 
 /** What XML 1.0 forbids even as a character reference: most control characters, lone surrogates, U+FFFE and U+FFFF. */
 // oxlint-disable-next-line no-control-regex
@@ -18,7 +19,16 @@ const FORBIDDEN = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]
 /** What every document begins with. */
 export const XML_DECLARATION = '<?xml version="1.0" encoding="utf-8"?>';
 
-/** An XML document in UTF-8. Characters that XML 1.0 forbids become U+FFFD. Element names come from code, never from a caller. */
+/** Names that are elements as they are; XML has more of them. */
+const ELEMENT_NAME = /^[A-Za-z_][A-Za-z0-9_.-]*$/;
+
+/** What the builder and we ourselves give a meaning. */
+const TAKEN: ReadonlySet<string> = new Set(["_", "column"]);
+
+/**
+ * An XML document in UTF-8. Characters that XML 1.0 forbids become U+FFFD. A name that is none of an
+ * element, as a column of a query may have, is an attribute of an element `column`.
+ */
 export function renderXml(document: XmlDocument): string {
   const builder = new Builder({
     rootName: document.root,
@@ -36,12 +46,27 @@ export function renderXml(document: XmlDocument): string {
  */
 function forBuilder(value: XmlValue): BuilderValue {
   if (value === null) return "";
-  if (typeof value !== "object" || value instanceof Moment) return value.toString().replace(FORBIDDEN, "\ufffd");
-  const elements: { [element: string]: BuilderValue | BuilderValue[] } = {};
+  if (typeof value !== "object" || value instanceof Moment) return clean(value.toString());
+  const elements: Elements = Object.create(null) as Elements;
+  const columns: BuilderValue[] = [];
   for (const [name, child] of Object.entries(value)) {
-    elements[name] = isList(child) ? child.map(forBuilder) : forBuilder(child);
+    if (!ELEMENT_NAME.test(name) || TAKEN.has(name)) columns.push(named(name, child));
+    else elements[name] = isList(child) ? child.map(forBuilder) : forBuilder(child);
   }
+  if (columns.length > 0) elements["column"] = columns;
   return elements;
+}
+
+/** `<column name="avg(@took)">`; a list has an element `value` for each item. */
+function named(name: string, child: XmlValue): BuilderValue {
+  const attributes = { name: clean(name) };
+  if (isList(child)) return { $: attributes, value: child.map(forBuilder) };
+  const content = forBuilder(child);
+  return typeof content === "string" ? { $: attributes, _: content } : { $: attributes, ...content };
+}
+
+function clean(text: string): string {
+  return text.replace(FORBIDDEN, "\ufffd");
 }
 
 function isList(value: XmlValue): value is readonly XmlValue[] {

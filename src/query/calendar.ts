@@ -1,5 +1,5 @@
 import type { Period } from "./plan.ts";
-import { momentOf, offsetAt, stretchesOf } from "./zone.ts";
+import { UTC, momentOf, offsetAt, stretchesOf } from "./zone.ts";
 import type { Stretch, Zone } from "./zone.ts";
 
 /**
@@ -117,6 +117,44 @@ function startOfMonth(local: number): number {
   return civil(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
 }
 
+/** The local time at which the group behind the one begins that begins at `local`. */
+function nextStart(by: Period, local: number): number {
+  const length_ms = lengthOf(by);
+  return length_ms === null ? addMonths(local, 1, UTC) : local + length_ms;
+}
+
+/** The keys of all groups of a period that hold moments from `from_ms` on and before `to_ms`, both finite. */
+export function* keysOfPeriod(by: Period, from_ms: number, to_ms: number): Generator<number> {
+  const startOf = startOfPeriod(by);
+  let last = NaN;
+  for (const stretch of stretchesOfPeriod(by, from_ms, to_ms)) {
+    const { offset_ms, repeated } = stretch;
+    const end = Math.min(to_ms, stretch.to_ms) + offset_ms;
+    let start = startOf(Math.max(from_ms, stretch.from_ms) + offset_ms);
+    for (; start < end; start = nextStart(by, start)) {
+      const key = start + (repeated ? REPEATED : 0);
+      // A day on which the clock is set lies in two stretches.
+      if (key !== last) yield key;
+      last = key;
+    }
+  }
+}
+
+/** The first moment of the group with a key. */
+export function momentOfKey({ zone }: Period, key: number): number {
+  const local = floorTo(MINUTE_MS, key);
+  if (local === key) return momentOf(zone, local);
+  const { from_ms, offset_ms } = repetitionOf(zone, local);
+  return Math.max(from_ms, local - offset_ms);
+}
+
+/** How long the group with a key is, in milliseconds. */
+export function lengthOfGroup(by: Period, key: number): number {
+  const length_ms = lengthOf(by);
+  if (length_ms !== null && length_ms <= HOUR_MS) return length_ms;
+  return momentOf(by.zone, nextStart(by, key)) - momentOf(by.zone, key);
+}
+
 /**
  * Writes keys of groups of time as the wire shows them, on the clock of the grouping: `9/19/2011`
  * for days and weeks, `9/2011` for months, `9/19/2011 14:15` for minutes and hours, a repeated
@@ -138,11 +176,14 @@ export function periodKeyFormat({ unit, zone }: Period): (key: number) => string
 
 /** The offset at which the clock shows for the second time some of the hour that a time begins. */
 function repeatedOffset(zone: Zone, local: number): number {
-  const found = stretchesOf(zone).find(
+  return repetitionOf(zone, local).offset_ms;
+}
+
+function repetitionOf(zone: Zone, local: number): Stretch {
+  return stretchesOf(zone).find(
     ({ from_ms, to_ms, offset_ms, repeated }) =>
       repeated && from_ms + offset_ms < local + HOUR_MS && to_ms + offset_ms > local,
-  );
-  return found!.offset_ms;
+  )!;
 }
 
 /** `+05:45`, without the seconds that the offsets of a hundred years ago have. */

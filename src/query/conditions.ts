@@ -5,7 +5,10 @@ import { readDate } from "./dates.ts";
 import { didYouMean, queryFault } from "./fault.ts";
 import { canonical, fieldsOf } from "./fields.ts";
 import type { FieldInfo, Table } from "./fields.ts";
-import type { Condition } from "./plan.ts";
+import { numberOf as numberSpelt } from "./numbers.ts";
+import { planNear, planWithin } from "./places.ts";
+import { isAttribute } from "./plan.ts";
+import type { AttributeField, ComparisonOp, Condition } from "./plan.ts";
 import { checkExpression, matchCondition } from "./regex.ts";
 import type { CompareOp, Expression, Literal, Name, Occurs, Span, Step, StringLiteral, When } from "./syntax.ts";
 import type { Zone } from "./zone.ts";
@@ -18,7 +21,10 @@ export type Context<Field extends string> = {
   readonly zone: Zone;
 };
 
-type Compared<Field extends string> = { readonly type: "text" | "number" | "date"; readonly field: Field };
+type Compared<Field extends string> = {
+  readonly type: "text" | "number" | "date" | "attribute";
+  readonly field: Field;
+};
 type Moment = { readonly kind: "day"; readonly start: number } | { readonly kind: "moment"; readonly at: number };
 
 /** @throws LoggiaError `bad_query` where a field is unknown, or is compared with what it cannot hold */
@@ -39,6 +45,12 @@ export function planCondition<Field extends string>(context: Context<Field>, exp
       return planMatches(context, expression.field, expression.value);
     case "null":
       return planAbsence(context, expression.field);
+    case "within":
+      checkPlace(context, expression.field, "WITHIN");
+      return planWithin(context.text, expression.edges);
+    case "near":
+      checkPlace(context, expression.field, "NEAR");
+      return planNear(context.text, expression.circle);
   }
   throw expression satisfies never;
 }
@@ -66,6 +78,8 @@ function planComparison<Field extends string>(
   switch (type) {
     case "text":
       return { kind: "text", field, op, value: textOf(context, field, literal) };
+    case "attribute":
+      return planAttribute(context, field, op, literal);
     case "number":
       return { kind: "number", field, op, value: numberOf(context, field, literal) };
     case "date": {
@@ -82,6 +96,7 @@ function planMembership<Field extends string>(
   compared: Compared<Field>,
   literals: readonly Literal[],
 ): Condition<Field> {
+  if (compared.type === "attribute") return planAttributeMembership(context, compared.field, literals);
   if (compared.type === "text") {
     return {
       kind: "in",
@@ -90,6 +105,52 @@ function planMembership<Field extends string>(
     };
   }
   return { kind: "or", conditions: literals.map((literal) => planComparison(context, compared, "=", literal)) };
+}
+
+/** With a number, and by equality with a text that spells one, attributes compare as numbers; otherwise as texts. */
+function planAttribute<Field extends string>(
+  context: Context<Field>,
+  field: Field,
+  op: ComparisonOp,
+  literal: Literal,
+): Condition<Field> {
+  if (literal.kind === "number") return { kind: "number", field, op, value: literal.value };
+  const value = attributeText(context, field, literal);
+  const number = op === "=" ? exactNumberOf(value) : null;
+  return number === null
+    ? { kind: "text", field, op, value: fold(value) }
+    : { kind: "number", field, op, value: number };
+}
+
+function planAttributeMembership<Field extends string>(
+  context: Context<Field>,
+  field: Field,
+  literals: readonly Literal[],
+): Condition<Field> {
+  const parts = literals.map((literal) => planAttribute(context, field, "=", literal));
+  const texts = parts.flatMap((part) => (part.kind === "text" ? [part.value] : []));
+  const numbers = parts.filter(({ kind }) => kind === "number");
+  if (numbers.length === 0) return { kind: "in", field, values: texts };
+  return { kind: "or", conditions: texts.length === 0 ? numbers : [...numbers, { kind: "in", field, values: texts }] };
+}
+
+function attributeText<Field extends string>(context: Context<Field>, field: Field, literal: Literal): string {
+  if (literal.kind === "string") return literal.value;
+  const hint = "Attributes hold no dates: write a text, such as '2011-09-19', or a number.";
+  throw fault(context, literal.span, `${field} holds texts or numbers, expected a string or a number`, hint);
+}
+
+/** Null for a long row of digits, as ids are: as a number it would equal others. */
+function exactNumberOf(text: string): number | null {
+  const number = numberSpelt(text);
+  return number !== null && Number.isInteger(number) && !Number.isSafeInteger(number) ? null : number;
+}
+
+function checkPlace<Field extends string>(context: Context<Field>, name: Name, operator: string): void {
+  const info = lookUp(context, name);
+  if (info.type === "presence" && info.field === "geo") return;
+  const hint = context.table.fields.has("geo") ? "Use geo." : null;
+  throw fault(context, name.span, `${operator} needs a place, and ${name.text} holds none`, hint);
 }
 
 function planContains<Field extends string>(
@@ -139,7 +200,7 @@ function comparedField<Field extends string>(context: Context<Field>, name: Name
 
 function textField<Field extends string>(context: Context<Field>, name: Name, operator: string): Field {
   const { type, field } = comparedField(context, name);
-  if (type === "text") return field;
+  if (type === "text" || type === "attribute") return field;
   throw fault(context, name.span, `${operator} needs a field that holds text, and ${field} holds a ${type}`);
 }
 
@@ -156,9 +217,19 @@ function dateField<Field extends string>(context: Context<Field>, name: Name): F
 }
 
 function lookUp<Field extends string>(context: Context<Field>, name: Name): FieldInfo<Field> {
+  if (isAttribute(name.text)) return lookUpAttribute(context, name, name.text);
   const info = context.table.fields.get(canonical(name.text));
   if (info !== undefined) return info;
   throw unknownField(context.text, context.table.name, name, [...context.table.fields.keys()]);
+}
+
+function lookUpAttribute<Field extends string>(
+  { table, text }: Context<Field>,
+  { span }: Name,
+  field: AttributeField,
+): FieldInfo<Field> {
+  if (table.attribute !== null) return { type: "attribute", field: table.attribute(field) };
+  throw queryFault(text, span, `${table.name} have no attributes`, fieldsOf(table.name));
 }
 
 /** The fault of a name that is no field of the table. */
@@ -168,6 +239,7 @@ export function unknownField(
   name: Name,
   candidates: readonly string[],
 ): LoggiaError {
+  if (isAttribute(name.text)) return queryFault(text, name.span, `${table} have no attributes`, fieldsOf(table));
   const what = `${table} have no field "${name.text}"`;
   return queryFault(text, name.span, what, didYouMean(name.text, candidates) ?? fieldsOf(table));
 }
@@ -238,7 +310,7 @@ function readBase<Field extends string>({ text, now_ms, zone }: Context<Field>, 
   throw base satisfies never;
 }
 
-function stepFrom(moment: number, { unit, count }: Step, zone: Zone): number {
+export function stepFrom(moment: number, { unit, count }: Step, zone: Zone): number {
   switch (unit) {
     case "MINUTES":
       return moment + count * MINUTE_MS;

@@ -1,10 +1,10 @@
 import { oneOf } from "./fault.ts";
-import type { ConditionField, GroupField, SortField, UserField } from "./plan.ts";
+import type { AttributeField, ConditionField, GroupField, SortField, UserField } from "./plan.ts";
 import { EVENT_FIELDS, USER_FIELDS } from "./plan.ts";
 
 /** What a field holds, and by which name a plan knows it. */
 export type FieldInfo<Field extends string> =
-  | { readonly type: "text" | "number" | "date"; readonly field: Field }
+  | { readonly type: "text" | "number" | "date" | "attribute"; readonly field: Field }
   /** It is there or not; nothing else can be asked of it. */
   | { readonly type: "presence"; readonly field: "geo" | "data" }
   /** It is shown, but no condition can ask for it. */
@@ -14,6 +14,8 @@ export type FieldInfo<Field extends string> =
 export type Table<Field extends string> = {
   readonly name: "events" | "users";
   readonly fields: ReadonlyMap<string, FieldInfo<Field>>;
+  /** Its attributes as fields; null where it has none. */
+  readonly attribute: ((name: AttributeField) => Field) | null;
 };
 
 export type EventConditionField = ConditionField;
@@ -26,6 +28,7 @@ export const EVENTS: Table<EventConditionField> = {
     ["text", { type: "text", field: "text" }],
     ["link", { type: "text", field: "link" }],
     ["hash", { type: "text", field: "hash" }],
+    ["pattern", { type: "text", field: "pattern" }],
     ["tags", { type: "text", field: "tags" }],
     ["source", { type: "text", field: "source" }],
     ["log", { type: "text", field: "log" }],
@@ -38,6 +41,7 @@ export const EVENTS: Table<EventConditionField> = {
     ["bookmarks", { type: "shown" }],
     ["alerts", { type: "shown" }],
   ]),
+  attribute: (name) => name,
 };
 
 export const USERS: Table<UserField> = {
@@ -50,6 +54,7 @@ export const USERS: Table<UserField> = {
     ["seen", { type: "date", field: "seen" }],
     ["count", { type: "number", field: "count" }],
   ]),
+  attribute: null,
 };
 
 export const SORT_FIELDS = [
@@ -57,6 +62,7 @@ export const SORT_FIELDS = [
   "created",
   "text",
   "link",
+  "pattern",
   "source",
   "log",
   "class",
@@ -67,6 +73,7 @@ export const GROUP_FIELDS = [
   "text",
   "link",
   "hash",
+  "pattern",
   "tags",
   "source",
   "log",
@@ -83,6 +90,6 @@ export function canonical(name: string): string {
 
 /** "the fields of events are …" */
 export function fieldsOf(table: "events" | "users"): string {
-  const names = table === "events" ? EVENT_FIELDS : USER_FIELDS;
+  const names = table === "events" ? [...EVENT_FIELDS, "pattern"] : USER_FIELDS;
   return `The fields of ${table} are ${oneOf(names).replace(/ or (\w+)$/, " and $1")}.`;
 }

@@ -10,10 +10,13 @@ export type Token = {
    * `class` is the `.key` that directly follows the table. `end` stands once, last; or `fault` does, where reading could not
    * go on: the parser tells it when it comes there, as something before it may be wrong too.
    */
-  readonly kind: "word" | "class" | "string" | "number" | "date" | "symbol" | "end" | "fault";
+  readonly kind: "word" | "attribute" | "class" | "string" | "number" | "date" | "symbol" | "end" | "fault";
   /** As written. */
   readonly text: string;
-  /** What it stands for: a string without its quotes, a class without its dot; otherwise as written. */
+  /**
+   * What it stands for: a string without its quotes, a class without its dot, an attribute as its
+   * name behind an `@`; otherwise as written.
+   */
   readonly value: string;
   readonly span: Span;
   readonly fault: LoggiaError | null;
@@ -21,6 +24,8 @@ export type Token = {
 
 const IGNORED = /(?:\s+|\/\/[^\r\n]*)*/y;
 const WORD = /[\p{L}_][\p{L}\p{M}\p{N}_]*/uy;
+/** The names of attributes that need no quotes: letters, digits and `_`, with `$`, `.` and `-` between them. */
+const ATTRIBUTE = /@[\p{L}\p{M}\p{N}_$](?:[\p{L}\p{M}\p{N}_$.-]*[\p{L}\p{M}\p{N}_$])?/uy;
 const CLASS = /\.[\p{L}\p{N}_-]+/uy;
 /** Anything shaped like a date; whether there is such a day is asked where it is read. */
 const DATE = /\d+\/\d+\/\d+|\d+-\d+-\d+(?:T[\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?/iy;
@@ -71,6 +76,7 @@ function checkLength(text: string): void {
 function readToken(text: string, start: number, before: readonly Token[]): Token {
   const first = text[start]!;
   if (first === "'" || first === '"') return readString(text, start, first);
+  if (first === "@") return readAttribute(text, start);
   // Only the table, the second word, can have a class; anywhere else a dot begins a number or is a fault of the parser.
   const followsTable = before.length === 2 && before[1]!.kind === "word" && before[1]!.span.end === start;
   const key = followsTable ? match(CLASS, text, start) : null;
@@ -86,6 +92,21 @@ function readToken(text: string, start: number, before: readonly Token[]): Token
   const character = String.fromCodePoint(text.codePointAt(start)!);
   const what = `found ${JSON.stringify(character)}, which means nothing here`;
   return faultToken(text, start, start + character.length, what, HINTS.get(character) ?? null);
+}
+
+/** `@name`, or in quotes where the name has other characters. */
+function readAttribute(text: string, start: number): Token {
+  const quote = text[start + 1];
+  if (quote === "'" || quote === '"') {
+    const name = readString(text, start + 1, quote);
+    if (name.kind === "fault") return name;
+    if (name.value === "") return faultToken(text, start, name.span.end, "this attribute has no name");
+    return token("attribute", text.slice(start, name.span.end), start, `@${name.value}`);
+  }
+  const name = match(ATTRIBUTE, text, start);
+  if (name !== null) return token("attribute", name, start);
+  const hint = "Write @http.status, or @'odd name' in quotes.";
+  return faultToken(text, start, start + 1, "expected the name of an attribute behind @", hint);
 }
 
 /** A quote within a string is written twice; a backslash is an ordinary character, so that expressions need no second one. */

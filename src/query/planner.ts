@@ -1,24 +1,18 @@
 import type { LogKey } from "../events/event.ts";
 import { fold, wellFormed } from "../events/text.ts";
-import type { LoggiaError } from "../errors.ts";
 import { planCondition, planOccurs, unknownField } from "./conditions.ts";
 import type { Context } from "./conditions.ts";
-import { didYouMean, oneOf, queryFault } from "./fault.ts";
-import { EVENTS, GROUP_FIELDS, SORT_FIELDS, USERS, canonical } from "./fields.ts";
+import { eventColumns, isAggregate, sortField } from "./event-fields.ts";
+import { queryFault } from "./fault.ts";
+import { EVENTS, USERS } from "./fields.ts";
 import { parseQuery } from "./parser.ts";
-import { AGGREGATE_FIELDS, EVENT_FIELDS, EVERYTHING, USER_FIELDS, deepFreeze, freezePlan } from "./plan.ts";
-import type {
-  AggregateField,
-  Condition,
-  EventField,
-  Grouping,
-  GroupPlan,
-  ListPlan,
-  UserField,
-  UsersPlan,
-} from "./plan.ts";
-import type { GroupQuestion, Question } from "./question.ts";
-import type { Name, Query, Sort } from "./syntax.ts";
+import { EVERYTHING, USER_FIELDS, deepFreeze, freezePlan } from "./plan.ts";
+import type { Condition, Grouping, HavingCondition, ListPlan, UserField, UsersPlan } from "./plan.ts";
+import { Terms, filledKey, isOutOfStep, planColumns, planGroupings, planHaving } from "./plan-groups.ts";
+import { settledHaving, spanOfKey } from "./plan-groups.ts";
+import type { AfterStore, GroupQuestion, Question } from "./question.ts";
+import { rangeOf } from "./span.ts";
+import type { Name, Query, Sort, Term } from "./syntax.ts";
 import type { Zone } from "./zone.ts";
 
 /** How many records a query without TAKE returns. */
@@ -41,8 +35,8 @@ export function planQuery(text: string, context: QueryContext): Question {
   const source = wellFormed(text);
   const query = parseQuery(source);
   if (query.table.name === "users") return freezePlan(planUsers(source, query, context));
-  if (query.clauses.groupBy === null) return freezePlan(planList(source, query, context));
-  return deepFreeze(planGroup(source, query, query.clauses.groupBy, context));
+  if (asksForGroups(query.clauses)) return deepFreeze(planGroups(source, query, context));
+  return freezePlan(planList(source, query, context));
 }
 
 function planList(text: string, query: Query, context: QueryContext): ListPlan {
@@ -52,62 +46,98 @@ function planList(text: string, query: Query, context: QueryContext): ListPlan {
     from: { kind: "events" },
     logs: [...context.logs],
     where: planEventConditions(text, query, context),
-    sort:
-      sort === null
-        ? []
-        : [{ field: oneOfEventFields(text, sort.key, SORT_FIELDS, "sort by"), direction: sort.direction }],
+    sort: sort === null ? [] : [{ field: sortField(text, sort.key), direction: sort.direction }],
     skip: skip?.value ?? 0,
     take: take?.value ?? DEFAULT_TAKE,
     columns: columns === null ? null : eventColumns(text, columns),
   };
 }
 
-function planGroup(text: string, query: Query, groupBy: Name, context: QueryContext): GroupQuestion {
-  const { sort, skip, take, columns } = query.clauses;
-  const shown =
-    columns === null
-      ? AGGREGATE_FIELDS
-      : inOrder(
-          AGGREGATE_FIELDS,
-          columns.map((name) => aggregateColumn(text, name)),
-        );
-  const aggregates = ["count", "avg", "sum", "min", "max"] as const;
-  const indexOf = (field: (typeof aggregates)[number]): number => aggregates.indexOf(field);
-  const by = sort === null ? "key" : aggregateColumn(text, sort.key);
-  const plan: GroupPlan = {
-    kind: "group",
-    from: { kind: "events" },
-    logs: [...context.logs],
-    where: planEventConditions(text, query, context),
-    by: [planGrouping(text, groupBy, context.zone)],
-    aggregates: aggregates.map((kind) => (kind === "count" ? { kind, where: null } : { kind, of: "value" })),
-    having: null,
-    sort: { by: by === "key" ? by : indexOf(by), direction: sort?.direction ?? "asc" },
+function planGroups(text: string, query: Query, context: QueryContext): GroupQuestion {
+  const { sort, skip, take, columns, groupBy, having, compare, fill } = query.clauses;
+  const conditionContext = { text, table: EVENTS, ...context };
+  const by = planGroupings(conditionContext, groupBy ?? []);
+  const terms = new Terms(conditionContext, columns ?? []);
+  const shown = planColumns(text, terms, columns);
+  const sorted = sort === null ? "key" : terms.indexOf(sort.key);
+  const condition = having === null ? null : planHaving(text, terms, having);
+  const settled = (index: "key" | number): "key" | number => (index === "key" ? index : terms.settled(index));
+  const order: AfterStore = {
+    having: condition === null ? null : settledHaving(terms, condition),
+    sort: { by: settled(sorted), direction: sort?.direction ?? "asc" },
     skip: skip?.value ?? 0,
     take: take?.value ?? null,
   };
+  const filled = fill === null ? null : filledKey(text, by, fill.span);
+  const outOfStep = compare === null ? -1 : by.findIndex((grouping) => isOutOfStep(grouping, compare.step));
+  if (compare !== null && outOfStep !== -1) {
+    throw queryFault(
+      text,
+      compare.span,
+      "these groups of time are out of step with months",
+      "Use WEEKS(n) or DAYS(n).",
+    );
+  }
+  const where = planEventConditions(text, query, context);
+  if (terms.rates.length > 0) checkLength(text, query, by, where);
+  // What the store does not know, it can neither leave out nor sort by.
+  const { aggregates, rates } = terms;
+  const isAfter = filled !== null || usesRates(order, aggregates.length);
+  const ofStore = isAfter ? UNTOUCHED : order;
   return {
     kind: "groups",
-    plan,
-    columns: shown.map((name) => ({
-      name,
-      shows: name === "key" ? { kind: "key" } : { kind: "aggregate", of: indexOf(name) },
-    })),
-    fill: null,
-    compare: null,
+    plan: { kind: "group", from: { kind: "events" }, logs: [...context.logs], where, by, aggregates, ...ofStore },
+    rates,
+    fill: filled,
+    after: isAfter ? order : null,
+    compare: compare?.step ?? null,
+    columns: shown.map(({ name, shows }) => ({ name, shows: settled(shows) })),
     now_ms: context.now_ms,
+    zone: context.zone,
   };
 }
 
+const UNTOUCHED: AfterStore = { having: null, sort: { by: "key", direction: "asc" }, skip: 0, take: null };
+
+function usesRates({ having, sort }: AfterStore, firstRate: number): boolean {
+  const uses = (condition: HavingCondition): boolean => {
+    if (condition.kind === "not") return uses(condition.condition);
+    if (condition.kind === "and" || condition.kind === "or") return condition.conditions.some(uses);
+    return condition.aggregate >= firstRate;
+  };
+  return (sort.by !== "key" && sort.by >= firstRate) || (having !== null && uses(having));
+}
+
+/** A rate is over the length of a group of time, or over a range that begins somewhere. */
+function checkLength(text: string, query: Query, by: readonly Grouping[], where: Condition): void {
+  if (by.some(({ kind }) => kind === "period") || rangeOf(where).from_ms > -Infinity) return;
+  const { columns, sort } = query.clauses;
+  const terms = [...(columns ?? []).map(({ of }) => of), ...(sort === null ? [] : [sort.key])];
+  const rate = terms.find((term) => term.kind === "rate");
+  const span = rate?.written.span ?? query.table.span;
+  throw queryFault(text, span, "RATE needs a length of time", "Add OCCURS, or group by DAY, HOUR or the like.");
+}
+
+/** Whether a query asks for groups, or for aggregates of all that it finds. */
+function asksForGroups({ groupBy, having, compare, fill, columns }: Query["clauses"]): boolean {
+  if (groupBy !== null || having !== null || compare !== null || fill !== null) return true;
+  const terms = (columns ?? []).map(({ of }) => of);
+  const isKey = (term: Term): boolean => term.kind === "name" && term.name.text.toUpperCase() === "KEY";
+  const isOfGroups = (term: Term): boolean => term.kind !== "name" || isAggregate(term.name);
+  return terms.every(isOfGroups) && !terms.every(isKey);
+}
+
 function planUsers(text: string, query: Query, context: QueryContext): UsersPlan {
-  const { where, occurs, sort, skip, take, columns, groupBy } = query.clauses;
+  const { where, occurs, sort, skip, take, columns, groupBy, having, compare, fill } = query.clauses;
   if (query.class !== null) {
     const what = "users have no class: classes are given to events alone";
     throw queryFault(text, query.class.span, what, `Write GET users, or GET events.${query.class.text}.`);
   }
-  if (groupBy !== null) throw queryFault(text, groupBy.span, "users cannot be grouped", "Only events can.");
+  const grouping = groupBy === null ? (compare ?? fill) : { span: spanOfKey(groupBy[0]!) };
+  if (grouping !== null) throw queryFault(text, grouping.span, "users cannot be grouped", "Only events can.");
+  if (having !== null) throw queryFault(text, query.table.span, "users cannot be grouped", "Write WHERE, not HAVING.");
   const conditionContext: Context<UserField> = { text, table: USERS, ...context };
-  const key = sort === null ? "created" : userField(text, sort.key);
+  const key = sort === null ? "created" : userField(text, plainTerm(text, sort.key));
   return {
     kind: "users",
     logs: [...context.logs],
@@ -123,7 +153,7 @@ function planUsers(text: string, query: Query, context: QueryContext): UsersPlan
         ? null
         : inOrder(
             USER_FIELDS,
-            columns.map((name) => userField(text, name)),
+            columns.map(({ of, as }) => userField(text, plainTerm(text, of, as))),
           ),
   };
 }
@@ -153,77 +183,11 @@ function all<Field extends string>(conditions: readonly Condition<Field>[]): Con
   return conditions.length === 0 ? EVERYTHING : conditions.length === 1 ? conditions[0]! : { kind: "and", conditions };
 }
 
-function planGrouping(text: string, name: Name, zone: Zone): Grouping {
-  const key = canonical(name.text);
-  if (key === "day") return { kind: "period", unit: "days", count: 1, zone };
-  if (key === "hour") return { kind: "period", unit: "hours", count: 1, zone };
-  if (key === "created") {
-    throw queryFault(text, name.span, "created cannot be grouped by as it is", "Group it by DAY or by HOUR.");
-  }
-  return { kind: "field", field: oneOfEventFields(text, name, GROUP_FIELDS, "group by", ["DAY", "HOUR"]) };
-}
-
-function oneOfEventFields<Field extends EventField>(
-  text: string,
-  name: Name,
-  allowed: readonly Field[],
-  purpose: string,
-  further: readonly string[] = [],
-): Field {
-  const key = canonical(name.text) === "filter" ? "class" : canonical(name.text);
-  const field = allowed.find((candidate) => candidate === key);
-  if (field !== undefined) return field;
-  const hint = `Possible are ${oneOf([...further, ...allowed])}.`;
-  if (EVENT_FIELDS.some((candidate) => candidate === key)) {
-    throw queryFault(text, name.span, `events cannot be asked to ${purpose} ${key}`, hint);
-  }
-  if (isAggregate(key)) throw withoutGroups(text, name);
-  throw queryFault(
-    text,
-    name.span,
-    `events have no field "${name.text}" to ${purpose}`,
-    didYouMean(name.text, [...further, ...allowed]) ?? hint,
-  );
-}
-
-function eventColumns(text: string, names: readonly Name[]): EventField[] {
-  const fields = names.map((name) => {
-    const key = canonical(name.text);
-    const field = EVENT_FIELDS.find((candidate) => candidate === key);
-    if (field !== undefined) return field;
-    throw isAggregate(key) ? withoutGroups(text, name) : unknownField(text, "events", name, EVENT_FIELDS);
-  });
-  return inOrder(EVENT_FIELDS, fields);
-}
-
-function withoutGroups(text: string, name: Name): LoggiaError {
-  const what = `${name.text.toUpperCase()} is a column of groups, and this query has none`;
-  return queryFault(text, name.span, what, "Add GROUPBY, or use a field of an event.");
-}
-
-function aggregateColumn(text: string, name: Name): AggregateField {
-  const key = canonical(name.text);
-  const column = AGGREGATE_FIELDS.find((candidate) => candidate === key);
-  if (column !== undefined) return column;
-  const columns = oneOf(AGGREGATE_FIELDS.map((field) => field.toUpperCase()));
-  if (EVENTS.fields.has(key)) {
-    const what = `${key} is a field of single events, and a grouped query has ${columns}`;
-    throw queryFault(text, name.span, what, "What is grouped by stands in KEY.");
-  }
-  const what = `expected ${columns}, found "${name.text}"`;
-  throw queryFault(
-    text,
-    name.span,
-    what,
-    didYouMean(
-      name.text,
-      AGGREGATE_FIELDS.map((field) => field.toUpperCase()),
-    ),
-  );
-}
-
-function isAggregate(key: string): boolean {
-  return AGGREGATE_FIELDS.some((field) => field === key);
+/** The name that a term is: users have no aggregates. */
+function plainTerm(text: string, term: Term, as: Name | null = null): Name {
+  if (term.kind === "name" && as === null) return term.name;
+  const span = term.kind === "name" ? as!.span : term.function.span;
+  throw queryFault(text, span, "users cannot be grouped", "Only events can.");
 }
 
 function userField(text: string, name: Name): UserField {

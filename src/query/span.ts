@@ -14,3 +14,24 @@ export function spanOf(condition: Condition): readonly [from_ms: number, to_ms: 
   const { op, value } = condition;
   return [op === "<" || op === "<=" ? -Infinity : value, op === ">" || op === ">=" ? Infinity : value];
 }
+
+/**
+ * The range of `created` that a condition asks for, as far as it does: from inclusive, to exclusive,
+ * in whole milliseconds since the Unix epoch.
+ */
+export function rangeOf(condition: Condition): { readonly from_ms: number; readonly to_ms: number } {
+  const range = { from_ms: -Infinity, to_ms: Infinity };
+  const narrow = (part: Condition): void => {
+    if (part.kind === "and") part.conditions.forEach(narrow);
+    if (part.kind !== "number" || part.field !== "created") return;
+    const { op, value } = part;
+    if (op !== "<" && op !== "<=") {
+      range.from_ms = Math.max(range.from_ms, op === ">" ? Math.floor(value) + 1 : Math.ceil(value));
+    }
+    if (op !== ">" && op !== ">=") {
+      range.to_ms = Math.min(range.to_ms, op === "<" ? Math.ceil(value) : Math.floor(value) + 1);
+    }
+  };
+  narrow(condition);
+  return range;
+}

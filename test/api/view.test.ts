@@ -1,9 +1,11 @@
 import test from "ava";
 import * as fc from "fast-check";
 
-import { formatNumber, showEvent, showEvents, showGroups } from "../../src/api/view.ts";
+import { showGroups } from "../../src/api/groups/view.ts";
+import { formatNumber, showEvent, showEvents } from "../../src/api/view.ts";
 import { MORNING, event as stored, groupPlan, newLog, newUser, row } from "../contract/store-fixture.ts";
 import { EVENT_FIELDS } from "../../src/query/plan.ts";
+import { fixedZone } from "../../src/query/zone.ts";
 
 for (const [number, expected] of [
   [null, "0"],
@@ -40,10 +42,11 @@ test("any number is a plain decimal of at most fifteen digits, and the nearest s
 
 test("the groups of a number are keyed by plain decimals too, and absence by nothing", (t) => {
   const by = [{ kind: "field", field: "value" }] as const;
-  const columns = [{ name: "key", shows: { kind: "key" } }] as const;
+  const columns = [{ name: "key", shows: "key" }] as const;
   const plan = groupPlan(newLog(), { by });
-  const question = { kind: "groups", plan, columns, fill: null, compare: null, now_ms: 0 } as const;
-  const found = [1e21, null].map((key) => ({ keys: [key], values: [2, 1e21, 2e21, 1e21, 1e21] }));
+  const above = { rates: [], fill: null, after: null, compare: null, now_ms: 0, zone: fixedZone(0) };
+  const question = { kind: "groups", plan, columns, ...above } as const;
+  const found = [1e21, null].map((key) => ({ keys: [key], values: [2, 1e21, 2e21, 1e21, 1e21], previous: null }));
   const groups = showGroups(found, question);
   t.deepEqual(groups.show(0, 2), [{ key: "1000000000000000000000" }, { key: "" }]);
 });

@@ -9,7 +9,9 @@ import type { Question } from "../../src/query/question.ts";
 import { fixedZone } from "../../src/query/zone.ts";
 
 const DOCUMENT = readFileSync(new URL("../../docs/lql.md", import.meta.url), "utf8");
-const PARSER = readFileSync(new URL("../../src/query/parser.ts", import.meta.url), "utf8");
+const PARSER = ["parser", "parse-values", "parse-conditions", "parse-groups"]
+  .map((name) => readFileSync(new URL(`../../src/query/${name}.ts`, import.meta.url), "utf8"))
+  .join("\n");
 
 /** The fenced blocks of a language, without their fences. */
 function blocks(language: string): string[] {

@@ -51,7 +51,7 @@ const FAULTS: readonly (readonly [string, string])[] = [
   ["GET events WHERE [sorce] = 'x'", 'events have no field "sorce". Did you mean source?'],
   [
     "GET events WHERE [zzz] = 'x'",
-    'events have no field "zzz". The fields of events are id, created, text, link, hash, tags, source, log, class, data, geo, value, user, filter, bookmarks and alerts.',
+    'events have no field "zzz". The fields of events are id, created, text, link, hash, tags, source, log, class, data, geo, value, user, filter, bookmarks, alerts and pattern.',
   ],
   ["GET events WHERE [TAKE] 5", 'expected a field, NOT or "(", found "TAKE".'],
   ["GET events WHERE[]", 'expected a field, NOT or "(", found the end of the query.'],
@@ -120,7 +120,7 @@ const FAULTS: readonly (readonly [string, string])[] = [
   ],
   [
     "GET events SORT [tags]",
-    "events cannot be asked to sort by tags. Possible are id, created, text, link, source, log, class, user or value.",
+    "events cannot be asked to sort by tags. Possible are id, created, text, link, pattern, source, log, class, user or value.",
   ],
   [
     "GET events SORT [count]",
@@ -169,7 +169,7 @@ const FAULTS: readonly (readonly [string, string])[] = [
   ["GET events GROUPBY [created]", "created cannot be grouped by as it is. Group it by DAY or by HOUR."],
   [
     "GET events GROUPBY [id]",
-    "events cannot be asked to group by id. Possible are DAY, HOUR, text, link, hash, tags, source, log, class, user or value.",
+    "events cannot be asked to group by id. Possible are DAY, HOUR, WEEK, MONTH, text, link, hash, pattern, tags, source, log, class, user or value.",
   ],
   ["GET events GROUPBY [DYA]", 'events have no field "DYA" to group by. Did you mean DAY?'],
 ];

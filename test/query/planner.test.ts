@@ -6,7 +6,7 @@ import type { Condition, GroupPlan, ListPlan, UsersPlan } from "../../src/query/
 import type { GroupColumn, GroupQuestion, Question } from "../../src/query/question.ts";
 import { EVERYTHING } from "../../src/query/plan.ts";
 import { fixedZone } from "../../src/query/zone.ts";
-import { COUNT, USUAL, day as daily, hour as hourly } from "../support/groups.ts";
+import { COUNT, MAX, USUAL, day as daily, hour as hourly } from "../support/groups.ts";
 
 const SHOP = "shop" as LogKey;
 /** Monday, 19 September 2011, 13:00 UTC; on the clock of the tests, two hours ahead, 15:00. */
@@ -44,15 +44,17 @@ const GROUP: GroupPlan = {
   take: null,
 };
 const COLUMNS: readonly GroupColumn[] = [
-  { name: "key", shows: { kind: "key" } },
-  { name: "count", shows: { kind: "aggregate", of: 0 } },
-  { name: "avg", shows: { kind: "aggregate", of: 1 } },
-  { name: "sum", shows: { kind: "aggregate", of: 2 } },
-  { name: "min", shows: { kind: "aggregate", of: 3 } },
-  { name: "max", shows: { kind: "aggregate", of: 4 } },
+  { name: "key", shows: "key" },
+  { name: "count", shows: 0 },
+  { name: "avg", shows: 1 },
+  { name: "sum", shows: 2 },
+  { name: "min", shows: 3 },
+  { name: "max", shows: 4 },
 ];
 function groups(changes: Partial<GroupPlan> = {}, columns = COLUMNS): GroupQuestion {
-  return { kind: "groups", plan: { ...GROUP, ...changes }, columns, fill: null, compare: null, now_ms: NOW };
+  const plan = { ...GROUP, ...changes };
+  const zone = fixedZone(OFFSET_MIN);
+  return { kind: "groups", plan, rates: [], fill: null, after: null, compare: null, columns, now_ms: NOW, zone };
 }
 const USERS: UsersPlan = {
   kind: "users",
@@ -88,7 +90,14 @@ const PLANS: readonly (readonly [string, Question])[] = [
     "GET events GROUPBY value SORT count DESC",
     groups({ by: [{ kind: "field", field: "value" }], sort: { by: COUNT, direction: "desc" } }),
   ],
-  ["GET events COLUMNS(max, Count, KEY) GROUPBY DAY", groups({}, [COLUMNS[0]!, COLUMNS[1]!, COLUMNS[5]!])],
+  [
+    "GET events COLUMNS(max, Count, KEY) GROUPBY DAY",
+    groups({ aggregates: [USUAL[MAX]!, USUAL[COUNT]!] }, [
+      { name: "key", shows: "key" },
+      { name: "count", shows: 1 },
+      { name: "max", shows: 0 },
+    ]),
+  ],
   ["GET users", USERS],
   [
     "GET users SORT user DESC COLUMNS(count, user)",

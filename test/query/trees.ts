@@ -2,13 +2,18 @@ import * as fc from "fast-check";
 
 import type {
   Clauses,
+  Column,
   Expression,
+  HavingTest,
+  Key,
   Literal,
+  Logic,
   Name,
   NumberLiteral,
   Occurs,
   Query,
   StringLiteral,
+  Term,
   When,
 } from "../../src/query/syntax.ts";
 import { UNITS } from "../../src/query/syntax.ts";
@@ -26,6 +31,9 @@ const KEYWORDS = new Set([
   "GROUP",
   "OCCURS",
   "COLUMNS",
+  "HAVING",
+  "COMPARE",
+  "FILL",
   "AND",
   "OR",
   "NOT",
@@ -43,6 +51,16 @@ const names: fc.Arbitrary<Name> = fc
   )
   .filter((text) => !KEYWORDS.has(text.toUpperCase()))
   .map((text) => ({ text, span: NOWHERE }));
+
+/** Of any characters: those that are not plain stand in quotes. */
+const attributes: fc.Arbitrary<Name> = fc
+  .oneof(
+    fc.constantFrom("http.status", "a-b", "7", "größe", "odd name", "it's", '"', "@", ".a", "a.", "$x"),
+    fc.string({ unit: "binary", minLength: 1, maxLength: 8 }),
+  )
+  .map((name) => ({ text: `@${name}`, span: NOWHERE }));
+
+const fields: fc.Arbitrary<Name> = fc.oneof({ weight: 3, arbitrary: names }, attributes);
 
 const strings: fc.Arbitrary<StringLiteral> = fc
   .oneof(
@@ -92,7 +110,7 @@ const literals: fc.Arbitrary<Literal> = fc.oneof(
 );
 
 function expressions(depth: number): fc.Arbitrary<Expression> {
-  const field = names;
+  const field = fields;
   const leaf: fc.Arbitrary<Expression> = fc.oneof(
     fc.record({
       kind: fc.constant("compare" as const),
@@ -103,6 +121,8 @@ function expressions(depth: number): fc.Arbitrary<Expression> {
     fc.record({ kind: fc.constantFrom("contains" as const, "matches" as const), field, value: strings }),
     fc.record({ kind: fc.constant("in" as const), field, values: fc.array(literals, { minLength: 1, maxLength: 3 }) }),
     fc.record({ kind: fc.constant("null" as const), field }),
+    fc.record({ kind: fc.constant("within" as const), field, edges: fc.tuple(numbers, numbers, numbers, numbers) }),
+    fc.record({ kind: fc.constant("near" as const), field, circle: fc.tuple(numbers, numbers, numbers) }),
   );
   if (depth === 0) return leaf;
   const inner = expressions(depth - 1);
@@ -116,18 +136,80 @@ function expressions(depth: number): fc.Arbitrary<Expression> {
   );
 }
 
+function call(text: string): Name {
+  return { text, span: NOWHERE };
+}
+
+/** Trees without the text of their terms, which is that of the query: see {@link withoutPositions}. */
+const terms: fc.Arbitrary<Term> = fc.oneof(
+  fields.map((name) => ({ kind: "name" as const, name })),
+  fc
+    .tuple(fc.constantFrom("AVG", "sum", "MEDIAN", "P95", "P99.9", "DISTINCT", "First", "LAST"), fields)
+    .map(([text, of]) => ({ kind: "call" as const, function: call(text), of, written: call("") })),
+  expressions(1).map((where) => ({ kind: "count" as const, function: call("COUNT"), where, written: call("") })),
+  fc
+    .record({ unit: fc.constantFrom(...UNITS), count: fc.integer({ min: 1, max: 1_000_000_000 }) })
+    .map((step) => ({ kind: "rate" as const, function: call("RATE"), step, written: call("") })),
+);
+
+const columnsOfGroups: fc.Arbitrary<Column> = fc.record({ of: terms, as: fc.option(names) });
+
+const keys: fc.Arbitrary<Key> = fc.oneof(
+  fields.map((name) => ({ kind: "name" as const, name })),
+  fc.constantFrom(["MINUTES", 15] as const, ["HOURS", 6] as const, ["DAYS", 10] as const).map(([unit, value]) => ({
+    kind: "period" as const,
+    unit,
+    count: { value, span: NOWHERE },
+    span: NOWHERE,
+  })),
+  fc
+    .tuple(fields, fc.uniqueArray(numbers, { minLength: 1, maxLength: 4, selector: ({ value }) => value }))
+    .map(([of, bounds]) => ({
+      kind: "bands" as const,
+      of,
+      bounds: bounds.sort((a, b) => a.value - b.value),
+      span: NOWHERE,
+    })),
+);
+
+const havingTests: fc.Arbitrary<HavingTest> = fc.oneof(
+  fc.record({
+    kind: fc.constant("compare" as const),
+    of: terms,
+    op: fc.constantFrom("=" as const, "!=" as const, "<" as const, ">=" as const),
+    value: numbers,
+  }),
+  fc.record({ kind: fc.constant("null" as const), of: terms }),
+);
+
+const havings: fc.Arbitrary<Logic<HavingTest>> = fc.oneof(
+  havingTests,
+  fc.record({
+    kind: fc.constantFrom("and" as const, "or" as const),
+    parts: fc.array(havingTests, { minLength: 2, maxLength: 3 }),
+  }),
+  fc.record({ kind: fc.constant("not" as const), part: havingTests }),
+);
+
 const anyWhen = whens(fc.oneof(bareDates, quotedDates), steps);
-const occurs: fc.Arbitrary<Occurs> = fc.record({ field: fc.option(names), from: anyWhen, to: fc.option(anyWhen) });
+const occurs: fc.Arbitrary<Occurs> = fc.record({ field: fc.option(fields), from: anyWhen, to: fc.option(anyWhen) });
 const direction = fc.constantFrom("asc" as const, "desc" as const);
 
 const clauses: fc.Arbitrary<Clauses> = fc.record({
   where: fc.option(expressions(3)),
   take: fc.option(fc.integer({ min: 1, max: 500 }).map((value) => ({ value, span: NOWHERE }))),
   skip: fc.option(counts.map((value) => ({ value, span: NOWHERE }))),
-  sort: fc.option(fc.record({ key: names, direction })),
-  groupBy: fc.option(names),
+  sort: fc.option(fc.record({ key: terms, direction })),
+  groupBy: fc.option(fc.array(keys, { minLength: 1, maxLength: 3 })),
   occurs: fc.option(occurs),
-  columns: fc.option(fc.array(names, { minLength: 1, maxLength: 3 })),
+  columns: fc.option(fc.array(columnsOfGroups, { minLength: 1, maxLength: 3 })),
+  having: fc.option(havings),
+  compare: fc.option(
+    fc
+      .record({ unit: fc.constantFrom(...UNITS), count: fc.integer({ min: 1, max: 9 }) })
+      .map((step) => ({ step, span: NOWHERE })),
+  ),
+  fill: fc.option(fc.constant({ span: NOWHERE })),
 });
 
 export const queries: fc.Arbitrary<Query> = fc.record({
@@ -144,10 +226,21 @@ export type Taste = {
   readonly quote: string;
 };
 
+const CLAUSES: readonly (keyof Clauses)[] = [
+  "where",
+  "take",
+  "skip",
+  "sort",
+  "groupBy",
+  "occurs",
+  "columns",
+  "having",
+  "compare",
+  "fill",
+];
+
 export const tastes: fc.Arbitrary<Taste> = fc.record({
-  order: fc.shuffledSubarray(["where", "take", "skip", "sort", "groupBy", "occurs", "columns"] as (keyof Clauses)[], {
-    minLength: 7,
-  }),
+  order: fc.shuffledSubarray([...CLAUSES], { minLength: CLAUSES.length }),
   upper: fc.boolean(),
   blank: fc.constantFrom(" ", "\n", "\t ", " // comment 'x' (\r\n", "\u00a0"),
   quote: fc.constantFrom("'", '"'),
@@ -156,22 +249,74 @@ export const tastes: fc.Arbitrary<Taste> = fc.record({
 /** A text whose tree is this one. */
 export function printQuery(query: Query, taste: Taste): string {
   const print = new Map<keyof Clauses, string>();
-  const { where, take, skip, sort, groupBy, occurs, columns } = query.clauses;
+  const { where, take, skip, sort, groupBy, occurs, columns, having, compare, fill } = query.clauses;
   const word = (text: string): string => (taste.upper ? text : text.toLowerCase());
   if (where !== null) print.set("where", `${word("WHERE")} ${printExpression(where, taste)}`);
   if (take !== null) print.set("take", `${word("TAKE")} ${take.value}`);
   if (skip !== null) print.set("skip", `${word("SKIP")} ${skip.value}`);
-  if (sort !== null) print.set("sort", `${word("SORT")} ${sort.key.text} ${word(sort.direction.toUpperCase())}`);
-  if (groupBy !== null) print.set("groupBy", `${word(taste.upper ? "GROUPBY" : "GROUP BY")} ${groupBy.text}`);
+  if (sort !== null)
+    print.set("sort", `${word("SORT")} ${printTerm(sort.key, taste)} ${word(sort.direction.toUpperCase())}`);
+  if (groupBy !== null) {
+    const list = groupBy.map((key) => printKey(key, taste)).join(`${taste.blank},`);
+    print.set("groupBy", `${word(taste.upper ? "GROUPBY" : "GROUP BY")} ${list}`);
+  }
+  if (having !== null) print.set("having", `${word("HAVING")} ${printHaving(having, taste)}`);
+  if (compare !== null) print.set("compare", `${word("COMPARE")} (${compare.step.unit}(${compare.step.count}))`);
+  if (fill !== null) print.set("fill", word("FILL"));
   if (occurs !== null) print.set("occurs", printOccurs(occurs, taste));
-  if (columns !== null) print.set("columns", `${word("COLUMNS")}(${columns.map(({ text }) => text).join(",")})`);
+  if (columns !== null)
+    print.set("columns", `${word("COLUMNS")}(${columns.map((column) => printColumn(column, taste)).join(",")})`);
   const table = query.table.name + (query.class === null ? "" : `.${query.class.text}`);
   return [word("GET"), table, ...taste.order.flatMap((key) => print.get(key) ?? [])].join(taste.blank);
 }
 
+function printName({ text }: Name, { quote }: Taste): string {
+  const isPlain = !text.startsWith("@") || /^@[\p{L}\p{N}_$]([\p{L}\p{N}_$.-]*[\p{L}\p{N}_$])?$/u.test(text);
+  return isPlain ? text : `@${printString(text.slice(1), quote)}`;
+}
+
+function printColumn({ of, as }: Column, taste: Taste): string {
+  return printTerm(of, taste) + (as === null ? "" : `${taste.blank}AS ${as.text}`);
+}
+
+function printTerm(term: Term, taste: Taste): string {
+  switch (term.kind) {
+    case "name":
+      return printName(term.name, taste);
+    case "call":
+      return `${term.function.text}${taste.blank}(${printName(term.of, taste)})`;
+    case "count":
+      return `COUNT(${printExpression(term.where, taste)}${taste.blank})`;
+    case "rate":
+      return `RATE(${term.step.unit}(${term.step.count}))`;
+  }
+  throw term satisfies never;
+}
+
+function printKey(key: Key, taste: Taste): string {
+  if (key.kind === "name") return printName(key.name, taste);
+  if (key.kind === "period") return `${key.unit}(${key.count.value})`;
+  return `BANDS(${printName(key.of, taste)}, ${key.bounds.map(({ value }) => String(value)).join(taste.blank + ",")})`;
+}
+
+function printHaving(having: Logic<HavingTest>, taste: Taste): string {
+  switch (having.kind) {
+    case "and":
+    case "or":
+      return having.parts.map((part) => printHaving(part, taste)).join(` ${having.kind} `);
+    case "not":
+      return `not ${printHaving(having.part, taste)}`;
+    case "null":
+      return `${printTerm(having.of, taste)} is null`;
+    case "compare":
+      return `${printTerm(having.of, taste)} ${having.op} ${having.value.value}`;
+  }
+  throw having satisfies never;
+}
+
 function printOccurs(occurs: Occurs, taste: Taste): string {
   const whens = [occurs.from, ...(occurs.to === null ? [] : [occurs.to])].map((when) => printWhen(when, taste));
-  return `${occurs.field === null ? "" : `${occurs.field.text} `}OCCURS(${whens.join(", ")})`;
+  return `${occurs.field === null ? "" : `${printName(occurs.field, taste)} `}OCCURS(${whens.join(", ")})`;
 }
 
 function printExpression(expression: Expression, taste: Taste): string {
@@ -182,14 +327,18 @@ function printExpression(expression: Expression, taste: Taste): string {
     case "not":
       return `NOT ${inParentheses(expression.part, taste)}`;
     case "compare":
-      return `${expression.field.text}${taste.blank}${expression.op}${taste.blank}${printLiteral(expression.value, taste)}`;
+      return `${printName(expression.field, taste)}${taste.blank}${expression.op}${taste.blank}${printLiteral(expression.value, taste)}`;
     case "contains":
     case "matches":
-      return `${expression.field.text} ${expression.kind} ${printLiteral(expression.value, taste)}`;
+      return `${printName(expression.field, taste)} ${expression.kind} ${printLiteral(expression.value, taste)}`;
     case "in":
-      return `${expression.field.text} In(${expression.values.map((value) => printLiteral(value, taste)).join(" , ")})`;
+      return `${printName(expression.field, taste)} In(${expression.values.map((value) => printLiteral(value, taste)).join(" , ")})`;
     case "null":
-      return `${expression.field.text} is null`;
+      return `${printName(expression.field, taste)} is null`;
+    case "within":
+      return `${printName(expression.field, taste)} Within(${expression.edges.map(({ value }) => value).join(", ")})`;
+    case "near":
+      return `${printName(expression.field, taste)} near (${expression.circle.map(({ value }) => value).join(",")})`;
   }
   throw expression satisfies never;
 }
@@ -217,7 +366,9 @@ function printString(value: string, quote: string): string {
   return quote + value.replaceAll(quote, quote + quote) + quote;
 }
 
-/** The tree without its positions. */
+/** The tree without its positions, and without the texts that terms have there. */
 export function withoutPositions(query: Query): unknown {
-  return JSON.parse(JSON.stringify(query, (key, value: unknown) => (key === "span" ? undefined : value)));
+  return JSON.parse(
+    JSON.stringify(query, (key, value: unknown) => (key === "span" || key === "written" ? undefined : value)),
+  );
 }

@@ -1,0 +1,62 @@
+import { meetsHaving, orderOfGroups } from "../../query/groups.ts";
+import { numberOf } from "../../query/numbers.ts";
+import type { AfterStore, GroupQuestion } from "../../query/question.ts";
+import { rangeOf } from "../../query/span.ts";
+import type { Group, GroupValue, Store } from "../../store/store.ts";
+import { earlier } from "./compare.ts";
+import { emptyValues, filled } from "./fill.ts";
+import { withRates } from "./rates.ts";
+
+/** A group as it is shown: the rates of the question stand behind its values. */
+export type AnsweredGroup = Group & {
+  /** The values of what it is compared with; null where nothing is compared. */
+  readonly previous: readonly GroupValue[] | null;
+};
+
+/**
+ * Answers a question about groups: what the store computes, and above it what FILL, RATE and COMPARE
+ * ask for. Groups are filled first, so that HAVING, SORT, SKIP and TAKE know the empty ones too.
+ *
+ * @throws LoggiaError `unsupported` where there are too many groups
+ */
+export async function answerGroups(store: Pick<Store, "group">, question: GroupQuestion): Promise<AnsweredGroup[]> {
+  const { plan, fill, after, now_ms } = question;
+  const found = await store.group(plan);
+  const all = fill === null ? found : filled(found, plan, fill, now_ms);
+  const rated = withRates(all, question, lengthOfRange(question.plan, now_ms));
+  const groups = after === null ? rated : arranged(rated, plan, after);
+  return await withPrevious(store, question, groups);
+}
+
+function lengthOfRange({ where }: Pick<GroupQuestion["plan"], "where">, now_ms: number): number {
+  const { from_ms, to_ms } = rangeOf(where);
+  return (to_ms === Infinity ? now_ms : to_ms) - from_ms;
+}
+
+function arranged(
+  groups: readonly Group[],
+  { by }: GroupQuestion["plan"],
+  { having, sort, skip, take }: AfterStore,
+): Group[] {
+  const kept = groups.filter(({ values }) => having === null || meetsHaving(having, values));
+  const { rank, compare } = orderOfGroups({ by, sort }, numberOf);
+  const sorted = kept
+    .map(rank)
+    .sort(compare)
+    .map(({ group }) => group);
+  return sorted.slice(skip, take === null ? undefined : skip + take);
+}
+
+async function withPrevious(
+  store: Pick<Store, "group">,
+  question: GroupQuestion,
+  groups: readonly Group[],
+): Promise<AnsweredGroup[]> {
+  const { plan, compare, now_ms, zone } = question;
+  if (compare === null || groups.length === 0) return groups.map((group) => ({ ...group, previous: null }));
+  const { plan: before, finder } = earlier(plan, compare, zone, now_ms, groups);
+  const found = withRates(await store.group(before), { ...question, plan: before }, lengthOfRange(before, now_ms));
+  const find = finder(found);
+  const nothing = [...emptyValues(plan.aggregates), ...question.rates.map(() => 0)];
+  return groups.map((group) => ({ ...group, previous: find(group.keys)?.values ?? nothing }));
+}

@@ -1,0 +1,136 @@
+import { fold } from "../../events/text.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS, addMonths, keyOfPeriod } from "../../query/calendar.ts";
+import { stepFrom } from "../../query/conditions.ts";
+import { isAttribute } from "../../query/plan.ts";
+import type { Aggregate, Condition, FieldGrouping, Grouping, GroupPlan, Period } from "../../query/plan.ts";
+import { rangeOf } from "../../query/span.ts";
+import type { Step } from "../../query/syntax.ts";
+import { UTC } from "../../query/zone.ts";
+import type { Zone } from "../../query/zone.ts";
+import type { Group, GroupValue } from "../../store/store.ts";
+
+/** Groups to look for by their keys, rather than all that there were. */
+const MOST_SOUGHT = 500;
+
+export type Earlier = {
+  readonly plan: GroupPlan;
+  /** Finds the group that a group of now is compared with, among those of the plan. */
+  readonly finder: (groups: readonly Group[]) => (keys: readonly GroupValue[]) => Group | undefined;
+};
+
+/**
+ * The same groups of an earlier time. Events count as if they had happened so much later: groups of
+ * time have the keys of those that they are compared with, but where the step is of months.
+ *
+ * @param shown the groups of now
+ */
+export function earlier(plan: GroupPlan, step: Step, zone: Zone, now_ms: number, shown: readonly Group[]): Earlier {
+  const back = { unit: step.unit, count: -step.count };
+  const shift = (moment: number): number => stepFrom(moment, back, zone);
+  const parts = [shifted(plan.where, shift)];
+  if (rangeOf(plan.where).to_ms === Infinity) {
+    parts.push({ kind: "number", field: "created", op: "<", value: shift(now_ms) });
+  }
+  const sought = only(plan.by, shown);
+  if (sought !== null) parts.push(sought);
+  const aggregates = plan.aggregates.map((aggregate) => shiftedAggregate(aggregate, shift));
+  return {
+    plan: {
+      ...plan,
+      where: { kind: "and", conditions: parts },
+      by: plan.by.map((by) => (by.kind === "period" ? later(by, step) : by)),
+      aggregates,
+      having: null,
+      sort: { by: "key", direction: "asc" },
+      skip: 0,
+      take: null,
+    },
+    finder: (groups) => {
+      const byKeys = new Map(groups.map((group) => [JSON.stringify(group.keys), group]));
+      const keysOf = earlierKeys(plan.by, step);
+      return (keys) => byKeys.get(JSON.stringify(keysOf(keys)));
+    },
+  };
+}
+
+/** A condition with all its moments of `created` moved. */
+function shifted(condition: Condition, shift: (moment: number) => number): Condition {
+  switch (condition.kind) {
+    case "and":
+    case "or":
+      return { kind: condition.kind, conditions: condition.conditions.map((part) => shifted(part, shift)) };
+    case "not":
+      return { kind: "not", condition: shifted(condition.condition, shift) };
+    case "number":
+      return condition.field === "created" ? { ...condition, value: shift(condition.value) } : condition;
+    default:
+      return condition;
+  }
+}
+
+function shiftedAggregate(aggregate: Aggregate, shift: (moment: number) => number): Aggregate {
+  if (aggregate.kind !== "count" || aggregate.where === null) return aggregate;
+  return { kind: "count", where: shifted(aggregate.where, shift) };
+}
+
+/** A period whose clock is so far ahead that what happened earlier has the keys of now. */
+function later(by: Period, { unit, count }: Step): Period {
+  const { zone } = by;
+  switch (unit) {
+    case "MINUTES":
+    case "HOURS": {
+      const length_ms = count * (unit === "MINUTES" ? MINUTE_MS : HOUR_MS);
+      return { ...by, zone: aheadBy(zone, length_ms, length_ms) };
+    }
+    case "DAYS":
+    case "WEEKS":
+      return { ...by, zone: aheadBy(zone, count * (unit === "DAYS" ? DAY_MS : 7 * DAY_MS), 0) };
+    case "MONTHS":
+      return by;
+  }
+  throw unit satisfies never;
+}
+
+/** @param sooner_ms how much sooner the clock is set */
+function aheadBy(zone: Zone, ahead_ms: number, sooner_ms: number): Zone {
+  return {
+    offset_ms: zone.offset_ms + ahead_ms,
+    changes: zone.changes.map(({ at_ms, offset_ms }) => ({
+      at_ms: at_ms - sooner_ms,
+      offset_ms: offset_ms + ahead_ms,
+    })),
+  };
+}
+
+/** Months have no one length: a day and a month of now are looked for under the keys that they had. */
+function earlierKeys(by: readonly Grouping[], step: Step): (keys: readonly GroupValue[]) => readonly GroupValue[] {
+  if (step.unit !== "MONTHS" || by.every(({ kind }) => kind !== "period")) return (keys) => keys;
+  const keysOf = by.map((grouping) => {
+    if (grouping.kind !== "period") return (key: GroupValue): GroupValue => key;
+    const keyOf = keyOfPeriod({ ...grouping, zone: UTC });
+    return (key: GroupValue): GroupValue => keyOf(addMonths(Number(key), -step.count, UTC));
+  });
+  return (keys) => keys.map((key, i) => keysOf[i]!(key));
+}
+
+/** A condition that only events of these groups meet, and maybe others; null where all are to be looked at. */
+function only(by: readonly Grouping[], groups: readonly Group[]): Condition | null {
+  const [grouping] = by;
+  if (by.length !== 1 || grouping?.kind !== "field" || groups.length > MOST_SOUGHT) return null;
+  return isIn(
+    grouping.field,
+    groups.map(({ keys }) => keys[0]!),
+  );
+}
+
+function isIn(field: FieldGrouping["field"], keys: readonly GroupValue[]): Condition {
+  if (field === "value" || isAttribute(field)) {
+    const texts = keys.filter((key) => typeof key === "string");
+    const numbers = keys.filter((key) => typeof key === "number");
+    const conditions: Condition[] = numbers.map((value) => ({ kind: "number", field, op: "=", value }));
+    if (texts.length > 0) conditions.push({ kind: "in", field, values: texts.map(fold) });
+    if (keys.includes(null)) conditions.push({ kind: "absent", field });
+    return { kind: "or", conditions };
+  }
+  return { kind: "in", field, values: keys.map((key) => fold(String(key))) };
+}

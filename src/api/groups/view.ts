@@ -1,0 +1,63 @@
+import { momentAsIso } from "../../http/moment.ts";
+import type { LongList } from "../../http/written.ts";
+import type { XmlValue } from "../../http/xml.ts";
+import { periodKeyFormat } from "../../query/calendar.ts";
+import type { Aggregate, Bands, Grouping } from "../../query/plan.ts";
+import type { GroupQuestion } from "../../query/question.ts";
+import type { GroupValue } from "../../store/store.ts";
+import { formatNumber } from "../view.ts";
+import type { AnsweredGroup } from "./answer.ts";
+
+type Fields = { readonly [field: string]: XmlValue };
+
+/** The groups of a query: everything is text. There may be many. */
+export function showGroups(groups: readonly AnsweredGroup[], { plan, columns }: GroupQuestion): LongList {
+  const keyFormats = plan.by.map(keyFormat);
+  const formats = columns.map(({ shows }) => (shows === "key" ? showNumber : valueFormat(plan.aggregates[shows])));
+  const values = (of: readonly GroupValue[]): [string, XmlValue][] =>
+    columns.flatMap(({ name, shows }, i) => (shows === "key" ? [] : [[name, formats[i]!(of[shows]!)]]));
+  const show = ({ keys, values: own, previous }: AnsweredGroup): Fields => {
+    const shownKeys = keys.map((key, i) => keyFormats[i]!(key));
+    const fields = columns.flatMap(({ name, shows }, i): [string, XmlValue][] => {
+      if (shows !== "key") return [[name, formats[i]!(own[shows]!)]];
+      const first: [string, XmlValue] = [name, shownKeys[0] ?? ""];
+      return keys.length > 1 ? [first, ["keys", shownKeys]] : [first];
+    });
+    if (previous !== null) fields.push(["previous", Object.fromEntries(values(previous))]);
+    return Object.fromEntries(fields);
+  };
+  return {
+    length: groups.length,
+    element: "aggregate",
+    show: (from, to) => groups.slice(from, to).map(show),
+    showAsXml: (from, to) => groups.slice(from, to).map((group) => withListOfKeys(show(group))),
+  };
+}
+
+/** In JSON keys are a list; in XML they are elements of one. */
+function withListOfKeys(fields: Fields): Fields {
+  const { keys } = fields;
+  return keys === undefined ? fields : { ...fields, keys: { key: keys } };
+}
+
+function showNumber(value: GroupValue): string {
+  return typeof value === "string" ? value : formatNumber(value);
+}
+
+/** Moments are shown as ISO 8601; a text that is absent is "". */
+function valueFormat(aggregate: Aggregate | undefined): (value: GroupValue) => string {
+  if (aggregate?.kind !== "first" && aggregate?.kind !== "last") return showNumber;
+  if (aggregate.field === "created") return (value) => (value === null ? "" : momentAsIso(Number(value)));
+  return (value) => (value === null ? "" : showNumber(value));
+}
+
+function keyFormat(by: Grouping): (key: GroupValue) => string {
+  const format = by.kind === "period" ? periodKeyFormat(by) : by.kind === "bands" ? bandFormat(by) : formatNumber;
+  return (key) => (typeof key === "number" ? format(key) : (key ?? ""));
+}
+
+/** `..0`, `0..10`, `10..`: from the lower bound on, below the upper one. */
+function bandFormat({ bounds }: Bands): (index: number) => string {
+  const bound = (at: number): string => (bounds[at] === undefined ? "" : formatNumber(bounds[at]));
+  return (index) => `${bound(index - 1)}..${bound(index)}`;
+}

@@ -1,0 +1,31 @@
+import { queryFault } from "./fault.ts";
+import type { Condition } from "./plan.ts";
+import type { NumberLiteral } from "./syntax.ts";
+
+type Edges = readonly [south: NumberLiteral, west: NumberLiteral, north: NumberLiteral, east: NumberLiteral];
+type Circle = readonly [lat: NumberLiteral, lon: NumberLiteral, km: NumberLiteral];
+
+/** @throws LoggiaError `bad_query` where there is no such part of the earth */
+export function planWithin(text: string, [south, west, north, east]: Edges): Condition<never> {
+  const within = {
+    south: degrees(text, south, 90),
+    west: degrees(text, west, 180),
+    north: degrees(text, north, 90),
+    east: degrees(text, east, 180),
+  };
+  if (within.south <= within.north) return { kind: "geo-within", ...within };
+  const hint = "Write WITHIN (south, west, north, east).";
+  throw queryFault(text, south.span, "the southern edge lies north of the northern one", hint);
+}
+
+/** @throws LoggiaError `bad_query` where there is no such place */
+export function planNear(text: string, [lat, lon, km]: Circle): Condition<never> {
+  const center = { lat: degrees(text, lat, 90), lon: degrees(text, lon, 180) };
+  if (km.value >= 0) return { kind: "geo-near", ...center, km: km.value };
+  throw queryFault(text, km.span, "a distance is not negative", "Write NEAR (latitude, longitude, kilometres).");
+}
+
+function degrees(text: string, { value, span }: NumberLiteral, most: number): number {
+  if (Math.abs(value) <= most) return value;
+  throw queryFault(text, span, `expected degrees from -${most} to ${most}, found ${value}`);
+}

@@ -1,0 +1,300 @@
+import type { LoggiaError } from "../errors.ts";
+import { planCondition } from "./conditions.ts";
+import type { Context } from "./conditions.ts";
+import { groupField } from "./event-fields.ts";
+import { didYouMean, oneOf, queryFault } from "./fault.ts";
+import { EVENTS, canonical } from "./fields.ts";
+import type { EventConditionField } from "./fields.ts";
+import { FUNCTIONS, percentOf } from "./parse-groups.ts";
+import { AGGREGATE_FIELDS, isAttribute } from "./plan.ts";
+import type { Aggregate, Grouping, HavingCondition, NumberSource, Period, PeriodUnit } from "./plan.ts";
+import type { GroupColumn, Rate } from "./question.ts";
+import { MINUTE_MS } from "./calendar.ts";
+import type { Column, HavingTest, Key, Logic, Name, Step, Term } from "./syntax.ts";
+
+/** More aggregates than anybody reads beside each other, and each is work for an engine. */
+const MOST_AGGREGATES = 50;
+/** Groupings of time that have a word of their own. */
+const PERIOD_WORDS: ReadonlyMap<string, PeriodUnit> = new Map([
+  ["day", "days"],
+  ["hour", "hours"],
+  ["week", "weeks"],
+  ["month", "months"],
+]);
+const PERIOD_FUNCTIONS = { MINUTES: "minutes", HOURS: "hours", DAYS: "days" } as const;
+/** No aggregate may hide them. */
+const RESERVED: ReadonlySet<string> = new Set(["key", "keys", "previous"]);
+
+type EventContext = Context<EventConditionField>;
+
+/** @throws LoggiaError `bad_query` */
+export function planGroupings(context: EventContext, keys: readonly Key[]): Grouping[] {
+  const by = keys.map((key) => planGrouping(context, key));
+  const written = by.map((grouping) => JSON.stringify(grouping));
+  const repeated = written.findIndex((each, i) => written.indexOf(each) < i);
+  if (repeated === -1) return by;
+  throw queryFault(context.text, spanOfKey(keys[repeated]!), "it is grouped by this already");
+}
+
+function planGrouping({ text, zone }: EventContext, key: Key): Grouping {
+  switch (key.kind) {
+    case "period":
+      return { kind: "period", unit: PERIOD_FUNCTIONS[key.unit], count: key.count.value, zone };
+    case "bands":
+      return { kind: "bands", of: numberSource(text, key.of, "BANDS"), bounds: key.bounds.map(({ value }) => value) };
+    case "name": {
+      const name = canonical(key.name.text);
+      const unit = PERIOD_WORDS.get(name);
+      if (unit !== undefined) return { kind: "period", unit, count: 1, zone };
+      if (name === "created") {
+        const hint = "Group it by DAY or by HOUR.";
+        throw queryFault(text, key.name.span, "created cannot be grouped by as it is", hint);
+      }
+      return { kind: "field", field: groupField(text, key.name, ["DAY", "HOUR", "WEEK", "MONTH"]) };
+    }
+  }
+  throw key satisfies never;
+}
+
+export function spanOfKey(key: Key): Name["span"] {
+  return key.kind === "name" ? key.name.span : key.span;
+}
+
+function numberSource(text: string, name: Name, purpose: string): NumberSource {
+  if (isAttribute(name.text)) return name.text;
+  if (canonical(name.text) === "value") return "value";
+  const hint = didYouMean(name.text, ["value"]) ?? "Use value, or an attribute such as @duration.";
+  throw queryFault(text, name.span, `${purpose} needs a number, and ${name.text} holds none`, hint);
+}
+
+/**
+ * Plans the terms of a grouped query, and gathers what they need of the store: each aggregate once.
+ */
+export class Terms {
+  readonly #context: EventContext;
+  /** What AS calls a term, in lower case. */
+  readonly #named = new Map<string, Term>();
+  readonly #rates: Rate[] = [];
+  readonly aggregates: Aggregate[] = [];
+
+  constructor(context: EventContext, columns: readonly Column[]) {
+    this.#context = context;
+    for (const { of, as } of columns) if (as !== null) this.#named.set(as.text.toLowerCase(), of);
+  }
+
+  /** To be asked for once all terms are planned, see {@link settled}. */
+  get rates(): readonly Rate[] {
+    return this.#rates;
+  }
+
+  /** An index that {@link settled} makes final: of a rate it is negative until then. */
+  indexOf(term: Term): "key" | number {
+    const named = term.kind === "name" ? this.#named.get(term.name.text.toLowerCase()) : undefined;
+    return this.#indexOf(named ?? term);
+  }
+
+  /** Rates stand behind all aggregates, of which more may be added while terms are planned. */
+  settled(index: number): number {
+    return index >= 0 ? index : this.aggregates.length - 1 - index;
+  }
+
+  #indexOf(term: Term): "key" | number {
+    switch (term.kind) {
+      case "name":
+        return this.#indexOfName(term.name);
+      case "count":
+        return this.#add({ kind: "count", where: planCondition(this.#context, term.where) }, term.function);
+      case "rate":
+        return this.#addRate(term.step, term.function);
+      case "call":
+        return this.#add(this.#planCall(term.function, term.of), term.function);
+    }
+    throw term satisfies never;
+  }
+
+  #indexOfName(name: Name): "key" | number {
+    const written = name.text.toUpperCase();
+    if (written === "KEY") return "key";
+    if (written === "COUNT") return this.#add({ kind: "count", where: null }, name);
+    const numeric = numericAggregate(written, "value");
+    if (numeric !== null) return this.#add(numeric, name);
+    throw this.#unknown(name);
+  }
+
+  #planCall(called: Name, of: Name): Aggregate {
+    const { text } = this.#context;
+    const written = called.text.toUpperCase();
+    switch (written) {
+      case "DISTINCT":
+        return { kind: "distinct", field: groupField(text, of) };
+      case "FIRST":
+      case "LAST": {
+        const kind = written === "FIRST" ? "first" : "last";
+        const name = canonical(of.text);
+        return { kind, field: name === "id" || name === "created" ? name : groupField(text, of, ["id", "created"]) };
+      }
+      default:
+        return numericAggregate(written, numberSource(text, of, written))!;
+    }
+  }
+
+  #add(aggregate: Aggregate, name: Name): number {
+    const written = JSON.stringify(aggregate);
+    const known = this.aggregates.findIndex((other) => JSON.stringify(other) === written);
+    if (known !== -1) return known;
+    if (this.aggregates.length === MOST_AGGREGATES) {
+      throw queryFault(this.#context.text, name.span, `a query has at most ${MOST_AGGREGATES} aggregates`);
+    }
+    return this.aggregates.push(aggregate) - 1;
+  }
+
+  #addRate(step: Step, name: Name): number {
+    const per_ms = lengthOfStep(step);
+    if (per_ms === null) {
+      const hint = "Write RATE(MINUTES(1)), RATE(HOURS(1)), RATE(DAYS(1)) or RATE(WEEKS(1)).";
+      throw queryFault(this.#context.text, name.span, "months have no length of their own", hint);
+    }
+    const of = this.#add({ kind: "count", where: null }, name);
+    const known = this.#rates.findIndex((rate) => rate.per_ms === per_ms);
+    return -1 - (known === -1 ? this.#rates.push({ of, per_ms }) - 1 : known);
+  }
+
+  #unknown(name: Name): LoggiaError {
+    const { text } = this.#context;
+    const key = canonical(name.text);
+    const columns = oneOf(AGGREGATE_FIELDS.map((field) => field.toUpperCase()));
+    const isField = EVENTS.fields.has(key) || isAttribute(name.text) || key === "attributes";
+    if (isField && !FUNCTIONS.some((known) => known.toLowerCase() === key)) {
+      const what = `${isAttribute(name.text) ? name.text : key} is a field of single events, and a grouped query has ${columns}`;
+      return queryFault(text, name.span, what, "What is grouped by stands in KEY.");
+    }
+    if (FUNCTIONS.some((known) => known.toLowerCase() === key)) {
+      const example = key === "rate" ? "RATE(MINUTES(1))" : `${name.text.toUpperCase()}(source)`;
+      return queryFault(text, name.span, `${name.text.toUpperCase()} needs to know of what`, `Write ${example}.`);
+    }
+    const known = [...AGGREGATE_FIELDS.map((field) => field.toUpperCase()), ...FUNCTIONS, ...this.#names()];
+    return queryFault(text, name.span, `expected ${columns}, found "${name.text}"`, didYouMean(name.text, known));
+  }
+
+  #names(): string[] {
+    return [...this.#named.keys()];
+  }
+}
+
+function numericAggregate(written: string, of: NumberSource): Aggregate | null {
+  switch (written) {
+    case "AVG":
+    case "SUM":
+    case "MIN":
+    case "MAX":
+      return { kind: written.toLowerCase() as "avg" | "sum" | "min" | "max", of };
+    default: {
+      const percent = percentOf(written);
+      return percent === null ? null : { kind: "percentile", of, percent };
+    }
+  }
+}
+
+/** null for months. */
+function lengthOfStep({ unit, count }: Step): number | null {
+  const minutes = { MINUTES: 1, HOURS: 60, DAYS: 24 * 60, WEEKS: 7 * 24 * 60, MONTHS: null }[unit];
+  return minutes === null ? null : minutes * MINUTE_MS * count;
+}
+
+/** The columns of a grouped query, those that have a name of their own first; indices are not settled yet. */
+export function planColumns(text: string, terms: Terms, columns: readonly Column[] | null): GroupColumn[] {
+  if (columns === null) return AGGREGATE_FIELDS.map((name) => ({ name, shows: terms.indexOf(usualTerm(name)) }));
+  const shown = columns.map(({ of, as }) => ({
+    name: as === null ? nameOf(of) : as.text,
+    span: (as ?? (of.kind === "name" ? of.name : of.written)).span,
+    shows: terms.indexOf(of),
+    usual: as === null && of.kind === "name" ? AGGREGATE_FIELDS.findIndex((field) => field === nameOf(of)) : -1,
+  }));
+  const usual = AGGREGATE_FIELDS.flatMap((_, i) => shown.find((column) => column.usual === i) ?? []);
+  const others: typeof shown = [];
+  for (const column of shown.filter((each) => each.usual === -1)) {
+    const other = [...usual, ...others].find(({ name }) => name === column.name);
+    if (other === undefined && !RESERVED.has(column.name)) others.push(column);
+    else if (other?.shows !== column.shows) throw nameTaken(text, column);
+  }
+  return [...usual, ...others].map(({ name, shows }) => ({ name, shows }));
+}
+
+function nameTaken(text: string, { name, span }: { name: string; span: Name["span"] }): LoggiaError {
+  const what = RESERVED.has(name) ? `${name} has a meaning of its own` : `another column is named ${name}`;
+  return queryFault(text, span, what, "Give it a name of its own by AS.");
+}
+
+/** The name of a column: as written, in lower case without blanks. */
+function nameOf(term: Term): string {
+  return (term.kind === "name" ? term.name : term.written).text.replace(/\s/gu, "").toLowerCase();
+}
+
+function usualTerm(name: string): Term {
+  return { kind: "name", name: { text: name, span: { start: 0, end: 0 } } };
+}
+
+/** @throws LoggiaError `bad_query` */
+export function planHaving(text: string, terms: Terms, having: Logic<HavingTest>): HavingCondition {
+  switch (having.kind) {
+    case "and":
+    case "or":
+      return { kind: having.kind, conditions: having.parts.map((part) => planHaving(text, terms, part)) };
+    case "not":
+      return { kind: "not", condition: planHaving(text, terms, having.part) };
+    case "null":
+      return { kind: "absent", aggregate: valueIn(text, terms, having.of, false) };
+    case "compare": {
+      const { op, value } = having;
+      const aggregate = valueIn(text, terms, having.of, true);
+      if (op !== "!=") return { kind: "compare", aggregate, op, value: value.value };
+      return { kind: "not", condition: { kind: "compare", aggregate, op: "=", value: value.value } };
+    }
+  }
+  throw having satisfies never;
+}
+
+function valueIn(text: string, terms: Terms, term: Term, isCompared: boolean): number {
+  const index = terms.indexOf(term);
+  const name = term.kind === "name" ? term.name : term.written;
+  if (index === "key") {
+    throw queryFault(text, name.span, "HAVING compares aggregates, and KEY is none", "Leave groups out by WHERE.");
+  }
+  const aggregate = terms.aggregates[index];
+  const holdsText = aggregate?.kind === "first" || aggregate?.kind === "last";
+  if (!isCompared || !holdsText || aggregate.field === "value" || aggregate.field === "created") return index;
+  throw queryFault(text, name.span, `HAVING compares numbers, and ${aggregate.kind.toUpperCase()} gives a text`);
+}
+
+/** A condition with all its indices settled. */
+export function settledHaving(terms: Terms, having: HavingCondition): HavingCondition {
+  switch (having.kind) {
+    case "and":
+    case "or":
+      return { ...having, conditions: having.conditions.map((part) => settledHaving(terms, part)) };
+    case "not":
+      return { kind: "not", condition: settledHaving(terms, having.condition) };
+    case "compare":
+    case "absent":
+      return { ...having, aggregate: terms.settled(having.aggregate) };
+  }
+  throw having satisfies never;
+}
+
+/** The key that FILL fills. @throws LoggiaError `bad_query` */
+export function filledKey(text: string, by: readonly Grouping[], span: Name["span"]): number {
+  const periods = by.flatMap((grouping, i) => (grouping.kind === "period" ? [i] : []));
+  if (periods.length === 1) return periods[0]!;
+  const hint = "Group by DAY, HOUR, MINUTES(n) or the like.";
+  throw queryFault(
+    text,
+    span,
+    `FILL needs one key of time, and there ${periods.length === 0 ? "is none" : "are several"}`,
+    hint,
+  );
+}
+
+/** The keys of time of a grouping that a comparison over months cannot line up. */
+export function isOutOfStep(by: Grouping, { unit }: Step): by is Period {
+  return unit === "MONTHS" && by.kind === "period" && (by.unit === "weeks" || (by.unit === "days" && by.count > 1));
+}
