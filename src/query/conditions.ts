@@ -5,7 +5,7 @@ import { readDate } from "./dates.ts";
 import { didYouMean, queryFault } from "./fault.ts";
 import { canonical, fieldsOf } from "./fields.ts";
 import type { FieldInfo, Table } from "./fields.ts";
-import { numberOf as numberSpelt } from "./numbers.ts";
+import { numberOf as numberSpelt } from "../events/attributes.ts";
 import { planNear, planWithin } from "./places.ts";
 import { isAttribute } from "./plan.ts";
 import type { AttributeField, ComparisonOp, Condition } from "./plan.ts";

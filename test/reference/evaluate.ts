@@ -139,7 +139,7 @@ function compares(op: "=" | "<" | "<=" | ">" | ">=", difference: number): boolea
 
 /** The texts that a field holds: none where it is absent. */
 export function texts(field: string, event: StoredEvent): readonly string[] {
-  if (field.startsWith("@")) return attributeTexts(field.slice(1), event);
+  if (field.startsWith("@")) return attributeValues(field.slice(1), event).map(String);
   if (field === "tags") return event.tags;
   const text: unknown = event[field as keyof StoredEvent];
   return typeof text === "string" && text !== "" ? [text] : [];
@@ -149,19 +149,23 @@ export function texts(field: string, event: StoredEvent): readonly string[] {
 export function numbers(field: string, event: StoredEvent): readonly number[] {
   if (field === "created") return [event.created];
   if (field === "value") return event.value === null ? [] : [event.value];
-  return texts(field, event).flatMap((text) => spelt(text) ?? []);
+  return attributeValues(field.slice(1), event).flatMap((value) => {
+    if (typeof value === "number") return value;
+    return typeof value === "string" ? (spelt(value) ?? []) : [];
+  });
 }
 
-function attributeTexts(name: string, event: StoredEvent): readonly string[] {
-  const json = (event as { readonly attributes?: string | null }).attributes;
-  if (json === null || json === undefined) return [];
-  const entry = Object.entries(JSON.parse(json) as Record<string, unknown>).find(([key]) => key === name);
-  return entry === undefined ? [] : [entry[1]].flat().map(String);
+type Value = string | number | boolean;
+
+function attributeValues(name: string, { attributes }: StoredEvent): readonly Value[] {
+  if (attributes === null) return [];
+  const entries = Object.entries(JSON.parse(attributes) as Record<string, Value | Value[]>);
+  return entries.flatMap(([key, value]) => (key === name ? value : []));
 }
 
-/** The number that a text spells: decimal digits with sign, fraction and exponent. */
+/** The number that a text spells: decimal digits with sign and fraction, blanks around them. */
 export function spelt(text: string): number | null {
-  const number = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : NaN;
+  const number = /^[+-]?(\d+(\.\d*)?|\.\d+)$/.test(text.trim()) ? Number(text) : NaN;
   return Number.isFinite(number) ? number + 0 : null;
 }
 
@@ -184,7 +188,9 @@ function compareRows(sort: readonly SortKey[], a: StoredEvent, b: StoredEvent): 
 /** What an event is sorted by: of several values the smallest, or where the direction is `desc` the largest. */
 function sorted(field: string, direction: Direction, event: StoredEvent): string | number | null {
   if (!field.startsWith("@")) return event[field as "text" | "value"];
-  const values = texts(field, event).map((text) => spelt(text) ?? text);
+  const values = attributeValues(field.slice(1), event).map((value) =>
+    typeof value === "number" ? value : (spelt(String(value)) ?? String(value)),
+  );
   values.sort(compareValues);
   return (direction === "asc" ? values[0] : values.at(-1)) ?? null;
 }

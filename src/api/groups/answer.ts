@@ -1,5 +1,5 @@
 import { meetsHaving, orderOfGroups } from "../../query/groups.ts";
-import { numberOf } from "../../query/numbers.ts";
+import { numberOf } from "../../events/attributes.ts";
 import type { AfterStore, GroupQuestion } from "../../query/question.ts";
 import { rangeOf } from "../../query/span.ts";
 import type { Group, GroupValue, Store } from "../../store/store.ts";
