@@ -4,18 +4,10 @@ import { patternOf } from "../../src/events/pattern.ts";
 import { fold, hashText } from "../../src/events/text.ts";
 import type { Geo, LogKey, StoredEvent } from "../../src/events/event.ts";
 import type { EventId } from "../../src/events/id.ts";
-import type {
-  Condition,
-  GroupPlan,
-  Grouping,
-  ListPlan,
-  NumberField,
-  SortField,
-  TextField,
-} from "../../src/query/plan.ts";
+import type { Condition, ListPlan, NumberField, SortField, TextField } from "../../src/query/plan.ts";
 import { EVENT_FIELDS, EVERYTHING } from "../../src/query/plan.ts";
 import { fixedZone, parseZone } from "../../src/query/zone.ts";
-import { COUNT, MAX, MIN, USUAL, day, hour } from "../support/groups.ts";
+import { attributeConditions, attributeFields, attributes } from "./arbitrary-attributes.ts";
 import { CHARACTERS_IN_DISPUTE, expressions } from "./expressions.ts";
 
 /** Events and plans for properties: few distinct values, so that conditions hit, and all the odd ones, so that they hurt. */
@@ -86,7 +78,7 @@ const OFFSETS = [0, 0, 60, -300, 330, 345, 840, -720, 570];
  * Clocks that are set at one and at three, by half an hour, at midnight, in one hemisphere and the
  * other; those that never are.
  */
-const ZONES = [
+export const ZONES = [
   ...OFFSETS.map(fixedZone),
   ...["Europe/Berlin", "Australia/Lord_Howe", "America/St_Johns", "America/Havana", "Pacific/Apia"].map(parseZone),
 ];
@@ -120,7 +112,10 @@ export const values: fc.Arbitrary<number> = fc
 const geos: fc.Arbitrary<Geo | null> = fc.constantFrom(
   null,
   { lat: 40.1203, lon: -76.2944 },
+  { lat: 40.2, lon: -76.25 },
   { lat: -90, lon: 180 },
+  { lat: -17.8, lon: -179.9 },
+  { lat: -17.7, lon: 178.4 },
   { ip: "203.0.113.9" },
 );
 
@@ -151,11 +146,11 @@ export function storedEvent(logs: readonly LogKey[]): fc.Arbitrary<StoredEvent> 
       geo: geos,
       data: fc.option(fc.oneof(anyText({ minLength: 1 }), fc.constant("@html\n<b>x</b>"))),
       class: fc.constantFrom(...CLASSES),
+      attributes,
     })
     .map(({ counter, process, ...event }) =>
       Object.assign(event, {
         id: eventId(event.created, counter, process),
-        attributes: null,
         hash: hashText(event.text),
         pattern: patternOf(event.text),
       }),
@@ -172,8 +167,9 @@ function eventId(created: number, counter: number, process: number): EventId {
   return parts.map(([number, digits]) => number.toString(16).padStart(digits, "0")).join("") as EventId;
 }
 
-const WORDS_OF_FIELD: Record<Exclude<TextField, "id" | "hash" | "pattern" | "log">, readonly string[]> = {
+const WORDS_OF_FIELD: Record<Exclude<TextField, "id" | "hash" | "log">, readonly string[]> = {
   text: WORDS,
+  pattern: [...WORDS.map(patternOf), "<n>", "<hex>"],
   link: LINKS,
   tags: TAGS,
   source: SOURCES,
@@ -243,7 +239,7 @@ function leafConditions(logs: readonly LogKey[]): fc.Arbitrary<Condition> {
     ),
     fc.record({
       kind: fc.constant("matches" as const),
-      field: fc.constantFrom<TextField>("text", "text", "tags", "source", "user", "link", "class"),
+      field: fc.constantFrom<TextField>("text", "text", "pattern", "tags", "source", "user", "link", "class"),
       pattern: fc.oneof(fc.constantFrom(...PATTERNS), expressions),
     }),
     fc.record({
@@ -259,9 +255,26 @@ function leafConditions(logs: readonly LogKey[]): fc.Arbitrary<Condition> {
         "data" as const,
       ),
     }),
+    { weight: 3, arbitrary: attributeConditions },
+    placeConditions,
     moments.map((moment) => ({ kind: "accepted-after" as const, id: eventId(moment, 0x80000, 0) })),
   );
 }
+
+const placeConditions: fc.Arbitrary<Condition> = fc.oneof(
+  fc.constantFrom(
+    { kind: "geo-within" as const, south: 40.1203, west: -77, north: 41, east: -76.2944 },
+    { kind: "geo-within" as const, south: -20, west: 178, north: -10, east: -179 },
+    { kind: "geo-within" as const, south: -90, west: -180, north: 90, east: 180 },
+    { kind: "geo-within" as const, south: 40.1203, west: -76.2944, north: 40.1203, east: -76.2944 },
+  ),
+  fc.record({
+    kind: fc.constant("geo-near" as const),
+    lat: fc.constantFrom(40.1203, -17.8, -90, 0),
+    lon: fc.constantFrom(-76.2944, 180, -179.9, 0),
+    km: fc.constantFrom(0.001, 9, 12, 200, 9_000, 25_000),
+  }),
+);
 
 function fieldAndText(logs: readonly LogKey[]): fc.Arbitrary<{ field: TextField; value: string }> {
   const wordy = fc.constantFrom(...(Object.keys(WORDS_OF_FIELD) as (keyof typeof WORDS_OF_FIELD)[]));
@@ -285,16 +298,23 @@ function pieceOf(text: string): fc.Arbitrary<string> {
 }
 
 const directions = fc.constantFrom("asc" as const, "desc" as const);
-const sortFields = fc.constantFrom<SortField>(
-  "id",
-  "created",
-  "text",
-  "link",
-  "source",
-  "log",
-  "class",
-  "user",
-  "value",
+const sortFields: fc.Arbitrary<SortField> = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.constantFrom<SortField>(
+      "id",
+      "created",
+      "text",
+      "link",
+      "pattern",
+      "source",
+      "log",
+      "class",
+      "user",
+      "value",
+    ),
+  },
+  attributeFields,
 );
 
 /** Lists of events of these logs. */
@@ -311,43 +331,5 @@ export function listPlans(logs: readonly LogKey[]): fc.Arbitrary<ListPlan> {
     skip: fc.constantFrom(0, 0, 1, 3, 1000),
     take: fc.constantFrom(1, 2, 5, 100, 500),
     columns: fc.option(fc.subarray([...EVENT_FIELDS], { minLength: 1 })),
-  });
-}
-
-export const groupings: fc.Arbitrary<Grouping> = fc.oneof(
-  fc.tuple(fc.constantFrom(day, hour), fc.constantFrom(...ZONES)).map(([period, zone]) => period(zone)),
-  fc.record({
-    kind: fc.constant("field" as const),
-    field: fc.constantFrom(
-      "text" as const,
-      "link" as const,
-      "hash" as const,
-      "tags" as const,
-      "source" as const,
-      "log" as const,
-      "class" as const,
-      "user" as const,
-      "value" as const,
-    ),
-  }),
-);
-
-/** Groups of events of these logs. */
-export function groupPlans(logs: readonly LogKey[]): fc.Arbitrary<GroupPlan> {
-  return fc.record({
-    kind: fc.constant("group" as const),
-    from: fc.constant({ kind: "events" as const }),
-    logs: fc.subarray([...logs], { minLength: 0 }),
-    where: fc.oneof(fc.constant(EVERYTHING), { weight: 5, arbitrary: conditions(logs) }),
-    by: fc.tuple(groupings),
-    aggregates: fc.constant(USUAL),
-    having: fc.constant(null),
-    // Sums and averages are rounded as each engine likes: sorting by them would order almost equal groups differently.
-    sort: fc.record({
-      by: fc.constantFrom("key" as const, COUNT, MIN, MAX),
-      direction: directions,
-    }),
-    skip: fc.constantFrom(0, 0, 1, 3),
-    take: fc.constantFrom(null, null, 1, 2, 500),
   });
 }

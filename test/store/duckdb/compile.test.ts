@@ -8,7 +8,8 @@ import { compileGroup } from "../../../src/store/duckdb/compile-group.ts";
 import { FACTS } from "../../../src/store/duckdb/facts.ts";
 import type { Fact, Known } from "../../../src/store/duckdb/facts.ts";
 import { groupPlan, listPlan } from "../../contract/store-fixture.ts";
-import { groupPlans, listPlans } from "../../reference/arbitrary.ts";
+import { listPlans } from "../../reference/arbitrary.ts";
+import { groupPlans } from "../../reference/arbitrary-groups.ts";
 
 const SHOP = "shop" as LogKey;
 const ID = "6635f7a0000000010badcafe" as EventId;
