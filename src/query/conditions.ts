@@ -1,11 +1,11 @@
 import { fold } from "../events/text.ts";
 import type { LoggiaError } from "../errors.ts";
+import { equalsAttribute } from "./attributes.ts";
 import { HOUR_MS, MINUTE_MS, MOMENT_LIMIT, addDays, addMonths, startOfDay } from "./calendar.ts";
 import { readDate } from "./dates.ts";
 import { didYouMean, queryFault } from "./fault.ts";
 import { canonical, fieldsOf } from "./fields.ts";
 import type { FieldInfo, Table } from "./fields.ts";
-import { numberOf as numberSpelt } from "../events/attributes.ts";
 import { planNear, planWithin } from "./places.ts";
 import { isAttribute } from "./plan.ts";
 import type { AttributeField, ComparisonOp, Condition } from "./plan.ts";
@@ -116,10 +116,7 @@ function planAttribute<Field extends string>(
 ): Condition<Field> {
   if (literal.kind === "number") return { kind: "number", field, op, value: literal.value };
   const value = attributeText(context, field, literal);
-  const number = op === "=" ? exactNumberOf(value) : null;
-  return number === null
-    ? { kind: "text", field, op, value: fold(value) }
-    : { kind: "number", field, op, value: number };
+  return op === "=" ? equalsAttribute(field, value) : { kind: "text", field, op, value: fold(value) };
 }
 
 function planAttributeMembership<Field extends string>(
@@ -138,12 +135,6 @@ function attributeText<Field extends string>(context: Context<Field>, field: Fie
   if (literal.kind === "string") return literal.value;
   const hint = "Attributes hold no dates: write a text, such as '2011-09-19', or a number.";
   throw fault(context, literal.span, `${field} holds texts or numbers, expected a string or a number`, hint);
-}
-
-/** Null for a long row of digits, as ids are: as a number it would equal others. */
-function exactNumberOf(text: string): number | null {
-  const number = numberSpelt(text);
-  return number !== null && Number.isInteger(number) && !Number.isSafeInteger(number) ? null : number;
 }
 
 function checkPlace<Field extends string>(context: Context<Field>, name: Name, operator: string): void {

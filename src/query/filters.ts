@@ -2,6 +2,7 @@ import { LoggiaError } from "../errors.ts";
 import type { LogKey } from "../events/event.ts";
 import { parseEventId } from "../events/id.ts";
 import { fold, wellFormed } from "../events/text.ts";
+import { equalsAttribute } from "./attributes.ts";
 import { MOMENT_LIMIT } from "./calendar.ts";
 import { shorten } from "./fault.ts";
 import { EVERYTHING, freezePlan } from "./plan.ts";
@@ -12,10 +13,13 @@ const PAGE_SIZE = { default: 100, limit: 500 };
 const PAGE_LIMIT = 2_000_000;
 /** The longest value of a filter, in characters. No field of an event that a filter looks at is longer. */
 const VALUE_LIMIT = 1000;
+const ATTRIBUTE = "attr.";
+/** The same of an attribute, whatever the limits of the service are. */
+const ATTRIBUTE_VALUE_LIMIT = 32_768;
 
 /**
- * The plan that the parameters of a list mean: `pagenum`, `pagesize`, `order`, `tags`, `text`, `sinceid`, `source`, `user`, `class`
- * and `created`. Others are ignored, an empty one is as good as none, and the first of a repeated one counts. With `sinceid` the list is
+ * The plan that the parameters of a list mean: `pagenum`, `pagesize`, `order`, `tags`, `text`, `sinceid`, `source`, `user`, `class`,
+ * `created` and, for each attribute, `attr.<name>`. Others are ignored, an empty one is as good as none, and the first of a repeated one counts. With `sinceid` the list is
  * in the order of acceptance, else of `created`: a reader goes on after the last id it saw.
  *
  * @throws LoggiaError `bad_parameter` that names the parameter, its value, and what is allowed
@@ -30,6 +34,7 @@ export function planFilters(parameters: URLSearchParams, list: { from: Source; l
     ...readEqual("user", read("user")),
     ...readEqual("class", read("class")),
     ...readCreated(read("created")),
+    ...readAttributes(parameters),
   ];
   return freezePlan({
     kind: "list",
@@ -66,10 +71,10 @@ function readPage(read: (name: string) => string | null): { skip: number; take: 
   return { skip: (page - 1) * size, take: size };
 }
 
-function readParameter(parameters: URLSearchParams, name: string): string | null {
+function readParameter(parameters: URLSearchParams, name: string, limit = VALUE_LIMIT): string | null {
   const value = wellFormed(parameters.get(name) ?? "");
-  if (value.length > VALUE_LIMIT && Array.from(value).length > VALUE_LIMIT) {
-    throw badParameter(name, value, `at most ${VALUE_LIMIT} characters`);
+  if (value.length > limit && Array.from(value).length > limit) {
+    throw badParameter(name, value, `at most ${limit} characters`);
   }
   return value === "" ? null : value;
 }
@@ -114,6 +119,16 @@ function readSinceId(value: string | null): Condition[] {
 
 function readEqual(field: "source" | "user" | "class", value: string | null): Condition[] {
   return value === null ? [] : [{ kind: "text", field, op: "=", value: fold(value) }];
+}
+
+/** Each attribute once, whose name is all that stands behind `attr.`. */
+function readAttributes(parameters: URLSearchParams): Condition[] {
+  const names = new Set([...parameters.keys()].filter((name) => name.startsWith(ATTRIBUTE)));
+  return [...names].flatMap((name) => {
+    const value = readParameter(parameters, name, ATTRIBUTE_VALUE_LIMIT);
+    if (name === ATTRIBUTE) throw badParameter(name, value ?? "", "attr.<name>, with the name of an attribute");
+    return value === null ? [] : [equalsAttribute(`@${wellFormed(name.slice(ATTRIBUTE.length))}`, value)];
+  });
 }
 
 /** `<ms>`, `<ms>:`, `<ms>:<ms>` or `:<ms>`: from inclusive, to exclusive. */

@@ -171,6 +171,93 @@ const FAULTS: readonly (readonly [string, string])[] = [
     "GET events GROUPBY [id]",
     "events cannot be asked to group by id. Possible are DAY, HOUR, WEEK, MONTH, text, link, hash, pattern, tags, source, log, class, user or value.",
   ],
+  [
+    "GET events WHERE [@] = 1",
+    "expected the name of an attribute behind @. Write @http.status, or @'odd name' in quotes.",
+  ],
+  ["GET events WHERE [@'']= 1", "this attribute has no name."],
+  ["GET events WHERE @['a] = 1", "expected a ' that ends this string, found the end of the query."],
+  [
+    "GET events WHERE @at > [TODAY]",
+    "@at holds texts or numbers, expected a string or a number. Attributes hold no dates: write a text, such as '2011-09-19', or a number.",
+  ],
+  [
+    "GET users WHERE [@a] = 1",
+    "users have no attributes. The fields of users are user, email, page, created, seen and count.",
+  ],
+  [
+    "GET users COLUMNS([@a])",
+    "users have no attributes. The fields of users are user, email, page, created, seen and count.",
+  ],
+  ["GET users SORT [AVG](count)", "users cannot be grouped. Only events can."],
+  ["GET users [FILL]", "users cannot be grouped. Only events can."],
+  ["GET events WHERE geo WITHIN (1, 2, [91], 4)", "expected degrees from -90 to 90, found 91."],
+  [
+    "GET events WHERE geo WITHIN ([2], 0, 1, 4)",
+    "the southern edge lies north of the northern one. Write WITHIN (south, west, north, east).",
+  ],
+  ["GET events WHERE geo NEAR (1, 2[)]", 'expected ",", found ")".'],
+  ["GET events WHERE [text] NEAR (1, 2, 3)", "NEAR needs a place, and text holds none. Use geo."],
+  [
+    "GET events WHERE geo [WITIN] (1, 2, 3, 4)",
+    'expected NOT, WITHIN, NEAR or IS, found "WITIN". Did you mean WITHIN?',
+  ],
+  [
+    "GET events GROUPBY MINUTES([7])",
+    "7 does not divide an hour. Possible are 1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30 or 60.",
+  ],
+  ["GET events GROUPBY HOURS([25])", 'expected a whole number from 1 to 24, found "25".'],
+  [
+    "GET events GROUPBY [MINUTE](5)",
+    'expected a field, MINUTES, HOURS, DAYS or BANDS, found "MINUTE". Did you mean MINUTES?',
+  ],
+  ["GET events GROUPBY BANDS(value, 10, [10])", "the bounds of BANDS must rise. Write BANDS(value, 0, 10, 100)."],
+  [
+    "GET events GROUPBY BANDS([source], 1)",
+    "BANDS needs a number, and source holds none. Use value, or an attribute such as @duration.",
+  ],
+  ["GET events GROUPBY DAY, source, @a[,] user", "groups have at most 3 keys."],
+  ["GET events GROUPBY source, [source]", "it is grouped by this already."],
+  [
+    "GET events COLUMNS(AVG([created]))",
+    "AVG needs a number, and created holds none. Use value, or an attribute such as @duration.",
+  ],
+  ["GET events COLUMNS([AVRG](value))", 'there is no aggregate "AVRG". Did you mean AVG?'],
+  ["GET events GROUPBY DAY COLUMNS([DISTINCT])", "DISTINCT needs to know of what. Write DISTINCT(source)."],
+  [
+    "GET events GROUPBY DAY COLUMNS(COUNT, [@a])",
+    "@a is a field of single events, and a grouped query has KEY, COUNT, AVG, SUM, MIN or MAX. What is grouped by stands in KEY.",
+  ],
+  ["GET events COLUMNS(AVG(@a), [AVG(@A)])", "another column is named avg(@a). Give it a name of its own by AS."],
+  ["GET events COLUMNS(AVG(@a) AS [previous])", "previous has a meaning of its own. Give it a name of its own by AS."],
+  ["GET events COLUMNS(text AS [t])", "fields keep their names. AS names an aggregate of groups."],
+  ["GET events GROUPBY source HAVING COUNT > ['3']", "expected a number, found '3'."],
+  [
+    "GET events GROUPBY source HAVING [KEY] > 3",
+    "HAVING compares aggregates, and KEY is none. Leave groups out by WHERE.",
+  ],
+  ["GET events GROUPBY source HAVING [LAST(user)] > 3", "HAVING compares numbers, and LAST gives a text."],
+  [
+    "GET events GROUPBY source [HAVIN] COUNT > 3",
+    'expected WHERE, TAKE, SKIP, SORT, OCCURS, COLUMNS, HAVING, COMPARE or FILL, found "HAVIN". Did you mean HAVING?',
+  ],
+  [
+    "GET events GROUPBY source [FILL]",
+    "FILL needs one key of time, and there is none. Group by DAY, HOUR, MINUTES(n) or the like.",
+  ],
+  [
+    "GET events GROUPBY source COLUMNS(KEY, [RATE(MINUTES(1))])",
+    "RATE needs a length of time. Add OCCURS, or group by DAY, HOUR or the like.",
+  ],
+  [
+    "GET events GROUPBY DAY COLUMNS([RATE](MONTHS(1)))",
+    "months have no length of their own. Write RATE(MINUTES(1)), RATE(HOURS(1)), RATE(DAYS(1)) or RATE(WEEKS(1)).",
+  ],
+  [
+    "GET events GROUPBY WEEK [COMPARE(MONTHS(1))]",
+    "these groups of time are out of step with months. Use WEEKS(n) or DAYS(n).",
+  ],
+  ["GET events COMPARE(DAYS([0]))", 'expected a whole number from 1 to 1,000,000,000, found "0".'],
   ["GET events GROUPBY [DYA]", 'events have no field "DYA" to group by. Did you mean DAY?'],
 ];
 

@@ -54,6 +54,12 @@ const PLANS: readonly (readonly [string, ListPlan])[] = [
     "source=Web&user=%C3%85nn&class=ERROR",
     where(and(text("source", "web"), text("user", "ånn"), text("class", "error"))),
   ],
+  ["attr.http.status=500", where({ kind: "number", field: "@http.status", op: "=", value: 500 })],
+  ["attr.State=OK&attr.State=no&attr.x=", where(text("@State", "ok"))],
+  [
+    "attr.odd+name=%C3%85&attr.id=12345678901234567890",
+    where(and(text("@odd name", "å"), text("@id", "12345678901234567890"))),
+  ],
   ["created=1308491673911", where(created(">=", 1308491673911))],
   ["created=1308491673911:", where(created(">=", 1308491673911))],
   ["created=:5", where(created("<", 5))],

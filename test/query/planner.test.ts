@@ -98,6 +98,85 @@ const PLANS: readonly (readonly [string, Question])[] = [
       { name: "max", shows: 0 },
     ]),
   ],
+  ["GET events SORT @Took DESC", { ...LIST, sort: [{ field: "@Took", direction: "desc" }] }],
+  [
+    "GET events COLUMNS(attributes, @b, pattern, @a, text)",
+    { ...LIST, columns: ["text", "pattern", "@b", "@a", "attributes"] },
+  ],
+  [
+    "GET events GROUPBY MINUTES(15), @'odd name', BANDS(@took, 0, 1e3) COLUMNS(KEY)",
+    groups(
+      {
+        by: [
+          { kind: "period", unit: "minutes", count: 15, zone: fixedZone(OFFSET_MIN) },
+          { kind: "field", field: "@odd name" },
+          { kind: "bands", of: "@took", bounds: [0, 1000] },
+        ],
+        aggregates: [],
+      },
+      [{ name: "key", shows: "key" }],
+    ),
+  ],
+  [
+    "GET events GROUP BY WEEK COLUMNS(P99.9( @Took ) , median(value), COUNT(text = 'a B'), FIRST(created) AS Since, COUNT)",
+    groups(
+      {
+        by: [{ kind: "period", unit: "weeks", count: 1, zone: fixedZone(OFFSET_MIN) }],
+        aggregates: [
+          { kind: "percentile", of: "@Took", percent: 99.9 },
+          { kind: "percentile", of: "value", percent: 50 },
+          { kind: "count", where: { kind: "text", field: "text", op: "=", value: "a b" } },
+          { kind: "first", field: "created" },
+          { kind: "count", where: null },
+        ],
+      },
+      [
+        { name: "count", shows: 4 },
+        { name: "p99.9(@took)", shows: 0 },
+        { name: "median(value)", shows: 1 },
+        { name: "count(text='ab')", shows: 2 },
+        { name: "Since", shows: 3 },
+      ],
+    ),
+  ],
+  ["GET events COLUMNS(COUNT)", groups({ by: [], aggregates: [USUAL[COUNT]!] }, [COLUMNS[1]!])],
+  [
+    "GET events GROUPBY source HAVING COUNT > 3 AND NOT p95(@took) >= 800 SORT p95(@took) DESC COLUMNS(KEY, COUNT)",
+    groups(
+      {
+        by: [{ kind: "field", field: "source" }],
+        aggregates: [USUAL[COUNT]!, { kind: "percentile", of: "@took", percent: 95 }],
+        having: {
+          kind: "and",
+          conditions: [
+            { kind: "compare", aggregate: 0, op: ">", value: 3 },
+            { kind: "not", condition: { kind: "compare", aggregate: 1, op: ">=", value: 800 } },
+          ],
+        },
+        sort: { by: 1, direction: "desc" },
+      },
+      [COLUMNS[0]!, COLUMNS[1]!],
+    ),
+  ],
+  [
+    "GET events GROUPBY HOUR FILL COMPARE(DAYS(7)) HAVING n = 0 TAKE 3 SORT RATE(MINUTES(1)) COLUMNS(KEY, COUNT AS n, RATE(MINUTES(1)))",
+    {
+      ...groups({ by: [hourly(fixedZone(OFFSET_MIN))], aggregates: [USUAL[COUNT]!] }, [
+        COLUMNS[0]!,
+        { name: "n", shows: 0 },
+        { name: "rate(minutes(1))", shows: 1 },
+      ]),
+      rates: [{ of: 0, per_ms: 60_000 }],
+      fill: 0,
+      compare: { unit: "DAYS", count: 7 },
+      after: {
+        having: { kind: "compare", aggregate: 0, op: "=", value: 0 },
+        sort: { by: 1, direction: "asc" },
+        skip: 0,
+        take: 3,
+      },
+    },
+  ],
   ["GET users", USERS],
   [
     "GET users SORT user DESC COLUMNS(count, user)",
@@ -173,6 +252,32 @@ test("OCCURS is a day, a moment on, or from one moment to another", (t) => {
 });
 
 const CONDITIONS: readonly (readonly [string, Condition])[] = [
+  ["@status = 500", { kind: "number", field: "@status", op: "=", value: 500 }],
+  ["@status = '007'", { kind: "number", field: "@status", op: "=", value: 7 }],
+  ["@Status = 'OK'", { kind: "text", field: "@Status", op: "=", value: "ok" }],
+  ["@a.b-c != ''", { kind: "not", condition: { kind: "text", field: "@a.b-c", op: "=", value: "" } }],
+  ["@ok = TRUE", { kind: "text", field: "@ok", op: "=", value: "true" }],
+  ["@id = '12345678901234567890'", { kind: "text", field: "@id", op: "=", value: "12345678901234567890" }],
+  ["@took >= 2.5", { kind: "number", field: "@took", op: ">=", value: 2.5 }],
+  ["@took < '10'", { kind: "text", field: "@took", op: "<", value: "10" }],
+  ["@'odd name' IN ('A', 'b')", { kind: "in", field: "@odd name", values: ["a", "b"] }],
+  [
+    "@s IN ('A', 500, '5')",
+    {
+      kind: "or",
+      conditions: [
+        { kind: "number", field: "@s", op: "=", value: 500 },
+        { kind: "number", field: "@s", op: "=", value: 5 },
+        { kind: "in", field: "@s", values: ["a"] },
+      ],
+    },
+  ],
+  ['@"it""s" CONTAINS \'x\'', { kind: "contains", field: '@it"s', value: "x" }],
+  ["@s NOT MATCHES '^4'", { kind: "not", condition: { kind: "matches", field: "@s", pattern: "^4" } }],
+  ["@s IS NULL", { kind: "absent", field: "@s" }],
+  ["pattern = '<N> FAILED'", { kind: "text", field: "pattern", op: "=", value: "<n> failed" }],
+  ["geo WITHIN (-10, 170, 10.5, -170)", { kind: "geo-within", south: -10, west: 170, north: 10.5, east: -170 }],
+  ["geo NOT NEAR (52.5, 13.4, 25)", { kind: "not", condition: { kind: "geo-near", lat: 52.5, lon: 13.4, km: 25 } }],
   ["source = 'Straße ΣΑΣ'", { kind: "text", field: "source", op: "=", value: "straße σασ" }],
   ["source = ''", { kind: "text", field: "source", op: "=", value: "" }],
   ["source != 'a'", { kind: "not", condition: { kind: "text", field: "source", op: "=", value: "a" } }],
