@@ -12,9 +12,12 @@ import { isIPv6 } from "node:net";
  * - decimal numbers, with sign and fraction, `<n>`.
  */
 export function patternOf(text: string): string {
-  // Alone among all parts, a UUID changes what the parts beside it are.
-  return new Reading(text.length < UUID_UNITS ? text : text.replace(UUID, "<uuid>")).pattern();
+  return BEYOND_NUMBERS.test(text) ? new Reading(text).pattern() : text.replace(NUMBER, "<n>");
 }
+
+/** Most texts hold numbers alone: any other part has a quote or colon, or joins digits in one of these ways. */
+const BEYOND_NUMBERS = /[":]|\d[a-f]|[a-f]\d|\d-\d\d-\d|\d\.\d+\.\d|[\da-f]-[\da-f]{4}-/i;
+const NUMBER = /(?:(?<![\w)\]>])[+-])?\d+(?:\.\d+)?/g;
 
 const OTHER = 0;
 const DIGIT = 1;
@@ -40,8 +43,8 @@ const PLUS_CODE = 43;
 const BACKSLASH_CODE = 92;
 const COLON_CODE = 58;
 
-const UUID_UNITS = 36;
-const UUID = /(?<![\da-f])[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}(?![\da-f])/gi;
+const UUIDS = /(?<![\da-f])[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}(?![\da-f])/gi;
+const UUID = new RegExp(UUIDS, "iy");
 const DATE = String.raw`\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])`;
 const CLOCK = String.raw`(?:[01]?\d|2[0-4]):[0-5]\d(?::(?:[0-5]\d|60)(?:[.,]\d+)?)?`;
 /** Of a clock time alone what follows a hyphen is no zone but the end of a span: `09:00-10:00`. */
@@ -51,6 +54,7 @@ const TIME = new RegExp(
 );
 const BYTE = String.raw`(?:25[0-5]|2[0-4]\d|1?\d?\d)`;
 const IPV4 = new RegExp(String.raw`${BYTE}(?:\.${BYTE}){3}(?!\w|\.\d)`, "y");
+const UUID_FOUND = -1;
 const IPV6_MAX_UNITS = 45;
 const HEX_MIN_UNITS = 6;
 
@@ -76,7 +80,11 @@ class Reading {
     let closesQuotes = true;
     for (let at = 0; at < text.length; ) {
       const kind = kindAt(text, at);
-      if (kind === DIGIT || kind === HEX_LETTER) at = this.#readRun(at);
+      if (kind === DIGIT || kind === HEX_LETTER) {
+        at = this.#readRun(at);
+        // A UUID decides what the parts beside it are, so those of the text are replaced before all else.
+        if (at === UUID_FOUND) return new Reading(text.replace(UUIDS, "<uuid>")).pattern();
+      }
       else if (kind === COLON) at = this.#readColon(at);
       else if (kind === QUOTE && closesQuotes) {
         const end = quoteEnd(text, at);
@@ -102,10 +110,11 @@ class Reading {
     return end === -1 ? at + 1 : this.#put("<ip>", at, end);
   }
 
-  /** Reads the hexadecimal digits from `at` on, before which there is none. */
+  /** Reads the hexadecimal digits from `at` on, before which there is none. @returns behind them, or UUID_FOUND */
   #readRun(at: number): number {
     const text = this.#text;
     const end = this.#runEnd(at);
+    if (this.#isUuid(at, end)) return UUID_FOUND;
     const next = text.charCodeAt(end);
     if (next === COLON_CODE || next === HYPHEN_CODE || next === POINT_CODE) {
       const isFirst = isFree(text, at, true);
@@ -135,7 +144,7 @@ class Reading {
       at = digitsEnd(text, at);
       if (text.charCodeAt(at) === POINT_CODE && kindAt(text, at + 1) === DIGIT) {
         const fraction = this.#runEnd(at + 1);
-        if (!this.#isHex(at + 1, fraction)) {
+        if (!this.#isUuid(at + 1, fraction) && !this.#isHex(at + 1, fraction)) {
           at = digitsEnd(text, at + 1);
           end = fraction;
         }
@@ -160,6 +169,10 @@ class Reading {
       else if (kind === HEX_LETTER) this.#hasLetter = true;
       else return at;
     }
+  }
+
+  #isUuid(from: number, end: number): boolean {
+    return end - from === 8 && this.#text.charCodeAt(end) === HYPHEN_CODE && isAt(UUID, this.#text, from);
   }
 
   /** Of the run that was found last. */
