@@ -1,27 +1,16 @@
-/**
- * Reads lines of JSON that hold events, straight from their bytes: an object of the fields of an event, in any order, each at most once. For the short texts of usual events
- * that takes half to two thirds of the time of `JSON.parse`, which looks up each short text among all that there are, and makes objects whose form it has to find out; and what it reads is a
- * part of one long text, with little to collect.
- *
- * Invariant: what it reads, it reads as `JSON.parse` would. Whatever is unusual (a field that no event has, or twice; true and false; numbers of more than 15 digits; long texts, and many tags; more white
- * space than a blank behind a comma or a colon; what is no JSON) it leaves to that, and words no error.
- */
+import { ATTRIBUTES, CREATED, emptyFields, fieldAt, GEO, TAGS, VALUE } from "./line-fields.ts";
+import type { Field, LineFields } from "./line-fields.ts";
 
-/** What a line says of an event; `undefined` where it says nothing. */
-export type LineFields = {
-  id: string | null | undefined;
-  created: number | string | null | undefined;
-  text: string | null | undefined;
-  link: string | null | undefined;
-  tags: readonly string[] | string | null | undefined;
-  source: string | null | undefined;
-  user: string | null | undefined;
-  value: number | string | null | undefined;
-  geo: unknown;
-  data: string | null | undefined;
-  /** The JSON of an object, which may be anything between its braces. */
-  attributes: string | null | undefined;
-};
+/**
+ * Reads lines of JSON that hold events, straight from their bytes: an object of the fields of an
+ * event, in any order, each at most once. For the short texts of usual events that is faster than
+ * `JSON.parse`, and what it reads is a part of one long text, with little to collect.
+ *
+ * Invariant: what it reads, it reads as `JSON.parse` would, and leaves whatever is unusual to that
+ * (a field that no event has, or twice; true and false; numbers of more than 15 digits; long texts,
+ * and many tags; more white space than a blank behind a comma or a colon; what is no JSON). Of
+ * attributes it finds where they begin and end. It words no error.
+ */
 
 const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
@@ -32,7 +21,6 @@ const MINUS = 45;
 const POINT = 46;
 const ZERO = 48;
 const NINE = 57;
-const COLON = 58;
 const OPEN_BRACKET = 91;
 const BACKSLASH = 92;
 const CLOSE_BRACKET = 93;
@@ -51,37 +39,13 @@ const PART_BYTES = 32 * 1024;
 /** An event has few. */
 const MAX_TAGS = 100;
 
-/** A field: how long its name is with its quotes and the colon, and its own bit among those of a line that were read. */
-class Field {
-  readonly name: keyof LineFields;
-  readonly length: number;
-  readonly bit: number;
-
-  constructor(name: keyof LineFields, bit: number) {
-    this.name = name;
-    this.length = `"${name}":`.length;
-    this.bit = bit;
-  }
-}
-
-const ID = new Field("id", 1);
-const CREATED = new Field("created", 2);
-const TEXT = new Field("text", 4);
-const LINK = new Field("link", 8);
-const TAGS = new Field("tags", 16);
-const SOURCE = new Field("source", 32);
-const USER = new Field("user", 64);
-const VALUE = new Field("value", 128);
-const GEO = new Field("geo", 256);
-const DATA = new Field("data", 512);
-const ATTRIBUTES = new Field("attributes", 1024);
-
 export class LineScanner {
   /** Of the line that was read last. */
   fields: LineFields = emptyFields();
   /**
-   * Whether the line holds nothing but texts of ASCII without escapes, numbers, and tags that are a list of such texts: then its bytes, cut from it by {@link withoutCreated}, say the
-   * same wherever they are put.
+   * Whether the line holds nothing but texts of ASCII without escapes, numbers, tags that are a list
+   * of such texts, and attributes of ASCII: then its bytes, cut from it by {@link withoutCreated},
+   * say the same wherever they are put.
    */
   isPlain = true;
   readonly #bytes: Buffer;
@@ -313,7 +277,7 @@ export class LineScanner {
     return end + 1;
   }
 
-  /** An object whose JSON is kept as it is, for whoever reads it. */
+  /** Keeps the JSON of an object as it is. */
   #readAttributes(start: number): number {
     const bytes = this.#bytes;
     let depth = 0;
@@ -371,64 +335,6 @@ export class LineScanner {
     this.isPlain = false;
     return end;
   }
-}
-
-/** The field whose name stands here with a colon behind it, or null: told by four bytes as one number, of which the first is the lowest. A look at each byte takes four times as long. */
-function fieldAt(bytes: Buffer, at: number): Field | null {
-  if (bytes[at] !== QUOTE) return null;
-  switch (wordAt(bytes, at + 1)) {
-    case 0x74786574: // text
-      return endsAt(bytes, at + 5) ? TEXT : null;
-    case 0x73676174: // tags
-      return endsAt(bytes, at + 5) ? TAGS : null;
-    case 0x72756f73: // sour, urce
-      return wordAt(bytes, at + 3) === 0x65637275 && endsAt(bytes, at + 7) ? SOURCE : null;
-    case 0x72657375: // user
-      return endsAt(bytes, at + 5) ? USER : null;
-    case 0x756c6176: // valu, alue
-      return wordAt(bytes, at + 2) === 0x65756c61 && endsAt(bytes, at + 6) ? VALUE : null;
-    case 0x61657263: // crea, ated
-      return wordAt(bytes, at + 4) === 0x64657461 && endsAt(bytes, at + 8) ? CREATED : null;
-    case 0x3a226469: // id":
-      return ID;
-    case 0x6b6e696c: // link
-      return endsAt(bytes, at + 5) ? LINK : null;
-    case 0x61746164: // data
-      return endsAt(bytes, at + 5) ? DATA : null;
-    case 0x72747461: // attr, ibut, utes
-      return wordAt(bytes, at + 5) === 0x74756269 && wordAt(bytes, at + 7) === 0x73657475 && endsAt(bytes, at + 11)
-        ? ATTRIBUTES
-        : null;
-    case 0x226f6567: // geo"
-      return endsAt(bytes, at + 4) ? GEO : null;
-    default:
-      return null;
-  }
-}
-
-function wordAt(bytes: Buffer, at: number): number {
-  return bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
-}
-
-/** Whether a name ends here. */
-function endsAt(bytes: Buffer, at: number): boolean {
-  return bytes[at] === QUOTE && bytes[at + 1] === COLON;
-}
-
-function emptyFields(): LineFields {
-  return {
-    id: undefined,
-    created: undefined,
-    text: undefined,
-    link: undefined,
-    tags: undefined,
-    source: undefined,
-    user: undefined,
-    value: undefined,
-    geo: undefined,
-    data: undefined,
-    attributes: undefined,
-  };
 }
 
 function parsed(json: string): unknown {

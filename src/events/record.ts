@@ -3,7 +3,7 @@ import type { Deletion } from "./deletion.ts";
 import type { AcceptedEvent, LogKey, StoredEvent, UserId } from "./event.ts";
 import { isEventId, type EventId } from "./id.ts";
 import { LineScanner } from "./line-scanner.ts";
-import type { LineFields } from "./line-scanner.ts";
+import type { LineFields } from "./line-fields.ts";
 import { NO_TAGS } from "./tags.ts";
 import type { Visit } from "./visit.ts";
 

@@ -1,7 +1,7 @@
 import { LoggiaError } from "../errors.ts";
 import type { FieldLimits } from "../events/limits.ts";
 import { LineScanner } from "../events/line-scanner.ts";
-import type { LineFields } from "../events/line-scanner.ts";
+import type { LineFields } from "../events/line-fields.ts";
 import { encodeFields } from "../events/record.ts";
 import { distinctTags } from "../events/tags.ts";
 import { wellFormed } from "../events/text.ts";

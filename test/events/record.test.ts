@@ -27,6 +27,7 @@ test("events come back as they were", (t) => {
     }),
     event({ value: -0.5, geo: { lat: 1.5, lon: -2 }, data: "@html\n<b>" }),
     event({ geo: { ip: "203.0.113.9" } }),
+    event({ attributes: '{"10":1,"2":"é \\"}","__proto__":[true,"x"]}', data: "d" }),
   ];
   const lines = decodeRecord(encodeRecord(LOG, events.map(encodeLine)));
   t.deepEqual(
@@ -107,6 +108,14 @@ test("a line is read as JSON.parse would have it, also where it is none of ours"
     [/}$/, ',"geo":{"lat":1}}'],
     [/}$/, ',"data":null,"value":null,"geo":null}'],
     [/}$/, ',"data":"","link":"","tags":["a","a"]}'],
+    [/}$/, ',"attributes":null}'],
+    [/}$/, ',"attributes":{}}'],
+    [/}$/, ',"attributes":{"b":{"c":1},"a":2}}'],
+    [/}$/, ',"attributes":"a"}'],
+    [/}$/, ',"attributes":[1]}'],
+    [/}$/, ',"attributes":{"a":[{"b":1}]}}'],
+    [/}$/, ',"attributes":{"a":]}}'],
+    [/}$/, ',"attributes":{"a":"\\ud800"}}'],
   ] as const) {
     const line = usual.replace(from, to);
     t.not(line, usual);
@@ -142,6 +151,8 @@ const FIELD_FAULTS: readonly [string, RegExp][] = [
   ['"geo":{"lat":1}', /geo/],
   ['"data":{}', /data/],
   ['"source":null', /source/],
+  ['"attributes":"a"', /attributes/],
+  ['"attributes":{"a":[{"b":1}]}', /attributes/],
 ];
 for (const [field, reason] of FIELD_FAULTS) {
   test(`a line with ${field} is broken`, (t) => {

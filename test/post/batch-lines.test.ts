@@ -55,6 +55,20 @@ const LINES: readonly string[] = [
   usual({ geo: "40.1,-76.3" }),
   usual({ geo: { lat: 1, lon: 2 } }),
   usual({ geo: { lat: 91, lon: 2 } }),
+  usual({ attributes: { codes: [1, 2], "http.status": 500, ok: true } }),
+  usual({ attributes: { http: { status: 500, path: "/a" }, b: 1, a: 1 } }),
+  usual({ attributes: { "http.status": 500 }, geo: "40.1,-76.3" }),
+  usual({ attributes: { city: "Zürich", quoted: 'a"b\\' } }),
+  usual({ attributes: { deep: "x".repeat(5_000) } }),
+  usual({ attributes: { list: [{ a: 1 }] } }),
+  usual({ attributes: {} }),
+  usual({ attributes: { nothing: null, none: [], empty: {} } }),
+  usual({ attributes: null }),
+  usual({ attributes: [] }),
+  usual({ attributes: "a" }),
+  '{"text":"x","attributes":{"a":1.0,"a":2}}',
+  '{"text":"x","attributes":{"a":1e999}}',
+  '{"text":"x","attributes":{"__proto__":1,"2":1,"10":2}}',
   usual({ text: "" }),
   usual({ text: " \u00a0" }),
   usual({ text: "x".repeat(500) }),
@@ -88,6 +102,13 @@ test("a line is the same event, or has the same fault, whichever way it is read"
   const all = await outcomes(LINES.join("\n"));
   t.is(all.length, LINES.length);
   t.deepEqual(all, (await Promise.all(LINES.map((line) => outcomes(line)))).flat());
+});
+
+test("attributes that are no JSON spoil their line", async (t) => {
+  for (const line of ['{"text":"x","attributes":{"a":]}}', '{"attributes":{"a":1},"text":"x"', '{"attributes":{"a":}}']) {
+    const [read] = await outcomes(line);
+    t.regex(read?.fault ?? "", /^Bad event: the line is no JSON/, line);
+  }
 });
 
 test("blank lines are no events, wherever they stand", async (t) => {
