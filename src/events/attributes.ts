@@ -32,36 +32,55 @@ export function flatten(object: object, bounds: FlattenBounds = UNBOUNDED): Flat
   const collected: Collected = new Map();
   const faults: string[] = [];
   // On a stack of its own: what is posted may be nested deeper than calls can be.
-  const levels = [{ prefix: "", entries: Object.entries(object), next: 0 }];
-  for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
-    const entry = level.entries[level.next++];
-    if (entry === undefined) {
-      levels.pop();
+  const levels: Level[] = [];
+  let level: Level | undefined = levelOf("", object);
+  while (level !== undefined && collected.size <= bounds.names && faults.length < MAX_FAULTS) {
+    const key: string | undefined = level.keys[level.next++];
+    if (key === undefined) {
+      level = levels.pop();
       continue;
     }
-    const [key, value] = entry as [string, unknown];
+    const value = level.object[key];
     if (value === null || value === undefined) continue;
-    if (collected.size > bounds.names || faults.length >= MAX_FAULTS) break;
-    const name = level.prefix + wellFormed(key);
-    if (typeof value !== "object" || Array.isArray(value)) collect(collected, name, value, faults);
+    const name: string = level.prefix + wellFormed(key);
+    if (typeof value !== "object") collect(collected, name, value, faults);
+    else if (Array.isArray(value)) collectAll(collected, name, value, faults);
     else if (name.length <= bounds.nameUnits) {
-      levels.push({ prefix: `${name}.`, entries: Object.entries(value), next: 0 });
+      levels.push(level);
+      level = levelOf(`${name}.`, value);
     } else faults.push(`the name of attribute ${quote(name)} is too long`);
   }
   return { attributes: collected, faults };
 }
 
-function collect(collected: Collected, name: string, given: unknown, faults: string[]): void {
-  const values = (Array.isArray(given) ? given : [given]).filter((value) => value !== null);
-  if (!values.every(isScalar)) {
+/** An object that is looked through, and what comes before the names in it. */
+type Level = {
+  readonly prefix: string;
+  readonly object: Readonly<Record<string, unknown>>;
+  readonly keys: readonly string[];
+  next: number;
+};
+
+function levelOf(prefix: string, object: object): Level {
+  return { prefix, object: object as Level["object"], keys: Object.keys(object), next: 0 };
+}
+
+function collect(collected: Collected, name: string, value: unknown, faults: string[]): void {
+  if (!isScalar(value)) {
     faults.push(`attribute ${quote(name)} holds something else than strings, numbers and booleans`);
     return;
   }
-  if (values.length === 0) return;
-  const clean = values.map((value) => (typeof value === "string" ? wellFormed(value) : value));
+  const clean = typeof value === "string" ? wellFormed(value) : value;
   const before = collected.get(name);
-  if (before !== undefined) collected.set(name, [before, clean].flat());
-  else collected.set(name, Array.isArray(given) ? clean : clean[0]!);
+  collected.set(name, before === undefined ? clean : [before, clean].flat());
+}
+
+function collectAll(collected: Collected, name: string, given: readonly unknown[], faults: string[]): void {
+  const values = given.filter((value) => value !== null);
+  if (values.length === 0) return;
+  if (!values.every(isScalar)) return collect(collected, name, given, faults);
+  const clean = values.map((value) => (typeof value === "string" ? wellFormed(value) : value));
+  collected.set(name, [collected.get(name) ?? [], clean].flat());
 }
 
 /** A number of JSON may be beyond all that JavaScript can hold. */
@@ -71,9 +90,25 @@ function isScalar(value: unknown): value is AttributeValue {
 
 /** Attributes as one text of JSON, the same for the same attributes: names are in the order of their code points. */
 export function encodeAttributes(attributes: Attributes): string {
-  const names = [...attributes.keys()].sort(compareCodePoints);
-  return `{${names.map((name) => `${JSON.stringify(name)}:${JSON.stringify(attributes.get(name))}`).join(",")}}`;
+  const names = [...attributes.keys()];
+  if (!areInOrder(names)) names.sort(compareCodePoints);
+  let text = "";
+  for (const name of names) text += `${text === "" ? "{" : ","}${jsonOf(name)}:${jsonOf(attributes.get(name)!)}`;
+  return text === "" ? "{}" : `${text}}`;
 }
+
+function areInOrder(names: readonly string[]): boolean {
+  for (let i = 1; i < names.length; i++) if (compareCodePoints(names[i - 1]!, names[i]!) > 0) return false;
+  return true;
+}
+
+/** As `JSON.stringify` has it, which takes longer for what has nothing to escape. */
+function jsonOf(value: AttributeValue | readonly AttributeValue[]): string {
+  if (typeof value === "string") return NOTHING_TO_ESCAPE.test(value) ? `"${value}"` : JSON.stringify(value);
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+const NOTHING_TO_ESCAPE = /^[ !#-[\]-~]*$/;
 
 /** The attributes of such a text, in its order; none of null. */
 export function parseAttributes(text: string | null): Attributes {
@@ -92,8 +127,8 @@ export function areAttributes(text: string): boolean {
     return false;
   }
   if (typeof object !== "object" || object === null || Array.isArray(object)) return false;
-  const attributes = Object.entries(object);
-  return attributes.length > 0 && attributes.every(([name, value]) => name.isWellFormed() && isValue(value));
+  const names = Object.keys(object);
+  return names.length > 0 && names.every((name) => name.isWellFormed() && isValue((object as Record<string, unknown>)[name]));
 }
 
 function isValue(value: unknown): boolean {

@@ -67,36 +67,57 @@ function checked(attributes: Attributes, limits: FieldLimits, faults: string[]):
   if (attributes.size > limits.attributes) {
     faults.push(`there are more attributes than the ${limits.attributes} that are allowed`);
   }
+  if (attributes.has("")) faults.push("an attribute has no name");
+  let mostBytes = 0;
   let longName: string | null = null;
-  let longValue: string | null = null;
-  let size_bytes = 0;
+  let longValue: readonly [name: string, value: string] | null = null;
   for (const [name, value] of attributes) {
+    mostBytes += MOST_BYTES_OF_UNIT * name.length;
     if (isLonger(name, limits.attributeName)) longName ??= name;
-    size_bytes += Buffer.byteLength(name);
-    for (const one of Array.isArray(value) ? (value as AttributeValue[]) : [value as AttributeValue]) {
-      const text = String(one);
-      if (isLonger(text, limits.attributeValue)) longValue ??= name;
-      // An empty one of many takes room as well.
-      size_bytes += Array.isArray(value) ? Math.max(1, Buffer.byteLength(text)) : Buffer.byteLength(text);
+    for (const one of valuesOf(value)) {
+      mostBytes += typeof one === "string" ? MOST_BYTES_OF_UNIT * one.length + 1 : MOST_BYTES_OF_NUMBER;
+      if (typeof one === "string" && isLonger(one, limits.attributeValue)) longValue ??= [name, one];
     }
   }
-  if (attributes.has("")) faults.push("an attribute has no name");
   if (longName !== null) {
-    const length = characters(longName);
-    const name = quote(longName);
-    faults.push(`the name of attribute ${name} has ${length} characters, at most ${limits.attributeName} are allowed`);
+    faults.push(tooLong(`the name of attribute ${quote(longName)}`, longName, limits.attributeName));
   }
   if (longValue !== null) {
-    faults.push(`a value of attribute ${quote(longValue)} has more than the ${limits.attributeValue} characters allowed`);
+    const [name, value] = longValue;
+    faults.push(tooLong(`attribute ${quote(name)}`, value, limits.attributeValue));
   }
+  const size_bytes = mostBytes <= limits.attributesBytes ? 0 : sizeOf(attributes);
   if (size_bytes > limits.attributesBytes) {
-    const most = limits.attributesBytes;
-    faults.push(`attributes take ${size_bytes} bytes with their names, at most ${most} are allowed`);
+    faults.push(`attributes have ${size_bytes} bytes in all, at most ${limits.attributesBytes} are allowed`);
   }
   return encodeAttributes(attributes);
+}
+
+function tooLong(what: string, text: string, limit: number): string {
+  return `${what} has ${characters(text)} characters, at most ${limit} are allowed`;
 }
 
 function isLonger(text: string, limit: number): boolean {
   // A text has no more characters than units.
   return text.length > limit && characters(text) > limit;
 }
+
+/** The bytes of names and values in UTF-8. */
+function sizeOf(attributes: Attributes): number {
+  let size_bytes = 0;
+  for (const [name, value] of attributes) {
+    size_bytes += Buffer.byteLength(name);
+    // An empty one among several takes room as well.
+    const least = Array.isArray(value) ? 1 : 0;
+    for (const one of valuesOf(value)) size_bytes += Math.max(least, Buffer.byteLength(String(one)));
+  }
+  return size_bytes;
+}
+
+function valuesOf(value: AttributeValue | readonly AttributeValue[]): readonly AttributeValue[] {
+  return Array.isArray(value) ? value : [value as AttributeValue];
+}
+
+/** A character of two UTF-16 units has four bytes, all others have three at most. */
+const MOST_BYTES_OF_UNIT = 3;
+const MOST_BYTES_OF_NUMBER = 25;

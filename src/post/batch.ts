@@ -3,7 +3,7 @@ import type { FieldLimits } from "../events/limits.ts";
 import { LineScanner } from "../events/line-scanner.ts";
 import type { LineFields } from "../events/line-fields.ts";
 import { encodeFields } from "../events/record.ts";
-import { distinctTags } from "../events/tags.ts";
+import { distinctTags, NO_TAGS } from "../events/tags.ts";
 import { wellFormed } from "../events/text.ts";
 import { createTurns } from "../http/turns.ts";
 import { readCreated } from "./created.ts";
@@ -133,8 +133,9 @@ function itemOf(fields: LineFields): Record<string, unknown> {
   return typeof attributes === "string" ? { ...fields, attributes: parsed(attributes) } : fields;
 }
 
-/** What is no JSON is worded by the way that reads the whole line. */
-function parsed(json: string): unknown {
+/** What is no JSON stays text: its fault is found by the way that reads the whole line. */
+function parsed(json: string | null): unknown {
+  if (json === null) return null;
   try {
     return JSON.parse(json);
   } catch {
@@ -143,24 +144,36 @@ function parsed(json: string): unknown {
 }
 
 /**
- * An event that is on the bus what it is in its line: its bytes are taken as they came. null where something has to be put in another form, or may be wrong.
+ * An event that is on the bus what it is in its line, but for its attributes: its bytes are taken
+ * as they came. null where something has to be put in another form, or may be wrong.
  */
 function readPlain(line: LineScanner, limits: FieldLimits, keeps: Keeps): ReadItem | null {
-  const { id, created, text, link, tags, source, user, data, attributes } = line.fields;
+  const { id, created, text, link, tags, source, user, data } = line.fields;
   if (!line.isPlain || id !== undefined || data === "" || typeof text !== "string" || text.trim() === "") return null;
   if (!fits(text, limits.text) || !fits(link, limits.link) || !fits(source, limits.source)) return null;
   if (!fits(user, limits.user) || !fits(data, limits.data) || !areTags(tags, limits.tags)) return null;
   const faults: string[] = [];
   const moment = readCreated(created, keeps, faults);
-  if (faults.length > 0 || !arePlain(attributes, limits)) return null;
-  return { line: { fields: line.withoutCreated, created: moment === null ? null : String(moment) }, fault: null };
+  const fields = line.fields.attributes === undefined ? line.withoutCreated : plainFields(line, limits, faults);
+  return faults.length > 0 ? null : { line: { fields, created: moment === null ? null : String(moment) }, fault: null };
 }
 
-/** Whether attributes are on the bus as they were posted. */
-function arePlain(json: string | null | undefined, limits: FieldLimits): boolean {
-  if (json === undefined) return true;
-  const faults: string[] = [];
-  return json !== null && readAttributes(parsed(json), limits, faults) === json && faults.length === 0;
+/** What the bus carries of a plain line: itself, unless attributes have to be put in another form. */
+function plainFields(line: LineScanner, limits: FieldLimits, faults: string[]): string {
+  const { text, link, tags, source, user, value, data, attributes = null } = line.fields;
+  const encoded = readAttributes(parsed(attributes), limits, faults);
+  if (encoded === attributes) return line.withoutCreated;
+  return encodeFields({
+    text: text as string,
+    link: link ?? "",
+    tags: (tags as readonly string[] | undefined) ?? NO_TAGS,
+    source: source ?? "",
+    user: user ?? "",
+    value: (value as number | undefined) ?? null,
+    geo: null,
+    data: data ?? null,
+    attributes: encoded,
+  });
 }
 
 /** In units, of which a text has no fewer than characters. */

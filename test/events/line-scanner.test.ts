@@ -74,12 +74,8 @@ function mostly<T>(usual: fc.Arbitrary<T>): fc.Arbitrary<unknown> {
   const odd = fc.oneof(TEXT, NUMBER, fc.constant(null), fc.boolean(), fc.array(TEXT, { maxLength: 2 }));
   return fc.oneof({ arbitrary: usual, weight: 20 }, { arbitrary: odd, weight: 1 });
 }
-const { attributes: ATTRIBUTES } = fc.letrec((tie) => ({
-  attributes: fc.dictionary(TEXT, fc.oneof(TEXT, NUMBER, fc.boolean(), fc.array(TEXT), tie("attributes")), {
-    maxKeys: 4,
-    depthSize: "small",
-  }),
-}));
+const SCALAR = fc.oneof(TEXT, NUMBER, fc.boolean(), fc.array(TEXT, { maxLength: 2 }));
+const ATTRIBUTES = fc.dictionary(TEXT, fc.oneof(SCALAR, fc.dictionary(TEXT, SCALAR, { maxKeys: 2 })), { maxKeys: 3 });
 const FIELDS = fc.record(
   {
     id: mostly(TEXT),
