@@ -432,7 +432,7 @@ const LIMIT_MAXIMA: FieldLimits = {
   page: 8_000,
   attributes: 1_000,
   attributeName: 500,
-  attributeValue: 8_000,
+  attributeValue: 6_500,
   attributesBytes: 65_536,
 };
 

@@ -16,7 +16,7 @@ import { join } from "node:path";
 import type { StoredEvent } from "../../src/events/event.ts";
 import { openDuckdbStore } from "../../src/store/duckdb/store.ts";
 import { splitId } from "../../src/store/duckdb/schema.ts";
-import { encodeDocument } from "../../src/store/elasticsearch/document.ts";
+import { encodeDocument, NO_COLUMNS } from "../../src/store/elasticsearch/document.ts";
 import { namesIn } from "../../src/store/elasticsearch/mapping.ts";
 import { copyId } from "../../src/store/elasticsearch/people.ts";
 import { createOperation } from "../../src/store/elasticsearch/write.ts";
@@ -50,9 +50,9 @@ export async function createBareWriter(place: Place, folder: string): Promise<Ba
       const batches = batchesOf(events, BATCH.cluster).map((batch) =>
         batch
           .flatMap((event) => [
-            createOperation(names.eventsOf(event.id), event.id, encodeDocument(event)),
+            createOperation(names.eventsOf(event.id), event.id, encodeDocument(event, NO_COLUMNS)),
             ...(copies.get(event.id) ?? []).map(({ user }) =>
-              createOperation(names.alertsOf(event.id), copyId(event.id, user), encodeDocument(event, user)),
+              createOperation(names.alertsOf(event.id), copyId(event.id, user), encodeDocument(event, NO_COLUMNS, user)),
             ),
           ])
           .join(""),

@@ -10,6 +10,8 @@ import { compileByWords, compileFilter } from "./compile.ts";
 import type { Compiled, Query, Sort } from "./compile.ts";
 import { toRow } from "./document.ts";
 import type { Document } from "./document.ts";
+import type { Names } from "./mapping.ts";
+import { and, or } from "./queries.ts";
 import { scan, searcherOf, totalOf } from "./scan.ts";
 import type { Request, Searcher } from "./scan.ts";
 import { testOfEvents } from "./verify.ts";
@@ -30,10 +32,12 @@ type Ways<T> = {
   looking(query: Query): Promise<T>;
   /** @param rows all that the plan finds, in the order of `few.sort` */
   among(rows: readonly EventRow[]): T | Promise<T>;
+  /** What `exactly` can't tell of: see {@link Compiled}. */
+  readonly doubts: readonly Query[];
   readonly few: {
     readonly client: Client;
     readonly index: string;
-    readonly wordless: readonly string[];
+    readonly names: Names;
     /** None unless given. */
     readonly sort?: Sort;
     readonly source: Source;
@@ -45,23 +49,49 @@ type Ways<T> = {
  * the index finds an expression too complex, `looking` gets a query that finds more, and looks at each event that it finds.
  */
 export async function answer<T>(plan: ListPlan | GroupPlan, ways: Ways<T>): Promise<T> {
-  const byWords = compileByWords(plan, ways.few.wordless);
+  const { wordless, earlier } = ways.few.names;
+  const byWords = compileByWords(plan, wordless, earlier);
   if (byWords !== null) {
     try {
-      if (byWords.exact) return await ways.exactly(byWords.query);
+      const answered = await answerExactly(byWords, ways);
+      if (answered !== null) return answered.answer;
       const rows = await fewOf(plan, byWords.query, ways.few);
       if (rows !== null) return await ways.among(rows);
     } catch (error) {
       if (!isTooComplex(error)) throw error;
     }
   }
-  const { query, exact } = compileFilter(plan);
+  const compiled = compileFilter(plan, "narrow", earlier);
   try {
-    return await (exact ? ways.exactly(query) : ways.looking(both(query, byWords)));
+    const answered = await answerExactly(compiled, ways);
+    return answered === null ? await ways.looking(both(compiled.query, byWords)) : answered.answer;
   } catch (error) {
     if (!isTooComplex(error)) throw error;
-    return ways.looking(compileFilter(plan, "broad").query);
+    return ways.looking(compileFilter(plan, "broad", earlier).query);
   }
+}
+
+/**
+ * The answer to an exact query, or null where that finds an event in doubt. There hardly ever is one:
+ * so both are asked at once.
+ */
+async function answerExactly<T>(compiled: Compiled, ways: Ways<T>): Promise<{ readonly answer: T } | null> {
+  if (!compiled.exact) return null;
+  const doubts = [...(compiled.doubts ?? []), ...ways.doubts];
+  if (doubts.length === 0) return { answer: await ways.exactly(compiled.query) };
+  const { client, index } = ways.few;
+  const [isInDoubt, answered] = await Promise.allSettled([
+    isFound(searcherOf(client, index), and([compiled.query, or(doubts)])),
+    ways.exactly(compiled.query),
+  ]);
+  if (isInDoubt.status === "rejected") throw isInDoubt.reason;
+  if (isInDoubt.value) return null;
+  if (answered.status === "rejected") throw answered.reason;
+  return { answer: answered.value };
+}
+
+async function isFound(search: Searcher, query: Query): Promise<boolean> {
+  return totalOf(await search({ query, size: 0, track_total_hits: 1, terminate_after: 1 })) > 0;
 }
 
 /** All that a plan finds, by a query that finds more; null where that finds too many to look at each. */

@@ -1,6 +1,5 @@
 import type { estypes } from "@elastic/elasticsearch";
 
-import { LoggiaError } from "../../errors.ts";
 import { isAttribute, someComparison } from "../../query/plan.ts";
 import type {
   Condition,
@@ -12,15 +11,23 @@ import type {
   SortKey,
   UsersPlan,
 } from "../../query/plan.ts";
+import { ATTRIBUTE_PATHS, columnOf, keyOfField, numberRange, textRange, textTerm } from "./attributes.ts";
 import { ODD_TEXT } from "./document.ts";
+import { doubtOfEarlier, lacksNumbers } from "./doubts.ts";
+import { compileNear, compileWithin } from "./geo.ts";
+import { ALL, and, anyOf, conjuncts, not, NOTHING, or } from "./queries.ts";
+import type { Query } from "./queries.ts";
 import { containing, MAX_EXPRESSION_LENGTH, toLuceneRegexp } from "./regexp.ts";
 import { wordsOfExpression, wordsOfText } from "./words.ts";
 import type { WordCondition } from "./words.ts";
 
-export type Query = NonNullable<estypes.QueryDslQueryContainer>;
+export type { Query } from "./queries.ts";
 
-/** A query that finds all that a plan finds, and where it is not `exact`, more: then each record found must be looked at. */
-export type Compiled = { readonly query: Query; readonly exact: boolean };
+/**
+ * A query that finds all that a plan finds, and where it is not `exact`, more: then each record found must be looked at. So it must where the query finds one that one of
+ * `doubts` finds too: of those the index may not know enough.
+ */
+export type Compiled = { readonly query: Query; readonly exact: boolean; readonly doubts?: readonly Query[] };
 
 /** `broad` asks for no expressions at all: for those that Lucene finds too complex. Another asks the index of words where that knows something. */
 export type Mode = "narrow" | "broad" | ByWords;
@@ -33,29 +40,16 @@ export type ByWords = {
 /** Elasticsearch refuses boolean queries nested deeper than 30. Below this depth anything may match. */
 const MAX_DEPTH = 24;
 
-const ALL: Query = { match_all: {} };
-const NOTHING: Query = { match_none: {} };
-
 /** The query of a plan: nothing in it scores. */
 export function compileFilter(
   plan: Pick<ListPlan | GroupPlan, "from" | "logs" | "where">,
   mode: Mode = "narrow",
+  earlier: readonly string[] = [],
 ): Compiled {
-  if (asksForMore(plan.where)) throw new LoggiaError("unsupported", "This cannot be asked for yet");
-  const { query, exact } = compileCondition(plan.where, { negated: false, inAnd: true, depth: 1 }, mode);
+  const { query, ...rest } = compileCondition(plan.where, { negated: false, inAnd: true, depth: 1, earlier }, mode);
   const owner: Query[] = plan.from.kind === "events" ? [] : [{ term: { owner: plan.from.user } }];
   const logs = anyOf("log", plan.logs);
-  return { query: { bool: { filter: [logs, ...owner, ...conjuncts(query)] } }, exact };
-}
-
-function asksForMore(condition: Condition): boolean {
-  return someComparison(
-    condition,
-    (each) =>
-      each.kind === "geo-within" ||
-      each.kind === "geo-near" ||
-      ("field" in each && (isAttribute(each.field) || each.field === "pattern")),
-  );
+  return { query: { bool: { filter: [logs, ...owner, ...conjuncts(query)] } }, ...rest };
 }
 
 /**
@@ -68,7 +62,7 @@ export function compileVisits(plan: Pick<UsersPlan, "logs" | "where">): Query {
     if (condition.kind !== "text" && condition.kind !== "in" && condition.kind !== "contains") return [];
     const { field } = condition;
     return field === "user"
-      ? [compileCondition({ ...condition, field }, { negated: false, inAnd: true, depth: 1 }, "narrow").query]
+      ? [compileCondition({ ...condition, field }, { negated: false, inAnd: true, depth: 1, earlier: [] }, "narrow").query]
       : [];
   });
   return { bool: { filter: [anyOf("log", plan.logs), ...narrowing.flatMap(conjuncts)] } };
@@ -78,10 +72,11 @@ export function compileVisits(plan: Pick<UsersPlan, "logs" | "where">): Query {
 export function compileByWords(
   plan: Pick<ListPlan | GroupPlan, "from" | "logs" | "where">,
   wordless: readonly string[],
+  earlier: readonly string[] = [],
 ): Compiled | null {
   // Copies that people have are few, and older than the words, some of them.
   if (plan.from.kind !== "events" || !asksForWords(plan.where)) return null;
-  return compileFilter(plan, { wordless });
+  return compileFilter(plan, { wordless }, earlier);
 }
 
 function asksForWords(condition: Condition): boolean {
@@ -92,7 +87,21 @@ function asksForWords(condition: Condition): boolean {
 }
 
 /** Where a condition stands: under an odd number of `not`, and in a conjunction or a disjunction that lies this deep. */
-type Place = { readonly negated: boolean; readonly inAnd: boolean; readonly depth: number };
+type Place = {
+  readonly negated: boolean;
+  readonly inAnd: boolean;
+  readonly depth: number;
+  /** Indices with documents of an earlier release. */
+  readonly earlier: readonly string[];
+};
+
+/**
+ * The query of a condition on the events that a plan's query has found; null where it takes a look at
+ * each of them, because of `doubts` too.
+ */
+export function compileExactly(where: Condition, earlier: readonly string[]): Compiled {
+  return compileCondition(where, { negated: false, inAnd: true, depth: 1, earlier }, "narrow");
+}
 
 /** Negations are pushed down to the single comparisons, so that "more than asked" stays "more" wherever it stands. */
 function compileCondition(condition: Condition, place: Place, mode: Mode): Compiled {
@@ -105,19 +114,37 @@ function compileCondition(condition: Condition, place: Place, mode: Mode): Compi
       return compileCondition(condition.condition, { ...place, negated: !negated }, mode);
     case "contains":
     case "matches":
-      return compileExpression(condition, place, mode);
+      return withDoubts(compileExpression(condition, place, mode), doubtOfEarlier(condition.field, place.earlier));
+    case "geo-near": {
+      const { query, doubt } = compileNear(condition);
+      const near = { query: negated ? not(query) : query, exact: true };
+      return withDoubts(near, doubt, doubtOfEarlier("geo", place.earlier));
+    }
     case "text":
     case "in":
     case "number":
     case "absent":
     case "geo-within":
-    case "geo-near":
     case "accepted-after": {
       const query = compileComparison(condition);
-      return { query: negated ? not(query) : query, exact: true };
+      const compiled = { query: negated ? not(query) : query, exact: true };
+      return withDoubts(compiled, doubtOfComparison(condition, place.earlier));
     }
   }
   throw condition satisfies never;
+}
+
+function doubtOfComparison(condition: Comparison, earlier: readonly string[]): Query | null {
+  if (condition.kind === "geo-within") return doubtOfEarlier("geo", earlier);
+  if (condition.kind === "accepted-after" || condition.field === "geo" || condition.field === "data") return null;
+  if (condition.kind === "number" && isAttribute(condition.field)) return lacksNumbers(keyOfField(condition.field));
+  return doubtOfEarlier(condition.field, earlier);
+}
+
+/** Finds what one of the doubts finds, too. */
+function withDoubts({ query, exact }: Compiled, ...some: readonly (Query | null)[]): Compiled {
+  const doubts = some.filter((doubt) => doubt !== null);
+  return doubts.length === 0 ? { query, exact } : { query: or([query, ...doubts]), exact, doubts };
 }
 
 function compileMany(condition: Extract<Condition, { kind: "and" | "or" }>, place: Place, mode: Mode): Compiled {
@@ -126,15 +153,23 @@ function compileMany(condition: Extract<Condition, { kind: "and" | "or" }>, plac
   if (depth > MAX_DEPTH) return { query: ALL, exact: false };
   const parts = condition.conditions.map((part) => compileCondition(part, { ...place, inAnd, depth }, mode));
   const queries = parts.map((part) => part.query);
-  return { query: inAnd ? and(queries) : or(queries), exact: parts.every((part) => part.exact) };
+  const doubts = parts.flatMap((part) => part.doubts ?? []);
+  return {
+    query: inAnd ? and(queries) : or(queries),
+    exact: parts.every((part) => part.exact),
+    ...(doubts.length > 0 && { doubts }),
+  };
 }
 
-type Comparison = Exclude<Condition, { kind: "and" | "or" | "not" | "contains" | "matches" }>;
+type Comparison = Exclude<Condition, { kind: "and" | "or" | "not" | "contains" | "matches" | "geo-near" }>;
 
 function compileComparison(condition: Comparison): Query {
   switch (condition.kind) {
     case "text":
       if (condition.op === "=") return equal(condition.field, [condition.value]);
+      if (isAttribute(condition.field)) {
+        return { range: { [ATTRIBUTE_PATHS.terms]: textRange(keyOfField(condition.field), condition.op, condition.value) } };
+      }
       return { range: { [foldedPath(condition.field)]: { [RANGE[condition.op]]: condition.value } } };
     case "in":
       return equal(condition.field, condition.values);
@@ -145,8 +180,7 @@ function compileComparison(condition: Comparison): Query {
         ? not({ term: { has: condition.field } })
         : not(exists(condition.field));
     case "geo-within":
-    case "geo-near":
-      return NOTHING;
+      return compileWithin(condition);
     case "accepted-after":
       return { range: { id: { gt: condition.id } } };
   }
@@ -155,19 +189,24 @@ function compileComparison(condition: Comparison): Query {
 
 const RANGE = { "<": "lt", "<=": "lte", ">": "gt", ">=": "gte" } as const;
 
-/** Equality with "" finds absence. */
+/** Equality with "" finds absence, but for attributes. */
 function equal(field: ConditionField, values: readonly string[]): Query {
+  if (isAttribute(field)) {
+    const key = keyOfField(field);
+    return values.length === 0
+      ? NOTHING
+      : anyOf(
+          ATTRIBUTE_PATHS.terms,
+          values.map((value) => textTerm(key, value)),
+        );
+  }
   const present = values.filter((value) => value !== "");
   const terms = present.length === 0 ? [] : [anyOf(foldedPath(field), present)];
   return or(present.length === values.length ? terms : [...terms, not(exists(field))]);
 }
 
-/** One value takes the engine less than a list of one. */
-function anyOf(path: string, values: readonly string[]): Query {
-  return values.length === 1 ? { term: { [path]: values[0]! } } : { terms: { [path]: [...values] } };
-}
-
 function compileNumber(field: ConditionField, op: "=" | keyof typeof RANGE, value: number): Query {
+  if (isAttribute(field)) return compileNumberOf(keyOfField(field), op, value);
   if (field !== "created")
     return op === "=" ? { term: { [field]: value } } : { range: { [field]: { [RANGE[op]]: value } } };
   switch (op) {
@@ -181,6 +220,13 @@ function compileNumber(field: ConditionField, op: "=" | keyof typeof RANGE, valu
       return { range: { created: { [RANGE[op]]: toMoment(Math.floor(value)) } } };
   }
   throw op satisfies never;
+}
+
+/** Where an attribute has no columns, its numbers are among its terms. */
+function compileNumberOf(key: string, op: "=" | keyof typeof RANGE, value: number): Query {
+  const path = columnOf("numbers", key);
+  const byColumn: Query = op === "=" ? { term: { [path]: value } } : { range: { [path]: { [RANGE[op]]: value } } };
+  return or([byColumn, { range: { [ATTRIBUTE_PATHS.terms]: numberRange(key, op, value) } }]);
 }
 
 /** Moments are whole milliseconds: bounds between two of them, and beyond what they can be, are moved to the nearest that says the same. */
@@ -215,6 +261,12 @@ function compileRegexp(condition: Expression): Compiled {
       : toLuceneRegexp(condition.pattern);
   if (regexp.expression === null) return { query: NOTHING, exact: true };
   if (regexp.expression.length > MAX_EXPRESSION_LENGTH) return { query: exists(field), exact: false };
+  if (isAttribute(field)) {
+    // There is no index of texts as they were posted.
+    if (regexp.on !== "folded") return { query: exists(field), exact: false };
+    const value = `${keyOfField(field)}${textTerm("", "")}(${regexp.expression})`;
+    return { query: { regexp: { [ATTRIBUTE_PATHS.terms]: { value, flags: "NONE" } } }, exact: regexp.kind === "exact" };
+  }
   const path = regexp.on === "folded" ? foldedPath(field) : field;
   const query: Query = { regexp: { [path]: { value: regexp.expression, flags: "NONE" } } };
   return { query, exact: regexp.kind === "exact" };
@@ -283,44 +335,10 @@ function foldedPath(field: ConditionField): string {
   return field === "id" || field === "log" || field === "created" || field === "value" ? field : `folded.${field}`;
 }
 
-function exists(field: ConditionField): Query {
+/** Finds events that have a field. */
+export function exists(field: ConditionField): Query {
+  if (isAttribute(field)) return { term: { [ATTRIBUTE_PATHS.keys]: keyOfField(field) } };
   return { exists: { field: foldedPath(field) } };
-}
-
-function not(query: Query): Query {
-  if (query.match_all) return NOTHING;
-  if (query.match_none) return ALL;
-  const inner = query.bool?.must_not;
-  // Of our own making: a `must_not` stands alone and holds one query.
-  if (inner !== undefined && !Array.isArray(inner)) return inner;
-  return { bool: { must_not: query } };
-}
-
-function and(queries: readonly Query[]): Query {
-  const parts = queries.flatMap(conjuncts);
-  if (parts.some((part) => part.match_none)) return NOTHING;
-  return parts.length === 0 ? ALL : parts.length === 1 ? parts[0]! : { bool: { filter: parts } };
-}
-
-/** The parts that all must hold. */
-function conjuncts(query: Query): Query[] {
-  if (query.match_all) return [];
-  const filter = query.bool?.filter;
-  return Array.isArray(filter) ? (filter as Query[]) : [query];
-}
-
-function or(queries: readonly Query[]): Query {
-  const parts = queries.flatMap((query) => {
-    if (query.match_none) return [];
-    const should = query.bool?.should;
-    return Array.isArray(should) ? (should as Query[]) : [query];
-  });
-  if (parts.some((part) => part.match_all)) return ALL;
-  return parts.length === 0
-    ? NOTHING
-    : parts.length === 1
-      ? parts[0]!
-      : { bool: { should: parts, minimum_should_match: 1 } };
 }
 
 export type Sort = estypes.SortCombinations[];
@@ -339,7 +357,15 @@ export function compileSort(keys: readonly SortKey[], reversed = false): Sort {
     seen.add(field);
     const order: Direction = (direction === "asc") !== reversed ? "asc" : "desc";
     // Absent values are smaller than all others.
-    sort.push({ [foldedPath(field)]: { order, missing: order === "asc" ? "_first" : "_last" } });
+    const missing = order === "asc" ? "_first" : "_last";
+    if (isAttribute(field)) {
+      // Whatever has a text comes behind all numbers, and what has neither before them.
+      const key = keyOfField(field);
+      sort.push({ [columnOf("folded", key)]: { order, missing, unmapped_type: "keyword" } });
+      sort.push({ [columnOf("numbers", key)]: { order, missing, unmapped_type: "double" } });
+      continue;
+    }
+    sort.push({ [foldedPath(field)]: { order, missing } });
     // Ids are unique: what follows decides nothing.
     if (field === "id") break;
   }

@@ -4,7 +4,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { LoggiaError } from "../../errors.ts";
 import type { Query } from "./compile.ts";
 import type { StoredEvent } from "../../events/event.ts";
-import { encodeDocument, MARKER, toRow } from "./document.ts";
+import type { ColumnsOfLogs } from "./columns.ts";
+import { encodeDocument, MARKER, NO_COLUMNS, toRow } from "./document.ts";
 import type { Document } from "./document.ts";
 import type { Names } from "./mapping.ts";
 import { refresh } from "./people.ts";
@@ -101,16 +102,20 @@ async function idsAmong(
 export function encoderOf(
   names: Names,
   kind: string,
+  columns: ColumnsOfLogs,
   revise: (event: StoredEvent) => StoredEvent | Promise<StoredEvent>,
 ): CopyOptions["encode"] {
   switch (kind) {
     case names.visits:
       return (document) => encodeVisit(visitOf(document as VisitDocument));
     case names.events:
-      return async (document) => encodeDocument(await revise(eventOf(document as Document)));
+      return async (document) => {
+        const event = await revise(eventOf(document as Document));
+        return encodeDocument(event, event.attributes === null ? NO_COLUMNS : await columns.of(event.log));
+      };
     default:
       // What somebody has of an event stays as it was when they got it.
-      return (document) => encodeDocument(eventOf(document as Document), (document as Document).owner);
+      return (document) => encodeDocument(eventOf(document as Document), NO_COLUMNS, (document as Document).owner);
   }
 }
 

@@ -2,6 +2,8 @@ import type { EventRow, LogKey, StoredEvent, UserId } from "../../events/event.t
 import type { EventId } from "../../events/id.ts";
 import { patternOf } from "../../events/pattern.ts";
 import { fold, wellFormed } from "../../events/text.ts";
+import { ATTRIBUTES, indexAttributes } from "./attributes.ts";
+import type { AttributeIndex } from "./attributes.ts";
 import { digitsOf, isOdd } from "./words.ts";
 
 /**
@@ -22,41 +24,57 @@ export type Document = {
   user?: string;
   value?: number;
   geo?: NonNullable<StoredEvent["geo"]>;
+  /** `geo` as a point, where it is none but an address. */
+  place?: string;
   data?: string;
+  attributes?: string;
+  /** Of the attributes. */
+  indexed?: AttributeIndex;
+  /** Absent in documents of earlier releases. */
+  pattern?: string;
   has?: readonly Mark[];
   owner?: UserId;
-  folded?: Partial<Record<"text" | "link" | "hash" | "source" | "class" | "user", string>> & {
+  folded?: Partial<Record<"text" | "link" | "hash" | "pattern" | "source" | "class" | "user", string>> & {
     tags?: readonly string[];
     /** Of an event's text, see `words.ts`. */
     digits?: string;
   };
 };
 
-type Mark = "data" | "geo" | typeof ODD_TEXT;
+type Mark = "data" | "geo" | typeof ADDRESS | typeof ODD_TEXT;
+/** Marks an event whose `geo` is an address. Documents of earlier releases have no such mark. */
+export const ADDRESS = "geo-address";
 /** Marks a text that the index of words may hold otherwise than it is. */
 export const ODD_TEXT = "odd-text";
 
 export const MARKER = "{}";
 /** What is read of documents to make rows of many: no row has their folded forms, or their data. */
-export const ROW_SOURCE = { excludes: ["data", "folded"] };
+export const ROW_SOURCE = { excludes: ["data", "folded", ATTRIBUTES, "place"] };
 
 /**
  * What is read of the documents of a few rows. To leave something out Elasticsearch takes each document apart, which costs more than sending the folded forms; but `data` may be
- * large. So all is asked for of logs until a document of theirs has come with it.
+ * large, and what is indexed of attributes. So all is asked for of logs until a document of theirs has come with it.
  */
 export function sourceOfFewRows(logs: readonly LogKey[]): true | typeof ROW_SOURCE {
-  return logs.some((log) => logsWithData.has(log)) ? ROW_SOURCE : true;
+  return logs.some((log) => logsWithMore.has(log)) ? ROW_SOURCE : true;
 }
 
-/** Those of which this process has read a document with `data`. */
-const logsWithData = new Set<LogKey>();
+/** Those of which this process has read a document with `data` or attributes. */
+const logsWithMore = new Set<LogKey>();
 
-/** The document of an event, as JSON. */
-export function encodeDocument(event: StoredEvent, owner?: UserId): string {
+/** Copies are few: none of their attributes has columns. */
+export const NO_COLUMNS = (): boolean => false;
+
+/**
+ * The document of an event, as JSON.
+ * @param hasColumns see {@link indexAttributes}
+ */
+export function encodeDocument(event: StoredEvent, hasColumns: (key: string) => boolean, owner?: UserId): string {
   const texts = {
     text: present(event.text),
     link: present(event.link),
     hash: present(event.hash),
+    pattern: present(event.pattern),
     tags: event.tags.length === 0 ? undefined : event.tags.map(wellFormed),
     source: present(event.source),
     class: present(event.class),
@@ -70,6 +88,9 @@ export function encodeDocument(event: StoredEvent, owner?: UserId): string {
     ...texts,
     value: event.value ?? undefined,
     geo: event.geo ?? undefined,
+    place: pointOf(event.geo),
+    attributes: event.attributes ?? undefined,
+    indexed: event.attributes === null ? undefined : indexAttributes(event.attributes, hasColumns),
     data: event.data === null ? undefined : wellFormed(event.data),
     has: marksOf(event, text),
     owner,
@@ -78,6 +99,7 @@ export function encodeDocument(event: StoredEvent, owner?: UserId): string {
       digits: text === undefined || owner !== undefined ? undefined : digitsOf(text),
       link: folded(texts.link),
       hash: folded(texts.hash),
+      pattern: folded(texts.pattern),
       tags: texts.tags?.map(fold),
       source: folded(texts.source),
       class: folded(texts.class),
@@ -88,7 +110,7 @@ export function encodeDocument(event: StoredEvent, owner?: UserId): string {
 
 /** The row of a document, which may have been read without what no row has. */
 export function toRow(document: Document): EventRow {
-  if (document.data !== undefined) logsWithData.add(document.log);
+  if (document.data !== undefined || document.attributes !== undefined) logsWithMore.add(document.log);
   return {
     id: document.id,
     log: document.log,
@@ -100,12 +122,16 @@ export function toRow(document: Document): EventRow {
     user: document.user ?? "",
     value: document.value ?? null,
     geo: document.geo ?? null,
-    attributes: null,
+    attributes: document.attributes ?? null,
     hash: document.hash ?? "",
-    pattern: patternOf(document.text ?? ""),
+    pattern: document.pattern ?? patternOf(document.text ?? ""),
     class: document.class ?? null,
     data: document.has?.includes("data") ?? false,
   };
+}
+
+function pointOf(geo: StoredEvent["geo"]): string | undefined {
+  return geo === null || "ip" in geo ? undefined : `${geo.lat},${geo.lon}`;
 }
 
 function present(text: string | null): string | undefined {
@@ -120,6 +146,7 @@ function marksOf({ data, geo }: Pick<StoredEvent, "data" | "geo">, text: string 
   const marks: Mark[] = [];
   if (data !== null) marks.push("data");
   if (geo !== null) marks.push("geo");
+  if (geo !== null && "ip" in geo) marks.push(ADDRESS);
   if (text !== undefined && isOdd(text)) marks.push(ODD_TEXT);
   return marks.length === 0 ? undefined : marks;
 }

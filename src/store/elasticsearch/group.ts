@@ -38,7 +38,8 @@ export async function group(client: Client, names: Names, plan: GroupPlan): Prom
         groupsOf(plan, verified(search, plan, { query, sort: ANY_ORDER, source: ROW_SOURCE })),
       ),
     among: (rows) => groupsOf(plan, rows),
-    few: { client, index, wordless: names.wordless, source: ROW_SOURCE },
+    doubts: [],
+    few: { client, index, names, source: ROW_SOURCE },
   });
   return (await collector.finish()).map((group) => ({
     keys: [group.key],

@@ -1,19 +1,22 @@
 import type { Client } from "@elastic/elasticsearch";
 
 import type { EventRow } from "../../events/event.ts";
-import { someComparison } from "../../query/plan.ts";
+import { isAttribute, someComparison } from "../../query/plan.ts";
 import type { Condition, ListPlan } from "../../query/plan.ts";
 import type { Page } from "../store.ts";
 import { answer, verified } from "./candidates.ts";
 import { compileFilter, compileSort } from "./compile.ts";
 import type { Query } from "./compile.ts";
+import { doubtsOfSort } from "./doubts.ts";
 import { ROW_SOURCE, sourceOfFewRows } from "./document.ts";
 import { indexOf } from "./mapping.ts";
 import type { Names } from "./mapping.ts";
 import { byTime, directionOf, isByTimeAlone, readPage, rowOf } from "./page.ts";
 import { marksAmong } from "./people.ts";
-import { atOneMoment, isExact, scan, searcherOf, totalOf, WINDOW } from "./scan.ts";
+import { orderOfRows } from "./order.ts";
+import { ANY_ORDER, atOneMoment, isExact, scan, searcherOf, totalOf, WINDOW } from "./scan.ts";
 import type { Hit, Searcher } from "./scan.ts";
+import { sortGently } from "./sort-gently.ts";
 import { seek } from "./seek.ts";
 
 /** Answers a list plan; any page, to the end of all. */
@@ -28,11 +31,12 @@ export async function list(client: Client, names: Names, plan: ListPlan): Promis
       },
       looking: (query) => atOneMoment(client, index, (search) => verifiedPage(search, plan, query)),
       among: (rows) => ({ rows: inOrder(rows, plan).slice(plan.skip, plan.skip + plan.take), total: rows.length }),
+      doubts: doubtsOfSort(plan, names.earlier),
       few: {
         client,
         index,
-        wordless: names.wordless,
-        ...(!isByTimeAlone(plan) && { sort: compileSort(plan.sort) }),
+        names,
+        ...(isSortedByIndex(plan) && !isByTimeAlone(plan) && { sort: compileSort(plan.sort) }),
         source: sourceOfFewRows(plan.logs),
       },
     }),
@@ -48,11 +52,12 @@ export async function list(client: Client, names: Names, plan: ListPlan): Promis
  */
 async function marksAlong(client: Client, names: Names, plan: ListPlan): ReturnType<typeof marksAmong> {
   if (plan.from.kind !== "events" || asksForClass(plan.where)) return null;
-  return marksAmong(client, names, compileFilter(plan, "broad").query);
+  return marksAmong(client, names, compileFilter(plan, "broad", names.earlier).query);
 }
 
 /** Few rows in the order of a plan. Of time, we make it: ordering a hundred rows takes the engine as long as finding a third of them. */
 function inOrder(rows: readonly EventRow[], plan: ListPlan): readonly EventRow[] {
+  if (!isSortedByIndex(plan)) return rows.toSorted(orderOfRows(plan.sort));
   return isByTimeAlone(plan) ? byTime(rows, directionOf(plan)) : rows;
 }
 
@@ -124,7 +129,13 @@ async function walk(
   return after;
 }
 
+/** Whether the index knows what to sort by of each event; else rows are sorted as they are read. */
+function isSortedByIndex({ sort }: ListPlan): boolean {
+  return sort.every(({ field }) => field !== "pattern" && !isAttribute(field));
+}
+
 async function verifiedPage(search: Searcher, plan: ListPlan, query: Query): Promise<Page> {
+  if (!isSortedByIndex(plan)) return sortedPage(plan, verified(search, plan, { query, sort: ANY_ORDER, source: ROW_SOURCE }));
   const rows: EventRow[] = [];
   let total = 0;
   for await (const row of verified(search, plan, {
@@ -137,3 +148,18 @@ async function verifiedPage(search: Searcher, plan: ListPlan, query: Query): Pro
   }
   return { rows, total };
 }
+
+/** A page of rows that come in any order: never many more than the page reaches are kept. */
+async function sortedPage({ sort, skip, take }: ListPlan, rows: AsyncIterable<EventRow>): Promise<Page> {
+  const order = orderOfRows(sort);
+  let kept: EventRow[] = [];
+  let total = 0;
+  for await (const row of rows) {
+    total += 1;
+    if (kept.push(row) >= (skip + take) * 2 + KEPT) kept = (await sortGently(kept, order)).slice(0, skip + take);
+  }
+  return { rows: (await sortGently(kept, order)).slice(skip, skip + take), total };
+}
+
+/** Rows are sorted once there are so many more than are kept. */
+const KEPT = 10_000;

@@ -4,10 +4,12 @@ import { StartError } from "../../errors.ts";
 import { acceptedAt } from "../../events/id.ts";
 import type { EventId } from "../../events/id.ts";
 import type { Source } from "../../query/plan.ts";
+import { ATTRIBUTES, columnOf } from "./attributes.ts";
+import type { ColumnKind } from "./attributes.ts";
 import { MAX_EXPRESSION_LENGTH } from "./regexp.ts";
 
 /** Raised when documents or mappings change so that an older release could not live with them. */
-const LAYOUT_VERSION = 2;
+const LAYOUT_VERSION = 3;
 /** Above the templates that come with Elasticsearch (`logs-*-*`, 100), so that any namespace gets plain indices. */
 const TEMPLATE_PRIORITY = 500;
 
@@ -31,6 +33,8 @@ export type Names = {
   readonly visitsOf: (id: EventId) => string;
   /** Indices of events that know no words, see {@link wordlessIndices}. Whatever is made from now on knows them. */
   readonly wordless: readonly string[];
+  /** Indices of which some documents have no pattern and no point, see {@link earlierIndices}. */
+  readonly earlier: readonly string[];
   /** Who rebuilds now, see `lease.ts`. */
   readonly rebuild: string;
   /** The alias of all indices that are being built. */
@@ -55,6 +59,7 @@ export function namesIn(namespace: string): Names {
     alertsOf: (id) => `${alerts}-${monthOf(id)}`,
     visitsOf: (id) => `${visits}-${monthOf(id)}`,
     wordless: [],
+    earlier: [],
     rebuild: `${namespace}-rebuild`,
     building: `${namespace}-building`,
   };
@@ -129,7 +134,8 @@ export async function putTemplates(client: Client, names: Names, options: IndexO
 
 function putTemplatesOf(client: Client, names: Names, kind: string, options: IndexOptions): Promise<unknown>[] {
   const isMonthly = kind !== names.bookmarks;
-  const template = { settings: settings(options), mappings: mappingsOf(names, kind) };
+  const mappings = { ...mappingsOf(names, kind), _meta: { layout: LAYOUT_VERSION } };
+  const template = { settings: settings(options), mappings };
   const common = { priority: TEMPLATE_PRIORITY, _meta: { layout: LAYOUT_VERSION } };
   return [
     client.indices.putIndexTemplate({
@@ -166,6 +172,35 @@ export async function wordlessIndices(client: Client, names: Names): Promise<str
     .map(([index]) => index);
 }
 
+/**
+ * Lets indices that an earlier release has made take what documents hold today. Those documents that
+ * they have already stay as they are.
+ * @returns these indices
+ */
+export async function earlierIndices(client: Client, names: Names): Promise<string[]> {
+  const kinds = [names.events, names.alerts, names.bookmarks];
+  const found = await client.indices.getMapping({
+    index: kinds,
+    ignore_unavailable: true,
+    allow_no_indices: true,
+    filter_path: ["*.mappings._meta", "*.mappings.dynamic", "*.mappings.properties.place.type"],
+  });
+  const earlier = Object.entries(found).filter(([, { mappings }]) => layoutOf(mappings) < LAYOUT_VERSION);
+  const lacking = earlier.filter(([, { mappings }]) => mappings.properties?.["place"] === undefined);
+  for (const [index] of lacking) {
+    // One that retention removes meanwhile needs nothing any more.
+    const ignoring = { ignore: [404] };
+    await client.indices.putSettings({ index, settings: FIELD_LIMITS }, ignoring);
+    await client.indices.putMapping({ index, ...ADDED_MAPPINGS }, ignoring);
+  }
+  return earlier.map(([index]) => index);
+}
+
+function layoutOf({ _meta: meta }: estypes.MappingTypeMapping): number {
+  const layout: unknown = meta?.["layout"];
+  return typeof layout === "number" ? layout : 0;
+}
+
 async function refuseLaterLayout(client: Client, name: string): Promise<void> {
   const answer = await client.indices.getIndexTemplate({ name }, { ignore: [404] });
   const { _meta: meta } = answer.index_templates?.[0]?.index_template ?? {};
@@ -184,8 +219,18 @@ function settings({ shards = 1, replicas }: IndexOptions): estypes.IndicesIndexS
     // Said explicitly: an index that relies on the standard stops refreshing when nobody has searched it for a while.
     refresh_interval: "1s",
     max_regex_length: MAX_EXPRESSION_LENGTH,
+    ...FIELD_LIMITS,
   };
 }
+
+/**
+ * Attributes have up to three fields each. Of a document that has more than its index may get, those
+ * beyond are named by `_ignored`.
+ */
+const FIELD_LIMITS = {
+  "mapping.total_fields.limit": 6000,
+  "mapping.total_fields.ignore_dynamic_beyond_limit": true,
+};
 
 const keyword: estypes.MappingProperty = { type: "keyword" };
 /**
@@ -200,13 +245,49 @@ function words(analyzer: "simple" | "whitespace"): estypes.MappingProperty {
   return { type: "text", analyzer, index_options: "docs", norms: false };
 }
 
+const columns: estypes.MappingProperty = { type: "object", dynamic: true };
+
+function columnsLike(kind: ColumnKind, mapping: estypes.MappingProperty) {
+  return { [kind]: { path_match: columnOf(kind, "*"), mapping } };
+}
+
+/** What an index of an earlier release lacks; see `attributes.ts`. */
+const ADDED_MAPPINGS = {
+  dynamic_templates: [
+    columnsLike("texts", column),
+    columnsLike("folded", column),
+    columnsLike("numbers", { type: "double" }),
+  ],
+  properties: {
+    pattern: column,
+    /** `geo`, where that is a place and no address. */
+    place: { type: "geo_point" },
+    geo: { properties: { lat: { type: "double" }, lon: { type: "double" } } },
+    folded: { properties: { pattern: keyword } },
+    [ATTRIBUTES]: {
+      properties: {
+        keys: keyword,
+        kinds: keyword,
+        terms: { type: "keyword", doc_values: false },
+        rest: { type: "keyword", doc_values: false },
+        mixed: { type: "keyword", doc_values: false },
+        texts: columns,
+        folded: columns,
+        numbers: columns,
+      },
+    },
+  },
+} satisfies estypes.MappingTypeMapping;
+
 /**
  * Fields are posted values as they were; `folded` holds the forms that are compared. Absent values are left out of a document.
- * What is not listed (`data`, `geo`) is kept and never indexed.
+ * What is not listed (`data`, `attributes`) is kept and never indexed.
  */
 const MAPPINGS = {
   dynamic: false,
+  dynamic_templates: ADDED_MAPPINGS.dynamic_templates,
   properties: {
+    ...ADDED_MAPPINGS.properties,
     id: keyword,
     log: keyword,
     owner: keyword,
@@ -222,6 +303,7 @@ const MAPPINGS = {
     has: { type: "keyword", doc_values: false },
     folded: {
       properties: {
+        ...ADDED_MAPPINGS.properties.folded.properties,
         text: column,
         link: column,
         hash: column,

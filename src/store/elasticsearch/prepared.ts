@@ -2,7 +2,8 @@ import type { StoredEvent } from "../../events/event.ts";
 import type { EventId } from "../../events/id.ts";
 import { giveWay } from "../../pace.ts";
 import type { PreparedEvents } from "../store.ts";
-import { encodeDocument } from "./document.ts";
+import type { ColumnsOfLogs } from "./columns.ts";
+import { encodeDocument, NO_COLUMNS } from "./document.ts";
 import { PackedOperations } from "./packed.ts";
 import type { Operation } from "./packed.ts";
 import { createOperation } from "./write.ts";
@@ -14,11 +15,13 @@ const STEP_EVENTS = 64;
 export class ElasticsearchEvents implements PreparedEvents {
   readonly #ids: EventId[] = [];
   readonly #indexOf: (id: EventId) => string | Promise<string>;
+  readonly #columns: ColumnsOfLogs;
   #parts: PackedOperations[] = [];
 
   /** @param indexOf where an event is to be created */
-  constructor(indexOf: (id: EventId) => string | Promise<string>) {
+  constructor(indexOf: (id: EventId) => string | Promise<string>, columns: ColumnsOfLogs) {
     this.#indexOf = indexOf;
+    this.#columns = columns;
   }
 
   get length(): number {
@@ -37,7 +40,8 @@ export class ElasticsearchEvents implements PreparedEvents {
       for (const event of some) {
         const index = this.#indexOf(event.id);
         const name = typeof index === "string" ? index : await index;
-        operations.push(createOperation(name, event.id, encodeDocument(event)));
+        const hasColumns = event.attributes === null ? NO_COLUMNS : await this.#columns.of(event.log);
+        operations.push(createOperation(name, event.id, encodeDocument(event, hasColumns)));
       }
       this.#parts.push(PackedOperations.of(operations));
       this.#ids.push(...some.map(({ id }) => id));
@@ -51,7 +55,7 @@ export class ElasticsearchEvents implements PreparedEvents {
   }
 
   async pick(places: readonly number[]): Promise<ElasticsearchEvents> {
-    const picked = new ElasticsearchEvents(this.#indexOf);
+    const picked = new ElasticsearchEvents(this.#indexOf, this.#columns);
     picked.#parts = [this.operations.pick(places)];
     picked.#ids.push(...places.map((place) => this.#ids[place]!));
     return picked;

@@ -6,6 +6,7 @@ import type { Logger } from "pino";
 import { translated } from "../../elasticsearch/client.ts";
 import { LoggiaError } from "../../errors.ts";
 import type { RebuildOptions, RebuildProgress } from "../store.ts";
+import type { ColumnsOfLogs } from "./columns.ts";
 import { copyAfter, countOf, encoderOf, IS_DOCUMENT, prune } from "./copy.ts";
 import type { Copied } from "./copy.ts";
 import {
@@ -37,7 +38,12 @@ const FEW = 2000;
 const BLOCK_MS = 60_000;
 const SETTLE_MS = 20;
 
-export type RebuildContext = { readonly client: Client; readonly names: Names; readonly log: Logger };
+export type RebuildContext = {
+  readonly client: Client;
+  readonly names: Names;
+  readonly columns: ColumnsOfLogs;
+  readonly log: Logger;
+};
 
 /** A place that gets a new index. */
 type Target = {
@@ -183,9 +189,9 @@ class Work {
   }
 
   async #fill(): Promise<void> {
-    const { client, names } = this.#context;
+    const { client, names, columns } = this.#context;
     const anew: Parameters<RebuildOptions["fill"]>[0] = {
-      prepareEvents: () => new ElasticsearchEvents((id) => this.#indexOf(names.eventsOf(id))),
+      prepareEvents: () => new ElasticsearchEvents((id) => this.#indexOf(names.eventsOf(id)), columns),
       writeEvents: async (events) => {
         this.#signal.throwIfAborted();
         return writePacked(client, operationsOf(events));
@@ -206,7 +212,7 @@ class Work {
 
   /** Copies what was written since the last pass. @returns how many documents that were */
   async #catchUp(targets: readonly Target[], options: { rests: boolean; signal: AbortSignal }): Promise<number> {
-    const { client, names } = this.#context;
+    const { client, names, columns } = this.#context;
     const served = await this.#served(targets);
     const writes = await readWrites(client, [...served.values()]);
     let compared = 0;
@@ -216,7 +222,7 @@ class Work {
       if (now === undefined) throw new LoggiaError("store_unavailable", `A shard of ${target.place} is away`);
       const after = missingAfter(target, now);
       if (after !== null) {
-        const encode = encoderOf(names, kindOf(names, target.place), this.#options.revise);
+        const encode = encoderOf(names, kindOf(names, target.place), columns, this.#options.revise);
         const step = (counts: Copied): void => this.#step(counts);
         const copy = { client, from: from!.name, to: target.index, encode, step, ...options };
         compared += await copyAfter(copy, after);

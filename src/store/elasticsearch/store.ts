@@ -10,12 +10,13 @@ import {
 } from "../../elasticsearch/client.ts";
 import { LoggiaError, StartError } from "../../errors.ts";
 import type { Alert, Store, StorePart, WriteOutcome } from "../store.ts";
-import { encodeDocument, MARKER } from "./document.ts";
+import { encodeDocument, MARKER, NO_COLUMNS } from "./document.ts";
+import { ColumnsOfLogs } from "./columns.ts";
 import { deletionsAmong, deletionsOfAlerts, writeDeletions } from "./deletions.ts";
 import { readParts } from "./generations.ts";
 import { group } from "./group.ts";
 import { list } from "./list.ts";
-import { namesIn, putTemplates, wordlessIndices } from "./mapping.ts";
+import { earlierIndices, namesIn, putTemplates, wordlessIndices } from "./mapping.ts";
 import type { IndexOptions, Names } from "./mapping.ts";
 import {
   addBookmark,
@@ -71,16 +72,18 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
     await patiently(async () => {
       await putTemplates(client, names, options);
       names = { ...names, wordless: await wordlessIndices(client, names) };
+      names = { ...names, earlier: await earlierIndices(client, names) };
     });
   } catch (error) {
     throw error instanceof StartError ? error : translateElasticsearchError(error);
   }
   log.info({ namespace }, "elasticsearch: templates are in place");
-  const mender = createMender({ client, names, log });
+  const columns = new ColumnsOfLogs(client, names);
+  const mender = createMender({ client, names, columns, log });
   mender.notice();
   const { written, changed } = noticing(mender);
   return {
-    prepareEvents: () => new ElasticsearchEvents(names.eventsOf),
+    prepareEvents: () => new ElasticsearchEvents(names.eventsOf, columns),
     writeEvents: (events) => written(writePacked(client, operationsOf(events))),
     writeAlerts: (alerts) => written(writeAlerts(client, names, alerts)),
     writeVisits: (visits) =>
@@ -114,7 +117,7 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
       return translated(() => patiently(() => deleteExpired({ client, names, removing }, expiry, signal)));
     },
     rebuild: (options) =>
-      translated(() => patiently(() => rebuild({ client, names, log }, options))).catch((error: unknown) => {
+      translated(() => patiently(() => rebuild({ client, names, columns, log }, options))).catch((error: unknown) => {
         mender.notice();
         throw options.signal.aborted ? options.signal.reason : error;
       }),
@@ -159,7 +162,7 @@ async function writeAlerts(client: Client, names: Names, alerts: readonly Alert[
   const outcomes = await writeBulk(
     client,
     alerts.map(({ user, event }) =>
-      createOperation(names.alertsOf(event.id), copyId(event.id, user), encodeDocument(event, user)),
+      createOperation(names.alertsOf(event.id), copyId(event.id, user), encodeDocument(event, NO_COLUMNS, user)),
     ),
   );
   const written = [...alerts.keys()].filter((i) => outcomes[i]?.kind === "done");

@@ -1,25 +1,34 @@
 import type { EventRow } from "../../events/event.ts";
+import { numberOfValue, parseAttributes, textsOfAttribute, valuesOfAttribute } from "../../events/attributes.ts";
+import type { Attributes } from "../../events/attributes.ts";
 import { compareCodePoints, fold } from "../../events/text.ts";
+import { isAttribute } from "../../query/plan.ts";
 import type { ComparisonOp, Condition, ConditionField } from "../../query/plan.ts";
 import { compileExpression } from "../../query/regex-tree.ts";
 import type { TrackedUser } from "../store.ts";
+import { liesNear, liesWithin } from "./geo.ts";
 
 /** How conditions look at a record. */
 type Fields<Row, Field extends string> = {
   /** The texts of a field: none where it is absent. */
   readonly texts: (row: Row, field: Field) => readonly string[];
-  readonly number: (row: Row, field: Field) => number | null;
+  /** The numbers of a field, or that its texts spell. */
+  readonly numbers: (row: Row, field: Field) => readonly number[];
   readonly isAbsent: (row: Row, field: Field | "geo" | "data") => boolean;
   readonly isAfter: (row: Row, id: string) => boolean;
+  /** Whether the place of a record is one that a condition asks for. */
+  readonly isPlaced: (row: Row, condition: Extract<Condition, { kind: "geo-within" | "geo-near" }>) => boolean;
 };
 
 /** A condition as a function on events: for what the index can only narrow. Expressions are compiled once. */
 export function testOfEvents(condition: Condition): (row: EventRow) => boolean {
   return testOf(condition, {
     texts: textsOf,
-    number: (row, field) => (field === "created" ? row.created : row.value),
+    numbers: numbersOf,
     isAbsent,
     isAfter: (row, id) => row.id > id,
+    isPlaced: (row, condition) =>
+      condition.kind === "geo-within" ? liesWithin(row, condition) : liesNear(row, condition),
   });
 }
 
@@ -27,13 +36,14 @@ export function testOfEvents(condition: Condition): (row: EventRow) => boolean {
 export function testOfUsers(condition: Condition<keyof TrackedUser>): (row: TrackedUser) => boolean {
   return testOf<TrackedUser, keyof TrackedUser>(condition, {
     texts: textsOfUser,
-    number: (row, field) => {
+    numbers: (row, field) => {
       const value = row[field];
-      return typeof value === "number" ? value : null;
+      return typeof value === "number" ? [value] : [];
     },
     isAbsent: (row, field) => field === "geo" || field === "data" || row[field] === "",
     // A user is no event and has no id.
     isAfter: () => false,
+    isPlaced: () => false,
   });
 }
 
@@ -56,7 +66,7 @@ function testOf<Row, Field extends string>(
     }
     case "text": {
       const { field, op, value } = condition;
-      if (op === "=" && value === "") return (row) => fields.texts(row, field).length === 0;
+      if (op === "=" && value === "" && !isAttribute(field)) return (row) => fields.texts(row, field).length === 0;
       return (row) => fields.texts(row, field).some((text) => holds(op, compareCodePoints(fold(text), value)));
     }
     case "in": {
@@ -66,10 +76,8 @@ function testOf<Row, Field extends string>(
     }
     case "number": {
       const { field, op, value } = condition;
-      return (row) => {
-        const number = fields.number(row, field);
-        return number !== null && holds(op, number < value ? -1 : number > value ? 1 : 0);
-      };
+      return (row) =>
+        fields.numbers(row, field).some((number) => holds(op, number < value ? -1 : number > value ? 1 : 0));
     }
     case "contains": {
       const value = fold(condition.value);
@@ -83,7 +91,7 @@ function testOf<Row, Field extends string>(
       return (row) => fields.isAbsent(row, condition.field);
     case "geo-within":
     case "geo-near":
-      return () => false;
+      return (row) => fields.isPlaced(row, condition);
     case "accepted-after":
       return (row) => fields.isAfter(row, condition.id);
   }
@@ -92,9 +100,34 @@ function testOf<Row, Field extends string>(
 
 /** The texts of a field: none where it is absent. */
 export function textsOf(row: EventRow, field: ConditionField): readonly string[] {
-  const value = row[field as "text"] as string | readonly string[] | null;
+  if (isAttribute(field)) return textsOfAttribute(attributesOf(row), field.slice(1));
+  const value = row[field];
   if (typeof value === "object" && value !== null) return value;
-  return typeof value === "string" && value !== "" ? [value] : [];
+  return typeof value === "string" && value !== "" ? [value] : NONE;
+}
+
+/** The numbers of a field: none where it is absent, or spells none. */
+export function numbersOf(row: EventRow, field: ConditionField): readonly number[] {
+  if (!isAttribute(field)) {
+    const value = row[field];
+    return typeof value === "number" ? [value] : NONE;
+  }
+  const values = valuesOfAttribute(attributesOf(row), field.slice(1));
+  return values.map(numberOfValue).filter((number) => number !== null);
+}
+
+const NONE: readonly never[] = [];
+
+/** A plan may ask for several attributes of a row. */
+const parsed = new WeakMap<EventRow, Attributes>();
+
+function attributesOf(row: EventRow): Attributes {
+  let attributes = parsed.get(row);
+  if (attributes === undefined) {
+    attributes = parseAttributes(row.attributes);
+    parsed.set(row, attributes);
+  }
+  return attributes;
 }
 
 function textsOfUser(row: TrackedUser, field: keyof TrackedUser): readonly string[] {

@@ -7,7 +7,7 @@ import { pino } from "pino";
 import { createElasticsearchClient } from "../../../src/elasticsearch/client.ts";
 import type { LogKey, StoredEvent } from "../../../src/events/event.ts";
 import type { Condition } from "../../../src/query/plan.ts";
-import { encodeDocument } from "../../../src/store/elasticsearch/document.ts";
+import { encodeDocument, NO_COLUMNS } from "../../../src/store/elasticsearch/document.ts";
 import type { Document } from "../../../src/store/elasticsearch/document.ts";
 import { namesIn, putTemplates } from "../../../src/store/elasticsearch/mapping.ts";
 import { openElasticsearchStore } from "../../../src/store/elasticsearch/store.ts";
@@ -171,7 +171,7 @@ if (realEngines) {
 
 /** Its documents know nothing of words. */
 function encodedByLayout1(event: StoredEvent): string {
-  const { folded, has: _, ...document } = JSON.parse(encodeDocument(event)) as Document;
+  const { folded, has: _, ...document } = JSON.parse(encodeDocument(event, NO_COLUMNS)) as Document;
   const { digits: __, ...others } = folded!;
   return JSON.stringify({ ...document, folded: others });
 }

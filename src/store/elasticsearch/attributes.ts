@@ -1,0 +1,182 @@
+import { numberOfValue, parseAttributes, textsOfAttribute, valuesOfAttribute } from "../../events/attributes.ts";
+import { compareCodePoints, fold } from "../../events/text.ts";
+import type { AttributeField, ComparisonOp } from "../../query/plan.ts";
+
+/**
+ * How attributes lie in an index. All of them are found by terms of one field, `terms`, whatever
+ * their names; those that have columns are sorted, grouped and aggregated by these. Whether a
+ * document has the columns of an attribute is up to who wrote it, and the document says so.
+ */
+export type AttributeIndex = {
+  /** The key of each attribute. */
+  readonly keys: readonly string[];
+  /** Key and kind of its values, of each kind once. */
+  readonly kinds: readonly string[];
+  /** Key and folded text of each value; key and number too where the attribute has no columns. */
+  readonly terms: readonly string[];
+  /** Columns by key: texts as they are, texts folded that spell no number, numbers. */
+  readonly texts?: Columns<string>;
+  readonly folded?: Columns<string>;
+  readonly numbers?: Columns<number>;
+  /** The keys of attributes without columns. */
+  readonly rest?: readonly string[];
+  /** The keys of attributes with columns that hold numbers and other texts too: these do not sort by columns. */
+  readonly mixed?: readonly string[];
+};
+
+/** Where all of it lies in a document. */
+export const ATTRIBUTES = "indexed";
+/** Fields by which attributes are found, see {@link AttributeIndex}. */
+export const ATTRIBUTE_PATHS = {
+  keys: `${ATTRIBUTES}.keys`,
+  kinds: `${ATTRIBUTES}.kinds`,
+  terms: `${ATTRIBUTES}.terms`,
+  rest: `${ATTRIBUTES}.rest`,
+  mixed: `${ATTRIBUTES}.mixed`,
+} as const;
+
+type Columns<T> = { readonly [key: string]: readonly T[] };
+
+export type ColumnKind = "texts" | "folded" | "numbers";
+
+/** Separates a key, which holds neither, from a text and from a number. */
+const TEXT = "\0";
+const NUMBER = "\u0001";
+const BEHIND_NUMBERS = "\u0002";
+
+/** A name in the characters that names of fields may have; no dot, which would make objects of it. */
+export function keyOf(name: string): string {
+  return encodeURIComponent(name).replace(/[.!'()*~]/g, (character) => `%${hex(character.charCodeAt(0), 2)}`);
+}
+
+export function nameOf(key: string): string {
+  return decodeURIComponent(key);
+}
+
+export function keyOfField(field: AttributeField): string {
+  return keyOf(field.slice(1));
+}
+
+/** Where a column of an attribute lies. */
+export function columnOf(kind: ColumnKind, key: string): string {
+  return `${ATTRIBUTES}.${kind}.${key}`;
+}
+
+export type ValueKind = "text" | "number" | "boolean";
+
+function kindTerm(key: string, kind: ValueKind): string {
+  return `${key}${TEXT}${kind}`;
+}
+
+/** Takes a term of `kinds` apart. */
+export function readKindTerm(term: string): { readonly key: string; readonly kind: ValueKind } {
+  const [key = "", kind] = term.split(TEXT);
+  return { key, kind: kind as ValueKind };
+}
+
+/** The terms of a text, and how all texts of an attribute begin. */
+export function textTerm(key: string, folded: string): string {
+  return `${key}${TEXT}${folded}`;
+}
+
+/** Terms of an attribute's values whose folded texts compare so with another. */
+export function textRange(key: string, op: Exclude<ComparisonOp, "=">, folded: string): Record<string, string> {
+  const bound = textTerm(key, folded);
+  switch (op) {
+    case "<":
+      return { gte: textTerm(key, ""), lt: bound };
+    case "<=":
+      return { gte: textTerm(key, ""), lte: bound };
+    case ">":
+      return { gt: bound, lt: `${key}${NUMBER}` };
+    case ">=":
+      return { gte: bound, lt: `${key}${NUMBER}` };
+  }
+  throw op satisfies never;
+}
+
+/** Terms of an attribute's numbers that compare so with another, where it has no columns. */
+export function numberRange(key: string, op: ComparisonOp, value: number): Record<string, string> {
+  const bound = numberTerm(key, value);
+  switch (op) {
+    case "=":
+      return { gte: bound, lte: bound };
+    case "<":
+      return { gte: `${key}${NUMBER}`, lt: bound };
+    case "<=":
+      return { gte: `${key}${NUMBER}`, lte: bound };
+    case ">":
+      return { gt: bound, lt: `${key}${BEHIND_NUMBERS}` };
+    case ">=":
+      return { gte: bound, lt: `${key}${BEHIND_NUMBERS}` };
+  }
+  throw op satisfies never;
+}
+
+const bits = new DataView(new ArrayBuffer(8));
+
+/** The term of a number: terms are in the order of the numbers. */
+function numberTerm(key: string, number: number): string {
+  // Zero has one form.
+  bits.setFloat64(0, number + 0);
+  const raw = bits.getBigUint64(0);
+  const ordered = raw >> 63n === 0n ? raw | (1n << 63n) : ~raw & 0xffff_ffff_ffff_ffffn;
+  return `${key}${NUMBER}${ordered.toString(16).padStart(16, "0")}`;
+}
+
+function hex(number: number, digits: number): string {
+  return number.toString(16).toUpperCase().padStart(digits, "0");
+}
+
+/**
+ * What an index holds of an event's attributes.
+ *
+ * @param hasColumns whether an attribute, by its key, has columns in the log
+ */
+export function indexAttributes(text: string, hasColumns: (key: string) => boolean): AttributeIndex {
+  const attributes = parseAttributes(text);
+  const keys: string[] = [];
+  const kinds: string[] = [];
+  const terms: string[] = [];
+  const columns = { texts: {}, folded: {}, numbers: {} } as Record<ColumnKind, Record<string, unknown[]>>;
+  const rest: string[] = [];
+  const mixed: string[] = [];
+  for (const name of attributes.keys()) {
+    const key = keyOf(name);
+    const values = valuesOfAttribute(attributes, name);
+    const texts = textsOfAttribute(attributes, name);
+    const numbers = values.map(numberOfValue);
+    const known = numbers.filter((number) => number !== null);
+    const words = texts.filter((_, i) => numbers[i] === null).map(fold);
+    keys.push(key);
+    kinds.push(...new Set(texts.map((each, i) => kindTerm(key, kindOf(each, numbers[i]!)))));
+    terms.push(...new Set(texts.map((each) => textTerm(key, fold(each)))));
+    if (!hasColumns(key)) {
+      terms.push(...new Set(known.map((number) => numberTerm(key, number))));
+      rest.push(key);
+      continue;
+    }
+    columns.texts[key] = texts;
+    if (words.length > 0) columns.folded[key] = words;
+    if (known.length > 0) columns.numbers[key] = known;
+    if (words.length > 0 && known.length > 0) mixed.push(key);
+  }
+  return {
+    keys,
+    kinds,
+    terms,
+    ...(columns as Required<Pick<AttributeIndex, ColumnKind>>),
+    ...(rest.length > 0 && { rest }),
+    ...(mixed.length > 0 && { mixed }),
+  };
+}
+
+function kindOf(text: string, number: number | null): ValueKind {
+  if (number !== null) return "number";
+  return text === "true" || text === "false" ? "boolean" : "text";
+}
+
+/** Orders keys by the names that they stand for. */
+export function compareNames(a: string, b: string): number {
+  return compareCodePoints(nameOf(a), nameOf(b));
+}

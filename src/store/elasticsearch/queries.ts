@@ -1,0 +1,47 @@
+import type { estypes } from "@elastic/elasticsearch";
+
+export type Query = NonNullable<estypes.QueryDslQueryContainer>;
+
+export const ALL: Query = { match_all: {} };
+export const NOTHING: Query = { match_none: {} };
+
+/** One value takes the engine less than a list of one. */
+export function anyOf(path: string, values: readonly string[]): Query {
+  return values.length === 1 ? { term: { [path]: values[0]! } } : { terms: { [path]: [...values] } };
+}
+
+export function not(query: Query): Query {
+  if (query.match_all) return NOTHING;
+  if (query.match_none) return ALL;
+  const inner = query.bool?.must_not;
+  // Of our own making: a `must_not` stands alone and holds one query.
+  if (inner !== undefined && !Array.isArray(inner)) return inner;
+  return { bool: { must_not: query } };
+}
+
+export function and(queries: readonly Query[]): Query {
+  const parts = queries.flatMap(conjuncts);
+  if (parts.some((part) => part.match_none)) return NOTHING;
+  return parts.length === 0 ? ALL : parts.length === 1 ? parts[0]! : { bool: { filter: parts } };
+}
+
+/** The parts that all must hold. */
+export function conjuncts(query: Query): Query[] {
+  if (query.match_all) return [];
+  const { filter, must_not: others } = query.bool ?? {};
+  return Array.isArray(filter) && others === undefined ? (filter as Query[]) : [query];
+}
+
+export function or(queries: readonly Query[]): Query {
+  const parts = queries.flatMap((query) => {
+    if (query.match_none) return [];
+    const should = query.bool?.should;
+    return Array.isArray(should) ? (should as Query[]) : [query];
+  });
+  if (parts.some((part) => part.match_all)) return ALL;
+  return parts.length === 0
+    ? NOTHING
+    : parts.length === 1
+      ? parts[0]!
+      : { bool: { should: parts, minimum_should_match: 1 } };
+}
