@@ -105,11 +105,16 @@ function compute(aggregate: Aggregate, events: readonly StoredEvent[]): GroupVal
       const event = aggregate.kind === "first" ? present[0] : present.at(-1);
       return event === undefined ? null : valuesOf(aggregate.field, event)[0]!;
     }
-    default: {
+    case "avg":
+    case "sum":
+    case "min":
+    case "max":
+    case "percentile": {
       const values = events.flatMap((event) => numbers(aggregate.of, event)).sort((a, b) => a - b);
       return values.length === 0 ? null : computeNumber(aggregate, values);
     }
   }
+  throw aggregate satisfies never;
 }
 
 function valuesOf(field: string, event: StoredEvent): readonly (string | number)[] {

@@ -22,6 +22,7 @@ const SeedEvent = z.strictObject({
     .nullable()
     .default(null),
   data: z.string().nullable().default(null),
+  attributes: z.record(z.string(), z.json()).nullable().default(null),
   class: z.string().nullable().default(null),
   bookmarkedBy: z.array(z.string()).default([]),
   alerted: z.array(z.string()).default([]),

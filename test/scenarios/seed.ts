@@ -1,3 +1,4 @@
+import { encodeAttributes, flatten } from "../../src/events/attributes.ts";
 import { parseLogKey } from "../../src/events/event.ts";
 import type { LogKey, StoredEvent, UserId } from "../../src/events/event.ts";
 import { firstIdAt } from "../../src/events/id.ts";
@@ -84,8 +85,9 @@ function storedEvent(event: SeedEvent, index: number, names: Names): StoredEvent
   // The end of the log's key is drawn for this run, and in hex digits.
   const id = (firstIdAt(created).slice(0, 11) + index.toString(16).padStart(5, "0") + log.slice(-8)) as EventId;
   const { text, link, tags, source, user, value, geo, data, class: classKey } = event;
+  const attributes = event.attributes === null ? null : encodeAttributes(flatten(event.attributes).attributes);
   const made = { class: classKey, hash: hashText(text), pattern: patternOf(text) };
-  return { id, log, created, text, link, tags, source, user, value, geo, data, attributes: null, ...made };
+  return { id, log, created, text, link, tags, source, user, value, geo, data, attributes, ...made };
 }
 
 function need<T>(map: ReadonlyMap<string, T>, name: string): T {

@@ -55,17 +55,12 @@ export function earlier(plan: GroupPlan, step: Step, zone: Zone, now_ms: number,
 
 /** A condition with all its moments of `created` moved. */
 function shifted(condition: Condition, shift: (moment: number) => number): Condition {
-  switch (condition.kind) {
-    case "and":
-    case "or":
-      return { kind: condition.kind, conditions: condition.conditions.map((part) => shifted(part, shift)) };
-    case "not":
-      return { kind: "not", condition: shifted(condition.condition, shift) };
-    case "number":
-      return condition.field === "created" ? { ...condition, value: shift(condition.value) } : condition;
-    default:
-      return condition;
+  if (condition.kind === "and" || condition.kind === "or") {
+    return { kind: condition.kind, conditions: condition.conditions.map((part) => shifted(part, shift)) };
   }
+  if (condition.kind === "not") return { kind: "not", condition: shifted(condition.condition, shift) };
+  if (condition.kind !== "number" || condition.field !== "created") return condition;
+  return { ...condition, value: shift(condition.value) };
 }
 
 function shiftedAggregate(aggregate: Aggregate, shift: (moment: number) => number): Aggregate {
