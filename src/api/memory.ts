@@ -1,3 +1,4 @@
+import type { EventRow } from "../events/event.ts";
 import type { Taken } from "../gate/budget.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { Format } from "../http/formats.ts";
@@ -46,6 +47,7 @@ const COPIES = { json: 2, jsonp: 3, xml: 3 } as const satisfies Record<Format["k
 export const EVENT_BYTES = 8 * 1024;
 export const USER_BYTES = 4 * 1024;
 export const LETTER_BYTES = 16 * 1024;
+const ATTRIBUTES_COPIES = 8;
 const FILTER_BYTES = 1_000;
 const GROUP_BYTES = 640;
 /** Columns of a group that its size reckons with, and what each further one takes. */
@@ -53,6 +55,11 @@ const USUAL_COLUMNS = 6;
 const COLUMN_BYTES = 60;
 /** More days and hours than most logs keep. */
 const USUAL_PERIODS = 10_000;
+
+/** What the attributes of a page take, while they are written as well: XML has an element for each. */
+export function sizeOfAttributes(rows: readonly Pick<EventRow, "attributes">[]): number {
+  return ATTRIBUTES_COPIES * rows.reduce((sum, { attributes }) => sum + (attributes?.length ?? 0), 0);
+}
 
 export function sizeOfFilters(count: number, format: Format): number {
   return count * FILTER_BYTES * COPIES[format.kind];
