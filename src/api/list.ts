@@ -33,11 +33,13 @@ export async function runList(
 ): Promise<{ reply: Reply; total: number }> {
   const shape = { columns: plan.columns, attributes: showsAttributes(query, plan.columns) };
   await memory.take(plan.take * EVENT_BYTES);
+  const hinting = context.attributes.hints(plan);
   const { rows, total, marks = await context.store.marks(rows.map(({ id }) => id)) } = await context.store.list(plan);
   if (shape.attributes) memory.resize(plan.take * EVENT_BYTES + sizeOfAttributes(rows));
   const body = showEvents(rows, marks, shape);
   const reply = { status: 200, body, headers: { "X-Total-Count": String(total) } };
-  return { reply: total > 0 ? reply : withHints(reply, await classHints(context, plan)), total };
+  const hints = [...(await hinting), ...(total > 0 ? [] : await classHints(context, plan))];
+  return { reply: withHints(reply, hints), total };
 }
 
 /** A page with its `Link`. */

@@ -2,6 +2,7 @@ import { conditionContract } from "./store-conditions.ts";
 import { deletionsContract } from "./store-deletions.ts";
 import { differentialContract } from "./store-differential.ts";
 import { documentationContract } from "./store-documentation.ts";
+import { fieldsContract } from "./store-fields.ts";
 import type { StorePlace } from "./store-fixture.ts";
 import { listContract } from "./store-lists.ts";
 import { marksContract } from "./store-marks.ts";
@@ -17,5 +18,6 @@ export function storeContract(place: StorePlace): void {
   listContract(place);
   usersContract(place);
   documentationContract(place);
+  fieldsContract(place);
   differentialContract(place);
 }

@@ -1,5 +1,5 @@
 import * as answers from "../schemas/answers.ts";
-import { EventListQuery, LqlQuery, NewBookmark, NewLog, ShownQuery } from "../schemas/inputs.ts";
+import { EventListQuery, FieldsQuery, LqlQuery, NewBookmark, NewLog, ShownQuery } from "../schemas/inputs.ts";
 import type { Answer, Operation } from "./operation.ts";
 
 const page: Answer = {
@@ -220,6 +220,15 @@ export const READING: Readonly<Record<string, Operation>> = {
     callers: "people and keys",
     answers: { 200: { what: "The class filter", schema: answers.ClassFilterRecord } },
     errors: ["log_not_found", "class_filter_not_found"],
+  },
+  "GET /1/logs/:log/fields": {
+    id: "listFields",
+    tag: "query",
+    summary: "The fields and attributes that events of a log have, with their most frequent values",
+    callers: "people and keys",
+    query: FieldsQuery,
+    answers: { 200: { what: "Fields in their own order, then attributes", schema: answers.FieldList } },
+    errors: ["log_not_found"],
   },
   "GET /1/logs/:log/query": {
     id: "query",

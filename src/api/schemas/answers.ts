@@ -147,6 +147,22 @@ const Aggregate = named(
     ),
 );
 
+export const FieldList = named(
+  "Fields",
+  z
+    .array(
+      z.strictObject({
+        name: z.string().describe("An attribute's with `@` before it, unquoted."),
+        kind: z.enum(["text", "number", "boolean", "mixed", "time", "place"]),
+        count: NumberText.describe("How many events have it."),
+        values: z
+          .array(z.strictObject({ value: z.string(), count: NumberText }))
+          .describe("By count, then by text. None of created, text, data and geo, which hardly repeat."),
+      }),
+    )
+    .describe("What events of the log have, counted over the range that was asked for."),
+);
+
 const TrackedUser = z.strictObject({
   user: z.string(),
   email: z.string(),

@@ -149,6 +149,13 @@ export const EventListQuery = ListQuery.extend({
     .describe("`attr.<name>=<value>`: the attribute has that value, ignoring case; as a number where both are one."),
 });
 
+/** Parameters of the list of a log's fields. */
+export const FieldsQuery = z.object({
+  prefix: z.string().describe("Names that begin so, case and all; those of attributes with their `@`."),
+  created: ListQuery.shape.created,
+  values: z.int().min(0).max(100).default(10).describe("How many values each has at most."),
+});
+
 /** Parameters of a list that has pages and no filters. */
 export const PageQuery = ListQuery.pick({ pagenum: true, pagesize: true });
 
