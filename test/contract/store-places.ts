@@ -20,6 +20,8 @@ const duckdb: StorePlace = {
       log: silent,
       memoryLimit_mb: 256,
       threads: 2,
+      // So that attributes get columns amid the few events of a test.
+      countedEvents: 5,
     });
     t.teardown(() => store[Symbol.asyncDispose]());
     return store;

@@ -1,5 +1,5 @@
 import * as answers from "../schemas/answers.ts";
-import { EventListQuery, FieldsQuery, LqlQuery, NewBookmark, NewLog, ShownQuery } from "../schemas/inputs.ts";
+import { ListQuery, LqlQuery, NewBookmark, NewLog } from "../schemas/inputs.ts";
 import type { Answer, Operation } from "./operation.ts";
 
 const page: Answer = {
@@ -57,7 +57,7 @@ export const READING: Readonly<Record<string, Operation>> = {
     tag: "events",
     summary: "Events of a log",
     callers: "people and keys",
-    query: EventListQuery,
+    query: ListQuery,
     answers: { 200: page },
     errors: ["log_not_found", "unsupported"],
   },
@@ -74,7 +74,6 @@ export const READING: Readonly<Record<string, Operation>> = {
     tag: "events",
     summary: "One event of the log",
     callers: "people and keys",
-    query: ShownQuery,
     answers: { 200: { what: "The event", schema: answers.EventRecord } },
     errors: ["log_not_found", "event_not_found"],
   },
@@ -99,7 +98,7 @@ export const READING: Readonly<Record<string, Operation>> = {
     tag: "bookmarks",
     summary: "The caller's bookmarks in all logs",
     callers: "people",
-    query: EventListQuery,
+    query: ListQuery,
     answers: { 200: page },
     errors: ["unsupported"],
   },
@@ -108,7 +107,7 @@ export const READING: Readonly<Record<string, Operation>> = {
     tag: "bookmarks",
     summary: "The caller's bookmarks in a log",
     callers: "people",
-    query: EventListQuery,
+    query: ListQuery,
     answers: { 200: page },
     errors: ["log_not_found", "unsupported"],
   },
@@ -126,7 +125,6 @@ export const READING: Readonly<Record<string, Operation>> = {
     tag: "bookmarks",
     summary: "One of the caller's bookmarks",
     callers: "people",
-    query: ShownQuery,
     answers: { 200: { what: "The event", schema: answers.EventRecord } },
     errors: ["log_not_found", "bookmark_not_found"],
   },
@@ -143,7 +141,7 @@ export const READING: Readonly<Record<string, Operation>> = {
     tag: "alerts",
     summary: "The caller's alerts in all logs",
     callers: "people",
-    query: EventListQuery,
+    query: ListQuery,
     answers: { 200: page },
     errors: ["unsupported"],
   },
@@ -168,7 +166,7 @@ export const READING: Readonly<Record<string, Operation>> = {
     tag: "alerts",
     summary: "The caller's alerts in a log",
     callers: "people",
-    query: EventListQuery,
+    query: ListQuery,
     answers: { 200: page },
     errors: ["log_not_found", "unsupported"],
   },
@@ -185,7 +183,6 @@ export const READING: Readonly<Record<string, Operation>> = {
     tag: "alerts",
     summary: "One of the caller's alerts",
     callers: "people",
-    query: ShownQuery,
     answers: { 200: { what: "The event", schema: answers.EventRecord } },
     errors: ["log_not_found", "alert_not_found"],
   },
@@ -220,15 +217,6 @@ export const READING: Readonly<Record<string, Operation>> = {
     callers: "people and keys",
     answers: { 200: { what: "The class filter", schema: answers.ClassFilterRecord } },
     errors: ["log_not_found", "class_filter_not_found"],
-  },
-  "GET /1/logs/:log/fields": {
-    id: "listFields",
-    tag: "query",
-    summary: "The fields and attributes that events of a log have, with their most frequent values",
-    callers: "people and keys",
-    query: FieldsQuery,
-    answers: { 200: { what: "Fields in their own order, then attributes", schema: answers.FieldList } },
-    errors: ["log_not_found"],
   },
   "GET /1/logs/:log/query": {
     id: "query",

@@ -1,7 +1,7 @@
 import type { DuckDBConnection, DuckDBMaterializedResult, DuckDBValue } from "@duckdb/node-api";
 import { setImmediate as turn } from "node:timers/promises";
 
-import type { Statement } from "./compile.ts";
+import type { Statement } from "./binder.ts";
 
 export type Row = readonly DuckDBValue[];
 

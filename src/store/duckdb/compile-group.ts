@@ -1,125 +1,204 @@
-import { REPEATED, lengthOf, stretchesOfPeriod } from "../../query/calendar.ts";
-import type { Aggregate, GroupField, GroupPlan, Period } from "../../query/plan.ts";
-import { spanOf } from "../../query/span.ts";
-import type { Stretch } from "../../query/zone.ts";
-import { AS_GIVEN, Binder, columnOf, directed, filter, hasFolds, tagsOf, unsupported } from "./compile.ts";
-import type { Statement } from "./compile.ts";
+import { DOUBLE } from "@duckdb/node-api";
+
+import type { Aggregate, GroupPlan, HavingCondition, NumberSource } from "../../query/plan.ts";
+import { Binder, directed, unknown } from "./binder.ts";
+import type { Statement } from "./binder.ts";
+import { filter } from "./compile.ts";
+import { condition } from "./compile-condition.ts";
+import { keyOf } from "./compile-key.ts";
+import type { Key } from "./compile-key.ts";
+import { firstOfField, numbersOf, valuesOfField } from "./compile-source.ts";
+import type { Source } from "./compile-source.ts";
+import { groupsByTags, isByTags } from "./compile-tags.ts";
 import type { Known } from "./facts.ts";
 
-/** Rows of the key and the aggregates. */
-export function compileGroup(plan: GroupPlan, known: Known): Statement {
-  const bind = new Binder(known);
-  const { groups, start, order } = grouped(plan, bind);
-  const aggregates = plan.aggregates.map(nameOf);
-  const by = plan.sort.by === "key" ? "" : `"${aggregates[plan.sort.by]!}" ${directed(plan.sort.direction)}, `;
-  if (plan.having !== null) throw unsupported("HAVING cannot be asked yet");
-  const ties = directed(plan.sort.by === "key" ? plan.sort.direction : "asc");
-  const take = plan.take === null ? "" : `limit ${bind.integer(plan.take)}`;
-  return bind.statement(
-    `select ${[`${start} as key`, ...aggregates.map((name) => `"${name}"`)].join(", ")}
-     from (select *, "sum" / "values" as "avg" from (${groups}))
-     order by ${by}${order.map((each) => `${each} ${ties}`).join(", ")} ${take} offset ${bind.integer(plan.skip)}`,
-  );
-}
-
 /**
- * The groups of a plan, as rows of `key`, maybe `folded_key` (see `Facts`), and what they hold. Of
- * a group, `start` is what is shown, and `order` how groups sort. Texts are folded once for a
- * group, and not for each event.
+ * Rows of groups: for each key the columns that {@link Key.read} makes it of, then the aggregates.
+ * `isSorted` says whether the rows are sorted and cut already; else all come, as they may.
  */
-type Grouped = { readonly groups: string; readonly start: string; readonly order: readonly string[] };
+export type CompiledGroup = { readonly statement: Statement; readonly keys: readonly Key[]; readonly isSorted: boolean };
 
-// fsum carries the rounding error of each step along; plain sums drift with the order of the rows.
-const OF_EVENTS = `count(*) as "count", count(value) as "values", fsum(value) as "sum", min(value) as "min", max(value) as "max"`;
-const OF_GROUPS = `sum("count")::bigint as "count", sum("values")::bigint as "values", fsum("sum") as "sum", min("min") as "min", max("max") as "max"`;
-
-function nameOf(aggregate: Aggregate): string {
-  const { kind } = aggregate;
-  if (kind === "count" && aggregate.where === null) return kind;
-  if ((kind === "avg" || kind === "sum" || kind === "min" || kind === "max") && aggregate.of === "value") return kind;
-  throw unsupported(`${kind} cannot be asked for yet`);
-}
-
-function grouped(plan: GroupPlan, bind: Binder): Grouped {
-  const [by] = plan.by;
-  if (by === undefined || plan.by.length > 1) throw unsupported("Groups have one key");
-  if (by.kind === "period") return groupedByPeriod(plan, by, bind);
-  if (by.kind === "bands") throw unsupported("BANDS cannot be asked for yet");
-  const field = columnOf(by.field);
-  return field === "tags" ? groupedByTag(plan, bind) : groupedByField(plan, field, bind);
-}
-
-function groupedByField(plan: GroupPlan, field: Exclude<GroupField, "tags" | "pattern">, bind: Binder): Grouped {
-  if (field === "value") return { groups: groupsOf("value", plan, bind), start: "key", order: ["key"] };
-  if (!hasFolds(field, bind)) {
-    return { groups: groupsOf(AS_GIVEN[field], plan, bind), start: "key", order: ["lower(key)", "key"] };
-  }
-  const groups = `select key, any_value(folded_key) as folded_key, ${OF_EVENTS}
-    from (select ${AS_GIVEN[field]} as key, folded."${field}" as folded_key, value from events where ${filter(plan, bind)}) group by key`;
-  return { groups, start: "key", order: ["coalesce(folded_key, lower(key))", "key"] };
-}
-
-/**
- * An event is in the group of each of its tags, and in that of "" where it has none. Events are
- * grouped by all of their tags first, of which there are few, and those groups taken apart.
- */
-function groupedByTag(plan: GroupPlan, bind: Binder): Grouped {
-  const [line, each, any] = hasFolds("tags", bind)
-    ? [
-        ", any_value(folded.tags) as folded_tags",
-        `, unnest(${tagsOf("coalesce(folded_tags, lower(tags))")}) as folded_key`,
-        ", any_value(folded_key) as folded_key",
-      ]
-    : ["", "", ""];
-  const groups = `select key${any}, ${OF_GROUPS}
-    from (select unnest(${tagsOf("tags")}) as key${each}, "count", "values", "sum", "min", "max"
-      from (select tags${line}, ${OF_EVENTS} from events where ${filter(plan, bind)} group by tags)) group by key`;
-  return { groups, start: "key", order: [any === "" ? "lower(key)" : "folded_key", "key"] };
-}
-
-/**
- * Before all moments that there are, and the start of a day and an hour: counted from there,
- * division never meets a negative number, which it would round up.
- */
-const BEFORE_ALL_MS = 100_000_001 * 86_400_000;
-
-/**
- * Days or hours of the clock, by number; where it repeats hours, twice that and 1 for the second
- * time.
- */
-function groupedByPeriod(plan: GroupPlan, by: Period, bind: Binder): Grouped {
-  const early_ms = bind.known.facts.has("early") ? BEFORE_ALL_MS : 0;
-  const length_ms = lengthOf(by);
-  if (length_ms === null || by.unit === "weeks" || by.count !== 1)
-    throw unsupported("Such groups of time have to wait");
-  const length = bind.integer(length_ms);
-  const [from_ms, to_ms] = spanOf(plan.where);
-  const stretches = stretchesOfPeriod(by, from_ms, to_ms);
-  const number = ({ offset_ms }: Stretch): string => {
-    const shift_ms = offset_ms + early_ms;
-    return shift_ms === 0 ? `created // ${length}` : `(created + ${bind.integer(shift_ms)}) // ${length}`;
+export function compileGroup(plan: GroupPlan, known: Known): CompiledGroup {
+  const bind = new Binder(known, plan.logs);
+  const keys = plan.by.map((by, i) => keyOf(by, i, plan.where, bind));
+  const groups = isByTags(plan) ? groupsByTags(plan, bind) : groupsOf(plan, keys, bind);
+  const isSorted = plan.sort.by === "key" || !isText(plan.aggregates[plan.sort.by]!);
+  const shown = listed([...keys.flatMap((key) => key.shown), ...plan.aggregates.map((_, i) => `a${i}`)]);
+  const having = plan.having === null ? "" : `where ${havingOf(plan.having, plan.aggregates, bind)}`;
+  const order = isSorted ? orderOf(plan, keys, bind) : "";
+  return {
+    statement: bind.statement(`select ${shown} from (${groups}) ${having} ${order}`),
+    keys,
+    isSorted,
   };
-  const start = (key: string): string =>
-    early_ms === 0 ? `${key} * ${length}` : `${key} * ${length} - ${bind.integer(early_ms)}`;
-  if (!stretches.some(({ repeated }) => repeated)) {
-    return { groups: groupsOf(byStretch(stretches, number, bind), plan, bind), start: start("key"), order: ["key"] };
+}
+
+function orderOf({ sort, skip, take }: GroupPlan, keys: readonly Key[], bind: Binder): string {
+  const by = sort.by === "key" ? [] : [`a${sort.by} ${directed(sort.direction)}`];
+  const ties = directed(sort.by === "key" ? sort.direction : "asc");
+  const order = [...by, ...keys.flatMap((key) => key.order).map((each) => `${each} ${ties}`)];
+  const limit = take === null ? "" : `limit ${bind.integer(take)}`;
+  return `${order.length === 0 ? "" : `order by ${order.join(", ")}`} ${limit} offset ${bind.integer(skip)}`;
+}
+
+/** Whether an aggregate is a text, which DuckDB does not sort as we do. */
+function isText(aggregate: Aggregate): boolean {
+  if (aggregate.kind !== "first" && aggregate.kind !== "last") return false;
+  return aggregate.field !== "value" && aggregate.field !== "created";
+}
+
+function havingOf(having: HavingCondition, aggregates: readonly Aggregate[], bind: Binder): string {
+  switch (having.kind) {
+    case "and":
+    case "or": {
+      if (having.conditions.length === 0) return having.kind === "and" ? "true" : "false";
+      return `(${having.conditions.map((part) => havingOf(part, aggregates, bind)).join(` ${having.kind} `)})`;
+    }
+    case "not":
+      return `not ${havingOf(having.condition, aggregates, bind)}`;
+    case "compare": {
+      const { aggregate, op, value } = having;
+      if (isText(aggregates[aggregate]!)) return "false";
+      return `(a${aggregate} is not null and a${aggregate} ${op} ${bind.add(value, DOUBLE)})`;
+    }
+    case "absent":
+      return `(a${having.aggregate} is null)`;
   }
-  const twice = byStretch(stretches, (stretch) => `2 * (${number(stretch)}) + ${stretch.repeated ? 1 : 0}`, bind);
-  const key = `${start("(key // 2)")} + (key % 2) * ${bind.integer(REPEATED)}`;
-  return { groups: groupsOf(twice, plan, bind), start: key, order: ["key"] };
+  throw unknown(having satisfies never);
 }
 
 /**
- * What `of` says of the stretch of each event: halved and halved again, so that an event meets few
- * comparisons.
+ * Groups of rows that hold the keys of an event and what is aggregated of it. Of an event with
+ * several values of a key there is a row for each. Where an event may have several values of what is
+ * aggregated, these have rows of their own beside it, which are not `counted`.
  */
-function byStretch(stretches: readonly Stretch[], of: (stretch: Stretch) => string, bind: Binder): string {
-  if (stretches.length === 1) return of(stretches[0]!);
-  const middle = stretches.length >> 1;
-  const [before, after] = [stretches.slice(0, middle), stretches.slice(middle)];
-  return `case when created < ${bind.integer(after[0]!.from_ms)} then ${byStretch(before, of, bind)} else ${byStretch(after, of, bind)} end`;
+function groupsOf(plan: GroupPlan, keys: readonly Key[], bind: Binder): string {
+  const columns = new Columns(bind);
+  const aggregates = plan.aggregates.map((aggregate) => columns.add(aggregate));
+  const where = filter(plan, bind);
+  const lists = keys.flatMap(({ several }) => several ?? []);
+  const isSingle = lists.map(({ has }) => ` and not ${has}`).join("");
+  const branches = [
+    `select ${listed([...keys.flatMap((key) => key.columns), ...columns.ofEvent()])}
+     from events where ${where}${isSingle}`,
+  ];
+  if (lists.length > 0) {
+    const isSeveral = lists.map(({ has }) => has).join(" or ");
+    branches.push(unnested(keys, columns.ofEvent(), `events where ${where} and (${isSeveral})`));
+  }
+  for (const { has, list, own } of columns.several()) {
+    const values = `(select *, unnest(${list}) as value_of from events where ${where} and ${has})`;
+    branches.push(unnested(keys, own, values));
+  }
+  const groups = keys.flatMap((key) => key.groups);
+  const extra = keys.flatMap((key) => key.extra).map((name) => `any_value(${name}) as ${name}`);
+  const values = aggregates.map((sql, i) => `${sql()} as a${i}`);
+  return `select ${[...groups, ...extra, ...values, "count(*) as rows_of_group"].join(", ")} from (${branches.join(" union all by name ")})
+    ${groups.length === 0 ? "" : `group by ${groups.join(", ")}`}`;
 }
 
-function groupsOf(key: string, plan: GroupPlan, bind: Binder): string {
-  return `select key, ${OF_EVENTS} from (select ${key} as key, value from events where ${filter(plan, bind)}) group by key`;
+function listed(columns: readonly string[]): string {
+  return columns.length === 0 ? "null as nothing" : columns.join(", ");
+}
+
+/** A row for each combination of the values of keys that may have several. */
+function unnested(keys: readonly Key[], columns: readonly string[], from: string): string {
+  const lists = keys.flatMap(({ several }) => several ?? []);
+  const others = keys.filter(({ several }) => several === null).flatMap((key) => key.columns);
+  let sql = `select ${listed([...lists.map(({ list }, i) => `${list} as l${i}`), ...others, ...columns])} from ${from}`;
+  for (const [i, { columns: ofEach }] of lists.entries()) {
+    sql = `select * exclude (u${i}), ${ofEach(`u${i}`).join(", ")}
+      from (select * exclude (l${i}), unnest(l${i}) as u${i} from (${sql}))`;
+  }
+  return sql;
+}
+
+/** What aggregates need of each event, in columns. */
+class Columns {
+  readonly #bind: Binder;
+  readonly #sources = new Map<string, { readonly name: string; readonly source: Source }>();
+  readonly #conditions: string[] = [];
+  #hasOrder = false;
+
+  constructor(bind: Binder) {
+    this.#bind = bind;
+  }
+
+  /** @returns its SQL, once all are added */
+  add(aggregate: Aggregate): () => string {
+    switch (aggregate.kind) {
+      case "count": {
+        if (aggregate.where === null) return () => (this.#severals().length === 0 ? "count(*)" : "count(*) filter (where counted)");
+        const name = `c${this.#conditions.push(condition(aggregate.where, this.#bind)) - 1}`;
+        return () => `count(*) filter (where ${name})`;
+      }
+      case "avg":
+      case "sum":
+      case "min":
+      case "max":
+      case "percentile": {
+        const name = this.#name(`number ${aggregate.of}`, () => numbersOf(aggregate.of, this.#bind));
+        return () => ofNumbers(aggregate, name);
+      }
+      case "distinct": {
+        const name = this.#name(`value ${aggregate.field}`, () => valuesOfField(aggregate.field, this.#bind));
+        return () => `count(distinct ${name})`;
+      }
+      case "first":
+      case "last": {
+        const one = (): Source => ({ one: firstOfField(aggregate.field, this.#bind), several: null });
+        const name = this.#name(`first ${aggregate.field}`, one);
+        this.#hasOrder = true;
+        return () => `${aggregate.kind === "first" ? "arg_min" : "arg_max"}(${name}, moment)`;
+      }
+    }
+    throw unknown(aggregate satisfies never);
+  }
+
+  #name(key: string, make: () => Source): string {
+    const known = this.#sources.get(key) ?? { name: `s${this.#sources.size}`, source: make() };
+    this.#sources.set(key, known);
+    return known.name;
+  }
+
+  ofEvent(): string[] {
+    return [
+      ...Array.from(this.#sources.values(), ({ name, source }) => `${source.one} as ${name}`),
+      ...this.#conditions.map((sql, i) => `${sql} as c${i}`),
+      ...(this.#hasOrder ? ["{created: created, hi: id_hi, lo: id_lo} as moment"] : []),
+      ...(this.#severals().length > 0 ? ["true as counted"] : []),
+    ];
+  }
+
+  /** For each source of several values of an event: the columns of one of them, `value_of`. */
+  several(): { readonly has: string; readonly list: string; readonly own: readonly string[] }[] {
+    const absent = this.#conditions.map((_, i) => `false as c${i}`);
+    return this.#severals().map(({ name, has, list }) => ({
+      has,
+      list,
+      own: [`value_of.v as ${name}`, ...absent, "false as counted"],
+    }));
+  }
+
+  #severals(): { readonly name: string; readonly has: string; readonly list: string }[] {
+    return Array.from(this.#sources.values()).flatMap(({ name, source: { several } }) =>
+      several === null ? [] : [{ name, ...several }],
+    );
+  }
+}
+
+function ofNumbers(aggregate: Extract<Aggregate, { of: NumberSource }>, name: string): string {
+  switch (aggregate.kind) {
+    // fsum carries the rounding error of each step along; plain sums drift with the order of the rows.
+    case "avg":
+      return `fsum(${name}) / count(${name})`;
+    case "sum":
+      return `fsum(${name})`;
+    case "min":
+    case "max":
+      return `${aggregate.kind}(${name})`;
+    case "percentile":
+      return `quantile_disc(${name}, ${aggregate.percent / 100})`;
+  }
+  throw unknown(aggregate satisfies never);
 }

@@ -9,7 +9,7 @@ import type { Logger } from "pino";
 
 import { LoggiaError, StartError } from "../../errors.ts";
 import { hurryUntil } from "../../pace.ts";
-import { prepareSchema } from "./schema.ts";
+import { prepareSchema } from "./migrate.ts";
 import { keepByteOrderMarks } from "./text-decoder.ts";
 
 keepByteOrderMarks();

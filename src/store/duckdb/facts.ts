@@ -1,20 +1,25 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 
 import type { StoredEvent } from "../../events/event.ts";
+import type { AttributeColumns } from "./attributes.ts";
 import type { LogNumbers } from "./logs.ts";
 
 /** The texts of which `events.folded` can hold a form of its own. */
-export const FOLDED_FIELDS = ["text", "link", "tags", "source", "user", "class"] as const;
+export const FOLDED_FIELDS = ["text", "link", "pattern", "tags", "source", "user", "class"] as const;
 
 /**
  * What may be true of some event, and costs time to reckon with: that a field has a folded form of its own, which takes as long to read as the text itself; and that it
- * was created before {@link EARLY_MS}, which division has to be told of.
+ * was created before {@link EARLY_MS}, which division has to be told of; and that values of attributes lie outside of columns.
  */
-export const FACTS = [...FOLDED_FIELDS, "early"] as const;
+export const FACTS = [...FOLDED_FIELDS, "early", "others"] as const;
 export type Fact = (typeof FACTS)[number];
 
 /** What a question reckons with. */
-export type Known = { readonly facts: ReadonlySet<Fact>; readonly logs: Pick<LogNumbers, "get"> };
+export type Known = {
+  readonly facts: ReadonlySet<Fact>;
+  readonly logs: Pick<LogNumbers, "get">;
+  readonly attributes: Pick<AttributeColumns, "placeOf">;
+};
 
 /** The second day of 1970: from there on no time zone knows a negative time. */
 const EARLY_MS = 86_400_000;
@@ -32,14 +37,16 @@ export type Reach = { readonly count: number; readonly first: number; readonly l
  */
 export class Facts {
   readonly logs: LogNumbers;
+  readonly attributes: AttributeColumns;
   readonly #known = new Set<Fact>();
   #looked: Promise<void> | null = null;
   #reach: Reach = { count: 0, first: Infinity, last: -Infinity };
   #reachIsGoodUntil_ms = -Infinity;
   #reached: Promise<void> = Promise.resolve();
 
-  constructor(logs: LogNumbers) {
+  constructor(logs: LogNumbers, attributes: AttributeColumns) {
     this.logs = logs;
+    this.attributes = attributes;
   }
 
   /** Called when an event is made ready to be written. */
@@ -65,10 +72,14 @@ export class Facts {
   async ask<T>(connection: DuckDBConnection, work: (known: Known) => Promise<T>): Promise<T> {
     await (this.#looked ??= this.#look(connection));
     for (;;) {
-      const before = this.#known.size;
-      const answer = await work({ facts: this.#known, logs: this.logs });
-      if (this.#known.size === before) return answer;
+      const before = this.#version();
+      const answer = await work({ facts: this.#known, logs: this.logs, attributes: this.attributes });
+      if (this.#version() === before) return answer;
     }
+  }
+
+  #version(): number {
+    return this.#known.size + this.attributes.version;
   }
 
   /** How far events reach, about. */
@@ -98,8 +109,7 @@ export class Facts {
   /** Looks at what earlier processes wrote. The least and greatest value of row groups tell most of it. */
   async #look(connection: DuckDBConnection): Promise<void> {
     try {
-      const tests = FACTS.map((fact) => (fact === "early" ? `created < ${EARLY_MS}` : `folded."${fact}" is not null`));
-      const questions = tests.map((test) => `exists(from events where ${test})`);
+      const questions = FACTS.map((fact) => `exists(from events where ${testOf(fact)})`);
       const [row] = (await connection.runAndReadAll(`select ${questions.join(", ")}`)).getRows();
       FACTS.forEach((fact, i) => row?.[i] === true && this.#known.add(fact));
     } catch (error) {
@@ -107,4 +117,9 @@ export class Facts {
       throw error;
     }
   }
+}
+
+function testOf(fact: Fact): string {
+  if (fact === "early") return `created < ${EARLY_MS}`;
+  return fact === "others" ? "others is not null" : `folded."${fact}" is not null`;
 }

@@ -3,8 +3,8 @@ import type { DuckDBDataChunk } from "@duckdb/node-api";
 import type { StoredEvent } from "../../events/event.ts";
 import type { EventId } from "../../events/id.ts";
 import type { PreparedEvents } from "../store.ts";
-import { Rows } from "./columns.ts";
-import type { ChunkPool } from "./columns.ts";
+import { Rows } from "./chunks.ts";
+import type { ChunkPool } from "./chunks.ts";
 import { idsOf } from "./rows.ts";
 import type { EventRow } from "./rows.ts";
 

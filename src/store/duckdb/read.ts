@@ -3,15 +3,17 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 import type { Deletion } from "../../events/deletion.ts";
 import type { EventRow, LogKey, UserId } from "../../events/event.ts";
 import type { EventId } from "../../events/id.ts";
-import { patternOf } from "../../events/pattern.ts";
+import { orderOfGroups } from "../../query/groups.ts";
 import type { GroupPlan, ListPlan, Source } from "../../query/plan.ts";
 import type { Group, GroupValue, Marks, Page } from "../store.ts";
+import { numberOf } from "../../events/attributes.ts";
 import { MAX_GROUPS, tooManyGroups } from "../groups.ts";
 import { ask, askRows, rowsOf } from "./ask.ts";
 import type { Row } from "./ask.ts";
 import { compileCount, compileFew, compileFind, compileNear, compilePage, compileSlices } from "./compile.ts";
 import type { Span } from "./compile.ts";
 import { compileGroup } from "./compile-group.ts";
+import type { Key } from "./compile-key.ts";
 import { transaction } from "./database.ts";
 import type { Facts, Known } from "./facts.ts";
 import { ASKED, idParameters, joinId, NEAR, spanOf, splitId, tagsOfLine } from "./schema.ts";
@@ -125,12 +127,27 @@ async function page(
 }
 
 export async function group(connection: DuckDBConnection, plan: GroupPlan, facts: Facts): Promise<Group[]> {
-  const found = await facts.ask(connection, (known) => ask(connection, compileGroup(plan, known)));
-  if (found.rowCount > MAX_GROUPS) throw tooManyGroups();
-  return (await rowsOf(found)).map((row) => {
-    const values = row.map((value) => (typeof value === "bigint" ? Number(value) : value)) as GroupValue[];
-    return { keys: values.slice(0, plan.by.length), values: values.slice(plan.by.length) };
+  const { found, keys, isSorted } = await facts.ask(connection, async (known) => {
+    const compiled = compileGroup(plan, known);
+    return { ...compiled, found: await ask(connection, compiled.statement) };
   });
+  if (found.rowCount > MAX_GROUPS) throw tooManyGroups();
+  const groups = (await rowsOf(found)).map((row) => toGroup(row, keys, plan.aggregates.length));
+  return isSorted ? groups : sorted(groups, plan);
+}
+
+function toGroup(row: Row, keys: readonly Key[], aggregates: number): Group {
+  let next = 0;
+  const keysOfGroup = keys.map(({ shown, read }) => read(row.slice(next, (next += shown.length))));
+  const values = row.slice(next, next + aggregates).map((value) => (typeof value === "bigint" ? Number(value) : value)) as GroupValue[];
+  return { keys: keysOfGroup, values };
+}
+
+/** By what DuckDB cannot sort by. */
+function sorted(groups: readonly Group[], plan: GroupPlan): Group[] {
+  const { rank, compare } = orderOfGroups<Group>(plan, numberOf);
+  const ranked = groups.map(rank).sort(compare);
+  return ranked.slice(plan.skip, plan.take === null ? undefined : plan.skip + plan.take).map((one) => one.group);
 }
 
 export async function find(
@@ -194,7 +211,8 @@ export async function nextOffset(
 }
 
 function toRow(row: Row): EventRow {
-  const [hi, lo, created, log, text, link, hash, tags, source, user, cls, value, lat, lon, ip, hasData] = row;
+  const [hi, lo, created, log, text, link, hash, tags, source, user, cls, value, lat, lon, ip, ...further] = row;
+  const [attributes, pattern, hasData] = further;
   return {
     id: joinId(hi as bigint, lo as number),
     log: log as LogKey,
@@ -206,9 +224,9 @@ function toRow(row: Row): EventRow {
     user: user as string,
     value: value as number | null,
     geo: ip === null ? (lat === null ? null : { lat: lat as number, lon: lon as number }) : { ip: ip as string },
-    attributes: null,
+    attributes: attributes as string | null,
     hash: hash as string,
-    pattern: patternOf(text as string),
+    pattern: pattern as string,
     class: cls as string | null,
     data: hasData as boolean,
   };

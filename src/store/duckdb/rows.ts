@@ -5,16 +5,21 @@ import type { EventId } from "../../events/id.ts";
 import { distinctTags } from "../../events/tags.ts";
 import { fold, isAscii } from "../../events/text.ts";
 import type { Alert } from "../store.ts";
-import { bigints, booleans, distinctTexts, doubles, hexUbigints, structs, texts, uintegers } from "./columns.ts";
-import type { Column, Table } from "./columns.ts";
+import type { ColumnKind, Spread } from "./attributes.ts";
+import type { Table } from "./chunks.ts";
 import { FOLDED_FIELDS } from "./facts.ts";
 import type { Facts } from "./facts.ts";
-import { foldedUnlessAscii, joinId, tagLine } from "./schema.ts";
+import { EVENT_WIDTH, foldedUnlessAscii, joinId, tagLine } from "./schema.ts";
+import { bigints, booleans, doubles, hexUbigints, structs, uintegers, where } from "./vectors/columns.ts";
+import type { Column } from "./vectors/columns.ts";
+import { distinctTexts, texts } from "./vectors/texts.ts";
 
 /** A row of `events`, with what all rows share that are made with it. */
 export type EventRow = {
   readonly event: StoredEvent;
   readonly step: Step;
+  /** null where it has no attributes. */
+  readonly spread: Spread | null;
 };
 
 /** Learnt while the texts of rows are written: nearly always all are ASCII, and then no event has to be looked at for folded forms. */
@@ -24,6 +29,7 @@ type Step = { isAscii: boolean };
 type Folded = {
   readonly text: string | null;
   readonly link: string | null;
+  readonly pattern: string | null;
   /** Of each tag its own, be they the same. */
   readonly tags: string | null;
   readonly source: string | null;
@@ -34,7 +40,10 @@ type Folded = {
 /** The place among {@link eventColumns} of an id's upper part, behind which the lower stands. */
 const ID_HI = 1;
 
-/** The columns of `events`, in the order of the table: folded forms come after the texts that they are of. */
+/**
+ * The columns of `events`, in the order of the table. Folded forms come after the texts that
+ * they are of; the pattern is made of one of these.
+ */
 const eventColumns = (facts: Facts): readonly Column<EventRow>[] => [
   bigints(({ event }) => event.created),
   hexUbigints(({ event }) => event.id.slice(0, 16)),
@@ -55,13 +64,36 @@ const eventColumns = (facts: Facts): readonly Column<EventRow>[] => [
   structs<EventRow, Folded>(({ event, step }) => (step.isAscii || isPlain(event) ? null : foldedOf(event, facts)), {
     text: texts((folded) => folded?.text ?? null),
     link: texts((folded) => folded?.link ?? null),
+    pattern: texts((folded) => folded?.pattern ?? null),
     tags: texts((folded) => folded?.tags ?? null),
     source: texts((folded) => folded?.source ?? null),
     user: texts((folded) => folded?.user ?? null),
     class: texts((folded) => folded?.class ?? null),
   }),
   uintegers(({ event }) => facts.logs.numberOf(event.log)),
+  texts(({ event }) => event.pattern),
+  where(
+    ({ spread }) => spread !== null,
+    distinctTexts(({ event }) => event.attributes),
+  ),
+  where(
+    ({ spread }) => spread !== null,
+    distinctTexts(({ spread }) => spread?.others ?? null),
+  ),
 ];
+
+function attributeColumn(kind: ColumnKind, column: number): Column<EventRow> {
+  const has = ({ spread }: EventRow): boolean => spread?.cells[column] !== undefined;
+  return kind === "number"
+    ? where(
+        has,
+        doubles(({ spread }) => (spread?.cells[column] as number | undefined) ?? null),
+      )
+    : where(
+        has,
+        texts(({ spread }) => (spread?.cells[column] as string | undefined) ?? null),
+      );
+}
 
 function noteOdd({ step }: EventRow): void {
   step.isAscii = false;
@@ -69,15 +101,29 @@ function noteOdd({ step }: EventRow): void {
 
 /** `facts` learns what is true of the events. */
 export function eventsTable(facts: Facts): Table<StoredEvent, EventRow> {
+  const columns = [...eventColumns(facts)];
+  const { kinds } = facts.attributes;
   return {
     name: "events",
-    columns: eventColumns(facts),
-    toRows(events) {
+    get columns() {
+      for (let column = columns.length - EVENT_WIDTH; column < kinds.length; column++) {
+        columns.push(attributeColumn(kinds[column]!, column));
+      }
+      return columns;
+    },
+    toRows(events, width) {
       facts.addTimes(events);
       const step = { isAscii: true };
-      return events.map((event) => ({ event, step }));
+      return events.map((event) => ({ event, step, spread: spreadOf(event, width - EVENT_WIDTH, facts) }));
     },
   };
+}
+
+function spreadOf({ log, attributes }: StoredEvent, columns: number, facts: Facts): Spread | null {
+  if (attributes === null) return null;
+  const spread = facts.attributes.spread(facts.logs.numberOf(log), attributes, columns);
+  if (spread.others !== null) facts.add("others");
+  return spread;
 }
 
 /** The ids of events, by their rows. */
@@ -99,15 +145,16 @@ export const ALERTS_TABLE: Table<Alert, Alert> = {
 };
 
 /** Whether all texts are ASCII, as they nearly always are: then none has a folded form of its own. */
-function isPlain({ text, link, tags, source, user, class: cls }: StoredEvent): boolean {
-  const areTexts = isAscii(text) && isAscii(link) && isAscii(source) && isAscii(user);
+function isPlain({ text, link, pattern, tags, source, user, class: cls }: StoredEvent): boolean {
+  const areTexts = isAscii(text) && isAscii(link) && isAscii(pattern) && isAscii(source) && isAscii(user);
   return areTexts && (cls === null || isAscii(cls)) && tags.every(isAscii);
 }
 
-function foldedOf({ text, link, tags, source, user, class: cls }: StoredEvent, facts: Facts): Folded {
+function foldedOf({ text, link, pattern, tags, source, user, class: cls }: StoredEvent, facts: Facts): Folded {
   const folded = {
     text: foldedUnlessAscii(text),
     link: foldedUnlessAscii(link),
+    pattern: foldedUnlessAscii(pattern),
     tags: tags.every(isAscii) ? null : tagLine(distinctTags(tags).map(fold)),
     source: foldedUnlessAscii(source),
     user: foldedUnlessAscii(user),

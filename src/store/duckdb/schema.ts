@@ -1,8 +1,5 @@
-import type { DuckDBConnection } from "@duckdb/node-api";
-
 import { fold, isAscii } from "../../events/text.ts";
 import type { EventId } from "../../events/id.ts";
-import { StartError } from "../../errors.ts";
 
 /**
  * What lies in the database file.
@@ -13,12 +10,14 @@ import { StartError } from "../../errors.ts";
  *   the largest id, or looked up by zone map.
  * - The tags of an event stand in one text, `⏎first⏎second⏎`. Few texts of tags differ, so that DuckDB keeps each once and looks for a tag in those alone: a tag is
  *   found among a million events in 2 ms, and in lists of texts in 17.
+ * - Attributes that many events of a log have lie in columns of their own, see `AttributeColumns`;
+ *   `attributes` is the text of all of them, as it is shown.
  * - Logs are found by number, see `LogNumbers`, for the same reason: of a text a zone map sees how it begins.
  * - Texts compare folded. For a text of ASCII alone `lower` is the same as our folding, so `folded` holds only what it would get wrong.
  */
 
-/** Raise it with each change of the tables, and say in {@link prepareSchema} how to come from the one before. */
-const VERSION = 4;
+/** Raise it with each change of the tables, and say in `migrate.ts` how to come from the one before. */
+export const VERSION = 5;
 
 /** The columns of `events`, in order. */
 const EVENT_COLUMNS = {
@@ -38,14 +37,22 @@ const EVENT_COLUMNS = {
   lon: "DOUBLE",
   ip: "VARCHAR",
   data: "VARCHAR",
-  folded: 'STRUCT(text VARCHAR, link VARCHAR, tags VARCHAR, source VARCHAR, "user" VARCHAR, class VARCHAR)',
+  folded: 'STRUCT(text VARCHAR, link VARCHAR, pattern VARCHAR, tags VARCHAR, source VARCHAR, "user" VARCHAR, class VARCHAR)',
   log_number: "UINTEGER",
+  pattern: "VARCHAR",
+  attributes: "VARCHAR",
+  others: "VARCHAR",
 } as const;
+
+/** Columns of `events` behind which those of attributes stand, see `AttributeColumns`. */
+export const EVENT_WIDTH = Object.keys(EVENT_COLUMNS).length;
+/** With their number behind it. */
+export const ATTRIBUTE_COLUMN = "attribute_";
 
 /** No tag holds one: what was posted is split at white space. Stands before, between and after the tags of an event. */
 export const TAG_SEPARATOR = "\n";
 
-const NULLABLE: ReadonlySet<string> = new Set(["class", "value", "lat", "lon", "ip", "data", "folded"]);
+const NULLABLE: ReadonlySet<string> = new Set(["class", "value", "lat", "lon", "ip", "data", "folded", "attributes", "others"]);
 
 /** How lists of ids are handed over: one text of JSON is bound faster than a list of values. */
 export const IDS_SHAPE = JSON.stringify([{ id_hi: "UBIGINT", id_lo: "UINTEGER" }]);
@@ -58,55 +65,30 @@ export const ASKED = `with asked as (select unnest(from_json($1::json, '${IDS_SH
 export const NEAR =
   "id_hi between $2::ubigint and $3::ubigint and (id_hi, id_lo) in (select (id_hi, id_lo) from asked)";
 
-const VISITS = `create table visits (id_hi ubigint not null, id_lo uinteger not null, created bigint not null, log varchar not null,
+export const VISITS = `create table visits (id_hi ubigint not null, id_lo uinteger not null, created bigint not null, log varchar not null,
   "user" varchar not null, email varchar not null, page varchar not null, folded struct("user" varchar, email varchar, page varchar))`;
 
-const EVENTS = `create table events (${Object.entries(EVENT_COLUMNS)
+export const EVENTS = `create table events (${Object.entries(EVENT_COLUMNS)
   .map(([name, type]) => `"${name}" ${type}${NULLABLE.has(name) ? "" : " not null"}`)
   .join(", ")})`;
 
 /** See `LogNumbers`. */
 export const LOGS = "create table logs (log varchar not null, number uinteger not null)";
 
-/**
- * Of version 3, which did not number logs. Events are written anew, which takes no more memory the more rows there are, as an update would.
- * @param rows of what was the table of events, as version 3 has them
- */
-function eventsAnew(rows: string): readonly string[] {
-  return [
-    LOGS,
-    "insert into logs select log, row_number() over (order by log) from (select distinct log from events)",
-    "alter table events rename to events_before",
-    EVENTS,
-    // As a constant: rows that are joined with others do not stay in order.
-    "set variable logs = (select list(log order by number) from logs)",
-    `insert into events select *, list_position(getvariable('logs'), log) from (${rows})`,
-    "reset variable logs",
-    "drop table events_before",
-  ];
-}
-
-/** Of version 2, which had tags in lists, and compared those without a folded form as they were given. */
-const ROWS_OF_LISTS = `select * exclude (folded_tags) replace (
-     if(folded is null and folded_tags is null, null, struct_pack(text := folded.text, link := folded.link, tags := folded_tags, source := folded.source,
-       "user" := folded."user", class := folded.class)) as folded)
-   from (select * replace (${lineOfList("tags")} as tags),
-       nullif(${lineOfList("coalesce(folded.tags, tags)")}, lower(${lineOfList("tags")})) as folded_tags
-     from events_before)`;
-
-function lineOfList(list: string): string {
-  return `if(len(${list}) = 0, '', '${TAG_SEPARATOR}' || array_to_string(${list}, '${TAG_SEPARATOR}') || '${TAG_SEPARATOR}')`;
-}
+/** See `AttributeColumns`. */
+export const ATTRIBUTE_PLACES = `create table attribute_places (log_number uinteger not null, name varchar not null,
+  column_number uinteger not null)`;
 
 /**
  * Facts about the file as a whole. Made where it is missing; releases that do not know the table
  * leave it alone.
  */
-const MARKS = "create table if not exists marks (name varchar not null, value varchar not null)";
+export const MARKS = "create table if not exists marks (name varchar not null, value varchar not null)";
 
-const TABLES = [
+export const TABLES = [
   EVENTS,
   LOGS,
+  ATTRIBUTE_PLACES,
   // Markers of deleted events, into which a replay runs.
   "create table deleted_events (id_hi ubigint not null, id_lo uinteger not null)",
   "create table bookmarks (id_hi ubigint not null, id_lo uinteger not null, user_id varchar not null, log varchar not null)",
@@ -117,43 +99,6 @@ const TABLES = [
   'create table positions (topic varchar not null, "partition" integer not null, next_offset bigint not null)',
   "create table meta (version integer not null)",
 ];
-
-/**
- * Creates the tables of a new file, and brings those of an older Loggia up to date.
- * @throws StartError where the file was written by a newer Loggia, or holds something else
- */
-export async function prepareSchema(connection: DuckDBConnection, file: string): Promise<void> {
-  const tables = (await connection.runAndReadAll("select table_name from duckdb_tables() where not temporary"))
-    .getRows()
-    .flat();
-  if (tables.length === 0) {
-    await connection.run("begin");
-    for (const table of TABLES) await connection.run(table);
-    await connection.run("insert into meta values ($1)", [VERSION]);
-    await connection.run(MARKS);
-    await connection.run("commit");
-    return;
-  }
-  if (!tables.includes("meta") || !tables.includes("events")) {
-    throw new StartError(`The file ${file} is a DuckDB database, but not one of Loggia`);
-  }
-  const version = (await connection.runAndReadAll("select version from meta")).getRows()[0]?.[0];
-  if (typeof version === "number" && version <= VERSION && !tables.includes("marks")) await connection.run(MARKS);
-  if (version === 1 || version === 2 || version === 3) {
-    await connection.run("begin");
-    if (version === 1) await connection.run(VISITS);
-    for (const statement of eventsAnew(version === 3 ? "from events_before" : ROWS_OF_LISTS))
-      await connection.run(statement);
-    await connection.run("update meta set version = $1", [VERSION]);
-    await connection.run("commit");
-    return;
-  }
-  if (version !== VERSION) {
-    throw new StartError(
-      `The file ${file} has tables of version ${String(version)}; this Loggia reads version ${VERSION}`,
-    );
-  }
-}
 
 /** The two integers that stand for an id. `hi` rises with the time of acceptance. */
 export function splitId(id: EventId): { readonly hi: bigint; readonly lo: number } {

@@ -9,7 +9,8 @@ import type { EventId } from "../../events/id.ts";
 import type { Visit } from "../../events/visit.ts";
 import type { Position } from "../../bus/bus.ts";
 import type { Alert, PreparedEvents, Store, WriteOutcome } from "../store.ts";
-import { ChunkPool } from "./columns.ts";
+import { AttributeColumns } from "./attributes.ts";
+import { ChunkPool } from "./chunks.ts";
 import { Database } from "./database.ts";
 import { Facts } from "./facts.ts";
 import { LogNumbers } from "./logs.ts";
@@ -31,6 +32,8 @@ export type DuckdbOptions = {
   readonly threads?: number;
   /** How long one question may take. 30 s unless given. */
   readonly readTimeout_ms?: number;
+  /** After so many events of a log, attributes that many of them have get columns. 1,024 unless given. */
+  readonly countedEvents?: number;
 };
 
 /** The embedded store can be copied while it runs. */
@@ -45,10 +48,13 @@ export type DuckdbStore = Store & {
  */
 export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbStore> {
   const { file, log, memoryLimit_mb = 512, threads = Math.min(4, availableParallelism()) } = options;
-  const { readTimeout_ms = 30_000 } = options;
+  const { readTimeout_ms = 30_000, countedEvents = 1024 } = options;
   await using opening = new AsyncDisposableStack();
   const database = opening.use(await Database.open({ file, log, memoryLimit_mb, threads, readTimeout_ms }));
-  const facts = new Facts(await database.read((connection) => LogNumbers.read(connection)));
+  const facts = await database.maintain(
+    async (connection) =>
+      new Facts(await LogNumbers.read(connection), await AttributeColumns.read(connection, countedEvents)),
+  );
   const writer = new Writer(database, facts);
   const reading: Database["read"] = (work) => database.read(work).catch(rethrow);
   const writing: Database["write"] = (work) => database.write(work).catch(rethrow);
@@ -116,14 +122,17 @@ class Writer {
       return [];
     }
     events.mustBeHeld();
-    const [outcome] = await write.writeEach([events], () =>
-      this.#write(async (connection, high) => {
-        await this.#facts.logs.write(connection);
+    const { attributes, logs } = this.#facts;
+    const [outcome] = await write.writeEach([events], async () => {
+      if (attributes.lacksColumns) await this.#database.maintain((connection) => attributes.grow(connection));
+      await this.#write(async (connection, high) => {
+        await logs.write(connection);
+        await attributes.write(connection);
         const event = await write.insertEvents(connection, events, high.event);
         if (position && faults.size === 0) await write.advance(connection, position);
         return { ...high, event };
-      }),
-    );
+      });
+    });
     if (outcome!.kind === "rejected" && length > 1) return this.#halves(events, position);
     if (outcome!.kind === "done") events.release();
     return Array.from({ length }, (_, place) => {

@@ -8,8 +8,9 @@ import type { Direction, UserCondition, UserField, UsersPlan } from "../../query
 import type { TrackedUser, UsersPage } from "../store.ts";
 import { askRows } from "./ask.ts";
 import type { Row } from "./ask.ts";
-import { Binder, quoted } from "./compile.ts";
-import type { Statement } from "./compile.ts";
+import { Binder } from "./binder.ts";
+import type { Statement } from "./binder.ts";
+import { quoted } from "./compile.ts";
 import { transaction } from "./database.ts";
 import { toRe2 } from "./regexp.ts";
 import { encodeId, foldedUnlessAscii } from "./schema.ts";

@@ -6,8 +6,9 @@ import type { EventId } from "../../events/id.ts";
 import type { Position } from "../../bus/bus.ts";
 import type { Alert, WriteOutcome } from "../store.ts";
 import { firstLine } from "./database.ts";
-import { appendChunks, Rows } from "./columns.ts";
-import type { ChunkPool } from "./columns.ts";
+import { attributeColumnsIn } from "./attributes.ts";
+import { appendChunks, Rows } from "./chunks.ts";
+import type { ChunkPool } from "./chunks.ts";
 import { noteDeletion } from "./erase.ts";
 import type { DuckdbEvents } from "./prepared.ts";
 import { ASKED, encodeId, idParameters, IDS_SHAPE, joinId, NEAR, splitId } from "./schema.ts";
@@ -130,15 +131,20 @@ export async function deleteEvent(connection: DuckDBConnection, log: LogKey, id:
  * live. So their texts are overwritten before; what the file then no longer uses is overwritten
  * later (`erase.ts`).
  */
-const BLANK = `text = '', link = '', hash = '', tags = '', source = '', "user" = '', lat = null, lon = null, ip = null,
-  data = null, folded = null`;
+const BLANK = `text = '', pattern = '', link = '', hash = '', tags = '', source = '', "user" = '', lat = null, lon = null,
+  ip = null, data = null, folded = null, attributes = null, others = null`;
+
+async function blankEvent(connection: DuckDBConnection): Promise<string> {
+  const columns = await attributeColumnsIn(connection);
+  return [BLANK, ...columns.map((column) => `${column} = null`)].join(", ");
+}
 
 /**
  * Deletes events that have no marker yet, with all that people did with them. @param ids not empty
  */
 async function deleteEvents(connection: DuckDBConnection, ids: readonly EventId[]): Promise<void> {
   const values = idParameters(ids);
-  await connection.run(`${ASKED} update events set ${BLANK} where ${NEAR}`, values);
+  await connection.run(`${ASKED} update events set ${await blankEvent(connection)} where ${NEAR}`, values);
   for (const table of ["events", "bookmarks", "alerts"]) {
     await connection.run(`${ASKED} delete from ${table} where ${NEAR}`, values);
   }
@@ -154,7 +160,7 @@ export async function blank(
   condition: string,
   values: DuckDBValue[],
 ): Promise<void> {
-  const texts = table === "events" ? BLANK : `"user" = '', email = '', page = '', folded = null`;
+  const texts = table === "events" ? await blankEvent(connection) : `"user" = '', email = '', page = '', folded = null`;
   await connection.run(`update ${table} set ${texts} where ${condition}`, values);
 }
 

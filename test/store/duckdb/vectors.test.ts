@@ -3,21 +3,17 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 import test from "ava";
 import fc from "fast-check";
 import { keepByteOrderMarks } from "../../../src/store/duckdb/text-decoder.ts";
+import { appendChunks, ChunkPool, Rows } from "../../../src/store/duckdb/chunks.ts";
 import {
-  appendChunks,
   bigints,
   booleans,
-  ChunkPool,
-  distinctTexts,
   doubles,
-  entriesOf,
   hexUbigints,
-  Rows,
   structs,
-  texts,
   uintegers,
-} from "../../../src/store/duckdb/columns.ts";
-import type { Column } from "../../../src/store/duckdb/columns.ts";
+} from "../../../src/store/duckdb/vectors/columns.ts";
+import type { Column } from "../../../src/store/duckdb/vectors/columns.ts";
+import { distinctTexts, entriesOf, texts } from "../../../src/store/duckdb/vectors/texts.ts";
 
 type Inner = { readonly text: string | null; readonly other: string | null };
 type Row = {

@@ -1,0 +1,74 @@
+import { VARCHAR } from "@duckdb/node-api";
+import type { DuckDBType } from "@duckdb/node-api";
+
+import type { LogKey } from "../../events/event.ts";
+import type { Direction } from "../../query/plan.ts";
+import { FACTS } from "./facts.ts";
+import type { Known } from "./facts.ts";
+
+/** SQL with its parameters. Of what a caller said, only numbers and checked keys of logs become part of the text: no parameters, no second planning. */
+export type Statement = {
+  readonly sql: string;
+  readonly values: readonly (string | number | bigint)[];
+  readonly types: readonly DuckDBType[];
+};
+
+/** Reckons with all that may be true of some event, and knows no log. */
+const ALL: Known = {
+  facts: new Set(FACTS),
+  logs: new Map(),
+  attributes: { placeOf: () => ({ number: null, text: null }) },
+};
+
+export function directed(direction: Direction): string {
+  return direction === "asc" ? "asc nulls first" : "desc nulls last";
+}
+
+/** Gathers parameters in the order in which they are named. */
+export class Binder {
+  readonly known: Known;
+  /** The numbers of the logs that are asked about. */
+  readonly logs: readonly number[];
+  readonly #values: (string | number | bigint)[] = [];
+  readonly #types: DuckDBType[] = [];
+
+  constructor(known: Known = ALL, logs: readonly LogKey[] = []) {
+    this.known = known;
+    this.logs = logs.flatMap((log) => known.logs.get(log) ?? []);
+  }
+
+  text(value: string): string {
+    return this.add(value, VARCHAR);
+  }
+
+  /** @param value a safe integer */
+  integer(value: number): string {
+    return this.big(BigInt(value));
+  }
+
+  big(value: bigint): string {
+    return `${value}::bigint`;
+  }
+
+  unsigned(value: bigint): string {
+    return `${value}::ubigint`;
+  }
+
+  unsigned32(value: number): string {
+    return `${value}::uinteger`;
+  }
+
+  add(value: string | number | bigint, type: DuckDBType): string {
+    this.#values.push(value);
+    this.#types.push(type);
+    return `$${this.#values.length}`;
+  }
+
+  statement(sql: string): Statement {
+    return { sql, values: this.#values, types: this.#types };
+  }
+}
+
+export function unknown(value: never): TypeError {
+  return new TypeError(`A plan holds the unknown part ${JSON.stringify(value)}`);
+}
