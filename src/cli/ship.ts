@@ -1,4 +1,3 @@
-import { firstCharacters } from "../events/text.ts";
 import { parseBase } from "./addresses.ts";
 import { ArchiveError, refuseArchive, unpack } from "./archives.ts";
 import { batchesOf } from "./batches.ts";
@@ -7,43 +6,24 @@ import { createOutage } from "./outage.ts";
 import { type Item, postBatch } from "./post-batch.ts";
 import { type ShipCounts, showProgress } from "./progress.ts";
 import { CommandError, createSender } from "./request.ts";
+import { eventOf, lineReader } from "./ship-events.ts";
+import type { EventOptions, ReadLine } from "./ship-events.ts";
 import { printable } from "./terminal.ts";
-import { readTime } from "./times.ts";
 
-export type ShipOptions = {
+export type ShipOptions = EventOptions & {
   /** Where the service takes posts. */
   readonly post: string;
   readonly log: string;
   readonly key: string;
-  readonly tags?: string;
-  readonly source?: string;
-  readonly user?: string;
-  /** An expression whose named groups become fields of the event; lines that it does not match are posted as they are. */
-  readonly pattern?: string;
   readonly follow?: boolean;
   /** Batches under way at once. */
   readonly inFlight: number;
-  /** A line longer than this many characters is posted cut, with the line as data; 0: never. */
-  readonly cut: number;
-  /** So many characters of such a line are posted as data. */
-  readonly data: number;
   /** How long the service may take no posts before the run ends. */
   readonly patience_s: number;
 };
 
 type Terminal = { readonly stderr: NodeJS.WriteStream; readonly stdin: NodeJS.ReadStream };
 
-const FIELDS: ReadonlySet<string> = new Set([
-  "text",
-  "tags",
-  "source",
-  "user",
-  "value",
-  "geo",
-  "link",
-  "data",
-  "created",
-]);
 const BATCH_BOUNDS = { items: 1_000, size_bytes: 1_000_000, age_ms: 200 } as const;
 /** Faults shown one by one; the rest are only counted. */
 const SHOWN_FAULTS = 10;
@@ -69,7 +49,7 @@ export async function ship(
   const url = new URL(
     `${base.origin}${base.pathname.replace(/\/$/, "")}/1/logs/${encodeURIComponent(options.log)}/events`,
   );
-  const pattern = options.pattern === undefined ? null : compilePattern(options.pattern);
+  const reader = lineReader(options);
   const counts: ShipCounts = { posted: 0, failed: 0, retried: 0, unread: 0, isUnmatched: false };
   const sender = createSender(options.inFlight);
   const progress = showProgress(counts, terminal.stderr);
@@ -95,8 +75,8 @@ export async function ship(
   };
   const stopped = AbortSignal.any([signal, stop.signal]);
   const lines = allLines(files, options, terminal, { signal: stopped, unreadable });
-  const matches = pattern === null ? null : createMatches(pattern, counts, progress.note);
-  const items = eventsOf(lines, matches?.match ?? null, options, unreadTime);
+  const matches = reader === null ? null : createMatches(reader, counts, progress.note);
+  const items = eventsOf(lines, matches?.read ?? null, options, unreadTime);
   const outage = createOutage({ where: url.origin, patience_s: options.patience_s, note: progress.note });
   const posting = { sender, url, options, counts, fail, outage, signal: stopped };
   const settle = async (batch: readonly Item[]): Promise<void> => {
@@ -132,12 +112,12 @@ function asCommandError(error: unknown): CommandError {
 
 async function* eventsOf(
   lines: AsyncIterable<string>,
-  match: Match | null,
+  read: ReadLine | null,
   options: ShipOptions,
   unreadTime: (time: string) => void,
 ): AsyncGenerator<Item> {
   for await (const line of lines) {
-    if (line.trim() !== "") yield { line, json: JSON.stringify(eventOf(line, match, options, unreadTime)) };
+    if (line.trim() !== "") yield { line, json: eventOf(line, read, options, unreadTime) };
   }
 }
 
@@ -175,37 +155,20 @@ async function* allLines(
   }
 }
 
-function compilePattern(text: string): RegExp {
-  const names = [...text.matchAll(/\(\?<([A-Za-z_$][\w$]*)>/g)].map(([, name]) => name ?? "");
-  const strange = names.find((name) => !FIELDS.has(name));
-  if (strange !== undefined)
-    throw new CommandError(`--pattern names a group ${strange}; groups can be ${[...FIELDS].join(", ")}`);
-  if (names.length === 0)
-    throw new CommandError("--pattern has no named group, such as (?<text>.*), that could become a field");
-  try {
-    return new RegExp(text, "u");
-  } catch (error) {
-    throw new CommandError(`--pattern is no regular expression: ${(error as Error).message}`, { cause: error });
-  }
-}
-
-/** The named groups of a line; none where it does not match. */
-type Match = (line: string) => Readonly<Record<string, string | undefined>>;
-
-/** Matches lines, and notices a pattern that matches none: its author meant other lines. */
-function createMatches(pattern: RegExp, counts: ShipCounts, note: (text: string) => void) {
+/** Reads lines, and notices where none is as was meant: its author meant other lines. */
+function createMatches({ name, read }: NonNullable<ReturnType<typeof lineReader>>, counts: ShipCounts, note: Note) {
   let lines = 0;
   let matched = 0;
   const say = (): void =>
-    note(`loggia: --pattern matched none of ${lines === 1 ? "1 line" : `${lines} lines`}; whole lines become texts`);
+    note(`loggia: ${name} ${lines === 1 ? "1 line" : `${lines} lines`}; whole lines become texts`);
   return {
-    match: ((line) => {
+    read: ((line) => {
       lines += 1;
-      const found = pattern.exec(line);
-      if (found !== null) matched += 1;
+      const said = read(line);
+      if (said !== null) matched += 1;
       if (lines === UNMATCHED_LINES && matched === 0) say();
-      return found?.groups ?? {};
-    }) satisfies Match,
+      return said;
+    }) satisfies ReadLine,
     end: () => {
       counts.isUnmatched = lines > 0 && matched === 0;
       if (counts.isUnmatched && lines !== UNMATCHED_LINES) say();
@@ -213,28 +176,4 @@ function createMatches(pattern: RegExp, counts: ShipCounts, note: (text: string)
   };
 }
 
-/** The fields of the event that a line becomes. */
-function eventOf(
-  line: string,
-  match: Match | null,
-  options: Pick<ShipOptions, "tags" | "source" | "user" | "cut" | "data">,
-  unreadTime: (time: string) => void,
-): Record<string, string | number> {
-  const event: Record<string, string | number> = {};
-  for (const name of ["tags", "source", "user"] as const) {
-    const value = options[name];
-    if (value !== undefined && value !== "") event[name] = value;
-  }
-  const { created, ...groups } = match?.(line) ?? {};
-  for (const [name, value] of Object.entries(groups)) if (value !== undefined && value !== "") event[name] = value;
-  if (created !== undefined && created !== "") {
-    const moment_ms = readTime(created, Date.now());
-    // The service takes none before 1970.
-    if (moment_ms !== null && moment_ms >= 0) event["created"] = moment_ms;
-    else unreadTime(created);
-  }
-  const text = String(event["text"] ?? line);
-  event["text"] = options.cut > 0 ? firstCharacters(text, options.cut) : text;
-  if (event["text"] !== text && !("data" in event)) event["data"] = firstCharacters(line, options.data);
-  return event;
-}
+type Note = (text: string) => void;

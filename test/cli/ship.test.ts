@@ -84,6 +84,67 @@ test("standard input, and a pattern whose groups become fields", async (t) => {
   t.like(second, { text: "another line", source: "", value: null });
 });
 
+test("what a pattern names and no field claims becomes an attribute", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const pattern = String.raw`^(?<method>\w+) (?<path>\S+) (?<status>\d+)(?<rest>.*)$`;
+  const { code } = await run(shipTo(service.postUrl, "--pattern", pattern), { input: "GET /a 500\n" });
+  t.is(code, 0);
+  t.deepEqual(await attributesOf(service, 1), [["GET /a 500", { method: "GET", path: "/a", status: "500" }]]);
+});
+
+test("lines of JSON become events with attributes, and other lines are posted as they are", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const lines = [
+    '{"level":30,"time":1308491673911,"msg":"pino","req":{"method":"GET","headers":{"host":"x"}},"codes":[1,"a"]}',
+    '{"message":"odd","user":{"id":7},"tags":[1],"value":"many","source":"web","geo":{"lat":1,"lon":2},"list":[{"a":1}]}',
+    '{"text":"own","tags":["a","b"],"value":1.5,"__proto__":"p","none":null}',
+    "no JSON",
+    '{"a":1}',
+  ];
+  const { code, out } = await run(shipTo(service.postUrl, "--json"), { input: lines.join("\n") });
+  t.is(out, "posted 5, failed 0, retried 0\n");
+  t.is(code, 0);
+  t.deepEqual(await attributesOf(service, 5), [
+    ["no JSON", {}],
+    ["odd", { list: '[{"a":1}]', tags: [1], "user.id": 7, value: "many" }],
+    ["own", JSON.parse('{"__proto__":"p"}')],
+    ["pino", { codes: [1, "a"], level: 30, "req.headers.host": "x", "req.method": "GET" }],
+    ['{"a":1}', { a: 1 }],
+  ]);
+  const odd = (await rows(service, 5)).find(({ text }) => text === "odd");
+  t.like(odd, { source: "web", user: "", value: null });
+  const none = await run(shipTo(service.postUrl, "--json"), { input: "a\nb\n" });
+  t.is(none.code, 1);
+  t.is(none.err, "loggia: --json found no JSON object in 2 lines; whole lines become texts\n");
+});
+
+test("of a line of JSON with more than an event may have, what fits becomes attributes, and the line data", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const many = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`name${i}`, i]));
+  const lines = [
+    { msg: "many", ...many },
+    { msg: "long", long: "x".repeat(5_000), ["n".repeat(201)]: 1, "": 1 },
+    { msg: "large", ...Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`a${i}`, "ä".repeat(2_000)])) },
+  ].map((line) => JSON.stringify(line));
+  lines.push(`{"msg":"deep","a":${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}}`);
+  const { out } = await run(shipTo(service.postUrl, "--json"), { input: lines.join("\n") });
+  t.is(out, "posted 4, failed 0, retried 0\n");
+  const found = new Map(await attributesOf(service, 4));
+  t.is(Object.keys(found.get("many")!).length, 256);
+  t.deepEqual(found.get("long"), { long: "x".repeat(4_096) });
+  t.is(Object.keys(found.get("large")!).length, 8);
+  t.true((await rows(service, 4)).filter(({ text }) => text !== "deep").every(({ data }) => data));
+});
+
+/** The attributes of the events of a log, by text and sorted by it. */
+async function attributesOf(service: Service, count: number): Promise<[string, Record<string, unknown>][]> {
+  await rows(service, count);
+  const { body } = await get(service, `/1/logs/${LOG}/events?attributes=true`);
+  return (body as { text: string; attributes: Record<string, unknown> }[])
+    .map(({ text, attributes }): [string, Record<string, unknown>] => [text, attributes])
+    .toSorted(([a], [b]) => (a < b ? -1 : 1));
+}
+
 test("a line over the limit is posted cut, and whole as data", async (t) => {
   const service = await serviceOf(t, "embedded");
   const { code } = await run(shipTo(service.postUrl), { input: `${"ä".repeat(600)}\n` });
@@ -170,8 +231,10 @@ test("a wrong key, an unreachable service, a bad pattern and a missing file are 
   t.regex(wrong.err, /^loggia: The service refuses the key: 401 [^\n]*\n$/);
   const missing = await run([...ship, "--log", LOG, "/nowhere/a.log"]);
   t.regex(missing.err, /^loggia: \/nowhere\/a\.log can't be read: [^\n]*\n$/);
-  const pattern = await run([...ship, "--log", LOG, "--pattern", "(?<colour>.*)"], { input: "a\n" });
-  t.regex(pattern.err, /^loggia: --pattern names a group colour; groups can be text, tags/);
+  const pattern = await run([...ship, "--log", LOG, "--pattern", "(.*)"], { input: "a\n" });
+  t.regex(pattern.err, /^loggia: --pattern has no named group, such as [^\n]*\n$/);
+  const both = await run([...ship, "--log", LOG, "--pattern", "(?<text>.*)", "--json"], { input: "a\n" });
+  t.is(both.err, "loggia: --pattern and --json exclude each other\n");
   const away = await run(["ship", "--url", "http://127.0.0.1:1", "--log", LOG, "--patience", "1"], { input: "a\n" });
   t.is(away.out, "posted 0, failed 1, retried " + /retried (\d+)/.exec(away.out)?.[1] + "\n");
   t.is(away.code, 1);

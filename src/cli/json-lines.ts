@@ -1,0 +1,107 @@
+import { numberOf } from "../events/attributes.ts";
+import { DEFAULT_LIMITS } from "../events/limits.ts";
+import { firstCharacters } from "../events/text.ts";
+import { readTime } from "./times.ts";
+
+/** What a line says: fields as an event has them, and all else. `created` is as it was written. */
+export type Said = { readonly fields: Readonly<Record<string, unknown>>; readonly others: object };
+
+/** The fields that a line may name. */
+export const FIELDS: ReadonlySet<string> = new Set([
+  "text",
+  "tags",
+  "source",
+  "user",
+  "value",
+  "geo",
+  "link",
+  "data",
+  "created",
+]);
+/** What loggers name the text and the time of an event, the first that is one counts. */
+const TEXT_NAMES = ["text", "message", "msg"];
+const TIME_NAMES = ["created", "time", "timestamp", "@timestamp", "ts"];
+/** What is nested deeper becomes text. */
+const MAX_DEPTH = 20;
+
+/**
+ * What a line of JSON says; null where it is no object. A member that has the name of a field and
+ * could be posted as it becomes that field, and all others become attributes.
+ */
+export function jsonFields(line: string): Said | null {
+  const object = parseObject(line);
+  if (object === null) return null;
+  const fields: Record<string, unknown> = {};
+  const others = new Map(Object.entries(object));
+  const take = (field: string, name: string | undefined): void => {
+    if (name === undefined) return;
+    fields[field] = others.get(name);
+    others.delete(name);
+  };
+  take("text", TEXT_NAMES.find((name) => isText(others.get(name))));
+  take("created", TIME_NAMES.find((name) => isTime(others.get(name))));
+  for (const name of FIELDS) if (IS_FIELD[name]?.(others.get(name)) === true) take(name, name);
+  return { fields, others: Object.fromEntries([...others].map(([name, value]) => [name, flattened(value, 1)])) };
+}
+
+function parseObject(line: string): object | null {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Of the fields but text and created: whether a value could be posted as one. */
+const IS_FIELD: Readonly<Record<string, (value: unknown) => boolean>> = {
+  tags: (value) => isWithin(Array.isArray(value) && value.every(isString) ? value.join(" ") : value, "tags"),
+  source: (value) => isWithin(value, "source"),
+  user: (value) => isWithin(value, "user"),
+  value: (value) => Number.isFinite(value) || (isWithin(value, "value") && numberOf(value as string) !== null),
+  geo: isGeo,
+  link: (value) => isWithin(value, "link"),
+  data: (value) => isWithin(value, "data"),
+};
+
+function isString(value: unknown): value is string {
+  return typeof value === "string";
+}
+
+function isText(value: unknown): boolean {
+  return isString(value) && value.trim() !== "";
+}
+
+function isTime(value: unknown): boolean {
+  return (isString(value) || typeof value === "number") && readTime(String(value), Date.now()) !== null;
+}
+
+function isWithin(value: unknown, field: keyof typeof DEFAULT_LIMITS): boolean {
+  return isString(value) && firstCharacters(value, DEFAULT_LIMITS[field]) === value;
+}
+
+function isGeo(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const { lat, lon } = value as Record<string, unknown>;
+  return typeof lat === "number" && typeof lon === "number" && Math.abs(lat) <= 90 && Math.abs(lon) <= 180;
+}
+
+/** Lists of other things than scalars, and what is nested too deep, as their JSON. */
+function flattened(value: unknown, depth: number): unknown {
+  if (typeof value === "number" && !Number.isFinite(value)) return String(value);
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) {
+    return value.some((one) => typeof one === "object" && one !== null) ? jsonOf(value) : value;
+  }
+  if (depth > MAX_DEPTH) return jsonOf(value);
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, flattened(member, depth + 1)]));
+}
+
+function jsonOf(value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    // Nested deeper than calls can be.
+    return "…";
+  }
+}

@@ -1,0 +1,110 @@
+import { encodeAttributes, flatten } from "../events/attributes.ts";
+import type { Attributes, AttributeValue } from "../events/attributes.ts";
+import { DEFAULT_LIMITS } from "../events/limits.ts";
+import { firstCharacters } from "../events/text.ts";
+import { FIELDS, jsonFields } from "./json-lines.ts";
+import type { Said } from "./json-lines.ts";
+import { CommandError } from "./request.ts";
+import { readTime } from "./times.ts";
+
+export type EventOptions = {
+  readonly tags?: string;
+  readonly source?: string;
+  readonly user?: string;
+  /** An expression whose named groups become fields and attributes of the event. */
+  readonly pattern?: string;
+  /** Whether lines are objects of JSON, whose members become fields and attributes. */
+  readonly json?: boolean;
+  /** A line longer than this many characters is posted cut, with the line as data; 0: never. */
+  readonly cut: number;
+  /** So many characters of such a line are posted as data. */
+  readonly data: number;
+};
+
+/** What a line says; null where it is none of those that were meant. */
+export type ReadLine = (line: string) => Said | null;
+
+const NOTHING: Said = { fields: {}, others: {} };
+
+/** How lines are read, by `--pattern` or `--json`; null where each is a text as a whole. */
+export function lineReader({ pattern, json = false }: EventOptions): { name: string; read: ReadLine } | null {
+  if (pattern !== undefined && json) throw new CommandError("--pattern and --json exclude each other");
+  if (json) return { name: "--json found no JSON object in", read: jsonFields };
+  if (pattern === undefined) return null;
+  const expression = compilePattern(pattern);
+  return { name: "--pattern matched none of", read: (line) => groupsOf(expression, line) };
+}
+
+function compilePattern(text: string): RegExp {
+  if (!/\(\?<[A-Za-z_$][\w$]*>/.test(text))
+    throw new CommandError("--pattern has no named group, such as (?<text>.*), that could become a field");
+  try {
+    return new RegExp(text, "u");
+  } catch (error) {
+    throw new CommandError(`--pattern is no regular expression: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+function groupsOf(expression: RegExp, line: string): Said | null {
+  const groups = expression.exec(line)?.groups;
+  if (groups === undefined) return null;
+  const said = Object.entries(groups).filter(([, value]) => value !== undefined && value !== "");
+  return {
+    fields: Object.fromEntries(said.filter(([name]) => FIELDS.has(name))),
+    others: Object.fromEntries(said.filter(([name]) => !FIELDS.has(name))),
+  };
+}
+
+/** The JSON of the event that a line becomes. */
+export function eventOf(
+  line: string,
+  read: ReadLine | null,
+  options: EventOptions,
+  unreadTime: (time: string) => void,
+): string {
+  const event: Record<string, unknown> = {};
+  for (const name of ["tags", "source", "user"] as const) {
+    const value = options[name];
+    if (value !== undefined && value !== "") event[name] = value;
+  }
+  const { fields, others } = read?.(line) ?? NOTHING;
+  const { created, ...rest } = fields;
+  Object.assign(event, rest);
+  if (created !== undefined) {
+    const moment_ms = readTime(String(created), Date.now());
+    // The service takes none before 1970.
+    if (moment_ms !== null && moment_ms >= 0) event["created"] = moment_ms;
+    else unreadTime(String(created));
+  }
+  const text = String(event["text"] ?? line);
+  event["text"] = options.cut > 0 ? firstCharacters(text, options.cut) : text;
+  const { attributes, isWhole } = fitting(flatten(others).attributes);
+  const isCut = event["text"] !== text || !isWhole;
+  if (isCut && !("data" in event)) event["data"] = firstCharacters(line, options.data);
+  const json = JSON.stringify(event);
+  return attributes.size === 0 ? json : `${json.slice(0, -1)},"attributes":${encodeAttributes(attributes)}}`;
+}
+
+/** As many attributes as an event may have, in their order, long values cut. */
+function fitting(given: Attributes): { attributes: Attributes; isWhole: boolean } {
+  const { attributes: most, attributeName, attributeValue, attributesBytes } = DEFAULT_LIMITS;
+  const attributes = new Map<string, AttributeValue | readonly AttributeValue[]>();
+  let isWhole = true;
+  let left_bytes = attributesBytes;
+  for (const [name, value] of given) {
+    const cut = Array.isArray(value)
+      ? value.map((one: AttributeValue) => cutValue(one, attributeValue))
+      : cutValue(value as AttributeValue, attributeValue);
+    const size_bytes = [name, cut].flat().reduce<number>((sum, one) => sum + 1 + Buffer.byteLength(String(one)), 0);
+    const isNamed = name !== "" && firstCharacters(name, attributeName) === name;
+    const fits = isNamed && attributes.size < most && size_bytes <= left_bytes;
+    if (fits) attributes.set(name, cut);
+    if (fits) left_bytes -= size_bytes;
+    isWhole &&= fits && String(cut) === String(value);
+  }
+  return { attributes, isWhole };
+}
+
+function cutValue(value: AttributeValue, length: number): AttributeValue {
+  return typeof value === "string" ? firstCharacters(value, length) : value;
+}
