@@ -7,8 +7,8 @@ import type { Source } from "../query/plan.ts";
 import type { Store } from "../store/store.ts";
 import { authenticated, eventIdOf, logKeyOf, NO_CONTENT, unsupported } from "./context.ts";
 import type { ApiCall, Context } from "./context.ts";
+import { showEvent, showsAttributes } from "./event-view.ts";
 import { listRecords } from "./list.ts";
-import { showEvent } from "./view.ts";
 
 export function alertRoutes(context: Context): Route[] {
   const { catalog, store, deletions } = context;
@@ -36,11 +36,12 @@ export function alertRoutes(context: Context): Route[] {
     authenticated(context, "POST", "/1/logs/:log/alerts", refuseCreation),
     authenticated(context, "GET", "/1/logs/:log/alerts/:id", async (call) => {
       const { account, log } = requireMember(catalog, call.caller, logKeyOf(call));
+      const shape = { columns: null, attributes: showsAttributes(call.query) };
       const id = eventIdOf(call);
       const row = id === null ? null : await store.find(alertsOf(account.id), log.key, id);
       if (row === null) throw alertNotFound(call);
       const marks = await store.marks([row.id]);
-      return { status: 200, body: showEvent(row, marks.get(row.id)) };
+      return { status: 200, body: showEvent(row, marks.get(row.id), shape) };
     }),
     authenticated(context, "DELETE", "/1/logs/:log/alerts/:id", async (call) => {
       const { account, log } = requireMember(catalog, call.caller, logKeyOf(call));

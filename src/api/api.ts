@@ -19,6 +19,8 @@ import { classFilterRoutes } from "./class-filters.ts";
 import type { Context } from "./context.ts";
 import type { Horizon } from "./horizon.ts";
 import { eventRoutes } from "./events.ts";
+import { fieldRoutes } from "./fields.ts";
+import { KnownAttributes } from "./known-attributes.ts";
 import { logRoutes } from "./logs.ts";
 import { accountRoutes } from "./manage/accounts.ts";
 import { apiKeyRoutes } from "./manage/api-keys.ts";
@@ -53,8 +55,8 @@ export type ApiOptions = {
 const BODY = Object.freeze({ limit_bytes: 64 * 1024, deadline_ms: 10_000 });
 
 /** Every route of the API. */
-export function apiRoutes(parts: Omit<Context, "body">): Route[] {
-  const context: Context = { ...parts, body: BODY };
+export function apiRoutes(parts: Omit<Context, "attributes" | "body">): Route[] {
+  const context: Context = { ...parts, attributes: new KnownAttributes(parts.store), body: BODY };
   const routes = [
     ...logRoutes(context),
     ...eventRoutes(context),
@@ -62,6 +64,7 @@ export function apiRoutes(parts: Omit<Context, "body">): Route[] {
     ...alertRoutes(context),
     ...classFilterRoutes(context),
     ...queryRoutes(context),
+    ...fieldRoutes(context),
     ...accountRoutes(context),
     ...managedLogRoutes(context),
     ...apiKeyRoutes(context),

@@ -5,10 +5,10 @@ import type { Route } from "../http/route.ts";
 import type { Source } from "../query/plan.ts";
 import { authenticated, eventIdOf, logKeyOf, NO_CONTENT } from "./context.ts";
 import type { ApiCall, Context } from "./context.ts";
+import { showEvent, showsAttributes } from "./event-view.ts";
 import { readForm } from "./input.ts";
 import { listRecords } from "./list.ts";
 import { NewBookmark } from "./schemas/inputs.ts";
-import { showEvent } from "./view.ts";
 
 export function bookmarkRoutes(context: Context): Route[] {
   const { catalog, store } = context;
@@ -25,11 +25,12 @@ export function bookmarkRoutes(context: Context): Route[] {
     authenticated(context, "POST", "/1/logs/:log/bookmarks", createBookmark(context), { takesBody: true }),
     authenticated(context, "GET", "/1/logs/:log/bookmarks/:id", async (call) => {
       const { account, log } = requireMember(catalog, call.caller, logKeyOf(call));
+      const shape = { columns: null, attributes: showsAttributes(call.query) };
       const id = eventIdOf(call);
       const row = id === null ? null : await store.find(bookmarksOf(account.id), log.key, id);
       if (row === null) throw bookmarkNotFound(call);
       const marks = await store.marks([row.id]);
-      return { status: 200, body: showEvent(row, marks.get(row.id)) };
+      return { status: 200, body: showEvent(row, marks.get(row.id), shape) };
     }),
     authenticated(context, "DELETE", "/1/logs/:log/bookmarks/:id", async (call) => {
       const { account, log } = requireMember(catalog, call.caller, logKeyOf(call));

@@ -19,6 +19,7 @@ import type { Store } from "../store/store.ts";
 import { authenticate, personOfCaller } from "./caller.ts";
 import { parametersOf, withHints } from "./hints.ts";
 import type { Horizon } from "./horizon.ts";
+import type { KnownAttributes } from "./known-attributes.ts";
 import { AnswerMemory } from "./memory.ts";
 
 /** What the handlers of the API work with. */
@@ -35,6 +36,7 @@ export type Context = {
   readonly horizon: Horizon | null;
   readonly gate: Gate;
   readonly browsers: BrowserGuard;
+  readonly attributes: KnownAttributes;
   /** What service admins can ask of this process; absent: nothing. */
   readonly operations?: Operations | undefined;
 };

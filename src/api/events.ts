@@ -3,8 +3,9 @@ import { LoggiaError } from "../errors.ts";
 import type { Route } from "../http/route.ts";
 import { authenticated, eventIdOf, logKeyOf, NO_CONTENT, unsupported } from "./context.ts";
 import type { ApiCall, Context } from "./context.ts";
+import { showEvent, showsAttributes } from "./event-view.ts";
 import { listRecords } from "./list.ts";
-import { showData, showEvent } from "./view.ts";
+import { showData } from "./view.ts";
 
 export function eventRoutes(context: Context): Route[] {
   const { catalog, store, deletions } = context;
@@ -21,11 +22,12 @@ export function eventRoutes(context: Context): Route[] {
     ),
     authenticated(context, "GET", "/1/logs/:log/events/:id", async (call) => {
       const { key } = requireReadable(catalog, call.caller, logKeyOf(call));
+      const shape = { columns: null, attributes: showsAttributes(call.query) };
       const id = eventIdOf(call);
       const row = id === null ? null : await store.find({ kind: "events" }, key, id);
       if (row === null) throw eventNotFound(call);
       const marks = await store.marks([row.id]);
-      return { status: 200, body: showEvent(row, marks.get(row.id)) };
+      return { status: 200, body: showEvent(row, marks.get(row.id), shape) };
     }),
     authenticated(context, "GET", "/1/logs/:log/events/:id/data", async (call) => {
       const { key } = requireReadable(catalog, call.caller, logKeyOf(call));

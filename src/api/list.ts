@@ -3,9 +3,9 @@ import type { Reply } from "../http/route.ts";
 import { planFilters } from "../query/filters.ts";
 import type { Condition, ListPlan, Source } from "../query/plan.ts";
 import type { ApiCall, Context } from "./context.ts";
+import { showEvents, showsAttributes } from "./event-view.ts";
 import { classHints, withHints } from "./hints.ts";
-import { EVENT_BYTES } from "./memory.ts";
-import { showEvents } from "./view.ts";
+import { EVENT_BYTES, sizeOfAttributes } from "./memory.ts";
 
 /** Answers a list call: a page of records by the parameters of the query, and how to walk on. */
 export async function listRecords(
@@ -28,14 +28,18 @@ function endAtHorizon({ horizon }: Context, { query }: ApiCall, plan: ListPlan):
 /** Runs a list plan and shows its page. */
 export async function runList(
   context: Context,
-  { memory }: ApiCall,
+  { memory, query }: ApiCall,
   plan: ListPlan,
 ): Promise<{ reply: Reply; total: number }> {
+  const shape = { columns: plan.columns, attributes: showsAttributes(query, plan.columns) };
   await memory.take(plan.take * EVENT_BYTES);
+  const hinting = context.attributes.hints(plan);
   const { rows, total, marks = await context.store.marks(rows.map(({ id }) => id)) } = await context.store.list(plan);
-  const body = showEvents(rows, marks, plan.columns);
+  if (shape.attributes) memory.resize(plan.take * EVENT_BYTES + sizeOfAttributes(rows));
+  const body = showEvents(rows, marks, shape);
   const reply = { status: 200, body, headers: { "X-Total-Count": String(total) } };
-  return { reply: total > 0 ? reply : withHints(reply, await classHints(context, plan)), total };
+  const hints = [...(await hinting), ...(total > 0 ? [] : await classHints(context, plan))];
+  return { reply: withHints(reply, hints), total };
 }
 
 /** A page with its `Link`. */

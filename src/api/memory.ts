@@ -1,9 +1,10 @@
+import type { EventRow } from "../events/event.ts";
 import type { Taken } from "../gate/budget.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { Format } from "../http/formats.ts";
 import type { GroupQuestion } from "../query/question.ts";
 import { MAX_GROUPS } from "../store/groups.ts";
-import type { Group } from "../store/store.ts";
+import type { FieldFacts, FieldsQuestion, Group } from "../store/store.ts";
 
 /**
  * The memory of one answer. It is taken before the store is asked, follows what is found and
@@ -46,6 +47,11 @@ const COPIES = { json: 2, jsonp: 3, xml: 3 } as const satisfies Record<Format["k
 export const EVENT_BYTES = 8 * 1024;
 export const USER_BYTES = 4 * 1024;
 export const LETTER_BYTES = 16 * 1024;
+const ATTRIBUTES_COPIES = 8;
+/** More names than most logs have; a value is short, as a rule. */
+const USUAL_FIELDS = 200;
+const FIELD_BYTES = 200;
+const FIELD_VALUE_BYTES = 100;
 const FILTER_BYTES = 1_000;
 const GROUP_BYTES = 640;
 /** Columns of a group that its size reckons with, and what each further one takes. */
@@ -53,6 +59,26 @@ const USUAL_COLUMNS = 6;
 const COLUMN_BYTES = 60;
 /** More days and hours than most logs keep. */
 const USUAL_PERIODS = 10_000;
+
+/** What the attributes of a page take, while they are written as well: XML has an element for each. */
+export function sizeOfAttributes(rows: readonly Pick<EventRow, "attributes">[]): number {
+  return ATTRIBUTES_COPIES * rows.reduce((sum, { attributes }) => sum + (attributes?.length ?? 0), 0);
+}
+
+/** What fields and attributes may take, before they are known. */
+export function roomForFields({ values }: Pick<FieldsQuestion, "values">): number {
+  return USUAL_FIELDS * (FIELD_BYTES + values * FIELD_VALUE_BYTES);
+}
+
+/** What they take, while they are written as well. */
+export function sizeOfFields(fields: readonly FieldFacts[], format: Format): number {
+  const size_bytes = fields.reduce(
+    (sum, { name, values }) =>
+      values.reduce((more, { value }) => more + FIELD_VALUE_BYTES + 2 * value.length, sum + FIELD_BYTES + name.length),
+    0,
+  );
+  return size_bytes * COPIES[format.kind];
+}
 
 export function sizeOfFilters(count: number, format: Format): number {
   return count * FILTER_BYTES * COPIES[format.kind];

@@ -45,9 +45,11 @@ export function queryRoutes(context: Context): Route[] {
 async function runGroups(context: Context, question: GroupQuestion, call: ApiCall): Promise<Reply> {
   const { request, format, memory } = call;
   await memory.take(roomForGroups(question));
+  const hinting = context.attributes.hints(question.plan);
   const found = await answerGroups(context.store, question);
   memory.resize(sizeOfGroups(found, format));
   const groups = showGroups(found, question);
   const reply = { status: 200, body: await writeLong(format, groups, () => !request.socket.destroyed) };
-  return found.length > 0 ? reply : withHints(reply, await classHints(context, question.plan));
+  const hints = [...(await hinting), ...(found.length > 0 ? [] : await classHints(context, question.plan))];
+  return withHints(reply, hints);
 }

@@ -1,112 +1,14 @@
 import type { ClassFilter, Log } from "../catalog/catalog.ts";
-import type { EventRow } from "../events/event.ts";
-import type { EventId } from "../events/id.ts";
 import { jsonOf } from "../http/formats.ts";
 import type { Body } from "../http/formats.ts";
-import { Moment, momentAsJson } from "../http/moment.ts";
+import { Moment } from "../http/moment.ts";
 import type { LongList } from "../http/written.ts";
 import type { XmlValue } from "../http/xml.ts";
 import { USER_FIELDS } from "../query/plan.ts";
-import type { EventColumn, EventField, UserField } from "../query/plan.ts";
-import type { Marks, TrackedUser } from "../store/store.ts";
+import type { UserField } from "../query/plan.ts";
+import type { TrackedUser } from "../store/store.ts";
 
 type Fields = { readonly [field: string]: XmlValue };
-
-/** XML keeps an order of its own. Marks are in it only where a query names them. */
-const XML_EVENT_FIELDS = [
-  "id",
-  "text",
-  "link",
-  "hash",
-  "tags",
-  "source",
-  "log",
-  "user",
-  "data",
-  "created",
-  "class",
-  "geo",
-  "value",
-  "filter",
-] as const satisfies readonly EventField[];
-const XML_MARKS = ["bookmarks", "alerts"] as const satisfies readonly EventField[];
-
-/** A page of events. @param columns the fields to show, in the event's own order; null: all */
-export function showEvents(
-  rows: readonly EventRow[],
-  marks: ReadonlyMap<EventId, Marks>,
-  columns: readonly EventColumn[] | null = null,
-): Body {
-  return {
-    json: () => `[${rows.map((row) => eventAsJson(row, marks.get(row.id), columns)).join(",")}]`,
-    xml: () => results({ event: rows.map((row) => eventElement(row, marks.get(row.id), columns)) }),
-  };
-}
-
-export function showEvent(row: EventRow, marks: Marks | undefined): Body {
-  return {
-    json: () => eventAsJson(row, marks, null),
-    xml: () => results({ event: eventElement(row, marks, null) }),
-  };
-}
-
-/**
- * An event's fields in the order of {@link EVENT_FIELDS}. A page is written in half of the time that an object with a {@link Moment} takes, which writes itself: V8 is fast
- * with what is plain alone. Neither an id nor a moment has anything to escape.
- */
-function eventAsJson(row: EventRow, marks: Marks | undefined, columns: readonly EventColumn[] | null): string {
-  const rest = restOfEvent(row, marks);
-  const shown =
-    columns === null
-      ? rest
-      : pick(
-          rest,
-          columns.filter((field): field is keyof typeof rest => field in rest),
-        );
-  const fields = JSON.stringify(shown);
-  const isShown = (field: EventField): boolean => columns === null || columns.includes(field);
-  const id = isShown("id") ? `"id":"${row.id}",` : "";
-  const created = isShown("created") ? `"created":${momentAsJson(row.created)},` : "";
-  return fields === "{}" ? `{${(id + created).slice(0, -1)}}` : `{${id}${created}${fields.slice(1)}`;
-}
-
-/** All fields of an event but its id and its moment, in the order of {@link EVENT_FIELDS}. */
-function restOfEvent(row: EventRow, marks: Marks | undefined) {
-  const alerts = marks?.alerts ?? [];
-  return {
-    text: row.text,
-    link: row.link,
-    hash: row.hash,
-    tags: row.tags,
-    source: row.source,
-    log: row.log,
-    class: row.class,
-    data: row.data,
-    geo: row.geo,
-    value: row.value,
-    user: row.user,
-    filter: row.class,
-    bookmarks: marks?.bookmarks ?? [],
-    alerts: alerts.length === 0 ? null : alerts,
-  } satisfies Record<Exclude<EventField, "id" | "created">, XmlValue>;
-}
-
-function eventElement(row: EventRow, marks: Marks | undefined, columns: readonly EventColumn[] | null): XmlValue {
-  const rest = restOfEvent(row, marks);
-  const element = {
-    id: row.id,
-    created: new Moment(row.created),
-    ...rest,
-    tags: { tag: rest.tags },
-    bookmarks: { user: rest.bookmarks },
-    alerts: { user: rest.alerts ?? [] },
-  };
-  if (columns === null) return pick(element, XML_EVENT_FIELDS);
-  return pick(
-    element,
-    [...XML_EVENT_FIELDS, ...XML_MARKS].filter((field) => columns.includes(field)),
-  );
-}
 
 /** Tracked users. @param columns the fields to show, in the order of {@link USER_FIELDS}; null: all */
 export function showUsers(rows: readonly TrackedUser[], columns: readonly UserField[] | null): Body {
@@ -179,11 +81,11 @@ export function showData(data: string | null): Body {
   return { json: jsonOf(data), xml: () => ({ root: "data", content: data }) };
 }
 
-function results(content: Fields): { root: string; content: XmlValue } {
+export function results(content: Fields): { root: string; content: XmlValue } {
   return { root: "results", content };
 }
 
-function pick<F extends string>(record: Readonly<Record<F, XmlValue>>, fields: readonly F[]): Fields {
+export function pick<F extends string>(record: Readonly<Record<F, XmlValue>>, fields: readonly F[]): Fields {
   const picked: Record<string, XmlValue> = {};
   for (const field of fields) picked[field] = record[field];
   return picked;

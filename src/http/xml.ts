@@ -5,7 +5,18 @@ import { Moment } from "./moment.ts";
 /** What may stand in an element: text, a number, a truth, nothing, child elements by name, or (for a list) an element for each item. */
 export type XmlValue = XmlLeaf | readonly XmlValue[] | { readonly [element: string]: XmlValue };
 
-type XmlLeaf = string | number | boolean | null | Moment;
+type XmlLeaf = string | number | boolean | null | Moment | NamedText;
+
+/** The text of an element that has a name in its attribute `name`: `<attribute name="http.status">500</attribute>`. */
+export class NamedText {
+  readonly name: string;
+  readonly text: string;
+
+  constructor(name: string, text: string) {
+    this.name = name;
+    this.text = text;
+  }
+}
 
 export type XmlDocument = { readonly root: string; readonly content: XmlValue };
 
@@ -47,6 +58,7 @@ export function renderXml(document: XmlDocument): string {
 function forBuilder(value: XmlValue): BuilderValue {
   if (value === null) return "";
   if (typeof value !== "object" || value instanceof Moment) return clean(value.toString());
+  if (value instanceof NamedText) return { $: { name: clean(value.name) }, _: clean(value.text) };
   const elements: Elements = Object.create(null) as Elements;
   const columns: BuilderValue[] = [];
   for (const [name, child] of Object.entries(value)) {

@@ -131,17 +131,30 @@ function readAttributes(parameters: URLSearchParams): Condition[] {
   });
 }
 
-/** `<ms>`, `<ms>:`, `<ms>:<ms>` or `:<ms>`: from inclusive, to exclusive. */
 function readCreated(value: string | null): Condition[] {
-  if (value === null) return [];
-  const [, from, to] = /^(-?\d{1,16})?(?::(-?\d{1,16})?)?$/.exec(value) ?? [];
-  const bounds = [from, to].map((bound) => (bound === undefined ? null : Number(bound)));
-  const areMoments = bounds.every((bound) => bound === null || Math.abs(bound) <= MOMENT_LIMIT);
+  const { from, to } = readMoments(value);
   const conditions: Condition[] = [];
-  if (bounds[0] !== null) conditions.push({ kind: "number", field: "created", op: ">=", value: bounds[0]! });
-  if (bounds[1] !== null) conditions.push({ kind: "number", field: "created", op: "<", value: bounds[1]! });
-  const areInOrder = bounds[0] === null || bounds[1] === null || bounds[0]! <= bounds[1]!;
-  if (conditions.length > 0 && areMoments && areInOrder) return conditions;
+  if (from !== null) conditions.push({ kind: "number", field: "created", op: ">=", value: from });
+  if (to !== null) conditions.push({ kind: "number", field: "created", op: "<", value: to });
+  return conditions;
+}
+
+/** From inclusive, to exclusive, in milliseconds since the Unix epoch; null: no bound. */
+type Moments = { readonly from: number | null; readonly to: number | null };
+
+/** The moments that the parameter `created` names. @throws LoggiaError `bad_parameter` */
+export function readRange(parameters: URLSearchParams): Moments {
+  return readMoments(readParameter(parameters, "created"));
+}
+
+/** `<ms>`, `<ms>:`, `<ms>:<ms>` or `:<ms>`. */
+function readMoments(value: string | null): Moments {
+  if (value === null) return { from: null, to: null };
+  const [, ...parts] = /^(-?\d{1,16})?(?::(-?\d{1,16})?)?$/.exec(value) ?? [];
+  const [from = null, to = null] = parts.map((part) => (part === undefined ? null : Number(part)));
+  const areMoments = [from, to].every((bound) => bound === null || Math.abs(bound) <= MOMENT_LIMIT);
+  const areInOrder = from === null || to === null || from <= to;
+  if ((from !== null || to !== null) && areMoments && areInOrder) return { from, to };
   throw badParameter(
     "created",
     value,

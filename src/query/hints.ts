@@ -1,5 +1,6 @@
 import { wellFormed } from "../events/text.ts";
 import { nearest, shorten } from "./fault.ts";
+import { EVENT_FIELDS } from "./plan.ts";
 
 /** Parameters that every address knows; browser libraries add `_` against caches. */
 const COMMON = ["fmt", "callback", "apikey"] as const;
@@ -11,6 +12,8 @@ const IGNORED: ReadonlySet<string> = new Set(["_"]);
 const MOST_LOOKED_AT = 20;
 const HEADER_MAX_CHARACTERS = 1_000;
 const EDITS = 2;
+/** Of parameters that name an attribute of the producer's own. */
+const ATTRIBUTE_PREFIX = "attr.";
 
 /**
  * One sentence for each parameter that is unknown, and within two edits of a known one: old clients
@@ -20,6 +23,7 @@ export function parameterHints(query: URLSearchParams, known: readonly string[])
   const hints: string[] = [];
   let unknown = 0;
   for (const name of query.keys()) {
+    if (name.startsWith(ATTRIBUTE_PREFIX)) continue;
     if (known.includes(name) || COMMON.some((common) => common === name) || IGNORED.has(name)) continue;
     unknown += 1;
     if (unknown > MOST_LOOKED_AT) break;
@@ -34,6 +38,14 @@ export function classHint(name: string, classes: readonly string[]): string {
   const meant = nearest(name, classes, EDITS);
   const question = meant === null ? "" : ` Did you mean ${safe(meant)}?`;
   return `No event and no class filter has the class ${safe(name)}.${question}`;
+}
+
+/** What is said of an attribute that no event of the log has. @param names those that its events have */
+export function attributeHint(name: string, names: readonly string[]): string {
+  const isField = EVENT_FIELDS.some((field) => field === name);
+  const meant = isField ? name : nearest(name, names, EDITS);
+  const question = meant === null ? "" : `; did you mean ${isField ? "" : "@"}${safe(meant)}?`;
+  return `No event has @${safe(name)}${question}${question === "" ? "." : ""}`;
 }
 
 /** The header that tells hints; none where there are none. */

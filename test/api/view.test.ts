@@ -2,8 +2,10 @@ import test from "ava";
 import * as fc from "fast-check";
 
 import { showGroups } from "../../src/api/groups/view.ts";
-import { formatNumber, showEvent, showEvents } from "../../src/api/view.ts";
+import { showEvent, showEvents } from "../../src/api/event-view.ts";
+import { formatNumber } from "../../src/api/view.ts";
 import { MORNING, event as stored, groupPlan, newLog, newUser, row } from "../contract/store-fixture.ts";
+import { renderXml } from "../../src/http/xml.ts";
 import { EVENT_FIELDS } from "../../src/query/plan.ts";
 import { fixedZone } from "../../src/query/zone.ts";
 
@@ -78,8 +80,49 @@ test("the JSON of events has the fields that are asked for, in one order, and es
   t.is(showEvents([], marks).json(), "[]");
   fc.assert(
     fc.property(fc.subarray([...EVENT_FIELDS], { minLength: 1 }), (columns) => {
-      t.is(showEvents(rows, marks, columns).json(), jsonOf(columns));
+      t.is(showEvents(rows, marks, { columns, attributes: false }).json(), jsonOf(columns));
     }),
     { examples: [[["id"]], [["created"]], [["id", "created"]], [["created", "alerts"]]] },
   );
 });
+
+const SHAPES: readonly [attributes: string | null, json: string, xml: string][] = [
+  [null, "{}", "<attributes/>"],
+  [
+    '{"10":1,"__proto__":true,"codes":[1,"<a>"],"odd \\"name\\"":"","one":[7]}',
+    '{"10":1,"__proto__":true,"codes":[1,"<a>"],"odd \\"name\\"":"","one":[7]}',
+    '<attributes><attribute name="10">1</attribute><attribute name="__proto__">true</attribute>' +
+      '<attribute name="codes">1</attribute><attribute name="codes">&lt;a&gt;</attribute>' +
+      '<attribute name="odd &quot;name&quot;"/><attribute name="one">7</attribute></attributes>',
+  ],
+];
+for (const [attributes, json, xml] of SHAPES) {
+  test(`attributes are the last field of an event, as in ${json}`, (t) => {
+    const one = row(stored(newLog(), { attributes }));
+    const plain = showEvent(one, undefined);
+    const shown = showEvent(one, undefined, { columns: null, attributes: true });
+    t.is(textOf(shown.json()), `${textOf(plain.json()).slice(0, -1)},"attributes":${json}}`);
+    const before = renderXml(plain.xml()).replace("</event></results>", "");
+    t.is(renderXml(shown.xml()), `${before}${xml}</event></results>`);
+    const list = showEvents([one], new Map(), { columns: ["text", "attributes"], attributes: true });
+    t.is(textOf(list.json()), `[{"text":${JSON.stringify(one.text)},"attributes":${json}}]`);
+  });
+}
+
+test("columns show single attributes by their names, and the pattern", (t) => {
+  const one = row(stored(newLog(), { text: "took 5 ms", attributes: '{"__proto__":[1],"http.status":500}' }));
+  const columns = ["text", "pattern", "@http.status", "@__proto__", "@none"] as const;
+  const shown = showEvents([one], new Map(), { columns, attributes: false });
+  t.is(
+    textOf(shown.json()),
+    '[{"text":"took 5 ms","pattern":"took <n> ms","@http.status":500,"@__proto__":[1],"@none":null}]',
+  );
+  t.regex(
+    renderXml(shown.xml()),
+    /<event><text>took 5 ms<\/text><pattern>took &lt;n&gt; ms<\/pattern><column name="@http.status">500<\/column><column name="@__proto__"><value>1<\/value><\/column><column name="@none"\/><\/event>/,
+  );
+});
+
+function textOf(json: unknown): string {
+  return typeof json === "string" ? json : JSON.stringify(json);
+}

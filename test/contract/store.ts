@@ -1,6 +1,8 @@
 import { conditionContract } from "./store-conditions.ts";
 import { deletionsContract } from "./store-deletions.ts";
 import { differentialContract } from "./store-differential.ts";
+import { documentationContract } from "./store-documentation.ts";
+import { fieldsContract } from "./store-fields.ts";
 import type { StorePlace } from "./store-fixture.ts";
 import { listContract } from "./store-lists.ts";
 import { marksContract } from "./store-marks.ts";
@@ -15,5 +17,7 @@ export function storeContract(place: StorePlace): void {
   conditionContract(place);
   listContract(place);
   usersContract(place);
+  documentationContract(place);
+  fieldsContract(place);
   differentialContract(place);
 }

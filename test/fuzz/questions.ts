@@ -1,94 +1,8 @@
 import { AUTHORIZATION, KEY, LOG } from "../support/service.ts";
+import { randomQuery } from "./lql.ts";
 import { mutateText } from "./random.ts";
 import type { Random } from "./random.ts";
 import type { Target } from "./target.ts";
-
-/** Pieces of LQL, put together at random: much of it is right, and most of it nearly. */
-const FIELDS = [
-  "id",
-  "text",
-  "link",
-  "tags",
-  "source",
-  "user",
-  "class",
-  "value",
-  "created",
-  "geo",
-  "data",
-  "log",
-  "email",
-  "seen",
-  "count",
-];
-const LITERALS = [
-  "'a'",
-  '"b"',
-  "1",
-  "-1.5e3",
-  "''",
-  "'9/19/2011'",
-  "'2026-11-21T00:00:00Z'",
-  "'it''s'",
-  "null",
-  "true",
-  "'\u{1f600}'",
-];
-const EXPRESSIONS = [
-  "a+",
-  "(a|b)*c",
-  "\\bword\\b",
-  "\\B",
-  "[^a-z]{2,5}$",
-  "^x",
-  ".",
-  "(?i)A",
-  "(?-i)\u017f",
-  "\\pL+",
-  "[^\\p{Greek}]\\p{^Lu}",
-  "\\C",
-  "a{0,3}",
-  "(a",
-  "a**",
-  "\\Q.\\E",
-];
-const CLAUSES: readonly ((random: Random) => string)[] = [
-  (random) => `WHERE ${condition(random, 0)}`,
-  (random) => `TAKE ${random.oneOf(["1", "10", "500", "501", "0", "-1", "1e3"])}`,
-  (random) => `SKIP ${random.oneOf(["0", "7", "100000", "-1"])}`,
-  (random) => `SORT ${random.oneOf([...FIELDS, "KEY"])} ${random.oneOf(["", "ASC", "DESC", "UP"])}`,
-  (random) => `${random.oneOf(["GROUPBY", "GROUP BY"])} ${random.oneOf([...FIELDS, "DAY", "HOUR", "WEEK"])}`,
-  (random) => `OCCURS(${moment(random)}${random.percent(50) ? `, ${moment(random)}` : ""})`,
-  (random) => `COLUMNS(${random.oneOf(["KEY, COUNT", "id, text", "AVG", "user, count", "text, text", ""])})`,
-  () => "// a comment\n",
-];
-
-function condition(random: Random, depth: number): string {
-  if (depth < 4 && random.percent(45)) {
-    const [left, right] = [condition(random, depth + 1), condition(random, depth + 1)];
-    return random.oneOf([
-      `(${left})`,
-      `NOT ${left}`,
-      `${left} AND ${right}`,
-      `${left} OR ${right}`,
-      `(${left} OR ${right}) AND ${left}`,
-    ]);
-  }
-  const field = random.oneOf(FIELDS);
-  const literal = random.oneOf(LITERALS);
-  return random.oneOf([
-    `${field} ${random.oneOf(["=", "!=", "<>", "<", "<=", ">", ">="])} ${literal}`,
-    `${field} CONTAINS ${literal}`,
-    `${field} MATCHES '${random.oneOf(EXPRESSIONS)}'`,
-    `${field} IN (${literal}, ${random.oneOf(LITERALS)})`,
-    `${field} IS ${random.oneOf(["", "NOT "])}NULL`,
-  ]);
-}
-
-function moment(random: Random): string {
-  const start = random.oneOf(["TODAY", "NOW", "9/19/2011", "2011-09-19", "'2026-11-21T08:00:00Z'", "13/13/2011"]);
-  return `${start} ${random.oneOf(["", "- DAYS(1)", "+ MONTHS(100)", "- WEEKS(999999999)", "+ HOURS(-1)", "- MINUTES(5) + DAYS(2)"])}`;
-}
 
 const LISTS = [
   "/1/logs",
@@ -118,6 +32,9 @@ const PARAMETERS: readonly (readonly [string, readonly string[]])[] = [
   ["sinceid", ["000000000000000000000000", "6b01546226800000168a1671", "z"]],
   ["after", ["0", "1-1"]],
   ["limit", ["1", "500"]],
+  ["attr.status", ["500", "ok", ""]],
+  ["attr.", ["x"]],
+  ["attributes", ["true", "false", "maybe"]],
 ];
 const FORMATS = ["", "", "json", "xml", "jsonp", "yaml"];
 const ACCEPTS = ["*/*", "text/xml", "application/json;q=0.1, text/xml", "text/html;q=;", ",,;q=1", "a/b;q=2"];
@@ -142,10 +59,10 @@ async function question(target: Target, random: Random): Promise<void> {
   let path: string;
   if (random.percent(50)) {
     path = `/1/logs/${LOG}/query`;
-    const clauses = Array.from({ length: random.below(5) }, () => random.oneOf(CLAUSES)(random));
-    const text = `GET ${random.oneOf(["events", "users", "events.a", "things"])} ${clauses.join(" ")}`;
+    const text = randomQuery(random);
     query.set("query", random.percent(30) ? mutateText(random, text) : text);
-    if (random.percent(30)) query.set("tz", random.oneOf(["0", "-12", "14", "5.5", "99", "x"]));
+    if (random.percent(30))
+      query.set("tz", random.oneOf(["0", "-12", "14", "5.5", "99", "x", "Europe/Berlin", "america/havana"]));
   } else {
     path = random.oneOf(LISTS).replace(":log", LOG);
     for (let i = random.below(5); i > 0; i--) {

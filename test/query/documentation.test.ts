@@ -3,43 +3,36 @@ import { readFileSync } from "node:fs";
 import test from "ava";
 
 import type { LogKey } from "../../src/events/event.ts";
+import { CLAUSES } from "../../src/query/parse-values.ts";
 import { planQuery } from "../../src/query/planner.ts";
 import { checkExpression } from "../../src/query/regex.ts";
 import type { Question } from "../../src/query/question.ts";
 import { fixedZone } from "../../src/query/zone.ts";
+import { blocksOf, examples, readPage } from "./examples.ts";
 
-const DOCUMENT = readFileSync(new URL("../../docs/lql.md", import.meta.url), "utf8");
+const DOCUMENT = readPage("lql.md");
 const PARSER = ["parser", "parse-values", "parse-conditions", "parse-groups"]
   .map((name) => readFileSync(new URL(`../../src/query/${name}.ts`, import.meta.url), "utf8"))
   .join("\n");
-
-/** The fenced blocks of a language, without their fences. */
-function blocks(language: string): string[] {
-  return Array.from(
-    DOCUMENT.matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)\\n\`\`\`$`, "gm")),
-    (found) => found[1]!,
-  );
-}
 
 function plan(text: string): Question {
   return planQuery(text, { logs: ["shop" as LogKey], now_ms: Date.UTC(2011, 8, 19, 13), zone: fixedZone(120) });
 }
 
 test("every example can be planned", (t) => {
-  const examples = blocks("lql");
-  t.true(examples.length >= 20, `${examples.length}`);
-  for (const example of examples) t.notThrows(() => plan(example), example);
+  t.true(examples().length >= 60, `${examples().length}`);
+  for (const example of examples()) t.notThrows(() => plan(example), example);
 });
 
 test("there is an example of every clause, of every kind of plan and of every kind of condition", (t) => {
-  const examples = blocks("lql");
-  for (const clause of ["WHERE", "TAKE", "SKIP", "SORT", "GROUPBY", "OCCURS", "COLUMNS", "events.", "//"]) {
+  const queries = blocksOf(DOCUMENT, "lql");
+  for (const clause of [...CLAUSES, "AS ", "RATE(", "events.", "//"]) {
     t.true(
-      examples.some((example) => example.includes(clause)),
+      queries.some((example) => example.includes(clause)),
       clause,
     );
   }
-  const plans = JSON.stringify(examples.map(plan));
+  const plans = JSON.stringify(queries.map(plan));
   for (const kind of [
     "list",
     "group",
@@ -53,15 +46,25 @@ test("there is an example of every clause, of every kind of plan and of every ki
     "contains",
     "matches",
     "absent",
+    "geo-near",
+    "geo-within",
     "period",
+    "bands",
     "field",
+    "count",
+    "avg",
+    "percentile",
+    "distinct",
+    "first",
+    "last",
+    "compare",
   ]) {
     t.true(plans.includes(`"kind":"${kind}"`), kind);
   }
 });
 
 test("every fault reads as it is printed", (t) => {
-  const faults = blocks("fault");
+  const faults = blocksOf(DOCUMENT, "fault");
   t.true(faults.length >= 3);
   for (const fault of faults) {
     const [text, message] = fault.split("\n---\n");
@@ -76,6 +79,18 @@ test("every expression of the table of those refused is", (t) => {
   );
   t.true(refused.flat().length > 10);
   for (const expression of refused.flat()) t.is(checkExpression(expression).kind, "fault", expression);
+});
+
+test("25 questions stand beside each other in four other languages", (t) => {
+  const page = readPage("lql-coming-from.md");
+  t.is(blocksOf(page, "lql").length, 25);
+  for (const block of blocksOf(page, "text")) {
+    t.deepEqual(
+      block.split("\n").map((line) => line.split(" ")[0]),
+      ["SQL", "LogsQL", "KQL", "Seq"],
+    );
+  }
+  t.is(blocksOf(page, "text").length, 25);
 });
 
 function squeeze(rule: string): string {

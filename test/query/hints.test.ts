@@ -16,6 +16,7 @@ test("a parameter at most two edits from a known one", (t) => {
     t.deepEqual(hints(`${written}=1`), [`Unknown parameter ${written}. Did you mean ${meant}?`]);
   }
   t.deepEqual(hints("tags=1&_=5&v=2&cache=1&xy=1&fmt=xml&apikey=k&=3"), []);
+  t.deepEqual(parameterHints(new URLSearchParams("attr.tag=1&attr.s=2"), ["attr.tags", "attrs"]), []);
 });
 
 test("the header is plain ASCII and short, whatever was asked and however much of it", (t) => {

@@ -1,5 +1,5 @@
 import * as answers from "../schemas/answers.ts";
-import { ListQuery, LqlQuery, NewBookmark, NewLog } from "../schemas/inputs.ts";
+import { EventListQuery, FieldsQuery, LqlQuery, NewBookmark, NewLog, ShownQuery } from "../schemas/inputs.ts";
 import type { Answer, Operation } from "./operation.ts";
 
 const page: Answer = {
@@ -57,7 +57,7 @@ export const READING: Readonly<Record<string, Operation>> = {
     tag: "events",
     summary: "Events of a log",
     callers: "people and keys",
-    query: ListQuery,
+    query: EventListQuery,
     answers: { 200: page },
     errors: ["log_not_found", "unsupported"],
   },
@@ -74,6 +74,7 @@ export const READING: Readonly<Record<string, Operation>> = {
     tag: "events",
     summary: "One event of the log",
     callers: "people and keys",
+    query: ShownQuery,
     answers: { 200: { what: "The event", schema: answers.EventRecord } },
     errors: ["log_not_found", "event_not_found"],
   },
@@ -98,7 +99,7 @@ export const READING: Readonly<Record<string, Operation>> = {
     tag: "bookmarks",
     summary: "The caller's bookmarks in all logs",
     callers: "people",
-    query: ListQuery,
+    query: EventListQuery,
     answers: { 200: page },
     errors: ["unsupported"],
   },
@@ -107,7 +108,7 @@ export const READING: Readonly<Record<string, Operation>> = {
     tag: "bookmarks",
     summary: "The caller's bookmarks in a log",
     callers: "people",
-    query: ListQuery,
+    query: EventListQuery,
     answers: { 200: page },
     errors: ["log_not_found", "unsupported"],
   },
@@ -125,6 +126,7 @@ export const READING: Readonly<Record<string, Operation>> = {
     tag: "bookmarks",
     summary: "One of the caller's bookmarks",
     callers: "people",
+    query: ShownQuery,
     answers: { 200: { what: "The event", schema: answers.EventRecord } },
     errors: ["log_not_found", "bookmark_not_found"],
   },
@@ -141,7 +143,7 @@ export const READING: Readonly<Record<string, Operation>> = {
     tag: "alerts",
     summary: "The caller's alerts in all logs",
     callers: "people",
-    query: ListQuery,
+    query: EventListQuery,
     answers: { 200: page },
     errors: ["unsupported"],
   },
@@ -166,7 +168,7 @@ export const READING: Readonly<Record<string, Operation>> = {
     tag: "alerts",
     summary: "The caller's alerts in a log",
     callers: "people",
-    query: ListQuery,
+    query: EventListQuery,
     answers: { 200: page },
     errors: ["log_not_found", "unsupported"],
   },
@@ -183,6 +185,7 @@ export const READING: Readonly<Record<string, Operation>> = {
     tag: "alerts",
     summary: "One of the caller's alerts",
     callers: "people",
+    query: ShownQuery,
     answers: { 200: { what: "The event", schema: answers.EventRecord } },
     errors: ["log_not_found", "alert_not_found"],
   },
@@ -217,6 +220,15 @@ export const READING: Readonly<Record<string, Operation>> = {
     callers: "people and keys",
     answers: { 200: { what: "The class filter", schema: answers.ClassFilterRecord } },
     errors: ["log_not_found", "class_filter_not_found"],
+  },
+  "GET /1/logs/:log/fields": {
+    id: "listFields",
+    tag: "query",
+    summary: "The fields and attributes that events of a log have, with their most frequent values",
+    callers: "people and keys",
+    query: FieldsQuery,
+    answers: { 200: { what: "Fields in their own order, then attributes", schema: answers.FieldList } },
+    errors: ["log_not_found"],
   },
   "GET /1/logs/:log/query": {
     id: "query",

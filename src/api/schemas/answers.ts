@@ -53,6 +53,12 @@ const GeoRecord = named(
     .describe("Where it happened, in degrees (WGS 84); the address alone where nothing says where that is."),
 );
 
+const AttributeValue = z.union([z.string(), z.number(), z.boolean()]);
+const AttributeValues = named(
+  "AttributeValues",
+  z.union([AttributeValue, z.array(AttributeValue).min(1)]).describe("What was posted: one value, or several."),
+);
+
 export const EventRecord = named(
   "Event",
   z.strictObject({
@@ -75,6 +81,10 @@ export const EventRecord = named(
     filter: z.string().nullable().describe("The key of the class filter that gave the class."),
     bookmarks: z.array(UserIdText).describe("Who bookmarked it."),
     alerts: z.array(UserIdText).min(1).nullable().describe("Who was alerted; null where nobody was."),
+    attributes: z
+      .record(z.string(), AttributeValues)
+      .optional()
+      .describe("The producer's own fields, by name, where they are asked for."),
   }),
 );
 
@@ -112,19 +122,45 @@ export const ClassFiltersOfLogs = named(
 
 const NumberText = z.string().regex(/^-?\d+(\.\d+)?$/);
 
+const EventColumns = EventRecord.extend({ pattern: z.string() })
+  .partial()
+  .catchall(AttributeValues.nullable())
+  .describe("Columns of an event; an attribute has its name with `@`, and is null where the event has none.");
+
 const Aggregate = named(
   "Aggregate",
   z
-    .strictObject({
+    .object({
       key: z.string(),
       count: NumberText,
       avg: NumberText,
       sum: NumberText,
       min: NumberText,
       max: NumberText,
+      keys: z.array(z.string()).describe("All keys, where there are several."),
+      previous: z.record(z.string(), z.string()).describe("The same columns of an earlier time, where COMPARE asks."),
     })
     .partial()
-    .describe('A group, all in text. Aggregates are of value, "0" where no event has one. COLUMNS picks among them.'),
+    .catchall(z.string())
+    .describe(
+      'A group, all in text. Aggregates are of value, "0" where no event has one. COLUMNS picks among them, and adds others.',
+    ),
+);
+
+export const FieldList = named(
+  "Fields",
+  z
+    .array(
+      z.strictObject({
+        name: z.string().describe("An attribute's with `@` before it, unquoted."),
+        kind: z.enum(["text", "number", "boolean", "mixed", "time", "place"]),
+        count: NumberText.describe("How many events have it."),
+        values: z
+          .array(z.strictObject({ value: z.string(), count: NumberText }))
+          .describe("By count, then by text. None of created, text, data and geo, which hardly repeat."),
+      }),
+    )
+    .describe("What events of the log have, counted over the range that was asked for."),
 );
 
 const TrackedUser = z.strictObject({
@@ -146,7 +182,7 @@ export const TrackedUserList = named(
 export const QueryAnswer = named(
   "QueryAnswer",
   z
-    .union([z.array(EventRecord.partial()), z.array(Aggregate), z.array(TrackedUser.partial())])
+    .union([z.array(EventColumns), z.array(Aggregate), z.array(TrackedUser.partial())])
     .describe("Events, groups or tracked users, as the query asks; COLUMNS picks among their fields."),
 );
 

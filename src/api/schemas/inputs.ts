@@ -136,11 +136,31 @@ export const ListQuery = z.object({
     .describe("`<from>`, `<from>:<to>` or `:<to>` in milliseconds since the Unix epoch; from inclusive, to exclusive."),
 });
 
+/** What reads of events show besides the usual fields. */
+export const ShownQuery = z.object({
+  attributes: z.enum(["true", "false"]).default("false").describe("Whether each event shows its attributes."),
+});
+
+/** Parameters of lists of events. Those of attributes are pairs of their own: `attr.http.status=500`. */
+export const EventListQuery = ListQuery.extend({
+  ...ShownQuery.shape,
+  attributeFilters: z
+    .record(z.string().regex(/^attr\./), z.string())
+    .describe("`attr.<name>=<value>`: the attribute has that value, ignoring case; as a number where both are one."),
+});
+
+/** Parameters of the list of a log's fields. */
+export const FieldsQuery = z.object({
+  prefix: z.string().describe("Names that begin so, case and all; those of attributes with their `@`."),
+  created: ListQuery.shape.created,
+  values: z.int().min(0).max(100).default(10).describe("How many values each has at most."),
+});
+
 /** Parameters of a list that has pages and no filters. */
 export const PageQuery = ListQuery.pick({ pagenum: true, pagesize: true });
 
 /** Parameters of a query, which `planQuery` and `parseZone` read. */
-export const LqlQuery = z.object({
+export const LqlQuery = ShownQuery.extend({
   query: z.string().min(1).max(4096).describe("In LQL, such as `GET events OCCURS(TODAY) GROUPBY source`."),
   tz: z
     .union([z.number().min(-12).max(14), z.string().max(64)])
@@ -158,6 +178,9 @@ function posted(field: keyof FieldLimits, description: string) {
 const CREATED =
   "When it happened: ISO 8601 (UTC where it names no offset) or milliseconds since 1970; at most 5 minutes ahead.";
 
+const ATTRIBUTES =
+  "The producer's own fields. Those of nested objects are named with dots; values are strings, numbers, booleans and arrays of them.";
+
 export const PostForm = named(
   "NewEvent",
   z.object({
@@ -171,7 +194,9 @@ export const PostForm = named(
     link: posted("link", "An address to go on from.").optional(),
     data: posted("data", "More text; HTML behind a first line `@html`.").optional(),
     created: z.string().describe(CREATED).optional(),
-  }),
+    attributes: z.string().describe(`A JSON object. ${ATTRIBUTES}`).optional(),
+  })
+    .meta({ patternProperties: { "^attr\\.": { type: "string", description: "An attribute of this name." } } }),
 );
 
 const orNull = <S extends z.ZodType>(schema: S) => schema.nullable().optional();
@@ -195,6 +220,7 @@ export const PostLines = named(
       link: orNull(posted("link", "An address to go on from.")),
       data: orNull(posted("data", "More text; HTML behind a first line `@html`.")),
       created: orNull(z.union([z.string(), z.number()]).describe(CREATED)),
+      attributes: orNull(z.record(z.string(), z.unknown()).describe(ATTRIBUTES)),
     })
     .describe("An event; as application/x-ndjson, one a line."),
 );

@@ -138,7 +138,7 @@ export function indexAttributes(text: string, hasColumns: (key: string) => boole
   const keys: string[] = [];
   const kinds: string[] = [];
   const terms: string[] = [];
-  const columns = { texts: {}, folded: {}, numbers: {} } as Record<ColumnKind, Record<string, unknown[]>>;
+  const columns = { texts: newColumns<string>(), folded: newColumns<string>(), numbers: newColumns<number>() };
   const rest: string[] = [];
   const mixed: string[] = [];
   for (const name of attributes.keys()) {
@@ -165,10 +165,15 @@ export function indexAttributes(text: string, hasColumns: (key: string) => boole
     keys,
     kinds,
     terms,
-    ...(columns as Required<Pick<AttributeIndex, ColumnKind>>),
+    ...columns,
     ...(rest.length > 0 && { rest }),
     ...(mixed.length > 0 && { mixed }),
   };
+}
+
+/** `__proto__` is a name like any other. */
+function newColumns<T>(): Record<string, T[]> {
+  return Object.create(null) as Record<string, T[]>;
 }
 
 function kindOf(text: string, number: number | null): ValueKind {

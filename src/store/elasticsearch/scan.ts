@@ -31,17 +31,17 @@ export type Aggregate = {
   readonly value?: number | null;
   readonly doc_count?: number;
   readonly sum_other_doc_count?: number;
-  readonly after_key?: Record<string, string | number | null>;
+  readonly after_key?: Record<string, RawKey>;
   readonly buckets?: readonly Bucket[];
-  readonly stats?: Stats;
-  /** What is asked within a filter. */
-  readonly groups?: Aggregate;
 };
+/** A group, with what is computed of it under names of our own. */
 export type Bucket = {
-  readonly key: string | number | Record<string, string | number | null>;
+  readonly key: RawKey | Record<string, RawKey>;
   readonly doc_count: number;
-  readonly stats?: Stats;
+  readonly [computed: string]: unknown;
 };
+/** The key of a group as Elasticsearch tells it; null where the field is absent. */
+export type RawKey = string | number | null;
 export type Stats = {
   readonly count: number;
   readonly sum: number;

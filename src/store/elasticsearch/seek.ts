@@ -41,7 +41,7 @@ export async function seek(
 type Range = { first: number; last: number };
 
 /** From the first to the last moment of all that the index holds: that it knows, where those of a query take a look at each event. */
-async function rangeOf(search: Searcher): Promise<Range | null> {
+export async function rangeOf(search: Searcher): Promise<Range | null> {
   const { aggregations } = await search({
     size: 0,
     track_total_hits: false,

@@ -1,0 +1,157 @@
+import { parseAttributes, valuesOfAttribute } from "../events/attributes.ts";
+import { LoggiaError } from "../errors.ts";
+import type { EventRow } from "../events/event.ts";
+import type { EventId } from "../events/id.ts";
+import { quote } from "../events/quote.ts";
+import type { Body } from "../http/formats.ts";
+import { Moment, momentAsJson } from "../http/moment.ts";
+import { NamedText } from "../http/xml.ts";
+import type { XmlValue } from "../http/xml.ts";
+import { isAttribute } from "../query/plan.ts";
+import type { AttributeField, EventColumn, EventField } from "../query/plan.ts";
+import type { Marks } from "../store/store.ts";
+import { pick, results } from "./view.ts";
+
+/** What is shown of an event. */
+export type EventShape = {
+  /** In order; null: all {@link EVENT_FIELDS}. */
+  readonly columns: readonly EventColumn[] | null;
+  /** Whether all attributes are shown behind them. */
+  readonly attributes: boolean;
+};
+
+const PLAIN: EventShape = { columns: null, attributes: false };
+
+/**
+ * Whether all attributes are shown: where columns are named, among them, else where the parameter
+ * `attributes` is true. @throws LoggiaError `bad_parameter`
+ */
+export function showsAttributes(query: URLSearchParams, columns: EventShape["columns"] = null): boolean {
+  const value = query.get("attributes") ?? "";
+  if (value !== "" && value !== "true" && value !== "false") {
+    throw new LoggiaError("bad_parameter", `The parameter attributes is ${quote(value)}; it must be true or false`);
+  }
+  return columns === null ? value === "true" : columns.includes("attributes");
+}
+
+/** XML keeps an order of its own. Marks are in it only where a query names them. */
+const XML_EVENT_FIELDS = [
+  "id",
+  "text",
+  "link",
+  "hash",
+  "tags",
+  "source",
+  "log",
+  "user",
+  "data",
+  "created",
+  "class",
+  "geo",
+  "value",
+  "filter",
+] as const satisfies readonly EventField[];
+const XML_COLUMNS = [...XML_EVENT_FIELDS, "bookmarks", "alerts", "pattern"] as const;
+
+/** A page of events. */
+export function showEvents(
+  rows: readonly EventRow[],
+  marks: ReadonlyMap<EventId, Marks>,
+  shape: EventShape = PLAIN,
+): Body {
+  return {
+    json: () => `[${rows.map((row) => eventAsJson(row, marks.get(row.id), shape)).join(",")}]`,
+    xml: () => results({ event: rows.map((row) => eventElement(row, marks.get(row.id), shape)) }),
+  };
+}
+
+export function showEvent(row: EventRow, marks: Marks | undefined, shape: EventShape = PLAIN): Body {
+  return {
+    json: () => eventAsJson(row, marks, shape),
+    xml: () => results({ event: eventElement(row, marks, shape) }),
+  };
+}
+
+/**
+ * The fields of an event in the order of {@link EVENT_FIELDS}, then its pattern and attributes. It is
+ * put together from texts, because V8 is fast with what is plain alone. Neither an id nor a moment
+ * nor attributes have anything to escape.
+ */
+function eventAsJson(row: EventRow, marks: Marks | undefined, { columns, attributes }: EventShape): string {
+  const rest = restOfEvent(row, marks);
+  const fields = columns === null ? JSON.stringify(rest) : columnsAsJson(row, rest, columns);
+  const isShown = (field: EventField): boolean => columns === null || columns.includes(field);
+  const id = isShown("id") ? `"id":"${row.id}",` : "";
+  const created = isShown("created") ? `"created":${momentAsJson(row.created)},` : "";
+  const all = attributes ? `"attributes":${row.attributes ?? "{}"},` : "";
+  return `{${`${id}${created}${fields === "{}" ? "" : `${fields.slice(1, -1)},`}${all}`.slice(0, -1)}}`;
+}
+
+type Rest = ReturnType<typeof restOfEvent>;
+
+function columnsAsJson(row: EventRow, rest: Rest, columns: readonly EventColumn[]): string {
+  const named = columns.filter((column): column is keyof Rest => column in rest);
+  const shown: Record<string, unknown> = pick(rest, named);
+  if (columns.includes("pattern")) shown["pattern"] = row.pattern;
+  return JSON.stringify(Object.assign(shown, attributeColumns(row, columns)));
+}
+
+/** The attributes that columns name; null where the event has none of the name. */
+function attributeColumns(row: EventRow, columns: readonly EventColumn[]): Readonly<Record<string, XmlValue>> {
+  const named = columns.filter(isAttribute);
+  if (named.length === 0) return {};
+  const attributes = parseAttributes(row.attributes);
+  return Object.fromEntries(named.map((column) => [column, attributes.get(nameOf(column)) ?? null]));
+}
+
+function nameOf(column: AttributeField): string {
+  return column.slice(1);
+}
+
+/** All fields of an event but its id and its moment, in the order of {@link EVENT_FIELDS}. */
+function restOfEvent(row: EventRow, marks: Marks | undefined) {
+  const alerts = marks?.alerts ?? [];
+  return {
+    text: row.text,
+    link: row.link,
+    hash: row.hash,
+    tags: row.tags,
+    source: row.source,
+    log: row.log,
+    class: row.class,
+    data: row.data,
+    geo: row.geo,
+    value: row.value,
+    user: row.user,
+    filter: row.class,
+    bookmarks: marks?.bookmarks ?? [],
+    alerts: alerts.length === 0 ? null : alerts,
+  } satisfies Record<Exclude<EventField, "id" | "created">, XmlValue>;
+}
+
+function eventElement(row: EventRow, marks: Marks | undefined, { columns, attributes }: EventShape): XmlValue {
+  const rest = restOfEvent(row, marks);
+  const element = {
+    id: row.id,
+    created: new Moment(row.created),
+    ...rest,
+    tags: { tag: rest.tags },
+    bookmarks: { user: rest.bookmarks },
+    alerts: { user: rest.alerts ?? [] },
+    pattern: row.pattern,
+  };
+  const fields = columns === null ? XML_EVENT_FIELDS : XML_COLUMNS.filter((field) => columns.includes(field));
+  return {
+    ...pick(element, fields),
+    ...(columns === null ? {} : attributeColumns(row, columns)),
+    ...(attributes ? { attributes: { attribute: attributeElements(row) } } : {}),
+  };
+}
+
+/** One element for each value. */
+function attributeElements(row: EventRow): NamedText[] {
+  const attributes = parseAttributes(row.attributes);
+  return [...attributes.keys()].flatMap((name) =>
+    valuesOfAttribute(attributes, name).map((value) => new NamedText(name, String(value))),
+  );
+}

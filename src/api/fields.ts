@@ -1,0 +1,63 @@
+import { requireReadable } from "../catalog/permissions.ts";
+import { LoggiaError } from "../errors.ts";
+import { quote } from "../events/quote.ts";
+import { wellFormed } from "../events/text.ts";
+import type { Route } from "../http/route.ts";
+import { writeLong } from "../http/written.ts";
+import type { LongList } from "../http/written.ts";
+import { readRange } from "../query/filters.ts";
+import type { FieldFacts } from "../store/store.ts";
+import { authenticated, logKeyOf } from "./context.ts";
+import type { Context } from "./context.ts";
+import { roomForFields, sizeOfFields } from "./memory.ts";
+
+const VALUES = { default: 10, limit: 100 };
+const PREFIX_LIMIT = 1_000;
+
+/** `GET /1/logs/{k}/fields`: which fields and attributes the events of a log have, for completion and facets. */
+export function fieldRoutes(context: Context): Route[] {
+  const { catalog, store } = context;
+  return [
+    authenticated(context, "GET", "/1/logs/:log/fields", async (call) => {
+      const { key: log } = requireReadable(catalog, call.caller, logKeyOf(call));
+      const { query, memory, format, request } = call;
+      const question = { log, ...readRange(query), prefix: readPrefix(query), values: readValues(query) };
+      await memory.take(roomForFields(question));
+      const fields = await store.fields(question);
+      memory.resize(sizeOfFields(fields, format));
+      return { status: 200, body: await writeLong(format, showFields(fields), () => !request.socket.destroyed) };
+    }),
+  ];
+}
+
+function readPrefix(query: URLSearchParams): string {
+  const prefix = wellFormed(query.get("prefix") ?? "");
+  if (prefix.length <= PREFIX_LIMIT) return prefix;
+  throw new LoggiaError("bad_parameter", `The parameter prefix must have at most ${PREFIX_LIMIT} characters`);
+}
+
+function readValues(query: URLSearchParams): number {
+  const text = query.get("values") ?? "";
+  if (text === "") return VALUES.default;
+  const values = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN;
+  if (values <= VALUES.limit) return values;
+  const message = `The parameter values is ${quote(text)}; it must be a whole number from 0 to ${VALUES.limit}`;
+  throw new LoggiaError("bad_parameter", message);
+}
+
+/** Counts are texts, as those of groups. */
+function showFields(fields: readonly FieldFacts[]): LongList {
+  const shown = (from: number, to: number) =>
+    fields.slice(from, to).map(({ name, kind, count, values }) => ({
+      name,
+      kind,
+      count: String(count),
+      values: values.map((each) => ({ value: each.value, count: String(each.count) })),
+    }));
+  return {
+    length: fields.length,
+    element: "field",
+    show: shown,
+    showAsXml: (from, to) => shown(from, to).map((field) => ({ ...field, values: { value: field.values } })),
+  };
+}

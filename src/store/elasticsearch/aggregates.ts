@@ -1,0 +1,159 @@
+import type { estypes } from "@elastic/elasticsearch";
+
+import type { Aggregate, NumberSource } from "../../query/plan.ts";
+import type { EventRow } from "../../events/event.ts";
+import type { GroupValue } from "../store.ts";
+import { ATTRIBUTES } from "./attributes.ts";
+import { compileExactly, exists } from "./compile.ts";
+import { toRow } from "./document.ts";
+import type { Document } from "./document.ts";
+import { ALL } from "./queries.ts";
+import type { Query } from "./queries.ts";
+import type { Bucket, Hit, Stats } from "./scan.ts";
+import { columnPath, numberPath } from "./slices.ts";
+import { textsOf } from "./verify.ts";
+
+type Aggregation = estypes.AggregationsAggregationContainer;
+
+/** What Elasticsearch is asked to compute of each group. */
+export type Computation = {
+  readonly aggs: Record<string, Aggregation>;
+  /** What became of it. Of `distinct` it is an estimate. */
+  readonly read: (bucket: Bucket) => GroupValue[];
+  /** The aggregates that are estimated, by index, with the column whose values they count. */
+  readonly distinct: readonly { readonly aggregate: number; readonly path: string }[];
+  /** So many groups at once are well within what a cluster gives, and has memory for. */
+  readonly page: number;
+  /** See {@link Compiled}; not exact where a condition takes a look at each event. */
+  readonly exact: boolean;
+  readonly doubts: readonly Query[];
+};
+
+/** Well below the 65,536 buckets of an answer that a cluster gives unless told otherwise. */
+const MAX_BUCKETS = 50_000;
+const PAGE = 10_000;
+/** Where sketches of numbers or values are kept of each group. */
+const PAGE_OF_SKETCHES = 1000;
+/** Keeps percentiles far closer to their rank than 1 %, and below so many numbers exact. */
+const CENTROIDS = 500;
+/** Where Elasticsearch changes from a list of hashes to an estimate. */
+const PRECISION = 10_000;
+
+type Reader = (bucket: Bucket) => GroupValue;
+
+export function computationOf(aggregates: readonly Aggregate[], earlier: readonly string[]): Computation {
+  const aggs: Record<string, Aggregation> = {};
+  const readers: Reader[] = [];
+  const conditions = aggregates.flatMap((each) =>
+    each.kind === "count" && each.where !== null ? compileExactly(each.where, earlier) : [],
+  );
+  let counted = 0;
+  for (const [i, aggregate] of aggregates.entries()) {
+    if (aggregate.kind === "count" && aggregate.where !== null) {
+      aggs[i] = { filter: conditions[counted++]!.query };
+      readers.push((bucket) => (bucket[i] as Bucket).doc_count);
+      continue;
+    }
+    const { name, aggregation, read } = partOf(aggregate, i);
+    if (aggregation !== null) aggs[name] = aggregation;
+    readers.push((bucket) => read(bucket, bucket[name]));
+  }
+  const buckets = 1 + Object.values(aggs).filter((each) => "filter" in each).length;
+  const hasSketches = aggregates.some(({ kind }) => kind === "percentile" || kind === "distinct");
+  return {
+    aggs,
+    read: (bucket) => readers.map((read) => read(bucket)),
+    distinct: aggregates.flatMap((each, i) =>
+      each.kind === "distinct" ? { aggregate: i, path: columnPath(each.field) } : [],
+    ),
+    page: Math.min(hasSketches ? PAGE_OF_SKETCHES : PAGE, Math.floor(MAX_BUCKETS / buckets)),
+    exact: conditions.every(({ exact }) => exact),
+    doubts: conditions.flatMap(({ doubts }) => doubts ?? []),
+  };
+}
+
+type Part = {
+  /** The same for what is computed once. */
+  readonly name: string;
+  readonly aggregation: Aggregation | null;
+  readonly read: (bucket: Bucket, computed: unknown) => GroupValue;
+};
+
+function partOf(aggregate: Aggregate, index: number): Part {
+  switch (aggregate.kind) {
+    case "count":
+      return { name: "", aggregation: null, read: ({ doc_count: count }) => count };
+    case "avg":
+    case "sum":
+    case "min":
+    case "max":
+      return statsOf(aggregate.kind, aggregate.of);
+    case "percentile":
+      return {
+        name: String(index),
+        aggregation: {
+          percentiles: {
+            field: numberPath(aggregate.of),
+            percents: [aggregate.percent],
+            keyed: false,
+            tdigest: { compression: CENTROIDS },
+          },
+        },
+        read: (_, computed) => (computed as { values: { value: number | null }[] }).values[0]?.value ?? null,
+      };
+    case "distinct":
+      return {
+        name: String(index),
+        aggregation: { cardinality: { field: columnPath(aggregate.field), precision_threshold: PRECISION } },
+        read: (_, computed) => (computed as { value: number }).value,
+      };
+    case "first":
+    case "last":
+      return valueAtEnd(aggregate, index);
+  }
+  throw aggregate satisfies never;
+}
+
+function statsOf(kind: "avg" | "sum" | "min" | "max", of: NumberSource): Part {
+  const field = numberPath(of);
+  return {
+    name: `stats of ${field}`.replaceAll(/[[\]>]/g, "?"),
+    aggregation: { stats: { field } },
+    read: (_, computed) => {
+      const stats = computed as Stats;
+      return stats.count === 0 ? null : stats[kind];
+    },
+  };
+}
+
+function valueAtEnd({ kind, field }: Extract<Aggregate, { kind: "first" | "last" }>, index: number): Part {
+  const order = kind === "first" ? "asc" : "desc";
+  const isAlways = field === "id" || field === "created";
+  return {
+    name: String(index),
+    aggregation: {
+      // Documents of an earlier release have a pattern that is not shown.
+      filter: isAlways ? ALL : exists(field === "pattern" ? "text" : field),
+      aggs: {
+        end: {
+          top_hits: {
+            size: 1,
+            sort: [{ created: { order } }, { id: { order } }],
+            _source: { excludes: ["data", "folded", ATTRIBUTES] },
+          },
+        },
+      },
+    },
+    read: (_, computed) => {
+      const { end } = computed as { end: { hits: { hits: readonly Hit[] } } };
+      const [hit] = end.hits.hits;
+      return hit === undefined ? null : valueOf(toRow(hit._source as Document), field);
+    },
+  };
+}
+
+/** What `first` and `last` show of an event; null where it has no such field. */
+export function valueOf(row: EventRow, field: Extract<Aggregate, { kind: "first" | "last" }>["field"]): GroupValue {
+  if (field === "created" || field === "value") return row[field];
+  return textsOf(row, field)[0] ?? null;
+}

@@ -1,0 +1,85 @@
+import test from "ava";
+
+import { KnownAttributes } from "../../src/api/known-attributes.ts";
+import type { LogKey } from "../../src/events/event.ts";
+import { planFilters } from "../../src/query/filters.ts";
+import { planQuery } from "../../src/query/planner.ts";
+import { fixedZone } from "../../src/query/zone.ts";
+
+const SHOP = "shop" as LogKey;
+const zone = fixedZone(0);
+
+/** Attributes of these logs, and how often a log's names were read. */
+function knownAttributes(logs: Readonly<Record<string, readonly string[]>>) {
+  const counter = { reads: 0 };
+  const known = new KnownAttributes({
+    attributeNames: async (log) => {
+      counter.reads += 1;
+      return logs[log] ?? [];
+    },
+  });
+  const ask = (query: string, keys = [SHOP]) => {
+    const question = planQuery(query, { logs: keys, now_ms: 0, zone });
+    return known.hints(question.kind === "groups" ? question.plan : question);
+  };
+  return { known, ask, counter };
+}
+
+test("an attribute that no event has is told, wherever it stands, with the one that was likely meant", async (t) => {
+  const { ask } = knownAttributes({ shop: ["http.status", "took"] });
+  const hint = "No event has @htp.status; did you mean @http.status?";
+  for (const query of [
+    "GET events WHERE @htp.status = 500",
+    "GET events WHERE NOT (text = 'a' OR @htp.status IN (1, 2))",
+    "GET events WHERE @htp.status IS NULL SORT @took",
+    "GET events SORT @htp.status DESC",
+    "GET events COLUMNS(text, @htp.status)",
+    "GET events GROUPBY DAY, @htp.status",
+    "GET events GROUPBY source COLUMNS(KEY, AVG(@htp.status))",
+    "GET events COLUMNS(COUNT(@htp.status = 1))",
+    "GET events GROUPBY BANDS(@htp.status, 0, 10)",
+  ]) {
+    t.deepEqual(await ask(query), [hint], query);
+  }
+  const filters = planFilters(new URLSearchParams({ "attr.htp.status": "500" }), {
+    from: { kind: "events" },
+    logs: [SHOP],
+  });
+  t.deepEqual(await knownAttributes({ shop: ["http.status"] }).known.hints(filters), [hint]);
+});
+
+test("names mind case; a field is no attribute; what is like none is told without a suggestion", async (t) => {
+  const { ask } = knownAttributes({ shop: ["http.status"] });
+  t.deepEqual(await ask("GET events WHERE @HTTP.Status = 1"), [
+    "No event has @HTTP.Status; did you mean @http.status?",
+  ]);
+  t.deepEqual(await ask("GET events WHERE @source = 'a'"), ["No event has @source; did you mean source?"]);
+  t.deepEqual(await ask("GET events WHERE @'tür 1' = '@took'"), ["No event has @t%C3%BCr%201."]);
+});
+
+test("names that are known cost the store nothing more, others are looked up each time", async (t) => {
+  const names: string[] = ["took"];
+  const { ask, counter } = knownAttributes({ shop: names, attic: ["other"] });
+  for (let i = 0; i < 3; i++) t.deepEqual(await ask("GET events WHERE @took > 1"), []);
+  t.is(counter.reads, 1);
+  t.deepEqual(await ask("GET events WHERE text = '@what'"), []);
+  t.is(counter.reads, 1);
+  t.is((await ask("GET events WHERE @new = 1")).length, 1);
+  names.push("new");
+  t.deepEqual(await ask("GET events WHERE @new = 1"), []);
+  t.is(counter.reads, 3);
+  t.deepEqual(await ask("GET events WHERE @other = 1", [SHOP, "attic" as LogKey]), []);
+});
+
+test("a store that can't tell names is no reason to refuse an answer", async (t) => {
+  const known = new KnownAttributes({ attributeNames: () => Promise.reject(new Error("away")) });
+  const question = planQuery("GET events WHERE @a = 1", { logs: [SHOP], now_ms: 0, zone });
+  t.deepEqual(question.kind === "list" ? await known.hints(question) : null, []);
+});
+
+test("the names of many logs are not all remembered", async (t) => {
+  const many = Array.from({ length: 60_000 }, (_, i) => `name${i}`);
+  const { ask, counter } = knownAttributes({ a: many, b: many, c: many, d: many });
+  for (const log of ["a", "b", "c", "d", "d", "a"]) await ask("GET events WHERE @name5 = 1", [log as LogKey]);
+  t.is(counter.reads, 5);
+});

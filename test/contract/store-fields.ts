@@ -1,0 +1,123 @@
+import test from "ava";
+import * as fc from "fast-check";
+import { inspect, isDeepStrictEqual } from "node:util";
+
+import { storedEvents } from "../reference/arbitrary.ts";
+import { evaluateFields } from "../reference/fields.ts";
+import type { FieldFacts, FieldsQuestion } from "../../src/store/store.ts";
+import { event, MORNING, newLog, write } from "./store-fixture.ts";
+import type { StorePlace } from "./store-fixture.ts";
+
+const ASKED = { from: null, to: null, prefix: "", values: 10 } as const;
+const ROUNDS = 5;
+
+/** Which fields and attributes the events of a log have. */
+export function fieldsContract(place: StorePlace): void {
+  countingContract(place);
+  kindContract(place);
+  namesContract(place);
+  differentialContract(place);
+}
+
+function countingContract({ name, open }: StorePlace): void {
+  test(`${name}: fields and attributes are counted with their values, over a range and by prefix`, async (t) => {
+    const store = await open(t);
+    const log = newLog();
+    await write(t, store, [
+      event(log, { text: "a 1", source: "Web", tags: ["x", "y"], attributes: '{"s":500,"t":["a","b"]}' }),
+      event(log, { text: "a 2", source: "web", created: MORNING + 1, value: 1.5, attributes: '{"s":"500","t":"b"}' }),
+      event(log, { text: "b", source: "Web", created: MORNING + 2, tags: ["y"], data: "d", geo: { lat: 1, lon: 2 } }),
+      event(newLog(), { attributes: '{"other":1}', user: "ann" }),
+    ]);
+    const facts = (name: string, kind: FieldFacts["kind"], count: number, ...values: [string, number][]) => ({
+      name,
+      kind,
+      count,
+      values: values.map(([value, number]) => ({ value, count: number })),
+    });
+    t.deepEqual(await store.fields({ ...ASKED, log }), [
+      facts("created", "time", 3),
+      facts("text", "text", 3),
+      facts("tags", "text", 2, ["y", 2], ["x", 1]),
+      facts("source", "text", 3, ["Web", 2], ["web", 1]),
+      facts("data", "text", 1),
+      facts("geo", "place", 1),
+      facts("value", "number", 1, ["1.5", 1]),
+      facts("pattern", "text", 3, ["a <n>", 2], ["b", 1]),
+      facts("@s", "number", 2, ["500", 2]),
+      facts("@t", "text", 2, ["b", 2], ["a", 1]),
+    ]);
+    const range = { from: MORNING + 1, to: MORNING + 2 };
+    t.deepEqual(await store.fields({ ...ASKED, ...range, log, prefix: "@", values: 1 }), [
+      facts("@s", "number", 1, ["500", 1]),
+      facts("@t", "text", 1, ["b", 1]),
+    ]);
+    t.deepEqual(await store.fields({ ...ASKED, log, prefix: "s", values: 0 }), [facts("source", "text", 3)]);
+    t.deepEqual(await store.fields({ ...ASKED, log: newLog() }), []);
+  });
+}
+
+function kindContract({ name, open }: StorePlace): void {
+  test(`${name}: the kind of an attribute is what all of its values are or spell`, async (t) => {
+    const store = await open(t);
+    const log = newLog();
+    await write(t, store, [
+      event(log, { attributes: '{"a":1,"b":true,"c":"x","d":1,"e":true,"f":"","g":"1e3"}' }),
+      event(log, { attributes: '{"a":["007",".5"],"b":"false","c":"y","d":"x","e":1,"f":"","g":1e+21}' }),
+    ]);
+    const fields = await store.fields({ ...ASKED, log, prefix: "@" });
+    t.deepEqual(
+      fields.map((field) => `${field.name} ${field.kind}`),
+      ["@a number", "@b boolean", "@c text", "@d mixed", "@e mixed", "@f text", "@g mixed"],
+    );
+  });
+}
+
+function namesContract({ name, open }: StorePlace): void {
+  test(`${name}: the names of a log's attributes are told, however odd they are`, async (t) => {
+    const store = await open(t);
+    const log = newLog();
+    const names = ["__proto__", "10", "2", "A", "a", "a.b", "odd 'name'", "Größe", "\u0000", "*", "@x"];
+    for (const [i, attribute] of names.entries()) {
+      await write(t, store, [event(log, { attributes: `{${JSON.stringify(attribute)}:${i}}` })]);
+    }
+    const found = new Set(await store.attributeNames(log));
+    for (const attribute of names) t.true(found.has(attribute), attribute);
+    t.is((await store.fields({ ...ASKED, log, prefix: "@" })).length, names.length);
+    t.deepEqual(await store.attributeNames(newLog()), []);
+  });
+}
+
+function differentialContract({ name, open }: StorePlace): void {
+  test(`${name}: fields are those of the reference`, async (t) => {
+    const store = await open(t);
+    for (let round = 0; round < ROUNDS; round++) {
+      const logs = [newLog(), newLog()];
+      const events = fc.sample(storedEvents(logs, { minLength: 20, maxLength: 40 }), 1)[0]!;
+      await write(t, store, events);
+      const moments = [null, ...events.slice(0, 5).map(({ created }) => created)];
+      const questions = fc.sample(
+        fc.record({
+          log: fc.constantFrom(...logs),
+          from: fc.constantFrom(...moments),
+          to: fc.constantFrom(...moments),
+          prefix: fc.constantFrom("", "", "@", "t", "@h", "@H", "x"),
+          values: fc.constantFrom(0, 1, 3, 10),
+        }),
+        12,
+      );
+      for (const question of questions) {
+        const answer = await store.fields(question);
+        const expected = evaluateFields(events, question);
+        if (!isDeepStrictEqual(answer, expected)) return t.fail(differenceOf(question, answer, expected));
+      }
+    }
+    t.pass();
+  });
+}
+
+function differenceOf(question: FieldsQuestion, answer: readonly FieldFacts[], expected: readonly FieldFacts[]): string {
+  const other = expected.find((field, i) => !isDeepStrictEqual(field, answer[i]));
+  const found = answer.find((field, i) => !isDeepStrictEqual(field, expected[i]));
+  return inspect({ question, found, expected: other }, { depth: 4, breakLength: 120 }).slice(0, 2_000);
+}
