@@ -13,8 +13,7 @@ const WITHOUT_VALUES: ReadonlySet<Listed> = new Set(["created", "text", "data", 
 export function evaluateFields(events: readonly StoredEvent[], question: FieldsQuestion): FieldFacts[] {
   const { log, from, to, prefix, values: most } = question;
   const among = events.filter(
-    (event) =>
-      event.log === log && (from === null || event.created >= from) && (to === null || event.created < to),
+    (event) => event.log === log && (from === null || event.created >= from) && (to === null || event.created < to),
   );
   const fields = LISTED_FIELDS.map((name): FieldFacts => {
     const texts = among.map((event) => textsOf(event, name)).filter((each) => each.length > 0);

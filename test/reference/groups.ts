@@ -9,6 +9,13 @@ import type { Mark } from "./evaluate.ts";
 
 /** @param marks needed where the plan reads bookmarks or alerts */
 export function evaluateGroup(plan: GroupPlan, events: readonly StoredEvent[], marks: readonly Mark[] = []): Group[] {
+  return gather(plan, events, marks).map(({ keys, values }) => ({ keys, values }));
+}
+
+/** A group with the events that are in it. */
+type Gathered = Group & { readonly events: readonly StoredEvent[] };
+
+function gather(plan: GroupPlan, events: readonly StoredEvent[], marks: readonly Mark[]): Gathered[] {
   const members = new Map<string, { keys: readonly GroupValue[]; events: StoredEvent[] }>();
   if (plan.by.length === 0) members.set("[]", { keys: [], events: [] });
   for (const event of select(plan, events, marks)) {
@@ -19,7 +26,7 @@ export function evaluateGroup(plan: GroupPlan, events: readonly StoredEvent[], m
     }
   }
   const groups = [...members.values()].map((group) => ({
-    keys: group.keys,
+    ...group,
     values: plan.aggregates.map((aggregate) => compute(aggregate, group.events)),
   }));
   const kept = groups.filter(({ values }) => plan.having === null || meets(plan.having, values));
@@ -207,14 +214,16 @@ export function groupsAgree(
   events: readonly StoredEvent[],
   marks: readonly Mark[] = [],
 ): boolean {
-  const expected = evaluateGroup(plan, events, marks);
-  const agree = plan.aggregates.map((aggregate) => agreementOn(aggregate, events));
+  const expected = gather(plan, events, marks);
   return (
     actual.length === expected.length &&
     actual.every(({ keys, values }, i) => {
       const other = expected[i]!;
       const areKeysEqual = keys.length === other.keys.length && keys.every((key, j) => key === other.keys[j]);
-      return areKeysEqual && agree.every((agrees, j) => agrees(values[j]!, other.values[j]!));
+      return (
+        areKeysEqual &&
+        plan.aggregates.every((aggregate, j) => agreementOn(aggregate, other.events)(values[j]!, other.values[j]!))
+      );
     })
   );
 }
