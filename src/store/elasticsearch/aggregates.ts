@@ -18,10 +18,17 @@ type Aggregation = estypes.AggregationsAggregationContainer;
 /** What Elasticsearch is asked to compute of each group. */
 export type Computation = {
   readonly aggs: Record<string, Aggregation>;
-  /** What became of it. Of `distinct` it is an estimate. */
+  /** What became of it. Of `distinct` and percentiles it is an estimate. */
   readonly read: (bucket: Bucket) => GroupValue[];
   /** The aggregates that are estimated, by index, with the column whose values they count. */
   readonly distinct: readonly { readonly aggregate: number; readonly path: string }[];
+  /** The same of percentiles, with how many numbers a group has. */
+  readonly percentiles: readonly {
+    readonly aggregate: number;
+    readonly path: string;
+    readonly percent: number;
+    readonly countIn: (bucket: Bucket) => number;
+  }[];
   /** So many groups at once are well within what a cluster gives, and has memory for. */
   readonly page: number;
   /** See {@link Compiled}; not exact where a condition takes a look at each event. */
@@ -34,7 +41,7 @@ const MAX_BUCKETS = 50_000;
 const PAGE = 10_000;
 /** Where sketches of numbers or values are kept of each group. */
 const PAGE_OF_SKETCHES = 1000;
-/** Keeps percentiles far closer to their rank than 1 %, and below so many numbers exact. */
+/** Keeps percentiles far closer to their rank than 1 %. */
 const CENTROIDS = 500;
 /** Where Elasticsearch changes from a list of hashes to an estimate. */
 const PRECISION = 10_000;
@@ -56,6 +63,7 @@ export function computationOf(aggregates: readonly Aggregate[], earlier: readonl
     }
     const { name, aggregation, read } = partOf(aggregate, i);
     if (aggregation !== null) aggs[name] = aggregation;
+    if (aggregate.kind === "percentile") aggs[countNameOf(i)] = { value_count: { field: numberPath(aggregate.of) } };
     readers.push((bucket) => read(bucket, bucket[name]));
   }
   const buckets = 1 + Object.values(aggs).filter((each) => "filter" in each).length;
@@ -66,10 +74,20 @@ export function computationOf(aggregates: readonly Aggregate[], earlier: readonl
     distinct: aggregates.flatMap((each, i) =>
       each.kind === "distinct" ? { aggregate: i, path: columnPath(each.field) } : [],
     ),
+    percentiles: aggregates.flatMap((each, i) => (each.kind === "percentile" ? percentileOf(each, i) : [])),
     page: Math.min(hasSketches ? PAGE_OF_SKETCHES : PAGE, Math.floor(MAX_BUCKETS / buckets)),
     exact: conditions.every(({ exact }) => exact),
     doubts: conditions.flatMap(({ doubts }) => doubts ?? []),
   };
+}
+
+function percentileOf({ of, percent }: Extract<Aggregate, { kind: "percentile" }>, aggregate: number) {
+  const countIn = (bucket: Bucket): number => (bucket[countNameOf(aggregate)] as { value: number }).value;
+  return { aggregate, path: numberPath(of), percent, countIn };
+}
+
+function countNameOf(aggregate: number): string {
+  return `numbers of ${aggregate}`;
 }
 
 type Part = {

@@ -11,8 +11,6 @@ import { computationOf } from "./aggregates.ts";
 import type { Computation } from "./aggregates.ts";
 import { answer, verified } from "./candidates.ts";
 import type { Query } from "./compile.ts";
-import { countDistinct } from "./distinct.ts";
-import type { Estimated } from "./distinct.ts";
 import { ROW_SOURCE } from "./document.ts";
 import { doubtsOfGroups } from "./doubts.ts";
 import { combinations, groupsOfRows, MAX_GROWING } from "./group-rows.ts";
@@ -22,6 +20,8 @@ import { groupsOfPart, keysIn, partOf } from "./parts.ts";
 import type { Part } from "./parts.ts";
 import { ANY_ORDER, atOneMoment, searcherOf } from "./scan.ts";
 import type { Searcher } from "./scan.ts";
+import { refine } from "./refine.ts";
+import type { Estimated } from "./refine.ts";
 import { rangeOf } from "./seek.ts";
 import { slicesOf } from "./slices.ts";
 import type { Span } from "./slices.ts";
@@ -149,14 +149,14 @@ async function collectPart(
 ): Promise<void> {
   const estimated: (Group & Estimated)[] = [];
   for await (const groups of groupsOfPart(search, part, computation)) {
-    const some = groups.map(({ raw, bucket }) => ({ raw, keys: keysIn(part, raw), values: computation.read(bucket) }));
-    if (computation.distinct.length === 0) {
+    const some = groups.map((raw) => ({ ...raw, keys: keysIn(part, raw.raw), values: computation.read(raw.bucket) }));
+    if (computation.distinct.length === 0 && computation.percentiles.length === 0) {
       await collector.add(some.map(({ keys, values }) => ({ keys, values })));
       continue;
     }
     estimated.push(...some);
     if (estimated.length > MAX_GROWING) throw tooManyGroups();
   }
-  await countDistinct(search, part, computation, estimated);
+  await refine(search, part, computation, estimated);
   for (const some of chunks(estimated, PAGE)) await collector.add(some.map(({ keys, values }) => ({ keys, values })));
 }

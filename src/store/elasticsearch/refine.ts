@@ -1,0 +1,87 @@
+import type { GroupValue } from "../store.ts";
+import type { Computation } from "./aggregates.ts";
+import { compositePages } from "./parts.ts";
+import type { Part, RawGroup } from "./parts.ts";
+import { and, not, or } from "./queries.ts";
+import type { Query } from "./queries.ts";
+import type { RawKey, Searcher } from "./scan.ts";
+
+/** Numbers of different values up to 10,000 are counted: an estimate of so many may be some more or less. */
+const MAX_DISTINCT = 10_500;
+/** Percentiles of so many numbers are found exactly, where all groups together have no more than `MAX_NUMBERS`. */
+const MAX_NUMBERS_OF_GROUP = 1000;
+const MAX_NUMBERS = 50_000;
+const MAX_EXCLUDED = 500;
+const PAGE = 10_000;
+
+/** A group whose values can still be set. */
+export type Estimated = RawGroup & { readonly values: GroupValue[] };
+
+/** Puts exact values in place of estimates, for those groups of a part that are small enough. */
+export async function refine(
+  search: Searcher,
+  part: Part,
+  { distinct, percentiles }: Computation,
+  groups: readonly Estimated[],
+): Promise<void> {
+  for (const { aggregate, path } of distinct) {
+    const sizeOf = ({ values }: Estimated): number => values[aggregate] as number;
+    const few = groups.filter((group) => sizeOf(group) > 1 && sizeOf(group) <= MAX_DISTINCT);
+    if (few.length === 0) continue;
+    const many = groups.filter((group) => sizeOf(group) > MAX_DISTINCT);
+    const found = await valuesOf(search, part, { path, without: many });
+    for (const { raw, values } of few) values[aggregate] = found.get(nameOf(raw))?.values ?? 0;
+  }
+  for (const { aggregate, path, percent, countIn } of percentiles) {
+    const few = groups.filter(({ bucket }) => countIn(bucket) > 1 && countIn(bucket) <= MAX_NUMBERS_OF_GROUP);
+    const many = groups.filter(({ bucket }) => countIn(bucket) > MAX_NUMBERS_OF_GROUP);
+    const numbers = few.reduce((sum, { bucket }) => sum + countIn(bucket), 0);
+    if (few.length === 0 || numbers > MAX_NUMBERS || many.length > MAX_EXCLUDED) continue;
+    const found = await valuesOf(search, part, { path, without: many, isListed: true });
+    for (const { raw, values } of few) values[aggregate] = percentileIn(found.get(nameOf(raw))?.counts ?? [], percent);
+  }
+}
+
+/** The values that a group has: how many different ones, and where asked for each with its number, in order. */
+type Values = { values: number; readonly counts: (readonly [value: number, count: number])[] };
+
+function nameOf(raw: readonly RawKey[]): string {
+  return JSON.stringify(raw);
+}
+
+function percentileIn(counts: Values["counts"], percent: number): number | null {
+  const total = counts.reduce((sum, [, count]) => sum + count, 0);
+  let rank = Math.max(1, Math.ceil((percent / 100) * total));
+  for (const [value, count] of counts) {
+    rank -= count;
+    if (rank <= 0) return value;
+  }
+  return null;
+}
+
+/** The values of a column in each group, by the name of its raw keys. */
+async function valuesOf(
+  search: Searcher,
+  part: Part,
+  { path, without, isListed }: { path: string; without: readonly Estimated[]; isListed?: boolean },
+): Promise<Map<string, Values>> {
+  const found = new Map<string, Values>();
+  const query = and([part.query, { exists: { field: path } }, ...excluding(part, without)]);
+  const sources = [...part.sources.map(({ source }, i) => ({ [String(i)]: source })), { value: { terms: { field: path } } }];
+  for await (const buckets of compositePages(search, query, { sources, size: PAGE }, {})) {
+    for (const { key, doc_count: count } of buckets) {
+      const keys = key as Record<string, RawKey>;
+      const name = nameOf(part.sources.map((_, i) => keys[String(i)] ?? null));
+      const values = found.get(name) ?? { values: 0, counts: [] };
+      found.set(name, values);
+      values.values += 1;
+      if (isListed) values.counts.push([keys["value"] as number, count]);
+    }
+  }
+  return found;
+}
+
+function excluding({ sources }: Part, groups: readonly Estimated[]): Query[] {
+  if (groups.length === 0 || groups.length > MAX_EXCLUDED) return [];
+  return [not(or(groups.map(({ raw }) => and(sources.map(({ filterOf }, i) => filterOf(raw[i]!))))))];
+}
