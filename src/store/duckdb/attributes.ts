@@ -24,6 +24,8 @@ type Other = { readonly n: string; readonly t?: string; readonly f?: string; rea
 const MAX_COLUMNS = 128;
 /** Names that are counted at once in a log. */
 const MAX_COUNTED = 4096;
+/** Names that are kept of a log. */
+const MAX_NAMES = 50_000;
 /** An attribute gets a column where one in so many events of its log has it. */
 const SHARE = 16;
 
@@ -34,6 +36,7 @@ type LogAttributes = {
   readonly taken: Set<number>;
   /** How many events had an attribute that lacked a column, of so many that were looked at. */
   readonly counts: Map<string, number>;
+  readonly otherNames: Set<string>;
   events: number;
 };
 
@@ -83,6 +86,11 @@ export class AttributeColumns {
     return { number: made(place?.number), text: made(place?.text) };
   }
 
+  /** The attributes of a log that have values beside columns, and were seen since this process began. */
+  otherNamesOf(log: number): ReadonlySet<string> {
+    return this.#of(log).otherNames;
+  }
+
   /** The attributes of a log that have columns. */
   namesOf(log: number): string[] {
     return [...(this.#logs.get(log)?.places.keys() ?? [])];
@@ -105,6 +113,7 @@ export class AttributeColumns {
         }
         if (column === null) count(own, `${typeof cell === "number" ? "n" : "t"}${name}`);
       }
+      if (own.otherNames.size < MAX_NAMES) own.otherNames.add(name);
       others.push(...values.map((one) => otherOf(name, one)));
     }
     if (own.events >= this.#countedEvents) this.#giveColumns(log, own);
@@ -112,7 +121,7 @@ export class AttributeColumns {
   }
 
   #of(log: number): LogAttributes {
-    const own = this.#logs.get(log) ?? { places: new Map(), taken: new Set(), counts: new Map(), events: 0 };
+    const own = this.#logs.get(log) ?? { places: new Map(), taken: new Set(), counts: new Map(), otherNames: new Set<string>(), events: 0 };
     this.#logs.set(log, own);
     return own;
   }

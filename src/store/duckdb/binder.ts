@@ -17,7 +17,7 @@ export type Statement = {
 const ALL: Known = {
   facts: new Set(FACTS),
   logs: new Map(),
-  attributes: { placeOf: () => ({ number: null, text: null }) },
+  attributes: { placeOf: () => ({ number: null, text: null }), namesOf: () => [] },
 };
 
 export function directed(direction: Direction): string {

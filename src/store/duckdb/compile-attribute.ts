@@ -27,12 +27,21 @@ export type Values = {
 /** See `Other` of attributes.ts. */
 const SHAPE = `'[{"n":"VARCHAR","t":"VARCHAR","f":"VARCHAR","d":"DOUBLE"}]'`;
 
+/** The values that lie in no column, of all attributes of an event. */
+export function entriesOf(others: string): string {
+  return `from_json(${others}, ${SHAPE})`;
+}
+
 export function valuesOf(field: AttributeField, bind: Binder): Values {
   return {
-    number: columnOf("number", field, bind),
-    text: columnOf("text", field, bind),
+    ...columnsOf(field, bind),
     others: bind.known.facts.has("others") ? othersOf(field, null, bind) : null,
   };
+}
+
+/** What columns hold. */
+export function columnsOf(field: AttributeField, bind: Binder): Omit<Values, "others"> {
+  return { number: columnOf("number", field, bind), text: columnOf("text", field, bind) };
 }
 
 /** Of some logs a column may hold another attribute. */
@@ -57,7 +66,7 @@ function othersOf(field: AttributeField, test: ((one: string) => string) | null,
   const name = nameOf(field);
   const [needle, parameter] = [bind.text(`{"n":${JSON.stringify(name)},`), bind.text(name)];
   const tested = test === null ? "" : ` and ${test("one")}`;
-  const list = `list_filter(from_json(others, ${SHAPE}), lambda one: one.n = ${parameter}${tested})`;
+  const list = `list_filter(${entriesOf("others")}, lambda one: one.n = ${parameter}${tested})`;
   return `case when contains(others, ${needle}) then ${list} end`;
 }
 

@@ -72,7 +72,7 @@ function havingOf(having: HavingCondition, aggregates: readonly Aggregate[], bin
  * several values of a key there is a row for each. Where an event may have several values of what is
  * aggregated, these have rows of their own beside it, which are not `counted`.
  */
-function groupsOf(plan: GroupPlan, keys: readonly Key[], bind: Binder): string {
+export function groupsOf(plan: GroupPlan, keys: readonly Key[], bind: Binder): string {
   const columns = new Columns(bind);
   const aggregates = plan.aggregates.map((aggregate) => columns.add(aggregate));
   const where = filter(plan, bind);

@@ -18,7 +18,7 @@ export type Fact = (typeof FACTS)[number];
 export type Known = {
   readonly facts: ReadonlySet<Fact>;
   readonly logs: Pick<LogNumbers, "get">;
-  readonly attributes: Pick<AttributeColumns, "placeOf">;
+  readonly attributes: Pick<AttributeColumns, "placeOf" | "namesOf">;
 };
 
 /** The second day of 1970: from there on no time zone knows a negative time. */

@@ -14,6 +14,7 @@ import { ChunkPool } from "./chunks.ts";
 import { Database } from "./database.ts";
 import { Facts } from "./facts.ts";
 import { LogNumbers } from "./logs.ts";
+import { AttributeNames, listFields } from "./fields.ts";
 import { DuckdbEvents } from "./prepared.ts";
 import * as read from "./read.ts";
 import { deleteExpired } from "./retention.ts";
@@ -55,6 +56,7 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
     async (connection) =>
       new Facts(await LogNumbers.read(connection), await AttributeColumns.read(connection, countedEvents)),
   );
+  const names = new AttributeNames(facts);
   const writer = new Writer(database, facts);
   const reading: Database["read"] = (work) => database.read(work).catch(rethrow);
   const writing: Database["write"] = (work) => database.write(work).catch(rethrow);
@@ -69,8 +71,8 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
     list: (plan) => reading((connection) => read.list(connection, plan, facts)),
     group: (plan) => reading((connection) => read.group(connection, plan, facts)),
     users: (plan) => reading((connection) => users(connection, plan)),
-    fields: () => Promise.reject(new LoggiaError("unsupported", "This store does not list fields yet")),
-    attributeNames: () => Promise.resolve([]),
+    fields: (question) => reading((connection) => listFields(connection, question, facts)),
+    attributeNames: (key) => reading((connection) => names.of(connection, key)),
     find: (from, key, id) => reading((connection) => read.find(connection, from, key, id)),
     data: (key, id) => reading((connection) => read.data(connection, key, id)),
     marks: (ids) => reading((connection) => read.marks(connection, ids)),

@@ -1,0 +1,128 @@
+import type { AttributeField, Condition, GroupPlan } from "../../query/plan.ts";
+import { isAttribute } from "../../query/plan.ts";
+import type { FieldsQuestion, LISTED_FIELDS } from "../store.ts";
+import { plainText } from "./attributes.ts";
+import { Binder } from "./binder.ts";
+import type { Statement } from "./binder.ts";
+import { filter } from "./compile.ts";
+import { columnsOf, entriesOf } from "./compile-attribute.ts";
+import { groupsOf } from "./compile-group.ts";
+import { keyOf } from "./compile-key.ts";
+import type { Key } from "./compile-key.ts";
+import type { Known } from "./facts.ts";
+
+export type ListedField = (typeof LISTED_FIELDS)[number];
+type FieldWithValues = Exclude<ListedField, "created" | "text" | "data" | "geo">;
+
+/** Fields of which the values are not listed. */
+export function hasValues(field: ListedField): field is FieldWithValues {
+  return field !== "created" && field !== "text" && field !== "data" && field !== "geo";
+}
+
+const IS_THERE: Record<ListedField, string> = {
+  created: "true",
+  text: "text <> ''",
+  link: "link <> ''",
+  tags: "tags <> ''",
+  source: "source <> ''",
+  class: "class <> ''",
+  data: "data <> ''",
+  geo: "lat is not null or ip is not null",
+  value: "value is not null",
+  user: `"user" <> ''`,
+  pattern: "pattern <> ''",
+};
+
+const IS_BOOLEAN = (text: string): string => `${text} in ('true', 'false')`;
+
+function asked({ log, from, to }: FieldsQuestion): GroupPlan {
+  const conditions: Condition[] = [];
+  if (from !== null) conditions.push({ kind: "number", field: "created", op: ">=", value: from });
+  if (to !== null) conditions.push({ kind: "number", field: "created", op: "<", value: to });
+  return {
+    kind: "group",
+    from: { kind: "events" },
+    logs: [log],
+    where: { kind: "and", conditions },
+    by: [],
+    aggregates: [{ kind: "count", where: null }],
+    having: null,
+    sort: { by: "key", direction: "asc" },
+    skip: 0,
+    take: null,
+  };
+}
+
+/**
+ * One row: how many events have each of the fields; and of what columns hold of each attribute how
+ * many are numbers, booleans and texts.
+ */
+export function compileCounts(
+  question: FieldsQuestion,
+  fields: readonly ListedField[],
+  attributes: readonly AttributeField[],
+  known: Known,
+): Statement {
+  const bind = new Binder(known, [question.log]);
+  const counts = fields.map((field) => `count(*) filter (where ${IS_THERE[field]})`);
+  for (const attribute of attributes) {
+    const { number, text } = columnsOf(attribute, bind);
+    const booleans = text === null ? "0" : `count(*) filter (where ${IS_BOOLEAN(text)})`;
+    counts.push(number === null ? "0" : `count(${number})`, booleans, text === null ? "0" : `count(${text})`);
+  }
+  return bind.statement(`select ${[...counts, "0"].join(", ")} from events where ${filter(asked(question), bind)}`);
+}
+
+/** The values that lie in no column: rows of the event, the name, and what tells the value. */
+function others(question: FieldsQuestion, bind: Binder): string {
+  const entries = `select rowid as event, unnest(${entriesOf("others")}) as one from events
+    where ${filter(asked(question), bind)} and others is not null`;
+  return `select event, one.n as name, one.t as k, one.d as d from (${entries})
+    where starts_with('@' || one.n, ${bind.text(question.prefix)})`;
+}
+
+/** Of each attribute: how many events have values in no column, and whether some are numbers, booleans, texts. */
+export function compileOthers(question: FieldsQuestion, known: Known): Statement {
+  const bind = new Binder(known, [question.log]);
+  const isBoolean = `coalesce(${IS_BOOLEAN("k")}, false)`;
+  return bind.statement(
+    `select name, count(distinct event), bool_or(d is not null), bool_or(${isBoolean}),
+       bool_or(d is null and not ${isBoolean})
+     from (${others(question, bind)}) group by name`,
+  );
+}
+
+/** The values that most events have of all attributes, as far as they lie in no column. */
+export function compileTopOthers(question: FieldsQuestion, known: Known): Statement {
+  const bind = new Binder(known, [question.log]);
+  const text = `coalesce(k, ${plainText("d")})`;
+  return bind.statement(
+    `select name, text, "count" from (
+       select name, ${text} as text, count(distinct event) as "count" from (${others(question, bind)}) group by name, text)
+     qualify row_number() over (partition by name order by "count" desc, text) <= ${bind.integer(question.values)}
+     order by name, "count" desc, text`,
+  );
+}
+
+/** The values of one field or attribute that most events have: rows of its key and the count. */
+export function compileTop(
+  question: FieldsQuestion,
+  field: FieldWithValues | AttributeField,
+  known: Known,
+): { readonly statement: Statement; readonly key: Key } {
+  const bind = new Binder(known, [question.log]);
+  const plan = asked(question);
+  const key = keyOf({ kind: "field", field }, 0, plan.where, bind);
+  const [isPresent, text] = isAttribute(field)
+    ? ["(k0 is not null or d0 is not null)", `coalesce(k0, ${plainText("d0")})`]
+    : field === "value"
+      ? ["k0 is not null", plainText("k0")]
+      : ["k0 <> ''", "k0"];
+  return {
+    key,
+    statement: bind.statement(
+      `select ${key.shown.join(", ")}, a0 from (${groupsOf(plan, [key], bind)}) where ${isPresent}
+       order by a0 desc, ${text} limit ${bind.integer(question.values)}`,
+    ),
+  };
+}
