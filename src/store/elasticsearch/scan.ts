@@ -31,6 +31,7 @@ export type Aggregate = {
   readonly value?: number | null;
   readonly doc_count?: number;
   readonly sum_other_doc_count?: number;
+  readonly doc_count_error_upper_bound?: number;
   readonly after_key?: Record<string, RawKey>;
   readonly buckets?: readonly Bucket[];
 };

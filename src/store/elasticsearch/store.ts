@@ -13,6 +13,7 @@ import type { Alert, Store, StorePart, WriteOutcome } from "../store.ts";
 import { encodeDocument, MARKER, NO_COLUMNS } from "./document.ts";
 import { ColumnsOfLogs } from "./columns.ts";
 import { deletionsAmong, deletionsOfAlerts, writeDeletions } from "./deletions.ts";
+import { attributeNames, fields } from "./fields.ts";
 import { readParts } from "./generations.ts";
 import { group } from "./group.ts";
 import { list } from "./list.ts";
@@ -99,8 +100,8 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
     list: (plan) => question(() => list(client, names, plan)),
     group: (plan) => question(() => group(client, names, plan)),
     users: (plan) => question(() => users(client, names, plan)),
-    fields: () => Promise.reject(new LoggiaError("unsupported", "This store does not list fields yet")),
-    attributeNames: () => Promise.resolve([]),
+    fields: (asked) => question(() => fields(client, names, asked)),
+    attributeNames: (key) => question(() => attributeNames(client, names, key)),
     find: (from, key, id) => translated(() => find(client, names, from, key, id)),
     data: (key, id) => translated(() => data(client, names, key, id)),
     marks: (ids) => translated(() => marks(client, names, ids)),

@@ -1,0 +1,228 @@
+import type { Client, estypes } from "@elastic/elasticsearch";
+
+import { parseAttributes, textsOfAttribute } from "../../events/attributes.ts";
+import { patternOf } from "../../events/pattern.ts";
+import type { LogKey } from "../../events/event.ts";
+import { compareCodePoints } from "../../events/text.ts";
+import { LISTED_FIELDS } from "../store.ts";
+import type { FieldFacts, FieldsQuestion } from "../store.ts";
+import { ATTRIBUTE_PATHS, columnOf, keyOf, nameOf, readKindTerm } from "./attributes.ts";
+import type { ValueKind } from "./attributes.ts";
+import type { Document } from "./document.ts";
+import { doubtOfEarlier } from "./doubts.ts";
+import type { Names } from "./mapping.ts";
+import { compositePages } from "./parts.ts";
+import { and, or } from "./queries.ts";
+import type { Query } from "./queries.ts";
+import { ANY_ORDER, atOneMoment, scan, searcherOf, totalOf } from "./scan.ts";
+import type { Aggregate, RawKey, Searcher } from "./scan.ts";
+
+type Field = (typeof LISTED_FIELDS)[number];
+type Aggs = Record<string, estypes.AggregationsAggregationContainer>;
+
+/** Names and values that one pass gives; of more, all are read page by page. */
+const PAGE = 10_000;
+/** Fields whose values are asked for at once. */
+const AT_ONCE = 32;
+const BATCH = 2000;
+/** Numbers that are equal as often as others are sorted by their texts, of which the index knows nothing. */
+const MORE_NUMBERS = 1000;
+
+/** What finds the events that have a field; a pattern is made of any text. */
+const PRESENT: Record<Field, Query> = {
+  created: { match_all: {} },
+  text: { exists: { field: "folded.text" } },
+  link: { exists: { field: "folded.link" } },
+  tags: { exists: { field: "folded.tags" } },
+  source: { exists: { field: "folded.source" } },
+  class: { exists: { field: "folded.class" } },
+  data: { term: { has: "data" } },
+  geo: { term: { has: "geo" } },
+  value: { exists: { field: "value" } },
+  user: { exists: { field: "folded.user" } },
+  pattern: { exists: { field: "folded.text" } },
+};
+const KINDS: Partial<Record<Field, FieldFacts["kind"]>> = { created: "time", geo: "place", value: "number" };
+const WITHOUT_VALUES: ReadonlySet<Field> = new Set(["created", "text", "data", "geo"]);
+
+/** A field that events have, and where its values lie; null where they are not shown. */
+type Listed = Omit<FieldFacts, "values"> & { readonly column: string | null };
+
+/** Answers {@link Store.fields}. */
+export async function fields(client: Client, names: Names, question: FieldsQuestion): Promise<FieldFacts[]> {
+  const { log, from, to } = question;
+  const created = { ...(from !== null && { gte: from }), ...(to !== null && { lt: to }) };
+  const query: Query = { bool: { filter: [{ term: { log } }, { range: { created } }] } };
+  return atOneMoment(client, names.events, async (search) => {
+    const listed = [
+      ...(await listedFields(search, query, question.prefix)),
+      ...(question.prefix === "" || question.prefix.startsWith("@")
+        ? await listedAttributes(search, query, question.prefix.slice(1))
+        : []),
+    ];
+    const values = await valuesOf(search, query, { listed, most: question.values, earlier: names.earlier });
+    return listed.map(({ name, kind, count, column }) => ({
+      name,
+      kind,
+      count,
+      values: (column === null ? undefined : values.get(column)) ?? [],
+    }));
+  });
+}
+
+/** Answers {@link Store.attributeNames}. */
+export async function attributeNames(client: Client, names: Names, log: LogKey): Promise<string[]> {
+  const counts = await countsOf(searcherOf(client, names.events), { term: { log } }, ATTRIBUTE_PATHS.keys);
+  return Array.from(counts.keys(), nameOf);
+}
+
+async function listedFields(search: Searcher, query: Query, prefix: string): Promise<Listed[]> {
+  const asked = LISTED_FIELDS.filter((field) => field.startsWith(prefix));
+  if (asked.length === 0) return [];
+  const aggs = Object.fromEntries(asked.map((field) => [field, { filter: PRESENT[field] }]));
+  const { aggregations } = await search({ query, size: 0, track_total_hits: false, aggs });
+  return asked.flatMap((name) => {
+    const count = aggregations?.[name]?.doc_count ?? 0;
+    if (count === 0) return [];
+    return { name, kind: KINDS[name] ?? "text", count, column: WITHOUT_VALUES.has(name) ? null : name };
+  });
+}
+
+async function listedAttributes(search: Searcher, query: Query, prefix: string): Promise<Listed[]> {
+  const counts = await countsOf(search, query, ATTRIBUTE_PATHS.keys, keyOf(prefix));
+  const kinds = new Map<string, ValueKind[]>();
+  for (const term of (await countsOf(search, query, ATTRIBUTE_PATHS.kinds, keyOf(prefix))).keys()) {
+    const { key, kind } = readKindTerm(term);
+    kinds.set(key, [...(kinds.get(key) ?? []), kind]);
+  }
+  const listed = Array.from(counts, ([key, count]) => {
+    const [kind = "text", another] = kinds.get(key) ?? [];
+    return {
+      name: `@${nameOf(key)}`,
+      kind: another === undefined ? kind : ("mixed" as const),
+      count,
+      column: columnOf("texts", key),
+    };
+  });
+  return listed.sort((a, b) => compareCodePoints(a.name, b.name));
+}
+
+/** All terms of a field that begin so, with the number of events that have each. */
+async function countsOf(search: Searcher, query: Query, field: string, prefix = ""): Promise<Map<string, number>> {
+  const include = prefix === "" ? {} : { include: `${prefix}.*` };
+  const { aggregations } = await search({
+    query,
+    size: 0,
+    track_total_hits: false,
+    aggs: { terms: { terms: { field, size: PAGE, shard_size: PAGE, ...include } } },
+  });
+  const terms = aggregations?.["terms"];
+  if ((terms?.sum_other_doc_count ?? 0) === 0) {
+    return new Map(terms?.buckets?.map(({ key, doc_count: count }) => [String(key), count]));
+  }
+  const all = await allCounts(search, query, field);
+  return new Map(all.entries().filter(([term]) => term.startsWith(prefix)));
+}
+
+async function allCounts(search: Searcher, query: Query, field: string): Promise<Map<string, number>> {
+  const counts = new Map<string, number>();
+  const sources = [{ term: { terms: { field } } }];
+  for await (const buckets of compositePages(search, query, { sources, size: PAGE }, {})) {
+    for (const { key, doc_count: count } of buckets) {
+      counts.set(String((key as Record<string, RawKey>)["term"]), count);
+    }
+  }
+  return counts;
+}
+
+type Values = FieldFacts["values"];
+type Asked = { readonly listed: readonly Listed[]; readonly most: number; readonly earlier: readonly string[] };
+
+/** The values of the fields that show some, by column. */
+async function valuesOf(search: Searcher, query: Query, { listed, most, earlier }: Asked): Promise<Map<string, Values>> {
+  const columns = listed.flatMap(({ column }) => column ?? []);
+  const found = new Map<string, Values>();
+  if (most === 0 || columns.length === 0) return found;
+  const tallies = await talliesOfRest(search, query, new Set(columns), earlier);
+  for (let from = 0; from < columns.length; from += AT_ONCE) {
+    const some = columns.slice(from, from + AT_ONCE);
+    const aggs: Aggs = {};
+    for (const [i, field] of some.entries()) {
+      const size = field === "value" ? Math.max(most, MORE_NUMBERS) : most;
+      aggs[i] = { terms: { field, size, order: [{ _count: "desc" }, { _key: "asc" }], show_term_doc_count_error: true } };
+    }
+    const { aggregations } = await search({ query, size: 0, track_total_hits: false, aggs });
+    for (const [i, column] of some.entries()) {
+      const tally = tallies.get(column);
+      const top = tally === undefined ? topOf(aggregations?.[i], column, most) : null;
+      found.set(column, top ?? firstOf(await allCounts(search, query, column), tally, most));
+    }
+  }
+  return found;
+}
+
+/** The first values of one pass; null where they may be others. */
+function topOf(terms: Aggregate | undefined, column: string, most: number): Values | null {
+  if ((terms?.doc_count_error_upper_bound ?? 0) > 0) return null;
+  const counts = new Map(terms?.buckets?.map(({ key, doc_count: count }) => [String(key), count]));
+  const last = terms?.buckets?.at(-1)?.doc_count;
+  const values = firstOf(counts, undefined, most);
+  // Of the numbers that were left out, some may be as frequent and sort before.
+  if (column === "value" && (terms?.sum_other_doc_count ?? 0) > 0 && values.at(-1)?.count === last) return null;
+  return values;
+}
+
+function firstOf(
+  counts: ReadonlyMap<string, number>,
+  others: ReadonlyMap<string, number> | undefined,
+  most: number,
+): Values {
+  const all = new Map(counts);
+  for (const [value, count] of others ?? []) all.set(value, (all.get(value) ?? 0) + count);
+  return Array.from(all, ([value, count]) => ({ value, count }))
+    .sort((a, b) => b.count - a.count || compareCodePoints(a.value, b.value))
+    .slice(0, most);
+}
+
+/**
+ * The values that no column has: of attributes without columns in their documents, and patterns of
+ * documents of an earlier release. Each such document is read.
+ */
+async function talliesOfRest(
+  search: Searcher,
+  query: Query,
+  columns: ReadonlySet<string>,
+  earlier: readonly string[],
+): Promise<ReadonlyMap<string, ReadonlyMap<string, number>>> {
+  const tallies = new Map<string, Map<string, number>>();
+  const count = (column: string, values: readonly string[]): void => {
+    if (!columns.has(column)) return;
+    const tally = tallies.get(column) ?? new Map<string, number>();
+    tallies.set(column, tally);
+    for (const value of new Set(values)) tally.set(value, (tally.get(value) ?? 0) + 1);
+  };
+  const unpatterned = doubtOfEarlier("pattern", earlier);
+  const rest = or([{ exists: { field: ATTRIBUTE_PATHS.rest } }, { exists: { field: "_ignored" } }]);
+  const those = and([query, unpatterned === null ? rest : or([rest, unpatterned])]);
+  const isFound = totalOf(await search({ query: those, size: 0, track_total_hits: 1, terminate_after: 1 })) > 0;
+  if (!isFound) return tallies;
+  const source = { includes: ["text", "pattern", "attributes", ATTRIBUTE_PATHS.rest] };
+  for await (const hits of scan(search, { query: those, sort: ANY_ORDER, batch: BATCH, source })) {
+    for (const hit of hits) {
+      const document = hit._source as Partial<Document>;
+      if (document.pattern === undefined && document.text) count("pattern", [patternOf(document.text)]);
+      const attributes = parseAttributes(document.attributes ?? null);
+      const lacking = new Set([...restOf(document), ...(hit._ignored ?? [])]);
+      for (const name of lacking.size === 0 ? [] : attributes.keys()) {
+        const column = columnOf("texts", keyOf(name));
+        if (lacking.has(column)) count(column, textsOfAttribute(attributes, name));
+      }
+    }
+  }
+  return tallies;
+}
+
+/** The columns that a document lacks. */
+function restOf({ indexed }: Partial<Document>): string[] {
+  return (indexed?.rest ?? []).map((key) => columnOf("texts", key));
+}
