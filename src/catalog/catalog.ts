@@ -121,12 +121,16 @@ export type Asker = {
    * Default: 0
    */
   readonly guesses?: number;
+  /** Whether there is such an account. What a stranger is told must not depend on it. Default: false */
+  readonly exists?: boolean;
+  /** How many strangers' guesses count against the account. Default: 0 */
+  readonly failures?: number;
   /** Called as the turn comes. Throws where the asker has used up its guesses while it waited. */
   readonly recheck?: () => void;
 };
 
 /** A check of a pair of e-mail and password, as the one who tries it sees it. */
-export type Attempt = Omit<Asker, "account"> & {
+export type Attempt = Omit<Asker, "account" | "exists"> & {
   /** Called where the pair was right until the password changed, while it was checked. */
   readonly outdated?: () => void;
 };
