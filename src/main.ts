@@ -33,6 +33,7 @@ import { measureStore } from "./monitoring/measured.ts";
 import { createMonitoring, type Monitoring } from "./monitoring/monitoring.ts";
 import { createJob } from "./operations/job.ts";
 import { type Continuity, watchContinuity } from "./operations/continuity.ts";
+import { followDecisions } from "./operations/decisions.ts";
 import type { BackupProgress, Operations, ReplayOrder, ReplayProgress } from "./operations/operations.ts";
 import { createGatherer } from "./post/gatherer.ts";
 import { startForgetting } from "./post/key-documents.ts";
@@ -103,9 +104,12 @@ export async function startLoggia(
     const { ports } = engines;
     const watch = { ...startWatch(settings, engines, holds, log, closing), connections };
     watch.metrics.watchWals(engines.wals);
+    const decisions = closing.use(followDecisions({ decisions: engines.decisions, holds, log }));
+    const continuity = watchEngines(settings, engines, watch, log, closing);
     const monitoring = await listenForMonitoring(settings, watch, log, closing);
-    const continuity = await startContinuity(settings, engines, watch, log, closing);
-    const first = await makeFirstRecords(ports.catalog, settings, { show, log });
+    await continuity?.look();
+    await decisions.look();
+    const first = await startFirst(ports.catalog, settings, { ...watch, continuity, show, log, closing });
     const done: Promise<void>[] = [];
     const { roles } = settings;
     const locating = await openLocating(settings, log, closing);
@@ -197,20 +201,52 @@ function startWatch(
 }
 
 /**
- * Compares the engines' marks, before anything is written to them. Processes that only post leave
- * that to the others: the readiness of posting does not depend on it.
+ * Compares the engines, before anything is written to them. Processes that only post leave that to
+ * the others: the readiness of posting does not depend on it.
  */
-async function startContinuity(
+function watchEngines(
   { roles, engines }: Settings,
   { ports, marks }: Opened,
-  { holds }: Watch,
+  { holds, watchComparison }: Watch,
   log: Logger,
   closing: AsyncDisposableStack,
-): Promise<Continuity | null> {
+): Continuity | null {
   if (!roles.has("api") && !roles.has("pipeline")) return null;
   const isEmbedded = engines.kind === "embedded";
   const options = { ...ports, marks, holds, group: PIPELINE_GROUP, log, keepsOffsets: isEmbedded };
-  return closing.use(await watchContinuity({ ...options, interval_ms: isEmbedded ? 5_000 : 30_000 }));
+  const continuity = closing.use(watchContinuity({ ...options, interval_ms: isEmbedded ? 5_000 : 30_000 }));
+  watchComparison(continuity.fault);
+  return continuity;
+}
+
+type FirstParts = {
+  readonly continuity: Continuity | null;
+  readonly holds: Holds;
+  readonly show: ShowFirstStart;
+  readonly log: Logger;
+  readonly closing: AsyncDisposableStack;
+};
+
+/**
+ * Makes the first records once it is known that the catalog has lost nothing, or a person has
+ * accepted that it has. A process that only posts does not know, and makes none.
+ */
+async function startFirst(
+  catalog: Ports["catalog"],
+  settings: Settings,
+  { continuity, holds, show, log, closing }: FirstParts,
+): Promise<FirstStart | null> {
+  if (continuity === null) return null;
+  const make = () => makeFirstRecords(catalog, settings, { show, log });
+  const isHeld = holds.list().some(({ name }) => name === "catalog");
+  if (continuity.fault() === null && !isHeld) return await make();
+  const makeLater = async (): Promise<void> => {
+    await continuity.compared;
+    await holds.gone("catalog");
+    if (!closing.disposed) await make();
+  };
+  void makeLater().catch((error: unknown) => log.error({ err: error }, "the first records could not be made"));
+  return null;
 }
 
 async function listenForMonitoring(

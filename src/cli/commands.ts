@@ -33,9 +33,10 @@ export function addManagement(program: Command): void {
  * API.
  */
 export function addMachine(program: Command): void {
-  program
+  const admin = program
     .command("admin")
-    .description("service admins (acts on the machine itself, by the settings of the service)")
+    .description("where no account or API is at hand (acts on the machine itself, by the settings of the service)");
+  admin
     .command("reset [email]")
     .description(
       "set a forgotten password, of the only service admin unless named, whether the service runs or not; " +
@@ -47,6 +48,10 @@ export function addMachine(program: Command): void {
       // Loaded when it is needed, as it needs the engines' clients.
       console.log(await (await import("./admin.ts")).reset({ email, password }, process.env));
     });
+  admin
+    .command("accept-hold <name>")
+    .description("accept what running services on these engines hold back, as holds accept does for one service")
+    .action(async (name: string) => console.log(await (await import("./admin.ts")).acceptHold(name, process.env)));
   program
     .command("restore <folder>")
     .description("put a backup into LOGGIA_DATA, where no service runs and nothing lies")

@@ -7,6 +7,7 @@ import { createCatalog } from "../catalog/create.ts";
 import { openElasticsearchDocuments } from "../catalog/documents/elasticsearch.ts";
 import { createElasticsearchClient } from "../elasticsearch/client.ts";
 import type { Holds } from "../monitoring/holds.ts";
+import { decisionsInDocument } from "../operations/decisions.ts";
 import { marksInDocument } from "../operations/marks-file.ts";
 import type { Settings } from "../settings.ts";
 import { openElasticsearchStore } from "../store/elasticsearch/store.ts";
@@ -29,7 +30,8 @@ export async function openCluster(
   const clock = closing.use(await openClock({ marks: clockMarks, shared: true, holds, log }));
   const documents = await openElasticsearchDocuments({ client, namespace });
   const catalog = closing.use(await createCatalog({ documents, log, limits: settings.accountLimits }));
-  const marks = marksInDocument(closing.use(await open(MARKS)));
+  const markDocuments = closing.use(await open(MARKS));
+  const marks = marksInDocument(markDocuments);
   const store = closing.use(await openElasticsearchStore({ client, namespace, log, removing: marks.removing }));
   const bus = closing.use(await openKafkaBus({ ...kafka, namespace, log }));
   return {
@@ -38,6 +40,7 @@ export async function openCluster(
     notifications: closing.use(mailsHere(settings) ? await open(NOTIFICATIONS) : null),
     batches: () => open(BATCHES),
     marks,
+    decisions: decisionsInDocument(markDocuments),
     wals: new Map(),
     backup: null,
   };

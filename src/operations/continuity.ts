@@ -4,6 +4,7 @@ import type { Logger } from "pino";
 import type { Bus } from "../bus/bus.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { LoggiaError } from "../errors.ts";
+import { UNFORESEEN } from "../monitoring/appends.ts";
 import type { HoldName, Holds } from "../monitoring/holds.ts";
 import type { Store, StorePart } from "../store/store.ts";
 
@@ -17,6 +18,8 @@ export type Marks = {
   /** How far the catalog had been written; null where that can't be told. */
   readonly catalog: number | null;
   readonly hasAccounts: boolean;
+  /** A person has accepted a catalog without accounts, and none was made since. */
+  readonly mayLackAccounts: boolean;
   readonly hasEvents: boolean;
   /** The parts of the store. */
   readonly parts: readonly StorePart[];
@@ -52,19 +55,22 @@ const TODO: Readonly<Record<Part, string>> = {
     "run `loggia replay start`, which brings back what the bus still holds, or restore a backup; or run " +
     "`loggia holds accept store`: whatever is missing then stays missing",
   catalog:
-    "restore a backup; or run `loggia holds accept catalog`: accounts, logs and keys that are missing stay missing",
+    "restore a backup; or run `loggia holds accept catalog`, or `loggia admin accept-hold catalog` on the machine " +
+    "itself where no account is left: accounts, logs and keys that are missing stay missing",
 };
 
 /** Behind the reason of a hold that a replay did not end. */
 const REPLAYED = "; a replay has brought back what the bus holds, and no more";
 const SHOWN = 5;
+const UNCOMPARED = "what it holds has not been compared yet with what was known of it before";
+const RETRY_MS = 1_000;
 /** To write marks that other processes write too. */
 const ATTEMPTS = 5;
 
 export type ContinuityOptions = {
   readonly bus: Pick<Bus, "lag" | "offsetsAt">;
   readonly store: Pick<Store, "nextOffset" | "parts" | "prepareEvents" | "writeEvents">;
-  readonly catalog: Pick<Catalog, "accounts" | "logs">;
+  readonly catalog: Pick<Catalog, "accounts" | "logs" | "refresh">;
   readonly marks: MarksFile;
   /** Whether the store keeps the offsets that it covers. */
   readonly keepsOffsets: boolean;
@@ -73,28 +79,35 @@ export type ContinuityOptions = {
   readonly group: string;
   readonly log: Logger;
   readonly interval_ms: number;
+  /** How soon to try again where a comparison failed and none was made before. */
+  readonly retry_ms?: number;
 };
 
 /**
- * Compares what the engines hold with each other and with what was known of them before, at the
- * start and from then on. What does not fit holds readiness back until a person decides, or a
- * replay has brought back what the store had lost.
+ * Compares what the engines hold with each other and with what was known of them before, again and
+ * again. What does not fit holds readiness back until a person decides, or a replay has brought
+ * back what the store had lost.
  */
 export type Continuity = AsyncDisposable & {
-  /** Compares at once: a replay may put new parts in the places of lost ones. */
+  /** Compares at once, as at the start, or where a replay may have put parts in place of lost ones. */
   look(): Promise<void>;
   /** A replay of all that the bus holds has ended. */
   replayed(): Promise<void>;
+  /** Why nothing is known of the engines yet, for readiness; null once they were compared. */
+  fault(): string | null;
+  /** Resolves after the first comparison. */
+  readonly compared: Promise<void>;
 };
 
-export async function watchContinuity(options: ContinuityOptions): Promise<Continuity> {
+export function watchContinuity(options: ContinuityOptions): Continuity {
   const watch = new Watch(options);
-  await watch.look();
   const closing = new AbortController();
   const running = watch.run(closing.signal);
   return {
     look: () => watch.look(),
     replayed: () => watch.replayed(),
+    fault: () => watch.fault(),
+    compared: watch.compared,
     async [Symbol.asyncDispose]() {
       closing.abort();
       await running;
@@ -114,7 +127,7 @@ type Found = {
   readonly covered: number | null;
 };
 
-type State = Omit<Marks, "pending"> & {
+type State = Omit<Marks, "pending" | "mayLackAccounts"> & {
   /** Records of a partition that begin where they did before, and were other ones then. */
   readonly replaced: { readonly partition: number; readonly offset: number } | null;
   readonly partitions: readonly Found[];
@@ -128,7 +141,10 @@ type State = Omit<Marks, "pending"> & {
 
 class Watch {
   readonly #options: ContinuityOptions;
+  readonly #compared = Promise.withResolvers<void>();
+  readonly compared = this.#compared.promise;
   #last: Promise<void> = Promise.resolve();
+  #fault: string | null = UNCOMPARED;
 
   constructor(options: ContinuityOptions) {
     this.#options = options;
@@ -136,10 +152,16 @@ class Watch {
 
   async run(signal: AbortSignal): Promise<void> {
     for (;;) {
-      await sleep(this.#options.interval_ms, undefined, { signal, ref: false }).catch(() => {});
+      const { interval_ms, retry_ms = RETRY_MS } = this.#options;
+      const wait_ms = this.#fault === null ? interval_ms : Math.min(retry_ms, interval_ms);
+      await sleep(wait_ms, undefined, { signal, ref: false }).catch(() => {});
       if (signal.aborted) return;
       await this.look();
     }
+  }
+
+  fault(): string | null {
+    return this.#fault;
   }
 
   look(): Promise<void> {
@@ -176,7 +198,10 @@ class Watch {
     return done;
   }
 
-  /** Never rejects: engines that are away are told of by readiness, and looked at again. */
+  /**
+   * Never rejects: engines that are away are told of by readiness, and looked at again. Marks
+   * follow during a hold too, so that a further loss is compared with what was there meanwhile.
+   */
   async #look(): Promise<void> {
     const { marks, log } = this.#options;
     try {
@@ -185,13 +210,17 @@ class Watch {
       const faults = faultsOf(state, before);
       const pending = { ...faults, ...before?.pending };
       if (faults.store !== undefined && state.lost.length > (before?.lost.length ?? 0)) pending.store = faults.store;
-      const isHeld = Object.keys(pending).length > 0;
-      const { lost } = state;
-      const now = isHeld && before !== null ? { ...before, lost, pending } : { ...known(state), pending };
+      const now = { ...known(state, before), pending };
       if (JSON.stringify(now) !== JSON.stringify(before)) await marks.write(now);
       this.#show(pending);
+      this.#fault = null;
+      this.#compared.resolve();
     } catch (error) {
-      log.warn({ err: error }, "the engines' marks could not be compared; they will be compared again");
+      const why = `${UNCOMPARED}: ${error instanceof LoggiaError ? error.message : UNFORESEEN}`;
+      // Tried again soon, so it is logged once.
+      if (this.#fault !== why)
+        log.warn({ err: error }, "the engines' marks could not be compared; they will be compared again");
+      if (this.#fault !== null) this.#fault = why;
     }
   }
 
@@ -222,7 +251,7 @@ class Watch {
     const changes = {
       bus: { ends, moment },
       store: { hasEvents, parts, lost: [] },
-      catalog: { catalog, hasAccounts },
+      catalog: { catalog, hasAccounts, mayLackAccounts: !hasAccounts },
     }[part];
     return { ...before, ...changes, pending };
   }
@@ -256,6 +285,8 @@ class Watch {
     const moment = (isSame ? before?.moment : null) ?? (await this.#moment());
     const logs = catalog.logs();
     const parts = (await store.parts?.()) ?? [];
+    // Another process may have made the first account, and taken events, since the last refresh.
+    if (catalog.accounts().length === 0) await catalog.refresh();
     return {
       partitions,
       keepsOffsets,
@@ -310,9 +341,10 @@ class Watch {
 }
 
 /** In the order in which marks are read, so that equal ones have equal texts. */
-function known(state: State): Omit<Marks, "pending"> {
+function known(state: State, before: Marks | null): Omit<Marks, "pending"> {
   const { ends, catalog, hasAccounts, hasEvents, parts, lost, moment } = state;
-  return { ends, catalog, hasAccounts, hasEvents, parts, lost, moment };
+  const mayLackAccounts = !hasAccounts && before?.mayLackAccounts === true;
+  return { ends, catalog, hasAccounts, mayLackAccounts, hasEvents, parts, lost, moment };
 }
 
 /** What does not fit, and why. */
@@ -346,12 +378,17 @@ function faultsOf(state: State, before: Marks | null): Partial<Record<Part, stri
     const { partition, offset } = state.replaced;
     faults.bus ??= `the bus was made anew or cut: from record ${offset} of partition ${partition} on it holds other records than before`;
   }
-  const isUsed = state.partitions.some(({ first, end }) => end > first);
+  // Marks may be older than the first accounts. Events need an account that owns their log.
+  const isUsed = before?.hasAccounts === true || state.hasEvents || isPosted(state);
   const version = before?.catalog ?? null;
-  if (!state.hasAccounts && (before?.hasAccounts ?? isUsed)) {
-    faults.catalog = "the catalog holds no accounts, and the bus holds events";
+  if (!state.hasAccounts && isUsed && before?.mayLackAccounts !== true) {
+    faults.catalog = "the catalog holds no accounts, and events were posted before";
   } else if (version !== null && state.catalog !== null && state.catalog < version) {
     faults.catalog = `the catalog ends at change ${state.catalog}, and reached ${version} before`;
   }
   return faults;
+}
+
+function isPosted({ partitions, keepsOffsets }: State): boolean {
+  return partitions.some(({ end }) => end > (keepsOffsets ? 1 : 0));
 }

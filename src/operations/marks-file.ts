@@ -11,6 +11,7 @@ const MARKS = z.object({
   ends: z.record(z.string(), z.number()),
   catalog: z.number().nullable(),
   hasAccounts: z.boolean(),
+  mayLackAccounts: z.boolean().default(false),
   hasEvents: z.boolean(),
   parts: z.array(PART).default([]),
   lost: z.array(PART).default([]),
