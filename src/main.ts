@@ -207,7 +207,7 @@ function startWatch(
 function watchEngines(
   { roles, engines }: Settings,
   { ports, marks }: Opened,
-  { holds, watchComparison }: Watch,
+  { holds, ...monitoring }: Watch,
   log: Logger,
   closing: AsyncDisposableStack,
 ): Continuity | null {
@@ -215,7 +215,7 @@ function watchEngines(
   const isEmbedded = engines.kind === "embedded";
   const options = { ...ports, marks, holds, group: PIPELINE_GROUP, log, keepsOffsets: isEmbedded };
   const continuity = closing.use(watchContinuity({ ...options, interval_ms: isEmbedded ? 5_000 : 30_000 }));
-  watchComparison(continuity.fault);
+  monitoring.watchComparison(() => continuity.fault());
   return continuity;
 }
 

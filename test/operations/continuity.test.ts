@@ -1,31 +1,30 @@
-import { Client } from "@elastic/elasticsearch";
-import test, { type ExecutionContext } from "ava";
+import test from "ava";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
-import { Kafka, logLevel } from "kafkajs";
 import { pino } from "pino";
 
 import type { LogKey } from "../../src/events/event.ts";
 import { createHolds } from "../../src/monitoring/holds.ts";
 import { watchContinuity } from "../../src/operations/continuity.ts";
 import { restore } from "../../src/operations/restore.ts";
-import { event, write } from "../contract/store-fixture.ts";
-import { elasticsearchUrl, kafkaBrokers, realEngines } from "../support/engines.ts";
+import { realEngines } from "../support/engines.ts";
 import { environmentOf, get, KEY, LOG, post, startService } from "../support/service.ts";
-import type { Service } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 import {
+  clusterOf,
   GREEN,
   lived,
+  livedOnCluster,
   loggia,
   loggiaAdmin,
   postAndDrain,
   readiness,
   redFor,
   remove,
+  removeTopic,
   replayAll,
   send,
   total,
@@ -246,72 +245,30 @@ test("embedded: events that are stored while the engines are compared are no fau
 
 if (realEngines) {
   test("cluster: a lost index of events and a topic that was made anew are noticed", async (t) => {
-    t.timeout(180_000);
-    const environment = environmentOf("cluster", "");
-    const namespace = environment["LOGGIA_NAMESPACE"]!;
-    const elasticsearch = new Client({ node: elasticsearchUrl() });
-    t.teardown(() => elasticsearch.close());
-    let service = await startService(environment);
-    t.teardown(() => service.close());
+    const { namespace, start, remove } = clusterOf(t);
+    let service = await start();
     t.deepEqual(await readiness(service), GREEN, "a first start");
     await postAndDrain(service, ["one", "two", "three"]);
     await service.ports.store.refresh();
     await service.close();
-    service = await startService(environment);
+    service = await start();
     t.deepEqual(await readiness(service), GREEN, "a second start");
     await service.close();
 
-    await elasticsearch.indices.delete({
-      index: Object.keys(await elasticsearch.indices.get({ index: `${namespace}-events*` })),
-    });
-    service = await startService(environment);
+    await remove("events*");
+    service = await start();
     t.deepEqual(await readiness(service), redFor("store"));
     await replayAll(service);
     t.deepEqual(await readiness(service), GREEN, "replayed");
     t.is(await total(service), 3);
     await service.close();
 
-    const admin = new Kafka({ brokers: kafkaBrokers(), logLevel: logLevel.NOTHING }).admin();
-    await admin.connect();
-    t.teardown(() => admin.disconnect());
-    const topic = `${namespace}.events`;
-    await admin.deleteTopics({ topics: [topic] });
-    await until(async () => !(await admin.listTopics()).includes(topic), { what: "the topic to be gone" });
-    service = await startService(environment);
+    await removeTopic(t, namespace);
+    service = await start();
     t.deepEqual(await readiness(service), redFor("bus"));
     t.is(await send(service, "/manage/1/holds/bus/accept"), 200);
     t.deepEqual(await readiness(service), GREEN, "accepted");
   });
-  /**
-   * A service on a cluster that ran, holds an event of an old month and a bookmark besides, and was
-   * closed.
-   */
-  const livedOnCluster = async (t: ExecutionContext) => {
-    t.timeout(180_000);
-    const environment = environmentOf("cluster", "");
-    const namespace = environment["LOGGIA_NAMESPACE"]!;
-    const elasticsearch = new Client({ node: elasticsearchUrl() });
-    t.teardown(() => elasticsearch.close());
-    const services: Service[] = [];
-    t.teardown(() => Promise.all(services.map((service) => service.close())));
-    const start = async (more: Record<string, string> = {}) => {
-      const service = await startService({ ...environment, ...more });
-      services.push(service);
-      return service;
-    };
-    const first = await start();
-    await postAndDrain(first, ["one", "two", "three"]);
-    const { store, catalog } = first.ports;
-    const old = event(LOG as LogKey, { created: Date.UTC(2015, 0, 10) });
-    await write(t, store, [old]);
-    t.true(await store.addBookmark(catalog.accounts()[0]!.id, LOG as LogKey, old.id));
-    await first.close();
-    const remove = async (end: string) => {
-      const index = `${namespace}-${end}`;
-      await elasticsearch.indices.delete({ index: Object.keys(await elasticsearch.indices.get({ index })) });
-    };
-    return { namespace, start, remove, elasticsearch };
-  };
 
   test("cluster: one lost month among others is noticed, also where a write has made it anew", async (t) => {
     const { namespace, start, remove, elasticsearch } = await livedOnCluster(t);
@@ -360,12 +317,7 @@ if (realEngines) {
 
   test("cluster: a topic that was made anew is noticed when it has more records than the old one", async (t) => {
     const { namespace, start } = await livedOnCluster(t);
-    const admin = new Kafka({ brokers: kafkaBrokers(), logLevel: logLevel.NOTHING }).admin();
-    await admin.connect();
-    t.teardown(() => admin.disconnect());
-    const topic = `${namespace}.events`;
-    await admin.deleteTopics({ topics: [topic] });
-    await until(async () => !(await admin.listTopics()).includes(topic), { what: "the topic to be gone" });
+    await removeTopic(t, namespace);
     const posting = await start({ LOGGIA_ROLES: "post" });
     for (let i = 0; i < 6; i++) t.is((await post(posting, { text: `new ${i}` })).status, 201);
     await posting.close();

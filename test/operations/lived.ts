@@ -1,9 +1,15 @@
+import { Client } from "@elastic/elasticsearch";
 import type { ExecutionContext } from "ava";
 import { execFile } from "node:child_process";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
+import { Kafka, logLevel } from "kafkajs";
+
+import type { LogKey } from "../../src/events/event.ts";
+import { event, write } from "../contract/store-fixture.ts";
+import { elasticsearchUrl, kafkaBrokers } from "../support/engines.ts";
 import { ADMIN, AUTHORIZATION, environmentOf, get, LOG, post, startService } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
@@ -81,4 +87,52 @@ export async function lived(t: ExecutionContext) {
   await postAndDrain(first, ["one", "two", "three"]);
   await first.close();
   return { folder, environment, start };
+}
+
+/** Services of one test on a cluster. */
+export function clusterOf(t: ExecutionContext) {
+  t.timeout(180_000);
+  const environment = environmentOf("cluster", "");
+  const namespace = environment["LOGGIA_NAMESPACE"]!;
+  const elasticsearch = new Client({ node: elasticsearchUrl() });
+  t.teardown(() => elasticsearch.close());
+  const services: Service[] = [];
+  t.teardown(() => Promise.all(services.map((service) => service.close())));
+  const start = async (more: Record<string, string> = {}) => {
+    const service = await startService({ ...environment, ...more });
+    services.push(service);
+    return service;
+  };
+  /** Deletes the indices whose names end so. */
+  const remove = async (end: string): Promise<void> => {
+    const index = `${namespace}-${end}`;
+    await elasticsearch.indices.delete({ index: Object.keys(await elasticsearch.indices.get({ index })) });
+  };
+  return { environment, namespace, elasticsearch, start, remove };
+}
+
+/**
+ * A service on a cluster that ran, holds an event of an old month and a bookmark besides, and was
+ * closed.
+ */
+export async function livedOnCluster(t: ExecutionContext) {
+  const cluster = clusterOf(t);
+  const first = await cluster.start();
+  await postAndDrain(first, ["one", "two", "three"]);
+  const { store, catalog } = first.ports;
+  const old = event(LOG as LogKey, { created: Date.UTC(2015, 0, 10) });
+  await write(t, store, [old]);
+  t.true(await store.addBookmark(catalog.accounts()[0]!.id, LOG as LogKey, old.id));
+  await first.close();
+  return cluster;
+}
+
+/** Removes the topic of events, behind the service's back. */
+export async function removeTopic(t: ExecutionContext, namespace: string): Promise<void> {
+  const admin = new Kafka({ brokers: kafkaBrokers(), logLevel: logLevel.NOTHING }).admin();
+  await admin.connect();
+  t.teardown(() => admin.disconnect());
+  const topic = `${namespace}.events`;
+  await admin.deleteTopics({ topics: [topic] });
+  await until(async () => !(await admin.listTopics()).includes(topic), { what: "the topic to be gone" });
 }
