@@ -25,6 +25,7 @@ import { apiKeyRoutes } from "./manage/api-keys.ts";
 import { managedClassFilterRoutes } from "./manage/class-filters.ts";
 import { managedLogRoutes } from "./manage/logs.ts";
 import { operationRoutes } from "./manage/operations.ts";
+import { savedQueryRoutes } from "./manage/saved-queries.ts";
 import { openApiRoute } from "./openapi/routes.ts";
 import { queryRoutes } from "./query.ts";
 
@@ -66,6 +67,7 @@ export function apiRoutes(parts: Omit<Context, "body">): Route[] {
     ...managedLogRoutes(context),
     ...apiKeyRoutes(context),
     ...managedClassFilterRoutes(context),
+    ...savedQueryRoutes(context),
     ...operationRoutes(context),
   ];
   return [...routes, openApiRoute(routes)];

@@ -69,6 +69,9 @@ export function createAccounts(parts: {
       for (const options of snapshot.optionsOfUser(id)) {
         await writer.write(idOf.options(id, options.log, options.class), () => null);
       }
+      for (const { log } of snapshot.savedQueriesOfUser(id)) {
+        await writer.write(idOf.savedQueries(id, log), () => null);
+      }
     },
   };
 }

@@ -12,6 +12,7 @@ import { createFollower } from "./follower.ts";
 import { createLogs } from "./logs.ts";
 import { createPasswordHasher } from "./passwords.ts";
 import { createQuotas, DEFAULT_ACCOUNT_LIMITS } from "./quotas.ts";
+import { createSavedQueries } from "./saved-queries.ts";
 import { createSnapshot } from "./snapshot.ts";
 import { createWriter } from "./writer.ts";
 
@@ -42,6 +43,7 @@ export async function createCatalog(options: {
     ...createLogs({ snapshot, writer, quotas, refresh }),
     ...createApiKeys({ snapshot, writer, quotas, refresh, look }),
     ...createClassFilters({ snapshot, writer, quotas, refresh }),
+    ...createSavedQueries({ snapshot, writer, refresh }),
     firstStart: createFirstStart({ snapshot, writer, refresh }),
     refresh,
     async ping() {

@@ -89,6 +89,12 @@ DELETE /manage/1/logs/:log/classFilters/:key                  401   401     404 
 GET    /manage/1/logs/:log/classFilters/:key/options          401   401     404  200   200  404    403    403      401   403
 PUT    /manage/1/logs/:log/classFilters/:key/options          401   401     404  200   200  404    403    403      401   403
 
+GET    /manage/1/logs/:log/queries                            401   401     404  200   200  404    403    403      401   403
+POST   /manage/1/logs/:log/queries                            401   401     404  201   201  404    403    403      401   403
+GET    /manage/1/logs/:log/queries/:name                      401   401     404  200   200  404    403    403      401   403
+PUT    /manage/1/logs/:log/queries/:name                      401   401     404  404   200  404    403    403      401   403
+DELETE /manage/1/logs/:log/queries/:name                      401   401     404  404   204  404    403    403      401   403
+
 POST   post:/1/logs/:log/events                               401   401     401  401   401  401    403    201      401   401
 GET    post:/1/logs/:log/events                               401   401     401  401   401  401    403    201      401   401
 POST   post:/1/logs/:log/users                                401   401     401  401   401  401    403    201      401   401
@@ -170,6 +176,8 @@ function inputOf(row: string, records: Readonly<Record<string, string>>): [strin
     "POST /manage/1/logs/:log/classFilters": { key: uniqueName("class"), color: "red", tag: "a" },
     "PUT /manage/1/logs/:log/classFilters/:key": { color: "red", tag: "a" },
     "PUT /manage/1/logs/:log/classFilters/:key/options": { alert: false },
+    "POST /manage/1/logs/:log/queries": { name: uniqueName("query"), query: "GET events" },
+    "PUT /manage/1/logs/:log/queries/:name": { query: "GET events" },
     "POST post:/1/logs/:log/events": { text: "hello" },
     "GET post:/1/logs/:log/events": { text: "hello" },
     "POST post:/1/logs/:log/users": { user: "carla" },

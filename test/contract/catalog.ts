@@ -2,6 +2,7 @@ import type { ExecutionContext, TestFn } from "ava";
 import { pino } from "pino";
 
 import type { AccountLimits, Catalog, ClassFilter } from "../../src/catalog/catalog.ts";
+import { MAX_SAVED_QUERIES } from "../../src/catalog/checks.ts";
 import { createCatalog } from "../../src/catalog/create.ts";
 import { idOf } from "../../src/catalog/model.ts";
 import { DEFAULT_ACCOUNT_LIMITS } from "../../src/catalog/quotas.ts";
@@ -57,6 +58,8 @@ export function catalogContract(test: TestFn, name: string, take: (t: ExecutionC
   declare("class filters are kept by key, as one array until it changes", classFilters);
   declare("options belong to one person and one life of a class", options);
   declare("subscribers are those who chose it and still have access", subscribers);
+  declare("saved queries belong to one person and one log, and end with the account", savedQueries);
+  declare("a person saves as many queries as they may, in all processes together", savedQueriesRace);
   declare("all of it is there after a restart", restart);
   declare("what one process changes shows in the other within 2 s", following);
   declare("a new key opens at once in another process, and wrong ones cost few reads", newKeyElsewhere);
@@ -407,6 +410,52 @@ async function apiKeys(t: ExecutionContext, start: () => Promise<Catalog>): Prom
   await fails(t, "bad_parameter", catalog.createLog({ ...chosen, key: parseLogKey("third")!, apiKey: "short" }));
 }
 
+async function savedQueries(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {
+  const catalog = await start();
+  const { owner: ann } = await addLog(catalog, SHOP, "ann@example.org");
+  const bob = await addAccount(catalog, "bob@example.org");
+  await catalog.share(SHOP, "bob@example.org", "user");
+  const query = { name: "Errors", query: "GET events", tz: "", shared: true };
+  await catalog.saveQuery(SHOP, bob, query);
+  await catalog.saveQuery(SHOP, bob, { ...query, name: "Mine", shared: false });
+  const namesFor = (user: UserId | null): string[] => catalog.savedQueries(SHOP, user).map(({ name }) => name);
+  t.deepEqual(namesFor(bob), ["Errors", "Mine"]);
+  t.deepEqual(namesFor(ann), ["Errors"]);
+  t.deepEqual(namesFor(null), ["Errors"]);
+  t.is(catalog.savedQuery(SHOP, ann, "ERRORS")?.owner, bob);
+  t.is(catalog.savedQuery(SHOP, ann, "mine"), null);
+  t.deepEqual(catalog.savedQueries(parseLogKey("other")!, bob), []);
+
+  await catalog.unshare(SHOP, "bob@example.org");
+  t.deepEqual(namesFor(ann), [], "nobody asks a query of one who may not read the log");
+  await catalog.share(SHOP, "bob@example.org", "user");
+  t.deepEqual(namesFor(ann), ["Errors"]);
+  await catalog.deleteAccount("bob@example.org");
+  t.deepEqual(namesFor(ann), []);
+  t.deepEqual(namesFor(bob), []);
+}
+
+async function savedQueriesRace(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {
+  const [here, there] = [await start(), await start()];
+  const { owner } = await addLog(here, SHOP, "ann@example.org");
+  await there.refresh();
+  const attempts = await Promise.allSettled(
+    Array.from({ length: MAX_SAVED_QUERIES + 10 }, (_, i) =>
+      (i % 2 === 0 ? here : there).saveQuery(SHOP, owner, {
+        name: `Query ${i}`,
+        query: "GET events",
+        tz: "",
+        shared: false,
+      }),
+    ),
+  );
+  const refused = attempts.flatMap((attempt) => (attempt.status === "rejected" ? [attempt.reason as unknown] : []));
+  t.is(refused.length, 10);
+  t.true(refused.every((error) => error instanceof LoggiaError && error.code === "conflict"));
+  await here.refresh();
+  t.is(here.savedQueries(SHOP, owner).length, MAX_SAVED_QUERIES);
+}
+
 async function classFilters(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {
   const catalog = await start();
   const { owner } = await addLog(catalog, SHOP, "ann@example.org");
@@ -489,12 +538,14 @@ async function restart(t: ExecutionContext, start: () => Promise<Catalog>): Prom
   await before.createClassFilter(SHOP, filterOf("gone"));
   await before.deleteClassFilter(SHOP, "gone");
   await before.setClassOptions(ann, SHOP, "errors", { alert: true, notify: false, hide: false });
+  await before.saveQuery(SHOP, ann, { name: "All", query: "GET events", tz: "", shared: false });
   await before[Symbol.asyncDispose]();
   const after = await start();
   t.deepEqual(after.accounts(), before.accounts());
   t.deepEqual(after.logs(), before.logs());
   t.deepEqual(after.classFilters(SHOP), [filterOf("errors")]);
   t.deepEqual(after.subscribers(SHOP, "errors", "alert"), [ann]);
+  t.is(after.savedQuery(SHOP, ann, "all")?.query, "GET events");
   t.is(after.knownApiKey(secret)?.log, SHOP);
   t.is((await after.authenticate("ann@example.org", PASSWORD))?.id, ann);
   await t.notThrowsAsync(after.ping());

@@ -116,6 +116,27 @@ export const Options = named(
   }),
 );
 
+const queryFields = {
+  query: z.string().meta({ description: "In LQL, such as `GET events GROUPBY source`.", minLength: 1, maxLength: 4096 }),
+  tz: z
+    .union([z.string(), z.number()])
+    .default("")
+    .transform(String)
+    .meta({ description: "As the parameter `tz` of a query; empty is UTC." }),
+  shared: z.boolean().default(false).describe("Whether all who may read the log may ask it."),
+};
+
+/** What a saved query is made of but its name. */
+export const SavedQueryFields = named("SavedQueryFields", z.object(queryFields));
+
+export const NewSavedQuery = named(
+  "NewSavedQuery",
+  z.object({
+    name: z.string().meta({ description: "Case does not matter.", minLength: 1, maxLength: 100 }),
+    ...queryFields,
+  }),
+);
+
 /** Parameters of lists. `planFilters` reads and checks them; a test holds both together. */
 export const ListQuery = z.object({
   pagenum: z.int().min(1).max(2_000_000).default(1).describe("The number of the page."),
@@ -142,6 +163,7 @@ export const PageQuery = ListQuery.pick({ pagenum: true, pagesize: true });
 /** Parameters of a query, which `planQuery` and `parseZone` read. */
 export const LqlQuery = z.object({
   query: z.string().min(1).max(4096).describe("In LQL, such as `GET events OCCURS(TODAY) GROUPBY source`."),
+  saved: z.string().min(1).max(100).describe("The name of a saved query, in place of `query`."),
   tz: z
     .union([z.number().min(-12).max(14), z.string().max(64)])
     .default(0)
