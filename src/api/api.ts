@@ -18,6 +18,7 @@ import { bookmarkRoutes } from "./bookmarks.ts";
 import { classFilterRoutes } from "./class-filters.ts";
 import type { Context } from "./context.ts";
 import type { Horizon } from "./horizon.ts";
+import { eventContextRoute } from "./event-context.ts";
 import { eventRoutes } from "./events.ts";
 import { logRoutes } from "./logs.ts";
 import { accountRoutes } from "./manage/accounts.ts";
@@ -59,6 +60,7 @@ export function apiRoutes(parts: Omit<Context, "body">): Route[] {
   const routes = [
     ...logRoutes(context),
     ...eventRoutes(context),
+    eventContextRoute(context),
     ...bookmarkRoutes(context),
     ...alertRoutes(context),
     ...classFilterRoutes(context),

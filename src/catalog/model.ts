@@ -7,13 +7,7 @@ import type { AccountLimits, ClassFilter, ClassOptions, Role, SavedQuery, Scope 
  * admin" is a matter of one guarded write; class filters and options have a document each, so that ten thousand of them stay cheap to change.
  */
 export type Entity =
-  | AccountEntity
-  | LogEntity
-  | ClassEntity
-  | OptionsEntity
-  | SavedQueriesEntity
-  | QuotaEntity
-  | FirstStartEntity;
+  AccountEntity | LogEntity | ClassEntity | OptionsEntity | SavedQueriesEntity | QuotaEntity | FirstStartEntity;
 
 export type AccountEntity = {
   readonly kind: "account";

@@ -31,7 +31,10 @@ export function createSavedQueries(parts: {
   const requireFreeName = (log: LogKey, user: UserId, name: string): void => {
     const taken = visible(log, null).find((query) => query.owner !== user && isNamed(query, name));
     if (taken === undefined) return;
-    throw new LoggiaError("saved_query_exists", `Another person shares a query ${taken.name} of the log ${log} already`);
+    throw new LoggiaError(
+      "saved_query_exists",
+      `Another person shares a query ${taken.name} of the log ${log} already`,
+    );
   };
 
   const write = (

@@ -9,14 +9,7 @@ import {
   createSavedQueryIndex,
 } from "./indexes.ts";
 import { idOf, withOwner } from "./model.ts";
-import type {
-  AccountEntity,
-  Addition,
-  Entity,
-  OptionsEntity,
-  SavedQueriesEntity,
-  StoredEntity,
-} from "./model.ts";
+import type { AccountEntity, Addition, Entity, OptionsEntity, SavedQueriesEntity, StoredEntity } from "./model.ts";
 
 /** A document as it was last seen. `entity` is null where it was removed. */
 export type Known = { readonly version: Version; readonly entity: Entity | null };

@@ -30,13 +30,19 @@ const EIGHTHS = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"] as const;
 /** Asks a query, and shows records as a table, groups with a bar for each count. */
 export async function ask(options: ServiceOptions, { log, text, saved, tz }: Question): Promise<Answer> {
   if ((text === undefined) === (saved === undefined)) {
-    throw new CommandError("Give either a query, such as 'GET events TAKE 10', or --saved with the name of a saved one");
+    throw new CommandError(
+      "Give either a query, such as 'GET events TAKE 10', or --saved with the name of a saved one",
+    );
   }
   const parameters = new URLSearchParams();
   if (text !== undefined) parameters.set("query", text);
   if (saved !== undefined) parameters.set("saved", saved);
   if (tz !== undefined) parameters.set("tz", tz);
-  const value = (await call(options, "GET", `/1/logs/${encodeURIComponent(log)}/query?${parameters}`)) as Fields[];
+  const value = (await call(
+    options,
+    "GET",
+    `/1/logs/${encodeURIComponent(log)}/query?${parameters.toString()}`,
+  )) as Fields[];
   if (value.length === 0) return { value, text: "nothing found" };
   if (isGrouped(value)) return { value, text: chart(value) };
   const colors = value.some((record) => typeof record["class"] === "string") ? await colorsOf(options, log) : new Map();
@@ -106,6 +112,5 @@ function bar(share: number): string {
 function show(value: unknown): string {
   if (value === null || value === undefined) return "";
   if (Array.isArray(value)) return value.map(show).join(" ");
-  if (typeof value === "object") return JSON.stringify(value);
-  return typeof value === "string" ? readMoment(value) : String(value as number | boolean);
+  return typeof value === "string" ? readMoment(value) : JSON.stringify(value);
 }

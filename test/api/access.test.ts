@@ -30,6 +30,7 @@ DELETE /1/logs/:log                                           401   401     404 
 GET    /1/logs/:log/events                                    401   401     404  200   200  404    200    403      401   404
 POST   /1/logs/:log/events                                    401   401     404  400   400  404    400    400      401   404
 GET    /1/logs/:log/events/:id                                401   401     404  200   200  404    200    403      401   404
+GET    /1/logs/:log/events/:id/context                        401   401     404  200   200  404    200    403      401   404
 GET    /1/logs/:log/events/:id/data                           401   401     404  200   200  404    200    403      401   404
 DELETE /1/logs/:log/events/:id                                401   401     404  403   204  404    403    403      401   403
 

@@ -28,7 +28,12 @@ async function done(t: ExecutionContext, running: Promise<Run>): Promise<string>
 
 async function serviceWithEvents(t: ExecutionContext): Promise<Service> {
   const service = await serviceOf(t, "embedded");
-  for (const [text, source] of [["disk full", "db"], ["slow\u001b[2J query", "db"], ["page read", "web"]] as const) { // prettier-ignore
+  for (const [text, source] of [
+    ["disk full", "db"],
+    ["slow\u001b[2J query", "db"],
+    ["page read", "web"],
+  ] as const) {
+    // prettier-ignore
     t.is((await post(service, { text, source, tags: "a b" })).status, 201);
   }
   await until(async () => {

@@ -249,8 +249,7 @@ const SAVED_QUERIES: Readonly<Record<string, Operation>> = {
 
 /** The operations of `/manage/1`, by method and path of the router. */
 export const MANAGEMENT: Readonly<Record<string, Operation>> = Object.fromEntries(
-  Object.entries({ ...ACCOUNTS, ...LOGS, ...API_KEYS, ...CLASSES, ...SAVED_QUERIES, ...OPERATING }).map(([name, operation]) => [
-    name.replace(" ", " /manage/1"),
-    operation,
-  ]),
+  Object.entries({ ...ACCOUNTS, ...LOGS, ...API_KEYS, ...CLASSES, ...SAVED_QUERIES, ...OPERATING }).map(
+    ([name, operation]) => [name.replace(" ", " /manage/1"), operation],
+  ),
 );

@@ -1,5 +1,5 @@
 import * as answers from "../schemas/answers.ts";
-import { ListQuery, LqlQuery, NewBookmark, NewLog } from "../schemas/inputs.ts";
+import { ContextQuery, ListQuery, LqlQuery, NewBookmark, NewLog } from "../schemas/inputs.ts";
 import type { Answer, Operation } from "./operation.ts";
 
 const page: Answer = {
@@ -76,6 +76,15 @@ export const READING: Readonly<Record<string, Operation>> = {
     callers: "people and keys",
     answers: { 200: { what: "The event", schema: answers.EventRecord } },
     errors: ["log_not_found", "event_not_found"],
+  },
+  "GET /1/logs/:log/events/:id/context": {
+    id: "readEventContext",
+    tag: "events",
+    summary: "An event and its neighbours in time, of all events or of those that pass filters",
+    callers: "people and keys",
+    query: ContextQuery,
+    answers: { 200: { what: "The events, the named one among them", schema: answers.EventList } },
+    errors: ["log_not_found", "event_not_found", "unsupported"],
   },
   "GET /1/logs/:log/events/:id/data": {
     id: "readEventData",
@@ -221,10 +230,9 @@ export const READING: Readonly<Record<string, Operation>> = {
   "GET /1/logs/:log/query": {
     id: "query",
     tag: "query",
-    summary: "Ask a log in LQL",
+    summary: "Ask a log in LQL: `query`, or the saved query that `saved` names",
     callers: "people and keys",
     query: LqlQuery,
-    required: ["query"],
     answers: {
       200: {
         what: "Events, groups or tracked users",
@@ -232,6 +240,6 @@ export const READING: Readonly<Record<string, Operation>> = {
         headers: ["X-Total-Count", "X-Loggia-Hint"],
       },
     },
-    errors: ["log_not_found", "bad_query", "unsupported"],
+    errors: ["saved_query_not_found", "log_not_found", "bad_query", "unsupported"],
   },
 };

@@ -117,7 +117,9 @@ export const Options = named(
 );
 
 const queryFields = {
-  query: z.string().meta({ description: "In LQL, such as `GET events GROUPBY source`.", minLength: 1, maxLength: 4096 }),
+  query: z
+    .string()
+    .meta({ description: "In LQL, such as `GET events GROUPBY source`.", minLength: 1, maxLength: 4096 }),
   tz: z
     .union([z.string(), z.number()])
     .default("")
@@ -159,6 +161,14 @@ export const ListQuery = z.object({
 
 /** Parameters of a list that has pages and no filters. */
 export const PageQuery = ListQuery.pick({ pagenum: true, pagesize: true });
+
+const neighbours = z.int().min(0).max(250).default(20);
+
+/** Parameters of an event's context. */
+export const ContextQuery = ListQuery.omit({ pagenum: true, pagesize: true, order: true }).extend({
+  before: neighbours.describe("How many events before it."),
+  after: neighbours.describe("How many events after it."),
+});
 
 /** Parameters of a query, which `planQuery` and `parseZone` read. */
 export const LqlQuery = z.object({
