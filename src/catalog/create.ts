@@ -35,7 +35,7 @@ export async function createCatalog(options: {
   const follower = await createFollower({ documents, snapshot, log, poll_ms });
   const { refresh, look } = follower;
   const writer = createWriter({ documents, snapshot, refresh });
-  const quotas = createQuotas({ snapshot, writer, refresh, limits });
+  const quotas = createQuotas({ snapshot, writer, limits });
   const hasher = createPasswordHasher();
   return {
     ...createAccounts({ snapshot, writer, refresh, hasher }),

@@ -95,8 +95,6 @@ const NO_OWNER = "" as UserId;
 export type QuotaEntity = {
   readonly kind: "quota";
   readonly owner: UserId;
-  /** The process that wrote it last. */
-  readonly by: string;
   readonly reserved: readonly Reservation[];
   /** In milliseconds since the Unix epoch, ascending. */
   readonly attempts: readonly number[];

@@ -3,7 +3,6 @@ import type { LogKey, UserId } from "../events/event.ts";
 import type { AccountLimits } from "./catalog.ts";
 import { idOf } from "./model.ts";
 import type { Addition, Entity, QuotaEntity, Reservation } from "./model.ts";
-import { drawId } from "./secrets.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { Writer } from "./writer.ts";
 
@@ -62,26 +61,18 @@ export type Quotas = {
   countLogAttempt(owner: UserId): Promise<void>;
 };
 
-export function createQuotas(parts: {
-  snapshot: Snapshot;
-  writer: Writer;
-  refresh: () => Promise<void>;
-  limits: AccountLimits;
-}): Quotas {
-  const { snapshot, writer, refresh, limits } = parts;
-  const self = drawId();
+export function createQuotas(parts: { snapshot: Snapshot; writer: Writer; limits: AccountLimits }): Quotas {
+  const { snapshot, writer, limits } = parts;
 
   const isLimited = (owner: UserId): boolean => snapshot.accountById(owner)?.admin !== true;
 
   /**
-   * Invariant: where another process wrote the record last, all that it had added before is in
-   * memory when this one counts. A reservation is dropped once the addition is seen, so the record
-   * alone does not tell.
+   * A reservation is dropped once the addition is seen, so the record alone does not tell what
+   * another process added. But a process adds something before it writes the record again, and
+   * changes are taken in as they were written: who has the newest record has those additions too.
    */
   const write = async (owner: UserId, change: (current: QuotaEntity) => QuotaEntity): Promise<void> => {
-    const id = idOf.quota(owner);
-    if (quotaOf(snapshot.known(id)?.entity ?? null, owner).by !== self) await refresh();
-    await writer.write(id, (current) => ({ ...change(quotaOf(current, owner)), by: self }), { readsOthers: true });
+    await writer.write(idOf.quota(owner), (current) => change(quotaOf(current, owner)), { readsOthers: true });
   };
 
   const pending = (reserved: readonly Reservation[], now_ms: number): Reservation[] =>
@@ -150,7 +141,7 @@ function recentAttempts({ attempts }: QuotaEntity, now_ms: number): readonly num
 }
 
 function quotaOf(entity: Entity | null, owner: UserId): QuotaEntity {
-  return entity?.kind === "quota" ? entity : { kind: "quota", owner, by: "", reserved: [], attempts: [] };
+  return entity?.kind === "quota" ? entity : { kind: "quota", owner, reserved: [], attempts: [] };
 }
 
 function overLimit(kind: keyof AccountLimits, limit: number): LoggiaError {

@@ -53,6 +53,7 @@ export function catalogContract(test: TestFn, name: string, take: (t: ExecutionC
   });
   const few = { apiKeys: 8, classFilters: 6, shares: 5 };
   limited("what an owner's logs hold together is limited, in all processes together", few, heldTogether);
+  limited("an owner's places that one process filled are full in another at once", few, filledElsewhere);
   declare("deleting an account removes its shares and options", deletion);
   declare("API keys open one log, until they are disabled or removed", apiKeys);
   declare("class filters are kept by key, as one array until it changes", classFilters);
@@ -301,6 +302,15 @@ async function heldTogether(t: ExecutionContext, start: Start): Promise<void> {
   await there.share(SHOP, "ann@example.org", "admin");
 }
 
+async function filledElsewhere(t: ExecutionContext, start: Start): Promise<void> {
+  const [here, there] = [await start(), await start()];
+  await addLog(here, SHOP, "ann@example.org");
+  await here.createApiKey(SHOP, "read-only");
+  await there.refresh();
+  for (let n = 0; n < 6; n++) await here.createApiKey(SHOP, "read-only");
+  await fails(t, "forbidden", there.createApiKey(SHOP, "read-only"), /LOGGIA_API_KEYS_PER/);
+}
+
 /** With what processes left that ended amid a write, or had a clock that ran ahead. */
 async function reservationsLapse(t: ExecutionContext, place: Place): Promise<void> {
   const documents = await place.connect();
@@ -309,7 +319,7 @@ async function reservationsLapse(t: ExecutionContext, place: Place): Promise<voi
     const owner = await addAccount(catalog, `${name}@example.org`);
     const attempts = Array.from({ length: 10 }, () => attempt_ms);
     const places = reserved.map((one, n) => ({ ...one, id: `never-${n}` }));
-    const quota = { kind: "quota", owner, by: "gone", reserved: places, attempts };
+    const quota = { kind: "quota", owner, reserved: places, attempts };
     t.is((await documents.create(idOf.quota(owner), quota)).kind, "done");
     await catalog.refresh();
     return catalog.createLog({ key: parseLogKey(name)!, display: "A log", owner });
