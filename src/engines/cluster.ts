@@ -29,7 +29,7 @@ export async function openCluster(
   const clockMarks = sharedMarks(closing.use(await open(CLOCK)));
   const clock = closing.use(await openClock({ marks: clockMarks, shared: true, holds, log }));
   const documents = await openElasticsearchDocuments({ client, namespace });
-  const catalog = closing.use(await createCatalog({ documents, log, limits: settings.accountLimits }));
+  const catalog = closing.use(await createCatalog({ documents, log, limits: settings.accountLimits, now: clock.now }));
   const markDocuments = closing.use(await open(MARKS));
   const marks = marksInDocument(markDocuments);
   const store = closing.use(await openElasticsearchStore({ client, namespace, log, removing: marks.removing }));
