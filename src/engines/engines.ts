@@ -2,7 +2,7 @@ import type { Bus } from "../bus/bus.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Documents } from "../catalog/documents/documents.ts";
 import type { KeptClock } from "../clock/keeper.ts";
-import type { MarksFile } from "../operations/continuity.ts";
+import type { MarksFile } from "../operations/marks.ts";
 import type { Decisions } from "../operations/decisions.ts";
 import type { BackupProgress } from "../operations/operations.ts";
 import type { Settings } from "../settings.ts";

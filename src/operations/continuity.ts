@@ -5,47 +5,10 @@ import type { Bus } from "../bus/bus.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { LoggiaError } from "../errors.ts";
 import { UNFORESEEN } from "../monitoring/appends.ts";
-import type { HoldName, Holds } from "../monitoring/holds.ts";
+import type { Holds } from "../monitoring/holds.ts";
 import type { Store, StorePart } from "../store/store.ts";
-
-/**
- * What was last known of the engines. Kept beside them, so that an engine that lost something does
- * not agree with it.
- */
-export type Marks = {
-  /** The end of the topic of events, by partition. */
-  readonly ends: Readonly<Record<string, number>>;
-  /** How far the catalog had been written; null where that can't be told. */
-  readonly catalog: number | null;
-  readonly hasAccounts: boolean;
-  /** A person has accepted a catalog without accounts, and none was made since. */
-  readonly mayLackAccounts: boolean;
-  readonly hasEvents: boolean;
-  /** The parts of the store. */
-  readonly parts: readonly StorePart[];
-  /** Parts whose loss waits for a decision. */
-  readonly lost: readonly StorePart[];
-  /**
-   * A moment, and for each partition the first offset since then: a topic that was made anew has
-   * lower ones.
-   */
-  readonly moment: { readonly at: number; readonly offsets: Readonly<Record<string, number>> } | null;
-  /** What did not fit and waits for a decision, with the reason. */
-  readonly pending: Readonly<Partial<Record<Part, string>>>;
-};
-
-export type MarksFile = {
-  read(): Promise<Marks | null>;
-  /** False, and nothing is written, where another process has written since {@link read}. */
-  write(marks: Marks): Promise<boolean>;
-  /** A number that rises with each write to the catalog; null where there is none. */
-  catalogVersion(): Promise<number | null>;
-  /** Parts of the store that retention has removed, or was about to. */
-  removed(): Promise<readonly StorePart[]>;
-};
-
-type Part = Extract<HoldName, "bus" | "store" | "catalog">;
-const PARTS: readonly Part[] = ["bus", "store", "catalog"];
+import { faultsOf } from "./faults.ts";
+import { type Found, known, type Marks, type MarksFile, type Part, PARTS, type State } from "./marks.ts";
 
 const TODO: Readonly<Record<Part, string>> = {
   bus:
@@ -61,9 +24,9 @@ const TODO: Readonly<Record<Part, string>> = {
 
 /** Behind the reason of a hold that a replay did not end. */
 const REPLAYED = "; a replay has brought back what the bus holds, and no more";
-const SHOWN = 5;
 const UNCOMPARED = "what it holds has not been compared yet with what was known of it before";
 const RETRY_MS = 1_000;
+const REMOVAL_MS = 300_000;
 /** To write marks that other processes write too. */
 const ATTEMPTS = 5;
 
@@ -81,6 +44,8 @@ export type ContinuityOptions = {
   readonly interval_ms: number;
   /** How soon to try again where a comparison failed and none was made before. */
   readonly retry_ms?: number;
+  /** How long a removal may be under way. */
+  readonly removal_ms?: number;
 };
 
 /**
@@ -116,33 +81,12 @@ export function watchContinuity(options: ContinuityOptions): Continuity {
   };
 }
 
-/** Of one partition of the topic of events. */
-type Found = {
-  readonly partition: number;
-  readonly first: number;
-  readonly end: number;
-  /** What the bus knows that the pipeline has acknowledged. */
-  readonly acknowledged: number;
-  /** What the store itself says that it covers; null where it says nothing. */
-  readonly covered: number | null;
-};
-
-type State = Omit<Marks, "pending" | "mayLackAccounts"> & {
-  /** Records of a partition that begin where they did before, and were other ones then. */
-  readonly replaced: { readonly partition: number; readonly offset: number } | null;
-  readonly partitions: readonly Found[];
-  readonly keepsOffsets: boolean;
-  /**
-   * Whether an empty store is one that lost something: it keeps offsets, or a log keeps its events
-   * for ever.
-   */
-  readonly isNeverEmpty: boolean;
-};
-
 class Watch {
   readonly #options: ContinuityOptions;
   readonly #compared = Promise.withResolvers<void>();
   readonly compared = this.#compared.promise;
+  /** Parts that are there although retention was about to remove them, and since when. */
+  readonly #spared = new Map<string, number>();
   #last: Promise<void> = Promise.resolve();
   #fault: string | null = UNCOMPARED;
 
@@ -333,62 +277,26 @@ class Watch {
       return !known.has(id) && part?.id !== id && (part === undefined || part.generation <= generation);
     });
     // Read after the parts: whatever had been removed by then has its note.
-    const removed = missing.length === 0 ? [] : await this.#options.marks.removed();
+    const removed = parts.length === 0 && missing.length === 0 ? [] : await this.#options.marks.removed();
+    await this.#forgetSpared(parts, removed);
     const wasRemoved = ({ place, id, generation }: StorePart): boolean =>
       removed.some((part) => part.id === id || (part.place === place && part.generation > generation));
     return [...before.lost, ...missing.filter((part) => !wasRemoved(part))];
   }
-}
 
-/** In the order in which marks are read, so that equal ones have equal texts. */
-function known(state: State, before: Marks | null): Omit<Marks, "pending"> {
-  const { ends, catalog, hasAccounts, hasEvents, parts, lost, moment } = state;
-  const mayLackAccounts = !hasAccounts && before?.mayLackAccounts === true;
-  return { ends, catalog, hasAccounts, mayLackAccounts, hasEvents, parts, lost, moment };
-}
-
-/** What does not fit, and why. */
-function faultsOf(state: State, before: Marks | null): Partial<Record<Part, string>> {
-  const faults: Partial<Record<Part, string>> = {};
-  for (const { partition, first, end, acknowledged, covered } of state.partitions) {
-    const ended = Math.max(before?.ends[partition] ?? 0, covered ?? 0, acknowledged);
-    if (end < ended) faults.bus = `the bus ends at record ${end}, and reached ${ended} before: it was lost or replaced`;
-    if (covered !== null && covered < first && covered < acknowledged) {
-      faults.store = `the store ends at record ${covered}, and the bus begins at ${first}: what lies between is missing`;
-    }
-    const isMissing = acknowledged > first && !state.hasEvents && state.isNeverEmpty;
-    // Marks may be older than the store's first events. A store that keeps offsets took one before
-    // it was acknowledged.
-    if (covered === null && isMissing && (state.keepsOffsets || before === null)) {
-      faults.store = `the store is empty, and was given what the bus holds up to record ${acknowledged}`;
+  /**
+   * A part that is still there after any removal of it would have ended was not removed: its note
+   * must not hide that it is lost later.
+   */
+  async #forgetSpared(parts: readonly StorePart[], removed: readonly StorePart[]): Promise<void> {
+    const { marks, removal_ms = REMOVAL_MS } = this.#options;
+    const there = new Set(parts.map(({ id }) => id));
+    const spared = removed.filter(({ id }) => there.has(id));
+    for (const id of this.#spared.keys()) if (!spared.some((part) => part.id === id)) this.#spared.delete(id);
+    for (const { id } of spared) {
+      const since_ms = this.#spared.get(id) ?? performance.now();
+      this.#spared.set(id, since_ms);
+      if (performance.now() - since_ms > removal_ms) await marks.forgetRemoved(id);
     }
   }
-  // Where the parts are known, each of them is compared, and an empty store may be one that
-  // retention has emptied.
-  if (before?.hasEvents === true && before.parts.length === 0 && !state.hasEvents && state.isNeverEmpty) {
-    faults.store ??= "the store is empty, and held events before";
-  }
-  if (state.lost.length > 0) {
-    const names = state.lost.map(({ place }) => place);
-    const more = names.length > SHOWN ? ` and ${names.length - SHOWN} more` : "";
-    const shown = names.slice(0, SHOWN).join(", ");
-    faults.store = `these indices are gone, or were made anew, and what they held is missing: ${shown}${more}`;
-  }
-  if (state.replaced !== null) {
-    const { partition, offset } = state.replaced;
-    faults.bus ??= `the bus was made anew or cut: from record ${offset} of partition ${partition} on it holds other records than before`;
-  }
-  // Marks may be older than the first accounts. Events need an account that owns their log.
-  const isUsed = before?.hasAccounts === true || state.hasEvents || isPosted(state);
-  const version = before?.catalog ?? null;
-  if (!state.hasAccounts && isUsed && before?.mayLackAccounts !== true) {
-    faults.catalog = "the catalog holds no accounts, and events were posted before";
-  } else if (version !== null && state.catalog !== null && state.catalog < version) {
-    faults.catalog = `the catalog ends at change ${state.catalog}, and reached ${version} before`;
-  }
-  return faults;
-}
-
-function isPosted({ partitions, keepsOffsets }: State): boolean {
-  return partitions.some(({ end }) => end > (keepsOffsets ? 1 : 0));
 }

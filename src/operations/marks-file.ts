@@ -3,7 +3,7 @@ import { z } from "zod";
 
 import type { Cursor, Documents, Version } from "../catalog/documents/documents.ts";
 import type { StorePart } from "../store/store.ts";
-import type { Marks, MarksFile } from "./continuity.ts";
+import type { Marks, MarksFile } from "./marks.ts";
 
 const PART = z.object({ place: z.string(), id: z.string(), generation: z.number(), isReplayed: z.boolean() });
 
@@ -46,6 +46,7 @@ export function marksInFile(file: string, catalog: Pick<Documents, "changes">): 
       return Number(cursor);
     },
     removed: () => Promise.resolve([]),
+    forgetRemoved: () => Promise.resolve(),
   };
 }
 
@@ -58,7 +59,7 @@ const REMOVED = "removed-";
  * marks.
  */
 export function marksInDocument(
-  documents: Pick<Documents, "create" | "replace" | "read" | "changes">,
+  documents: Pick<Documents, "create" | "replace" | "remove" | "read" | "changes">,
 ): MarksFile & { readonly removing: (part: StorePart) => Promise<void> } {
   let version: Version | null = null;
   return {
@@ -78,6 +79,10 @@ export function marksInDocument(
     async removed() {
       const { documents: all } = await documents.changes(null);
       return all.filter(({ id }) => id.startsWith(REMOVED)).map(({ body }) => PART.parse(body));
+    },
+    async forgetRemoved(id) {
+      const found = await documents.read(REMOVED + id);
+      if (found !== null && found.body !== null) await documents.remove(found.id, found.version);
     },
     catalogVersion: () => Promise.resolve(null),
   };

@@ -5,9 +5,11 @@ import { DatabaseSync } from "node:sqlite";
 
 import { pino } from "pino";
 
+import { openElasticsearchDocuments } from "../../src/catalog/documents/elasticsearch.ts";
 import type { LogKey } from "../../src/events/event.ts";
 import { createHolds } from "../../src/monitoring/holds.ts";
 import { watchContinuity } from "../../src/operations/continuity.ts";
+import { marksInDocument } from "../../src/operations/marks-file.ts";
 import { restore } from "../../src/operations/restore.ts";
 import { realEngines } from "../support/engines.ts";
 import { environmentOf, get, KEY, LOG, post, startService } from "../support/service.ts";
@@ -230,6 +232,7 @@ test("embedded: events that are stored while the engines are compared are no fau
       write: async () => true,
       catalogVersion: async () => null,
       removed: async () => [],
+      forgetRemoved: async () => {},
     },
     holds,
     group: "pipeline",
@@ -327,6 +330,26 @@ if (realEngines) {
     await service.close();
     service = await start();
     t.deepEqual(await readiness(service), GREEN, "accepted");
+  });
+
+  test("cluster: a month that retention failed to drop is noticed when it is lost later", async (t) => {
+    const { namespace, start, remove, elasticsearch } = await livedOnCluster(t);
+    const { ports } = await start({ LOGGIA_ROLES: "post" });
+    const documents = await openElasticsearchDocuments({ client: elasticsearch, namespace, name: "marks" });
+    const marks = marksInDocument(documents);
+    const old = (await ports.store.parts!()).find(({ place }) => place.endsWith("-events-2015.01"))!;
+    await marks.removing(old);
+    const holds = createHolds({ log: pino({ level: "silent" }) });
+    const options = { ...ports, marks, holds, group: "pipeline", keepsOffsets: false, interval_ms: 3_600_000 };
+    const watch = watchContinuity({ ...options, removal_ms: 0, log: pino({ level: "silent" }) });
+    t.teardown(() => watch[Symbol.asyncDispose]());
+    await watch.look();
+    await watch.look();
+    t.deepEqual(holds.list(), []);
+    t.deepEqual(await marks.removed(), []);
+    await remove("events-2015.01");
+    await watch.look();
+    t.regex(holds.list()[0]?.why ?? "", /events-2015\.01/);
   });
 
   test("cluster: months that retention dropped, a rebuilt store and several starts at once are ready", async (t) => {
