@@ -25,13 +25,15 @@ export async function openCluster(
   const { namespace } = settings;
   const client = createElasticsearchClient({ ...elasticsearch, log });
   closing.defer(() => client.close());
-  const open = (name: string) => openElasticsearchDocuments({ client, namespace, name });
+  const lost = (index: string): void =>
+    log.error({ index }, "an index was lost and is made anew: what the service remembered in it is forgotten");
+  const open = (name: string) => openElasticsearchDocuments({ client, namespace, name, lost });
   const clockMarks = sharedMarks(closing.use(await open(CLOCK)));
   const clock = closing.use(await openClock({ marks: clockMarks, shared: true, holds, log }));
   const documents = await openElasticsearchDocuments({ client, namespace });
   const catalog = closing.use(await createCatalog({ documents, log, limits: settings.accountLimits, now: clock.now }));
   const markDocuments = closing.use(await open(MARKS));
-  const marks = marksInDocument(markDocuments);
+  const marks = marksInDocument(markDocuments, documents);
   const store = closing.use(await openElasticsearchStore({ client, namespace, log, removing: marks.removing }));
   const bus = closing.use(await openKafkaBus({ ...kafka, namespace, log }));
   return {

@@ -191,11 +191,11 @@ class Watch {
       }
     }
     const { [part]: _, ...pending } = before.pending;
-    const { ends, moment, catalog, hasAccounts, hasEvents, parts } = state;
+    const { ends, moment, catalog, catalogId, hasAccounts, hasEvents, parts } = state;
     const changes = {
       bus: { ends, moment },
       store: { hasEvents, parts, lost: [] },
-      catalog: { catalog, hasAccounts, mayLackAccounts: !hasAccounts },
+      catalog: { catalog, catalogId, hasAccounts, mayLackAccounts: !hasAccounts },
     }[part];
     return { ...before, ...changes, pending };
   }
@@ -238,7 +238,7 @@ class Watch {
       moment,
       // After the new moment was read: what happens in between is noticed too.
       replaced: before === null ? null : await this.#replaced(before),
-      catalog: await marks.catalogVersion(),
+      ...(await marks.catalog()),
       hasAccounts: catalog.accounts().length > 0,
       hasEvents: keepsOffsets
         ? partitions.some(({ covered }) => covered !== null)

@@ -40,6 +40,8 @@ export function faultsOf(state: State, before: Marks | null): Partial<Record<Par
     faults.catalog = "the catalog holds no accounts, and events were posted before";
   } else if (version !== null && state.catalog !== null && state.catalog < version) {
     faults.catalog = `the catalog ends at change ${state.catalog}, and reached ${version} before`;
+  } else if (typeof before?.catalogId === "string" && state.catalogId !== before.catalogId) {
+    faults.catalog = "the catalog is another one than before: it was lost and made anew, or restored";
   }
   return faults;
 }

@@ -10,6 +10,7 @@ const PART = z.object({ place: z.string(), id: z.string(), generation: z.number(
 const MARKS = z.object({
   ends: z.record(z.string(), z.number()),
   catalog: z.number().nullable(),
+  catalogId: z.string().nullable().default(null),
   hasAccounts: z.boolean(),
   mayLackAccounts: z.boolean().default(false),
   hasEvents: z.boolean(),
@@ -41,9 +42,9 @@ export function marksInFile(file: string, catalog: Pick<Documents, "changes">): 
       await rename(`${file}.new`, file);
       return true;
     },
-    async catalogVersion() {
+    async catalog() {
       ({ cursor } = await catalog.changes(cursor));
-      return Number(cursor);
+      return { catalog: Number(cursor), catalogId: null };
     },
     removed: () => Promise.resolve([]),
     forgetRemoved: () => Promise.resolve(),
@@ -60,6 +61,7 @@ const REMOVED = "removed-";
  */
 export function marksInDocument(
   documents: Pick<Documents, "create" | "replace" | "remove" | "read" | "changes">,
+  catalog: { state(): Promise<{ readonly id: string; readonly count: number }> },
 ): MarksFile & { readonly removing: (part: StorePart) => Promise<void> } {
   let version: Version | null = null;
   return {
@@ -84,7 +86,10 @@ export function marksInDocument(
       const found = await documents.read(REMOVED + id);
       if (found !== null && found.body !== null) await documents.remove(found.id, found.version);
     },
-    catalogVersion: () => Promise.resolve(null),
+    async catalog() {
+      const { id, count } = await catalog.state();
+      return { catalog: count, catalogId: id };
+    },
   };
 }
 

@@ -10,6 +10,8 @@ export type Marks = {
   readonly ends: Readonly<Record<string, number>>;
   /** How far the catalog had been written; null where that can't be told. */
   readonly catalog: number | null;
+  /** What tells the catalog from one that was made anew; null where nothing does. */
+  readonly catalogId: string | null;
   readonly hasAccounts: boolean;
   /** A person has accepted a catalog without accounts, and none was made since. */
   readonly mayLackAccounts: boolean;
@@ -31,8 +33,8 @@ export type MarksFile = {
   read(): Promise<Marks | null>;
   /** False, and nothing is written, where another process has written since {@link read}. */
   write(marks: Marks): Promise<boolean>;
-  /** A number that rises with each write to the catalog; null where there is none. */
-  catalogVersion(): Promise<number | null>;
+  /** See {@link Marks}. The number never falls, whatever is written. */
+  catalog(): Promise<{ readonly catalog: number; readonly catalogId: string | null }>;
   /** Parts of the store that retention has removed, or was about to. */
   removed(): Promise<readonly StorePart[]>;
   /** The part was not removed after all. */
@@ -68,7 +70,7 @@ export type State = Omit<Marks, "pending" | "mayLackAccounts"> & {
 
 /** In the order in which marks are read, so that equal ones have equal texts. */
 export function known(state: State, before: Marks | null): Omit<Marks, "pending"> {
-  const { ends, catalog, hasAccounts, hasEvents, parts, lost, moment } = state;
+  const { ends, catalog, catalogId, hasAccounts, hasEvents, parts, lost, moment } = state;
   const mayLackAccounts = !hasAccounts && before?.mayLackAccounts === true;
-  return { ends, catalog, hasAccounts, mayLackAccounts, hasEvents, parts, lost, moment };
+  return { ends, catalog, catalogId, hasAccounts, mayLackAccounts, hasEvents, parts, lost, moment };
 }

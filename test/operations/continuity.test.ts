@@ -230,7 +230,7 @@ test("embedded: events that are stored while the engines are compared are no fau
     marks: {
       read: async () => null,
       write: async () => true,
-      catalogVersion: async () => null,
+      catalog: async () => ({ catalog: 0, catalogId: null }),
       removed: async () => [],
       forgetRemoved: async () => {},
     },
@@ -336,7 +336,8 @@ if (realEngines) {
     const { namespace, start, remove, elasticsearch } = await livedOnCluster(t);
     const { ports } = await start({ LOGGIA_ROLES: "post" });
     const documents = await openElasticsearchDocuments({ client: elasticsearch, namespace, name: "marks" });
-    const marks = marksInDocument(documents);
+    const catalog = await openElasticsearchDocuments({ client: elasticsearch, namespace });
+    const marks = marksInDocument(documents, catalog);
     const old = (await ports.store.parts!()).find(({ place }) => place.endsWith("-events-2015.01"))!;
     await marks.removing(old);
     const holds = createHolds({ log: pino({ level: "silent" }) });
@@ -350,6 +351,36 @@ if (realEngines) {
     await remove("events-2015.01");
     await watch.look();
     t.regex(holds.list()[0]?.why ?? "", /events-2015\.01/);
+  });
+
+  test("cluster: a catalog that was lost is red in the process that knows it, and in those after it", async (t) => {
+    const { namespace, environment, start, remove, elasticsearch } = await livedOnCluster(t);
+    let service = await start();
+    await remove("catalog");
+    t.is(await send(service, "/manage/1/accounts", { email: "b@example.org", password: "correct horse b" }), 503);
+    t.false(await elasticsearch.indices.exists({ index: `${namespace}-catalog` }), "no write has made it anew");
+    t.is((await post(service, { text: "posted meanwhile" })).status, 201);
+    const another = await start({ LOGGIA_ROLES: "post" });
+    await loggiaAdmin(environment, "reset", "eve@example.org");
+    t.is((await readiness(service)).api, 503, "the new catalog is not taken for the old one");
+    await Promise.all([service.close(), another.close()]);
+    service = await start();
+    t.deepEqual(await readiness(service), redFor("catalog"));
+  });
+
+  test("cluster: a catalog that lacks documents is red", async (t) => {
+    const { namespace, start, elasticsearch } = await livedOnCluster(t);
+    let service = await start();
+    await service.ports.catalog.createAccount({ email: "b@example.org", password: "correct horse b", admin: false });
+    await service.close();
+    service = await start();
+    t.deepEqual(await readiness(service), GREEN);
+    await service.close();
+    await elasticsearch.delete({ index: `${namespace}-catalog`, id: "account/b@example.org", refresh: true });
+    service = await start();
+    t.deepEqual(await readiness(service), redFor("catalog"));
+    t.is(await send(service, "/manage/1/holds/catalog/accept"), 200);
+    t.deepEqual(await readiness(service), GREEN, "accepted");
   });
 
   test("cluster: months that retention dropped, a rebuilt store and several starts at once are ready", async (t) => {
