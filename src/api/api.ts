@@ -20,6 +20,7 @@ import type { Context } from "./context.ts";
 import type { Horizon } from "./horizon.ts";
 import { eventContextRoute } from "./event-context.ts";
 import { eventRoutes } from "./events.ts";
+import { exportRoute } from "./export.ts";
 import { logRoutes } from "./logs.ts";
 import { accountRoutes } from "./manage/accounts.ts";
 import { apiKeyRoutes } from "./manage/api-keys.ts";
@@ -29,6 +30,7 @@ import { operationRoutes } from "./manage/operations.ts";
 import { savedQueryRoutes } from "./manage/saved-queries.ts";
 import { openApiRoute } from "./openapi/routes.ts";
 import { queryRoutes } from "./query.ts";
+import { tailRoute } from "./tail.ts";
 
 export type ApiOptions = {
   readonly catalog: Catalog;
@@ -61,6 +63,8 @@ export function apiRoutes(parts: Omit<Context, "body">): Route[] {
     ...logRoutes(context),
     ...eventRoutes(context),
     eventContextRoute(context),
+    exportRoute(context),
+    tailRoute(context),
     ...bookmarkRoutes(context),
     ...alertRoutes(context),
     ...classFilterRoutes(context),

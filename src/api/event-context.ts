@@ -3,7 +3,8 @@ import { LoggiaError } from "../errors.ts";
 import type { EventRow } from "../events/event.ts";
 import type { Route } from "../http/route.ts";
 import { planFilters } from "../query/filters.ts";
-import type { ComparisonOp, Condition, ListPlan } from "../query/plan.ts";
+import { behind } from "../query/keyset.ts";
+import type { Condition, ListPlan } from "../query/plan.ts";
 import { authenticated, eventIdOf, logKeyOf } from "./context.ts";
 import type { Context } from "./context.ts";
 import { eventNotFound } from "./events.ts";
@@ -38,31 +39,20 @@ type Side = { readonly where: Condition; readonly direction: "asc" | "desc"; rea
 /** The events next to one of them, the nearest first. */
 async function neighbours(
   { store }: Pick<Context, "store">,
-  { log, created, id }: EventRow,
+  event: EventRow,
   { where, direction, take }: Side,
 ): Promise<readonly EventRow[]> {
-  if (take === 0) return [];
-  const beyond: ComparisonOp = direction === "asc" ? ">" : "<";
-  const moment = (op: ComparisonOp): Condition => ({ kind: "number", field: "created", op, value: created });
-  const tied: Condition = {
-    kind: "and",
-    conditions: [moment("="), { kind: "text", field: "id", op: beyond, value: id }],
-  };
-  const plan: ListPlan = {
+  const sort: ListPlan["sort"] = direction === "asc" ? [] : [{ field: "created", direction }];
+  return await store.rows({
     kind: "list",
     from: { kind: "events" },
-    logs: [log],
-    // The bound alone, besides the exact condition: stores skip by it what lies on the other side.
-    where: {
-      kind: "and",
-      conditions: [where, moment(`${beyond}=`), { kind: "or", conditions: [moment(beyond), tied] }],
-    },
-    sort: direction === "asc" ? [] : [{ field: "created", direction }],
+    logs: [event.log],
+    where: { kind: "and", conditions: [where, behind(event, sort)] },
+    sort,
     skip: 0,
     take,
     columns: null,
-  };
-  return (await store.list(plan)).rows;
+  });
 }
 
 function readCount(name: "before" | "after", value: string | null): number {

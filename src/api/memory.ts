@@ -13,6 +13,7 @@ export class AnswerMemory {
   readonly #gate: Pick<Gate, "takeAnswer">;
   readonly #person: string;
   #taken: Taken | null = null;
+  readonly #others: Pick<Taken, "release">[] = [];
 
   constructor(gate: Pick<Gate, "takeAnswer">, person: string) {
     this.#gate = gate;
@@ -32,8 +33,14 @@ export class AnswerMemory {
     this.#taken?.resize(size_bytes);
   }
 
+  /** Has something else released with the answer. */
+  releaseWith(other: Pick<Taken, "release">): void {
+    this.#others.push(other);
+  }
+
   release(): void {
     this.#taken?.release();
+    for (const other of this.#others.splice(0)) other.release();
   }
 }
 

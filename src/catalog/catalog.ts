@@ -16,6 +16,8 @@ export type Catalog = AsyncDisposable & {
   createAccount(account: { email: string; password: string; admin: boolean }, asker?: Asker): Promise<Account>;
   /** @throws LoggiaError `bad_parameter`, `account_not_found` */
   setPassword(email: string, password: string, asker?: Asker): Promise<void>;
+  /** Changes with the account's password, and tells nothing about it; null where there is no such account. */
+  passwordMark(id: UserId): string | null;
   /** Makes an account a service admin. @throws LoggiaError `account_not_found` */
   makeAdmin(email: string): Promise<void>;
   /** Removes the account, its shares and its options. @throws LoggiaError `account_not_found`; `conflict` where a log would lose its last admin */

@@ -51,6 +51,8 @@ DELETE /1/logs/:log/alerts/:id                                401   401     404 
 GET    /1/logs/classFilters                                   401   401     200  200   200  200    200    403      401   200
 GET    /1/logs/:log/classFilters                              401   401     404  200   200  404    200    403      401   404
 GET    /1/logs/:log/classFilters/:key                         401   401     404  200   200  404    200    403      401   404
+GET    /1/logs/:log/export                                    401   401     404  200   200  404    200    403      401   404
+GET    /1/logs/:log/tail                                      401   401     404  200   200  404    200    403      401   404
 GET    /1/logs/:log/query                                     401   401     404  200   200  404    200    403      401   404
 
 GET    /manage/1/accounts                                     401   401     403  403   403  200    403    403      401   403
@@ -155,7 +157,9 @@ async function call(world: World, row: string, caller: string): Promise<number> 
   if (hasJson) headers["Content-Type"] = "application/json";
   const body = hasJson ? JSON.stringify(Object.fromEntries(input)) : new URLSearchParams(input as string[][]);
   const response = await fetch(url, { method, headers, ...(method !== "GET" && input.length > 0 && { body }) });
-  await response.arrayBuffer();
+  // A tail has no end.
+  if (route.endsWith("/tail")) await response.body?.cancel();
+  else await response.arrayBuffer();
   return response.status;
 }
 

@@ -1,5 +1,5 @@
 import * as answers from "../schemas/answers.ts";
-import { ContextQuery, ListQuery, LqlQuery, NewBookmark, NewLog } from "../schemas/inputs.ts";
+import { ContextQuery, ExportQuery, ListQuery, LqlQuery, NewBookmark, NewLog, TailQuery } from "../schemas/inputs.ts";
 import type { Answer, Operation } from "./operation.ts";
 
 const page: Answer = {
@@ -226,6 +226,37 @@ export const READING: Readonly<Record<string, Operation>> = {
     callers: "people and keys",
     answers: { 200: { what: "The class filter", schema: answers.ClassFilterRecord } },
     errors: ["log_not_found", "class_filter_not_found"],
+  },
+  "GET /1/logs/:log/export": {
+    id: "exportEvents",
+    tag: "events",
+    summary:
+      "All events that filters find, as a stream; one that is cut off is reset, and never ends as if it were whole",
+    callers: "people and keys",
+    query: ExportQuery,
+    answers: {
+      200: {
+        what: "The events, in order",
+        streams: ["application/x-ndjson", "text/csv", "text/xml"],
+        headers: ["X-Loggia-Hint"],
+      },
+    },
+    errors: ["log_not_found", "unsupported"],
+  },
+  "GET /1/logs/:log/tail": {
+    id: "tailEvents",
+    tag: "events",
+    summary: "The last events, and then each new one as it is stored; `Last-Event-ID` goes on after an event",
+    callers: "people and keys",
+    query: TailQuery,
+    answers: {
+      200: {
+        what: "Server-sent events, or a JSON object a line",
+        streams: ["text/event-stream", "application/x-ndjson"],
+        headers: ["X-Loggia-Hint"],
+      },
+    },
+    errors: ["log_not_found", "saved_query_not_found", "bad_query", "unsupported"],
   },
   "GET /1/logs/:log/query": {
     id: "query",

@@ -170,6 +170,25 @@ export const ContextQuery = ListQuery.omit({ pagenum: true, pagesize: true, orde
   after: neighbours.describe("How many events after it."),
 });
 
+const found = ListQuery.omit({ pagenum: true, pagesize: true });
+
+/** Parameters of an export. */
+export const ExportQuery = found.extend({
+  format: z.enum(["ndjson", "csv", "xml"]).default("ndjson"),
+  trailer: z
+    .boolean()
+    .default(false)
+    .describe('With format=ndjson: whether a last line `{"complete":true,"count":n}` shows that nothing was cut off.'),
+});
+
+/** Parameters of a tail. */
+export const TailQuery = found.omit({ order: true, sinceid: true }).extend({
+  query: z.string().max(4096).describe("In LQL, such as `GET events WHERE source = 'web'`, in place of the others."),
+  saved: z.string().max(100).describe("The name of a saved query, in place of `query`."),
+  tz: z.union([z.number(), z.string()]).default(0).describe("The time zone of the query."),
+  last: z.int().min(0).max(500).default(0).describe("How many events that are stored already come first."),
+});
+
 /** Parameters of a query, which `planQuery` and `parseZone` read. */
 export const LqlQuery = z.object({
   query: z.string().min(1).max(4096).describe("In LQL, such as `GET events OCCURS(TODAY) GROUPBY source`."),

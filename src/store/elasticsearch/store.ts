@@ -14,7 +14,7 @@ import { encodeDocument, MARKER } from "./document.ts";
 import { deletionsAmong, deletionsOfAlerts, writeDeletions } from "./deletions.ts";
 import { readParts } from "./generations.ts";
 import { group } from "./group.ts";
-import { list } from "./list.ts";
+import { list, rows } from "./list.ts";
 import { namesIn, putTemplates, wordlessIndices } from "./mapping.ts";
 import type { IndexOptions, Names } from "./mapping.ts";
 import {
@@ -94,6 +94,7 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
     nextOffset: async () => null,
 
     list: (plan) => question(() => list(client, names, plan)),
+    rows: (plan) => question(() => rows(client, names, plan)),
     group: (plan) => question(() => group(client, names, plan)),
     users: (plan) => question(() => users(client, names, plan)),
     find: (from, key, id) => translated(() => find(client, names, from, key, id)),
