@@ -31,7 +31,7 @@ const MAX_LAST = 500;
 const PAGE = 100;
 /** How often the number of this process's writes is read, and how often a store is asked that others write to as well. */
 const LOOK_MS = 50;
-const ASK_MS = 500;
+const ASK_MS = 250;
 const COMMENT_MS = 15_000;
 /** How often it is checked that the caller may still read the log. */
 const RIGHTS_MS = 1_000;

@@ -1,9 +1,15 @@
 import test from "ava";
 import type { ExecutionContext } from "ava";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 
-import { AUTHORIZATION, get, KINDS, LOG, post, serviceOf } from "../support/service.ts";
+import { AUTHORIZATION, get, KEY, KINDS, LOG, post, serviceOf } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
 import { until } from "../support/until.ts";
+
+/** A reader that stands still for longer than this is slow. */
+const TOO_SLOW_MS = 6_000;
 
 /** An open tail: what came of it so far. */
 type Reading = { readonly text: () => string; readonly ended: Promise<void>; close(): void; readonly status: number };
@@ -42,11 +48,12 @@ async function say(t: ExecutionContext, service: Service, text: string, more: Re
   t.is((await post(service, { text, ...more })).status, 201);
 }
 
+/** Until the log is known to be complete up to so many events, as a reader by `sinceid` sees it. */
 async function stored(service: Service, count: number): Promise<void> {
-  await until(
-    async () => (await get(service, `/1/logs/${LOG}/events?pagesize=1`)).headers.get("x-total-count") === String(count),
-    { what: `${count} events` },
-  );
+  const path = `/1/logs/${LOG}/events?pagesize=1&sinceid=${"0".repeat(24)}`;
+  await until(async () => (await get(service, path)).headers.get("x-total-count") === String(count), {
+    what: `${count} events`,
+  });
 }
 
 for (const kind of KINDS) {
@@ -131,4 +138,33 @@ test("a tail ends with the right to read, and with the service", async (t) => {
   t.is(last.status, 200);
   await service.close();
   await last.ended;
+});
+
+test("a reader that is too slow is told how many events it did not get, and goes on with the newest", async (t) => {
+  t.timeout(240_000);
+  const service = await serviceOf(t, "embedded");
+  const { hostname, port } = new URL(service.apiUrl);
+  const socket = connect(Number(port), hostname);
+  t.teardown(() => socket.destroy());
+  const head = `GET /1/logs/${LOG}/tail HTTP/1.1\r\nHost: ${hostname}:${port}\r\nAuthorization: ${AUTHORIZATION}\r\n`;
+  socket.write(`${head}\r\n`);
+  await once(socket, "readable");
+  // More than lies between two sockets while nothing is read.
+  const count = 40_000;
+  const fields = { link: "l".repeat(190), user: "u".repeat(190), source: "s".repeat(190) };
+  for (let from = 0; from < count; from += 2_500) {
+    const lines = Array.from({ length: 2_500 }, (_, i) => JSON.stringify({ text: `line ${from + i}`, ...fields }));
+    const init = { method: "POST", headers: { "Content-Type": "application/x-ndjson", apikey: KEY } };
+    t.true((await fetch(`${service.postUrl}/1/logs/${LOG}/events`, { ...init, body: lines.join("\n") })).ok);
+  }
+  await stored(service, count);
+  await sleep(TOO_SLOW_MS);
+  let text = "";
+  socket.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+  await until(() => text.includes(`"line ${count - 1}"`), { what: "the newest event" });
+  const skipped = [...text.matchAll(/event: skipped\ndata: \{"count":(\d+)\}/g)].map(([, n]) => Number(n));
+  t.true(skipped.length > 0);
+  // Chunks of the transfer may part a line, but no event is written twice.
+  const texts = new Set([...text.replaceAll(/\r\n[0-9a-f]+\r\n/g, "").matchAll(/"text":"(line \d+)"/g)].map(([, line]) => line)); // prettier-ignore
+  t.is(texts.size + skipped.reduce((sum, n) => sum + n, 0), count);
 });
