@@ -39,7 +39,8 @@ import { createGatherer } from "./post/gatherer.ts";
 import { startForgetting } from "./post/key-documents.ts";
 import { createPostListener } from "./post/listener.ts";
 import { createOnce } from "./post/once.ts";
-import type { Address, Settings } from "./settings.ts";
+import type { Settings } from "./settings.ts";
+import type { Address } from "./settings/values.ts";
 import type { Store } from "./store/store.ts";
 
 /** A running service: the roles that its settings name, on the engines that they name. */

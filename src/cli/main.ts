@@ -3,7 +3,7 @@ import { Command, Option } from "commander";
 import manifest from "../../package.json" with { type: "json" };
 import { StartError } from "../errors.ts";
 import { DEFAULT_LIMITS } from "../events/limits.ts";
-import { SETTINGS } from "../settings.ts";
+import { SETTINGS } from "../settings/table.ts";
 import { addressOption } from "./addresses.ts";
 import { addMachine, addManagement, addOperations, addQuestions, wholeFrom } from "./commands.ts";
 import { CommandError } from "./request.ts";
