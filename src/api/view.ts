@@ -4,7 +4,7 @@ import type { EventId } from "../events/id.ts";
 import { jsonOf } from "../http/formats.ts";
 import type { Body } from "../http/formats.ts";
 import { Moment, momentAsJson } from "../http/moment.ts";
-import type { LongList } from "../http/written.ts";
+import type { LongList, NestedLists } from "../http/written.ts";
 import type { XmlValue } from "../http/xml.ts";
 import { groupKeyFormat } from "../query/calendar.ts";
 import { USER_FIELDS } from "../query/plan.ts";
@@ -187,15 +187,12 @@ export function listClassFilters(filters: readonly ClassFilter[]): LongList {
   return { length: filters.length, element: "classFilter", show };
 }
 
-/** The class filters of several logs, each list beside its log's key. */
-export function showClassFiltersOfLogs(
+/** The class filters of several logs, each list beside its log's key. There may be many. */
+export function listClassFiltersOfLogs(
   logs: readonly { readonly key: string; readonly filters: readonly ClassFilter[] }[],
-): Body {
-  const lists = logs.map(({ key, filters }) => ({ key, filters: filters.map(filterFields) }));
-  return {
-    json: jsonOf(lists.map(({ key, filters }) => ({ key, classFilters: filters }))),
-    xml: () => results({ log: lists.map(({ key, filters }) => ({ key, classFilters: { classFilter: filters } })) }),
-  };
+): NestedLists {
+  const lists = logs.map(({ key, filters }) => ({ head: { key }, list: listClassFilters(filters) }));
+  return { element: "log", field: "classFilters", lists };
 }
 
 export function filterFields(filter: ClassFilter): Fields {
