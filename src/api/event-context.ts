@@ -8,7 +8,7 @@ import type { Condition, ListPlan } from "../query/plan.ts";
 import { authenticated, eventIdOf, logKeyOf } from "./context.ts";
 import type { Context } from "./context.ts";
 import { eventNotFound } from "./events.ts";
-import { EVENT_BYTES } from "./memory.ts";
+import { EVENT_BYTES, sizeOfEvents } from "./memory.ts";
 import { showEvents } from "./view.ts";
 
 const DEFAULT_NEIGHBOURS = 20;
@@ -30,6 +30,7 @@ export function eventContextRoute(context: Context): Route {
     const later = await neighbours(context, event, { where, direction: "asc", take: after });
     const rows = [...earlier.toReversed(), event, ...later];
     const marks = await store.marks(rows.map((row) => row.id));
+    call.memory.resize(sizeOfEvents(rows, marks, call.format));
     return { status: 200, body: showEvents(rows, marks) };
   });
 }

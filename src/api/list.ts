@@ -4,7 +4,7 @@ import { planFilters } from "../query/filters.ts";
 import type { Condition, ListPlan, Source } from "../query/plan.ts";
 import type { ApiCall, Context } from "./context.ts";
 import { classHints, withHints } from "./hints.ts";
-import { EVENT_BYTES } from "./memory.ts";
+import { EVENT_BYTES, sizeOfEvents } from "./memory.ts";
 import { showEvents } from "./view.ts";
 
 /** Answers a list call: a page of records by the parameters of the query, and how to walk on. */
@@ -28,11 +28,12 @@ function endAtHorizon({ horizon }: Context, { query }: ApiCall, plan: ListPlan):
 /** Runs a list plan and shows its page. */
 export async function runList(
   context: Context,
-  { memory }: ApiCall,
+  { memory, format }: ApiCall,
   plan: ListPlan,
 ): Promise<{ reply: Reply; total: number }> {
   await memory.take(plan.take * EVENT_BYTES);
   const { rows, total, marks = await context.store.marks(rows.map(({ id }) => id)) } = await context.store.list(plan);
+  memory.resize(sizeOfEvents(rows, marks, format));
   const body = showEvents(rows, marks, plan.columns);
   const reply = { status: 200, body, headers: { "X-Total-Count": String(total) } };
   return { reply: total > 0 ? reply : withHints(reply, await classHints(context, plan)), total };
