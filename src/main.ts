@@ -336,7 +336,7 @@ async function startApi(
         })
       : null;
   closing.use(horizon);
-  const operations = createOperations(ports, deletions, { copy: backup, holds, continuity, locating, log, closing });
+  const operations = createOperations(ports, deletions, { now: clock.now, copy: backup, holds, continuity, locating, log, closing });
   const { replay, backup: copies } = operations;
   metrics.watchJob("replay", () => replay.last()?.state === "running");
   if (copies !== null) metrics.watchJob("backup", () => copies.last()?.state === "running");
@@ -362,6 +362,7 @@ async function startApi(
 }
 
 type OperationParts = {
+  readonly now: () => number;
   readonly copy: Engines["backup"];
   readonly holds: Holds;
   readonly continuity: Continuity | null;
@@ -374,7 +375,7 @@ type OperationParts = {
 function createOperations(
   ports: Ports,
   deletions: DeletionLog,
-  { copy, holds, continuity, locating, log, closing }: OperationParts,
+  { now, copy, holds, continuity, locating, log, closing }: OperationParts,
 ): Operations {
   const rebuilds = canRebuild(ports.store);
   const replays = createJob<ReplayOrder, ReplayProgress>({
@@ -382,7 +383,7 @@ function createOperations(
     log,
     none: { ...NOTHING_READ, rebuild: null },
     run: async ({ since, into }, report, signal) => {
-      const options = { ...ports, ...locating, log, since, signal };
+      const options = { ...ports, ...locating, now, log, since, signal };
       await continuity?.look();
       const progress =
         into === "new" && canRebuild(ports.store)

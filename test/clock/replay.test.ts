@@ -1,0 +1,61 @@
+import test from "ava";
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { send } from "../chaos/http.ts";
+import { Program } from "../chaos/program.ts";
+import { stablePort } from "../chaos/scene.ts";
+import { AUTHORIZATION, environmentOf, KEY, LOG } from "../support/service.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { until } from "../support/until.ts";
+
+const DAY_MS = 86_400_000;
+
+test("a replay while the clock is ahead brings back all that a lost store held", async (t) => {
+  t.timeout(120_000);
+  const folder = temporaryFolder(t);
+  const data = join(folder, "data");
+  const shift = join(folder, "shift");
+  writeFileSync(shift, "0");
+  const [apiPort, postPort] = [await stablePort(), await stablePort()];
+  const program = await Program.start({
+    name: "all",
+    folder,
+    environment: {
+      ...environmentOf("embedded", data),
+      LOGGIA_API: `127.0.0.1:${apiPort}`,
+      LOGGIA_POST: `127.0.0.1:${postPort}`,
+      CHAOS_CLOCK: shift,
+    },
+    preloads: [new URL("../chaos/preload/clock.ts", import.meta.url).pathname],
+  });
+  t.teardown(() => program[Symbol.asyncDispose]());
+  const call = async (method: "GET" | "PATCH" | "POST", path: string, body?: unknown) => {
+    const headers = { Authorization: AUTHORIZATION, "Content-Type": "application/json" };
+    const url = `http://127.0.0.1:${apiPort}${path}`;
+    return send({ url, method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) });
+  };
+  const texts = async () => {
+    const { text } = await call("GET", `/1/logs/${LOG}/events`);
+    return (JSON.parse(text) as { text: string }[]).map((event) => event.text);
+  };
+  t.is((await call("PATCH", `/manage/1/logs/${LOG}`, { retentionDays: 90 })).status, 200);
+  const posted = ["one", "two", "three"];
+  for (const text of posted) {
+    const body = new URLSearchParams({ apikey: KEY, text }).toString();
+    const headers = { "Content-Type": "application/x-www-form-urlencoded" };
+    const url = `http://127.0.0.1:${postPort}/1/logs/${LOG}/events`;
+    t.is((await send({ url, method: "POST", headers, body })).status, 201);
+  }
+  await until(async () => (await texts()).length === 3, { what: "the events" });
+  await program.terminate();
+  for (const file of ["events.duckdb", "events.duckdb.wal"]) rmSync(join(data, file), { force: true });
+  writeFileSync(shift, String(100 * DAY_MS));
+  await program.start();
+  t.is((await call("GET", "/health/ready")).status, 503, "the store is empty");
+  t.is((await call("POST", "/manage/1/replay", { from: "start" })).status, 202);
+  const replay = async () => JSON.parse((await call("GET", "/manage/1/replay")).text) as { last: { state: string } };
+  await until(async () => (await replay()).last.state === "done", { what: "the replay" });
+  t.deepEqual(await texts(), posted);
+  t.is((await call("GET", "/health/ready")).status, 200);
+});
