@@ -441,7 +441,7 @@ async function startPost(
     catalog,
     gatherer,
     once,
-    now: clock.now,
+    clock,
     limits: settings.limits,
     log,
     gate,

@@ -10,6 +10,8 @@ import type { Logger } from "pino";
 
 import type { Catalog } from "../catalog/catalog.ts";
 import { type ErrorCode, LoggiaError } from "../errors.ts";
+import { HOST_CLOCK } from "../events/clock.ts";
+import type { PostClock } from "../events/clock.ts";
 import type { LogKey } from "../events/event.ts";
 import type { FieldLimits } from "../events/limits.ts";
 import { forwardingOf } from "../gate/address.ts";
@@ -31,6 +33,7 @@ import { hintHeaders, parameterHints } from "../query/hints.ts";
 import { authorize, authorizeAtOnce, keyBesideForm } from "./api-key.ts";
 import { batchBody, batchJson } from "./batch-answer.ts";
 import type { BatchOutcome } from "./batch-answer.ts";
+import { momentsBy } from "./created.ts";
 import type { Keeps } from "./created.ts";
 import { describeForm, errorDraft, EVENT_FIELDS, hasEventField, readDraft } from "./draft.ts";
 import type { Gatherer, Told } from "./gatherer.ts";
@@ -49,8 +52,8 @@ export type PostListenerOptions = {
   readonly catalog: Catalog;
   readonly gatherer: Gatherer;
   readonly once: Once;
-  /** The time that is believed. Default: the host's */
-  readonly now?: () => number;
+  /** Default: the host's clock */
+  readonly clock?: PostClock;
   readonly limits: FieldLimits;
   readonly log: Logger;
   /** What each request passes. Default: one of its own */
@@ -290,9 +293,9 @@ async function readFields(request: IncomingMessage, query: URLSearchParams, form
 }
 
 /** Which times of their own the events of a log may have. */
-function keepsOf(log: string, { catalog, now = Date.now }: Options): Keeps {
+function keepsOf(log: string, { catalog, clock = HOST_CLOCK }: Options): Keeps {
   const retentionDays = catalog.log(log as LogKey)?.retentionDays ?? null;
-  return { read_ms: Date.now(), believed_ms: now(), retentionDays };
+  return { ...momentsBy(clock), retentionDays };
 }
 
 /** Accepts the event, or in its place the error event that tells what was wrong with it. */

@@ -1,4 +1,5 @@
 import test from "ava";
+import type { ExecutionContext } from "ava";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -9,9 +10,11 @@ import { AUTHORIZATION, environmentOf, KEY, LOG } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 
+const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
-test("a replay while the clock is ahead brings back all that a lost store held", async (t) => {
+/** A service on embedded engines, as a process of its own whose clock is `shift` ahead. */
+async function start(t: ExecutionContext) {
   t.timeout(120_000);
   const folder = temporaryFolder(t);
   const data = join(folder, "data");
@@ -35,17 +38,25 @@ test("a replay while the clock is ahead brings back all that a lost store held",
     const url = `http://127.0.0.1:${apiPort}${path}`;
     return send({ url, method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) });
   };
+  const post = async (fields: Record<string, string>) => {
+    const body = new URLSearchParams({ apikey: KEY, ...fields }).toString();
+    const headers = { "Content-Type": "application/x-www-form-urlencoded" };
+    const { status } = await send({ url: `http://127.0.0.1:${postPort}/1/logs/${LOG}/events`, method: "POST", headers, body });
+    return status;
+  };
   const texts = async () => {
     const { text } = await call("GET", `/1/logs/${LOG}/events`);
     return (JSON.parse(text) as { text: string }[]).map((event) => event.text);
   };
+  return { program, data, shift, call, post, texts };
+}
+
+test("a replay while the clock is ahead brings back all that a lost store held", async (t) => {
+  const { program, data, shift, call, post, texts } = await start(t);
   t.is((await call("PATCH", `/manage/1/logs/${LOG}`, { retentionDays: 90 })).status, 200);
   const posted = ["one", "two", "three"];
   for (const text of posted) {
-    const body = new URLSearchParams({ apikey: KEY, text }).toString();
-    const headers = { "Content-Type": "application/x-www-form-urlencoded" };
-    const url = `http://127.0.0.1:${postPort}/1/logs/${LOG}/events`;
-    t.is((await send({ url, method: "POST", headers, body })).status, 201);
+    t.is(await post({ text }), 201);
   }
   await until(async () => (await texts()).length === 3, { what: "the events" });
   await program.terminate();
@@ -58,4 +69,15 @@ test("a replay while the clock is ahead brings back all that a lost store held",
   await until(async () => (await replay()).last.state === "done", { what: "the replay" });
   t.deepEqual(await texts(), posted);
   t.is((await call("GET", "/health/ready")).status, 200);
+});
+
+test("a host's clock that is behind refuses no event for its right time", async (t) => {
+  const { program, shift, post, texts } = await start(t);
+  await program.terminate();
+  writeFileSync(shift, String(-DAY_MS));
+  await program.start();
+  const now_ms = Date.now();
+  t.is(await post({ text: "right", created: new Date(now_ms).toISOString() }), 201);
+  t.is(await post({ text: "ahead", created: new Date(now_ms + 6 * MINUTE_MS).toISOString() }), 400);
+  await until(async () => (await texts()).includes("right"), { what: "the event" });
 });
