@@ -7,6 +7,8 @@ import { sizeOf } from "./limits.ts";
 import { SQLITE, whyNotOpened } from "./sqlite-errors.ts";
 import { pragma, prepareSchema, TABLE_OF, TAKEN } from "./sqlite-schema.ts";
 
+/** A clock that is set back by less keeps nothing for long. */
+const TO_COME_MS = 3_600_000;
 /** A predecessor that is just ending gets this long to release the file. */
 const LOCK_TIMEOUT_MS = 1000;
 
@@ -20,6 +22,7 @@ type TopicStatements = {
   readonly last: StatementSync;
   readonly oldest: StatementSync;
   readonly remove: StatementSync;
+  readonly dateBack: StatementSync;
   readonly raise: StatementSync;
 };
 
@@ -176,6 +179,16 @@ export class BusFile {
     return { removed: records, isMore: records === limit.records || bytes >= limit.bytes };
   }
 
+  /**
+   * Dates records and notes of a time to come as of now, where the oldest record is one: a clock
+   * that was ahead when they were written would keep all that is behind them until then.
+   */
+  dateBack(topic: Topic, now_ms: number): void {
+    this.#taken.unwrite.run(topic, now_ms);
+    const { first, dateBack } = this.#topics[topic];
+    if (Number(first.get()?.["appended"] ?? 0) > now_ms + TO_COME_MS) dateBack.run(now_ms, now_ms);
+  }
+
   /** Empties the write-ahead log, which still holds what was overwritten in the file. */
   truncateLog(): void {
     this.#db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
@@ -253,13 +266,14 @@ export class BusFile {
   }
 }
 
-type TakenStatements = Readonly<Record<"by" | "latest" | "note" | "forget", StatementSync>>;
+type TakenStatements = Readonly<Record<"by" | "latest" | "note" | "forget" | "unwrite", StatementSync>>;
 const NOTES_KEPT = 100;
 
 function prepareTaken(db: DatabaseSync): TakenStatements {
   return {
     by: db.prepare("SELECT max(next) AS next FROM taken WHERE topic = ? AND at <= ?"),
     latest: db.prepare("SELECT max(at) AS at FROM taken WHERE topic = ?"),
+    unwrite: db.prepare("DELETE FROM taken WHERE topic = ? AND at > ?"),
     note: db.prepare("INSERT INTO taken (topic, at, next) VALUES (?, ?, ?)"),
     forget: db.prepare(
       "DELETE FROM taken WHERE topic = ? " +
@@ -287,6 +301,7 @@ function prepareTopic(db: DatabaseSync, topic: Topic): TopicStatements {
     last: db.prepare(`SELECT offset, key, value, appended FROM ${table} ORDER BY offset DESC LIMIT 1`),
     oldest: db.prepare(`SELECT offset, appended, length(value) AS bytes FROM ${table} ORDER BY offset LIMIT ?`),
     remove: db.prepare(`DELETE FROM ${table} WHERE offset < ?`),
+    dateBack: db.prepare(`UPDATE ${table} SET appended = ? WHERE appended > ?`),
     raise: db.prepare(`UPDATE sqlite_sequence SET seq = ? WHERE name = '${table}'`),
   };
 }

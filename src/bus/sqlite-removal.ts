@@ -67,6 +67,7 @@ export class Removal {
       const now_ms = clock.now();
       const time_ms = now_ms - retention_ms;
       for (const topic of TOPICS) {
+        await file.call("dateBack", topic, now_ms);
         const taken = this.#removableBefore(topic);
         const isAtOnce = taken === Infinity || grace_ms === 0;
         const offset = isAtOnce ? taken : Math.min(taken, await file.call("takenBy", topic, now_ms - grace_ms));
