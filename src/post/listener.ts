@@ -27,6 +27,7 @@ import type { Cut } from "../http/crowd.ts";
 import { endAfter } from "../http/last-answer.ts";
 import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS, limitConnections } from "../http/listen.ts";
 import { type Body, type Format, JSON_FORMAT, jsonOf, negotiate, render } from "../http/formats.ts";
+import { limitPipelining } from "../http/pipelining.ts";
 import { refuseAmbiguous, requireHost } from "../http/unreadable.ts";
 import { noteRequest } from "../pace.ts";
 import { hintHeaders, parameterHints } from "../query/hints.ts";
@@ -73,6 +74,9 @@ export type PostObserver = {
   ended(outcome: "accepted" | ErrorCode, events: number): void;
 };
 
+/** Of one connection, so that posts which are sent ahead share an append. */
+const POSTS_AT_ONCE = 64;
+
 const ACCEPTED_HEADERS = { ...COMMON_HEADERS, "Content-Type": "application/json; charset=utf-8" } as const;
 /** Of `{"id":"…"}`. */
 const POSTED_HEADERS = Object.freeze({ ...ACCEPTED_HEADERS, "Content-Length": "33" });
@@ -111,6 +115,7 @@ export function createPostListener(given: PostListenerOptions): Server {
       });
   });
   const { connections = DEFAULT_CONNECTION_LIMITS } = given;
+  limitPipelining(server, POSTS_AT_ONCE);
   const { keepAlive_ms, headersTimeout_ms: first_ms } = connections;
   const fast = addFastPath(server, createFormPath(options), { keepAlive_ms, first_ms });
   limitConnections(server, connections, given.cut, fast.isAnswering);
