@@ -336,7 +336,15 @@ async function startApi(
         })
       : null;
   closing.use(horizon);
-  const operations = createOperations(ports, deletions, { now: clock.now, copy: backup, holds, continuity, locating, log, closing });
+  const operations = createOperations(ports, deletions, {
+    now: clock.now,
+    copy: backup,
+    holds,
+    continuity,
+    locating,
+    log,
+    closing,
+  });
   const { replay, backup: copies } = operations;
   metrics.watchJob("replay", () => replay.last()?.state === "running");
   if (copies !== null) metrics.watchJob("backup", () => copies.last()?.state === "running");

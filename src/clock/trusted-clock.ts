@@ -5,10 +5,11 @@ import type { PostClock, RemovalClock } from "../events/clock.ts";
  * last known, and is never ahead of the host's clock: so a host's clock that jumps forward removes
  * nothing before its time.
  */
-export type TrustedClock = RemovalClock & PostClock & {
-  /** What the host's clock shows, right or wrong. */
-  readonly host: () => number;
-};
+export type TrustedClock = RemovalClock &
+  PostClock & {
+    /** What the host's clock shows, right or wrong. */
+    readonly host: () => number;
+  };
 
 /**
  * Monotonic milliseconds, also while the machine sleeps. Where somebody wants it exactly, it looks

@@ -75,7 +75,10 @@ class Input {
     this.#turns = turns;
     this.#atOnce = atOnce;
     // A listener of ours makes Node hand over what it would otherwise read and parse by itself.
-    socket.off("data", parse as never).on("data", this.#take as never).on("drain", this.#wake);
+    socket
+      .off("data", parse as never)
+      .on("data", this.#take as never)
+      .on("drain", this.#wake);
   }
 
   began(request: IncomingMessage, response: ServerResponse): void {
@@ -108,7 +111,8 @@ class Input {
   /** Parses up to the end of one request, or all that there is of one. */
   #feed(): void {
     // Others may have taken the connection over, to drop what still arrives.
-    if (this.#socket.destroyed || !(this.#socket.listeners("data") as unknown[]).includes(this.#take)) this.#rest = null;
+    if (this.#socket.destroyed || !(this.#socket.listeners("data") as unknown[]).includes(this.#take))
+      this.#rest = null;
     const before = this.#latest;
     for (let parts = 1; this.#rest !== null; parts++) {
       if (this.#mustWait()) return this.#pause();

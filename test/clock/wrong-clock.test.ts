@@ -41,7 +41,12 @@ async function start(t: ExecutionContext) {
   const post = async (fields: Record<string, string>) => {
     const body = new URLSearchParams({ apikey: KEY, ...fields }).toString();
     const headers = { "Content-Type": "application/x-www-form-urlencoded" };
-    const { status } = await send({ url: `http://127.0.0.1:${postPort}/1/logs/${LOG}/events`, method: "POST", headers, body });
+    const { status } = await send({
+      url: `http://127.0.0.1:${postPort}/1/logs/${LOG}/events`,
+      method: "POST",
+      headers,
+      body,
+    });
     return status;
   };
   const texts = async () => {
