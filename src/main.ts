@@ -33,12 +33,14 @@ import { measureStore } from "./monitoring/measured.ts";
 import { createMonitoring, type Monitoring } from "./monitoring/monitoring.ts";
 import { createJob } from "./operations/job.ts";
 import { type Continuity, watchContinuity } from "./operations/continuity.ts";
+import { followDecisions } from "./operations/decisions.ts";
 import type { BackupProgress, Operations, ReplayOrder, ReplayProgress } from "./operations/operations.ts";
 import { createGatherer } from "./post/gatherer.ts";
 import { startForgetting } from "./post/key-documents.ts";
 import { createPostListener } from "./post/listener.ts";
 import { createOnce } from "./post/once.ts";
-import type { Address, Settings } from "./settings.ts";
+import type { Settings } from "./settings.ts";
+import type { Address } from "./settings/values.ts";
 import type { Store } from "./store/store.ts";
 
 /** A running service: the roles that its settings name, on the engines that they name. */
@@ -103,9 +105,12 @@ export async function startLoggia(
     const { ports } = engines;
     const watch = { ...startWatch(settings, engines, holds, log, closing), connections };
     watch.metrics.watchWals(engines.wals);
+    const decisions = closing.use(followDecisions({ decisions: engines.decisions, holds, log }));
+    const continuity = watchEngines(settings, engines, watch, log, closing);
     const monitoring = await listenForMonitoring(settings, watch, log, closing);
-    const continuity = await startContinuity(settings, engines, watch, log, closing);
-    const first = await makeFirstRecords(ports.catalog, settings, { show, log });
+    await continuity?.look();
+    await decisions.look();
+    const first = await startFirst(ports.catalog, settings, { ...watch, continuity, show, log, closing });
     const done: Promise<void>[] = [];
     const { roles } = settings;
     const locating = await openLocating(settings, log, closing);
@@ -197,20 +202,52 @@ function startWatch(
 }
 
 /**
- * Compares the engines' marks, before anything is written to them. Processes that only post leave
- * that to the others: the readiness of posting does not depend on it.
+ * Compares the engines, before anything is written to them. Processes that only post leave that to
+ * the others: the readiness of posting does not depend on it.
  */
-async function startContinuity(
+function watchEngines(
   { roles, engines }: Settings,
   { ports, marks }: Opened,
-  { holds }: Watch,
+  { holds, ...monitoring }: Watch,
   log: Logger,
   closing: AsyncDisposableStack,
-): Promise<Continuity | null> {
+): Continuity | null {
   if (!roles.has("api") && !roles.has("pipeline")) return null;
   const isEmbedded = engines.kind === "embedded";
   const options = { ...ports, marks, holds, group: PIPELINE_GROUP, log, keepsOffsets: isEmbedded };
-  return closing.use(await watchContinuity({ ...options, interval_ms: isEmbedded ? 5_000 : 30_000 }));
+  const continuity = closing.use(watchContinuity({ ...options, interval_ms: isEmbedded ? 5_000 : 30_000 }));
+  monitoring.watchComparison(() => continuity.fault());
+  return continuity;
+}
+
+type FirstParts = {
+  readonly continuity: Continuity | null;
+  readonly holds: Holds;
+  readonly show: ShowFirstStart;
+  readonly log: Logger;
+  readonly closing: AsyncDisposableStack;
+};
+
+/**
+ * Makes the first records once it is known that the catalog has lost nothing, or a person has
+ * accepted that it has. A process that only posts does not know, and makes none.
+ */
+async function startFirst(
+  catalog: Ports["catalog"],
+  settings: Settings,
+  { continuity, holds, show, log, closing }: FirstParts,
+): Promise<FirstStart | null> {
+  if (continuity === null) return null;
+  const make = () => makeFirstRecords(catalog, settings, { show, log });
+  const isHeld = holds.list().some(({ name }) => name === "catalog");
+  if (continuity.fault() === null && !isHeld) return await make();
+  const makeLater = async (): Promise<void> => {
+    await continuity.compared;
+    await holds.gone("catalog");
+    if (!closing.disposed) await make();
+  };
+  void makeLater().catch((error: unknown) => log.error({ err: error }, "the first records could not be made"));
+  return null;
 }
 
 async function listenForMonitoring(
@@ -299,7 +336,15 @@ async function startApi(
         })
       : null;
   closing.use(horizon);
-  const operations = createOperations(ports, deletions, { copy: backup, holds, continuity, locating, log, closing });
+  const operations = createOperations(ports, deletions, {
+    now: clock.now,
+    copy: backup,
+    holds,
+    continuity,
+    locating,
+    log,
+    closing,
+  });
   const { replay, backup: copies } = operations;
   metrics.watchJob("replay", () => replay.last()?.state === "running");
   if (copies !== null) metrics.watchJob("backup", () => copies.last()?.state === "running");
@@ -325,6 +370,7 @@ async function startApi(
 }
 
 type OperationParts = {
+  readonly now: () => number;
   readonly copy: Engines["backup"];
   readonly holds: Holds;
   readonly continuity: Continuity | null;
@@ -337,7 +383,7 @@ type OperationParts = {
 function createOperations(
   ports: Ports,
   deletions: DeletionLog,
-  { copy, holds, continuity, locating, log, closing }: OperationParts,
+  { now, copy, holds, continuity, locating, log, closing }: OperationParts,
 ): Operations {
   const rebuilds = canRebuild(ports.store);
   const replays = createJob<ReplayOrder, ReplayProgress>({
@@ -345,7 +391,7 @@ function createOperations(
     log,
     none: { ...NOTHING_READ, rebuild: null },
     run: async ({ since, into }, report, signal) => {
-      const options = { ...ports, ...locating, log, since, signal };
+      const options = { ...ports, ...locating, now, log, since, signal };
       await continuity?.look();
       const progress =
         into === "new" && canRebuild(ports.store)
@@ -403,7 +449,7 @@ async function startPost(
     catalog,
     gatherer,
     once,
-    now: clock.now,
+    clock,
     limits: settings.limits,
     log,
     gate,

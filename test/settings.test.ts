@@ -4,7 +4,8 @@ import test from "ava";
 
 import { StartError } from "../src/errors.ts";
 import { DEFAULT_RATES } from "../src/gate/gate.ts";
-import { readSettings, SETTINGS } from "../src/settings.ts";
+import { readSettings } from "../src/settings.ts";
+import { SETTINGS } from "../src/settings/table.ts";
 import { temporaryFolder } from "./support/temporary.ts";
 
 const CLUSTER = { KAFKA_BROKERS: "k1:9092,k2:9093", ELASTICSEARCH_URL: "http://e1:9200,http://e2:9200" };

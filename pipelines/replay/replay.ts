@@ -14,6 +14,8 @@ export type ReplayOptions = {
   readonly store: Store;
   readonly catalog: Catalog;
   readonly log: Logger;
+  /** The time that is believed, by which events expire. */
+  readonly now: () => number;
   /** As the pipeline has it. */
   readonly locate?: Locate;
   /** What was appended to the bus before is left out: milliseconds since the Unix epoch. */
@@ -39,7 +41,7 @@ export const NOTHING_READ: BusProgress = { records: 0, events: 0, visits: 0, exp
  * @throws LoggiaError `bus_unavailable`; the reason of `signal`
  */
 export async function replay(options: ReplayOptions): Promise<BusProgress> {
-  const { bus, store, catalog, since, signal, report } = options;
+  const { bus, store, catalog, now, since, signal, report } = options;
   let expired = 0;
   let refused = 0;
   const once = onceThrough(bus, since, signal, (letters) => (refused += letters));
@@ -47,6 +49,7 @@ export async function replay(options: ReplayOptions): Promise<BusProgress> {
     // The pipeline's own position is not the replay's to move.
     store: { ...store, nextOffset: async () => null, writeEvents: (events) => store.writeEvents(events) },
     catalog,
+    now,
     left: (count) => (expired += count),
   });
   const pipeline = await startPipeline({ ...options, ...BATCH, bus: once, store: fresh, group: "replay" });

@@ -7,7 +7,8 @@ import { expiresBefore } from "./expiry.ts";
 export type KeepOptions = {
   readonly store: Store;
   readonly catalog: Pick<Catalog, "log">;
-  readonly now?: () => number;
+  /** The time that is believed: one that is ahead would leave out what has not expired. */
+  readonly now: () => number;
   /** Told how many events and visits were left out. */
   readonly left?: (count: number) => void;
 };
@@ -18,7 +19,7 @@ const DONE: WriteOutcome = Object.freeze({ kind: "done" });
  * The store, but what has expired is not written to it: an event that was redelivered, replayed or sent in late would only go again with the next sweep, after
  * it had raised alerts. To the writer it is done.
  */
-export function keepOnlyFresh({ store, catalog, now = Date.now, left }: KeepOptions): Store {
+export function keepOnlyFresh({ store, catalog, now, left }: KeepOptions): Store {
   /** Which of the items have not expired. */
   function areFresh(items: readonly { readonly log: LogKey; readonly created: number }[]): boolean[] {
     const now_ms = now();

@@ -18,17 +18,21 @@ import { bookmarkRoutes } from "./bookmarks.ts";
 import { classFilterRoutes } from "./class-filters.ts";
 import type { Context } from "./context.ts";
 import type { Horizon } from "./horizon.ts";
+import { eventContextRoute } from "./event-context.ts";
 import { eventRoutes } from "./events.ts";
 import { fieldRoutes } from "./fields.ts";
 import { KnownAttributes } from "./known-attributes.ts";
+import { exportRoute } from "./export/export.ts";
 import { logRoutes } from "./logs.ts";
 import { accountRoutes } from "./manage/accounts.ts";
 import { apiKeyRoutes } from "./manage/api-keys.ts";
 import { managedClassFilterRoutes } from "./manage/class-filters.ts";
 import { managedLogRoutes } from "./manage/logs.ts";
 import { operationRoutes } from "./manage/operations.ts";
+import { savedQueryRoutes } from "./manage/saved-queries.ts";
 import { openApiRoute } from "./openapi/routes.ts";
 import { queryRoutes } from "./query.ts";
+import { tailRoute } from "./tail.ts";
 
 export type ApiOptions = {
   readonly catalog: Catalog;
@@ -60,6 +64,9 @@ export function apiRoutes(parts: Omit<Context, "attributes" | "body">): Route[] 
   const routes = [
     ...logRoutes(context),
     ...eventRoutes(context),
+    eventContextRoute(context),
+    exportRoute(context),
+    tailRoute(context),
     ...bookmarkRoutes(context),
     ...alertRoutes(context),
     ...classFilterRoutes(context),
@@ -69,6 +76,7 @@ export function apiRoutes(parts: Omit<Context, "attributes" | "body">): Route[] 
     ...managedLogRoutes(context),
     ...apiKeyRoutes(context),
     ...managedClassFilterRoutes(context),
+    ...savedQueryRoutes(context),
     ...operationRoutes(context),
   ];
   return [...routes, openApiRoute(routes)];

@@ -23,6 +23,7 @@ export type AuthenticationOptions = GrantOptions & {
     | "beforePair"
     | "isKnown"
     | "guessesAt"
+    | "failuresOf"
     | "wrongPair"
     | "refusedPair"
     | "rightPair"
@@ -83,6 +84,7 @@ async function checkPair({ email, password }: Pair, call: Call, options: Authent
     address: guessNetworkOf(call.address),
     isKnown: gate.isKnown(place, pair),
     guesses: gate.guessesAt(place),
+    failures: gate.failuresOf(pair),
     recheck: () => gate.beforePair(place, pair),
     outdated: () => gate.notePassword(pair),
   };

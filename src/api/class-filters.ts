@@ -3,20 +3,21 @@ import type { Catalog, ClassFilter } from "../catalog/catalog.ts";
 import { LoggiaError } from "../errors.ts";
 import type { LogKey } from "../events/event.ts";
 import type { Reply, Route } from "../http/route.ts";
-import { writeLong } from "../http/written.ts";
+import { writeLong, writeNested } from "../http/written.ts";
 import { authenticated, logKeyOf } from "./context.ts";
 import type { ApiCall, Context } from "./context.ts";
 import { sizeOfFilters } from "./memory.ts";
-import { showClassFilter, listClassFilters, showClassFiltersOfLogs } from "./view.ts";
+import { showClassFilter, listClassFilters, listClassFiltersOfLogs } from "./view.ts";
 
 export function classFilterRoutes(context: Context): Route[] {
   const { catalog } = context;
   return [
-    authenticated(context, "GET", "/1/logs/classFilters", async ({ caller, memory, format }) => {
+    authenticated(context, "GET", "/1/logs/classFilters", async ({ caller, memory, format, request }) => {
       const logs = requireReadableLogs(catalog, caller).map(({ key }) => ({ key, filters: catalog.classFilters(key) }));
       const count = logs.reduce((sum, { filters }) => sum + filters.length, 0);
       await memory.take(sizeOfFilters(logs.length + count, format));
-      return { status: 200, body: showClassFiltersOfLogs(logs) };
+      const isWanted = () => !request.socket.destroyed;
+      return { status: 200, body: await writeNested(format, listClassFiltersOfLogs(logs), isWanted) };
     }),
     authenticated(context, "GET", "/1/logs/:log/classFilters", async (call) => {
       const { key } = requireReadable(catalog, call.caller, logKeyOf(call));

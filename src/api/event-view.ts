@@ -77,12 +77,17 @@ export function showEvent(row: EventRow, marks: Marks | undefined, shape: EventS
  * put together from texts, because V8 is fast with what is plain alone. Neither an id nor a moment
  * nor attributes have anything to escape.
  */
-function eventAsJson(row: EventRow, marks: Marks | undefined, { columns, attributes }: EventShape): string {
+export function eventAsJson(
+  row: EventRow,
+  marks: Marks | undefined,
+  { columns, attributes }: EventShape,
+  momentOf: (ms: number) => string = momentAsJson,
+): string {
   const rest = restOfEvent(row, marks);
   const fields = columns === null ? JSON.stringify(rest) : columnsAsJson(row, rest, columns);
   const isShown = (field: EventField): boolean => columns === null || columns.includes(field);
   const id = isShown("id") ? `"id":"${row.id}",` : "";
-  const created = isShown("created") ? `"created":${momentAsJson(row.created)},` : "";
+  const created = isShown("created") ? `"created":${momentOf(row.created)},` : "";
   const all = attributes ? `"attributes":${row.attributes ?? "{}"},` : "";
   return `{${`${id}${created}${fields === "{}" ? "" : `${fields.slice(1, -1)},`}${all}`.slice(0, -1)}}`;
 }
@@ -97,7 +102,7 @@ function columnsAsJson(row: EventRow, rest: Rest, columns: readonly EventColumn[
 }
 
 /** The attributes that columns name; null where the event has none of the name. */
-function attributeColumns(row: EventRow, columns: readonly EventColumn[]): Readonly<Record<string, XmlValue>> {
+export function attributeColumns(row: EventRow, columns: readonly EventColumn[]): Readonly<Record<string, XmlValue>> {
   const named = columns.filter(isAttribute);
   if (named.length === 0) return {};
   const attributes = parseAttributes(row.attributes);
@@ -109,7 +114,7 @@ function nameOf(column: AttributeField): string {
 }
 
 /** All fields of an event but its id and its moment, in the order of {@link EVENT_FIELDS}. */
-function restOfEvent(row: EventRow, marks: Marks | undefined) {
+export function restOfEvent(row: EventRow, marks: Marks | undefined) {
   const alerts = marks?.alerts ?? [];
   return {
     text: row.text,
@@ -129,7 +134,7 @@ function restOfEvent(row: EventRow, marks: Marks | undefined) {
   } satisfies Record<Exclude<EventField, "id" | "created">, XmlValue>;
 }
 
-function eventElement(row: EventRow, marks: Marks | undefined, { columns, attributes }: EventShape): XmlValue {
+export function eventElement(row: EventRow, marks: Marks | undefined, { columns, attributes }: EventShape): XmlValue {
   const rest = restOfEvent(row, marks);
   const element = {
     id: row.id,
@@ -140,18 +145,19 @@ function eventElement(row: EventRow, marks: Marks | undefined, { columns, attrib
     alerts: { user: rest.alerts ?? [] },
     pattern: row.pattern,
   };
+  const named = (columns ?? []).filter(isAttribute);
   const fields = columns === null ? XML_EVENT_FIELDS : XML_COLUMNS.filter((field) => columns.includes(field));
   return {
     ...pick(element, fields),
-    ...(columns === null ? {} : attributeColumns(row, columns)),
-    ...(attributes ? { attributes: { attribute: attributeElements(row) } } : {}),
+    ...(named.length > 0 || attributes ? { attributes: { attribute: attributeElements(row, attributes ? null : named) } } : {}),
   };
 }
 
-/** One element for each value. */
-function attributeElements(row: EventRow): NamedText[] {
+/** One element for each value: a name need not be one that an element may have. */
+function attributeElements(row: EventRow, named: readonly AttributeField[] | null): NamedText[] {
   const attributes = parseAttributes(row.attributes);
-  return [...attributes.keys()].flatMap((name) =>
+  const names = named === null ? [...attributes.keys()] : named.map(nameOf);
+  return names.flatMap((name) =>
     valuesOfAttribute(attributes, name).map((value) => new NamedText(name, String(value))),
   );
 }

@@ -49,6 +49,6 @@ export function eventRoutes(context: Context): Route[] {
   ];
 }
 
-function eventNotFound(call: ApiCall): LoggiaError {
+export function eventNotFound(call: ApiCall): LoggiaError {
   return new LoggiaError("event_not_found", `There is no such event in the log ${call.params["log"]}`);
 }

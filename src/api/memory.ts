@@ -1,10 +1,11 @@
 import type { EventRow } from "../events/event.ts";
+import type { EventId } from "../events/id.ts";
 import type { Taken } from "../gate/budget.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { Format } from "../http/formats.ts";
 import type { GroupQuestion } from "../query/question.ts";
 import { MAX_GROUPS } from "../store/groups.ts";
-import type { FieldFacts, FieldsQuestion, Group } from "../store/store.ts";
+import type { FieldFacts, FieldsQuestion, Group, Marks } from "../store/store.ts";
 
 /**
  * The memory of one answer. It is taken before the store is asked, follows what is found and
@@ -14,6 +15,7 @@ export class AnswerMemory {
   readonly #gate: Pick<Gate, "takeAnswer">;
   readonly #person: string;
   #taken: Taken | null = null;
+  readonly #others: Pick<Taken, "release">[] = [];
 
   constructor(gate: Pick<Gate, "takeAnswer">, person: string) {
     this.#gate = gate;
@@ -33,8 +35,14 @@ export class AnswerMemory {
     this.#taken?.resize(size_bytes);
   }
 
+  /** Has something else released with the answer. */
+  releaseWith(other: Pick<Taken, "release">): void {
+    this.#others.push(other);
+  }
+
   release(): void {
     this.#taken?.release();
+    for (const other of this.#others.splice(0)) other.release();
   }
 }
 
@@ -43,7 +51,7 @@ export class AnswerMemory {
  */
 const COPIES = { json: 2, jsonp: 3, xml: 3 } as const satisfies Record<Format["kind"], number>;
 
-/** An event in a list, with its text; its data is not in it. */
+/** An event in a list before it is known; its data is not in it. See {@link sizeOfEvents}. */
 export const EVENT_BYTES = 8 * 1024;
 export const USER_BYTES = 4 * 1024;
 export const LETTER_BYTES = 16 * 1024;
@@ -53,6 +61,8 @@ const USUAL_FIELDS = 200;
 const FIELD_BYTES = 200;
 const FIELD_VALUE_BYTES = 100;
 const FILTER_BYTES = 1_000;
+const ROW_BYTES = 600;
+const USER_ID_LENGTH = 20;
 const GROUP_BYTES = 640;
 /** Columns of a group that its size reckons with, and what each further one takes. */
 const USUAL_COLUMNS = 6;
@@ -82,6 +92,17 @@ export function sizeOfFields(fields: readonly FieldFacts[], format: Format): num
 
 export function sizeOfFilters(count: number, format: Format): number {
   return count * FILTER_BYTES * COPIES[format.kind];
+}
+
+/** What a page of events takes, once it is known, while it is written as well. */
+export function sizeOfEvents(rows: readonly EventRow[], marks: ReadonlyMap<EventId, Marks>, format: Format): number {
+  let length = 0;
+  for (const { id, text, link, hash, tags, source, user } of rows) {
+    const mark = marks.get(id);
+    length += [text, link, hash, source, user, ...tags].reduce((sum, value) => sum + (value?.length ?? 0), 0);
+    length += ((mark?.bookmarks.length ?? 0) + (mark?.alerts.length ?? 0)) * USER_ID_LENGTH;
+  }
+  return rows.length * ROW_BYTES + 2 * length + COPIES[format.kind] * (rows.length * 300 + 2 * length);
 }
 
 /** What groups may take, before they are known. Longer keys are told by {@link sizeOfGroups}. */

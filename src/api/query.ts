@@ -10,6 +10,7 @@ import type { ApiCall, Context } from "./context.ts";
 import { classHints, withHints } from "./hints.ts";
 import { runList } from "./list.ts";
 import { roomForGroups, sizeOfGroups } from "./memory.ts";
+import { readAskedQuery } from "./asked-query.ts";
 import { runUsers } from "./users.ts";
 import { answerGroups } from "./groups/answer.ts";
 import { showGroups } from "./groups/view.ts";
@@ -18,15 +19,15 @@ export function queryRoutes(context: Context): Route[] {
   return [
     authenticated(context, "GET", "/1/logs/:log/query", async (call) => {
       const { key } = requireReadable(context.catalog, call.caller, logKeyOf(call));
-      const text = call.query.get("query");
-      if (text === null) {
+      const question = readAskedQuery(context, call, key);
+      if (question === null) {
         throw new LoggiaError(
           "bad_query",
-          "The parameter query is missing: for instance query=GET events TAKE 10, URL-encoded",
+          "The parameter query is missing: for instance query=GET events TAKE 10, URL-encoded; or name a saved query by saved",
         );
       }
-      const zone = parseZone(call.query.get("tz"));
-      const plan = planQuery(text, { logs: [key], now_ms: context.now(), zone });
+      const zone = parseZone(question.tz);
+      const plan = planQuery(question.text, { logs: [key], now_ms: context.now(), zone });
       switch (plan.kind) {
         case "list":
           return (await runList(context, call, plan)).reply;

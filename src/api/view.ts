@@ -2,7 +2,7 @@ import type { ClassFilter, Log } from "../catalog/catalog.ts";
 import { jsonOf } from "../http/formats.ts";
 import type { Body } from "../http/formats.ts";
 import { Moment } from "../http/moment.ts";
-import type { LongList } from "../http/written.ts";
+import type { LongList, NestedLists } from "../http/written.ts";
 import type { XmlValue } from "../http/xml.ts";
 import { USER_FIELDS } from "../query/plan.ts";
 import type { UserField } from "../query/plan.ts";
@@ -12,10 +12,16 @@ type Fields = { readonly [field: string]: XmlValue };
 
 /** Tracked users. @param columns the fields to show, in the order of {@link USER_FIELDS}; null: all */
 export function showUsers(rows: readonly TrackedUser[], columns: readonly UserField[] | null): Body {
-  const records = rows.map(({ user, email, page, created, seen, count }) =>
-    pick({ user, email, page, created: new Moment(created), seen: new Moment(seen), count }, columns ?? USER_FIELDS),
-  );
+  const records = rows.map((row) => userFields(row, columns));
   return { json: jsonOf(records), xml: () => results({ user: records }) };
+}
+
+/** The fields of a tracked user, in the order of {@link USER_FIELDS}. */
+export function userFields(
+  { user, email, page, created, seen, count }: TrackedUser,
+  columns: readonly UserField[] | null,
+): Fields {
+  return pick({ user, email, page, created: new Moment(created), seen: new Moment(seen), count }, columns ?? USER_FIELDS);
 }
 
 const plainDecimal = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 15, useGrouping: false });
@@ -60,15 +66,12 @@ export function listClassFilters(filters: readonly ClassFilter[]): LongList {
   return { length: filters.length, element: "classFilter", show };
 }
 
-/** The class filters of several logs, each list beside its log's key. */
-export function showClassFiltersOfLogs(
+/** The class filters of several logs, each list beside its log's key. There may be many. */
+export function listClassFiltersOfLogs(
   logs: readonly { readonly key: string; readonly filters: readonly ClassFilter[] }[],
-): Body {
-  const lists = logs.map(({ key, filters }) => ({ key, filters: filters.map(filterFields) }));
-  return {
-    json: jsonOf(lists.map(({ key, filters }) => ({ key, classFilters: filters }))),
-    xml: () => results({ log: lists.map(({ key, filters }) => ({ key, classFilters: { classFilter: filters } })) }),
-  };
+): NestedLists {
+  const lists = logs.map(({ key, filters }) => ({ head: { key }, list: listClassFilters(filters) }));
+  return { element: "log", field: "classFilters", lists };
 }
 
 export function filterFields(filter: ClassFilter): Fields {

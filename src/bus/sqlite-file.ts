@@ -1,63 +1,16 @@
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { backup, DatabaseSync, type StatementSync } from "node:sqlite";
-import { LoggiaError, StartError } from "../errors.ts";
+import { StartError } from "../errors.ts";
 import { TOPICS, type BusRecord, type NewRecord, type Topic } from "./bus.ts";
 import { sizeOf } from "./limits.ts";
+import { SQLITE, whyNotOpened } from "./sqlite-errors.ts";
+import { pragma, prepareSchema, TABLE_OF, TAKEN } from "./sqlite-schema.ts";
 
-/**
- * The file of the embedded bus: a table a topic, whose row id is the offset (from 1, never given twice), and a table of group offsets.
- * WAL with an fsync at each commit, so that what was committed survives a killed process and a lost power supply.
- *
- * Invariant: the file is locked for as long as it is open. A second process, and a second bus in this one, is refused.
- */
-const VERSION = 2;
-/** "Logg": marks the file as ours, so that the version of somebody else's database is never mistaken for it. */
-const APPLICATION_ID = 0x4c6f6767;
-/** A predecessor that is just ending gets this long to let go of the file. */
+/** A clock that is set back by less keeps nothing for long. */
+const TO_COME_MS = 3_600_000;
+/** A predecessor that is just ending gets this long to release the file. */
 const LOCK_TIMEOUT_MS = 1000;
-
-const ALERTS = `
-  CREATE TABLE alerts (
-    offset INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL, value BLOB NOT NULL, appended INTEGER NOT NULL
-  ) STRICT;
-`;
-
-const SCHEMA = `
-  CREATE TABLE events (
-    offset INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL, value BLOB NOT NULL, appended INTEGER NOT NULL
-  ) STRICT;
-  CREATE TABLE dead_letters (
-    offset INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL, value BLOB NOT NULL, appended INTEGER NOT NULL
-  ) STRICT;
-  ${ALERTS}
-  CREATE TABLE group_offsets (
-    topic TEXT NOT NULL, name TEXT NOT NULL, next INTEGER NOT NULL, PRIMARY KEY (topic, name)
-  ) STRICT, WITHOUT ROWID;
-  PRAGMA application_id = ${APPLICATION_ID};
-  PRAGMA user_version = ${VERSION};
-`;
-
-/**
- * What every group of a topic had acknowledged at a moment. A release that does not know it leaves
- * it alone.
- */
-const TAKEN = `
-  CREATE TABLE IF NOT EXISTS taken (
-    topic TEXT NOT NULL, at INTEGER NOT NULL, next INTEGER NOT NULL, PRIMARY KEY (topic, at)
-  ) STRICT, WITHOUT ROWID;
-`;
-
-/** Brings a file of version 1 to the present one. */
-const UPGRADE = `
-  ${ALERTS}
-  PRAGMA user_version = ${VERSION};
-`;
-
-const TABLE_OF = { events: "events", "dead-letters": "dead_letters", alerts: "alerts" } as const satisfies Record<
-  Topic,
-  string
->;
 
 type Row = { offset: number; key: string; value: Uint8Array; appended: number };
 
@@ -69,6 +22,7 @@ type TopicStatements = {
   readonly last: StatementSync;
   readonly oldest: StatementSync;
   readonly remove: StatementSync;
+  readonly dateBack: StatementSync;
   readonly raise: StatementSync;
 };
 
@@ -91,7 +45,14 @@ const COPY_PAGES = 256;
 /** A copy that never meets a moment between two commits for so long fails. */
 const COPY_BEGINS_MS = 30_000;
 
-/** The statements of the bus on an open file. Every call blocks; failures are SQLite's own errors, see {@link explain}. */
+/**
+ * The file of the embedded bus: a table a topic, whose row id is the offset (from 1, never given twice), and a table of group offsets.
+ * WAL with an fsync at each commit, so that what was committed survives a killed process and a lost power supply.
+ *
+ * Invariant: the file is locked for as long as it is open. A second process, and a second bus in this one, is refused.
+ *
+ * Every call blocks; failures are SQLite's own errors, see `sqlite-errors.ts`.
+ */
 export class BusFile {
   readonly #db: DatabaseSync;
   readonly #topics: Record<Topic, TopicStatements>;
@@ -218,6 +179,16 @@ export class BusFile {
     return { removed: records, isMore: records === limit.records || bytes >= limit.bytes };
   }
 
+  /**
+   * Dates records and notes of a time to come as of now, where the oldest record is one: a clock
+   * that was ahead when they were written would keep all that is behind them until then.
+   */
+  dateBack(topic: Topic, now_ms: number): void {
+    this.#taken.unwrite.run(topic, now_ms);
+    const { first, dateBack } = this.#topics[topic];
+    if (Number(first.get()?.["appended"] ?? 0) > now_ms + TO_COME_MS) dateBack.run(now_ms, now_ms);
+  }
+
   /** Empties the write-ahead log, which still holds what was overwritten in the file. */
   truncateLog(): void {
     this.#db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
@@ -295,16 +266,18 @@ export class BusFile {
   }
 }
 
-type TakenStatements = Readonly<Record<"by" | "latest" | "note" | "forget", StatementSync>>;
+type TakenStatements = Readonly<Record<"by" | "latest" | "note" | "forget" | "unwrite", StatementSync>>;
 const NOTES_KEPT = 100;
 
 function prepareTaken(db: DatabaseSync): TakenStatements {
   return {
     by: db.prepare("SELECT max(next) AS next FROM taken WHERE topic = ? AND at <= ?"),
     latest: db.prepare("SELECT max(at) AS at FROM taken WHERE topic = ?"),
+    unwrite: db.prepare("DELETE FROM taken WHERE topic = ? AND at > ?"),
     note: db.prepare("INSERT INTO taken (topic, at, next) VALUES (?, ?, ?)"),
     forget: db.prepare(
-      "DELETE FROM taken WHERE topic = ? AND at < (SELECT at FROM taken WHERE topic = ? ORDER BY at DESC LIMIT 1 OFFSET ?)",
+      "DELETE FROM taken WHERE topic = ? " +
+        "AND at < (SELECT at FROM taken WHERE topic = ? ORDER BY at DESC LIMIT 1 OFFSET ?)",
     ),
   };
 }
@@ -317,7 +290,8 @@ function prepareTopic(db: DatabaseSync, topic: Topic): TopicStatements {
   const table = TABLE_OF[topic];
   // `sqlite_sequence` has no row for a table before its first insert.
   db.exec(
-    `INSERT INTO sqlite_sequence (name, seq) SELECT '${table}', 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = '${table}')`,
+    `INSERT INTO sqlite_sequence (name, seq) SELECT '${table}', 0
+     WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = '${table}')`,
   );
   return {
     insert: db.prepare(`INSERT INTO ${table} (key, value, appended) VALUES (?, ?, ?)`),
@@ -327,6 +301,7 @@ function prepareTopic(db: DatabaseSync, topic: Topic): TopicStatements {
     last: db.prepare(`SELECT offset, key, value, appended FROM ${table} ORDER BY offset DESC LIMIT 1`),
     oldest: db.prepare(`SELECT offset, appended, length(value) AS bytes FROM ${table} ORDER BY offset LIMIT ?`),
     remove: db.prepare(`DELETE FROM ${table} WHERE offset < ?`),
+    dateBack: db.prepare(`UPDATE ${table} SET appended = ? WHERE appended > ?`),
     raise: db.prepare(`UPDATE sqlite_sequence SET seq = ? WHERE name = '${table}'`),
   };
 }
@@ -351,7 +326,8 @@ export function openBusFile(file: string, maxFile_bytes: number): BusFile {
   try {
     mkdirSync(dirname(file), { recursive: true });
     db = new DatabaseSync(file, { timeout: LOCK_TIMEOUT_MS });
-    // Before the journal mode, so that SQLite never shares the file: the lock is held from the first access until close, or until the process dies.
+    // Before the journal mode, so that SQLite never shares the file: the lock is held from the first
+    // access until close, or until the process dies.
     db.exec("PRAGMA locking_mode = EXCLUSIVE");
     // Closing checkpoints the journal away; the limit gives back what one long burst took.
     db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864");
@@ -368,72 +344,4 @@ export function openBusFile(file: string, maxFile_bytes: number): BusFile {
     if (error instanceof StartError) throw error;
     throw new StartError(`The bus file ${file} cannot be used: ${whyNotOpened(error)}`, { cause: error });
   }
-}
-
-function prepareSchema(db: DatabaseSync, file: string): void {
-  const version = pragma(db, "user_version");
-  const application = pragma(db, "application_id");
-  const tables = Number(db.prepare("SELECT count(*) AS tables FROM sqlite_schema").get()?.["tables"]);
-  if (version === 0 && application === 0 && tables === 0) {
-    db.exec(SCHEMA);
-  } else if (application !== APPLICATION_ID) {
-    throw new StartError(`The bus file ${file} cannot be used: it is a database of another application`);
-  } else if (version === 1) {
-    db.exec(UPGRADE);
-  } else if (version !== VERSION) {
-    throw new StartError(
-      `The bus file ${file} cannot be used: its layout is version ${version}, this process reads ${VERSION}`,
-    );
-  }
-}
-
-function pragma(db: DatabaseSync, name: string): number {
-  return Number(db.prepare(`PRAGMA ${name}`).get()?.[name]);
-}
-
-/** SQLite's primary result codes that are told apart here. */
-const SQLITE = { OK: 0, BUSY: 5, READONLY: 8, IOERR: 10, CORRUPT: 11, FULL: 13, CANTOPEN: 14, NOTADB: 26 } as const;
-
-function resultCode(error: unknown): number {
-  const code: unknown = (error as { errcode?: unknown } | null)?.errcode;
-  return typeof code === "number" ? code & 0xff : 0;
-}
-
-function whyNotOpened(error: unknown): string {
-  switch (resultCode(error)) {
-    case SQLITE.BUSY:
-      return "another process has it open, and only one may";
-    case SQLITE.NOTADB:
-      return "it is not a SQLite database";
-    case SQLITE.CORRUPT:
-      return "it is damaged";
-    case SQLITE.CANTOPEN:
-    case SQLITE.READONLY:
-      return "it cannot be opened for writing; check the folder and its permissions";
-    default:
-      return error instanceof Error ? error.message : String(error);
-  }
-}
-
-/** Whether trying again cannot help, because the file itself is broken. */
-export function isDamage(error: unknown): boolean {
-  const code = resultCode(error);
-  return code === SQLITE.CORRUPT || code === SQLITE.NOTADB;
-}
-
-export function isFull(error: unknown): boolean {
-  return resultCode(error) === SQLITE.FULL;
-}
-
-/** What a caller is told about a failed commit. */
-export function explain(error: unknown): LoggiaError {
-  const reason = isFull(error)
-    ? "its disk is full"
-    : resultCode(error) === SQLITE.IOERR
-      ? "its disk failed"
-      : `SQLite says: ${error instanceof Error ? error.message : String(error)}`;
-  return new LoggiaError("bus_unavailable", `The bus could not store this: ${reason}`, {
-    cause: error,
-    retryAfter_s: 5,
-  });
 }

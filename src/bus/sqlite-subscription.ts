@@ -4,7 +4,7 @@ import { idleAwake_ms } from "./awake.ts";
 import type { Batch, BusRecord, SubscribeOptions, Subscription } from "./bus.ts";
 import { ABORT_GRACE_MS, backoff_ms, CLOSE_TIMEOUT_MS, sizeOf } from "./limits.ts";
 import { crowdSince, NOBODY, restLeft, SILENCE_MS, type Crowd } from "./rest.ts";
-import { isDamage } from "./sqlite-file.ts";
+import { isDamage } from "./sqlite-errors.ts";
 import { pause, settledWithin, turn } from "./wait.ts";
 
 /** What a subscription needs of the bus. */

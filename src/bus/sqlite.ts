@@ -3,7 +3,6 @@ import { LoggiaError } from "../errors.ts";
 import { HOST_CLOCK } from "../events/clock.ts";
 import type { RemovalClock } from "../events/clock.ts";
 import {
-  TOPICS,
   type Batch,
   type Bus,
   type BusRecord,
@@ -16,8 +15,10 @@ import {
 } from "./bus.ts";
 import { APPEND_DEADLINE_MS, QUEUE_BYTES, QUEUE_RECORDS, sizeOf } from "./limits.ts";
 import { BusFileClient } from "./sqlite-client.ts";
-import { explain, isFull, ofEachTopic } from "./sqlite-file.ts";
+import { explain, isFull } from "./sqlite-errors.ts";
+import { ofEachTopic } from "./sqlite-file.ts";
 import type { Commit, GroupOffsets } from "./sqlite-file.ts";
+import { Removal } from "./sqlite-removal.ts";
 import { SqliteSubscription } from "./sqlite-subscription.ts";
 import { turn } from "./wait.ts";
 
@@ -64,18 +65,12 @@ export async function openSqliteBus(options: SqliteBusOptions): Promise<SqliteBu
 const DAY_MS = 86_400_000;
 /** How long records stay after every group has acknowledged them, at the least. */
 const GRACE_MS = DAY_MS;
-const NOTES_PER_GRACE = 24;
 /** Bounds of one commit, so that those who wait for the next one don't wait for long. */
 const COMMIT_RECORDS = 5000;
 const COMMIT_BYTES = 8 * 1024 * 1024;
 /** Bounds of one read: the file's thread does nothing else meanwhile. */
 const READ_RECORDS = 256;
 const READ_BYTES = 1024 * 1024;
-const SWEEP_INTERVAL_MS = 60_000;
-const SWEEP_STEP_MS = 100;
-/** Of one step of removal, whose bytes are overwritten by way of the write-ahead log. */
-const SWEEP_STEP = { records: 1000, bytes: 2 * 1024 * 1024 } as const;
-
 type FileBusOptions = {
   readonly log: Logger;
   readonly clock: RemovalClock;
@@ -117,17 +112,14 @@ class FileBus implements SqliteBus {
   #committing: Promise<void> | null = null;
   #closed = false;
   #holds = 0;
-  /** Whether the write-ahead log may hold what was removed. */
-  #isLogStale = true;
-  #sweepTimer: NodeJS.Timeout;
-  #sweeping: Promise<void> = Promise.resolve();
+  readonly #removal: Removal;
 
   constructor(file: BusFileClient, offsets: GroupOffsets, options: FileBusOptions) {
     this.#file = file;
     this.#offsets = new Map(offsets);
     this.#log = options.log;
     this.#options = options;
-    this.#sweepTimer = this.#sweepAfter(SWEEP_STEP_MS);
+    this.#removal = new Removal({ ...options, file, offsets: this.#offsets, isHeld: () => this.#holds > 0 });
   }
 
   append(topic: Topic, records: readonly NewRecord[], options: { deadline_ms?: number } = {}): Promise<void> {
@@ -237,8 +229,7 @@ class FileBus implements SqliteBus {
     if (this.#closed) return;
     await Promise.all([...this.#subscriptions].map((subscription) => subscription.close()));
     this.#closed = true;
-    clearTimeout(this.#sweepTimer);
-    await this.#sweeping;
+    await this.#removal.close();
     await this.#committing;
     await this.#file[Symbol.asyncDispose]();
   }
@@ -317,7 +308,7 @@ class FileBus implements SqliteBus {
       for (const pending of failed) pending.failed(explained);
       // What needs no new room makes some: acknowledged records may be removed.
       if (appends.length > 0) await this.#write(group.filter(({ records }) => records === 0));
-      if (isFull(error)) this.#sweepSoon();
+      if (isFull(error)) this.#removal.soon();
       return;
     }
     for (const { topic, group: name, next } of acks) this.#offsets.set(`${topic} ${name}`, next);
@@ -392,58 +383,6 @@ class FileBus implements SqliteBus {
       signal.addEventListener("abort", wake, { once: true });
       this.#wakers[topic].add(wake);
     });
-  }
-
-  #sweepAfter(ms: number): NodeJS.Timeout {
-    return setTimeout(() => {
-      this.#sweeping = this.#sweep();
-    }, ms).unref();
-  }
-
-  #sweepSoon(): void {
-    clearTimeout(this.#sweepTimer);
-    this.#sweepTimer = this.#sweepAfter(0);
-  }
-
-  /** Removes one step's worth of what nobody needs any more, and comes again sooner where there was that much. */
-  async #sweep(): Promise<void> {
-    let busy = false;
-    const { clock, retention_ms, grace_ms } = this.#options;
-    if (this.#holds > 0 || !clock.mayRemove()) {
-      this.#sweepTimer = this.#sweepAfter(SWEEP_INTERVAL_MS);
-      return;
-    }
-    try {
-      const now_ms = clock.now();
-      const time_ms = now_ms - retention_ms;
-      for (const topic of TOPICS) {
-        const taken = this.#removableBefore(topic);
-        const isAtOnce = taken === Infinity || grace_ms === 0;
-        const offset = isAtOnce ? taken : Math.min(taken, await this.#file.call("takenBy", topic, now_ms - grace_ms));
-        const step = await this.#file.call("remove", topic, { offset, time_ms }, SWEEP_STEP);
-        busy ||= step.isMore;
-        this.#isLogStale ||= step.removed > 0;
-        if (!isAtOnce) await this.#file.call("noteTaken", topic, taken, now_ms - grace_ms / NOTES_PER_GRACE, now_ms);
-      }
-      if (this.#isLogStale && !busy) await this.#file.call("truncateLog");
-      this.#isLogStale &&= busy;
-    } catch (error) {
-      this.#log.warn({ err: error }, "old records could not be removed from the bus");
-    }
-    if (this.#closed) return;
-    this.#sweepTimer = this.#sweepAfter(busy ? SWEEP_STEP_MS : SWEEP_INTERVAL_MS);
-  }
-
-  /** Events wait for their first reader however old they grow; dead letters may never get one, and old alerts interest nobody. */
-  #removableBefore(topic: Topic): number {
-    if (topic === "alerts") return Infinity;
-    return this.#acknowledged(topic) ?? (topic === "dead-letters" ? Infinity : 0);
-  }
-
-  /** The smallest offset that some group of a topic still wants, or null where the topic has no group. */
-  #acknowledged(topic: Topic): number | null {
-    const nexts = [...this.#offsets].filter(([name]) => name.startsWith(`${topic} `)).map(([, next]) => next);
-    return nexts.length === 0 ? null : Math.min(...nexts);
   }
 
   #refuseWhenClosed(): void {

@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+
 import { LoggiaError } from "../errors.ts";
 import type { UserId } from "../events/event.ts";
 import type { Account, Catalog } from "./catalog.ts";
@@ -12,7 +14,14 @@ import type { Writer } from "./writer.ts";
 
 type Accounts = Pick<
   Catalog,
-  "account" | "accountById" | "accounts" | "createAccount" | "setPassword" | "makeAdmin" | "deleteAccount"
+  | "account"
+  | "accountById"
+  | "accounts"
+  | "createAccount"
+  | "setPassword"
+  | "passwordMark"
+  | "makeAdmin"
+  | "deleteAccount"
 >;
 
 export function createAccounts(parts: {
@@ -45,6 +54,11 @@ export function createAccounts(parts: {
       const password = await hasher.hash(given, asker);
       await writer.write(idOf.account(email), (current) => ({ ...expectAccount(current, email, id), password }));
     },
+    passwordMark(id) {
+      const account = snapshot.accountById(id);
+      const password = account === null ? undefined : snapshot.accountEntity(account.email)?.password;
+      return password === undefined ? null : createHash("sha256").update(password).digest("hex");
+    },
     async makeAdmin(email) {
       const { id } = await requireAccount(parts, email);
       await writer.write(idOf.account(email), (current) => {
@@ -68,6 +82,9 @@ export function createAccounts(parts: {
       });
       for (const options of snapshot.optionsOfUser(id)) {
         await writer.write(idOf.options(id, options.log, options.class), () => null);
+      }
+      for (const { log } of snapshot.savedQueriesOfUser(id)) {
+        await writer.write(idOf.savedQueries(id, log), () => null);
       }
     },
   };

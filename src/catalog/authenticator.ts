@@ -48,12 +48,13 @@ export function createAuthenticator(snapshot: Snapshot, hasher: PasswordHasher):
 
   return async (email, password, { outdated, ...attempt } = SERVICE) => {
     if (password.length > MAX_PASSWORD_UNITS || !isEmail(email)) return null;
-    const stored = snapshot.accountEntity(email)?.password ?? nobody;
+    const entity = snapshot.accountEntity(email);
+    const stored = entity?.password ?? nobody;
     const account = idOf.account(email);
     const pair = createHmac("sha256", key)
       .update(JSON.stringify([account, stored, password]))
       .digest("base64");
-    if (!(await verify(pair, password, stored, { ...attempt, account }))) return null;
+    if (!(await verify(pair, password, stored, { ...attempt, account, exists: entity !== null }))) return null;
     // The account may have gone, or got another password, while this one was hashed.
     if (snapshot.accountEntity(email)?.password === stored) return snapshot.account(email);
     outdated?.();

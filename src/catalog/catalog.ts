@@ -16,6 +16,8 @@ export type Catalog = AsyncDisposable & {
   createAccount(account: { email: string; password: string; admin: boolean }, asker?: Asker): Promise<Account>;
   /** @throws LoggiaError `bad_parameter`, `account_not_found` */
   setPassword(email: string, password: string, asker?: Asker): Promise<void>;
+  /** Changes with the account's password, and tells nothing about it; null where there is no such account. */
+  passwordMark(id: UserId): string | null;
   /** Makes an account a service admin. @throws LoggiaError `account_not_found` */
   makeAdmin(email: string): Promise<void>;
   /** Removes the account, its shares and its options. @throws LoggiaError `account_not_found`; `conflict` where a log would lose its last admin */
@@ -88,6 +90,34 @@ export type Catalog = AsyncDisposable & {
   /** Who wants alerts (or mail) for a class of a log, and still has access to the log. Sorted by id. */
   subscribers(log: LogKey, classKey: string, option: "alert" | "notify"): readonly UserId[];
 
+  // Saved queries
+  /**
+   * The queries of a log that a person may ask: their own and those that other members share, by
+   * name, then by owner. `user` is null for a caller without an account, who sees the shared ones.
+   */
+  savedQueries(log: LogKey, user: UserId | null): readonly OwnedQuery[];
+  /**
+   * The query of this name (case is ignored): one's own first, then the shared one that was saved
+   * first.
+   */
+  savedQuery(log: LogKey, user: UserId | null, name: string): OwnedQuery | null;
+  /**
+   * The name is unique among one's own, and a shared one among the shared ones of the log as far as
+   * this process knows.
+   * @throws LoggiaError `bad_parameter` (naming the field and its limit), `saved_query_exists`;
+   *   `conflict` where the person has saved 100 for the log
+   */
+  saveQuery(log: LogKey, user: UserId, query: Omit<SavedQuery, "created">): Promise<SavedQuery>;
+  /** Changes one's own. @throws LoggiaError `bad_parameter`, `saved_query_not_found`, `saved_query_exists` */
+  updateSavedQuery(
+    log: LogKey,
+    user: UserId,
+    name: string,
+    change: Omit<SavedQuery, "name" | "created">,
+  ): Promise<SavedQuery>;
+  /** Removes one's own. @throws LoggiaError `saved_query_not_found` */
+  deleteSavedQuery(log: LogKey, user: UserId, name: string): Promise<void>;
+
   /**
    * Runs `work` where there is no account yet, or an earlier first start was cut off (`isResumed`):
    * in one process at a time. The others wait until it has ended; they take over where it gives no
@@ -121,12 +151,16 @@ export type Asker = {
    * Default: 0
    */
   readonly guesses?: number;
+  /** Whether there is such an account. What a stranger is told must not depend on it. Default: false */
+  readonly exists?: boolean;
+  /** How many strangers' guesses count against the account. Default: 0 */
+  readonly failures?: number;
   /** Called as the turn comes. Throws where the asker has used up its guesses while it waited. */
   readonly recheck?: () => void;
 };
 
 /** A check of a pair of e-mail and password, as the one who tries it sees it. */
-export type Attempt = Omit<Asker, "account"> & {
+export type Attempt = Omit<Asker, "account" | "exists"> & {
   /** Called where the pair was right until the password changed, while it was checked. */
   readonly outdated?: () => void;
 };
@@ -180,6 +214,22 @@ export type ClassFilter = {
 };
 
 export type ClassOptions = { readonly alert: boolean; readonly notify: boolean; readonly hide: boolean };
+
+/** A query in LQL under a name. */
+export type SavedQuery = {
+  /** 1 to 100 characters, without control characters; blanks at its ends are removed. */
+  readonly name: string;
+  /** LQL. The catalog does not parse it. */
+  readonly query: string;
+  /** As the parameter `tz` of a query; "" is UTC. */
+  readonly tz: string;
+  /** Whether all who may read the log may ask it. */
+  readonly shared: boolean;
+  /** Milliseconds since the Unix epoch. */
+  readonly created: number;
+};
+
+export type OwnedQuery = SavedQuery & { readonly owner: UserId };
 
 /** How much the logs that one account owns may hold together, and how many they may be. */
 export type AccountLimits = {

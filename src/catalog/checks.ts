@@ -6,6 +6,8 @@ import type { ClassFilter } from "./catalog.ts";
 export const MAX_CLASS_FILTERS = 10_000;
 export const MAX_API_KEYS = 200;
 export const MAX_SHARES = 1000;
+/** What one person may save for one log. */
+export const MAX_SAVED_QUERIES = 100;
 
 /** Of an API key that an operator chose; drawn ones are longer. */
 export const API_KEY_LENGTH = { least: 8, most: 200 } as const;
@@ -98,6 +100,13 @@ export function checkClassFilter(filter: ClassFilter): ClassFilter {
   }
   if (faults.length > 0) throw bad(faults.join("; "));
   return checked;
+}
+
+/** The name of a saved query, without blanks at its ends. */
+export function checkQueryName(name: string): string {
+  const checked = checkText("name", typeof name === "string" ? name.trim() : name, 1, 100);
+  if (!/\p{Cc}/u.test(checked)) return checked;
+  throw bad("The field name must have no control characters");
 }
 
 function checkClassKey(text: string): string {

@@ -12,6 +12,7 @@ import { createFollower } from "./follower.ts";
 import { createLogs } from "./logs.ts";
 import { createPasswordHasher } from "./passwords.ts";
 import { createQuotas, DEFAULT_ACCOUNT_LIMITS } from "./quotas.ts";
+import { createSavedQueries } from "./saved-queries.ts";
 import { createSnapshot } from "./snapshot.ts";
 import { createWriter } from "./writer.ts";
 
@@ -21,6 +22,7 @@ import { createWriter } from "./writer.ts";
  *
  * @param options.poll_ms how often to look for changes by others
  * @param options.limits how much an account may have
+ * @param options.now the time that is believed, by which attempts are counted
  * @throws LoggiaError `store_unavailable` where the store cannot be read
  */
 export async function createCatalog(options: {
@@ -28,13 +30,15 @@ export async function createCatalog(options: {
   log: Logger;
   poll_ms?: number;
   limits?: AccountLimits;
+  now?: () => number;
 }): Promise<Catalog> {
   const { documents, log, poll_ms = CATALOG_POLL_MS, limits = DEFAULT_ACCOUNT_LIMITS } = options;
+  const { now = () => Date.now() } = options;
   const snapshot = createSnapshot();
   const follower = await createFollower({ documents, snapshot, log, poll_ms });
   const { refresh, look } = follower;
   const writer = createWriter({ documents, snapshot, refresh });
-  const quotas = createQuotas({ snapshot, writer, refresh, limits });
+  const quotas = createQuotas({ snapshot, writer, limits, now });
   const hasher = createPasswordHasher();
   return {
     ...createAccounts({ snapshot, writer, refresh, hasher }),
@@ -42,6 +46,7 @@ export async function createCatalog(options: {
     ...createLogs({ snapshot, writer, quotas, refresh }),
     ...createApiKeys({ snapshot, writer, quotas, refresh, look }),
     ...createClassFilters({ snapshot, writer, quotas, refresh }),
+    ...createSavedQueries({ snapshot, writer, refresh }),
     firstStart: createFirstStart({ snapshot, writer, refresh }),
     refresh,
     async ping() {

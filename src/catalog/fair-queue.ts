@@ -1,124 +1,133 @@
 import { LoggiaError } from "../errors.ts";
 import type { Asker } from "./catalog.ts";
+import { Line } from "./line.ts";
+import type { Waiter } from "./line.ts";
 
 export type FairQueueOptions = {
   /** Pieces of work that run at a time. */
   readonly running: number;
-  /** Pieces of work that wait, in each of the two lines. */
+  /** Pieces of work that wait, in the line of known places and in that of strangers. */
   readonly waiting: number;
   /** Of these, for one account. */
   readonly waitingPerAccount: number;
+  /** How long a stranger for whom there is no room waits for that answer. */
+  readonly patience_ms: number;
+  /** Work as long as any other, whose outcome nobody needs. */
+  readonly decoy: () => Promise<unknown>;
 };
 
-/** Shares slow work among addresses and accounts. */
-export type FairQueue = {
-  /**
-   * Runs `work` when its turn comes.
-   * @throws LoggiaError `overloaded` where the line is full; what {@link Asker.recheck} throws
-   */
-  run<T>(asker: Asker, work: () => Promise<T>): Promise<T>;
-};
-
-type Waiter = { readonly account: string; readonly guesses: number; start(): void; refuse(): void };
-type Group = { readonly name: string; readonly guesses: number; readonly waiters: Waiter[] };
+/** Early tries in line, and those of one account that are not answered yet. */
+const EARLY_WAITING = 1_024;
+const EARLY_PER_ACCOUNT = 3;
 
 /**
- * Two lines take turns: one for accounts where they were right lately, one for strangers.
- * So a crowd of strangers costs a known person one turn, and strangers get every other turn.
- * Of strangers those with fewer guesses go first: who tries for the first time is not held up by
- * those who go on trying.
+ * Shares slow work among addresses and accounts. Three lines take turns: accounts where they were
+ * right lately, strangers, and early tries of strangers.
+ *
+ * An early try is for accounts that exist, those with the fewest failures first. So strangers who
+ * make up accounts, from however many addresses, hold nobody up. A right pair is answered at once;
+ * any other takes its turn among strangers as if there had been no early try, so that neither
+ * answers nor times tell which accounts exist. `docs/decisions/0042-early-checks.md`
  */
-export function createFairQueue({ running, waiting, waitingPerAccount }: FairQueueOptions): FairQueue {
-  const known = new Line(waiting, waitingPerAccount);
-  const strangers = new Line(waiting, waitingPerAccount);
-  let free = running;
-  let isTurnOfKnown = true;
+export class FairQueue {
+  readonly #options: FairQueueOptions;
+  readonly #known: Line;
+  readonly #strangers: Line;
+  readonly #early: Line;
+  /** Early tries that are not answered yet, by account. */
+  readonly #tries = new Map<string, number>();
+  readonly #turns: readonly (() => Waiter | undefined)[];
+  #turn = 0;
+  #free: number;
 
-  function next(): Waiter | undefined {
-    const [first, second] = isTurnOfKnown ? [known, strangers] : [strangers, known];
-    isTurnOfKnown = !isTurnOfKnown;
-    return first.next() ?? second.next();
+  constructor(options: FairQueueOptions) {
+    const { running, waiting, waitingPerAccount } = options;
+    this.#options = options;
+    this.#known = new Line(waiting, waitingPerAccount);
+    this.#strangers = new Line(waiting, waitingPerAccount);
+    this.#early = new Line(EARLY_WAITING, EARLY_PER_ACCOUNT);
+    this.#turns = [() => this.#known.next(), () => this.#earlyOrDecoy(), () => this.#strangers.next()];
+    this.#free = running;
   }
 
-  function waitForTurn({ isKnown, address, account, guesses = 0 }: Asker): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const waiter = { account, guesses: isKnown ? 0 : guesses, start: resolve, refuse: () => reject(overloaded()) };
-    // A known account is one person. A stranger may send any e-mail, so the address identifies it.
-    if (isKnown) known.add(account, waiter);
-    else strangers.add(address, waiter);
-    return promise;
-  }
-
-  return {
-    async run(asker, work) {
-      if (free > 0) free -= 1;
-      else await waitForTurn(asker);
+  /**
+   * Runs `work` when its turn comes; for a stranger maybe twice, or not at all.
+   * @param tells whether an outcome may be answered before its turn; absent: none
+   * @throws LoggiaError `overloaded` where the line is full; what {@link Asker.recheck} throws
+   */
+  run<T>(asker: Asker, work: () => Promise<T>, tells?: (outcome: T) => boolean): Promise<T> {
+    const inTurn = async (): Promise<T> => {
       try {
         asker.recheck?.();
         return await work();
       } finally {
-        // The place goes straight to the next waiter.
-        const waiter = next();
-        if (waiter === undefined) free += 1;
-        else waiter.start();
+        this.#passOn();
       }
-    },
-  };
-}
-
-/**
- * Waiters in groups: those with the fewest guesses are served in turn. A new group is served first:
- * under a flood a single request starts next, and groups with many requests wait for each other.
- */
-class Line {
-  readonly #most: number;
-  readonly #mostPerAccount: number;
-  #groups: Group[] = [];
-
-  constructor(most: number, mostPerAccount: number) {
-    this.#most = most;
-    this.#mostPerAccount = mostPerAccount;
-  }
-
-  add(name: string, waiter: Waiter): void {
-    const all = this.#groups.flatMap(({ waiters }) => waiters);
-    if (all.filter(({ account }) => account === waiter.account).length >= this.#mostPerAccount) {
-      waiter.refuse();
-      return;
+    };
+    if (this.#free > 0) {
+      this.#free -= 1;
+      return inTurn();
     }
-    const own = this.#groups.find((group) => group.name === name);
-    if (all.length >= this.#most && !this.#makeRoom(own, waiter.guesses)) {
-      waiter.refuse();
-      return;
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const start = (): void => void inTurn().then(resolve, reject);
+    const { account, address, isKnown, guesses = 0 } = asker;
+    if (isKnown) {
+      // A known account is one person. A stranger may send any e-mail: the address identifies it.
+      this.#known.add(account, { account, guesses: 0, start, refuse: () => reject(overloaded()) });
+      return promise;
     }
-    if (own === undefined) this.#groups.unshift({ name, guesses: waiter.guesses, waiters: [waiter] });
-    else own.waiters.push(waiter);
+    const refuse = (): void => {
+      const timer = setTimeout(() => reject(overloaded()), this.#options.patience_ms);
+      promise.finally(() => clearTimeout(timer)).catch(() => {});
+    };
+    const waiter = { account, guesses, start, refuse };
+    this.#strangers.add(address, waiter);
+    if (asker.exists !== true || tells === undefined) return promise;
+    this.#tryEarly(asker, promise, async () => {
+      const outcome = await inTurn();
+      if (!tells(outcome)) return;
+      this.#strangers.remove(waiter);
+      resolve(outcome);
+    });
+    return promise;
   }
 
-  next(): Waiter | undefined {
-    const fewest = Math.min(...this.#groups.map(({ guesses }) => guesses));
-    const group = this.#groups.find(({ guesses }) => guesses === fewest);
-    if (group === undefined) return undefined;
-    const waiter = group.waiters.shift();
-    this.#groups = this.#groups.filter((one) => one !== group);
-    if (group.waiters.length > 0) this.#groups.push(group);
-    return waiter;
+  #tryEarly({ account, failures = 0 }: Asker, answer: Promise<unknown>, work: () => Promise<void>): void {
+    const tries = this.#tries.get(account) ?? 0;
+    if (tries >= EARLY_PER_ACCOUNT) return;
+    this.#tries.set(account, tries + 1);
+    // A try without an answer may be one failure more. What fails here fails again in its turn.
+    const waiter = { account, guesses: failures + tries, start: () => void work().catch(() => {}), refuse: () => {} };
+    this.#early.add(account, waiter);
+    const leave = (): void => {
+      this.#early.remove(waiter);
+      const left = this.#tries.get(account)! - 1;
+      if (left === 0) this.#tries.delete(account);
+      else this.#tries.set(account, left);
+    };
+    answer.then(leave, leave);
   }
 
-  /**
-   * Refuses the last waiter of the largest group; of several, of the one with the most guesses.
-   * False where that would be the new waiter itself.
-   */
-  #makeRoom(own: Group | undefined, guesses: number): boolean {
-    const size = Math.max(...this.#groups.map(({ waiters }) => waiters.length));
-    if (own?.waiters.length === size) return false;
-    const large = this.#groups.filter(({ waiters }) => waiters.length === size);
-    const most = Math.max(...large.map((group) => group.guesses));
-    if (own === undefined && size === 1 && guesses > most) return false;
-    const largest = large.findLast((group) => group.guesses === most)!;
-    largest.waiters.pop()!.refuse();
-    if (largest.waiters.length === 0) this.#groups = this.#groups.filter((group) => group !== largest);
-    return true;
+  /** Where no account of a stranger exists, as much time passes as if one did. */
+  #earlyOrDecoy(): Waiter | undefined {
+    const early = this.#early.next();
+    if (early !== undefined || this.#strangers.isEmpty) return early;
+    const work = (): void =>
+      void this.#options.decoy().then(
+        () => this.#passOn(),
+        () => this.#passOn(),
+      );
+    return { account: "", guesses: 0, start: work, refuse: () => {} };
+  }
+
+  /** The place of work that has ended goes straight to the next waiter. */
+  #passOn(): void {
+    for (let i = 0; i < this.#turns.length; i++) {
+      this.#turn = (this.#turn + 1) % this.#turns.length;
+      const waiter = this.#turns[this.#turn]!();
+      if (waiter !== undefined) return waiter.start();
+    }
+    this.#free += 1;
   }
 }
 

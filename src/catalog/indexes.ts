@@ -2,7 +2,14 @@ import type { LogKey, UserId } from "../events/event.ts";
 import { fold } from "../events/text.ts";
 import type { Account, ApiKey, ClassFilter, KeyGrant, Log, Role } from "./catalog.ts";
 import { idOf } from "./model.ts";
-import type { AccountEntity, ApiKeyEntity, ClassEntity, LogEntity, OptionsEntity } from "./model.ts";
+import type {
+  AccountEntity,
+  ApiKeyEntity,
+  ClassEntity,
+  LogEntity,
+  OptionsEntity,
+  SavedQueriesEntity,
+} from "./model.ts";
 
 const NO_FILTERS: readonly ClassFilter[] = Object.freeze([]);
 const NO_LOGS: readonly Log[] = Object.freeze([]);
@@ -162,6 +169,24 @@ export function createOptionsIndex() {
 
 function classId(entity: OptionsEntity): string {
   return idOf.class(entity.log, entity.class);
+}
+
+/** Saved queries by log and by person. */
+export function createSavedQueryIndex() {
+  const byLog = new Map<LogKey, Map<UserId, SavedQueriesEntity>>();
+  const byUser = new Map<UserId, Map<LogKey, SavedQueriesEntity>>();
+  return {
+    add(entity: SavedQueriesEntity): void {
+      within(byLog, entity.log).set(entity.user, entity);
+      within(byUser, entity.user).set(entity.log, entity);
+    },
+    drop(entity: SavedQueriesEntity): void {
+      removeWithin(byLog, entity.log, entity.user);
+      removeWithin(byUser, entity.user, entity.log);
+    },
+    ofLog: (log: LogKey): readonly SavedQueriesEntity[] => [...(byLog.get(log)?.values() ?? [])],
+    ofUser: (user: UserId): readonly SavedQueriesEntity[] => [...(byUser.get(user)?.values() ?? [])],
+  };
 }
 
 function viewOf(entity: LogEntity, exists: (user: UserId) => boolean): Log {

@@ -1,12 +1,13 @@
 import type { LogKey, UserId } from "../events/event.ts";
 import { fold } from "../events/text.ts";
-import type { AccountLimits, ClassFilter, ClassOptions, Role, Scope } from "./catalog.ts";
+import type { AccountLimits, ClassFilter, ClassOptions, Role, SavedQuery, Scope } from "./catalog.ts";
 
 /**
  * What the catalog stores, as documents. What changes together stands together: a log holds its shares and keys, so that "a log keeps an
  * admin" is a matter of one guarded write; class filters and options have a document each, so that ten thousand of them stay cheap to change.
  */
-export type Entity = AccountEntity | LogEntity | ClassEntity | OptionsEntity | QuotaEntity | FirstStartEntity;
+export type Entity =
+  AccountEntity | LogEntity | ClassEntity | OptionsEntity | SavedQueriesEntity | QuotaEntity | FirstStartEntity;
 
 export type AccountEntity = {
   readonly kind: "account";
@@ -62,6 +63,17 @@ export type OptionsEntity = {
 };
 
 /**
+ * The queries that one person saved for one log, by name. One document for all of them, so that
+ * their number is bounded by the guarded write of that document. Absent where there are none.
+ */
+export type SavedQueriesEntity = {
+  readonly kind: "saved-queries";
+  readonly log: LogKey;
+  readonly user: UserId;
+  readonly queries: readonly SavedQuery[];
+};
+
+/**
  * An entity as it was stored, with what earlier releases did not store. The owner of a log without
  * one is its first admin: every process derives the same, and the next change of the log stores it.
  */
@@ -83,8 +95,6 @@ const NO_OWNER = "" as UserId;
 export type QuotaEntity = {
   readonly kind: "quota";
   readonly owner: UserId;
-  /** The process that wrote it last. */
-  readonly by: string;
   readonly reserved: readonly Reservation[];
   /** In milliseconds since the Unix epoch, ascending. */
   readonly attempts: readonly number[];
@@ -112,5 +122,6 @@ export const idOf = {
   quota: (owner: UserId): string => `quota/${owner}`,
   class: (log: LogKey, key: string): string => `class/${log}/${key}`,
   options: (user: UserId, log: LogKey, key: string): string => `options/${user}/${log}/${key}`,
+  savedQueries: (user: UserId, log: LogKey): string => `saved-queries/${user}/${log}`,
   firstStart: (): string => "first-start",
 };

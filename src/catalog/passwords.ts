@@ -1,7 +1,7 @@
 import { argon2, randomBytes, timingSafeEqual } from "node:crypto";
 
 import type { Asker } from "./catalog.ts";
-import { createFairQueue } from "./fair-queue.ts";
+import { FairQueue } from "./fair-queue.ts";
 
 /** What RFC 9106 and OWASP advise for a server that hashes while others wait: 19 MiB, 2 passes, 1 lane. */
 const PARAMETERS = { memory_kib: 19_456, passes: 2, parallelism: 1 } as const;
@@ -13,6 +13,8 @@ const MAX_RUNNING = 2;
 /** In each of two lines. */
 const MAX_WAITING = 32;
 const MAX_WAITING_PER_ACCOUNT = 24;
+/** Long enough for an early check of an account that is attacked little. */
+const PATIENCE_MS = 3_000;
 
 /** `$argon2id$v=19$m=19456,t=2,p=1$salt$tag`, the usual form: a hash says how it was made, so parameters can change between releases. */
 const STORED = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
@@ -32,10 +34,12 @@ export type PasswordHasher = {
 };
 
 export function createPasswordHasher(): PasswordHasher {
-  const queue = createFairQueue({
+  const queue = new FairQueue({
     running: MAX_RUNNING,
     waiting: MAX_WAITING,
     waitingPerAccount: MAX_WAITING_PER_ACCOUNT,
+    patience_ms: PATIENCE_MS,
+    decoy: () => derive("", randomBytes(SALT_BYTES), TAG_BYTES, PARAMETERS),
   });
   return {
     async hash(password, asker = SERVICE) {
@@ -48,10 +52,9 @@ export function createPasswordHasher(): PasswordHasher {
       if (salt === undefined || tag === undefined) throw new Error("a stored password hash has an unknown form");
       const expected = Buffer.from(tag, "base64");
       const parameters = { memory_kib: Number(memory), passes: Number(passes), parallelism: Number(parallelism) };
-      const found = await queue.run(asker, () =>
-        derive(password, Buffer.from(salt, "base64"), expected.length, parameters),
-      );
-      return timingSafeEqual(found, expected);
+      const check = async (): Promise<boolean> =>
+        timingSafeEqual(await derive(password, Buffer.from(salt, "base64"), expected.length, parameters), expected);
+      return await queue.run(asker, check, (isRight) => isRight);
     },
   };
 }

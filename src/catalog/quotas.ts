@@ -3,7 +3,6 @@ import type { LogKey, UserId } from "../events/event.ts";
 import type { AccountLimits } from "./catalog.ts";
 import { idOf } from "./model.ts";
 import type { Addition, Entity, QuotaEntity, Reservation } from "./model.ts";
-import { drawId } from "./secrets.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { Writer } from "./writer.ts";
 
@@ -65,31 +64,38 @@ export type Quotas = {
 export function createQuotas(parts: {
   snapshot: Snapshot;
   writer: Writer;
-  refresh: () => Promise<void>;
   limits: AccountLimits;
+  /** The time that is believed, in milliseconds since the Unix epoch. */
+  now: () => number;
 }): Quotas {
-  const { snapshot, writer, refresh, limits } = parts;
-  const self = drawId();
+  const { snapshot, writer, limits, now } = parts;
 
   const isLimited = (owner: UserId): boolean => snapshot.accountById(owner)?.admin !== true;
 
+  const known = (owner: UserId): QuotaEntity => quotaOf(snapshot.known(idOf.quota(owner))?.entity ?? null, owner);
+
   /**
-   * Invariant: where another process wrote the record last, all that it had added before is in
-   * memory when this one counts. A reservation is dropped once the addition is seen, so the record
-   * alone does not tell.
+   * A reservation is dropped once the addition is seen, so the record alone does not tell what
+   * another process added. But a process adds something before it writes the record again, and
+   * changes are taken in as they were written: who has the newest record has those additions too.
    */
   const write = async (owner: UserId, change: (current: QuotaEntity) => QuotaEntity): Promise<void> => {
-    const id = idOf.quota(owner);
-    if (quotaOf(snapshot.known(id)?.entity ?? null, owner).by !== self) await refresh();
-    await writer.write(id, (current) => ({ ...change(quotaOf(current, owner)), by: self }), { readsOthers: true });
+    const next = (current: Entity | null) => change(withoutFuture(quotaOf(current, owner), now()));
+    await writer.write(idOf.quota(owner), next, { readsOthers: true });
+  };
+
+  /** Stores what times of the future are taken for, so that it lapses even where all is refused. */
+  const settle = async (owner: UserId): Promise<void> => {
+    const quota = known(owner);
+    if (withoutFuture(quota, now()) !== quota) await write(owner, (current) => current);
   };
 
   const pending = (reserved: readonly Reservation[], now_ms: number): Reservation[] =>
-    reserved.filter((one) => one.until > now_ms && one.until <= now_ms + RESERVED_MS && !snapshot.has(one));
+    reserved.filter((one) => one.until > now_ms && !snapshot.has(one));
 
   const reserve = (owner: UserId, additions: readonly Addition[]): Promise<void> =>
     write(owner, (current) => {
-      const now_ms = Date.now();
+      const now_ms = now();
       const reserved = pending(current.reserved, now_ms);
       const counts = snapshot.countOwned(owner);
       for (const { kind } of additions) {
@@ -110,6 +116,7 @@ export function createQuotas(parts: {
   return {
     async add(owner, additions, make) {
       if (!isLimited(owner)) return make();
+      await settle(owner);
       await reserve(owner, additions);
       try {
         return await make();
@@ -123,10 +130,10 @@ export function createQuotas(parts: {
     async countLogAttempt(owner) {
       if (!isLimited(owner)) return;
       if (limits.logs === 0) throw overLimit("logs", 0);
-      const known = quotaOf(snapshot.known(idOf.quota(owner))?.entity ?? null, owner);
-      recentAttempts(known, Date.now());
+      await settle(owner);
+      recentAttempts(known(owner), now());
       await write(owner, (current) => {
-        const now_ms = Date.now();
+        const now_ms = now();
         return { ...current, attempts: [...recentAttempts(current, now_ms), now_ms] };
       });
     },
@@ -137,8 +144,7 @@ export function createQuotas(parts: {
  * The attempts of the last minute. @throws LoggiaError `too_many_requests` where no more fits in
  */
 function recentAttempts({ attempts }: QuotaEntity, now_ms: number): readonly number[] {
-  // An attempt of the future is from before a clock was set back.
-  const recent = attempts.filter((attempt) => attempt > now_ms - MINUTE_MS && attempt <= now_ms);
+  const recent = attempts.filter((attempt) => attempt > now_ms - MINUTE_MS);
   if (recent.length < LOGS_A_MINUTE) return recent;
   const retryAfter_s = Math.max(1, Math.ceil((recent.at(-LOGS_A_MINUTE)! + MINUTE_MS - now_ms) / 1000));
   throw new LoggiaError(
@@ -149,8 +155,23 @@ function recentAttempts({ attempts }: QuotaEntity, now_ms: number): readonly num
   );
 }
 
+/**
+ * Times of the future are from before a clock was set back, or of a machine whose clock is ahead.
+ * They count as of now: neither are they forgotten, nor do they hold the account up for longer.
+ */
+function withoutFuture(quota: QuotaEntity, now_ms: number): QuotaEntity {
+  const { attempts, reserved } = quota;
+  const latest_ms = now_ms + RESERVED_MS;
+  if (attempts.every((attempt) => attempt <= now_ms) && reserved.every(({ until }) => until <= latest_ms)) return quota;
+  return {
+    ...quota,
+    attempts: attempts.map((attempt) => Math.min(attempt, now_ms)),
+    reserved: reserved.map((one) => ({ ...one, until: Math.min(one.until, latest_ms) })),
+  };
+}
+
 function quotaOf(entity: Entity | null, owner: UserId): QuotaEntity {
-  return entity?.kind === "quota" ? entity : { kind: "quota", owner, by: "", reserved: [], attempts: [] };
+  return entity?.kind === "quota" ? entity : { kind: "quota", owner, reserved: [], attempts: [] };
 }
 
 function overLimit(kind: keyof AccountLimits, limit: number): LoggiaError {

@@ -1,9 +1,15 @@
 import type { LogKey, UserId } from "../events/event.ts";
 import type { Account, AccountLimits, ClassFilter, ClassOptions, KeyGrant, Log, Role } from "./catalog.ts";
 import type { Document, Version } from "./documents/documents.ts";
-import { createAccountIndex, createClassIndex, createLogIndex, createOptionsIndex } from "./indexes.ts";
+import {
+  createAccountIndex,
+  createClassIndex,
+  createLogIndex,
+  createOptionsIndex,
+  createSavedQueryIndex,
+} from "./indexes.ts";
 import { idOf, withOwner } from "./model.ts";
-import type { AccountEntity, Addition, Entity, OptionsEntity, StoredEntity } from "./model.ts";
+import type { AccountEntity, Addition, Entity, OptionsEntity, SavedQueriesEntity, StoredEntity } from "./model.ts";
 
 /** A document as it was last seen. `entity` is null where it was removed. */
 export type Known = { readonly version: Version; readonly entity: Entity | null };
@@ -36,6 +42,8 @@ export type Snapshot = {
   optionsOfClass(log: LogKey, classKey: string): readonly OptionsEntity[];
   optionsOfUser(user: UserId): readonly OptionsEntity[];
   subscribers(log: LogKey, classKey: string, option: "alert" | "notify"): readonly UserId[];
+  savedQueriesOfLog(log: LogKey): readonly SavedQueriesEntity[];
+  savedQueriesOfUser(user: UserId): readonly SavedQueriesEntity[];
 };
 
 const NO_OPTIONS: ClassOptions = Object.freeze({ alert: false, notify: false, hide: false });
@@ -46,6 +54,7 @@ export function createSnapshot(): Snapshot {
   const logs = createLogIndex((user) => accounts.byId(user) !== null);
   const classes = createClassIndex();
   const options = createOptionsIndex();
+  const savedQueries = createSavedQueryIndex();
 
   const take = (entity: Entity, sign: "add" | "drop"): void => {
     switch (entity.kind) {
@@ -62,6 +71,9 @@ export function createSnapshot(): Snapshot {
         break;
       case "options":
         options[sign](entity);
+        break;
+      case "saved-queries":
+        savedQueries[sign](entity);
         break;
       case "quota":
       case "first-start":
@@ -141,5 +153,7 @@ export function createSnapshot(): Snapshot {
         .filter((entity) => optionsEntity(entity.user, log, classKey) !== null)
         .map((entity) => entity.user)
         .sort(),
+    savedQueriesOfLog: savedQueries.ofLog,
+    savedQueriesOfUser: savedQueries.ofUser,
   };
 }

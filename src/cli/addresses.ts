@@ -1,6 +1,6 @@
 import { Option } from "commander";
 
-import { SETTINGS } from "../settings.ts";
+import { SETTINGS } from "../settings/table.ts";
 import { CommandError } from "./request.ts";
 
 /**

@@ -1,11 +1,15 @@
 import { pino } from "pino";
 
 import { openCatalog } from "../engines/catalog.ts";
+import { openDecisions } from "../engines/decisions.ts";
 import { LoggiaError } from "../errors.ts";
+import { HOLDS } from "../monitoring/holds.ts";
 import { resetAdmin } from "../operations/reset-admin.ts";
-import { readSettings } from "../settings.ts";
+import { readSettings, type Settings } from "../settings.ts";
 import { CommandError } from "./request.ts";
 import { printable } from "./terminal.ts";
+
+const SILENT = pino({ level: "silent" });
 
 /**
  * Resets a password in the catalog that the environment names, whether a service runs on it or not.
@@ -15,14 +19,37 @@ export async function reset(
   given: { email: string | undefined; password: string | undefined },
   environment: NodeJS.ProcessEnv,
 ): Promise<string> {
+  return onMachine(environment, async (settings, closing) => {
+    const catalog = await openCatalog(settings, SILENT, closing);
+    const { email, password, isDrawn, made } = await resetAdmin(catalog, given);
+    const what = made === null ? "" : made === "created" ? " (a new service admin)" : " (a service admin now)";
+    return `password of ${printable(email)}${what} set${isDrawn ? `, password: ${password}` : ""}`;
+  });
+}
+
+/**
+ * Accepts a hold without an API, in every process on the engines that the environment names.
+ * @throws CommandError, StartError
+ */
+export async function acceptHold(word: string, environment: NodeJS.ProcessEnv): Promise<string> {
+  const name = HOLDS.find((known) => known === word);
+  if (name === undefined) throw new CommandError(`A hold is one of ${HOLDS.join(", ")}`);
+  return onMachine(environment, async (settings, closing) => {
+    await (await openDecisions(settings, SILENT, closing)).add(name);
+    return `${name} accepted: processes that run and hold it now go on within a few seconds, and log it`;
+  });
+}
+
+/** Runs a command on the service's engines, with files that are for its user alone. */
+async function onMachine(
+  environment: NodeJS.ProcessEnv,
+  work: (settings: Settings, closing: AsyncDisposableStack) => Promise<string>,
+): Promise<string> {
   const settings = readSettings(environment);
   process.umask(0o077);
   await using closing = new AsyncDisposableStack();
   try {
-    const catalog = await openCatalog(settings, pino({ level: "silent" }), closing);
-    const { email, password, isDrawn, made } = await resetAdmin(catalog, given);
-    const what = made === null ? "" : made === "created" ? " (a new service admin)" : " (a service admin now)";
-    return `password of ${printable(email)}${what} set${isDrawn ? `, password: ${password}` : ""}`;
+    return await work(settings, closing);
   } catch (error) {
     throw error instanceof LoggiaError ? new CommandError(error.message, { cause: error }) : error;
   }

@@ -7,11 +7,47 @@ import { passwordFromStdin, readPassword } from "./password.ts";
 import { CommandError } from "./request.ts";
 import { printableLines } from "./terminal.ts";
 import * as operate from "./operate.ts";
+import * as questions from "./questions.ts";
 
 /** What was given on the command line: the service's address and account, and the options of the command. */
 type Given = ServiceOptions & { readonly json?: true; readonly log: string } & Readonly<
     Record<string, string | undefined>
   >;
+
+/** Adds the commands of analysts: queries in LQL, and those that are saved under a name. */
+export function addQuestions(program: Command): void {
+  const inZone = (command: Command): Command =>
+    inLog(command).option("--tz <zone>", "hours from UTC, or a time zone such as Europe/Berlin");
+  acting(
+    inZone(
+      program
+        .command("query [lql]")
+        .description("ask a query, such as 'GET events GROUPBY source' (talks to the running service)"),
+    ).option("--saved <name>", "ask the saved query of this name"),
+    (given, text) =>
+      questions.ask(given, {
+        log: given.log,
+        text: text === "" ? undefined : text,
+        saved: given["saved"],
+        tz: given["tz"],
+      }),
+  );
+  const saved = program.command("queries").description("saved queries of a log (talks to the running service)");
+  acting(inLog(saved.command("list").description("list your own and those that others share")), (given) =>
+    questions.listSaved(given, given.log),
+  );
+  acting(
+    inZone(saved.command("save <name> <lql>").description("save a query under a name")).option(
+      "--share",
+      "for all who may read the log",
+    ),
+    (given, name, query) =>
+      questions.save(given, given.log, { name, query, tz: given["tz"] ?? "", shared: "share" in given }),
+  );
+  acting(inLog(saved.command("remove <name>").description("remove your own saved query")), (given, name) =>
+    questions.removeSaved(given, given.log, name),
+  );
+}
 
 /** Adds the commands that talk to the running service: all of its management API, a group of commands for each kind of record. */
 export function addManagement(program: Command): void {
@@ -33,9 +69,10 @@ export function addManagement(program: Command): void {
  * API.
  */
 export function addMachine(program: Command): void {
-  program
+  const admin = program
     .command("admin")
-    .description("service admins (acts on the machine itself, by the settings of the service)")
+    .description("where no account or API is at hand (acts on the machine itself, by the settings of the service)");
+  admin
     .command("reset [email]")
     .description(
       "set a forgotten password, of the only service admin unless named, whether the service runs or not; " +
@@ -47,6 +84,10 @@ export function addMachine(program: Command): void {
       // Loaded when it is needed, as it needs the engines' clients.
       console.log(await (await import("./admin.ts")).reset({ email, password }, process.env));
     });
+  admin
+    .command("accept-hold <name>")
+    .description("accept what running services on these engines hold back, as holds accept does for one service")
+    .action(async (name: string) => console.log(await (await import("./admin.ts")).acceptHold(name, process.env)));
   program
     .command("restore <folder>")
     .description("put a backup into LOGGIA_DATA, where no service runs and nothing lies")
@@ -266,8 +307,14 @@ function acting(
       const [first = "", second = "", ...more] = command.args;
       const answer = await action(given, first, second, ...more);
       // In JSON, what is made visible is still the same value: it is escaped as JSON would.
-      console.log(printableLines(given.json === true ? JSON.stringify(answer.value, null, 2) : answer.text));
+      const text = printableLines(given.json === true ? JSON.stringify(answer.value, null, 2) : answer.text);
+      console.log(given.json === true ? text : painted(text, answer.paint));
     });
+}
+
+function painted(text: string, paint: manage.Answer["paint"]): string {
+  if (paint === undefined || !process.stdout.isTTY || !process.stdout.hasColors()) return text;
+  return text.split("\n").map(paint).join("\n");
 }
 
 async function withPassword(given: Given): Promise<Given> {

@@ -1,6 +1,6 @@
 import type { FirstStart } from "../first.ts";
 import type { Loggia } from "../main.ts";
-import type { Address } from "../settings.ts";
+import type { Address } from "../settings/values.ts";
 
 /** Which secrets the operator gave. They are not shown: what is printed may be kept as a log. */
 export type Given = { readonly password: boolean; readonly apiKey: boolean };

@@ -3,9 +3,9 @@ import { Command, Option } from "commander";
 import manifest from "../../package.json" with { type: "json" };
 import { StartError } from "../errors.ts";
 import { DEFAULT_LIMITS } from "../events/limits.ts";
-import { SETTINGS } from "../settings.ts";
+import { SETTINGS } from "../settings/table.ts";
 import { addressOption } from "./addresses.ts";
-import { addMachine, addManagement, addOperations, wholeFrom } from "./commands.ts";
+import { addMachine, addManagement, addOperations, addQuestions, wholeFrom } from "./commands.ts";
 import { CommandError } from "./request.ts";
 import { ship, type ShipOptions } from "./ship.ts";
 import { printableLines } from "./terminal.ts";
@@ -73,6 +73,7 @@ program
     if (counts.failed > 0 || counts.unread > 0 || counts.isUnmatched) process.exitCode = 1;
   });
 
+addQuestions(program);
 addManagement(program);
 addOperations(program);
 addMachine(program);

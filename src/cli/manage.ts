@@ -5,7 +5,12 @@ import { CommandError } from "./request.ts";
 import { printable, table } from "./terminal.ts";
 
 /** What a call answered, and how a person reads it. */
-export type Answer = { readonly value: unknown; readonly text: string };
+export type Answer = {
+  readonly value: unknown;
+  readonly text: string;
+  /** Colours a line of the text, by its number from 0, where a terminal shows it. */
+  readonly paint?: (line: string, index: number) => string;
+};
 
 /** Fields of a class filter that the command line names; weight is a number in words. */
 export type ClassFields = Partial<Record<"display" | "color" | "tag" | "text" | "link" | "source", string>> & {
@@ -34,7 +39,7 @@ type TrackedUser = {
 };
 
 /** Segments of a path, encoded. */
-function at(...segments: readonly string[]): string {
+export function at(...segments: readonly string[]): string {
   return `/manage/1/${segments.map(encodeURIComponent).join("/")}`;
 }
 
@@ -139,7 +144,7 @@ export async function listTracked(options: ServiceOptions, log: string, page: nu
 }
 
 /** ISO 8601 of `/Date(ms)/`. */
-function readMoment(text: string): string {
+export function readMoment(text: string): string {
   const ms = /^\/Date\((-?\d+)\)\/$/.exec(text)?.[1];
   return ms === undefined ? text : new Date(Number(ms)).toISOString();
 }

@@ -64,6 +64,7 @@ class Keeper implements KeptClock {
 
   readonly now = (): number => this.#time.now();
   readonly host = (): number => this.#time.host();
+  readonly latest = (): number => this.#time.latest();
   readonly mayRemove = (): boolean => this.#time.mayRemove();
 
   ahead(): number {

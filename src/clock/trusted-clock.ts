@@ -1,14 +1,15 @@
-import type { RemovalClock } from "../events/clock.ts";
+import type { PostClock, RemovalClock } from "../events/clock.ts";
 
 /**
  * The time that the service believes. It advances no faster than the monotonic clock since it was
  * last known, and is never ahead of the host's clock: so a host's clock that jumps forward removes
  * nothing before its time.
  */
-export type TrustedClock = RemovalClock & {
-  /** What the host's clock shows, right or wrong. */
-  readonly host: () => number;
-};
+export type TrustedClock = RemovalClock &
+  PostClock & {
+    /** What the host's clock shows, right or wrong. */
+    readonly host: () => number;
+  };
 
 /**
  * Monotonic milliseconds, also while the machine sleeps. Where somebody wants it exactly, it looks
@@ -62,6 +63,8 @@ export class BelievedTime implements TrustedClock {
   };
 
   readonly host = (): number => this.#host();
+
+  readonly latest = (): number => Math.floor(Math.max(this.#host(), this.#latest()));
 
   readonly mayRemove = (): boolean => {
     this.check();

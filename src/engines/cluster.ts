@@ -7,6 +7,7 @@ import { createCatalog } from "../catalog/create.ts";
 import { openElasticsearchDocuments } from "../catalog/documents/elasticsearch.ts";
 import { createElasticsearchClient } from "../elasticsearch/client.ts";
 import type { Holds } from "../monitoring/holds.ts";
+import { decisionsInDocument } from "../operations/decisions.ts";
 import { marksInDocument } from "../operations/marks-file.ts";
 import type { Settings } from "../settings.ts";
 import { openElasticsearchStore } from "../store/elasticsearch/store.ts";
@@ -24,12 +25,15 @@ export async function openCluster(
   const { namespace } = settings;
   const client = createElasticsearchClient({ ...elasticsearch, log });
   closing.defer(() => client.close());
-  const open = (name: string) => openElasticsearchDocuments({ client, namespace, name });
+  const lost = (index: string): void =>
+    log.error({ index }, "an index was lost and is made anew: what the service remembered in it is forgotten");
+  const open = (name: string) => openElasticsearchDocuments({ client, namespace, name, lost });
   const clockMarks = sharedMarks(closing.use(await open(CLOCK)));
   const clock = closing.use(await openClock({ marks: clockMarks, shared: true, holds, log }));
   const documents = await openElasticsearchDocuments({ client, namespace });
-  const catalog = closing.use(await createCatalog({ documents, log, limits: settings.accountLimits }));
-  const marks = marksInDocument(closing.use(await open(MARKS)));
+  const catalog = closing.use(await createCatalog({ documents, log, limits: settings.accountLimits, now: clock.now }));
+  const markDocuments = closing.use(await open(MARKS));
+  const marks = marksInDocument(markDocuments, documents);
   const store = closing.use(await openElasticsearchStore({ client, namespace, log, removing: marks.removing }));
   const bus = closing.use(await openKafkaBus({ ...kafka, namespace, log }));
   return {
@@ -38,6 +42,7 @@ export async function openCluster(
     notifications: closing.use(mailsHere(settings) ? await open(NOTIFICATIONS) : null),
     batches: () => open(BATCHES),
     marks,
+    decisions: decisionsInDocument(markDocuments),
     wals: new Map(),
     backup: null,
   };

@@ -9,13 +9,14 @@ import { openSqliteDocuments } from "../catalog/documents/sqlite.ts";
 import { StartError } from "../errors.ts";
 import type { Holds } from "../monitoring/holds.ts";
 import { backup, STORE_FILE } from "../operations/backup.ts";
+import { decisionsInFile } from "../operations/decisions.ts";
 import { BUS_FILE, makeFolders } from "../operations/files.ts";
 import { marksInFile } from "../operations/marks-file.ts";
 import { refuseHalfRestored } from "../operations/restore.ts";
 import { giveWay } from "../pace.ts";
 import type { Settings } from "../settings.ts";
 import { openDuckdbStore } from "../store/duckdb/store.ts";
-import { BATCHES, CLOCK, mailsHere, MARKS, NOTIFICATIONS } from "./engines.ts";
+import { BATCHES, CLOCK, DECISIONS, mailsHere, MARKS, NOTIFICATIONS } from "./engines.ts";
 import type { Engines } from "./engines.ts";
 import { letPostsFirst } from "./priority.ts";
 
@@ -34,7 +35,7 @@ export async function openEmbedded(
   // between.
   const catalogDocuments = await openSqliteDocuments({ file: join(folder, "catalog.sqlite"), pause: giveWay });
   const catalog = closing.use(
-    await createCatalog({ documents: catalogDocuments, log, limits: settings.accountLimits }),
+    await createCatalog({ documents: catalogDocuments, log, limits: settings.accountLimits, now: clock.now }),
   );
   const store = closing.use(await openDuckdbStore({ file: join(folder, STORE_FILE), log }));
   letPostsFirst(log);
@@ -47,6 +48,7 @@ export async function openEmbedded(
     notifications: closing.use(notifications),
     batches: () => open(BATCHES),
     marks: marksInFile(join(folder, `${MARKS}.json`), catalogDocuments),
+    decisions: decisionsInFile(join(folder, `${DECISIONS}.json`)),
     wals: new Map([
       ...[BUS_FILE, ...documents].map((name) => [name, join(folder, `${name}-wal`)] as const),
       [STORE_FILE, join(folder, `${STORE_FILE}.wal`)],

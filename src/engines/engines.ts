@@ -2,7 +2,8 @@ import type { Bus } from "../bus/bus.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Documents } from "../catalog/documents/documents.ts";
 import type { KeptClock } from "../clock/keeper.ts";
-import type { MarksFile } from "../operations/continuity.ts";
+import type { MarksFile } from "../operations/marks.ts";
+import type { Decisions } from "../operations/decisions.ts";
 import type { BackupProgress } from "../operations/operations.ts";
 import type { Settings } from "../settings.ts";
 import type { Store } from "../store/store.ts";
@@ -20,6 +21,8 @@ export type Engines = {
   readonly batches: () => Promise<Documents>;
   /** Where it is kept what was last known of the engines. */
   readonly marks: MarksFile;
+  /** What operators decided about holds past the API. */
+  readonly decisions: Decisions;
   /** The write-ahead logs of the embedded files, by the names of those files. */
   readonly wals: ReadonlyMap<string, string>;
   /** Copies the embedded files to a folder; null on a cluster. */
@@ -31,6 +34,7 @@ export const NOTIFICATIONS = "notifications";
 export const BATCHES = "batches";
 export const MARKS = "marks";
 export const CLOCK = "clock";
+export const DECISIONS = "decisions";
 
 export function mailsHere({ mail, roles }: Settings): boolean {
   return mail !== null && roles.has("pipeline");

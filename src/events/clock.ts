@@ -25,5 +25,12 @@ export function createSteadyClock(
 /** The time that is believed, and whether what is old may be removed now. */
 export type RemovalClock = { readonly now: () => number; readonly mayRemove: () => boolean };
 
+/** The time that is believed, and the latest that it may be. */
+export type PostClock = { readonly now: () => number; readonly latest: () => number };
+
 /** Believes the host. */
-export const HOST_CLOCK: RemovalClock = Object.freeze({ now: () => Date.now(), mayRemove: () => true });
+export const HOST_CLOCK: RemovalClock & PostClock = Object.freeze({
+  now: () => Date.now(),
+  latest: () => Date.now(),
+  mayRemove: () => true,
+});

@@ -73,10 +73,12 @@ export type Gate = {
   isKnown(place: Place, pair: Pair): boolean;
   /** Counts a guess, unless the pair was right until its password changed. */
   wrongPair(place: Place, pair: Pair): void;
-  /** Counts a pair that was not checked because too many waited, right or wrong. */
+  /** Counts a pair that was refused because too many waited, right or wrong. */
   refusedPair(place: Place, pair: Pair): void;
   /** How many guesses count against this address now. */
   guessesAt(place: Place): number;
+  /** How many guesses of strangers count against this account now. */
+  failuresOf(pair: Pair): number;
   /** @throws LoggiaError `too_many_requests` where this caller asks too often */
   rightPair(place: Place, pair: Pair, caller: string): void;
   /** Notes a pair that is right now, so that it is no guess while it is being changed again. */
@@ -170,6 +172,7 @@ export function createGate(options: GateOptions = {}): Gate {
     },
     refusedPair: (place, pair) => guesses.refusedPair(place, pair),
     guessesAt: (place) => guesses.guessesAt(place),
+    failuresOf: (pair) => guesses.failuresOf(pair),
     rightPair(place, pair, caller) {
       guesses.rightPair(place, pair);
       requireTokens(callers.take(caller), "caller", tooManyByCaller);

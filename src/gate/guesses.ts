@@ -91,16 +91,21 @@ export class Guesses {
   }
 
   /**
-   * Counts a pair of a stranger that was not checked because too many others waited. Else strangers
-   * could fill the line over and over, and nobody new would get through.
+   * Counts a pair of a stranger that was refused because too many others waited: it may have been
+   * checked all the same. Else strangers could also fill the line over and over.
    */
-  refusedPair(place: Place, { account, pair }: Pair): void {
-    if (!this.isKnown(place, account)) this.#chargeNetwork(guessNetworkOf(place.address), pair);
+  refusedPair(place: Place, pair: Pair): void {
+    if (!this.isKnown(place, pair.account)) this.wrongPair(place, pair);
   }
 
   /** How many guesses count against an address now. */
   guessesAt({ address }: Place): number {
     return this.#networks.spent(guessNetworkOf(address));
+  }
+
+  /** How many guesses of strangers count against an account now. */
+  failuresOf({ account }: Pair): number {
+    return this.#first.spent(account) + this.#further.spent(account);
   }
 
   rightPair(place: Place, { account, pair }: Pair): void {

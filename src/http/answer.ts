@@ -9,11 +9,12 @@ import { hasBody } from "./body.ts";
 import { compress } from "./compress.ts";
 import { toFailure } from "./errors.ts";
 import { JSON_FORMAT, negotiate, render } from "./formats.ts";
-import type { Format } from "./formats.ts";
+import type { Body, Format } from "./formats.ts";
 import { COMMON_HEADERS } from "./headers.ts";
 import { endAfter, isLatest } from "./last-answer.ts";
 import type { Handler, Observer, Reply, Route } from "./route.ts";
 import { requireHost } from "./unreadable.ts";
+import { sendStreamed } from "./streamed.ts";
 import type { Written } from "./written.ts";
 
 export type Exchange = {
@@ -66,7 +67,7 @@ export async function answer(exchange: Exchange): Promise<void> {
  */
 function writeWithin(reply: Reply, memory: Taken, format: Format, response: ServerResponse): Reply {
   onceGone(response, () => memory.release());
-  if (reply.body === null) return reply;
+  if (reply.body === null || "pieces" in reply.body) return reply;
   const body = toWritten(format, reply.body);
   memory.resize(body.payload.length);
   return { ...reply, body };
@@ -95,7 +96,7 @@ function onceGone(response: ServerResponse, gone: () => void): void {
   });
 }
 
-function toWritten(format: Format, body: NonNullable<Reply["body"]>): Written {
+function toWritten(format: Format, body: Body | Written): Written {
   if ("payload" in body) return body;
   const { contentType, payload } = render(format, body);
   return { contentType, payload: Buffer.from(payload, "utf8") };
@@ -112,6 +113,13 @@ async function send(exchange: Exchange, reply: Reply, format: Format): Promise<v
   }
   if (reply.body === null) {
     response.writeHead(reply.status, headers).end();
+    return;
+  }
+  if ("pieces" in reply.body) {
+    headers["Content-Type"] = reply.body.contentType;
+    headers["Vary"] = "Accept, Accept-Encoding";
+    response.setHeaders(new Map(Object.entries(headers)));
+    await sendStreamed(request, response, reply.status, { streamed: reply.body, closing: exchange.closing });
     return;
   }
   const { contentType, payload } = toWritten(format, reply.body);

@@ -31,7 +31,7 @@ const AUTHORITY = /^(?:\[[\da-f:.]+\]|[^\s:/?#@\\[\]%]+)(?::\d{1,5})?$/i;
 
 /**
  * A browser sends the credentials that it remembers with what any page asks for. `Sec-Fetch-Site`
- * tells whose page that is; where it is absent, `Origin` does. A page whose name resolves to this
+ * tells whose page that is; where it is absent, `Origin` does, and for JSONP `Referer`. A page whose name resolves to this
  * service's address (DNS rebinding) is of the same origin in both, so the name itself has to be
  * known. Clients that are no browsers pass.
  */
@@ -56,11 +56,7 @@ export function createBrowserGuard({ hosts = [], trustedProxies }: BrowserGuardO
         const message = `The host ${name} is not known as a name of this service; LOGGIA_HOSTS names such hosts`;
         return new LoggiaError("forbidden", message);
       }
-      const isOwn =
-        site !== undefined
-          ? site === "same-origin" || site === "none"
-          : origin === undefined || isSameOrigin(origin, forwarded ?? host);
-      if (isOwn) return null;
+      if (isOwnPage(request, forwarded ?? host)) return null;
       const message = "Pages of other sites may not act with a person's credentials; they may use an API key";
       return new LoggiaError("forbidden", message);
     },
@@ -75,6 +71,19 @@ function forwardedHost({ socket, headers }: IncomingMessage, proxies: BlockList 
   const forwarded = headers["x-forwarded-host"];
   if (forwarded === undefined || proxies === undefined || !isTrustedProxy(proxies, socket.remoteAddress)) return null;
   return String(forwarded).split(",").at(-1)!.trim();
+}
+
+/**
+ * Over plain HTTP a script that a page loads comes with no `Origin`, and a page can suppress its
+ * `Referer`, but not forge it. JSONP is what another site's page can read of it.
+ */
+function isOwnPage({ headers, url = "" }: IncomingMessage, authority: string): boolean {
+  const { "sec-fetch-site": site, origin, referer } = headers;
+  if (site !== undefined) return site === "same-origin" || site === "none";
+  if (origin !== undefined) return isSameOrigin(origin, authority);
+  const format = new URLSearchParams(url.slice(url.indexOf("?") + 1)).get("fmt");
+  if (format?.toLowerCase() !== "jsonp") return true;
+  return referer !== undefined && isSameOrigin(URL.parse(referer)?.origin ?? "", authority);
 }
 
 function isSameOrigin(origin: string, authority: string): boolean {

@@ -77,6 +77,12 @@ export function limitConnections(
   });
 }
 
+/**
+ * Connections that wait to be taken, as far as the system allows. Where that is full, the system
+ * drops attempts, and clients try again after seconds.
+ */
+const BACKLOG = 4_096;
+
 /** What listens, and by which setting an operator moves it: for the line that says why it cannot. */
 export type Listener = { readonly name: string; readonly setting: string };
 
@@ -90,7 +96,7 @@ export async function listenOn(
   listener: Listener,
 ): Promise<{ host: string; port: number }> {
   try {
-    server.listen({ host: address.host, port: address.port });
+    server.listen({ host: address.host, port: address.port, backlog: BACKLOG });
     await once(server, "listening");
   } catch (error) {
     const where = `${address.host}:${address.port}`;

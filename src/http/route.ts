@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 
 import type { Taken } from "../gate/budget.ts";
 import type { Body, Format } from "./formats.ts";
+import type { Streamed } from "./streamed.ts";
 import type { Written } from "./written.ts";
 
 /** A request on its way to the handler of its route. */
@@ -20,7 +21,7 @@ export type Call = {
 
 export type Reply = {
   readonly status: number;
-  readonly body: Body | Written | null;
+  readonly body: Body | Written | Streamed | null;
   readonly headers?: Readonly<Record<string, string>>;
   /**
    * Memory that was taken for the answer, in bytes; released when it was read or its connection

@@ -12,7 +12,7 @@ import { restify } from "./restify.ts";
 import type { Cut } from "./crowd.ts";
 import { closeGracefully, limitConnections, listenOn } from "./listen.ts";
 import type { ConnectionLimits, Listener } from "./listen.ts";
-import { inSteps } from "./steps.ts";
+import { limitPipelining } from "./pipelining.ts";
 import { refuseAmbiguous } from "./unreadable.ts";
 import type { Handler, Observer, Route } from "./route.ts";
 
@@ -53,7 +53,7 @@ const METHODS = {
 const METHOD_NAMES = Object.keys(METHODS) as (keyof typeof METHODS)[];
 
 /** Whatever sends ahead sends a few, and waits for answers that are worth it. */
-const STEPS = Object.freeze({ atOnce: 8, mostWaiting: 256 });
+const REQUESTS_AT_ONCE = 8;
 
 /** Longer paths belong to no route. */
 const PATH_LENGTH = 2048;
@@ -84,6 +84,7 @@ export function createHttpServer(given: HttpServerOptions): HttpServer {
   });
   mountRoutes(restifyServer, server, options);
   guard(restifyServer, server, options);
+  limitPipelining(server, REQUESTS_AT_ONCE);
   return {
     server,
     listen: (address) => listenOn(server, address, listener),
@@ -94,7 +95,7 @@ export function createHttpServer(given: HttpServerOptions): HttpServer {
 /** Puts a look at each request before Restify's own listener: what would make it throw is answered here. */
 function guard(restifyServer: Restify.Server, server: Server, options: Options): void {
   const route = server.listeners("request")[0] as (request: IncomingMessage, response: ServerResponse) => void;
-  const receive = inSteps(STEPS, (request, response) => {
+  const receive = (request: IncomingMessage, response: ServerResponse): void => {
     if (refuseAmbiguous(request, response) || options.front?.(request, response) === true) return;
     const refuse = findFault(request as Restify.Request);
     if (refuse === null) route(request, response);
@@ -102,7 +103,7 @@ function guard(restifyServer: Restify.Server, server: Server, options: Options):
       const common = exchange(server, options);
       void answer({ ...common, request, response, url: NOWHERE, params: {}, route: null, handle: refuse });
     }
-  });
+  };
   // Restify would leave a connection that asks for an upgrade hanging; without a listener, Node takes it for a usual request.
   server.removeAllListeners("upgrade").removeAllListeners("request").on("request", receive);
   restifyServer.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {

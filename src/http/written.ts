@@ -18,6 +18,13 @@ export type LongList = {
   readonly showAsXml?: LongList["show"];
 };
 
+/** Lists in a list: each is an object with a head and, in `field`, its records. */
+export type NestedLists = {
+  readonly element: string;
+  readonly field: string;
+  readonly lists: readonly { readonly head: { readonly [field: string]: XmlValue }; readonly list: LongList }[];
+};
+
 /**
  * Records that are written at a time, in which nobody else is answered: half a millisecond as JSON.
  */
@@ -33,26 +40,64 @@ const inTurn = createTurns();
  *
  * @param isWanted whether anyone still waits for it; where nobody does, the rest is left out
  */
-export async function writeLong(format: Format, list: LongList, isWanted: () => boolean): Promise<Written> {
-  const writing = (): Promise<Written> => write(format, list, isWanted);
-  return list.length <= SHORT ? await writing() : await inTurn(writing);
+export async function writeLong(format: Format, given: LongList, isWanted: () => boolean): Promise<Written> {
+  const list = format.kind === "xml" ? { ...given, show: given.showAsXml ?? given.show } : given;
+  const way = wayOf(format, list);
+  return await write(format, list.length, async (pieces) => {
+    if (list.length <= PIECE) {
+      pieces.push(Buffer.from(way.before + way.inner(list.show(0, list.length)) + way.after));
+      return;
+    }
+    pieces.push(Buffer.from(way.before));
+    await writeRecords(way, list, isWanted, pieces);
+    pieces.push(Buffer.from(way.after));
+  });
 }
 
-async function write(format: Format, list: LongList, isWanted: () => boolean): Promise<Written> {
-  const { before, inner, between, after } = wayOf(format, list);
-  const show = format.kind === "xml" ? (list.showAsXml ?? list.show) : list.show;
-  const contentType = CONTENT_TYPES[format.kind];
-  if (list.length <= PIECE) {
-    return { contentType, payload: Buffer.from(before + inner(show(0, list.length)) + after) };
-  }
-  const pieces: Buffer[] = [Buffer.from(before)];
+/** Writes lists in a list, as {@link writeLong} writes one. */
+export async function writeNested(format: Format, nested: NestedLists, isWanted: () => boolean): Promise<Written> {
+  const { element, field, lists } = nested;
+  const outer = wayOf(format, { element, length: lists.length });
+  const isXml = format.kind === "xml";
+  const [open, close, none] = isXml ? [`<${field}>`, `</${field}>`, `<${field}/>`] : ["[", "]", "[]"];
+  const count = lists.reduce((sum, { list }) => sum + list.length, lists.length);
+  return await write(format, count, async (pieces) => {
+    pieces.push(Buffer.from(outer.before));
+    for (const [i, { head, list }] of lists.entries()) {
+      // The object with no records, and then these in their place.
+      const empty = outer.inner([{ ...head, [field]: isXml ? { [list.element]: [] } : [] }]);
+      const place = empty.lastIndexOf(none);
+      const [start, end] = [empty.slice(0, place), empty.slice(place + none.length)];
+      pieces.push(Buffer.from((i === 0 ? "" : outer.between) + start + (list.length === 0 ? none : open)));
+      await writeRecords(wayOf(format, list), list, isWanted, pieces);
+      pieces.push(Buffer.from((list.length === 0 ? "" : close) + end));
+    }
+    pieces.push(Buffer.from(outer.after));
+  });
+}
+
+async function write(format: Format, records: number, fill: (pieces: Buffer[]) => Promise<void>): Promise<Written> {
+  const writing = async (): Promise<Written> => {
+    const pieces: Buffer[] = [];
+    await fill(pieces);
+    const [only] = pieces;
+    const payload = pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces);
+    return { contentType: CONTENT_TYPES[format.kind], payload };
+  };
+  return records <= SHORT ? await writing() : await inTurn(writing);
+}
+
+async function writeRecords(
+  { inner, between }: Way,
+  list: LongList,
+  isWanted: () => boolean,
+  pieces: Buffer[],
+): Promise<void> {
   for (let from = 0; from < list.length && isWanted(); from += PIECE) {
-    const text = inner(show(from, Math.min(from + PIECE, list.length)));
+    const text = inner(list.show(from, Math.min(from + PIECE, list.length)));
     pieces.push(Buffer.from(from === 0 ? text : between + text));
     await turn();
   }
-  pieces.push(Buffer.from(after));
-  return { contentType, payload: Buffer.concat(pieces) };
 }
 
 type Records = ReturnType<LongList["show"]>;
@@ -64,7 +109,7 @@ type Way = {
   readonly after: string;
 };
 
-function wayOf(format: Format, { element, length }: LongList): Way {
+function wayOf(format: Format, { element, length }: Pick<LongList, "element" | "length">): Way {
   const json = (records: Records): string => JSON.stringify(records).slice(1, -1);
   switch (format.kind) {
     case "json":

@@ -10,10 +10,10 @@ import type { Dependency } from "./dependencies.ts";
 import type { Hold, Holds } from "./holds.ts";
 
 /**
- * A dependency, or a condition of the bus beyond its being there: that it takes appends, or
- * delivers what it holds.
+ * A dependency, or a condition of one beyond its being there: that the bus takes appends, that it
+ * delivers what it holds, that the store was compared with what was known of it.
  */
-export type Need = Dependency | "appends" | "deliveries";
+export type Need = Dependency | "appends" | "deliveries" | "comparison";
 
 /**
  * What each role cannot work without. Posting knows keys in memory, and the bus absorbs an outage
@@ -22,8 +22,8 @@ export type Need = Dependency | "appends" | "deliveries";
  */
 const NEEDS: Readonly<Record<Role, readonly Need[]>> = {
   post: ["bus", "appends"],
-  pipeline: ["bus", "deliveries", "store", "catalog"],
-  api: ["bus", "store", "catalog"],
+  pipeline: ["bus", "deliveries", "store", "comparison", "catalog"],
+  api: ["bus", "store", "comparison", "catalog"],
 };
 
 /** What a listener of these roles cannot work without. */
@@ -59,6 +59,8 @@ export type HealthOptions = {
    * Why the bus delivers nothing to this process at the moment; null where nothing is in the way.
    */
   readonly deliveries: () => string | null;
+  /** Why the engines have not been compared yet; null once they were, or where nobody compares. */
+  readonly comparison: () => string | null;
   readonly log: Logger;
   /** How long a dependency may take to answer. */
   readonly timeout_ms?: number;
@@ -73,6 +75,7 @@ export function createHealth({
   appends,
   holds,
   deliveries,
+  comparison,
   log,
   timeout_ms = TIMEOUT_MS,
 }: HealthOptions): Health {
@@ -86,11 +89,14 @@ export function createHealth({
         const away: Fault = { need: name, why: faults[i] ?? null };
         // A bus that answers may take nothing, or deliver nothing: that is enough for listeners who
         // need neither.
-        const bus: readonly Fault[] = [
-          { need: "appends", why: appends.fault() },
-          { need: "deliveries", why: deliveries() },
-        ];
-        const found = [away, ...(name === "bus" ? bus : [])].filter(({ why }) => why !== null);
+        const conditions: Partial<Record<Dependency, readonly Fault[]>> = {
+          bus: [
+            { need: "appends", why: appends.fault() },
+            { need: "deliveries", why: deliveries() },
+          ],
+          store: [{ need: "comparison", why: comparison() }],
+        };
+        const found = [away, ...(conditions[name] ?? [])].filter(({ why }) => why !== null);
         const { need, why } = found.find((fault) => needed.includes(fault.need)) ?? found[0] ?? away;
         const isNeeded = needed.includes(need);
         return [name, why === null ? { ok: true, needed: isNeeded } : { ok: false, needed: isNeeded, why }];

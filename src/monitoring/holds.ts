@@ -39,6 +39,8 @@ export type Holds = {
   /** Ends a hold because its cause is gone; nothing happens where there is none. */
   clear(name: HoldName): void;
   list(): readonly Hold[];
+  /** Resolves once there is no hold of this name. */
+  gone(name: HoldName): Promise<void>;
   /**
    * A person has decided. @throws LoggiaError `conflict` where there is no such hold; and what the
    * hold's `accept` throws
@@ -60,9 +62,13 @@ export function createHolds({
   readonly elapsed?: () => number;
 }): Holds {
   const holds = new Map<HoldName, { readonly hold: NewHold; readonly said_ms: number }>();
+  const gone = new Map<HoldName, PromiseWithResolvers<void>>();
 
   function end(name: HoldName, message: string): void {
-    if (holds.delete(name)) log.warn({ hold: name }, message);
+    if (!holds.delete(name)) return;
+    log.warn({ hold: name }, message);
+    gone.get(name)?.resolve();
+    gone.delete(name);
   }
 
   return {
@@ -74,6 +80,12 @@ export function createHolds({
     },
     clear: (name) => end(name, "the cause of a hold is gone; the service goes on"),
     list: () => [...holds.values()].map(({ hold }) => show(hold)),
+    async gone(name) {
+      if (!holds.has(name)) return;
+      const waiting = gone.get(name) ?? Promise.withResolvers<void>();
+      gone.set(name, waiting);
+      await waiting.promise;
+    },
     async accept(name) {
       const found = holds.get(name);
       if (found === undefined) throw new LoggiaError("conflict", `Nothing named ${name} waits for a decision here`);

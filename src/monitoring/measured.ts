@@ -41,6 +41,7 @@ export function measureStore(store: Store, observe: EngineObserver): Store {
     writeAlerts: (alerts) => written("alerts", () => store.writeAlerts(alerts)),
     writeVisits: (visits) => written("visits", () => store.writeVisits(visits)),
     list: asked("list", (plan) => store.list(plan)),
+    rows: asked("list", (plan) => store.rows(plan)),
     group: asked("group", (plan) => store.group(plan)),
     users: asked("users", (plan) => store.users(plan)),
     find: asked("find", (from, log, id) => store.find(from, log, id)),

@@ -41,6 +41,8 @@ export type Monitoring = AsyncDisposable & {
   readonly front: (role: Role) => Front;
   /** Where a pipeline runs: why nothing comes from the bus, for readiness. */
   watchDeliveries(fault: () => string | null): void;
+  /** Where the engines are compared: why they have not been yet, for readiness. */
+  watchComparison(fault: () => string | null): void;
   /** A listener that tells all of it, and nothing else. */
   listener(options: MonitoringListenerOptions): Server;
 };
@@ -57,7 +59,9 @@ export function createMonitoring({
   const metrics = createMetrics();
   const appends = watchAppends(ports.bus);
   let deliveries: () => string | null = () => null;
-  const health = createHealth({ ports, appends, holds, deliveries: () => deliveries(), log });
+  let comparison: () => string | null = () => null;
+  const conditions = { deliveries: () => deliveries(), comparison: () => comparison() };
+  const health = createHealth({ ports, appends, holds, ...conditions, log });
   const lag = watchLag({ bus: ports.bus, group, log });
   metrics.watchHolds(() => holds.list());
   metrics.watchLag(() => lag.current());
@@ -66,6 +70,7 @@ export function createMonitoring({
     metrics,
     appends: measureAppend(appends, metrics.engines),
     watchDeliveries: (fault) => (deliveries = fault),
+    watchComparison: (fault) => (comparison = fault),
     front: (role) => createFront({ health, needed: needsOf([role]), metrics: apart ? null : metrics, log }),
     listener: (options) =>
       createMonitoringListener(createFront({ health, needed: needsOf(roles), metrics, log }), log, options),

@@ -4,45 +4,11 @@ import type { Logger } from "pino";
 import type { Bus } from "../bus/bus.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { LoggiaError } from "../errors.ts";
-import type { HoldName, Holds } from "../monitoring/holds.ts";
+import { UNFORESEEN } from "../monitoring/appends.ts";
+import type { Holds } from "../monitoring/holds.ts";
 import type { Store, StorePart } from "../store/store.ts";
-
-/**
- * What was last known of the engines. Kept beside them, so that an engine that lost something does
- * not agree with it.
- */
-export type Marks = {
-  /** The end of the topic of events, by partition. */
-  readonly ends: Readonly<Record<string, number>>;
-  /** How far the catalog had been written; null where that can't be told. */
-  readonly catalog: number | null;
-  readonly hasAccounts: boolean;
-  readonly hasEvents: boolean;
-  /** The parts of the store. */
-  readonly parts: readonly StorePart[];
-  /** Parts whose loss waits for a decision. */
-  readonly lost: readonly StorePart[];
-  /**
-   * A moment, and for each partition the first offset since then: a topic that was made anew has
-   * lower ones.
-   */
-  readonly moment: { readonly at: number; readonly offsets: Readonly<Record<string, number>> } | null;
-  /** What did not fit and waits for a decision, with the reason. */
-  readonly pending: Readonly<Partial<Record<Part, string>>>;
-};
-
-export type MarksFile = {
-  read(): Promise<Marks | null>;
-  /** False, and nothing is written, where another process has written since {@link read}. */
-  write(marks: Marks): Promise<boolean>;
-  /** A number that rises with each write to the catalog; null where there is none. */
-  catalogVersion(): Promise<number | null>;
-  /** Parts of the store that retention has removed, or was about to. */
-  removed(): Promise<readonly StorePart[]>;
-};
-
-type Part = Extract<HoldName, "bus" | "store" | "catalog">;
-const PARTS: readonly Part[] = ["bus", "store", "catalog"];
+import { faultsOf } from "./faults.ts";
+import { type Found, known, type Marks, type MarksFile, type Part, PARTS, type State } from "./marks.ts";
 
 const TODO: Readonly<Record<Part, string>> = {
   bus:
@@ -52,19 +18,22 @@ const TODO: Readonly<Record<Part, string>> = {
     "run `loggia replay start`, which brings back what the bus still holds, or restore a backup; or run " +
     "`loggia holds accept store`: whatever is missing then stays missing",
   catalog:
-    "restore a backup; or run `loggia holds accept catalog`: accounts, logs and keys that are missing stay missing",
+    "restore a backup; or run `loggia holds accept catalog`, or `loggia admin accept-hold catalog` on the machine " +
+    "itself where no account is left: accounts, logs and keys that are missing stay missing",
 };
 
 /** Behind the reason of a hold that a replay did not end. */
 const REPLAYED = "; a replay has brought back what the bus holds, and no more";
-const SHOWN = 5;
+const UNCOMPARED = "what it holds has not been compared yet with what was known of it before";
+const RETRY_MS = 1_000;
+const REMOVAL_MS = 300_000;
 /** To write marks that other processes write too. */
 const ATTEMPTS = 5;
 
 export type ContinuityOptions = {
   readonly bus: Pick<Bus, "lag" | "offsetsAt">;
   readonly store: Pick<Store, "nextOffset" | "parts" | "prepareEvents" | "writeEvents">;
-  readonly catalog: Pick<Catalog, "accounts" | "logs">;
+  readonly catalog: Pick<Catalog, "accounts" | "logs" | "refresh">;
   readonly marks: MarksFile;
   /** Whether the store keeps the offsets that it covers. */
   readonly keepsOffsets: boolean;
@@ -73,28 +42,37 @@ export type ContinuityOptions = {
   readonly group: string;
   readonly log: Logger;
   readonly interval_ms: number;
+  /** How soon to try again where a comparison failed and none was made before. */
+  readonly retry_ms?: number;
+  /** How long a removal may be under way. */
+  readonly removal_ms?: number;
 };
 
 /**
- * Compares what the engines hold with each other and with what was known of them before, at the
- * start and from then on. What does not fit holds readiness back until a person decides, or a
- * replay has brought back what the store had lost.
+ * Compares what the engines hold with each other and with what was known of them before, again and
+ * again. What does not fit holds readiness back until a person decides, or a replay has brought
+ * back what the store had lost.
  */
 export type Continuity = AsyncDisposable & {
-  /** Compares at once: a replay may put new parts in the places of lost ones. */
+  /** Compares at once, as at the start, or where a replay may have put parts in place of lost ones. */
   look(): Promise<void>;
   /** A replay of all that the bus holds has ended. */
   replayed(): Promise<void>;
+  /** Why nothing is known of the engines yet, for readiness; null once they were compared. */
+  fault(): string | null;
+  /** Resolves after the first comparison. */
+  readonly compared: Promise<void>;
 };
 
-export async function watchContinuity(options: ContinuityOptions): Promise<Continuity> {
+export function watchContinuity(options: ContinuityOptions): Continuity {
   const watch = new Watch(options);
-  await watch.look();
   const closing = new AbortController();
   const running = watch.run(closing.signal);
   return {
     look: () => watch.look(),
     replayed: () => watch.replayed(),
+    fault: () => watch.fault(),
+    compared: watch.compared,
     async [Symbol.asyncDispose]() {
       closing.abort();
       await running;
@@ -103,32 +81,14 @@ export async function watchContinuity(options: ContinuityOptions): Promise<Conti
   };
 }
 
-/** Of one partition of the topic of events. */
-type Found = {
-  readonly partition: number;
-  readonly first: number;
-  readonly end: number;
-  /** What the bus knows that the pipeline has acknowledged. */
-  readonly acknowledged: number;
-  /** What the store itself says that it covers; null where it says nothing. */
-  readonly covered: number | null;
-};
-
-type State = Omit<Marks, "pending"> & {
-  /** Records of a partition that begin where they did before, and were other ones then. */
-  readonly replaced: { readonly partition: number; readonly offset: number } | null;
-  readonly partitions: readonly Found[];
-  readonly keepsOffsets: boolean;
-  /**
-   * Whether an empty store is one that lost something: it keeps offsets, or a log keeps its events
-   * for ever.
-   */
-  readonly isNeverEmpty: boolean;
-};
-
 class Watch {
   readonly #options: ContinuityOptions;
+  readonly #compared = Promise.withResolvers<void>();
+  readonly compared = this.#compared.promise;
+  /** Parts that are there although retention was about to remove them, and since when. */
+  readonly #spared = new Map<string, number>();
   #last: Promise<void> = Promise.resolve();
+  #fault: string | null = UNCOMPARED;
 
   constructor(options: ContinuityOptions) {
     this.#options = options;
@@ -136,10 +96,16 @@ class Watch {
 
   async run(signal: AbortSignal): Promise<void> {
     for (;;) {
-      await sleep(this.#options.interval_ms, undefined, { signal, ref: false }).catch(() => {});
+      const { interval_ms, retry_ms = RETRY_MS } = this.#options;
+      const wait_ms = this.#fault === null ? interval_ms : Math.min(retry_ms, interval_ms);
+      await sleep(wait_ms, undefined, { signal, ref: false }).catch(() => {});
       if (signal.aborted) return;
       await this.look();
     }
+  }
+
+  fault(): string | null {
+    return this.#fault;
   }
 
   look(): Promise<void> {
@@ -176,7 +142,10 @@ class Watch {
     return done;
   }
 
-  /** Never rejects: engines that are away are told of by readiness, and looked at again. */
+  /**
+   * Never rejects: engines that are away are told of by readiness, and looked at again. Marks
+   * follow during a hold too, so that a further loss is compared with what was there meanwhile.
+   */
   async #look(): Promise<void> {
     const { marks, log } = this.#options;
     try {
@@ -185,13 +154,17 @@ class Watch {
       const faults = faultsOf(state, before);
       const pending = { ...faults, ...before?.pending };
       if (faults.store !== undefined && state.lost.length > (before?.lost.length ?? 0)) pending.store = faults.store;
-      const isHeld = Object.keys(pending).length > 0;
-      const { lost } = state;
-      const now = isHeld && before !== null ? { ...before, lost, pending } : { ...known(state), pending };
+      const now = { ...known(state, before), pending };
       if (JSON.stringify(now) !== JSON.stringify(before)) await marks.write(now);
       this.#show(pending);
+      this.#fault = null;
+      this.#compared.resolve();
     } catch (error) {
-      log.warn({ err: error }, "the engines' marks could not be compared; they will be compared again");
+      const why = `${UNCOMPARED}: ${error instanceof LoggiaError ? error.message : UNFORESEEN}`;
+      // Tried again soon, so it is logged once.
+      if (this.#fault !== why)
+        log.warn({ err: error }, "the engines' marks could not be compared; they will be compared again");
+      if (this.#fault !== null) this.#fault = why;
     }
   }
 
@@ -218,11 +191,11 @@ class Watch {
       }
     }
     const { [part]: _, ...pending } = before.pending;
-    const { ends, moment, catalog, hasAccounts, hasEvents, parts } = state;
+    const { ends, moment, catalog, catalogId, hasAccounts, hasEvents, parts } = state;
     const changes = {
       bus: { ends, moment },
       store: { hasEvents, parts, lost: [] },
-      catalog: { catalog, hasAccounts },
+      catalog: { catalog, catalogId, hasAccounts, mayLackAccounts: !hasAccounts },
     }[part];
     return { ...before, ...changes, pending };
   }
@@ -256,6 +229,8 @@ class Watch {
     const moment = (isSame ? before?.moment : null) ?? (await this.#moment());
     const logs = catalog.logs();
     const parts = (await store.parts?.()) ?? [];
+    // Another process may have made the first account, and taken events, since the last refresh.
+    if (catalog.accounts().length === 0) await catalog.refresh();
     return {
       partitions,
       keepsOffsets,
@@ -263,7 +238,7 @@ class Watch {
       moment,
       // After the new moment was read: what happens in between is noticed too.
       replaced: before === null ? null : await this.#replaced(before),
-      catalog: await marks.catalogVersion(),
+      ...(await marks.catalog()),
       hasAccounts: catalog.accounts().length > 0,
       hasEvents: keepsOffsets
         ? partitions.some(({ covered }) => covered !== null)
@@ -302,56 +277,26 @@ class Watch {
       return !known.has(id) && part?.id !== id && (part === undefined || part.generation <= generation);
     });
     // Read after the parts: whatever had been removed by then has its note.
-    const removed = missing.length === 0 ? [] : await this.#options.marks.removed();
+    const removed = parts.length === 0 && missing.length === 0 ? [] : await this.#options.marks.removed();
+    await this.#forgetSpared(parts, removed);
     const wasRemoved = ({ place, id, generation }: StorePart): boolean =>
       removed.some((part) => part.id === id || (part.place === place && part.generation > generation));
     return [...before.lost, ...missing.filter((part) => !wasRemoved(part))];
   }
-}
 
-/** In the order in which marks are read, so that equal ones have equal texts. */
-function known(state: State): Omit<Marks, "pending"> {
-  const { ends, catalog, hasAccounts, hasEvents, parts, lost, moment } = state;
-  return { ends, catalog, hasAccounts, hasEvents, parts, lost, moment };
-}
-
-/** What does not fit, and why. */
-function faultsOf(state: State, before: Marks | null): Partial<Record<Part, string>> {
-  const faults: Partial<Record<Part, string>> = {};
-  for (const { partition, first, end, acknowledged, covered } of state.partitions) {
-    const ended = Math.max(before?.ends[partition] ?? 0, covered ?? 0, acknowledged);
-    if (end < ended) faults.bus = `the bus ends at record ${end}, and reached ${ended} before: it was lost or replaced`;
-    if (covered !== null && covered < first && covered < acknowledged) {
-      faults.store = `the store ends at record ${covered}, and the bus begins at ${first}: what lies between is missing`;
-    }
-    const isMissing = acknowledged > first && !state.hasEvents && state.isNeverEmpty;
-    // Marks may be older than the store's first events. A store that keeps offsets took one before
-    // it was acknowledged.
-    if (covered === null && isMissing && (state.keepsOffsets || before === null)) {
-      faults.store = `the store is empty, and was given what the bus holds up to record ${acknowledged}`;
+  /**
+   * A part that is still there after any removal of it would have ended was not removed: its note
+   * must not hide that it is lost later.
+   */
+  async #forgetSpared(parts: readonly StorePart[], removed: readonly StorePart[]): Promise<void> {
+    const { marks, removal_ms = REMOVAL_MS } = this.#options;
+    const there = new Set(parts.map(({ id }) => id));
+    const spared = removed.filter(({ id }) => there.has(id));
+    for (const id of this.#spared.keys()) if (!spared.some((part) => part.id === id)) this.#spared.delete(id);
+    for (const { id } of spared) {
+      const since_ms = this.#spared.get(id) ?? performance.now();
+      this.#spared.set(id, since_ms);
+      if (performance.now() - since_ms > removal_ms) await marks.forgetRemoved(id);
     }
   }
-  // Where the parts are known, each of them is compared, and an empty store may be one that
-  // retention has emptied.
-  if (before?.hasEvents === true && before.parts.length === 0 && !state.hasEvents && state.isNeverEmpty) {
-    faults.store ??= "the store is empty, and held events before";
-  }
-  if (state.lost.length > 0) {
-    const names = state.lost.map(({ place }) => place);
-    const more = names.length > SHOWN ? ` and ${names.length - SHOWN} more` : "";
-    const shown = names.slice(0, SHOWN).join(", ");
-    faults.store = `these indices are gone, or were made anew, and what they held is missing: ${shown}${more}`;
-  }
-  if (state.replaced !== null) {
-    const { partition, offset } = state.replaced;
-    faults.bus ??= `the bus was made anew or cut: from record ${offset} of partition ${partition} on it holds other records than before`;
-  }
-  const isUsed = state.partitions.some(({ first, end }) => end > first);
-  const version = before?.catalog ?? null;
-  if (!state.hasAccounts && (before?.hasAccounts ?? isUsed)) {
-    faults.catalog = "the catalog holds no accounts, and the bus holds events";
-  } else if (version !== null && state.catalog !== null && state.catalog < version) {
-    faults.catalog = `the catalog ends at change ${state.catalog}, and reached ${version} before`;
-  }
-  return faults;
 }

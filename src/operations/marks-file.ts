@@ -3,14 +3,16 @@ import { z } from "zod";
 
 import type { Cursor, Documents, Version } from "../catalog/documents/documents.ts";
 import type { StorePart } from "../store/store.ts";
-import type { Marks, MarksFile } from "./continuity.ts";
+import type { Marks, MarksFile } from "./marks.ts";
 
 const PART = z.object({ place: z.string(), id: z.string(), generation: z.number(), isReplayed: z.boolean() });
 
 const MARKS = z.object({
   ends: z.record(z.string(), z.number()),
   catalog: z.number().nullable(),
+  catalogId: z.string().nullable().default(null),
   hasAccounts: z.boolean(),
+  mayLackAccounts: z.boolean().default(false),
   hasEvents: z.boolean(),
   parts: z.array(PART).default([]),
   lost: z.array(PART).default([]),
@@ -40,11 +42,12 @@ export function marksInFile(file: string, catalog: Pick<Documents, "changes">): 
       await rename(`${file}.new`, file);
       return true;
     },
-    async catalogVersion() {
+    async catalog() {
       ({ cursor } = await catalog.changes(cursor));
-      return Number(cursor);
+      return { catalog: Number(cursor), catalogId: null };
     },
     removed: () => Promise.resolve([]),
+    forgetRemoved: () => Promise.resolve(),
   };
 }
 
@@ -57,7 +60,8 @@ const REMOVED = "removed-";
  * marks.
  */
 export function marksInDocument(
-  documents: Pick<Documents, "create" | "replace" | "read" | "changes">,
+  documents: Pick<Documents, "create" | "replace" | "remove" | "read" | "changes">,
+  catalog: { state(): Promise<{ readonly id: string; readonly count: number }> },
 ): MarksFile & { readonly removing: (part: StorePart) => Promise<void> } {
   let version: Version | null = null;
   return {
@@ -78,7 +82,14 @@ export function marksInDocument(
       const { documents: all } = await documents.changes(null);
       return all.filter(({ id }) => id.startsWith(REMOVED)).map(({ body }) => PART.parse(body));
     },
-    catalogVersion: () => Promise.resolve(null),
+    async forgetRemoved(id) {
+      const found = await documents.read(REMOVED + id);
+      if (found !== null && found.body !== null) await documents.remove(found.id, found.version);
+    },
+    async catalog() {
+      const { id, count } = await catalog.state();
+      return { catalog: count, catalogId: id };
+    },
   };
 }
 

@@ -3,11 +3,14 @@ import type { IncomingMessage } from "node:http";
 
 import type { Catalog } from "../catalog/catalog.ts";
 import { LoggiaError } from "../errors.ts";
+import { HOST_CLOCK } from "../events/clock.ts";
+import type { PostClock } from "../events/clock.ts";
 import type { LogKey } from "../events/event.ts";
 import type { FieldLimits } from "../events/limits.ts";
 import { BATCH_MAX_BYTES, type BatchBody, type BatchForm, readBatch } from "./batch.ts";
 import type { BatchOutcome } from "./batch-answer.ts";
 import type { Gatherer } from "./gatherer.ts";
+import { momentsBy } from "./created.ts";
 import type { Keeps } from "./created.ts";
 import type { Once } from "./once.ts";
 
@@ -16,8 +19,8 @@ export type BatchPostOptions = {
   readonly gatherer: Gatherer;
   readonly once: Once;
   readonly limits: FieldLimits;
-  /** The time that is believed. */
-  readonly now?: (() => number) | undefined;
+  /** Default: the host's clock */
+  readonly clock?: PostClock | undefined;
 };
 
 type Moments = Pick<Keeps, "read_ms" | "believed_ms">;
@@ -45,11 +48,11 @@ export async function postBatch(
   { log, apiKey, key }: Sender,
   form: BatchForm,
   given: BatchBody,
-  { catalog, gatherer, once, limits, now = Date.now }: BatchPostOptions,
+  { catalog, gatherer, once, limits, clock = HOST_CLOCK }: BatchPostOptions,
 ): Promise<BatchOutcome> {
   const retentionDays = catalog.log(log)?.retentionDays ?? null;
   const read = (at: Moments) => readBatch(form, given, limits, { ...at, retentionDays });
-  const at = { read_ms: Date.now(), believed_ms: now() };
+  const at = momentsBy(clock);
   const batch = await read(at);
   const { lines } = batch;
   if (key === null) return { ...batch, first: await gatherer.submitLines(log, lines) };

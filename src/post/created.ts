@@ -1,3 +1,4 @@
+import type { PostClock } from "../events/clock.ts";
 import { DATE_FORMS, readDate } from "../query/dates.ts";
 import { UTC } from "../query/zone.ts";
 import { CREATED_AHEAD_MS } from "../store/expiry.ts";
@@ -6,15 +7,20 @@ import { quote } from "../events/quote.ts";
 /** From when to when an event may be created. */
 export type Keeps = {
   /**
-   * The moment of the post by the host's clock, in milliseconds since the Unix epoch: nothing may
-   * be far ahead of it.
+   * The latest that the moment of the post may be, in milliseconds since the Unix epoch: nothing
+   * may be far ahead of it. A host's clock that is behind refuses no event for its right time.
    */
   readonly read_ms: number;
-  /** The same by the time that is believed, by which events expire. */
+  /** The moment of the post by the time that is believed, by which events expire. */
   readonly believed_ms: number;
   /** For how long the log keeps what was created; null: for ever. */
   readonly retentionDays: number | null;
 };
+
+/** The moments of a post that is read now. */
+export function momentsBy(clock: PostClock): Pick<Keeps, "read_ms" | "believed_ms"> {
+  return { read_ms: clock.latest(), believed_ms: clock.now() };
+}
 
 const DAY_MS = 86_400_000;
 const AHEAD_MIN = CREATED_AHEAD_MS / 60_000;

@@ -10,6 +10,8 @@ import type { Logger } from "pino";
 
 import type { Catalog } from "../catalog/catalog.ts";
 import { type ErrorCode, LoggiaError } from "../errors.ts";
+import { HOST_CLOCK } from "../events/clock.ts";
+import type { PostClock } from "../events/clock.ts";
 import type { LogKey } from "../events/event.ts";
 import type { FieldLimits } from "../events/limits.ts";
 import { forwardingOf } from "../gate/address.ts";
@@ -25,12 +27,14 @@ import type { Cut } from "../http/crowd.ts";
 import { endAfter } from "../http/last-answer.ts";
 import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS, limitConnections } from "../http/listen.ts";
 import { type Body, type Format, JSON_FORMAT, jsonOf, negotiate, render } from "../http/formats.ts";
+import { limitPipelining } from "../http/pipelining.ts";
 import { refuseAmbiguous, requireHost } from "../http/unreadable.ts";
 import { noteRequest } from "../pace.ts";
 import { hintHeaders, parameterHints } from "../query/hints.ts";
 import { authorize, authorizeAtOnce, keyBesideForm } from "./api-key.ts";
 import { batchBody, batchJson } from "./batch-answer.ts";
 import type { BatchOutcome } from "./batch-answer.ts";
+import { momentsBy } from "./created.ts";
 import type { Keeps } from "./created.ts";
 import { describeForm, errorDraft, EVENT_FIELDS, hasEventField, readDraft } from "./draft.ts";
 import type { Gatherer, Told } from "./gatherer.ts";
@@ -49,8 +53,8 @@ export type PostListenerOptions = {
   readonly catalog: Catalog;
   readonly gatherer: Gatherer;
   readonly once: Once;
-  /** The time that is believed. Default: the host's */
-  readonly now?: () => number;
+  /** Default: the host's clock */
+  readonly clock?: PostClock;
   readonly limits: FieldLimits;
   readonly log: Logger;
   /** What each request passes. Default: one of its own */
@@ -69,6 +73,9 @@ export type PostObserver = {
   /** @param events how many events and visits were accepted */
   ended(outcome: "accepted" | ErrorCode, events: number): void;
 };
+
+/** Of one connection, so that posts which are sent ahead share an append. */
+const POSTS_AT_ONCE = 64;
 
 const ACCEPTED_HEADERS = { ...COMMON_HEADERS, "Content-Type": "application/json; charset=utf-8" } as const;
 /** Of `{"id":"…"}`. */
@@ -108,6 +115,7 @@ export function createPostListener(given: PostListenerOptions): Server {
       });
   });
   const { connections = DEFAULT_CONNECTION_LIMITS } = given;
+  limitPipelining(server, POSTS_AT_ONCE);
   const { keepAlive_ms, headersTimeout_ms: first_ms } = connections;
   const fast = addFastPath(server, createFormPath(options), { keepAlive_ms, first_ms });
   limitConnections(server, connections, given.cut, fast.isAnswering);
@@ -290,9 +298,9 @@ async function readFields(request: IncomingMessage, query: URLSearchParams, form
 }
 
 /** Which times of their own the events of a log may have. */
-function keepsOf(log: string, { catalog, now = Date.now }: Options): Keeps {
+function keepsOf(log: string, { catalog, clock = HOST_CLOCK }: Options): Keeps {
   const retentionDays = catalog.log(log as LogKey)?.retentionDays ?? null;
-  return { read_ms: Date.now(), believed_ms: now(), retentionDays };
+  return { ...momentsBy(clock), retentionDays };
 }
 
 /** Accepts the event, or in its place the error event that tells what was wrong with it. */

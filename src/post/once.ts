@@ -35,7 +35,7 @@ export type KeyedBatch = {
   readonly key: string;
   readonly hash: string;
   readonly count: number;
-  /** When it was read, by the host's clock: what it says of times is judged by that moment. */
+  /** The latest moment that it may have been read at, by which its times are judged. */
   readonly read_ms: number;
   /** The same moment by the time that the service believes. */
   readonly believed_ms: number;

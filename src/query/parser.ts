@@ -18,9 +18,12 @@ const CLASS_KEY = /^[a-z0-9][a-z0-9-]{0,62}$/i;
  *
  * @throws LoggiaError `bad_query`
  */
-export function parseQuery(text: string): Query {
-  return readQuery({ text, tokens: tokenize(text), at: 0, depth: 0 });
+export function parseQuery(text: string, { takeLimit = TAKE_LIMIT }: ParserOptions = {}): Query {
+  return readQuery({ text, tokens: tokenize(text), at: 0, depth: 0, takeLimit });
 }
+
+/** `takeLimit`: the largest number of TAKE; 500 unless given. */
+export type ParserOptions = { readonly takeLimit?: number };
 
 /** `query = "GET" table clause*` */
 function readQuery(reader: Reader): Query {
@@ -129,10 +132,10 @@ function readWhere(reader: Reader): Expression {
   return readCondition(reader);
 }
 
-/** `take = "TAKE" n`, from 1 to 500 */
+/** `take = "TAKE" n`, from 1 to 500, in exports to any number */
 function readTake(reader: Reader): Count {
   expectWord(reader, "TAKE");
-  return readCount(reader, 1, TAKE_LIMIT);
+  return readCount(reader, 1, reader.takeLimit);
 }
 
 /** `skip = "SKIP" n` */

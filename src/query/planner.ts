@@ -24,7 +24,12 @@ export type QueryContext = {
   readonly now_ms: number;
   /** The analyst's clock. */
   readonly zone: Zone;
+  /** Whether all is asked for, and not a page: TAKE may be any number then, and nothing is left out without it. */
+  readonly whole?: boolean;
 };
+
+/** What TAKE may be, and is where it is absent, in a query for all there is. */
+export const WHOLE = 1_000_000_000;
 
 /**
  * The plan that a query in LQL means.
@@ -33,7 +38,7 @@ export type QueryContext = {
  */
 export function planQuery(text: string, context: QueryContext): Question {
   const source = wellFormed(text);
-  const query = parseQuery(source);
+  const query = parseQuery(source, context.whole === true ? { takeLimit: WHOLE } : {});
   if (query.table.name === "users") return freezePlan(planUsers(source, query, context));
   if (asksForGroups(query.clauses)) return deepFreeze(planGroups(source, query, context));
   return freezePlan(planList(source, query, context));
@@ -48,7 +53,7 @@ function planList(text: string, query: Query, context: QueryContext): ListPlan {
     where: planEventConditions(text, query, context),
     sort: sort === null ? [] : [{ field: sortField(text, sort.key), direction: sort.direction }],
     skip: skip?.value ?? 0,
-    take: take?.value ?? DEFAULT_TAKE,
+    take: take?.value ?? (context.whole === true ? WHOLE : DEFAULT_TAKE),
     columns: columns === null ? null : eventColumns(text, columns),
   };
 }
@@ -147,7 +152,7 @@ function planUsers(text: string, query: Query, context: QueryContext): UsersPlan
     ]),
     sort: userSort(key, sort),
     skip: skip?.value ?? 0,
-    take: take?.value ?? DEFAULT_TAKE,
+    take: take?.value ?? (context.whole === true ? WHOLE : DEFAULT_TAKE),
     columns:
       columns === null
         ? null

@@ -2,7 +2,14 @@ import { didYouMean, queryFault, shorten } from "./fault.ts";
 import type { Token } from "./lexer.ts";
 
 /** A reading position in the tokens of a text, and how deep the condition nests that is being read. */
-export type Reader = { readonly text: string; readonly tokens: readonly Token[]; at: number; depth: number };
+export type Reader = {
+  readonly text: string;
+  readonly tokens: readonly Token[];
+  /** The largest number of TAKE. */
+  readonly takeLimit: number;
+  at: number;
+  depth: number;
+};
 
 export function peek(reader: Reader, ahead = 0): Token {
   return reader.tokens[Math.min(reader.at + ahead, reader.tokens.length - 1)]!;

@@ -35,6 +35,11 @@ export type Store = AsyncDisposable & {
 
   /** A page and the count of all that the plan finds without `skip` and `take`. */
   list(plan: ListPlan): Promise<Page>;
+  /**
+   * The records of a page, without counting those of all pages. `skip` and `take` together are at
+   * most 10,000.
+   */
+  rows(plan: ListPlan): Promise<readonly EventRow[]>;
   /** The groups of a plan, sorted, after `skip` and `take`. @throws LoggiaError `unsupported` where these are more than `MAX_GROUPS` of groups.ts; on some stores those count that `skip` leaves out */
   group(plan: GroupPlan): Promise<Group[]>;
   /** The tracked users that a plan finds, one for each log and user, and the count of all without `skip` and `take`. */
@@ -84,6 +89,9 @@ export type Store = AsyncDisposable & {
    * @throws LoggiaError `conflict` where another process is at it; `store_unavailable`; the reason of `signal`
    */
   readonly rebuild?: (options: RebuildOptions) => Promise<RebuildProgress>;
+
+  /** How often this process has written events; absent where others write to the store as well. */
+  readonly writes?: () => number;
 
   /** The parts that can be lost one by one. Absent where the store is a single file. */
   readonly parts?: () => Promise<readonly StorePart[]>;

@@ -41,6 +41,11 @@ export async function createWorld({ ports: { catalog, store }, apiUrl, postUrl }
     return (await catalog.createClassFilter(log, { ...filter, key: uniqueName("class") })).key;
   };
 
+  const newQuery = async () => {
+    const query = { name: uniqueName("query"), query: "GET events", tz: "", shared: true };
+    return (await catalog.saveQuery(log, admin.id, query)).name;
+  };
+
   const nextId = createIdSource();
   /** An event that everybody bookmarked and was alerted of. */
   const newEvent = async (): Promise<string> => {
@@ -60,7 +65,7 @@ export async function createWorld({ ports: { catalog, store }, apiUrl, postUrl }
     if (outcomes.some(({ kind }) => kind !== "done")) throw new Error("the event could not be written");
     return id;
   };
-  const kept = { event: await newEvent(), key: await newClass() };
+  const kept = { event: await newEvent(), key: await newClass(), query: await newQuery() };
 
   return {
     apiUrl,
@@ -85,6 +90,7 @@ export async function createWorld({ ports: { catalog, store }, apiUrl, postUrl }
         // Some caller may have removed all their alerts.
         records["id"] = changes || route.includes("/alerts/") ? await newEvent() : kept.event;
       }
+      if (route.includes("queries/:name")) records["name"] = changes ? await newQuery() : kept.query;
       if (route.includes(":key")) records["key"] = changes ? await newClass() : kept.key;
       if (route.includes(":email") && (method === "DELETE" || route.includes("shares")) && changes) {
         const { email } = await account("passing");

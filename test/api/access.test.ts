@@ -30,6 +30,7 @@ DELETE /1/logs/:log                                           401   401     404 
 GET    /1/logs/:log/events                                    401   401     404  200   200  404    200    403      401   404
 POST   /1/logs/:log/events                                    401   401     404  400   400  404    400    400      401   404
 GET    /1/logs/:log/events/:id                                401   401     404  200   200  404    200    403      401   404
+GET    /1/logs/:log/events/:id/context                        401   401     404  200   200  404    200    403      401   404
 GET    /1/logs/:log/events/:id/data                           401   401     404  200   200  404    200    403      401   404
 DELETE /1/logs/:log/events/:id                                401   401     404  403   204  404    403    403      401   403
 
@@ -50,6 +51,8 @@ DELETE /1/logs/:log/alerts/:id                                401   401     404 
 GET    /1/logs/classFilters                                   401   401     200  200   200  200    200    403      401   200
 GET    /1/logs/:log/classFilters                              401   401     404  200   200  404    200    403      401   404
 GET    /1/logs/:log/classFilters/:key                         401   401     404  200   200  404    200    403      401   404
+GET    /1/logs/:log/export                                    401   401     404  200   200  404    200    403      401   404
+GET    /1/logs/:log/tail                                      401   401     404  200   200  404    200    403      401   404
 GET    /1/logs/:log/query                                     401   401     404  200   200  404    200    403      401   404
 
 GET    /manage/1/accounts                                     401   401     403  403   403  200    403    403      401   403
@@ -88,6 +91,12 @@ PUT    /manage/1/logs/:log/classFilters/:key                  401   401     404 
 DELETE /manage/1/logs/:log/classFilters/:key                  401   401     404  403   204  404    403    403      401   403
 GET    /manage/1/logs/:log/classFilters/:key/options          401   401     404  200   200  404    403    403      401   403
 PUT    /manage/1/logs/:log/classFilters/:key/options          401   401     404  200   200  404    403    403      401   403
+
+GET    /manage/1/logs/:log/queries                            401   401     404  200   200  404    403    403      401   403
+POST   /manage/1/logs/:log/queries                            401   401     404  201   201  404    403    403      401   403
+GET    /manage/1/logs/:log/queries/:name                      401   401     404  200   200  404    403    403      401   403
+PUT    /manage/1/logs/:log/queries/:name                      401   401     404  404   200  404    403    403      401   403
+DELETE /manage/1/logs/:log/queries/:name                      401   401     404  404   204  404    403    403      401   403
 
 POST   post:/1/logs/:log/events                               401   401     401  401   401  401    403    201      401   401
 GET    post:/1/logs/:log/events                               401   401     401  401   401  401    403    201      401   401
@@ -148,7 +157,9 @@ async function call(world: World, row: string, caller: string): Promise<number> 
   if (hasJson) headers["Content-Type"] = "application/json";
   const body = hasJson ? JSON.stringify(Object.fromEntries(input)) : new URLSearchParams(input as string[][]);
   const response = await fetch(url, { method, headers, ...(method !== "GET" && input.length > 0 && { body }) });
-  await response.arrayBuffer();
+  // A tail has no end.
+  if (route.endsWith("/tail")) await response.body?.cancel();
+  else await response.arrayBuffer();
   return response.status;
 }
 
@@ -170,6 +181,8 @@ function inputOf(row: string, records: Readonly<Record<string, string>>): [strin
     "POST /manage/1/logs/:log/classFilters": { key: uniqueName("class"), color: "red", tag: "a" },
     "PUT /manage/1/logs/:log/classFilters/:key": { color: "red", tag: "a" },
     "PUT /manage/1/logs/:log/classFilters/:key/options": { alert: false },
+    "POST /manage/1/logs/:log/queries": { name: uniqueName("query"), query: "GET events" },
+    "PUT /manage/1/logs/:log/queries/:name": { query: "GET events" },
     "POST post:/1/logs/:log/events": { text: "hello" },
     "GET post:/1/logs/:log/events": { text: "hello" },
     "POST post:/1/logs/:log/users": { user: "carla" },

@@ -1,11 +1,11 @@
 import test, { type ExecutionContext } from "ava";
 import { spawn } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { DatabaseSync } from "node:sqlite";
 import { pino } from "pino";
-import type { Bus, BusRecord } from "../../src/bus/bus.ts";
+import type { BusRecord } from "../../src/bus/bus.ts";
 import { openBusFile } from "../../src/bus/sqlite-file.ts";
 import { openSqliteBus } from "../../src/bus/sqlite.ts";
 import { LoggiaError, StartError } from "../../src/errors.ts";
@@ -106,31 +106,6 @@ test("a file of the first version gets the topic it lacks, and keeps what it hol
   }
 });
 
-test("old alerts go whether somebody reads them or not", async (t) => {
-  const file = place(t);
-  const texts = Array.from({ length: 30 }, (_, i) => `${i}`);
-  await using bus = await openSqliteBus({ file, log, retention_days: 0 });
-  const stuck = await bus.subscribe({ topic: "alerts", group: "g", maxRecords: 5, maxBytes: 1e6 }, async (batch) => {
-    if (batch.records[0]?.value.toString() === "0") await batch.ack();
-  });
-  await bus.append(
-    "alerts",
-    texts.map((text) => record("k", text)),
-  );
-  const left = async (): Promise<number> => {
-    const seen: string[] = [];
-    const group = `reader-${performance.now()}`;
-    const reader = await bus.subscribe({ topic: "alerts", group, maxRecords: 50, maxBytes: 1e6 }, async (batch) => {
-      seen.push(...batch.records.map(({ value }) => value.toString()));
-    });
-    await until(() => seen.at(-1) === "29", { what: "the last alert" });
-    await reader.close();
-    return seen.length;
-  };
-  t.is(await until(async () => (await left()) === 1 && (await left()), { what: "all but the last to go" }), 1);
-  await stuck.close();
-});
-
 test("on a full disk appends fail whole, readers go on, and it works again once there is room", async (t) => {
   await using bus = await openSqliteBus({ file: place(t), log, retention_days: 0, maxFile_bytes: 1024 * 1024 });
   const block = { key: "k", value: Buffer.alloc(50_000, "x") };
@@ -171,63 +146,6 @@ test("on a full disk appends fail whole, readers go on, and it works again once 
   );
   await until(() => records.length === stored + 1, { what: "the record behind the gap" });
   t.true(records.every(({ value }) => value.equals(block.value)));
-});
-
-test("what was removed can't be read from the file and its log any more", async (t) => {
-  const file = place(t);
-  const has = (text: string) =>
-    ["", "-wal"].some((ending) => existsSync(file + ending) && readFileSync(file + ending).includes(text));
-  const [first, last] = [`first ${"text ".repeat(4_000)}`, "the last one"];
-  {
-    await using bus = await openSqliteBus({ file, log });
-    await bus.append("events", [record("k", first), record("k", "a small secret"), record("k", last)]);
-    await collectAll(bus, "g", 3);
-    t.true(has("a small secret") && has(first.slice(0, 100)));
-  }
-  await using bus = await openSqliteBus({ file, log, retention_days: 0 });
-  await until(() => !has("a small secret") && !has(first.slice(0, 100)), { what: "the texts to be gone" });
-  t.is((await bus.last("events"))[0]?.value.toString(), last);
-  t.true(has(last));
-});
-
-test("records that every group has acknowledged go after the retention, but the last one", async (t) => {
-  const file = place(t);
-  {
-    // Kept for seven days: what only the fast group has read must be there for the slow one.
-    await using bus = await openSqliteBus({ file, log });
-    await bus.append(
-      "events",
-      Array.from({ length: 2500 }, (_, i) => record("k", `${i}`)),
-    );
-    await bus.append("dead-letters", [record("k", "a"), record("k", "b")]);
-    await collectAll(bus, "fast", 2500);
-    const slow = await bus.subscribe(
-      { topic: "events", group: "slow", maxRecords: 1000, maxBytes: 1e6 },
-      async (batch) => {
-        if (batch.records[0]?.value.toString() === "0") await batch.ack();
-      },
-    );
-    await until(async () => (await behind(bus, "slow")) === 1500, { what: "the slow group's first batch" });
-    await slow.close();
-    await bus.append("events", [record("k", "2500")]);
-  }
-  {
-    await using bus = await openSqliteBus({ file, log, retention_days: 0 });
-    await until(async () => (await oldest(bus)) === 1000, { what: "removal of what both have acknowledged" });
-    t.is((await bus.last("dead-letters"))[0]?.value.toString(), "b");
-  }
-  {
-    await using bus = await openSqliteBus({ file, log });
-    // Kept for seven days: nothing more goes.
-    await bus.append("events", [record("k", "2501")]);
-    t.is((await bus.last("events"))[0]?.value.toString(), "2501");
-    t.is(await oldest(bus), 1000);
-    await collectAll(bus, "slow", 1502);
-    await collectAll(bus, "fast", 2);
-  }
-  await using bus = await openSqliteBus({ file, log, retention_days: 0 });
-  await until(async () => (await oldest(bus)) === 2501, { what: "removal of all but the last" });
-  t.is((await bus.last("events"))[0]?.value.toString(), "2501");
 });
 
 test("the last record is remembered across lives, and offsets are never given twice", async (t) => {
@@ -317,18 +235,6 @@ function runSql(file: string, sql: string): void {
   const db = new DatabaseSync(file);
   db.exec(sql);
   db.close();
-}
-
-async function collectAll(bus: Bus, group: string, records: number): Promise<void> {
-  const collected = await collect(bus, { group });
-  await until(() => collected.records.length === records, { what: `${records} records for group ${group}` });
-  await collected.subscription.close();
-}
-
-/** The number that the oldest record carries: offsets begin at 1, numbers at 0, and a group that nobody knows would begin with it. */
-async function oldest(bus: Bus): Promise<number> {
-  const [lag] = await bus.lag("events", "unknown");
-  return (lag?.next ?? 0) - 1;
 }
 
 test("a copy that is asked for amid a commit waits for its end, and holds what was committed before", async (t) => {

@@ -1,33 +1,47 @@
 import test from "ava";
 
 import type { Asker } from "../../src/catalog/catalog.ts";
-import { createFairQueue } from "../../src/catalog/fair-queue.ts";
+import { FairQueue } from "../../src/catalog/fair-queue.ts";
 import { LoggiaError } from "../../src/errors.ts";
 
 const stranger = (address: string, account = `someone at ${address}`): Asker => ({ address, account, isKnown: false });
+/** Of an account that exists. */
+const owner = (address: string, account: string, failures = 0): Asker => ({
+  ...stranger(address, account),
+  exists: true,
+  failures,
+});
 const person = (account: string): Asker => ({ address: "192.0.2.1", account, isKnown: true });
 
 /** A queue whose pieces of work end when the test says so, with the order in which they started. */
-function queueOf(options = { running: 2, waiting: 32, waitingPerAccount: 8 }) {
-  const queue = createFairQueue(options);
+function queueOf({ running: atOnce = 2, waiting = 32, waitingPerAccount = 8 } = {}) {
+  let decoys = 0;
+  const decoy = () => {
+    decoys += 1;
+    return new Promise<void>((resolve) => running.push(resolve));
+  };
+  const queue = new FairQueue({ running: atOnce, waiting, waitingPerAccount, patience_ms: 50, decoy });
   const started: string[] = [];
   const running: (() => void)[] = [];
   const outcomes: Promise<"done" | "refused">[] = [];
   return {
     started,
     outcomes,
-    ask: (name: string, asker: Asker) => {
+    decoys: () => decoys,
+    ask: (name: string, asker: Asker, isRight = false) => {
       const work = () => {
         started.push(name);
-        return new Promise<void>((resolve) => running.push(resolve));
+        return new Promise<boolean>((resolve) => running.push(() => resolve(isRight)));
       };
-      const outcome = queue.run(asker, work).then(
-        () => "done" as const,
-        (error: unknown) => {
-          if (error instanceof LoggiaError && error.status === 503) return "refused" as const;
-          throw error;
-        },
-      );
+      const outcome = queue
+        .run(asker, work, (right) => right)
+        .then(
+          () => "done" as const,
+          (error: unknown) => {
+            if (error instanceof LoggiaError && error.status === 503) return "refused" as const;
+            throw error;
+          },
+        );
       outcomes.push(outcome);
       return outcome;
     },
@@ -136,4 +150,60 @@ test("a request whose guesses are used up as its turn comes starts no work, and 
   await thrown;
   t.is(await third, "done");
   t.deepEqual(started, ["first", "third"]);
+});
+
+test("a right pair is answered early, however many strangers make up accounts", async (t) => {
+  const { ask, started, runUntil, finish } = queueOf();
+  const flood = (from: number) => {
+    for (let i = from; i < from + 65; i++) void ask("stranger", stranger(`203.0.113.${i}`));
+  };
+  flood(0);
+  const mine = ask("mine", owner("192.0.2.1", "ann"), true);
+  flood(65);
+  await runUntil(4);
+  t.true(started.includes("mine"), started.join(" "));
+  await finish();
+  t.is(await mine, "done", "though the line of strangers has no room for it");
+  t.is(started.filter((name) => name === "mine").length, 1, "and is not checked again");
+});
+
+test("of accounts that exist those with the fewest failures are tried first", async (t) => {
+  const { ask, started, runUntil, finish } = queueOf();
+  for (let i = 0; i < 40; i++) void ask("attacked", owner(`203.0.113.${i}`, `attacked ${i}`, 1));
+  const mine = ask("mine", owner("192.0.2.1", "ann"), true);
+  for (let i = 40; i < 80; i++) void ask("attacked", owner(`203.0.113.${i}`, `attacked ${i}`, 1));
+  await runUntil(4);
+  t.true(started.includes("mine"), started.join(" "));
+  await finish();
+  t.is(await mine, "done");
+});
+
+test("the order and number of wrong answers do not tell whether accounts exist", async (t) => {
+  const answersOf = async (exists: boolean) => {
+    const { ask, started, decoys, finish } = queueOf();
+    const answers = { done: [] as string[], refused: [] as string[] };
+    const outcomes = Array.from({ length: 80 }, (_, i) => {
+      const asker = i % 4 === 0 ? { ...owner(`203.0.113.${i}`, `ann ${i % 12}`), exists } : stranger(`203.0.113.${i}`);
+      const name = `attempt ${i}`;
+      return ask(name, asker).then((outcome) => answers[outcome].push(name));
+    });
+    await finish();
+    await Promise.all(outcomes);
+    return { ...answers, work: started.length + decoys() };
+  };
+  const [real, invented] = [await answersOf(true), await answersOf(false)];
+  t.deepEqual(real, invented);
+  t.true(real.done.length > 0 && real.refused.length > 0);
+});
+
+test("one account has few early tries that are not answered yet", async (t) => {
+  const { ask, started, runUntil, finish } = queueOf({ waitingPerAccount: 24 });
+  for (let i = 0; i < 2; i++) void ask("running", stranger(`198.51.100.${i}`));
+  const guesses = Array.from({ length: 20 }, (_, i) => ask(`guess ${i}`, owner(`203.0.113.${i}`, "ann")));
+  await runUntil(10);
+  await finish();
+  t.true((await Promise.all(guesses)).every((outcome) => outcome === "done"));
+  const twice = new Set(started.filter((name, i) => started.indexOf(name) !== i));
+  t.true(twice.size >= 3, "tried early, and again in turn");
+  t.true(started.slice(2, 8).filter((name, i, all) => all.indexOf(name) !== i).length <= 3, started.join(" "));
 });

@@ -9,6 +9,7 @@ import { openSqliteBus } from "../../src/bus/sqlite.ts";
 import { openClock } from "../../src/clock/keeper.ts";
 import type { KeptClock } from "../../src/clock/keeper.ts";
 import { fileMarks } from "../../src/clock/marks.ts";
+import type { RemovalClock } from "../../src/events/clock.ts";
 import { acceptedAt } from "../../src/events/id.ts";
 import type { EventId } from "../../src/events/id.ts";
 import { createHolds } from "../../src/monitoring/holds.ts";
@@ -77,42 +78,59 @@ for (const { name, open } of PLACES) {
   });
 }
 
-test("the embedded bus removes nothing while the clock is ahead, and later waits for its grace", async (t) => {
+/** A bus of three records that its group has acknowledged, appended by a clock. */
+async function threeRecords(t: ExecutionContext, clock: RemovalClock) {
   const file = join(temporaryFolder(t), "bus.sqlite");
-  const host: Host = { shift_ms: 0 };
-  const records = ["1", "2", "3"].map((text) => ({ key: "k", value: Buffer.from(text) }));
-  const left = async (clock: { now: () => number; mayRemove: () => boolean }): Promise<number> => {
-    let sweeps = 0;
-    // The second look comes after the first sweep: it sweeps again at each opening.
-    const counted = { now: clock.now, mayRemove: () => ((sweeps += 1), clock.mayRemove()) };
-    await using bus = await openSqliteBus({ file, log: SILENT, clock: counted });
-    await until(() => sweeps > 0, { what: "a sweep" });
-    await bus[Symbol.asyncDispose]();
-    await using again = await openSqliteBus({ file, log: SILENT, clock: { now: clock.now, mayRemove: () => false } });
-    let count = 0;
-    for await (const some of again.read({ topic: "events", maxRecords: 10, maxBytes: 1e6 })) count += some.length;
-    return count;
-  };
   {
-    await using bus = await openSqliteBus({ file, log: SILENT });
+    await using bus = await openSqliteBus({ file, log: SILENT, clock: { now: clock.now, mayRemove: () => false } });
     const { promise, resolve } = Promise.withResolvers<void>();
     const options = { topic: "events", group: "g", maxRecords: 10, maxBytes: 1e6 } as const;
-    await bus.append("events", records);
+    await bus.append(
+      "events",
+      ["1", "2", "3"].map((text) => ({ key: "k", value: Buffer.from(text) })),
+    );
     await bus.subscribe(options, async (batch) => {
       await batch.ack();
       resolve();
     });
     await promise;
   }
+  /** How many there are after a sweep by another clock. */
+  const left = async (later: RemovalClock): Promise<number> => {
+    let sweeps = 0;
+    const counted = { now: later.now, mayRemove: () => ((sweeps += 1), later.mayRemove()) };
+    await using bus = await openSqliteBus({ file, log: SILENT, clock: counted });
+    await until(() => sweeps > 0, { what: "a sweep" });
+    await bus[Symbol.asyncDispose]();
+    await using again = await openSqliteBus({ file, log: SILENT, clock: { now: later.now, mayRemove: () => false } });
+    let count = 0;
+    for await (const some of again.read({ topic: "events", maxRecords: 10, maxBytes: 1e6 })) count += some.length;
+    return count;
+  };
+  return left;
+}
+
+const at = (days: number): RemovalClock => ({ now: () => Date.now() + days * DAY_MS, mayRemove: () => true });
+
+test("the embedded bus removes nothing while the clock is ahead, and later waits for its grace", async (t) => {
+  const left = await threeRecords(t, at(0));
+  const host: Host = { shift_ms: 0 };
   const clock = await clockOf(t, host);
   host.shift_ms = 100 * DAY_MS;
   t.is(await left(clock), 3);
   // Eight days have really passed: the first sweep notes what was acknowledged, one a day later
   // removes it.
-  const at = (days: number) => ({ now: () => Date.now() + days * DAY_MS, mayRemove: () => true });
   t.is(await left(at(8)), 3);
   t.is(await left(at(8.9)), 3);
   t.is(await left(at(9.1)), 1, "the last record stays");
+});
+
+test("records of a clock that was ahead by a year go a retention after it was set right", async (t) => {
+  const left = await threeRecords(t, at(365));
+  t.is(await left(at(365)), 3, "what was acknowledged is noted, by the wrong clock too");
+  t.is(await left(at(0)), 3);
+  t.is(await left(at(6.9)), 3);
+  t.is(await left(at(8)), 1, "the last record stays");
 });
 
 for (const kind of KINDS) {

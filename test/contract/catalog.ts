@@ -2,6 +2,7 @@ import type { ExecutionContext, TestFn } from "ava";
 import { pino } from "pino";
 
 import type { AccountLimits, Catalog, ClassFilter } from "../../src/catalog/catalog.ts";
+import { MAX_SAVED_QUERIES } from "../../src/catalog/checks.ts";
 import { createCatalog } from "../../src/catalog/create.ts";
 import { idOf } from "../../src/catalog/model.ts";
 import { DEFAULT_ACCOUNT_LIMITS } from "../../src/catalog/quotas.ts";
@@ -47,16 +48,19 @@ export function catalogContract(test: TestFn, name: string, take: (t: ExecutionC
   limited("an account creates as many logs as it may, in all processes together", { logs: 6 }, logsPerAccount);
   limited("an account creates ten logs a minute, in all processes together", {}, logsPerMinute);
   limited("only service admins create logs where accounts may own none", { logs: 0 }, noLogs);
-  test(`${name}: places that were reserved lapse, and attempts of another clock count for nothing`, async (t) => {
+  test(`${name}: places that were reserved lapse, also where another clock was ahead`, async (t) => {
     await reservationsLapse(t, await take(t));
   });
   const few = { apiKeys: 8, classFilters: 6, shares: 5 };
   limited("what an owner's logs hold together is limited, in all processes together", few, heldTogether);
+  limited("an owner's places that one process filled are full in another at once", few, filledElsewhere);
   declare("deleting an account removes its shares and options", deletion);
   declare("API keys open one log, until they are disabled or removed", apiKeys);
   declare("class filters are kept by key, as one array until it changes", classFilters);
   declare("options belong to one person and one life of a class", options);
   declare("subscribers are those who chose it and still have access", subscribers);
+  declare("saved queries belong to one person and one log, and end with the account", savedQueries);
+  declare("a person saves as many queries as they may, in all processes together", savedQueriesRace);
   declare("all of it is there after a restart", restart);
   declare("what one process changes shows in the other within 2 s", following);
   declare("a new key opens at once in another process, and wrong ones cost few reads", newKeyElsewhere);
@@ -298,26 +302,38 @@ async function heldTogether(t: ExecutionContext, start: Start): Promise<void> {
   await there.share(SHOP, "ann@example.org", "admin");
 }
 
+async function filledElsewhere(t: ExecutionContext, start: Start): Promise<void> {
+  const [here, there] = [await start(), await start()];
+  await addLog(here, SHOP, "ann@example.org");
+  await here.createApiKey(SHOP, "read-only");
+  await there.refresh();
+  for (let n = 0; n < 6; n++) await here.createApiKey(SHOP, "read-only");
+  await fails(t, "forbidden", there.createApiKey(SHOP, "read-only"), /LOGGIA_API_KEYS_PER/);
+}
+
 /** With what processes left that ended amid a write, or had a clock that ran ahead. */
 async function reservationsLapse(t: ExecutionContext, place: Place): Promise<void> {
   const documents = await place.connect();
   const catalog = await open(t, place, { ...DEFAULT_ACCOUNT_LIMITS, logs: 2, shares: 1 });
-  const create = async (name: string, reserved: readonly { kind: string; until: number }[], attempt_ms: number) => {
+  const create = async (name: string, reserved: readonly { kind: string; until: number }[]) => {
     const owner = await addAccount(catalog, `${name}@example.org`);
-    const attempts = Array.from({ length: 10 }, () => attempt_ms);
     const places = reserved.map((one, n) => ({ ...one, id: `never-${n}` }));
-    const quota = { kind: "quota", owner, by: "gone", reserved: places, attempts };
+    const quota = { kind: "quota", owner, reserved: places, attempts: [] };
     t.is((await documents.create(idOf.quota(owner), quota)).kind, "done");
     await catalog.refresh();
     return catalog.createLog({ key: parseLogKey(name)!, display: "A log", owner });
   };
   const [now_ms, hour_ms] = [Date.now(), 3_600_000];
   const two = (until: number) => [0, 1].map(() => ({ kind: "logs", until }));
-  await fails(t, "forbidden", create("held", two(now_ms + 60_000), 0), /LOGGIA_LOGS_PER_ACCOUNT/);
-  await create("lapsed", two(now_ms - 1), 0);
-  await create("ahead", two(now_ms + hour_ms), now_ms + hour_ms);
+  await fails(t, "forbidden", create("held", two(now_ms + 60_000)), /LOGGIA_LOGS_PER_ACCOUNT/);
+  await create("lapsed", two(now_ms - 1));
+  await fails(t, "forbidden", create("ahead", two(now_ms + hour_ms)), /LOGGIA_LOGS_PER_ACCOUNT/);
+  const ends = (await documents.changes(null)).documents
+    .flatMap(({ body }) => (body?.["reserved"] ?? []) as readonly { until: number }[])
+    .map(({ until }) => until);
+  t.true(Math.max(...ends) < now_ms + hour_ms);
   const shares = [{ kind: "shares", until: now_ms + 60_000 }];
-  await fails(t, "forbidden", create("shared", shares, 0), /LOGGIA_SHARES/);
+  await fails(t, "forbidden", create("shared", shares), /LOGGIA_SHARES/);
 }
 
 async function owners(t: ExecutionContext, start: Start): Promise<void> {
@@ -407,6 +423,52 @@ async function apiKeys(t: ExecutionContext, start: () => Promise<Catalog>): Prom
   await fails(t, "bad_parameter", catalog.createLog({ ...chosen, key: parseLogKey("third")!, apiKey: "short" }));
 }
 
+async function savedQueries(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {
+  const catalog = await start();
+  const { owner: ann } = await addLog(catalog, SHOP, "ann@example.org");
+  const bob = await addAccount(catalog, "bob@example.org");
+  await catalog.share(SHOP, "bob@example.org", "user");
+  const query = { name: "Errors", query: "GET events", tz: "", shared: true };
+  await catalog.saveQuery(SHOP, bob, query);
+  await catalog.saveQuery(SHOP, bob, { ...query, name: "Mine", shared: false });
+  const namesFor = (user: UserId | null): string[] => catalog.savedQueries(SHOP, user).map(({ name }) => name);
+  t.deepEqual(namesFor(bob), ["Errors", "Mine"]);
+  t.deepEqual(namesFor(ann), ["Errors"]);
+  t.deepEqual(namesFor(null), ["Errors"]);
+  t.is(catalog.savedQuery(SHOP, ann, "ERRORS")?.owner, bob);
+  t.is(catalog.savedQuery(SHOP, ann, "mine"), null);
+  t.deepEqual(catalog.savedQueries(parseLogKey("other")!, bob), []);
+
+  await catalog.unshare(SHOP, "bob@example.org");
+  t.deepEqual(namesFor(ann), [], "nobody asks a query of one who may not read the log");
+  await catalog.share(SHOP, "bob@example.org", "user");
+  t.deepEqual(namesFor(ann), ["Errors"]);
+  await catalog.deleteAccount("bob@example.org");
+  t.deepEqual(namesFor(ann), []);
+  t.deepEqual(namesFor(bob), []);
+}
+
+async function savedQueriesRace(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {
+  const [here, there] = [await start(), await start()];
+  const { owner } = await addLog(here, SHOP, "ann@example.org");
+  await there.refresh();
+  const attempts = await Promise.allSettled(
+    Array.from({ length: MAX_SAVED_QUERIES + 10 }, (_, i) =>
+      (i % 2 === 0 ? here : there).saveQuery(SHOP, owner, {
+        name: `Query ${i}`,
+        query: "GET events",
+        tz: "",
+        shared: false,
+      }),
+    ),
+  );
+  const refused = attempts.flatMap((attempt) => (attempt.status === "rejected" ? [attempt.reason as unknown] : []));
+  t.is(refused.length, 10);
+  t.true(refused.every((error) => error instanceof LoggiaError && error.code === "conflict"));
+  await here.refresh();
+  t.is(here.savedQueries(SHOP, owner).length, MAX_SAVED_QUERIES);
+}
+
 async function classFilters(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {
   const catalog = await start();
   const { owner } = await addLog(catalog, SHOP, "ann@example.org");
@@ -489,12 +551,14 @@ async function restart(t: ExecutionContext, start: () => Promise<Catalog>): Prom
   await before.createClassFilter(SHOP, filterOf("gone"));
   await before.deleteClassFilter(SHOP, "gone");
   await before.setClassOptions(ann, SHOP, "errors", { alert: true, notify: false, hide: false });
+  await before.saveQuery(SHOP, ann, { name: "All", query: "GET events", tz: "", shared: false });
   await before[Symbol.asyncDispose]();
   const after = await start();
   t.deepEqual(after.accounts(), before.accounts());
   t.deepEqual(after.logs(), before.logs());
   t.deepEqual(after.classFilters(SHOP), [filterOf("errors")]);
   t.deepEqual(after.subscribers(SHOP, "errors", "alert"), [ann]);
+  t.is(after.savedQuery(SHOP, ann, "all")?.query, "GET events");
   t.is(after.knownApiKey(secret)?.log, SHOP);
   t.is((await after.authenticate("ann@example.org", PASSWORD))?.id, ann);
   await t.notThrowsAsync(after.ping());

@@ -3,9 +3,10 @@ import * as fc from "fast-check";
 import { randomBytes } from "node:crypto";
 import { inspect, isDeepStrictEqual } from "node:util";
 
-import type { LogKey, StoredEvent, UserId } from "../../src/events/event.ts";
+import type { EventRow, LogKey, StoredEvent, UserId } from "../../src/events/event.ts";
 import type { EventId } from "../../src/events/id.ts";
-import type { Source } from "../../src/query/plan.ts";
+import { behind, isWalkable } from "../../src/query/keyset.ts";
+import type { Condition, Source } from "../../src/query/plan.ts";
 import type { Store } from "../../src/store/store.ts";
 import { listPlans, storedEvents } from "../reference/arbitrary.ts";
 import { groupPlans } from "../reference/arbitrary-groups.ts";
@@ -55,6 +56,7 @@ export function differentialContract({ name, open, differentialRounds }: StorePl
         asked += 1;
         await Promise.all([
           agreesOnList(store, { ...list, from }, events, marks),
+          agreesOnWalk(store, { ...list, from }, events, marks),
           agreesOnGroups(store, { ...group, from }, events, marks),
         ]);
       });
@@ -104,6 +106,28 @@ async function agreesOnList(store: Store, ...args: Parameters<typeof evaluateLis
     if (!isDeepStrictEqual(marks.get(id), known.get(id))) throw disagreement(args[0], marks.get(id), known.get(id));
   }
 }
+
+/** A walk from page to page, each behind the last event of the one before, finds what one list does. */
+async function agreesOnWalk(store: Store, ...[plan, events, marks]: Parameters<typeof evaluateList>): Promise<void> {
+  const { sort } = plan;
+  if (!isWalkable(sort)) return;
+  const whole = { ...plan, skip: 0, take: WALKED };
+  const expected = evaluateList(whole, events, marks).rows;
+  const walked: EventRow[] = [];
+  while (walked.length < WALKED) {
+    const last = walked.at(-1);
+    const where: Condition =
+      last === undefined ? plan.where : { kind: "and", conditions: [plan.where, behind(last, sort)] };
+    const take = Math.min(WALKED_PAGE, WALKED - walked.length);
+    const rows = await store.rows({ ...whole, where, take });
+    walked.push(...rows);
+    if (rows.length < take) break;
+  }
+  if (!isDeepStrictEqual(walked, [...expected])) throw disagreement(plan, walked, expected);
+}
+
+const WALKED = 12;
+const WALKED_PAGE = 5;
 
 async function agreesOnGroups(store: Store, ...args: Parameters<typeof evaluateGroup>): Promise<void> {
   const [plan, events, marks] = args;

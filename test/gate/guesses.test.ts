@@ -127,6 +127,14 @@ test("a site of IPv6 has the guesses of one address, however many networks it ha
   t.is(key("2001:db8:9:1::/64"), 0);
 });
 
+test("a pair that was refused for want of room counts for its account too, for it may have been checked", (t) => {
+  const { guesses } = guessesAt();
+  for (let i = 0; i < 4 * FAILURES; i++) guesses.refusedPair(placeAt(siteAt(i)), wrongFor(ANN));
+  t.true(waitOf(guesses, placeAt("203.0.113.1")) > 0);
+  t.is(Math.round(guesses.failuresOf(RIGHT)), 4 * FAILURES);
+  t.is(guesses.failuresOf(wrongFor("bob")), 0);
+});
+
 test("a pair that was right until its password changed is no guess, for a while", (t) => {
   const { guesses, pass } = guessesAt();
   guesses.rightPair(placeAt("192.0.2.1"), RIGHT);

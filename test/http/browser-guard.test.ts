@@ -10,8 +10,8 @@ trustedProxies.addAddress("10.0.0.1", "ipv4");
 const guard = createBrowserGuard({ hosts: ["logs.example.org"], trustedProxies });
 
 /** "passes", or what the refusal is about. */
-function judge(headers: IncomingHttpHeaders, remoteAddress = "127.0.0.1"): "passes" | "site" | "host" {
-  const request = { headers: { host: "localhost:8080", ...headers }, socket: { remoteAddress } };
+function judge(headers: IncomingHttpHeaders, remoteAddress = "127.0.0.1", url = "/1/logs"): "passes" | "site" | "host" {
+  const request = { url, headers: { host: "localhost:8080", ...headers }, socket: { remoteAddress } };
   const refusal = guard.refusalOf(request as unknown as IncomingMessage);
   if (refusal === null) return "passes";
   return refusal.message.includes("LOGGIA_HOSTS") ? "host" : "site";
@@ -58,6 +58,19 @@ test("Origin decides where Sec-Fetch-Site is absent", (t) => {
     ["[::1]:8080", "http://[::2]:8080"],
   ] as const)
     t.is(judge({ host, origin }), "site", `${host} ${origin}`);
+});
+
+test("JSONP by a browser that tells neither Sec-Fetch-Site nor Origin needs a Referer of this service", (t) => {
+  const of = (headers: IncomingHttpHeaders, query: string) => judge(headers, "127.0.0.1", `/1/logs?${query}`);
+  const browser = { host: "192.0.2.7:8080", "user-agent": FIREFOX };
+  for (const query of ["fmt=jsonp&callback=steal", "callback=steal&FMT=xml&fmt=JSONP", "fm%74=json%70&fmt=json"]) {
+    t.is(of(browser, query), "site", query);
+    t.is(of({ ...browser, referer: "http://evil.example/" }, query), "site", query);
+    t.is(of({ ...browser, referer: "http://192.0.2.7:8080@evil.example/" }, query), "site", query);
+    t.is(of({ ...browser, referer: "http://192.0.2.7:8080/page" }, query), "passes", query);
+    t.is(of({ host: "192.0.2.7:8080", "user-agent": "curl/8.14.1" }, query), "passes", query);
+  }
+  for (const query of ["fmt=json", "callback=jsonp", "fmt=json&fmt=jsonp"]) t.is(of(browser, query), "passes", query);
 });
 
 test("a browser's request is for a known name, or for an address", (t) => {

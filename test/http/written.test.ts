@@ -2,7 +2,7 @@ import test from "ava";
 
 import type { Format } from "../../src/http/formats.ts";
 import { jsonOf, render } from "../../src/http/formats.ts";
-import { writeLong } from "../../src/http/written.ts";
+import { writeLong, writeNested } from "../../src/http/written.ts";
 import type { LongList } from "../../src/http/written.ts";
 import { turnsDuring } from "../support/turns.ts";
 
@@ -40,6 +40,40 @@ for (const format of FORMATS) {
     });
   }
 }
+
+for (const format of FORMATS) {
+  for (const lengths of [[], [0], [1], [0, 999, 0, 1_001, 3], [250, 250]]) {
+    test(`lists of ${lengths.join(", ")} records as ${format.kind} are what they would be as one text`, async (t) => {
+      const lists = lengths.map((length, i) => ({ head: { key: NASTY[i]! }, records: recordsOf(length) }));
+      const expected = render(format, {
+        json: jsonOf(lists.map(({ head, records }) => ({ ...head, counts: records }))),
+        xml: () => ({
+          root: "results",
+          content: { log: lists.map(({ head, records }) => ({ ...head, counts: { aggregate: records } })) },
+        }),
+      });
+      const nested = { element: "log", field: "counts" };
+      const written = await writeNested(
+        format,
+        { ...nested, lists: lists.map(({ head, records }) => ({ head, list: listOf(records) })) },
+        () => true,
+      );
+      t.is(written.contentType, expected.contentType);
+      t.is(written.payload.toString(), Buffer.from(expected.payload).toString());
+    });
+  }
+}
+
+test("others have their turn while lists in a list are written, and what nobody waits for is left out", async (t) => {
+  let shown = 0;
+  const list = listOf(recordsOf(2_500), () => (shown += 1));
+  const nested = { element: "log", field: "counts", lists: Array.from({ length: 8 }, () => ({ head: {}, list })) };
+  const turns = await turnsDuring(() => writeNested({ kind: "xml" }, nested, () => true));
+  t.true(turns >= 60, `${turns} turns`);
+  t.is(shown, 80);
+  await writeNested({ kind: "json" }, nested, () => shown < 85);
+  t.is(shown, 85);
+});
 
 test("while long lists are written, others have their turn, and the lists come one after the other", async (t) => {
   const order: string[] = [];

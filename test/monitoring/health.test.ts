@@ -18,6 +18,7 @@ test("each dependency is named, and those that are needed decide", async (t) => 
     appends: taken,
     holds: none,
     deliveries: () => null,
+    comparison: () => null,
     log,
   });
   t.deepEqual(await health.ready(["bus", "store"]), {
@@ -38,6 +39,7 @@ test("what nobody foresaw is not told to strangers", async (t) => {
     appends: taken,
     holds: none,
     deliveries: () => null,
+    comparison: () => null,
     log,
   }).ready([]);
   t.deepEqual(dependencies.bus, { ok: false, needed: false, why: "failed; the log of the service holds the reason" });
@@ -52,6 +54,7 @@ test("one that does not answer is not waited for, nor asked again meanwhile", as
     appends: taken,
     holds: none,
     deliveries: () => null,
+    comparison: () => null,
     log,
     timeout_ms: 20,
   });
@@ -73,6 +76,7 @@ test("a bus that answers and takes nothing is not ready for those who post, and 
     appends: { fault: () => why },
     holds: none,
     deliveries: () => null,
+    comparison: () => null,
     log,
   });
   const posting = await health.ready(["bus", "appends"]);
@@ -91,6 +95,7 @@ test("a bus that cannot be reached is told as such, whatever was appended before
     appends,
     holds: none,
     deliveries: () => null,
+    comparison: () => null,
     log,
   });
   const { status, dependencies } = await health.ready(["bus"]);

@@ -50,7 +50,14 @@ test("readiness shows each hold, and is red for a listener whose dependency it b
   const holds = createHolds({ log: silent });
   const well = { ping: () => Promise.resolve() };
   const ports = { bus: well, store: well, catalog: well };
-  const health = createHealth({ ports, appends: { fault: () => null }, holds, deliveries: () => null, log: silent });
+  const health = createHealth({
+    ports,
+    appends: { fault: () => null },
+    holds,
+    deliveries: () => null,
+    comparison: () => null,
+    log: silent,
+  });
   t.false("holds" in (await health.ready(["bus", "store"])));
   holds.set(holdOf());
   const mentioned = await health.ready(["bus", "store"]);

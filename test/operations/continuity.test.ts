@@ -1,91 +1,36 @@
-import { Client } from "@elastic/elasticsearch";
-import test, { type ExecutionContext } from "ava";
-import { execFile } from "node:child_process";
-import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import test from "ava";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
+import { DatabaseSync } from "node:sqlite";
 
-import { Kafka, logLevel } from "kafkajs";
 import { pino } from "pino";
 
+import { openElasticsearchDocuments } from "../../src/catalog/documents/elasticsearch.ts";
 import type { LogKey } from "../../src/events/event.ts";
 import { createHolds } from "../../src/monitoring/holds.ts";
 import { watchContinuity } from "../../src/operations/continuity.ts";
+import { marksInDocument } from "../../src/operations/marks-file.ts";
 import { restore } from "../../src/operations/restore.ts";
-import { event, write } from "../contract/store-fixture.ts";
-import { elasticsearchUrl, kafkaBrokers, realEngines } from "../support/engines.ts";
-import { ADMIN, AUTHORIZATION, environmentOf, get, KEY, LOG, post, startService } from "../support/service.ts";
-import type { Service } from "../support/service.ts";
+import { realEngines } from "../support/engines.ts";
+import { environmentOf, get, KEY, LOG, post, startService } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
-
-async function send(service: Service, path: string, body: object = {}): Promise<number> {
-  const headers = { Authorization: AUTHORIZATION, "Content-Type": "application/json" };
-  return (await fetch(service.apiUrl + path, { method: "POST", headers, body: JSON.stringify(body) })).status;
-}
-
-const LOGGIA = new URL("../../src/cli/loggia.mjs", import.meta.url).pathname;
-
-/** What the command prints. */
-async function loggia({ apiUrl }: Service, ...words: string[]): Promise<string> {
-  const as = `${ADMIN.email}:${ADMIN.password}`;
-  return (await promisify(execFile)(process.execPath, [LOGGIA, ...words, "--api", apiUrl, "--as", as])).stdout;
-}
-
-/** The names of what waits for a decision, and whether the API and posting are ready. */
-async function readiness({ apiUrl, postUrl }: Service) {
-  const [api, posting] = [await fetch(`${apiUrl}/health/ready`), await fetch(`${postUrl}/health/ready`)];
-  const { holds = [] } = (await api.json()) as { holds?: { name: string }[] };
-  return { api: api.status, post: posting.status, holds: holds.map(({ name }) => name) };
-}
-
-const GREEN = { api: 200, post: 200, holds: [] };
-const redFor = (...holds: string[]) => ({ api: 503, post: 200, holds });
-
-async function postAndDrain(service: Service, texts: readonly string[]): Promise<void> {
-  for (const text of texts) {
-    const { status, body } = await post(service, { text });
-    if (status !== 201) throw new Error(JSON.stringify(body));
-  }
-  const lag = () => service.ports.bus.lag("events", "pipeline");
-  await until(async () => (await lag()).every(({ next, end }) => next >= end), { what: "the pipeline to catch up" });
-}
-
-async function total(service: Service): Promise<number> {
-  await service.ports.store.refresh();
-  return Number((await get(service, `/1/logs/${LOG}/events?pagesize=1`)).headers.get("x-total-count"));
-}
-
-async function replayAll(service: Service): Promise<void> {
-  await until(async () => (await send(service, "/manage/1/replay", { from: "start", into: "old" })) === 202, {
-    what: "a replay to begin",
-  });
-  const state = async () =>
-    ((await get(service, "/manage/1/replay")).body as { last: { state: string } | null }).last?.state;
-  await until(async () => (await state()) === "done", { what: "the replay to end" });
-}
-
-const remove = (folder: string, name: string): void => {
-  for (const ending of ["", "-wal", "-shm", ".wal"]) rmSync(join(folder, name + ending), { force: true });
-};
-
-/** A service that ran, and was closed, whose files a test may change before the next start. */
-async function lived(t: ExecutionContext) {
-  const folder = join(temporaryFolder(t), "data");
-  const environment = environmentOf("embedded", folder);
-  const services: Service[] = [];
-  t.teardown(() => Promise.all(services.map((service) => service.close())));
-  const start = async () => {
-    const service = await startService(environment);
-    services.push(service);
-    return service;
-  };
-  const first = await start();
-  t.deepEqual(await readiness(first), GREEN, "a first start");
-  await postAndDrain(first, ["one", "two", "three"]);
-  await first.close();
-  return { folder, start };
-}
+import {
+  clusterOf,
+  GREEN,
+  lived,
+  livedOnCluster,
+  loggia,
+  loggiaAdmin,
+  postAndDrain,
+  readiness,
+  redFor,
+  remove,
+  removeTopic,
+  replayAll,
+  send,
+  total,
+} from "./lived.ts";
 
 test("embedded: a lost store is not ready, over restarts and posts, until what it lacks was replayed", async (t) => {
   t.timeout(120_000);
@@ -138,7 +83,6 @@ test("embedded: an operator may accept that a store, a bus or a catalog has lost
   for (const [name, file] of [
     ["store", "events.duckdb"],
     ["bus", "bus.sqlite"],
-    ["catalog", "catalog.sqlite"],
   ] as const) {
     remove(folder, file);
     const service = await start();
@@ -146,12 +90,86 @@ test("embedded: an operator may accept that a store, a bus or a catalog has lost
     t.true((await loggia(service, "holds", "list")).includes(`loggia holds accept ${name}`));
     t.regex(await loggia(service, "holds", "accept", name), new RegExp(`^${name} accepted: the `));
     t.deepEqual(await readiness(service), GREEN, name);
-    await postAndDrain(service, ["more"]);
     await service.close();
     const next = await start();
     t.deepEqual(await readiness(next), GREEN, `the start after ${name}`);
+    await postAndDrain(next, ["more"]);
     await next.close();
   }
+});
+
+test("embedded: what lies between the store's end and the bus's beginning is missed, and may be accepted", async (t) => {
+  t.timeout(120_000);
+  const { folder, start } = await lived(t);
+  const store = join(folder, "events.duckdb");
+  copyFileSync(store, join(folder, "..", "store"));
+  let service = await start();
+  await postAndDrain(service, ["four", "five", "six"]);
+  await service.close();
+  copyFileSync(join(folder, "..", "store"), store);
+  const bus = new DatabaseSync(join(folder, "bus.sqlite"));
+  // As the bus does with what is old.
+  bus.exec("DELETE FROM events WHERE offset <= 5");
+  bus.close();
+  service = await start();
+  t.deepEqual(await readiness(service), redFor("store"));
+  t.regex(await loggia(service, "holds", "list"), /the store ends at record 4, and the bus begins at 6/);
+  t.is(await send(service, "/manage/1/holds/store/accept"), 200);
+  await service.close();
+  service = await start();
+  t.deepEqual(await readiness(service), GREEN, "the start after");
+});
+
+test("embedded: what is lost while another loss waits for a decision is noticed too", async (t) => {
+  t.timeout(120_000);
+  const { folder, start } = await lived(t);
+  remove(folder, "events.duckdb");
+  let service = await start();
+  t.deepEqual(await readiness(service), redFor("store"));
+  await service.close();
+  copyFileSync(join(folder, "catalog.sqlite"), join(folder, "..", "catalog.sqlite"));
+  service = await start();
+  await service.ports.catalog.createAccount({ email: "b@example.org", password: "correct horse b", admin: false });
+  await service.close();
+  copyFileSync(join(folder, "..", "catalog.sqlite"), join(folder, "catalog.sqlite"));
+  t.deepEqual(await readiness(await start()), redFor("store", "catalog"));
+});
+
+test("embedded: a process that has compared nothing yet is not ready, and says why", async (t) => {
+  t.timeout(120_000);
+  const { folder, start } = await lived(t);
+  const marks = join(folder, "marks.json");
+  rmSync(marks);
+  mkdirSync(marks);
+  const service = await start();
+  t.deepEqual(await readiness(service), redFor());
+  const ready = await (await fetch(`${service.apiUrl}/health/ready`)).text();
+  t.regex(ready, /has not been compared yet with what was known of it before: failed/);
+  rmdirSync(marks);
+  await until(async () => (await readiness(service)).api === 200, { what: "a comparison" });
+});
+
+test("embedded: no admin is drawn for an emptied catalog until an operator accepts it", async (t) => {
+  t.timeout(120_000);
+  const { folder, environment, start } = await lived(t);
+  const marks = join(folder, "marks.json");
+  // As the first look of a first start wrote it, before a kill.
+  const known = JSON.parse(readFileSync(marks, "utf8")) as object;
+  writeFileSync(marks, JSON.stringify({ ...known, hasAccounts: false, catalog: 0 }));
+  remove(folder, "catalog.sqlite");
+  let service = await start();
+  t.deepEqual(await readiness(service), redFor("catalog"));
+  t.deepEqual(service.ports.catalog.accounts(), []);
+  t.regex(JSON.stringify(await (await fetch(`${service.apiUrl}/health/ready`)).json()), /admin accept-hold catalog/);
+  await service.close();
+  service = await start();
+  t.deepEqual(await readiness(service), redFor("catalog"), "the next start");
+  t.regex(await loggiaAdmin(environment, "accept-hold", "catalog"), /^catalog accepted/);
+  await until(async () => (await readiness(service)).api === 200, { what: "the decision" });
+  await until(() => service.ports.catalog.log(LOG as LogKey) !== null, { what: "the first log" });
+  await postAndDrain(service, ["more"]);
+  await service.close();
+  t.deepEqual(await readiness(await start()), GREEN, "the start after");
 });
 
 test("embedded: files that are older than what was known of them are noticed", async (t) => {
@@ -198,7 +216,7 @@ test("embedded: events that are stored while the engines are compared are no fau
   const service = await start();
   const { bus, store, catalog } = service.ports;
   const holds = createHolds({ log: pino({ level: "silent" }) });
-  const watch = await watchContinuity({
+  const watch = watchContinuity({
     bus,
     catalog,
     store: {
@@ -212,8 +230,9 @@ test("embedded: events that are stored while the engines are compared are no fau
     marks: {
       read: async () => null,
       write: async () => true,
-      catalogVersion: async () => null,
+      catalog: async () => ({ catalog: 0, catalogId: null }),
       removed: async () => [],
+      forgetRemoved: async () => {},
     },
     holds,
     group: "pipeline",
@@ -221,78 +240,38 @@ test("embedded: events that are stored while the engines are compared are no fau
     log: pino({ level: "silent" }),
     interval_ms: 3_600_000,
   });
+  await watch.look();
+  t.is(watch.fault(), null);
   t.deepEqual(holds.list(), []);
   await watch[Symbol.asyncDispose]();
 });
 
 if (realEngines) {
   test("cluster: a lost index of events and a topic that was made anew are noticed", async (t) => {
-    t.timeout(180_000);
-    const environment = environmentOf("cluster", "");
-    const namespace = environment["LOGGIA_NAMESPACE"]!;
-    const elasticsearch = new Client({ node: elasticsearchUrl() });
-    t.teardown(() => elasticsearch.close());
-    let service = await startService(environment);
-    t.teardown(() => service.close());
+    const { namespace, start, remove } = clusterOf(t);
+    let service = await start();
     t.deepEqual(await readiness(service), GREEN, "a first start");
     await postAndDrain(service, ["one", "two", "three"]);
     await service.ports.store.refresh();
     await service.close();
-    service = await startService(environment);
+    service = await start();
     t.deepEqual(await readiness(service), GREEN, "a second start");
     await service.close();
 
-    await elasticsearch.indices.delete({
-      index: Object.keys(await elasticsearch.indices.get({ index: `${namespace}-events*` })),
-    });
-    service = await startService(environment);
+    await remove("events*");
+    service = await start();
     t.deepEqual(await readiness(service), redFor("store"));
     await replayAll(service);
     t.deepEqual(await readiness(service), GREEN, "replayed");
     t.is(await total(service), 3);
     await service.close();
 
-    const admin = new Kafka({ brokers: kafkaBrokers(), logLevel: logLevel.NOTHING }).admin();
-    await admin.connect();
-    t.teardown(() => admin.disconnect());
-    const topic = `${namespace}.events`;
-    await admin.deleteTopics({ topics: [topic] });
-    await until(async () => !(await admin.listTopics()).includes(topic), { what: "the topic to be gone" });
-    service = await startService(environment);
+    await removeTopic(t, namespace);
+    service = await start();
     t.deepEqual(await readiness(service), redFor("bus"));
     t.is(await send(service, "/manage/1/holds/bus/accept"), 200);
     t.deepEqual(await readiness(service), GREEN, "accepted");
   });
-  /**
-   * A service on a cluster that ran, holds an event of an old month and a bookmark besides, and was
-   * closed.
-   */
-  const livedOnCluster = async (t: ExecutionContext) => {
-    t.timeout(180_000);
-    const environment = environmentOf("cluster", "");
-    const namespace = environment["LOGGIA_NAMESPACE"]!;
-    const elasticsearch = new Client({ node: elasticsearchUrl() });
-    t.teardown(() => elasticsearch.close());
-    const services: Service[] = [];
-    t.teardown(() => Promise.all(services.map((service) => service.close())));
-    const start = async (more: Record<string, string> = {}) => {
-      const service = await startService({ ...environment, ...more });
-      services.push(service);
-      return service;
-    };
-    const first = await start();
-    await postAndDrain(first, ["one", "two", "three"]);
-    const { store, catalog } = first.ports;
-    const old = event(LOG as LogKey, { created: Date.UTC(2015, 0, 10) });
-    await write(t, store, [old]);
-    t.true(await store.addBookmark(catalog.accounts()[0]!.id, LOG as LogKey, old.id));
-    await first.close();
-    const remove = async (end: string) => {
-      const index = `${namespace}-${end}`;
-      await elasticsearch.indices.delete({ index: Object.keys(await elasticsearch.indices.get({ index })) });
-    };
-    return { namespace, start, remove, elasticsearch };
-  };
 
   test("cluster: one lost month among others is noticed, also where a write has made it anew", async (t) => {
     const { namespace, start, remove, elasticsearch } = await livedOnCluster(t);
@@ -341,12 +320,7 @@ if (realEngines) {
 
   test("cluster: a topic that was made anew is noticed when it has more records than the old one", async (t) => {
     const { namespace, start } = await livedOnCluster(t);
-    const admin = new Kafka({ brokers: kafkaBrokers(), logLevel: logLevel.NOTHING }).admin();
-    await admin.connect();
-    t.teardown(() => admin.disconnect());
-    const topic = `${namespace}.events`;
-    await admin.deleteTopics({ topics: [topic] });
-    await until(async () => !(await admin.listTopics()).includes(topic), { what: "the topic to be gone" });
+    await removeTopic(t, namespace);
     const posting = await start({ LOGGIA_ROLES: "post" });
     for (let i = 0; i < 6; i++) t.is((await post(posting, { text: `new ${i}` })).status, 201);
     await posting.close();
@@ -355,6 +329,57 @@ if (realEngines) {
     t.is(await send(service, "/manage/1/holds/bus/accept"), 200);
     await service.close();
     service = await start();
+    t.deepEqual(await readiness(service), GREEN, "accepted");
+  });
+
+  test("cluster: a month that retention failed to drop is noticed when it is lost later", async (t) => {
+    const { namespace, start, remove, elasticsearch } = await livedOnCluster(t);
+    const { ports } = await start({ LOGGIA_ROLES: "post" });
+    const documents = await openElasticsearchDocuments({ client: elasticsearch, namespace, name: "marks" });
+    const catalog = await openElasticsearchDocuments({ client: elasticsearch, namespace });
+    const marks = marksInDocument(documents, catalog);
+    const old = (await ports.store.parts!()).find(({ place }) => place.endsWith("-events-2015.01"))!;
+    await marks.removing(old);
+    const holds = createHolds({ log: pino({ level: "silent" }) });
+    const options = { ...ports, marks, holds, group: "pipeline", keepsOffsets: false, interval_ms: 3_600_000 };
+    const watch = watchContinuity({ ...options, removal_ms: 0, log: pino({ level: "silent" }) });
+    t.teardown(() => watch[Symbol.asyncDispose]());
+    await watch.look();
+    await watch.look();
+    t.deepEqual(holds.list(), []);
+    t.deepEqual(await marks.removed(), []);
+    await remove("events-2015.01");
+    await watch.look();
+    t.regex(holds.list()[0]?.why ?? "", /events-2015\.01/);
+  });
+
+  test("cluster: a catalog that was lost is red in the process that knows it, and in those after it", async (t) => {
+    const { namespace, environment, start, remove, elasticsearch } = await livedOnCluster(t);
+    let service = await start();
+    await remove("catalog");
+    t.is(await send(service, "/manage/1/accounts", { email: "b@example.org", password: "correct horse b" }), 503);
+    t.false(await elasticsearch.indices.exists({ index: `${namespace}-catalog` }), "no write has made it anew");
+    t.is((await post(service, { text: "posted meanwhile" })).status, 201);
+    const another = await start({ LOGGIA_ROLES: "post" });
+    await loggiaAdmin(environment, "reset", "eve@example.org");
+    t.is((await readiness(service)).api, 503, "the new catalog is not taken for the old one");
+    await Promise.all([service.close(), another.close()]);
+    service = await start();
+    t.deepEqual(await readiness(service), redFor("catalog"));
+  });
+
+  test("cluster: a catalog that lacks documents is red", async (t) => {
+    const { namespace, start, elasticsearch } = await livedOnCluster(t);
+    let service = await start();
+    await service.ports.catalog.createAccount({ email: "b@example.org", password: "correct horse b", admin: false });
+    await service.close();
+    service = await start();
+    t.deepEqual(await readiness(service), GREEN);
+    await service.close();
+    await elasticsearch.delete({ index: `${namespace}-catalog`, id: "account/b@example.org", refresh: true });
+    service = await start();
+    t.deepEqual(await readiness(service), redFor("catalog"));
+    t.is(await send(service, "/manage/1/holds/catalog/accept"), 200);
     t.deepEqual(await readiness(service), GREEN, "accepted");
   });
 

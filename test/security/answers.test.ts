@@ -3,11 +3,25 @@ import type { Socket } from "node:net";
 
 import type { LogKey } from "../../src/events/event.ts";
 import { AUTHORIZATION, environmentOf, KEY, LOG, startService } from "../support/service.ts";
+import type { Service } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 import { open } from "./raw.ts";
 
 const MB = 1024 * 1024;
+
+/** Somebody with whom the log is shared. @returns what they send as `Authorization` */
+async function share({ ports }: Service, email: string): Promise<string> {
+  const password = "battery staple";
+  await ports.catalog.createAccount({ email, password, admin: false });
+  await ports.catalog.share(LOG as LogKey, email, "user");
+  return `Basic ${Buffer.from(`${email}:${password}`).toString("base64")}`;
+}
+
+async function metricOf(service: Service, name: string): Promise<number> {
+  const text = await (await fetch(`${service.apiUrl}/metrics`)).text();
+  return Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
+}
 /**
  * As XML they take 7 MB: more than the system keeps for a connection, less than one person's share.
  */
@@ -19,11 +33,7 @@ test("answers that nobody reads take no more memory than is said, and one person
   const environment = environmentOf("embedded", temporaryFolder(t));
   const service = await startService({ ...environment, LOGGIA_ANSWERS_MB: "16" });
   t.teardown(() => service.close());
-  const { catalog } = service.ports;
-  const bob = { email: "bob@example.org", password: "battery staple" };
-  await catalog.createAccount({ ...bob, admin: false });
-  await catalog.share(LOG as LogKey, bob.email, "user");
-  const bobs = `Basic ${Buffer.from(`${bob.email}:${bob.password}`).toString("base64")}`;
+  const bobs = await share(service, "bob@example.org");
   const ask = (path: string, Authorization: string) => fetch(service.apiUrl + path, { headers: { Authorization } });
   for (let from = 0; from < GROUPS; from += 5_000) {
     const batch = Array.from({ length: Math.min(5_000, GROUPS - from) }, (_, i) => ({
@@ -42,10 +52,7 @@ test("answers that nobody reads take no more memory than is said, and one person
     },
     { what: "all events" },
   );
-  const metric = async (name: string): Promise<number> => {
-    const text = await (await fetch(`${service.apiUrl}/metrics`)).text();
-    return Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
-  };
+  const metric = (name: string) => metricOf(service, name);
   const unread = (count: number, authorization: string): Promise<Socket[]> =>
     Promise.all(
       Array.from({ length: count }, async () => {
@@ -73,4 +80,40 @@ test("answers that nobody reads take no more memory than is said, and one person
   for (const socket of [...anns, ...others]) socket.destroy();
   await until(async () => (await metric("loggia_answers_bytes")) === 0, { what: "the release of all memory" });
   t.is((await ask(QUESTION, AUTHORIZATION)).status, 200);
+});
+
+test("memory that others' questions have is 503 for a while, and is given back when these end or leave", async (t) => {
+  const service = await startService({
+    ...environmentOf("embedded", temporaryFolder(t)),
+    LOGGIA_ANSWERS_MB: "16",
+  });
+  t.teardown(() => service.close());
+  const { store } = service.ports;
+  const [bobs, carols] = [await share(service, "bob@example.org"), await share(service, "carol@example.org")];
+  const group = store.group.bind(store);
+  const slow = Promise.withResolvers<void>();
+  store.group = async (...given) => {
+    await slow.promise;
+    return await group(...given);
+  };
+  const leaving = new AbortController();
+  const ask = (Authorization: string, signal?: AbortSignal) =>
+    fetch(service.apiUrl + QUESTION, { headers: { Authorization }, ...(signal === undefined ? {} : { signal }) });
+  const staying = ask(AUTHORIZATION);
+  const left = ask(bobs, leaving.signal).catch(() => "left");
+  await until(async () => (await metricOf(service, "loggia_answers_bytes")) === 16 * MB, { what: "both halves" });
+  const [anns, others] = await Promise.all([ask(AUTHORIZATION), ask(carols)]);
+  t.is(anns.status, 429, "her own question is in the way");
+  t.is(others.status, 503, "the questions of others are in the way");
+  for (const { headers } of [anns, others]) t.regex(headers.get("Retry-After") ?? "", /^[1-9]\d*$/);
+  const waiting = ask(carols);
+  await until(async () => (await metricOf(service, "loggia_answers_waiting")) > 0, { what: "a question that waits" });
+  leaving.abort();
+  t.is(await left, "left");
+  slow.resolve();
+  t.is((await staying).status, 200);
+  t.is((await waiting).status, 200);
+  await until(async () => (await metricOf(service, "loggia_answers_bytes")) === 0, {
+    what: "the release of all memory",
+  });
 });

@@ -219,6 +219,40 @@ test.serial("130 strangers leave a sign-in its turn, from a known place and a ne
   }
 });
 
+test.serial("sign-ins from new places go on among strangers with a fresh address for each guess", async (t) => {
+  const service = await start(t, PROXY);
+  const account = (email: string) => ({ email, password: `password of ${email}` });
+  const [attacked, people] = ["attacked", "person"].map((name) =>
+    Array.from({ length: 12 }, (_, i) => account(`${name}-${i}@example.org`)),
+  ) as [ReturnType<typeof account>[], ReturnType<typeof account>[]];
+  for (const one of [...attacked, ...people]) await service.ports.catalog.createAccount({ ...one, admin: false });
+  let [attempts, checked, refused] = [0, 0, 0];
+  const flood = new AbortController();
+  const guessOn = async (): Promise<void> => {
+    while (!flood.signal.aborted) {
+      const i = attempts++;
+      const email = i % 3 === 0 ? attacked[(i / 3) % attacked.length]!.email : `nobody-${i}@example.org`;
+      const headers = { ...wrong(i, email), ...from(`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`) };
+      const { status } = await ask(t, logs(service), { headers });
+      if (status === 401) checked += 1;
+      if (status === 503) refused += 1;
+    }
+  };
+  const strangers = Array.from({ length: 130 }, guessOn);
+  await until(async () => checked > 0 && refused > 0, { what: "a full line of strangers" });
+  const during: number[] = [];
+  for (const [i, { email, password }] of people.entries()) {
+    const before = checked;
+    const headers = { Authorization: basic(email, password), ...from(`192.0.2.${i}`) };
+    t.is((await ask(t, logs(service), { headers })).status, 200, email);
+    during.push(checked - before);
+  }
+  flood.abort();
+  await Promise.all(strangers);
+  t.true(during.toSorted((a, b) => a - b)[6]! < 6, `strangers answered before each: ${during.join(" ")}`);
+  t.true(Math.max(...during) < 20, `strangers answered before each: ${during.join(" ")}`);
+});
+
 test.serial("strangers who were not checked for want of room have guessed all the same", async (t) => {
   const service = await start(t, { ...FEW, ...PROXY });
   service.ports.catalog.authenticate = () => Promise.reject(new LoggiaError("overloaded", "Too many wait"));

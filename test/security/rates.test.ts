@@ -1,5 +1,6 @@
 import test from "ava";
 import type { ExecutionContext } from "ava";
+import { setImmediate as turn } from "node:timers/promises";
 
 import type { LogKey } from "../../src/events/event.ts";
 import { ADMIN, AUTHORIZATION, environmentOf, KEY, LOG, post, startService } from "../support/service.ts";
@@ -216,12 +217,16 @@ test.serial("one who asks without end gets 429, and neither other analysts nor p
     ask(`${service.apiUrl}/1/logs/${LOG}/query?apikey=${keys[i % keys.length]!.secret}&query=${heavy}`),
   );
   const waits_ms: number[] = [];
+  const running: number[] = [];
   for (let i = 0; i < 10; i++) {
+    const { text } = await ask(`${service.apiUrl}/metrics`);
+    running.push(Number(/^loggia_queries_running (\d+)$/m.exec(text)?.[1]));
     const start_ms = performance.now();
     t.is((await post(service, { text: "beside" })).status, 201);
     t.is((await ask(`${service.apiUrl}/1/logs/${LOG}/events?pagesize=1`, { headers })).status, 200);
     waits_ms.push(performance.now() - start_ms);
   }
+  t.is(Math.max(...running), 1, "twelve keys are one person's");
   const answers = await Promise.all(flood);
   const refused = answers.filter(({ status }) => status === 429);
   t.true(refused.length > 0 && refused.every(({ retryAfter }) => retryAfter !== null), "the flood is refused in part");
@@ -231,4 +236,21 @@ test.serial("one who asks without end gets 429, and neither other analysts nor p
   );
   const median_ms = waits_ms.toSorted((a, b) => a - b)[5]!;
   t.true(median_ms < 2_500, `a post and a list beside the flood took ${Math.round(median_ms)} ms`);
+});
+
+test.serial("others have the thread between changes of the embedded catalog", async (t) => {
+  const service = await start(t);
+  let turns = 0;
+  const over = new AbortController();
+  const counting = (async () => {
+    for (; !over.signal.aborted; turns++) await turn();
+  })();
+  const changes = Array.from({ length: 500 }, (_, n) =>
+    service.ports.catalog.updateLog(LOG as LogKey, { display: `Name ${n}` }),
+  );
+  await Promise.all(changes);
+  over.abort();
+  const during = turns;
+  await counting;
+  t.true(during >= 3, `${during} turns during 500 changes`);
 });

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { execFileSync } from "node:child_process";
 import test from "ava";
 
-import { SETTINGS } from "../../src/settings.ts";
+import { SETTINGS } from "../../src/settings/table.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const README = readFileSync(new URL("README.md", ROOT), "utf8");

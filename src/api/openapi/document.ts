@@ -149,13 +149,16 @@ function describeAnswers(operation: Operation, formats: Route["formats"]): Json 
   return Object.fromEntries([...answers, ...errors]);
 }
 
-function describeAnswer({ what, schema, headers = [] }: Answer, formats: Route["formats"]): Json {
+function describeAnswer({ what, schema, streams, headers = [] }: Answer, formats: Route["formats"]): Json {
   return {
     description: what,
     ...(headers.length > 0 && {
       headers: Object.fromEntries(headers.map((name) => [name, { $ref: `#/components/headers/${name}` }])),
     }),
     ...(schema !== undefined && { content: contentOf(schema, formats) }),
+    ...(streams !== undefined && {
+      content: Object.fromEntries(streams.map((type) => [type, { schema: { type: "string" } }])),
+    }),
   };
 }
 

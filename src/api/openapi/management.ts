@@ -207,10 +207,49 @@ const CLASSES: Readonly<Record<string, Operation>> = {
   },
 };
 
+const SAVED_QUERIES: Readonly<Record<string, Operation>> = {
+  "GET /logs/:log/queries": {
+    ...base,
+    id: "listSavedQueries",
+    summary: "The caller's saved queries of a log, and those that others share",
+    answers: { 200: { what: "The saved queries, by name", schema: answers.SavedQueryList } },
+    errors: ["log_not_found"],
+  },
+  "POST /logs/:log/queries": {
+    ...base,
+    id: "saveQuery",
+    summary: "Save a query under a name",
+    json: inputs.NewSavedQuery,
+    answers: { 201: { what: "The saved query", schema: answers.SavedQueryRecord, headers: ["Location"] } },
+    errors: ["log_not_found", "bad_query", "saved_query_exists", "conflict"],
+  },
+  "GET /logs/:log/queries/:name": {
+    ...base,
+    id: "readSavedQuery",
+    summary: "One saved query: the caller's own, or one that others share",
+    answers: { 200: { what: "The saved query", schema: answers.SavedQueryRecord } },
+    errors: ["log_not_found", "saved_query_not_found"],
+  },
+  "PUT /logs/:log/queries/:name": {
+    ...base,
+    id: "changeSavedQuery",
+    summary: "Replace all but the name of one's own saved query",
+    json: inputs.SavedQueryFields,
+    answers: { 200: { what: "The saved query", schema: answers.SavedQueryRecord } },
+    errors: ["log_not_found", "bad_query", "saved_query_not_found", "saved_query_exists"],
+  },
+  "DELETE /logs/:log/queries/:name": {
+    ...base,
+    id: "deleteSavedQuery",
+    summary: "Remove one's own saved query",
+    answers: { 204: gone },
+    errors: ["log_not_found", "saved_query_not_found"],
+  },
+};
+
 /** The operations of `/manage/1`, by method and path of the router. */
 export const MANAGEMENT: Readonly<Record<string, Operation>> = Object.fromEntries(
-  Object.entries({ ...ACCOUNTS, ...LOGS, ...API_KEYS, ...CLASSES, ...OPERATING }).map(([name, operation]) => [
-    name.replace(" ", " /manage/1"),
-    operation,
-  ]),
+  Object.entries({ ...ACCOUNTS, ...LOGS, ...API_KEYS, ...CLASSES, ...SAVED_QUERIES, ...OPERATING }).map(
+    ([name, operation]) => [name.replace(" ", " /manage/1"), operation],
+  ),
 );

@@ -26,6 +26,8 @@ export type Answer = {
   readonly what: string;
   /** A named schema; none: the answer has no body. */
   readonly schema?: z.ZodType;
+  /** The content types of an answer that is streamed. */
+  readonly streams?: readonly string[];
   readonly headers?: readonly (keyof typeof HEADERS)[];
 };
 

@@ -1,5 +1,15 @@
 import * as answers from "../schemas/answers.ts";
-import { EventListQuery, FieldsQuery, LqlQuery, NewBookmark, NewLog, ShownQuery } from "../schemas/inputs.ts";
+import {
+  ContextQuery,
+  EventListQuery,
+  ExportQuery,
+  FieldsQuery,
+  LqlQuery,
+  NewBookmark,
+  NewLog,
+  ShownQuery,
+  TailQuery,
+} from "../schemas/inputs.ts";
 import type { Answer, Operation } from "./operation.ts";
 
 const page: Answer = {
@@ -77,6 +87,15 @@ export const READING: Readonly<Record<string, Operation>> = {
     query: ShownQuery,
     answers: { 200: { what: "The event", schema: answers.EventRecord } },
     errors: ["log_not_found", "event_not_found"],
+  },
+  "GET /1/logs/:log/events/:id/context": {
+    id: "readEventContext",
+    tag: "events",
+    summary: "An event and its neighbours in time, of all events or of those that pass filters",
+    callers: "people and keys",
+    query: ContextQuery,
+    answers: { 200: { what: "The events, the named one among them", schema: answers.EventList } },
+    errors: ["log_not_found", "event_not_found", "unsupported"],
   },
   "GET /1/logs/:log/events/:id/data": {
     id: "readEventData",
@@ -230,13 +249,43 @@ export const READING: Readonly<Record<string, Operation>> = {
     answers: { 200: { what: "Fields in their own order, then attributes", schema: answers.FieldList } },
     errors: ["log_not_found"],
   },
+  "GET /1/logs/:log/export": {
+    id: "exportEvents",
+    tag: "events",
+    summary:
+      "All events that filters find, as a stream; one that is cut off is reset, and never ends as if it were whole",
+    callers: "people and keys",
+    query: ExportQuery,
+    answers: {
+      200: {
+        what: "The events, in order",
+        streams: ["application/x-ndjson", "text/csv", "text/xml"],
+        headers: ["X-Loggia-Hint"],
+      },
+    },
+    errors: ["log_not_found", "unsupported"],
+  },
+  "GET /1/logs/:log/tail": {
+    id: "tailEvents",
+    tag: "events",
+    summary: "The last events, and then each new one as it is stored; `Last-Event-ID` goes on after an event",
+    callers: "people and keys",
+    query: TailQuery,
+    answers: {
+      200: {
+        what: "Server-sent events, or a JSON object a line",
+        streams: ["text/event-stream", "application/x-ndjson"],
+        headers: ["X-Loggia-Hint"],
+      },
+    },
+    errors: ["log_not_found", "saved_query_not_found", "bad_query", "unsupported"],
+  },
   "GET /1/logs/:log/query": {
     id: "query",
     tag: "query",
-    summary: "Ask a log in LQL",
+    summary: "Ask a log in LQL: `query`, or the saved query that `saved` names",
     callers: "people and keys",
     query: LqlQuery,
-    required: ["query"],
     answers: {
       200: {
         what: "Events, groups or tracked users",
@@ -244,6 +293,6 @@ export const READING: Readonly<Record<string, Operation>> = {
         headers: ["X-Total-Count", "X-Loggia-Hint"],
       },
     },
-    errors: ["log_not_found", "bad_query", "unsupported"],
+    errors: ["saved_query_not_found", "log_not_found", "bad_query", "unsupported"],
   },
 };

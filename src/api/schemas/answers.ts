@@ -250,6 +250,19 @@ export const OptionsRecord = named(
   z.strictObject({ alert: z.boolean(), notify: z.boolean(), hide: z.boolean() }),
 );
 
+export const SavedQueryRecord = named(
+  "SavedQuery",
+  z.strictObject({
+    name: z.string(),
+    query: z.string(),
+    tz: z.string(),
+    shared: z.boolean(),
+    owner: z.string().describe("The e-mail address of the person who saved it."),
+  }),
+);
+
+export const SavedQueryList = named("SavedQueries", z.array(SavedQueryRecord));
+
 export const ErrorRecord = named(
   "Error",
   z.strictObject({

@@ -116,6 +116,29 @@ export const Options = named(
   }),
 );
 
+const queryFields = {
+  query: z
+    .string()
+    .meta({ description: "In LQL, such as `GET events GROUPBY source`.", minLength: 1, maxLength: 4096 }),
+  tz: z
+    .union([z.string(), z.number()])
+    .default("")
+    .transform(String)
+    .meta({ description: "As the parameter `tz` of a query; empty is UTC." }),
+  shared: z.boolean().default(false).describe("Whether all who may read the log may ask it."),
+};
+
+/** What a saved query is made of but its name. */
+export const SavedQueryFields = named("SavedQueryFields", z.object(queryFields));
+
+export const NewSavedQuery = named(
+  "NewSavedQuery",
+  z.object({
+    name: z.string().meta({ description: "Case does not matter.", minLength: 1, maxLength: 100 }),
+    ...queryFields,
+  }),
+);
+
 /** Parameters of lists. `planFilters` reads and checks them; a test holds both together. */
 export const ListQuery = z.object({
   pagenum: z.int().min(1).max(2_000_000).default(1).describe("The number of the page."),
@@ -159,9 +182,37 @@ export const FieldsQuery = z.object({
 /** Parameters of a list that has pages and no filters. */
 export const PageQuery = ListQuery.pick({ pagenum: true, pagesize: true });
 
+const neighbours = z.int().min(0).max(250).default(20);
+
+/** Parameters of an event's context. */
+export const ContextQuery = ListQuery.omit({ pagenum: true, pagesize: true, order: true }).extend({
+  before: neighbours.describe("How many events before it."),
+  after: neighbours.describe("How many events after it."),
+});
+
+const found = ListQuery.omit({ pagenum: true, pagesize: true });
+
+/** Parameters of an export. */
+export const ExportQuery = found.extend({
+  format: z.enum(["ndjson", "csv", "xml"]).default("ndjson"),
+  trailer: z
+    .boolean()
+    .default(false)
+    .describe('With format=ndjson: whether a last line `{"complete":true,"count":n}` shows that nothing was cut off.'),
+});
+
+/** Parameters of a tail. */
+export const TailQuery = found.omit({ order: true, sinceid: true }).extend({
+  query: z.string().max(4096).describe("In LQL, such as `GET events WHERE source = 'web'`, in place of the others."),
+  saved: z.string().max(100).describe("The name of a saved query, in place of `query`."),
+  tz: z.union([z.number(), z.string()]).default(0).describe("The time zone of the query."),
+  last: z.int().min(0).max(500).default(0).describe("How many events that are stored already come first."),
+});
+
 /** Parameters of a query, which `planQuery` and `parseZone` read. */
 export const LqlQuery = ShownQuery.extend({
   query: z.string().min(1).max(4096).describe("In LQL, such as `GET events OCCURS(TODAY) GROUPBY source`."),
+  saved: z.string().min(1).max(100).describe("The name of a saved query, in place of `query`."),
   tz: z
     .union([z.number().min(-12).max(14), z.string().max(64)])
     .default(0)

@@ -28,12 +28,22 @@ type Stored = { removed: boolean; write: string; body?: Body };
 /** `settled`: what is not above it is not read again. `latest`: the largest sequence number that was seen at `since_ms`. */
 type FeedPosition = { settled: number; latest: number; since_ms: number };
 
+/** Documents of a cluster, and what marks tell of the index that holds them. */
+export type ElasticsearchDocuments = Documents & {
+  /** `id` tells the index from one made anew; `count` includes removed documents: it never falls. */
+  readonly state: () => Promise<{ readonly id: string; readonly count: number }>;
+};
+
 /**
  * Documents in one index of one shard, `<namespace>-catalog`: its sequence numbers order all writes. A removed document stays as a
  * marker without a body.
  *
+ * Requests name the index by an alias that belongs to this one alone. By its name, the first write
+ * after a loss would create an empty index, and a process would go on with what it remembers.
+ *
  * @param options.name the end of the index's name, where it is not the catalog's
  * @param options.overlap_ms how long the feed tells a change again, for changes that become searchable out of order (10 s)
+ * @param options.lost called where a lost index was created anew; without it requests go on to fail
  * @throws StartError where the index has a layout of a later release; LoggiaError `store_unavailable` where the engine cannot be reached
  */
 export async function openElasticsearchDocuments(options: {
@@ -41,29 +51,51 @@ export async function openElasticsearchDocuments(options: {
   namespace: string;
   name?: string;
   overlap_ms?: number;
-}): Promise<Documents> {
-  const { client, name = "catalog", overlap_ms = OVERLAP_MS } = options;
+  lost?: (index: string) => void;
+}): Promise<ElasticsearchDocuments> {
+  const { client, name = "catalog", overlap_ms = OVERLAP_MS, lost } = options;
   const index = `${options.namespace}-${name}`;
-  const run = <T>(work: () => Promise<T>): Promise<T> => translated(index, work);
-  await run(() => patiently(() => prepareIndex(client, index)));
+  const prepare = (): Promise<string> => translated(index, () => patiently(() => prepareIndex(client, index)));
+  let alias = await prepare();
+  const run = async <T>(work: (alias: string) => Promise<T>): Promise<T> => {
+    const used = alias;
+    try {
+      return await translated(index, () => work(used));
+    } catch (error) {
+      if (!(error instanceof IndexGone) || lost === undefined) throw error;
+      const found = await prepare();
+      if (found !== alias) lost(index);
+      alias = found;
+      return await translated(index, () => work(found));
+    }
+  };
   return {
-    create: (id, body) => run(() => create(client, index, id, body)),
+    create: (id, body) => run((alias) => create(client, alias, id, body)),
     replace: (id, body, expected) =>
-      run(() => write(client, index, id, { removed: false, write: nameAttempt(), body }, expected)),
-    remove: (id, expected) => run(() => write(client, index, id, { removed: true, write: nameAttempt() }, expected)),
-    read: (id) => run(async () => (await get(client, index, id))?.document ?? null),
-    changes: (since) => run(() => changes(client, index, since, overlap_ms)),
-    forget: (upTo) => run(() => forget(client, index, (JSON.parse(upTo) as FeedPosition).settled)),
+      run((alias) => write(client, alias, id, { removed: false, write: nameAttempt(), body }, expected)),
+    remove: (id, expected) =>
+      run((alias) => write(client, alias, id, { removed: true, write: nameAttempt() }, expected)),
+    read: (id) => run(async (alias) => (await get(client, alias, id))?.document ?? null),
+    changes: (since) => run((alias) => changes(client, alias, since, overlap_ms)),
+    forget: (upTo) => run((alias) => forget(client, alias, (JSON.parse(upTo) as FeedPosition).settled)),
     // A search, not a cluster call: it fails when the catalog's own shard is away.
     ping: () =>
-      run(async () => {
-        await client.search({ index, size: 0, allow_partial_search_results: false }, PING_LIMITS);
+      run(async (alias) => {
+        await client.search({ index: alias, size: 0, allow_partial_search_results: false }, PING_LIMITS);
+      }),
+    state: () =>
+      translated(index, async () => {
+        // Else a copy of the shard that was refreshed earlier would tell fewer.
+        await client.indices.refresh({ index }, READ_LIMITS);
+        const { count } = await client.count({ index }, READ_LIMITS);
+        return { id: await identityOf(client, index), count };
       }),
     async [Symbol.asyncDispose]() {},
   };
 }
 
-async function prepareIndex(client: Client, index: string): Promise<void> {
+/** @returns the alias of this one index */
+async function prepareIndex(client: Client, index: string): Promise<string> {
   try {
     await client.indices.create({
       index,
@@ -83,11 +115,23 @@ async function prepareIndex(client: Client, index: string): Promise<void> {
         "start the release that wrote it, or choose another namespace",
     );
   }
+  const alias = `${index}.${await identityOf(client, index)}`;
+  await client.indices.putAlias({ index, name: alias });
+  return alias;
+}
+
+async function identityOf(client: Client, index: string): Promise<string> {
+  const { [index]: found } = await client.indices.getSettings({ index });
+  const { uuid } = found?.settings?.index ?? {};
+  if (uuid === undefined) throw new Error(`Elasticsearch told no UUID of ${index}`);
+  return uuid;
 }
 
 async function create(client: Client, index: string, id: string, body: Body): Promise<WriteResult> {
   const stored: Stored = { removed: false, write: nameAttempt(), body };
-  const first = await settle(client, index, id, stored, () => client.create({ index, id, document: stored }));
+  const first = await settle(client, index, id, stored, () =>
+    client.create({ index, id, document: stored, require_alias: true }),
+  );
   if (first.kind === "done") return first;
   const found = await get(client, index, id);
   if (found === null || found.document.body !== null) return first;
@@ -97,7 +141,7 @@ async function create(client: Client, index: string, id: string, body: Body): Pr
 function write(client: Client, index: string, id: string, stored: Stored, expected: Version): Promise<WriteResult> {
   const { term, seq } = parseVersion(expected);
   return settle(client, index, id, stored, () =>
-    client.index({ index, id, document: stored, if_seq_no: seq, if_primary_term: term }),
+    client.index({ index, id, document: stored, if_seq_no: seq, if_primary_term: term, require_alias: true }),
   );
 }
 
@@ -121,7 +165,6 @@ async function settle(
   }
 }
 
-/** Reads by id, which shows the newest write whether it is searchable yet or not. */
 /** Delays before a document is asked for again: 3 s in all. */
 const READABLE_DELAYS_MS = [50, 100, 200, 400, 750, 1500];
 
@@ -138,10 +181,11 @@ async function onceReadable<T>(read: () => Promise<T>): Promise<T> {
   return read();
 }
 
+/** Reads by id, which shows the newest write whether it is searchable yet or not. */
 async function get(client: Client, index: string, id: string): Promise<{ document: Document; write: string } | null> {
   const answer = await onceReadable(() => client.get<Stored>({ index, id }, { ...READ_LIMITS, ignore: [404] }));
   // An answer of 404 without `found` does not say "no such document" but "no such index".
-  if (answer.found === undefined) throw gone(index);
+  if (answer.found === undefined) throw new IndexGone(index);
   const { found, _source: stored } = answer;
   if (!found || stored === undefined) return null;
   return { document: { id, version: versionOf(answer), body: stored.body ?? null }, write: stored.write };
@@ -259,14 +303,18 @@ async function translated<T>(index: string, work: () => Promise<T>): Promise<T> 
     return await work();
   } catch (error) {
     if (error instanceof StartError) throw error;
+    if (error instanceof IndexGone) throw new IndexGone(index, error);
     const known = translateElasticsearchError(error);
     if (error instanceof errors.ResponseError && error.statusCode === 404 && known.code === "internal_error") {
-      throw gone(index, error);
+      throw new IndexGone(index, error);
     }
     throw known;
   }
 }
 
-function gone(index: string, cause?: unknown): LoggiaError {
-  return new LoggiaError("store_unavailable", `Elasticsearch has no index ${index} any more`, { cause });
+/** The index that was opened is there no more, though another one of its name may be. */
+class IndexGone extends LoggiaError {
+  constructor(index: string, cause?: unknown) {
+    super("store_unavailable", `Elasticsearch has no index ${index} any more, or one that was made anew`, { cause });
+  }
 }

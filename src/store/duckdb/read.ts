@@ -35,6 +35,12 @@ export async function list(connection: DuckDBConnection, plan: ListPlan, facts: 
   });
 }
 
+/** The records of a page alone. */
+export async function rows(connection: DuckDBConnection, plan: ListPlan, facts: Facts): Promise<EventRow[]> {
+  if (plan.take === 0) return [];
+  return facts.ask(connection, (known) => page({ connection, facts, known }, plan, plan.skip, null));
+}
+
 /**
  * What finds little is answered by the pass that finds it. Null where it is more than {@link FEW}, which that pass notices soon, as they lie close then; and where a
  * page after the last tells nothing.

@@ -67,8 +67,10 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
     writeAlerts: (alerts) => writer.alerts(alerts),
     writeVisits: (visits) => writer.visits(visits),
     writeDeletions: (deletions) => writer.deletions(deletions),
+    writes: () => writer.writes,
     nextOffset: (topic, partition) => reading((connection) => read.nextOffset(connection, topic, partition)),
     list: (plan) => reading((connection) => read.list(connection, plan, facts)),
+    rows: (plan) => reading((connection) => read.rows(connection, plan, facts)),
     group: (plan) => reading((connection) => read.group(connection, plan, facts)),
     users: (plan) => reading((connection) => users(connection, plan)),
     fields: (question) => reading((connection) => listFields(connection, question, facts)),
@@ -101,11 +103,17 @@ class Writer {
   readonly #alerts = new ChunkPool(ALERTS_TABLE);
   /** null until the first write. Changes only while writing. */
   #high: write.HighWater | null = null;
+  #writes = 0;
 
   constructor(database: Database, facts: Facts) {
     this.#database = database;
     this.#facts = facts;
     this.#events = new ChunkPool(eventsTable(facts));
+  }
+
+  /** How often events were written. */
+  get writes(): number {
+    return this.#writes;
   }
 
   prepare(): DuckdbEvents {
@@ -136,7 +144,10 @@ class Writer {
       });
     });
     if (outcome!.kind === "rejected" && length > 1) return this.#halves(events, position);
-    if (outcome!.kind === "done") events.release();
+    if (outcome!.kind === "done") {
+      this.#writes += 1;
+      events.release();
+    }
     return Array.from({ length }, (_, place) => {
       const fault = faults.get(place);
       return fault === undefined ? outcome! : { kind: "rejected", reason: fault.reason };

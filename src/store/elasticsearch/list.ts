@@ -46,6 +46,40 @@ export async function list(client: Client, names: Names, plan: ListPlan): Promis
   return marks === null ? page : { ...page, marks };
 }
 
+/** The records of a page that one search reaches, uncounted. */
+export async function rows(client: Client, names: Names, plan: ListPlan): Promise<readonly EventRow[]> {
+  const { logs, skip, take } = plan;
+  if (logs.length === 0 || take === 0) return [];
+  if (!isSortedByIndex(plan)) return (await list(client, names, plan)).rows;
+  const index = indexOf(names, plan.from);
+  return await answer(plan, {
+    async exactly(query) {
+      return (await readPage(searcherOf(client, index), plan, { query, skip, take, count: false })).rows;
+    },
+    looking: (query) => atOneMoment(client, index, (search) => firstVerified(search, plan, query)),
+    among: (found) => inOrder(found, plan).slice(skip, skip + take),
+    doubts: doubtsOfSort(plan, names.earlier),
+    few: {
+      client,
+      index,
+      names,
+      ...(!isByTimeAlone(plan) && { sort: compileSort(plan.sort) }),
+      source: sourceOfFewRows(logs),
+    },
+  });
+}
+
+/** Looks at events until a page is full. */
+async function firstVerified(search: Searcher, plan: ListPlan, query: Query): Promise<readonly EventRow[]> {
+  const found: EventRow[] = [];
+  const sort = compileSort(plan.sort);
+  for await (const row of verified(search, plan, { query, sort, source: ROW_SOURCE })) {
+    found.push(row);
+    if (found.length === plan.skip + plan.take) break;
+  }
+  return found.slice(plan.skip);
+}
+
 /**
  * The marks of all that a plan finds, or null where they have to be asked for by ids. They are asked for without expressions, as copies have no index of words: what that finds
  * holds all that the plan does.

@@ -8,7 +8,7 @@ import {
   translated,
   translateElasticsearchError,
 } from "../../elasticsearch/client.ts";
-import { LoggiaError, StartError } from "../../errors.ts";
+import { StartError } from "../../errors.ts";
 import type { Alert, Store, StorePart, WriteOutcome } from "../store.ts";
 import { encodeDocument, MARKER, NO_COLUMNS } from "./document.ts";
 import { ColumnsOfLogs } from "./columns.ts";
@@ -16,7 +16,7 @@ import { deletionsAmong, deletionsOfAlerts, writeDeletions } from "./deletions.t
 import { attributeNames, fields } from "./fields.ts";
 import { readParts } from "./generations.ts";
 import { group } from "./group.ts";
-import { list } from "./list.ts";
+import { list, rows } from "./list.ts";
 import { earlierIndices, namesIn, putTemplates, wordlessIndices } from "./mapping.ts";
 import type { IndexOptions, Names } from "./mapping.ts";
 import {
@@ -98,6 +98,7 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
     nextOffset: async () => null,
 
     list: (plan) => question(() => list(client, names, plan)),
+    rows: (plan) => question(() => rows(client, names, plan)),
     group: (plan) => question(() => group(client, names, plan)),
     users: (plan) => question(() => users(client, names, plan)),
     fields: (asked) => question(() => fields(client, names, asked)),

@@ -64,6 +64,54 @@ if (realEngines) {
     await t.throwsAsync(documents.ping(), { instanceOf: LoggiaError, code: "store_unavailable" });
   });
 
+  test("a write does not make a lost index anew, and one that another process made is not mistaken for it", async (t) => {
+    const { client, namespace } = connect(t, elasticsearchUrl());
+    const documents = await openElasticsearchDocuments({ client, namespace });
+    const { cursor } = await documents.changes(null);
+    const created = await documents.create("a", { n: 1 });
+    t.is(created.kind, "done");
+    if (created.kind === "conflict") return;
+    await client.indices.delete({ index: `${namespace}-catalog` });
+    const failsOn = async (what: string) => {
+      const unavailable = { instanceOf: LoggiaError, code: "store_unavailable" } as const;
+      await t.throwsAsync(documents.create("b", { n: 1 }), unavailable, `create, ${what}`);
+      await t.throwsAsync(documents.replace("a", { n: 2 }, created.version), unavailable, `replace, ${what}`);
+      await t.throwsAsync(documents.remove("a", created.version), unavailable, `remove, ${what}`);
+      await t.throwsAsync(documents.read("a"), unavailable, `read, ${what}`);
+      await t.throwsAsync(documents.changes(cursor), unavailable, `changes, ${what}`);
+      await t.throwsAsync(documents.ping(), unavailable, `ping, ${what}`);
+    };
+    await failsOn("lost");
+    t.false(await client.indices.exists({ index: `${namespace}-catalog` }));
+    const another = await openElasticsearchDocuments({ client, namespace });
+    t.is((await another.create("c", { n: 3 })).kind, "done");
+    await failsOn("made anew");
+    t.deepEqual(
+      (await another.changes(null)).documents.map(({ id }) => id),
+      ["c"],
+    );
+  });
+
+  test("an index of which no loss matters is made anew, as often as it is lost, and each loss is told once", async (t) => {
+    const { client, namespace } = connect(t, elasticsearchUrl());
+    const losses: string[] = [];
+    const lost = (index: string): void => void losses.push(index);
+    const documents = await openElasticsearchDocuments({ client, namespace, lost });
+    for (let round = 1; round <= 2; round++) {
+      await documents.create("a", { round });
+      const before = await documents.state();
+      await client.indices.delete({ index: `${namespace}-catalog` });
+      const found = await Promise.all([documents.read("a"), documents.read("b"), documents.changes(null)]);
+      t.deepEqual(found.slice(0, 2), [null, null]);
+      t.is((await documents.create("b", { round })).kind, "done");
+      t.is((await documents.read("b"))?.body?.["round"], round);
+      const after = await documents.state();
+      t.not(after.id, before.id);
+      t.is(after.count, 1);
+      t.is(losses.length, round);
+    }
+  });
+
   test("an engine that is not there is told as unavailable", async (t) => {
     const { client, namespace } = connect(t, "http://127.0.0.1:1");
     const opening = openElasticsearchDocuments({ client, namespace });

@@ -88,7 +88,8 @@ onCluster("producers, pollers and readers of several processes notice nothing of
 
   const { store } = service.ports;
   const signal = new AbortController().signal;
-  const options = { ...service.ports, store: { ...store, rebuild: store.rebuild! }, log: SILENT, since: 0, signal };
+  const rebuilding = { ...store, rebuild: store.rebuild! };
+  const options = { ...service.ports, store: rebuilding, now: Date.now, log: SILENT, since: 0, signal };
   for (const key of ["second", "third"]) {
     await catalog.createClassFilter(log, classFilter(key, { text: "event", weight: key === "second" ? 5 : 9 }));
     const start_ms = performance.now();

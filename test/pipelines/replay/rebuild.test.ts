@@ -33,6 +33,7 @@ function run(house: House, options: Partial<RebuildOptions> = {}): Promise<Repla
   return rebuild({
     ...house,
     store: { ...store, rebuild: store.rebuild! },
+    now: Date.now,
     log: SILENT,
     since: 0,
     signal: new AbortController().signal,

@@ -25,7 +25,7 @@ import { PLACES } from "../places.ts";
 const DAY_MS = 86_400_000;
 
 function run(house: House, options: Partial<ReplayOptions> = {}) {
-  return replay({ ...house, log: SILENT, since: 0, signal: new AbortController().signal, ...options });
+  return replay({ ...house, now: Date.now, log: SILENT, since: 0, signal: new AbortController().signal, ...options });
 }
 
 /** Has the store lose all that a log holds, markers of deletions excepted. */

@@ -82,7 +82,7 @@ for (const { name, open } of PLACES) {
     const reader = await addSubscriber(house.catalog, log, "every");
     const now = Date.now();
     let left = 0;
-    const store = keepOnlyFresh({ ...house, left: (count) => void (left += count) });
+    const store = keepOnlyFresh({ ...house, now: Date.now, left: (count) => void (left += count) });
     const pipeline = await start(t, { ...house, store });
     await post(house.bus, [accept(log, { created: now - 8 * DAY_MS }), accept(log, { created: now - 6 * DAY_MS })]);
     await post(house.bus, [accept(log, { created: now - 9 * DAY_MS })]);
@@ -100,7 +100,7 @@ for (const { name, open } of PLACES) {
     const { log } = await makeLog(house.catalog);
     await house.catalog.updateLog(log, { retentionDays: 7 });
     const now = Date.now();
-    const store = keepOnlyFresh(house);
+    const store = keepOnlyFresh({ ...house, now: Date.now });
     const days = [1, 8, 2, 9, 9, 3, 4, 8];
     const events = days.map((day) => accept(log, { text: `${day} days old`, created: now - day * DAY_MS }));
     const prepared = store.prepareEvents();

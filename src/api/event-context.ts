@@ -1,0 +1,70 @@
+import { requireReadable } from "../catalog/permissions.ts";
+import { LoggiaError } from "../errors.ts";
+import type { EventRow } from "../events/event.ts";
+import type { Route } from "../http/route.ts";
+import { planFilters } from "../query/filters.ts";
+import { behind } from "../query/keyset.ts";
+import type { Condition } from "../query/plan.ts";
+import { authenticated, eventIdOf, logKeyOf } from "./context.ts";
+import type { Context } from "./context.ts";
+import { showEvents, showsAttributes } from "./event-view.ts";
+import { eventNotFound } from "./events.ts";
+import { EVENT_BYTES, sizeOfAttributes, sizeOfEvents } from "./memory.ts";
+
+const DEFAULT_NEIGHBOURS = 20;
+const MAX_NEIGHBOURS = 250;
+
+/** What happened around an event: its neighbours by (`created`, `id`), with the filters of lists or without. */
+export function eventContextRoute(context: Context): Route {
+  const { catalog, store } = context;
+  return authenticated(context, "GET", "/1/logs/:log/events/:id/context", async (call) => {
+    const { key } = requireReadable(catalog, call.caller, logKeyOf(call));
+    const id = eventIdOf(call);
+    const shape = { columns: null, attributes: showsAttributes(call.query) };
+    const before = readCount("before", call.query.get("before"));
+    const after = readCount("after", call.query.get("after"));
+    const { where } = planFilters(call.query, { from: { kind: "events" }, logs: [key] });
+    const event = id === null ? null : await store.find({ kind: "events" }, key, id);
+    if (event === null) throw eventNotFound(call);
+    await call.memory.take((before + 1 + after) * EVENT_BYTES);
+    const earlier = await neighbours(context, event, { where, direction: "desc", take: before });
+    const later = await neighbours(context, event, { where, direction: "asc", take: after });
+    const rows = [...earlier.toReversed(), event, ...later];
+    const marks = await store.marks(rows.map((row) => row.id));
+    const size_bytes = sizeOfEvents(rows, marks, call.format) + (shape.attributes ? sizeOfAttributes(rows) : 0);
+    call.memory.resize(size_bytes);
+    call.memory.resize(sizeOfEvents(rows, marks, call.format));
+    return { status: 200, body: showEvents(rows, marks, shape) };
+  });
+}
+
+type Side = { readonly where: Condition; readonly direction: "asc" | "desc"; readonly take: number };
+
+/** The events next to one of them, the nearest first. */
+async function neighbours(
+  { store }: Pick<Context, "store">,
+  event: EventRow,
+  { where, direction, take }: Side,
+): Promise<readonly EventRow[]> {
+  const sort = direction === "asc" ? [] : [{ field: "created", direction } as const];
+  return await store.rows({
+    kind: "list",
+    from: { kind: "events" },
+    logs: [event.log],
+    where: { kind: "and", conditions: [where, behind(event, sort)] },
+    sort,
+    skip: 0,
+    take,
+    columns: null,
+  });
+}
+
+function readCount(name: "before" | "after", value: string | null): number {
+  if (value === null || value === "") return DEFAULT_NEIGHBOURS;
+  const count = /^\d{1,3}$/.test(value) ? Number(value) : NaN;
+  if (count <= MAX_NEIGHBOURS) return count;
+  throw new LoggiaError(
+    "bad_parameter",
+    `The parameter ${name} is ${JSON.stringify(value.slice(0, 30))}; it must be a whole number from 0 to ${MAX_NEIGHBOURS}`,
+  );
+}

@@ -1,0 +1,115 @@
+import { LoggiaError } from "../../errors.ts";
+import type { EventRow, Geo } from "../../events/event.ts";
+import { firstIdAt } from "../../events/id.ts";
+import { momentAsIso } from "../../http/moment.ts";
+import { behind, isWalkable } from "../../query/keyset.ts";
+import type { FieldSortKey } from "../../query/keyset.ts";
+import { EVENT_FIELDS } from "../../query/plan.ts";
+import type { Condition, EventColumn, ListPlan } from "../../query/plan.ts";
+import type { Marks, Store } from "../../store/store.ts";
+import { attributeColumns, eventAsJson, eventElement, restOfEvent } from "../event-view.ts";
+import type { EventShape } from "../event-view.ts";
+import { cellOf } from "./formats.ts";
+import type { RecordKind } from "./formats.ts";
+
+/** Events of one question to the store. */
+export const EVENTS_PAGE = 5_000;
+
+export type MarkedEvent = { readonly row: EventRow; readonly marks: Marks | undefined };
+
+/** Asks the store, as one of a caller's questions. */
+export type Ask = <T>(question: () => Promise<T>) => Promise<T>;
+
+/** How events are written, with the columns of a shape. */
+export function eventRecords(shape: EventShape): RecordKind<MarkedEvent> {
+  const header: readonly EventColumn[] = [
+    ...(shape.columns ?? EVENT_FIELDS),
+    ...(shape.attributes && shape.columns === null ? (["attributes"] as const) : []),
+  ];
+  return {
+    element: "event",
+    header,
+    json: ({ row, marks }) => eventAsJson(row, marks, shape, (ms) => `"${momentAsIso(ms)}"`),
+    cells: ({ row, marks }) => cellsOf(row, marks, header),
+    xml: ({ row, marks }) => eventElement(row, marks, shape),
+  };
+}
+
+function cellsOf(row: EventRow, marks: Marks | undefined, header: readonly EventColumn[]): string[] {
+  const { geo, ...rest } = restOfEvent(row, marks);
+  const fields = {
+    id: row.id,
+    created: momentAsIso(row.created),
+    ...rest,
+    geo: placeOf(geo),
+    pattern: row.pattern,
+    attributes: row.attributes ?? "{}",
+    ...attributeColumns(row, header),
+  };
+  return header.map((column) => cellOf(fields[column as keyof typeof fields]));
+}
+
+/** As it is posted. */
+function placeOf(geo: Geo | null): string {
+  if (geo === null) return "";
+  return "ip" in geo ? `ip:${geo.ip}` : `${geo.lat},${geo.lon}`;
+}
+
+/** All that a plan finds, in order, a page at a time. @param now_ms milliseconds since the Unix epoch */
+export function pagesOfEvents(
+  store: Pick<Store, "list" | "rows" | "marks">,
+  plan: ListPlan,
+  { ask, now_ms }: { readonly ask: Ask; readonly now_ms: number },
+): AsyncGenerator<readonly MarkedEvent[]> {
+  const { sort } = plan;
+  return isWalkable(sort) ? walkedPages(store, { ...plan, sort }, ask) : countedPages(store, plan, { ask, now_ms });
+}
+
+async function* walkedPages(
+  store: Pick<Store, "rows" | "marks">,
+  plan: ListPlan & { readonly sort: readonly FieldSortKey[] },
+  ask: Ask,
+): AsyncGenerator<readonly MarkedEvent[]> {
+  let { skip, take } = plan;
+  let last: EventRow | undefined;
+  while (take > 0) {
+    const where =
+      last === undefined ? plan.where : ({ kind: "and", conditions: [plan.where, behind(last, plan.sort)] } as const);
+    const size = Math.min(EVENTS_PAGE, skip + take);
+    const rows = await ask(() => store.rows({ ...plan, where, skip: 0, take: size }));
+    const shown = rows.slice(skip);
+    if (shown.length > 0) yield await marked(store, shown);
+    if (rows.length < size) return;
+    skip -= rows.length - shown.length;
+    take -= shown.length;
+    last = rows.at(-1);
+  }
+}
+
+/**
+ * Pages by their number, for an order in which no condition tells what is behind an event. Events
+ * that are accepted meanwhile are left out.
+ * @throws LoggiaError `conflict` where others turn up or go: then pages would overlap or miss some
+ */
+async function* countedPages(
+  store: Pick<Store, "list" | "marks">,
+  plan: ListPlan,
+  { ask, now_ms }: { readonly ask: Ask; readonly now_ms: number },
+): AsyncGenerator<readonly MarkedEvent[]> {
+  const later: Condition = { kind: "accepted-after", id: firstIdAt(now_ms) };
+  const where: Condition = { kind: "and", conditions: [plan.where, { kind: "not", condition: later }] };
+  let counted: number | null = null;
+  for (let done = 0; done < plan.take; done += EVENTS_PAGE) {
+    const page = { ...plan, where, skip: plan.skip + done, take: Math.min(EVENTS_PAGE, plan.take - done) };
+    const { rows, total } = await ask(() => store.list(page));
+    counted ??= total;
+    if (total !== counted) throw new LoggiaError("conflict", "Events changed while they were sorted; export again");
+    if (rows.length > 0) yield await marked(store, rows);
+    if (rows.length < page.take) return;
+  }
+}
+
+async function marked(store: Pick<Store, "marks">, rows: readonly EventRow[]): Promise<MarkedEvent[]> {
+  const marks = await store.marks(rows.map(({ id }) => id));
+  return rows.map((row) => ({ row, marks: marks.get(row.id) }));
+}

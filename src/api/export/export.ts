@@ -1,0 +1,155 @@
+import { requireReadable } from "../../catalog/permissions.ts";
+import { LoggiaError } from "../../errors.ts";
+import type { LogKey } from "../../events/event.ts";
+import type { Route } from "../../http/route.ts";
+import type { Reader, Streamed } from "../../http/streamed.ts";
+import type { LongList } from "../../http/written.ts";
+import { planFilters } from "../../query/filters.ts";
+import { USER_FIELDS } from "../../query/plan.ts";
+import type { UsersPlan } from "../../query/plan.ts";
+import { planQuery, WHOLE } from "../../query/planner.ts";
+import type { GroupQuestion, Question } from "../../query/question.ts";
+import { parseZone } from "../../query/zone.ts";
+import type { Store } from "../../store/store.ts";
+import { readAskedQuery } from "../asked-query.ts";
+import { personOfCaller } from "../caller.ts";
+import { authenticated, logKeyOf } from "../context.ts";
+import type { ApiCall, Context } from "../context.ts";
+import { showsAttributes } from "../event-view.ts";
+import { answerGroups } from "../groups/answer.ts";
+import { showGroups } from "../groups/view.ts";
+import { EVENT_BYTES, roomForGroups, sizeOfGroups, USER_BYTES } from "../memory.ts";
+import { userFields } from "../view.ts";
+import { eventRecords, EVENTS_PAGE, pagesOfEvents } from "./events.ts";
+import type { Ask } from "./events.ts";
+import { EXPORT_FORMATS, plainRecords, writerOf } from "./formats.ts";
+import type { ExportFormat, RecordKind, RecordWriter } from "./formats.ts";
+
+/** Records of one piece: others have their turn in between. */
+const PIECE = 250;
+const USERS_PAGE = 1_000;
+
+/** All that list parameters or a query find, as a stream, however much it is. */
+export function exportRoute(context: Context): Route {
+  return authenticated(context, "GET", "/1/logs/:log/export", async (call) => {
+    const { key } = requireReadable(context.catalog, call.caller, logKeyOf(call));
+    const format = readFormat(call.query.get("format"));
+    const trailer = readTrailer(call.query.get("trailer"), format);
+    const question = readQuestion(context, call, key);
+    const body = await streamOf(context, call, { question, format, trailer });
+    return { status: 200, body, headers: { "Content-Disposition": `attachment; filename="${key}.${format}"` } };
+  });
+}
+
+function readQuestion(context: Context, call: ApiCall, log: LogKey): Question {
+  const asked = readAskedQuery(context, call, log);
+  if (asked === null) {
+    return { ...planFilters(call.query, { from: { kind: "events" }, logs: [log] }), skip: 0, take: WHOLE };
+  }
+  return planQuery(asked.text, { logs: [log], now_ms: context.now(), zone: parseZone(asked.tz), whole: true });
+}
+
+type Export = { readonly question: Question; readonly format: ExportFormat; readonly trailer: boolean };
+
+async function streamOf(context: Context, call: ApiCall, { question, format, trailer }: Export): Promise<Streamed> {
+  const { store, gate, catalog } = context;
+  const person = personOfCaller(catalog, call.caller);
+  // Each question to the store counts as one of the caller's.
+  const ask: Ask = (work) => gate.query(person, work);
+  const streamed = <Item>(kind: RecordKind<Item>, pages: AsyncIterable<readonly Item[]>): Streamed =>
+    stream(writerOf(format, kind), pages, trailer);
+  switch (question.kind) {
+    case "list": {
+      await call.memory.take(EVENTS_PAGE * EVENT_BYTES);
+      const shape = { columns: question.columns, attributes: showsAttributes(call.query, question.columns) };
+      return streamed(eventRecords(shape), pagesOfEvents(store, question, { ask, now_ms: context.now() }));
+    }
+    case "groups": {
+      const groups = await readGroups(context, call, question);
+      return streamed(plainRecords(groups.element, headerOf(groups, question)), pagesOfList(groups));
+    }
+    case "users":
+      await call.memory.take(USERS_PAGE * USER_BYTES);
+      return streamed(plainRecords("user", question.columns ?? USER_FIELDS), pagesOfUsers(store, question, ask));
+    default:
+      return question satisfies never;
+  }
+}
+
+function stream<Item>(
+  { contentType, head, write, tail }: RecordWriter<Item>,
+  pages: AsyncIterable<readonly Item[]>,
+  trailer: boolean,
+): Streamed {
+  return {
+    contentType,
+    compressible: true,
+    async *pieces({ signal, closing }: Reader) {
+      let count = 0;
+      yield head;
+      for await (const items of pages) {
+        if (signal.aborted) return;
+        // Half a file is cut off rather than ended.
+        if (closing()) throw new LoggiaError("overloaded", "The service is stopping; export again in a moment");
+        for (let from = 0; from < items.length; from += PIECE) {
+          yield items.slice(from, from + PIECE).map(write).join("");
+        }
+        count += items.length;
+      }
+      yield tail;
+      if (trailer) yield `${JSON.stringify({ complete: true, count })}\n`;
+    },
+  };
+}
+
+async function readGroups({ store }: Context, { memory }: ApiCall, question: GroupQuestion): Promise<LongList> {
+  await memory.take(roomForGroups(question));
+  const found = await answerGroups(store, question);
+  memory.resize(sizeOfGroups(found, { kind: "json" }));
+  return showGroups(found, question);
+}
+
+/** The fields of groups, which are the same in each. */
+function headerOf(groups: LongList, { plan, columns, compare }: GroupQuestion): string[] {
+  const [first] = groups.show(0, Math.min(1, groups.length));
+  if (first !== undefined) return Object.keys(first);
+  const names = columns.flatMap(({ name, shows }) => (shows === "key" && plan.by.length > 1 ? [name, "keys"] : [name]));
+  return compare === null ? names : [...names, "previous"];
+}
+
+async function* pagesOfList(list: LongList): AsyncGenerator<ReturnType<LongList["show"]>> {
+  for (let from = 0; from < list.length; from += PIECE) yield list.show(from, Math.min(from + PIECE, list.length));
+}
+
+async function* pagesOfUsers(
+  store: Pick<Store, "users">,
+  plan: UsersPlan,
+  ask: Ask,
+): AsyncGenerator<ReturnType<typeof userFields>[]> {
+  for (let done = 0; done < plan.take; done += USERS_PAGE) {
+    const take = Math.min(USERS_PAGE, plan.take - done);
+    const { rows } = await ask(() => store.users({ ...plan, skip: plan.skip + done, take }));
+    if (rows.length > 0) yield rows.map((row) => userFields(row, plan.columns));
+    if (rows.length < take) return;
+  }
+}
+
+function readFormat(value: string | null): ExportFormat {
+  const name = value === null || value === "" ? "ndjson" : value.toLowerCase();
+  const known = EXPORT_FORMATS.find((format) => format === name);
+  if (known !== undefined) return known;
+  throw new LoggiaError(
+    "bad_parameter",
+    `The parameter format is ${JSON.stringify(name.slice(0, 30))}; it must be ndjson, csv or xml`,
+  );
+}
+
+function readTrailer(value: string | null, format: ExportFormat): boolean {
+  if (value === null || value === "" || value === "false") return false;
+  if (value !== "true") {
+    const found = JSON.stringify(value.slice(0, 30));
+    throw new LoggiaError("bad_parameter", `The parameter trailer is ${found}; it must be true or false`);
+  }
+  if (format === "ndjson") return true;
+  throw new LoggiaError("bad_parameter", `The parameter trailer is for format=ndjson; ${format} has no such line`);
+}

@@ -1,0 +1,276 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { requireReadable } from "../catalog/permissions.ts";
+import { LoggiaError } from "../errors.ts";
+import type { EventRow, LogKey } from "../events/event.ts";
+import { firstIdAt, parseEventId } from "../events/id.ts";
+import type { EventId } from "../events/id.ts";
+import { createBudget } from "../gate/budget.ts";
+import { parseAccept } from "../http/formats.ts";
+import type { Route } from "../http/route.ts";
+import type { Reader, Streamed } from "../http/streamed.ts";
+import { queryFault } from "../query/fault.ts";
+import { planFilters } from "../query/filters.ts";
+import { parseQuery } from "../query/parser.ts";
+import { EVERYTHING } from "../query/plan.ts";
+import type { Condition, EventColumn, ListPlan } from "../query/plan.ts";
+import { planQuery } from "../query/planner.ts";
+import { parseZone } from "../query/zone.ts";
+import { personOfCaller } from "./caller.ts";
+import { authenticated, logKeyOf } from "./context.ts";
+import type { ApiCall, Context } from "./context.ts";
+import { showsAttributes } from "./event-view.ts";
+import { EVENT_BYTES } from "./memory.ts";
+import { readAskedQuery } from "./asked-query.ts";
+import { tailFormat } from "./tail-formats.ts";
+import type { TailFormat } from "./tail-formats.ts";
+
+/** Open tails by one person, and by all. */
+const TAILS = Object.freeze({ perCaller: 8, total: 64, waitingPerCaller: 0, waitingTotal: 0, wait_ms: 0 });
+const MAX_LAST = 500;
+/** Events of one question to the store. */
+const PAGE = 100;
+/** How often the number of this process's writes is read, and how often a store is asked that others write to as well. */
+const LOOK_MS = 50;
+const ASK_MS = 250;
+const COMMENT_MS = 15_000;
+/** How often it is checked that the caller may still read the log. */
+const RIGHTS_MS = 1_000;
+/** A reader that takes this long for one piece is slow. Of more events than these, it gets the newest. */
+const SLOW_MS = 5_000;
+const MAX_BEHIND = 1_000;
+const HORIZON_WAIT_MS = 10_000;
+
+/** Events as they are stored: the last ones, and then each new one, until the reader leaves. */
+export function tailRoute(context: Context): Route {
+  const open = createBudget({
+    ...TAILS,
+    ownFault: `You have ${TAILS.perCaller} tails open; close one before you open another`,
+    commonFault: "Too many tails are open; try again later",
+  });
+  return authenticated(context, "GET", "/1/logs/:log/tail", async (call) => {
+    const { key } = requireReadable(context.catalog, call.caller, logKeyOf(call));
+    const { where, columns } = readConditions(context, call, key);
+    const start = readStart(call);
+    const format = formatOf(call, columns);
+    const tail = new Tail(context, call, { log: key, where });
+    await call.memory.take(PAGE * EVENT_BYTES);
+    call.memory.releaseWith(await open.take(personOfCaller(context.catalog, call.caller), 1));
+    const body = streamed(context, tail, { format, start });
+    // nginx would hold pieces back.
+    return { status: 200, body, headers: { "X-Accel-Buffering": "no" } };
+  });
+}
+
+/** The last `count` events, or all after the event with an id. */
+type Start = { readonly kind: "last"; readonly count: number } | { readonly kind: "after"; readonly id: EventId };
+
+function streamed(
+  { store }: Pick<Context, "store">,
+  tail: Tail,
+  { format, start }: { readonly format: TailFormat; readonly start: Start },
+): Streamed {
+  return {
+    contentType: format.contentType,
+    compressible: false,
+    async *pieces({ signal, closing }: Reader) {
+      yield format.head;
+      let rows = await tail.begin(start);
+      let written_ms = performance.now();
+      while (!signal.aborted && !closing() && tail.isAllowed()) {
+        if (rows.length > 0) {
+          const marks = await store.marks(rows.map(({ id }) => id));
+          written_ms = performance.now();
+          yield rows.map((row) => format.event(row, marks.get(row.id))).join("");
+          const skipped = performance.now() - written_ms > SLOW_MS ? await tail.skipToNewest() : 0;
+          if (skipped > 0) yield format.skipped(skipped);
+        } else if (performance.now() - written_ms >= COMMENT_MS) {
+          written_ms = performance.now();
+          yield format.comment;
+        }
+        rows = await tail.next(signal);
+      }
+    },
+  };
+}
+
+/** Where one reader is in a log, in the order of acceptance. */
+class Tail {
+  readonly #context: Context;
+  readonly #call: ApiCall;
+  readonly #log: LogKey;
+  readonly #where: Condition;
+  readonly #person: string;
+  readonly #password: string | null;
+  #cursor: EventId = firstIdAt(0);
+  #writes = -1;
+  #checked_ms = 0;
+
+  constructor(context: Context, call: ApiCall, { log, where }: { readonly log: LogKey; readonly where: Condition }) {
+    this.#context = context;
+    this.#call = call;
+    this.#log = log;
+    this.#where = where;
+    this.#person = personOfCaller(context.catalog, call.caller);
+    this.#password = this.#passwordMark();
+  }
+
+  /** The events that a reader gets first. */
+  async begin(start: Start): Promise<readonly EventRow[]> {
+    if (start.kind === "after") {
+      this.#cursor = start.id;
+      return [];
+    }
+    const newest = await this.#newest();
+    this.#cursor = newest;
+    if (start.count === 0) return [];
+    const rows = await this.#rows([upTo(newest)], { order: "desc", take: start.count });
+    return rows.toReversed();
+  }
+
+  /** The next events; none where nothing new was stored for a while. */
+  async next(signal: AbortSignal): Promise<readonly EventRow[]> {
+    const { store, horizon } = this.#context;
+    const writes = store.writes?.();
+    if (writes !== undefined && writes === this.#writes) {
+      await sleep(LOOK_MS, undefined, { signal }).catch(() => undefined);
+      return [];
+    }
+    const end = horizon === null ? [] : [upTo(horizon.current())];
+    const rows = await this.#rows([{ kind: "accepted-after", id: this.#cursor }, ...end], { order: "asc", take: PAGE });
+    this.#cursor = rows.at(-1)?.id ?? this.#cursor;
+    if (rows.length === PAGE) return rows;
+    if (writes !== undefined) this.#writes = writes;
+    else if (rows.length === 0) await sleep(ASK_MS, undefined, { signal }).catch(() => undefined);
+    return rows;
+  }
+
+  /** Leaves events out where there are too many to catch up with. @returns how many */
+  async skipToNewest(): Promise<number> {
+    const newest = await this.#newest();
+    const behind: Condition[] = [{ kind: "accepted-after", id: this.#cursor }, upTo(newest)];
+    const { total, rows } = await this.#ask(() =>
+      this.#context.store.list(this.#plan(behind, { order: "desc", take: PAGE })),
+    );
+    if (total <= MAX_BEHIND) return 0;
+    const oldest = rows.at(-1)!;
+    this.#cursor = previousId(oldest.id);
+    return total - rows.length;
+  }
+
+  /** Whether the caller may still read the log. */
+  isAllowed(): boolean {
+    const now_ms = performance.now();
+    if (now_ms - this.#checked_ms < RIGHTS_MS) return true;
+    this.#checked_ms = now_ms;
+    const { catalog } = this.#context;
+    const { caller } = this.#call;
+    if (caller.kind === "account") {
+      return catalog.roleOf(caller.account.id, this.#log) !== null && this.#passwordMark() === this.#password;
+    }
+    const { id } = caller.grant;
+    return catalog.log(this.#log)?.apiKeys.some((key) => key.id === id && !key.disabled) ?? false;
+  }
+
+  #passwordMark(): string | null {
+    const { caller } = this.#call;
+    return caller.kind === "account" ? this.#context.catalog.passwordMark(caller.account.id) : null;
+  }
+
+  /** Up to which id the log is complete now. @throws LoggiaError `overloaded` where that is not known yet */
+  async #newest(): Promise<EventId> {
+    const { horizon } = this.#context;
+    if (horizon === null) {
+      const plan = { ...this.#plan([], { order: "desc", take: 1 }), where: EVERYTHING };
+      return (await this.#ask(() => this.#context.store.rows(plan)))[0]?.id ?? firstIdAt(0);
+    }
+    for (let waited_ms = 0; horizon.current() === firstIdAt(0); waited_ms += ASK_MS) {
+      if (waited_ms >= HORIZON_WAIT_MS) {
+        throw new LoggiaError("overloaded", "It is not known yet how far the log is complete; try again in a moment");
+      }
+      await sleep(ASK_MS);
+    }
+    return horizon.current();
+  }
+
+  #rows(bounds: readonly Condition[], page: Page): Promise<readonly EventRow[]> {
+    return this.#ask(() => this.#context.store.rows(this.#plan(bounds, page)));
+  }
+
+  /** Each question counts as one of the caller's. */
+  #ask<T>(question: () => Promise<T>): Promise<T> {
+    return this.#context.gate.query(this.#person, question);
+  }
+
+  #plan(bounds: readonly Condition[], { order, take }: Page): ListPlan {
+    return {
+      kind: "list",
+      from: { kind: "events" },
+      logs: [this.#log],
+      where: { kind: "and", conditions: [this.#where, ...bounds] },
+      sort: [{ field: "id", direction: order }],
+      skip: 0,
+      take,
+      columns: null,
+    };
+  }
+}
+
+type Page = { readonly order: "asc" | "desc"; readonly take: number };
+
+function upTo(id: EventId): Condition {
+  return { kind: "not", condition: { kind: "accepted-after", id } };
+}
+
+/** The largest id that is smaller. */
+function previousId(id: EventId): EventId {
+  return (BigInt(`0x${id}`) - 1n).toString(16).padStart(24, "0") as EventId;
+}
+
+/** The conditions of a query or of list parameters. What orders or cuts a list has no place in a tail. */
+function readConditions(
+  context: Context,
+  call: ApiCall,
+  log: LogKey,
+): { readonly where: Condition; readonly columns: readonly EventColumn[] | null } {
+  const question = readAskedQuery(context, call, log);
+  if (question === null) return planFilters(call.query, { from: { kind: "events" }, logs: [log] });
+  const plan = planQuery(question.text, { logs: [log], now_ms: context.now(), zone: parseZone(question.tz) });
+  const { table, clauses } = parseQuery(question.text);
+  if (plan.kind !== "list") {
+    const what = "a tail shows events one by one, and no groups or users";
+    throw queryFault(question.text, table.span, what, "Write GET events with WHERE and COLUMNS.");
+  }
+  const { take, skip } = clauses;
+  const { sort } = clauses;
+  const sorted = sort === null ? undefined : sort.key.kind === "name" ? sort.key.name.span : sort.key.written.span;
+  const span = sorted ?? take?.span ?? skip?.span;
+  if (span === undefined) return plan;
+  const what = "a tail has no SORT, TAKE or SKIP: events come as they are stored";
+  throw queryFault(question.text, span, what, "The parameter last says how many come first.");
+}
+
+function readStart(call: ApiCall): Start {
+  const id = call.request.headers["last-event-id"];
+  if (typeof id === "string" && id !== "") {
+    const parsed = parseEventId(id.trim());
+    if (parsed !== null) return { kind: "after", id: parsed };
+    throw new LoggiaError("bad_parameter", "The header Last-Event-ID must be the id of an event: 24 hex digits");
+  }
+  const last = call.query.get("last") ?? "";
+  const count = last === "" ? 0 : /^\d{1,3}$/.test(last) ? Number(last) : NaN;
+  if (count <= MAX_LAST) return { kind: "last", count };
+  throw new LoggiaError(
+    "bad_parameter",
+    `The parameter last is ${JSON.stringify(last.slice(0, 30))}; it must be a whole number from 0 to ${MAX_LAST}`,
+  );
+}
+
+const NDJSON = ["application/x-ndjson", "application/ndjson", "application/jsonl"] as const;
+
+function formatOf(call: ApiCall, columns: readonly EventColumn[] | null): TailFormat {
+  const ranges = parseAccept(call.request.headers.accept ?? "");
+  const wanted = Math.max(...NDJSON.map((type) => ranges.get(type) ?? 0));
+  const shape = { columns, attributes: showsAttributes(call.query, columns) };
+  return tailFormat(wanted > (ranges.get("text/event-stream") ?? 0) ? "ndjson" : "event-stream", shape);
+}

@@ -1,0 +1,116 @@
+import { call, type ServiceOptions } from "./call.ts";
+import { at, readMoment, type Answer } from "./manage.ts";
+import { CommandError } from "./request.ts";
+import { painter } from "./paint.ts";
+import { printable, table } from "./terminal.ts";
+
+/** A record of an answer, as the API's JSON has it. */
+type Fields = Readonly<Record<string, unknown>>;
+type SavedQuery = {
+  readonly name: string;
+  readonly query: string;
+  readonly tz: string;
+  readonly shared: boolean;
+  readonly owner: string;
+};
+
+/** A query as the command line gives it: its text, or the name under which it was saved. */
+export type Question = {
+  readonly log: string;
+  readonly text: string | undefined;
+  readonly saved: string | undefined;
+  readonly tz: string | undefined;
+};
+
+/** Fields that are wide or seldom there: `--json` and COLUMNS show them. */
+const LEFT_OUT: ReadonlySet<string> = new Set(["id", "hash", "log", "link", "data", "filter", "bookmarks", "alerts"]);
+const BAR_CHARACTERS = 40;
+const EIGHTHS = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"] as const;
+
+/** Asks a query, and shows records as a table, groups with a bar for each count. */
+export async function ask(options: ServiceOptions, { log, text, saved, tz }: Question): Promise<Answer> {
+  if ((text === undefined) === (saved === undefined)) {
+    throw new CommandError(
+      "Give either a query, such as 'GET events TAKE 10', or --saved with the name of a saved one",
+    );
+  }
+  const parameters = new URLSearchParams();
+  if (text !== undefined) parameters.set("query", text);
+  if (saved !== undefined) parameters.set("saved", saved);
+  if (tz !== undefined) parameters.set("tz", tz);
+  const value = (await call(
+    options,
+    "GET",
+    `/1/logs/${encodeURIComponent(log)}/query?${parameters.toString()}`,
+  )) as Fields[];
+  if (value.length === 0) return { value, text: "nothing found" };
+  if (isGrouped(value)) return { value, text: chart(value) };
+  const colors = value.some((record) => typeof record["class"] === "string") ? await colorsOf(options, log) : new Map();
+  const paint = (line: string, index: number): string => painter(colors.get(value[index - 1]?.["class"]))(line);
+  return { value, text: recordTable(value), paint };
+}
+
+export async function listSaved(options: ServiceOptions, log: string): Promise<Answer> {
+  const value = (await call(options, "GET", at("logs", log, "queries"))) as SavedQuery[];
+  const rows = value.map(({ name, owner, shared, tz, query }) => [name, owner, shared ? "yes" : "no", tz, query]);
+  return { value, text: table(["NAME", "OWNER", "SHARED", "TZ", "QUERY"], rows) };
+}
+
+export async function save(options: ServiceOptions, log: string, query: Omit<SavedQuery, "owner">): Promise<Answer> {
+  const value = await call(options, "POST", at("logs", log, "queries"), { json: query });
+  return { value, text: `query ${printable(query.name)} of log ${printable(log)} saved` };
+}
+
+export async function removeSaved(options: ServiceOptions, log: string, name: string): Promise<Answer> {
+  const value = await call(options, "DELETE", at("logs", log, "queries", name));
+  return { value, text: `query ${printable(name)} of log ${printable(log)} removed` };
+}
+
+/** The colour of each class of a log, as CSS has it. */
+async function colorsOf(options: ServiceOptions, log: string): Promise<Map<unknown, string>> {
+  const path = `/1/logs/${encodeURIComponent(log)}/classFilters`;
+  const filters = (await call(options, "GET", path)) as { readonly key: string; readonly color: string }[];
+  return new Map(filters.map(({ key, color }) => [key, color]));
+}
+
+/** Only groups have a count that is text. */
+function isGrouped(records: readonly Fields[]): boolean {
+  return records.every((record) => !("text" in record) && !("user" in record) && hasTexts(record));
+}
+
+function hasTexts(record: Fields): boolean {
+  return "key" in record || typeof record["count"] === "string";
+}
+
+function recordTable(records: readonly Fields[]): string {
+  const first = records[0]!;
+  const isWhole = "id" in first && "alerts" in first;
+  const names = Object.keys(first).filter((name) => !isWhole || !LEFT_OUT.has(name));
+  // The text is the widest, and reads best at the end.
+  const columns = names.includes("text") ? [...names.filter((name) => name !== "text"), "text"] : names;
+  const used = columns.filter((name) => !isWhole || records.some((record) => show(record[name]) !== ""));
+  const rows = records.map((record) => used.map((name) => show(record[name])));
+  return table(used.map((name) => name.toUpperCase()), rows); // prettier-ignore
+}
+
+function chart(groups: readonly Fields[]): string {
+  const columns = Object.keys(groups[0]!).filter((name) => name !== "key" || !("keys" in groups[0]!));
+  const rows = groups.map((group) => columns.map((name) => show(group[name])));
+  const headings = columns.map((name) => name.toUpperCase());
+  if (!columns.includes("count")) return table(headings, rows);
+  const counts = groups.map(({ count }) => Number(count));
+  const most = Math.max(...counts, 1);
+  return table([...headings, ""], rows.map((row, i) => [...row, bar(counts[i]! / most)])); // prettier-ignore
+}
+
+/** @param share from 0 to 1 */
+function bar(share: number): string {
+  const eighths = Math.round(share * BAR_CHARACTERS * 8);
+  return "█".repeat(eighths >> 3) + EIGHTHS[eighths & 7];
+}
+
+function show(value: unknown): string {
+  if (value === null || value === undefined) return "";
+  if (Array.isArray(value)) return value.map(show).join(" ");
+  return typeof value === "string" ? readMoment(value) : JSON.stringify(value);
+}

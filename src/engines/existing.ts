@@ -1,0 +1,41 @@
+import type { Client } from "@elastic/elasticsearch";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Logger } from "pino";
+
+import { StartError } from "../errors.ts";
+import type { Settings } from "../settings.ts";
+
+/**
+ * The path of a file that a service has made in the data folder.
+ * @throws StartError where there is none, as after a wrong setting
+ */
+export function existingFile({ data }: Settings, name: string): string {
+  const file = join(data, name);
+  if (existsSync(file)) return file;
+  throw new StartError(`LOGGIA_DATA is ${JSON.stringify(data)}, where no service has run: there is no ${file}`);
+}
+
+/**
+ * A client for a cluster on which a service has made an index.
+ * @throws StartError where there is none, as after a wrong setting
+ */
+export async function clientOfExisting(
+  { namespace }: Settings,
+  { elasticsearch }: Extract<Settings["engines"], { kind: "cluster" }>,
+  name: string,
+  log: Logger,
+  closing: AsyncDisposableStack,
+): Promise<Client> {
+  const { createElasticsearchClient, translateElasticsearchError } = await import("../elasticsearch/client.ts");
+  const client = createElasticsearchClient({ ...elasticsearch, log });
+  closing.defer(() => client.close());
+  const index = `${namespace}-${name}`;
+  const exists = await client.indices.exists({ index }).catch((error: unknown) => {
+    throw translateElasticsearchError(error);
+  });
+  if (exists) return client;
+  throw new StartError(
+    `LOGGIA_NAMESPACE is ${JSON.stringify(namespace)}, where no service has run: there is no index ${index}`,
+  );
+}

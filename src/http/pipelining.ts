@@ -1,0 +1,151 @@
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+
+/**
+ * Parts of what the connections of a server have sent ahead wait here for their turn: together they
+ * have a millisecond of each turn of the event loop, however many connections there are.
+ */
+const TURN_MS = 1;
+const HEAD_END = "\r\n\r\n";
+/** Of a body, so that one of nothing but ends of heads is not torn to shreds. */
+const PART_LEAST_BYTES = 128;
+const PART_MOST_BYTES = 8_192;
+const PARTS_MOST = 16;
+
+/**
+ * Limits what clients send ahead of their answers. Node parses all that arrived in one piece, a
+ * thousand requests in 64 KB, before anybody else has a turn. Here the first request of a piece is
+ * parsed at once, those behind it in turns with all other connections, and none while `atOnce`
+ * requests of its connection are not answered, or their answers not read. A connection is not read
+ * from while anything of it waits.
+ *
+ * Called before anything else takes the server's connections over.
+ */
+export function limitPipelining(server: Server, atOnce: number): void {
+  const [accept] = server.listeners("connection") as ((this: Server, socket: Socket) => void)[];
+  if (accept === undefined) throw new TypeError("the server takes no connections");
+  const turns = new Turns();
+  const inputs = new WeakMap<Socket, Input>();
+  server.off("connection", accept).on("connection", (socket: Socket) => {
+    accept.call(server, socket);
+    const [parse] = socket.listeners("data") as unknown as Parse[];
+    if (parse !== undefined) inputs.set(socket, new Input(socket, parse, turns, atOnce));
+  });
+  server.prependListener("request", (request: IncomingMessage, response: ServerResponse) =>
+    inputs.get(request.socket)?.began(request, response),
+  );
+}
+
+type Parse = (chunk: Buffer) => void;
+
+/** Lets inputs go on in the order in which they asked. */
+class Turns {
+  #waiting: Input[] = [];
+
+  add(input: Input): void {
+    if (this.#waiting.push(input) === 1) setImmediate(this.#turn);
+  }
+
+  readonly #turn = (): void => {
+    const end_ms = performance.now() + TURN_MS;
+    let done = 0;
+    do this.#waiting[done++]!.goOn();
+    while (done < this.#waiting.length && performance.now() < end_ms);
+    this.#waiting = this.#waiting.slice(done);
+    if (this.#waiting.length > 0) setImmediate(this.#turn);
+  };
+}
+
+/** What arrives on a connection, on its way to Node's parser. */
+class Input {
+  readonly #socket: Socket;
+  readonly #parse: Parse;
+  readonly #turns: Turns;
+  readonly #atOnce: number;
+  /** What arrived and is not parsed. */
+  #rest: Buffer | null = null;
+  #latest: IncomingMessage | null = null;
+  #unanswered = 0;
+  #isQueued = false;
+  #isPaused = false;
+
+  constructor(socket: Socket, parse: Parse, turns: Turns, atOnce: number) {
+    this.#socket = socket;
+    this.#parse = parse;
+    this.#turns = turns;
+    this.#atOnce = atOnce;
+    // A listener of ours makes Node hand over what it would otherwise read and parse by itself.
+    socket
+      .off("data", parse as never)
+      .on("data", this.#take as never)
+      .on("drain", this.#wake);
+  }
+
+  began(request: IncomingMessage, response: ServerResponse): void {
+    this.#latest = request;
+    this.#unanswered += 1;
+    response.once("close", () => {
+      this.#unanswered -= 1;
+      this.#wake();
+    });
+  }
+
+  goOn(): void {
+    this.#isQueued = false;
+    this.#feed();
+  }
+
+  readonly #take = (chunk: Buffer): void => {
+    const isWaiting = this.#rest !== null;
+    this.#rest = this.#rest === null ? chunk : Buffer.concat([this.#rest, chunk]);
+    if (isWaiting) this.#pause();
+    else this.#feed();
+  };
+
+  readonly #wake = (): void => {
+    if (this.#rest === null || this.#isQueued) return;
+    this.#isQueued = true;
+    this.#turns.add(this);
+  };
+
+  /** Parses up to the end of one request, or all that there is of one. */
+  #feed(): void {
+    // Others may have taken the connection over, to drop what still arrives.
+    if (this.#socket.destroyed || !(this.#socket.listeners("data") as unknown[]).includes(this.#take))
+      this.#rest = null;
+    const before = this.#latest;
+    for (let parts = 1; this.#rest !== null; parts++) {
+      if (this.#mustWait()) return this.#pause();
+      const part = this.#nextPart(this.#rest);
+      this.#parse(part);
+      const isOver = this.#latest !== before && this.#latest?.complete === true;
+      if (this.#rest !== null && (isOver || parts === PARTS_MOST)) {
+        this.#wake();
+        return this.#pause();
+      }
+    }
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.#socket.resume();
+  }
+
+  #nextPart(rest: Buffer): Buffer {
+    const isBody = this.#latest?.complete === false;
+    const end = rest.indexOf(HEAD_END, isBody ? PART_LEAST_BYTES - HEAD_END.length : 0, "latin1");
+    const size = Math.min(end === -1 ? rest.length : end + HEAD_END.length, PART_MOST_BYTES);
+    this.#rest = size < rest.length ? rest.subarray(size) : null;
+    return rest.subarray(0, size);
+  }
+
+  /** A request that has begun is read to its end; Node's parser takes nothing while it is paused. */
+  #mustWait(): boolean {
+    // oxlint-disable-next-line no-underscore-dangle
+    if ((this.#socket as Socket & { readonly _paused?: boolean })._paused === true) return true;
+    return this.#unanswered >= this.#atOnce && this.#latest?.complete === true;
+  }
+
+  #pause(): void {
+    this.#isPaused = true;
+    this.#socket.pause();
+  }
+}

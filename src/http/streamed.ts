@@ -1,0 +1,73 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { constants, createGzip } from "node:zlib";
+
+import { parseAccept } from "./formats.ts";
+
+/** An answer that is written piece by piece, no faster than its reader reads. */
+export type Streamed = {
+  readonly contentType: string;
+  /** Whether it may be compressed: pieces that must arrive at once are not. */
+  readonly compressible: boolean;
+  /**
+   * The pieces of the body. Where it throws, the connection is reset, so that no reader takes a part
+   * for the whole.
+   * @param reader tells when to stop
+   */
+  readonly pieces: (reader: Reader) => AsyncIterable<string>;
+};
+
+export type Reader = {
+  /** Aborted when the reader has left. */
+  readonly signal: AbortSignal;
+  /** Whether the listener is about to close. */
+  readonly closing: () => boolean;
+};
+
+/**
+ * Writes a streamed answer, whose headers are set. Resolves when it was sent or its reader has left.
+ * @throws what `pieces` throws
+ */
+export async function sendStreamed(
+  request: IncomingMessage,
+  response: ServerResponse,
+  status: number,
+  { streamed, closing }: { readonly streamed: Streamed; readonly closing: () => boolean },
+): Promise<void> {
+  const zipped = streamed.compressible && acceptsGzip(request.headers["accept-encoding"]);
+  if (zipped) response.setHeader("Content-Encoding", "gzip");
+  response.writeHead(status);
+  if (request.method === "HEAD") {
+    response.end();
+    return;
+  }
+  // So that a reader knows at once that its question was accepted.
+  response.flushHeaders();
+  // A pipeline adds several for its own use.
+  response.setMaxListeners(LISTENERS);
+  const left = new AbortController();
+  response.once("close", () => left.abort());
+  const source = Readable.from(streamed.pieces({ signal: left.signal, closing }), { highWaterMark: 2 });
+  try {
+    if (zipped) await pipeline(source, createGzip({ level: constants.Z_BEST_SPEED }), response);
+    else await pipeline(source, response);
+  } catch (error) {
+    if (left.signal.aborted && isHangUp(error)) return;
+    response.socket?.resetAndDestroy();
+    throw error;
+  }
+}
+
+const LISTENERS = 30;
+
+function acceptsGzip(accepted: string | undefined): boolean {
+  if (accepted === undefined) return false;
+  const ranges = parseAccept(accepted);
+  return (ranges.get("gzip") ?? ranges.get("*") ?? 0) > 0;
+}
+
+function isHangUp(error: unknown): boolean {
+  const code = (error as NodeJS.ErrnoException).code ?? "";
+  return code === "ERR_STREAM_PREMATURE_CLOSE" || code === "ABORT_ERR" || code === "EPIPE" || code === "ECONNRESET";
+}

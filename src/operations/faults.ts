@@ -1,0 +1,51 @@
+import type { Marks, Part, State } from "./marks.ts";
+
+const SHOWN = 5;
+
+/** What does not fit, and why. */
+export function faultsOf(state: State, before: Marks | null): Partial<Record<Part, string>> {
+  const faults: Partial<Record<Part, string>> = {};
+  for (const { partition, first, end, acknowledged, covered } of state.partitions) {
+    const ended = Math.max(before?.ends[partition] ?? 0, covered ?? 0, acknowledged);
+    if (end < ended) faults.bus = `the bus ends at record ${end}, and reached ${ended} before: it was lost or replaced`;
+    if (covered !== null && covered < first && covered < acknowledged) {
+      faults.store = `the store ends at record ${covered}, and the bus begins at ${first}: what lies between is missing`;
+    }
+    const isMissing = acknowledged > first && !state.hasEvents && state.isNeverEmpty;
+    // Marks may be older than the store's first events. A store that keeps offsets took one before
+    // it was acknowledged.
+    if (covered === null && isMissing && (state.keepsOffsets || before === null)) {
+      faults.store = `the store is empty, and was given what the bus holds up to record ${acknowledged}`;
+    }
+  }
+  // Where the parts are known, each of them is compared, and an empty store may be one that
+  // retention has emptied.
+  if (before?.hasEvents === true && before.parts.length === 0 && !state.hasEvents && state.isNeverEmpty) {
+    faults.store ??= "the store is empty, and held events before";
+  }
+  if (state.lost.length > 0) {
+    const names = state.lost.map(({ place }) => place);
+    const more = names.length > SHOWN ? ` and ${names.length - SHOWN} more` : "";
+    const shown = names.slice(0, SHOWN).join(", ");
+    faults.store = `these indices are gone, or were made anew, and what they held is missing: ${shown}${more}`;
+  }
+  if (state.replaced !== null) {
+    const { partition, offset } = state.replaced;
+    faults.bus ??= `the bus was made anew or cut: from record ${offset} of partition ${partition} on it holds other records than before`;
+  }
+  // Marks may be older than the first accounts. Events need an account that owns their log.
+  const isUsed = before?.hasAccounts === true || state.hasEvents || isPosted(state);
+  const version = before?.catalog ?? null;
+  if (!state.hasAccounts && isUsed && before?.mayLackAccounts !== true) {
+    faults.catalog = "the catalog holds no accounts, and events were posted before";
+  } else if (version !== null && state.catalog !== null && state.catalog < version) {
+    faults.catalog = `the catalog ends at change ${state.catalog}, and reached ${version} before`;
+  } else if (typeof before?.catalogId === "string" && state.catalogId !== before.catalogId) {
+    faults.catalog = "the catalog is another one than before: it was lost and made anew, or restored";
+  }
+  return faults;
+}
+
+function isPosted({ partitions, keepsOffsets }: State): boolean {
+  return partitions.some(({ end }) => end > (keepsOffsets ? 1 : 0));
+}

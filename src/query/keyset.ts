@@ -1,0 +1,82 @@
+import type { EventRow } from "../events/event.ts";
+import { fold } from "../events/text.ts";
+import { isAttribute } from "./plan.ts";
+import type { AttributeField, ComparisonOp, Condition, Direction, ListPlan, SortField } from "./plan.ts";
+
+/** A field by which events can be walked: of an attribute, no condition tells what is behind a value. */
+type PlainField = Exclude<SortField, AttributeField>;
+export type FieldSortKey = { readonly field: PlainField; readonly direction: Direction };
+
+/** Whether a list can be walked by {@link behind}. */
+export function isWalkable(sort: ListPlan["sort"]): sort is readonly FieldSortKey[] {
+  return sort.every(({ field }) => !isAttribute(field));
+}
+
+/**
+ * The condition that holds for the events behind one of them, in the order of a list plan. With it
+ * each page of a walk begins where the one before ended, whatever is stored or deleted meanwhile.
+ */
+export function behind(event: EventRow, sort: readonly FieldSortKey[]): Condition {
+  if (sort[0]?.field === "id") return behindId(event, sort[0].direction);
+  const keys: readonly FieldSortKey[] = sort.at(-1)?.field === "created" ? sort : [...sort, tieBreaker(sort)];
+  return or(
+    keys.map((key, i) => and([...keys.slice(0, i).map((earlier) => sameAs(event, earlier.field)), beyond(event, key)])),
+  );
+}
+
+/** Ties go by time, and then by id, in the direction of the last key. */
+function tieBreaker(sort: readonly FieldSortKey[]): FieldSortKey {
+  return { field: "created", direction: sort.at(-1)?.direction ?? "asc" };
+}
+
+function behindId({ id }: EventRow, direction: Direction): Condition {
+  return direction === "asc" ? { kind: "accepted-after", id } : { kind: "text", field: "id", op: "<", value: id };
+}
+
+function beyond(event: EventRow, { field, direction }: FieldSortKey): Condition {
+  if (field === "created") return beyondTime(event, direction);
+  const value = valueOf(event, field);
+  const absent: Condition = { kind: "absent", field };
+  if (value === null) return direction === "asc" ? { kind: "not", condition: absent } : NOTHING;
+  const further = compare(field, direction === "asc" ? ">" : "<", value);
+  // Absent values are smaller than all others.
+  return direction === "asc" ? further : or([further, absent]);
+}
+
+/** The moment alone comes first, as a bound by which stores skip what lies on the other side. */
+function beyondTime({ created, id }: EventRow, direction: Direction): Condition {
+  const op = direction === "asc" ? ">" : "<";
+  const moment = (relation: ComparisonOp): Condition => ({
+    kind: "number",
+    field: "created",
+    op: relation,
+    value: created,
+  });
+  const tied = and([moment("="), { kind: "text", field: "id", op, value: id }]);
+  return and([moment(`${op}=`), or([moment(op), tied])]);
+}
+
+function sameAs(event: EventRow, field: PlainField): Condition {
+  const value = valueOf(event, field);
+  return value === null ? { kind: "absent", field } : compare(field, "=", value);
+}
+
+function compare(field: PlainField, op: "=" | "<" | ">", value: string | number): Condition {
+  if (typeof value === "number") return { kind: "number", field: field as "value" | "created", op, value };
+  return { kind: "text", field: field as Exclude<PlainField, "value" | "created">, op, value: fold(value) };
+}
+
+function valueOf(event: EventRow, field: PlainField): string | number | null {
+  const value = event[field];
+  return value === "" ? null : value;
+}
+
+const NOTHING: Condition = Object.freeze({ kind: "or", conditions: Object.freeze([]) });
+
+function and(conditions: readonly Condition[]): Condition {
+  return conditions.length === 1 ? conditions[0]! : { kind: "and", conditions };
+}
+
+function or(conditions: readonly Condition[]): Condition {
+  return conditions.length === 1 ? conditions[0]! : { kind: "or", conditions };
+}

@@ -1,0 +1,47 @@
+import { StartError } from "../errors.ts";
+import { wrong } from "./values.ts";
+
+export type MailSettings = {
+  readonly host: string;
+  readonly port: number;
+  /** TLS from the first byte, as `smtps:` means it. */
+  readonly secure: boolean;
+  readonly credentials: { readonly user: string; readonly password: string } | null;
+  readonly from: { readonly name: string; readonly address: string };
+};
+
+export function readMail(server: string, from: string): MailSettings | null {
+  if (server === "" && from === "") return null;
+  if (server === "" || from === "") {
+    const [set, missing] =
+      server === "" ? ["LOGGIA_MAIL_FROM", "LOGGIA_SMTP"] : ["LOGGIA_SMTP (or LOGGIA_SMTP_FILE)", "LOGGIA_MAIL_FROM"];
+    throw new StartError(`${set} is set and ${missing} is not; mail needs both`);
+  }
+  const sender = /^(?:([^<>\p{Cc}]*)<([^<>@\s]+@[^<>@\s]+)>|([^<>@\s]+@[^<>@\s]+))$/u.exec(from);
+  if (sender === null) throw wrong("LOGGIA_MAIL_FROM", from, "loggia@example.org or Loggia <loggia@example.org>");
+  const name = (sender[1] ?? "").trim().replace(/^"(.*)"$/, "$1");
+  return { ...readMailServer(server), from: { name, address: sender[2] ?? sender[3] ?? "" } };
+}
+
+/** The value is a secret: only its form is shown. */
+function readMailServer(server: string): Omit<MailSettings, "from"> {
+  const allowed = "LOGGIA_SMTP must be smtp://host:port or smtps://host:port, with user:password@ where it needs them";
+  const url = URL.parse(server);
+  if (url === null || !/^smtps?:$/.test(url.protocol) || url.hostname === "") throw new StartError(allowed);
+  if (!/^\/?$/.test(url.pathname) || url.search !== "" || url.hash !== "") throw new StartError(allowed);
+  if ((url.username === "") !== (url.password === ""))
+    throw new StartError("LOGGIA_SMTP gives one of user and password; they go together");
+  const secure = url.protocol === "smtps:";
+  try {
+    const user = decodeURIComponent(url.username);
+    const password = decodeURIComponent(url.password);
+    return {
+      host: url.hostname.replace(/^\[(.*)\]$/, "$1"),
+      port: url.port === "" ? (secure ? 465 : 587) : Number(url.port),
+      secure,
+      credentials: user === "" ? null : { user, password },
+    };
+  } catch (error) {
+    throw new StartError("LOGGIA_SMTP has a % that no two hex digits follow; write it as %25", { cause: error });
+  }
+}

@@ -1,0 +1,62 @@
+import { X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+
+import { StartError } from "../errors.ts";
+import type { SettingName } from "./table.ts";
+
+export type Address = { readonly host: string; readonly port: number };
+
+export function readAddress(name: SettingName, value: string): Address {
+  const match = /^(?:\[([0-9a-f:.]+)\]|([^:[\]\s]+)):(\d{1,5})$/i.exec(value);
+  const port = Number(match?.[3]);
+  if (match === null || port > 65_535)
+    throw wrong(name, value, "host:port such as 127.0.0.1:8080, with a port from 0 to 65535");
+  return { host: match[1] ?? match[2] ?? "", port };
+}
+
+export function readWhole(name: SettingName, text: string, least: number, most: number, whole = text): number {
+  const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (!(number >= least && number <= most)) throw wrong(name, whole, `whole numbers from ${least} to ${most}`);
+  return number;
+}
+
+export function readMatch(name: SettingName, value: string, pattern: RegExp, allowed: string): string {
+  if (!pattern.test(value)) throw wrong(name, value, allowed);
+  return value;
+}
+
+export function readOneOf<const T extends string>(name: SettingName, value: string, allowed: readonly T[]): T {
+  const found = allowed.find((one) => one === value);
+  if (found === undefined) throw wrong(name, value, `one of ${allowed.join(", ")}`);
+  return found;
+}
+
+export function wrong(name: SettingName, value: string, allowed: string): StartError {
+  return new StartError(`${name} is ${JSON.stringify(value)}; allowed: ${allowed}`);
+}
+
+export function readFile(name: string, file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw new StartError(`${name} is ${JSON.stringify(file)}, which can't be read: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}
+
+/**
+ * Certificates in PEM. Node takes any other text for no certificate at all, without a word, and
+ * then trusts no server.
+ */
+export function readAuthorities(name: SettingName, file: string): string | null {
+  if (file === "") return null;
+  const pem = readFile(name, file);
+  try {
+    void new X509Certificate(pem);
+    return pem;
+  } catch (error) {
+    const allowed = "a file of certificates in PEM, which this one is not";
+    throw new StartError(wrong(name, file, allowed).message, { cause: error });
+  }
+}

@@ -1,0 +1,80 @@
+import test from "ava";
+
+import { sizeOfEvents, sizeOfGroups } from "../../src/api/memory.ts";
+import { showEvents } from "../../src/api/event-view.ts";
+import { showGroups } from "../../src/api/groups/view.ts";
+import type { EventRow, LogKey, UserId } from "../../src/events/event.ts";
+import type { EventId } from "../../src/events/id.ts";
+import { render } from "../../src/http/formats.ts";
+import type { Format } from "../../src/http/formats.ts";
+import { writeLong } from "../../src/http/written.ts";
+import { planQuery } from "../../src/query/planner.ts";
+import type { GroupQuestion } from "../../src/query/question.ts";
+import { UTC } from "../../src/query/zone.ts";
+
+const FORMATS: readonly Format[] = [{ kind: "json" }, { kind: "xml" }, { kind: "jsonp", callback: "show" }];
+/** By how many bytes they take in UTF-8. */
+const LETTERS = ["a", "é", "€", "\u{1f600}"];
+
+function rowOf(i: number, text: string): EventRow {
+  return {
+    id: String(i).padStart(24, "0") as EventId,
+    log: "shop" as LogKey,
+    created: Date.UTC(2026, 0, 1),
+    text,
+    link: "",
+    hash: "0".repeat(32),
+    tags: ["one", "two"],
+    source: "web-07",
+    user: "",
+    value: null,
+    geo: null,
+    class: null,
+    data: false,
+    attributes: null,
+    pattern: text,
+  };
+}
+
+const BY_SOURCE = planQuery("GET events GROUPBY source", {
+  logs: ["shop" as LogKey],
+  now_ms: 0,
+  zone: UTC,
+}) as GroupQuestion;
+
+for (const format of FORMATS) {
+  test(`what is counted for a page as ${format.kind} holds its rows and what is written of them`, (t) => {
+    for (const letter of LETTERS) {
+      for (const length of [1, 500, 5_000]) {
+        const rows = Array.from({ length: 100 }, (_, i) => rowOf(i, letter.repeat(length / letter.length)));
+        const payload = Buffer.byteLength(render(format, showEvents(rows, new Map())).payload);
+        const held = rows.reduce((sum, { text }) => sum + 2 * text.length, 0);
+        const counted = sizeOfEvents(rows, new Map(), format);
+        t.true(counted >= held + payload, `${letter} ${length}: ${counted} for ${held} and ${payload}`);
+      }
+    }
+  });
+
+  test(`what is counted for groups as ${format.kind} holds them and what is written of them`, async (t) => {
+    for (const letter of LETTERS) {
+      const groups = Array.from({ length: 2_000 }, (_, i) => {
+        const key = `${i} ${letter.repeat(190 / letter.length)}`;
+        return { keys: [key], values: [1, null, null, null, null], previous: null };
+      });
+      const list = showGroups(groups, BY_SOURCE);
+      const { payload } = await writeLong(format, list, () => true);
+      const held = groups.reduce((sum, { keys: [key] }) => sum + 2 * key!.length, 0);
+      const counted = sizeOfGroups(groups, format);
+      t.true(counted >= held + payload.length, `${letter}: ${counted} for ${held} and ${payload.length}`);
+    }
+  });
+}
+
+test("bookmarks and alerts of many people count for the page that shows them", (t) => {
+  const row = rowOf(1, "one");
+  const users = Array.from({ length: 1_000 }, (_, i) => String(i).padStart(16, "0") as UserId);
+  const marks = new Map([[row.id, { bookmarks: users, alerts: [] }]]);
+  const [format] = FORMATS;
+  const payload = Buffer.byteLength(render(format!, showEvents([row], marks)).payload);
+  t.true(sizeOfEvents([row], marks, format!) >= payload);
+});

@@ -1,0 +1,170 @@
+import test from "ava";
+import type { ExecutionContext } from "ava";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { AUTHORIZATION, get, KEY, KINDS, LOG, post, serviceOf } from "../support/service.ts";
+import type { Service } from "../support/service.ts";
+import { until } from "../support/until.ts";
+
+/** A reader that stands still for longer than this is slow. */
+const TOO_SLOW_MS = 6_000;
+
+/** An open tail: what came of it so far. */
+type Reading = { readonly text: () => string; readonly ended: Promise<void>; close(): void; readonly status: number };
+
+async function open(
+  t: ExecutionContext,
+  service: Service,
+  query: string,
+  headers: Record<string, string> = {},
+): Promise<Reading> {
+  const controller = new AbortController();
+  t.teardown(() => controller.abort());
+  const response = await fetch(`${service.apiUrl}/1/logs/${LOG}/tail?${query}`, {
+    headers: { Authorization: AUTHORIZATION, ...headers },
+    signal: controller.signal,
+  });
+  let text = "";
+  const read = async (): Promise<void> => {
+    const decoder = new TextDecoder();
+    for await (const chunk of response.body!) text += decoder.decode(chunk, { stream: true });
+  };
+  const ended = read().catch(() => undefined);
+  return { text: () => text, ended, close: () => controller.abort(), status: response.status };
+}
+
+/** The texts of the events that came, in order. */
+function textsIn(stream: string): string[] {
+  return [...stream.matchAll(/^data: (.*)$/gm)].map(([, json = ""]) => (JSON.parse(json) as { text: string }).text);
+}
+
+function idsIn(stream: string): string[] {
+  return [...stream.matchAll(/^id: ([0-9a-f]{24})$/gm)].map(([, id = ""]) => id);
+}
+
+async function say(t: ExecutionContext, service: Service, text: string, more: Record<string, string> = {}) {
+  t.is((await post(service, { text, ...more })).status, 201);
+}
+
+/** Until the log is known to be complete up to so many events, as a reader by `sinceid` sees it. */
+async function stored(service: Service, count: number): Promise<void> {
+  const path = `/1/logs/${LOG}/events?pagesize=1&sinceid=${"0".repeat(24)}`;
+  await until(async () => (await get(service, path)).headers.get("x-total-count") === String(count), {
+    what: `${count} events`,
+  });
+}
+
+for (const kind of KINDS) {
+  test(`${kind}: a tail tells the last events, and each new one once, and goes on after the last that was seen`, async (t) => {
+    t.timeout(180_000);
+    const service = await serviceOf(t, kind);
+    for (const text of ["one", "two", "three"]) await say(t, service, text);
+    await stored(service, 3);
+    const tail = await open(t, service, "last=2");
+    await until(() => textsIn(tail.text()).length === 2, { what: "the last two" });
+    for (const text of ["four", "five", "six"]) await say(t, service, text);
+    await until(() => textsIn(tail.text()).length === 5, { what: "the new ones" });
+    t.deepEqual(textsIn(tail.text()), ["two", "three", "four", "five", "six"]);
+    t.true(tail.text().startsWith(": "), "the answer begins before anything happens");
+    tail.close();
+
+    await say(t, service, "seven");
+    await stored(service, 7);
+    const again = await open(t, service, "", { "Last-Event-ID": idsIn(tail.text())[2]! });
+    await until(() => textsIn(again.text()).length === 3, { what: "all after the third" });
+    t.deepEqual(textsIn(again.text()), ["five", "six", "seven"]);
+    again.close();
+
+    const lines = await open(
+      t,
+      service,
+      `query=${encodeURIComponent("GET events WHERE source = 'db' COLUMNS(text)")}`,
+      {
+        Accept: "application/x-ndjson",
+      },
+    );
+    await until(() => lines.text() !== "", { what: "the beginning" });
+    await say(t, service, "not this", { source: "web" });
+    await say(t, service, "this", { source: "db" });
+    await until(() => lines.text().trim() !== "", { what: "the event" });
+    t.is(lines.text().trim(), '{"text":"this"}');
+  });
+}
+
+test("a tail that can't be is refused before it begins", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const wrong = [
+    "last=501",
+    "last=-1",
+    "query=GET%20events%20GROUPBY%20source",
+    "query=GET%20events%20TAKE%205",
+    "query=GET%20events%20SORT%20value",
+    "text=(",
+  ];
+  for (const query of wrong) t.is((await open(t, service, query)).status, 400, query);
+  t.is((await open(t, service, "", { "Last-Event-ID": "xyz" })).status, 400);
+  const tails = await Promise.all(Array.from({ length: 8 }, () => open(t, service, "")));
+  t.true(tails.every(({ status }) => status === 200));
+  t.is((await open(t, service, "")).status, 429, "eight are enough for one");
+  tails[0]!.close();
+  await until(async () => (await open(t, service, "")).status === 200, {
+    what: "the place of the one that was closed",
+  });
+});
+
+test("a tail ends with the right to read, and with the service", async (t) => {
+  t.timeout(120_000);
+  const service = await serviceOf(t, "embedded");
+  const { catalog } = service.ports;
+  const bob = { email: "bob@example.org", password: "bob's password" };
+  await catalog.createAccount({ ...bob, admin: false });
+  await catalog.share(LOG as never, bob.email, "user");
+  const asBob = (password: string) => ({
+    Authorization: `Basic ${Buffer.from(`${bob.email}:${password}`).toString("base64")}`,
+  });
+  const first = await open(t, service, "", asBob(bob.password));
+  await catalog.setPassword(bob.email, "another password");
+  await first.ended;
+  const second = await open(t, service, "", asBob("another password"));
+  await catalog.unshare(LOG as never, bob.email);
+  await second.ended;
+  const { id, secret } = await catalog.createApiKey(LOG as never, "read-only");
+  const third = await open(t, service, `apikey=${secret}`, { Authorization: "" });
+  await catalog.setApiKeyDisabled(LOG as never, id, true);
+  await third.ended;
+  const last = await open(t, service, "");
+  t.is(last.status, 200);
+  await service.close();
+  await last.ended;
+});
+
+test("a reader that is too slow is told how many events it did not get, and goes on with the newest", async (t) => {
+  t.timeout(240_000);
+  const service = await serviceOf(t, "embedded");
+  const { hostname, port } = new URL(service.apiUrl);
+  const socket = connect(Number(port), hostname);
+  t.teardown(() => socket.destroy());
+  const head = `GET /1/logs/${LOG}/tail HTTP/1.1\r\nHost: ${hostname}:${port}\r\nAuthorization: ${AUTHORIZATION}\r\n`;
+  socket.write(`${head}\r\n`);
+  await once(socket, "readable");
+  // More than lies between two sockets while nothing is read.
+  const count = 40_000;
+  const fields = { link: "l".repeat(190), user: "u".repeat(190), source: "s".repeat(190) };
+  for (let from = 0; from < count; from += 2_500) {
+    const lines = Array.from({ length: 2_500 }, (_, i) => JSON.stringify({ text: `line ${from + i}`, ...fields }));
+    const init = { method: "POST", headers: { "Content-Type": "application/x-ndjson", apikey: KEY } };
+    t.true((await fetch(`${service.postUrl}/1/logs/${LOG}/events`, { ...init, body: lines.join("\n") })).ok);
+  }
+  await stored(service, count);
+  await sleep(TOO_SLOW_MS);
+  let text = "";
+  socket.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+  await until(() => text.includes(`"line ${count - 1}"`), { what: "the newest event" });
+  const skipped = [...text.matchAll(/event: skipped\ndata: \{"count":(\d+)\}/g)].map(([, n]) => Number(n));
+  t.true(skipped.length > 0);
+  // Chunks of the transfer may part a line, but no event is written twice.
+  const texts = new Set([...text.replaceAll(/\r\n[0-9a-f]+\r\n/g, "").matchAll(/"text":"(line \d+)"/g)].map(([, line]) => line)); // prettier-ignore
+  t.is(texts.size + skipped.reduce((sum, n) => sum + n, 0), count);
+});

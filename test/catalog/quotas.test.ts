@@ -1,0 +1,60 @@
+import test from "ava";
+import { pino } from "pino";
+
+import { createCatalog } from "../../src/catalog/create.ts";
+import { BelievedTime } from "../../src/clock/trusted-clock.ts";
+import type { LoggiaError } from "../../src/errors.ts";
+import { parseLogKey } from "../../src/events/event.ts";
+import { Machine } from "../clock/machine.ts";
+import { PLACES } from "../contract/documents-places.ts";
+import { environmentOf, KINDS, startService } from "../support/service.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+
+const ACCOUNT = { email: "bob@example.org", password: "correct horse", admin: false } as const;
+const HOUR_MS = 3_600_000;
+const log = pino({ level: "silent" });
+
+for (const { name, take } of PLACES) {
+  test(`${name}: ten logs a minute, whatever is done to the clock`, async (t) => {
+    const machine = new Machine();
+    const { now } = new BelievedTime(machine);
+    const place = await take(t);
+    const catalog = await createCatalog({ documents: await place.connect(), log, now });
+    t.teardown(() => catalog[Symbol.asyncDispose]());
+    const { id: owner } = await catalog.createAccount(ACCOUNT);
+    let n = 0;
+    const create = () => catalog.createLog({ key: parseLogKey(`log-${(n += 1)}`)!, display: "A log", owner });
+    const refused = async (why: string): Promise<void> => {
+      const error = await t.throwsAsync<LoggiaError>(create, { code: "too_many_requests" }, why);
+      t.true(error.retryAfter_s! <= 60, why);
+    };
+    for (let i = 0; i < 10; i++) await create();
+    machine.step(HOUR_MS);
+    await refused("set forward");
+    machine.step(-HOUR_MS);
+    await refused("set right again");
+    machine.step(-HOUR_MS / 2);
+    await refused("set back");
+    machine.pass(61_000);
+    await t.notThrowsAsync(create, "a minute later");
+  });
+}
+
+for (const kind of KINDS) {
+  test.serial(`${kind}: the service counts logs by the time that it believes`, async (t) => {
+    t.timeout(60_000);
+    const service = await startService(environmentOf(kind, temporaryFolder(t)));
+    t.teardown(() => service.close());
+    await service.ports.catalog.createAccount(ACCOUNT);
+    const create = async (key: string): Promise<number> => {
+      const headers = { Authorization: `Basic ${btoa(`${ACCOUNT.email}:${ACCOUNT.password}`)}` };
+      const body = new URLSearchParams({ key, display: key });
+      return (await fetch(`${service.apiUrl}/1/logs`, { method: "POST", headers, body })).status;
+    };
+    for (let n = 0; n < 10; n++) t.is(await create(`log-${n}`), 201);
+    const { now } = Date;
+    t.teardown(() => (Date.now = now));
+    Date.now = () => now() + HOUR_MS / 2;
+    t.is(await create("ahead"), 429);
+  });
+}

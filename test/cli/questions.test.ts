@@ -1,0 +1,92 @@
+import test, { type ExecutionContext } from "ava";
+import { execFile } from "node:child_process";
+
+import { painter } from "../../src/cli/paint.ts";
+import { ADMIN, LOG, post, type Service, serviceOf } from "../support/service.ts";
+import { until } from "../support/until.ts";
+
+const LOGGIA = new URL("../../src/cli/loggia.mjs", import.meta.url).pathname;
+
+type Run = { readonly code: number; readonly out: string; readonly err: string };
+
+function run(service: Pick<Service, "apiUrl">, ...words: string[]): Promise<Run> {
+  return new Promise((resolve) => {
+    const env = { ...process.env, LOGGIA_AS: `${ADMIN.email}:${ADMIN.password}`, NO_COLOR: "1" };
+    const all = [LOGGIA, ...words, "--log", LOG, "--api", service.apiUrl];
+    execFile(process.execPath, all, { env }, (error, out, err) => {
+      resolve({ code: error === null ? 0 : Number(error.code), out, err });
+    });
+  });
+}
+
+async function done(t: ExecutionContext, running: Promise<Run>): Promise<string> {
+  const { code, out, err } = await running;
+  t.is(err, "");
+  t.is(code, 0);
+  return out.replace(/\n$/, "");
+}
+
+async function serviceWithEvents(t: ExecutionContext): Promise<Service> {
+  const service = await serviceOf(t, "embedded");
+  for (const [text, source] of [
+    ["disk full", "db"],
+    ["slow\u001b[2J query", "db"],
+    ["page read", "web"],
+  ] as const) {
+    // prettier-ignore
+    t.is((await post(service, { text, source, tags: "a b" })).status, 201);
+  }
+  await until(async () => {
+    const { out } = await run(service, "query", "GET events", "--json");
+    return (JSON.parse(out) as unknown[]).length === 3;
+  }, { what: "the events" }); // prettier-ignore
+  return service;
+}
+
+test("query shows events as a table, with only the columns that hold something", async (t) => {
+  const service = await serviceWithEvents(t);
+  const lines = (await done(t, run(service, "query", "GET events SORT source DESC"))).split("\n");
+  t.regex(lines[0]!, /^CREATED +TAGS +SOURCE +TEXT$/);
+  t.regex(lines[1]!, /^20\d\d-\d\d-\d\dT[\d:.]+Z +a b +web +page read$/);
+  t.is(lines.length, 4);
+  t.true(lines.some((line) => line.endsWith("slow\\u001b[2J query")), "no text steers the terminal"); // prettier-ignore
+  const columns = await done(t, run(service, "query", "GET events WHERE source = 'web' COLUMNS(text, source)"));
+  t.deepEqual(columns.split("\n"), ["SOURCE  TEXT", "web     page read"]);
+  t.is(await done(t, run(service, "query", "GET events WHERE source = 'none'")), "nothing found");
+});
+
+test("query draws a bar for each group's count", async (t) => {
+  const service = await serviceWithEvents(t);
+  const lines = (await done(t, run(service, "query", "GET events GROUPBY source COLUMNS(key, count)"))).split("\n");
+  t.regex(lines[0]!, /^KEY +COUNT$/);
+  t.regex(lines[1]!, /^db +2 +█{40}$/);
+  t.regex(lines[2]!, /^web +1 +█{20}$/);
+});
+
+test("queries are saved, asked by their name, listed and removed", async (t) => {
+  const service = await serviceWithEvents(t);
+  const saved = await done(t, run(service, "queries", "save", "By source", "GET events GROUPBY source", "--share"));
+  t.is(saved, `query By source of log ${LOG} saved`);
+  t.regex(await done(t, run(service, "query", "--saved", "by SOURCE")), /^KEY +COUNT/);
+  const list = await done(t, run(service, "queries", "list"));
+  t.regex(list.split("\n")[1]!, /^By source +\S+@\S+ +yes +GET events GROUPBY source$/);
+  t.is(await done(t, run(service, "queries", "remove", "by source")), `query by source of log ${LOG} removed`);
+  t.regex((await run(service, "query", "--saved", "By source")).err, /refused with 404: You have no saved query/);
+});
+
+test("a query and the name of one at once, or neither, is refused before the service is asked", async (t) => {
+  const nowhere = { apiUrl: "http://127.0.0.1:1" };
+  for (const words of [["query"], ["query", "GET events", "--saved", "x"]]) {
+    const { code, err } = await run(nowhere, ...words);
+    t.is(code, 1);
+    t.regex(err, /^loggia: Give either a query/);
+  }
+});
+
+test("a class's colour is a colour of the terminal", (t) => {
+  t.is(painter("red")("x"), "\u001b[31mx\u001b[39m");
+  t.is(painter("#0f8")("x"), "\u001b[38;2;0;255;136mx\u001b[39m");
+  t.is(painter("constructor")("x"), "x");
+  t.is(painter("rgb(1,2,3)")("x"), "x");
+  t.is(painter(undefined)("x"), "x");
+});

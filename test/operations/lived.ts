@@ -1,0 +1,138 @@
+import { Client } from "@elastic/elasticsearch";
+import type { ExecutionContext } from "ava";
+import { execFile } from "node:child_process";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+import { Kafka, logLevel } from "kafkajs";
+
+import type { LogKey } from "../../src/events/event.ts";
+import { event, write } from "../contract/store-fixture.ts";
+import { elasticsearchUrl, kafkaBrokers } from "../support/engines.ts";
+import { ADMIN, AUTHORIZATION, environmentOf, get, LOG, post, startService } from "../support/service.ts";
+import type { Service } from "../support/service.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { until } from "../support/until.ts";
+
+export async function send(service: Service, path: string, body: object = {}): Promise<number> {
+  const headers = { Authorization: AUTHORIZATION, "Content-Type": "application/json" };
+  return (await fetch(service.apiUrl + path, { method: "POST", headers, body: JSON.stringify(body) })).status;
+}
+
+const LOGGIA = new URL("../../src/cli/loggia.mjs", import.meta.url).pathname;
+
+/** What the command prints, as the admin. */
+export async function loggia({ apiUrl }: Service, ...words: string[]): Promise<string> {
+  const as = `${ADMIN.email}:${ADMIN.password}`;
+  return (await promisify(execFile)(process.execPath, [LOGGIA, ...words, "--api", apiUrl, "--as", as])).stdout;
+}
+
+/** What the command prints on the machine of a service. */
+export async function loggiaAdmin(environment: Record<string, string>, ...words: string[]): Promise<string> {
+  const options = { env: { ...process.env, ...environment } };
+  return (await promisify(execFile)(process.execPath, [LOGGIA, "admin", ...words], options)).stdout;
+}
+
+/** The names of what waits for a decision, and whether the API and posting are ready. */
+export async function readiness({ apiUrl, postUrl }: Service) {
+  const [api, posting] = [await fetch(`${apiUrl}/health/ready`), await fetch(`${postUrl}/health/ready`)];
+  const { holds = [] } = (await api.json()) as { holds?: { name: string }[] };
+  return { api: api.status, post: posting.status, holds: holds.map(({ name }) => name) };
+}
+
+export const GREEN = { api: 200, post: 200, holds: [] };
+export const redFor = (...holds: string[]) => ({ api: 503, post: 200, holds });
+
+export async function postAndDrain(service: Service, texts: readonly string[]): Promise<void> {
+  for (const text of texts) {
+    const { status, body } = await post(service, { text });
+    if (status !== 201) throw new Error(JSON.stringify(body));
+  }
+  const lag = () => service.ports.bus.lag("events", "pipeline");
+  await until(async () => (await lag()).every(({ next, end }) => next >= end), { what: "the pipeline to catch up" });
+}
+
+export async function total(service: Service): Promise<number> {
+  await service.ports.store.refresh();
+  return Number((await get(service, `/1/logs/${LOG}/events?pagesize=1`)).headers.get("x-total-count"));
+}
+
+export async function replayAll(service: Service): Promise<void> {
+  await until(async () => (await send(service, "/manage/1/replay", { from: "start", into: "old" })) === 202, {
+    what: "a replay to begin",
+  });
+  const state = async () =>
+    ((await get(service, "/manage/1/replay")).body as { last: { state: string } | null }).last?.state;
+  await until(async () => (await state()) === "done", { what: "the replay to end" });
+}
+
+export const remove = (folder: string, name: string): void => {
+  for (const ending of ["", "-wal", "-shm", ".wal"]) rmSync(join(folder, name + ending), { force: true });
+};
+
+/** A service that ran, and was closed, whose files a test may change before the next start. */
+export async function lived(t: ExecutionContext) {
+  const folder = join(temporaryFolder(t), "data");
+  const environment = environmentOf("embedded", folder);
+  const services: Service[] = [];
+  t.teardown(() => Promise.all(services.map((service) => service.close())));
+  const start = async () => {
+    const service = await startService(environment);
+    services.push(service);
+    return service;
+  };
+  const first = await start();
+  t.deepEqual(await readiness(first), GREEN, "a first start");
+  await postAndDrain(first, ["one", "two", "three"]);
+  await first.close();
+  return { folder, environment, start };
+}
+
+/** Services of one test on a cluster. */
+export function clusterOf(t: ExecutionContext) {
+  t.timeout(180_000);
+  const environment = environmentOf("cluster", "");
+  const namespace = environment["LOGGIA_NAMESPACE"]!;
+  const elasticsearch = new Client({ node: elasticsearchUrl() });
+  t.teardown(() => elasticsearch.close());
+  const services: Service[] = [];
+  t.teardown(() => Promise.all(services.map((service) => service.close())));
+  const start = async (more: Record<string, string> = {}) => {
+    const service = await startService({ ...environment, ...more });
+    services.push(service);
+    return service;
+  };
+  /** Deletes the indices whose names end so. */
+  const remove = async (end: string): Promise<void> => {
+    const index = `${namespace}-${end}`;
+    await elasticsearch.indices.delete({ index: Object.keys(await elasticsearch.indices.get({ index })) });
+  };
+  return { environment, namespace, elasticsearch, start, remove };
+}
+
+/**
+ * A service on a cluster that ran, holds an event of an old month and a bookmark besides, and was
+ * closed.
+ */
+export async function livedOnCluster(t: ExecutionContext) {
+  const cluster = clusterOf(t);
+  const first = await cluster.start();
+  await postAndDrain(first, ["one", "two", "three"]);
+  const { store, catalog } = first.ports;
+  const old = event(LOG as LogKey, { created: Date.UTC(2015, 0, 10) });
+  await write(t, store, [old]);
+  t.true(await store.addBookmark(catalog.accounts()[0]!.id, LOG as LogKey, old.id));
+  await first.close();
+  return cluster;
+}
+
+/** Removes the topic of events, behind the service's back. */
+export async function removeTopic(t: ExecutionContext, namespace: string): Promise<void> {
+  const admin = new Kafka({ brokers: kafkaBrokers(), logLevel: logLevel.NOTHING }).admin();
+  await admin.connect();
+  t.teardown(() => admin.disconnect());
+  const topic = `${namespace}.events`;
+  await admin.deleteTopics({ topics: [topic] });
+  await until(async () => !(await admin.listTopics()).includes(topic), { what: "the topic to be gone" });
+}
