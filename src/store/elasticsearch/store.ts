@@ -8,7 +8,7 @@ import {
   translated,
   translateElasticsearchError,
 } from "../../elasticsearch/client.ts";
-import { LoggiaError, StartError } from "../../errors.ts";
+import { StartError } from "../../errors.ts";
 import type { Alert, Store, StorePart, WriteOutcome } from "../store.ts";
 import { encodeDocument, MARKER, NO_COLUMNS } from "./document.ts";
 import { ColumnsOfLogs } from "./columns.ts";
