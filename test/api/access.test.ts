@@ -50,6 +50,7 @@ DELETE /1/logs/:log/alerts/:id                                401   401     404 
 GET    /1/logs/classFilters                                   401   401     200  200   200  200    200    403      401   200
 GET    /1/logs/:log/classFilters                              401   401     404  200   200  404    200    403      401   404
 GET    /1/logs/:log/classFilters/:key                         401   401     404  200   200  404    200    403      401   404
+GET    /1/logs/:log/fields                                    401   401     404  200   200  404    200    403      401   404
 GET    /1/logs/:log/query                                     401   401     404  200   200  404    200    403      401   404
 
 GET    /manage/1/accounts                                     401   401     403  403   403  200    403    403      401   403
