@@ -51,6 +51,8 @@ GET    /1/logs/:log/classFilters/:key     200  json xml jsonp
 GET    /1/logs/:log/classFilters/:key     404  json
 GET    /1/logs/:log/query                 200  json xml jsonp
 GET    /1/logs/:log/query                 400  json
+GET    /1/logs/:log/fields                200  json xml jsonp
+GET    /1/logs/:log/fields                400  json
 `;
 
 /** Parameters of lists, each with a value that is taken and, where there is one, a value that is refused. */
@@ -108,7 +110,7 @@ test("every endpoint has a step for each of its answers, in each format", (t) =>
   const rows = ENDPOINTS.trim()
     .split("\n")
     .map((line) => line.split(/ +/));
-  t.is(rows.length, 41);
+  t.is(rows.length, 43);
   const missing = rows.flatMap(([method, path = "", status, ...formats]) =>
     formats
       .filter(

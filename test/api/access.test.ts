@@ -53,6 +53,7 @@ GET    /1/logs/:log/classFilters                              401   401     404 
 GET    /1/logs/:log/classFilters/:key                         401   401     404  200   200  404    200    403      401   404
 GET    /1/logs/:log/export                                    401   401     404  200   200  404    200    403      401   404
 GET    /1/logs/:log/tail                                      401   401     404  200   200  404    200    403      401   404
+GET    /1/logs/:log/fields                                    401   401     404  200   200  404    200    403      401   404
 GET    /1/logs/:log/query                                     401   401     404  200   200  404    200    403      401   404
 
 GET    /manage/1/accounts                                     401   401     403  403   403  200    403    403      401   403

@@ -85,7 +85,8 @@ function slicesOfPeriod(by: Period, span: Span): Slice[] {
   const divided = dividedGroups(by, stretches);
   const slices = stretches.flatMap((stretch) => runOf(by, stretch, divided) ?? []);
   for (const key of divided) {
-    const pieces = stretches.flatMap((stretch) => pieceOf(by, stretch, key) ?? []);
+    const alike = stretches.filter(({ repeated }) => (Math.abs(key % 2) === REPEATED) === repeated);
+    const pieces = alike.flatMap((stretch) => pieceOf(by, stretch, key) ?? []);
     slices.push({ kind: "one", filter: or(pieces.map(within)), key });
   }
   return slices;
@@ -130,12 +131,12 @@ type Moments = Pick<Stretch, "from_ms" | "to_ms">;
 function runOf(by: Period, stretch: Stretch, divided: ReadonlySet<number>): Slice | null {
   const { offset_ms, repeated } = stretch;
   let { from_ms, to_ms } = stretch;
-  for (const key of divided) {
-    const piece = pieceOf(by, stretch, key);
-    if (piece === null || (repeated ? REPEATED : 0) !== Math.abs(key % 2)) continue;
-    if (piece.from_ms <= from_ms) from_ms = Math.max(from_ms, piece.to_ms);
-    else if (piece.to_ms >= to_ms) to_ms = Math.min(to_ms, piece.from_ms);
-  }
+  const pieces = [...divided]
+    .filter((key) => (Math.abs(key % 2) === REPEATED) === repeated)
+    .sort((a, b) => a - b)
+    .flatMap((key) => pieceOf(by, stretch, key) ?? []);
+  for (const piece of pieces) if (piece.from_ms <= from_ms) from_ms = Math.max(from_ms, piece.to_ms);
+  for (const piece of pieces.toReversed()) if (piece.to_ms >= to_ms) to_ms = Math.min(to_ms, piece.from_ms);
   if (from_ms >= to_ms) return null;
   const isAlways = from_ms === -Infinity && to_ms === Infinity;
   const momentOf = (raw: RawKey): number => raw as number;
