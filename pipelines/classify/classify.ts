@@ -44,6 +44,7 @@ export function createClassifier(
     const filters = catalog.classFilters(event.log);
     if (filters.length === 0) return null;
     const match = matchers.find(event.log, filters);
-    return match === null ? withoutMatcher(event, filters) : match(event);
+    const key = match?.(event);
+    return key === undefined ? withoutMatcher(event, filters) : key;
   };
 }

@@ -31,6 +31,7 @@ export async function classByLoop(
   return best?.key ?? null;
 }
 
-function isBefore(one: ClassFilter, other: ClassFilter): boolean {
+/** Whether the first gives the class where both match. */
+export function isBefore(one: ClassFilter, other: ClassFilter): boolean {
   return one.weight > other.weight || (one.weight === other.weight && one.key < other.key);
 }

@@ -3,6 +3,8 @@ import type { LogKey } from "../../src/events/event.ts";
 import { giveWay } from "../../src/pace.ts";
 import { matcherInSteps } from "./matcher.ts";
 import type { Matcher } from "./matcher.ts";
+import { patchMatcher } from "./patch.ts";
+import type { Patch, PatchedMatcher } from "./patch.ts";
 
 /** A log for whose filters no matcher is ready. */
 export type Missing = {
@@ -14,8 +16,8 @@ export type Missing = {
 
 /**
  * The compiled matchers of logs, in bounded memory. They are built beside the events, one at a time
- * and in small steps; the one that was built replaces the one before at once, and is used only for
- * the very filters that it was built from.
+ * and in small steps; the one that was built replaces the one before at once. It is used for the very
+ * filters that it was built from, and for those that differ in a few, with a small one of these.
  *
  * Looking at all filters for an event costs far less than building a matcher. So one is built where
  * what a log's events have cost without it comes to what it costs: logs of thousands of filters and
@@ -23,7 +25,7 @@ export type Missing = {
  * whom the least was built lately.
  */
 export type Matchers = {
-  find(log: LogKey, filters: readonly ClassFilter[]): Matcher | null;
+  find(log: LogKey, filters: readonly ClassFilter[]): PatchedMatcher | null;
   /** Counts an event for which there was none. */
   missed(missing: Missing): void;
   /** Resolves once nothing more is to be built. */
@@ -37,7 +39,12 @@ export type Matchers = {
  */
 const MAX_SIZE = { all: 5_000_000, owner: 4_500_000 };
 
-type Kept = Missing & { readonly match: Matcher; readonly size: number };
+type Kept = Missing & {
+  readonly match: Matcher;
+  readonly size: number;
+  /** For the filters that the log has now, where these are others. */
+  patch: Patch | null;
+};
 
 /** What events of a log have cost without a matcher for its filters, in units of {@link sizeOf}. */
 type Spent = { readonly filters: readonly ClassFilter[]; readonly size: number; spent: number };
@@ -120,7 +127,7 @@ export function createMatchers(
       const steps = matcherInSteps(next.filters);
       let step = steps.next();
       for (; step.done !== true; step = steps.next()) await pause();
-      keep({ ...next, match: step.value });
+      keep({ ...next, match: step.value, patch: null });
       costs.delete(next.log);
     }
     current = null;
@@ -128,31 +135,37 @@ export function createMatchers(
     building = null;
   };
 
+  const missed = (missing: Missing): void => {
+    const { log, filters } = missing;
+    // What is being built is there soon.
+    if (current?.log === log && current.filters === filters) return;
+    const known = costs.get(log);
+    const cost = known?.filters === filters ? known : { filters, size: sizeOf(filters), spent: 0 };
+    cost.spent += filters.length + EVENT_COST;
+    costs.delete(log);
+    costs.set(log, cost);
+    if (costs.size > MAX_COSTS) costs.delete(costs.keys().next().value!);
+    if (cost.spent < cost.size) return;
+    wanted.set(log, { ...missing, size: cost.size });
+    building ??= build();
+  };
+
   return {
     find(log, filters) {
       const entry = kept.get(log);
-      if (entry?.filters !== filters) return null;
+      if (entry === undefined) return null;
       // The last one is where it belongs already.
       if (kept.size > 1) {
         kept.delete(log);
         kept.set(log, entry);
       }
-      return entry.match;
+      if (entry.filters === filters) return entry.match;
+      if (entry.patch?.filters !== filters) entry.patch = patchMatcher(entry, filters);
+      const { match, isLarge } = entry.patch;
+      if (match !== null && isLarge) missed({ log, owner: entry.owner, filters });
+      return match;
     },
-    missed(missing) {
-      const { log, filters } = missing;
-      // What is being built is there soon.
-      if (current?.log === log && current.filters === filters) return;
-      const known = costs.get(log);
-      const cost = known?.filters === filters ? known : { filters, size: sizeOf(filters), spent: 0 };
-      cost.spent += filters.length + EVENT_COST;
-      costs.delete(log);
-      costs.set(log, cost);
-      if (costs.size > MAX_COSTS) costs.delete(costs.keys().next().value!);
-      if (cost.spent < cost.size) return;
-      wanted.set(log, { ...missing, size: cost.size });
-      building ??= build();
-    },
+    missed,
     idle: () => building ?? Promise.resolve(),
   };
 }

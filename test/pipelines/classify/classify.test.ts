@@ -111,6 +111,60 @@ test("until a matcher is ready events get their class without it, and each by th
   t.is(ask(A, "t7"), null);
 });
 
+test("a change of a few filters is matched at once, by the matcher of the others and one of these", async (t) => {
+  const some = (i: number, weight: number, change: Partial<ClassFilter> = {}) =>
+    filter(1_000 + i, { tag: `t${i % 40}`, source: i % 3 === 0 ? "s" : "", weight, ...change });
+  const list = Array.from({ length: 400 }, (_, i) => some(i, i % 7));
+  const lists = new Map<LogKey, readonly ClassFilter[]>([[A, list]]);
+  const { matchers, ask } = prepare(lists);
+  want(matchers, { log: A, owner: "ann", filters: list });
+  await matchers.idle();
+  const changes: readonly ((now: ClassFilter[]) => void)[] = [
+    (now) => void (now[5] = some(5, 9)),
+    (now) => void now.splice(17, 1),
+    (now) => void now.push(some(500, 9), some(501, 2, { key: "k0" })),
+    (now) => void (now[5] = some(5, 0, { tag: "t39" })),
+    (now) => void now.splice(40, 2, some(40, 8)),
+  ];
+  let atOnce = 0;
+  for (const change of changes) {
+    const now = [...lists.get(A)!];
+    change(now);
+    lists.set(
+      A,
+      now.toSorted((a, b) => (a.key < b.key ? -1 : 1)),
+    );
+    const whole = compileMatcher(now);
+    for (let i = 0; i < 40; i++) {
+      const found = ask(A, `t${i}`);
+      if (!(found instanceof Promise)) atOnce += 1;
+      t.is(await found, whole({ ...SUBJECT, tags: [`t${i}`] }));
+    }
+  }
+  t.true(atOnce > 180, `${atOnce} of 200 at once`);
+});
+
+test("after many changes a new matcher is built, and events wait for none meanwhile", async (t) => {
+  const list = filters(300);
+  const lists = new Map<LogKey, readonly ClassFilter[]>([[A, list]]);
+  const { matchers, ask } = prepare(lists);
+  want(matchers, { log: A, owner: "ann", filters: list });
+  await matchers.idle();
+  const change = (from: number, to: number) => {
+    const now = lists.get(A)!.map((one, i) => (i >= from && i < to ? filter(i, { tag: `changed-${i}` }) : one));
+    lists.set(A, now);
+  };
+  change(0, 6);
+  for (let i = 0; i < 1_000; i++) t.is(ask(A, "changed-5"), "k5");
+  await matchers.idle();
+  // That the change before is in the matcher shows in one more being few again.
+  change(6, 13);
+  t.is(ask(A, "changed-12"), "k12");
+  t.is(ask(A, "t20"), "k20");
+  change(13, 40);
+  t.true(ask(A, "t100") instanceof Promise, "too many");
+});
+
 test("logs of many filters and few events make no matcher", async (t) => {
   const logs = Array.from({ length: 50 }, (_, i) => logKey(`log-${i}`));
   const { matchers, ask } = prepare(new Map(logs.map((log) => [log, filters(1_000)])));

@@ -1,0 +1,68 @@
+import type { ClassFilter } from "../../src/catalog/catalog.ts";
+import { isBefore } from "./loop.ts";
+import { compileMatcher } from "./matcher.ts";
+import type { Matcher, Subject } from "./matcher.ts";
+
+/** Filters that are gone, and new ones; a change is both. So few that a matcher of them is built in much less than a millisecond. */
+const MAX_DIFFERENCES = 16;
+
+/**
+ * The key of the filter that gives an event its class, null where none matches; undefined where
+ * only a look at all filters can tell.
+ */
+export type PatchedMatcher = (event: Subject) => string | null | undefined;
+
+export type Patch = {
+  readonly filters: readonly ClassFilter[];
+  /** Null where too many differ. */
+  readonly match: PatchedMatcher | null;
+  /** Whether so many differ that a matcher of all filters is due. */
+  readonly isLarge: boolean;
+};
+
+/**
+ * A matcher of `filters` made of one for `base`, a list of which they differ in a few filters: the
+ * heaviest match is that of the base or that of what was added.
+ */
+export function patchMatcher(
+  base: { readonly filters: readonly ClassFilter[]; readonly match: Matcher },
+  filters: readonly ClassFilter[],
+): Patch {
+  const { removed, added } = differences(base.filters, filters);
+  const count = removed.size + added.size;
+  if (count > MAX_DIFFERENCES) return { filters, match: null, isLarge: true };
+  const matchAdded = compileMatcher([...added.values()]);
+  const match: PatchedMatcher = (event) => {
+    const before = base.match(event);
+    // What is gone may have hidden any other filter.
+    if (before !== null && removed.has(before)) return undefined;
+    const after = matchAdded(event);
+    if (before === null || after === null) return before ?? after;
+    const found = base.filters.find(({ key }) => key === before)!;
+    return isBefore(added.get(after)!, found) ? after : before;
+  };
+  return { filters, match, isLarge: count > MAX_DIFFERENCES / 2 };
+}
+
+/**
+ * Filters of one list that the other has not, by key. Lists are sorted by key; in others more
+ * counts as changed than is.
+ */
+function differences(before: readonly ClassFilter[], after: readonly ClassFilter[]) {
+  const removed = new Map<string, ClassFilter>();
+  const added = new Map<string, ClassFilter>();
+  for (let i = 0, j = 0; i < before.length || j < after.length;) {
+    const [old, now] = [before[i], after[j]];
+    if (old === now) {
+      i += 1;
+      j += 1;
+      continue;
+    }
+    const isOld = now === undefined || (old !== undefined && old.key <= now.key);
+    const isNow = old === undefined || (now !== undefined && now.key <= old.key);
+    if (isOld) removed.set(old!.key, before[i++]!);
+    if (isNow) added.set(now!.key, after[j++]!);
+    if (removed.size + added.size > MAX_DIFFERENCES) break;
+  }
+  return { removed, added };
+}
