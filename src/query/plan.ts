@@ -155,7 +155,6 @@ export type EventColumn = EventField | "pattern" | "attributes" | AttributeField
 
 /** The columns of groups that have a name of their own, in their order. Numbers are of `value`. */
 export const AGGREGATE_FIELDS = ["key", "count", "avg", "sum", "min", "max"] as const;
-export type AggregateField = (typeof AGGREGATE_FIELDS)[number];
 
 export const USER_FIELDS = ["user", "email", "page", "created", "seen", "count"] as const;
 export type UserField = (typeof USER_FIELDS)[number];

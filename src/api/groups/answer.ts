@@ -2,6 +2,7 @@ import { meetsHaving, orderOfGroups } from "../../query/groups.ts";
 import { numberOf } from "../../events/attributes.ts";
 import type { AfterStore, GroupQuestion } from "../../query/question.ts";
 import { rangeOf } from "../../query/span.ts";
+import { mapGently, sortGently } from "../../store/gently.ts";
 import type { Group, GroupValue, Store } from "../../store/store.ts";
 import { earlier } from "./compare.ts";
 import { emptyValues, filled } from "./fill.ts";
@@ -22,9 +23,9 @@ export type AnsweredGroup = Group & {
 export async function answerGroups(store: Pick<Store, "group">, question: GroupQuestion): Promise<AnsweredGroup[]> {
   const { plan, fill, after, now_ms } = question;
   const found = await store.group(plan);
-  const all = fill === null ? found : filled(found, plan, fill, now_ms);
-  const rated = withRates(all, question, lengthOfRange(question.plan, now_ms));
-  const groups = after === null ? rated : arranged(rated, plan, after);
+  const all = fill === null ? found : await filled(found, plan, fill, now_ms);
+  const rated = await withRates(all, question, lengthOfRange(question.plan, now_ms));
+  const groups = after === null ? rated : await arranged(rated, plan, after);
   return await withPrevious(store, question, groups);
 }
 
@@ -33,18 +34,15 @@ function lengthOfRange({ where }: Pick<GroupQuestion["plan"], "where">, now_ms: 
   return (to_ms === Infinity ? now_ms : to_ms) - from_ms;
 }
 
-function arranged(
+async function arranged(
   groups: readonly Group[],
   { by }: GroupQuestion["plan"],
   { having, sort, skip, take }: AfterStore,
-): Group[] {
+): Promise<Group[]> {
   const kept = groups.filter(({ values }) => having === null || meetsHaving(having, values));
   const { rank, compare } = orderOfGroups({ by, sort }, numberOf);
-  const sorted = kept
-    .map(rank)
-    .sort(compare)
-    .map(({ group }) => group);
-  return sorted.slice(skip, take === null ? undefined : skip + take);
+  const sorted = await sortGently(await mapGently(kept, rank), compare);
+  return sorted.slice(skip, take === null ? undefined : skip + take).map(({ group }) => group);
 }
 
 async function withPrevious(
@@ -53,10 +51,15 @@ async function withPrevious(
   groups: readonly Group[],
 ): Promise<AnsweredGroup[]> {
   const { plan, compare, now_ms, zone } = question;
-  if (compare === null || groups.length === 0) return groups.map((group) => ({ ...group, previous: null }));
+  if (compare === null || groups.length === 0)
+    return await mapGently(groups, (group) => ({ ...group, previous: null }));
   const { plan: before, finder } = earlier(plan, compare, zone, now_ms, groups);
-  const found = withRates(await store.group(before), { ...question, plan: before }, lengthOfRange(before, now_ms));
-  const find = finder(found);
+  const found = await withRates(
+    await store.group(before),
+    { ...question, plan: before },
+    lengthOfRange(before, now_ms),
+  );
+  const find = await finder(found);
   const nothing = [...emptyValues(plan.aggregates), ...question.rates.map(() => 0)];
-  return groups.map((group) => ({ ...group, previous: find(group.keys)?.values ?? nothing }));
+  return await mapGently(groups, (group) => ({ ...group, previous: find(group.keys)?.values ?? nothing }));
 }

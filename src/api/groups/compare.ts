@@ -7,6 +7,7 @@ import { rangeOf } from "../../query/span.ts";
 import type { Step } from "../../query/syntax.ts";
 import { UTC } from "../../query/zone.ts";
 import type { Zone } from "../../query/zone.ts";
+import { mapGently } from "../../store/gently.ts";
 import type { Group, GroupValue } from "../../store/store.ts";
 
 /** Groups to look for by their keys, rather than all that there were. */
@@ -15,7 +16,7 @@ const MOST_SOUGHT = 500;
 export type Earlier = {
   readonly plan: GroupPlan;
   /** Finds the group that a group of now is compared with, among those of the plan. */
-  readonly finder: (groups: readonly Group[]) => (keys: readonly GroupValue[]) => Group | undefined;
+  readonly finder: (groups: readonly Group[]) => Promise<(keys: readonly GroupValue[]) => Group | undefined>;
 };
 
 /**
@@ -45,8 +46,9 @@ export function earlier(plan: GroupPlan, step: Step, zone: Zone, now_ms: number,
       skip: 0,
       take: null,
     },
-    finder: (groups) => {
-      const byKeys = new Map(groups.map((group) => [JSON.stringify(group.keys), group]));
+    finder: async (groups) => {
+      const byKeys = new Map<string, Group>();
+      await mapGently(groups, (group) => byKeys.set(JSON.stringify(group.keys), group));
       const keysOf = earlierKeys(plan.by, step);
       return (keys) => byKeys.get(JSON.stringify(keysOf(keys)));
     },

@@ -2,6 +2,7 @@ import { keysOfPeriod, lengthOf, momentOfKey, DAY_MS } from "../../query/calenda
 import type { Aggregate, GroupPlan, Period } from "../../query/plan.ts";
 import { rangeOf } from "../../query/span.ts";
 import { MAX_GROUPS, tooManyGroups } from "../../store/groups.ts";
+import { mapGently } from "../../store/gently.ts";
 import type { Group, GroupValue } from "../../store/store.ts";
 
 /**
@@ -11,25 +12,35 @@ import type { Group, GroupValue } from "../../store/store.ts";
  *
  * @throws LoggiaError `unsupported` where they become too many
  */
-export function filled(groups: readonly Group[], plan: GroupPlan, place: number, now_ms: number): Group[] {
-  const by = plan.by[place] as Period;
-  const keys = keysToFill(groups, plan, place, now_ms);
-  const present = new Set(groups.map((group) => JSON.stringify(group.keys)));
+export async function filled(
+  groups: readonly Group[],
+  plan: GroupPlan,
+  place: number,
+  now_ms: number,
+): Promise<Group[]> {
+  const { from_ms, to_ms } = keysToFill(groups, plan, place, now_ms);
+  const keys = [...keysOfPeriod(plan.by[place] as Period, from_ms, to_ms)];
+  const present = new Set(await mapGently(groups, (group) => JSON.stringify(group.keys)));
   const others = new Map<string, readonly GroupValue[]>();
-  for (const group of groups) {
+  await mapGently(groups, (group) => {
     const rest = group.keys.toSpliced(place, 1);
     others.set(JSON.stringify(rest), rest);
-  }
+  });
   if (plan.by.length === 1) others.set("[]", []);
   const values = emptyValues(plan.aggregates);
   const all = [...groups];
-  for (const rest of others.values()) {
-    for (const key of keysOfPeriod(by, keys.from_ms, keys.to_ms)) {
-      const added = rest.toSpliced(place, 0, key);
-      if (!present.has(JSON.stringify(added)) && all.push({ keys: added, values }) > MAX_GROUPS) throw tooManyGroups();
-    }
-  }
+  await mapGently(combined([...others.values()], keys, place), (added) => {
+    if (!present.has(JSON.stringify(added)) && all.push({ keys: added, values }) > MAX_GROUPS) throw tooManyGroups();
+  });
   return all;
+}
+
+function* combined(
+  others: readonly (readonly GroupValue[])[],
+  keys: readonly number[],
+  place: number,
+): Generator<readonly GroupValue[]> {
+  for (const rest of others) for (const key of keys) yield rest.toSpliced(place, 0, key);
 }
 
 /** What aggregates are of no events. */

@@ -1,6 +1,7 @@
 import { lengthOfGroup } from "../../query/calendar.ts";
 import type { Period } from "../../query/plan.ts";
 import type { GroupQuestion } from "../../query/question.ts";
+import { mapGently } from "../../store/gently.ts";
 import type { Group } from "../../store/store.ts";
 
 /**
@@ -9,10 +10,14 @@ import type { Group } from "../../store/store.ts";
  *
  * @param range_ms how long the range is
  */
-export function withRates(groups: readonly Group[], { plan, rates }: GroupQuestion, range_ms: number): Group[] {
-  if (rates.length === 0) return [...groups];
+export async function withRates(
+  groups: readonly Group[],
+  { plan, rates }: GroupQuestion,
+  range_ms: number,
+): Promise<readonly Group[]> {
+  if (rates.length === 0) return groups;
   const periods = plan.by.flatMap((by, i) => (by.kind === "period" ? [{ by, i }] : []));
-  return groups.map(({ keys, values }) => {
+  return await mapGently(groups, ({ keys, values }) => {
     const length_ms = Math.min(...periods.map(({ by, i }) => lengthOfKey(by, keys[i]!)));
     const over_ms = periods.length === 0 ? range_ms : length_ms;
     return {

@@ -25,7 +25,7 @@ import type { Estimated } from "./refine.ts";
 import { rangeOf } from "./seek.ts";
 import { slicesOf } from "./slices.ts";
 import type { Span } from "./slices.ts";
-import { sortGently } from "./sort-gently.ts";
+import { sortGently } from "../gently.ts";
 
 /** Groups that are sorted out at once. */
 const PAGE = 10_000;

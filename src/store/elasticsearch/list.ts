@@ -16,7 +16,7 @@ import { marksAmong } from "./people.ts";
 import { orderOfRows } from "./order.ts";
 import { ANY_ORDER, atOneMoment, isExact, scan, searcherOf, totalOf, WINDOW } from "./scan.ts";
 import type { Hit, Searcher } from "./scan.ts";
-import { sortGently } from "./sort-gently.ts";
+import { sortGently } from "../gently.ts";
 import { seek } from "./seek.ts";
 
 /** Answers a list plan; any page, to the end of all. */

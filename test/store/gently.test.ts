@@ -1,8 +1,8 @@
 import test from "ava";
 import fc from "fast-check";
 
-import { sortGently } from "../../../src/store/elasticsearch/sort-gently.ts";
-import { turnsDuring } from "../../support/turns.ts";
+import { mapGently, sortGently } from "../../src/store/gently.ts";
+import { turnsDuring } from "../support/turns.ts";
 
 type Item = { readonly key: number; readonly place: number };
 const byKey = (a: Item, b: Item): number => a.key - b.key;
@@ -22,4 +22,17 @@ test("others have their turn meanwhile", async (t) => {
   const items = Array.from({ length: 20_000 }, (_, place) => ({ key: -place, place }));
   const turns = await turnsDuring(() => sortGently(items, byKey));
   t.true(turns >= 20, `${turns} turns`);
+});
+
+test("what is made of each item is in their order, and others have their turn as well", async (t) => {
+  const items = Array.from({ length: 20_000 }, (_, i) => i);
+  let made: readonly number[] = [];
+  const turns = await turnsDuring(async () => {
+    made = await mapGently(items, (item) => item * 2);
+  });
+  t.deepEqual(
+    made,
+    items.map((item) => item * 2),
+  );
+  t.true(turns >= 5, `${turns} turns`);
 });

@@ -31,3 +31,12 @@ async function merge<T>(left: readonly T[], right: readonly T[], compare: Compar
   }
   return merged;
 }
+
+/** Makes something of each item, with turns for others in between. */
+export async function mapGently<T, U>(items: Iterable<T>, of: (item: T) => U): Promise<U[]> {
+  const made: U[] = [];
+  for (const item of items) {
+    if (made.push(of(item)) % RUN === 0) await turn();
+  }
+  return made;
+}
