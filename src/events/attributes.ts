@@ -14,12 +14,13 @@ export type Flattened = {
   readonly faults: readonly string[];
 };
 
-/** Where flattening stops, so that it takes linear time: past so many names, and inside a name that is so long. */
+/** Where flattening stops, so that it takes linear time: past so many names, and inside a name of so many units. */
 export type FlattenBounds = { readonly names: number; readonly nameUnits: number };
 
 type Collected = Map<string, AttributeValue | AttributeValue[]>;
 
-const UNBOUNDED: FlattenBounds = { names: Number.MAX_SAFE_INTEGER, nameUnits: Number.MAX_SAFE_INTEGER };
+/** Beyond whatever limits a service may have. */
+const WIDEST: FlattenBounds = { names: 10_000, nameUnits: 2_000 };
 /** A fault is told once or twice, not for each of thousands of names. */
 const MAX_FAULTS = 3;
 const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)$/;
@@ -28,7 +29,7 @@ const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)$/;
  * Makes an object of JSON flat: what lies in an object within it is named by both names with a dot between them, an
  * array of scalars is several values, null is absent. Two values of one name make an attribute of both.
  */
-export function flatten(object: object, bounds: FlattenBounds = UNBOUNDED): Flattened {
+export function flatten(object: object, bounds: FlattenBounds = WIDEST): Flattened {
   const collected: Collected = new Map();
   const faults: string[] = [];
   // On a stack of its own: what is posted may be nested deeper than calls can be.
@@ -50,7 +51,12 @@ export function flatten(object: object, bounds: FlattenBounds = UNBOUNDED): Flat
       level = levelOf(`${name}.`, value);
     } else faults.push(`the name of attribute ${quote(name)} is too long`);
   }
+  if (collected.size > bounds.names) faults.push(tooManyAttributes(bounds.names));
   return { attributes: collected, faults };
+}
+
+export function tooManyAttributes(most: number): string {
+  return `there are more attributes than the ${most} that are allowed`;
 }
 
 /** An object that is looked through, and what comes before the names in it. */

@@ -1,4 +1,4 @@
-import { encodeAttributes, flatten } from "../events/attributes.ts";
+import { encodeAttributes, flatten, tooManyAttributes } from "../events/attributes.ts";
 import type { Attributes, AttributeValue } from "../events/attributes.ts";
 import type { FieldLimits } from "../events/limits.ts";
 import { quote } from "../events/quote.ts";
@@ -9,7 +9,9 @@ export const PAIR_PREFIX = "attr.";
 const EXPECTED = 'an object of JSON such as {"status":500} is expected';
 
 /** The fields of a form, each by its first value. */
-export type FormFields = { get(name: string): string | null | undefined; keys(): Iterable<string> };
+export type FormFields = Iterable<readonly [name: string, value: string]> & {
+  get(name: string): string | null | undefined;
+};
 
 /** Reads the attributes of a posted object as an event carries them: null where there are none. */
 export function readAttributes(given: unknown, limits: FieldLimits, faults: string[]): string | null {
@@ -24,21 +26,26 @@ export function readAttributes(given: unknown, limits: FieldLimits, faults: stri
 /** Reads those of a form: `attributes` is JSON, and each field named `attr.<name>` one value, as it was posted. */
 export function readFormAttributes(fields: FormFields, limits: FieldLimits, faults: string[]): string | null {
   const json = fields.get("attributes")?.trim() ?? "";
-  const names = pairNames(fields);
-  if (json === "" && names.size === 0) return null;
+  const pairs = pairsOf(fields);
+  if (json === "" && pairs.size === 0) return null;
   const attributes = new Map(json === "" ? [] : attributesOfJson(json, limits, faults));
-  for (const name of names) {
+  for (const [name, value] of pairs) {
     const before = attributes.get(name);
-    const value = wellFormed(fields.get(PAIR_PREFIX + name) ?? "");
     attributes.set(name, before === undefined ? value : [before, value].flat());
   }
+  if (pairs.size > 0 && attributes.size > limits.attributes) faults.push(tooManyAttributes(limits.attributes));
   return checked(attributes, limits, faults);
 }
 
-function pairNames(fields: FormFields): ReadonlySet<string> {
-  const names = new Set<string>();
-  for (const name of fields.keys()) if (name.startsWith(PAIR_PREFIX)) names.add(name.slice(PAIR_PREFIX.length));
-  return names;
+/** Of a repeated one the first counts, as of every field. */
+function pairsOf(fields: FormFields): ReadonlyMap<string, string> {
+  const pairs = new Map<string, string>();
+  for (const [field, value] of fields) {
+    if (!field.startsWith(PAIR_PREFIX)) continue;
+    const name = wellFormed(field.slice(PAIR_PREFIX.length));
+    if (!pairs.has(name)) pairs.set(name, wellFormed(value));
+  }
+  return pairs;
 }
 
 function attributesOfJson(json: string, limits: FieldLimits, faults: string[]): Attributes {
@@ -64,9 +71,6 @@ function flattened(given: object, limits: FieldLimits, faults: string[]): Attrib
 /** Notes what is over its limit, by one fault for each limit: there may be hundreds. */
 function checked(attributes: Attributes, limits: FieldLimits, faults: string[]): string | null {
   if (attributes.size === 0) return null;
-  if (attributes.size > limits.attributes) {
-    faults.push(`there are more attributes than the ${limits.attributes} that are allowed`);
-  }
   if (attributes.has("")) faults.push("an attribute has no name");
   let mostBytes = 0;
   let longName: string | null = null;

@@ -206,7 +206,8 @@ function parseLine(line: string, limits: FieldLimits, keeps: Keeps): ReadItem {
 function readItem(item: unknown, limits: FieldLimits, keeps: Keeps): ReadItem {
   if (typeof item !== "object" || item === null || Array.isArray(item)) {
     const hint = isArrayOfObjects(item) ? "; an array of events needs the Content-Type application/json" : "";
-    return bad([`it is ${nameOf(item)}, a JSON object is expected${hint}`], JSON.stringify(item));
+    const posted = isWritable(item) ? JSON.stringify(item) : "nested too deep";
+    return bad([`it is ${nameOf(item)}, a JSON object is expected${hint}`], posted);
   }
   const fields = item as Record<string, unknown>;
   const faults: string[] = [];
@@ -248,7 +249,23 @@ function bad(faults: readonly string[], posted: string): ReadItem {
 
 /** An event as it was posted, without the key, should it hold one. */
 function describe(fields: Record<string, unknown>): string {
-  return JSON.stringify(Object.hasOwn(fields, "apikey") ? { ...fields, apikey: undefined } : fields);
+  const posted = Object.hasOwn(fields, "apikey") ? { ...fields, apikey: undefined } : fields;
+  try {
+    return JSON.stringify(posted);
+  } catch {
+    // What is nested deeper than calls can be was read all the same.
+    const shown = Object.entries(posted).map(([name, value]) => [name, isWritable(value) ? value : "nested too deep"]);
+    return JSON.stringify(Object.fromEntries(shown));
+  }
+}
+
+function isWritable(value: unknown): boolean {
+  try {
+    JSON.stringify(value);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function textOf(name: string, value: unknown, faults: string[]): string {
