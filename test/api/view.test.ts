@@ -119,7 +119,7 @@ test("columns show single attributes by their names, and the pattern", (t) => {
   );
   t.regex(
     renderXml(shown.xml()),
-    /<event><text>took 5 ms<\/text><pattern>took &lt;n&gt; ms<\/pattern><column name="@http.status">500<\/column><column name="@__proto__"><value>1<\/value><\/column><column name="@none"\/><\/event>/,
+    /<event><text>took 5 ms<\/text><pattern>took &lt;n&gt; ms<\/pattern><attributes><attribute name="http.status">500<\/attribute><attribute name="__proto__">1<\/attribute><\/attributes><\/event>/,
   );
 });
 
