@@ -5,8 +5,7 @@ import type { EventRow } from "../../events/event.ts";
 import type { GroupValue } from "../store.ts";
 import { ATTRIBUTES } from "./attributes.ts";
 import { compileExactly, exists } from "./compile.ts";
-import { toRow } from "./document.ts";
-import type { Document } from "./document.ts";
+import { rowOf } from "./page.ts";
 import { ALL } from "./queries.ts";
 import type { Query } from "./queries.ts";
 import type { Bucket, Hit, Stats } from "./scan.ts";
@@ -165,7 +164,7 @@ function valueAtEnd({ kind, field }: Extract<Aggregate, { kind: "first" | "last"
     read: (_, computed) => {
       const { end } = computed as { end: { hits: { hits: readonly Hit[] } } };
       const [hit] = end.hits.hits;
-      return hit === undefined ? null : valueOf(toRow(hit._source as Document), field);
+      return hit === undefined ? null : valueOf(rowOf(hit), field);
     },
   };
 }

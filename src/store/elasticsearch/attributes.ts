@@ -1,5 +1,5 @@
 import { numberOfValue, parseAttributes, textsOfAttribute, valuesOfAttribute } from "../../events/attributes.ts";
-import { compareCodePoints, fold } from "../../events/text.ts";
+import { fold } from "../../events/text.ts";
 import type { AttributeField, ComparisonOp } from "../../query/plan.ts";
 
 /**
@@ -179,9 +179,4 @@ function newColumns<T>(): Record<string, T[]> {
 function kindOf(text: string, number: number | null): ValueKind {
   if (number !== null) return "number";
   return text === "true" || text === "false" ? "boolean" : "text";
-}
-
-/** Orders keys by the names that they stand for. */
-export function compareNames(a: string, b: string): number {
-  return compareCodePoints(nameOf(a), nameOf(b));
 }

@@ -54,6 +54,6 @@ export class ColumnsOfLogs {
         aggs: { keys: { terms: { field: ATTRIBUTE_PATHS.keys, size: MAX_OF_LOG } } },
       }),
     );
-    return new Set(aggregations?.["keys"]?.buckets?.map(({ key }) => String(key)));
+    return new Set(aggregations?.["keys"]?.buckets?.map(({ key }) => key as string));
   }
 }

@@ -62,7 +62,10 @@ export function compileVisits(plan: Pick<UsersPlan, "logs" | "where">): Query {
     if (condition.kind !== "text" && condition.kind !== "in" && condition.kind !== "contains") return [];
     const { field } = condition;
     return field === "user"
-      ? [compileCondition({ ...condition, field }, { negated: false, inAnd: true, depth: 1, earlier: [] }, "narrow").query]
+      ? [
+          compileCondition({ ...condition, field }, { negated: false, inAnd: true, depth: 1, earlier: [] }, "narrow")
+            .query,
+        ]
       : [];
   });
   return { bool: { filter: [anyOf("log", plan.logs), ...narrowing.flatMap(conjuncts)] } };
@@ -168,7 +171,9 @@ function compileComparison(condition: Comparison): Query {
     case "text":
       if (condition.op === "=") return equal(condition.field, [condition.value]);
       if (isAttribute(condition.field)) {
-        return { range: { [ATTRIBUTE_PATHS.terms]: textRange(keyOfField(condition.field), condition.op, condition.value) } };
+        return {
+          range: { [ATTRIBUTE_PATHS.terms]: textRange(keyOfField(condition.field), condition.op, condition.value) },
+        };
       }
       return { range: { [foldedPath(condition.field)]: { [RANGE[condition.op]]: condition.value } } };
     case "in":

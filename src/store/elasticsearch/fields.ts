@@ -15,7 +15,7 @@ import { compositePages } from "./parts.ts";
 import { and, or } from "./queries.ts";
 import type { Query } from "./queries.ts";
 import { ANY_ORDER, atOneMoment, scan, searcherOf, totalOf } from "./scan.ts";
-import type { Aggregate, RawKey, Searcher } from "./scan.ts";
+import type { Aggregate, Bucket, RawKey, Searcher } from "./scan.ts";
 
 type Field = (typeof LISTED_FIELDS)[number];
 type Aggs = Record<string, estypes.AggregationsAggregationContainer>;
@@ -60,7 +60,8 @@ export async function fields(client: Client, names: Names, question: FieldsQuest
         ? await listedAttributes(search, query, question.prefix.slice(1))
         : []),
     ];
-    const values = await valuesOf(search, query, { listed, most: question.values, earlier: names.earlier });
+    const columns = await columnsOf(client, names, listed);
+    const values = await valuesOf(search, query, { columns, listed, most: question.values, earlier: names.earlier });
     return listed.map(({ name, kind, count, column }) => ({
       name,
       kind,
@@ -74,6 +75,14 @@ export async function fields(client: Client, names: Names, question: FieldsQuest
 export async function attributeNames(client: Client, names: Names, log: LogKey): Promise<string[]> {
   const counts = await countsOf(searcherOf(client, names.events), { term: { log } }, ATTRIBUTE_PATHS.keys);
   return Array.from(counts.keys(), nameOf);
+}
+
+/** The columns of what is listed, as far as indices have them: of ten thousand names few do. */
+async function columnsOf(client: Client, { events }: Names, listed: readonly Listed[]): Promise<string[]> {
+  const columns = listed.flatMap(({ column }) => column ?? []);
+  if (columns.length <= AT_ONCE) return columns;
+  const found = await client.fieldCaps({ index: events, fields: columnOf("texts", "*"), ignore_unavailable: true });
+  return columns.filter((column) => !column.includes(".") || Object.hasOwn(found.fields, column));
 }
 
 async function listedFields(search: Searcher, query: Query, prefix: string): Promise<Listed[]> {
@@ -118,10 +127,14 @@ async function countsOf(search: Searcher, query: Query, field: string, prefix = 
   });
   const terms = aggregations?.["terms"];
   if ((terms?.sum_other_doc_count ?? 0) === 0) {
-    return new Map(terms?.buckets?.map(({ key, doc_count: count }) => [String(key), count]));
+    return new Map(terms?.buckets?.map((bucket) => [termOf(bucket), bucket.doc_count]));
   }
   const all = await allCounts(search, query, field);
   return new Map(all.entries().filter(([term]) => term.startsWith(prefix)));
+}
+
+function termOf({ key }: Bucket): string {
+  return typeof key === "object" ? "" : String(key);
 }
 
 async function allCounts(search: Searcher, query: Query, field: string): Promise<Map<string, number>> {
@@ -136,20 +149,34 @@ async function allCounts(search: Searcher, query: Query, field: string): Promise
 }
 
 type Values = FieldFacts["values"];
-type Asked = { readonly listed: readonly Listed[]; readonly most: number; readonly earlier: readonly string[] };
+type Asked = {
+  readonly columns: readonly string[];
+  readonly listed: readonly Listed[];
+  readonly most: number;
+  readonly earlier: readonly string[];
+};
 
 /** The values of the fields that show some, by column. */
-async function valuesOf(search: Searcher, query: Query, { listed, most, earlier }: Asked): Promise<Map<string, Values>> {
-  const columns = listed.flatMap(({ column }) => column ?? []);
+async function valuesOf(
+  search: Searcher,
+  query: Query,
+  { columns, listed, most, earlier }: Asked,
+): Promise<Map<string, Values>> {
   const found = new Map<string, Values>();
-  if (most === 0 || columns.length === 0) return found;
-  const tallies = await talliesOfRest(search, query, new Set(columns), earlier);
+  const shown = new Set(listed.flatMap(({ column }) => column ?? []));
+  if (most === 0 || shown.size === 0) return found;
+  const tallies = await talliesOfRest(search, query, shown, earlier);
+  for (const column of shown.difference(new Set(columns))) {
+    found.set(column, firstOf(NONE, tallies.get(column), most));
+  }
   for (let from = 0; from < columns.length; from += AT_ONCE) {
     const some = columns.slice(from, from + AT_ONCE);
     const aggs: Aggs = {};
     for (const [i, field] of some.entries()) {
       const size = field === "value" ? Math.max(most, MORE_NUMBERS) : most;
-      aggs[i] = { terms: { field, size, order: [{ _count: "desc" }, { _key: "asc" }], show_term_doc_count_error: true } };
+      aggs[i] = {
+        terms: { field, size, order: [{ _count: "desc" }, { _key: "asc" }], show_term_doc_count_error: true },
+      };
     }
     const { aggregations } = await search({ query, size: 0, track_total_hits: false, aggs });
     for (const [i, column] of some.entries()) {
@@ -161,10 +188,12 @@ async function valuesOf(search: Searcher, query: Query, { listed, most, earlier 
   return found;
 }
 
+const NONE: ReadonlyMap<string, number> = new Map();
+
 /** The first values of one pass; null where they may be others. */
 function topOf(terms: Aggregate | undefined, column: string, most: number): Values | null {
   if ((terms?.doc_count_error_upper_bound ?? 0) > 0) return null;
-  const counts = new Map(terms?.buckets?.map(({ key, doc_count: count }) => [String(key), count]));
+  const counts = new Map(terms?.buckets?.map((bucket) => [termOf(bucket), bucket.doc_count]));
   const last = terms?.buckets?.at(-1)?.doc_count;
   const values = firstOf(counts, undefined, most);
   // Of the numbers that were left out, some may be as frequent and sort before.
@@ -206,13 +235,13 @@ async function talliesOfRest(
   const those = and([query, unpatterned === null ? rest : or([rest, unpatterned])]);
   const isFound = totalOf(await search({ query: those, size: 0, track_total_hits: 1, terminate_after: 1 })) > 0;
   if (!isFound) return tallies;
-  const source = { includes: ["text", "pattern", "attributes", ATTRIBUTE_PATHS.rest] };
-  for await (const hits of scan(search, { query: those, sort: ANY_ORDER, batch: BATCH, source })) {
-    for (const hit of hits) {
-      const document = hit._source as Partial<Document>;
+  const shown = { includes: ["text", "pattern", "attributes", ATTRIBUTE_PATHS.rest] };
+  for await (const hits of scan(search, { query: those, sort: ANY_ORDER, batch: BATCH, source: shown })) {
+    for (const { _source: source, _ignored: ignored = [] } of hits) {
+      const document = source as Partial<Document>;
       if (document.pattern === undefined && document.text) count("pattern", [patternOf(document.text)]);
       const attributes = parseAttributes(document.attributes ?? null);
-      const lacking = new Set([...restOf(document), ...(hit._ignored ?? [])]);
+      const lacking = new Set([...restOf(document), ...ignored]);
       for (const name of lacking.size === 0 ? [] : attributes.keys()) {
         const column = columnOf("texts", keyOf(name));
         if (lacking.has(column)) count(column, textsOfAttribute(attributes, name));

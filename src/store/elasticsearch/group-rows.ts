@@ -50,7 +50,11 @@ function keysOfRow(by: Grouping): (row: EventRow) => readonly GroupValue[] {
       return ({ created }) => [keyOf(created)];
     }
     case "bands":
-      return (row) => orAbsent(numbersOf(row, by.of).map((number) => bandOf(by.bounds, number)), null);
+      return (row) =>
+        orAbsent(
+          numbersOf(row, by.of).map((number) => bandOf(by.bounds, number)),
+          null,
+        );
     case "field": {
       const { field } = by;
       if (field === "value") return ({ value }) => [value];

@@ -119,7 +119,7 @@ async function countedGroups(
   query: Query,
 ): Promise<Collector> {
   const collector = collectorOf(plan);
-  const span = await spanOfGroups(search, plan);
+  const span = await spanOfGroups(search, plan, query);
   if (span === null) return collector;
   const parts = combinations(plan.by.map((by) => slicesOf(by, span))).map((slices) => partOf(query, slices));
   for (let from = 0; from < parts.length; from += PARTS_AT_ONCE) {
@@ -133,13 +133,24 @@ async function countedGroups(
  * When the events were created that a plan asks for: where a clock changes, each change makes parts of
  * its own. Null where there are none.
  */
-async function spanOfGroups(search: Searcher, { by, where }: GroupPlan): Promise<Span | null> {
+async function spanOfGroups(search: Searcher, { by, where }: GroupPlan, query: Query): Promise<Span | null> {
   const [from, to] = spanOf(where);
-  const changes = by.some((each) => each.kind === "period" && each.zone.changes.length > 0);
-  if (!changes || (from > -Infinity && to < Infinity)) return [from, to];
-  const range = await rangeOf(search);
-  return range === null ? null : [Math.max(from, range.first), Math.min(to, range.last)];
+  const changes = by.flatMap((each) => (each.kind === "period" ? each.zone.changes : []));
+  const within = ({ first, last }: { first: number; last: number }): Span => [
+    Math.max(from, first),
+    Math.min(to, last),
+  ];
+  const countIn = ([start, end]: Span): number => changes.filter(({ at_ms: at }) => start < at && at <= end).length;
+  if (countIn([from, to]) <= FEW_CHANGES) return [from, to];
+  const all = await rangeOf(search);
+  if (all === null) return null;
+  if (countIn(within(all)) <= FEW_CHANGES) return within(all);
+  const found = await rangeOf(search, query);
+  return found === null ? null : within(found);
 }
+
+/** Changes of clocks that are not worth a question of their own. */
+const FEW_CHANGES = 6;
 
 async function collectPart(
   search: Searcher,

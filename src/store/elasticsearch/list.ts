@@ -169,7 +169,8 @@ function isSortedByIndex({ sort }: ListPlan): boolean {
 }
 
 async function verifiedPage(search: Searcher, plan: ListPlan, query: Query): Promise<Page> {
-  if (!isSortedByIndex(plan)) return sortedPage(plan, verified(search, plan, { query, sort: ANY_ORDER, source: ROW_SOURCE }));
+  if (!isSortedByIndex(plan))
+    return sortedPage(plan, verified(search, plan, { query, sort: ANY_ORDER, source: ROW_SOURCE }));
   const rows: EventRow[] = [];
   let total = 0;
   for await (const row of verified(search, plan, {

@@ -32,7 +32,11 @@ export function keysIn({ slices }: Part, raw: readonly RawKey[]): GroupValue[] {
 }
 
 /** The groups of a part, some at a time. */
-export async function* groupsOfPart(search: Searcher, part: Part, computation: Computation): AsyncGenerator<RawGroup[]> {
+export async function* groupsOfPart(
+  search: Searcher,
+  part: Part,
+  computation: Computation,
+): AsyncGenerator<RawGroup[]> {
   const [source, another] = part.sources;
   if (source === undefined) {
     yield await oneGroup(search, part.query, computation);

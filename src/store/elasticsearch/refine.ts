@@ -67,7 +67,10 @@ async function valuesOf(
 ): Promise<Map<string, Values>> {
   const found = new Map<string, Values>();
   const query = and([part.query, { exists: { field: path } }, ...excluding(part, without)]);
-  const sources = [...part.sources.map(({ source }, i) => ({ [String(i)]: source })), { value: { terms: { field: path } } }];
+  const sources = [
+    ...part.sources.map(({ source }, i) => ({ [String(i)]: source })),
+    { value: { terms: { field: path } } },
+  ];
   for await (const buckets of compositePages(search, query, { sources, size: PAGE }, {})) {
     for (const { key, doc_count: count } of buckets) {
       const keys = key as Record<string, RawKey>;

@@ -41,8 +41,9 @@ export async function seek(
 type Range = { first: number; last: number };
 
 /** From the first to the last moment of all that the index holds: that it knows, where those of a query take a look at each event. */
-export async function rangeOf(search: Searcher): Promise<Range | null> {
+export async function rangeOf(search: Searcher, query?: Query): Promise<Range | null> {
   const { aggregations } = await search({
+    ...(query !== undefined && { query }),
     size: 0,
     track_total_hits: false,
     aggs: { first: { min: { field: "created" } }, last: { max: { field: "created" } } },

@@ -2,7 +2,15 @@ import type { estypes } from "@elastic/elasticsearch";
 
 import { REPEATED, lengthOf, originOf, startOfPeriod, stretchesOfPeriod } from "../../query/calendar.ts";
 import { isAttribute } from "../../query/plan.ts";
-import type { Bands, ConditionField, FieldGrouping, GroupField, Grouping, NumberSource, Period } from "../../query/plan.ts";
+import type {
+  Bands,
+  ConditionField,
+  FieldGrouping,
+  GroupField,
+  Grouping,
+  NumberSource,
+  Period,
+} from "../../query/plan.ts";
 import type { Stretch } from "../../query/zone.ts";
 import type { GroupValue } from "../store.ts";
 import { columnOf, keyOfField } from "./attributes.ts";
@@ -15,8 +23,7 @@ import type { RawKey } from "./scan.ts";
  * of Elasticsearch makes. No group lies in two slices.
  */
 export type Slice = { readonly filter: Query | null } & (
-  | { readonly kind: "one"; readonly key: GroupValue }
-  | ({ readonly kind: "many" } & Source)
+  { readonly kind: "one"; readonly key: GroupValue } | ({ readonly kind: "many" } & Source)
 );
 
 export type Source = {
@@ -28,7 +35,10 @@ export type Source = {
   readonly filterOf: (raw: RawKey) => Query;
 };
 
-type Histogram = Pick<estypes.AggregationsDateHistogramAggregation, "field" | "time_zone" | "fixed_interval" | "offset"> & {
+type Histogram = Pick<
+  estypes.AggregationsDateHistogramAggregation,
+  "field" | "time_zone" | "fixed_interval" | "offset"
+> & {
   readonly calendar_interval?: "1M";
 };
 
@@ -145,13 +155,14 @@ function runOf(by: Period, stretch: Stretch, divided: ReadonlySet<number>): Slic
     filter: isAlways ? null : within({ from_ms, to_ms }),
     source: { date_histogram: histogramOf(by, offset_ms) },
     keyOf: (raw) => momentOf(raw) + offset_ms + (repeated ? REPEATED : 0),
-    filterOf: (raw) =>
-      within({ from_ms: momentOf(raw), to_ms: nextOf(by, momentOf(raw) + offset_ms) - offset_ms }),
+    filterOf: (raw) => within({ from_ms: momentOf(raw), to_ms: nextOf(by, momentOf(raw) + offset_ms) - offset_ms }),
   };
 }
 
 function within({ from_ms, to_ms }: Moments): Query {
-  return { range: { created: { ...(from_ms > -Infinity && { gte: from_ms }), ...(to_ms < Infinity && { lt: to_ms }) } } };
+  return {
+    range: { created: { ...(from_ms > -Infinity && { gte: from_ms }), ...(to_ms < Infinity && { lt: to_ms }) } },
+  };
 }
 
 function histogramOf(by: Period, offset_ms: number): Histogram {
