@@ -116,7 +116,7 @@ export function compileTop(
   const [isPresent, text] = isAttribute(field)
     ? ["(k0 is not null or d0 is not null)", `coalesce(k0, ${plainText("d0")})`]
     : field === "value"
-      ? ["k0 is not null", plainText("k0")]
+      ? ["k0 is not null", textOfValue("k0")]
       : ["k0 <> ''", "k0"];
   return {
     key,
@@ -125,4 +125,11 @@ export function compileTop(
        order by a0 desc, ${text} limit ${bind.integer(question.values)}`,
     ),
   };
+}
+
+/** A number as JavaScript writes it, which has an exponent from 1e21 on and below 1e-6. */
+function textOfValue(number: string): string {
+  return `case when abs(${number}) < 1e21 and ${number} = trunc(${number}) then ${number}::hugeint::varchar
+    when abs(${number}) >= 1e-6 and abs(${number}) < 1e-4 then rtrim(format('{:.20f}', ${number}), '0')
+    else regexp_replace(${number}::varchar, 'e([+-])0', 'e\\1') end`;
 }
