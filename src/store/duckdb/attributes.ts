@@ -8,17 +8,29 @@ import { ATTRIBUTE_COLUMN, EVENT_WIDTH } from "./schema.ts";
 /** What a column holds. */
 export type ColumnKind = "number" | "text";
 
-/** The columns of `events`, by number, that hold the values of an attribute in one log. */
-export type Place = { readonly number: number | null; readonly text: number | null };
+/**
+ * The columns of `events`, by number, that hold values of an attribute in one log; `others` says
+ * whether some may lie in none.
+ */
+export type Place = { readonly number: number | null; readonly text: number | null; readonly others: boolean };
 
-/** The values of one event: by columns, and the others as {@link Other}s in JSON. */
+/**
+ * The values of one event: by columns, and the others as {@link Other}s in JSON, null where there
+ * are none.
+ */
 export type Spread = { readonly cells: readonly (number | string | undefined)[]; readonly others: string | null };
 
 /**
  * A value that lies in no column. `t` is its text, absent where that is {@link plainText} of `d`; `f`
- * is what the text is folded, where that differs; `d` the number that it spells.
+ * is what the text is folded, where that differs; `d` the number that it is or spells.
  */
 type Other = { readonly n: string; readonly t?: string; readonly f?: string; readonly d?: number };
+
+/**
+ * What the table of places says: an attribute of a log has a column; where that is null, it has
+ * values in none; and where the name is null as well, so have attributes without a column.
+ */
+type PlaceRow = { readonly log_number: number; readonly name: string | null; readonly column_number: number | null };
 
 /** Columns that attributes may take in all. Each costs time in every event that is written. */
 const MAX_COLUMNS = 128;
@@ -28,25 +40,34 @@ const MAX_COUNTED = 4096;
 const MAX_NAMES = 50_000;
 /** An attribute gets a column where one in so many events of its log has it. */
 const SHARE = 16;
+/** Columns that a log gets before this many of its events were looked at. */
+const FIRST_COLUMNS = 16;
 
 const SHAPE = JSON.stringify([{ log_number: "UINTEGER", name: "VARCHAR", column_number: "UINTEGER" }]);
 
 type LogAttributes = {
   readonly places: Map<string, { number: number | null; text: number | null }>;
   readonly taken: Set<number>;
+  /** Attributes with a column that have values in none as well; null: attributes without a column. */
+  readonly withOthers: Set<string | null>;
+  readonly otherNames: Set<string>;
   /** How many events had an attribute that lacked a column, of so many that were looked at. */
   readonly counts: Map<string, number>;
-  readonly otherNames: Set<string>;
   events: number;
+  isNew: boolean;
 };
+
+/** What of an event is spread over columns. */
+type Posted = { readonly log: number; readonly attributes: string };
 
 /**
  * The columns that attributes have, log by log. Each log gives the same columns to attributes of its
  * own: those that many of its events have. Values of others, arrays, and texts that `lower` would
  * fold wrongly lie beside them as JSON.
  *
- * Invariant: a column is in the table, and its place committed, before or with the first event that
- * has a value in it. None is ever given to another attribute of the log.
+ * Invariant: a column is in the table, and the row of its place committed, before or with the first
+ * event that has a value in it; so it is with the rows that tell of values in no column. No column
+ * is ever given to another attribute of the log.
  */
 export class AttributeColumns {
   /** What the columns hold, by number. */
@@ -54,12 +75,12 @@ export class AttributeColumns {
   /** So many of them are in the table. */
   #made = 0;
   readonly #logs = new Map<number, LogAttributes>();
-  readonly #places: { log_number: number; name: string; column_number: number }[] = [];
+  readonly #rows: PlaceRow[] = [];
   /** So many of these are known to be committed. */
   #committed = 0;
   readonly #countedEvents: number;
 
-  /** @param countedEvents after how many events of a log it is looked at which attributes many have */
+  /** @param countedEvents of so many events of a log it is counted how many have an attribute, and then anew */
   constructor(countedEvents: number) {
     this.#countedEvents = countedEvents;
   }
@@ -68,27 +89,25 @@ export class AttributeColumns {
     const attributes = new AttributeColumns(countedEvents);
     attributes.kinds.push(...(await kindsIn(connection)));
     attributes.#made = attributes.kinds.length;
-    for (const [log, name, column] of await readPlaces(connection)) attributes.#take(log, name, column);
-    attributes.#committed = attributes.#places.length;
+    for (const row of await readPlaces(connection)) attributes.#note(row);
+    for (const own of attributes.#logs.values()) own.isNew = false;
+    attributes.#committed = attributes.#rows.length;
     return attributes;
   }
 
   /** Changes with whatever a question has to know. */
   get version(): number {
-    return this.#made + this.#places.length;
+    return this.#made + this.#rows.length;
   }
 
-  /** Where values of an attribute may lie besides the JSON. */
+  /** Where values of an attribute may lie. */
   placeOf(log: number, name: string): Place {
-    const place = this.#logs.get(log)?.places.get(name);
+    const own = this.#logs.get(log);
+    const place = own?.places.get(name);
     const made = (column: number | null = null): number | null =>
       column !== null && column < this.#made ? column : null;
-    return { number: made(place?.number), text: made(place?.text) };
-  }
-
-  /** The attributes of a log that have values beside columns, and were seen since this process began. */
-  otherNamesOf(log: number): ReadonlySet<string> {
-    return this.#of(log).otherNames;
+    const others = own?.withOthers.has(place === undefined ? null : name) === true;
+    return { number: made(place?.number), text: made(place?.text), others };
   }
 
   /** The attributes of a log that have columns. */
@@ -96,44 +115,93 @@ export class AttributeColumns {
     return [...(this.#logs.get(log)?.places.keys() ?? [])];
   }
 
-  /** @param width how many columns there are for it */
-  spread(log: number, text: string, width: number): Spread {
+  /** Whether attributes of a log have values in no column. */
+  hasOthers(log: number): boolean {
+    return (this.#logs.get(log)?.withOthers.size ?? 0) > 0;
+  }
+
+  /** The attributes of a log that have values in no column, as far as these were written by this process. */
+  otherNamesOf(log: number): ReadonlySet<string> {
+    return this.#of(log).otherNames;
+  }
+
+  /** Gives columns to attributes that many have, and says where the values of each event go. */
+  spread(posted: readonly (Posted | null)[]): (Spread | null)[] {
+    const parsed = posted.map((event) =>
+      event === null ? null : { log: event.log, values: valuesIn(event.attributes) },
+    );
+    const logs = new Set<number>();
+    for (const event of parsed) {
+      if (event === null) continue;
+      logs.add(event.log);
+      this.#count(this.#of(event.log), event.values);
+    }
+    for (const log of logs) this.#giveColumns(log, this.#of(log));
+    return parsed.map((event) => (event === null ? null : this.#place(event.log, event.values)));
+  }
+
+  #count(own: LogAttributes, values: readonly NamedValues[]): void {
+    own.events += 1;
+    for (const { name, cell } of values) {
+      if (cell === null || own.places.get(name)?.[kindOf(cell)] != null) continue;
+      const key = `${kindOf(cell)} ${name}`;
+      const before = own.counts.get(key);
+      if (before !== undefined || own.counts.size < MAX_COUNTED) own.counts.set(key, (before ?? 0) + 1);
+    }
+  }
+
+  #place(log: number, values: readonly NamedValues[]): Spread {
     const own = this.#of(log);
     const cells: (number | string | undefined)[] = [];
     const others: Other[] = [];
-    own.events += 1;
-    for (const [name, value] of parseAttributes(text)) {
-      const values = Array.isArray(value) ? (value as readonly AttributeValue[]) : [value as AttributeValue];
-      const cell = values.length === 1 ? cellOf(values[0]!) : null;
-      if (cell !== null) {
-        const column = own.places.get(name)?.[typeof cell === "number" ? "number" : "text"] ?? null;
-        if (column !== null && column < width) {
-          cells[column] = cell;
-          continue;
-        }
-        if (column === null) count(own, `${typeof cell === "number" ? "n" : "t"}${name}`);
+    for (const { name, all, cell } of values) {
+      const place = own.places.get(name);
+      const column = cell === null ? null : (place?.[kindOf(cell)] ?? null);
+      if (cell !== null && column !== null) {
+        cells[column] = cell;
+        continue;
       }
+      this.#noteOthers(log, own, place === undefined ? null : name);
       if (own.otherNames.size < MAX_NAMES) own.otherNames.add(name);
-      others.push(...values.map((one) => otherOf(name, one)));
+      others.push(...all.map((one) => otherOf(name, one)));
     }
-    if (own.events >= this.#countedEvents) this.#giveColumns(log, own);
     return { cells, others: others.length === 0 ? null : JSON.stringify(others) };
   }
 
   #of(log: number): LogAttributes {
-    const own = this.#logs.get(log) ?? { places: new Map(), taken: new Set(), counts: new Map(), otherNames: new Set<string>(), events: 0 };
+    const own = this.#logs.get(log) ?? {
+      places: new Map(),
+      taken: new Set(),
+      withOthers: new Set(),
+      otherNames: new Set(),
+      counts: new Map(),
+      events: 0,
+      isNew: true,
+    };
     this.#logs.set(log, own);
     return own;
   }
 
   #giveColumns(log: number, own: LogAttributes): void {
-    const many = [...own.counts].filter(([, events]) => events * SHARE >= own.events).sort(([, a], [, b]) => b - a);
+    const isSample = own.events * 4 >= this.#countedEvents;
+    if (isSample || own.isNew) {
+      const many = [...own.counts].filter(([, events]) => events * SHARE >= own.events).sort(([, a], [, b]) => b - a);
+      for (const [key] of many) {
+        if (!isSample && own.taken.size >= FIRST_COLUMNS) break;
+        const [kind, name] = key.startsWith("number ") ? (["number", key.slice(7)] as const) : (["text", key.slice(5)] as const);
+        const column = this.#freeColumn(own, kind);
+        if (column === null) continue;
+        own.counts.delete(key);
+        const hadNone = !own.places.has(name);
+        this.#note({ log_number: log, name, column_number: column });
+        // Earlier events may have values of it in no column.
+        if (hadNone && own.withOthers.has(null)) this.#noteOthers(log, own, name);
+      }
+    }
+    if (own.events < this.#countedEvents) return;
     own.counts.clear();
     own.events = 0;
-    for (const [key] of many) {
-      const column = this.#freeColumn(own, key.startsWith("n") ? "number" : "text");
-      if (column !== null) this.#take(log, key.slice(1), column);
-    }
+    own.isNew = false;
   }
 
   #freeColumn({ taken }: LogAttributes, kind: ColumnKind): number | null {
@@ -142,16 +210,23 @@ export class AttributeColumns {
     return this.kinds.length < MAX_COLUMNS ? this.kinds.push(kind) - 1 : null;
   }
 
-  #take(log: number, name: string, column: number): void {
-    const { places, taken } = this.#of(log);
-    const place = places.get(name) ?? { number: null, text: null };
-    place[this.kinds[column]!] = column;
-    places.set(name, place);
-    taken.add(column);
-    this.#places.push({ log_number: log, name, column_number: column });
+  #noteOthers(log: number, own: LogAttributes, name: string | null): void {
+    if (!own.withOthers.has(name)) this.#note({ log_number: log, name, column_number: null });
   }
 
-  /** Whether {@link grow} has to run before anything is written. */
+  #note(row: PlaceRow): void {
+    const { log_number: log, name, column_number: column } = row;
+    const { places, taken, withOthers } = this.#of(log);
+    if (name !== null && column !== null) {
+      const place = places.get(name) ?? { number: null, text: null };
+      place[this.kinds[column]!] = column;
+      places.set(name, place);
+      taken.add(column);
+    } else withOthers.add(name);
+    this.#rows.push(row);
+  }
+
+/** Whether {@link grow} has to run before anything is written. */
   get lacksColumns(): boolean {
     return this.#made < this.kinds.length;
   }
@@ -167,10 +242,10 @@ export class AttributeColumns {
 
   /** Writes the places that the table lacks, in the transaction that writes events. */
   async write(connection: DuckDBConnection): Promise<void> {
-    if (this.#committed === this.#places.length) return;
+    if (this.#committed === this.#rows.length) return;
     // What is seen as a transaction begins is committed: there is one writer.
     this.#committed = (await readPlaces(connection)).length;
-    const fresh = this.#places.slice(this.#committed);
+    const fresh = this.#rows.slice(this.#committed);
     if (fresh.length === 0) return;
     const sql = `insert into attribute_places select unnest(from_json($1::json, '${SHAPE}'), max_depth := 2)`;
     await connection.run(sql, [JSON.stringify(fresh)]);
@@ -189,14 +264,28 @@ export async function attributeColumnsIn(connection: DuckDBConnection): Promise<
   return (await kindsIn(connection)).map((_, column) => `${ATTRIBUTE_COLUMN}${column}`);
 }
 
-async function readPlaces(connection: DuckDBConnection): Promise<[log: number, name: string, column: number][]> {
+async function readPlaces(connection: DuckDBConnection): Promise<PlaceRow[]> {
   const sql = "select log_number, name, column_number from attribute_places order by rowid";
-  return (await connection.runAndReadAll(sql)).getRows() as [number, string, number][];
+  const rows = (await connection.runAndReadAll(sql)).getRows() as [number, string | null, number | null][];
+  return rows.map(([log_number, name, column_number]) => ({ log_number, name, column_number }));
 }
 
-function count({ counts }: LogAttributes, key: string): void {
-  const before = counts.get(key);
-  if (before !== undefined || counts.size < MAX_COUNTED) counts.set(key, (before ?? 0) + 1);
+/** The values of an attribute of one event, and what a column would hold of them, if it could. */
+type NamedValues = {
+  readonly name: string;
+  readonly all: readonly AttributeValue[];
+  readonly cell: number | string | null;
+};
+
+function valuesIn(attributes: string): NamedValues[] {
+  return Array.from(parseAttributes(attributes), ([name, value]) => {
+    const all = Array.isArray(value) ? (value as readonly AttributeValue[]) : [value as AttributeValue];
+    return { name, all, cell: all.length === 1 ? cellOf(all[0]!) : null };
+  });
+}
+
+function kindOf(cell: number | string): ColumnKind {
+  return typeof cell === "number" ? "number" : "text";
 }
 
 /** What a column holds of a value; null where it has to lie beside them. */

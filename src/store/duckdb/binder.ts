@@ -17,7 +17,7 @@ export type Statement = {
 const ALL: Known = {
   facts: new Set(FACTS),
   logs: new Map(),
-  attributes: { placeOf: () => ({ number: null, text: null }), namesOf: () => [] },
+  attributes: { placeOf: () => ({ number: null, text: null, others: true }), namesOf: () => [], hasOthers: () => true },
 };
 
 export function directed(direction: Direction): string {
@@ -64,8 +64,16 @@ export class Binder {
     return `$${this.#values.length}`;
   }
 
+  /** With those parameters that the SQL names: what asks for no event may leave some out. */
   statement(sql: string): Statement {
-    return { sql, values: this.#values, types: this.#types };
+    const used = [...new Set(sql.match(/\$\d+/g))].map((name) => Number(name.slice(1))).toSorted((a, b) => a - b);
+    if (used.length === this.#values.length) return { sql, values: this.#values, types: this.#types };
+    const placeOf = new Map(used.map((number, i) => [number, i + 1]));
+    return {
+      sql: sql.replaceAll(/\$(\d+)/g, (_, number) => `$${placeOf.get(Number(number))!}`),
+      values: used.map((number) => this.#values[number - 1]!),
+      types: used.map((number) => this.#types[number - 1]!),
+    };
   }
 }
 

@@ -19,8 +19,8 @@ export type Table<Item, Row> = {
   readonly name: string;
   /** Those of the table, in its order. More may come behind them, see {@link appendChunks}. */
   readonly columns: readonly Column<Row>[];
-  /** @param width how many of the columns are filled */
-  readonly toRows: (items: readonly Item[], width: number) => readonly Row[];
+  /** May add columns, which these rows need. */
+  readonly toRows: (items: readonly Item[]) => readonly Row[];
 };
 
 /**
@@ -70,11 +70,11 @@ export class Rows<Item, Row> {
    */
   async addSome(items: readonly Item[]): Promise<number> {
     await giveWay();
+    const { table } = this.#pool;
+    const free = CHUNK_ROWS - (this.#open?.rows ?? 0);
+    const rows = table.toRows(items.slice(0, Math.min(STEP_ROWS, free)));
+    if (this.#open !== null && this.#open.chunk.columnCount < table.columns.length) this.#end();
     const open = (this.#open ??= this.#begin());
-    const rows = this.#pool.table.toRows(
-      items.slice(0, Math.min(STEP_ROWS, CHUNK_ROWS - open.rows)),
-      open.chunk.columnCount,
-    );
     for (const { add } of open.fillings) {
       await giveWay();
       add(rows, open.rows);

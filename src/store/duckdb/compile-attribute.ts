@@ -35,7 +35,7 @@ export function entriesOf(others: string): string {
 export function valuesOf(field: AttributeField, bind: Binder): Values {
   return {
     ...columnsOf(field, bind),
-    others: bind.known.facts.has("others") ? othersOf(field, null, bind) : null,
+    others: mayHaveOthers(field, bind) ? othersOf(field, null, bind) : null,
   };
 }
 
@@ -59,6 +59,10 @@ function columnOf(kind: ColumnKind, field: AttributeField, bind: Binder): string
     ([column, logs]) => `when log_number in (${logs.join(", ")}) then ${ATTRIBUTE_COLUMN}${column}`,
   );
   return `case ${cases.join(" ")} end`;
+}
+
+function mayHaveOthers(field: AttributeField, bind: Binder): boolean {
+  return bind.logs.some((log) => bind.known.attributes.placeOf(log, nameOf(field)).others);
 }
 
 /** The values that lie in no column, where some event's do. @param test of `one` of them, or null */
@@ -92,7 +96,7 @@ function some(field: AttributeField, tests: Tests, bind: Binder): string {
     const [column, test] = [columnOf(kind, field, bind), tests[kind]];
     if (column !== null && test !== null) alternatives.push(`(${column} is not null and ${test(column)})`);
   }
-  if (bind.known.facts.has("others")) {
+  if (mayHaveOthers(field, bind)) {
     alternatives.push(`coalesce(len(${othersOf(field, tests.other, bind)}) > 0, false)`);
   }
   return alternatives.length === 0 ? "false" : `(${alternatives.join(" or ")})`;
@@ -166,20 +170,23 @@ function someFolded(
  */
 export function attributeOrder(field: AttributeField, direction: Direction, bind: Binder): string[] {
   const { number, text, others } = valuesOf(field, bind);
-  const [least, isFirst] = direction === "asc" ? ["list_min", "number"] : ["list_max", "text"];
+  const least = direction === "asc" ? "list_min" : "list_max";
+  const asKey = (key: string): string => `${key} ${directed(direction)}`;
   const numbers = `list_transform(list_filter(${others}, lambda one: one.d is not null), lambda one: one.d)`;
   const texts = `list_transform(list_filter(${others}, lambda one: one.d is null), lambda one: coalesce(one.f, one.t))`;
-  const keyOf = (parts: (string | null)[]): string => {
+  const firstOf = (...parts: (string | null)[]): string | null => {
     const present = parts.filter((part) => part !== null);
-    return present.length === 0 ? "null" : `coalesce(${present.join(", ")})`;
+    return present.length === 0 ? null : `coalesce(${present.join(", ")})`;
   };
-  const byNumber = keyOf([number, others === null ? null : `${least}(${numbers})`]);
-  const byText = keyOf([text === null ? null : `lower(${text})`, others === null ? null : `${least}(${texts})`]);
+  const byNumber = firstOf(number, others === null ? null : `${least}(${numbers})`);
+  const byText = firstOf(text === null ? null : `lower(${text})`, others === null ? null : `${least}(${texts})`);
+  // DuckDB refuses to sort by a constant.
+  if (byNumber === null || byText === null) return [byNumber ?? byText].flatMap((key) => key ?? []).map(asKey);
   const keys =
-    isFirst === "number"
+    direction === "asc"
       ? [`if(${byNumber} is null, ${byText}, null)`, byNumber]
       : [byText, `if(${byText} is null, ${byNumber}, null)`];
-  return keys.map((key) => `${key} ${directed(direction)}`);
+  return keys.map(asKey);
 }
 
 /** Whether an event has values that lie in no column: never NULL. */

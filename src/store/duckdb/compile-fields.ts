@@ -73,6 +73,19 @@ export function compileCounts(
   return bind.statement(`select ${[...counts, "0"].join(", ")} from events where ${filter(asked(question), bind)}`);
 }
 
+/** The text of any number, in SQL: as JavaScript writes it, which has other bounds for exponents than DuckDB. */
+function numberText(number: string): string {
+  const digits = `replace(split_part(abs(${number})::varchar, 'e', 1), '.', '')`;
+  const exponent = `abs(split_part(${number}::varchar, 'e', 2)::integer)`;
+  const sign = `if(${number} < 0, '-', '')`;
+  return `case when ${number} = 0 or abs(${number}) >= 0.0001 and abs(${number}) < 1e15 then ${plainText(number)}
+    when abs(${number}) >= 1e21 then ${number}::varchar
+    when abs(${number}) >= 1e16 then ${sign} || rpad(${digits}, ${exponent} + 1, '0')
+    when abs(${number}) >= 1e15 then ${number}::bigint::varchar
+    when abs(${number}) >= 1e-6 then ${sign} || '0.' || repeat('0', ${exponent} - 1) || ${digits}
+    else replace(${number}::varchar, 'e-0', 'e-') end`;
+}
+
 /** The values that lie in no column: rows of the event, the name, and what tells the value. */
 function others(question: FieldsQuestion, bind: Binder): string {
   const entries = `select rowid as event, unnest(${entriesOf("others")}) as one from events
@@ -116,7 +129,7 @@ export function compileTop(
   const [isPresent, text] = isAttribute(field)
     ? ["(k0 is not null or d0 is not null)", `coalesce(k0, ${plainText("d0")})`]
     : field === "value"
-      ? ["k0 is not null", textOfValue("k0")]
+      ? ["k0 is not null", numberText("k0")]
       : ["k0 <> ''", "k0"];
   return {
     key,
@@ -125,11 +138,4 @@ export function compileTop(
        order by a0 desc, ${text} limit ${bind.integer(question.values)}`,
     ),
   };
-}
-
-/** A number as JavaScript writes it, which has an exponent from 1e21 on and below 1e-6. */
-function textOfValue(number: string): string {
-  return `case when abs(${number}) < 1e21 and ${number} = trunc(${number}) then ${number}::hugeint::varchar
-    when abs(${number}) >= 1e-6 and abs(${number}) < 1e-4 then rtrim(format('{:.20f}', ${number}), '0')
-    else regexp_replace(${number}::varchar, 'e([+-])0', 'e\\1') end`;
 }

@@ -9,16 +9,16 @@ export const FOLDED_FIELDS = ["text", "link", "pattern", "tags", "source", "user
 
 /**
  * What may be true of some event, and costs time to reckon with: that a field has a folded form of its own, which takes as long to read as the text itself; and that it
- * was created before {@link EARLY_MS}, which division has to be told of; and that values of attributes lie outside of columns.
+ * was created before {@link EARLY_MS}, which division has to be told of.
  */
-export const FACTS = [...FOLDED_FIELDS, "early", "others"] as const;
+export const FACTS = [...FOLDED_FIELDS, "early"] as const;
 export type Fact = (typeof FACTS)[number];
 
 /** What a question reckons with. */
 export type Known = {
   readonly facts: ReadonlySet<Fact>;
   readonly logs: Pick<LogNumbers, "get">;
-  readonly attributes: Pick<AttributeColumns, "placeOf" | "namesOf">;
+  readonly attributes: Pick<AttributeColumns, "placeOf" | "namesOf" | "hasOthers">;
 };
 
 /** The second day of 1970: from there on no time zone knows a negative time. */
@@ -109,7 +109,8 @@ export class Facts {
   /** Looks at what earlier processes wrote. The least and greatest value of row groups tell most of it. */
   async #look(connection: DuckDBConnection): Promise<void> {
     try {
-      const questions = FACTS.map((fact) => `exists(from events where ${testOf(fact)})`);
+      const tests = FACTS.map((fact) => (fact === "early" ? `created < ${EARLY_MS}` : `folded."${fact}" is not null`));
+      const questions = tests.map((test) => `exists(from events where ${test})`);
       const [row] = (await connection.runAndReadAll(`select ${questions.join(", ")}`)).getRows();
       FACTS.forEach((fact, i) => row?.[i] === true && this.#known.add(fact));
     } catch (error) {
@@ -117,9 +118,4 @@ export class Facts {
       throw error;
     }
   }
-}
-
-function testOf(fact: Fact): string {
-  if (fact === "early") return `created < ${EARLY_MS}`;
-  return fact === "others" ? "others is not null" : `folded."${fact}" is not null`;
 }

@@ -54,7 +54,7 @@ async function list(connection: DuckDBConnection, question: FieldsQuestion, know
       hasColumns: ofNumbers + texts > 0,
     });
   }
-  const areOthers = known.facts.has("others") && !(prefix !== "" && !prefix.startsWith("@"));
+  const areOthers = known.attributes.hasOthers(number) && !(prefix !== "" && !prefix.startsWith("@"));
   if (areOthers) await addOthers(connection, question, known, found);
   const topOthers = areOthers ? await readTopOthers(connection, question, known) : new Map<string, Value[]>();
   const listed: FieldFacts[] = [];

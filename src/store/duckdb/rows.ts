@@ -111,19 +111,21 @@ export function eventsTable(facts: Facts): Table<StoredEvent, EventRow> {
       }
       return columns;
     },
-    toRows(events, width) {
+    toRows(events) {
       facts.addTimes(events);
       const step = { isAscii: true };
-      return events.map((event) => ({ event, step, spread: spreadOf(event, width - EVENT_WIDTH, facts) }));
+      const spreads = spreadsOf(events, facts);
+      return events.map((event, i) => ({ event, step, spread: spreads?.[i] ?? null }));
     },
   };
 }
 
-function spreadOf({ log, attributes }: StoredEvent, columns: number, facts: Facts): Spread | null {
-  if (attributes === null) return null;
-  const spread = facts.attributes.spread(facts.logs.numberOf(log), attributes, columns);
-  if (spread.others !== null) facts.add("others");
-  return spread;
+/** null where none has attributes. */
+function spreadsOf(events: readonly StoredEvent[], facts: Facts): (Spread | null)[] | null {
+  if (events.every(({ attributes }) => attributes === null)) return null;
+  return facts.attributes.spread(
+    events.map(({ log, attributes }) => (attributes === null ? null : { log: facts.logs.numberOf(log), attributes })),
+  );
 }
 
 /** The ids of events, by their rows. */

@@ -76,8 +76,8 @@ export const EVENTS = `create table events (${Object.entries(EVENT_COLUMNS)
 export const LOGS = "create table logs (log varchar not null, number uinteger not null)";
 
 /** See `AttributeColumns`. */
-export const ATTRIBUTE_PLACES = `create table attribute_places (log_number uinteger not null, name varchar not null,
-  column_number uinteger not null)`;
+export const ATTRIBUTE_PLACES = `create table attribute_places (log_number uinteger not null, name varchar,
+  column_number uinteger)`;
 
 /**
  * Facts about the file as a whole. Made where it is missing; releases that do not know the table
