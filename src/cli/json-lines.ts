@@ -38,8 +38,14 @@ export function jsonFields(line: string): Said | null {
     fields[field] = others.get(name);
     others.delete(name);
   };
-  take("text", TEXT_NAMES.find((name) => isText(others.get(name))));
-  take("created", TIME_NAMES.find((name) => isTime(others.get(name))));
+  take(
+    "text",
+    TEXT_NAMES.find((name) => isText(others.get(name))),
+  );
+  take(
+    "created",
+    TIME_NAMES.find((name) => isTime(others.get(name))),
+  );
   for (const name of FIELDS) if (IS_FIELD[name]?.(others.get(name)) === true) take(name, name);
   return { fields, others: Object.fromEntries([...others].map(([name, value]) => [name, flattened(value, 1)])) };
 }

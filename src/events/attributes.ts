@@ -134,7 +134,9 @@ export function areAttributes(text: string): boolean {
   }
   if (typeof object !== "object" || object === null || Array.isArray(object)) return false;
   const names = Object.keys(object);
-  return names.length > 0 && names.every((name) => name.isWellFormed() && isValue((object as Record<string, unknown>)[name]));
+  return (
+    names.length > 0 && names.every((name) => name.isWellFormed() && isValue((object as Record<string, unknown>)[name]))
+  );
 }
 
 function isValue(value: unknown): boolean {

@@ -233,7 +233,10 @@ function readItem(item: unknown, limits: FieldLimits, keeps: Keeps): ReadItem {
   const attributes = readAttributes(fields["attributes"], limits, faults);
   if (faults.length > 0) return bad(faults, describe(fields));
   const draft = { text, link, tags: splitTags(tags), source, user, value, geo, data: data === "" ? null : data };
-  return { line: { fields: encodeFields({ ...draft, attributes }), created: created === null ? null : String(created) }, fault: null };
+  return {
+    line: { fields: encodeFields({ ...draft, attributes }), created: created === null ? null : String(created) },
+    fault: null,
+  };
 }
 
 function isArrayOfObjects(value: unknown): boolean {

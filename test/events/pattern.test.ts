@@ -68,7 +68,27 @@ function withoutIpv6(token: string, at: number, text: string): string {
 
 const PIECES = [
   ...["550e8400-e29b-41d4-a716-446655440000", "2026-11-24", "T", "13:54", ":33", ".911", "Z", "+02:00", "10.0.0.1"],
-  ...["fe80::1", "::", ":", ".", "-", "+", '"', "\\", " ", "0", "7", "12", "4711", "abc", "abcdef0", "x", "_", ">", "é"],
+  ...[
+    "fe80::1",
+    "::",
+    ":",
+    ".",
+    "-",
+    "+",
+    '"',
+    "\\",
+    " ",
+    "0",
+    "7",
+    "12",
+    "4711",
+    "abc",
+    "abcdef0",
+    "x",
+    "_",
+    ">",
+    "é",
+  ],
 ];
 
 test("one pass finds what one expression for each kind finds", (t) => {
@@ -96,6 +116,9 @@ test("takes linear time whatever the text", (t) => {
   const isLinear = (piece: string): boolean => best_ms(piece, 320_000) / best_ms(piece, 5_000) < 1_000;
   for (const piece of hostile) {
     // A busy machine may spoil an attempt.
-    t.true([1, 2, 3, 4, 5].some(() => isLinear(piece)), piece);
+    t.true(
+      [1, 2, 3, 4, 5].some(() => isLinear(piece)),
+      piece,
+    );
   }
 });

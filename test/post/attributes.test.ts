@@ -26,13 +26,19 @@ test("limits are held at their edges, in characters and in bytes", (t) => {
   t.deepEqual(read(named(256)).faults, []);
   t.deepEqual(read(named(257)).faults, ["there are more attributes than the 256 that are allowed"]);
   t.deepEqual(read({ ["😀".repeat(200)]: 1, ["é".repeat(200)]: "😀".repeat(4_096) }).faults, []);
-  t.regex(read({ a: { ["n".repeat(199)]: 1 } }).faults[0]!, /^the name of attribute "a\.n+…" has 201 characters, at most 200/);
+  t.regex(
+    read({ a: { ["n".repeat(199)]: 1 } }).faults[0]!,
+    /^the name of attribute "a\.n+…" has 201 characters, at most 200/,
+  );
   t.deepEqual(read({ a: "v".repeat(4_097) }).faults, ['attribute "a" has 4097 characters, at most 4096 are allowed']);
   t.regex(read({ a: ["b", "v".repeat(4_097)] }).faults[0]!, /at most 4096/);
   // Names and values, in UTF-8.
-  const filled = (rest: number) => Object.fromEntries([...Array.from({ length: 8 }, (_, i) => [`n${i}`, "é".repeat(2_000)]), ["z", "v".repeat(rest)]]);
+  const filled = (rest: number) =>
+    Object.fromEntries([...Array.from({ length: 8 }, (_, i) => [`n${i}`, "é".repeat(2_000)]), ["z", "v".repeat(rest)]]);
   t.deepEqual(read(filled(32_768 - 8 * 4_002 - 1)).faults, []);
-  t.deepEqual(read(filled(32_768 - 8 * 4_002)).faults, ["attributes have 32769 bytes in all, at most 32768 are allowed"]);
+  t.deepEqual(read(filled(32_768 - 8 * 4_002)).faults, [
+    "attributes have 32769 bytes in all, at most 32768 are allowed",
+  ]);
   t.regex(read({ a: Array.from({ length: 40_000 }, () => "") }).faults[0]!, /have 40001 bytes/);
   t.deepEqual(read({ a: 1 }, { attributes: 1, attributeName: 1, attributeValue: 1, attributesBytes: 2 }).faults, []);
 });
