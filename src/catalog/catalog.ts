@@ -64,6 +64,7 @@ export type Catalog = AsyncDisposable & {
   /**
    * What a secret opens, or null where no log knows it. An unknown one is first looked for in changes by other processes
    * (at most a few times a second, however many wrong keys come).
+   * @throws LoggiaError `store_unavailable` where it is unknown and there are no accounts at all
    */
   apiKey(secret: string): Promise<KeyGrant | null>;
   /** The same from memory alone: null may mean "not yet seen". For the hot path, which falls back to {@link Catalog.apiKey}. */
