@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 
 import {
   inTime,
-  patiently,
+  outlastSilence,
   pingElasticsearch,
   translated,
   translateElasticsearchError,
@@ -68,7 +68,7 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
   }
   let names = namesIn(namespace);
   try {
-    await patiently(async () => {
+    await outlastSilence(async () => {
       await putTemplates(client, names, options);
       names = { ...names, wordless: await wordlessIndices(client, names) };
     });
@@ -110,10 +110,10 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
 
     deleteExpired: (expiry, signal) => {
       mender.notice();
-      return translated(() => patiently(() => deleteExpired({ client, names, removing }, expiry, signal)));
+      return translated(() => outlastSilence(() => deleteExpired({ client, names, removing }, expiry, signal)));
     },
     rebuild: (options) =>
-      translated(() => patiently(() => rebuild({ client, names, log }, options))).catch((error: unknown) => {
+      translated(() => outlastSilence(() => rebuild({ client, names, log }, options))).catch((error: unknown) => {
         mender.notice();
         throw options.signal.aborted ? options.signal.reason : error;
       }),
