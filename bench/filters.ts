@@ -59,7 +59,9 @@ function keepChanging(port: number): AsyncDisposable {
 export const benchmark: Benchmark = {
   name: "filters",
   kind: "embedded",
-  about: `posts' p99 to a log of ${FILTERS} class filters of which one changes every ${CHANGE_EVERY_MS} ms | where none changes`,
+  about:
+    `posts' p99 to a log of ${FILTERS} class filters of which one changes every ${CHANGE_EVERY_MS} ms ` +
+    "| where none changes",
   async run({ world, report, quick }) {
     const place = await world.place();
     if (place.kind !== "embedded") return;

@@ -5,21 +5,17 @@ import { createDeadLetters } from "../pipelines/deadletters/redrive.ts";
 import type { Locate } from "../pipelines/enrich/enrich.ts";
 import { openGeoip } from "../pipelines/enrich/geoip.ts";
 import { startNotifier } from "../pipelines/notify/notifier.ts";
-import { rebuild } from "../pipelines/replay/rebuild.ts";
-import { NOTHING_READ, replay } from "../pipelines/replay/replay.ts";
 import { keepOnlyFresh } from "../pipelines/retention/keep.ts";
 import { startRetention } from "../pipelines/retention/sweep.ts";
 import { startPipeline } from "../pipelines/runner.ts";
 import { watchHorizon } from "./api/horizon.ts";
 import { readAccepted } from "./bus/accepted.ts";
-import { createDeletionLog, type DeletionLog } from "./bus/deletions.ts";
+import type { DeletionLog } from "./bus/deletions.ts";
 import type { Engines, Ports } from "./engines/engines.ts";
-import type { KeptClock } from "./clock/keeper.ts";
-import { DOUBT_MS } from "./clock/trusted-clock.ts";
 import { LoggiaError, StartError } from "./errors.ts";
 import { createSteadyClock } from "./events/clock.ts";
 import { createIdSource } from "./events/id.ts";
-import { type FirstStart, makeFirstRecords, type ShowFirstStart } from "./first.ts";
+import type { FirstStart, ShowFirstStart } from "./first.ts";
 import { createGate, type Gate } from "./gate/gate.ts";
 import { personOf } from "./gate/person.ts";
 import { createBrowserGuard } from "./http/browser-guard.ts";
@@ -31,17 +27,17 @@ import { createFailedSignIns } from "./monitoring/failed-sign-ins.ts";
 import { createHolds, type Holds } from "./monitoring/holds.ts";
 import { measureStore } from "./monitoring/measured.ts";
 import { createMonitoring, type Monitoring } from "./monitoring/monitoring.ts";
-import { createJob } from "./operations/job.ts";
 import { type Continuity, watchContinuity } from "./operations/continuity.ts";
 import { followDecisions } from "./operations/decisions.ts";
-import type { BackupProgress, Operations, ReplayOrder, ReplayProgress } from "./operations/operations.ts";
 import { createGatherer } from "./post/gatherer.ts";
 import { startForgetting } from "./post/key-documents.ts";
 import { createPostListener } from "./post/listener.ts";
 import { createOnce } from "./post/once.ts";
 import type { Settings } from "./settings.ts";
 import type { Address } from "./settings/values.ts";
-import type { Store } from "./store/store.ts";
+import { startFirst } from "./start/first-records.ts";
+import { ACCEPT_MS, APPEND_TIMEOUT_MS, firstMoment, openDeletionLog, POST_DEADLINE_MS } from "./start/ids.ts";
+import { createOperations } from "./start/operations.ts";
 
 /** A running service: the roles that its settings name, on the engines that they name. */
 export type Loggia = {
@@ -66,17 +62,15 @@ type Locating = { readonly locate?: Locate };
 /** `accepted` tells the last moment of an id on the bus as this process began, or 0. */
 type Opened = Engines & { readonly accepted: () => Promise<number>; readonly deletions: DeletionLog };
 
-/** A post that the bus has not taken by then gets a 503. */
-const POST_DEADLINE_MS = 5_000;
-/** How long one append to the bus may take: pollers of a cluster stay at least so far behind. */
-const APPEND_TIMEOUT_MS = 2_000;
-/** How long after it began an append that was given up may still reach Kafka: the client's own attempts, each with its time-out. */
+/**
+ * How long after it began an append that was given up may still reach Kafka: the client's own
+ * attempts, each with its time-out.
+ */
 const APPEND_SETTLE_MS = APPEND_TIMEOUT_MS + 3 * 10_000 + 3_000;
-/** How far the clocks of the machines of a cluster may differ. */
-const CLOCK_SKEW_MS = 500;
-/** How far the last event that can be seen on the bus may be behind those of other processes. */
-const ACCEPT_MS = APPEND_TIMEOUT_MS + CLOCK_SKEW_MS;
-/** How long Elasticsearch keeps what it indexed to itself: its refresh interval, and the time that a refresh takes. */
+/**
+ * How long Elasticsearch keeps what it indexed to itself: its refresh interval, and the time that a
+ * refresh takes.
+ */
 const REFRESH_MS = 1_500;
 const POST_MAX_WAITING_EVENTS = 50_000;
 const POST_MAX_WAITING_BYTES = 64 * 1024 * 1024;
@@ -220,36 +214,6 @@ function watchEngines(
   return continuity;
 }
 
-type FirstParts = {
-  readonly continuity: Continuity | null;
-  readonly holds: Holds;
-  readonly show: ShowFirstStart;
-  readonly log: Logger;
-  readonly closing: AsyncDisposableStack;
-};
-
-/**
- * Makes the first records once it is known that the catalog has lost nothing, or a person has
- * accepted that it has. A process that only posts does not know, and makes none.
- */
-async function startFirst(
-  catalog: Ports["catalog"],
-  settings: Settings,
-  { continuity, holds, show, log, closing }: FirstParts,
-): Promise<FirstStart | null> {
-  if (continuity === null) return null;
-  const make = () => makeFirstRecords(catalog, settings, { show, log });
-  const isHeld = holds.list().some(({ name }) => name === "catalog");
-  if (continuity.fault() === null && !isHeld) return await make();
-  const makeLater = async (): Promise<void> => {
-    await continuity.compared;
-    await holds.gone("catalog");
-    if (!closing.disposed) await make();
-  };
-  void makeLater().catch((error: unknown) => log.error({ err: error }, "the first records could not be made"));
-  return null;
-}
-
 async function listenForMonitoring(
   { monitoring: address }: Settings,
   watch: Watch,
@@ -369,58 +333,6 @@ async function startApi(
   return listening;
 }
 
-type OperationParts = {
-  readonly now: () => number;
-  readonly copy: Engines["backup"];
-  readonly holds: Holds;
-  readonly continuity: Continuity | null;
-  readonly locating: Locating;
-  readonly log: Logger;
-  readonly closing: AsyncDisposableStack;
-};
-
-/** What the management API offers to operators. */
-function createOperations(
-  ports: Ports,
-  deletions: DeletionLog,
-  { now, copy, holds, continuity, locating, log, closing }: OperationParts,
-): Operations {
-  const rebuilds = canRebuild(ports.store);
-  const replays = createJob<ReplayOrder, ReplayProgress>({
-    name: "a replay",
-    log,
-    none: { ...NOTHING_READ, rebuild: null },
-    run: async ({ since, into }, report, signal) => {
-      const options = { ...ports, ...locating, now, log, since, signal };
-      await continuity?.look();
-      const progress =
-        into === "new" && canRebuild(ports.store)
-          ? await rebuild({ ...options, store: ports.store, report })
-          : {
-              ...(await replay({ ...options, report: (read) => report({ ...read, rebuild: null }) })),
-              rebuild: null,
-            };
-      if (since === 0) await continuity?.replayed();
-      return progress;
-    },
-  });
-  closing.defer(() => replays.close());
-  const deadLetters = createDeadLetters({ ...ports, deletions });
-  if (copy === null) return { deadLetters, holds, replay: replays, rebuilds, backup: null };
-  const backups = createJob<{ to: string }, BackupProgress>({
-    name: "a backup",
-    log,
-    none: { files: [] },
-    run: ({ to }, report, signal) => copy(to, report, signal),
-  });
-  closing.defer(() => backups.close());
-  return { deadLetters, holds, replay: replays, rebuilds, backup: backups };
-}
-
-function canRebuild(store: Store): store is Store & Required<Pick<Store, "rebuild">> {
-  return store.rebuild !== undefined;
-}
-
 async function startPost(
   settings: Settings,
   { ports: { bus, catalog, store }, clock, batches, accepted, deletions }: Opened,
@@ -462,29 +374,4 @@ async function startPost(
   closing.defer(() => gatherer.drain());
   closing.defer(() => closeGracefully(server, CLOSE_TIMEOUT_MS));
   return address;
-}
-
-/** Deletions have ids of their own source, which goes on after the largest of earlier lives. */
-function openDeletionLog({ ports: { bus }, clock }: Engines, accepted_ms: number, log: Logger): DeletionLog {
-  if (accepted_ms - clock.now() > DOUBT_MS) {
-    const last = new Date(accepted_ms).toISOString();
-    log.warn(
-      { last },
-      "the last id on the bus is of a time to come: ids run on from there, created is the host's time",
-    );
-  }
-  const ids = createIdSource({
-    now: createSteadyClock({ now: clock.now, from: firstMoment(accepted_ms, clock) }),
-    host: clock.host,
-  });
-  return createDeletionLog({ bus, ids, deadline_ms: POST_DEADLINE_MS });
-}
-
-/**
- * Ids keep rising where the clock was set back between two lives. Other processes may have run on meanwhile, and be ahead of what they had on the bus:
- * pollers that have seen theirs must not step over ours.
- */
-function firstMoment(accepted_ms: number, { now }: KeptClock): number {
-  const isSetBack = accepted_ms - now() > CLOCK_SKEW_MS;
-  return accepted_ms + (isSetBack ? ACCEPT_MS : 1);
 }

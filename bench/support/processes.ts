@@ -50,9 +50,13 @@ export async function startServiceProcess(
     throw new Error(`the service has ended with ${String(code)} before it was ready`);
   });
   exited.catch(() => {});
-  const [ready] = (await Promise.race([once(child.stdout, "data"), exited])) as [Buffer];
-  const port = (role: string): number =>
-    Number(new RegExp(`^${role} +http://[^/]*:(\\d+)/`, "m").exec(String(ready))?.[1]);
+  // A first start says more, before it says where it listens.
+  let said = "";
+  while (!/^\S+ +http:\/\//m.test(said)) {
+    const [chunk] = (await Promise.race([once(child.stdout, "data"), exited])) as [Buffer];
+    said += String(chunk);
+  }
+  const port = (role: string): number => Number(new RegExp(`^${role} +http://[^/]*:(\\d+)/`, "m").exec(said)?.[1]);
   return {
     pid: child.pid!,
     apiPort: port("API"),

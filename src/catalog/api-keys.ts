@@ -45,7 +45,9 @@ export function createApiKeys(parts: {
       const grant = snapshot.grant(hash);
       if (grant !== null) return grant;
       await look();
-      return snapshot.grant(hash);
+      const found = snapshot.grant(hash);
+      if (found === null && snapshot.accounts().length === 0) throw nothingKnown();
+      return found;
     },
     async createApiKey(key, scope) {
       const { entity, issued } = await newApiKey(parts, scope);
@@ -65,6 +67,14 @@ export function createApiKeys(parts: {
       await writer.write(idOf.log(key), (current) => withChangedApiKey(current, key, id, () => null));
     },
   };
+}
+
+/** To a producer, an unknown key means that its events are not wanted, and may be dropped. */
+function nothingKnown(): LoggiaError {
+  return new LoggiaError(
+    "store_unavailable",
+    "The catalog holds no accounts, so no key can be checked: it was lost, or is yet to be created; try again later",
+  );
 }
 
 /**

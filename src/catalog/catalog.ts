@@ -16,7 +16,7 @@ export type Catalog = AsyncDisposable & {
   createAccount(account: { email: string; password: string; admin: boolean }, asker?: Asker): Promise<Account>;
   /** @throws LoggiaError `bad_parameter`, `account_not_found` */
   setPassword(email: string, password: string, asker?: Asker): Promise<void>;
-  /** Changes with the account's password, and tells nothing about it; null where there is no such account. */
+  /** Changes with the account's password, and is opaque; null where there is no such account. */
   passwordMark(id: UserId): string | null;
   /** Makes an account a service admin. @throws LoggiaError `account_not_found` */
   makeAdmin(email: string): Promise<void>;
@@ -64,6 +64,7 @@ export type Catalog = AsyncDisposable & {
   /**
    * What a secret opens, or null where no log knows it. An unknown one is first looked for in changes by other processes
    * (at most a few times a second, however many wrong keys come).
+   * @throws LoggiaError `store_unavailable` where it is unknown and there are no accounts at all
    */
   apiKey(secret: string): Promise<KeyGrant | null>;
   /** The same from memory alone: null may mean "not yet seen". For the hot path, which falls back to {@link Catalog.apiKey}. */
@@ -140,9 +141,9 @@ export const CATALOG_POLL_MS = 1000;
 
 /** For whom a password is hashed. Slow hashes are shared fairly among addresses and accounts. */
 export type Asker = {
-  /** Where the request comes from, as strangers are told apart. */
+  /** Where the request comes from: the network that counts as one stranger. */
   readonly address: string;
-  /** Who asks, or says so: a name that is the same for all requests of one account. */
+  /** The account that the request names, as a value that is the same for all its requests. */
   readonly account: string;
   /** Whether this account was right at this address lately. */
   readonly isKnown: boolean;
@@ -151,7 +152,7 @@ export type Asker = {
    * Default: 0
    */
   readonly guesses?: number;
-  /** Whether there is such an account. What a stranger is told must not depend on it. Default: false */
+  /** Whether there is such an account. No answer to a stranger may depend on it. Default: false */
   readonly exists?: boolean;
   /** How many strangers' guesses count against the account. Default: 0 */
   readonly failures?: number;

@@ -182,6 +182,7 @@ function overLimit(kind: keyof AccountLimits, limit: number): LoggiaError {
   }
   return new LoggiaError(
     "forbidden",
-    `All logs of one owner together may have at most ${limit} ${NAMES[kind]}; the operator's setting ${setting} says so`,
+    `All logs of one owner together may have at most ${limit} ${NAMES[kind]}; ` +
+      `the operator's setting ${setting} says so`,
   );
 }

@@ -37,7 +37,8 @@ export function parseBase(setting: Setting | "LOGGIA_OPS", text: string): URL {
   const from = name === setting ? "" : ` (or ${setting})`;
   if (url === null || !/^https?:$/.test(url.protocol)) {
     throw new CommandError(
-      `${name}${from} is ${JSON.stringify(text)}; an address such as 127.0.0.1:8080 or http://127.0.0.1:8080 is expected`,
+      `${name}${from} is ${JSON.stringify(text)}; ` +
+        "an address such as 127.0.0.1:8080 or http://127.0.0.1:8080 is expected",
     );
   }
   if (url.port === "0")

@@ -1,6 +1,6 @@
 import { printable } from "./terminal.ts";
 
-/** So long a service may be busy, or keep silent, before the person who waits is told. */
+/** How long a service may be busy or silent before the command reports it. */
 const SILENT_MS = 4_000;
 
 /**

@@ -22,6 +22,8 @@ export type ClockOptions = {
   readonly elapsed?: Elapsed;
   readonly boot?: () => BootMoment | null;
   readonly check_ms?: number;
+  /** Asked for the time where there is no mark; null: it can't tell. Default: the host */
+  readonly witness?: () => Promise<number | null>;
 };
 
 const CHECK_MS = 10_000;
@@ -36,9 +38,19 @@ const CHECKS_PER_MARK = 6;
 export async function openClock(options: ClockOptions): Promise<KeptClock> {
   const { marks, log } = options;
   const mark = await marks.read();
-  const keeper = new Keeper(options, mark);
+  const witnessed = mark === null ? await askWitness(options) : null;
+  const keeper = new Keeper(options, mark, witnessed);
   await keeper.save().catch((error: unknown) => log.warn({ err: error }, "the clock's mark could not be written"));
   return keeper;
+}
+
+async function askWitness({ witness = async () => null, log }: ClockOptions): Promise<number | null> {
+  try {
+    return await witness();
+  } catch (error) {
+    log.warn({ err: error }, "no other clock could be asked for the time; the host's is believed");
+    return null;
+  }
 }
 
 class Keeper implements KeptClock {
@@ -51,12 +63,12 @@ class Keeper implements KeptClock {
   #saidStep = false;
   #saving: Promise<void> = Promise.resolve();
 
-  constructor(options: ClockOptions, mark: ClockMark | null) {
+  constructor(options: ClockOptions, mark: ClockMark | null, witnessed_ms: number | null) {
     const { host = () => Date.now(), elapsed = createElapsed(), boot = bootMoment, check_ms = CHECK_MS } = options;
     this.#options = options;
     this.#boot = boot;
     this.#accepted = mark?.accepted ?? 0;
-    const start = mark === null ? host() : this.#timeAfter(mark, host());
+    const start = mark === null ? nearest(host(), witnessed_ms ?? host()) : this.#timeAfter(mark, host());
     this.#time = new BelievedTime({ host, elapsed, start, changed: () => this.#say() });
     this.#time.check();
     this.#timer = setInterval(() => this.#check(), check_ms).unref();
@@ -104,7 +116,7 @@ class Keeper implements KeptClock {
     if (boot !== null && mark.boot?.boot === boot.boot && boot.uptime_ms >= mark.boot.uptime_ms) {
       return mark.time_ms + boot.uptime_ms - mark.boot.uptime_ms;
     }
-    return Math.abs(host_ms - mark.time_ms) <= DOUBT_MS ? host_ms : mark.time_ms;
+    return nearest(host_ms, mark.time_ms);
   }
 
   #check(): void {
@@ -148,6 +160,11 @@ class Keeper implements KeptClock {
     this.#accepted += 1;
     await this.save(true);
   }
+}
+
+/** The host's time, where it is not in doubt by the other. */
+function nearest(host_ms: number, other_ms: number): number {
+  return Math.abs(host_ms - other_ms) <= DOUBT_MS ? host_ms : other_ms;
 }
 
 function show(ms: number): string {

@@ -77,7 +77,7 @@ const context = new AsyncLocalStorage<Work>();
  * Does long work, which nobody waits for: nodes that do not answer for a while do not end it, but
  * the time-outs of its requests.
  */
-export function patiently<T>(work: () => Promise<T>): Promise<T> {
+export function outlastSilence<T>(work: () => Promise<T>): Promise<T> {
   return context.run({ isPatient: true }, work);
 }
 

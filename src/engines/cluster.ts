@@ -6,6 +6,7 @@ import { sharedMarks } from "../clock/marks.ts";
 import { createCatalog } from "../catalog/create.ts";
 import { openElasticsearchDocuments } from "../catalog/documents/elasticsearch.ts";
 import { createElasticsearchClient } from "../elasticsearch/client.ts";
+import { readTime } from "../elasticsearch/time.ts";
 import type { Holds } from "../monitoring/holds.ts";
 import { decisionsInDocument } from "../operations/decisions.ts";
 import { marksInDocument } from "../operations/marks-file.ts";
@@ -29,7 +30,9 @@ export async function openCluster(
     log.error({ index }, "an index was lost and is made anew: what the service remembered in it is forgotten");
   const open = (name: string) => openElasticsearchDocuments({ client, namespace, name, lost });
   const clockMarks = sharedMarks(closing.use(await open(CLOCK)));
-  const clock = closing.use(await openClock({ marks: clockMarks, shared: true, holds, log }));
+  const clock = closing.use(
+    await openClock({ marks: clockMarks, shared: true, holds, log, witness: () => readTime(client) }),
+  );
   const documents = await openElasticsearchDocuments({ client, namespace });
   const catalog = closing.use(await createCatalog({ documents, log, limits: settings.accountLimits, now: clock.now }));
   const markDocuments = closing.use(await open(MARKS));

@@ -20,12 +20,18 @@ const SWEEP_MS = 1_000;
 
 /** How many connections are looked at for one that can be closed, where many are being answered. */
 const LOOKS = 64;
+/** Those without an answer are many where they are at least this part of all: a quarter. */
+const SILENT_SHARE = 4;
+
+/** What was last seen of a connection: bytes of answers that have left the process, since when. */
+type Seen = { readonly sent_bytes: number; readonly since_ms: number };
 
 /**
  * Makes room where a listener is full, or the process short of descriptors. Refusing new
  * connections would let those who hold idle ones keep out all others, so the oldest idle connection
- * is closed: of those without a single answer, or else of all. One whose request is being answered
- * stays, for its answer would be lost; where all are, the new one is closed.
+ * is closed: of those without a single answer where they are many, else of all. One whose request
+ * is being answered stays, for its answer would be lost, unless its client has read nothing for
+ * {@link YOUNG_MS}; where none can go, the new one is closed.
  *
  * @param isAnswering whether a whole request of a connection is being handled
  */
@@ -36,41 +42,61 @@ export function shedConnections(
   cut: (reason: Cut) => void,
 ): void {
   // Both in the order of arrival.
-  const open = new Set<Socket>();
-  const silent = new Set<Socket>();
+  const open = new Map<Socket, Seen>();
+  const silent = new Map<Socket, Seen>();
   const forget = (socket: Socket): void => {
     open.delete(socket);
     silent.delete(socket);
   };
-  const firstIdle = (sockets: Set<Socket>): Socket | undefined => {
+  const firstIdle = (sockets: Map<Socket, Seen>): Socket | undefined => {
     let looks = 0;
-    for (const socket of sockets) {
+    for (const [socket, before] of sockets) {
       if (sockets === silent && socket.bytesWritten > 0) {
         // Looked at once, so that a flood of connections costs the same few steps for each.
         silent.delete(socket);
         continue;
       }
       if (!isAnswering(socket)) return socket;
+      const seen = lookAgain(socket, before);
+      if (socket.writableLength > 0 && performance.now() - seen.since_ms >= YOUNG_MS) return socket;
       if (++looks === LOOKS) return undefined;
       // Behind all others, so that the next search does not begin with it.
       sockets.delete(socket);
-      sockets.add(socket);
+      sockets.set(socket, seen);
     }
     return undefined;
+  };
+  const firstToLeave = (): Socket | undefined => {
+    const quiet = firstIdle(silent);
+    // Where few are silent, they have just arrived, and their requests with them.
+    return silent.size * SILENT_SHARE >= open.size ? (quiet ?? firstIdle(open)) : (firstIdle(open) ?? quiet);
   };
   server.on("connection", (socket: Socket) => {
     const isFull = open.size >= most;
     if (isFull || descriptorOf(socket) >= descriptors) {
-      const leaver = firstIdle(silent) ?? firstIdle(open) ?? socket;
+      const leaver = firstToLeave() ?? socket;
       forget(leaver);
       leaver.destroy();
       cut(isFull ? "crowd" : "descriptors");
       if (leaver === socket) return;
     }
-    open.add(socket);
-    silent.add(socket);
+    const seen: Seen = { sent_bytes: 0, since_ms: performance.now() };
+    open.set(socket, seen);
+    silent.set(socket, seen);
     socket.once("close", () => forget(socket));
   });
+}
+
+type Handle = { readonly fd?: number; readonly writeQueueSize?: number } | null;
+
+function handleOf(socket: Socket): Handle {
+  // oxlint-disable-next-line no-underscore-dangle
+  return (socket as Socket & { readonly _handle?: Handle })._handle ?? null;
+}
+
+function lookAgain(socket: Socket, before: Seen): Seen {
+  const sent_bytes = socket.bytesWritten - (handleOf(socket)?.writeQueueSize ?? socket.writableLength);
+  return sent_bytes === before.sent_bytes ? before : { sent_bytes, since_ms: performance.now() };
 }
 
 /**
@@ -78,8 +104,7 @@ export function shedConnections(
  * Windows.
  */
 function descriptorOf(socket: Socket): number {
-  // oxlint-disable-next-line no-underscore-dangle
-  return (socket as Socket & { readonly _handle?: { readonly fd?: number } | null })._handle?.fd ?? -1;
+  return handleOf(socket)?.fd ?? -1;
 }
 
 /**

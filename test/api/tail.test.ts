@@ -57,7 +57,7 @@ async function stored(service: Service, count: number): Promise<void> {
 }
 
 for (const kind of KINDS) {
-  test(`${kind}: a tail tells the last events, and each new one once, and goes on after the last that was seen`, async (t) => {
+  test(`${kind}: a tail sends the last events, and each new one once, and goes on after the last that was seen`, async (t) => {
     t.timeout(180_000);
     const service = await serviceOf(t, kind);
     for (const text of ["one", "two", "three"]) await say(t, service, text);

@@ -66,6 +66,28 @@ test("a clock that is a year ahead is not believed in the next life either", asy
   }
 });
 
+test("without a mark another clock is asked, and believed where the host's contradicts it", async (t) => {
+  const machine = new Machine();
+  const right_ms = machine.host();
+  machine.step(100 * DAY_MS);
+  const marks = { read: async () => null, write: async () => {} };
+  const open = async (witness: () => Promise<number | null>) => {
+    const holds = createHolds({ log: SILENT });
+    const options = { ...machine, marks, shared: true, holds, log: SILENT, check_ms: 3_600_000 };
+    const clock = await openClock({ ...options, witness });
+    t.teardown(() => clock[Symbol.asyncDispose]());
+    return { now: clock.now(), mayRemove: clock.mayRemove(), holds: holds.list().map(({ name }) => name) };
+  };
+  const doubted = await open(async () => right_ms);
+  t.true(Math.abs(doubted.now - right_ms) < MINUTE_MS);
+  t.deepEqual(doubted, { now: doubted.now, mayRemove: false, holds: ["clock"] });
+  const believed = { now: machine.host(), mayRemove: true, holds: [] };
+  t.deepEqual(await open(async () => machine.host() - 20 * MINUTE_MS), believed, "within an hour");
+  t.deepEqual(await open(async () => null), believed, "it can't tell");
+  const away = () => Promise.reject(new Error("away"));
+  t.deepEqual(await open(away), believed, "it can't be asked");
+});
+
 test("a service that was down while its machine ran on believes it at once", async (t) => {
   const [machine, file] = [new Machine(), markIn(t)];
   await inLife(t, machine, file, () => {});

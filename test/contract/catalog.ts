@@ -395,6 +395,7 @@ async function deletion(t: ExecutionContext, start: () => Promise<Catalog>): Pro
 
 async function apiKeys(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {
   const catalog = await start();
+  await fails(t, "store_unavailable", catalog.apiKey("lg_unknown"), /holds no accounts/);
   const { owner, secret } = await addLog(catalog, SHOP, "ann@example.org");
   t.like(catalog.knownApiKey(secret), { log: SHOP, scope: "read-write", disabled: false });
   t.is(catalog.knownApiKey(secret.toUpperCase()), null);

@@ -72,7 +72,7 @@ function createOnlyContract({ name, open }: StorePlace): void {
     t.deepEqual(await texts(store, listPlan(log)), ["first", "other"]);
   });
 
-  test(`${name}: a deleted event stays deleted, whoever brings it again`, async (t) => {
+  test(`${name}: a deleted event stays deleted, however it comes again`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const [gone, kept, late] = [

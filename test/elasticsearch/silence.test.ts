@@ -6,7 +6,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { pino } from "pino";
 
-import { createElasticsearchClient, patiently, translated } from "../../src/elasticsearch/client.ts";
+import { createElasticsearchClient, outlastSilence, translated } from "../../src/elasticsearch/client.ts";
 import { startTcpProxy } from "../chaos/tcp-proxy.ts";
 import { elasticsearchUrl, realEngines } from "../support/engines.ts";
 import { environmentOf, get, LOG, post, startService } from "../support/service.ts";
@@ -46,7 +46,7 @@ real("once no node answers, what is read fails at once, until one answers again"
   });
   t.true(next_ms < first_ms / 2, `20 took ${next_ms} ms, the first ${first_ms} ms`);
   const written = client.bulk({ operations: [{ delete: { _index: "none-0", _id: "none" } }] });
-  const patient = patiently(read);
+  const patient = outlastSilence(read);
   await t.throwsAsync(read(), SILENT);
   proxy.set("open");
   await t.notThrowsAsync(() => Promise.all([written, patient]), "they waited for the node");

@@ -23,9 +23,10 @@ async function start(t: ExecutionContext, limits: Partial<ConnectionLimits>, siz
     server.closeAllConnections();
     server.close();
   });
-  let ended = 0;
+  let [ended, asked] = [0, 0];
   server.on("connection", (socket: Socket) => socket.on("close", () => (ended += 1)));
-  return { port, cuts, ended: () => Promise.resolve(ended) };
+  server.on("request", () => (asked += 1));
+  return { port, cuts, ended: () => Promise.resolve(ended), asked: () => Promise.resolve(asked) };
 }
 
 /** A connection that asks, so many times ahead, and reads nothing of what comes. */
@@ -67,6 +68,34 @@ test("where all had an answer, the oldest leaves", async (t) => {
   t.regex((await exchange(port, `${GET}Connection: close\r\n\r\n`)).text, /^HTTP\/1\.1 200 /);
   await until(() => Promise.resolve(sockets[0]!.closed), { what: "the end of the oldest" });
   t.true(sockets.slice(1).every(({ closed }) => !closed));
+});
+
+test("a flood of connections that each had an answer leaves a new one the time to ask", async (t) => {
+  const { port } = await start(t, { connections: 40 });
+  const arrive = async (): Promise<Socket> => {
+    const socket = await open(port);
+    t.teardown(() => socket.destroy());
+    socket.write(`${GET}\r\n`);
+    await once(socket, "data");
+    return socket.resume();
+  };
+  for (let i = 0; i < 40; i++) await arrive();
+  for (let round = 1; round <= 10; round++) {
+    const late = await open(port);
+    for (let i = 0; i < 5; i++) await arrive();
+    late.write(`${GET}Connection: close\r\n\r\n`);
+    t.regex((await hear(late)).text, /^HTTP\/1\.1 200 /);
+  }
+});
+
+test("clients that have read nothing for 5 s make room for others", async (t) => {
+  const { port, cuts, asked } = await start(t, { connections: 5 }, 20 * MB);
+  for (let i = 0; i < 5; i++) await askAndLeaveUnread(t, port);
+  await until(async () => (await asked()) === 5, { what: "five requests" });
+  const ask = async () => (await exchange(port, "GET / HTTP/1.0\r\n\r\n")).text.startsWith("HTTP/1.1 200 ");
+  t.false(await ask());
+  await until(() => ask().catch(() => false), { what: "an answer to another" });
+  t.true(cuts.includes("crowd"));
 });
 
 test("of answers that nobody reads, no more is kept than there is room for: the oldest go", async (t) => {

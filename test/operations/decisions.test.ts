@@ -14,7 +14,7 @@ import {
   followDecisions,
 } from "../../src/operations/decisions.ts";
 import { elasticsearchUrl, realEngines } from "../support/engines.ts";
-import { LOG } from "../support/service.ts";
+import { LOG, post } from "../support/service.ts";
 import { temporaryFolder, uniqueName } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 import { GREEN, livedOnCluster, loggiaAdmin, readiness } from "./lived.ts";
@@ -100,6 +100,8 @@ if (realEngines) {
     const ready = () => fetch(`${service.apiUrl}/health/ready`);
     t.is((await ready()).status, 503);
     t.regex(await (await ready()).text(), /the catalog holds no accounts/);
+    // 401 would tell producers to drop their events.
+    t.is((await post(posting, { text: "posted meanwhile" })).status, 503);
     await posting.ports.catalog.refresh();
     t.deepEqual(
       [posting, service].map(({ ports }) => ports.catalog.accounts().length),

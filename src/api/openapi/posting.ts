@@ -20,7 +20,8 @@ export const POSTING: Readonly<Record<string, Operation>> = {
     ...event,
     id: "postEvent",
     summary:
-      "Post an event as a form or as JSON, or a batch of at most 5,000 as JSON; JSON has the key beside the body. Where one is bad, the log gets an error event in its place. " +
+      "Post an event as a form or as JSON, or a batch of at most 5,000 as JSON; JSON has the key beside the body. " +
+      "Where one is bad, the log gets an error event in its place. " +
       "With an Idempotency-Key, JSON that is sent again with the same API key within a day is stored once",
     form: PostForm,
     json: PostJson,

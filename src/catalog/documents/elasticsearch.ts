@@ -1,9 +1,9 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "@elastic/elasticsearch";
 import { errors } from "@elastic/elasticsearch";
 import { randomBytes } from "node:crypto";
 
-import { patiently, translateElasticsearchError } from "../../elasticsearch/client.ts";
+import { outlastSilence, translateElasticsearchError } from "../../elasticsearch/client.ts";
+import { retryWhile } from "../../elasticsearch/retry.ts";
 import { LoggiaError, StartError } from "../../errors.ts";
 import type { Body, Cursor, Document, Documents, Version, WriteResult } from "./documents.ts";
 
@@ -55,7 +55,7 @@ export async function openElasticsearchDocuments(options: {
 }): Promise<ElasticsearchDocuments> {
   const { client, name = "catalog", overlap_ms = OVERLAP_MS, lost } = options;
   const index = `${options.namespace}-${name}`;
-  const prepare = (): Promise<string> => translated(index, () => patiently(() => prepareIndex(client, index)));
+  const prepare = (): Promise<string> => translated(index, () => outlastSilence(() => prepareIndex(client, index)));
   let alias = await prepare();
   const run = async <T>(work: (alias: string) => Promise<T>): Promise<T> => {
     const used = alias;
@@ -168,22 +168,18 @@ async function settle(
 /** Delays before a document is asked for again: 3 s in all. */
 const READABLE_DELAYS_MS = [50, 100, 200, 400, 750, 1500];
 
-/** The shard of an index that was made just now, maybe by another process, takes a moment until it can be read. */
-async function onceReadable<T>(read: () => Promise<T>): Promise<T> {
-  for (const delay_ms of READABLE_DELAYS_MS) {
-    try {
-      return await read();
-    } catch (error) {
-      if (!(error instanceof errors.ResponseError) || !error.message.includes("no_shard_available")) throw error;
-      await sleep(delay_ms);
-    }
-  }
-  return read();
+/**
+ * The shard of an index that was made just now, maybe by another process, takes a moment until it
+ * can be read.
+ */
+function isNotReadableYet(error: unknown): boolean {
+  return error instanceof errors.ResponseError && error.message.includes("no_shard_available");
 }
 
 /** Reads by id, which shows the newest write whether it is searchable yet or not. */
 async function get(client: Client, index: string, id: string): Promise<{ document: Document; write: string } | null> {
-  const answer = await onceReadable(() => client.get<Stored>({ index, id }, { ...READ_LIMITS, ignore: [404] }));
+  const read = () => client.get<Stored>({ index, id }, { ...READ_LIMITS, ignore: [404] });
+  const answer = await retryWhile(isNotReadableYet, READABLE_DELAYS_MS, read);
   // An answer of 404 without `found` does not say "no such document" but "no such index".
   if (answer.found === undefined) throw new IndexGone(index);
   const { found, _source: stored } = answer;

@@ -106,8 +106,8 @@ export async function openSqliteDocuments(options: {
       }),
     async changes(since) {
       const select = since === null ? selectLive : selectSince;
-      // The end is read first: what is written while pages are read, removals included, is told
-      // once more later.
+      // The end is read first: writes and removals during the reading are part of the next answer
+      // too.
       const newest = new Map<string, Document>();
       const last = await run(() => (selectLast.get() as { version: number }).version);
       for (let after = Number(since ?? 0); ; await giveWay()) {

@@ -3,6 +3,7 @@ import { errors } from "@elastic/elasticsearch";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { LoggiaError } from "../../errors.ts";
+import { retryWhile } from "../../elasticsearch/retry.ts";
 import type { Query, Sort } from "./compile.ts";
 
 /** A search at most reaches this far into its hits; beyond, one goes on from the last hit seen. */
@@ -71,16 +72,8 @@ const PATIENCE_MS = [50, 100, 200, 400, 750];
  * An index answers 503 for the first moments after its first document has made it: a month begins, somebody bookmarks for the first
  * time. One that is being replaced by a later generation takes no writes for a moment, and then is gone. That is waited for.
  */
-export async function patiently<T>(request: () => Promise<T>): Promise<T> {
-  for (const delay_ms of PATIENCE_MS) {
-    try {
-      return await request();
-    } catch (error) {
-      if (!isPassing(error)) throw error;
-      await sleep(delay_ms);
-    }
-  }
-  return request();
+export function patiently<T>(request: () => Promise<T>): Promise<T> {
+  return retryWhile(isPassing, PATIENCE_MS, request);
 }
 
 /** Documents of a request whose shard has no copy that is ready. Elasticsearch tells of each document, and answers the request 200. */

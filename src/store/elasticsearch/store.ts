@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 
 import {
   inTime,
-  patiently,
+  outlastSilence,
   pingElasticsearch,
   translated,
   translateElasticsearchError,
@@ -70,7 +70,7 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
   }
   let names = namesIn(namespace);
   try {
-    await patiently(async () => {
+    await outlastSilence(async () => {
       await putTemplates(client, names, options);
       names = { ...names, wordless: await wordlessIndices(client, names) };
       names = { ...names, earlier: await earlierIndices(client, names) };
@@ -116,10 +116,10 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
 
     deleteExpired: (expiry, signal) => {
       mender.notice();
-      return translated(() => patiently(() => deleteExpired({ client, names, removing }, expiry, signal)));
+      return translated(() => outlastSilence(() => deleteExpired({ client, names, removing }, expiry, signal)));
     },
     rebuild: (options) =>
-      translated(() => patiently(() => rebuild({ client, names, columns, log }, options))).catch((error: unknown) => {
+      translated(() => outlastSilence(() => rebuild({ client, names, columns, log }, options))).catch((error: unknown) => {
         mender.notice();
         throw options.signal.aborted ? options.signal.reason : error;
       }),

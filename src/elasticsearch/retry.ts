@@ -1,0 +1,21 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+/**
+ * Repeats a request that fails for a reason that passes by itself, after each of the delays.
+ * @throws what the request throws for another reason, or after the last delay
+ */
+export async function retryWhile<T>(
+  isPassing: (error: unknown) => boolean,
+  delays_ms: readonly number[],
+  request: () => Promise<T>,
+): Promise<T> {
+  for (const delay_ms of delays_ms) {
+    try {
+      return await request();
+    } catch (error) {
+      if (!isPassing(error)) throw error;
+      await sleep(delay_ms);
+    }
+  }
+  return request();
+}

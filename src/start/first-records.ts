@@ -1,0 +1,37 @@
+import type { Logger } from "pino";
+
+import type { Catalog } from "../catalog/catalog.ts";
+import { type FirstStart, makeFirstRecords, type ShowFirstStart } from "../first.ts";
+import type { Holds } from "../monitoring/holds.ts";
+import type { Continuity } from "../operations/continuity.ts";
+import type { Settings } from "../settings.ts";
+
+type FirstParts = {
+  readonly continuity: Continuity | null;
+  readonly holds: Holds;
+  readonly show: ShowFirstStart;
+  readonly log: Logger;
+  readonly closing: AsyncDisposableStack;
+};
+
+/**
+ * Makes the first records once it is known that the catalog has lost nothing, or a person has
+ * accepted that it has. A process that only posts does not know, and makes none.
+ */
+export async function startFirst(
+  catalog: Catalog,
+  settings: Settings,
+  { continuity, holds, show, log, closing }: FirstParts,
+): Promise<FirstStart | null> {
+  if (continuity === null) return null;
+  const make = () => makeFirstRecords(catalog, settings, { show, log });
+  const isHeld = holds.list().some(({ name }) => name === "catalog");
+  if (continuity.fault() === null && !isHeld) return await make();
+  const makeLater = async (): Promise<void> => {
+    await continuity.compared;
+    await holds.gone("catalog");
+    if (!closing.disposed) await make();
+  };
+  void makeLater().catch((error: unknown) => log.error({ err: error }, "the first records could not be made"));
+  return null;
+}

@@ -1,0 +1,17 @@
+import test from "ava";
+import { pino } from "pino";
+
+import { createElasticsearchClient } from "../../src/elasticsearch/client.ts";
+import { readTime } from "../../src/elasticsearch/time.ts";
+import { elasticsearchUrl, realEngines } from "../support/engines.ts";
+
+if (realEngines) {
+  test("a node tells its time", async (t) => {
+    const client = createElasticsearchClient({ nodes: [elasticsearchUrl()], log: pino({ level: "silent" }) });
+    t.teardown(() => client.close());
+    const [before, time, after] = [Date.now(), await readTime(client), Date.now()];
+    t.true(time !== null && time >= before - 1 && time <= after + 1, `${before} ${time} ${after}`);
+  });
+} else {
+  test.skip("this file needs Elasticsearch", (t) => t.pass());
+}
