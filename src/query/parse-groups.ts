@@ -15,6 +15,9 @@ const MOST_BOUNDS = 100;
 /** Minutes divide an hour, hours a day; of days any number. */
 const COUNTS_WITHIN = { MINUTES: 60, HOURS: 24, DAYS: 10_000 } as const;
 
+/** Groups of time that are always of one. */
+const SINGLE_PERIODS = ["WEEK", "MONTH"] as const;
+
 /** `groupBy = ( "GROUPBY" | "GROUP" "BY" ) key [ "," key [ "," key ] ]` */
 export function readGroupBy(reader: Reader): Key[] {
   if (!acceptWord(reader, "GROUPBY")) {
@@ -41,7 +44,9 @@ function readKey(reader: Reader): Key {
   if (isWord(token, "BANDS")) return readBands(reader);
   if (PERIOD_UNITS.some((name) => isWord(token, name))) return readPeriod(reader);
   const functions = [...PERIOD_UNITS, "BANDS"];
-  throw unexpected(reader, `a field, ${oneOf(functions)}`, didYouMean(token.text, functions));
+  const single = SINGLE_PERIODS.find((unit) => isWord(token, `${unit}S`));
+  const hint = single === undefined ? didYouMean(token.text, functions) : `Write ${single}.`;
+  throw unexpected(reader, `a field, ${oneOf(functions)}`, hint);
 }
 
 /** `period = ( "MINUTES" | "HOURS" | "DAYS" ) "(" n ")"`, where n divides the hour or the day */
@@ -138,6 +143,10 @@ export function readTerm(reader: Reader, expected: string): Term {
     if (!acceptSymbol(reader, ")")) throw unexpected(reader, `${others}")"`);
   };
   if (called === "COUNT") {
+    const next = peek(reader);
+    if (next.text === "*" || isSymbol(next, ")")) {
+      throw queryFault(reader.text, next.span, "COUNT counts events as it is", "Write COUNT, or COUNT(condition).");
+    }
     const where = readCondition(reader);
     end("AND, OR or ");
     return { kind: "count", function: name, where, written: written() };

@@ -64,6 +64,7 @@ export function readLiteral(reader: Reader, field: Name): Literal {
   if (isAttribute(field.text) && (isWord(token, "TRUE") || isWord(token, "FALSE"))) return readTruth(reader);
   if (whenBase(token) !== null) return readWhen(reader);
   const quoted = token.kind === "word" ? `Strings stand in quotes: '${shorten(token.text)}'.` : null;
+  if (isWord(token, "NULL")) throw unexpected(reader, "a string, a number or a date", "Write IS NULL or IS NOT NULL.");
   const moment = holdsDate(field) ? didYouMean(token.text, ["TODAY", "NOW"]) : null;
   throw unexpected(reader, "a string, a number or a date", moment ?? quoted);
 }

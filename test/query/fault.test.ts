@@ -211,6 +211,13 @@ const FAULTS: readonly (readonly [string, string])[] = [
     "GET events GROUPBY [MINUTE](5)",
     'expected a field, MINUTES, HOURS, DAYS or BANDS, found "MINUTE". Did you mean MINUTES?',
   ],
+  ["GET events GROUPBY [WEEKS](2)", 'expected a field, MINUTES, HOURS, DAYS or BANDS, found "WEEKS". Write WEEK.'],
+  ["GET events COLUMNS(COUNT([*]))", "COUNT counts events as it is. Write COUNT, or COUNT(condition)."],
+  ["GET events COLUMNS(COUNT([)])", "COUNT counts events as it is. Write COUNT, or COUNT(condition)."],
+  [
+    "GET events WHERE @a != [null]",
+    'expected a string, a number or a date, found "null". Write IS NULL or IS NOT NULL.',
+  ],
   ["GET events GROUPBY BANDS(value, 10, [10])", "the bounds of BANDS must rise. Write BANDS(value, 0, 10, 100)."],
   [
     "GET events GROUPBY BANDS([source], 1)",
