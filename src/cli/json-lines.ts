@@ -3,8 +3,14 @@ import { DEFAULT_LIMITS } from "../events/limits.ts";
 import { firstCharacters } from "../events/text.ts";
 import { readTime } from "./times.ts";
 
-/** What a line says: fields as an event has them, and all else. `created` is as it was written. */
-export type Said = { readonly fields: Readonly<Record<string, unknown>>; readonly others: object };
+/** What a line says: fields as an event has them, and all else. */
+export type Said = { readonly fields: SaidFields; readonly others: object };
+type SaidFields = {
+  readonly text?: string;
+  /** As it was written. */
+  readonly created?: string;
+  readonly [field: string]: unknown;
+};
 
 /** The fields that a line may name. */
 export const FIELDS: ReadonlySet<string> = new Set([
@@ -31,11 +37,12 @@ const MAX_DEPTH = 20;
 export function jsonFields(line: string): Said | null {
   const object = parseObject(line);
   if (object === null) return null;
-  const fields: Record<string, unknown> = {};
+  const fields: { text?: string; created?: string; [field: string]: unknown } = {};
   const others = new Map(Object.entries(object));
   const take = (field: string, name: string | undefined): void => {
     if (name === undefined) return;
-    fields[field] = others.get(name);
+    const value = others.get(name);
+    fields[field] = field === "created" ? String(value as string | number) : value;
     others.delete(name);
   };
   take(

@@ -68,18 +68,18 @@ export function eventOf(
     if (value !== undefined && value !== "") event[name] = value;
   }
   const { fields, others } = read?.(line) ?? NOTHING;
-  const { created, ...rest } = fields;
+  const { created, text = line, ...rest } = fields;
   Object.assign(event, rest);
   if (created !== undefined) {
-    const moment_ms = readTime(String(created), Date.now());
+    const moment_ms = readTime(created, Date.now());
     // The service takes none before 1970.
     if (moment_ms !== null && moment_ms >= 0) event["created"] = moment_ms;
-    else unreadTime(String(created));
+    else unreadTime(created);
   }
-  const text = String(event["text"] ?? line);
   event["text"] = options.cut > 0 ? firstCharacters(text, options.cut) : text;
-  const { attributes, isWhole } = fitting(flatten(others).attributes);
-  const isCut = event["text"] !== text || !isWhole;
+  const { attributes: all, faults } = flatten(others);
+  const { attributes, isWhole } = fitting(all);
+  const isCut = event["text"] !== text || faults.length > 0 || !isWhole;
   if (isCut && !("data" in event)) event["data"] = firstCharacters(line, options.data);
   const json = JSON.stringify(event);
   return attributes.size === 0 ? json : `${json.slice(0, -1)},"attributes":${encodeAttributes(attributes)}}`;

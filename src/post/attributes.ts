@@ -17,7 +17,7 @@ export type FormFields = Iterable<readonly [name: string, value: string]> & {
 export function readAttributes(given: unknown, limits: FieldLimits, faults: string[]): string | null {
   if (given === undefined || given === null) return null;
   if (typeof given !== "object" || Array.isArray(given)) {
-    faults.push(`attributes is ${Array.isArray(given) ? "an array" : quote(String(given))}, ${EXPECTED}`);
+    faults.push(`attributes is ${Array.isArray(given) ? "an array" : quote(JSON.stringify(given))}, ${EXPECTED}`);
     return null;
   }
   return checked(flattened(given, limits, faults), limits, faults);

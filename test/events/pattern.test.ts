@@ -66,30 +66,10 @@ function withoutIpv6(token: string, at: number, text: string): string {
   return token;
 }
 
-const PIECES = [
-  ...["550e8400-e29b-41d4-a716-446655440000", "2026-11-24", "T", "13:54", ":33", ".911", "Z", "+02:00", "10.0.0.1"],
-  ...[
-    "fe80::1",
-    "::",
-    ":",
-    ".",
-    "-",
-    "+",
-    '"',
-    "\\",
-    " ",
-    "0",
-    "7",
-    "12",
-    "4711",
-    "abc",
-    "abcdef0",
-    "x",
-    "_",
-    ">",
-    "é",
-  ],
-];
+const PIECES = (
+  "550e8400-e29b-41d4-a716-446655440000,2026-11-24,T,13:54,:33,.911,Z,+02:00,10.0.0.1,fe80::1,::,:,.,-,+," +
+  '",\\,0,7,12,4711,abc,abcdef0,x,_,>,é, '
+).split(",");
 
 test("one pass finds what one expression for each kind finds", (t) => {
   const texts = fc.array(fc.constantFrom(...PIECES), { maxLength: 12 }).map((pieces) => pieces.join(""));
