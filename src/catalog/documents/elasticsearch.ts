@@ -40,6 +40,7 @@ export type ElasticsearchDocuments = Documents & {
  *
  * Requests name the index by an alias that belongs to this one alone. By its name, the first write
  * after a loss would create an empty index, and a process would go on with what it remembers.
+ * docs/decisions/0038-an-index-by-an-alias-of-its-own.md
  *
  * @param options.name the end of the index's name, where it is not the catalog's
  * @param options.overlap_ms how long the feed tells a change again, for changes that become searchable out of order (10 s)
