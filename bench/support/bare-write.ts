@@ -52,7 +52,11 @@ export async function createBareWriter(place: Place, folder: string): Promise<Ba
           .flatMap((event) => [
             createOperation(names.eventsOf(event.id), event.id, encodeDocument(event, NO_COLUMNS)),
             ...(copies.get(event.id) ?? []).map(({ user }) =>
-              createOperation(names.alertsOf(event.id), copyId(event.id, user), encodeDocument(event, NO_COLUMNS, user)),
+              createOperation(
+                names.alertsOf(event.id),
+                copyId(event.id, user),
+                encodeDocument(event, NO_COLUMNS, user),
+              ),
             ),
           ])
           .join(""),

@@ -149,7 +149,9 @@ export function eventElement(row: EventRow, marks: Marks | undefined, { columns,
   const fields = columns === null ? XML_EVENT_FIELDS : XML_COLUMNS.filter((field) => columns.includes(field));
   return {
     ...pick(element, fields),
-    ...(named.length > 0 || attributes ? { attributes: { attribute: attributeElements(row, attributes ? null : named) } } : {}),
+    ...(named.length > 0 || attributes
+      ? { attributes: { attribute: attributeElements(row, attributes ? null : named) } }
+      : {}),
   };
 }
 

@@ -21,7 +21,10 @@ export function userFields(
   { user, email, page, created, seen, count }: TrackedUser,
   columns: readonly UserField[] | null,
 ): Fields {
-  return pick({ user, email, page, created: new Moment(created), seen: new Moment(seen), count }, columns ?? USER_FIELDS);
+  return pick(
+    { user, email, page, created: new Moment(created), seen: new Moment(seen), count },
+    columns ?? USER_FIELDS,
+  );
 }
 
 const plainDecimal = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 15, useGrouping: false });

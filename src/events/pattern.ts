@@ -78,14 +78,13 @@ class Reading {
   pattern(): string {
     const text = this.#text;
     let closesQuotes = true;
-    for (let at = 0; at < text.length; ) {
+    for (let at = 0; at < text.length;) {
       const kind = kindAt(text, at);
       if (kind === DIGIT || kind === HEX_LETTER) {
         at = this.#readRun(at);
         // A UUID decides what the parts beside it are, so those of the text are replaced before all else.
         if (at === UUID_FOUND) return new Reading(text.replace(UUIDS, "<uuid>")).pattern();
-      }
-      else if (kind === COLON) at = this.#readColon(at);
+      } else if (kind === COLON) at = this.#readColon(at);
       else if (kind === QUOTE && closesQuotes) {
         const end = quoteEnd(text, at);
         // Where a quote has no end, none behind it has one.
@@ -135,7 +134,7 @@ class Reading {
   #readNumbers(from: number, to: number): number {
     const text = this.#text;
     let end = to;
-    for (let at = from; at < end; ) {
+    for (let at = from; at < end;) {
       if (kindAt(text, at) !== DIGIT) {
         at += 1;
         continue;

@@ -169,7 +169,10 @@ test("schemas use words of JSON Schema alone, with types and patterns that are s
 test("records have the fields that plans know, in their order", (t) => {
   t.deepEqual(Object.keys(answers.EventRecord.shape), [...EVENT_FIELDS, "attributes"]);
   const [events, groups, users] = answers.QueryAnswer.options.map((list) => Object.keys(list.element.shape));
-  t.deepEqual([events, groups, users], [[...EVENT_FIELDS, "attributes", "pattern"], [...AGGREGATE_FIELDS, "keys", "previous"], [...USER_FIELDS]]);
+  t.deepEqual(
+    [events, groups, users],
+    [[...EVENT_FIELDS, "attributes", "pattern"], [...AGGREGATE_FIELDS, "keys", "previous"], [...USER_FIELDS]],
+  );
 });
 
 /** Values of parameters, some good and some bad. */

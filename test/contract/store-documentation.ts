@@ -38,7 +38,9 @@ function happened(log: LogKey): StoredEvent[] {
       class: i % 5 === 0 ? "error" : null,
       value: i % 6 === 0 ? null : i,
       geo: i % 8 === 0 ? { lat: 52.5 + i / 1000, lon: 13.4 } : null,
-      attributes: JSON.stringify(Object.fromEntries(Object.entries(attributes).sort())),
+      attributes: JSON.stringify(
+        Object.fromEntries(Object.entries(attributes).toSorted(([a], [b]) => (a < b ? -1 : 1))),
+      ),
     });
   });
 }

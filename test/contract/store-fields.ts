@@ -116,7 +116,11 @@ function differentialContract({ name, open }: StorePlace): void {
   });
 }
 
-function differenceOf(question: FieldsQuestion, answer: readonly FieldFacts[], expected: readonly FieldFacts[]): string {
+function differenceOf(
+  question: FieldsQuestion,
+  answer: readonly FieldFacts[],
+  expected: readonly FieldFacts[],
+): string {
   const other = expected.find((field, i) => !isDeepStrictEqual(field, answer[i]));
   const found = answer.find((field, i) => !isDeepStrictEqual(field, expected[i]));
   return inspect({ question, found, expected: other }, { depth: 4, breakLength: 120 }).slice(0, 2_000);

@@ -90,7 +90,13 @@ test("each value has a text, and some a number", (t) => {
   t.deepEqual(textsOfAttribute(attributes, "c"), []);
   t.is(numberOfValue(1e21), 1e21);
   t.is(numberOfValue(true), null);
-  const numbers = [["007", 7], ["+4.25", 4.25], [".5", 0.5], ["5.", 5], [" -3\n", -3]] as const;
+  const numbers = [
+    ["007", 7],
+    ["+4.25", 4.25],
+    [".5", 0.5],
+    ["5.", 5],
+    [" -3\n", -3],
+  ] as const;
   for (const [text, number] of numbers) t.is(numberOf(text), number);
   for (const text of ["", " ", "1e3", "0x1", "1_000", "NaN", "Infinity", "1,5", "--1", "9".repeat(400)]) {
     t.is(numberOf(text), null, text);

@@ -105,7 +105,11 @@ test("a line is the same event, or has the same fault, whichever way it is read"
 });
 
 test("attributes that are no JSON spoil their line", async (t) => {
-  for (const line of ['{"text":"x","attributes":{"a":]}}', '{"attributes":{"a":1},"text":"x"', '{"attributes":{"a":}}']) {
+  for (const line of [
+    '{"text":"x","attributes":{"a":]}}',
+    '{"attributes":{"a":1},"text":"x"',
+    '{"attributes":{"a":}}',
+  ]) {
     const [read] = await outcomes(line);
     t.regex(read?.fault ?? "", /^Bad event: the line is no JSON/, line);
   }

@@ -92,7 +92,10 @@ function stream<Item>(
         // Half a file is cut off rather than ended.
         if (closing()) throw new LoggiaError("overloaded", "The service is stopping; export again in a moment");
         for (let from = 0; from < items.length; from += PIECE) {
-          yield items.slice(from, from + PIECE).map(write).join("");
+          yield items
+            .slice(from, from + PIECE)
+            .map(write)
+            .join("");
         }
         count += items.length;
       }

@@ -55,7 +55,10 @@ export function writerOf<Item>(format: ExportFormat, kind: RecordKind<Item>): Re
 }
 
 /** Records that are objects of plain fields: groups and users. Moments are ISO 8601. */
-export function plainRecords(element: string, header: readonly string[]): RecordKind<{ readonly [field: string]: XmlValue }> {
+export function plainRecords(
+  element: string,
+  header: readonly string[],
+): RecordKind<{ readonly [field: string]: XmlValue }> {
   return {
     element,
     header,

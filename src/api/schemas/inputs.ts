@@ -234,19 +234,20 @@ const ATTRIBUTES =
 
 export const PostForm = named(
   "NewEvent",
-  z.object({
-    apikey,
-    text: posted("text", "What happened; not blank."),
-    tags: posted("tags", "Separated by blanks.").optional(),
-    source: posted("source", "Where it comes from.").optional(),
-    user: posted("user", "Whom it concerns.").optional(),
-    value: posted("value", "A decimal number.").optional(),
-    geo: posted("geo", "`<latitude>,<longitude>` or `ip:<address>`.").optional(),
-    link: posted("link", "An address to go on from.").optional(),
-    data: posted("data", "More text; HTML behind a first line `@html`.").optional(),
-    created: z.string().describe(CREATED).optional(),
-    attributes: z.string().describe(`A JSON object. ${ATTRIBUTES}`).optional(),
-  })
+  z
+    .object({
+      apikey,
+      text: posted("text", "What happened; not blank."),
+      tags: posted("tags", "Separated by blanks.").optional(),
+      source: posted("source", "Where it comes from.").optional(),
+      user: posted("user", "Whom it concerns.").optional(),
+      value: posted("value", "A decimal number.").optional(),
+      geo: posted("geo", "`<latitude>,<longitude>` or `ip:<address>`.").optional(),
+      link: posted("link", "An address to go on from.").optional(),
+      data: posted("data", "More text; HTML behind a first line `@html`.").optional(),
+      created: z.string().describe(CREATED).optional(),
+      attributes: z.string().describe(`A JSON object. ${ATTRIBUTES}`).optional(),
+    })
     .meta({ patternProperties: { "^attr\\.": { type: "string", description: "An attribute of this name." } } }),
 );
 
