@@ -42,7 +42,8 @@ export function differentialContract({ name, open, differentialRounds }: StorePl
       const logs = [newLog(), newLog()];
       const events = sampleEvents(logs, seed);
       // In parts, as a store may lay out what comes later by what it has seen.
-      for (let start = 0; start < events.length; start += PART) await write(t, store, events.slice(start, start + PART));
+      for (let start = 0; start < events.length; start += PART)
+        await write(t, store, events.slice(start, start + PART));
       const user = newUser();
       const marks = await mark(store, user, events);
       const sources = fc.constantFrom<Source>(
@@ -60,7 +61,9 @@ export function differentialContract({ name, open, differentialRounds }: StorePl
           agreesOnGroups(store, { ...group, from }, events, marks),
         ]);
       });
-      await t.notThrowsAsync(fc.assert(property, { numRuns, interruptAfterTimeLimit, seed }));
+      await t.notThrowsAsync(
+        fc.assert(property, { numRuns, interruptAfterTimeLimit, seed, includeErrorInReport: true }),
+      );
       t.log(`${asked} questions of ${numRuns}`);
     });
   }
