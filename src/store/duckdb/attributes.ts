@@ -143,7 +143,7 @@ export class AttributeColumns {
   #count(own: LogAttributes, values: readonly NamedValues[]): void {
     own.events += 1;
     for (const { name, cell } of values) {
-      if (cell === null || own.places.get(name)?.[kindOf(cell)] != null) continue;
+      if (cell === null || typeof own.places.get(name)?.[kindOf(cell)] === "number") continue;
       const key = `${kindOf(cell)} ${name}`;
       const before = own.counts.get(key);
       if (before !== undefined || own.counts.size < MAX_COUNTED) own.counts.set(key, (before ?? 0) + 1);
@@ -188,7 +188,9 @@ export class AttributeColumns {
       const many = [...own.counts].filter(([, events]) => events * SHARE >= own.events).sort(([, a], [, b]) => b - a);
       for (const [key] of many) {
         if (!isSample && own.taken.size >= FIRST_COLUMNS) break;
-        const [kind, name] = key.startsWith("number ") ? (["number", key.slice(7)] as const) : (["text", key.slice(5)] as const);
+        const [kind, name] = key.startsWith("number ")
+          ? (["number", key.slice(7)] as const)
+          : (["text", key.slice(5)] as const);
         const column = this.#freeColumn(own, kind);
         if (column === null) continue;
         own.counts.delete(key);
@@ -226,7 +228,7 @@ export class AttributeColumns {
     this.#rows.push(row);
   }
 
-/** Whether {@link grow} has to run before anything is written. */
+  /** Whether {@link grow} has to run before anything is written. */
   get lacksColumns(): boolean {
     return this.#made < this.kinds.length;
   }

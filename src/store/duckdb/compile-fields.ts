@@ -126,7 +126,10 @@ export function compileTop(
   const bind = new Binder(known, [question.log]);
   const plan = asked(question);
   const key = keyOf({ kind: "field", field }, 0, plan.where, bind);
-  const isPresent = isAttribute(field) || field === "value" ? `(${key.shown.map((column) => `${column} is not null`).join(" or ")})` : "k0 <> ''";
+  const isPresent =
+    isAttribute(field) || field === "value"
+      ? `(${key.shown.map((column) => `${column} is not null`).join(" or ")})`
+      : "k0 <> ''";
   const text = isAttribute(field) ? textOfKey(key) : field === "value" ? numberText("k0") : "k0";
   return {
     key,

@@ -16,7 +16,11 @@ import type { Known } from "./facts.ts";
  * Rows of groups: for each key the columns that {@link Key.read} makes it of, then the aggregates.
  * `isSorted` says whether the rows are sorted and cut already; else all come, as they may.
  */
-export type CompiledGroup = { readonly statement: Statement; readonly keys: readonly Key[]; readonly isSorted: boolean };
+export type CompiledGroup = {
+  readonly statement: Statement;
+  readonly keys: readonly Key[];
+  readonly isSorted: boolean;
+};
 
 export function compileGroup(plan: GroupPlan, known: Known): CompiledGroup {
   const bind = new Binder(known, plan.logs);
@@ -128,7 +132,8 @@ class Columns {
   add(aggregate: Aggregate): () => string {
     switch (aggregate.kind) {
       case "count": {
-        if (aggregate.where === null) return () => (this.#severals().length === 0 ? "count(*)" : "count(*) filter (where counted)");
+        if (aggregate.where === null)
+          return () => (this.#severals().length === 0 ? "count(*)" : "count(*) filter (where counted)");
         const name = `c${this.#conditions.push(condition(aggregate.where, this.#bind)) - 1}`;
         return () => `count(*) filter (where ${name})`;
       }

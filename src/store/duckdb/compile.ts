@@ -116,6 +116,10 @@ function order(sort: readonly SortKey[], bind: Binder): string {
 function sortKey({ field, direction }: SortKey, bind: Binder): readonly string[] {
   if (isAttribute(field)) return attributeOrder(field, direction, bind);
   const columns =
-    field === "created" || field === "value" ? [field] : field === "id" ? ["id_hi", "id_lo"] : [foldedText(field, bind)];
+    field === "created" || field === "value"
+      ? [field]
+      : field === "id"
+        ? ["id_hi", "id_lo"]
+        : [foldedText(field, bind)];
   return columns.map((column) => `${column} ${directed(direction)}`);
 }

@@ -145,7 +145,9 @@ export async function group(connection: DuckDBConnection, plan: GroupPlan, facts
 function toGroup(row: Row, keys: readonly Key[], aggregates: number): Group {
   let next = 0;
   const keysOfGroup = keys.map(({ shown, read }) => read(row.slice(next, (next += shown.length))));
-  const values = row.slice(next, next + aggregates).map((value) => (typeof value === "bigint" ? Number(value) : value)) as GroupValue[];
+  const values = row
+    .slice(next, next + aggregates)
+    .map((value) => (typeof value === "bigint" ? Number(value) : value)) as GroupValue[];
   return { keys: keysOfGroup, values };
 }
 

@@ -37,7 +37,8 @@ const EVENT_COLUMNS = {
   lon: "DOUBLE",
   ip: "VARCHAR",
   data: "VARCHAR",
-  folded: 'STRUCT(text VARCHAR, link VARCHAR, pattern VARCHAR, tags VARCHAR, source VARCHAR, "user" VARCHAR, class VARCHAR)',
+  folded:
+    'STRUCT(text VARCHAR, link VARCHAR, pattern VARCHAR, tags VARCHAR, source VARCHAR, "user" VARCHAR, class VARCHAR)',
   log_number: "UINTEGER",
   pattern: "VARCHAR",
   attributes: "VARCHAR",
@@ -52,7 +53,17 @@ export const ATTRIBUTE_COLUMN = "attribute_";
 /** No tag holds one: what was posted is split at white space. Stands before, between and after the tags of an event. */
 export const TAG_SEPARATOR = "\n";
 
-const NULLABLE: ReadonlySet<string> = new Set(["class", "value", "lat", "lon", "ip", "data", "folded", "attributes", "others"]);
+const NULLABLE: ReadonlySet<string> = new Set([
+  "class",
+  "value",
+  "lat",
+  "lon",
+  "ip",
+  "data",
+  "folded",
+  "attributes",
+  "others",
+]);
 
 /** How lists of ids are handed over: one text of JSON is bound faster than a list of values. */
 export const IDS_SHAPE = JSON.stringify([{ id_hi: "UBIGINT", id_lo: "UINTEGER" }]);

@@ -25,7 +25,8 @@ async function rowsOf(file: string, sql: string): Promise<unknown[]> {
   }
 }
 
-const COLUMNS = "select column_name, data_type from duckdb_columns() where column_name like 'attribute\\_%' escape '\\'";
+const COLUMNS =
+  "select column_name, data_type from duckdb_columns() where column_name like 'attribute\\_%' escape '\\'";
 
 test("logs share columns, and find what lies there as their own, before a new start and after", async (t) => {
   const file = join(temporaryFolder(t), "events.duckdb");
@@ -108,5 +109,7 @@ test("an attribute that becomes frequent gets a column, and is found in both pla
       { keys: ["x"], values: [2048] },
     ]);
   }
-  t.deepEqual(await rowsOf(file, "select count(*) > 0 and count(*) < 500 from events where others is not null"), [[true]]);
+  t.deepEqual(await rowsOf(file, "select count(*) > 0 and count(*) < 500 from events where others is not null"), [
+    [true],
+  ]);
 });

@@ -37,7 +37,9 @@ test("the texts of a deleted event are gone from the file once it was swept, oth
   await using store = await openDuckdbStore({ file, log: pino({ level: "silent" }), threads: 1 });
   const log = newLog();
   const [deleted, told, kept] = [secret(), secret(), secret()];
-  const events = Array.from({ length: 20_000 }, (_, i) => event(log, { text: `Order ${i} was paid`, attributes: attributesOf("a") }));
+  const events = Array.from({ length: 20_000 }, (_, i) =>
+    event(log, { text: `Order ${i} was paid`, attributes: attributesOf("a") }),
+  );
   events[7_000] = event(log, { text: deleted, data: deleted, attributes: attributesOf(deleted) });
   events[8_000] = event(log, { text: told, data: told, attributes: attributesOf(told) });
   events[9_000] = event(log, { text: kept, data: kept, attributes: attributesOf(kept) });
@@ -61,7 +63,9 @@ test("so are those of events that have expired, among others of their time that 
   await using store = await openDuckdbStore({ file, log: pino({ level: "silent" }), threads: 1 });
   const [log, other] = [newLog(), newLog()];
   const [expired, kept] = [secret(), secret()];
-  const events = Array.from({ length: 20_000 }, (_, i) => event(i % 2 ? log : other, { text: `Order ${i} was paid`, attributes: attributesOf("a") }));
+  const events = Array.from({ length: 20_000 }, (_, i) =>
+    event(i % 2 ? log : other, { text: `Order ${i} was paid`, attributes: attributesOf("a") }),
+  );
   events[7_000] = event(log, { text: expired, data: expired, attributes: attributesOf(expired) });
   events[9_000] = event(other, { text: kept, data: kept, attributes: attributesOf(kept) });
   await writeEvents(store, events);
