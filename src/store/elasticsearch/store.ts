@@ -119,10 +119,12 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
       return translated(() => outlastSilence(() => deleteExpired({ client, names, removing }, expiry, signal)));
     },
     rebuild: (options) =>
-      translated(() => outlastSilence(() => rebuild({ client, names, columns, log }, options))).catch((error: unknown) => {
-        mender.notice();
-        throw options.signal.aborted ? options.signal.reason : error;
-      }),
+      translated(() => outlastSilence(() => rebuild({ client, names, columns, log }, options))).catch(
+        (error: unknown) => {
+          mender.notice();
+          throw options.signal.aborted ? options.signal.reason : error;
+        },
+      ),
 
     parts: () => translated(() => readParts(client, names)),
     refresh: () =>
