@@ -1,5 +1,3 @@
-import { isIPv6 } from "node:net";
-
 /**
  * `pattern` of an event: its text with a word in place of each part that differs from event to event, so that texts of
  * one kind have one pattern. In this order:
@@ -226,6 +224,26 @@ function ipv6End(text: string, from: number): number {
   }
   const kind = kindAt(text, end);
   if (kind === DIGIT || kind === HEX_LETTER || kind === COLON) return -1;
-  for (const last of [end, end - 1]) if (last - from > 2 && isIPv6(text.slice(from, last))) return last;
+  for (const last of [end, end - 1]) if (last - from > 2 && isIpv6(text.slice(from, last))) return last;
   return -1;
+}
+
+const GROUP = /^[\da-f]{1,4}$/i;
+const STRICT_BYTE = String.raw`(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)`;
+const LAST_GROUPS = new RegExp(String.raw`^${STRICT_BYTE}(?:\.${STRICT_BYTE}){3}$`);
+
+/** As `node:net` has it, which a page has not. */
+function isIpv6(address: string): boolean {
+  const halves = address.split("::");
+  const groups = halves.reduce((sum, half, i) => sum + groupsIn(half, i === halves.length - 1), 0);
+  return halves.length === 1 ? groups === 8 : halves.length === 2 && groups <= 7;
+}
+
+/** How many groups of 16 bits there are, Infinity where one is none; the last two may be an IPv4 address. */
+function groupsIn(half: string, isLast: boolean): number {
+  if (half === "") return 0;
+  const groups = half.split(":");
+  const hasIpv4 = isLast && LAST_GROUPS.test(groups.at(-1)!);
+  if (!(hasIpv4 ? groups.slice(0, -1) : groups).every((group) => GROUP.test(group))) return Infinity;
+  return groups.length + (hasIpv4 ? 1 : 0);
 }

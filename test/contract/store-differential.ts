@@ -61,7 +61,9 @@ export function differentialContract({ name, open, differentialRounds }: StorePl
           agreesOnGroups(store, { ...group, from }, events, marks),
         ]);
       });
-      await t.notThrowsAsync(fc.assert(property, { numRuns, interruptAfterTimeLimit, seed }));
+      await t.notThrowsAsync(
+        fc.assert(property, { numRuns, interruptAfterTimeLimit, seed, includeErrorInReport: true }),
+      );
       t.log(`${asked} questions of ${numRuns}`);
     });
   }

@@ -81,6 +81,24 @@ test("one pass finds what one expression for each kind finds", (t) => {
   );
 });
 
+test("an IPv6 address is what the platform takes for one", (t) => {
+  const parts = fc.constantFrom("::", ":", "1", "ffff", "12345", "fe80", "10.0.0.1", "1.2.3.04", "256.1.1.1", "0");
+  const addresses = fc.array(parts, { minLength: 1, maxLength: 17 }).map((all) => all.join(""));
+  const groups = fc.array(fc.constantFrom("1", "ffff", ""), { minLength: 6, maxLength: 9 }).map((all) => all.join(":"));
+  fc.assert(
+    fc.property(fc.oneof(addresses, groups), (address) => {
+      fc.pre(
+        address.includes(":") &&
+          address.length > 2 &&
+          /^[\da-f]|^::/.test(address) &&
+          !/[.:]$/.test(address.replace(/::$/, "")),
+      );
+      t.is(patternOf(`<${address}>`) === "<<ip>>", isIPv6(address), address);
+    }),
+    { numRuns: 5_000 },
+  );
+});
+
 test("takes linear time whatever the text", (t) => {
   const hostile = ["1", "a1", "1.", '"', '"\\', "::", "1:", "12:30:10.", "-1", "550e8400-", "a:", "10.0.0.", "fe80::"];
   const best_ms = (piece: string, units: number): number => {

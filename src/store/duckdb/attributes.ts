@@ -143,9 +143,7 @@ export class AttributeColumns {
   #count(own: LogAttributes, values: readonly NamedValues[]): void {
     own.events += 1;
     for (const { name, cell } of values) {
-      if (cell === null) continue;
-      const column = own.places.get(name)?.[kindOf(cell)] ?? null;
-      if (column !== null) continue;
+      if (cell === null || typeof own.places.get(name)?.[kindOf(cell)] === "number") continue;
       const key = `${kindOf(cell)} ${name}`;
       const before = own.counts.get(key);
       if (before !== undefined || own.counts.size < MAX_COUNTED) own.counts.set(key, (before ?? 0) + 1);

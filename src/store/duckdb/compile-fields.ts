@@ -126,11 +126,11 @@ export function compileTop(
   const bind = new Binder(known, [question.log]);
   const plan = asked(question);
   const key = keyOf({ kind: "field", field }, 0, plan.where, bind);
-  const [isPresent, text] = isAttribute(field)
-    ? ["(k0 is not null or d0 is not null)", `coalesce(k0, ${plainText("d0")})`]
-    : field === "value"
-      ? ["k0 is not null", numberText("k0")]
-      : ["k0 <> ''", "k0"];
+  const isPresent =
+    isAttribute(field) || field === "value"
+      ? `(${key.shown.map((column) => `${column} is not null`).join(" or ")})`
+      : "k0 <> ''";
+  const text = isAttribute(field) ? textOfKey(key) : field === "value" ? numberText("k0") : "k0";
   return {
     key,
     statement: bind.statement(
@@ -138,4 +138,10 @@ export function compileTop(
        order by a0 desc, ${text} limit ${bind.integer(question.values)}`,
     ),
   };
+}
+
+/** Of an attribute. */
+function textOfKey({ shown }: Key): string {
+  const parts = shown.map((column) => (column.startsWith("d") ? plainText(column) : column));
+  return `coalesce(${parts.join(", ")})`;
 }

@@ -102,6 +102,8 @@ function tagKey(i: number, bind: Binder): Key {
 function attributeKey(field: AttributeField, i: number, bind: Binder): Key {
   const { number, text, others } = valuesOf(field, bind);
   const [k, d, f] = [`k${i}`, `d${i}`, `f${i}`];
+  if (others === null && number === null) return textKey(text, i);
+  if (others === null && text === null) return { ...single(number!, d), read: readNumberText };
   const [asText, asNumber] = [text ?? "null::varchar", number ?? "null::double"];
   const key = {
     columns: [`${asText} as ${k}`, `${asNumber} as ${d}`, `null::varchar as ${f}`],
@@ -123,6 +125,16 @@ function attributeKey(field: AttributeField, i: number, bind: Binder): Key {
       columns: (each) => [`${each}.k as ${k}`, `${each}.d as ${d}`, `${each}.f as ${f}`],
     },
   };
+}
+
+/** Of an attribute that has texts of ASCII alone, or no values at all. */
+function textKey(text: string | null, i: number): Key {
+  const key = single(text ?? "null::varchar", `k${i}`);
+  return { ...key, order: [`lower(k${i})`, `k${i}`] };
+}
+
+function readNumberText([value]: Row): GroupValue {
+  return value === null ? null : String(value);
 }
 
 function bandKey({ of, bounds }: Bands, i: number, bind: Binder): Key {

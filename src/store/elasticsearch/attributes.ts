@@ -1,4 +1,4 @@
-import { numberOfValue, parseAttributes, textsOfAttribute, valuesOfAttribute } from "../../events/attributes.ts";
+import { numberOfValue, parseAttributes, valuesOfAttribute } from "../../events/attributes.ts";
 import { fold } from "../../events/text.ts";
 import type { AttributeField, ComparisonOp } from "../../query/plan.ts";
 
@@ -10,7 +10,7 @@ import type { AttributeField, ComparisonOp } from "../../query/plan.ts";
 export type AttributeIndex = {
   /** The key of each attribute. */
   readonly keys: readonly string[];
-  /** Key and kind of its values, of each kind once. */
+  /** Key and kind of each value. */
   readonly kinds: readonly string[];
   /** Key and folded text of each value; key and number too where the attribute has no columns. */
   readonly terms: readonly string[];
@@ -46,8 +46,18 @@ const BEHIND_NUMBERS = "\u0002";
 
 /** A name in the characters that names of fields may have; no dot, which would make objects of it. */
 export function keyOf(name: string): string {
-  return encodeURIComponent(name).replace(/[.!'()*~]/g, (character) => `%${hex(character.charCodeAt(0), 2)}`);
+  let key = keysKnown.get(name);
+  if (key === undefined) {
+    key = encodeURIComponent(name).replace(/[.!'()*~]/g, (character) => `%${hex(character.charCodeAt(0), 2)}`);
+    if (keysKnown.size >= MAX_KNOWN) keysKnown.clear();
+    keysKnown.set(name, key);
+  }
+  return key;
 }
+
+/** Events of a log have the same names, again and again. */
+const keysKnown = new Map<string, string>();
+const MAX_KNOWN = 10_000;
 
 export function nameOf(key: string): string {
   return decodeURIComponent(key);
@@ -144,22 +154,31 @@ export function indexAttributes(text: string, hasColumns: (key: string) => boole
   for (const name of attributes.keys()) {
     const key = keyOf(name);
     const values = valuesOfAttribute(attributes, name);
-    const texts = textsOfAttribute(attributes, name);
-    const numbers = values.map(numberOfValue);
-    const known = numbers.filter((number) => number !== null);
-    const words = texts.filter((_, i) => numbers[i] === null).map(fold);
+    const numbers: number[] = [];
+    const words: string[] = [];
+    const texts: string[] = [];
+    const hasOwn = hasColumns(key);
     keys.push(key);
-    kinds.push(...new Set(texts.map((each, i) => kindTerm(key, kindOf(each, numbers[i]!)))));
-    terms.push(...new Set(texts.map((each) => textTerm(key, fold(each)))));
-    if (!hasColumns(key)) {
-      terms.push(...new Set(known.map((number) => numberTerm(key, number))));
+    for (const value of values) {
+      const text = String(value);
+      const number = numberOfValue(value);
+      const folded = fold(text);
+      texts.push(text);
+      if (number === null) words.push(folded);
+      else numbers.push(number);
+      // What stands there twice is found once.
+      kinds.push(kindTerm(key, kindOf(text, number)));
+      terms.push(textTerm(key, folded));
+      if (number !== null && !hasOwn) terms.push(numberTerm(key, number));
+    }
+    if (!hasOwn) {
       rest.push(key);
       continue;
     }
     columns.texts[key] = texts;
     if (words.length > 0) columns.folded[key] = words;
-    if (known.length > 0) columns.numbers[key] = known;
-    if (words.length > 0 && known.length > 0) mixed.push(key);
+    if (numbers.length > 0) columns.numbers[key] = numbers;
+    if (words.length > 0 && numbers.length > 0) mixed.push(key);
   }
   return {
     keys,

@@ -9,7 +9,7 @@ import { MAX_GROUPS, tooManyGroups } from "../groups.ts";
 import type { Group } from "../store.ts";
 import { computationOf } from "./aggregates.ts";
 import type { Computation } from "./aggregates.ts";
-import { answer, verified } from "./candidates.ts";
+import { answer, certain, verified } from "./candidates.ts";
 import type { Query } from "./compile.ts";
 import { ROW_SOURCE } from "./document.ts";
 import { doubtsOfGroups } from "./doubts.ts";
@@ -45,8 +45,12 @@ export async function group(client: Client, names: Names, plan: GroupPlan): Prom
       fromRows(verified(search, plan, { query, sort: ANY_ORDER, source: ROW_SOURCE })),
     );
   const collector = await answer(plan, {
-    exactly: (query) =>
-      computation.exact ? countedGroups(searcherOf(client, index), plan, computation, query) : looking(query),
+    exactly: (query, doubts) => {
+      if (!computation.exact) return looking(query);
+      const search = searcherOf(client, index);
+      return countedGroups({ search, certainly: certain(search, doubts) }, plan, computation, query);
+    },
+    looksForDoubts: true,
     looking,
     among: fromRows,
     doubts: [...doubtsOfGroups(plan, names.earlier), ...computation.doubts],
@@ -113,7 +117,7 @@ function* chunks<T>(items: Iterable<T>, size: number): Generator<T[]> {
 
 /** The groups that the index makes of what an exact query finds. */
 async function countedGroups(
-  search: Searcher,
+  { search, certainly }: { readonly search: Searcher; readonly certainly: Searcher },
   plan: GroupPlan,
   computation: Computation,
   query: Query,
@@ -124,7 +128,7 @@ async function countedGroups(
   const parts = combinations(plan.by.map((by) => slicesOf(by, span))).map((slices) => partOf(query, slices));
   for (let from = 0; from < parts.length; from += PARTS_AT_ONCE) {
     const some = parts.slice(from, from + PARTS_AT_ONCE);
-    await Promise.all(some.map((part) => collectPart(search, part, computation, collector)));
+    await Promise.all(some.map((part) => collectPart(certainly, part, computation, collector)));
   }
   return collector;
 }

@@ -1,9 +1,9 @@
+import { numberOfValue } from "../../events/attributes.ts";
 import type { EventRow } from "../../events/event.ts";
 import { compareCodePoints, fold } from "../../events/text.ts";
 import { isAttribute } from "../../query/plan.ts";
 import type { Direction, SortField, SortKey } from "../../query/plan.ts";
-import { numbersOf, textsOf } from "./verify.ts";
-import { numberOf } from "../../events/attributes.ts";
+import { numbersOf, textsOf, valuesOf } from "./verify.ts";
 
 /** The order of a list plan, for rows that the index can't sort. */
 export function orderOfRows(sort: readonly SortKey[]): (a: EventRow, b: EventRow) => number {
@@ -33,9 +33,10 @@ type Rank = number | string | null;
 
 function rankOf(row: EventRow, field: SortField, direction: Direction): Rank {
   if (field === "created" || field === "value") return numbersOf(row, field)[0] ?? null;
-  const texts = textsOf(row, field);
-  const isNumber = isAttribute(field);
-  const ranks = texts.map((text): Rank => (isNumber ? numberOf(text) : null) ?? fold(text)).sort(compareRanks);
+  const ranks: Rank[] = isAttribute(field)
+    ? valuesOf(row, field).map((value) => numberOfValue(value) ?? fold(String(value)))
+    : textsOf(row, field).map(fold);
+  ranks.sort(compareRanks);
   return (direction === "asc" ? ranks[0] : ranks.at(-1)) ?? null;
 }
 

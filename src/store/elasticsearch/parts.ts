@@ -74,20 +74,25 @@ async function fewValues(
   computation: Computation,
 ): Promise<RawGroup[] | null> {
   const { aggs, page } = computation;
-  const answer = await search({
-    query,
-    size: 0,
-    track_total_hits: true,
-    aggs: { groups: { terms: { field, size: page, shard_size: page }, aggs } },
-  });
+  const absentGroup = (): Promise<RawGroup[]> =>
+    oneGroup(search, and([query, not({ exists: { field } })]), computation);
+  // An event may have several values, and so be counted in several groups: then counts tell nothing.
+  const [answer, those] = await Promise.all([
+    search({
+      query,
+      size: 0,
+      track_total_hits: true,
+      aggs: { groups: { terms: { field, size: page, shard_size: page }, aggs } },
+    }),
+    mayRepeat(field) ? absentGroup() : null,
+  ]);
   const groups = answer.aggregations?.["groups"];
   if (groups === undefined) return [];
   if ((groups.sum_other_doc_count ?? 0) > 0) return null;
   const found = (groups.buckets ?? []).map((bucket): RawGroup => ({ raw: [bucket.key as RawKey], bucket }));
   const counted = found.reduce((sum, { bucket }) => sum + bucket.doc_count, 0);
-  // An event may have several values, and so be counted in several groups.
-  if (counted === totalOf(answer) && !mayRepeat(field)) return found;
-  const absent = await oneGroup(search, and([query, not({ exists: { field } })]), computation);
+  if (those === null && counted === totalOf(answer)) return found;
+  const absent = those ?? (await absentGroup());
   return [...found, ...absent.map(({ bucket }) => ({ raw: [null], bucket }))];
 }
 

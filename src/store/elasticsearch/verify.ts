@@ -1,9 +1,9 @@
 import type { EventRow } from "../../events/event.ts";
 import { numberOfValue, parseAttributes, textsOfAttribute, valuesOfAttribute } from "../../events/attributes.ts";
-import type { Attributes } from "../../events/attributes.ts";
+import type { Attributes, AttributeValue } from "../../events/attributes.ts";
 import { compareCodePoints, fold } from "../../events/text.ts";
 import { isAttribute } from "../../query/plan.ts";
-import type { ComparisonOp, Condition, ConditionField } from "../../query/plan.ts";
+import type { AttributeField, ComparisonOp, Condition, ConditionField } from "../../query/plan.ts";
 import { compileExpression } from "../../query/regex-tree.ts";
 import type { TrackedUser } from "../store.ts";
 import { liesNear, liesWithin } from "./geo.ts";
@@ -112,8 +112,14 @@ export function numbersOf(row: EventRow, field: ConditionField): readonly number
     const value = row[field];
     return typeof value === "number" ? [value] : NONE;
   }
-  const values = valuesOfAttribute(attributesOf(row), field.slice(1));
-  return values.map(numberOfValue).filter((number) => number !== null);
+  return valuesOf(row, field)
+    .map(numberOfValue)
+    .filter((number) => number !== null);
+}
+
+/** The values of an attribute, as they were posted. */
+export function valuesOf(row: EventRow, field: AttributeField): readonly AttributeValue[] {
+  return valuesOfAttribute(attributesOf(row), field.slice(1));
 }
 
 const NONE: readonly never[] = [];

@@ -5,14 +5,21 @@ import { event, MORNING } from "../../contract/store-fixture.ts";
 import type { LogKey } from "../../../src/events/event.ts";
 import { writeEvents } from "../../support/write-events.ts";
 
-/** Another process at the store `file`: writes batches of 500 events of `log` and says after each what became of it, until it is killed. */
+/**
+ * Another process at the store `file`: writes batches of 500 events of `log`, with an attribute `batch` and, for ten
+ * batches each, one of another name; and says after each what became of it, until it is killed.
+ */
 const [file = "", log = ""] = process.argv.slice(2);
 
 try {
   const store = await openDuckdbStore({ file, log: pino({ level: "silent" }), memoryLimit_mb: 128, threads: 1 });
   for (let batch = 0; ; batch++) {
     const events = Array.from({ length: 500 }, (_, i) =>
-      event(log as LogKey, { created: MORNING + batch, text: `${batch} ${i} ${Math.random()}`.repeat(4) }),
+      event(log as LogKey, {
+        created: MORNING + batch,
+        text: `${batch} ${i} ${Math.random()}`.repeat(4),
+        attributes: `{"batch":${batch},"tenth${Math.floor(batch / 10)}":"x"}`,
+      }),
     );
     const outcomes = await writeEvents(store, events, { topic: "events", partition: 0, offset: batch });
     const [kind = "none", ...mixed] = new Set(outcomes.map((outcome) => outcome.kind));

@@ -26,16 +26,23 @@ async function checkpoint(store: Store & { copyTo(file: string): Promise<string[
   await store.copyTo(join(folder, `copy-${randomBytes(4).toString("hex")}.duckdb`));
 }
 
+/** In a column of its own, and in none. */
+function attributesOf(text: string): string {
+  return `{"one":"${text}","several":["${text}","b"]}`;
+}
+
 test("the texts of a deleted event are gone from the file once it was swept, others are still there", async (t) => {
   const folder = temporaryFolder(t);
   const file = join(folder, "events.duckdb");
   await using store = await openDuckdbStore({ file, log: pino({ level: "silent" }), threads: 1 });
   const log = newLog();
   const [deleted, told, kept] = [secret(), secret(), secret()];
-  const events = Array.from({ length: 20_000 }, (_, i) => event(log, { text: `Order ${i} was paid` }));
-  events[7_000] = event(log, { text: deleted, data: deleted });
-  events[8_000] = event(log, { text: told, data: told });
-  events[9_000] = event(log, { text: kept, data: kept });
+  const events = Array.from({ length: 20_000 }, (_, i) =>
+    event(log, { text: `Order ${i} was paid`, attributes: attributesOf("a") }),
+  );
+  events[7_000] = event(log, { text: deleted, data: deleted, attributes: attributesOf(deleted) });
+  events[8_000] = event(log, { text: told, data: told, attributes: attributesOf(told) });
+  events[9_000] = event(log, { text: kept, data: kept, attributes: attributesOf(kept) });
   await writeEvents(store, events);
   await checkpoint(store, folder);
   for (const text of [deleted, told, kept]) t.true(isIn(file, text), "a test that could not fail");
@@ -56,9 +63,11 @@ test("so are those of events that have expired, among others of their time that 
   await using store = await openDuckdbStore({ file, log: pino({ level: "silent" }), threads: 1 });
   const [log, other] = [newLog(), newLog()];
   const [expired, kept] = [secret(), secret()];
-  const events = Array.from({ length: 20_000 }, (_, i) => event(i % 2 ? log : other, { text: `Order ${i} was paid` }));
-  events[7_000] = event(log, { text: expired, data: expired });
-  events[9_000] = event(other, { text: kept, data: kept });
+  const events = Array.from({ length: 20_000 }, (_, i) =>
+    event(i % 2 ? log : other, { text: `Order ${i} was paid`, attributes: attributesOf("a") }),
+  );
+  events[7_000] = event(log, { text: expired, data: expired, attributes: attributesOf(expired) });
+  events[9_000] = event(other, { text: kept, data: kept, attributes: attributesOf(kept) });
   await writeEvents(store, events);
   await checkpoint(store, folder);
   for (const text of [expired, kept]) t.true(isIn(file, text), "a test that could not fail");

@@ -359,7 +359,14 @@ test("a process that is killed loses nothing that was acknowledged, and its posi
     );
     t.true(next! > acknowledged);
     t.is(total % 500, 0, "batches are whole");
-    t.true(rows[0]!.created - MORNING >= acknowledged);
+    const last = rows[0]!.created - MORNING;
+    t.true(last >= acknowledged);
+    const where = { kind: "number", field: "@batch", op: "=", value: last } as const;
+    const ofLast = await store.list(listPlan(log, { where, take: 1 }));
+    t.true(ofLast.total >= 500);
+    const isTenth = { kind: "text", field: `@tenth${Math.floor(last / 10)}`, op: "=", value: "x" } as const;
+    const ofTenth = await store.list(listPlan(log, { where: { kind: "and", conditions: [where, isTenth] }, take: 1 }));
+    t.is(ofTenth.total, ofLast.total);
     if (life === 0) t.is(total, next! * 500, "events and position were committed together");
   }
 });
