@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
 import { PartitionAssigners, type Consumer, type PartitionAssigner } from "kafkajs";
 import type { Logger } from "pino";
 import { reasonOf } from "./kafka-client.ts";
@@ -8,6 +10,9 @@ import { reasonOf } from "./kafka-client.ts";
  */
 type Coordinator = { leaveGroup(member: { groupId: string; memberId: string }): Promise<unknown> };
 type Cluster = { findGroupCoordinator(group: { groupId: string }): Promise<Coordinator> };
+
+/** A broker that has just returned loads its groups first, and refuses until then. */
+const RETRY_MS = 200;
 
 /** A rebalance that takes no longer is nobody's concern. */
 const BRIEF_MS = 1_000;
@@ -56,18 +61,31 @@ export class KafkaMembership {
   /**
    * Takes the member of the last consumer out of the group. A consumer that is connected does so
    * before it joins.
+   *
+   * @param session_ms after so long the broker removes the member itself
    */
-  async leaveLast(): Promise<void> {
+  async leaveLast(session_ms: number, signal: AbortSignal): Promise<void> {
+    const start_ms = performance.now();
+    while (!signal.aborted && performance.now() - start_ms < session_ms) {
+      if (await this.#tryToLeave()) return;
+      await sleep(RETRY_MS, undefined, { signal }).catch(() => {});
+    }
+  }
+
+  /** False where the coordinator is not ready yet. */
+  async #tryToLeave(): Promise<boolean> {
     const [cluster, memberId, groupId] = [this.#cluster, this.#memberId, this.#group];
-    if (cluster === null || memberId === null) return;
+    if (cluster === null || memberId === null) return true;
     try {
       const coordinator = await cluster.findGroupCoordinator({ groupId });
       await coordinator.leaveGroup({ groupId, memberId });
       this.#memberId = null;
+      return true;
     } catch (error) {
       // It is unknown where its session has ended. Whatever else is wrong, joining waits for that
       // end at the most.
       this.#log.debug({ reason: reasonOf(error) }, "the last member could not be taken out of the group");
+      return (error as { readonly retriable?: boolean }).retriable !== true;
     }
   }
 

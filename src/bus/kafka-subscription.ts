@@ -131,7 +131,7 @@ export class KafkaSubscription implements Subscription {
     const died = this.#watch(consumer, client);
     try {
       await consumer.connect();
-      await this.#membership.leaveLast();
+      await this.#membership.leaveLast(SESSION_TIMEOUT_MS, this.#closing.signal);
       await consumer.subscribe({ topic, fromBeginning: true });
       await consumer.run({
         autoCommit: false,

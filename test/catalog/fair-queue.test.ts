@@ -20,7 +20,7 @@ function queueOf({ running: atOnce = 2, waiting = 32, waitingPerAccount = 8 } = 
     decoys += 1;
     return new Promise<void>((resolve) => running.push(resolve));
   };
-  const queue = new FairQueue({ running: atOnce, waiting, waitingPerAccount, patience_ms: 50, decoy });
+  const queue = new FairQueue({ running: atOnce, waiting, waitingPerAccount, patience_ms: 5_000, decoy });
   const started: string[] = [];
   const running: (() => void)[] = [];
   const outcomes: Promise<"done" | "refused">[] = [];
