@@ -54,14 +54,14 @@ test("what is compared with is the answer to the same question about an earlier 
 test("groups of time are compared with those whose time is that much earlier", async (t) => {
   const property = fc.asyncProperty(
     asked.filter(({ tz }) => tz !== "Europe/Berlin"),
-    fc.constantFrom(["DAYS(7)", 7 * 24], ["HOURS(5)", 5], ["WEEKS(1)", 7 * 24]),
+    fc.constantFrom(["DAYS(7)", 7 * 24] as const, ["HOURS(5)", 5] as const, ["WEEKS(1)", 7 * 24] as const),
     fc.constantFrom("HOUR", "MINUTES(15)", "HOUR, source"),
     async ({ events, tz, range: [from, to] }, [step, hours], by) => {
       const query = `GET events GROUPBY ${by} COLUMNS(COUNT, MIN(value))`;
       const compared = await answer(`${query} OCCURS(${from}, ${to}) COMPARE(${step})`, events, tz);
       const earlier = await answer(`${query} OCCURS(${from} - ${step}, ${to} - ${step})`, events, tz);
       for (const { keys, previous } of compared) {
-        const before = [Number(keys[0]) - Number(hours) * 3_600_000, ...keys.slice(1)];
+        const before = [Number(keys[0]) - hours * 3_600_000, ...keys.slice(1)];
         const same = earlier.find((group) => JSON.stringify(group.keys) === JSON.stringify(before));
         t.deepEqual(previous, same?.values ?? [0, null]);
       }
@@ -73,7 +73,12 @@ test("groups of time are compared with those whose time is that much earlier", a
 test("FILL leaves the groups that are there as they are, and leaves no time out", async (t) => {
   const property = fc.asyncProperty(
     asked,
-    fc.constantFrom(["HOUR", 3_600_000], ["MINUTES(30)", 1_800_000], ["DAY", 86_400_000], ["WEEK", 7 * 86_400_000]),
+    fc.constantFrom<readonly [string, number]>(
+      ["HOUR", 3_600_000],
+      ["MINUTES(30)", 1_800_000],
+      ["DAY", 86_400_000],
+      ["WEEK", 7 * 86_400_000],
+    ),
     async ({ events, tz, range: [from, to] }, [by, length_ms]) => {
       const query = `GET events GROUPBY ${by} OCCURS(${from}, ${to}) COLUMNS(${AGGREGATES})`;
       const plain = await answer(query, events, tz);
@@ -85,7 +90,7 @@ test("FILL leaves the groups that are there as they are, and leaves no time out"
       const keys = filled.map((group) => Number(group.keys[0]));
       // The clock leaves out an hour, or shows it again, whose keys are a little larger.
       const gaps = keys.slice(1).map((key, i) => key - keys[i]!);
-      t.true(gaps.every((gap) => gap <= Number(length_ms) + 3_600_000));
+      t.true(gaps.every((gap) => gap <= length_ms + 3_600_000));
       t.true(keys.length > 0 && new Set(keys).size === keys.length);
     },
   );
