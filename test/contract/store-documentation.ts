@@ -1,5 +1,6 @@
 import test from "ava";
 
+import { encodeAttributes } from "../../src/events/attributes.ts";
 import type { LogKey, StoredEvent } from "../../src/events/event.ts";
 import { planQuery } from "../../src/query/planner.ts";
 import { fixedZone } from "../../src/query/zone.ts";
@@ -38,9 +39,7 @@ function happened(log: LogKey): StoredEvent[] {
       class: i % 5 === 0 ? "error" : null,
       value: i % 6 === 0 ? null : i,
       geo: i % 8 === 0 ? { lat: 52.5 + i / 1000, lon: 13.4 } : null,
-      attributes: JSON.stringify(
-        Object.fromEntries(Object.entries(attributes).toSorted(([a], [b]) => (a < b ? -1 : 1))),
-      ),
+      attributes: encodeAttributes(new Map(Object.entries(attributes))),
     });
   });
 }

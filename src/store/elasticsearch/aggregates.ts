@@ -4,7 +4,7 @@ import type { Aggregate, NumberSource } from "../../query/plan.ts";
 import type { EventRow } from "../../events/event.ts";
 import type { GroupValue } from "../store.ts";
 import { ATTRIBUTES } from "./attributes.ts";
-import { compileExactly, exists } from "./compile.ts";
+import { compileAlone, exists } from "./compile.ts";
 import { rowOf } from "./page.ts";
 import { ALL } from "./queries.ts";
 import type { Query } from "./queries.ts";
@@ -51,7 +51,7 @@ export function computationOf(aggregates: readonly Aggregate[], earlier: readonl
   const aggs: Record<string, Aggregation> = {};
   const readers: Reader[] = [];
   const conditions = aggregates.flatMap((each) =>
-    each.kind === "count" && each.where !== null ? compileExactly(each.where, earlier) : [],
+    each.kind === "count" && each.where !== null ? compileAlone(each.where, earlier) : [],
   );
   let counted = 0;
   for (const [i, aggregate] of aggregates.entries()) {

@@ -24,8 +24,9 @@ import type { WordCondition } from "./words.ts";
 export type { Query } from "./queries.ts";
 
 /**
- * A query that finds all that a plan finds, and where it is not `exact`, more: then each record found must be looked at. So it must where the query finds one that one of
- * `doubts` finds too: of those the index may not know enough.
+ * A query that finds all that a plan finds, and where it is not `exact`, more: then each record found
+ * must be looked at. So it must where one of them is found by one of `doubts` too: of such records the
+ * index may not know enough.
  */
 export type Compiled = { readonly query: Query; readonly exact: boolean; readonly doubts?: readonly Query[] };
 
@@ -98,11 +99,8 @@ type Place = {
   readonly earlier: readonly string[];
 };
 
-/**
- * The query of a condition on the events that a plan's query has found; null where it takes a look at
- * each of them, because of `doubts` too.
- */
-export function compileExactly(where: Condition, earlier: readonly string[]): Compiled {
+/** The query of a condition by itself, for events that the query of a plan finds. */
+export function compileAlone(where: Condition, earlier: readonly string[]): Compiled {
   return compileCondition(where, { negated: false, inAnd: true, depth: 1, earlier }, "narrow");
 }
 

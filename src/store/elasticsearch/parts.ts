@@ -65,7 +65,8 @@ async function fewGroups(
 }
 
 /**
- * Events without the field are no group to Elasticsearch: they are looked for where the groups do not hold all that was found, which takes as long as the groups themselves.
+ * Events without the field are no group to Elasticsearch: they are looked for where the groups do not
+ * hold all that was found, which takes as long as the groups themselves.
  */
 async function fewValues(
   search: Searcher,

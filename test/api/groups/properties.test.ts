@@ -54,7 +54,7 @@ test("what is compared with is the answer to the same question about an earlier 
 test("groups of time are compared with those whose time is that much earlier", async (t) => {
   const property = fc.asyncProperty(
     asked.filter(({ tz }) => tz !== "Europe/Berlin"),
-    fc.constantFrom(["DAYS(7)", 7 * 24], ["HOURS(5)", 5], ["WEEKS(1)", 7 * 24]),
+    fc.constantFrom(["DAYS(7)", 7 * 24] as const, ["HOURS(5)", 5] as const, ["WEEKS(1)", 7 * 24] as const),
     fc.constantFrom("HOUR", "MINUTES(15)", "HOUR, source"),
     async ({ events, tz, range: [from, to] }, [step, hours], by) => {
       const query = `GET events GROUPBY ${by} COLUMNS(COUNT, MIN(value))`;
@@ -73,7 +73,12 @@ test("groups of time are compared with those whose time is that much earlier", a
 test("FILL leaves the groups that are there as they are, and leaves no time out", async (t) => {
   const property = fc.asyncProperty(
     asked,
-    fc.constantFrom(["HOUR", 3_600_000], ["MINUTES(30)", 1_800_000], ["DAY", 86_400_000], ["WEEK", 7 * 86_400_000]),
+    fc.constantFrom<readonly [string, number]>(
+      ["HOUR", 3_600_000],
+      ["MINUTES(30)", 1_800_000],
+      ["DAY", 86_400_000],
+      ["WEEK", 7 * 86_400_000],
+    ),
     async ({ events, tz, range: [from, to] }, [by, length_ms]) => {
       const query = `GET events GROUPBY ${by} OCCURS(${from}, ${to}) COLUMNS(${AGGREGATES})`;
       const plain = await answer(query, events, tz);
