@@ -49,7 +49,10 @@ test("all items can be had once they have come back", async (t) => {
   const item = await pool.take("ann");
   const drained = pool.drain();
   pool.give(item, "ann");
-  t.deepEqual((await drained).toSorted((a, b) => a - b), [1, 2]);
+  t.deepEqual(
+    (await drained).toSorted((a, b) => a - b),
+    [1, 2],
+  );
 });
 
 test("a question is asked for the person who counts for it", async (t) => {
