@@ -1,6 +1,7 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { BlockList } from "node:net";
 
+import { askedBy } from "../asker.ts";
 import { LoggiaError } from "../errors.ts";
 import { createAddressReader, createConnectionReader } from "./address.ts";
 import type { Sender } from "./address.ts";
@@ -201,7 +202,7 @@ export function createGate(options: GateOptions = {}): Gate {
       guesses.rightKey(place, secret, id);
       return true;
     },
-    query: (caller, work) => budget.run(caller, work),
+    query: (caller, work) => budget.run(caller, () => askedBy(caller, work)),
     queries: budget,
     takeAnswer: (caller, size_bytes) => answers.take(caller, size_bytes),
     answers,

@@ -7,8 +7,10 @@ import { dirname, resolve } from "node:path";
 import { promisify } from "node:util";
 import type { Logger } from "pino";
 
+import { asker } from "../../asker.ts";
 import { LoggiaError, StartError } from "../../errors.ts";
 import { hurryUntil } from "../../pace.ts";
+import { FairPool } from "./fair-pool.ts";
 import { prepareSchema } from "./migrate.ts";
 import { keepByteOrderMarks } from "./text-decoder.ts";
 
@@ -81,7 +83,8 @@ export class Database implements AsyncDisposable {
       throw new Error(`The store ${this.file} failed and is being opened anew`);
     }
     const { readers } = this.#open;
-    const connection = await readers.take();
+    const caller = asker();
+    const connection = await readers.take(caller);
     const { readTimeout_ms } = this.#options;
     let isLate = false;
     // An interruption between two statements is lost: it is said until it is heard.
@@ -100,7 +103,7 @@ export class Database implements AsyncDisposable {
       clearTimeout(timer);
       // Where an interruption met the end of a transaction, that is still there.
       if (isLate) await connection.run("rollback").catch(() => undefined);
-      readers.give(connection);
+      readers.give(connection, caller);
     }
   }
 
@@ -253,7 +256,7 @@ type Open = {
   readonly path: string;
   readonly instance: DuckDBInstance;
   readonly writer: DuckDBConnection;
-  readonly readers: Pool<DuckDBConnection>;
+  readonly readers: FairPool<DuckDBConnection>;
 };
 
 /** DuckDB locks its file against other processes alone: two instances in one process would spoil it. */
@@ -293,7 +296,7 @@ async function connect(instance: DuckDBInstance, file: string): Promise<Pick<Ope
   // Questions are built from parameters, numbers and checked keys; should one ever carry a stranger's SQL, it can still reach no other file and no setting.
   await writer.run("set global enable_external_access = false");
   await writer.run("set global lock_configuration = true");
-  const readers = new Pool(await Promise.all(Array.from({ length: READERS }, () => instance.connect())));
+  const readers = new FairPool(await Promise.all(Array.from({ length: READERS }, () => instance.connect())));
   return { writer, readers };
 }
 
@@ -349,35 +352,4 @@ function isFatal(error: unknown): boolean {
 /** DuckDB adds the statement and hints below. */
 export function firstLine(message: string): string {
   return message.split("\n", 1)[0] ?? message;
-}
-
-/** A fixed number of things, each lent to one at a time, in the order of asking. */
-class Pool<T> {
-  readonly #size: number;
-  readonly #free: T[];
-  readonly #waiting: ((item: T) => void)[] = [];
-
-  constructor(items: readonly T[]) {
-    this.#size = items.length;
-    this.#free = [...items];
-  }
-
-  take(): Promise<T> {
-    const item = this.#free.pop();
-    return item === undefined ? new Promise((resolve) => this.#waiting.push(resolve)) : Promise.resolve(item);
-  }
-
-  give(item: T): void {
-    const next = this.#waiting.shift();
-    if (next === undefined) this.#free.push(item);
-    else next(item);
-  }
-
-  /** Waits until every item has come back, and hands them all out. */
-  async drain(): Promise<T[]> {
-    const items: T[] = [];
-    while (items.length < this.#size) items.push(await this.take());
-    items.forEach((item) => this.give(item));
-    return items;
-  }
 }
