@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 
-import { numberOfValue, parseAttributes } from "../../events/attributes.ts";
+import { numberOfValue } from "../../events/attributes.ts";
 import type { AttributeValue } from "../../events/attributes.ts";
 import { fold, isAscii } from "../../events/text.ts";
 import { ATTRIBUTE_COLUMN, EVENT_WIDTH } from "./schema.ts";
@@ -280,7 +280,9 @@ type NamedValues = {
 };
 
 function valuesIn(attributes: string): NamedValues[] {
-  return Array.from(parseAttributes(attributes), ([name, value]) => {
+  // Without their order, which the columns do not need.
+  const object = JSON.parse(attributes) as Record<string, AttributeValue | readonly AttributeValue[]>;
+  return Object.entries(object).map(([name, value]) => {
     const all = Array.isArray(value) ? (value as readonly AttributeValue[]) : [value as AttributeValue];
     return { name, all, cell: all.length === 1 ? cellOf(all[0]!) : null };
   });

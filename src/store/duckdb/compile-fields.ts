@@ -70,7 +70,9 @@ export function compileCounts(
     const booleans = text === null ? "0" : `count(*) filter (where ${IS_BOOLEAN(text)})`;
     counts.push(number === null ? "0" : `count(${number})`, booleans, text === null ? "0" : `count(${text})`);
   }
-  return bind.statement(`select ${[...counts, "0"].join(", ")} from events where ${filter(asked(question), bind)}`);
+  return bind.statement(
+    `select ${[...counts, "count(*)"].join(", ")} from events where ${filter(asked(question), bind)}`,
+  );
 }
 
 /** The text of any number, in SQL: as JavaScript writes it, which has other bounds for exponents than DuckDB. */
