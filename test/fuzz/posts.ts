@@ -3,7 +3,10 @@ import { mutate, mutateText } from "./random.ts";
 import type { Random } from "./random.ts";
 import type { Target } from "./target.ts";
 
-const FIELDS = ["text", "link", "tags", "source", "user", "value", "geo", "data", "created", "email", "page", "class"];
+const FIELDS = (
+  "text,link,tags,source,user,value,geo,data,created,email,page,class," +
+  "attributes,attr.http.status,attr.,attr.__proto__"
+).split(",");
 const VALUES = [
   "hello",
   "a b c",
@@ -17,6 +20,7 @@ const VALUES = [
   "1700000000000",
   "2026-11-21T08:00:00Z",
   '{"a":[1,2]}',
+  '{"http":{"status":500},"10":1,"":[null,"x"],"deep":{"a":{"b":[true]}},"list":[{}]}',
   "\u{1f600}\u0301\u0130\ud800",
   "",
   " ",

@@ -13,6 +13,7 @@ import { Fault } from "./target.ts";
 const LINES = [
   '{"id":"6b01546226800000168a1671","created":1795249250616,"text":"hello","tags":["a"],"value":1,"geo":{"lat":1,"lon":2}}',
   '{"id":"6b01546226800000168a1672","created":1795249250616,"text":"hello","user":"carla","data":"x"}',
+  '{"id":"6b01546226800000168a1674","created":1795249250616,"text":"a 1","attributes":{"10":1,"a":["x",true],"b.c":"5"}}',
   '{"visit":"6b01546226800000168a1673","created":1795249250616,"user":"carla","email":"c@example.org","page":"/"}',
 ];
 
@@ -47,7 +48,7 @@ export async function fuzzTopic(kind: "embedded" | "cluster", random: Random, de
       });
       for (const fmt of ["json", "xml", "jsonp&callback=f"]) {
         const list = await fetch(
-          `${service.apiUrl}${path}?apikey=key-of-the-first-log&order=desc&pagesize=500&fmt=${fmt}`,
+          `${service.apiUrl}${path}?apikey=key-of-the-first-log&order=desc&pagesize=500&attributes=true&fmt=${fmt}`,
         );
         if (list.status !== 200)
           throw new Fault(`after hostile records a list in ${fmt} is ${list.status}: ${await list.text()}`);

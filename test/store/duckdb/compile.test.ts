@@ -131,3 +131,50 @@ test("logs are looked for by their numbers; those without one hold nothing", (t)
   t.is(where(["new"]), "false");
   t.is(where([]), "false");
 });
+
+test("an attribute is asked where its log's events have it: in a column, in another of another log, or in none", (t) => {
+  const other = "other" as LogKey;
+  const known: Known = {
+    ...knowing([], [SHOP, other]),
+    attributes: {
+      placeOf: (log, name) => ({ number: name === "took" ? log : null, text: null, others: name === "rare" }),
+      namesOf: () => [],
+      hasOthers: () => true,
+    },
+  };
+  const where = (field: "@took" | "@rare" | "@none", logs: LogKey[]): string => {
+    const plan = { ...listPlan(logs), where: { kind: "number", field, op: ">", value: 5 } as const };
+    return /and true and (.*) group by/.exec(oneLine(compileSlices(plan, 3, known).sql))![1]!;
+  };
+  t.is(where("@took", [SHOP]), "((attribute_7 is not null and attribute_7 > $1))");
+  const both = "case when log_number in (7) then attribute_7 when log_number in (8) then attribute_8 end";
+  t.is(where("@took", [SHOP, other]), `((${both} is not null and ${both} > $1))`);
+  t.is(where("@none", [SHOP]), "false");
+  t.is(
+    where("@rare", [SHOP]),
+    "(coalesce(len(case when contains(others, $2) then list_filter(from_json(others, " +
+      `'[{"n":"VARCHAR","t":"VARCHAR","f":"VARCHAR","d":"DOUBLE"}]'), ` +
+      "lambda one: one.n = $3 and one.d > $1) end) > 0, false))",
+  );
+});
+
+test("groups of attributes that lie in columns unpack nothing, and groups by tags are made of groups", (t) => {
+  const known: Known = {
+    ...knowing([], [SHOP]),
+    attributes: {
+      placeOf: () => ({ number: null, text: 3, others: false }),
+      namesOf: () => [],
+      hasOthers: () => false,
+    },
+  };
+  const aggregates = [{ kind: "count", where: null }] as const;
+  const sqlOf = (field: "@host" | "tags"): string =>
+    oneLine(compileGroup(groupPlan(SHOP, { by: [{ kind: "field", field }], aggregates }), known).statement.sql);
+  t.is(
+    sqlOf("@host"),
+    "select k0, a0 from (select k0, count(*) as a0, count(*) as rows_of_group from (select attribute_3 as k0 " +
+      "from events where log_number in (7) and true and true) group by k0) " +
+      "order by lower(k0) asc nulls first, k0 asc nulls first offset 0::bigint",
+  );
+  t.regex(sqlOf("tags"), /unnest\(string_split\(.*from events where .* group by tags\)\) group by k0/);
+});
