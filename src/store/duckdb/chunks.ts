@@ -84,7 +84,10 @@ export class Rows<Item, Row> {
     return rows.length;
   }
 
-  /** Adds a row for each item. @throws RangeError where a column does not take a value: then rows of some that stand before it may have been added */
+  /**
+   * Adds a row for each item.
+   * @throws RangeError where a column does not take a value: then rows of some before it may have been added
+   */
   async add(items: readonly Item[]): Promise<void> {
     for (let done = 0; done < items.length;) done += await this.addSome(items.slice(done));
   }

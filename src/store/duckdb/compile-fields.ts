@@ -113,7 +113,8 @@ export function compileTopOthers(question: FieldsQuestion, known: Known): Statem
   const text = `coalesce(k, ${plainText("d")})`;
   return bind.statement(
     `select name, text, "count" from (
-       select name, ${text} as text, count(distinct event) as "count" from (${others(question, bind)}) group by name, text)
+       select name, ${text} as text, count(distinct event) as "count"
+       from (${others(question, bind)}) group by name, text)
      qualify row_number() over (partition by name order by "count" desc, text) <= ${bind.integer(question.values)}
      order by name, "count" desc, text`,
   );

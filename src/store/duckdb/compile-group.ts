@@ -97,7 +97,8 @@ export function groupsOf(plan: GroupPlan, keys: readonly Key[], bind: Binder): s
   const groups = keys.flatMap((key) => key.groups);
   const extra = keys.flatMap((key) => key.extra).map((name) => `any_value(${name}) as ${name}`);
   const values = aggregates.map((sql, i) => `${sql()} as a${i}`);
-  return `select ${[...groups, ...extra, ...values, "count(*) as rows_of_group"].join(", ")} from (${branches.join(" union all by name ")})
+  return `select ${[...groups, ...extra, ...values, "count(*) as rows_of_group"].join(", ")}
+    from (${branches.join(" union all by name ")})
     ${groups.length === 0 ? "" : `group by ${groups.join(", ")}`}`;
 }
 

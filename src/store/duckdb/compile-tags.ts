@@ -36,7 +36,9 @@ export function groupsByTags(plan: GroupPlan, bind: Binder): string {
   const folded = hasFolds("tags", bind) ? `any_value(${foldedText("tags", bind)})` : "lower(tags)";
   const values = plan.aggregates.map(({ kind }, i) => `${OF_GROUPS[kind]!} as a${i}`);
   return `select k0, ${["any_value(f0) as f0", ...values].join(", ")}
-    from (select unnest(${tagsOf("tags")}) as k0, unnest(${tagsOf("folded_tags")}) as f0, "count", "values", "sum", "min", "max"
-      from (select tags, ${folded} as folded_tags, ${OF_EVENTS} from events where ${filter(plan, bind)} group by ${lines}))
+    from (select unnest(${tagsOf("tags")}) as k0, unnest(${tagsOf("folded_tags")}) as f0,
+        "count", "values", "sum", "min", "max"
+      from (select tags, ${folded} as folded_tags, ${OF_EVENTS}
+        from events where ${filter(plan, bind)} group by ${lines}))
     group by k0`;
 }

@@ -22,7 +22,10 @@ export type EventRow = {
   readonly spread: Spread | null;
 };
 
-/** Learnt while the texts of rows are written: nearly always all are ASCII, and then no event has to be looked at for folded forms. */
+/**
+ * Learnt while the texts of rows are written: nearly always all are ASCII, and then no event has to
+ * be looked at for folded forms.
+ */
 type Step = { isAscii: boolean };
 
 /** Forms that `lower` would get wrong; null where it would not. */
