@@ -67,7 +67,7 @@ async function setForward(chaos: Chaos, kind: "embedded" | "cluster"): Promise<F
     set(0);
     await post();
   }
-  return finishPolled(scene, poller, log);
+  return await finishPolled(scene, poller, log);
 }
 
 /** Nothing was lost, ids rose, and the poller saw each event once. */
@@ -112,7 +112,7 @@ async function setBack(chaos: Chaos, kind: "embedded" | "cluster"): Promise<Figu
   await program.terminate();
   await program.start();
   await post();
-  return finishPolled(scene, poller, log);
+  return await finishPolled(scene, poller, log);
 }
 
 /** Each accepted post's id is larger than that of the one before. */
