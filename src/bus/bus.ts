@@ -126,6 +126,11 @@ export type Bus = AsyncDisposable & {
    * @throws LoggiaError `bus_unavailable`
    */
   last(topic: Topic): Promise<readonly BusRecord[]>;
+  /**
+   * What the engine said of damage to its file, since this process started; null where it met none.
+   * Absent where the engine looks after its files by itself.
+   */
+  readonly damage?: () => string | null;
   /** @throws LoggiaError `bus_unavailable` that says which engine could not be reached. */
   ping(): Promise<void>;
 };

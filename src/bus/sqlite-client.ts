@@ -3,6 +3,7 @@ import { Worker } from "node:worker_threads";
 
 import { LoggiaError, StartError } from "../errors.ts";
 import type { BusRecord, NewRecord } from "./bus.ts";
+import { isDamage } from "./sqlite-errors.ts";
 import type { BusFile, Commit } from "./sqlite-file.ts";
 import type { Answer, BusFileCall, BusThreadData, Request } from "./sqlite-thread.ts";
 
@@ -13,6 +14,8 @@ export class BusFileClient implements AsyncDisposable {
   readonly #thread: Worker;
   /** By the id of the call. Ids are given again: few calls are under way at a time. (The tables that a map leaves behind as it comes and goes are held by each other, until the old are collected.) */
   readonly #waiting: (Waiting | null)[] = [];
+  /** What SQLite said first of damage to the file. */
+  #damage: string | null = null;
   /** Why no call can be done any more. */
   #gone: LoggiaError | null = null;
 
@@ -39,6 +42,11 @@ export class BusFileClient implements AsyncDisposable {
     ...args: Parameters<BusFile[Call]>
   ): Promise<Awaited<ReturnType<BusFile[Call]>>> {
     return this.#ask(call, args) as Promise<Awaited<ReturnType<BusFile[Call]>>>;
+  }
+
+  /** What SQLite said of damage to the file; null where it met none. */
+  get damage(): string | null {
+    return this.#damage;
   }
 
   async read(...args: Parameters<BusFile["read"]>): Promise<BusRecord[]> {
@@ -88,7 +96,11 @@ export class BusFileClient implements AsyncDisposable {
     const waiting = this.#waiting[answer.id];
     this.#waiting[answer.id] = null;
     if (answer.kind === "done") waiting?.resolve(answer.value);
-    else waiting?.reject(Object.assign(new Error(answer.message), { errcode: answer.errcode }));
+    else {
+      const error = Object.assign(new Error(answer.message), { errcode: answer.errcode });
+      if (isDamage(error)) this.#damage ??= answer.message;
+      waiting?.reject(error);
+    }
   }
 
   #lose(message: string, cause?: Error): void {

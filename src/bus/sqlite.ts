@@ -193,6 +193,10 @@ class FileBus implements SqliteBus {
     return [{ partition: 0, first, end: await this.#file.call("end", topic), next }];
   }
 
+  damage(): string | null {
+    return this.#file.damage;
+  }
+
   async last(topic: Topic): Promise<readonly BusRecord[]> {
     this.#refuseWhenClosed();
     const record = await this.#file.last(topic);

@@ -31,7 +31,7 @@ const REMOVAL_MS = 300_000;
 const ATTEMPTS = 5;
 
 export type ContinuityOptions = {
-  readonly bus: Pick<Bus, "lag" | "offsetsAt">;
+  readonly bus: Pick<Bus, "lag" | "offsetsAt" | "damage">;
   readonly store: Pick<Store, "nextOffset" | "parts" | "prepareEvents" | "writeEvents">;
   readonly catalog: Pick<Catalog, "accounts" | "logs" | "refresh">;
   readonly marks: MarksFile;
@@ -87,6 +87,7 @@ class Watch {
   readonly compared = this.#compared.promise;
   /** Parts that are there although retention was about to remove them, and since when. */
   readonly #spared = new Map<string, number>();
+  #acceptedDamage: string | null = null;
   #last: Promise<void> = Promise.resolve();
   #fault: string | null = UNCOMPARED;
 
@@ -183,6 +184,7 @@ class Watch {
     const { store, keepsOffsets } = this.#options;
     if (!(part in before.pending)) return before;
     const state = await this.#read(null);
+    if (part === "bus") this.#acceptedDamage = this.#options.bus.damage?.() ?? null;
     if (part === "store" && keepsOffsets) {
       for (const { partition, acknowledged, covered, first } of state.partitions) {
         if (covered === null && acknowledged <= first) continue;
@@ -236,6 +238,7 @@ class Watch {
       keepsOffsets,
       ends,
       moment,
+      damage: this.#damage(),
       // After the new moment was read: what happens in between is noticed too.
       replaced: before === null ? null : await this.#replaced(before),
       ...(await marks.catalog()),
@@ -247,6 +250,12 @@ class Watch {
       parts: parts.toSorted((a, b) => (a.place < b.place ? -1 : 1)),
       lost: before === null ? [] : await this.#lost(parts, before),
     };
+  }
+
+  /** What was accepted is not told again by this process. */
+  #damage(): string | null {
+    const found = this.#options.bus.damage?.() ?? null;
+    return found === this.#acceptedDamage ? null : found;
   }
 
   /**

@@ -29,6 +29,9 @@ export function faultsOf(state: State, before: Marks | null): Partial<Record<Par
     const shown = names.slice(0, SHOWN).join(", ");
     faults.store = `these indices are gone, or were made anew, and what they held is missing: ${shown}${more}`;
   }
+  if (state.damage !== null) {
+    faults.bus ??= `the bus's file is damaged, so records may be missing: ${state.damage}`;
+  }
   if (state.replaced !== null) {
     const { partition, offset } = state.replaced;
     faults.bus ??= `the bus was made anew or cut: from record ${offset} of partition ${partition} on it holds other records than before`;

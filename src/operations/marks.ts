@@ -60,6 +60,8 @@ export type State = Omit<Marks, "pending" | "mayLackAccounts"> & {
   /** Records of a partition that begin where they did before, and were other ones then. */
   readonly replaced: { readonly partition: number; readonly offset: number } | null;
   readonly partitions: readonly Found[];
+  /** What the bus's engine said of damage to its file. */
+  readonly damage: string | null;
   readonly keepsOffsets: boolean;
   /**
    * Whether an empty store is one that lost something: it keeps offsets, or a log keeps its events

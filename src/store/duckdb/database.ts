@@ -307,7 +307,8 @@ async function close(open: Open): Promise<void> {
   openPaths.delete(open.path);
 }
 
-function startError(file: string, error: unknown): StartError {
+/** Why a store can't be used, in one line that names its file and says what to do. */
+export function startError(file: string, error: unknown): StartError {
   const reason = error instanceof Error ? firstLine(error.message) : String(error);
   if (/Could not set lock/.test(reason)) {
     const holder = /\(PID (\d+)\)/.exec(reason)?.[1];
@@ -318,8 +319,16 @@ function startError(file: string, error: unknown): StartError {
   if (/not a valid DuckDB database/.test(reason)) {
     return new StartError(`The file ${file} exists and is not a DuckDB database`, { cause: error });
   }
+  if (DAMAGE.test(reason)) {
+    const todo =
+      "restore a backup, or move the file away and run `loggia replay start`: that brings back what the bus holds";
+    return new StartError(`The store ${file} is damaged (${reason}); ${todo}`, { cause: error });
+  }
   return new StartError(`The store ${file} could not be opened: ${reason}`, { cause: error });
 }
+
+/** What DuckDB says of blocks and records that can't be what was written. */
+const DAMAGE = /checksum|corrupt|Serialization Error|failed to (?:read|deserialize)|Could not read enough bytes/i;
 
 function tooSlow(timeout_ms: number, cause: unknown): LoggiaError {
   const message = `The question took longer than ${timeout_ms / 1000} s: narrow it, by time for example`;

@@ -11,7 +11,7 @@ import type { Position } from "../../bus/bus.ts";
 import type { Alert, PreparedEvents, Store, WriteOutcome } from "../store.ts";
 import { AttributeColumns } from "./attributes.ts";
 import { ChunkPool } from "./chunks.ts";
-import { Database } from "./database.ts";
+import { Database, startError } from "./database.ts";
 import { Facts } from "./facts.ts";
 import { LogNumbers } from "./logs.ts";
 import { AttributeNames, listFields } from "./fields.ts";
@@ -52,10 +52,7 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
   const { readTimeout_ms = 30_000, countedEvents = 1024 } = options;
   await using opening = new AsyncDisposableStack();
   const database = opening.use(await Database.open({ file, log, memoryLimit_mb, threads, readTimeout_ms }));
-  const facts = await database.maintain(
-    async (connection) =>
-      new Facts(await LogNumbers.read(connection), await AttributeColumns.read(connection, countedEvents)),
-  );
+  const facts = await readFacts(database, countedEvents);
   const names = new AttributeNames(facts);
   const writer = new Writer(database, facts);
   const reading: Database["read"] = (work) => database.read(work).catch(rethrow);
@@ -93,6 +90,18 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
     },
     [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
   };
+}
+
+/** @throws StartError where the file is damaged */
+async function readFacts(database: Database, countedEvents: number): Promise<Facts> {
+  try {
+    return await database.maintain(
+      async (connection) =>
+        new Facts(await LogNumbers.read(connection), await AttributeColumns.read(connection, countedEvents)),
+    );
+  } catch (error) {
+    throw startError(database.file, error);
+  }
 }
 
 /** The writes that need to know the largest ids there are. */

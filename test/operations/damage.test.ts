@@ -1,0 +1,52 @@
+import test from "ava";
+import { closeSync, fstatSync, openSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+
+import { StartError } from "../../src/errors.ts";
+import { post } from "../support/service.ts";
+import { until } from "../support/until.ts";
+import { GREEN, lived, loggia, postAndDrain, readiness, redFor, send, total } from "./lived.ts";
+
+/** SQLite's. */
+const PAGE_BYTES = 4_096;
+/** Headers of a DuckDB file take three of these. */
+const BLOCK_BYTES = 4_096;
+
+test("embedded: a bus whose file is damaged is not ready once that is met, until an operator accepts it", async (t) => {
+  t.timeout(120_000);
+  const { folder, start } = await lived(t);
+  const before = await start();
+  const data = "d".repeat(5_000);
+  for (let i = 0; i < 40; i++) t.is((await post(before, { text: `event ${i}`, data })).status, 201);
+  await postAndDrain(before, ["last"]);
+  await before.close();
+  // Pages of records, far from those of the schema.
+  const file = openSync(join(folder, "bus.sqlite"), "r+");
+  const size_bytes = fstatSync(file).size;
+  const damaged = Buffer.alloc(Math.floor(size_bytes / 4 / PAGE_BYTES) * PAGE_BYTES, 0xff);
+  writeSync(file, damaged, 0, damaged.length, Math.floor(size_bytes / 2 / PAGE_BYTES) * PAGE_BYTES);
+  closeSync(file);
+  const service = await start();
+  // Reads what the bus holds.
+  await send(service, "/manage/1/replay", { from: "start", into: "old" });
+  await until(async () => isDeepStrictEqual(await readiness(service), redFor("bus")), {
+    what: "the damage to be told",
+  });
+  await loggia(service, "holds", "accept", "bus");
+  t.deepEqual(await readiness(service), GREEN);
+  t.is(await total(service), 44, "the store holds all of it");
+});
+
+test("a store whose file is damaged does not start, and says what to do in one line", async (t) => {
+  t.timeout(120_000);
+  const { folder, start } = await lived(t);
+  const file = openSync(join(folder, "events.duckdb"), "r+");
+  const size_bytes = fstatSync(file).size;
+  const zeros = Buffer.alloc(size_bytes - 3 * BLOCK_BYTES);
+  writeSync(file, zeros, 0, zeros.length, 3 * BLOCK_BYTES);
+  closeSync(file);
+  const error = await t.throwsAsync(start());
+  t.true(error instanceof StartError);
+  t.regex(error.message, /^The store .*events\.duckdb is damaged .*; restore a backup, or move the file away/);
+});
