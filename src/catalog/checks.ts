@@ -16,6 +16,8 @@ const MAX_EMAIL_BYTES = 254;
 const MAX_WEIGHT = 1_000_000;
 const MAX_RETENTION_DAYS = 36_500;
 
+/** `POST …/classFilters/preview` tries a filter. */
+const RESERVED_CLASS_KEY = "preview";
 const CLASS_KEY = /^[a-z0-9][a-z0-9-]{0,62}$/;
 
 /** A colon would end the name in Basic credentials. Domains may be one label, as on a machine of one's own. */
@@ -111,6 +113,7 @@ export function checkQueryName(name: string): string {
 
 function checkClassKey(text: string): string {
   const key = typeof text === "string" ? parseClassKey(text) : null;
+  if (key === RESERVED_CLASS_KEY) throw bad(`The key ${key} is reserved for a path of the API; choose another one`);
   if (key !== null) return key;
   throw bad("The field key must be 1 to 63 letters a to z, digits and hyphens, and not begin with a hyphen");
 }

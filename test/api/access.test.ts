@@ -87,6 +87,7 @@ DELETE /manage/1/logs/:log/apiKeys/:id                        401   401     404 
 
 GET    /manage/1/logs/:log/classFilters                       401   401     404  403   200  404    403    403      401   403
 POST   /manage/1/logs/:log/classFilters                       401   401     404  403   201  404    403    403      401   403
+POST   /manage/1/logs/:log/classFilters/preview               401   401     404  403   200  404    403    403      401   403
 GET    /manage/1/logs/:log/classFilters/:key                  401   401     404  403   200  404    403    403      401   403
 PUT    /manage/1/logs/:log/classFilters/:key                  401   401     404  403   200  404    403    403      401   403
 DELETE /manage/1/logs/:log/classFilters/:key                  401   401     404  403   204  404    403    403      401   403
@@ -180,6 +181,7 @@ function inputOf(row: string, records: Readonly<Record<string, string>>): [strin
     "POST /manage/1/logs/:log/apiKeys": { scope: "read-only" },
     "PATCH /manage/1/logs/:log/apiKeys/:id": { disabled: true },
     "POST /manage/1/logs/:log/classFilters": { key: uniqueName("class"), color: "red", tag: "a" },
+    "POST /manage/1/logs/:log/classFilters/preview": { tag: "a" },
     "PUT /manage/1/logs/:log/classFilters/:key": { color: "red", tag: "a" },
     "PUT /manage/1/logs/:log/classFilters/:key/options": { alert: false },
     "POST /manage/1/logs/:log/queries": { name: uniqueName("query"), query: "GET events" },

@@ -6,6 +6,7 @@ import type { ApiCall, Context } from "../context.ts";
 import { filterFields } from "../view.ts";
 import { readJson } from "../input.ts";
 import { FilterFields, NewFilter, Options } from "../schemas/inputs.ts";
+import { classPreviewRoute } from "./class-preview.ts";
 import { created, managed, ok } from "./json.ts";
 import { requireAdministered } from "./logs.ts";
 
@@ -35,6 +36,7 @@ export function managedClassFilterRoutes(context: Context): Route[] {
       await catalog.deleteClassFilter(key, classKeyOf(call));
       return NO_CONTENT;
     }),
+    classPreviewRoute(context),
     ...optionRoutes(context),
   ];
 }

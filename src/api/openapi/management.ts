@@ -168,6 +168,14 @@ const CLASSES: Readonly<Record<string, Operation>> = {
     answers: { 201: { what: "The class filter", schema: answers.ClassFilterRecord, headers: ["Location"] } },
     errors: ["log_not_found", "class_filter_exists", "conflict"],
   },
+  "POST /logs/:log/classFilters/preview": {
+    ...base,
+    id: "previewClassFilter",
+    summary: "Which events a filter would match that is not saved; for admins of the log",
+    json: inputs.PreviewedFilter,
+    answers: { 200: { what: "How many, and some of them", schema: answers.ClassPreview } },
+    errors: ["log_not_found"],
+  },
   "GET /logs/:log/classFilters/:key": {
     ...base,
     id: "readManagedClassFilter",

@@ -115,6 +115,14 @@ export const ClassFilterRecord = named(
 
 export const ClassFilterList = named("ClassFilters", z.array(ClassFilterRecord));
 
+export const ClassPreview = named(
+  "ClassPreview",
+  z.strictObject({
+    count: z.int().min(0).describe("How many events of the range match."),
+    events: EventList.describe("The newest ten of them, newest first."),
+  }),
+);
+
 export const ClassFiltersOfLogs = named(
   "ClassFiltersOfLogs",
   z.array(z.strictObject({ key: LogKeyText, classFilters: ClassFilterList })),

@@ -98,6 +98,17 @@ export const FilterFields = named(
     .describe("An event is of the class where every condition that is not empty holds; there must be one."),
 );
 
+const moment = (what: string) => z.number().optional().meta({ description: what });
+
+/** The conditions of a filter that is not saved, and the range of events to try it on. */
+export const PreviewedFilter = named(
+  "PreviewedClassFilter",
+  FilterFields.pick({ tag: true, text: true, link: true, source: true }).extend({
+    from: moment("Only events from this moment on, in milliseconds since the Unix epoch."),
+    to: moment("Only events before this moment."),
+  }),
+);
+
 export const NewFilter = named(
   "NewClassFilter",
   z.preprocess(

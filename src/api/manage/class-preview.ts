@@ -1,0 +1,82 @@
+import type { ClassFilter } from "../../catalog/catalog.ts";
+import { checkClassFilter } from "../../catalog/checks.ts";
+import { LoggiaError } from "../../errors.ts";
+import type { LogKey } from "../../events/event.ts";
+import { fold } from "../../events/text.ts";
+import type { Reply, Route } from "../../http/route.ts";
+import { MOMENT_LIMIT } from "../../query/calendar.ts";
+import type { Condition, ListPlan } from "../../query/plan.ts";
+import { personOfCaller } from "../caller.ts";
+import type { ApiCall, Context } from "../context.ts";
+import { eventAsJson } from "../event-view.ts";
+import { readJson } from "../input.ts";
+import { EVENT_BYTES } from "../memory.ts";
+import { PreviewedFilter } from "../schemas/inputs.ts";
+import { managed } from "./json.ts";
+import { requireAdministered } from "./logs.ts";
+
+/** How many of the events are shown. */
+const SHOWN = 10;
+
+/** What a class filter would match that is not saved yet: how many events of a range, and the newest of them. */
+export function classPreviewRoute(context: Context): Route {
+  return managed(context, "POST", "/logs/:log/classFilters/preview", async (call) => {
+    const { key } = requireAdministered(context, call);
+    const { from, to, ...filter } = await readJson(context, call, PreviewedFilter);
+    const conditions = [...conditionsOf(filter), ...readRange(from, to)];
+    return await context.gate.query(personOfCaller(context.catalog, call.caller), () =>
+      preview(context, call, key, { kind: "and", conditions }),
+    );
+  });
+}
+
+async function preview({ store }: Context, { memory }: ApiCall, log: LogKey, where: Condition): Promise<Reply> {
+  const plan: ListPlan = {
+    kind: "list",
+    from: { kind: "events" },
+    logs: [log],
+    where,
+    sort: [{ field: "created", direction: "desc" }],
+    skip: 0,
+    take: SHOWN,
+    columns: null,
+  };
+  await memory.take(SHOWN * EVENT_BYTES);
+  const { rows, total, marks = await store.marks(rows.map(({ id }) => id)) } = await store.list(plan);
+  const shape = { columns: null, attributes: false };
+  const events = rows.map((row) => eventAsJson(row, marks.get(row.id), shape));
+  const payload = Buffer.from(`{"count":${total},"events":[${events.join(",")}]}`);
+  return { status: 200, body: { contentType: "application/json; charset=utf-8", payload }, memory };
+}
+
+type Conditions = Pick<ClassFilter, "tag" | "text" | "link" | "source">;
+
+/** The conditions by which the pipeline gives a class. @throws LoggiaError `bad_parameter` as for a filter that is saved */
+function conditionsOf(given: Conditions): Condition[] {
+  const { tag, text, link, source } = checkClassFilter({ ...UNNAMED, ...given });
+  const conditions: Condition[] = [];
+  if (tag !== "") conditions.push({ kind: "text", field: "tags", op: "=", value: fold(tag) });
+  if (source !== "") conditions.push({ kind: "text", field: "source", op: "=", value: fold(source) });
+  if (text !== "") conditions.push({ kind: "contains", field: "text", value: text });
+  if (link !== "") conditions.push({ kind: "contains", field: "link", value: link });
+  return conditions;
+}
+
+const UNNAMED: Omit<ClassFilter, keyof Conditions> = { key: "unnamed", display: "", color: "gray", weight: 0 };
+
+function readRange(from: number | undefined, to: number | undefined): Condition[] {
+  const conditions: Condition[] = [];
+  for (const [name, op, value] of [
+    ["from", ">=", from],
+    ["to", "<", to],
+  ] as const) {
+    // prettier-ignore
+    if (value === undefined) continue;
+    if (!Number.isInteger(value) || Math.abs(value) > MOMENT_LIMIT) {
+      throw new LoggiaError("bad_parameter", `The field ${name} must be a moment in milliseconds since 1970-01-01 UTC`);
+    }
+    conditions.push({ kind: "number", field: "created", op, value });
+  }
+  if (from === undefined || to === undefined || from <= to) return conditions;
+  throw new LoggiaError("bad_parameter", "The field from must not be later than to");
+}
