@@ -19,11 +19,9 @@ export async function call(
   body?: { json: unknown } | { form: URLSearchParams },
 ): Promise<unknown> {
   const base = parseBase("LOGGIA_API", options.api);
-  if (!options.as.includes(":"))
-    throw new CommandError("--as (or LOGGIA_AS) must be e-mail:password of the account that acts");
   const sender = createSender(1);
   const headers: Record<string, string> = {
-    Authorization: `Basic ${Buffer.from(options.as).toString("base64")}`,
+    ...authorizationOf(options),
     Accept: "application/json",
   };
   let text = "";
@@ -42,6 +40,12 @@ export async function call(
   } finally {
     sender.close();
   }
+}
+
+/** @throws CommandError where the account is not given as it must be */
+export function authorizationOf({ as }: Pick<ServiceOptions, "as">): { readonly Authorization: string } {
+  if (!as.includes(":")) throw new CommandError("--as (or LOGGIA_AS) must be e-mail:password of the account that acts");
+  return { Authorization: `Basic ${Buffer.from(as).toString("base64")}` };
 }
 
 function read(reply: Reply, method: string, path: string): unknown {

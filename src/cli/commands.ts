@@ -32,6 +32,19 @@ export function addQuestions(program: Command): void {
         tz: given["tz"],
       }),
   );
+  inLog(program.command("tail [lql]").description("print events as they are stored (talks to the running service)"))
+    .addOption(addressOption("LOGGIA_API", "address of the API"))
+    .addOption(accountOption())
+    .addOption(new Option("--last <n>", "how many that are there already").default(10).argParser(wholeFrom(0, 500)))
+    .option("--json", "print the service's own JSON, an event a line")
+    .action(async (query: string | undefined, given: ServiceOptions & { log: string; last: number; json?: true }) => {
+      const stop = new AbortController();
+      process.once("SIGINT", () => stop.abort());
+      // Loaded when it is needed, as other commands print one answer and end.
+      const { tail } = await import("./tail.ts");
+      const print = (line: string): void => console.log(line);
+      await tail({ ...given, query, json: given.json === true }, print, stop.signal);
+    });
   const saved = program.command("queries").description("saved queries of a log (talks to the running service)");
   acting(inLog(saved.command("list").description("list your own and those that others share")), (given) =>
     questions.listSaved(given, given.log),
@@ -289,6 +302,10 @@ function addOptionCommands(group: Command, option: manage.Option): void {
   }
 }
 
+function accountOption(): Option {
+  return new Option("--as <email:password>", "the account that acts").env("LOGGIA_AS").makeOptionMandatory();
+}
+
 function inLog(command: Command): Command {
   return command.requiredOption("--log <key>", "the log");
 }
@@ -300,7 +317,7 @@ function acting(
 ): void {
   command
     .addOption(addressOption("LOGGIA_API", "address of the API"))
-    .addOption(new Option("--as <email:password>", "the account that acts").env("LOGGIA_AS").makeOptionMandatory())
+    .addOption(accountOption())
     .option("--json", "print the service's own JSON")
     .action(async () => {
       const given = await withPassword(command.opts<Given>());

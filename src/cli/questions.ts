@@ -67,7 +67,7 @@ export async function removeSaved(options: ServiceOptions, log: string, name: st
 }
 
 /** The colour of each class of a log, as CSS has it. */
-async function colorsOf(options: ServiceOptions, log: string): Promise<Map<unknown, string>> {
+export async function colorsOf(options: ServiceOptions, log: string): Promise<Map<unknown, string>> {
   const path = `/1/logs/${encodeURIComponent(log)}/classFilters`;
   const filters = (await call(options, "GET", path)) as { readonly key: string; readonly color: string }[];
   return new Map(filters.map(({ key, color }) => [key, color]));
@@ -109,7 +109,7 @@ function bar(share: number): string {
   return "█".repeat(eighths >> 3) + EIGHTHS[eighths & 7];
 }
 
-function show(value: unknown): string {
+export function show(value: unknown): string {
   if (value === null || value === undefined) return "";
   if (Array.isArray(value)) return value.map(show).join(" ");
   return typeof value === "string" ? readMoment(value) : JSON.stringify(value);

@@ -1,5 +1,6 @@
 import test, { type ExecutionContext } from "ava";
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 
 import { painter } from "../../src/cli/paint.ts";
 import { ADMIN, LOG, post, type Service, serviceOf } from "../support/service.ts";
@@ -89,4 +90,36 @@ test("a class's colour is a colour of the terminal", (t) => {
   t.is(painter("constructor")("x"), "x");
   t.is(painter("rgb(1,2,3)")("x"), "x");
   t.is(painter(undefined)("x"), "x");
+});
+
+test("tail prints the last events, and each new one, until it is stopped", async (t) => {
+  const service = await serviceWithEvents(t);
+  const env = { ...process.env, LOGGIA_AS: `${ADMIN.email}:${ADMIN.password}`, NO_COLOR: "1" };
+  const words = [
+    LOGGIA,
+    "tail",
+    "GET events WHERE source = 'db'",
+    "--last",
+    "1",
+    "--log",
+    LOG,
+    "--api",
+    service.apiUrl,
+  ];
+  const tail = spawn(process.execPath, words, { env, stdio: ["ignore", "pipe", "inherit"] });
+  t.teardown(() => tail.kill("SIGKILL"));
+  let out = "";
+  tail.stdout.setEncoding("utf8").on("data", (text: string) => (out += text));
+  await until(() => out.includes("slow"), { what: "the last event" });
+  t.is((await post(service, { text: "new one", source: "db" })).status, 201);
+  t.is((await post(service, { text: "not this", source: "web" })).status, 201);
+  await until(() => out.includes("new one"), { what: "the new event" });
+  const lines = out.trimEnd().split("\n");
+  t.is(lines.length, 2);
+  t.regex(lines[0]!, /^20\d\d-[\dT:.-]+Z {2}db {2}slow\\u001b\[2J query$/);
+  tail.kill("SIGINT");
+  const [code] = (await once(tail, "exit")) as [number | null];
+  t.is(code, 0);
+  t.false(out.includes("not this"));
+  t.regex((await run(service, "tail", "GET events GROUPBY source")).err, /refused with 400: Line 1/);
 });

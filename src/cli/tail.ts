@@ -1,0 +1,82 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { parseBase } from "./addresses.ts";
+import { authorizationOf, type ServiceOptions } from "./call.ts";
+import { painter } from "./paint.ts";
+import { colorsOf, show } from "./questions.ts";
+import { CommandError, messageOf } from "./request.ts";
+import { printable } from "./terminal.ts";
+
+export type TailOptions = ServiceOptions & {
+  readonly log: string;
+  /** LQL; undefined: all events. */
+  readonly query: string | undefined;
+  readonly last: number;
+  /** Print the service's own JSON, an event a line. */
+  readonly json: boolean;
+};
+
+type Fields = Readonly<Record<string, unknown>>;
+type Print = (line: string) => void;
+
+const RETRY_MS = 1_000;
+
+/**
+ * Prints events as they are stored, until `signal` aborts. Where the connection breaks it goes on after
+ * the last event that was printed.
+ * @throws CommandError where the service refuses
+ */
+export async function tail(options: TailOptions, print: Print, signal: AbortSignal): Promise<void> {
+  const line = options.json ? (record: Fields) => JSON.stringify(record) : await lineOf(options);
+  let last: string | null = null;
+  while (!signal.aborted) {
+    try {
+      for await (const record of read(options, last, signal)) {
+        print(line(record));
+        if (typeof record["id"] === "string") last = record["id"];
+      }
+    } catch (error) {
+      if (error instanceof CommandError) throw error;
+      // Also where the service is away for a while.
+    }
+    await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/** A line as people read it, in the colour of the event's class where the output is a terminal. */
+async function lineOf(options: TailOptions): Promise<(record: Fields) => string> {
+  const colors = process.stdout.isTTY && process.stdout.hasColors() ? await colorsOf(options, options.log) : new Map<unknown, string>(); // prettier-ignore
+  return (record) => {
+    if ("skipped" in record) return `(${show(record["skipped"])} events were skipped)`;
+    const { created, source, text, ...rest } = record;
+    const shown = "alerts" in rest ? [created, source, text] : Object.values(record);
+    return painter(colors.get(record["class"]))(printable(shown.map(show).join("  ")));
+  };
+}
+
+async function* read(options: TailOptions, last: string | null, signal: AbortSignal): AsyncGenerator<Fields> {
+  const base = parseBase("LOGGIA_API", options.api);
+  const url = new URL(
+    `${base.origin}${base.pathname.replace(/\/$/, "")}/1/logs/${encodeURIComponent(options.log)}/tail`,
+  );
+  url.searchParams.set("last", String(options.last));
+  if (options.query !== undefined) url.searchParams.set("query", options.query);
+  const headers: Record<string, string> = { ...authorizationOf(options), Accept: "application/x-ndjson" };
+  if (last !== null) headers["Last-Event-ID"] = last;
+  const response = await fetch(url, { headers, signal });
+  if (!response.ok) {
+    const message = printable(messageOf(await response.text()));
+    if (response.status < 500 && response.status !== 429) {
+      throw new CommandError(`GET ${url.pathname} was refused with ${response.status}: ${message}`);
+    }
+    throw new Error(message);
+  }
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of response.body ?? []) {
+    rest += decoder.decode(chunk, { stream: true });
+    const lines = rest.split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) if (line !== "") yield JSON.parse(line) as Fields;
+  }
+}
