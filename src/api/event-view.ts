@@ -1,12 +1,11 @@
 import { parseAttributes, valuesOfAttribute } from "../events/attributes.ts";
-import { LoggiaError } from "../errors.ts";
 import type { EventRow } from "../events/event.ts";
 import type { EventId } from "../events/id.ts";
-import { quote } from "../events/quote.ts";
 import type { Body } from "../http/formats.ts";
 import { Moment, momentAsJson } from "../http/moment.ts";
 import { NamedText } from "../http/xml.ts";
 import type { XmlValue } from "../http/xml.ts";
+import { readFlag } from "../query/parameters.ts";
 import { isAttribute } from "../query/plan.ts";
 import type { AttributeField, EventColumn, EventField } from "../query/plan.ts";
 import type { Marks } from "../store/store.ts";
@@ -27,11 +26,8 @@ const PLAIN: EventShape = { columns: null, attributes: false };
  * `attributes` is true. @throws LoggiaError `bad_parameter`
  */
 export function showsAttributes(query: URLSearchParams, columns: EventShape["columns"] = null): boolean {
-  const value = query.get("attributes") ?? "";
-  if (value !== "" && value !== "true" && value !== "false") {
-    throw new LoggiaError("bad_parameter", `The parameter attributes is ${quote(value)}; it must be true or false`);
-  }
-  return columns === null ? value === "true" : columns.includes("attributes");
+  const isAsked = readFlag(query, "attributes");
+  return columns === null ? isAsked : columns.includes("attributes");
 }
 
 /** XML keeps an order of its own. Marks are in it only where a query names them. */

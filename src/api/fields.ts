@@ -1,11 +1,11 @@
 import { requireReadable } from "../catalog/permissions.ts";
 import { LoggiaError } from "../errors.ts";
-import { quote } from "../events/quote.ts";
 import { wellFormed } from "../events/text.ts";
 import type { Route } from "../http/route.ts";
 import { writeLong } from "../http/written.ts";
 import type { LongList } from "../http/written.ts";
 import { readRange } from "../query/filters.ts";
+import { badParameter } from "../query/parameters.ts";
 import type { FieldFacts } from "../store/store.ts";
 import { authenticated, logKeyOf } from "./context.ts";
 import type { Context } from "./context.ts";
@@ -41,8 +41,7 @@ function readValues(query: URLSearchParams): number {
   if (text === "") return VALUES.default;
   const values = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN;
   if (values <= VALUES.limit) return values;
-  const message = `The parameter values is ${quote(text)}; it must be a whole number from 0 to ${VALUES.limit}`;
-  throw new LoggiaError("bad_parameter", message);
+  throw badParameter("values", text, `a whole number from 0 to ${VALUES.limit}`);
 }
 
 /** Counts are texts, as those of groups. */

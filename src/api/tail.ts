@@ -11,6 +11,7 @@ import type { Route } from "../http/route.ts";
 import type { Reader, Streamed } from "../http/streamed.ts";
 import { queryFault } from "../query/fault.ts";
 import { planFilters } from "../query/filters.ts";
+import { badParameter } from "../query/parameters.ts";
 import { parseQuery } from "../query/parser.ts";
 import { EVERYTHING } from "../query/plan.ts";
 import type { Condition, EventColumn, ListPlan } from "../query/plan.ts";
@@ -30,8 +31,9 @@ const TAILS = Object.freeze({ perCaller: 8, total: 64, waitingPerCaller: 0, wait
 const MAX_LAST = 500;
 /** Events of one question to the store. */
 const PAGE = 100;
-/** How often the number of this process's writes is read, and how often a store is asked that others write to as well. */
+/** How often the number of this process's writes is read. */
 const LOOK_MS = 50;
+/** How often a store is asked that other processes write to as well. */
 const ASK_MS = 250;
 const COMMENT_MS = 15_000;
 /** How often it is checked that the caller may still read the log. */
@@ -241,8 +243,7 @@ function readConditions(
     const what = "a tail shows events one by one, and no groups or users";
     throw queryFault(question.text, table.span, what, "Write GET events with WHERE and COLUMNS.");
   }
-  const { take, skip } = clauses;
-  const { sort } = clauses;
+  const { take, skip, sort } = clauses;
   const sorted = sort === null ? undefined : sort.key.kind === "name" ? sort.key.name.span : sort.key.written.span;
   const span = sorted ?? take?.span ?? skip?.span;
   if (span === undefined) return plan;
@@ -260,10 +261,7 @@ function readStart(call: ApiCall): Start {
   const last = call.query.get("last") ?? "";
   const count = last === "" ? 0 : /^\d{1,3}$/.test(last) ? Number(last) : NaN;
   if (count <= MAX_LAST) return { kind: "last", count };
-  throw new LoggiaError(
-    "bad_parameter",
-    `The parameter last is ${JSON.stringify(last.slice(0, 30))}; it must be a whole number from 0 to ${MAX_LAST}`,
-  );
+  throw badParameter("last", last, `a whole number from 0 to ${MAX_LAST}`);
 }
 
 const NDJSON = ["application/x-ndjson", "application/ndjson", "application/jsonl"] as const;

@@ -1,5 +1,6 @@
 import { LoggiaError } from "../errors.ts";
 import type { LogKey, UserId } from "../events/event.ts";
+import { quote } from "../events/quote.ts";
 import { compareCodePoints, fold } from "../events/text.ts";
 import type { Catalog, OwnedQuery, SavedQuery } from "./catalog.ts";
 import { checkQueryName, MAX_SAVED_QUERIES } from "./checks.ts";
@@ -109,7 +110,7 @@ function requireOwn(queries: readonly SavedQuery[], log: LogKey, name: string): 
 export function savedQueryNotFound(log: LogKey, name: string): LoggiaError {
   return new LoggiaError(
     "saved_query_not_found",
-    `You have no saved query ${JSON.stringify(name.slice(0, 100))} of the log ${log}, and nobody shares one of that name`,
+    `You have no saved query ${quote(name)} of the log ${log}, and nobody shares one of that name`,
   );
 }
 

@@ -1,4 +1,12 @@
-/** A posted value in the words of a fault, cut where it is long. */
+import { firstCharacters } from "./text.ts";
+
+/** A value of a caller in the words of a fault, cut where it is long. */
 export function quote(text: string): string {
-  return JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text);
+  return JSON.stringify(shorten(text));
+}
+
+/** `text` cut to `length` characters, with a sign that it was. */
+export function shorten(text: string, length = 40): string {
+  const start = firstCharacters(text, length);
+  return start === text ? text : `${start}…`;
 }

@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 
 import { LoggiaError } from "../errors.ts";
-import { shorten } from "../query/fault.ts";
+import { quote } from "../events/quote.ts";
 
 export type BodyOptions = {
   /** The largest body taken, after decompression too. */
@@ -44,10 +44,7 @@ export async function receiveBody(request: IncomingMessage, options: BodyOptions
   const zipped = encoding === "gzip" || encoding === "x-gzip";
   if (encoding !== "identity" && encoding !== "" && !(zipped && options.gzip === true)) {
     const taken = options.gzip === true ? "gzip, or none" : "none";
-    throw new LoggiaError(
-      "unsupported_media_type",
-      `Content-Encoding is ${JSON.stringify(shorten(encoding))}; taken is ${taken}`,
-    );
+    throw new LoggiaError("unsupported_media_type", `Content-Encoding is ${quote(encoding)}; taken is ${taken}`);
   }
   if (announcedSize(request) > options.limit_bytes * DISCARD_FACTOR) {
     throw tooLarge(options.limit_bytes);

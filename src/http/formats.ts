@@ -1,5 +1,5 @@
 import { LoggiaError } from "../errors.ts";
-import { shorten } from "../query/fault.ts";
+import { quote } from "../events/quote.ts";
 import { renderXml } from "./xml.ts";
 import type { XmlDocument } from "./xml.ts";
 
@@ -51,10 +51,7 @@ export function negotiate(query: URLSearchParams, accept: string | undefined): F
     case "jsonp":
       return { kind: "jsonp", callback: parseCallback(query.get("callback") ?? "") };
     default:
-      throw new LoggiaError(
-        "bad_parameter",
-        `The parameter fmt is ${JSON.stringify(shorten(fmt))}; it must be json, xml or jsonp`,
-      );
+      throw new LoggiaError("bad_parameter", `The parameter fmt is ${quote(fmt)}; it must be json, xml or jsonp`);
   }
 }
 

@@ -1,5 +1,4 @@
 import { LoggiaError } from "../errors.ts";
-import { firstCharacters } from "../events/text.ts";
 import type { Span } from "./syntax.ts";
 
 /** How much of a source line a fault shows, in characters. */
@@ -46,12 +45,6 @@ export function nearest(word: string, candidates: readonly string[], edits: numb
     if (distance < fewest && !isOther) [found, fewest] = [candidate, distance];
   }
   return found;
-}
-
-/** `text` cut to `length` characters, with a sign that it was. */
-export function shorten(text: string, length = 40): string {
-  const start = firstCharacters(text, length);
-  return start === text ? text : `${start}…`;
 }
 
 /** "a, b or c" */

@@ -1,10 +1,9 @@
-import { LoggiaError } from "../errors.ts";
 import type { LogKey } from "../events/event.ts";
 import { parseEventId } from "../events/id.ts";
 import { fold, wellFormed } from "../events/text.ts";
 import { equalsAttribute } from "./attributes.ts";
 import { MOMENT_LIMIT } from "./calendar.ts";
-import { shorten } from "./fault.ts";
+import { badParameter } from "./parameters.ts";
 import { EVERYTHING, freezePlan } from "./plan.ts";
 import type { Condition, ListPlan, SortKey, Source, UsersPlan } from "./plan.ts";
 import { checkExpression, matchCondition } from "./regex.ts";
@@ -18,9 +17,10 @@ const ATTRIBUTE = "attr.";
 const ATTRIBUTE_VALUE_LIMIT = 32_768;
 
 /**
- * The plan that the parameters of a list mean: `pagenum`, `pagesize`, `order`, `tags`, `text`, `sinceid`, `source`, `user`, `class`,
- * `created` and, for each attribute, `attr.<name>`. Others are ignored, an empty one is as good as none, and the first of a repeated one counts. With `sinceid` the list is
- * in the order of acceptance, else of `created`: a reader goes on after the last id it saw.
+ * The plan that the parameters of a list mean: `pagenum`, `pagesize`, `order`, `tags`, `text`,
+ * `sinceid`, `source`, `user`, `class`, `created` and, for each attribute, `attr.<name>`. Others are
+ * ignored, an empty one counts as absent, and of a repeated one the first counts. With `sinceid` the
+ * list is in the order of acceptance, else of `created`.
  *
  * @throws LoggiaError `bad_parameter` that names the parameter, its value, and what is allowed
  */
@@ -159,12 +159,5 @@ function readMoments(value: string | null): Moments {
     "created",
     value,
     "<ms>, <ms>:<ms> (the earlier first) or :<ms>, in milliseconds since 1970-01-01 UTC",
-  );
-}
-
-function badParameter(name: string, value: string, allowed: string): LoggiaError {
-  return new LoggiaError(
-    "bad_parameter",
-    `The parameter ${name} is ${JSON.stringify(shorten(value))}; it must be ${allowed}`,
   );
 }

@@ -1,5 +1,6 @@
+import { shorten } from "../events/quote.ts";
 import { wellFormed } from "../events/text.ts";
-import { nearest, shorten } from "./fault.ts";
+import { nearest } from "./fault.ts";
 import { EVENT_FIELDS } from "./plan.ts";
 
 /** Parameters that every address knows; browser libraries add `_` against caches. */

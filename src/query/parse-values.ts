@@ -1,4 +1,5 @@
-import { didYouMean, oneOf, queryFault, shorten } from "./fault.ts";
+import { shorten } from "../events/quote.ts";
+import { didYouMean, oneOf, queryFault } from "./fault.ts";
 import { EVENTS, USERS, canonical } from "./fields.ts";
 import type { Token } from "./lexer.ts";
 import { isAttribute } from "./plan.ts";

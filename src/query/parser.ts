@@ -1,4 +1,5 @@
-import { didYouMean, oneOf, queryFault, shorten } from "./fault.ts";
+import { shorten } from "../events/quote.ts";
+import { didYouMean, oneOf, queryFault } from "./fault.ts";
 import { tokenize } from "./lexer.ts";
 import { readCondition } from "./parse-conditions.ts";
 import { readColumns, readCompare, readFill, readGroupBy, readHaving, readSort } from "./parse-groups.ts";

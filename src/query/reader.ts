@@ -1,4 +1,5 @@
-import { didYouMean, queryFault, shorten } from "./fault.ts";
+import { shorten } from "../events/quote.ts";
+import { didYouMean, queryFault } from "./fault.ts";
 import type { Token } from "./lexer.ts";
 
 /** A reading position in the tokens of a text, and how deep the condition nests that is being read. */

@@ -1,5 +1,6 @@
 import { LoggiaError } from "../errors.ts";
-import { didYouMean, shorten } from "./fault.ts";
+import { quote } from "../events/quote.ts";
+import { didYouMean } from "./fault.ts";
 
 /**
  * How far a clock is ahead of UTC, as numbers, so that every store reckons with the same ones.
@@ -65,7 +66,7 @@ export function parseZone(tz: string | null): Zone {
   const hint = NAME.test(text) ? didYouMean(text, Intl.supportedValuesOf("timeZone")) : null;
   throw new LoggiaError(
     "bad_parameter",
-    `The parameter tz is ${JSON.stringify(shorten(text))}; it must be ${allowed}${hint === null ? "" : `. ${hint}`}`,
+    `The parameter tz is ${quote(text)}; it must be ${allowed}${hint === null ? "" : `. ${hint}`}`,
   );
 }
 

@@ -5,6 +5,7 @@ import type { Route } from "../../http/route.ts";
 import type { Reader, Streamed } from "../../http/streamed.ts";
 import type { LongList } from "../../http/written.ts";
 import { planFilters } from "../../query/filters.ts";
+import { badParameter, readFlag } from "../../query/parameters.ts";
 import { USER_FIELDS } from "../../query/plan.ts";
 import type { UsersPlan } from "../../query/plan.ts";
 import { planQuery, WHOLE } from "../../query/planner.ts";
@@ -34,7 +35,7 @@ export function exportRoute(context: Context): Route {
   return authenticated(context, "GET", "/1/logs/:log/export", async (call) => {
     const { key } = requireReadable(context.catalog, call.caller, logKeyOf(call));
     const format = readFormat(call.query.get("format"));
-    const trailer = readTrailer(call.query.get("trailer"), format);
+    const trailer = readTrailer(call.query, format);
     const question = readQuestion(context, call, key);
     const body = await streamOf(context, call, { question, format, trailer });
     return { status: 200, body, headers: { "Content-Disposition": `attachment; filename="${key}.${format}"` } };
@@ -141,18 +142,11 @@ function readFormat(value: string | null): ExportFormat {
   const name = value === null || value === "" ? "ndjson" : value.toLowerCase();
   const known = EXPORT_FORMATS.find((format) => format === name);
   if (known !== undefined) return known;
-  throw new LoggiaError(
-    "bad_parameter",
-    `The parameter format is ${JSON.stringify(name.slice(0, 30))}; it must be ndjson, csv or xml`,
-  );
+  throw badParameter("format", name, "ndjson, csv or xml");
 }
 
-function readTrailer(value: string | null, format: ExportFormat): boolean {
-  if (value === null || value === "" || value === "false") return false;
-  if (value !== "true") {
-    const found = JSON.stringify(value.slice(0, 30));
-    throw new LoggiaError("bad_parameter", `The parameter trailer is ${found}; it must be true or false`);
-  }
-  if (format === "ndjson") return true;
+function readTrailer(query: URLSearchParams, format: ExportFormat): boolean {
+  const trailer = readFlag(query, "trailer");
+  if (!trailer || format === "ndjson") return trailer;
   throw new LoggiaError("bad_parameter", `The parameter trailer is for format=ndjson; ${format} has no such line`);
 }
