@@ -70,13 +70,16 @@ export function authenticated(
     formats,
     handle: async (call) => {
       const caller = await authenticate(call, authentication);
-      // Whatever reads may take the store's time, so all of it counts as a query.
       const person = personOfCaller(catalog, caller);
       const memory = new AnswerMemory(gate, person);
-      if (method !== "GET") return await handle({ ...call, caller, memory });
+      const answer = async (): Promise<Reply> => handle({ ...call, caller, memory });
       try {
-        const reply = await gate.query(person, async () => handle({ ...call, caller, memory }));
-        return { ...withHints(reply, parameterHints(call.query, known)), memory };
+        // A GET may take the store's time, so all of it counts as a query.
+        const reply =
+          method === "GET"
+            ? withHints(await gate.query(person, answer), parameterHints(call.query, known))
+            : await answer();
+        return { ...reply, memory };
       } catch (error) {
         memory.release();
         throw error;

@@ -1,15 +1,15 @@
 import { requireReadable } from "../catalog/permissions.ts";
-import { LoggiaError } from "../errors.ts";
 import type { EventRow } from "../events/event.ts";
 import type { Route } from "../http/route.ts";
 import { planFilters } from "../query/filters.ts";
 import { behind } from "../query/keyset.ts";
+import { badParameter } from "../query/parameters.ts";
 import type { Condition } from "../query/plan.ts";
 import { authenticated, eventIdOf, logKeyOf } from "./context.ts";
 import type { Context } from "./context.ts";
 import { showEvents, showsAttributes } from "./event-view.ts";
 import { eventNotFound } from "./events.ts";
-import { EVENT_BYTES, sizeOfAttributes, sizeOfEvents } from "./memory.ts";
+import { EVENT_BYTES, sizeOfEvents } from "./memory.ts";
 
 const DEFAULT_NEIGHBOURS = 20;
 const MAX_NEIGHBOURS = 250;
@@ -31,9 +31,7 @@ export function eventContextRoute(context: Context): Route {
     const later = await neighbours(context, event, { where, direction: "asc", take: after });
     const rows = [...earlier.toReversed(), event, ...later];
     const marks = await store.marks(rows.map((row) => row.id));
-    const size_bytes = sizeOfEvents(rows, marks, call.format) + (shape.attributes ? sizeOfAttributes(rows) : 0);
-    call.memory.resize(size_bytes);
-    call.memory.resize(sizeOfEvents(rows, marks, call.format));
+    call.memory.resize(sizeOfEvents(rows, marks, { format: call.format, attributes: shape.attributes }));
     return { status: 200, body: showEvents(rows, marks, shape) };
   });
 }
@@ -63,8 +61,5 @@ function readCount(name: "before" | "after", value: string | null): number {
   if (value === null || value === "") return DEFAULT_NEIGHBOURS;
   const count = /^\d{1,3}$/.test(value) ? Number(value) : NaN;
   if (count <= MAX_NEIGHBOURS) return count;
-  throw new LoggiaError(
-    "bad_parameter",
-    `The parameter ${name} is ${JSON.stringify(value.slice(0, 30))}; it must be a whole number from 0 to ${MAX_NEIGHBOURS}`,
-  );
+  throw badParameter(name, value, `a whole number from 0 to ${MAX_NEIGHBOURS}`);
 }

@@ -5,7 +5,7 @@ import type { Condition, ListPlan, Source } from "../query/plan.ts";
 import type { ApiCall, Context } from "./context.ts";
 import { showEvents, showsAttributes } from "./event-view.ts";
 import { classHints, withHints } from "./hints.ts";
-import { EVENT_BYTES, sizeOfAttributes, sizeOfEvents } from "./memory.ts";
+import { EVENT_BYTES, sizeOfEvents } from "./memory.ts";
 
 /** Answers a list call: a page of records by the parameters of the query, and how to walk on. */
 export async function listRecords(
@@ -35,7 +35,7 @@ export async function runList(
   await memory.take(plan.take * EVENT_BYTES);
   const hinting = context.attributes.hints(plan);
   const { rows, total, marks = await context.store.marks(rows.map(({ id }) => id)) } = await context.store.list(plan);
-  memory.resize(sizeOfEvents(rows, marks, format) + (shape.attributes ? sizeOfAttributes(rows) : 0));
+  memory.resize(sizeOfEvents(rows, marks, { format, attributes: shape.attributes }));
   const body = showEvents(rows, marks, shape);
   const reply = { status: 200, body, headers: { "X-Total-Count": String(total) } };
   const hints = [...(await hinting), ...(total > 0 ? [] : await classHints(context, plan))];

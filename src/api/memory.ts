@@ -55,6 +55,7 @@ const COPIES = { json: 2, jsonp: 3, xml: 3 } as const satisfies Record<Format["k
 export const EVENT_BYTES = 8 * 1024;
 export const USER_BYTES = 4 * 1024;
 export const LETTER_BYTES = 16 * 1024;
+/** XML has an element for each. */
 const ATTRIBUTES_COPIES = 8;
 /** More names than most logs have; a value is short, as a rule. */
 const USUAL_FIELDS = 200;
@@ -69,11 +70,6 @@ const USUAL_COLUMNS = 6;
 const COLUMN_BYTES = 60;
 /** More days and hours than most logs keep. */
 const USUAL_PERIODS = 10_000;
-
-/** What the attributes of a page take, while they are written as well: XML has an element for each. */
-export function sizeOfAttributes(rows: readonly Pick<EventRow, "attributes">[]): number {
-  return ATTRIBUTES_COPIES * rows.reduce((sum, { attributes }) => sum + (attributes?.length ?? 0), 0);
-}
 
 /** What fields and attributes may take, before they are known. */
 export function roomForFields({ values }: Pick<FieldsQuestion, "values">): number {
@@ -95,17 +91,24 @@ export function sizeOfFilters(count: number, format: Format): number {
 }
 
 /** What a page of events takes, once it is known, while it is written as well. */
-export function sizeOfEvents(rows: readonly EventRow[], marks: ReadonlyMap<EventId, Marks>, format: Format): number {
+export function sizeOfEvents(
+  rows: readonly EventRow[],
+  marks: ReadonlyMap<EventId, Marks>,
+  { format, attributes }: { readonly format: Format; readonly attributes: boolean },
+): number {
   let length = 0;
-  for (const { id, text, link, hash, tags, source, user } of rows) {
+  let attributesLength = 0;
+  for (const { id, text, link, hash, tags, source, user, attributes: own } of rows) {
     const mark = marks.get(id);
     length += [text, link, hash, source, user, ...tags].reduce((sum, value) => sum + (value?.length ?? 0), 0);
     length += ((mark?.bookmarks.length ?? 0) + (mark?.alerts.length ?? 0)) * USER_ID_LENGTH;
+    if (attributes) attributesLength += own?.length ?? 0;
   }
-  return rows.length * ROW_BYTES + 2 * length + COPIES[format.kind] * (rows.length * 300 + 2 * length);
+  const fields = rows.length * ROW_BYTES + 2 * length + COPIES[format.kind] * (rows.length * 300 + 2 * length);
+  return fields + ATTRIBUTES_COPIES * attributesLength;
 }
 
-/** What groups may take, before they are known. Longer keys are told by {@link sizeOfGroups}. */
+/** What groups may take, before they are known. {@link sizeOfGroups} counts longer keys. */
 export function roomForGroups({ plan, compare }: GroupQuestion): number {
   const { by, take, aggregates } = plan;
   const isPeriod = by.length === 1 && by[0]!.kind === "period";

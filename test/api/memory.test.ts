@@ -1,16 +1,25 @@
 import test from "ava";
+import { pino } from "pino";
 
+import { authenticated } from "../../src/api/context.ts";
+import type { Context } from "../../src/api/context.ts";
 import { sizeOfEvents, sizeOfGroups } from "../../src/api/memory.ts";
 import { showEvents } from "../../src/api/event-view.ts";
 import { showGroups } from "../../src/api/groups/view.ts";
 import type { EventRow, LogKey, UserId } from "../../src/events/event.ts";
 import type { EventId } from "../../src/events/id.ts";
+import { createGate } from "../../src/gate/gate.ts";
+import { createBrowserGuard } from "../../src/http/browser-guard.ts";
 import { render } from "../../src/http/formats.ts";
 import type { Format } from "../../src/http/formats.ts";
+import { DEFAULT_CONNECTION_LIMITS } from "../../src/http/listen.ts";
+import { createHttpServer } from "../../src/http/server.ts";
 import { writeLong } from "../../src/http/written.ts";
 import { planQuery } from "../../src/query/planner.ts";
 import type { GroupQuestion } from "../../src/query/question.ts";
 import { UTC } from "../../src/query/zone.ts";
+import { AUTHORIZATION, serviceOf } from "../support/service.ts";
+import { until } from "../support/until.ts";
 
 const FORMATS: readonly Format[] = [{ kind: "json" }, { kind: "xml" }, { kind: "jsonp", callback: "show" }];
 /** By how many bytes they take in UTF-8. */
@@ -49,7 +58,7 @@ for (const format of FORMATS) {
         const rows = Array.from({ length: 100 }, (_, i) => rowOf(i, letter.repeat(length / letter.length)));
         const payload = Buffer.byteLength(render(format, showEvents(rows, new Map())).payload);
         const held = rows.reduce((sum, { text }) => sum + 2 * text.length, 0);
-        const counted = sizeOfEvents(rows, new Map(), format);
+        const counted = sizeOfEvents(rows, new Map(), { format, attributes: false });
         t.true(counted >= held + payload, `${letter} ${length}: ${counted} for ${held} and ${payload}`);
       }
     }
@@ -76,5 +85,54 @@ test("bookmarks and alerts of many people count for the page that shows them", (
   const marks = new Map([[row.id, { bookmarks: users, alerts: [] }]]);
   const [format] = FORMATS;
   const payload = Buffer.byteLength(render(format!, showEvents([row], marks)).payload);
-  t.true(sizeOfEvents([row], marks, format!) >= payload);
+  t.true(sizeOfEvents([row], marks, { format: format!, attributes: false }) >= payload);
 });
+
+test("attributes count for the page that shows them", (t) => {
+  const attributes = JSON.stringify(Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`name.${i}`, `<${i}>`])));
+  const rows = Array.from({ length: 100 }, (_, i) => ({ ...rowOf(i, "one"), attributes }));
+  for (const format of FORMATS) {
+    const shown = showEvents(rows, new Map(), { columns: null, attributes: true });
+    const payload = Buffer.byteLength(render(format, shown).payload);
+    t.true(sizeOfEvents(rows, new Map(), { format, attributes: true }) >= payload, format.kind);
+    t.true(sizeOfEvents(rows, new Map(), { format, attributes: false }) < payload, "it is these that count");
+  }
+});
+
+for (const method of ["GET", "POST"] as const) {
+  test(`a ${method} that fails, and one that is answered, give back the memory of their answers`, async (t) => {
+    const { ports } = await serviceOf(t, "embedded");
+    const gate = createGate();
+    const body = { limit_bytes: 1_000, deadline_ms: 10_000 };
+    const context = { catalog: ports.catalog, gate, body, browsers: createBrowserGuard() } as Context;
+    const failing = authenticated(context, method, "/failing", async ({ memory }) => {
+      await memory.take(1_000);
+      throw new Error("the store is away");
+    });
+    const answering = authenticated(context, method, "/answering", async ({ memory }) => {
+      await memory.take(1_000);
+      return { status: 200, body: { json: () => "{}", xml: () => ({ root: "results", content: null }) } };
+    });
+    const server = createHttpServer({
+      routes: [failing, answering],
+      log: pino({ level: "silent" }),
+      limits: DEFAULT_CONNECTION_LIMITS,
+      listener: { name: "a test", setting: "none" },
+      gate,
+    });
+    const { port } = await server.listen({ host: "127.0.0.1", port: 0 });
+    t.teardown(() => server.close());
+    const status = async (path: string): Promise<number> => {
+      const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+        method,
+        headers: { Authorization: AUTHORIZATION },
+      });
+      await response.arrayBuffer();
+      return response.status;
+    };
+    t.is(await status("/failing"), 500);
+    t.is(await status("/answering"), 200);
+    await until(() => gate.answers.running === 0, { what: "the release of the memory" });
+    t.is(gate.answers.running, 0);
+  });
+}

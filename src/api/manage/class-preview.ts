@@ -46,12 +46,15 @@ async function preview({ store }: Context, { memory }: ApiCall, log: LogKey, whe
   const shape = { columns: null, attributes: false };
   const events = rows.map((row) => eventAsJson(row, marks.get(row.id), shape));
   const payload = Buffer.from(`{"count":${total},"events":[${events.join(",")}]}`);
-  return { status: 200, body: { contentType: "application/json; charset=utf-8", payload }, memory };
+  return { status: 200, body: { contentType: "application/json; charset=utf-8", payload } };
 }
 
 type Conditions = Pick<ClassFilter, "tag" | "text" | "link" | "source">;
 
-/** The conditions by which the pipeline gives a class. @throws LoggiaError `bad_parameter` as for a filter that is saved */
+/**
+ * The conditions by which the pipeline gives a class.
+ * @throws LoggiaError `bad_parameter` as for a filter that is saved
+ */
 function conditionsOf(given: Conditions): Condition[] {
   const { tag, text, link, source } = checkClassFilter({ ...UNNAMED, ...given });
   const conditions: Condition[] = [];
