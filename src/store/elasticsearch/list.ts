@@ -31,14 +31,7 @@ export async function list(client: Client, names: Names, plan: ListPlan): Promis
       },
       looking: (query) => atOneMoment(client, index, (search) => verifiedPage(search, plan, query)),
       among: (rows) => ({ rows: inOrder(rows, plan).slice(plan.skip, plan.skip + plan.take), total: rows.length }),
-      doubts: doubtsOfSort(plan, names.earlier),
-      few: {
-        client,
-        index,
-        names,
-        ...(isSortedByIndex(plan) && !isByTimeAlone(plan) && { sort: compileSort(plan.sort) }),
-        source: sourceOfFewRows(plan.logs),
-      },
+      ...orderedWays(client, names, plan),
     }),
     // Last: where both are but a search, the page's takes longer.
     marksAlong(client, names, plan),
@@ -58,15 +51,22 @@ export async function rows(client: Client, names: Names, plan: ListPlan): Promis
     },
     looking: (query) => atOneMoment(client, index, (search) => firstVerified(search, plan, query)),
     among: (found) => inOrder(found, plan).slice(skip, skip + take),
+    ...orderedWays(client, names, plan),
+  });
+}
+
+/** How few events are read, in the order of a plan where the index has that order. */
+function orderedWays(client: Client, names: Names, plan: ListPlan) {
+  return {
     doubts: doubtsOfSort(plan, names.earlier),
     few: {
       client,
-      index,
+      index: indexOf(names, plan.from),
       names,
-      ...(!isByTimeAlone(plan) && { sort: compileSort(plan.sort) }),
-      source: sourceOfFewRows(logs),
+      ...(isSortedByIndex(plan) && !isByTimeAlone(plan) && { sort: compileSort(plan.sort) }),
+      source: sourceOfFewRows(plan.logs),
     },
-  });
+  };
 }
 
 /** Looks at events until a page is full. */
