@@ -3,7 +3,10 @@ import { isBefore } from "./loop.ts";
 import { compileMatcher } from "./matcher.ts";
 import type { Matcher, Subject } from "./matcher.ts";
 
-/** Filters that are gone, and new ones; a change is both. So few that a matcher of them is built in much less than a millisecond. */
+/**
+ * Filters that are gone, and new ones; a changed filter is both. A matcher of so few is built in
+ * much less than a millisecond.
+ */
 const MAX_DIFFERENCES = 16;
 
 /**

@@ -1,7 +1,6 @@
 /**
- * Work in steps, each of some tenths of a millisecond at most: between two of them, whoever runs
- * the generator may let others have the thread. Steps are bounded by counts of what they handle,
- * never by time.
+ * Work in steps, each of some tenths of a millisecond at most. Between two of them the caller of the
+ * generator may run other work. Steps are bounded by counts of items, never by time.
  */
 export type Steps<T> = Generator<void, T, void>;
 

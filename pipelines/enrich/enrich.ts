@@ -6,7 +6,10 @@ import type { EventInWork, Transform } from "../stage.ts";
 /** Where an IP address is, or null where nobody knows: a GeoIP database. */
 export type Locate = (ip: string) => { readonly lat: number; readonly lon: number } | null;
 
-/** Gives an event its hash and pattern, makes its texts such that every engine can hold them, and places its address on the map where `locate` can. */
+/**
+ * Gives an event its hash and pattern, replaces what no engine can hold in its texts, and places its
+ * address on the map where `locate` can.
+ */
 export function createEnrich({ locate }: { readonly locate: Locate | null }): Transform {
   return { name: "enrich", change: (event) => enrich(event, locate) };
 }

@@ -23,7 +23,8 @@ export function queryRoutes(context: Context): Route[] {
       if (question === null) {
         throw new LoggiaError(
           "bad_query",
-          "The parameter query is missing: for instance query=GET events TAKE 10, URL-encoded; or name a saved query by saved",
+          "The parameter query is missing: for instance query=GET events TAKE 10, URL-encoded; " +
+            "or name a saved query by saved",
         );
       }
       const zone = parseZone(question.tz);

@@ -1,6 +1,6 @@
 import { LoggiaError } from "../errors.ts";
 
-/** SQLite's primary result codes that are told apart here. */
+/** SQLite's primary result codes that are handled differently here. */
 export const SQLITE = {
   OK: 0,
   BUSY: 5,

@@ -46,8 +46,9 @@ const COPY_PAGES = 256;
 const COPY_BEGINS_MS = 30_000;
 
 /**
- * The file of the embedded bus: a table a topic, whose row id is the offset (from 1, never given twice), and a table of group offsets.
- * WAL with an fsync at each commit, so that what was committed survives a killed process and a lost power supply.
+ * The file of the embedded bus: a table a topic, whose row id is the offset (from 1, never given
+ * twice), and a table of group offsets. WAL with an fsync at each commit, so that commits survive a
+ * killed process and a lost power supply.
  *
  * Invariant: the file is locked for as long as it is open. A second process, and a second bus in this one, is refused.
  *

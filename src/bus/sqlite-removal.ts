@@ -85,7 +85,10 @@ export class Removal {
     this.#timer = this.#after(busy ? SWEEP_STEP_MS : SWEEP_INTERVAL_MS);
   }
 
-  /** Events wait for their first reader however old they grow; dead letters may never get one, and old alerts interest nobody. */
+  /**
+   * Events wait for their first reader however old they grow. Dead letters may never get one, and
+   * nobody reads old alerts.
+   */
   #removableBefore(topic: Topic): number {
     if (topic === "alerts") return Infinity;
     return this.#acknowledged(topic) ?? (topic === "dead-letters" ? Infinity : 0);

@@ -37,7 +37,8 @@ program
   .option("--user <user>", "user of every event")
   .option(
     "--pattern <regex>",
-    "expression whose named groups become fields: (?<text>…), tags, source, user, value, geo, link, data, created; others become attributes",
+    "expression whose named groups become fields: (?<text>…), tags, source, user, value, geo, link, data, created; " +
+      "others become attributes",
   )
   .option("--json", "lines are JSON objects: what is no field of an event becomes an attribute")
   .option("--follow", "go on with what is appended to the file, until stopped")

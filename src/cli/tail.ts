@@ -45,7 +45,8 @@ export async function tail(options: TailOptions, print: Print, signal: AbortSign
 
 /** A line as people read it, in the colour of the event's class where the output is a terminal. */
 async function lineOf(options: TailOptions): Promise<(record: Fields) => string> {
-  const colors = process.stdout.isTTY && process.stdout.hasColors() ? await colorsOf(options, options.log) : new Map<unknown, string>(); // prettier-ignore
+  const isColored = process.stdout.isTTY && process.stdout.hasColors();
+  const colors = isColored ? await colorsOf(options, options.log) : new Map<unknown, string>();
   return (record) => {
     if ("skipped" in record) return `(${show(record["skipped"])} events were skipped)`;
     const { created, source, text, ...rest } = record;

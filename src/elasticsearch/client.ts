@@ -21,8 +21,8 @@ const PING_TIMEOUT_MS = 3000;
 /**
  * A client with explicit limits. Once no node has answered for 2 s, reads fail at once until one
  * answers again. Reads go to another node, at most twice, where a connection fails or a node
- * answers 502 to 504; the transport never repeats a 429. Bulk writes are sent once: whoever sends
- * them judges their items and has a back-off of its own.
+ * answers 502 to 504; the transport never repeats a 429. Bulk writes are sent once: their sender
+ * judges each item and backs off by itself.
  */
 export function createElasticsearchClient(options: ElasticsearchOptions): Client {
   const { nodes, auth, ca, log } = options;

@@ -21,7 +21,7 @@ type Collected = Map<string, AttributeValue | AttributeValue[]>;
 
 /** Beyond whatever limits a service may have. */
 const WIDEST: FlattenBounds = { names: 10_000, nameUnits: 2_000 };
-/** A fault is told once or twice, not for each of thousands of names. */
+/** A fault is reported once or twice, not for each of thousands of names. */
 const MAX_FAULTS = 3;
 const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)$/;
 

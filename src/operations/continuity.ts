@@ -144,7 +144,7 @@ class Watch {
   }
 
   /**
-   * Never rejects: engines that are away are told of by readiness, and looked at again. Marks
+   * Never rejects: readiness reports engines that are away, and the next look tries again. Marks
    * follow during a hold too, so that a further loss is compared with what was there meanwhile.
    */
   async #look(): Promise<void> {
@@ -214,7 +214,7 @@ class Watch {
     }
   }
 
-  /** @param before what changed since then is told too; null: nothing is known */
+  /** @param before to find what changed since then; null: nothing is known */
   async #read(before: Marks | null): Promise<State> {
     const { bus, store, catalog, marks, keepsOffsets, group } = this.#options;
     const reached: Found[] = [];
@@ -277,7 +277,7 @@ class Watch {
     return null;
   }
 
-  /** Those that were lost before are told again, until a person decides. */
+  /** Parts that were lost before are reported again, until a person decides. */
   async #lost(parts: readonly StorePart[], before: Marks): Promise<StorePart[]> {
     const now = new Map(parts.map((part) => [part.place, part]));
     const known = new Set(before.lost.map(({ id }) => id));

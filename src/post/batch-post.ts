@@ -35,7 +35,7 @@ export function idempotencyKey({ headers }: IncomingMessage): string | null {
   throw new LoggiaError("bad_parameter", `The header Idempotency-Key must hold 1 to ${KEY_MAX_CHARACTERS} characters`);
 }
 
-/** Who posts, and under which `Idempotency-Key`. */
+/** The producer of a batch, and its `Idempotency-Key`. */
 export type Sender = {
   readonly log: LogKey;
   /** The id of the API key. */

@@ -66,7 +66,10 @@ function readComparison(reader: Reader): Expression {
   return negated ? { kind: "not", part: test } : test;
 }
 
-/** `containing = "CONTAINS" string`, `matching = "MATCHES" string`, `membership = "IN" "(" literal ( "," literal )* ")"` */
+/**
+ * `containing = "CONTAINS" string`, `matching = "MATCHES" string`,
+ * `membership = "IN" "(" literal ( "," literal )* ")"`
+ */
 function readTest(reader: Reader, field: Name, negated: boolean): FieldTest {
   if (acceptWord(reader, "CONTAINS")) return { kind: "contains", field, value: readString(reader) };
   if (acceptWord(reader, "MATCHES")) return { kind: "matches", field, value: readString(reader) };

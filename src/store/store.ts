@@ -252,8 +252,8 @@ export type FieldFacts = {
   /** How many events have it. */
   readonly count: number;
   /**
-   * The values that most events have, as texts with the case they were posted in, by count and then by code point. An event
-   * counts once for each different text. None of `created`, `text`, `data` and `geo`, which hardly repeat.
+   * The values that most events have, as posted, by count and then by code point. An event counts
+   * once for each different text. None of `created`, `text`, `data` and `geo`, which hardly repeat.
    */
   readonly values: readonly { readonly value: string; readonly count: number }[];
 };

@@ -151,7 +151,8 @@ const Aggregate = named(
     .partial()
     .catchall(z.string())
     .describe(
-      'A group, all in text. Aggregates are of value, "0" where no event has one. COLUMNS picks among them, and adds others.',
+      'A group, all in text. Aggregates are of value, "0" where no event has one. ' +
+        "COLUMNS picks among them, and adds others.",
     ),
 );
 

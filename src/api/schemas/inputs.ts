@@ -241,7 +241,8 @@ const CREATED =
   "When it happened: ISO 8601 (UTC where it names no offset) or milliseconds since 1970; at most 5 minutes ahead.";
 
 const ATTRIBUTES =
-  "The producer's own fields. Those of nested objects are named with dots; values are strings, numbers, booleans and arrays of them.";
+  "The producer's own fields. Those of nested objects are named with dots; " +
+  "values are strings, numbers, booleans and arrays of them.";
 
 export const PostForm = named(
   "NewEvent",

@@ -84,7 +84,7 @@ export async function openSqliteDocuments(options: {
       return Promise.reject(unavailable(what, error));
     }
   };
-  // One write after the other, so that many of them don't hold up others that give way.
+  // One write after the other, so that a flood of writes leaves turns for other work.
   let previous: Promise<unknown> = Promise.resolve();
   const runPaced = <T>(work: () => T): Promise<T> => {
     if (pause === undefined) return run(work);

@@ -6,7 +6,10 @@ import type { Direction } from "../../query/plan.ts";
 import { FACTS } from "./facts.ts";
 import type { Known } from "./facts.ts";
 
-/** SQL with its parameters. Of what a caller said, only numbers and checked keys of logs become part of the text: no parameters, no second planning. */
+/**
+ * SQL with its parameters. Of a caller's input only numbers and checked keys of logs become part of
+ * the text: a statement without parameters needs no second planning.
+ */
 export type Statement = {
   readonly sql: string;
   readonly values: readonly (string | number | bigint)[];

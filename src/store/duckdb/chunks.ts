@@ -64,7 +64,7 @@ export class Rows<Item, Row> {
   }
 
   /**
-   * Adds rows for the first of some items, and gives way in between.
+   * Adds rows for the first of some items, and yields to other work in between.
    * @returns for how many
    * @throws RangeError where a column does not take a value: then none was added
    */

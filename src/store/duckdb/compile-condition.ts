@@ -136,8 +136,8 @@ function contains(field: TextField, value: string, bind: Binder): string {
 }
 
 /**
- * Texts are looked at as they were given. Where the expression fixes characters that have no case, such as digits, they are looked for first: that
- * costs half as much as the expression.
+ * Matches texts as they were posted. Characters that the expression fixes and that have no case,
+ * such as digits, are looked for first, which costs half as much as the expression.
  */
 function matches(field: TextField, pattern: string, bind: Binder): string {
   const expression = toRe2(pattern);

@@ -116,8 +116,9 @@ class TextWriter {
   }
 
   /**
-   * Hands texts over to the vector, and returns its entry for each of them. All are handed over as one, which leaves them behind each other in memory that the vector owns:
-   * a call for each would take most of the time. That one becomes the text of the first row, where it is read back for the least, until {@link write}.
+   * Hands texts over to the vector, and returns its entry for each of them. All are handed over as
+   * one, which lays them out behind each other in the vector's memory: a call for each would take
+   * most of the time. That one becomes the text of the first row until {@link write}.
    */
   handOver(values: readonly string[]): Uint32Array<ArrayBuffer> {
     const joined = values.join("") + PADDING;
