@@ -9,7 +9,7 @@ import { fixedZone, parseZone } from "../../src/query/zone.ts";
 import { event, groupPlan, listPlan, MORNING, newLog, pageOf, row, texts, write } from "./store-fixture.ts";
 import type { StorePlace } from "./store-fixture.ts";
 import { until } from "../support/until.ts";
-import { MAX, USUAL, day, hour, usualGroups } from "../support/groups.ts";
+import { MAX, USUAL, day, hour, month, usualGroups } from "../support/groups.ts";
 
 const HOUR = 3_600_000;
 
@@ -271,6 +271,31 @@ function groupContract({ name, open }: StorePlace): void {
     const since = { kind: "number", field: "created", op: ">=", value: Date.parse("2026-10-24T22:00Z") } as const;
     t.deepEqual(await groups(hour, since), october);
     t.deepEqual(await groups(day, since), [["10/25/2026", 4, 8.5]]);
+  });
+
+  test(`${name}: a clock may be ahead by weeks, as COMPARE sets it`, async (t) => {
+    const store = await open(t);
+    const log = newLog();
+    const moments = ["2026-09-30T23:00Z", "2026-10-23T22:59Z", "2026-10-23T23:00Z", "2026-10-24T21:59Z"];
+    await write(
+      t,
+      store,
+      moments.map((at) => event(log, { created: Date.parse(at) })),
+    );
+    const counts = async (period: typeof day): Promise<[string, number][]> => {
+      const by = period({ offset_ms: 8 * 24 * HOUR + HOUR, changes: [] });
+      const found = await usualGroups(store, groupPlan(log, { by: [by] }));
+      return found.map(({ key, count }) => [periodKeyFormat(by)(Number(key)), count]);
+    };
+    t.deepEqual(await counts(month), [
+      ["10/2026", 2],
+      ["11/2026", 2],
+    ]);
+    t.deepEqual(await counts(day), [
+      ["10/9/2026", 1],
+      ["10/31/2026", 1],
+      ["11/1/2026", 2],
+    ]);
   });
 
   test(`${name}: groups tell count, average, sum, least and greatest of the values there are`, async (t) => {

@@ -76,10 +76,11 @@ const OFFSETS = [0, 0, 60, -300, 330, 345, 840, -720, 570];
 
 /**
  * Clocks that are set at one and at three, by half an hour, at midnight, in one hemisphere and the
- * other; those that never are.
+ * other; those that never are; one that is weeks ahead, as COMPARE sets it.
  */
 export const ZONES = [
   ...OFFSETS.map(fixedZone),
+  { offset_ms: 3 * 7 * 86_400_000 + 3_600_000, changes: [] },
   ...["Europe/Berlin", "Australia/Lord_Howe", "America/St_Johns", "America/Havana", "Pacific/Apia"].map(parseZone),
 ];
 

@@ -21,6 +21,10 @@ export function hour(zone: Zone): Period {
   return { kind: "period", unit: "hours", count: 1, zone };
 }
 
+export function month(zone: Zone): Period {
+  return { kind: "period", unit: "months", count: 1, zone };
+}
+
 /** A group with one key and the aggregates of {@link USUAL}. */
 export type UsualGroup = {
   readonly key: GroupValue;

@@ -35,10 +35,7 @@ export type Source = {
   readonly filterOf: (raw: RawKey) => Query;
 };
 
-type Histogram = Pick<
-  estypes.AggregationsDateHistogramAggregation,
-  "field" | "time_zone" | "fixed_interval" | "offset"
-> & {
+type Histogram = Pick<estypes.AggregationsDateHistogramAggregation, "field" | "fixed_interval" | "offset"> & {
   readonly calendar_interval?: "1M";
 };
 
@@ -165,25 +162,16 @@ function within({ from_ms, to_ms }: Moments): Query {
   };
 }
 
+/** The clock is an offset and no time zone: those of Elasticsearch end at 18 hours, which COMPARE goes beyond. */
 function histogramOf(by: Period, offset_ms: number): Histogram {
   const length_ms = lengthOf(by);
-  if (length_ms === null) return { field: "created", calendar_interval: "1M", time_zone: clockOf(offset_ms) };
   // A day begins earlier in UTC the further east it is.
-  const offset = originOf(by) - offset_ms;
+  const begin_ms = (length_ms === null ? 0 : originOf(by)) - offset_ms;
   return {
     field: "created",
-    fixed_interval: `${length_ms}ms`,
-    offset: `${offset < 0 ? "-" : "+"}${Math.abs(offset)}ms`,
+    ...(length_ms === null ? { calendar_interval: "1M" } : { fixed_interval: `${length_ms}ms` }),
+    offset: `${begin_ms < 0 ? "-" : "+"}${Math.abs(begin_ms)}ms`,
   };
-}
-
-/** `+05:45`, or with the seconds that local mean times have. */
-function clockOf(offset_ms: number): string {
-  const seconds = Math.abs(Math.round(offset_ms / 1000));
-  const digits = (number: number): string => String(number).padStart(2, "0");
-  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
-  const rest = seconds % 60 === 0 ? "" : `:${digits(seconds % 60)}`;
-  return `${offset_ms < 0 ? "-" : "+"}${digits(hours)}:${digits(minutes)}${rest}`;
 }
 
 /** The events of several slices, one of each key. */
