@@ -3,7 +3,7 @@ import type { LoggiaError } from "../errors.ts";
 import { equalsAttribute } from "./attributes.ts";
 import { HOUR_MS, MINUTE_MS, MOMENT_LIMIT, addDays, addMonths, startOfDay } from "./calendar.ts";
 import { readDate } from "./dates.ts";
-import { didYouMean, queryFault } from "./fault.ts";
+import { attributeNote, didYouMean, queryFault } from "./fault.ts";
 import { canonical, fieldsOf } from "./fields.ts";
 import type { FieldInfo, Table } from "./fields.ts";
 import { planNear, planWithin } from "./places.ts";
@@ -232,7 +232,8 @@ export function unknownField(
 ): LoggiaError {
   if (isAttribute(name.text)) return queryFault(text, name.span, `${table} have no attributes`, fieldsOf(table));
   const what = `${table} have no field "${name.text}"`;
-  return queryFault(text, name.span, what, didYouMean(name.text, candidates) ?? fieldsOf(table));
+  const fields = table === "events" ? `${fieldsOf(table)} ${attributeNote(name.text)}` : fieldsOf(table);
+  return queryFault(text, name.span, what, didYouMean(name.text, candidates) ?? fields);
 }
 
 function notInConditions(context: { readonly text: string }, name: Name): LoggiaError {

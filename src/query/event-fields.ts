@@ -1,9 +1,9 @@
 import type { LoggiaError } from "../errors.ts";
 import { unknownField } from "./conditions.ts";
-import { didYouMean, oneOf, queryFault } from "./fault.ts";
+import { attributeNote, didYouMean, oneOf, queryFault } from "./fault.ts";
 import { GROUP_FIELDS, SORT_FIELDS, canonical } from "./fields.ts";
-import { percentOf } from "./parse-groups.ts";
-import { AGGREGATE_FIELDS, EVENT_FIELDS, isAttribute } from "./plan.ts";
+import { FUNCTIONS, percentOf } from "./parse-groups.ts";
+import { EVENT_FIELDS, isAttribute } from "./plan.ts";
 import type { AttributeField, EventColumn, GroupField, SortField } from "./plan.ts";
 import type { Column, Name, Term } from "./syntax.ts";
 
@@ -13,9 +13,17 @@ export function sortField(text: string, term: Term): SortField {
   return oneOfFields(text, plainName(text, term), SORT_FIELDS, "sort by");
 }
 
-/** @param further what else is possible there */
-export function groupField(text: string, name: Name, further: readonly string[] = []): GroupField | AttributeField {
-  return oneOfFields(text, name, GROUP_FIELDS, "group by", further);
+/**
+ * @param purpose what the field is for, behind "to"
+ * @param further what else is possible there; `(…)` may stand behind a word
+ */
+export function groupField(
+  text: string,
+  name: Name,
+  purpose: string,
+  further: readonly string[] = [],
+): GroupField | AttributeField {
+  return oneOfFields(text, name, GROUP_FIELDS, purpose, further);
 }
 
 function oneOfFields<Field extends string>(
@@ -34,12 +42,9 @@ function oneOfFields<Field extends string>(
     throw queryFault(text, name.span, `events cannot be asked to ${purpose} ${key}`, hint);
   }
   if (isAggregate(name)) throw withoutGroups(text, name);
-  throw queryFault(
-    text,
-    name.span,
-    `events have no field "${name.text}" to ${purpose}`,
-    didYouMean(name.text, [...further, ...allowed]) ?? hint,
-  );
+  const words = [...further.map((word) => word.replace(/\(.*/, "")), ...allowed];
+  const what = `events have no field "${name.text}" to ${purpose}`;
+  throw queryFault(text, name.span, what, didYouMean(name.text, words) ?? `${hint} ${attributeNote(name.text)}`);
 }
 
 const COLUMNS = [...EVENT_FIELDS, "pattern", "attributes"] as const;
@@ -80,5 +85,6 @@ function withoutGroups(text: string, name: Name): LoggiaError {
 
 /** Whether a name is that of a column of groups. */
 export function isAggregate({ text }: Name): boolean {
-  return AGGREGATE_FIELDS.some((field) => field === text.toLowerCase()) || percentOf(text.toUpperCase()) !== null;
+  const written = text.toUpperCase();
+  return written === "KEY" || FUNCTIONS.some((known) => known === written) || percentOf(written) !== null;
 }

@@ -47,6 +47,11 @@ export function nearest(word: string, candidates: readonly string[], edits: numb
   return found;
 }
 
+/** What is said of a name that is no field: it may be that of an attribute. */
+export function attributeNote(name: string): string {
+  return `An attribute stands behind an @: @${name}.`;
+}
+
 /** "a, b or c" */
 export function oneOf(words: readonly string[]): string {
   return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;

@@ -1,6 +1,7 @@
 import { shorten } from "../events/quote.ts";
 import { wellFormed } from "../events/text.ts";
 import { nearest } from "./fault.ts";
+import { writeAttribute } from "./lexer.ts";
 import { EVENT_FIELDS } from "./plan.ts";
 
 /** Parameters that every address knows; browser libraries add `_` against caches. */
@@ -45,8 +46,8 @@ export function classHint(name: string, classes: readonly string[]): string {
 export function attributeHint(name: string, names: readonly string[]): string {
   const isField = EVENT_FIELDS.some((field) => field === name);
   const meant = isField ? name : nearest(name, names, EDITS);
-  const question = meant === null ? "" : `; did you mean ${isField ? "" : "@"}${safe(meant)}?`;
-  return `No event has @${safe(name)}${question}${question === "" ? "." : ""}`;
+  const question = meant === null ? "." : `; did you mean ${isField ? name : attribute(meant)}?`;
+  return `No event has ${attribute(name)}${question}`;
 }
 
 /** The header that tells hints; none where there are none. */
@@ -64,5 +65,14 @@ const NO_HINTS: Readonly<Record<string, string>> = Object.freeze({});
 
 /** A caller's own text as a header can hold it: what is not plain ASCII is percent-encoded. */
 function safe(text: string): string {
-  return encodeURIComponent(wellFormed(shorten(text)));
+  return encoded(wellFormed(shorten(text)));
+}
+
+/** An attribute as it can be copied into a query. */
+function attribute(name: string): string {
+  return encoded(writeAttribute(wellFormed(shorten(name))));
+}
+
+function encoded(text: string): string {
+  return text.replaceAll(/[^\x20-\x7e]|%/gu, encodeURIComponent);
 }

@@ -109,6 +109,12 @@ function readAttribute(text: string, start: number): Token {
   return faultToken(text, start, start + 1, "expected the name of an attribute behind @", hint);
 }
 
+/** An attribute as a query names it: `@http.status`, or `@'odd name'` where it needs quotes. */
+export function writeAttribute(name: string): string {
+  const plain = `@${name}`;
+  return match(ATTRIBUTE, plain, 0) === plain ? plain : `@'${name.replaceAll("'", "''")}'`;
+}
+
 /** A quote within a string is written twice; a backslash is an ordinary character, so that expressions need no second one. */
 function readString(text: string, start: number, quote: string): Token {
   let value = "";

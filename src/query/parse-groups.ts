@@ -189,6 +189,9 @@ function readHavingTest(reader: Reader): Logic<HavingTest> {
   const op = compareOp(peek(reader));
   if (op !== null) {
     reader.at += 1;
+    if (peek(reader).kind === "string") {
+      throw unexpected(reader, "a number", "HAVING compares aggregates; texts are compared in WHERE.");
+    }
     return { kind: "compare", of, op, value: readNumber(reader) };
   }
   if (acceptWord(reader, "IS")) return readNullity<HavingTest & { kind: "null" }>(reader, { kind: "null", of });

@@ -22,6 +22,15 @@ const PERIOD_WORDS: ReadonlyMap<string, PeriodUnit> = new Map([
   ["month", "months"],
 ]);
 const PERIOD_FUNCTIONS = { MINUTES: "minutes", HOURS: "hours", DAYS: "days" } as const;
+/** Keys that need more than a word: what is missing without it, and an example. */
+const KEY_CALLS = [
+  ["MINUTES", "how many", "MINUTES(15)"],
+  ["HOURS", "how many", "HOURS(6)"],
+  ["DAYS", "how many", "DAYS(7)"],
+  ["BANDS", "of what, and the bounds", "BANDS(value, 0, 10, 100)"],
+] as const;
+/** The keys that are no fields. */
+const KEYS = ["DAY", "HOUR", "WEEK", "MONTH", "MINUTES(n)", "HOURS(n)", "DAYS(n)", "BANDS(number, bound, …)"];
 /** No aggregate may hide them. */
 const RESERVED: ReadonlySet<string> = new Set(["key", "keys", "previous"]);
 
@@ -50,7 +59,12 @@ function planGrouping({ text, zone }: EventContext, key: Key): Grouping {
         const hint = "Group it by DAY or by HOUR.";
         throw queryFault(text, key.name.span, "created cannot be grouped by as it is", hint);
       }
-      return { kind: "field", field: groupField(text, key.name, ["DAY", "HOUR", "WEEK", "MONTH"]) };
+      const call = KEY_CALLS.find(([word]) => word.toLowerCase() === name);
+      if (call !== undefined) {
+        const [word, missing, example] = call;
+        throw queryFault(text, key.name.span, `${word} needs to know ${missing}`, `Write ${example}.`);
+      }
+      return { kind: "field", field: groupField(text, key.name, "group by", KEYS) };
     }
   }
   throw key satisfies never;
@@ -87,10 +101,13 @@ export class Terms {
     return this.#rates;
   }
 
-  /** An index that {@link settled} makes final: of a rate it is negative until then. */
+  /**
+   * The index of what SORT and HAVING name, where the names of columns go first. {@link settled} makes
+   * it final: of a rate it is negative until then.
+   */
   indexOf(term: Term): "key" | number {
     const named = term.kind === "name" ? this.#named.get(term.name.text.toLowerCase()) : undefined;
-    return this.#indexOf(named ?? term);
+    return this.indexOfColumn(named ?? term);
   }
 
   /** Rates stand behind all aggregates, of which more may be added while terms are planned. */
@@ -98,7 +115,8 @@ export class Terms {
     return index >= 0 ? index : this.aggregates.length - 1 - index;
   }
 
-  #indexOf(term: Term): "key" | number {
+  /** As {@link indexOf}, of what a column shows. */
+  indexOfColumn(term: Term): "key" | number {
     switch (term.kind) {
       case "name":
         return this.#indexOfName(term.name);
@@ -126,12 +144,13 @@ export class Terms {
     const written = called.text.toUpperCase();
     switch (written) {
       case "DISTINCT":
-        return { kind: "distinct", field: groupField(text, of) };
+        return { kind: "distinct", field: groupField(text, of, "count the values of") };
       case "FIRST":
       case "LAST": {
         const kind = written === "FIRST" ? "first" : "last";
         const name = canonical(of.text);
-        return { kind, field: name === "id" || name === "created" ? name : groupField(text, of, ["id", "created"]) };
+        if (name === "id" || name === "created") return { kind, field: name };
+        return { kind, field: groupField(text, of, `show the ${kind}`, ["id", "created"]) };
       }
       default:
         return numericAggregate(written, numberSource(text, of, written))!;
@@ -162,7 +181,7 @@ export class Terms {
   #unknown(name: Name): LoggiaError {
     const { text } = this.#context;
     const key = canonical(name.text);
-    const columns = oneOf(AGGREGATE_FIELDS.map((field) => field.toUpperCase()));
+    const columns = oneOf(["KEY", ...FUNCTIONS, "a percentile such as P95"]);
     const isField = EVENTS.fields.has(key) || isAttribute(name.text) || key === "attributes";
     if (isField && !FUNCTIONS.some((known) => known.toLowerCase() === key)) {
       const what = `${isAttribute(name.text) ? name.text : key} is a field of single events, and a grouped query has ${columns}`;
@@ -172,12 +191,8 @@ export class Terms {
       const example = key === "rate" ? "RATE(MINUTES(1))" : `${name.text.toUpperCase()}(source)`;
       return queryFault(text, name.span, `${name.text.toUpperCase()} needs to know of what`, `Write ${example}.`);
     }
-    const known = [...AGGREGATE_FIELDS.map((field) => field.toUpperCase()), ...FUNCTIONS, ...this.#names()];
+    const known = ["KEY", ...FUNCTIONS, ...this.#named.keys()];
     return queryFault(text, name.span, `expected ${columns}, found "${name.text}"`, didYouMean(name.text, known));
-  }
-
-  #names(): string[] {
-    return [...this.#named.keys()];
   }
 }
 
@@ -203,11 +218,11 @@ function lengthOfStep({ unit, count }: Step): number | null {
 
 /** The columns of a grouped query, those that have a name of their own first; indices are not settled yet. */
 export function planColumns(text: string, terms: Terms, columns: readonly Column[] | null): GroupColumn[] {
-  if (columns === null) return AGGREGATE_FIELDS.map((name) => ({ name, shows: terms.indexOf(usualTerm(name)) }));
+  if (columns === null) return AGGREGATE_FIELDS.map((name) => ({ name, shows: terms.indexOfColumn(usualTerm(name)) }));
   const shown = columns.map(({ of, as }) => ({
     name: as === null ? nameOf(of) : as.text,
     span: (as ?? (of.kind === "name" ? of.name : of.written)).span,
-    shows: terms.indexOf(of),
+    shows: terms.indexOfColumn(of),
     usual: as === null && of.kind === "name" ? AGGREGATE_FIELDS.findIndex((field) => field === nameOf(of)) : -1,
   }));
   const usual = AGGREGATE_FIELDS.flatMap((_, i) => shown.find((column) => column.usual === i) ?? []);

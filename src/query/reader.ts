@@ -1,5 +1,5 @@
 import { shorten } from "../events/quote.ts";
-import { didYouMean, queryFault } from "./fault.ts";
+import { attributeNote, didYouMean, queryFault } from "./fault.ts";
 import type { Token } from "./lexer.ts";
 
 /** A reading position in the tokens of a text, and how deep the condition nests that is being read. */
@@ -57,8 +57,18 @@ export function expectSymbol(reader: Reader, symbol: string): void {
 export function unexpected(reader: Reader, expected: string, hint: string | null = null, at = reader.at): Error {
   const token = reader.tokens[Math.min(at, reader.tokens.length - 1)]!;
   if (token.fault !== null) return token.fault;
-  return queryFault(reader.text, token.span, `expected ${expected}, found ${describe(token)}`, hint);
+  const found = `expected ${expected}, found ${describe(token)}`;
+  return queryFault(reader.text, token.span, found, hint ?? dottedName(reader, at));
 }
+
+/** What is said of a dot behind a word, as in `http.status`: names of attributes alone have dots. */
+function dottedName({ text, tokens }: Reader, at: number): string | null {
+  const [word, dot] = [tokens[at - 1], tokens[at]];
+  if (word?.kind !== "word" || dot?.text.startsWith(".") !== true || dot.span.start !== word.span.end) return null;
+  return attributeNote(DOTTED.exec(text.slice(word.span.start))![0]);
+}
+
+const DOTTED = /^[\p{L}\p{N}_.-]+/u;
 
 function describe(token: Token): string {
   if (token.kind === "end") return "the end of the query";

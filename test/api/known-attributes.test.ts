@@ -54,7 +54,13 @@ test("names mind case; a field is no attribute; what is like none is told withou
     "No event has @HTTP.Status; did you mean @http.status?",
   ]);
   t.deepEqual(await ask("GET events WHERE @source = 'a'"), ["No event has @source; did you mean source?"]);
-  t.deepEqual(await ask("GET events WHERE @'tür 1' = '@took'"), ["No event has @t%C3%BCr%201."]);
+  t.deepEqual(await ask("GET events WHERE @'tür 1' = '@took'"), ["No event has @'t%C3%BCr 1'."]);
+  const { ask: odd } = knownAttributes({ shop: ["it's odd", "a.b-c$d"] });
+  t.deepEqual(await odd("GET events WHERE @'its odd' = 1 AND @a.b-c$ = 1 AND @'50%' = 1"), [
+    "No event has @'its odd'; did you mean @'it''s odd'?",
+    "No event has @a.b-c$; did you mean @a.b-c$d?",
+    "No event has @'50%25'.",
+  ]);
 });
 
 test("names that are known cost the store nothing more, others are looked up each time", async (t) => {

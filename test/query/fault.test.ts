@@ -51,7 +51,7 @@ const FAULTS: readonly (readonly [string, string])[] = [
   ["GET events WHERE [sorce] = 'x'", 'events have no field "sorce". Did you mean source?'],
   [
     "GET events WHERE [zzz] = 'x'",
-    'events have no field "zzz". The fields of events are id, created, text, link, hash, tags, source, log, class, data, geo, value, user, filter, bookmarks, alerts and pattern.',
+    'events have no field "zzz". The fields of events are id, created, text, link, hash, tags, source, log, class, data, geo, value, user, filter, bookmarks, alerts and pattern. An attribute stands behind an @: @zzz.',
   ],
   ["GET events WHERE [TAKE] 5", 'expected a field, NOT or "(", found "TAKE".'],
   ["GET events WHERE[]", 'expected a field, NOT or "(", found the end of the query.'],
@@ -160,16 +160,16 @@ const FAULTS: readonly (readonly [string, string])[] = [
   ["GET events COLUMNS([)]", 'expected the name of a column, found ")".'],
   [
     "GET events GROUPBY source COLUMNS(KEY, [source])",
-    "source is a field of single events, and a grouped query has KEY, COUNT, AVG, SUM, MIN or MAX. What is grouped by stands in KEY.",
+    "source is a field of single events, and a grouped query has KEY, COUNT, AVG, SUM, MIN, MAX, MEDIAN, DISTINCT, FIRST, LAST, RATE or a percentile such as P95. What is grouped by stands in KEY.",
   ],
   [
     "GET events GROUPBY source SORT [cuont]",
-    'expected KEY, COUNT, AVG, SUM, MIN or MAX, found "cuont". Did you mean COUNT?',
+    'expected KEY, COUNT, AVG, SUM, MIN, MAX, MEDIAN, DISTINCT, FIRST, LAST, RATE or a percentile such as P95, found "cuont". Did you mean COUNT?',
   ],
   ["GET events GROUPBY [created]", "created cannot be grouped by as it is. Group it by DAY or by HOUR."],
   [
     "GET events GROUPBY [id]",
-    "events cannot be asked to group by id. Possible are DAY, HOUR, WEEK, MONTH, text, link, hash, pattern, tags, source, log, class, user or value.",
+    "events cannot be asked to group by id. Possible are DAY, HOUR, WEEK, MONTH, MINUTES(n), HOURS(n), DAYS(n), BANDS(number, bound, …), text, link, hash, pattern, tags, source, log, class, user or value.",
   ],
   [
     "GET events WHERE [@] = 1",
@@ -233,12 +233,15 @@ const FAULTS: readonly (readonly [string, string])[] = [
   ["GET events GROUPBY DAY COLUMNS([DISTINCT])", "DISTINCT needs to know of what. Write DISTINCT(source)."],
   [
     "GET events GROUPBY DAY COLUMNS(COUNT, [@a])",
-    "@a is a field of single events, and a grouped query has KEY, COUNT, AVG, SUM, MIN or MAX. What is grouped by stands in KEY.",
+    "@a is a field of single events, and a grouped query has KEY, COUNT, AVG, SUM, MIN, MAX, MEDIAN, DISTINCT, FIRST, LAST, RATE or a percentile such as P95. What is grouped by stands in KEY.",
   ],
   ["GET events COLUMNS(AVG(@a), [AVG(@A)])", "another column is named avg(@a). Give it a name of its own by AS."],
   ["GET events COLUMNS(AVG(@a) AS [previous])", "previous has a meaning of its own. Give it a name of its own by AS."],
   ["GET events COLUMNS(text AS [t])", "fields keep their names. AS names an aggregate of groups."],
-  ["GET events GROUPBY source HAVING COUNT > ['3']", "expected a number, found '3'."],
+  [
+    "GET events GROUPBY source HAVING COUNT > ['3']",
+    "expected a number, found '3'. HAVING compares aggregates; texts are compared in WHERE.",
+  ],
   [
     "GET events GROUPBY source HAVING [KEY] > 3",
     "HAVING compares aggregates, and KEY is none. Leave groups out by WHERE.",
@@ -265,6 +268,32 @@ const FAULTS: readonly (readonly [string, string])[] = [
     "these groups of time are out of step with months. Use WEEKS(n) or DAYS(n).",
   ],
   ["GET events COMPARE(DAYS([0]))", 'expected a whole number from 1 to 1,000,000,000, found "0".'],
+  ["GET events COLUMNS(AVG AS [count], COUNT)", "another column is named count. Give it a name of its own by AS."],
+  [
+    "GET events GROUPBY source COLUMNS(KEY, COUNT AS [key])",
+    "key has a meaning of its own. Give it a name of its own by AS.",
+  ],
+  [
+    "GET events WHERE http[.]status = 500",
+    'expected =, !=, <>, <, <=, >, >=, NOT, CONTAINS, MATCHES, IN or IS, found ".". An attribute stands behind an @: @http.status.',
+  ],
+  [
+    "GET events GROUPBY k8s[.]pod-name",
+    'expected WHERE, TAKE, SKIP, SORT, OCCURS, COLUMNS, HAVING, COMPARE or FILL, found ".". An attribute stands behind an @: @k8s.pod-name.',
+  ],
+  [
+    "GET events SORT [took]",
+    'events have no field "took" to sort by. Possible are id, created, text, link, pattern, source, log, class, user or value. An attribute stands behind an @: @took.',
+  ],
+  ["GET events GROUPBY [minutes]", "MINUTES needs to know how many. Write MINUTES(15)."],
+  ["GET events GROUPBY [BANDS]", "BANDS needs to know of what, and the bounds. Write BANDS(value, 0, 10, 100)."],
+  ["GET events GROUPBY [MINUTE]", 'events have no field "MINUTE" to group by. Did you mean MINUTES?'],
+  ["GET events COLUMNS([RATE])", "RATE needs to know of what. Write RATE(MINUTES(1))."],
+  ["GET events COLUMNS(DISTINCT([usr]))", 'events have no field "usr" to count the values of. Did you mean user?'],
+  [
+    "GET events COLUMNS(FIRST([geo]))",
+    "events cannot be asked to show the first geo. Possible are id, created, text, link, hash, pattern, tags, source, log, class, user or value.",
+  ],
   ["GET events GROUPBY [DYA]", 'events have no field "DYA" to group by. Did you mean DAY?'],
 ];
 
