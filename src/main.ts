@@ -8,12 +8,10 @@ import { startNotifier } from "../pipelines/notify/notifier.ts";
 import { keepOnlyFresh } from "../pipelines/retention/keep.ts";
 import { startRetention } from "../pipelines/retention/sweep.ts";
 import { startPipeline } from "../pipelines/runner.ts";
-import { watchHorizon } from "./api/horizon.ts";
 import { readAccepted } from "./bus/accepted.ts";
 import type { DeletionLog } from "./bus/deletions.ts";
 import type { Engines, Ports } from "./engines/engines.ts";
 import { LoggiaError, StartError } from "./errors.ts";
-import { createSteadyClock } from "./events/clock.ts";
 import { createIdSource } from "./events/id.ts";
 import type { FirstStart, ShowFirstStart } from "./first.ts";
 import { createGate, type Gate } from "./gate/gate.ts";
@@ -36,7 +34,9 @@ import { createOnce } from "./post/once.ts";
 import type { Settings } from "./settings.ts";
 import type { Address } from "./settings/values.ts";
 import { startFirst } from "./start/first-records.ts";
-import { ACCEPT_MS, APPEND_TIMEOUT_MS, firstMoment, openDeletionLog, POST_DEADLINE_MS } from "./start/ids.ts";
+import { openHorizon } from "./start/horizon.ts";
+import { openPosting } from "./start/watermarks.ts";
+import { APPEND_TIMEOUT_MS, firstMoment, openDeletionLog, POST_DEADLINE_MS } from "./start/ids.ts";
 import { createOperations } from "./start/operations.ts";
 
 /** A running service: the roles that its settings name, on the engines that they name. */
@@ -67,11 +67,6 @@ type Opened = Engines & { readonly accepted: () => Promise<number>; readonly del
  * attempts, each with its time-out.
  */
 const APPEND_SETTLE_MS = APPEND_TIMEOUT_MS + 3 * 10_000 + 3_000;
-/**
- * How long Elasticsearch keeps what it indexed to itself: its refresh interval, and the time that a
- * refresh takes.
- */
-const REFRESH_MS = 1_500;
 const POST_MAX_WAITING_EVENTS = 50_000;
 const POST_MAX_WAITING_BYTES = 64 * 1024 * 1024;
 /** Processes that play the pipeline share the work under this name. */
@@ -278,28 +273,16 @@ async function startPipelines(
 type Role = { close(timeout_ms: number): Promise<void>; readonly done: Promise<void> };
 
 async function startApi(
-  { api: address, engines, hosts, rates, trustedProxies }: Settings,
-  { ports, clock, backup, accepted, deletions }: Opened,
+  { api: address, hosts, rates, trustedProxies }: Settings,
+  { ports, clock, backup, accepted, deletions, watermarks }: Opened,
   { metrics, gate, front, holds, connections, continuity }: Watch & { readonly continuity: Continuity | null },
   locating: Locating,
   log: Logger,
   closing: AsyncDisposableStack,
 ): Promise<Address> {
-  const { bus, catalog } = ports;
+  const { catalog } = ports;
   const store = measureStore(ports.store, metrics.engines);
-  const horizon =
-    engines.kind === "cluster"
-      ? watchHorizon({
-          bus,
-          group: PIPELINE_GROUP,
-          // As the clocks of those who give ids: one that was set back would hold every poller for as long as it takes to catch up.
-          now: createSteadyClock({ now: clock.now, from: await accepted() }),
-          accept_ms: ACCEPT_MS,
-          refresh_ms: REFRESH_MS,
-          log,
-        })
-      : null;
-  closing.use(horizon);
+  const horizon = await openHorizon({ ports, clock, accepted, watermarks, group: PIPELINE_GROUP, log }, closing);
   const operations = createOperations(ports, deletions, {
     now: clock.now,
     copy: backup,
@@ -335,16 +318,17 @@ async function startApi(
 
 async function startPost(
   settings: Settings,
-  { ports: { bus, catalog, store }, clock, batches, accepted, deletions }: Opened,
+  { ports: { bus, catalog, store }, clock, batches, watermarks, accepted, deletions }: Opened,
   { metrics, appends, gate, front, connections }: Watch,
   log: Logger,
   closing: AsyncDisposableStack,
 ): Promise<Address> {
   const from = firstMoment(await accepted(), clock);
+  const posting = await openPosting({ watermarks, clock, from, log }, closing);
   const gatherer = createGatherer({
     bus: appends,
     personOf: (log) => personOf(catalog, log),
-    ids: createIdSource({ now: createSteadyClock({ now: clock.now, from }), host: clock.host }),
+    ids: createIdSource({ now: posting.now, host: clock.host }),
     deadline_ms: POST_DEADLINE_MS,
     append_ms: APPEND_TIMEOUT_MS,
     maxWaitingEvents: POST_MAX_WAITING_EVENTS,
@@ -352,6 +336,7 @@ async function startPost(
     // On a single core it would keep the bus waiting.
     staysAwake: settings.engines.kind === "embedded" && availableParallelism() > 1,
   });
+  posting.follow(gatherer);
   const settle_ms = settings.engines.kind === "cluster" ? APPEND_SETTLE_MS : 0;
   const documents = closing.use(await batches());
   const forgetting = startForgetting(documents, { clock, log });

@@ -19,44 +19,88 @@ export type HorizonOptions = {
   readonly now: SteadyClock;
   /** How long, at the most, an event is on its way from its id to the bus, plus how far the clocks of processes may differ. */
   readonly accept_ms: number;
-  /** How long, at the most, an indexed event stays invisible. */
+  /** A moment before which all ids given are on the bus, by what posting processes say at a time; null: none says anything. */
+  readonly settledBefore: (now_ms: number) => Promise<number | null>;
+  /** How long, at the most, an indexed event stays invisible by itself. */
   readonly refresh_ms: number;
+  /** Makes what was indexed before visible. */
+  readonly refresh: () => Promise<void>;
   readonly log: Logger;
 };
 
-const LOOK_EVERY_MS = 250;
+/** While nobody follows a log, looks are few and make nothing visible. */
+const IDLE_MS = 10_000;
+const LOOK_EVERY_MS = { idle: 250, followed: 50 } as const;
+/** From the start of a refresh to that of the next, which is also so many times as long as one takes. */
+const REFRESH_EVERY_MS = 300;
+const REFRESH_SHARE = 2;
 
 /**
- * The horizon of a cluster, from the bus alone: where the topic ended at a moment, and that the pipeline has passed those ends since.
- * Then all that was on the bus at that moment is indexed; and what got its id `accept_ms` earlier was on the bus, or was refused.
+ * The horizon of a cluster: where the topic ended at a moment, and that the pipeline has passed those ends since. Then all that was on the bus at that moment is indexed.
+ * What was on the bus is known from the posting processes; and what got its id `accept_ms` earlier was there, or was refused.
  */
-export function watchHorizon({ bus, group, now, accept_ms, refresh_ms, log }: HorizonOptions): Horizon {
-  /** Moments of which everything is indexed, and since when: soon it is visible too. */
-  let indexed: { readonly taken_ms: number; readonly seen_ms: number }[] = [];
+export function watchHorizon(options: HorizonOptions): Horizon {
+  const { bus, group, now, accept_ms, settledBefore, refresh_ms, refresh, log } = options;
+  /** Moments before which everything is indexed, and since when: soon it is visible too. */
+  let indexed: { readonly before_ms: number; readonly seen_ms: number }[] = [];
   let complete_ms = 0;
+  let asked_ms = -Infinity;
+  let isRefreshing = false;
+  let nextRefresh_ms = 0;
+  const isFollowed = (): boolean => performance.now() - asked_ms < IDLE_MS;
+
+  async function onBus(): Promise<number> {
+    const now_ms = now();
+    if (!isFollowed()) return now_ms - accept_ms;
+    const settled_ms = await settledBefore(now_ms).catch((error: unknown) => {
+      log.debug({ err: error }, "the watermarks of posting processes could not be read");
+      return null;
+    });
+    return Math.max(now_ms - accept_ms, settled_ms ?? 0);
+  }
+
+  /** All that was seen to be indexed by a time is visible. */
+  function show(seen_ms: number): void {
+    complete_ms = Math.max(
+      complete_ms,
+      ...indexed.filter((each) => each.seen_ms <= seen_ms).map((each) => each.before_ms),
+    );
+    indexed = indexed.filter((each) => each.seen_ms > seen_ms);
+  }
+
+  async function makeVisible(): Promise<void> {
+    const start_ms = performance.now();
+    if (isRefreshing || indexed.length === 0 || !isFollowed() || start_ms < nextRefresh_ms) return;
+    isRefreshing = true;
+    try {
+      await refresh();
+      show(start_ms);
+    } catch (error) {
+      log.debug({ err: error }, "what is indexed could not be made visible before its time");
+    }
+    const took_ms = performance.now() - start_ms;
+    nextRefresh_ms = start_ms + Math.max(REFRESH_EVERY_MS, REFRESH_SHARE * took_ms);
+    isRefreshing = false;
+  }
+
   const passage = watchPassage({
     bus,
     group,
-    every_ms: LOOK_EVERY_MS,
-    now,
+    every_ms: () => LOOK_EVERY_MS[isFollowed() ? "followed" : "idle"],
+    now: onBus,
     log,
     seen: (_, passed_ms) => {
-      advance();
-      if (passed_ms !== null) indexed.push({ taken_ms: passed_ms, seen_ms: performance.now() });
+      show(performance.now() - refresh_ms);
+      if (passed_ms !== null) indexed.push({ before_ms: passed_ms, seen_ms: performance.now() });
+      void makeVisible();
     },
   });
 
-  function advance(): void {
-    const visible = indexed.findLast(({ seen_ms }) => performance.now() - seen_ms >= refresh_ms);
-    if (visible === undefined) return;
-    complete_ms = Math.max(complete_ms, visible.taken_ms);
-    indexed = indexed.filter(({ seen_ms }) => seen_ms > visible.seen_ms);
-  }
-
   return {
     current() {
-      advance();
-      return firstIdAt(Math.max(complete_ms - accept_ms, 0));
+      asked_ms = performance.now();
+      show(asked_ms - refresh_ms);
+      return firstIdAt(Math.max(Math.floor(complete_ms), 0));
     },
     [Symbol.asyncDispose]: () => passage[Symbol.asyncDispose](),
   };

@@ -31,10 +31,8 @@ const TAILS = Object.freeze({ perCaller: 8, total: 64, waitingPerCaller: 0, wait
 const MAX_LAST = 500;
 /** Events of one question to the store. */
 const PAGE = 100;
-/** How often the number of this process's writes is read. */
+/** How often it is looked whether there can be anything new: the writes of this process, or the horizon. */
 const LOOK_MS = 50;
-/** How often a store is asked that other processes write to as well. */
-const ASK_MS = 250;
 const COMMENT_MS = 15_000;
 /** How often it is checked that the caller may still read the log. */
 const RIGHTS_MS = 1_000;
@@ -105,7 +103,8 @@ class Tail {
   readonly #person: string;
   readonly #password: string | null;
   #cursor: EventId = firstIdAt(0);
-  #writes = -1;
+  /** The writes of this process, or the horizon, as of the last answer. */
+  #seen: number | EventId | undefined;
   #checked_ms = 0;
 
   constructor(context: Context, call: ApiCall, { log, where }: { readonly log: LogKey; readonly where: Condition }) {
@@ -133,17 +132,18 @@ class Tail {
   /** The next events; none where nothing new was stored for a while. */
   async next(signal: AbortSignal): Promise<readonly EventRow[]> {
     const { store, horizon } = this.#context;
-    const writes = store.writes?.();
-    if (writes !== undefined && writes === this.#writes) {
+    const end = horizon?.current();
+    const newest = end ?? store.writes?.();
+    if (newest !== undefined && newest === this.#seen) {
       await sleep(LOOK_MS, undefined, { signal }).catch(() => undefined);
       return [];
     }
-    const end = horizon === null ? [] : [upTo(horizon.current())];
-    const rows = await this.#rows([{ kind: "accepted-after", id: this.#cursor }, ...end], { order: "asc", take: PAGE });
+    const bounds: Condition[] = [{ kind: "accepted-after", id: this.#cursor }];
+    if (end !== undefined) bounds.push(upTo(end));
+    const rows = await this.#rows(bounds, { order: "asc", take: PAGE });
     this.#cursor = rows.at(-1)?.id ?? this.#cursor;
-    if (rows.length === PAGE) return rows;
-    if (writes !== undefined) this.#writes = writes;
-    else if (rows.length === 0) await sleep(ASK_MS, undefined, { signal }).catch(() => undefined);
+    if (rows.length < PAGE) this.#seen = newest;
+    if (rows.length === 0 && newest === undefined) await sleep(LOOK_MS, undefined, { signal }).catch(() => undefined);
     return rows;
   }
 
@@ -186,11 +186,11 @@ class Tail {
       const plan = { ...this.#plan([], { order: "desc", take: 1 }), where: EVERYTHING };
       return (await this.#ask(() => this.#context.store.rows(plan)))[0]?.id ?? firstIdAt(0);
     }
-    for (let waited_ms = 0; horizon.current() === firstIdAt(0); waited_ms += ASK_MS) {
+    for (let waited_ms = 0; horizon.current() === firstIdAt(0); waited_ms += LOOK_MS) {
       if (waited_ms >= HORIZON_WAIT_MS) {
         throw new LoggiaError("overloaded", "It is not known yet how far the log is complete; try again in a moment");
       }
-      await sleep(ASK_MS);
+      await sleep(LOOK_MS);
     }
     return horizon.current();
   }

@@ -6,9 +6,10 @@ import type { Bus, PartitionLag } from "./bus.ts";
 export type PassageOptions = {
   readonly bus: Pick<Bus, "lag">;
   readonly group: string;
-  readonly every_ms: number;
-  /** A clock that is never set back. */
-  readonly now: () => number;
+  /** The pause between two looks. */
+  readonly every_ms: () => number;
+  /** A clock that is never set back; or of which moment all lies on the bus by then. */
+  readonly now: () => number | Promise<number>;
   readonly log: Logger;
   /** Told after each look: where the group stands; and the last moment, by `now`, of which all that lay on the bus was passed since the look before, or null. */
   readonly seen: (lags: readonly PartitionLag[], passed_ms: number | null) => void;
@@ -29,14 +30,15 @@ export function watchPassage({ bus, group, every_ms, now, log, seen }: PassageOp
   let samples: Sample[] = [];
 
   async function look(): Promise<void> {
-    const taken_ms = now();
+    const taken_ms = await now();
     const lags = await bus.lag("events", group);
     samples.push({ taken_ms, ends: new Map(lags.map(({ partition, end }) => [partition, end])) });
     const next = new Map(lags.map((lag) => [lag.partition, lag.next]));
-    const passed = samples.findLast(({ ends }) =>
+    const last = samples.findLastIndex(({ ends }) =>
       ends.entries().every(([partition, end]) => (next.get(partition) ?? 0) >= end),
     );
-    if (passed !== undefined) samples = samples.filter((other) => other.taken_ms > passed.taken_ms);
+    const passed = samples[last];
+    samples = samples.slice(last + 1);
     if (samples.length > MAX_SAMPLES) samples = samples.filter((_, i) => i % 2 === 0);
     seen(lags, passed?.taken_ms ?? null);
   }
@@ -44,7 +46,7 @@ export function watchPassage({ bus, group, every_ms, now, log, seen }: PassageOp
   async function watch(): Promise<void> {
     while (!stop.signal.aborted) {
       await look().catch((error: unknown) => log.debug({ err: error, group }, "the bus did not tell its ends"));
-      await delay(every_ms, undefined, { signal: stop.signal }).catch(() => {});
+      await delay(every_ms(), undefined, { signal: stop.signal }).catch(() => {});
     }
   }
 

@@ -47,6 +47,7 @@ export async function openEmbedded(
     clock,
     notifications: closing.use(notifications),
     batches: () => open(BATCHES),
+    watermarks: null,
     marks: marksInFile(join(folder, `${MARKS}.json`), catalogDocuments),
     decisions: decisionsInFile(join(folder, `${DECISIONS}.json`)),
     wals: new Map([

@@ -19,6 +19,8 @@ export type Engines = {
   readonly notifications: Documents | null;
   /** Opens what those who take posts remember of batches. */
   readonly batches: () => Promise<Documents>;
+  /** Opens the watermarks of posting processes; null where one process accepts and indexes in one order. */
+  readonly watermarks: (() => Promise<Documents>) | null;
   /** Where it is kept what was last known of the engines. */
   readonly marks: MarksFile;
   /** What operators decided about holds past the API. */
@@ -32,6 +34,7 @@ export type Engines = {
 
 export const NOTIFICATIONS = "notifications";
 export const BATCHES = "batches";
+export const WATERMARKS = "posting";
 export const MARKS = "marks";
 export const CLOCK = "clock";
 export const DECISIONS = "decisions";

@@ -33,7 +33,7 @@ export function watchLag({ bus, group, log }: LagOptions): LagWatch {
   const passage = watchPassage({
     bus,
     group,
-    every_ms: LOOK_EVERY_MS,
+    every_ms: () => LOOK_EVERY_MS,
     now: () => performance.now(),
     log,
     seen: (lags, passed_ms) => {

@@ -52,6 +52,8 @@ const RECORD_MAX_EVENTS = 2_000;
 const RECORD_MAX_BYTES = 400_000;
 /** What id, moment and punctuation add to a line. */
 const LINE_OVERHEAD_BYTES = 64;
+/** An append that was given up may still reach the bus, for so long. */
+const LATE_MS = 500;
 
 /** A line of a record that has yet to get its id: its fields, made by `encodeFields` or as they were posted, and its moment in digits; null: the moment of acceptance. */
 export type Line = { readonly fields: string; readonly created: string | null };
@@ -110,6 +112,8 @@ export type Gatherer = {
    * and those that `nthId` counts from it.
    */
   submitLines(log: LogKey, lines: readonly Line[], ids?: Ids): Promise<EventId>;
+  /** The first id of those that may still come to be on the bus; null where there is none. */
+  firstUnsettled(): EventId | null;
   /** Resolves when nothing waits any more. */
   drain(): Promise<void>;
 };
@@ -134,6 +138,8 @@ export function createGatherer({
   let running: Promise<void> | null = null;
   /** A list, and no set, whose tables would grow old as it fills and empties: there are two at most. */
   const appends: Promise<void>[] = [];
+  /** Appends that may still bring new ids to the bus, in the order of these. */
+  const unsettled: { readonly first: EventId; readonly begun_ms: number }[] = [];
   /** Posts that are being appended. */
   let underWay = 0;
   /** How many posts waited or were being appended at once, lately. */
@@ -212,15 +218,37 @@ export function createGatherer({
 
   /** Resolves with those that the bus holds durably: all but those whose reservation failed, who heard of it. */
   async function store(live: readonly Waiting[], start_ms: number, given: () => void): Promise<readonly Accepted[]> {
-    const accepted = await reserveAll(live.map((post) => ({ post, ...accept(post) })));
-    if (accepted.length === 0) return accepted;
-    const now_ms = performance.now();
-    const left_ms = Math.min(append_ms - (now_ms - start_ms), deadline_ms - (now_ms - live[0]!.arrived_ms));
-    if (left_ms <= 0) throw late();
-    const durable = bus.append("events", buildRecords(accepted), { deadline_ms: left_ms });
-    given();
-    await durable;
+    const posts = live.map((post) => ({ post, ...accept(post) }));
+    const settled = noteUnsettled(posts, start_ms);
+    const accepted = await reserveAll(posts);
+    if (accepted.length > 0) {
+      const now_ms = performance.now();
+      const left_ms = Math.min(append_ms - (now_ms - start_ms), deadline_ms - (now_ms - live[0]!.arrived_ms));
+      if (left_ms <= 0) throw late();
+      const durable = bus.append("events", buildRecords(accepted), { deadline_ms: left_ms });
+      given();
+      await durable;
+    }
+    settled();
     return accepted;
+  }
+
+  /** Notes the new ids of an append, until the function that it returns is called or it cannot arrive any more. */
+  function noteUnsettled(posts: readonly Accepted[], begun_ms: number): () => void {
+    forgetLost();
+    const first = posts.find(({ post }) => !("first" in post.ids))?.first;
+    if (first === undefined) return () => {};
+    const append = { first, begun_ms };
+    unsettled.push(append);
+    return () => {
+      const place = unsettled.indexOf(append);
+      if (place >= 0) unsettled.splice(place, 1);
+    };
+  }
+
+  function forgetLost(): void {
+    const now_ms = performance.now();
+    while (unsettled.length > 0 && now_ms - unsettled[0]!.begun_ms > append_ms + LATE_MS) unsettled.shift();
   }
 
   function accept({ lines, ids: wanted }: Waiting): { first: EventId; created: number } {
@@ -283,6 +311,10 @@ export function createGatherer({
     submitTelling: (log, draft, told, created) => enqueue(log, [lineOf(encodeFields(draft), created)], NEW_IDS, told),
     submitVisit: (log, draft) => submitLines(log, [lineOf(encodeVisitFields(draft))]),
     submitLines,
+    firstUnsettled() {
+      forgetLost();
+      return unsettled[0]?.first ?? null;
+    },
     async drain() {
       while (all.events > 0) await Promise.all([running, ...appends]);
     },

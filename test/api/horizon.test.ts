@@ -4,8 +4,10 @@ import { pino } from "pino";
 
 import { watchHorizon } from "../../src/api/horizon.ts";
 import { openSqliteBus } from "../../src/bus/sqlite.ts";
+import { openSqliteDocuments } from "../../src/catalog/documents/sqlite.ts";
 import { createSteadyClock } from "../../src/events/clock.ts";
 import { acceptedAt } from "../../src/events/id.ts";
+import { announcePosting, watermarkReader } from "../../src/start/watermarks.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 
@@ -16,7 +18,16 @@ test("the horizon stands still while something on the bus is not indexed, and go
   const bus = await openSqliteBus({ file: join(temporaryFolder(t), "bus.sqlite"), log });
   t.teardown(() => bus[Symbol.asyncDispose]());
   const now = createSteadyClock();
-  const horizon = watchHorizon({ bus, group: "pipeline", now, accept_ms: ACCEPT_MS, refresh_ms: 100, log });
+  const horizon = watchHorizon({
+    bus,
+    group: "pipeline",
+    now,
+    log,
+    accept_ms: ACCEPT_MS,
+    settledBefore: async () => null,
+    refresh_ms: 100,
+    refresh: async () => {},
+  });
   t.teardown(() => horizon[Symbol.asyncDispose]());
   const complete_ms = (): number => acceptedAt(horizon.current()) + ACCEPT_MS;
   const started_ms = Date.now();
@@ -41,4 +52,78 @@ test("the horizon stands still while something on the bus is not indexed, and go
   gate.resolve();
   const released_ms = Date.now();
   await until(() => complete_ms() > released_ms, { what: "the horizon passes what was indexed" });
+});
+
+/** Longer than any test waits. */
+const FOR_EVER_MS = 24 * 3_600_000;
+
+test("the horizon goes as far as the posting processes say that all is on the bus, and no further", async (t) => {
+  const bus = await openSqliteBus({ file: join(temporaryFolder(t), "bus.sqlite"), log });
+  t.teardown(() => bus[Symbol.asyncDispose]());
+  const documents = await openSqliteDocuments({ file: join(temporaryFolder(t), "posting.sqlite"), name: "posting" });
+  t.teardown(() => documents[Symbol.asyncDispose]());
+  const horizon = watchHorizon({
+    bus,
+    group: "pipeline",
+    now: createSteadyClock(),
+    log,
+    accept_ms: 60_000,
+    settledBefore: watermarkReader(documents),
+    refresh_ms: 0,
+    refresh: async () => {},
+  });
+  t.teardown(() => horizon[Symbol.asyncDispose]());
+  const complete_ms = (): number => acceptedAt(horizon.current());
+  const started_ms = Date.now();
+  const first = await announcePosting(documents, { now: Date.now, log });
+  first.follow(Date.now);
+  await until(() => complete_ms() >= started_ms, { what: "one process says that all is on the bus" });
+
+  const second = await announcePosting(documents, { now: Date.now, log });
+  t.true(second.floor_ms >= started_ms, "its ids are beyond what readers may have passed");
+  const unsettled_ms = Date.now();
+  second.follow(() => unsettled_ms);
+  await until(() => Date.now() > unsettled_ms + 1_000, { what: "a second has gone by" });
+  t.true(
+    complete_ms() <= unsettled_ms,
+    `${complete_ms() - unsettled_ms} ms past an event that is on its way to the bus`,
+  );
+
+  await second.close();
+  await until(() => complete_ms() > unsettled_ms, { what: "a process that has ended holds nobody" });
+  await first.close();
+  t.is(await watermarkReader(documents)(Date.now()), null);
+});
+
+test("what is indexed is seen once a refresh that began later is over, and not before", async (t) => {
+  const bus = await openSqliteBus({ file: join(temporaryFolder(t), "bus.sqlite"), log });
+  t.teardown(() => bus[Symbol.asyncDispose]());
+  const refreshes: PromiseWithResolvers<void>[] = [];
+  const horizon = watchHorizon({
+    bus,
+    group: "pipeline",
+    now: createSteadyClock(),
+    log,
+    accept_ms: 0,
+    settledBefore: async () => null,
+    refresh_ms: FOR_EVER_MS,
+    refresh: () => {
+      const refresh = Promise.withResolvers<void>();
+      refreshes.push(refresh);
+      return refresh.promise;
+    },
+  });
+  t.teardown(() => horizon[Symbol.asyncDispose]());
+  const none = horizon.current();
+  await until(() => refreshes.length === 1, { what: "the first refresh" });
+  const begun_ms = Date.now();
+  t.is(horizon.current(), none);
+  refreshes[0]!.resolve();
+  await until(() => horizon.current() > none, { what: "what was indexed before the refresh is seen" });
+  t.true(acceptedAt(horizon.current()) <= begun_ms, "and nothing that was indexed after it had begun");
+  await until(() => refreshes.length === 2, { what: "the next refresh" });
+  refreshes[1]!.reject(new Error("a shard failed"));
+  await until(() => refreshes.length > 2, { what: "a refresh that failed is tried again" });
+  t.true(acceptedAt(horizon.current()) <= begun_ms);
+  for (const { resolve } of refreshes) resolve();
 });

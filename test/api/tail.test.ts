@@ -93,6 +93,36 @@ for (const kind of KINDS) {
   });
 }
 
+for (const kind of KINDS) {
+  test(`${kind}: a reader whose tail breaks again and again while many post gets each event once`, async (t) => {
+    t.timeout(180_000);
+    const service = await serviceOf(t, kind);
+    await say(t, service, "first");
+    await stored(service, 1);
+    const count = 400;
+    const posting = Promise.all(
+      Array.from({ length: 8 }, async (_, producer) => {
+        for (let i = producer; i < count; i += 8) await say(t, service, `event ${i}`);
+      }),
+    );
+    const seen: string[] = [];
+    let last = "0".repeat(24);
+    while (seen.length <= count) {
+      const tail = await open(t, service, "", { "Last-Event-ID": last });
+      await until(() => idsIn(tail.text()).length > 0, { what: "the events that follow" });
+      tail.close();
+      await tail.ended;
+      const ids = idsIn(tail.text());
+      // A client counts what came whole.
+      const texts = textsIn(tail.text().slice(0, tail.text().lastIndexOf("\n\n") + 2));
+      seen.push(...texts);
+      last = ids[texts.length - 1] ?? last;
+    }
+    await posting;
+    t.deepEqual(seen.toSorted(), ["first", ...Array.from({ length: count }, (_, i) => `event ${i}`)].toSorted());
+  });
+}
+
 test("a tail that can't be is refused before it begins", async (t) => {
   const service = await serviceOf(t, "embedded");
   const wrong = [

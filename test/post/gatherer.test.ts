@@ -282,3 +282,34 @@ test.serial("where many wait for an append that takes a moment, the thread stays
   t.true((await sleeping(64, 400, true)) > usual / 2, "nor is what takes long");
   t.true(idleAwake_ms() - idle_ms < 20);
 });
+
+test("ids count as unsettled until the bus has them, and where it fails for as long as they may still arrive", async (t) => {
+  const appends: PromiseWithResolvers<void>[] = [];
+  const held: Pick<Bus, "append"> = {
+    append: () => {
+      const append = Promise.withResolvers<void>();
+      appends.push(append);
+      return append.promise;
+    },
+  };
+  const gatherer = createGatherer({ bus: held, ids: createIdSource(), ...BOUNDS, append_ms: 100 });
+  t.is(gatherer.firstUnsettled(), null);
+  const first = gatherer.submit(SHOP, EVENT);
+  await until(() => appends.length === 1, { what: "the first append" });
+  const second = gatherer.submit(SHOP, EVENT);
+  await until(() => appends.length === 2, { what: "the second append" });
+  const unsettled = gatherer.firstUnsettled()!;
+  appends[1]!.resolve();
+  t.true((await second) > unsettled);
+  t.is(gatherer.firstUnsettled(), unsettled, "the first is under way");
+  appends[0]!.resolve();
+  t.is(await first, unsettled);
+  t.is(gatherer.firstUnsettled(), null);
+
+  const lost = gatherer.submit(SHOP, EVENT);
+  await until(() => appends.length === 3, { what: "the third append" });
+  appends[2]!.reject(new LoggiaError("bus_unavailable", "It is gone"));
+  await t.throwsAsync(lost, { instanceOf: LoggiaError });
+  t.not(gatherer.firstUnsettled(), null, "it may still arrive");
+  await until(() => gatherer.firstUnsettled() === null, { what: "it cannot arrive any more" });
+});

@@ -298,7 +298,13 @@ export async function deletedAmong(
   return deleted;
 }
 
-/** Makes what was written visible to searches. */
+/** Makes what was written visible to searches. @throws LoggiaError `store_unavailable` where a shard did not */
 export async function refresh(client: Client, indices: string): Promise<void> {
-  await client.indices.refresh({ index: indices, ignore_unavailable: true, allow_no_indices: true });
+  const { _shards: shards } = await client.indices.refresh({
+    index: indices,
+    ignore_unavailable: true,
+    allow_no_indices: true,
+  });
+  if ((shards?.failed ?? 0) === 0) return;
+  throw new LoggiaError("store_unavailable", `Elasticsearch could not refresh ${shards!.failed} shards of ${indices}`);
 }
