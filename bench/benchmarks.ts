@@ -1,6 +1,9 @@
+import { benchmark as attributes } from "./attributes.ts";
 import { benchmark as batch } from "./batch.ts";
 import { benchmark as classify } from "./classify.ts";
 import { benchmark as drain } from "./drain.ts";
+import { benchmark as exporting } from "./export.ts";
+import { benchmark as fields } from "./fields.ts";
 import { benchmark as filters } from "./filters.ts";
 import type { Benchmark } from "./frame.ts";
 import { benchmark as freshness } from "./freshness.ts";
@@ -12,6 +15,7 @@ import { benchmark as peers } from "./peers.ts";
 import { benchmark as postSlow } from "./post-slow.ts";
 import { benchmark as post } from "./post.ts";
 import { benchmark as regex } from "./regex.ts";
+import { benchmark as tail } from "./tail.ts";
 import { benchmark as walk } from "./walk.ts";
 
 /** In the order in which they run. */
@@ -21,11 +25,15 @@ export const BENCHMARKS: readonly Benchmark[] = [
   batch,
   drain,
   freshness,
+  tail,
   classify,
   filters,
   list,
   walk,
   group,
+  attributes,
+  fields,
+  exporting,
   regex,
   growth,
   memory,

@@ -1,5 +1,6 @@
 import { interleaved } from "./frame.ts";
 import type { Bench, Benchmark, Way } from "./frame.ts";
+import { patternOf } from "../src/events/pattern.ts";
 import { appendBacklog, createBacklog, prepareCatalog } from "./support/backlog.ts";
 import type { Backlog } from "./support/backlog.ts";
 import { createBareWriter } from "./support/bare-write.ts";
@@ -11,6 +12,8 @@ import { atRest } from "./support/rest.ts";
 
 /** How much of the bare engine's rate the pipeline is to reach. */
 const SHARE: Record<Kind, number> = { embedded: 0.6, cluster: 0.85 };
+/** What making the patterns of texts may take of all that draining takes. */
+const PATTERN_SHARE = { kind: "at most", value: 0.05 } as const;
 const TIMEOUT_MS = 300_000;
 const MANY = 300_000;
 /** As many make the pipeline and a cluster warm before anything is measured. */
@@ -76,6 +79,25 @@ async function compare({ world, report, quick }: Bench): Promise<void> {
     report.figure({ name: `processor time an event, ${name}`, unit: "µs", ours: { name, rounds } });
   cost("the service", costs.service);
   if (kind === "cluster") cost("Elasticsearch", costs.engine);
+  const { events } = createBacklog(all, users);
+  const patterns = costs.service.map(() => costOfPatterns_us(events));
+  report.ratio({
+    name: `processor time of patterns beside an event's, ${kind}`,
+    unit: "µs",
+    ours: { name: "patterns", rounds: patterns },
+    limit: { name: "the service", rounds: costs.service },
+    target: PATTERN_SHARE,
+  });
+}
+
+/** What the pattern of an event's text takes. */
+function costOfPatterns_us(events: Backlog["events"]): number {
+  const start_ms = performance.now();
+  let length = 0;
+  for (const { text } of events) length += patternOf(text).length;
+  const took_ms = performance.now() - start_ms;
+  if (length === 0) throw new Error("No text has a pattern");
+  return (1_000 * took_ms) / events.length;
 }
 
 /** Processor time that Elasticsearch has taken so far, in milliseconds; 0 where the engine is part of the service. */

@@ -6,9 +6,10 @@ import type { Job } from "./support/load.ts";
 import { clearPlace, startService } from "./support/places.ts";
 import type { Kind } from "./support/places.ts";
 
-const POSTS_PER_SECOND = 500;
+export const POSTS_PER_SECOND = 500;
 const P99_MS: Record<Kind, number> = { embedded: 200, cluster: 1_300 };
-const STAMP = "0".repeat(13);
+/** In place of the moment of sending. */
+export const STAMP = "0".repeat(13);
 /** Between two looks at the list. */
 const PAUSE_MS = 10;
 const PAGE = 500;
@@ -59,7 +60,8 @@ async function newestId(port: number): Promise<string> {
   return (JSON.parse(body) as { id: string }[])[0]!.id;
 }
 
-function jobOf(port: number, duration_ms: number): Job {
+/** Posts at that pace, whose texts tell when each was sent. */
+export function jobOf(port: number, duration_ms: number): Job {
   const form = new URLSearchParams({ apikey: API_KEY, text: `sent at ${STAMP}`, tags: "fresh", value: "1" });
   const requests = [postRequest(`/1/logs/${LOG}/events`, form.toString())];
   return {

@@ -96,6 +96,8 @@ const EVENT_COLUMNS: readonly Column<StoredEvent>[] = [
   [DOUBLE, () => null],
   [VARCHAR, () => null],
   [VARCHAR, (event) => event.data],
+  [VARCHAR, (event) => event.pattern],
+  [VARCHAR, (event) => event.attributes],
 ];
 const ALERT_COLUMNS: readonly Column<Alert>[] = [
   [UBIGINT, ({ event }) => splitId(event.id).hi],

@@ -8,7 +8,9 @@ import { join } from "node:path";
 import type { StoredEvent } from "../../src/events/event.ts";
 import type { Store } from "../../src/store/store.ts";
 import { storedEvents } from "./events.ts";
+import type { Shape } from "./events.ts";
 import { get } from "./client.ts";
+import { fillFlatIndex } from "./flat-index.ts";
 import { startPlainProxy } from "./processes.ts";
 import type { ServiceProcess } from "./processes.ts";
 import { openStore, startService } from "./places.ts";
@@ -29,29 +31,37 @@ export type Dataset = AsyncDisposable & {
 export type Bare = {
   /** Rows of DuckDB, from a copy of the events, with the memory and the threads that the service's own has. */
   duckdb(sql: string, values?: readonly (string | number)[]): Promise<readonly (readonly unknown[])[]>;
-  /** A search over the very indices of the service. */
+  /** The same as objects, piece by piece, without all in memory. */
+  duckdbRows(sql: string): AsyncIterable<readonly object[]>;
+  /** A search over the very indices of the service; of events with attributes, over one with a field for each. */
   elasticsearch(request: estypes.SearchRequest): Promise<estypes.SearchResponse>;
   /** The same through a server that does nothing but hand it on. */
   elasticsearchByProxy(request: estypes.SearchRequest): Promise<estypes.SearchResponse>;
 };
+
+/** How many events there are, and what they carry. */
+type Events = { readonly count: number; readonly shape: Shape };
 
 const BATCH = 5_000;
 const IN_FLIGHT = 3;
 
 export async function openDataset(
   place: Place,
-  count: number,
+  { count, shape }: Events,
   say: (line: string) => void,
   folder: () => string,
 ): Promise<Dataset> {
   await using closing = new AsyncDisposableStack();
   const start_ms = performance.now();
-  await fill(place, storedEvents(count));
-  const bare = await openBare(place, folder, closing);
+  // Makes the account and the log: a service that finds events without them takes its catalog for lost.
+  await (await startService(place)).stop();
+  await fill(place, storedEvents(count, shape));
+  const bare = await openBare(place, { count, shape }, folder, closing);
   const service = closing.use(await startService(place));
   await atRest();
   const took_s = (performance.now() - start_ms) / 1000;
-  say(`  (${count.toLocaleString("en-US")} events ready on ${place.kind} engines after ${took_s.toFixed(0)} s)`);
+  const named = shape === "plain" ? "events" : "events with attributes";
+  say(`  (${count.toLocaleString("en-US")} ${named} ready on ${place.kind} engines after ${took_s.toFixed(0)} s)`);
   const open = closing.move();
   return {
     count,
@@ -95,34 +105,62 @@ async function writeAll(store: Store, events: readonly StoredEvent[]): Promise<v
 
 /** Makes of our table of events one as it would be without Loggia: tags in lists, no forms to compare by. */
 export const PLAIN_TABLE: readonly string[] = [
-  "create table plain as select * exclude (folded, log_number) replace (if(tags = '', [], string_split(trim(tags, chr(10)), chr(10))) as tags) from events",
+  "create table plain as select * exclude (folded, log_number, others) replace (if(tags = '', [], string_split(trim(tags, chr(10)), chr(10))) as tags) from events",
   "drop table events",
   "alter table plain rename to events",
   "checkpoint",
 ];
 
-async function openBare(place: Place, folder: () => string, closing: AsyncDisposableStack): Promise<Bare> {
+/** The same with each attribute in a column of its own type. */
+const PLAIN_TABLE_OF_ATTRIBUTES: readonly string[] = [
+  `create table plain as select id_hi, id_lo, created, log, text, link, hash,
+    if(tags = '', [], string_split(trim(tags, chr(10)), chr(10))) as tags,
+    source, "user", class, value, lat, lon, ip, data, pattern,
+    attributes->>'$.host' as host, attributes->>'$."http.route"' as route,
+    (attributes->>'$."http.status"')::integer as status, (attributes->>'$.duration_ms')::double as duration_ms,
+    attributes->>'$.trace_id' as trace_id from events`,
+  ...PLAIN_TABLE.slice(1),
+];
+
+async function openBare(
+  place: Place,
+  { count, shape }: Events,
+  folder: () => string,
+  closing: AsyncDisposableStack,
+): Promise<Bare> {
   if (place.kind === "embedded") {
     // Two processes cannot share a file of DuckDB.
     const file = join(folder(), "events.duckdb");
     copyFileSync(join(place.folder, "events.duckdb"), file);
     const connection = await openBareDuckdb(file, closing);
-    for (const statement of PLAIN_TABLE) await connection.run(statement);
+    for (const statement of shape === "plain" ? PLAIN_TABLE : PLAIN_TABLE_OF_ATTRIBUTES) {
+      await connection.run(statement);
+    }
     return {
+      duckdbRows: (sql) => rowsOf(connection, sql),
       duckdb: async (sql, values = []) => (await connection.runAndReadAll(sql, [...values])).getRowsJS(),
       elasticsearch: () => Promise.reject(new TypeError("These are embedded engines")),
       elasticsearchByProxy: () => Promise.reject(new TypeError("These are embedded engines")),
     };
   }
   const { client, url } = place.cluster;
-  const index = `${place.namespace}-events`;
+  // Another namespace: a service refuses one that holds events and no accounts.
+  const index = shape === "plain" ? `${place.namespace}-events` : `${place.cluster.namespace()}-flat`;
+  if (shape === "attributes") await fillFlatIndex(client, index, storedEvents(count, shape));
   const { port } = closing.use(await startPlainProxy(`${url}/${index}/_search`));
   return {
     duckdb: () => Promise.reject(new TypeError("This is a cluster")),
+    duckdbRows: () => {
+      throw new TypeError("This is a cluster");
+    },
     elasticsearch: (request) => client.search({ index, ...request }),
     elasticsearchByProxy: async (request) =>
       JSON.parse((await get(port, "/", { search: JSON.stringify(request) })).body) as estypes.SearchResponse,
   };
+}
+
+async function* rowsOf(connection: DuckDBConnection, sql: string): AsyncGenerator<readonly object[]> {
+  yield* (await connection.stream(sql)).yieldRowObjectJs();
 }
 
 /** DuckDB with what the service gives it. */

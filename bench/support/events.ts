@@ -1,3 +1,4 @@
+import { encodeAttributes } from "../../src/events/attributes.ts";
 import type { LogKey, StoredEvent } from "../../src/events/event.ts";
 import { parseLogKey } from "../../src/events/event.ts";
 import { createIdSource } from "../../src/events/id.ts";
@@ -46,11 +47,35 @@ export const END_MS = Date.UTC(2026, 9, 21);
 export const RARE_TAG = "audit";
 export const RARE_SOURCE = "web-37";
 
+/** Whether events carry attributes. */
+export type Shape = "plain" | "attributes";
+
+/** The five attributes of an event. The last one is its own, of 50 bytes or so. */
+export const ATTRIBUTES = ["host", "http.route", "http.status", "duration_ms", "trace_id"] as const;
+/** A status that one event in a hundred has. */
+export const RARE_STATUS = 503;
+const STATUSES = [200, 200, 200, 200, 200, 204, 302, 404, 500];
+const ROUTES = Array.from({ length: 60 }, (_, i) => `/shop/${["carts", "orders", "users"][i % 3]!}/${i}`);
+
+function attributesOf(i: number, random: (below: number) => number): string {
+  const values: Record<(typeof ATTRIBUTES)[number], string | number> = {
+    host: `node-${random(20)}.eu-west`,
+    "http.route": ROUTES[Math.min(random(ROUTES.length), random(ROUTES.length))]!,
+    "http.status": random(100) === 0 ? RARE_STATUS : STATUSES[random(STATUSES.length)]!,
+    duration_ms: random(300_000) / 100,
+    trace_id: `${(i * 2_654_435_761).toString(16).padStart(16, "0")}${random(2 ** 32)
+      .toString(16)
+      .padStart(8, "0")}`,
+  };
+  return encodeAttributes(new Map(Object.entries(values)));
+}
+
 /**
  * So many events of one log, in order of acceptance, spread evenly over the {@link DAYS} before {@link END_MS}. Every text is different from all others.
  */
-export function* storedEvents(count: number): Generator<StoredEvent> {
+export function* storedEvents(count: number, shape: Shape = "plain"): Generator<StoredEvent> {
   const random = createRandom(11);
+  const randomOfAttributes = createRandom(12);
   let at_ms = 0;
   const ids = createIdSource({ now: () => at_ms });
   for (let i = 0; i < count; i++) {
@@ -68,7 +93,7 @@ export function* storedEvents(count: number): Generator<StoredEvent> {
       value: random(100_000) / 100,
       geo: null,
       data: null,
-      attributes: null,
+      attributes: shape === "plain" ? null : attributesOf(i, randomOfAttributes),
       hash: hashText(text),
       pattern: patternOf(text),
       class: null,

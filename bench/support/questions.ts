@@ -1,7 +1,7 @@
 import type { estypes } from "@elastic/elasticsearch";
 
 import { interleaved, time_ms } from "../frame.ts";
-import type { Bench, Target, Way } from "../frame.ts";
+import type { Bench, Figures, Target, Way } from "../frame.ts";
 import { ask } from "./client.ts";
 import type { Dataset } from "./datasets.ts";
 import { LOG } from "./events.ts";
@@ -32,7 +32,11 @@ export function askService({ service }: Dataset, { path, parameters }: Question)
 }
 
 /** The service over HTTP beside the bare engine. @throws Error where their answers are not of one size */
-export async function compareWithBare({ report, quick }: Bench, dataset: Dataset, question: Question): Promise<void> {
+export async function compareWithBare(
+  { report, quick }: Bench,
+  dataset: Dataset,
+  question: Question,
+): Promise<{ readonly ours: Figures }> {
   const { place, bare } = dataset;
   const { sizes, name } = question;
   const askBare = async (): Promise<number> =>
@@ -58,6 +62,7 @@ export async function compareWithBare({ report, quick }: Bench, dataset: Dataset
   report.ratio({ name: `${name}, ${place.kind}`, unit: "ms", ours: ours!, limit: limit!, ...(target && { target }) });
   // How much of the ratio any server in between would have.
   if (proxy !== undefined) report.ratio({ name: `${name}, a plain proxy`, unit: "ms", ours: proxy, limit: limit! });
+  return { ours: ours! };
 }
 
 /** The columns that a list shows, as the embedded store keeps them. */

@@ -6,6 +6,7 @@ import { openDataset } from "./datasets.ts";
 import type { Dataset } from "./datasets.ts";
 import { openCluster } from "./engines.ts";
 import type { Cluster } from "./engines.ts";
+import type { Shape } from "./events.ts";
 import { startGenerator } from "./load.ts";
 import type { Generator } from "./load.ts";
 import type { Kind, Place } from "./places.ts";
@@ -17,7 +18,7 @@ export class World implements AsyncDisposable {
   readonly kind: Kind;
   readonly #say: (line: string) => void;
   readonly #closing = new AsyncDisposableStack();
-  readonly #datasets = new Map<number, Promise<Dataset>>();
+  readonly #datasets = new Map<string, Promise<Dataset>>();
   #cluster: Promise<Cluster> | null = null;
   #generator: Promise<Generator> | null = null;
   #limitServer: Promise<{ readonly port: number }> | null = null;
@@ -53,13 +54,14 @@ export class World implements AsyncDisposable {
   }
 
   /** So many events over 30 days, a service that answers for them, and the bare engine beside it. */
-  dataset(count: number): Promise<Dataset> {
-    let dataset = this.#datasets.get(count);
+  dataset(count: number, shape: Shape = "plain"): Promise<Dataset> {
+    const key = `${shape} ${count}`;
+    let dataset = this.#datasets.get(key);
     if (dataset === undefined) {
       dataset = this.place()
-        .then((place) => openDataset(place, count, this.#say, () => this.folder()))
+        .then((place) => openDataset(place, { count, shape }, this.#say, () => this.folder()))
         .then((dataset) => this.#closing.use(dataset));
-      this.#datasets.set(count, dataset);
+      this.#datasets.set(key, dataset);
     }
     return dataset;
   }

@@ -1,0 +1,97 @@
+import { request } from "node:http";
+import type { IncomingMessage } from "node:http";
+
+import { quantile } from "./frame.ts";
+import type { Benchmark } from "./frame.ts";
+import { jobOf, POSTS_PER_SECOND, STAMP } from "./freshness.ts";
+import { holds } from "./support/client.ts";
+import { API_KEY, LOG } from "./support/events.ts";
+import { clearPlace, startService } from "./support/places.ts";
+import type { Kind } from "./support/places.ts";
+
+const P99_MS: Record<Kind, number> = { embedded: 300, cluster: 2_000 };
+/** How long after the last post its event may come. */
+const PATIENCE_MS = 60_000;
+
+export const benchmark: Benchmark = {
+  name: "tail",
+  about: `from post until a tail has it, at ${POSTS_PER_SECOND} posts a second, the whole service in one process | -`,
+  async run({ world, report, quick }) {
+    const generator = await world.generator();
+    const { kind } = world;
+    const place = await world.place();
+    try {
+      await using service = await startService(place);
+      // The first event of a month makes its index, which takes a moment of its own.
+      const first = await generator.run({ ...jobOf(service.postPort, 1), connections: 1 });
+      await holds(service.apiPort, first.answered);
+      const delays: number[][] = [];
+      for (let round = 0; round < (quick ? 1 : 4); round++) {
+        using tail = await openTail(service.apiPort);
+        const { answered } = await generator.run(jobOf(service.postPort, quick ? 2_000 : 10_000));
+        await tail.has(answered);
+        delays.push(tail.delays_ms);
+      }
+      // The first round warms up.
+      const measured = quick ? delays : delays.slice(1);
+      const figure = (part: number) => ({
+        unit: "ms" as const,
+        ours: { name: "", rounds: measured.map((each) => quantile(each, part)) },
+      });
+      report.figure({ name: `median until a tail has it, ${kind}`, ...figure(0.5) });
+      const target = { kind: "at most", value: P99_MS[kind] } as const;
+      report.figure({ name: `p99 until a tail has it, ${kind}`, ...figure(0.99), target });
+    } finally {
+      await clearPlace(place);
+    }
+  },
+};
+
+type Tail = Disposable & {
+  /** Of each event that was read, from its sending. */
+  readonly delays_ms: number[];
+  /** Resolves when so many events were read. @throws Error where there are others, or not so many */
+  has(count: number): Promise<void>;
+};
+
+const SENT = new RegExp(`"text":"sent at (\\d{${STAMP.length}})"`);
+
+/** Follows all new events of the log. */
+async function openTail(port: number): Promise<Tail> {
+  const path = `/1/logs/${LOG}/tail?apikey=${API_KEY}`;
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const asked = request({ host: "127.0.0.1", port, path, headers: { Accept: "text/event-stream" } }, resolve);
+  asked.on("error", reject);
+  asked.end();
+  const response = await promise;
+  if (response.statusCode !== 200) throw new Error(`a tail was answered ${response.statusCode}`);
+  const delays_ms: number[] = [];
+  const opened_ms = Date.now();
+  let rest = "";
+  let looking = (): void => {};
+  response.setEncoding("utf8");
+  response.on("error", () => {});
+  response.on("data", (chunk: string) => {
+    const now_ms = Date.now();
+    const pieces = (rest + chunk).split("\n\n");
+    rest = pieces.pop()!;
+    for (const piece of pieces) {
+      // An event of the round before may still have to appear.
+      const sent_ms = Number(SENT.exec(piece)?.[1]);
+      if (sent_ms >= opened_ms) delays_ms.push(now_ms - sent_ms);
+    }
+    looking();
+  });
+  return {
+    delays_ms,
+    async has(count) {
+      const { promise: read, resolve: found, reject: late } = Promise.withResolvers<void>();
+      const timer = setTimeout(() => late(new Error(`${delays_ms.length} of ${count} events came`)), PATIENCE_MS);
+      looking = () => delays_ms.length >= count && found();
+      looking();
+      await read.finally(() => clearTimeout(timer));
+      if (delays_ms.length > count) throw new Error(`Of ${count} events ${delays_ms.length} came`);
+    },
+    [Symbol.dispose]: () => asked.destroy(),
+  };
+}
