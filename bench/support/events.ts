@@ -3,7 +3,7 @@ import type { LogKey, StoredEvent } from "../../src/events/event.ts";
 import { parseLogKey } from "../../src/events/event.ts";
 import { createIdSource } from "../../src/events/id.ts";
 import { patternOf } from "../../src/events/pattern.ts";
-import { hashText } from "../../src/events/text.ts";
+import { hashText } from "../../src/events/hash.ts";
 
 export const LOG: LogKey = parseLogKey("bench")!;
 export const API_KEY = "key-of-the-benchmarks";

@@ -1,4 +1,5 @@
-import { fold, isAscii } from "../../src/events/text.ts";
+import { isAscii } from "../../src/events/ascii.ts";
+import { fold } from "../../src/events/text.ts";
 import { foldFour, MIX } from "./four-bytes.ts";
 import { forEachOf, groupInSteps, sortInSteps } from "./steps.ts";
 import type { Steps } from "./steps.ts";

@@ -1,5 +1,5 @@
 import { randomInt } from "node:crypto";
-import { isAscii } from "../../src/events/text.ts";
+import { isAscii } from "../../src/events/ascii.ts";
 import { NO_VALUE } from "./automaton.ts";
 import type { Pattern } from "./automaton.ts";
 import { foldFour, MIX } from "./four-bytes.ts";

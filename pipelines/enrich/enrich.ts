@@ -1,6 +1,7 @@
 import type { Geo } from "../../src/events/event.ts";
 import { patternOf } from "../../src/events/pattern.ts";
-import { hashText, wellFormed } from "../../src/events/text.ts";
+import { hashText } from "../../src/events/hash.ts";
+import { wellFormed } from "../../src/events/text.ts";
 import type { EventInWork, Transform } from "../stage.ts";
 
 /** Where an IP address is, or null where nobody knows: a GeoIP database. */

@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { createSteadyClock } from "./clock.ts";
 
 /**
@@ -66,7 +65,7 @@ export function createIdSource({
   now = createSteadyClock(),
   host,
 }: { now?: () => number; host?: () => number } = {}): IdSource {
-  const process = randomBytes(4).toString("hex");
+  const process = hex(crypto.getRandomValues(new Uint32Array(1))[0]!, 8);
   let last_ms = 0;
   let counter = 0;
   let prefix = "";

@@ -1,5 +1,3 @@
-import { hash } from "node:crypto";
-
 /**
  * The form in which strings are compared, ordered and looked up, "ignoring case": each code point folded by itself.
  * Two code points have one form where Unicode's simple case folding (CaseFolding.txt, status C and S) says so, which is
@@ -10,15 +8,11 @@ export function fold(text: string): string {
   // Most tags and sources. (Without it, `toLowerCase` makes a copy first.)
   // oxlint-disable-next-line no-control-regex
   if (/^[\x00-@[-\x7f]*$/.test(text)) return text;
-  if (isAscii(text)) return text.toLowerCase();
+  // oxlint-disable-next-line no-control-regex
+  if (/^[\x00-\x7f]*$/.test(text)) return text.toLowerCase();
   let folded = "";
   for (const character of text) folded += foldCharacter(character);
   return folded;
-}
-
-/** Whether all characters are ASCII, which take a byte each in UTF-8: found out so, it needs no look at each from here. */
-export function isAscii(text: string): boolean {
-  return Buffer.byteLength(text) === text.length;
 }
 
 /** Where upper and then lower case does not do what simple case folding does. */
@@ -79,19 +73,6 @@ export function compareCodePoints(a: string, b: string): number {
 function surrogateLast(unit: number): number {
   if (unit < 0xd800) return unit;
   return unit >= 0xe000 ? unit - 0x800 : unit + 0x2000;
-}
-
-const BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-/**
- * `hash` of an event: base64 of the first 16 bytes of SHA-256 of the text in UTF-8. Equal texts have equal hashes.
- *
- * Cut from the base64 of all 32 bytes, which the engine gives as a string five times as fast as through a buffer: 16 bytes are 21 characters and the upper two bits of
- * the next.
- */
-export function hashText(text: string): string {
-  const whole = hash("sha256", text, "base64");
-  return `${whole.slice(0, 21)}${BASE64[BASE64.indexOf(whole[21]!) & 0b110000]}==`;
 }
 
 /** Text as every engine can hold it: lone surrogates, which UTF-8 cannot say, become U+FFFD. */

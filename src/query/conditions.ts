@@ -3,8 +3,8 @@ import type { LoggiaError } from "../errors.ts";
 import { equalsAttribute } from "./attributes.ts";
 import { HOUR_MS, MINUTE_MS, MOMENT_LIMIT, addDays, addMonths, startOfDay } from "./calendar.ts";
 import { readDate } from "./dates.ts";
-import { attributeNote, didYouMean, queryFault } from "./fault.ts";
-import { canonical, fieldsOf } from "./fields.ts";
+import { queryFault } from "./fault.ts";
+import { canonical, fieldsOf, unknownField } from "./fields.ts";
 import type { FieldInfo, Table } from "./fields.ts";
 import { planNear, planWithin } from "./places.ts";
 import { isAttribute } from "./plan.ts";
@@ -221,19 +221,6 @@ function lookUpAttribute<Field extends string>(
 ): FieldInfo<Field> {
   if (table.attribute !== null) return { type: "attribute", field: table.attribute(field) };
   throw queryFault(text, span, `${table.name} have no attributes`, fieldsOf(table.name));
-}
-
-/** The fault of a name that is no field of the table. */
-export function unknownField(
-  text: string,
-  table: "events" | "users",
-  name: Name,
-  candidates: readonly string[],
-): LoggiaError {
-  if (isAttribute(name.text)) return queryFault(text, name.span, `${table} have no attributes`, fieldsOf(table));
-  const what = `${table} have no field "${name.text}"`;
-  const fields = table === "events" ? `${fieldsOf(table)} ${attributeNote(name.text)}` : fieldsOf(table);
-  return queryFault(text, name.span, what, didYouMean(name.text, candidates) ?? fields);
 }
 
 function notInConditions(context: { readonly text: string }, name: Name): LoggiaError {

@@ -1,8 +1,7 @@
 import type { LoggiaError } from "../errors.ts";
-import { unknownField } from "./conditions.ts";
 import { attributeNote, didYouMean, oneOf, queryFault } from "./fault.ts";
-import { GROUP_FIELDS, SORT_FIELDS, canonical } from "./fields.ts";
-import { FUNCTIONS, percentOf } from "./parse-groups.ts";
+import { GROUP_FIELDS, SORT_FIELDS, canonical, unknownField } from "./fields.ts";
+import { isAggregate } from "./grouped.ts";
 import { EVENT_FIELDS, isAttribute } from "./plan.ts";
 import type { AttributeField, EventColumn, GroupField, SortField } from "./plan.ts";
 import type { Column, Name, Term } from "./syntax.ts";
@@ -81,10 +80,4 @@ export function plainName(text: string, term: Term): Name {
 function withoutGroups(text: string, name: Name): LoggiaError {
   const what = `${name.text.toUpperCase()} is a column of groups, and this query has none`;
   return queryFault(text, name.span, what, "Add GROUPBY, or use a field of an event.");
-}
-
-/** Whether a name is that of a column of groups. */
-export function isAggregate({ text }: Name): boolean {
-  const written = text.toUpperCase();
-  return written === "KEY" || FUNCTIONS.some((known) => known === written) || percentOf(written) !== null;
 }

@@ -1,6 +1,22 @@
 import { LoggiaError } from "../errors.ts";
 import type { Span } from "./syntax.ts";
 
+/** A fault in a query's text, with where it stands. The message is the one of {@link queryFault}. */
+export class QueryFault extends LoggiaError {
+  readonly span: Span;
+  /** What is wrong and what helps, without place and source line. */
+  readonly reason: string;
+  /** What was probably meant in place of the text of `span`; null where nothing is near. */
+  readonly fix: string | null;
+
+  constructor(message: string, fault: Pick<QueryFault, "span" | "reason" | "fix">) {
+    super("bad_query", message);
+    this.span = fault.span;
+    this.reason = fault.reason;
+    this.fix = fault.fix;
+  }
+}
+
 /** How much of a source line a fault shows, in characters. */
 const SHOWN_LINE = 100;
 
@@ -15,10 +31,11 @@ const SHOWN_LINE = 100;
  *
  * @param what a sentence without its full stop
  */
-export function queryFault(text: string, span: Span, what: string, hint: string | null = null): LoggiaError {
+export function queryFault(text: string, span: Span, what: string, hint: string | null = null): QueryFault {
   const { line, column, source } = locate(text, span.start);
-  const message = `Line ${line}, column ${column}: ${what}.${hint === null ? "" : ` ${hint}`}`;
-  return new LoggiaError("bad_query", `${message}\n${pointAt(source, column)}`);
+  const reason = `${what}.${hint === null ? "" : ` ${hint}`}`;
+  const message = `Line ${line}, column ${column}: ${reason}\n${pointAt(source, column)}`;
+  return new QueryFault(message, { span, reason, fix: /^Did you mean (.*)\?$/.exec(hint ?? "")?.[1] ?? null });
 }
 
 /** "Did you mean X?" for the candidate that differs by a slip of the finger, or null. Ignores case. */

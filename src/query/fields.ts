@@ -1,6 +1,8 @@
-import { oneOf } from "./fault.ts";
+import type { LoggiaError } from "../errors.ts";
+import { attributeNote, didYouMean, oneOf, queryFault } from "./fault.ts";
 import type { AttributeField, ConditionField, GroupField, SortField, UserField } from "./plan.ts";
-import { EVENT_FIELDS, USER_FIELDS } from "./plan.ts";
+import { EVENT_FIELDS, USER_FIELDS, isAttribute } from "./plan.ts";
+import type { Name } from "./syntax.ts";
 
 /** What a field holds, and by which name a plan knows it. */
 export type FieldInfo<Field extends string> =
@@ -92,4 +94,17 @@ export function canonical(name: string): string {
 export function fieldsOf(table: "events" | "users"): string {
   const names = table === "events" ? [...EVENT_FIELDS, "pattern"] : USER_FIELDS;
   return `The fields of ${table} are ${oneOf(names).replace(/ or (\w+)$/, " and $1")}.`;
+}
+
+/** The fault of a name that is no field of the table. */
+export function unknownField(
+  text: string,
+  table: "events" | "users",
+  name: Name,
+  candidates: readonly string[],
+): LoggiaError {
+  if (isAttribute(name.text)) return queryFault(text, name.span, `${table} have no attributes`, fieldsOf(table));
+  const what = `${table} have no field "${name.text}"`;
+  const fields = table === "events" ? `${fieldsOf(table)} ${attributeNote(name.text)}` : fieldsOf(table);
+  return queryFault(text, name.span, what, didYouMean(name.text, candidates) ?? fields);
 }

@@ -1,10 +1,11 @@
 import type { LogKey } from "../events/event.ts";
 import { fold, wellFormed } from "../events/text.ts";
-import { planCondition, planOccurs, unknownField } from "./conditions.ts";
+import { planCondition, planOccurs } from "./conditions.ts";
 import type { Context } from "./conditions.ts";
-import { eventColumns, isAggregate, sortField } from "./event-fields.ts";
+import { eventColumns, sortField } from "./event-fields.ts";
 import { queryFault } from "./fault.ts";
-import { EVENTS, USERS } from "./fields.ts";
+import { EVENTS, USERS, unknownField } from "./fields.ts";
+import { asksForGroups } from "./grouped.ts";
 import { parseQuery } from "./parser.ts";
 import { EVERYTHING, USER_FIELDS, deepFreeze, freezePlan } from "./plan.ts";
 import type { Condition, Grouping, HavingCondition, ListPlan, UserField, UsersPlan } from "./plan.ts";
@@ -121,15 +122,6 @@ function checkLength(text: string, query: Query, by: readonly Grouping[], where:
   const rate = terms.find((term) => term.kind === "rate");
   const span = rate?.written.span ?? query.table.span;
   throw queryFault(text, span, "RATE needs a length of time", "Add OCCURS, or group by DAY, HOUR or the like.");
-}
-
-/** Whether a query asks for groups, or for aggregates of all that it finds. */
-function asksForGroups({ groupBy, having, compare, fill, columns }: Query["clauses"]): boolean {
-  if (groupBy !== null || having !== null || compare !== null || fill !== null) return true;
-  const terms = (columns ?? []).map(({ of }) => of);
-  const isKey = (term: Term): boolean => term.kind === "name" && term.name.text.toUpperCase() === "KEY";
-  const isOfGroups = (term: Term): boolean => term.kind !== "name" || isAggregate(term.name);
-  return terms.every(isOfGroups) && !terms.every(isKey);
 }
 
 function planUsers(text: string, query: Query, context: QueryContext): UsersPlan {

@@ -2,7 +2,7 @@ import type { ExecutionContext } from "ava";
 import { randomBytes } from "node:crypto";
 
 import { patternOf } from "../../src/events/pattern.ts";
-import { hashText } from "../../src/events/text.ts";
+import { hashText } from "../../src/events/hash.ts";
 import type { EventRow, LogKey, StoredEvent, UserId } from "../../src/events/event.ts";
 import type { EventId } from "../../src/events/id.ts";
 import type { GroupPlan, ListPlan } from "../../src/query/plan.ts";

@@ -2,7 +2,8 @@ import fc from "fast-check";
 import test from "ava";
 import { createHash } from "node:crypto";
 
-import { compareCodePoints, firstCharacters, fold, hashText, wellFormed } from "../../src/events/text.ts";
+import { hashText } from "../../src/events/hash.ts";
+import { compareCodePoints, firstCharacters, fold, wellFormed } from "../../src/events/text.ts";
 
 test("folding ignores case beyond ASCII", (t) => {
   t.is(fold("ÀΣΑΣ straße K ſ"), fold("àσας STRAßE k s"));

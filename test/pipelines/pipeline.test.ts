@@ -1,7 +1,7 @@
 import test from "ava";
 import type { AcceptedEvent } from "../../src/events/event.ts";
 import { encodeLine, encodeRecord } from "../../src/events/record.ts";
-import { hashText } from "../../src/events/text.ts";
+import { hashText } from "../../src/events/hash.ts";
 import { until } from "../support/until.ts";
 import {
   accept,

@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 
 import { patternOf } from "../../src/events/pattern.ts";
-import { fold, hashText } from "../../src/events/text.ts";
+import { hashText } from "../../src/events/hash.ts";
+import { fold } from "../../src/events/text.ts";
 import type { Geo, LogKey, StoredEvent } from "../../src/events/event.ts";
 import type { EventId } from "../../src/events/id.ts";
 import type { Condition, ListPlan, NumberField, SortField, TextField } from "../../src/query/plan.ts";

@@ -4,7 +4,7 @@ import type { LogKey, StoredEvent, UserId } from "../../src/events/event.ts";
 import { firstIdAt } from "../../src/events/id.ts";
 import type { EventId } from "../../src/events/id.ts";
 import { patternOf } from "../../src/events/pattern.ts";
-import { hashText } from "../../src/events/text.ts";
+import { hashText } from "../../src/events/hash.ts";
 import { createTurns } from "../../src/http/turns.ts";
 import { uniqueName } from "../support/temporary.ts";
 import type { Service } from "./engines.ts";

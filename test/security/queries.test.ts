@@ -4,7 +4,7 @@ import type { ExecutionContext } from "ava";
 import type { StoredEvent } from "../../src/events/event.ts";
 import { createIdSource } from "../../src/events/id.ts";
 import { patternOf } from "../../src/events/pattern.ts";
-import { hashText } from "../../src/events/text.ts";
+import { hashText } from "../../src/events/hash.ts";
 import { AUTHORIZATION, KINDS, LOG, serviceOf } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
 import { writeEvents } from "../support/write-events.ts";

@@ -8,7 +8,7 @@ import { parseLogKey } from "../../src/events/event.ts";
 import type { LogKey, StoredEvent } from "../../src/events/event.ts";
 import { createIdSource } from "../../src/events/id.ts";
 import { patternOf } from "../../src/events/pattern.ts";
-import { hashText } from "../../src/events/text.ts";
+import { hashText } from "../../src/events/hash.ts";
 import { KINDS, serviceOf } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
 import { uniqueName } from "../support/temporary.ts";

@@ -2,7 +2,8 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 
 import { numberOfValue } from "../../events/attributes.ts";
 import type { AttributeValue } from "../../events/attributes.ts";
-import { fold, isAscii } from "../../events/text.ts";
+import { isAscii } from "../../events/ascii.ts";
+import { fold } from "../../events/text.ts";
 import { ATTRIBUTE_COLUMN, EVENT_WIDTH } from "./schema.ts";
 
 /** What a column holds. */

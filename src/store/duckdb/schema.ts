@@ -1,4 +1,5 @@
-import { fold, isAscii } from "../../events/text.ts";
+import { isAscii } from "../../events/ascii.ts";
+import { fold } from "../../events/text.ts";
 import type { EventId } from "../../events/id.ts";
 
 /**

@@ -2,7 +2,8 @@ import test from "ava";
 import * as fc from "fast-check";
 
 import { createScan, foldedOf, take, write } from "../../../pipelines/classify/scan.ts";
-import { fold, isAscii } from "../../../src/events/text.ts";
+import { isAscii } from "../../../src/events/ascii.ts";
+import { fold } from "../../../src/events/text.ts";
 
 const scan = createScan();
 const unit = fc.constantFrom("a", "B", " ", "é", "É", "€", "\u212a", "\u{1f600}", "\ud83d", "\0", "\u0130");
