@@ -22,6 +22,7 @@ export const STATUS_OF_CODE = {
   api_key_not_found: 404,
   share_not_found: 404,
   saved_query_not_found: 404,
+  session_not_found: 404,
   method_not_allowed: 405,
   request_timeout: 408,
   log_exists: 409,

@@ -11,6 +11,8 @@ import type { Settings } from "./settings.ts";
 export type FirstStart = {
   readonly admin: { readonly email: string; readonly password: string } | null;
   readonly log: { readonly key: LogKey; readonly apiKey: string } | null;
+  /** Signs the admin in, once. */
+  readonly ticket?: string | null;
 };
 
 /**

@@ -38,6 +38,7 @@ import { openHorizon } from "./start/horizon.ts";
 import { openPosting } from "./start/watermarks.ts";
 import { APPEND_TIMEOUT_MS, firstMoment, openDeletionLog, POST_DEADLINE_MS } from "./start/ids.ts";
 import { createOperations } from "./start/operations.ts";
+import { startSessionRemoval } from "./start/session-removal.ts";
 
 /** A running service: the roles that its settings name, on the engines that they name. */
 export type Loggia = {
@@ -295,6 +296,7 @@ async function startApi(
   const { replay, backup: copies } = operations;
   metrics.watchJob("replay", () => replay.last()?.state === "running");
   if (copies !== null) metrics.watchJob("backup", () => copies.last()?.state === "running");
+  closing.use(startSessionRemoval({ catalog, clock, log }));
   const { createApi } = await import("./api/api.ts");
   const api = createApi({
     catalog,

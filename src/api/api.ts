@@ -32,6 +32,7 @@ import { operationRoutes } from "./manage/operations.ts";
 import { savedQueryRoutes } from "./manage/saved-queries.ts";
 import { openApiRoute } from "./openapi/routes.ts";
 import { queryRoutes } from "./query.ts";
+import { sessionRoutes } from "./sessions.ts";
 import { tailRoute } from "./tail.ts";
 
 export type ApiOptions = {
@@ -72,6 +73,7 @@ export function apiRoutes(parts: Omit<Context, "attributes" | "body">): Route[] 
     ...classFilterRoutes(context),
     ...queryRoutes(context),
     ...fieldRoutes(context),
+    ...sessionRoutes(context),
     ...accountRoutes(context),
     ...managedLogRoutes(context),
     ...apiKeyRoutes(context),

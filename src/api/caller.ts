@@ -1,4 +1,4 @@
-import type { Catalog } from "../catalog/catalog.ts";
+import type { Catalog, Session } from "../catalog/catalog.ts";
 import { idOf } from "../catalog/model.ts";
 import { requireKey } from "../catalog/permissions.ts";
 import type { Caller } from "../catalog/permissions.ts";
@@ -13,9 +13,10 @@ import type { BodyOptions } from "../http/body.ts";
 import type { BrowserGuard } from "../http/browser-guard.ts";
 import { parseForm } from "../http/form.ts";
 import type { Call } from "../http/route.ts";
+import { isFromPage, readSessionCookies } from "../http/session-cookie.ts";
 
 export type AuthenticationOptions = GrantOptions & {
-  readonly catalog: Pick<Catalog, "authenticate" | "ownerOf">;
+  readonly catalog: Pick<Catalog, "authenticate" | "ownerOf" | "session" | "useSession">;
   readonly gate: Pick<
     Gate,
     | "placeOf"
@@ -27,6 +28,7 @@ export type AuthenticationOptions = GrantOptions & {
     | "wrongPair"
     | "refusedPair"
     | "rightPair"
+    | "countCaller"
     | "notePassword"
     | "rightKey"
   >;
@@ -36,12 +38,15 @@ export type AuthenticationOptions = GrantOptions & {
   readonly takesBody: boolean;
 };
 
+type PersonCaller = Extract<Caller, { kind: "account" }>;
 type Pair = { readonly email: string; readonly password: string };
 
 const HOW = "Send e-mail and password by HTTP Basic, or an API key as the parameter apikey";
 
 /**
- * Who calls: HTTP Basic first, then `apikey` in the query, then credentials as the whole body of a call that takes none.
+ * Who calls. Where the page asks with a session's cookie, that session alone: browsers add the Basic
+ * credentials that they remember. Else HTTP Basic first, then `apikey` in the query, then
+ * credentials as the whole body of a call that takes none; a cookie beside them counts for nothing.
  * @throws LoggiaError `unauthorized`; `too_many_requests` after too many wrong credentials or
  *   requests; `forbidden`
  *   where a browser sends a person's credentials for another site; what {@link readBody} throws
@@ -50,6 +55,8 @@ export async function authenticate(call: Call, options: AuthenticationOptions): 
   const { body, takesBody, browsers } = options;
   const { authorization } = call.request.headers;
   const key = call.query.get("apikey") ?? "";
+  const cookies = readSessionCookies(call.request.headers, browsers.cameByTls(call.request));
+  if (cookies.length > 0 && isFromPage(call.request.headers)) return await checkSession(cookies, call, options);
   if (authorization !== undefined) {
     const refusal = browsers.refusalOf(call.request);
     // A browser adds the Basic credentials that it remembers to what another site's page asks for
@@ -67,15 +74,51 @@ export async function authenticate(call: Call, options: AuthenticationOptions): 
   if (!takesBody && hasBody(call.request)) {
     return await checkBody((await readBody(call.request, body)).toString("utf8"), call, options);
   }
-  throw new LoggiaError("unauthorized", `This call came without credentials. ${HOW}`);
+  const refusal = cookies.length === 0 ? null : browsers.refusalOfSession(call.request);
+  throw refusal ?? new LoggiaError("unauthorized", `This call came without credentials. ${HOW}`);
 }
+
+/**
+ * The person whose session a cookie names.
+ * @throws LoggiaError `forbidden` where it is not the page that asks, or asks for JSONP;
+ *   `unauthorized` where the session is over; `too_many_requests`
+ */
+export async function checkSession(
+  cookies: readonly string[],
+  { request, format }: Call,
+  { catalog, gate, browsers }: Pick<AuthenticationOptions, "catalog" | "gate" | "browsers">,
+): Promise<SessionCaller> {
+  const refusal = browsers.refusalOfSession(request);
+  if (refusal !== null) throw refusal;
+  if (format.kind === "jsonp") {
+    throw new LoggiaError("forbidden", "JSONP is for the pages of other sites, with an API key; never with a session");
+  }
+  const [secret, ...others] = cookies;
+  // Where a page of a sibling domain has set another one, none tells whose is meant.
+  const found = secret === undefined || others.length > 0 ? null : await catalog.session(secret);
+  if (found === null) throw new LoggiaError("unauthorized", "There is no such session, or it has ended; sign in again");
+  const caller: SessionCaller = { kind: "account", ...found };
+  gate.countCaller(found.account.id);
+  catalog.useSession(found.session);
+  return caller;
+}
+
+export type SessionCaller = PersonCaller & { readonly session: Session };
 
 /** The person that a caller's requests count for: an API key counts for the owner of its log. */
 export function personOfCaller(catalog: Pick<Catalog, "ownerOf">, caller: Caller): string {
   return caller.kind === "account" ? caller.account.id : personOf(catalog, caller.grant.log);
 }
 
-async function checkPair({ email, password }: Pair, call: Call, options: AuthenticationOptions): Promise<Caller> {
+/**
+ * The account with this e-mail and password; a wrong pair counts as a guess.
+ * @throws LoggiaError `unauthorized`, `too_many_requests`, `overloaded`
+ */
+export async function checkPair(
+  { email, password }: Pair,
+  call: Call,
+  options: Pick<AuthenticationOptions, "catalog" | "gate">,
+): Promise<PersonCaller> {
   const { catalog, gate } = options;
   const place = gate.placeOf(call.request, call.address);
   const pair = gate.pairOf(idOf.account(email), password);
@@ -96,7 +139,7 @@ async function checkPair({ email, password }: Pair, call: Call, options: Authent
     gate.wrongPair(place, pair);
     throw wrongPair();
   }
-  const caller: Caller = { kind: "account", account };
+  const caller: PersonCaller = { kind: "account", account };
   gate.rightPair(place, pair, personOfCaller(catalog, caller));
   return caller;
 }

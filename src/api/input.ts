@@ -1,10 +1,21 @@
+import type { IncomingMessage } from "node:http";
 import type { z } from "zod";
 
 import { LoggiaError } from "../errors.ts";
-import { readBody } from "../http/body.ts";
+import { hasBody, readBody } from "../http/body.ts";
 import { parseForm } from "../http/form.ts";
 import type { Call } from "../http/route.ts";
 import type { Context } from "./context.ts";
+
+const JSON_TYPE = /^application\/json\s*(?:;|$)/i;
+
+/** Other types of body can be sent by a form of any page, without the browser asking first. */
+export function requireJson(request: IncomingMessage): void {
+  const type = request.headers["content-type"];
+  if (!hasBody(request) || (type !== undefined && JSON_TYPE.test(type))) return;
+  const found = type === undefined ? "missing" : JSON.stringify(type.slice(0, 100));
+  throw new LoggiaError("unsupported_media_type", `The Content-Type is ${found}; it must be application/json`);
+}
 
 /**
  * The JSON body of a request. Fields that the schema does not know are ignored.

@@ -168,6 +168,7 @@ class Tail {
     const { catalog } = this.#context;
     const { caller } = this.#call;
     if (caller.kind === "account") {
+      if (caller.session !== undefined && !catalog.hasSession(caller.session)) return false;
       return catalog.roleOf(caller.account.id, this.#log) !== null && this.#passwordMark() === this.#password;
     }
     const { id } = caller.grant;

@@ -86,6 +86,7 @@ export function createAccounts(parts: {
       for (const { log } of snapshot.savedQueriesOfUser(id)) {
         await writer.write(idOf.savedQueries(id, log), () => null);
       }
+      await writer.write(idOf.sessions(id), () => null);
     },
   };
 }

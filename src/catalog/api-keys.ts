@@ -7,7 +7,7 @@ import { idOf } from "./model.ts";
 import type { ApiKeyEntity } from "./model.ts";
 import { additionOf } from "./quotas.ts";
 import type { Quotas } from "./quotas.ts";
-import { drawApiKey, drawId, hashApiKey } from "./secrets.ts";
+import { drawApiKey, drawId, hashSecret } from "./secrets.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { Writer } from "./writer.ts";
 
@@ -29,7 +29,7 @@ export function createApiKeys(parts: {
     knownApiKey(secret) {
       const digest = digests.get(secret);
       if (digest !== undefined) return snapshot.grant(digest);
-      const hash = hashApiKey(secret);
+      const hash = hashSecret(secret);
       const grant = snapshot.grant(hash);
       if (grant !== null) {
         if (digests.size >= REMEMBERED) digests.clear();
@@ -41,7 +41,7 @@ export function createApiKeys(parts: {
     async apiKey(secret) {
       // What cannot be a key needs no look.
       if (secret.length < API_KEY_LENGTH.least || secret.length > API_KEY_LENGTH.most) return null;
-      const hash = hashApiKey(secret);
+      const hash = hashSecret(secret);
       const grant = snapshot.grant(hash);
       if (grant !== null) return grant;
       await look();
@@ -89,7 +89,7 @@ export async function newApiKey(
 ): Promise<{ entity: ApiKeyEntity; issued: NewApiKey }> {
   checkOneOf("scope", scope, ["read-write", "read-only", "write-only"]);
   const secret = chosen ?? drawApiKey();
-  const entity = { id: drawId(), scope, disabled: false, created: Date.now(), hash: hashApiKey(secret) };
+  const entity = { id: drawId(), scope, disabled: false, created: Date.now(), hash: hashSecret(secret) };
   if (chosen !== undefined) {
     await parts.refresh();
     if (parts.snapshot.grant(entity.hash) !== null) {

@@ -119,6 +119,43 @@ export type Catalog = AsyncDisposable & {
   /** Removes one's own. @throws LoggiaError `saved_query_not_found` */
   deleteSavedQuery(log: LogKey, user: UserId, name: string): Promise<void>;
 
+  // Sessions
+  /**
+   * Begins a session of an account, which ends with the password whose mark is given. The oldest of
+   * 100 sessions of an account ends for a new one.
+   * @param session.password {@link Catalog.passwordMark} from before the password was checked
+   * @returns the session, and its secret this once
+   * @throws LoggiaError `unauthorized` where the password was changed meanwhile
+   */
+  createSession(session: {
+    account: Account;
+    password: string;
+    address: string;
+    agent: string;
+  }): Promise<{ secret: string; session: Session }>;
+  /**
+   * The session with this secret; null where there is none, or it is over. An unknown one is first
+   * looked for in changes by other processes, at most a few times a second.
+   */
+  session(secret: string): Promise<{ readonly account: Account; readonly session: Session } | null>;
+  /** Whether a session is there and not over, as far as this process knows. */
+  hasSession(session: Pick<Session, "id" | "user">): boolean;
+  /** Notes that a session was used. Stored now and then, in the background. */
+  useSession(session: Session): void;
+  /** The sessions of an account that are not over, the oldest first. */
+  sessionsOf(user: UserId): readonly Session[];
+  /** False where the account has no such session. */
+  endSession(user: UserId, id: string): Promise<boolean>;
+  /** Removes what is stored of sessions that are over. @returns how many */
+  removeEndedSessions(): Promise<number>;
+  /**
+   * A ticket that signs an account in, in place of all before it: once, within ten minutes. Null
+   * where there is no such account.
+   */
+  createStartTicket(user: UserId): Promise<string | null>;
+  /** Uses such a ticket up. Null where it is unknown, used or over. */
+  useStartTicket(ticket: string): Promise<Account | null>;
+
   /**
    * Runs `work` where there is no account yet, or an earlier first start was cut off (`isResumed`):
    * in one process at a time. The others wait until it has ended; they take over where it gives no
@@ -231,6 +268,22 @@ export type SavedQuery = {
 };
 
 export type OwnedQuery = SavedQuery & { readonly owner: UserId };
+
+/** Moments are milliseconds since the Unix epoch, by the time that is believed. */
+export type Session = {
+  /** Not the secret. */
+  readonly id: string;
+  readonly user: UserId;
+  readonly created: number;
+  /** When it was last used. */
+  readonly seen: number;
+  /** When it ends where it is not used any more. */
+  readonly expires: number;
+  /** Where it began. */
+  readonly address: string;
+  /** `User-Agent` of who began it, cut to 200 characters. */
+  readonly agent: string;
+};
 
 /** How much the logs that one account owns may hold together, and how many they may be. */
 export type AccountLimits = {

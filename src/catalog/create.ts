@@ -13,7 +13,9 @@ import { createLogs } from "./logs.ts";
 import { createPasswordHasher } from "./passwords.ts";
 import { createQuotas, DEFAULT_ACCOUNT_LIMITS } from "./quotas.ts";
 import { createSavedQueries } from "./saved-queries.ts";
+import { createSessions } from "./sessions.ts";
 import { createSnapshot } from "./snapshot.ts";
+import { createStartTicket } from "./start-ticket.ts";
 import { createWriter } from "./writer.ts";
 
 /**
@@ -22,7 +24,7 @@ import { createWriter } from "./writer.ts";
  *
  * @param options.poll_ms how often to look for changes by others
  * @param options.limits how much an account may have
- * @param options.now the time that is believed, by which attempts are counted
+ * @param options.now the time that is believed, by which attempts are counted and sessions end
  * @throws LoggiaError `store_unavailable` where the store cannot be read
  */
 export async function createCatalog(options: {
@@ -40,13 +42,24 @@ export async function createCatalog(options: {
   const writer = createWriter({ documents, snapshot, refresh });
   const quotas = createQuotas({ snapshot, writer, limits, now });
   const hasher = createPasswordHasher();
+  const accounts = createAccounts({ snapshot, writer, refresh, hasher });
+  const { passwordMark } = accounts;
+  const startTicket = createStartTicket({ snapshot, writer, passwordMark, look, now });
+  const sessions = createSessions({ snapshot, writer, passwordMark, refresh, look, now, log });
   return {
-    ...createAccounts({ snapshot, writer, refresh, hasher }),
+    ...accounts,
     authenticate: createAuthenticator(snapshot, hasher),
     ...createLogs({ snapshot, writer, quotas, refresh }),
     ...createApiKeys({ snapshot, writer, quotas, refresh, look }),
     ...createClassFilters({ snapshot, writer, quotas, refresh }),
     ...createSavedQueries({ snapshot, writer, refresh }),
+    ...startTicket,
+    ...sessions,
+    async removeEndedSessions() {
+      const removed = await sessions.removeEndedSessions();
+      await startTicket.removeOver();
+      return removed;
+    },
     firstStart: createFirstStart({ snapshot, writer, refresh }),
     refresh,
     async ping() {

@@ -9,6 +9,8 @@ import type {
   LogEntity,
   OptionsEntity,
   SavedQueriesEntity,
+  SessionEntity,
+  SessionsEntity,
 } from "./model.ts";
 
 const NO_FILTERS: readonly ClassFilter[] = Object.freeze([]);
@@ -186,6 +188,26 @@ export function createSavedQueryIndex() {
     },
     ofLog: (log: LogKey): readonly SavedQueriesEntity[] => [...(byLog.get(log)?.values() ?? [])],
     ofUser: (user: UserId): readonly SavedQueriesEntity[] => [...(byUser.get(user)?.values() ?? [])],
+  };
+}
+
+/** Sessions by person, and by the hash of their secret. */
+export function createSessionIndex() {
+  type Found = { readonly user: UserId; readonly session: SessionEntity };
+  const byUser = new Map<UserId, SessionsEntity>();
+  const byHash = new Map<string, Found>();
+  return {
+    add(entity: SessionsEntity): void {
+      byUser.set(entity.user, entity);
+      for (const session of entity.sessions) byHash.set(session.hash, { user: entity.user, session });
+    },
+    drop({ user, sessions }: SessionsEntity): void {
+      byUser.delete(user);
+      for (const { hash } of sessions) byHash.delete(hash);
+    },
+    ofUser: (user: UserId): readonly SessionEntity[] => byUser.get(user)?.sessions ?? [],
+    all: (): readonly SessionsEntity[] => [...byUser.values()],
+    byHash: (hash: string): Found | null => byHash.get(hash) ?? null,
   };
 }
 

@@ -7,7 +7,15 @@ import type { AccountLimits, ClassFilter, ClassOptions, Role, SavedQuery, Scope 
  * admin" is a matter of one guarded write; class filters and options have a document each, so that ten thousand of them stay cheap to change.
  */
 export type Entity =
-  AccountEntity | LogEntity | ClassEntity | OptionsEntity | SavedQueriesEntity | QuotaEntity | FirstStartEntity;
+  | AccountEntity
+  | LogEntity
+  | ClassEntity
+  | OptionsEntity
+  | SavedQueriesEntity
+  | SessionsEntity
+  | StartTicketEntity
+  | QuotaEntity
+  | FirstStartEntity;
 
 export type AccountEntity = {
   readonly kind: "account";
@@ -74,6 +82,41 @@ export type SavedQueriesEntity = {
 };
 
 /**
+ * The sessions of one account. One document for all of them, so that their number is bounded by its
+ * guarded writes. Absent where there are none.
+ */
+export type SessionsEntity = {
+  readonly kind: "sessions";
+  readonly user: UserId;
+  readonly sessions: readonly SessionEntity[];
+};
+
+/** Moments are milliseconds since the Unix epoch, by the time that is believed. */
+export type SessionEntity = {
+  readonly id: string;
+  /** SHA-256 of the secret, in hex. */
+  readonly hash: string;
+  /** The account's password mark as the session began: with another one it is over. */
+  readonly password: string;
+  readonly created: number;
+  readonly seen: number;
+  readonly address: string;
+  readonly agent: string;
+};
+
+/** Signs in once: see `start-ticket.ts`. */
+export type StartTicketEntity = {
+  readonly kind: "start-ticket";
+  /** SHA-256 of the secret, in hex. */
+  readonly hash: string;
+  readonly user: UserId;
+  /** The account's password mark: with another one the ticket is over. */
+  readonly password: string;
+  /** In milliseconds since the Unix epoch. */
+  readonly until: number;
+};
+
+/**
  * An entity as it was stored, with what earlier releases did not store. The owner of a log without
  * one is its first admin: every process derives the same, and the next change of the log stores it.
  */
@@ -123,5 +166,7 @@ export const idOf = {
   class: (log: LogKey, key: string): string => `class/${log}/${key}`,
   options: (user: UserId, log: LogKey, key: string): string => `options/${user}/${log}/${key}`,
   savedQueries: (user: UserId, log: LogKey): string => `saved-queries/${user}/${log}`,
+  sessions: (user: UserId): string => `sessions/${user}`,
+  startTicket: (): string => "start-ticket",
   firstStart: (): string => "first-start",
 };

@@ -1,14 +1,20 @@
 import { LoggiaError } from "../errors.ts";
 import type { LogKey } from "../events/event.ts";
 import { fold } from "../events/text.ts";
-import type { Account, Catalog, KeyGrant, Log, Role } from "./catalog.ts";
+import type { Account, Catalog, KeyGrant, Log, Role, Session } from "./catalog.ts";
 
 /**
  * Who may do what, in one place. Functions named `require…` return what the caller then needs, or throw: 401 `unauthorized`, 403 `forbidden`,
  * 404 `log_not_found`. A log that is not the caller's is answered like one that does not exist: its existence is not told.
  */
 export type Caller =
-  { readonly kind: "account"; readonly account: Account } | { readonly kind: "key"; readonly grant: KeyGrant };
+  | {
+      readonly kind: "account";
+      readonly account: Account;
+      /** By which the person calls; absent: by e-mail and password. */
+      readonly session?: Session;
+    }
+  | { readonly kind: "key"; readonly grant: KeyGrant };
 
 /** The part of the catalog that decides. */
 type Rights = Pick<Catalog, "log" | "logsOf" | "roleOf">;

@@ -20,8 +20,24 @@ export function isDrawnApiKey(secret: string): boolean {
   return DRAWN.test(secret);
 }
 
-/** What is kept of an API key. Drawn keys are too random to be guessed from it, so it need not be slow. */
-export function hashApiKey(secret: string): string {
+const SECRET_BYTES = 32;
+const SECRET = /^[\w-]{43}$/;
+
+/** A secret of 256 random bits, as it stands in a cookie or an address. */
+export function drawSecret(): string {
+  return randomBytes(SECRET_BYTES).toString("base64url");
+}
+
+/** Whether a text has the form of {@link drawSecret}. */
+export function isDrawnSecret(text: string): boolean {
+  return SECRET.test(text);
+}
+
+/**
+ * What is kept of an API key or a drawn secret. These are too random to be guessed from it, so it
+ * need not be slow.
+ */
+export function hashSecret(secret: string): string {
   return hash("sha256", secret, "hex");
 }
 

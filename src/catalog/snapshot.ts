@@ -7,9 +7,19 @@ import {
   createLogIndex,
   createOptionsIndex,
   createSavedQueryIndex,
+  createSessionIndex,
 } from "./indexes.ts";
 import { idOf, withOwner } from "./model.ts";
-import type { AccountEntity, Addition, Entity, OptionsEntity, SavedQueriesEntity, StoredEntity } from "./model.ts";
+import type {
+  AccountEntity,
+  Addition,
+  Entity,
+  OptionsEntity,
+  SavedQueriesEntity,
+  SessionEntity,
+  SessionsEntity,
+  StoredEntity,
+} from "./model.ts";
 
 /** A document as it was last seen. `entity` is null where it was removed. */
 export type Known = { readonly version: Version; readonly entity: Entity | null };
@@ -44,6 +54,10 @@ export type Snapshot = {
   subscribers(log: LogKey, classKey: string, option: "alert" | "notify"): readonly UserId[];
   savedQueriesOfLog(log: LogKey): readonly SavedQueriesEntity[];
   savedQueriesOfUser(user: UserId): readonly SavedQueriesEntity[];
+  /** Sessions that are over may be among them. */
+  sessionsOf(user: UserId): readonly SessionEntity[];
+  sessions(): readonly SessionsEntity[];
+  sessionByHash(hash: string): { readonly user: UserId; readonly session: SessionEntity } | null;
 };
 
 const NO_OPTIONS: ClassOptions = Object.freeze({ alert: false, notify: false, hide: false });
@@ -55,6 +69,7 @@ export function createSnapshot(): Snapshot {
   const classes = createClassIndex();
   const options = createOptionsIndex();
   const savedQueries = createSavedQueryIndex();
+  const sessions = createSessionIndex();
 
   const take = (entity: Entity, sign: "add" | "drop"): void => {
     switch (entity.kind) {
@@ -75,7 +90,11 @@ export function createSnapshot(): Snapshot {
       case "saved-queries":
         savedQueries[sign](entity);
         break;
+      case "sessions":
+        sessions[sign](entity);
+        break;
       case "quota":
+      case "start-ticket":
       case "first-start":
         break;
       default:
@@ -155,5 +174,8 @@ export function createSnapshot(): Snapshot {
         .sort(),
     savedQueriesOfLog: savedQueries.ofLog,
     savedQueriesOfUser: savedQueries.ofUser,
+    sessionsOf: sessions.ofUser,
+    sessions: sessions.all,
+    sessionByHash: sessions.byHash,
   };
 }

@@ -40,6 +40,12 @@ export function describe({
   if (post !== null) lines.push(`posting  ${urlOf(post)}/1`);
   if (monitoring !== null)
     lines.push(`health   ${urlOf(monitoring)}/health/ready`, `metrics  ${urlOf(monitoring)}/metrics`);
+  if (first?.ticket && api !== null)
+    lines.push(
+      "",
+      `Sign in as ${first.admin?.email ?? "the admin"}, from this machine, once, within 10 minutes:`,
+      `  ${urlOf(onThisMachine(api))}/#ticket=${first.ticket}`,
+    );
   if (first?.log && post !== null) {
     const url = `${urlOf(post)}/1/logs/${first.log.key}/events`;
     lines.push(
@@ -53,6 +59,12 @@ export function describe({
     lines.push("", "Read it:", `  curl -u ${quote(`${first.admin.email}:${password}`)} ${quote(url)}`);
   }
   return lines.join("\n");
+}
+
+/** An address that means all of the machine is asked at its loopback. */
+function onThisMachine({ host, port }: Address): Address {
+  const loopback: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
+  return { host: loopback[host] ?? host, port };
 }
 
 function urlOf({ host, port }: Address): string {

@@ -8,6 +8,8 @@ import type { Elapsed, TrustedClock } from "./trusted-clock.ts";
 
 export type KeptClock = TrustedClock &
   AsyncDisposable & {
+    /** The time without the host's clock, set forward or back. */
+    readonly believed: () => number;
     /** How far the host's clock is ahead of what is possible, in milliseconds; negative: behind. */
     ahead(): number;
   };
@@ -78,6 +80,11 @@ class Keeper implements KeptClock {
   readonly host = (): number => this.#time.host();
   readonly latest = (): number => this.#time.latest();
   readonly mayRemove = (): boolean => this.#time.mayRemove();
+
+  readonly believed = (): number => {
+    this.#time.check();
+    return this.#time.believed();
+  };
 
   ahead(): number {
     return this.#time.ahead();

@@ -34,7 +34,9 @@ export async function openCluster(
     await openClock({ marks: clockMarks, shared: true, holds, log, witness: () => readTime(client) }),
   );
   const documents = await openElasticsearchDocuments({ client, namespace });
-  const catalog = closing.use(await createCatalog({ documents, log, limits: settings.accountLimits, now: clock.now }));
+  const catalog = closing.use(
+    await createCatalog({ documents, log, limits: settings.accountLimits, now: clock.believed }),
+  );
   const markDocuments = closing.use(await open(MARKS));
   const marks = marksInDocument(markDocuments, documents);
   const store = closing.use(await openElasticsearchStore({ client, namespace, log, removing: marks.removing }));

@@ -35,7 +35,7 @@ export async function openEmbedded(
   // between.
   const catalogDocuments = await openSqliteDocuments({ file: join(folder, "catalog.sqlite"), pause: giveWay });
   const catalog = closing.use(
-    await createCatalog({ documents: catalogDocuments, log, limits: settings.accountLimits, now: clock.now }),
+    await createCatalog({ documents: catalogDocuments, log, limits: settings.accountLimits, now: clock.believed }),
   );
   const store = closing.use(await openDuckdbStore({ file: join(folder, STORE_FILE), log }));
   letPostsFirst(log);

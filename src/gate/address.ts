@@ -68,6 +68,13 @@ export function createConnectionReader(trusted: BlockList): ConnectionOf {
   };
 }
 
+/** Whether a request comes from this machine itself, and is not passed on for others. */
+export function isFromLoopback({ socket, headers }: Sender): boolean {
+  if (FORWARDING.some((name) => headers[name] !== undefined)) return false;
+  const address = plain(socket.remoteAddress ?? "");
+  return address === "::1" || (isIP(address) === 4 && address.startsWith("127."));
+}
+
 /**
  * Where guesses are counted: an IPv4 address, or the 48 bits of IPv6 that a site gets, with all
  * networks of 64 bits in it.

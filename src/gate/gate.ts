@@ -82,6 +82,8 @@ export type Gate = {
   failuresOf(pair: Pair): number;
   /** @throws LoggiaError `too_many_requests` where this caller asks too often */
   rightPair(place: Place, pair: Pair, caller: string): void;
+  /** Counts a request with a session. @throws LoggiaError `too_many_requests` where this caller asks too often */
+  countCaller(caller: string): void;
   /** Notes a pair that is right now, so that it is no guess while it is being changed again. */
   notePassword(pair: Pair): void;
   /**
@@ -152,6 +154,10 @@ export function createGate(options: GateOptions = {}): Gate {
   const tooManyGuesses =
     "Too many wrong passwords or keys came from your address, or for this account; wait before you try again";
 
+  function countCaller(caller: string): void {
+    requireTokens(callers.take(caller), "caller", tooManyByCaller);
+  }
+
   return {
     enter(request) {
       const address = addressOf(request);
@@ -176,8 +182,9 @@ export function createGate(options: GateOptions = {}): Gate {
     failuresOf: (pair) => guesses.failuresOf(pair),
     rightPair(place, pair, caller) {
       guesses.rightPair(place, pair);
-      requireTokens(callers.take(caller), "caller", tooManyByCaller);
+      countCaller(caller);
     },
+    countCaller,
     notePassword: ({ pair }) => guesses.notePassword(pair),
     beforeKey(place, secret, idOf) {
       requireTokens(guesses.keyWait_s(place, secret, idOf), "failures", tooManyGuesses);
@@ -188,7 +195,7 @@ export function createGate(options: GateOptions = {}): Gate {
     },
     rightKey(place, secret, id, caller) {
       guesses.rightKey(place, secret, id);
-      requireTokens(callers.take(caller), "caller", tooManyByCaller);
+      countCaller(caller);
     },
     admit(sender, secret, id, caller) {
       const address = addressOf(sender);

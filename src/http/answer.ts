@@ -13,6 +13,7 @@ import type { Body, Format } from "./formats.ts";
 import { COMMON_HEADERS } from "./headers.ts";
 import { endAfter, isLatest } from "./last-answer.ts";
 import type { Handler, Observer, Reply, Route } from "./route.ts";
+import { mayAskForBasic } from "./session-cookie.ts";
 import { requireHost } from "./unreadable.ts";
 import { sendStreamed } from "./streamed.ts";
 import type { Written } from "./written.ts";
@@ -105,6 +106,7 @@ function toWritten(format: Format, body: Body | Written): Written {
 async function send(exchange: Exchange, reply: Reply, format: Format): Promise<void> {
   const { request, response } = exchange;
   const headers: Record<string, string | number> = { ...(COMMON_HEADERS as Record<string, string>), ...reply.headers };
+  if (reply.status === 401 && !mayAskForBasic(request, exchange.url.pathname)) delete headers["WWW-Authenticate"];
   // The rest of a body that nobody reads must not be taken for the next request.
   const isCutOff = hasBody(request) && !request.complete;
   if (isCutOff || (exchange.closing() && isLatest(response, request.socket))) {

@@ -5,6 +5,7 @@ import { hostname } from "node:os";
 
 import { LoggiaError } from "../errors.ts";
 import { isTrustedProxy } from "../gate/address.ts";
+import { isFromPage } from "./session-cookie.ts";
 
 /** Decides which requests of browsers may act with a person's credentials. */
 export type BrowserGuard = {
@@ -13,12 +14,19 @@ export type BrowserGuard = {
    * service's.
    */
   refusalOf(request: IncomingMessage): LoggiaError | null;
+  /**
+   * The refusal of a request with a session's cookie, which needs the page's own header besides, and
+   * may come from no address bar.
+   */
+  refusalOfSession(request: IncomingMessage): LoggiaError | null;
+  /** Whether a request came by TLS through a trusted proxy. */
+  cameByTls(request: IncomingMessage): boolean;
 };
 
 export type BrowserGuardOptions = {
   /** Names of this service, besides loopback names and the machine's own. */
   readonly hosts?: readonly string[];
-  /** Proxies whose `X-Forwarded-Host` is believed. */
+  /** Proxies whose `X-Forwarded-Host` and `X-Forwarded-Proto` are believed. */
   readonly trustedProxies?: BlockList;
 };
 
@@ -43,32 +51,51 @@ export function createBrowserGuard({ hosts = [], trustedProxies }: BrowserGuardO
     return isIP(name.replace(/^\[(.*)\]$/, "$1")) !== 0 || names.has(name) || name.endsWith(".localhost");
   };
 
+  const refusalOf = (request: IncomingMessage): LoggiaError | null => {
+    const { headers } = request;
+    const site = headers["sec-fetch-site"];
+    const { origin, host = "" } = headers;
+    if (site === undefined && origin === undefined && !ENGINES.test(headers["user-agent"] ?? "")) return null;
+    const forwarded = forwardedHeader(request, "x-forwarded-host", trustedProxies);
+    const unknown = [host, forwarded ?? host].find((authority) => !isKnown(authority));
+    if (unknown !== undefined) {
+      const name = JSON.stringify(unknown.slice(0, 100));
+      const message = `The host ${name} is not known as a name of this service; LOGGIA_HOSTS names such hosts`;
+      return new LoggiaError("forbidden", message);
+    }
+    if (isOwnPage(request, forwarded ?? host)) return null;
+    const message = "Pages of other sites may not act with a person's credentials; they may use an API key";
+    return new LoggiaError("forbidden", message);
+  };
+
   return {
-    refusalOf(request) {
+    refusalOf,
+    refusalOfSession(request) {
       const { headers } = request;
-      const site = headers["sec-fetch-site"];
-      const { origin, host = "" } = headers;
-      if (site === undefined && origin === undefined && !ENGINES.test(headers["user-agent"] ?? "")) return null;
-      const forwarded = forwardedHost(request, trustedProxies);
-      const unknown = [host, forwarded ?? host].find((authority) => !isKnown(authority));
-      if (unknown !== undefined) {
-        const name = JSON.stringify(unknown.slice(0, 100));
-        const message = `The host ${name} is not known as a name of this service; LOGGIA_HOSTS names such hosts`;
+      if (!isFromPage(headers)) {
+        const message = "A request with a session's cookie needs the header X-Loggia: 1, or a ticket in its address";
         return new LoggiaError("forbidden", message);
       }
-      if (isOwnPage(request, forwarded ?? host)) return null;
-      const message = "Pages of other sites may not act with a person's credentials; they may use an API key";
-      return new LoggiaError("forbidden", message);
+      const site = headers["sec-fetch-site"];
+      if (site === undefined || site === "same-origin") return refusalOf(request);
+      return new LoggiaError("forbidden", "Only the page of this service itself may use a session's cookie");
+    },
+    cameByTls(request) {
+      return forwardedHeader(request, "x-forwarded-proto", trustedProxies)?.toLowerCase() === "https";
     },
   };
 }
 
 /**
- * The host that the nearest trusted proxy was asked for; entries further left may be the client's
- * own.
+ * What the nearest trusted proxy says of the request that it got; entries further left may be the
+ * client's own.
  */
-function forwardedHost({ socket, headers }: IncomingMessage, proxies: BlockList | undefined): string | null {
-  const forwarded = headers["x-forwarded-host"];
+function forwardedHeader(
+  { socket, headers }: IncomingMessage,
+  name: "x-forwarded-host" | "x-forwarded-proto",
+  proxies: BlockList | undefined,
+): string | null {
+  const forwarded = headers[name];
   if (forwarded === undefined || proxies === undefined || !isTrustedProxy(proxies, socket.remoteAddress)) return null;
   return String(forwarded).split(",").at(-1)!.trim();
 }

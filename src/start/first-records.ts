@@ -26,7 +26,7 @@ export async function startFirst(
   if (continuity === null) return null;
   const make = () => makeFirstRecords(catalog, settings, { show, log });
   const isHeld = holds.list().some(({ name }) => name === "catalog");
-  if (continuity.fault() === null && !isHeld) return await make();
+  if (continuity.fault() === null && !isHeld) return await withTicket(catalog, settings, await make());
   const makeLater = async (): Promise<void> => {
     await continuity.compared;
     await holds.gone("catalog");
@@ -34,4 +34,18 @@ export async function startFirst(
   };
   void makeLater().catch((error: unknown) => log.error({ err: error }, "the first records could not be made"));
   return null;
+}
+
+/**
+ * Adds a ticket by which the admin signs in at the page. Where the operator chose the password none
+ * is needed, and what is printed may be kept as a log.
+ */
+async function withTicket(
+  catalog: Pick<Catalog, "account" | "createStartTicket">,
+  { admin, roles }: Pick<Settings, "admin" | "roles">,
+  first: FirstStart | null,
+): Promise<FirstStart | null> {
+  const account = first?.admin ? catalog.account(first.admin.email) : null;
+  if (first === null || account === null || admin !== null || !roles.has("api")) return first;
+  return { ...first, ticket: await catalog.createStartTicket(account.id) };
 }

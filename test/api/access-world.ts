@@ -1,3 +1,4 @@
+import type { Account } from "../../src/catalog/catalog.ts";
 import { parseLogKey } from "../../src/events/event.ts";
 import type { LogKey, StoredEvent, UserId } from "../../src/events/event.ts";
 import { createIdSource } from "../../src/events/id.ts";
@@ -12,6 +13,8 @@ export type World = {
   readonly apiUrl: string;
   readonly postUrl: string;
   readonly callers: Readonly<Record<string, { readonly authorization?: string; readonly apikey?: string }>>;
+  /** Begins a session of a caller who is a person. @returns its cookie */
+  signIn(caller: string): Promise<string>;
   /** What the parameters of a route's path stand for: records that are there, new ones where the call takes them away. */
   recordsFor(method: string, route: string): Promise<Readonly<Record<string, string>>>;
 };
@@ -45,6 +48,9 @@ export async function createWorld({ ports: { catalog, store }, apiUrl, postUrl }
     const query = { name: uniqueName("query"), query: "GET events", tz: "", shared: true };
     return (await catalog.saveQuery(log, admin.id, query)).name;
   };
+
+  const newSession = (person: Account) =>
+    catalog.createSession({ account: person, password: catalog.passwordMark(person.id)!, address: "", agent: "" });
 
   const nextId = createIdSource();
   /** An event that everybody bookmarked and was alerted of. */
@@ -82,10 +88,15 @@ export async function createWorld({ ports: { catalog, store }, apiUrl, postUrl }
       disabled: { apikey: disabled.secret },
       other: { apikey: otherKey.secret },
     },
+    async signIn(caller) {
+      const person = { foreign, user, admin, root }[caller]!;
+      return `loggia=${(await newSession(person)).secret}`;
+    },
     async recordsFor(method, route) {
       const changes = method !== "GET";
       const records: Record<string, string> = { log, email: user.email, name: "clock" };
-      if (route.includes("apiKeys/:id")) records["id"] = (await catalog.createApiKey(log, "read-only")).id;
+      if (route.includes("sessions/:id")) records["id"] = (await newSession(user)).session.id;
+      else if (route.includes("apiKeys/:id")) records["id"] = (await catalog.createApiKey(log, "read-only")).id;
       else if (route.includes(":id") || route.endsWith("/:log/bookmarks")) {
         // Some caller may have removed all their alerts.
         records["id"] = changes || route.includes("/alerts/") ? await newEvent() : kept.event;

@@ -56,6 +56,12 @@ GET    /1/logs/:log/tail                                      401   401     404 
 GET    /1/logs/:log/fields                                    401   401     404  200   200  404    200    403      401   404
 GET    /1/logs/:log/query                                     401   401     404  200   200  404    200    403      401   404
 
+POST   /1/session                                             201   201     201  201   201  201    201    201      201   201
+GET    /1/session                                             401   401     401  401   401  401    401    401      401   401
+DELETE /1/session                                             401   401     401  401   401  401    401    401      401   401
+GET    /1/sessions                                            401   401     200  200   200  200    403    403      401   403
+DELETE /1/sessions/:id                                        401   401     404  204   404  404    403    403      401   403
+
 GET    /manage/1/accounts                                     401   401     403  403   403  200    403    403      401   403
 POST   /manage/1/accounts                                     401   401     403  403   403  201    403    403      401   403
 GET    /manage/1/accounts/:email                              401   401     403  200   403  200    403    403      401   403
@@ -137,15 +143,35 @@ for (const kind of KINDS) {
   });
 }
 
+/** What only a session opens. */
+const BY_SESSION: Readonly<Record<string, number>> = { "GET /1/session": 200, "DELETE /1/session": 204 };
+const PEOPLE = ["foreign", "user", "admin", "root"] as const;
+
+for (const kind of KINDS) {
+  test(`${kind}: with a session people get what they get by e-mail and password`, async (t) => {
+    t.timeout(120_000);
+    const world = await createWorld(await serviceOf(t, kind));
+    for (const [row, statuses] of EXPECTED) {
+      if (row.includes("post:")) continue;
+      for (const person of PEOPLE) {
+        const expected = BY_SESSION[row] ?? Number(statuses.split(" ")[CALLERS.indexOf(person)]);
+        const cookie = await world.signIn(person);
+        t.is(await call(world, row, { cookie }), expected, `${row} ${person}`);
+      }
+    }
+  });
+}
+
 /** Calls a route in the name of a caller, with input that is right, on records that are there; and answers with the status. */
-async function call(world: World, row: string, caller: string): Promise<number> {
+async function call(world: World, row: string, caller: string | { readonly cookie: string }): Promise<number> {
   const [method = "", route = ""] = row.split(" ");
   const toPost = route.startsWith("post:");
   const records = await world.recordsFor(method, route);
   const path = route.replace("post:", "").replaceAll(/:(\w+)/g, (_, name: string) => records[name] ?? "");
   const url = new URL((toPost ? world.postUrl : world.apiUrl) + path);
   const headers: Record<string, string> = {};
-  const { authorization, apikey } = world.callers[caller] ?? {};
+  const { authorization, apikey } = typeof caller === "string" ? (world.callers[caller] ?? {}) : {};
+  if (typeof caller !== "string") Object.assign(headers, { Cookie: caller.cookie, "X-Loggia": "1" });
   if (authorization !== undefined) headers["Authorization"] = authorization;
   if (apikey !== undefined) url.searchParams.set("apikey", apikey);
   if (route.endsWith("/query")) url.searchParams.set("query", "GET events");
@@ -168,6 +194,7 @@ async function call(world: World, row: string, caller: string): Promise<number> 
 /** What the body of a call holds: new keys and addresses each time, so that nothing is taken. */
 function inputOf(row: string, records: Readonly<Record<string, string>>): [string, string | boolean | undefined][] {
   const inputs: Readonly<Record<string, Record<string, string | boolean | undefined>>> = {
+    "POST /1/session": { email: records["email"], password: "correct horse" },
     "POST /1/logs": { key: uniqueName("log"), display: "A log" },
     "POST /1/logs/:log/bookmarks": { id: records["id"] },
     "POST /manage/1/accounts": { email: `${uniqueName("new")}@example.org`, password: "correct horse" },

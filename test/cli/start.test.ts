@@ -69,15 +69,18 @@ test("secrets that are drawn are told at the first start; those that the operato
   const { LOGGIA_ADMIN: _admin, LOGGIA_LOG: _log, ...nothing } = environmentOf("embedded", temporaryFolder(t));
   const told = async (environment: Record<string, string>) => {
     const { child, seen, ended } = start(environment);
-    await until(() => seen.out.includes("Read it:"), { what: "the first start" });
+    await until(() => seen.out.includes("posting"), { what: "the start" });
     child.kill("SIGINT");
     await ended;
     return seen.out;
   };
-  t.regex(await told(nothing), /\n {2}password {2}[\w-]{16}\n[^]*\n {2}API key {3}[\w-]{20,}\n/);
+  const drawn = await told(nothing);
+  t.regex(drawn, /\n {2}password {2}[\w-]{16}\n[^]*\n {2}API key {3}[\w-]{20,}\n/);
+  t.regex(drawn, /within 10 minutes:\n {2}http:\/\/127\.0\.0\.1:\d+\/#ticket=[\w-]{43}\n/);
+  t.notRegex(await told(nothing), /ticket/, "once");
   const given = { LOGGIA_ADMIN: "ann@example.org:a secret of ours", LOGGIA_LOG: "shop:another-secret-of-ours" };
   const out = await told({ ...nothing, LOGGIA_DATA: temporaryFolder(t), ...given });
-  t.notRegex(out, /secret/);
+  t.notRegex(out, /secret|ticket/);
   t.regex(out, /password {2}as LOGGIA_ADMIN gives it\n[^]*API key {3}as LOGGIA_LOG gives it\n/);
 });
 

@@ -11,11 +11,12 @@ import { errorsOf, HEADERS, TAGS } from "./operation.ts";
 import type { Answer, Operation } from "./operation.ts";
 import { POSTING } from "./posting.ts";
 import { READING } from "./reading.ts";
+import { SESSIONS } from "./sessions.ts";
 
 type Json = { readonly [name: string]: unknown };
 
 /** The operations of the API listener, by method and path of the router. */
-export const OPERATIONS: Readonly<Record<string, Operation>> = { ...READING, ...MANAGEMENT };
+export const OPERATIONS: Readonly<Record<string, Operation>> = { ...READING, ...SESSIONS, ...MANAGEMENT };
 
 const PATH_PARAMETERS: Readonly<Record<string, string>> = {
   log: "The key of a log.",
@@ -58,6 +59,12 @@ export function describeApi(routes: readonly Pick<Route, "method" | "path" | "fo
       headers: describeHeaders(),
       securitySchemes: {
         basic: { type: "http", scheme: "basic", description: "E-mail and password." },
+        session: {
+          type: "apiKey",
+          in: "cookie",
+          name: "loggia",
+          description: "A session; by TLS the cookie is __Host-loggia. Requests need the header X-Loggia: 1.",
+        },
         apiKey: { type: "apiKey", in: "query", name: "apikey", description: "An API key of one log." },
         bearerKey: { type: "http", scheme: "bearer", description: "An API key, for posting." },
         headerKey: {
@@ -113,8 +120,9 @@ function describeBodies({ form, json, lines }: Operation): Json {
 /** A posted API key may also be a field of the form. */
 const SECURITY = {
   anybody: [],
-  people: [{ basic: [] }],
-  "people and keys": [{ basic: [] }, { apiKey: [] }],
+  sessions: [{ session: [] }],
+  people: [{ basic: [] }, { session: [] }],
+  "people and keys": [{ basic: [] }, { session: [] }, { apiKey: [] }],
   keys: [{}, { apiKey: [] }, { bearerKey: [] }, { headerKey: [] }],
 } as const satisfies Record<Operation["callers"], unknown>;
 

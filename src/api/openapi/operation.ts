@@ -8,8 +8,8 @@ export type Operation = {
   readonly id: string;
   readonly tag: Tag;
   readonly summary: string;
-  /** Who may call: anybody, a person alone, or also an API key in `apikey`. */
-  readonly callers: "anybody" | "people" | "people and keys" | "keys";
+  /** Who may call: anybody, a person signed in by a cookie, any person, or also an API key in `apikey`. */
+  readonly callers: "anybody" | "sessions" | "people" | "people and keys" | "keys";
   readonly query?: z.ZodObject;
   /** The fields of `query` that must be there. */
   readonly required?: readonly string[];
@@ -38,6 +38,7 @@ export const TAGS = {
   alerts: "Events of classes for which people wanted alerts",
   classes: "Class filters, by which events are told apart",
   query: "Questions in LQL",
+  sessions: "Signing in and out by a cookie",
   management: "What people set up",
   posting: "The posting address, which takes events",
   description: "The API about itself",
@@ -47,6 +48,7 @@ export type Tag = keyof typeof TAGS;
 export const HEADERS = {
   Location: "The address of what was made.",
   Link: "The pages beside this one, as rel=next and rel=prev.",
+  "Set-Cookie": "The cookie of the session, or its end.",
   "X-Total-Count": "How many records there are on all pages.",
   "X-Loggia-Hint": "What was likely meant: an unknown parameter near a known one, a class that no event has.",
 } as const;

@@ -226,6 +226,29 @@ export const AccountRecord = named(
   }),
 );
 
+export const OwnSession = named(
+  "Session",
+  z.strictObject({
+    email: z.string(),
+    admin: z.boolean().describe("Service admin: may manage accounts. Gives no right on logs."),
+    expires: MomentText.describe("When it ends where it is not used any more."),
+  }),
+);
+
+export const SessionList = named(
+  "Sessions",
+  z.array(
+    z.strictObject({
+      id: z.string().describe("Not the secret of the cookie."),
+      created: MomentText,
+      seen: MomentText.describe("When it was last used; may lag five minutes behind."),
+      address: z.string().describe("Where it began: an address, or a network of IPv6."),
+      agent: z.string().describe("The User-Agent that began it."),
+      current: z.boolean().describe("Whether it is the one that asks."),
+    }),
+  ),
+);
+
 export const AccountList = named("Accounts", z.array(AccountRecord));
 
 export const ManagedLogRecord = named(

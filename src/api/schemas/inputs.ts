@@ -53,6 +53,22 @@ export const NewAccount = named(
 
 export const NewPassword = named("NewPassword", z.object({ password }));
 
+export const SignIn = named(
+  "SignIn",
+  z
+    .object({
+      email: z.string(),
+      password: z.string().meta({ format: "password" }),
+      ticket: z.string().meta({ description: "What the first start printed, in place of e-mail and password." }),
+    })
+    .partial()
+    .transform(({ email, password, ticket }, context) => {
+      if (ticket !== undefined) return { ticket };
+      if (email !== undefined && password !== undefined) return { email, password };
+      return fault(context, "email and password, or ticket");
+    }),
+);
+
 export const LogChange = named(
   "LogChange",
   z

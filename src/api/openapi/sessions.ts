@@ -1,0 +1,47 @@
+import * as answers from "../schemas/answers.ts";
+import { SignIn } from "../schemas/inputs.ts";
+import type { Operation } from "./operation.ts";
+
+const base = { tag: "sessions", errors: [] } as const;
+
+/** Signing in and out by a cookie, by method and path of the router. */
+export const SESSIONS: Readonly<Record<string, Operation>> = {
+  "POST /1/session": {
+    ...base,
+    id: "signIn",
+    summary: "Begin a session, which a cookie carries; one whose cookie comes along ends",
+    callers: "anybody",
+    json: SignIn,
+    answers: { 201: { what: "Who is signed in", schema: answers.OwnSession, headers: ["Set-Cookie"] } },
+    errors: ["unauthorized", "forbidden", "too_many_requests", "bad_body", "body_too_large", "unsupported_media_type"],
+  },
+  "GET /1/session": {
+    ...base,
+    id: "readSession",
+    summary: "Who is signed in by the cookie",
+    callers: "sessions",
+    answers: { 200: { what: "Who is signed in", schema: answers.OwnSession } },
+  },
+  "DELETE /1/session": {
+    ...base,
+    id: "signOut",
+    summary: "End the session of the cookie",
+    callers: "sessions",
+    answers: { 204: { what: "It has ended", headers: ["Set-Cookie"] } },
+  },
+  "GET /1/sessions": {
+    ...base,
+    id: "listSessions",
+    summary: "The caller's sessions, the oldest first",
+    callers: "people",
+    answers: { 200: { what: "The sessions", schema: answers.SessionList } },
+  },
+  "DELETE /1/sessions/:id": {
+    ...base,
+    id: "endSession",
+    summary: "End one of the caller's sessions",
+    callers: "people",
+    answers: { 204: { what: "It has ended" } },
+    errors: ["session_not_found"],
+  },
+};

@@ -1,0 +1,136 @@
+import type { Account, Session } from "../catalog/catalog.ts";
+import { requireAccount } from "../catalog/permissions.ts";
+import { LoggiaError } from "../errors.ts";
+import { isFromLoopback } from "../gate/address.ts";
+import { Moment } from "../http/moment.ts";
+import type { Call, Reply, Route } from "../http/route.ts";
+import { endedCookie, readSessionCookies, sessionCookie } from "../http/session-cookie.ts";
+import { checkPair, checkSession } from "./caller.ts";
+import type { SessionCaller } from "./caller.ts";
+import { authenticated, NO_CONTENT } from "./context.ts";
+import type { Context } from "./context.ts";
+import { readJson, requireJson } from "./input.ts";
+import { ok } from "./manage/json.ts";
+import { SignIn } from "./schemas/inputs.ts";
+
+/** Signing in and out by a cookie, for the page of the service. */
+export function sessionRoutes(context: Context): Route[] {
+  const { catalog } = context;
+  return [
+    { method: "POST", path: "/1/session", formats: "json", handle: (call) => signIn(context, call) },
+    bySession(context, "GET", ({ account, session }) => ok(showOwn(account, session))),
+    bySession(context, "DELETE", async ({ session }, call) => {
+      await catalog.endSession(session.user, session.id);
+      return { ...NO_CONTENT, headers: { "Set-Cookie": endedCookie(context.browsers.cameByTls(call.request)) } };
+    }),
+    authenticated(
+      context,
+      "GET",
+      "/1/sessions",
+      ({ caller }) => {
+        const { id } = requireAccount(caller);
+        const current = caller.kind === "account" ? caller.session?.id : undefined;
+        return ok(catalog.sessionsOf(id).map((session) => show(session, current)));
+      },
+      { formats: "json" },
+    ),
+    authenticated(
+      context,
+      "DELETE",
+      "/1/sessions/:id",
+      async ({ caller, params }) => {
+        const isEnded = await catalog.endSession(requireAccount(caller).id, params["id"] ?? "");
+        if (!isEnded) throw new LoggiaError("session_not_found", "You have no such session, or it has ended");
+        return NO_CONTENT;
+      },
+      { formats: "json" },
+    ),
+  ];
+}
+
+/** A route of the session that asks, and of no other credentials. */
+function bySession(
+  context: Context,
+  method: "GET" | "DELETE",
+  handle: (caller: SessionCaller, call: Call) => Reply | Promise<Reply>,
+): Route {
+  return {
+    method,
+    path: "/1/session",
+    formats: "json",
+    handle: async (call) => {
+      const cookies = readSessionCookies(call.request.headers, context.browsers.cameByTls(call.request));
+      if (cookies.length === 0)
+        throw new LoggiaError("unauthorized", "There is no session; POST /1/session begins one");
+      return handle(await checkSession(cookies, call, context), call);
+    },
+  };
+}
+
+/**
+ * Begins a session. One whose cookie comes along ends: whoever knows it is not to share in the new
+ * one.
+ */
+async function signIn(context: Context, call: Call): Promise<Reply> {
+  const { catalog, browsers } = context;
+  const refusal = browsers.refusalOf(call.request);
+  if (refusal !== null) throw refusal;
+  requireJson(call.request);
+  const given = await readJson(context, call, SignIn);
+  const { account, mark } = await ("ticket" in given
+    ? checkTicket(context, call, given.ticket)
+    : checkPassword(context, call, given));
+  const isTls = browsers.cameByTls(call.request);
+  for (const secret of readSessionCookies(call.request.headers, isTls)) {
+    const old = await catalog.session(secret);
+    if (old !== null) await catalog.endSession(old.session.user, old.session.id);
+  }
+  const agent = call.request.headers["user-agent"] ?? "";
+  const made = await catalog.createSession({ account, password: mark, address: call.address, agent });
+  const headers = { "Set-Cookie": sessionCookie(made.secret, isTls) };
+  return { ...ok(showOwn(account, made.session)), status: 201, headers };
+}
+
+/** Who signs in, and the mark of the password that they have. */
+type SignedIn = { readonly account: Account; readonly mark: string };
+
+async function checkPassword(
+  context: Context,
+  call: Call,
+  pair: { readonly email: string; readonly password: string },
+): Promise<SignedIn> {
+  const { catalog } = context;
+  const before = catalog.account(pair.email);
+  // Read before the check: a session begun with an old password ends with it.
+  const mark = before === null ? null : catalog.passwordMark(before.id);
+  const { account } = await checkPair(pair, call, context);
+  if (mark !== null && catalog.passwordMark(account.id) === mark) return { account, mark };
+  throw changedMeanwhile();
+}
+
+async function checkTicket({ catalog }: Context, { request }: Call, ticket: string): Promise<SignedIn> {
+  if (!isFromLoopback(request)) {
+    const message = "A ticket of the first start signs in from the machine of the service alone, with no proxy between";
+    throw new LoggiaError("forbidden", message);
+  }
+  const account = await catalog.useStartTicket(ticket);
+  if (account === null) {
+    const message = "This ticket is unknown, was used, or is older than ten minutes; sign in with e-mail and password";
+    throw new LoggiaError("unauthorized", message);
+  }
+  const mark = catalog.passwordMark(account.id);
+  if (mark === null) throw changedMeanwhile();
+  return { account, mark };
+}
+
+function changedMeanwhile(): LoggiaError {
+  return new LoggiaError("unauthorized", "The account was changed meanwhile; sign in again");
+}
+
+function showOwn({ email, admin }: Account, { expires }: Session) {
+  return { email, admin, expires: new Moment(expires) };
+}
+
+function show({ id, created, seen, address, agent }: Session, current: string | undefined) {
+  return { id, created: new Moment(created), seen: new Moment(seen), address, agent, current: id === current };
+}

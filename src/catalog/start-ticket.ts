@@ -1,0 +1,60 @@
+import type { Catalog } from "./catalog.ts";
+import { idOf } from "./model.ts";
+import type { Entity, StartTicketEntity } from "./model.ts";
+import { drawSecret, hashSecret, isDrawnSecret } from "./secrets.ts";
+import type { SessionParts } from "./sessions.ts";
+
+export const START_TICKET_MS = 600_000;
+
+type StartTicket = Pick<Catalog, "createStartTicket" | "useStartTicket"> & { removeOver(): Promise<void> };
+
+/**
+ * The ticket that signs in the admin of the first start. One document, whose guarded removal is the
+ * use: of two requests, one removes it.
+ */
+export function createStartTicket(
+  parts: Pick<SessionParts, "snapshot" | "writer" | "passwordMark" | "look" | "now">,
+): StartTicket {
+  const { snapshot, writer, passwordMark, look, now } = parts;
+  const id = idOf.startTicket();
+
+  const known = (): StartTicketEntity | null => ticketIn(snapshot.known(id)?.entity ?? null);
+
+  const isOver = ({ user, password, until }: StartTicketEntity): boolean => {
+    const now_ms = now();
+    return now_ms >= until || until > now_ms + 2 * START_TICKET_MS || password !== passwordMark(user);
+  };
+
+  return {
+    async createStartTicket(user) {
+      const password = passwordMark(user);
+      if (password === null) return null;
+      const secret = drawSecret();
+      const ticket = { hash: hashSecret(secret), user, password, until: now() + START_TICKET_MS };
+      await writer.write(id, (): StartTicketEntity => ({ kind: "start-ticket", ...ticket }));
+      return secret;
+    },
+    async useStartTicket(secret) {
+      if (!isDrawnSecret(secret)) return null;
+      const hash = hashSecret(secret);
+      if (known()?.hash !== hash) await look();
+      if (known()?.hash !== hash) return null;
+      let used: StartTicketEntity | null = null;
+      await writer.write(id, (current) => {
+        const ticket = ticketIn(current);
+        used = ticket?.hash === hash ? ticket : null;
+        return used === null ? current : null;
+      });
+      return used === null || isOver(used) ? null : snapshot.accountById((used as StartTicketEntity).user);
+    },
+    async removeOver() {
+      const ticket = known();
+      if (ticket === null || !isOver(ticket)) return;
+      await writer.write(id, (current) => (ticketIn(current)?.hash === ticket.hash ? null : current));
+    },
+  };
+}
+
+function ticketIn(entity: Entity | null): StartTicketEntity | null {
+  return entity?.kind === "start-ticket" ? entity : null;
+}

@@ -1,0 +1,36 @@
+import test from "ava";
+import { pino } from "pino";
+
+import { createCatalog } from "../../src/catalog/create.ts";
+import { SEEN_STEP_MS, SESSION_IDLE_MS } from "../../src/catalog/sessions.ts";
+import { startSessionRemoval } from "../../src/start/session-removal.ts";
+import { Machine } from "../clock/machine.ts";
+import { PLACES } from "../contract/documents-places.ts";
+import { until } from "../support/until.ts";
+
+const log = pino({ level: "silent" });
+
+for (const { name, take } of PLACES) {
+  test(`${name}: what is stored of sessions goes once they are over, and not while the clock is in doubt`, async (t) => {
+    t.timeout(60_000);
+    const place = await take(t);
+    const machine = new Machine();
+    const documents = await place.connect();
+    const catalog = await createCatalog({ documents, log, now: machine.host });
+    t.teardown(() => catalog[Symbol.asyncDispose]());
+    const account = await catalog.createAccount({ email: "ann@example.org", password: "correct horse", admin: false });
+    const password = catalog.passwordMark(account.id)!;
+    await catalog.createSession({ account, password, address: "", agent: "" });
+    machine.pass(SESSION_IDLE_MS + SEEN_STEP_MS);
+    let isInDoubt = true;
+    let asked = 0;
+    const clock = { mayRemove: () => ((asked += 1), !isInDoubt) };
+    const removal = startSessionRemoval({ catalog, clock, log, interval_ms: 5 });
+    t.teardown(() => removal[Symbol.asyncDispose]());
+    const stored = async () => (await documents.read(`sessions/${account.id}`))?.body ?? null;
+    await until(() => asked > 3, { what: "the clock to be asked several times" });
+    t.not(await stored(), null);
+    isInDoubt = false;
+    await until(async () => (await stored()) === null, { what: "the session to be removed" });
+  });
+}
