@@ -6,7 +6,7 @@ INSTALLED := node_modules/.installed
 FETCH_NODE := npm rebuild node --ignore-scripts=false --loglevel=error >/dev/null
 
 .DEFAULT_GOAL := help
-.PHONY: help run run-cluster demo deadletters replay backup restore test chaos fuzz check bench profile format lock up down status
+.PHONY: help page run run-cluster demo deadletters replay backup restore test chaos fuzz check bench profile format lock up down status
 
 help: ## list the targets and the settings
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{ printf "  make %-13s %s\n", $$1, $$2 }'
@@ -25,13 +25,19 @@ $(INSTALLED): package.json package-lock.json
 # before it is, and where events began there, all that is old had to be looked at every 2 s. The thread collects what is young by itself: helpers that wait for a core held it up.
 SERVICE := node --max-semi-space-size=8 --no-allocation-site-pretenuring --no-parallel-scavenge src/cli/loggia.mjs start
 
-run: $(INSTALLED) ## start the service on embedded engines, files under data/
+PAGE := dist/page/index.html
+$(PAGE): $(INSTALLED) infra/page.ts $(shell find src/web src/query src/events -type f 2>/dev/null)
+	@node infra/page.ts
+
+page: $(PAGE) ## build the page of src/web into dist/page
+
+run: $(PAGE) ## start the service on embedded engines, files under data/
 	@exec $(SERVICE)
 
-run-cluster: $(INSTALLED) ## start the service on the engines of `make up`
+run-cluster: $(PAGE) ## start the service on the engines of `make up`
 	@exec node infra/engines.ts run -- $(SERVICE)
 
-demo: $(INSTALLED) ## ship a real log file, define classes and an alert, list and group
+demo: $(PAGE) ## ship a real log file, define classes and an alert, list and group
 	@exec node infra/demo.ts
 
 # All but `restore` act on the running service, as LOGGIA_AS=e-mail:password says, a service admin; API=host:port (or LOGGIA_API) where it is not at its standard address.
@@ -54,10 +60,10 @@ restore: $(INSTALLED) ## copy a backup into an empty data folder, FROM=folder
 	$(if $(FROM),,$(error say where from: make restore FROM=folder))
 	$(CALL) restore "$(FROM)"
 
-test: $(INSTALLED) ## run all tests, real engines included (TEST_ENGINES=embedded: without)
+test: $(PAGE) ## run all tests, real engines included (TEST_ENGINES=embedded: without)
 	@exec node test/run.ts
 
-chaos: $(INSTALLED) ## break things under load and look for what was lost, 30 minutes; NAME=kill-kafka: that alone
+chaos: $(PAGE) ## break things under load and look for what was lost, 30 minutes; NAME=kill-kafka: that alone
 	@exec node test/chaos/run.ts $(NAME)
 
 fuzz: $(INSTALLED) ## look for inputs that break the service, 10 minutes or more (FUZZ_SECONDS=, FUZZ_SEED=, NAME=part)
@@ -65,13 +71,14 @@ fuzz: $(INSTALLED) ## look for inputs that break the service, 10 minutes or more
 
 check: $(INSTALLED) ## types, lint, format, dependency rules, dead code
 	node node_modules/typescript7/bin/tsc -p .
+	node node_modules/typescript7/bin/tsc -p src/web
 	oxlint --type-aware --deny-warnings
 	prettier --check --log-level=warn .
 	node test/tidy/dependencies.ts
 	ava test/tidy/dependencies.test.ts
 	knip --no-progress
 
-bench: $(INSTALLED) ## measure Loggia beside the bare engines, 25 minutes; NAME=list: that alone
+bench: $(PAGE) ## measure Loggia beside the bare engines, 25 minutes; NAME=list: that alone
 	@exec node bench/run.ts $(NAME)
 
 profile: $(INSTALLED) ## where the service spends its time while it takes posts or drains the bus, NAME=post or drain

@@ -1,4 +1,5 @@
 import { availableParallelism } from "node:os";
+import { join } from "node:path";
 import type { Logger } from "pino";
 
 import { createDeadLetters } from "../pipelines/deadletters/redrive.ts";
@@ -72,6 +73,8 @@ const POST_MAX_WAITING_EVENTS = 50_000;
 const POST_MAX_WAITING_BYTES = 64 * 1024 * 1024;
 /** Processes that play the pipeline share the work under this name. */
 const PIPELINE_GROUP = "pipeline";
+/** Where `infra/page.ts` builds the page. */
+const PAGE_FOLDER = join(import.meta.dirname, "../dist/page");
 /** How long roles may take to finish what they hold, at the end. */
 const CLOSE_TIMEOUT_MS = 8_000;
 
@@ -298,6 +301,9 @@ async function startApi(
   if (copies !== null) metrics.watchJob("backup", () => copies.last()?.state === "running");
   closing.use(startSessionRemoval({ catalog, clock, log }));
   const { createApi } = await import("./api/api.ts");
+  const { createPageFront } = await import("./http/assets.ts");
+  const answerOps = front("api");
+  const answerPage = createPageFront(PAGE_FOLDER);
   const api = createApi({
     catalog,
     store,
@@ -311,7 +317,7 @@ async function startApi(
     browsers: createBrowserGuard({ hosts: [...hosts, address.host], trustedProxies }),
     observe: metrics.http,
     cut: reportCuts("the API", log, metrics.cut),
-    front: front("api"),
+    front: (request, response) => answerOps(request, response) || answerPage(request, response),
   });
   const listening = await api.listen(address);
   closing.defer(() => api.close());

@@ -1,0 +1,96 @@
+import { mkdirSync, readFileSync, rmSync, watch, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+
+import { build } from "esbuild";
+import type { Metafile } from "esbuild";
+
+/**
+ * Builds the page: `src/web/` becomes `dist/page/`, an `index.html` and assets whose names hold a
+ * hash of their contents, each with its brotli and gzip forms. `--watch` builds again on changes.
+ */
+
+const ROOT = join(import.meta.dirname, "..");
+const SOURCE = join(ROOT, "src/web");
+const TARGET = join(ROOT, "dist/page");
+/** What the main script and the style sheet stand for in `index.html`. */
+const PLACES = { script: "main.js", style: "page.css", preload: "<!-- preload -->" };
+
+/** @returns the bytes of each file that a first visit loads, as gzip sends them */
+export async function buildPage(target = TARGET): Promise<ReadonlyMap<string, number>> {
+  const { metafile, outputFiles } = await build({
+    absWorkingDir: ROOT,
+    entryPoints: { main: join(SOURCE, "main.tsx"), page: join(SOURCE, "page.css") },
+    outdir: join(target, "assets"),
+    entryNames: "[name].[hash]",
+    chunkNames: "[name].[hash]",
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    target: ["es2024"],
+    minify: true,
+    jsx: "automatic",
+    jsxImportSource: "preact",
+    tsconfig: join(SOURCE, "tsconfig.json"),
+    legalComments: "none",
+    metafile: true,
+    write: false,
+  });
+  const names = namesOf(metafile);
+  const html = readFileSync(join(SOURCE, "index.html"), "utf8")
+    .replace(PLACES.script, names.script)
+    .replace(PLACES.style, names.style)
+    .replace(PLACES.preload, names.preloads.map((path) => `<link rel="modulepreload" href="/${path}">`).join("\n"));
+  rmSync(target, { recursive: true, force: true });
+  mkdirSync(join(target, "assets"), { recursive: true });
+  for (const { path, contents } of outputFiles) writeCompressed(path, contents);
+  writeCompressed(join(target, "index.html"), Buffer.from(html));
+  const first = [names.script, names.style, ...names.preloads];
+  return new Map(first.map((path) => [path, gzipSync(readFileSync(join(target, path)), { level: 9 }).length]));
+}
+
+/** The paths of the main script, the style sheet and the chunks that the main script imports at once. */
+function namesOf({ outputs }: Metafile): { script: string; style: string; preloads: string[] } {
+  const named = (entry: string) => {
+    const found = Object.entries(outputs).find(([, output]) => output.entryPoint === entry);
+    if (found === undefined) throw new Error(`esbuild made nothing of ${entry}`);
+    return found;
+  };
+  const [script, main] = named("src/web/main.tsx");
+  const [style] = named("src/web/page.css");
+  const preloads = new Set<string>();
+  const collect = (imports: Metafile["outputs"][string]["imports"]) => {
+    for (const { path, kind } of imports) {
+      if (kind !== "import-statement" || preloads.has(path)) continue;
+      preloads.add(path);
+      collect(outputs[path]?.imports ?? []);
+    }
+  };
+  collect(main.imports);
+  const served = (path: string) => path.slice(path.indexOf("assets/"));
+  return { script: served(script), style: served(style), preloads: [...preloads].map(served) };
+}
+
+function writeCompressed(path: string, contents: Uint8Array): void {
+  writeFileSync(path, contents);
+  const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } };
+  writeFileSync(`${path}.br`, brotliCompressSync(contents, quality));
+  writeFileSync(`${path}.gz`, gzipSync(contents, { level: 9 }));
+}
+
+async function buildAndReport(): Promise<void> {
+  const sizes = await buildPage();
+  const total = sizes.values().reduce((sum, size) => sum + size, 0);
+  console.log(`dist/page: a first visit loads ${(total / 1024).toFixed(1)} KB, gzipped, in ${sizes.size} files`);
+}
+
+if (import.meta.main) {
+  await buildAndReport();
+  if (process.argv.includes("--watch")) {
+    let timer: NodeJS.Timeout | undefined;
+    watch(SOURCE, { recursive: true }, () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => void buildAndReport().catch((error: unknown) => console.error(error)), 100);
+    });
+  }
+}

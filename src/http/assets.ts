@@ -1,0 +1,179 @@
+import { readdirSync, readFileSync } from "node:fs";
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
+import { join } from "node:path";
+
+import { hasBody } from "./body.ts";
+import { COMMON_HEADERS } from "./headers.ts";
+import { endAfter } from "./last-answer.ts";
+
+/** Answers the requests for the page and its assets; true where it did. */
+export type PageFront = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+/** A file of the page, with its encodings made at build time. */
+type Asset = {
+  readonly type: string;
+  readonly plain: Buffer;
+  readonly encoded: ReadonlyMap<"br" | "gzip", Buffer>;
+};
+
+const TYPES: Readonly<Record<string, string>> = {
+  html: "text/html; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  json: "application/json; charset=utf-8",
+  svg: "image/svg+xml",
+};
+
+/** The page loads from its own origin alone, and texts of events reach it as text nodes alone. */
+export const PAGE_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "frame-src 'self'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+].join("; ");
+
+const PAGE_HEADERS: Readonly<OutgoingHttpHeaders> = Object.freeze({
+  "X-Content-Type-Options": "nosniff",
+  "Referrer-Policy": "no-referrer",
+});
+
+const ASSETS = "/assets/";
+
+/**
+ * Serves the page that `infra/page.ts` built into `folder`: `/`, revalidated each time, and
+ * `/assets/…`, whose names hold a hash of their contents and never change. All files are read once.
+ * Without a built page `/` is a 503 that says how to build it.
+ */
+export function createPageFront(folder: string): PageFront {
+  const assets = readAssets(folder);
+  return (request, response) => {
+    const [path = ""] = (request.url ?? "").split("?", 1);
+    if (path !== "/" && !path.startsWith(ASSETS)) return false;
+    const close = hasBody(request);
+    // The rest of a body that nobody reads would be taken for the next request.
+    if (close) endAfter(request);
+    if (request.method !== "GET" && request.method !== "HEAD") {
+      send(response, 405, { Allow: "GET, HEAD" }, "This address answers GET and HEAD alone.\n", close);
+    } else if (path === "/") {
+      sendPage(request, response, assets.get("index.html"), close);
+    } else {
+      sendAsset(request, response, assets.get(path.slice(1)), close);
+    }
+    return true;
+  };
+}
+
+function sendPage(request: IncomingMessage, response: ServerResponse, page: Asset | undefined, close: boolean): void {
+  if (page === undefined) {
+    send(response, 503, {}, "The page is not built. Run `make page`, then start the service again.\n", close);
+    return;
+  }
+  sendFile(request, response, page, { "Cache-Control": "no-cache", "Content-Security-Policy": PAGE_POLICY }, close);
+}
+
+function sendAsset(request: IncomingMessage, response: ServerResponse, asset: Asset | undefined, close: boolean): void {
+  if (asset === undefined) {
+    send(response, 404, {}, "The page has no such file. Reload the page to get the files of this version.\n", close);
+    return;
+  }
+  sendFile(request, response, asset, { "Cache-Control": "public, max-age=31536000, immutable" }, close);
+}
+
+function sendFile(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { type, plain, encoded }: Asset,
+  headers: OutgoingHttpHeaders,
+  close: boolean,
+): void {
+  const encoding = chooseEncoding(request.headers["accept-encoding"], encoded);
+  const payload = (encoding === null ? undefined : encoded.get(encoding)) ?? plain;
+  response.writeHead(200, {
+    ...PAGE_HEADERS,
+    ...headers,
+    "Content-Type": type,
+    "Content-Length": payload.length,
+    Vary: "Accept-Encoding",
+    ...(encoding !== null && { "Content-Encoding": encoding }),
+    ...(close && { Connection: "close" }),
+  });
+  response.end(payload);
+}
+
+function send(
+  response: ServerResponse,
+  status: number,
+  headers: OutgoingHttpHeaders,
+  text: string,
+  close: boolean,
+): void {
+  response.writeHead(status, {
+    ...COMMON_HEADERS,
+    ...PAGE_HEADERS,
+    ...headers,
+    "Content-Type": "text/plain; charset=utf-8",
+    "Content-Length": Buffer.byteLength(text),
+    ...(close && { Connection: "close" }),
+  });
+  response.end(text);
+}
+
+/** The first of `br` and `gzip` that is accepted with a quality above 0; null: neither. */
+export function chooseEncoding(
+  accepted: string | undefined,
+  encoded: ReadonlyMap<"br" | "gzip", Buffer>,
+): "br" | "gzip" | null {
+  const accepts = new Map<string, number>();
+  for (const part of (accepted ?? "").toLowerCase().split(",")) {
+    const [name = "", ...parameters] = part.split(";").map((each) => each.trim());
+    const quality = parameters.find((each) => each.startsWith("q="))?.slice(2) ?? "1";
+    if (name !== "") accepts.set(name, Number(quality));
+  }
+  for (const encoding of ["br", "gzip"] as const) {
+    const quality = accepts.get(encoding) ?? accepts.get("*") ?? 0;
+    if (encoded.has(encoding) && quality > 0) return encoding;
+  }
+  return null;
+}
+
+/** The files of `folder` by their paths within it; none where there is no such folder. */
+function readAssets(folder: string): ReadonlyMap<string, Asset> {
+  const assets = new Map<string, Asset>();
+  for (const path of listFiles(folder)) {
+    const type = TYPES[path.slice(path.lastIndexOf(".") + 1)];
+    if (type === undefined) continue;
+    const encoded = new Map<"br" | "gzip", Buffer>();
+    for (const [encoding, suffix] of [["br", "br"] as const, ["gzip", "gz"] as const]) {
+      const bytes = readIfThere(join(folder, `${path}.${suffix}`));
+      if (bytes !== null) encoded.set(encoding, bytes);
+    }
+    assets.set(path, { type, plain: readFileSync(join(folder, path)), encoded });
+  }
+  return assets;
+}
+
+function listFiles(folder: string): string[] {
+  try {
+    return readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
+}
+
+function readIfThere(path: string): Buffer | null {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw error;
+  }
+}

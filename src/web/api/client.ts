@@ -1,0 +1,141 @@
+/** What the API answered in place of what was asked; `status` is 0 where it could not be reached. */
+export class ApiFault extends Error {
+  readonly status: number;
+  readonly code: string;
+  /** From `Retry-After`, in seconds. */
+  readonly retryAfter_s: number | null;
+
+  constructor(fault: { status: number; code: string; message: string; retryAfter_s: number | null }) {
+    super(fault.message);
+    this.name = "ApiFault";
+    this.status = fault.status;
+    this.code = fault.code;
+    this.retryAfter_s = fault.retryAfter_s;
+  }
+}
+
+/** What went wrong, in the service's own words. */
+export function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : "Something went wrong; reload the page";
+}
+
+export type Answer<Body> = {
+  readonly body: Body;
+  readonly headers: Headers;
+  /** From sending the request to the end of its answer. */
+  readonly took_ms: number;
+};
+
+export type Ask = {
+  readonly method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** Sent as JSON. */
+  readonly json?: unknown;
+  /** Of the query string; undefined ones are left out. */
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
+  readonly signal?: AbortSignal;
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+export type Client = {
+  /**
+   * Asks the API and reads its JSON answer (null for 204).
+   * @throws ApiFault; the reason of `signal`
+   */
+  readonly ask: <Body>(path: string, options?: Ask) => Promise<Answer<Body>>;
+  /** The response itself, for what is read as it arrives. It counts among the requests at once until its head is there. */
+  readonly open: (path: string, options?: Ask) => Promise<Response>;
+};
+
+export type ClientOptions = {
+  readonly fetch?: typeof globalThis.fetch;
+  /** Called for each 401 but those of `/1/session`. */
+  readonly onSignedOut: () => void;
+};
+
+/** Of the 8 queries at a time that one account may ask, some are left for its other tabs. */
+const REQUESTS_AT_ONCE = 4;
+
+/** The page's client: its session's cookie, the header that such requests need, JSON in and out. */
+export function createClient({ fetch = globalThis.fetch.bind(globalThis), onSignedOut }: ClientOptions): Client {
+  const turns = createTurns(REQUESTS_AT_ONCE);
+  const send = async (path: string, options: Ask): Promise<Response> => {
+    const { method = "GET", json, signal, headers } = options;
+    let response: Response;
+    try {
+      response = await fetch(addressOf(path, options.query), {
+        method,
+        credentials: "same-origin",
+        headers: {
+          Accept: "application/json",
+          "X-Loggia": "1",
+          ...(json !== undefined && { "Content-Type": "application/json" }),
+          ...headers,
+        },
+        ...(json !== undefined && { body: JSON.stringify(json) }),
+        ...(signal && { signal }),
+      });
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw new ApiFault({
+        status: 0,
+        code: "unreachable",
+        message: `Loggia could not be reached: ${error instanceof Error ? error.message : String(error)}`,
+        retryAfter_s: null,
+      });
+    }
+    if (response.ok) return response;
+    if (response.status === 401 && path !== "/1/session") onSignedOut();
+    throw await readFault(response);
+  };
+  return {
+    ask: <Body>(path: string, options: Ask = {}): Promise<Answer<Body>> =>
+      turns.take(options.signal, async () => {
+        const started = performance.now();
+        const response = await send(path, options);
+        const body = (response.status === 204 ? null : await response.json()) as Body;
+        return { body, headers: response.headers, took_ms: performance.now() - started };
+      }),
+    open: (path, options = {}) => turns.take(options.signal, () => send(path, options)),
+  };
+}
+
+export function addressOf(path: string, query: Ask["query"] = {}): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, String(value));
+  return parameters.size === 0 ? path : `${path}?${parameters.toString()}`;
+}
+
+async function readFault(response: Response): Promise<ApiFault> {
+  const after = response.headers.get("Retry-After");
+  const retryAfter_s = after === null || !/^\d+$/.test(after) ? null : Number(after);
+  const text = await response.text();
+  try {
+    const { error } = JSON.parse(text) as { error: { status: number; code: string; message: string } };
+    return new ApiFault({ ...error, retryAfter_s });
+  } catch {
+    // Something in front of the service answered.
+    const message = `The answer was ${response.status} ${response.statusText}`.trim();
+    return new ApiFault({ status: response.status, code: "unknown", message, retryAfter_s });
+  }
+}
+
+/** Runs at most `most` pieces of work at a time; of those waiting, the newest is next. */
+function createTurns(most: number): { take<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> } {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+  return {
+    async take(signal, work) {
+      signal?.throwIfAborted();
+      if (running >= most) await new Promise<void>((resolve) => waiting.push(resolve));
+      else running += 1;
+      try {
+        signal?.throwIfAborted();
+        return await work();
+      } finally {
+        const next = waiting.pop();
+        if (next === undefined) running -= 1;
+        else next();
+      }
+    },
+  };
+}

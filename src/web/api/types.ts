@@ -1,0 +1,38 @@
+/** The API's records, as its JSON shows them. */
+
+/** A scalar, or several of them. */
+export type AttributeValue = string | number | boolean | readonly (string | number | boolean)[];
+
+export type Place = { readonly lat: number; readonly lon: number } | { readonly ip: string };
+
+export type EventRecord = {
+  readonly id: string;
+  /** `/Date(1308491673911)/` */
+  readonly created: string;
+  readonly text: string;
+  readonly link: string;
+  readonly hash: string;
+  readonly tags: readonly string[];
+  readonly source: string;
+  readonly log: string;
+  readonly class: string | null;
+  /** Whether it carries data. */
+  readonly data: boolean;
+  readonly geo: Place | null;
+  readonly value: number | null;
+  readonly user: string;
+  readonly filter: string | null;
+  readonly bookmarks: readonly string[];
+  readonly alerts: readonly string[] | null;
+  /** Where `attributes=true` asked for them. */
+  readonly attributes?: Readonly<Record<string, AttributeValue>>;
+};
+
+export type LogRecord = { readonly key: string; readonly display: string };
+
+export type Account = { readonly email: string; readonly admin: boolean; readonly expires: number | string };
+
+/** Milliseconds since the Unix epoch of a `created`. */
+export function momentOf(created: string): number {
+  return Number(/-?\d+/.exec(created)?.[0] ?? Number.NaN);
+}

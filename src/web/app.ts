@@ -1,0 +1,55 @@
+import { signal } from "@preact/signals";
+import type { Signal } from "@preact/signals";
+
+import { createClient } from "./api/client.ts";
+import type { Client } from "./api/client.ts";
+import type { LogRecord } from "./api/types.ts";
+import { createShortcuts } from "./keys/registry.ts";
+import type { Shortcuts } from "./keys/registry.ts";
+import { createToaster } from "./parts/toast.tsx";
+import type { Toaster } from "./parts/toast.tsx";
+import { createLocation } from "./state/location.ts";
+import type { Location } from "./state/location.ts";
+import { createPreferences } from "./state/preferences.ts";
+import type { PreferenceStore } from "./state/preferences.ts";
+import { createSession } from "./state/session.ts";
+import type { Session } from "./state/session.ts";
+
+/** What every screen is given. There is one, made in `main.tsx`. */
+export type App = {
+  readonly client: Client;
+  readonly session: Session;
+  readonly location: Location;
+  readonly preferences: PreferenceStore;
+  readonly shortcuts: Shortcuts;
+  readonly toaster: Toaster;
+  /** The logs that the account may read; null until they are known. */
+  readonly logs: Signal<readonly LogRecord[] | null>;
+  /** Alerts that were not seen yet, in all logs: the number in the title. */
+  readonly unseen: Signal<number>;
+};
+
+export function createApp(window: Window): App {
+  const session: Session = createSession(() => client);
+  const client: Client = createClient({ onSignedOut: () => session.end() });
+  const preferences = createPreferences(storageOf(window));
+  return {
+    client,
+    session,
+    location: createLocation(window),
+    preferences,
+    shortcuts: createShortcuts(() => preferences.now.peek().singleKeys),
+    toaster: createToaster(),
+    logs: signal<readonly LogRecord[] | null>(null),
+    unseen: signal(0),
+  };
+}
+
+/** null where the browser forbids it. */
+function storageOf(window: Window): Storage | null {
+  try {
+    return window.localStorage;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,76 @@
+import { signal } from "@preact/signals";
+import type { ReadonlySignal } from "@preact/signals";
+
+export type Scope = "Anywhere" | "With the result" | "In the list" | "In the inbox" | "Go to" | "In the query";
+
+export type Shortcut = {
+  readonly scope: Scope;
+  /** As `KeyboardEvent.key` names them, in order: `["g", "s"]` is g, then s. `Shift+n` holds Shift. */
+  readonly keys: readonly string[];
+  /** What it does, as the list of shortcuts shows it. */
+  readonly label: string;
+  /** null: it is listed, and handled where the focus is. */
+  readonly act: (() => void) | null;
+};
+
+export type Shortcuts = {
+  readonly all: ReadonlySignal<readonly Shortcut[]>;
+  /** Adds some; the function that it returns takes them away. */
+  readonly bind: (shortcuts: readonly Shortcut[]) => () => void;
+  /** Acts where a key is a shortcut; whether it did. */
+  readonly press: (
+    event: Pick<KeyboardEvent, "key" | "shiftKey" | "ctrlKey" | "metaKey" | "altKey" | "target">,
+  ) => boolean;
+};
+
+/** How long the second key of two may take. */
+const SECOND_KEY_MS = 1500;
+
+/**
+ * The page's single-key shortcuts. They act while they are turned on and nothing is being typed, so
+ * WCAG 2.1.4 is met. Of two that are bound to the same keys, the later one acts.
+ */
+export function createShortcuts(isOn: () => boolean, now: () => number = () => performance.now()): Shortcuts {
+  const all = signal<readonly Shortcut[]>([]);
+  let first: { readonly key: string; readonly at_ms: number } | null = null;
+  return {
+    all,
+    bind(shortcuts) {
+      all.value = [...all.value, ...shortcuts];
+      return () => {
+        const gone = new Set(shortcuts);
+        all.value = all.value.filter((each) => !gone.has(each));
+      };
+    },
+    press(event) {
+      if (event.ctrlKey || event.metaKey || event.altKey || !isOn() || isTyping(event.target)) return false;
+      const key = nameOf(event);
+      const keys = first !== null && now() - first.at_ms < SECOND_KEY_MS ? [first.key, key] : [key];
+      first = null;
+      const found = find(all.peek(), keys) ?? find(all.peek(), [key]);
+      if (found !== undefined) {
+        found.act?.();
+        return found.act !== null;
+      }
+      if (all.peek().some((each) => each.keys.length > 1 && each.keys[0] === key)) first = { key, at_ms: now() };
+      return false;
+    },
+  };
+}
+
+function find(all: readonly Shortcut[], keys: readonly string[]): Shortcut | undefined {
+  return all.findLast(({ keys: bound, act }) => act !== null && bound.join(" ") === keys.join(" "));
+}
+
+/** `Shift+n` for a letter with Shift; signs such as ? are named by themselves. */
+function nameOf({ key, shiftKey }: Pick<KeyboardEvent, "key" | "shiftKey">): string {
+  const isLetter = key.length === 1 && key.toLowerCase() !== key.toUpperCase();
+  if (!isLetter) return key;
+  return shiftKey ? `Shift+${key.toLowerCase()}` : key.toLowerCase();
+}
+
+const TYPING = "input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable]";
+
+function isTyping(target: EventTarget | null): boolean {
+  return target instanceof Element && target.closest(`${TYPING}, [role=menu], dialog`) !== null;
+}

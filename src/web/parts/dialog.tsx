@@ -1,0 +1,50 @@
+import type { ComponentChildren, JSX } from "preact";
+import { useEffect, useId, useRef } from "preact/hooks";
+
+import { Icon } from "./icons.tsx";
+
+/** A modal dialog: the browser's own element keeps the focus in it and returns it at the end. */
+export function Dialog(properties: {
+  readonly class: string;
+  readonly title: string;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+}): JSX.Element {
+  const root = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const dialog = root.current;
+    dialog?.showModal();
+    return () => dialog?.close();
+  }, []);
+  return (
+    <dialog
+      ref={root}
+      class={`pop ${properties.class}`}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault();
+        properties.onClose();
+      }}
+      onClick={(event) => {
+        // The backdrop is the element itself; what lies on it are its children.
+        const dialog = root.current;
+        if (dialog !== null && event.target === dialog && isOutside(event, dialog)) properties.onClose();
+      }}
+    >
+      <div class="bar">
+        <h2 id={id}>{properties.title}</h2>
+        <span class="space" />
+        <button class="quiet icon" type="button" aria-label="Close" onClick={properties.onClose}>
+          <Icon name="close" />
+        </button>
+      </div>
+      {properties.children}
+    </dialog>
+  );
+}
+
+function isOutside({ clientX, clientY }: MouseEvent, element: Element): boolean {
+  const { left, right, top, bottom } = element.getBoundingClientRect();
+  return clientX < left || clientX > right || clientY < top || clientY > bottom;
+}

@@ -1,0 +1,129 @@
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren, JSX } from "preact";
+import { useEffect, useId, useRef } from "preact/hooks";
+
+import { useDismissal } from "./dismissal.ts";
+
+export type MenuItem = {
+  readonly label: ComponentChildren;
+  readonly hint?: ComponentChildren;
+  readonly act: () => void;
+  /** Of a choice among several. */
+  readonly checked?: boolean;
+};
+
+/** Groups of items, with a line between them. */
+export type MenuItems = readonly (readonly MenuItem[])[];
+
+/**
+ * A button that opens a menu, after the ARIA pattern of a menu button: arrows, Home, End and first
+ * letters move, Enter and Space act, Escape closes and returns the focus.
+ */
+export function MenuButton(properties: {
+  readonly class: string;
+  readonly label?: string;
+  readonly children: ComponentChildren;
+  readonly items: MenuItems;
+  readonly menuClass?: string;
+}): JSX.Element {
+  const isOpen = useSignal(false);
+  const button = useRef<HTMLButtonElement>(null);
+  const id = useId();
+  const close = (returnsFocus = true) => {
+    isOpen.value = false;
+    if (returnsFocus) button.current?.focus();
+  };
+  return (
+    <span class="anchor">
+      <button
+        ref={button}
+        class={properties.class}
+        type="button"
+        aria-haspopup="menu"
+        aria-expanded={isOpen.value}
+        aria-controls={isOpen.value ? id : undefined}
+        aria-label={properties.label}
+        onClick={() => (isOpen.value = !isOpen.value)}
+        onKeyDown={(event) => {
+          if (event.key !== "ArrowDown" || isOpen.value) return;
+          event.preventDefault();
+          isOpen.value = true;
+        }}
+      >
+        {properties.children}
+      </button>
+      {isOpen.value && (
+        <Menu id={id} class={properties.menuClass ?? ""} items={properties.items} onClose={close} button={button} />
+      )}
+    </span>
+  );
+}
+
+/** An open menu. It takes the focus; `button` is what does not count as outside of it. */
+export function Menu(properties: {
+  readonly id?: string;
+  readonly class?: string;
+  readonly label?: string;
+  readonly items: MenuItems;
+  readonly onClose: (returnsFocus?: boolean) => void;
+  readonly button?: { readonly current: HTMLElement | null };
+}): JSX.Element {
+  const root = useRef<HTMLDivElement>(null);
+  useDismissal(root, properties.onClose, properties.button);
+  const elements = () => [...(root.current?.querySelectorAll<HTMLElement>("[role^=menuitem]") ?? [])];
+  useEffect(() => {
+    const all = elements();
+    (all.find((each) => each.ariaChecked === "true") ?? all[0])?.focus();
+  }, []);
+  const onKeyDown = (event: KeyboardEvent) => {
+    const next = nextItem(event.key, elements());
+    if (next === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    next.focus();
+  };
+  return (
+    <div
+      ref={root}
+      id={properties.id}
+      class={`pop ${properties.class ?? ""}`}
+      role="menu"
+      aria-label={properties.label}
+      onKeyDown={onKeyDown}
+    >
+      {properties.items.map((group, index) => (
+        <>
+          {index > 0 && <hr />}
+          {group.map((item) => (
+            <button
+              type="button"
+              role={item.checked === undefined ? "menuitem" : "menuitemradio"}
+              aria-checked={item.checked}
+              tabIndex={-1}
+              onClick={() => {
+                properties.onClose();
+                item.act();
+              }}
+            >
+              {item.label}
+              {item.hint !== undefined && <span class="hint">{item.hint}</span>}
+            </button>
+          ))}
+        </>
+      ))}
+    </div>
+  );
+}
+
+/** Where a key leads from the focused item; undefined: it is no key of a menu. */
+function nextItem(key: string, items: readonly HTMLElement[]): HTMLElement | undefined {
+  const at = items.indexOf(document.activeElement as HTMLElement);
+  if (key === "ArrowDown") return items[(at + 1) % items.length];
+  if (key === "ArrowUp") return items[(at - 1 + items.length) % items.length];
+  if (key === "Home") return items[0];
+  if (key === "End") return items.at(-1);
+  if (key.length !== 1 || key === " ") return undefined;
+  const beginning = key.toLowerCase();
+  const turned = [...items.slice(at + 1), ...items.slice(0, at + 1)];
+  return turned.find((item) => item.textContent.trim().toLowerCase().startsWith(beginning));
+}

@@ -1,0 +1,41 @@
+import { useSignal } from "@preact/signals";
+import type { ComponentType, JSX } from "preact";
+import { useEffect } from "preact/hooks";
+
+import { Message } from "../parts/message.tsx";
+
+/** A component whose code is loaded when it is first shown. */
+export function lazy<Properties extends object>(
+  load: () => Promise<ComponentType<Properties>>,
+): (properties: Properties) => JSX.Element {
+  let loaded: ComponentType<Properties> | null = null;
+  return function Lazy(properties) {
+    const View = useSignal<{ readonly view: ComponentType<Properties> | null }>({ view: loaded });
+    const failed = useSignal(false);
+    const start = () => {
+      failed.value = false;
+      load().then(
+        (view) => (View.value = { view: (loaded = view) }),
+        () => (failed.value = true),
+      );
+    };
+    useEffect(() => {
+      if (View.peek().view === null) start();
+    }, []);
+    const { view: Found } = View.value;
+    if (Found !== null) return <Found {...properties} />;
+    if (!failed.value) return <div class="progress" role="progressbar" aria-label="Loading" />;
+    return (
+      <Message
+        kind="warn"
+        title="A part of the page could not be loaded"
+        acts={[
+          { label: "Try again", act: start },
+          { label: "Reload the page", act: () => location.reload() },
+        ]}
+      >
+        The service may be away, or was replaced by another version.
+      </Message>
+    );
+  };
+}

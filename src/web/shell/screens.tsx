@@ -1,0 +1,25 @@
+import type { JSX } from "preact";
+
+import type { App } from "../app.ts";
+import { SearchScreen } from "../search/search-screen.tsx";
+
+/** The screen that the address names. Those that are seldom used are loaded when they are. */
+export function ScreenView({ app }: { app: App }): JSX.Element {
+  const { screen, log } = app.location.place.value;
+  const logs = app.logs.value ?? [];
+  if (screen === "home" && logs.length === 0)
+    return <Nothing title="No logs yet">Ask an admin to share a log.</Nothing>;
+  if (log !== "" && !logs.some(({ key }) => key === log))
+    return <Nothing title={`There is no log ${log}`}>It was removed, or it is not shared with you.</Nothing>;
+  // A log's screen starts anew for another log.
+  return <SearchScreen key={log} app={app} log={log} />;
+}
+
+function Nothing({ title, children }: { title: string; children: string }): JSX.Element {
+  return (
+    <main class="blank">
+      <h1>{title}</h1>
+      <p>{children}</p>
+    </main>
+  );
+}

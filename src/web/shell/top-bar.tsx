@@ -1,0 +1,167 @@
+import type { JSX } from "preact";
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+
+import type { App } from "../app.ts";
+import { ShortcutsDialog } from "../keys/dialog.tsx";
+import { Arches, Icon } from "../parts/icons.tsx";
+import { MenuButton } from "../parts/menu.tsx";
+import type { MenuItem, MenuItems } from "../parts/menu.tsx";
+import type { Place, Screen } from "../state/location.ts";
+
+type Entry = { readonly screen: Screen; readonly label: string; readonly key: string };
+
+const ENTRIES: readonly Entry[] = [
+  { screen: "search", label: "Search", key: "s" },
+  { screen: "inbox", label: "Inbox", key: "i" },
+  { screen: "bookmarks", label: "Bookmarks", key: "b" },
+  { screen: "classes", label: "Classes", key: "c" },
+  { screen: "settings", label: "Settings", key: "t" },
+];
+
+/** The bar at the top of each screen: the log, the screens, the shortcuts and the account. */
+export function TopBar({ app }: { app: App }): JSX.Element {
+  const isHelpOpen = useSignal(false);
+  const { screen } = app.location.place.value;
+  const openHelp = () => (isHelpOpen.value = true);
+  useEffect(
+    () =>
+      app.shortcuts.bind([
+        { scope: "Anywhere", keys: ["?"], label: "This list", act: openHelp },
+        ...ENTRIES.map(({ screen, label, key }) => ({
+          scope: "Go to" as const,
+          keys: ["g", key],
+          label,
+          act: () => app.location.go(placeOf(app, screen)),
+        })),
+      ]),
+    [],
+  );
+  return (
+    <header class="top">
+      <a class="skip" href="#list" onClick={skipToList}>
+        Skip to the events
+      </a>
+      <a class="home" href={app.location.link(placeOf(app, "search"))} aria-label="Loggia, home">
+        <Arches />
+      </a>
+      <LogPicker app={app} />
+      <nav class="nav" aria-label="Main">
+        {ENTRIES.map((entry) => (
+          <a
+            href={app.location.link(placeOf(app, entry.screen))}
+            aria-current={entry.screen === screen ? "page" : undefined}
+          >
+            {entry.label} {entry.screen === "inbox" && <Unseen count={app.unseen.value} />}
+          </a>
+        ))}
+      </nav>
+      <span class="space" />
+      <button class="quiet hide-small" type="button" onClick={openHelp}>
+        Shortcuts <kbd>?</kbd>
+      </button>
+      <AccountMenu app={app} />
+      <SmallMenu app={app} openHelp={openHelp} />
+      {isHelpOpen.value && <ShortcutsDialog app={app} onClose={() => (isHelpOpen.value = false)} />}
+    </header>
+  );
+}
+
+function Unseen({ count }: { count: number }): JSX.Element | null {
+  if (count === 0) return null;
+  return (
+    <span class="badge" aria-label={`${count} unread`}>
+      {count}
+    </span>
+  );
+}
+
+/** Where an entry leads from here: to the log that is open, or was open last. */
+function placeOf({ location, logs, preferences }: App, screen: Screen): Partial<Place> {
+  const { log } = location.place.value;
+  if (screen === "inbox") return { screen, log: "" };
+  const last = logs.value?.find(({ key }) => key === preferences.now.value.log)?.key;
+  return { screen, log: log === "" ? (last ?? logs.value?.[0]?.key ?? "") : log };
+}
+
+/** The address belongs to the page's state, so the link moves the focus by itself. */
+function skipToList(event: Event): void {
+  event.preventDefault();
+  document.getElementById("list")?.focus();
+}
+
+function LogPicker({ app }: { app: App }): JSX.Element {
+  const { log } = app.location.place.value;
+  const items = (app.logs.value ?? []).map(({ key }) => ({
+    label: key,
+    checked: key === log,
+    act: () => {
+      app.preferences.change({ log: key });
+      app.location.go({ screen: "search", log: key });
+    },
+  }));
+  return (
+    <MenuButton class="log" label={log === "" ? "Choose a log" : `Log: ${log}`} items={[items]} menuClass="under">
+      {log === "" ? "All logs" : log} <Icon name="down" />
+    </MenuButton>
+  );
+}
+
+function AccountMenu({ app }: { app: App }): JSX.Element {
+  const email = app.session.account.value?.email ?? "";
+  const initials = initialsOf(email);
+  return (
+    <MenuButton
+      class="who hide-small"
+      label={`${initials}, account ${email}`}
+      items={accountItems(app)}
+      menuClass="under end"
+    >
+      {initials}
+    </MenuButton>
+  );
+}
+
+function SmallMenu({ app, openHelp }: { app: App; openHelp: () => void }): JSX.Element {
+  const unseen = app.unseen.value;
+  const screens = ENTRIES.map(({ screen, label }): MenuItem => ({
+    label,
+    hint: screen === "inbox" && unseen > 0 ? unseen : undefined,
+    act: () => app.location.go(placeOf(app, screen)),
+  }));
+  return (
+    <MenuButton
+      class="quiet icon only-small"
+      label={unseen > 0 ? `Menu, ${unseen} unread alerts` : "Menu"}
+      items={[screens, [{ label: "Shortcuts", act: openHelp }], ...accountItems(app)]}
+      menuClass="under end"
+    >
+      <Icon name="menu" />
+    </MenuButton>
+  );
+}
+
+function accountItems(app: App): MenuItems {
+  const { theme } = app.preferences.now.value;
+  const themes = { system: "Theme of the system", light: "Light", dark: "Dark" } as const;
+  return [
+    [{ label: "Account and sessions", act: () => app.location.go({ screen: "account", log: "" }) }],
+    Object.entries(themes).map(([name, label]) => ({
+      label,
+      checked: theme === name,
+      act: () => app.preferences.change({ theme: name as typeof theme }),
+    })),
+    [{ label: "Sign out", act: () => void app.session.signOut() }],
+  ];
+}
+
+/** Of `m.keller@shop.example`, MK. */
+export function initialsOf(email: string): string {
+  const [name = ""] = email.split("@", 1);
+  const words = name.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== "");
+  return words
+    .slice(0, 2)
+    .map((word) => [...word][0])
+    .join("")
+    .toUpperCase();
+}

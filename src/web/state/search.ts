@@ -1,0 +1,123 @@
+import { signal } from "@preact/signals";
+import type { ReadonlySignal, Signal } from "@preact/signals";
+
+import { resolveRange } from "../ask/range.ts";
+import type { Moments, Range } from "../ask/range.ts";
+import type { Location } from "./location.ts";
+
+export type Order = "asc" | "desc";
+
+/**
+ * One run of a query. Its range was resolved to two moments once, so that the list, the histogram
+ * and the fields speak of the same events. Each of them asks for its own part with `signal`.
+ */
+export type Run = {
+  /** Rises with each run. */
+  readonly number: number;
+  readonly log: string;
+  /** LQL as it was typed. */
+  readonly query: string;
+  readonly moments: Moments;
+  readonly zone: string;
+  readonly order: Order;
+  /** Aborted as soon as another run begins, or this one is cancelled. */
+  readonly signal: AbortSignal;
+};
+
+/** What is asked of one log. The signals hold what is typed and chosen; a run holds what was asked. */
+export type Search = {
+  readonly log: string;
+  readonly query: Signal<string>;
+  readonly range: Signal<Range>;
+  readonly zone: ReadonlySignal<string>;
+  readonly order: Signal<Order>;
+  readonly run: ReadonlySignal<Run>;
+  /** Runs what is typed and chosen now, as a step that back returns from. */
+  readonly start: () => void;
+  readonly cancel: () => void;
+};
+
+export const STANDARD_QUERY = "GET events";
+export const STANDARD_RANGE: Range = { from: "-24h", to: "now" };
+
+export type SearchOptions = {
+  readonly log: string;
+  readonly location: Location;
+  /** The zone by name. */
+  readonly zone: ReadonlySignal<string>;
+  readonly now?: () => number;
+};
+
+/** The search of a log as the address says it. Call {@link Search.start} after changes. */
+export function createSearch({ log, location, zone, now = Date.now }: SearchOptions): Search & { follow: () => void } {
+  const query = signal(STANDARD_QUERY);
+  const range = signal(STANDARD_RANGE);
+  const order = signal<Order>("desc");
+  let abort = new AbortController();
+  let number = 0;
+  const read = () => {
+    const { parameters } = location.place.peek();
+    query.value = parameters.get("q") ?? STANDARD_QUERY;
+    range.value = {
+      from: parameters.get("from") ?? STANDARD_RANGE.from,
+      to: parameters.get("to") ?? STANDARD_RANGE.to,
+    };
+    order.value = parameters.get("o") === "asc" ? "asc" : "desc";
+  };
+  const begin = (): Run => {
+    abort.abort();
+    abort = new AbortController();
+    return {
+      number: (number += 1),
+      log,
+      query: query.peek(),
+      moments: resolveRange(range.peek(), zone.peek(), now()),
+      zone: zone.peek(),
+      order: order.peek(),
+      signal: abort.signal,
+    };
+  };
+  read();
+  const run = signal(begin());
+  return {
+    log,
+    query,
+    range,
+    zone,
+    order,
+    run,
+    start() {
+      location.go({
+        parameters: withSearch(location.place.peek().parameters, query.peek(), range.peek(), order.peek()),
+      });
+      run.value = begin();
+    },
+    cancel: () => abort.abort(),
+    follow() {
+      const { query: asked, order: way } = run.peek();
+      const before = `${range.peek().from} ${range.peek().to}`;
+      read();
+      const after = `${range.peek().from} ${range.peek().to}`;
+      if (asked !== query.peek() || way !== order.peek() || before !== after) run.value = begin();
+    },
+  };
+}
+
+/** Of the standard search nothing stands in the address. */
+function withSearch(
+  parameters: ReadonlyMap<string, string>,
+  query: string,
+  range: Range,
+  order: Order,
+): ReadonlyMap<string, string> {
+  const next = new Map(parameters);
+  const put = (name: string, value: string, standard: string) => {
+    if (value === standard) next.delete(name);
+    else next.set(name, value);
+  };
+  put("q", query, STANDARD_QUERY);
+  put("from", range.from, STANDARD_RANGE.from);
+  put("to", range.to, STANDARD_RANGE.to);
+  put("o", order, "desc");
+  return next;
+}

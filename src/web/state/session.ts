@@ -1,0 +1,57 @@
+import { signal } from "@preact/signals";
+import type { ReadonlySignal } from "@preact/signals";
+
+import { ApiFault } from "../api/client.ts";
+import type { Client } from "../api/client.ts";
+import type { Account } from "../api/types.ts";
+
+/** `ended`: it was there when the page was opened, and is no more; what the page shows stays. */
+export type SessionState = "unknown" | "out" | "in" | "ended";
+
+export type Session = {
+  readonly state: ReadonlySignal<SessionState>;
+  readonly account: ReadonlySignal<Account | null>;
+  /** Finds out who is signed in. @throws ApiFault where the service is away */
+  readonly open: () => Promise<void>;
+  /** @throws ApiFault; 401 where the pair or the ticket is wrong */
+  readonly signIn: (credentials: { email: string; password: string } | { ticket: string }) => Promise<void>;
+  readonly signOut: () => Promise<void>;
+  /** Told by the client of each 401. */
+  readonly end: () => void;
+};
+
+export function createSession(client: () => Client): Session {
+  const state = signal<SessionState>("unknown");
+  const account = signal<Account | null>(null);
+  const enter = (entered: Account) => {
+    account.value = entered;
+    state.value = "in";
+  };
+  return {
+    state,
+    account,
+    async open() {
+      try {
+        enter((await client().ask<Account>("/1/session")).body);
+      } catch (error) {
+        if (!(error instanceof ApiFault) || error.status !== 401) throw error;
+        state.value = "out";
+      }
+    },
+    async signIn(credentials) {
+      enter((await client().ask<Account>("/1/session", { method: "POST", json: credentials })).body);
+    },
+    async signOut() {
+      try {
+        await client().ask("/1/session", { method: "DELETE" });
+      } catch (error) {
+        if (!(error instanceof ApiFault) || error.status !== 401) throw error;
+      }
+      account.value = null;
+      state.value = "out";
+    },
+    end() {
+      if (state.peek() === "in") state.value = "ended";
+    },
+  };
+}
