@@ -1,3 +1,4 @@
+import { performance } from "node:perf_hooks";
 import type { Logger } from "pino";
 import { LoggiaError } from "../errors.ts";
 import { idleAwake_ms } from "./awake.ts";

@@ -1,0 +1,80 @@
+import { execFile } from "node:child_process";
+import { access, constants } from "node:fs/promises";
+import { delimiter, join } from "node:path";
+import { promisify } from "node:util";
+
+import { StartError } from "../src/errors.ts";
+
+const NAMES = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome"];
+const OF_MACOS = [
+  "/Applications/Chromium.app/Contents/MacOS/Chromium",
+  "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+];
+
+export type ChromiumPlaces = {
+  /** Read for CHROMIUM and PATH. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly paths: readonly string[];
+  /** Installs Debian's package; null where that is not possible. */
+  readonly install: (() => Promise<void>) | null;
+};
+
+const HERE: ChromiumPlaces = {
+  env: process.env,
+  paths: OF_MACOS,
+  install: process.getuid?.() === 0 && process.platform === "linux" ? installOnDebian : null,
+};
+
+/**
+ * The browser of the page's tests and screenshots: the one that CHROMIUM names, else the first on
+ * the PATH. As root on Debian it is installed where it is missing.
+ * @throws StartError that says what to install
+ */
+export async function findChromium(places: ChromiumPlaces = HERE): Promise<string> {
+  const chosen = places.env["CHROMIUM"];
+  if (chosen) {
+    if (await isExecutable(chosen)) return chosen;
+    throw new StartError(`CHROMIUM is ${chosen}, which cannot be run`);
+  }
+  const found = await search(places);
+  if (found !== null) return found;
+  let reason = "";
+  if (places.install !== null) {
+    try {
+      await places.install();
+    } catch (error) {
+      reason = ` (apt-get install chromium failed: ${error instanceof Error ? error.message : String(error)})`;
+    }
+    const installed = await search(places);
+    if (installed !== null) return installed;
+  }
+  throw new StartError(
+    `The tests of the page need Chromium, and none was found${reason}: install it (Debian: apt-get install chromium; ` +
+      "macOS: brew install --cask chromium) or point CHROMIUM at its executable.",
+  );
+}
+
+async function search({ env, paths }: ChromiumPlaces): Promise<string | null> {
+  const folders = (env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== "");
+  const candidates = [...folders.flatMap((folder) => NAMES.map((name) => join(folder, name))), ...paths];
+  for (const path of candidates) if (await isExecutable(path)) return path;
+  return null;
+}
+
+async function isExecutable(path: string): Promise<boolean> {
+  try {
+    await access(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Test files that start together wait for each other at the lock of dpkg. */
+async function installOnDebian(): Promise<void> {
+  const run = promisify(execFile);
+  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+  const wait = ["-o", "DPkg::Lock::Timeout=600", "-qq"];
+  await run("apt-get", [...wait, "update"], { env });
+  await run("apt-get", [...wait, "install", "--yes", "--no-install-recommends", "chromium"], { env });
+}

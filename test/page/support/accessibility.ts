@@ -1,0 +1,39 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import type { ExecutionContext } from "ava";
+import type { Page } from "playwright-core";
+
+const AXE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
+
+/** What axe says of one rule. */
+type Violation = {
+  readonly id: string;
+  readonly help: string;
+  readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
+};
+
+type Axe = { readonly run: () => Promise<{ readonly violations: readonly Violation[] }> };
+
+export const SCHEMES = [
+  { name: "light", colorScheme: "light", forcedColors: "none" },
+  { name: "dark", colorScheme: "dark", forcedColors: "none" },
+  { name: "forced colours", colorScheme: "dark", forcedColors: "active" },
+] as const;
+
+/** Asserts that axe finds nothing in what the page shows now, in light, dark and forced colours. */
+export async function assertAccessible(t: ExecutionContext, page: Page, what: string): Promise<void> {
+  await page.evaluate(AXE);
+  for (const { name, colorScheme, forcedColors } of SCHEMES) {
+    await page.emulateMedia({ colorScheme, forcedColors });
+    const violations = await page.evaluate(async () => {
+      const { axe } = globalThis as unknown as { readonly axe: Axe };
+      return (await axe.run()).violations;
+    });
+    t.deepEqual(violations.flatMap(describe), [], `${what}, ${name}`);
+  }
+  await page.emulateMedia({ colorScheme: null, forcedColors: null });
+}
+
+function describe({ id, help, nodes }: Violation): string[] {
+  return nodes.slice(0, 5).map(({ html, failureSummary = "" }) => `${id}: ${help}\n${html}\n${failureSummary}`);
+}

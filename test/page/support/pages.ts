@@ -1,0 +1,129 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import test from "ava";
+import type { ExecutionContext } from "ava";
+import { chromium } from "playwright-core";
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+
+import { findChromium } from "../../../infra/chromium.ts";
+import { buildPageIfStale } from "../../../infra/page.ts";
+import { ADMIN, environmentOf, get, KEY, LOG, startService } from "../../support/service.ts";
+import type { Service } from "../../support/service.ts";
+import { until } from "../../support/until.ts";
+import { collectProblems } from "./problems.ts";
+import type { Problems } from "./problems.ts";
+
+export type OpenOptions = Pick<
+  BrowserContextOptions,
+  "colorScheme" | "reducedMotion" | "timezoneId" | "viewport" | "forcedColors"
+> & {
+  /** The fragment to open: `#/first?q=…`. */
+  readonly address?: string;
+  /** false: nobody is signed in. */
+  readonly signedIn?: boolean;
+};
+
+export type Opened = {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** Where the page is served. */
+  readonly url: string;
+  readonly problems: Problems;
+};
+
+/** A batch line: https://… `docs/batches.md` names its fields. */
+export type NewEvent = Readonly<Record<string, unknown>> & { readonly text: string };
+
+export type Pages = {
+  readonly service: () => Service;
+  /**
+   * Opens the page in a browser context of the test's own. When the test is over it fails where the
+   * page broke its content security policy, wrote an error or asked another origin for something.
+   */
+  readonly open: (t: ExecutionContext, options?: OpenOptions) => Promise<Opened>;
+  /** Posts events and waits until they can be found. */
+  readonly post: (events: readonly NewEvent[]) => Promise<readonly string[]>;
+};
+
+/** One browser and one service for the tests of a file. Call it at the top of the file. */
+export function sharePages(kind: "embedded" | "cluster" = "embedded"): Pages {
+  const folder = mkdtempSync(join(tmpdir(), "loggia-test-"));
+  let service: Service | null = null;
+  let browser: Browser | null = null;
+  test.before(async (t) => {
+    t.timeout(600_000, "The browser may have to be installed first");
+    await buildPageIfStale();
+    const executablePath = await findChromium();
+    [service, browser] = await Promise.all([
+      startService(environmentOf(kind, folder)),
+      chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] }),
+    ]);
+  });
+  test.after.always(async () => {
+    await browser?.close();
+    await service?.close();
+    rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+  });
+  const running = (): Service => {
+    if (service === null) throw new Error("The service is not started yet");
+    return service;
+  };
+  return {
+    service: running,
+    async open(t, options = {}) {
+      if (browser === null) throw new Error("The browser is not started yet");
+      return openPage(t, browser, running(), options);
+    },
+    post: (events) => postEvents(running(), events),
+  };
+}
+
+async function openPage(
+  t: ExecutionContext,
+  browser: Browser,
+  service: Service,
+  { address = "", signedIn = true, ...emulated }: OpenOptions,
+): Promise<Opened> {
+  const context = await browser.newContext({
+    viewport: { width: 1440, height: 900 },
+    timezoneId: "Europe/Berlin",
+    locale: "en-GB",
+    baseURL: service.apiUrl,
+    ...emulated,
+  });
+  context.setDefaultTimeout(60_000);
+  const problems = collectProblems(context, service.apiUrl);
+  t.teardown(async () => {
+    await context.close();
+    const found = problems.all();
+    if (found.length > 0) throw new Error(`The page did what it must not:\n${found.join("\n")}`);
+  });
+  if (signedIn) await signIn(context);
+  const page = await context.newPage();
+  await page.goto(`/${address}`);
+  return { page, context, url: service.apiUrl, problems };
+}
+
+/** Signs a browser context in without its page. */
+export async function signIn(context: BrowserContext, account: { email: string; password: string } = ADMIN) {
+  const response = await context.request.post("/1/session", { data: account, headers: { "X-Loggia": "1" } });
+  if (!response.ok()) throw new Error(`Signing in was answered ${response.status()} ${await response.text()}`);
+}
+
+async function postEvents(service: Service, events: readonly NewEvent[]): Promise<readonly string[]> {
+  const response = await fetch(`${service.postUrl}/1/logs/${LOG}/events`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${KEY}`, "Content-Type": "application/json" },
+    body: JSON.stringify(events),
+  });
+  if (!response.ok) throw new Error(`Posting was answered ${response.status} ${await response.text()}`);
+  const { items } = (await response.json()) as { items: { id: string }[] };
+  const ids = items.map(({ id }) => id);
+  const last = ids.at(-1);
+  if (last === undefined) return ids;
+  await until(async () => (await get(service, `/1/logs/${LOG}/events/${last}`)).status === 200, {
+    what: "the events that were posted",
+  });
+  return ids;
+}
