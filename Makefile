@@ -72,6 +72,7 @@ fuzz: $(INSTALLED) ## look for inputs that break the service, 10 minutes or more
 check: $(INSTALLED) ## types, lint, format, dependency rules, dead code
 	node node_modules/typescript7/bin/tsc -p .
 	node node_modules/typescript7/bin/tsc -p src/web
+	node node_modules/typescript7/bin/tsc -p test/page
 	oxlint --type-aware --deny-warnings
 	prettier --check --log-level=warn .
 	node test/tidy/dependencies.ts

@@ -1,5 +1,5 @@
-import { mkdirSync, readFileSync, rmSync, watch, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, watch, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 
 import { build } from "esbuild";
@@ -14,13 +14,14 @@ const ROOT = join(import.meta.dirname, "..");
 const SOURCE = join(ROOT, "src/web");
 const TARGET = join(ROOT, "dist/page");
 /** What the main script and the style sheet stand for in `index.html`. */
-const PLACES = { script: "main.js", style: "page.css", preload: "<!-- preload -->" };
+const PLACES = { script: "main.js", style: "page.css", icon: "icon.svg", preload: "<!-- preload -->" };
 
 /** @returns the bytes of each file that a first visit loads, as gzip sends them */
 export async function buildPage(target = TARGET): Promise<ReadonlyMap<string, number>> {
   const { metafile, outputFiles } = await build({
     absWorkingDir: ROOT,
-    entryPoints: { main: join(SOURCE, "main.tsx"), page: join(SOURCE, "page.css") },
+    entryPoints: { main: join(SOURCE, "main.tsx"), page: join(SOURCE, "page.css"), icon: join(SOURCE, "icon.svg") },
+    loader: { ".svg": "copy" },
     outdir: join(target, "assets"),
     entryNames: "[name].[hash]",
     chunkNames: "[name].[hash]",
@@ -40,17 +41,18 @@ export async function buildPage(target = TARGET): Promise<ReadonlyMap<string, nu
   const html = readFileSync(join(SOURCE, "index.html"), "utf8")
     .replace(PLACES.script, names.script)
     .replace(PLACES.style, names.style)
+    .replace(PLACES.icon, names.icon)
     .replace(PLACES.preload, names.preloads.map((path) => `<link rel="modulepreload" href="/${path}">`).join("\n"));
-  rmSync(target, { recursive: true, force: true });
   mkdirSync(join(target, "assets"), { recursive: true });
   for (const { path, contents } of outputFiles) writeCompressed(path, contents);
   writeCompressed(join(target, "index.html"), Buffer.from(html));
+  removeOthers(join(target, "assets"), new Set(outputFiles.map(({ path }) => basename(path))));
   const first = [names.script, names.style, ...names.preloads];
   return new Map(first.map((path) => [path, gzipSync(readFileSync(join(target, path)), { level: 9 }).length]));
 }
 
 /** The paths of the main script, the style sheet and the chunks that the main script imports at once. */
-function namesOf({ outputs }: Metafile): { script: string; style: string; preloads: string[] } {
+function namesOf({ outputs }: Metafile): { script: string; style: string; icon: string; preloads: string[] } {
   const named = (entry: string) => {
     const found = Object.entries(outputs).find(([, output]) => output.entryPoint === entry);
     if (found === undefined) throw new Error(`esbuild made nothing of ${entry}`);
@@ -58,6 +60,7 @@ function namesOf({ outputs }: Metafile): { script: string; style: string; preloa
   };
   const [script, main] = named("src/web/main.tsx");
   const [style] = named("src/web/page.css");
+  const [icon] = named("src/web/icon.svg");
   const preloads = new Set<string>();
   const collect = (imports: Metafile["outputs"][string]["imports"]) => {
     for (const { path, kind } of imports) {
@@ -68,14 +71,40 @@ function namesOf({ outputs }: Metafile): { script: string; style: string; preloa
   };
   collect(main.imports);
   const served = (path: string) => path.slice(path.indexOf("assets/"));
-  return { script: served(script), style: served(style), preloads: [...preloads].map(served) };
+  return { script: served(script), style: served(style), icon: served(icon), preloads: [...preloads].map(served) };
 }
 
 function writeCompressed(path: string, contents: Uint8Array): void {
-  writeFileSync(path, contents);
   const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } };
-  writeFileSync(`${path}.br`, brotliCompressSync(contents, quality));
-  writeFileSync(`${path}.gz`, gzipSync(contents, { level: 9 }));
+  writeWhole(`${path}.br`, brotliCompressSync(contents, quality));
+  writeWhole(`${path}.gz`, gzipSync(contents, { level: 9 }));
+  writeWhole(path, contents);
+}
+
+/** Another build, or a service that starts, never sees half a file. */
+function writeWhole(path: string, contents: Uint8Array): void {
+  const temporary = `${path}.${process.pid}.part`;
+  writeFileSync(temporary, contents);
+  renameSync(temporary, path);
+}
+
+/** Takes away the assets of earlier builds. */
+function removeOthers(folder: string, names: ReadonlySet<string>): void {
+  for (const name of readdirSync(folder)) {
+    if (!names.has(name.replace(/\.(?:br|gz)$/, "")) && !name.endsWith(".part"))
+      rmSync(join(folder, name), { force: true });
+  }
+}
+
+/** Builds where a source is newer than the page, as `make page` does. */
+export async function buildPageIfStale(): Promise<void> {
+  const built = statSync(join(TARGET, "index.html"), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const isNewer = (path: string): boolean => statSync(path).mtimeMs > built;
+  const sources = ["web", "query", "events"].flatMap((folder) => {
+    const path = join(ROOT, "src", folder);
+    return readdirSync(path, { recursive: true, encoding: "utf8" }).map((name) => join(path, name));
+  });
+  if ([import.meta.filename, ...sources].some(isNewer)) await buildPage();
 }
 
 async function buildAndReport(): Promise<void> {

@@ -57,7 +57,7 @@ test("assets are the same in every encoding, and never change under their name",
   const paths = [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => `${url}${path}`);
   t.true(paths.length >= 2, html);
   for (const path of paths) {
-    t.regex(path, /\.[0-9A-Z]{8}\.(?:js|css)$/);
+    t.regex(path, /\.[0-9A-Z]{8}\.(?:js|css|svg)$/);
     const plain = await fetchBytes(path, "identity");
     const zipped = await fetchBytes(path, "gzip");
     const brotli = await fetchBytes(path, "gzip, br");

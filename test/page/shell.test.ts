@@ -7,7 +7,7 @@ import { sharePages } from "./support/pages.ts";
 const pages = sharePages();
 
 test("a wrong password is said beside the field, and the right one opens the page", async (t) => {
-  const { page } = await pages.open(t, { signedIn: false });
+  const { page } = await pages.open(t, { signedIn: false, address: `#/${LOG}?q=GET+events+TAKE+3` });
   await page.getByLabel("E-mail").fill(ADMIN.email);
   await page.getByLabel("Password").fill("wrong");
   await page.keyboard.press("Enter");
@@ -17,5 +17,76 @@ test("a wrong password is said beside the field, and the right one opens the pag
   await page.getByLabel("Password").fill(ADMIN.password);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("link", { name: "Search" }).waitFor();
-  t.is(new URL(page.url()).hash, `#/${LOG}`);
+  t.is(new URL(page.url()).hash, `#/${LOG}?q=GET+events+TAKE+3`);
+});
+
+test("signing out by the menu of the account ends the session, and a reload asks for a sign-in", async (t) => {
+  const { page, context, url } = await pages.open(t);
+  await page.getByRole("button", { name: /account/ }).click();
+  await page.getByRole("menuitem", { name: "Sign out" }).click();
+  await page.getByRole("heading", { name: "Sign in to Loggia" }).waitFor();
+  const asked = await context.request.get(`${url}/1/session`, { headers: { "X-Loggia": "1" } });
+  t.is(asked.status(), 401);
+  await page.reload();
+  await page.getByRole("heading", { name: "Sign in to Loggia" }).waitFor();
+});
+
+test("a session that ends raises the sign-in over the page, which goes on with what was typed", async (t) => {
+  const { page, context } = await pages.open(t);
+  const query = page.getByRole("textbox", { name: /Query/ });
+  await query.fill("GET events WHERE source = 'kept'");
+  await context.clearCookies();
+  await page.getByRole("button", { name: "Run" }).click();
+  const dialog = page.getByRole("dialog", { name: "Your session ended" });
+  await dialog.waitFor();
+  await assertAccessible(t, page, "a session that ended");
+  await dialog.getByLabel("Password").fill(ADMIN.password);
+  await page.keyboard.press("Enter");
+  await dialog.waitFor({ state: "detached" });
+  t.is(await query.inputValue(), "GET events WHERE source = 'kept'");
+});
+
+test("the question mark lists the shortcuts, and single keys can be turned off there", async (t) => {
+  const { page } = await pages.open(t);
+  await page.getByRole("link", { name: "Search" }).waitFor();
+  await page.keyboard.press("?");
+  const dialog = page.getByRole("dialog", { name: "Shortcuts" });
+  await dialog.getByText("Query", { exact: true }).waitFor();
+  await assertAccessible(t, page, "the list of shortcuts");
+  await dialog.getByRole("checkbox").uncheck();
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  await page.keyboard.press("?");
+  await page.keyboard.press("/");
+  t.is(await dialog.count(), 0);
+  t.false(await page.getByRole("textbox", { name: /Query/ }).evaluate((field) => field === document.activeElement));
+});
+
+test("at 360 px nothing is cut off sideways, and the menu holds what the bar leaves out", async (t) => {
+  await pages.post([{ text: "a text that is long enough to need a second line on a small screen", source: "phone" }]);
+  const { page } = await pages.open(t, { viewport: { width: 360, height: 780 } });
+  await page.locator("#list").getByText("a text that is long enough").waitFor();
+  t.is(await page.evaluate(() => document.documentElement.scrollWidth), 360);
+  await page.getByRole("button", { name: "Menu" }).click();
+  await page.getByRole("menuitem", { name: "Sign out" }).waitFor();
+  await assertAccessible(t, page, "the menu of small screens");
+});
+
+test("a query runs from the line to its rows, and back returns to the one before", async (t) => {
+  await pages.post([
+    { text: "first of two", source: "alpha" },
+    { text: "second of two", source: "beta" },
+  ]);
+  const { page } = await pages.open(t);
+  const list = page.locator("#list");
+  await list.getByText("first of two").waitFor();
+  const query = page.getByRole("textbox", { name: /Query/ });
+  await query.fill("GET events WHERE source = 'beta'");
+  await query.press("Enter");
+  await list.getByText("first of two").waitFor({ state: "detached" });
+  t.true(await list.getByText("second of two").isVisible());
+  await assertAccessible(t, page, "a result");
+  await page.goBack();
+  await list.getByText("first of two").waitFor();
+  t.is(await query.inputValue(), "GET events");
 });

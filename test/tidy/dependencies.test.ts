@@ -17,6 +17,10 @@ const PLANTED: readonly [file: string, importing: string, rule: string][] = [
   ["pipelines/planted.ts", "../src/store/duckdb/store.ts", "roles-see-ports-only"],
   ["src/post/planted.ts", "../api/api.ts", "roles-never-meet"],
   ["src/http/planted.ts", "../main.ts", "only-main-composes"],
+  ["src/web/planted.ts", "../api/api.ts", "page-knows-query-and-events-only"],
+  ["src/web/list/planted.tsx", "../../http/headers.ts", "page-knows-query-and-events-only"],
+  ["src/web/planted.ts", "node:fs", "page-runs-in-a-browser"],
+  ["src/api/planted.ts", "../web/app.ts", "nothing-knows-the-page"],
 ];
 
 test("the rules find each import that is planted against them, and nothing else", async (t) => {

@@ -32,7 +32,7 @@ export type Opened = {
   readonly problems: Problems;
 };
 
-/** A batch line: https://… `docs/batches.md` names its fields. */
+/** An event of a batch; `docs/batches.md` names its fields. */
 export type NewEvent = Readonly<Record<string, unknown>> & { readonly text: string };
 
 export type Pages = {

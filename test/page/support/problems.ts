@@ -27,7 +27,7 @@ export function collectProblems(context: BrowserContext, origin: string): Proble
     return status === undefined ? mayFail : statuses.has(Number(status));
   };
   context.on("console", (message) => {
-    if (message.type() === "error" && !isExpected(message)) found.push(`console: ${message.text()}`);
+    if (message.type() === "error" && !isExpected(message)) found.push(describe(message));
   });
   context.on("weberror", (error) => found.push(`uncaught: ${error.error().stack ?? error.error().message}`));
   context.on("request", (request) => {
@@ -41,6 +41,11 @@ export function collectProblems(context: BrowserContext, origin: string): Proble
     allowNoAnswer: () => (mayFail = true),
     all: () => found,
   };
+}
+
+function describe(message: ConsoleMessage): string {
+  const { url, lineNumber } = message.location();
+  return `console: ${message.text()} (${url}:${lineNumber})`;
 }
 
 /** Reports violations that the browser's console leaves out. */
