@@ -1,6 +1,8 @@
 import { savedQueryNotFound } from "../catalog/saved-queries.ts";
 import { LoggiaError } from "../errors.ts";
 import type { LogKey } from "../events/event.ts";
+import { shorten } from "../events/quote.ts";
+import { isFilter } from "../query/filters.ts";
 import type { ApiCall, Context } from "./context.ts";
 
 /** A query in LQL and the parameter `tz` that it is asked with. */
@@ -24,4 +26,18 @@ export function readAskedQuery({ catalog }: Pick<Context, "catalog">, call: ApiC
   const saved = catalog.savedQuery(log, caller.kind === "account" ? caller.account.id : null, name);
   if (saved === null) throw savedQueryNotFound(log, name);
   return { text: saved.query, tz: tz ?? saved.tz };
+}
+
+/**
+ * As {@link readAskedQuery}, where a call without a query is one with list parameters.
+ * @throws LoggiaError `bad_parameter` for both at once: a filter that is ignored would show more than was asked for
+ */
+export function readQueryOrFilters(context: Pick<Context, "catalog">, call: ApiCall, log: LogKey): AskedQuery | null {
+  const asked = readAskedQuery(context, call, log);
+  const filter = asked === null ? undefined : [...call.query.keys()].find(isFilter);
+  if (filter === undefined) return asked;
+  throw new LoggiaError(
+    "bad_parameter",
+    `The parameter ${shorten(filter)} is for lists; with a query it stands in WHERE`,
+  );
 }

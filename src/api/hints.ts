@@ -3,6 +3,7 @@ import type { Reply } from "../http/route.ts";
 import { classHint, hintHeaders } from "../query/hints.ts";
 import type { Condition, ListPlan } from "../query/plan.ts";
 import type { Store } from "../store/store.ts";
+import type { KnownAttributes } from "./known-attributes.ts";
 import { OPERATIONS } from "./openapi/document.ts";
 
 /** The header that a reply tells its hints in. */
@@ -42,6 +43,15 @@ export async function classHints(
     if (rows.length === 0) hints.push(classHint(name, filters.slice(0, MOST_FILTERS)));
   }
   return hints;
+}
+
+/** Hints about a question whose answer is a stream: they are told before it is known what it finds. */
+export async function hintsAhead(
+  context: Parameters<typeof classHints>[0] & { readonly attributes: Pick<KnownAttributes, "hints"> },
+  plan: Pick<ListPlan, "logs" | "where"> & Partial<Pick<ListPlan, "columns">>,
+): Promise<string[]> {
+  const [attributes, classes] = await Promise.all([context.attributes.hints(plan), classHints(context, plan)]);
+  return [...attributes, ...classes];
 }
 
 /** The classes that a condition asks for, folded; one that it excludes is none. */

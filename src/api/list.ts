@@ -19,7 +19,7 @@ export async function listRecords(
 }
 
 /** A list with `sinceid` tells only of a time that is complete: its reader comes back for the rest, and would not for what turned up behind it. */
-function endAtHorizon({ horizon }: Context, { query }: ApiCall, plan: ListPlan): ListPlan {
+export function endAtHorizon({ horizon }: Context, { query }: ApiCall, plan: ListPlan): ListPlan {
   if (horizon === null || (query.get("sinceid") ?? "") === "") return plan;
   const later: Condition = { kind: "accepted-after", id: horizon.current() };
   return { ...plan, where: { kind: "and", conditions: [plan.where, { kind: "not", condition: later }] } };

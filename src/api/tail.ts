@@ -22,7 +22,8 @@ import { authenticated, logKeyOf } from "./context.ts";
 import type { ApiCall, Context } from "./context.ts";
 import { showsAttributes } from "./event-view.ts";
 import { EVENT_BYTES } from "./memory.ts";
-import { readAskedQuery } from "./asked-query.ts";
+import { readQueryOrFilters } from "./asked-query.ts";
+import { hintsAhead, withHints } from "./hints.ts";
 import { tailFormat } from "./tail-formats.ts";
 import type { TailFormat } from "./tail-formats.ts";
 
@@ -56,9 +57,10 @@ export function tailRoute(context: Context): Route {
     const tail = new Tail(context, call, { log: key, where });
     await call.memory.take(PAGE * EVENT_BYTES);
     call.memory.releaseWith(await open.take(personOfCaller(context.catalog, call.caller), 1));
+    const hints = await hintsAhead(context, { logs: [key], where, columns });
     const body = streamed(context, tail, { format, start });
     // nginx would hold pieces back.
-    return { status: 200, body, headers: { "X-Accel-Buffering": "no" } };
+    return withHints({ status: 200, body, headers: { "X-Accel-Buffering": "no" } }, hints);
   });
 }
 
@@ -236,7 +238,7 @@ function readConditions(
   call: ApiCall,
   log: LogKey,
 ): { readonly where: Condition; readonly columns: readonly EventColumn[] | null } {
-  const question = readAskedQuery(context, call, log);
+  const question = readQueryOrFilters(context, call, log);
   if (question === null) return planFilters(call.query, { from: { kind: "events" }, logs: [log] });
   const plan = planQuery(question.text, { logs: [log], now_ms: context.now(), zone: parseZone(question.tz) });
   const { table, clauses } = parseQuery(question.text);

@@ -16,6 +16,13 @@ const ATTRIBUTE = "attr.";
 /** The same of an attribute, whatever the limits of the service are. */
 const ATTRIBUTE_VALUE_LIMIT = 32_768;
 
+const FILTERS: ReadonlySet<string> = new Set(["tags", "text", "sinceid", "source", "user", "class", "created"]);
+
+/** Whether a parameter leaves events out of a list. */
+export function isFilter(name: string): boolean {
+  return FILTERS.has(name) || name.startsWith(ATTRIBUTE);
+}
+
 /**
  * The plan that the parameters of a list mean: `pagenum`, `pagesize`, `order`, `tags`, `text`,
  * `sinceid`, `source`, `user`, `class`, `created` and, for each attribute, `attr.<name>`. Others are

@@ -37,6 +37,18 @@ async function fill(service: Service, count: number): Promise<void> {
   );
 }
 
+async function post(service: Service, events: readonly object[]): Promise<void> {
+  const response = await fetch(`${service.postUrl}/1/logs/${LOG}/events`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", apikey: KEY },
+    body: JSON.stringify(events),
+  });
+  if (!response.ok) throw new Error(await response.text());
+  const stored = async (): Promise<boolean> =>
+    (await get(service, `/1/logs/${LOG}/events`)).headers.get("x-total-count") === String(events.length);
+  await until(stored, { what: "all events" });
+}
+
 async function exported(service: Service, query: string): Promise<{ response: Response; text: string }> {
   const response = await fetch(`${service.apiUrl}/1/logs/${LOG}/export?${query}`, {
     headers: { Authorization: AUTHORIZATION },
@@ -110,6 +122,58 @@ async function isCompressed(t: ExecutionContext, service: Service): Promise<void
     .split("\n");
   t.is(lines.at(-1), `{"complete":true,"count":${COUNT}}`);
 }
+
+test("groups are exported with their keys, and values that may hold blanks as JSON", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  await post(service, [
+    { text: "a", source: "web 1", tags: ["x", "y"], attributes: { codes: ["a b", 2], one: [1] } },
+    { text: "b", source: "web 1", attributes: { codes: "=1" } },
+  ]);
+  const groups = encodeURIComponent("GET events GROUPBY source, @codes COLUMNS(KEY, COUNT)");
+  t.is(
+    (await exported(service, `format=csv&query=${groups}`)).text,
+    [
+      "key,keys,count",
+      'web 1,"[""web 1"",""2""]",1',
+      'web 1,"[""web 1"",""=1""]",1',
+      'web 1,"[""web 1"",""a b""]",1',
+      "",
+    ].join("\r\n"),
+  );
+  const record = "<aggregate><key>web 1</key><keys><key>web 1</key><key>2</key></keys><count>1</count></aggregate>";
+  t.true((await exported(service, `format=xml&query=${groups}`)).text.includes(`<results>${record}`));
+  const columns = encodeURIComponent("GET events SORT text COLUMNS(text, tags, @codes, @one)");
+  t.is(
+    (await exported(service, `format=csv&query=${columns}`)).text,
+    ["text,tags,'@codes,'@one", 'a,x y,"[""a b"",2]",[1]', "b,,'=1,", ""].join("\r\n"),
+  );
+});
+
+test("an export tells of names that the log does not have, and takes a query or filters, but not both", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  await post(service, [{ text: "a", attributes: { took: 1 } }]);
+  const hint = "No event has @tok; did you mean @took?";
+  for (const query of ["attr.tok=1", `query=${encodeURIComponent("GET events WHERE @tok = 1")}`]) {
+    for (const path of ["export", "tail"]) {
+      const aborted = new AbortController();
+      const response = await fetch(`${service.apiUrl}/1/logs/${LOG}/${path}?${query}`, {
+        headers: { Authorization: AUTHORIZATION },
+        signal: aborted.signal,
+      });
+      t.is(response.headers.get("x-loggia-hint"), hint, `${path}?${query}`);
+      aborted.abort();
+    }
+  }
+  const classes = await exported(service, `query=${encodeURIComponent("GET events.zzz")}`);
+  t.is(classes.response.headers.get("x-loggia-hint"), "No event and no class filter has the class zzz.");
+  for (const filter of ["source=web", "attr.took=1", "sinceid=000000000000000000000000"]) {
+    for (const path of ["export", "tail"]) {
+      const response = await get(service, `/1/logs/${LOG}/${path}?query=GET%20events&${filter}`);
+      t.is(response.status, 400);
+      t.regex(JSON.stringify(response.body), /is for lists; with a query it stands in WHERE/);
+    }
+  }
+});
 
 test("an export that the store ends amid is cut off, and not ended as if it were whole", async (t) => {
   const service = await serviceOf(t, "embedded");

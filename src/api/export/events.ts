@@ -36,11 +36,15 @@ export function eventRecords(shape: EventShape): RecordKind<MarkedEvent> {
 }
 
 function cellsOf(row: EventRow, marks: Marks | undefined, header: readonly EventColumn[]): string[] {
-  const { geo, ...rest } = restOfEvent(row, marks);
+  const { geo, tags, bookmarks, alerts, ...rest } = restOfEvent(row, marks);
+  // Neither tags nor ids hold blanks.
   const fields = {
     id: row.id,
     created: momentAsIso(row.created),
     ...rest,
+    tags: tags.join(" "),
+    bookmarks: bookmarks.join(" "),
+    alerts: alerts?.join(" ") ?? null,
     geo: placeOf(geo),
     pattern: row.pattern,
     attributes: row.attributes ?? "{}",

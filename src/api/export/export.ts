@@ -12,13 +12,15 @@ import { planQuery, WHOLE } from "../../query/planner.ts";
 import type { GroupQuestion, Question } from "../../query/question.ts";
 import { parseZone } from "../../query/zone.ts";
 import type { Store } from "../../store/store.ts";
-import { readAskedQuery } from "../asked-query.ts";
+import { readQueryOrFilters } from "../asked-query.ts";
 import { personOfCaller } from "../caller.ts";
 import { authenticated, logKeyOf } from "../context.ts";
 import type { ApiCall, Context } from "../context.ts";
 import { showsAttributes } from "../event-view.ts";
 import { answerGroups } from "../groups/answer.ts";
 import { showGroups } from "../groups/view.ts";
+import { hintsAhead, withHints } from "../hints.ts";
+import { endAtHorizon } from "../list.ts";
 import { EVENT_BYTES, roomForGroups, sizeOfGroups, USER_BYTES } from "../memory.ts";
 import { userFields } from "../view.ts";
 import { eventRecords, EVENTS_PAGE, pagesOfEvents } from "./events.ts";
@@ -37,15 +39,19 @@ export function exportRoute(context: Context): Route {
     const format = readFormat(call.query.get("format"));
     const trailer = readTrailer(call.query, format);
     const question = readQuestion(context, call, key);
+    const plan = question.kind === "groups" ? question.plan : question;
+    const hints = plan.kind === "users" ? [] : await hintsAhead(context, plan);
     const body = await streamOf(context, call, { question, format, trailer });
-    return { status: 200, body, headers: { "Content-Disposition": `attachment; filename="${key}.${format}"` } };
+    const headers = { "Content-Disposition": `attachment; filename="${key}.${format}"` };
+    return withHints({ status: 200, body, headers }, hints);
   });
 }
 
 function readQuestion(context: Context, call: ApiCall, log: LogKey): Question {
-  const asked = readAskedQuery(context, call, log);
+  const asked = readQueryOrFilters(context, call, log);
   if (asked === null) {
-    return { ...planFilters(call.query, { from: { kind: "events" }, logs: [log] }), skip: 0, take: WHOLE };
+    const plan = planFilters(call.query, { from: { kind: "events" }, logs: [log] });
+    return { ...endAtHorizon(context, call, plan), skip: 0, take: WHOLE };
   }
   return planQuery(asked.text, { logs: [log], now_ms: context.now(), zone: parseZone(asked.tz), whole: true });
 }
@@ -67,7 +73,8 @@ async function streamOf(context: Context, call: ApiCall, { question, format, tra
     }
     case "groups": {
       const groups = await readGroups(context, call, question);
-      return streamed(plainRecords(groups.element, headerOf(groups, question)), pagesOfList(groups));
+      const list = format === "xml" ? { ...groups, show: groups.showAsXml ?? groups.show } : groups;
+      return streamed(plainRecords(groups.element, headerOf(groups, question)), pagesOfList(list));
     }
     case "users":
       await call.memory.take(USERS_PAGE * USER_BYTES);

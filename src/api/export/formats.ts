@@ -74,9 +74,8 @@ function isoMoments(this: unknown, name: string, value: unknown): unknown {
   return own instanceof Moment ? own.toString() : value;
 }
 
-/** A list becomes its items, joined by blanks; anything else that is an object is JSON. */
+/** Lists and objects become JSON: their items may hold any text. */
 export function cellOf(value: XmlValue): string {
   if (value === null) return "";
-  if (typeof value !== "object" || value instanceof Moment) return value.toString();
-  return Array.isArray(value) ? value.map((item) => cellOf(item as XmlValue)).join(" ") : JSON.stringify(value);
+  return typeof value !== "object" || value instanceof Moment ? value.toString() : JSON.stringify(value);
 }
