@@ -30,6 +30,8 @@ export type Ask = {
   readonly method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Sent as JSON. */
   readonly json?: unknown;
+  /** Sent as a form. */
+  readonly form?: Readonly<Record<string, string>>;
   /** Of the query string; undefined ones are left out. */
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
   readonly signal?: AbortSignal;
@@ -59,7 +61,7 @@ const REQUESTS_AT_ONCE = 4;
 export function createClient({ fetch = globalThis.fetch.bind(globalThis), onSignedOut }: ClientOptions): Client {
   const turns = createTurns(REQUESTS_AT_ONCE);
   const send = async (path: string, options: Ask): Promise<Response> => {
-    const { method = "GET", json, signal, headers } = options;
+    const { method = "GET", json, form, signal, headers } = options;
     let response: Response;
     try {
       response = await fetch(addressOf(path, options.query), {
@@ -72,6 +74,7 @@ export function createClient({ fetch = globalThis.fetch.bind(globalThis), onSign
           ...headers,
         },
         ...(json !== undefined && { body: JSON.stringify(json) }),
+        ...(form && { body: new URLSearchParams(form) }),
         ...(signal && { signal }),
       });
     } catch (error) {

@@ -2,6 +2,10 @@ import type { JSX } from "preact";
 
 import type { App } from "../app.ts";
 import { SearchScreen } from "../search/search-screen.tsx";
+import { lazy } from "./lazy.tsx";
+
+const FirstRunScreen = lazy(async () => (await import("../first-run/first-run-screen.tsx")).FirstRunScreen);
+const SettingsScreen = lazy(async () => (await import("../settings/settings-screen.tsx")).SettingsScreen);
 
 /** The screen that the address names. Those that are seldom used are loaded when they are. */
 export function ScreenView({ app }: { app: App }): JSX.Element {
@@ -11,6 +15,8 @@ export function ScreenView({ app }: { app: App }): JSX.Element {
     return <Nothing title="No logs yet">Ask an admin to share a log.</Nothing>;
   if (log !== "" && !logs.some(({ key }) => key === log))
     return <Nothing title={`There is no log ${log}`}>It was removed, or it is not shared with you.</Nothing>;
+  if (screen === "settings" || screen === "account") return <SettingsScreen app={app} />;
+  if (screen === "first-run") return <FirstRunScreen key={log} app={app} log={log} />;
   // A log's screen starts anew for another log.
   return <SearchScreen key={log} app={app} log={log} />;
 }

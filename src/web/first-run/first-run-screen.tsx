@@ -1,0 +1,183 @@
+import { useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
+
+import { wordsOf } from "../api/client.ts";
+import { readEvents } from "../api/stream.ts";
+import type { EventRecord } from "../api/types.ts";
+import type { App } from "../app.ts";
+import { Icon } from "../parts/icons.tsx";
+import { CopyButton } from "../parts/copy-button.tsx";
+import { SENDERS } from "./senders.ts";
+import type { Sender } from "./senders.ts";
+
+/** How a log gets its first event: a key, a way to send, and the event as it arrives. */
+export function FirstRunScreen({ app, log }: { app: App; log: string }): JSX.Element {
+  const key = useSignal("");
+  const fault = useSignal<string | null>(null);
+  const arrived = useSignal<EventRecord | null>(null);
+  const post = useSignal(postAddress(location));
+  useEffect(() => {
+    const abort = new AbortController();
+    void awaitEvent(app, log, abort.signal, (event) => (arrived.value = event));
+    return () => abort.abort();
+  }, [log]);
+  const makeKey = () => {
+    fault.value = null;
+    app.client
+      .ask<{ key: string }>(`/manage/1/logs/${log}/apiKeys`, { method: "POST", json: { scope: "read-write" } })
+      .then(
+        ({ body }) => (key.value = body.key),
+        (error: unknown) => (fault.value = wordsOf(error)),
+      );
+  };
+  return (
+    <main class="first">
+      <div>
+        <h1>Send the first event to {log}</h1>
+        <p>One plain HTTP post is an event. Nothing has to be installed.</p>
+      </div>
+      <Step number={1} title="Take a key" isDone={key.value !== ""}>
+        {key.value === "" ? (
+          <button class="btn" type="button" onClick={makeKey}>
+            Make a key
+          </button>
+        ) : (
+          <div class="secret acts">
+            <output aria-label="New key">{key.value}</output>
+            <CopyButton class="btn" text={key.value} />
+          </div>
+        )}
+        {fault.value !== null && (
+          <p class="err" role="alert">
+            {fault.value}
+          </p>
+        )}
+        <p class="form help note">
+          It reads and writes. It is shown now and never again, but you can make another in Settings.
+        </p>
+      </Step>
+      <Step number={2} title="Send something" isDone={arrived.value !== null}>
+        <Senders target={{ post: post.value, log, key: key.value === "" ? "KEY" : key.value }} />
+        <p class="form">
+          <label for="post">Events are posted to</label>
+          <input
+            class="in"
+            id="post"
+            value={post.value}
+            onInput={(event) => (post.value = event.currentTarget.value)}
+          />
+        </p>
+      </Step>
+      <Step number={3} title="See it arrive" isDone={arrived.value !== null}>
+        <p class="arrive" role="status">
+          {arrived.value === null ? (
+            <>
+              <span class="dot wait" aria-hidden="true" />
+              Waiting for the first event. It appears here by itself.
+            </>
+          ) : (
+            <>
+              <span class="dot" aria-hidden="true" />
+              {arrived.value.text}
+              <span class="space" />
+              <a href={app.location.link({ screen: "search", log })}>Search {log}</a>
+            </>
+          )}
+        </p>
+      </Step>
+    </main>
+  );
+}
+
+function Step(properties: {
+  readonly number: number;
+  readonly title: string;
+  readonly isDone: boolean;
+  readonly children: JSX.Element | readonly (JSX.Element | false)[];
+}): JSX.Element {
+  const { number, title, isDone, children } = properties;
+  return (
+    <section class={isDone ? "step done" : "step"}>
+      <span class="no">{isDone ? <Icon name="tick" /> : number}</span>
+      <div>
+        <h2>{title}</h2>
+        {children}
+      </div>
+    </section>
+  );
+}
+
+function Senders({ target }: { target: Parameters<Sender["code"]>[0] }): JSX.Element {
+  const chosen = useSignal(0);
+  const sender = SENDERS[chosen.value];
+  const move = (event: KeyboardEvent) => {
+    const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    if (step === 0) return;
+    chosen.value = (chosen.value + step + SENDERS.length) % SENDERS.length;
+    const tabs = (event.currentTarget as HTMLElement).querySelectorAll<HTMLElement>("[role=tab]");
+    tabs[chosen.value]?.focus();
+  };
+  const code = sender?.code(target) ?? "";
+  return (
+    <>
+      <div class="tabs">
+        <div class="seg" role="tablist" aria-label="Sender" onKeyDown={move}>
+          {SENDERS.map(({ name }, index) => (
+            <button
+              id={`sender-${index}`}
+              type="button"
+              role="tab"
+              aria-selected={index === chosen.value}
+              aria-controls="sender"
+              tabIndex={index === chosen.value ? 0 : -1}
+              onClick={() => (chosen.value = index)}
+            >
+              {name}
+            </button>
+          ))}
+        </div>
+      </div>
+      <div id="sender" role="tabpanel" aria-labelledby={`sender-${chosen.value}`}>
+        <pre class="codebox" tabIndex={0}>
+          {code}
+          <CopyButton class="btn small" text={code} />
+        </pre>
+      </div>
+    </>
+  );
+}
+
+/** The posting listener stands at the port after that of the API, unless it was set otherwise. */
+function postAddress({ protocol, hostname, port }: globalThis.Location): string {
+  return `${protocol}//${hostname}${port === "" ? "" : `:${Number(port) + 1}`}`;
+}
+
+const RETRY_MS = 2_000;
+
+/** Follows the log until an event is there; one that was stored before counts. */
+async function awaitEvent(
+  app: App,
+  log: string,
+  signal: AbortSignal,
+  show: (event: EventRecord) => void,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      const response = await app.client.open(`/1/logs/${log}/tail`, {
+        query: { last: 1 },
+        headers: { Accept: "text/event-stream" },
+        signal,
+      });
+      if (response.body === null) return;
+      for await (const { event, data } of readEvents(response.body)) {
+        if (event !== "event") continue;
+        show(JSON.parse(data) as EventRecord);
+        return;
+      }
+    } catch {
+      // It is tried again for as long as the screen is open.
+    }
+    if (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+  }
+}

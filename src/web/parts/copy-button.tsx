@@ -1,0 +1,21 @@
+import { useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+
+import { Icon } from "./icons.tsx";
+
+/** Copies a text, and says that it did. */
+export function CopyButton({ text, class: name }: { text: string; class: string }): JSX.Element {
+  const words = useSignal("Copy");
+  const copy = () => {
+    navigator.clipboard.writeText(text).then(
+      () => (words.value = "Copied"),
+      () => (words.value = "Select it and press Ctrl+C"),
+    );
+  };
+  return (
+    <button class={name} type="button" onClick={copy} onBlur={() => (words.value = "Copy")}>
+      <Icon name="copy" />
+      <span aria-live="polite">{words.value}</span>
+    </button>
+  );
+}

@@ -1,0 +1,83 @@
+import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
+
+import { Facts } from "./health.tsx";
+import { PaneHead, valuesOf } from "./pane.tsx";
+import { useAct, useResource } from "./resource.ts";
+import type { PartProperties } from "./part.ts";
+
+type Job = Readonly<Record<string, unknown>> & { readonly state: string };
+type Last = { readonly last: Job | null };
+
+const POLL_MS = 1_000;
+
+/** Copies of the files, and building the store anew from the bus. */
+export function Backup({ app }: PartProperties): JSX.Element {
+  return (
+    <>
+      <PaneHead title="Backup and replay">Both run beside everything else.</PaneHead>
+      <OrderForm
+        app={app}
+        kind="backup"
+        title="Copy to a folder on the disk of the service"
+        field="to"
+        placeholder="/backup/today"
+      />
+      <OrderForm
+        app={app}
+        kind="replay"
+        title="Build the store anew from the bus, from"
+        field="from"
+        placeholder="start, or 2026-11-21"
+      />
+    </>
+  );
+}
+
+function OrderForm(properties: {
+  readonly app: PartProperties["app"];
+  readonly kind: "backup" | "replay";
+  readonly title: string;
+  readonly field: string;
+  readonly placeholder: string;
+}): JSX.Element {
+  const { app, kind, title, field, placeholder } = properties;
+  const path = `/manage/1/${kind}`;
+  const resource = useResource<Last>(app, path);
+  const { fault, isBusy, act } = useAct();
+  const last = resource.value.value?.last ?? null;
+  const isRunning = last?.state === "running";
+  useEffect(() => {
+    if (!isRunning) return undefined;
+    const timer = setInterval(() => void resource.reload(), POLL_MS);
+    return () => clearInterval(timer);
+  }, [isRunning]);
+  return (
+    <>
+      <form
+        class="new-key"
+        aria-label={title}
+        onSubmit={(event) => {
+          event.preventDefault();
+          const json = { [field]: valuesOf(event.currentTarget)[field] };
+          act(async () => {
+            await app.client.ask(path, { method: "POST", json });
+            await resource.reload();
+          });
+        }}
+      >
+        <label for={kind}>{title}</label>
+        <input class="in" id={kind} name={field} required placeholder={placeholder} />
+        <button class="btn" type="submit" disabled={isBusy.value || isRunning}>
+          Start
+        </button>
+      </form>
+      {(fault.value ?? resource.fault.value) !== null && (
+        <p class="err" role="alert">
+          {fault.value ?? resource.fault.value}
+        </p>
+      )}
+      {last !== null && <Facts facts={last} />}
+    </>
+  );
+}

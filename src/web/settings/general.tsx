@@ -1,0 +1,76 @@
+import type { JSX } from "preact";
+
+import { Message } from "../parts/message.tsx";
+import { PaneHead, valuesOf } from "./pane.tsx";
+import { useAct, useResource } from "./resource.ts";
+import type { PartProperties } from "./part.ts";
+
+type ManagedLog = {
+  readonly key: string;
+  readonly display: string;
+  readonly plan: string;
+  readonly retentionDays: number | null;
+};
+
+/** The name of a log, and how long it keeps its events. */
+export function General({ app, log }: PartProperties): JSX.Element {
+  const path = `/manage/1/logs/${log}`;
+  const resource = useResource<ManagedLog>(app, path);
+  const { fault, isBusy, act } = useAct();
+  const managed = resource.value.value;
+  const save = (form: HTMLFormElement) =>
+    act(async () => {
+      const { display = "", days = "" } = valuesOf(form);
+      const json = { display, retentionDays: days === "" ? null : Number(days) };
+      await app.client.ask(path, { method: "PATCH", json });
+      await resource.reload();
+      app.toaster.show("The log was changed");
+    });
+  return (
+    <>
+      <PaneHead title="General" fault={fault.value ?? resource.fault.value}>
+        The key of a log is part of every address and never changes.
+      </PaneHead>
+      {managed !== null && (
+        <form
+          class="form"
+          onSubmit={(event) => {
+            event.preventDefault();
+            save(event.currentTarget);
+          }}
+        >
+          <div>
+            <label for="display">Name</label>
+            <input class="in" id="display" name="display" required maxLength={200} defaultValue={managed.display} />
+          </div>
+          <div>
+            <label for="days">Days that events are kept</label>
+            <input
+              class="in"
+              id="days"
+              name="days"
+              type="number"
+              min={1}
+              max={36500}
+              step={1}
+              placeholder="For ever"
+              defaultValue={managed.retentionDays ?? ""}
+            />
+            <p class="help">
+              Empty: for ever. Older events are removed within the hour, and no one can bring them back.
+            </p>
+          </div>
+          <div>
+            <span class="note">Plan: {managed.plan}</span>
+          </div>
+          <div class="save">
+            <button class="btn solid" type="submit" disabled={isBusy.value}>
+              Save
+            </button>
+          </div>
+        </form>
+      )}
+      {managed === null && resource.fault.value === null && <Message title="Reading the log…" icon="clock" />}
+    </>
+  );
+}

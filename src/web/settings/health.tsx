@@ -1,0 +1,82 @@
+import { useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
+
+import { Message } from "../parts/message.tsx";
+import { PaneHead } from "./pane.tsx";
+import { useAct, useResource } from "./resource.ts";
+import type { PartProperties } from "./part.ts";
+
+type Hold = { readonly name: string; readonly why: string; readonly todo: string };
+type Readiness = Readonly<Record<string, unknown>> & { readonly status: string };
+
+const POLL_MS = 5_000;
+
+/** Whether the service can do its work, and what holds it up. */
+export function Health({ app }: PartProperties): JSX.Element {
+  const holds = useResource<readonly Hold[]>(app, "/manage/1/holds");
+  const { fault, act } = useAct();
+  const readiness = useSignal<Readiness | null>(null);
+  useEffect(() => {
+    const read = () => {
+      // 503 is an answer here: it says what is missing.
+      fetch("/health/ready").then(
+        async (response) => (readiness.value = (await response.json()) as Readiness),
+        () => (readiness.value = { status: "away" }),
+      );
+    };
+    read();
+    const timer = setInterval(read, POLL_MS);
+    return () => clearInterval(timer);
+  }, []);
+  const accept = ({ name }: Hold) =>
+    act(async () => {
+      await app.client.ask(`/manage/1/holds/${encodeURIComponent(name)}/accept`, { method: "POST" });
+      await holds.reload();
+    });
+  const { status = "unknown", ...parts } = readiness.value ?? {};
+  return (
+    <>
+      <PaneHead title="Health" fault={fault.value ?? holds.fault.value}>
+        The service is {status}.
+      </PaneHead>
+      {(holds.value.value ?? []).map((hold) => (
+        <Message
+          key={hold.name}
+          kind="warn"
+          title={hold.why}
+          acts={[{ label: "I have seen to it", act: () => accept(hold) }]}
+        >
+          {hold.todo}
+        </Message>
+      ))}
+      <Facts facts={parts} />
+    </>
+  );
+}
+
+/** A record of the API as a table of names and values. */
+export function Facts({ facts }: { facts: Readonly<Record<string, unknown>> }): JSX.Element {
+  return (
+    <table class="table">
+      <caption class="sr">Facts</caption>
+      <tbody>
+        {factsOf(facts).map(([name, value]) => (
+          <tr key={name}>
+            <th scope="row">{name}</th>
+            <td>{value}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** Names and values of a record; those of records in it with their names in front. */
+export function factsOf(facts: object, before = ""): readonly (readonly [string, string])[] {
+  return Object.entries(facts).flatMap(([name, value]: [string, unknown]) => {
+    const whole = before === "" ? name : `${before}, ${name}`;
+    if (typeof value === "object" && value !== null) return factsOf(value, whole);
+    return [[whole, value === null ? "none" : `${value as string | number | boolean}`] as const];
+  });
+}

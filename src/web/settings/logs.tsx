@@ -1,0 +1,66 @@
+import type { JSX } from "preact";
+
+import type { LogRecord } from "../api/types.ts";
+import { PaneHead, valuesOf } from "./pane.tsx";
+import { useAct } from "./resource.ts";
+import type { PartProperties } from "./part.ts";
+
+/** The logs of the account, and a new one. */
+export function Logs({ app }: PartProperties): JSX.Element {
+  const { fault, act } = useAct();
+  const make = (form: HTMLFormElement) =>
+    act(async () => {
+      const { key = "", display = "" } = valuesOf(form);
+      const { body } = await app.client.ask<LogRecord>("/1/logs", { method: "POST", form: { key, display } });
+      app.logs.value = (await app.client.ask<readonly LogRecord[]>("/1/logs")).body;
+      app.location.go({ screen: "first-run", log: body.key });
+    });
+  return (
+    <>
+      <PaneHead title="Logs" fault={fault.value}>
+        A log has its own events, keys, classes and people. Whoever makes one manages it.
+      </PaneHead>
+      <table class="table">
+        <caption class="sr">Your logs</caption>
+        <thead>
+          <tr>
+            <th scope="col">Log</th>
+            <th scope="col">Name</th>
+          </tr>
+        </thead>
+        <tbody>
+          {(app.logs.value ?? []).map(({ key, display }) => (
+            <tr key={key}>
+              <td>
+                <a href={app.location.link({ screen: "search", log: key })}>{key}</a>
+              </td>
+              <td>{display}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <form
+        class="new-key"
+        aria-label="New log"
+        onSubmit={(event) => {
+          event.preventDefault();
+          make(event.currentTarget);
+        }}
+      >
+        <input
+          class="in"
+          name="key"
+          aria-label="Key, as in addresses"
+          placeholder="key"
+          required
+          pattern="[A-Za-z0-9][A-Za-z0-9\-]{0,62}"
+          title="Letters, digits and hyphens"
+        />
+        <input class="in" name="display" aria-label="Name" placeholder="Name" required maxLength={200} />
+        <button class="btn solid" type="submit">
+          Make log
+        </button>
+      </form>
+    </>
+  );
+}

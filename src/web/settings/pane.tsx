@@ -1,0 +1,161 @@
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren, JSX } from "preact";
+
+import { momentOf } from "../api/types.ts";
+import { Icon } from "../parts/icons.tsx";
+import { CopyButton } from "../parts/copy-button.tsx";
+import { Message } from "../parts/message.tsx";
+import type { Resource } from "./resource.ts";
+
+/** The head of a part of the settings, and what goes wrong in it. */
+export function PaneHead(properties: {
+  readonly title: string;
+  readonly children?: ComponentChildren;
+  readonly fault?: string | null;
+}): JSX.Element {
+  const { title, children, fault = null } = properties;
+  return (
+    <>
+      <h1>{title}</h1>
+      <p>{children}</p>
+      {fault !== null && (
+        <Message kind="bad" title="This did not work">
+          {fault}
+        </Message>
+      )}
+    </>
+  );
+}
+
+/** A table of records, or why there are none. */
+export function Records<Row>(properties: {
+  readonly caption: string;
+  readonly resource: Resource<readonly Row[]>;
+  readonly columns: readonly string[];
+  readonly renderRow: (row: Row) => ComponentChildren;
+  readonly empty: string;
+}): JSX.Element {
+  const { caption, resource, columns, renderRow, empty } = properties;
+  const rows = resource.value.value;
+  if (resource.fault.value !== null)
+    return (
+      <Message
+        kind="warn"
+        title="These could not be read"
+        acts={[{ label: "Try again", act: () => void resource.reload() }]}
+      >
+        {resource.fault.value}
+      </Message>
+    );
+  if (rows === null) return <div class="progress" role="progressbar" aria-label="Loading" />;
+  if (rows.length === 0) return <p class="note">{empty}</p>;
+  return (
+    <table class="table">
+      <caption class="sr">{caption}</caption>
+      <thead>
+        <tr>
+          {columns.map((name) => (
+            <th scope="col">{name}</th>
+          ))}
+          <th scope="col">
+            <span class="sr">Actions</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>{rows.map(renderRow)}</tbody>
+    </table>
+  );
+}
+
+/** A button whose act cannot be undone: it asks once more in its own place. */
+export function ConfirmButton(properties: {
+  readonly label: string;
+  readonly question: string;
+  readonly act: () => void;
+}): JSX.Element {
+  const { label, question, act } = properties;
+  const isAsking = useSignal(false);
+  if (!isAsking.value)
+    return (
+      <button class="quiet" type="button" onClick={() => (isAsking.value = true)}>
+        {label}
+      </button>
+    );
+  return (
+    <span class="acts" role="group" aria-label={question}>
+      <span>{question}</span>
+      <button
+        class="btn small danger"
+        type="button"
+        ref={(button) => button?.focus()}
+        onClick={() => {
+          isAsking.value = false;
+          act();
+        }}
+      >
+        {label}
+      </button>
+      <button class="btn small" type="button" onClick={() => (isAsking.value = false)}>
+        Keep
+      </button>
+    </span>
+  );
+}
+
+/** A secret that is shown once. */
+export function Secret(properties: {
+  readonly title: string;
+  readonly name: string;
+  readonly value: string;
+  readonly onDone: () => void;
+}): JSX.Element {
+  const { title, name, value, onDone } = properties;
+  return (
+    <div class="msg good" role="status">
+      <Icon name="tick" />
+      <div>
+        <h2>{title}</h2>
+        <p class="note">Only its fingerprint is stored, so it cannot be shown again.</p>
+        <div class="secret acts">
+          <output aria-label={name}>{value}</output>
+          <CopyButton class="btn" text={value} />
+          <button class="btn" type="button" onClick={onDone}>
+            Done
+          </button>
+        </div>
+      </div>
+    </div>
+  );
+}
+
+/** The day of a moment as the API writes it. */
+export function Day({ moment }: { moment: string }): JSX.Element {
+  const date = new Date(momentOf(moment));
+  const words = date.toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric" });
+  return <time dateTime={date.toISOString()}>{words}</time>;
+}
+
+/** A moment as the API writes it, to the second. */
+export function Clock({ moment }: { moment: string | null }): JSX.Element {
+  if (moment === null) return <span class="note">not yet</span>;
+  const date = new Date(momentOf(moment));
+  return (
+    <time dateTime={date.toISOString()}>
+      {date.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" })}
+    </time>
+  );
+}
+
+export function StateDot({ isOn, children }: { isOn: boolean; children: ComponentChildren }): JSX.Element {
+  return (
+    <span class={isOn ? "state" : "state note"}>
+      <span class={isOn ? "dot" : "dot wait"} aria-hidden="true" />
+      {children}
+    </span>
+  );
+}
+
+export function valuesOf(form: HTMLFormElement): Readonly<Record<string, string>> {
+  const entries = [...new FormData(form)].filter((entry): entry is [string, string] => typeof entry[1] === "string");
+  return Object.fromEntries(entries);
+}

@@ -1,0 +1,61 @@
+import type { JSX } from "preact";
+
+import { PaneHead, valuesOf } from "./pane.tsx";
+import { useAct } from "./resource.ts";
+import type { PartProperties } from "./part.ts";
+
+/** A new password for the person. All of their sessions end with it, so they are signed in again. */
+export function Password({ app }: PartProperties): JSX.Element {
+  const { fault, isBusy, act } = useAct();
+  const email = app.session.account.value?.email ?? "";
+  const change = (form: HTMLFormElement) =>
+    act(async () => {
+      const { next = "", again = "" } = valuesOf(form);
+      if (next !== again) throw new Error("The two entries of the new password differ; enter the same one twice.");
+      await app.client.ask(`/manage/1/accounts/${encodeURIComponent(email)}`, {
+        method: "PUT",
+        json: { password: next },
+      });
+      await app.session.signIn({ email, password: next });
+      form.reset();
+      app.toaster.show("The password was changed; your other sessions ended");
+    });
+  return (
+    <>
+      <PaneHead title="Password" fault={fault.value}>
+        A change ends all of your sessions but this one.
+      </PaneHead>
+      <form
+        class="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          change(event.currentTarget);
+        }}
+      >
+        <input
+          class="sr"
+          type="email"
+          autocomplete="username"
+          value={email}
+          tabIndex={-1}
+          aria-hidden="true"
+          readOnly
+        />
+        <div>
+          <label for="next">New password</label>
+          <input class="in" id="next" name="next" type="password" autocomplete="new-password" required minLength={8} />
+          <p class="help">At least 8 characters.</p>
+        </div>
+        <div>
+          <label for="again">Once more</label>
+          <input class="in" id="again" name="again" type="password" autocomplete="new-password" required />
+        </div>
+        <div class="save">
+          <button class="btn solid" type="submit" disabled={isBusy.value}>
+            Change it
+          </button>
+        </div>
+      </form>
+    </>
+  );
+}

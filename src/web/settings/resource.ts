@@ -1,0 +1,49 @@
+import { useSignal } from "@preact/signals";
+import type { ReadonlySignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+
+import { wordsOf } from "../api/client.ts";
+import type { App } from "../app.ts";
+
+export type Resource<Body> = {
+  /** null until it is known. */
+  readonly value: ReadonlySignal<Body | null>;
+  /** What kept it from being read, in words. */
+  readonly fault: ReadonlySignal<string | null>;
+  readonly reload: () => Promise<void>;
+};
+
+/** What the API answers at a path, read when a view is first shown. */
+export function useResource<Body>({ client }: App, path: string): Resource<Body> {
+  const value = useSignal<Body | null>(null);
+  const fault = useSignal<string | null>(null);
+  const reload = async () => {
+    try {
+      value.value = (await client.ask<Body>(path)).body;
+      fault.value = null;
+    } catch (error) {
+      fault.value = wordsOf(error);
+    }
+  };
+  useEffect(() => void reload(), [path]);
+  return { value, fault, reload };
+}
+
+/** Runs a change that a person asked for, one at a time, and keeps the words of what went wrong. */
+export function useAct(): {
+  readonly fault: ReadonlySignal<string | null>;
+  readonly isBusy: ReadonlySignal<boolean>;
+  readonly act: (change: () => Promise<void>) => void;
+} {
+  const fault = useSignal<string | null>(null);
+  const isBusy = useSignal(false);
+  const act = (change: () => Promise<void>) => {
+    if (isBusy.peek()) return;
+    isBusy.value = true;
+    fault.value = null;
+    change()
+      .catch((error: unknown) => (fault.value = wordsOf(error)))
+      .finally(() => (isBusy.value = false));
+  };
+  return { fault, isBusy, act };
+}

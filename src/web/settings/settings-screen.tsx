@@ -1,0 +1,92 @@
+import type { ComponentType, JSX } from "preact";
+
+import type { App } from "../app.ts";
+import { Accounts } from "./accounts.tsx";
+import { Backup } from "./backup.tsx";
+import { DeadLetters } from "./dead-letters.tsx";
+import { General } from "./general.tsx";
+import { Health } from "./health.tsx";
+import { Keys } from "./keys.tsx";
+import { Logs } from "./logs.tsx";
+import type { PartProperties } from "./part.ts";
+import { Password } from "./password.tsx";
+import { People } from "./people.tsx";
+import { Preferences } from "./preferences.tsx";
+import { Reclassify } from "./reclassify.tsx";
+import { SavedQueries } from "./saved-queries.tsx";
+import { Sessions } from "./sessions.tsx";
+
+type Part = { readonly key: string; readonly label: string; readonly view: ComponentType<PartProperties> };
+
+const OF_LOG: readonly Part[] = [
+  { key: "general", label: "General", view: General },
+  { key: "keys", label: "Keys", view: Keys },
+  { key: "people", label: "People", view: People },
+  { key: "queries", label: "Saved queries", view: SavedQueries },
+  { key: "reclassify", label: "Reclassify", view: Reclassify },
+];
+const OF_PERSON: readonly Part[] = [
+  { key: "preferences", label: "Preferences", view: Preferences },
+  { key: "password", label: "Password", view: Password },
+  { key: "sessions", label: "Sessions", view: Sessions },
+];
+const OF_SERVICE: readonly Part[] = [
+  { key: "accounts", label: "Accounts", view: Accounts },
+  { key: "logs", label: "Logs", view: Logs },
+  { key: "health", label: "Health", view: Health },
+  { key: "dead-letters", label: "Dead letters", view: DeadLetters },
+  { key: "backup", label: "Backup and replay", view: Backup },
+];
+
+/** Everything that is set up: of the log, of the person, and, for service admins, of the service. */
+export function SettingsScreen({ app }: { app: App }): JSX.Element {
+  const { log, part } = app.location.place.value;
+  const isServiceAdmin = app.session.account.value?.admin === true;
+  const groups = [
+    ...(log === "" ? [] : [{ title: `Log ${log}`, parts: OF_LOG }]),
+    { title: "You", parts: OF_PERSON },
+    // Anyone may make a log.
+    { title: "Service", parts: isServiceAdmin ? OF_SERVICE : OF_SERVICE.filter(({ key }) => key === "logs") },
+  ];
+  const all = groups.flatMap(({ parts }) => parts);
+  const shown = all.find(({ key }) => key === part) ?? all[0];
+  if (shown === undefined) return <main class="pane" />;
+  const View = shown.view;
+  return (
+    <div class="set">
+      <nav class="side" aria-label="Settings">
+        {groups.map(({ title, parts }) => (
+          <>
+            <h2>{title}</h2>
+            {parts.map(({ key, label }) => (
+              <a href={app.location.link({ part: key })} aria-current={key === shown.key ? "page" : undefined}>
+                {label}
+              </a>
+            ))}
+            {parts === OF_LOG && <a href={app.location.link({ screen: "first-run", log })}>Sending guide</a>}
+          </>
+        ))}
+      </nav>
+      <main class="pane" id="pane" tabIndex={-1}>
+        <label class="only-small" for="settings-part">
+          Part
+        </label>
+        <select
+          class="in only-small"
+          id="settings-part"
+          value={shown.key}
+          onChange={(event) => app.location.go({ part: event.currentTarget.value })}
+        >
+          {groups.map(({ title, parts }) => (
+            <optgroup label={title}>
+              {parts.map(({ key, label }) => (
+                <option value={key}>{label}</option>
+              ))}
+            </optgroup>
+          ))}
+        </select>
+        <View key={shown.key} app={app} log={log} />
+      </main>
+    </div>
+  );
+}
