@@ -1,0 +1,250 @@
+import type { Clauses, Expression, Span } from "../../query/syntax.ts";
+import { asksForGroups } from "../../query/grouped.ts";
+import { bandOf, isSameChoice, selectionOf, writeSelection } from "./choices.ts";
+import type { Choice, Selection } from "./choices.ts";
+import { cut, inserted, piecesOf, replaced } from "./pieces.ts";
+import type { Pieces } from "./pieces.ts";
+import { fieldName, writeField, writeString } from "./print.ts";
+
+/**
+ * Changes to a query that the page makes for a reader. Each takes a query that was read and gives a
+ * text; what it does not concern stays as it was typed, with its blanks and comments.
+ */
+
+/** A query that can be changed. */
+export type Ask = Pieces & {
+  /** What AND joins: the class behind the table's dot, then the parts of WHERE. */
+  readonly filters: readonly Filter[];
+  /** Whether groups are its answer, not events. */
+  readonly isGrouped: boolean;
+};
+
+/** One condition that every event found meets. */
+export type Filter = {
+  readonly span: Span;
+  /** null: the class behind the table's dot. */
+  readonly tree: Expression | null;
+  /** What it chooses of one field; null where it says anything else. */
+  readonly selection: Selection | null;
+  /** The fields that it looks at. */
+  readonly fields: ReadonlySet<string>;
+};
+
+/** Reads a query; null where it has a fault. */
+export function readAsk(text: string): Ask | null {
+  const pieces = piecesOf(text);
+  if (pieces === null) return null;
+  const isGrouped = pieces.query.table.name === "events" && asksForGroups(pieces.query.clauses);
+  return { ...pieces, filters: [...classFilter(pieces), ...conditionFilters(pieces)], isGrouped };
+}
+
+function classFilter({ query }: Pieces): Filter[] {
+  if (query.class === null) return [];
+  const selection = { field: "class", isNot: false, choices: [query.class.text] };
+  return [{ span: query.class.span, tree: null, selection, fields: new Set(["class"]) }];
+}
+
+/** A lower and an upper bound that stand beside each other are one band. */
+function conditionFilters({ conditions }: Pieces): Filter[] {
+  const filters: Filter[] = [];
+  for (const { span, tree } of conditions) {
+    const selection = selectionOf(tree);
+    const last = filters.at(-1);
+    const band = last === undefined ? null : bandOf(last.selection, selection);
+    if (last !== undefined && last.tree !== null && band !== null) {
+      const both = { kind: "and" as const, parts: [last.tree, tree] };
+      filters[filters.length - 1] = {
+        ...last,
+        span: { start: last.span.start, end: span.end },
+        tree: both,
+        selection: band,
+      };
+    } else filters.push({ span, tree, selection, fields: fieldsIn(tree) });
+  }
+  return filters;
+}
+
+function fieldsIn(tree: Expression): Set<string> {
+  if (tree.kind === "and" || tree.kind === "or") return new Set(tree.parts.flatMap((part) => [...fieldsIn(part)]));
+  return tree.kind === "not" ? fieldsIn(tree.part) : new Set([fieldName(tree.field.text)]);
+}
+
+/** What a query chooses of a field, and what it leaves out of it: the ticks of a facet. */
+export function choicesOf(
+  ask: Ask,
+  field: string,
+): { readonly chosen: readonly Choice[]; readonly not: readonly Choice[] } {
+  const selections = selectionsOf(ask, field);
+  const of = (isNot: boolean) => selections.filter((each) => each.isNot === isNot).flatMap(({ choices }) => choices);
+  return { chosen: of(false), not: of(true) };
+}
+
+function selectionsOf(ask: Ask, field: string): Selection[] {
+  return ask.filters.flatMap(({ selection }) => (selection?.field === field ? [selection] : []));
+}
+
+/** Whether a choice is among others. */
+export function hasChoice(field: string, choices: readonly Choice[], choice: Choice): boolean {
+  return choices.some((each) => isSameChoice(field, each, choice));
+}
+
+/** The query with a choice more, or less where it has it. An excluded one is no longer excluded, and no more. */
+export function toggle(ask: Ask, field: string, choice: Choice): string {
+  const { chosen, not } = choicesOf(ask, field);
+  if (hasChoice(field, not, choice)) return without(ask, field, choice, true);
+  return hasChoice(field, chosen, choice) ? without(ask, field, choice, false) : extended(ask, field, choice, false);
+}
+
+/** The query that leaves a choice out, or no longer where it does. */
+export function toggleNot(ask: Ask, field: string, choice: Choice): string {
+  const { chosen, not } = choicesOf(ask, field);
+  if (hasChoice(field, not, choice)) return without(ask, field, choice, true);
+  if (!hasChoice(field, chosen, choice)) return extended(ask, field, choice, true);
+  const rest = readAsk(without(ask, field, choice, false));
+  if (rest === null) return ask.text;
+  // Once nothing is chosen, everything is, but for this.
+  return choicesOf(rest, field).chosen.length > 0 ? rest.text : extended(rest, field, choice, true);
+}
+
+/** The query that wants this choice alone of a field. */
+export function only(ask: Ask, field: string, choice: Choice): string {
+  const rest = readAsk(withoutSelections(ask, field));
+  return rest === null ? ask.text : extended(rest, field, choice, false);
+}
+
+/** The query that leaves a choice out. */
+export function allBut(ask: Ask, field: string, choice: Choice): string {
+  return hasChoice(field, choicesOf(ask, field).not, choice) ? ask.text : toggleNot(ask, field, choice);
+}
+
+/** The query whose text contains this as well, or does not. */
+export function withText(ask: Ask, text: string, { field = "text", isNot = false } = {}): string {
+  return withCondition(ask, `${writeField(field)} ${isNot ? "NOT " : ""}CONTAINS ${writeString(text)}`);
+}
+
+/** The query without the conditions that look at this field alone, for counts of its values. */
+export function withoutField(ask: Ask, field: string): string {
+  return withoutFilters(ask, ({ fields }) => fields.size === 1 && fields.has(field));
+}
+
+function withoutSelections(ask: Ask, field: string): string {
+  return withoutFilters(ask, ({ selection }) => selection?.field === field);
+}
+
+/** The query with a further condition, which is LQL that can stand between ANDs. */
+export function withCondition(ask: Ask, condition: string): string {
+  const where = ask.clauses.get("where");
+  if (where === undefined) return inserted(ask.text, ask.headEnd, `WHERE ${condition}`);
+  const extendedText = inserted(ask.text, where.end, `AND ${condition}`);
+  if (ask.conditions.length !== 1 || ask.conditions[0]!.tree.kind !== "or") return extendedText;
+  const { span } = ask.conditions[0]!;
+  if (isInParentheses(ask.text.slice(span.start, span.end))) return extendedText;
+  const joined = `(${ask.text.slice(span.start, span.end)})`;
+  return replaced(inserted(ask.text, span.end, `AND ${condition}`), span, joined);
+}
+
+/** Of a text that is a condition joined by OR: whether one pair of parentheses is around it all. */
+function isInParentheses(text: string): boolean {
+  return piecesOf(`GET events WHERE a = 1 AND ${text}`)?.conditions.length === 2 && text.startsWith("(");
+}
+
+/** The query without the conditions that pass a test. Those before and behind one that goes can become one band. */
+function withoutFilters(ask: Ask, test: (filter: Filter) => boolean): string {
+  const filter = ask.filters.find(test);
+  if (filter === undefined) return ask.text;
+  const rest = readAsk(withoutFilter(ask, filter));
+  return rest === null ? ask.text : withoutFilters(rest, test);
+}
+
+/** The query without one of its conditions. */
+export function withoutFilter(ask: Ask, filter: Filter): string {
+  const { text, filters } = ask;
+  if (filter.tree === null) return text.slice(0, filter.span.start) + text.slice(filter.span.end);
+  const inWhere = filters.filter(({ tree }) => tree !== null);
+  const i = inWhere.indexOf(filter);
+  const where = ask.clauses.get("where")!;
+  if (inWhere.length === 1) {
+    const keyword = { start: where.start, end: where.start + "WHERE".length };
+    return cut(text, keyword, filter.span);
+  }
+  const between =
+    i === 0
+      ? { start: filter.span.end, end: inWhere[1]!.span.start }
+      : { start: inWhere[i - 1]!.span.end, end: filter.span.start };
+  return cut(text, filter.span, wordWithin(text, between));
+}
+
+/** Where the AND stands between two conditions, with nothing else around it but blanks and comments. */
+function wordWithin(text: string, { start, end }: Span): Span {
+  const gap = text.slice(start, end).replace(/\/\/[^\r\n]*/g, (comment) => " ".repeat(comment.length));
+  const at = start + gap.search(/and/i);
+  return { start: at, end: at + "AND".length };
+}
+
+/** Without a choice, in however many conditions it stands. */
+function without(ask: Ask, field: string, choice: Choice, isNot: boolean): string {
+  const filter = ask.filters.find(
+    ({ selection: each }) => each?.field === field && each.isNot === isNot && hasChoice(field, each.choices, choice),
+  );
+  if (filter === undefined) return ask.text;
+  const selection = filter.selection!;
+  const choices = selection.choices.filter((each) => !isSameChoice(field, each, choice));
+  const text = choices.length === 0 ? withoutFilter(ask, filter) : rewritten(ask, filter, { ...selection, choices });
+  const rest = readAsk(text);
+  return rest === null ? ask.text : without(rest, field, choice, isNot);
+}
+
+/** With a choice added to the first condition of its kind, or in a new one. */
+function extended(ask: Ask, field: string, choice: Choice, isNot: boolean): string {
+  const filter = ask.filters.find(({ selection }) => selection?.field === field && selection.isNot === isNot);
+  if (filter === undefined) return withCondition(ask, writeSelection({ field, isNot, choices: [choice] }));
+  return rewritten(ask, filter, { ...filter.selection!, choices: [...filter.selection!.choices, choice] });
+}
+
+/** What stands behind the table's dot can be one class alone: more of them stand in WHERE. */
+function rewritten(ask: Ask, filter: Filter, selection: Selection): string {
+  if (filter.tree !== null) return replaced(ask.text, filter.span, writeSelection(selection));
+  const rest = readAsk(withoutFilter(ask, filter));
+  return rest === null ? ask.text : withCondition(rest, writeSelection(selection));
+}
+
+/** The query with a clause put in place of the one that it has, or added behind the others; null takes it away. */
+export function withClause(ask: Ask, name: keyof Clauses, clause: string | null): string {
+  const span = ask.clauses.get(name);
+  if (clause === null) return span === undefined ? ask.text : cut(ask.text, span);
+  return span === undefined ? inserted(ask.text, ask.end, clause) : replaced(ask.text, span, clause);
+}
+
+/** The query with several clauses replaced, added or taken away, in this order. */
+export function withClauses(
+  ask: Ask,
+  clauses: readonly (readonly [name: keyof Clauses, clause: string | null])[],
+): string {
+  return clauses.reduce((text, [name, clause]) => withClause(readAsk(text) ?? ask, name, clause), ask.text);
+}
+
+/** Groups the events of a query by a field, largest first. What shows and orders events is left out. */
+export function groupedBy(ask: Ask, field: string): string {
+  return withClauses(ask, [
+    ["columns", null],
+    ["sort", null],
+    ["take", null],
+    ["skip", null],
+    ["having", null],
+    ["compare", null],
+    ["fill", null],
+    ["groupBy", `GROUPBY ${writeField(field)}`],
+    ["sort", "SORT COUNT DESC"],
+  ]);
+}
+
+/** The events that a grouped query is about. */
+export function ungrouped(ask: Ask): string {
+  const names = ["groupBy", "columns", "having", "compare", "fill", "sort", "take", "skip"] as const;
+  return ask.isGrouped
+    ? withClauses(
+        ask,
+        names.map((name) => [name, null]),
+      )
+    : ask.text;
+}
