@@ -1,30 +1,183 @@
+import { HOUR_MS, MINUTE_MS, addDays, addMonths, civil, startOfDay } from "../../query/calendar.ts";
+import { readDate } from "../../query/dates.ts";
+import { offsetAt } from "../../query/zone.ts";
+import type { Ask } from "./compose.ts";
+import { inserted } from "./pieces.ts";
+import { formatsOf, lengthWords } from "../time/moments.ts";
+import type { Formats } from "../time/moments.ts";
+import { zoneAround } from "../time/zones.ts";
+
 /** From inclusive, to exclusive, in milliseconds since the Unix epoch. */
 export type Moments = { readonly from: number; readonly to: number };
 
 /**
- * A range as it is chosen and stands in the address: each end is `now`, a step back from now
- * (`-15m`, `-24h`, `-7d`, `-4w`), or milliseconds since the Unix epoch.
+ * A range as it is chosen and stands in the address. Each end is milliseconds since the Unix epoch,
+ * or `now`, `today` (its midnight), `week` (Monday's), `month` (the first's) with steps behind:
+ * `now-24h`, in short `-24h`, `today-1d`, `week-1w`. `all` is the beginning of everything. Steps
+ * of `d`, `w` and `M` move the calendar, those of `m` and `h` are lengths of time.
  */
 export type Range = { readonly from: string; readonly to: string };
 
-const UNITS_MS: Readonly<Record<string, number>> = {
-  s: 1_000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-  w: 604_800_000,
-};
+/** What can be chosen by name. */
+export const PRESETS: readonly { readonly name: string; readonly range: Range }[] = [
+  { name: "Last 15 minutes", range: { from: "-15m", to: "now" } },
+  { name: "Last hour", range: { from: "-1h", to: "now" } },
+  { name: "Last 6 hours", range: { from: "-6h", to: "now" } },
+  { name: "Last 24 hours", range: { from: "-24h", to: "now" } },
+  { name: "Today", range: { from: "today", to: "now" } },
+  { name: "Yesterday", range: { from: "today-1d", to: "today" } },
+  { name: "This week", range: { from: "week", to: "now" } },
+  { name: "Last 7 days", range: { from: "-7d", to: "now" } },
+  { name: "Last 30 days", range: { from: "-30d", to: "now" } },
+  { name: "Last 90 days", range: { from: "-90d", to: "now" } },
+  { name: "All events", range: { from: "all", to: "now" } },
+];
 
-/** The two moments of a range. An end that can't be read is that of the last 24 hours. */
-export function resolveRange({ from, to }: Range, _zone: string, now_ms: number): Moments {
-  const end = momentOf(to, now_ms) ?? now_ms;
-  const start = momentOf(from, now_ms) ?? end - 24 * 3_600_000;
-  return start < end ? { from: start, to: end } : { from: end, to: start };
+/** Before any event: `all`. */
+export const BEGINNING = 0;
+
+/** Days that LQL can write. */
+const [FIRST, LAST] = [civil(1, 1, 1), civil(9999, 12, 31)];
+const DEFAULT_MS = 24 * HOUR_MS;
+
+/** The two moments of a range. An end that cannot be read is that of the last 24 hours. */
+export function resolveRange({ from, to }: Range, zone: string, now_ms: number): Moments {
+  const end = momentOfEnd(to, zone, now_ms) ?? now_ms;
+  const start = momentOfEnd(from, zone, now_ms) ?? end - DEFAULT_MS;
+  return start <= end ? { from: start, to: end } : { from: end, to: start };
 }
 
-function momentOf(text: string, now_ms: number): number | null {
-  if (text === "now") return now_ms;
-  if (/^\d{1,15}$/.test(text)) return Number(text);
-  const [, count, unit] = /^-(\d{1,6})([smhdw])$/.exec(text) ?? [];
-  return unit === undefined ? null : now_ms - Number(count) * (UNITS_MS[unit] ?? 0);
+/** The same range as moments, which a link keeps. */
+export function exactRange(moments: Moments): Range {
+  return { from: String(moments.from), to: String(moments.to) };
+}
+
+export function isSameRange(a: Range, b: Range): boolean {
+  return a.from === b.from && a.to === b.to;
+}
+
+const END = /^(?<anchor>now|today|week|month|all)?(?<steps>(?:[+-]\d{1,6}[mhdwM])*)$/;
+
+/** null where an end cannot be read. */
+function momentOfEnd(text: string, zone: string, now_ms: number): number | null {
+  if (/^-?\d{1,15}$/.test(text)) return within(Number(text));
+  const { anchor, steps } = END.exec(text)?.groups ?? {};
+  if (steps === undefined || (anchor === undefined && steps === "")) return null;
+  let moment = anchorOf(anchor ?? "now", zone, now_ms);
+  for (const [, sign, count, unit] of steps.matchAll(/([+-])(\d+)([mhdwM])/g)) {
+    moment = stepFrom(moment, (sign === "-" ? -1 : 1) * Number(count), unit!, zone);
+  }
+  return Number.isFinite(moment) ? within(moment) : null;
+}
+
+function within(moment: number): number {
+  return Math.min(Math.max(moment, FIRST), LAST);
+}
+
+function anchorOf(anchor: string, zone: string, now_ms: number): number {
+  if (anchor === "all") return BEGINNING;
+  if (anchor === "now") return now_ms;
+  const around = zoneAround(zone, now_ms);
+  const today = startOfDay(now_ms, around);
+  const date = new Date(today + offsetAt(around, today));
+  if (anchor === "week") return addDays(today, -((date.getUTCDay() + 6) % 7), around);
+  return anchor === "month" ? addDays(today, 1 - date.getUTCDate(), around) : today;
+}
+
+function stepFrom(moment: number, count: number, unit: string, zone: string): number {
+  if (unit === "m") return moment + count * MINUTE_MS;
+  if (unit === "h") return moment + count * HOUR_MS;
+  if (unit === "M")
+    return addMonths(moment, count, zoneAround(zone, addMonths(moment, count, zoneAround(zone, moment))));
+  const days = unit === "w" ? 7 * count : count;
+  return addDays(moment, days, zoneAround(zone, Math.min(moment, moment + days * 24 * HOUR_MS), moment));
+}
+
+const UNIT_WORDS: Readonly<Record<string, string>> = { m: "minute", h: "hour", d: "day", w: "week", M: "month" };
+
+/** The name of a range: `Last 24 hours`, or its two moments. */
+export function rangeName(range: Range, moments: Moments, formats: Formats): string {
+  const preset = PRESETS.find((each) => isSameRange(each.range, range));
+  if (preset !== undefined) return preset.name;
+  const [, count, unit] = /^(?:now)?-(\d+)([mhdwM])$/.exec(range.from) ?? [];
+  if (unit === undefined || range.to !== "now") return `${formats.short(moments.from)} to ${formats.short(moments.to)}`;
+  return `Last ${count === "1" ? "" : `${count} `}${UNIT_WORDS[unit]}${count === "1" ? "" : "s"}`;
+}
+
+const MONTH_NAMES = "jan feb mar apr may jun jul aug sep oct nov dec".split(" ");
+const WORDS_AGO =
+  /^(?:(?<sign>now)\s*)?-?\s*(?<count>\d{1,6})\s*(?<unit>m|h|d|w|min|minutes?|hours?|days?|weeks?|months?)\s*(?<ago>ago)?$/i;
+
+/**
+ * An end as a person types it: `14:00`, `24 Nov`, `24 Nov 2026, 14:00:00 +01:00`, the dates of LQL,
+ * `now - 3h`, `3 hours ago`, `today`. null where it is none of these.
+ */
+export function readEnd(typed: string, zone: string, now_ms: number): string | null {
+  const text = typed.trim();
+  if (momentOfEnd(text.replace(/\s+/g, ""), zone, now_ms) !== null) return text.replace(/\s+/g, "");
+  const { sign, count, unit, ago } = WORDS_AGO.exec(text)?.groups ?? {};
+  if (unit !== undefined && (sign ?? ago) !== undefined) return `now-${count}${shortUnit(unit)}`;
+  if (/^yesterday$/i.test(text)) return "today-1d";
+  const date = readWritten(text, zone, now_ms);
+  return date === null ? null : String(within(date));
+}
+
+function shortUnit(word: string): string {
+  return /^mo/i.test(word) ? "M" : word[0]!.toLowerCase();
+}
+
+/** A date without its year is of this one, a time without its day of today. */
+function readWritten(text: string, zone: string, now_ms: number): number | null {
+  const around = zoneAround(zone, now_ms);
+  const today = new Date(now_ms + offsetAt(around, now_ms)).toISOString().slice(0, 10);
+  const spelt =
+    /^(?:[a-z]{2,9},? )?(?<day>\d{1,2})\.? (?<month>[a-z]{3})[a-z]*\.?(?: (?<year>\d{4}))?(?:,? (?<time>\d.*))?$/i.exec(
+      text,
+    )?.groups;
+  let iso = /^\d{1,2}:\d\d/.test(text) ? `${today} ${text}` : text;
+  if (spelt !== undefined) {
+    const month = MONTH_NAMES.indexOf(spelt["month"]!.toLowerCase()) + 1;
+    const { day, year = today.slice(0, 4), time } = spelt;
+    iso = `${year}-${String(month).padStart(2, "0")}-${day!.padStart(2, "0")}${time === undefined ? "" : ` ${time}`}`;
+  }
+  const rough = readDate(iso, around);
+  if (rough.kind === "fault") return null;
+  const near = rough.kind === "day" ? rough.start : rough.at;
+  const exact = readDate(iso, zoneAround(zone, near));
+  return exact.kind === "fault" ? null : exact.kind === "day" ? exact.start : exact.at;
+}
+
+/** An end as the picker's field shows it: relative ones as they are, moments as a date and a time. */
+export function writeEnd(end: string, formats: Formats): string {
+  if (!/^-?\d+$/.test(end))
+    return end
+      .replace(/([+-])(?=\d)/g, " $1 ")
+      .replace(/^ - /, "now - ")
+      .trim();
+  const [whole, offset] = [formats.whole(Number(end)), / [+-]\d\d:\d\d$/];
+  return whole
+    .replace(offset, "")
+    .replace(/\.000$/, "")
+    .replace(/(\d\d:\d\d):00$/, "$1");
+}
+
+/** How long a range is, in words. */
+export function rangeLength({ from, to }: Moments): string {
+  return lengthWords(to - from);
+}
+
+/** OCCURS for two moments, exact to the millisecond, in the dates of a zone. */
+export function occursClause({ from, to }: Moments, zone: string): string {
+  const { iso } = formatsOf(zone);
+  return `OCCURS('${iso(from)}', '${iso(to)}')`;
+}
+
+/** Whether a query has a range of its own, which then holds. */
+export function hasOwnRange(ask: Ask): boolean {
+  return ask.clauses.has("occurs");
+}
+
+/** The query within a range, unless it has its own. */
+export function withRange(ask: Ask, moments: Moments, zone = "UTC"): string {
+  return hasOwnRange(ask) ? ask.text : inserted(ask.text, ask.end, occursClause(moments, zone));
 }

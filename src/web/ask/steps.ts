@@ -1,0 +1,114 @@
+import {
+  DAY_MS,
+  HOUR_MS,
+  MINUTE_MS,
+  keysOfPeriod,
+  lengthOf,
+  lengthOfGroup,
+  momentOfKey,
+  periodKeyFormat,
+} from "../../query/calendar.ts";
+import { REPEATED } from "../../query/calendar.ts";
+import type { Period, PeriodUnit } from "../../query/plan.ts";
+import { UTC } from "../../query/zone.ts";
+import { zoneAround } from "../time/zones.ts";
+import type { Moments } from "./range.ts";
+
+/** The width of bars: a key of groups of time. */
+export type Step = {
+  readonly unit: PeriodUnit;
+  readonly count: number;
+  /** As GROUPBY has it: `MINUTES(15)`, `DAY`. */
+  readonly key: string;
+  /** `15-min bars` */
+  readonly name: string;
+};
+
+/** A bar and the group of the service that it shows. */
+export type Bar = {
+  /** The group's key, as the service writes it. */
+  readonly key: string;
+  /** All of the group's time; the end is exclusive. */
+  readonly start: number;
+  readonly end: number;
+  /** Its part within the range. */
+  readonly from: number;
+  readonly to: number;
+};
+
+/** Bars are neither too many to be told apart nor too few to show a course. */
+const MOST_BARS = 120;
+const MONTH_MS = 30 * DAY_MS;
+
+/** By length. Each divides the next, or nearly, so that bars halve or double. */
+const STEPS: readonly (readonly [step: Step, length_ms: number])[] = [
+  ...[1, 2, 3, 5, 10, 15, 30].map(
+    (n) => [step("minutes", n, `MINUTES(${n})`, `${n}-min bars`), n * MINUTE_MS] as const,
+  ),
+  [step("hours", 1, "HOUR", "1-hour bars"), HOUR_MS],
+  ...[2, 3, 4, 6, 12].map((n) => [step("hours", n, `HOURS(${n})`, `${n}-hour bars`), n * HOUR_MS] as const),
+  [step("days", 1, "DAY", "1-day bars"), DAY_MS],
+  ...[2, 3].map((n) => [step("days", n, `DAYS(${n})`, `${n}-day bars`), n * DAY_MS] as const),
+  [step("weeks", 1, "WEEK", "1-week bars"), 7 * DAY_MS],
+  [step("months", 1, "MONTH", "1-month bars"), MONTH_MS],
+];
+
+function step(unit: PeriodUnit, count: number, key: string, name: string): Step {
+  return { unit, count, key, name };
+}
+
+/** The narrowest step that makes no more bars than can be told apart. */
+export function stepOf({ from, to }: Moments): Step {
+  const length_ms = to - from;
+  const found = STEPS.find(([, step_ms]) => length_ms / step_ms <= MOST_BARS);
+  if (found !== undefined) return found[0];
+  const days = Math.ceil(length_ms / DAY_MS / MOST_BARS);
+  return step("days", days, `DAYS(${days})`, `${days}-day bars`);
+}
+
+/** The step of a wider or a narrower view, `by` steps away. */
+export function stepBeside(present: Step, by: number): Step {
+  const i = STEPS.findIndex(([{ key }]) => key === present.key);
+  return (STEPS[i + by] ?? STEPS[i] ?? STEPS.at(-1)!)[0];
+}
+
+/** The bars of a range, in order, one for each group that the service can give for it. */
+export function barsOf({ unit, count }: Step, range: Moments, zone: string): Bar[] {
+  if (range.from >= range.to) return [];
+  const by = periodOf(unit, count, zone, range);
+  const format = periodKeyFormat(by);
+  const keys = [...keysOfPeriod(by, range.from, range.to)];
+  return keys.map((key, i) => {
+    const start = momentOfKey(by, key);
+    const next = keys[i + 1];
+    const end = next === undefined ? endOf(by, key) : momentOfKey(by, next);
+    return { key: format(key), start, end, from: Math.max(start, range.from), to: Math.min(end, range.to) };
+  });
+}
+
+function periodOf(unit: PeriodUnit, count: number, zone: string, { from, to }: Moments): Period {
+  return { kind: "period", unit, count, zone: zoneAround(zone, from, to) };
+}
+
+/** Where the next group begins: one that holds a change of the clock is longer or shorter than others. */
+function endOf(by: Period, key: number): number {
+  const start = momentOfKey(by, key);
+  // An hour more, for a day that has 25.
+  const reach = start + lengthOfGroup(by, key) + HOUR_MS;
+  const next = [...keysOfPeriod(by, start, reach + 1)].find((each) => each !== key);
+  return next === undefined ? start + lengthOfGroup(by, key) : momentOfKey(by, next);
+}
+
+const KEY =
+  /^(?<month>\d{1,2})\/(?:(?<day>\d{1,2})\/)?(?<year>\d{4})(?: (?<hour>\d\d):(?<minute>\d\d)(?: (?<offset>[+-]\d\d:\d\d))?)?$/;
+
+/** The time of a group by its key, as the service writes it; null where it is none. */
+export function momentsOfKey(key: string, { unit, count }: Pick<Step, "unit" | "count">, zone: string): Moments | null {
+  const { month, day = "1", year, hour = "0", minute = "0", offset } = KEY.exec(key)?.groups ?? {};
+  if (month === undefined) return null;
+  const local = Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute));
+  const length_ms = lengthOf({ kind: "period", unit, count, zone: UTC }) ?? MONTH_MS;
+  const by = periodOf(unit, count, zone, { from: local - DAY_MS, to: local + length_ms + 3 * DAY_MS });
+  const number = local + (offset === undefined ? 0 : REPEATED);
+  return { from: momentOfKey(by, number), to: endOf(by, number) };
+}

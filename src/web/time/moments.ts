@@ -1,0 +1,117 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../query/calendar.ts";
+
+/** Moments in words, on the clock of a zone by name. */
+
+export type Formats = {
+  /** `14:03:27.482` */
+  readonly time: (moment: number) => string;
+  /** `14:03` */
+  readonly minute: (moment: number) => string;
+  /** `Tue 24 Nov` */
+  readonly day: (moment: number) => string;
+  /** `24 Nov 2026` */
+  readonly date: (moment: number) => string;
+  /** `24 Nov 14:05`, with seconds where there are some */
+  readonly short: (moment: number) => string;
+  /** `24 Nov 2026, 14:03:24.115 +01:00` */
+  readonly whole: (moment: number) => string;
+  /** `Tue 24 Nov 2026, 13:15:00 +01:00` */
+  readonly spoken: (moment: number) => string;
+  /** `2026-11-24T14:03:24.115+01:00`, as short as it is exact */
+  readonly iso: (moment: number) => string;
+};
+
+type Parts = Readonly<
+  Record<
+    "weekday" | "day" | "month" | "number" | "year" | "hour" | "minute" | "second" | "milliseconds" | "offset",
+    string
+  >
+>;
+
+const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
+
+/** The formats of a zone. Making them takes a while: keep them for as long as the zone is the same. */
+export function formatsOf(zone: string): Formats {
+  const parts = partsOf(zone);
+  const say =
+    (words: (parts: Parts) => string) =>
+    (moment: number): string =>
+      words(parts(moment));
+  const clock = ({ hour, minute, second, milliseconds }: Parts) => `${hour}:${minute}:${second}.${milliseconds}`;
+  return {
+    time: say(clock),
+    minute: say(({ hour, minute }) => `${hour}:${minute}`),
+    day: say(({ weekday, day, month }) => `${weekday} ${day} ${month}`),
+    date: say(({ day, month, year }) => `${day} ${month} ${year}`),
+    short: say((found) => `${found.day} ${found.month} ${found.hour}:${found.minute}${restOf(found)}`),
+    whole: say((found) => `${found.day} ${found.month} ${found.year}, ${clock(found)} ${found.offset}`),
+    spoken: say(
+      ({ weekday, day, month, year, hour, minute, second, offset }) =>
+        `${weekday} ${day} ${month} ${year}, ${hour}:${minute}:${second} ${offset}`,
+    ),
+    iso: say((found) => {
+      const { year, number, day, hour, minute, offset } = found;
+      const zoned = offset === "+00:00" ? "Z" : offset;
+      return `${year.padStart(4, "0")}-${number}-${day.padStart(2, "0")}T${hour}:${minute}${restOf(found)}${zoned}`;
+    }),
+  };
+}
+
+/** Seconds and milliseconds, where there are some. */
+function restOf({ second, milliseconds }: Parts): string {
+  if (milliseconds !== "000") return `:${second}.${milliseconds}`;
+  return second === "00" ? "" : `:${second}`;
+}
+
+function partsOf(zone: string): (moment: number) => Parts {
+  const format = new Intl.DateTimeFormat("en-US", {
+    timeZone: zone,
+    weekday: "short",
+    day: "numeric",
+    month: "numeric",
+    year: "numeric",
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+    hourCycle: "h23",
+    timeZoneName: "longOffset",
+  });
+  return (moment) => {
+    const found = Object.fromEntries(format.formatToParts(moment).map(({ type, value }) => [type, value]));
+    const number = Number(found["month"]);
+    return {
+      weekday: found["weekday"]!,
+      day: found["day"]!,
+      month: MONTHS[number - 1]!,
+      number: String(number).padStart(2, "0"),
+      year: found["year"]!,
+      hour: found["hour"]!,
+      minute: found["minute"]!,
+      second: found["second"]!,
+      milliseconds: String(((moment % 1000) + 1000) % 1000).padStart(3, "0"),
+      offset: found["timeZoneName"]!.slice("GMT".length) || "+00:00",
+    };
+  };
+}
+
+const LENGTHS = [
+  [DAY_MS, "day"],
+  [HOUR_MS, "hour"],
+  [MINUTE_MS, "minute"],
+  [1000, "second"],
+] as const;
+
+/** `45 minutes`, `24 hours`, `2 days 3 hours`: the two largest units of a length of time. */
+export function lengthWords(length_ms: number): string {
+  const words: string[] = [];
+  let rest = Math.round(length_ms / 1000) * 1000;
+  // A day is said in hours, since that many of them are clearer than one day.
+  for (const [unit, name] of LENGTHS) {
+    const count = name === "day" && rest < 2 * DAY_MS ? 0 : Math.floor(rest / unit);
+    rest -= count * unit;
+    if (count > 0) words.push(`${count} ${name}${count === 1 ? "" : "s"}`);
+    else if (words.length > 0) break;
+    if (words.length === 2) break;
+  }
+  return words.join(" ") || `${Math.round(length_ms)} ms`;
+}

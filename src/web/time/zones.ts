@@ -1,0 +1,81 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../query/calendar.ts";
+import type { Zone, ZoneChange } from "../../query/zone.ts";
+
+/** Zones by name, from the browser's own database. */
+
+/** No two changes of a clock are nearer, at least since 1970. */
+const PROBE_MS = 7 * DAY_MS;
+/** How far around the moments asked for a zone is known: groups of months reach as far. */
+const MARGIN_MS = 40 * DAY_MS;
+const SECOND_MS = 1000;
+
+/** The browser's own zone. */
+export function ownZone(): string {
+  return new Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
+
+/** All zones by name, UTC first. */
+export function zoneNames(): readonly string[] {
+  return ["UTC", ...Intl.supportedValuesOf("timeZone").filter((name) => name !== "UTC")];
+}
+
+/** A zone's name as the database spells it; null where there is none. */
+export function findZone(name: string): string | null {
+  const lower = name.trim().toLowerCase();
+  return zoneNames().find((zone) => zone.toLowerCase() === lower) ?? (isZone(name.trim()) ? name.trim() : null);
+}
+
+/** Names that the database keeps for old times' sake are not among {@link zoneNames}. */
+function isZone(name: string): boolean {
+  if (!/^[A-Za-z]/.test(name)) return false;
+  try {
+    return new Intl.DateTimeFormat("en-US", { timeZone: name }).resolvedOptions().timeZone !== "";
+  } catch {
+    return false;
+  }
+}
+
+/** `Berlin` of `Europe/Berlin`. */
+export function placeOf(name: string): string {
+  return name.slice(name.lastIndexOf("/") + 1).replaceAll("_", " ");
+}
+
+/** The zone as it is around these moments; where `to` is left out, around one. */
+export function zoneAround(name: string, from: number, to = from): Zone {
+  const offset = offsets(name);
+  const changes: ZoneChange[] = [];
+  const start = from - MARGIN_MS;
+  let [at, before] = [start, offset(start)];
+  while (at < to + MARGIN_MS) {
+    const next = at + PROBE_MS;
+    const after = offset(next);
+    if (after !== before) changes.push({ at_ms: changeBetween(offset, at, next), offset_ms: after });
+    [at, before] = [next, after];
+  }
+  return { offset_ms: offset(start), changes };
+}
+
+/** The first second of the later offset. */
+function changeBetween(offset: (moment: number) => number, from: number, to: number): number {
+  let [low, high] = [Math.floor(from / SECOND_MS), Math.floor(to / SECOND_MS)];
+  const after = offset(to);
+  while (low + 1 < high) {
+    const middle = Math.floor((low + high) / 2);
+    if (offset(middle * SECOND_MS) === after) high = middle;
+    else low = middle;
+  }
+  return high * SECOND_MS;
+}
+
+/** Gives how far the clock of a zone is ahead of UTC. */
+function offsets(name: string): (moment: number) => number {
+  const format = new Intl.DateTimeFormat("en-US", { timeZone: name, timeZoneName: "longOffset" });
+  return (moment) => readOffset(format.formatToParts(moment).find(({ type }) => type === "timeZoneName")!.value);
+}
+
+/** `GMT+05:45`, `GMT`, of old times with seconds. */
+function readOffset(text: string): number {
+  const [, sign, hours = "0", minutes = "0", seconds = "0"] = /([+-])(\d\d):(\d\d)(?::(\d\d))?/.exec(text) ?? [];
+  const offset_ms = Number(hours) * HOUR_MS + Number(minutes) * MINUTE_MS + Number(seconds) * SECOND_MS;
+  return sign === "-" ? -offset_ms : offset_ms;
+}
