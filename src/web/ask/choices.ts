@@ -38,9 +38,13 @@ export function selectionOf(tree: Expression): Selection | null {
       return tree.parts.length === 2
         ? bandOf(...(tree.parts.map(selectionOf) as [Selection | null, Selection | null]))
         : null;
-    default:
+    case "contains":
+    case "matches":
+    case "within":
+    case "near":
       return null;
   }
+  throw tree satisfies never;
 }
 
 function chosen(field: string, choices: readonly Choice[]): Selection | null {
@@ -73,7 +77,12 @@ function choiceOf(field: string, value: Literal): Choice | undefined {
 
 function unionOf(parts: readonly (Selection | null)[]): Selection | null {
   const [first] = parts;
-  if (first == null || parts.some((part) => part === null || part.isNot || part.field !== first.field)) return null;
+  if (
+    first === undefined ||
+    first === null ||
+    parts.some((part) => part === null || part.isNot || part.field !== first.field)
+  )
+    return null;
   return { ...first, choices: parts.flatMap((part) => part!.choices) };
 }
 

@@ -1,6 +1,6 @@
 import { HOUR_MS, MINUTE_MS, addDays, addMonths, civil, startOfDay } from "../../query/calendar.ts";
 import { readDate } from "../../query/dates.ts";
-import { offsetAt } from "../../query/zone.ts";
+import { UTC, momentOf, offsetAt } from "../../query/zone.ts";
 import type { Ask } from "./compose.ts";
 import { inserted } from "./pieces.ts";
 import { formatsOf, lengthWords } from "../time/moments.ts";
@@ -43,7 +43,7 @@ const DEFAULT_MS = 24 * HOUR_MS;
 /** The two moments of a range. An end that cannot be read is that of the last 24 hours. */
 export function resolveRange({ from, to }: Range, zone: string, now_ms: number): Moments {
   const end = momentOfEnd(to, zone, now_ms) ?? now_ms;
-  const start = momentOfEnd(from, zone, now_ms) ?? end - DEFAULT_MS;
+  const start = momentOfEnd(from, zone, now_ms) ?? within(end - DEFAULT_MS);
   return start <= end ? { from: start, to: end } : { from: end, to: start };
 }
 
@@ -65,9 +65,9 @@ function momentOfEnd(text: string, zone: string, now_ms: number): number | null 
   if (steps === undefined || (anchor === undefined && steps === "")) return null;
   let moment = anchorOf(anchor ?? "now", zone, now_ms);
   for (const [, sign, count, unit] of steps.matchAll(/([+-])(\d+)([mhdwM])/g)) {
-    moment = stepFrom(moment, (sign === "-" ? -1 : 1) * Number(count), unit!, zone);
+    moment = stepFrom(within(moment), (sign === "-" ? -1 : 1) * Number(count), unit!, zone);
   }
-  return Number.isFinite(moment) ? within(moment) : null;
+  return Number.isNaN(moment) ? null : within(moment);
 }
 
 function within(moment: number): number {
@@ -87,10 +87,10 @@ function anchorOf(anchor: string, zone: string, now_ms: number): number {
 function stepFrom(moment: number, count: number, unit: string, zone: string): number {
   if (unit === "m") return moment + count * MINUTE_MS;
   if (unit === "h") return moment + count * HOUR_MS;
-  if (unit === "M")
-    return addMonths(moment, count, zoneAround(zone, addMonths(moment, count, zoneAround(zone, moment))));
-  const days = unit === "w" ? 7 * count : count;
-  return addDays(moment, days, zoneAround(zone, Math.min(moment, moment + days * 24 * HOUR_MS), moment));
+  const local = moment + offsetAt(zoneAround(zone, moment), moment);
+  const moved = unit === "M" ? addMonths(local, count, UTC) : addDays(local, unit === "w" ? 7 * count : count, UTC);
+  // A step out of the calendar is refused later on.
+  return Number.isNaN(moved) ? moved : momentOf(zoneAround(zone, within(moved)), within(moved));
 }
 
 const UNIT_WORDS: Readonly<Record<string, string>> = { m: "minute", h: "hour", d: "day", w: "week", M: "month" };

@@ -67,9 +67,14 @@ function chipOf(ask: Ask, filter: Filter): Chip | null {
       const value = tree.value.kind === "string" ? tree.value.value : ask.text.slice(start, end);
       return isNot ? null : chip(VERBS[tree.op], value);
     }
-    default:
+    // These are choices, or nothing that a chip can say.
+    case "in":
+    case "null":
+    case "within":
+    case "near":
       return null;
   }
+  throw tree satisfies never;
 }
 
 const VERBS = { "=": "is", "!=": "is not", "<": "is below", "<=": "is at most", ">": "is above", ">=": "is at least" };

@@ -49,11 +49,14 @@ export function formatsOf(zone: string): Formats {
       ({ weekday, day, month, year, hour, minute, second, offset }) =>
         `${weekday} ${day} ${month} ${year}, ${hour}:${minute}:${second} ${offset}`,
     ),
-    iso: say((found) => {
+    iso(moment) {
+      const found = parts(moment);
       const { year, number, day, hour, minute, offset } = found;
-      const zoned = offset === "+00:00" ? "Z" : offset;
-      return `${year.padStart(4, "0")}-${number}-${day.padStart(2, "0")}T${hour}:${minute}${restOf(found)}${zoned}`;
-    }),
+      // Offsets of a hundred years ago have seconds, which no date can say.
+      if (offset === "+00:00" || offset.length > 6)
+        return new Date(moment).toISOString().replace(/(?::00)?\.000Z$/, "Z");
+      return `${year.padStart(4, "0")}-${number}-${day.padStart(2, "0")}T${hour}:${minute}${restOf(found)}${offset}`;
+    },
   };
 }
 

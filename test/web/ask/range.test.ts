@@ -1,0 +1,142 @@
+import test from "ava";
+import * as fc from "fast-check";
+
+import type { LogKey } from "../../../src/events/event.ts";
+import type { Condition } from "../../../src/query/plan.ts";
+import { planQuery } from "../../../src/query/planner.ts";
+import { rangeOf } from "../../../src/query/span.ts";
+import { UTC, parseZone } from "../../../src/query/zone.ts";
+import { readAsk } from "../../../src/web/ask/compose.ts";
+import type { Range } from "../../../src/web/ask/range.ts";
+import * as ranges from "../../../src/web/ask/range.ts";
+import { formatsOf } from "../../../src/web/time/moments.ts";
+import { zoneNames } from "../../../src/web/time/zones.ts";
+
+const NOW = Date.UTC(2026, 10, 24, 13, 5, 7, 89);
+const BERLIN = "Europe/Berlin";
+
+function resolved(range: Range, zone = BERLIN, now_ms = NOW): [string, string] {
+  const { from, to } = ranges.resolveRange(range, zone, now_ms);
+  return [new Date(from).toISOString(), new Date(to).toISOString()];
+}
+
+test("ranges become two moments", (t) => {
+  const now = "2026-11-24T13:05:07.089Z";
+  t.deepEqual(resolved({ from: "-15m", to: "now" }), ["2026-11-24T12:50:07.089Z", now]);
+  t.deepEqual(resolved({ from: "today", to: "now" }), ["2026-11-23T23:00:00.000Z", now]);
+  t.deepEqual(resolved({ from: "today-1d", to: "today" }), ["2026-11-22T23:00:00.000Z", "2026-11-23T23:00:00.000Z"]);
+  t.deepEqual(resolved({ from: "week", to: "now" }), ["2026-11-22T23:00:00.000Z", now]);
+  t.deepEqual(resolved({ from: "week-1w", to: "week" }), ["2026-11-15T23:00:00.000Z", "2026-11-22T23:00:00.000Z"]);
+  t.deepEqual(resolved({ from: "month", to: "now-3h" }), ["2026-10-31T23:00:00.000Z", "2026-11-24T10:05:07.089Z"]);
+  t.deepEqual(resolved({ from: "month-1M", to: "month" }), ["2026-09-30T22:00:00.000Z", "2026-10-31T23:00:00.000Z"]);
+  t.deepEqual(resolved({ from: "1000", to: "2000" }), ["1970-01-01T00:00:01.000Z", "1970-01-01T00:00:02.000Z"]);
+  t.deepEqual(resolved({ from: "all", to: "now" }), ["1970-01-01T00:00:00.000Z", now]);
+});
+
+test("days move the calendar over a change of the clock, hours do not", (t) => {
+  const now = Date.UTC(2026, 9, 26, 11);
+  t.deepEqual(resolved({ from: "-2d", to: "now" }, BERLIN, now)[0], "2026-10-24T10:00:00.000Z");
+  t.deepEqual(resolved({ from: "-48h", to: "now" }, BERLIN, now)[0], "2026-10-24T11:00:00.000Z");
+  t.deepEqual(resolved({ from: "today-1d", to: "today" }, BERLIN, now), [
+    "2026-10-24T22:00:00.000Z",
+    "2026-10-25T23:00:00.000Z",
+  ]);
+});
+
+test("whatever stands in an address is a range", (t) => {
+  const ends = fc.oneof(fc.string(), fc.stringMatching(/^(now|today|week|month|all)?([+-][0-9]{1,6}[mhdwM])*$/));
+  const property = fc.property(ends, ends, fc.constantFrom(...zoneNames()), (from, to, zone) => {
+    const moments = ranges.resolveRange({ from, to }, zone, NOW);
+    t.true(Number.isSafeInteger(moments.from) && moments.from <= moments.to, `${from} ${to} ${zone}`);
+    t.deepEqual(ranges.resolveRange(ranges.exactRange(moments), zone, NOW + 12345), moments);
+  });
+  fc.assert(property, { numRuns: 300 });
+});
+
+test("a query within a range is of just its moments, to the millisecond, in any zone", (t) => {
+  const moments = fc.integer({ min: Date.UTC(1950, 0, 1), max: Date.UTC(2090, 0, 1) });
+  const queries = fc.constantFrom(
+    "GET events",
+    "GET events // x",
+    "GET events WHERE user = 'a' GROUPBY DAY FILL //",
+    "GET\nusers",
+  );
+  const property = fc.property(moments, moments, fc.constantFrom(...zoneNames()), queries, (a, b, zone, query) => {
+    const range = { from: Math.min(a, b), to: Math.max(a, b) };
+    const text = ranges.withRange(readAsk(query)!, range, zone);
+    const question = planQuery(text, { logs: ["shop" as LogKey], now_ms: NOW, zone: UTC });
+    const { where } = question.kind === "groups" ? question.plan : question;
+    const found = rangeOf(where as Condition);
+    if (range.from < range.to) t.deepEqual(found, { from_ms: range.from, to_ms: range.to }, text);
+  });
+  fc.assert(property, { numRuns: 500 });
+});
+
+test("a range in the query wins", (t) => {
+  const ask = readAsk("GET events created OCCURS(TODAY) // x")!;
+  t.true(ranges.hasOwnRange(ask));
+  t.is(ranges.withRange(ask, { from: 1, to: 2 }), ask.text);
+  t.false(ranges.hasOwnRange(readAsk("GET events WHERE text CONTAINS 'occurs('")!));
+});
+
+test("ends are read as people type them", (t) => {
+  const read = (typed: string, zone = BERLIN): string | null => {
+    const end = ranges.readEnd(typed, zone, NOW);
+    return end !== null && /^\d+$/.test(end) ? new Date(Number(end)).toISOString() : end;
+  };
+  t.is(read("13:15"), "2026-11-24T12:15:00.000Z");
+  t.is(read("9:05:06"), "2026-11-24T08:05:06.000Z");
+  t.is(read("24 Nov 14:00"), "2026-11-24T13:00:00.000Z");
+  t.is(read("3 July"), "2026-07-02T22:00:00.000Z");
+  t.is(read("Tue 24 Nov 2026, 13:15:00 +01:00"), "2026-11-24T12:15:00.000Z");
+  t.is(read("24 Nov 2026, 14:03:24.115"), "2026-11-24T13:03:24.115Z");
+  t.is(read("2026-11-24T14:00Z"), "2026-11-24T14:00:00.000Z");
+  t.is(read("11/24/2026 14:00"), "2026-11-24T13:00:00.000Z");
+  t.is(read("2026-07-01"), "2026-06-30T22:00:00.000Z");
+  t.is(read("now - 3h"), "now-3h");
+  t.is(read("now - 3 hours"), "now-3h");
+  t.is(read("3 months ago"), "now-3M");
+  t.is(read("-15m"), "-15m");
+  t.is(read("today"), "today");
+  t.is(read("Yesterday"), "today-1d");
+  t.is(read("31 Feb"), null);
+  t.is(read("soon"), null);
+  t.is(read(""), null);
+});
+
+test("what the picker shows of an end reads as that end", (t) => {
+  const moments = fc.integer({ min: Date.UTC(2012, 0, 1), max: Date.UTC(2037, 0, 1) });
+  const property = fc.property(
+    moments,
+    fc.constantFrom("UTC", BERLIN, "Asia/Kathmandu", "America/Havana"),
+    (moment, zone) => {
+      const shown = ranges.writeEnd(String(moment), formatsOf(zone));
+      const read = Number(ranges.readEnd(shown, zone, NOW));
+      // The clock shows some hours twice: the first of them is meant.
+      t.true(read === moment || (moment - read === 3_600_000 && parseZone(zone).changes.length > 0), shown);
+    },
+  );
+  fc.assert(property, { numRuns: 300 });
+  t.is(ranges.writeEnd("-24h", formatsOf("UTC")), "now - 24h");
+  t.is(ranges.writeEnd("today-1d", formatsOf("UTC")), "today - 1d");
+  for (const { range } of ranges.PRESETS) {
+    for (const end of [range.from, range.to]) {
+      const read = ranges.readEnd(ranges.writeEnd(end, formatsOf("UTC")), "UTC", NOW);
+      t.deepEqual(
+        ranges.resolveRange({ from: read!, to: "now" }, "UTC", NOW),
+        ranges.resolveRange({ from: end, to: "now" }, "UTC", NOW),
+      );
+    }
+  }
+});
+
+test("ranges have names", (t) => {
+  t.is(ranges.rangeLength({ from: 0, to: 45 * 60_000 }), "45 minutes");
+  const name = (from: string, to: string): string =>
+    ranges.rangeName({ from, to }, ranges.resolveRange({ from, to }, BERLIN, NOW), formatsOf(BERLIN));
+  t.is(name("-24h", "now"), "Last 24 hours");
+  t.is(name("-3h", "now"), "Last 3 hours");
+  t.is(name("-1d", "now"), "Last day");
+  t.is(name("today-1d", "today"), "Yesterday");
+  t.is(name("1795431900000", "1795435500000"), "23 Nov 12:05 to 23 Nov 13:05");
+});
