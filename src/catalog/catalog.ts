@@ -109,12 +109,12 @@ export type Catalog = AsyncDisposable & {
    *   `conflict` where the person has saved 100 for the log
    */
   saveQuery(log: LogKey, user: UserId, query: Omit<SavedQuery, "created">): Promise<SavedQuery>;
-  /** Changes one's own. @throws LoggiaError `bad_parameter`, `saved_query_not_found`, `saved_query_exists` */
+  /** Changes one's own, its name too where one is given. @throws LoggiaError `bad_parameter`, `saved_query_not_found`, `saved_query_exists` */
   updateSavedQuery(
     log: LogKey,
     user: UserId,
     name: string,
-    change: Omit<SavedQuery, "name" | "created">,
+    change: Omit<SavedQuery, "name" | "created"> & { readonly name?: string | undefined },
   ): Promise<SavedQuery>;
   /** Removes one's own. @throws LoggiaError `saved_query_not_found` */
   deleteSavedQuery(log: LogKey, user: UserId, name: string): Promise<void>;

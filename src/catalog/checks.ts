@@ -107,8 +107,10 @@ export function checkClassFilter(filter: ClassFilter): ClassFilter {
 /** The name of a saved query, without blanks at its ends. */
 export function checkQueryName(name: string): string {
   const checked = checkText("name", typeof name === "string" ? name.trim() : name, 1, 100);
-  if (!/\p{Cc}/u.test(checked)) return checked;
-  throw bad("The field name must have no control characters");
+  if (/\p{Cc}/u.test(checked)) throw bad("The field name must have no control characters");
+  // Clients take these for steps of a path, and could not name the query in one.
+  if (checked === "." || checked === "..") throw bad("The field name must not be dots alone");
+  return checked;
 }
 
 function checkClassKey(text: string): string {

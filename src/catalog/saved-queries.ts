@@ -62,7 +62,7 @@ export function createSavedQueries(parts: {
       }
       await write(log, user, (queries) => {
         if (queries.some((query) => isNamed(query, saved.name))) {
-          throw new LoggiaError("saved_query_exists", `You have saved a query ${saved.name} of the log ${log} already`);
+          throw ownNameTaken(log, saved.name);
         }
         if (queries.length >= MAX_SAVED_QUERIES) {
           const why = `You have saved ${MAX_SAVED_QUERIES} queries of the log ${log}, as many as you may`;
@@ -72,16 +72,21 @@ export function createSavedQueries(parts: {
       });
       return saved;
     },
-    async updateSavedQuery(log, user, name, change) {
+    async updateSavedQuery(log, user, name, { name: renamed, ...change }) {
+      const newName = renamed === undefined ? null : checkQueryName(renamed);
       if (change.shared) {
         await refresh();
-        requireFreeName(log, user, name);
+        requireFreeName(log, user, newName ?? name);
       }
       const entity = await write(log, user, (queries) => {
-        requireOwn(queries, log, name);
-        return queries.map((query) => (isNamed(query, name) ? { ...query, ...change } : query));
+        const changed = requireOwn(queries, log, name);
+        if (newName !== null && queries.some((query) => query !== changed && isNamed(query, newName))) {
+          throw ownNameTaken(log, newName);
+        }
+        const after = { ...changed, ...change, name: newName ?? changed.name };
+        return queries.map((query) => (query === changed ? after : query));
       });
-      return requireOwn(entity?.queries ?? [], log, name);
+      return requireOwn(entity?.queries ?? [], log, newName ?? name);
     },
     async deleteSavedQuery(log, user, name) {
       await write(log, user, (queries) => {
@@ -104,6 +109,10 @@ function requireOwn(queries: readonly SavedQuery[], log: LogKey, name: string): 
   const query = queries.find((query) => isNamed(query, name));
   if (query === undefined) throw savedQueryNotFound(log, name);
   return query;
+}
+
+function ownNameTaken(log: LogKey, name: string): LoggiaError {
+  return new LoggiaError("saved_query_exists", `You have saved a query ${name} of the log ${log} already`);
 }
 
 /** An unknown query and another person's own are answered alike. */

@@ -241,7 +241,7 @@ const SAVED_QUERIES: Readonly<Record<string, Operation>> = {
   "PUT /logs/:log/queries/:name": {
     ...base,
     id: "changeSavedQuery",
-    summary: "Replace all but the name of one's own saved query",
+    summary: "Change one's own saved query, its name too where one is given",
     json: inputs.SavedQueryFields,
     answers: { 200: { what: "The saved query", schema: answers.SavedQueryRecord } },
     errors: ["log_not_found", "bad_query", "saved_query_not_found", "saved_query_exists"],

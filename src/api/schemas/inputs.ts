@@ -143,6 +143,7 @@ export const Options = named(
   }),
 );
 
+const queryName = z.string().meta({ description: "Case does not matter.", minLength: 1, maxLength: 100 });
 const queryFields = {
   query: z
     .string()
@@ -155,16 +156,10 @@ const queryFields = {
   shared: z.boolean().default(false).describe("Whether all who may read the log may ask it."),
 };
 
-/** What a saved query is made of but its name. */
-export const SavedQueryFields = named("SavedQueryFields", z.object(queryFields));
+/** A saved query after a change: it keeps its name where none is given. */
+export const SavedQueryFields = named("SavedQueryFields", z.object({ name: queryName.optional(), ...queryFields }));
 
-export const NewSavedQuery = named(
-  "NewSavedQuery",
-  z.object({
-    name: z.string().meta({ description: "Case does not matter.", minLength: 1, maxLength: 100 }),
-    ...queryFields,
-  }),
-);
+export const NewSavedQuery = named("NewSavedQuery", z.object({ name: queryName, ...queryFields }));
 
 /** Parameters of lists. `planFilters` reads and checks them; a test holds both together. */
 export const ListQuery = z.object({
