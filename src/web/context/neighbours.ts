@@ -1,0 +1,149 @@
+import { computed, signal } from "@preact/signals";
+import type { ReadonlySignal, Signal } from "@preact/signals";
+
+import type { Order } from "../list/question.ts";
+import { RowStore } from "../list/row-store.ts";
+import type { RowSource } from "../list/row-source.ts";
+import type { EventRow } from "../list/row.ts";
+
+/** Asks for the events around one, ascending, that one among them. */
+export type ReadNeighbours = (
+  id: string,
+  counts: { readonly before: number; readonly after: number },
+  signal: AbortSignal,
+) => Promise<readonly EventRow[]>;
+
+export type NeighboursOptions = {
+  readonly id: string;
+  readonly order: Order;
+  readonly read: ReadNeighbours;
+};
+
+/** Neighbours on either side at first, and each time that more are read. */
+const FIRST = 60;
+const MORE = 200;
+const AHEAD = 60;
+
+type Side = "before" | "after";
+
+/** The events around one of them, in spite of any filter, read further in both directions. */
+export class Neighbours implements RowSource {
+  readonly length: Signal<number> = signal(0);
+  readonly isComplete: ReadonlySignal<boolean>;
+  readonly fault: Signal<unknown> = signal(null);
+  readonly version: Signal<number> = signal(0);
+  /** Which of the sides have no more events. */
+  readonly ends: Signal<Readonly<Record<Side, boolean>>> = signal({ before: false, after: false });
+  readonly #options: NeighboursOptions;
+  readonly #rows = new RowStore();
+  readonly #abort = new AbortController();
+  #isReading = false;
+  #wanted = { from: 0, to: 0 };
+
+  constructor(options: NeighboursOptions) {
+    this.#options = options;
+    const far: Side = options.order === "desc" ? "before" : "after";
+    this.isComplete = computed(() => this.ends.value[far]);
+  }
+
+  at(index: number): EventRow | undefined {
+    return this.#rows.at(this.#place(index));
+  }
+
+  idAt(index: number): string | undefined {
+    return this.#rows.idAt(this.#place(index));
+  }
+
+  indexOf(id: string): number {
+    const index = this.#rows.indexOf(id);
+    return index === -1 ? -1 : this.#place(index);
+  }
+
+  /** Reads the event and those next to it. @throws what kept them from being read */
+  async begin(): Promise<void> {
+    const { id, read } = this.#options;
+    this.#isReading = true;
+    try {
+      const rows = await read(id, { before: FIRST, after: FIRST }, this.#abort.signal);
+      this.#rows.append(rows);
+      const at = rows.findIndex((row) => row.id === id);
+      this.ends.value = { before: at < FIRST, after: rows.length - 1 - at < FIRST };
+      this.#changed();
+    } catch (fault) {
+      this.fault.value = fault;
+      throw fault;
+    } finally {
+      this.#isReading = false;
+    }
+  }
+
+  need(from: number, to: number): void {
+    this.#wanted = { from, to };
+    if (this.fault.peek() === null) this.#go();
+  }
+
+  retry(): void {
+    this.fault.value = null;
+    if (this.#rows.length === 0) void this.begin().catch(() => undefined);
+    else this.#go();
+  }
+
+  replace(row: EventRow): void {
+    this.#rows.replace(row);
+    this.#changed();
+  }
+
+  close(): void {
+    this.#abort.abort();
+  }
+
+  #go(): void {
+    const side = this.#missing();
+    if (side === null || this.#isReading || this.#abort.signal.aborted) return;
+    this.#isReading = true;
+    void this.#readMore(side).then(
+      () => {
+        this.#isReading = false;
+        this.#go();
+      },
+      (fault: unknown) => {
+        this.#isReading = false;
+        if (!this.#abort.signal.aborted) this.fault.value = fault;
+      },
+    );
+  }
+
+  /** The side at whose end the reader is, if it has more. */
+  #missing(): Side | null {
+    const isDescending = this.#options.order === "desc";
+    const length = this.#rows.length;
+    if (length === 0) return null;
+    const { before, after } = this.ends.peek();
+    const isNearTop = this.#wanted.from < AHEAD;
+    const isNearBottom = this.#wanted.to > length - AHEAD;
+    if (!after && (isDescending ? isNearTop : isNearBottom)) return "after";
+    return !before && (isDescending ? isNearBottom : isNearTop) ? "before" : null;
+  }
+
+  async #readMore(side: Side): Promise<void> {
+    const edge = this.#rows.idAt(side === "before" ? 0 : this.#rows.length - 1)!;
+    const counts = side === "before" ? { before: MORE, after: 0 } : { before: 0, after: MORE };
+    const rows = await this.#options.read(edge, counts, this.#abort.signal);
+    const fresh = side === "before" ? this.#rows.prepend(rows) : this.#rows.append(rows);
+    if (fresh < MORE) this.ends.value = { ...this.ends.peek(), [side]: true };
+    // What was wanted is where it was: the list moves its window with its rows.
+    if ((this.#options.order === "desc") === (side === "after")) {
+      this.#wanted = { from: this.#wanted.from + fresh, to: this.#wanted.to + fresh };
+    }
+    this.#changed();
+  }
+
+  #changed(): void {
+    this.length.value = this.#rows.length;
+    this.version.value += 1;
+  }
+
+  #place(index: number): number {
+    return this.#options.order === "desc" ? this.#rows.length - 1 - index : index;
+  }
+}

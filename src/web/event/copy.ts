@@ -1,0 +1,78 @@
+import { placeOf } from "../list/columns.ts";
+import { hidesCharacters } from "../list/visible-text.ts";
+import type { AttributeValue, EventRow } from "../list/row.ts";
+
+/** How an event is copied. */
+export const COPY_FORMS = ["text", "json", "lql", "curl"] as const;
+export type CopyForm = (typeof COPY_FORMS)[number];
+
+export type Copied = {
+  readonly event: EventRow;
+  /** null: it has none, or it could not be read. */
+  readonly data: string | null;
+  readonly log: string;
+  /** Where the API answers, without a slash at the end. */
+  readonly api: string;
+};
+
+export function copyAs(form: CopyForm, copied: Copied): string {
+  switch (form) {
+    case "text":
+      return asText(copied);
+    case "json":
+      return asJson(copied);
+    case "lql":
+      return asLql(copied.event);
+    case "curl":
+      return asCurl(copied);
+    default:
+      return form satisfies never;
+  }
+}
+
+/** One line of moment, source and text, then its fields by name, then its data. */
+function asText({ event, data }: Copied): string {
+  const head = [new Date(event.created).toISOString(), event.class, event.source, event.text];
+  const fields = [
+    ["tags", event.tags.join(" ")],
+    ["user", event.user],
+    ["value", event.value === null ? "" : String(event.value)],
+    ["geo", placeOf(event.geo)],
+    ["link", event.link],
+    ...Object.entries(event.attributes).map(([name, value]) => [`@${name}`, writtenValue(value)]),
+    ["id", event.id],
+  ].filter(([, value]) => value !== "");
+  const lines = fields.map(([name, value]) => `${name}: ${value}`);
+  return [head.filter((part) => part).join(" "), ...lines, ...(data === null ? [] : ["", data])].join("\n");
+}
+
+function writtenValue(value: AttributeValue): string {
+  return Array.isArray(value) ? value.join(", ") : String(value);
+}
+
+/** The event as an export has it, with its data. */
+function asJson({ event, data, log }: Copied): string {
+  const { id, created, bookmarks: _bookmarks, data: _data, attributes, ...rest } = event;
+  const whole = { id, created: new Date(created).toISOString(), log, ...rest, data, attributes };
+  return JSON.stringify(whole, undefined, 2);
+}
+
+/** A query that finds this event alone. The moment lets the store skip what lies elsewhere. */
+function asLql({ id, created }: EventRow): string {
+  const moment = (ms: number): string => `'${new Date(ms).toISOString()}'`;
+  return `GET events WHERE id = '${id}' OCCURS(${moment(created)}, ${moment(created + 1)})`;
+}
+
+/** A command that reads this event. It asks for the password, so that none is in the clipboard. */
+function asCurl({ event, log, api }: Copied): string {
+  return `curl -u YOU@EXAMPLE.COM ${quotedForShell(`${api}/1/logs/${log}/events/${event.id}?attributes=true`)}`;
+}
+
+function quotedForShell(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+/** What is said once a text is on the clipboard that holds characters without a form of their own. */
+export function noteOfCopy(text: string): string | null {
+  return hidesCharacters(text.replace(/[\r\n]/g, "")) ? "Copied with its invisible characters" : null;
+}

@@ -1,0 +1,99 @@
+import { placeOf, valuesOf } from "../list/columns.ts";
+import type { EventRow } from "../list/row.ts";
+
+/** A value as it is shown, and as a query names it. */
+export type FactValue = {
+  readonly shown: string;
+  /** null: no query can ask for this value. */
+  readonly value: string | number | null;
+};
+
+/** A field of an event, or an attribute with its `@`, with its values. */
+export type Fact = { readonly field: string; readonly values: readonly FactValue[] };
+
+export type FactsOptions = {
+  /** A whole moment, with its offset. */
+  readonly moment: (ms: number) => string;
+  /** The name of a class by its key. */
+  readonly className: (key: string) => string;
+};
+
+/** The fields that an event has, in their order. */
+export function factsOf(event: EventRow, { moment, className }: FactsOptions): readonly Fact[] {
+  const text = (field: "source" | "user" | "link"): Fact => ({ field, values: plain(event[field]) });
+  const facts: Fact[] = [
+    { field: "created", values: [{ shown: moment(event.created), value: null }] },
+    { field: "class", values: event.class === null ? [] : [{ shown: className(event.class), value: event.class }] },
+    text("source"),
+    { field: "tags", values: event.tags.map((tag) => ({ shown: tag, value: tag })) },
+    text("user"),
+    { field: "value", values: event.value === null ? [] : [{ shown: String(event.value), value: event.value }] },
+    { field: "geo", values: event.geo === null ? [] : [{ shown: placeOf(event.geo), value: null }] },
+    text("link"),
+    { field: "id", values: plain(event.id) },
+  ];
+  return facts.filter(({ values }) => values.length > 0);
+}
+
+/** The attributes of an event by name. */
+export function attributesOf(event: EventRow): readonly Fact[] {
+  const names = Object.keys(event.attributes).toSorted();
+  return names.map((name) => ({ field: `@${name}`, values: attributeValues(event, name) }));
+}
+
+function attributeValues(event: EventRow, name: string): readonly FactValue[] {
+  const value = event.attributes[name];
+  const values = valuesOf(event, `@${name}`);
+  if (typeof value === "number") return [{ shown: values[0]!, value }];
+  return values.map((shown) => ({ shown: shown === "" ? "“”" : shown, value: shown }));
+}
+
+function plain(text: string): readonly FactValue[] {
+  return text === "" ? [] : [{ shown: text, value: text }];
+}
+
+/** Whether a link may be followed: nothing but a page or a mail, whatever a producer wrote. */
+export function safeLink(link: string): string | null {
+  if (!URL.canParse(link)) return null;
+  const { protocol, href } = new URL(link);
+  return ["http:", "https:", "mailto:"].includes(protocol) ? href : null;
+}
+
+/** What a menu offers for a value. */
+export type ValueAct = "only" | "not" | "above" | "below" | "group" | "column" | "copy" | "follow";
+
+const UNGROUPED: ReadonlySet<string> = new Set(["created", "geo", "id"]);
+const NO_COLUMN: ReadonlySet<string> = new Set(["created"]);
+
+export function actsOf(field: string, { value }: FactValue, link: string | null): readonly ValueAct[] {
+  const conditions: ValueAct[] = value === null ? [] : ["only", "not"];
+  const bounds: ValueAct[] = typeof value === "number" ? ["above", "below"] : [];
+  const group: ValueAct[] = UNGROUPED.has(field) ? [] : ["group"];
+  const column: ValueAct[] = NO_COLUMN.has(field) ? [] : ["column"];
+  return [...conditions, ...bounds, ...group, ...column, "copy", ...(link === null ? [] : (["follow"] as const))];
+}
+
+/** How the menu names an act. */
+export function nameOfAct(act: ValueAct, field: string, shown: string, isColumn: boolean): string {
+  const short = shown.length > 40 ? `${shown.slice(0, 39)}…` : shown;
+  switch (act) {
+    case "only":
+      return `Only ${short}`;
+    case "not":
+      return `All but ${short}`;
+    case "above":
+      return `${short} and above`;
+    case "below":
+      return `${short} and below`;
+    case "group":
+      return `Group by ${field}`;
+    case "column":
+      return isColumn ? "Hide the column" : "Show as a column";
+    case "copy":
+      return "Copy value";
+    case "follow":
+      return "Open the link";
+    default:
+      return act satisfies never;
+  }
+}

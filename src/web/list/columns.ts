@@ -1,0 +1,152 @@
+import type { EventRow } from "./row.ts";
+
+/** What a list shows of each event, behind its time. `width` in pixels; null: the column's own. */
+export type ListColumn = { readonly name: string; readonly width: number | null };
+
+/** The fields that can be columns; an attribute is named with its `@`. */
+export const COLUMN_FIELDS = ["class", "source", "text", "tags", "user", "value", "link", "geo", "id"] as const;
+
+export const DEFAULT_COLUMNS: readonly ListColumn[] = Object.freeze(
+  ["class", "source", "text", "tags"].map((name) => Object.freeze({ name, width: null })),
+);
+
+const MIN_WIDTH = 48;
+const MAX_WIDTH = 1_200;
+const MAX_COLUMNS = 40;
+
+/** Widths without one chosen. The text takes what is left over. */
+const OWN_WIDTH: Readonly<Record<string, number>> = {
+  class: 112,
+  source: 96,
+  tags: 152,
+  user: 128,
+  value: 88,
+  link: 192,
+  geo: 152,
+  id: 208,
+};
+const ATTRIBUTE_WIDTH = 128;
+
+/** Reads `source,@took:160,text`, as the address has it; null where it names none. Names that hold `,` or `:` are encoded. */
+export function readColumns(written: string): readonly ListColumn[] | null {
+  const columns = new Map<string, ListColumn>();
+  for (const part of written.split(",").slice(0, MAX_COLUMNS)) {
+    const [encoded = "", width] = part.split(":");
+    const name = decoded(encoded.trim());
+    if (isColumn(name) && !columns.has(name)) columns.set(name, { name, width: readWidth(width) });
+  }
+  return columns.size === 0 ? null : [...columns.values()];
+}
+
+/** Writes columns as {@link readColumns} reads them; "" for those that a list has anyway. */
+export function writeColumns(columns: readonly ListColumn[]): string {
+  const written = columns.map(({ name, width }) => `${encoded(name)}${width === null ? "" : `:${width}`}`).join(",");
+  return written === "class,source,text,tags" ? "" : written;
+}
+
+function isColumn(name: string): boolean {
+  return COLUMN_FIELDS.some((field) => field === name) || (name.startsWith("@") && name.length > 1);
+}
+
+function readWidth(text: string | undefined): number | null {
+  return text !== undefined && /^\d{1,4}$/.test(text) ? clampWidth(Number(text)) : null;
+}
+
+function encoded(name: string): string {
+  return name.replace(/[%,:]/g, (character) => encodeURIComponent(character));
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+export function clampWidth(width: number): number {
+  return Math.round(Math.min(MAX_WIDTH, Math.max(MIN_WIDTH, width)));
+}
+
+export function hasColumn(columns: readonly ListColumn[], name: string): boolean {
+  return columns.some((column) => column.name === name);
+}
+
+/** Adds a column, before the tags where these are last, or takes it away. One always stays. */
+export function toggleColumn(columns: readonly ListColumn[], name: string): readonly ListColumn[] {
+  if (hasColumn(columns, name)) {
+    const rest = columns.filter((column) => column.name !== name);
+    return rest.length === 0 ? columns : rest;
+  }
+  const at = columns.at(-1)?.name === "tags" ? columns.length - 1 : columns.length;
+  return columns.toSpliced(at, 0, { name, width: null });
+}
+
+/** Moves a column by so many places, as far as there are some. */
+export function moveColumn(columns: readonly ListColumn[], name: string, by: number): readonly ListColumn[] {
+  const from = columns.findIndex((column) => column.name === name);
+  if (from === -1) return columns;
+  const to = Math.max(0, Math.min(columns.length - 1, from + by));
+  return columns.toSpliced(from, 1).toSpliced(to, 0, columns[from]!);
+}
+
+export function resizeColumn(
+  columns: readonly ListColumn[],
+  name: string,
+  width: number | null,
+): readonly ListColumn[] {
+  const next = width === null ? null : clampWidth(width);
+  return columns.map((column) => (column.name === name ? { name, width: next } : column));
+}
+
+/** The tracks of the grid, behind that of the time; one column takes what is left over. */
+export function tracksOf(columns: readonly ListColumn[]): string {
+  const wide = columns.find(({ name, width }) => name === "text" && width === null) ?? columns.at(-1);
+  return columns
+    .map((column) => {
+      const width = column.width ?? OWN_WIDTH[column.name] ?? ATTRIBUTE_WIDTH;
+      return column === wide ? `minmax(${column.name === "text" ? 120 : width}px, 1fr)` : `${width}px`;
+    })
+    .join(" ");
+}
+
+/** What the head of a column says. */
+export function titleOf(name: string): string {
+  return name.startsWith("@") ? name : `${name.slice(0, 1).toUpperCase()}${name.slice(1)}`;
+}
+
+/** What a column shows of an event, as text. The class is shown by the name that the log gives it. */
+export function textOf(row: EventRow, name: string): string {
+  if (name.startsWith("@")) return valuesOf(row, name).join(", ");
+  switch (name) {
+    case "tags":
+      return row.tags.join(" ");
+    case "value":
+      return row.value === null ? "" : String(row.value);
+    case "geo":
+      return placeOf(row.geo);
+    case "class":
+      return row.class ?? "";
+    case "id":
+    case "text":
+    case "link":
+    case "source":
+    case "user":
+      return row[name];
+    default:
+      return "";
+  }
+}
+
+/** The values of an attribute, named with its `@`. */
+export function valuesOf(row: EventRow, name: string): readonly string[] {
+  const attribute = name.slice(1);
+  if (!Object.hasOwn(row.attributes, attribute)) return [];
+  const value = row.attributes[attribute]!;
+  return Array.isArray(value) ? value.map(String) : [String(value)];
+}
+
+export function placeOf(geo: EventRow["geo"]): string {
+  if (geo === null) return "";
+  return "ip" in geo ? geo.ip : `${geo.lat.toFixed(4)}, ${geo.lon.toFixed(4)}`;
+}

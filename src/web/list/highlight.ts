@@ -1,0 +1,89 @@
+import type { Expression, Query } from "../../query/syntax.ts";
+import type { Match } from "./visible-text.ts";
+
+/** What a query looks for in each field, folded: only what makes an event match, nothing under a NOT. */
+export type Needles = ReadonlyMap<string, readonly string[]>;
+
+export const NO_NEEDLES: Needles = new Map();
+
+/** Matches of one text that are marked at most. */
+const MAX_MATCHES = 100;
+
+/** The words of a query that are marked in the texts of its events. */
+export function needlesOf(query: Query | null): Needles {
+  const needles = new Map<string, string[]>();
+  if (query?.clauses.where) collect(query.clauses.where, needles);
+  return needles;
+}
+
+function collect(expression: Expression, needles: Map<string, string[]>): void {
+  switch (expression.kind) {
+    case "and":
+    case "or":
+      for (const part of expression.parts) collect(part, needles);
+      return;
+    case "contains":
+      add(needles, expression.field.text, [expression.value.value]);
+      return;
+    case "matches":
+      add(needles, expression.field.text, plainAlternatives(expression.value.value));
+      return;
+    default:
+  }
+}
+
+function add(needles: Map<string, string[]>, field: string, texts: readonly string[]): void {
+  const key = field.startsWith("@") ? field : field.toLowerCase();
+  const folded = texts.map(foldUnits).filter((text) => text !== "");
+  if (folded.length > 0) needles.set(key, [...(needles.get(key) ?? []), ...folded]);
+}
+
+/**
+ * The texts that an expression finds, where it is one plain text or several with `|` between them.
+ * Others are not marked: RE2 promises linear time, and the browser's own expressions do not.
+ */
+export function plainAlternatives(expression: string): string[] {
+  const body = expression.replace(/^\^/, "").replace(/(?<!\\)\$$/, "");
+  const inner = /^\(([^()]*)\)$/.exec(body)?.[1] ?? body;
+  const alternatives = inner.split(/(?<!\\)\|/);
+  const texts = alternatives.map((alternative) => alternative.replace(/\\([^a-zA-Z0-9])/g, "$1"));
+  const isPlain = alternatives.every((alternative) => /^(?:[^\\.^$*+?()[\]{}|]|\\[^a-zA-Z0-9])+$/.test(alternative));
+  return isPlain ? texts : [];
+}
+
+/** Where the needles stand in a text, ignoring case. */
+export function matchesIn(text: string, needles: readonly string[] | undefined): readonly Match[] {
+  if (needles === undefined || needles.length === 0) return [];
+  const folded = foldUnits(text);
+  const found: Match[] = [];
+  for (const needle of needles) {
+    let start = folded.indexOf(needle);
+    while (start !== -1 && found.length < MAX_MATCHES) {
+      found.push({ start, end: start + needle.length });
+      start = folded.indexOf(needle, start + needle.length);
+    }
+  }
+  return needles.length === 1 ? found : joined(found);
+}
+
+/** Matches in order, those that overlap or touch as one. */
+function joined(found: Match[]): Match[] {
+  const all: Match[] = [];
+  for (const match of found.toSorted((a, b) => a.start - b.start)) {
+    const last = all.at(-1);
+    if (last !== undefined && match.start <= last.end) {
+      all[all.length - 1] = { start: last.start, end: Math.max(last.end, match.end) };
+    } else all.push(match);
+  }
+  return all;
+}
+
+/** Lower case in which every unit stays in its place, so that matches are places in the text itself. */
+function foldUnits(text: string): string {
+  const lower = text.toLowerCase();
+  if (lower.length === text.length) return lower;
+  return Array.from(text, (character) => {
+    const folded = character.toLowerCase();
+    return folded.length === character.length ? folded : character;
+  }).join("");
+}

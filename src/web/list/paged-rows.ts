@@ -1,0 +1,198 @@
+import { signal } from "@preact/signals";
+import type { Signal } from "@preact/signals";
+
+import { cursorBehind, firstCursor, pageQuery } from "./question.ts";
+import type { Cursor, ListQuestion } from "./question.ts";
+import { RowStore } from "./row-store.ts";
+import type { RowSource } from "./row-source.ts";
+import type { EventRow } from "./row.ts";
+
+/** Asks the service for one page of a query in LQL. */
+export type ReadPage = (query: string, signal: AbortSignal) => Promise<readonly EventRow[]>;
+
+export type PagedRowsOptions = {
+  readonly question: ListQuestion;
+  readonly read: ReadPage;
+  /** Rows of the first page, for which the reader waits, and of all others. */
+  readonly first?: number;
+  readonly page?: number;
+  /** Characters of rows that are held: of those farthest from the reader only ids stay beyond it. */
+  readonly room?: number;
+  /** Rows of another source in front of these, which are left out here. */
+  readonly except?: (id: string) => boolean;
+};
+
+/** Pages are read ahead when the reader is so many rows from the last one. */
+const AHEAD = 400;
+/** 100,000 rows of usual size fit twice. */
+const ROOM = 96_000_000;
+
+type Page = { readonly cursor: Cursor; readonly start: number; readonly end: number; readonly take: number };
+
+/** The rows of a query, read page by page as the reader comes near. */
+export class PagedRows implements RowSource {
+  readonly length: Signal<number> = signal(0);
+  readonly isComplete: Signal<boolean> = signal(false);
+  readonly fault: Signal<unknown> = signal(null);
+  readonly version: Signal<number> = signal(0);
+  /** Whether a page is being read. */
+  readonly isReading: Signal<boolean> = signal(false);
+  readonly #question: ListQuestion;
+  readonly #read: ReadPage;
+  readonly #first: number;
+  readonly #page: number;
+  readonly #room: number;
+  readonly #except: (id: string) => boolean;
+  readonly #rows = new RowStore();
+  readonly #pages: Page[] = [];
+  readonly #abort = new AbortController();
+  #next: Cursor;
+  /** Rows read for the question so far, those left out here included, and how many share the last moment. */
+  #seen = 0;
+  #tied = 0;
+  #last: EventRow | null = null;
+  #wanted = { from: 0, to: 0 };
+  #current: Promise<void> | null = null;
+
+  constructor({ question, read, first = 100, page = 500, room = ROOM, except = () => false }: PagedRowsOptions) {
+    this.#question = question;
+    this.#read = read;
+    this.#first = first;
+    this.#page = page;
+    this.#room = room;
+    this.#except = except;
+    this.#next = firstCursor(question);
+  }
+
+  at(index: number): EventRow | undefined {
+    return this.#rows.at(index);
+  }
+
+  idAt(index: number): string | undefined {
+    return this.#rows.idAt(index);
+  }
+
+  indexOf(id: string): number {
+    return this.#rows.indexOf(id);
+  }
+
+  need(from: number, to: number): void {
+    this.#wanted = { from, to };
+    if (this.fault.peek() === null) this.#go();
+  }
+
+  retry(): void {
+    this.fault.value = null;
+    this.#go();
+  }
+
+  /** Reads the first page, so that a run knows when its list is there. @throws what kept it from being read */
+  async begin(): Promise<void> {
+    this.#go();
+    await this.#current;
+    const fault = this.fault.peek();
+    if (fault !== null) throw fault;
+  }
+
+  /** Puts a row that has changed in the place of the one with its id. */
+  replace(row: EventRow): void {
+    this.#rows.replace(row);
+    this.version.value += 1;
+  }
+
+  /** Ends what is being read; nothing is read any more. */
+  close(): void {
+    this.#abort.abort();
+  }
+
+  #go(): void {
+    if (this.#current !== null || this.#abort.signal.aborted) return;
+    const task = this.#nextTask();
+    if (task === null) return;
+    this.isReading.value = true;
+    this.#current = task().then(
+      () => this.#settled(null),
+      (fault: unknown) => this.#settled(fault),
+    );
+  }
+
+  #settled(fault: unknown): void {
+    this.#current = null;
+    this.isReading.value = false;
+    if (this.#abort.signal.aborted) return;
+    if (fault === null) this.#go();
+    else this.fault.value = fault;
+  }
+
+  /** What is missing, that which is on the screen first. */
+  #nextTask(): (() => Promise<void>) | null {
+    const forgotten = this.#pages.find(
+      ({ start, end }) => start < this.#wanted.to && end > this.#wanted.from && this.#rows.isForgotten(start),
+    );
+    if (forgotten !== undefined) return () => this.#readAgain(forgotten);
+    const isNear = this.#wanted.to + AHEAD >= this.#rows.length;
+    return isNear && !this.isComplete.peek() ? () => this.#readNext() : null;
+  }
+
+  async #readNext(): Promise<void> {
+    const left = this.#question.take === null ? Infinity : this.#question.take - this.#seen;
+    const take = Math.min(left, this.#pages.length === 0 ? this.#first : this.#page);
+    const cursor = this.#next;
+    const rows = await this.#ask(cursor, take);
+    const start = this.#rows.length;
+    this.#rows.append(rows.filter(({ id }) => !this.#except(id)));
+    this.#pages.push({ cursor, start, end: this.#rows.length, take });
+    this.#count(rows);
+    this.length.value = this.#rows.length;
+    if (rows.length < take || take === left) this.isComplete.value = true;
+    if (this.#last !== null) this.#next = cursorBehind(this.#question, this.#last, this.#tied, this.#seen);
+    this.version.value += 1;
+    this.#forgetFar();
+  }
+
+  #count(rows: readonly EventRow[]): void {
+    for (const row of rows) {
+      this.#tied = row.created === this.#last?.created ? this.#tied + 1 : 1;
+      this.#last = row;
+    }
+    this.#seen += rows.length;
+  }
+
+  async #readAgain({ cursor, start, end, take }: Page): Promise<void> {
+    const rows = await this.#ask(cursor, take);
+    for (const row of rows) this.#rows.replace(row);
+    this.#fillGone(start, end);
+    this.version.value += 1;
+    this.#forgetFar();
+  }
+
+  /** Events that were deleted since they were read keep their places. */
+  #fillGone(start: number, end: number): void {
+    for (let index = start; index < end; index++) {
+      if (this.#rows.isForgotten(index)) this.#rows.replace(goneRow(this.#rows.idAt(index)!));
+    }
+  }
+
+  async #ask(cursor: Cursor, take: number): Promise<readonly EventRow[]> {
+    return await this.#read(pageQuery(this.#question, cursor, take), this.#abort.signal);
+  }
+
+  /** Lets go of the texts of pages that are farthest from the reader, until the rest has room. */
+  #forgetFar(): void {
+    if (this.#rows.characters <= this.#room) return;
+    const middle = (this.#wanted.from + this.#wanted.to) / 2;
+    const distance = ({ start, end }: Page): number => Math.abs((start + end) / 2 - middle);
+    const isSeen = ({ start, end }: Page): boolean => start < this.#wanted.to && end > this.#wanted.from;
+    for (const page of this.#pages.toSorted((a, b) => distance(b) - distance(a))) {
+      if (this.#rows.characters <= this.#room) return;
+      if (!isSeen(page)) this.#rows.forget(page.start, page.end);
+    }
+  }
+}
+
+/** What stands in the place of an event that is there no more. */
+function goneRow(id: string): EventRow {
+  const absent = { link: "", tags: [], source: "", class: null, data: false, geo: null, value: null, user: "" };
+  const created = Number.parseInt(id.slice(0, 8), 16) * 1_000;
+  return { id, created, text: "This event is gone", ...absent, bookmarks: [], attributes: {} };
+}

@@ -1,0 +1,43 @@
+import { PAUSES } from "./tail.ts";
+import type { Connection, Pause } from "./tail.ts";
+
+export type LiveState = {
+  readonly connection: Connection;
+  readonly pause: Pause | null;
+  /** Events held back by the pause. */
+  readonly waiting: number;
+  readonly now_ms: number;
+  /** Words for a fault. */
+  readonly explain: (fault: unknown) => string;
+};
+
+export type LiveWords = {
+  readonly dot: "on" | "paused" | "wait";
+  readonly title: string;
+  readonly note: string;
+};
+
+/** What the bar of a tail says. */
+export function liveWords({ connection, pause, waiting, now_ms, explain }: LiveState): LiveWords {
+  if (connection.kind === "refused") return { dot: "wait", title: "The tail ended", note: explain(connection.fault) };
+  if (connection.kind === "waiting") {
+    const seconds = Math.max(1, Math.ceil((connection.at_ms - now_ms) / 1_000));
+    const held = pause === null ? "" : ` Paused, ${counted(waiting)} new.`;
+    const why = connection.fault === null ? "The connection ended." : explain(connection.fault);
+    return {
+      dot: "wait",
+      title: "Connection lost",
+      note: `${why} Trying again in ${seconds} s; nothing is lost.${held}`,
+    };
+  }
+  if (pause !== null) {
+    const note = `${PAUSES[pause]} Nothing moves until you resume, and nothing is lost.`;
+    return { dot: "paused", title: `Paused, ${counted(waiting)} new`, note };
+  }
+  if (connection.kind === "connecting") return { dot: "wait", title: "Connecting", note: "" };
+  return { dot: "on", title: "Live", note: "New events appear as they are stored." };
+}
+
+function counted(count: number): string {
+  return count.toLocaleString("en-US");
+}

@@ -1,0 +1,65 @@
+import test from "ava";
+
+import { foldData, isHtml } from "../../../src/web/event/data.ts";
+import { actsOf, attributesOf, factsOf, nameOfAct, safeLink } from "../../../src/web/event/facts.ts";
+import { rowOf } from "../support/rows.ts";
+
+const words = { moment: (ms: number) => new Date(ms).toISOString(), className: (key: string) => key.toUpperCase() };
+
+test("an event shows the fields that it has, and its attributes by name", (t) => {
+  const row = rowOf(1, { class: "error", tags: ["a", "b"], value: 0, attributes: { b: [1, 2], a: "" } });
+  t.deepEqual(
+    factsOf(row, words).map(({ field, values }) => [field, ...values.map(({ shown }) => shown)]),
+    [
+      ["created", "1970-01-12T13:46:41.000Z"],
+      ["class", "ERROR"],
+      ["source", "test"],
+      ["tags", "a", "b"],
+      ["value", "0"],
+      ["id", row.id],
+    ],
+  );
+  t.deepEqual(attributesOf(row), [
+    { field: "@a", values: [{ shown: "“”", value: "" }] },
+    {
+      field: "@b",
+      values: [
+        { shown: "1", value: "1" },
+        { shown: "2", value: "2" },
+      ],
+    },
+  ]);
+});
+
+test("each value offers what can be asked of it", (t) => {
+  const value = { shown: "8011", value: 8_011 };
+  t.deepEqual(actsOf("@took", value, null), ["only", "not", "above", "below", "group", "column", "copy"]);
+  t.deepEqual(actsOf("created", { shown: "now", value: null }, null), ["copy"]);
+  t.deepEqual(actsOf("link", { shown: "x", value: "x" }, "https://x.example/").at(-1), "follow");
+  t.is(nameOfAct("only", "user", "u-1", false), "Only u-1");
+  t.is(nameOfAct("column", "user", "u-1", true), "Hide the column");
+});
+
+test("only pages and mails can be followed", (t) => {
+  t.is(safeLink("https://status.example/a"), "https://status.example/a");
+  t.is(safeLink("mailto:a@b.example"), "mailto:a@b.example");
+  for (const link of ["javascript:alert(1)", " jAvAsCrIpT:alert(1)", "data:text/html,x", "file:///etc", "x"]) {
+    t.is(safeLink(link), null, link);
+  }
+});
+
+test("long data is folded, short data is whole", (t) => {
+  const lines = (count: number) => Array.from({ length: count }, (_, i) => `line ${i}`).join("\n");
+  t.deepEqual(foldData(lines(28)), { shown: lines(16), moreLines: 12 });
+  t.is(foldData(lines(18)).moreLines, 0);
+  t.is(foldData(`${lines(19)}\n`).moreLines, 0);
+  t.like(foldData("😀".repeat(5_000)), { moreLines: 1 });
+  t.true(foldData(`x${"😀".repeat(5_000)}`).shown.isWellFormed());
+});
+
+test("data that is a page is known by its first line", (t) => {
+  t.true(isHtml("@html\n<b>x</b>"));
+  t.true(isHtml("@HTML \r\n<b>x</b>"));
+  t.false(isHtml("@html <b>x</b>"));
+  t.false(isHtml("see\n@html\n"));
+});

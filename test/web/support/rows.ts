@@ -1,0 +1,29 @@
+import type { EventRow } from "../../../src/web/list/row.ts";
+
+/** An event id: the second it was accepted, and a number that makes it one of many. */
+export function idOf(second: number, number = 0): string {
+  return `${second.toString(16).padStart(8, "0")}${number.toString(16).padStart(16, "0")}`;
+}
+
+export function rowOf(number: number, changes: Partial<EventRow> = {}): EventRow {
+  return {
+    id: idOf(1_000_000 + number),
+    created: (1_000_000 + number) * 1_000,
+    text: `event ${number}`,
+    link: "",
+    tags: [],
+    source: "test",
+    class: null,
+    data: false,
+    geo: null,
+    value: null,
+    user: "",
+    bookmarks: [],
+    attributes: {},
+    ...changes,
+  };
+}
+
+export function rowsOf(from: number, to: number): EventRow[] {
+  return Array.from({ length: to - from }, (_, i) => rowOf(from + i));
+}
