@@ -26,6 +26,10 @@ const OWN_WIDTH: Readonly<Record<string, number>> = {
   id: 208,
 };
 const ATTRIBUTE_WIDTH = 128;
+/** The text is never narrower, unless a width was chosen. */
+const LEAST_TEXT = 120;
+/** The time's column, the gutter and the padding. */
+const TIME_AND_EDGES = 156;
 
 /** Reads `source,@took:160,text`, as the address has it; null where it names none. Names that hold `,` or `:` are encoded. */
 export function readColumns(written: string): readonly ListColumn[] | null {
@@ -99,15 +103,27 @@ export function resizeColumn(
   return columns.map((column) => (column.name === name ? { name, width: next } : column));
 }
 
-/** The tracks of the grid, behind that of the time; one column takes what is left over. */
+/** How wide a column is where it does not take what is left over. */
+export function widthOf({ name, width }: ListColumn): number {
+  return width ?? OWN_WIDTH[name] ?? (name === "text" ? LEAST_TEXT : ATTRIBUTE_WIDTH);
+}
+
+/** The column that takes what the others leave: the text, unless it has a width of its own. */
+function wideColumn(columns: readonly ListColumn[]): ListColumn | undefined {
+  return columns.find(({ name, width }) => name === "text" && width === null) ?? columns.at(-1);
+}
+
+/** The tracks of the grid, behind that of the time. */
 export function tracksOf(columns: readonly ListColumn[]): string {
-  const wide = columns.find(({ name, width }) => name === "text" && width === null) ?? columns.at(-1);
+  const wide = wideColumn(columns);
   return columns
-    .map((column) => {
-      const width = column.width ?? OWN_WIDTH[column.name] ?? ATTRIBUTE_WIDTH;
-      return column === wide ? `minmax(${column.name === "text" ? 120 : width}px, 1fr)` : `${width}px`;
-    })
+    .map((column) => (column === wide ? `minmax(${widthOf(column)}px, 1fr)` : `${widthOf(column)}px`))
     .join(" ");
+}
+
+/** Less than this the columns cannot be: beyond it the list scrolls sideways. */
+export function leastWidthOf(columns: readonly ListColumn[]): number {
+  return columns.reduce((sum, column) => sum + widthOf(column), TIME_AND_EDGES);
 }
 
 /** What the head of a column says. */

@@ -1,0 +1,113 @@
+import { textOf } from "./columns.ts";
+import type { ListColumn } from "./columns.ts";
+import { matchesIn } from "./highlight.ts";
+import type { Needles } from "./highlight.ts";
+import type { EventRow } from "./row.ts";
+import { piecesOf } from "./visible-text.ts";
+
+/** What a row shows besides its event. */
+export type RowLook = {
+  readonly columns: readonly ListColumn[];
+  readonly needles: Needles;
+  /** The time of day of a moment, and the whole of it for those who hear it. */
+  readonly clock: (ms: number) => string;
+  readonly className: (key: string) => string;
+  readonly isBookmarked: (row: EventRow) => boolean;
+  /** Classes of its own: `at` for the event that is looked for, `dim` for one that the query leaves out. */
+  readonly marksOf: (row: EventRow) => readonly string[];
+};
+
+const CELLS: Readonly<Record<string, string>> = { class: "k", source: "s", text: "x", tags: "g", value: "n" };
+const ICONS = { chevron: "M6 4l4 4-4 4", bookmark: "M4.5 2.5h7v11L8 10.5l-3.5 3z" };
+const SVG = "http://www.w3.org/2000/svg";
+
+/** Fills the element of a row: its cells anew, the element itself and what is known of its place as they are. */
+export function fillRow(element: HTMLElement, row: EventRow, look: RowLook): void {
+  const isBookmarked = look.isBookmarked(row);
+  const marks = [...look.marksOf(row), ...(row.class === null ? ["bare"] : []), ...(isBookmarked ? ["flagged"] : [])];
+  element.className = ["row", ...marks].join(" ");
+  if (row.class === null) delete element.dataset["class"];
+  else element.dataset["class"] = row.class;
+  element.replaceChildren(
+    timeCell(row, look, isBookmarked),
+    ...look.columns.map(({ name }) => cellOf(row, name, look)),
+  );
+}
+
+/** A row that is being read again. */
+export function fillGhost(element: HTMLElement, columns: number): void {
+  element.className = "row bare";
+  const bars = ["a", "b", "c"].slice(0, Math.min(3, columns)).map((width) => {
+    const cell = gridcell("");
+    const bar = document.createElement("span");
+    bar.className = `ghost ${width}`;
+    cell.append(bar);
+    return cell;
+  });
+  element.replaceChildren(...bars);
+}
+
+function timeCell(row: EventRow, { clock }: RowLook, isBookmarked: boolean): HTMLElement {
+  const cell = gridcell("t");
+  const sign = document.createElement("span");
+  sign.className = isBookmarked ? "flag" : "more";
+  if (isBookmarked) sign.title = "Bookmarked";
+  else sign.setAttribute("aria-hidden", "true");
+  sign.append(iconOf(isBookmarked ? ICONS.bookmark : ICONS.chevron));
+  if (isBookmarked) sign.append(hiddenText("Bookmarked, "));
+  const time = document.createElement("time");
+  time.dateTime = new Date(row.created).toISOString();
+  time.textContent = clock(row.created);
+  cell.append(sign, time);
+  return cell;
+}
+
+function cellOf(row: EventRow, name: string, look: RowLook): HTMLElement {
+  const cell = gridcell(CELLS[name] ?? (name.startsWith("@") ? "a" : "s"));
+  if (name === "tags") {
+    cell.append(...row.tags.map((tag) => withPieces(document.createElement("span"), tag, look.needles.get("tags"))));
+    return cell;
+  }
+  const text = name === "class" && row.class !== null ? look.className(row.class) : textOf(row, name);
+  return withPieces(cell, text, look.needles.get(name));
+}
+
+/** Puts a text into an element: matches marked, hidden characters by name. */
+export function withPieces(element: HTMLElement, text: string, needles: readonly string[] | undefined): HTMLElement {
+  for (const piece of piecesOf(text, matchesIn(text, needles))) {
+    if (piece.kind === "plain") {
+      element.append(piece.text);
+      continue;
+    }
+    const part = document.createElement(piece.kind === "match" ? "mark" : "span");
+    if (piece.kind === "control") part.className = "control";
+    part.textContent = piece.text;
+    element.append(part);
+  }
+  return element;
+}
+
+function gridcell(className: string): HTMLElement {
+  const cell = document.createElement("span");
+  cell.setAttribute("role", "gridcell");
+  if (className !== "") cell.className = className;
+  return cell;
+}
+
+function hiddenText(text: string): HTMLElement {
+  const hidden = document.createElement("span");
+  hidden.className = "sr";
+  hidden.textContent = text;
+  return hidden;
+}
+
+function iconOf(path: string): SVGElement {
+  const icon = document.createElementNS(SVG, "svg");
+  icon.setAttribute("class", "i");
+  icon.setAttribute("viewBox", "0 0 16 16");
+  icon.setAttribute("aria-hidden", "true");
+  const line = document.createElementNS(SVG, "path");
+  line.setAttribute("d", path);
+  icon.append(line);
+  return icon;
+}
