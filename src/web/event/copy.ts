@@ -1,6 +1,7 @@
 import { placeOf } from "../list/columns.ts";
 import { hidesCharacters } from "../list/visible-text.ts";
-import type { AttributeValue, EventRow } from "../list/row.ts";
+import type { AttributeValue } from "../api/types.ts";
+import type { EventRow } from "../list/row.ts";
 
 /** How an event is copied. */
 export const COPY_FORMS = ["text", "json", "lql", "curl"] as const;

@@ -25,6 +25,9 @@ export type ListViewOptions = {
 /** A row, and how far below the upper edge of the list it begins. */
 export type ListPlace = { readonly id: string; readonly offset: number };
 
+/** What a list needs to be shown again as it was. */
+export type ListMemory = { readonly place: ListPlace; readonly extras: ReadonlyMap<string, number> };
+
 /** Where a list that grows keeps the reader: at the end where new rows come, or where they are. */
 export type Follow = "top" | "bottom" | null;
 
@@ -100,6 +103,16 @@ export class ListView {
     return id === undefined ? null : { id, offset: this.#heights.top(this.#seen.from) - this.#top };
   }
 
+  get memory(): ListMemory | null {
+    return this.place === null ? null : { place: this.place, extras: new Map(this.#extras) };
+  }
+
+  /** How far below the upper edge of the list a row begins; null where it is not drawn. */
+  offsetOf(id: string): number | null {
+    const slot = this.#slots.get(id);
+    return slot === undefined ? null : this.#heights.top(slot.index) - this.#top;
+  }
+
   follow(end: Follow): void {
     this.#follow = end;
     if (end !== null) this.changed();
@@ -138,9 +151,10 @@ export class ListView {
   }
 
   /** Brings a row to a place on the screen. @returns whether the row is there */
-  restore({ id, offset }: ListPlace): boolean {
+  restore({ place: { id, offset }, extras }: ListMemory): boolean {
     const index = this.#source.indexOf(id);
     if (index === -1) return false;
+    for (const [row, extra] of extras) this.#extras.set(row, extra);
     this.#layOut();
     this.#moveTo(this.#heights.top(index) - offset);
     this.#draw();

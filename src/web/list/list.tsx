@@ -11,7 +11,7 @@ import { ColumnsButton } from "./columns-button.tsx";
 import { ListControl } from "./control.ts";
 import type { Hold } from "./control.ts";
 import { ColumnGrip } from "./column-grip.tsx";
-import type { Follow, ListPlace } from "./list-view.ts";
+import type { Follow, ListMemory } from "./list-view.ts";
 import type { Order } from "./question.ts";
 import type { RowLook } from "./row-view.ts";
 import type { RowSource } from "./row-source.ts";
@@ -39,7 +39,7 @@ export type ListProperties = {
   readonly onHold?: (reason: Hold) => void;
   readonly onMenu?: (id: string, cell: HTMLElement) => void;
   /** Where the reader was. */
-  readonly start?: ListPlace | null;
+  readonly start?: ListMemory | null;
   /** Gives out what acts on the list, and null when it is gone. */
   readonly onControl?: (control: ListControl | null) => void;
   /** What the last row says. */

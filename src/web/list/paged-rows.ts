@@ -94,6 +94,15 @@ export class PagedRows implements RowSource {
     if (fault !== null) throw fault;
   }
 
+  /** Reads the next page, wherever the reader is. @returns whether it could be read */
+  async readNext(): Promise<boolean> {
+    while (this.#current !== null) await this.#current;
+    if (this.isComplete.peek() || this.fault.peek() !== null || this.#abort.signal.aborted) return false;
+    this.#start(() => this.#readNext());
+    await this.#current;
+    return this.fault.peek() === null;
+  }
+
   /** Puts a row that has changed in the place of the one with its id. */
   replace(row: EventRow): void {
     this.#rows.replace(row);
@@ -108,7 +117,10 @@ export class PagedRows implements RowSource {
   #go(): void {
     if (this.#current !== null || this.#abort.signal.aborted) return;
     const task = this.#nextTask();
-    if (task === null) return;
+    if (task !== null) this.#start(task);
+  }
+
+  #start(task: () => Promise<void>): void {
     this.isReading.value = true;
     this.#current = task().then(
       () => this.#settled(null),

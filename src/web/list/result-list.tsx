@@ -1,56 +1,175 @@
-import { useSignal } from "@preact/signals";
+import { useComputed } from "@preact/signals";
+import type { ReadonlySignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 
-import { wordsOf } from "../api/client.ts";
-import type { EventRecord } from "../api/types.ts";
-import { momentOf } from "../api/types.ts";
 import type { App } from "../app.ts";
-import { Message } from "../parts/message.tsx";
+import { searchActs } from "../event/acts.ts";
+import type { EventActs, EventWords } from "../event/event-acts.ts";
+import { OpenEvent } from "../event/open-event.tsx";
+import { EndOfTail } from "../live/end-of-tail.tsx";
+import { GapNote } from "../live/gap-note.tsx";
+import { LiveBar } from "../live/live-bar.tsx";
+import type { Live } from "../live/live.ts";
 import type { Run, Search } from "../state/search.ts";
+import type { Hold, ListControl } from "./control.ts";
+import { EndOfList } from "./end-of-list.tsx";
+import { List } from "./list.tsx";
+import { bindListKeys } from "./list-keys.ts";
+import { ListFault, Outline } from "./list-states.tsx";
+import { useLook, useWords } from "./look.ts";
+import { momentsIn } from "./moments.ts";
+import { useOpenInAddress } from "./open-in-address.ts";
+import type { Results } from "./results.ts";
+import type { RowSource } from "./row-source.ts";
+import type { EventRow } from "./row.ts";
 
-/** The events that a run found. */
-export function ResultList({ app, search }: { app: App; search: Search }): JSX.Element {
+type ResultListProperties = { readonly app: App; readonly search: Search; readonly results: Results };
+
+/** The events that the last run found, or those of a tail. While another run is asked, and where it fails, they stay. */
+export function ResultList({ app, search, results }: ResultListProperties): JSX.Element {
   const run = search.run.value;
-  const rows = useSignal<readonly EventRecord[]>([]);
-  const fault = useSignal<unknown>(null);
-  useEffect(() => {
-    fault.value = null;
-    readFirst(app, run).then(
-      (read) => (rows.value = read),
-      (error: unknown) => {
-        if (!run.signal.aborted) fault.value = error;
-      },
-    );
-  }, [run]);
-  if (fault.value !== null)
-    return (
-      <div class="pad">
-        <Message kind="bad" title="This query could not be answered" acts={[{ label: "Try again", act: search.start }]}>
-          {wordsOf(fault.value)}
-        </Message>
-      </div>
-    );
+  const isLive = app.location.place.value.parameters.get("live") === "1";
+  useEffect(() => (isLive ? results.followLive(run) : void results.begin(run)), [run, isLive]);
+  const shown = results.shown.value;
+  const live = results.live.value;
+  const fault = results.fault.value;
+  const common = { app, search, results };
+  if (live !== null) return <LiveList key={live.run.number} {...common} live={live} />;
   return (
-    <div id="list" class="list" role="list" tabIndex={0} aria-label="Events">
-      {rows.value.map((row) => (
-        <div class="row" role="listitem" key={row.id} data-class={row.class ?? undefined}>
-          <time class="t">{new Date(momentOf(row.created)).toISOString().slice(11, 23)}</time>
-          <span class="k">{row.class}</span>
-          <span class="s">{row.source}</span>
-          <span class="x">{row.text}</span>
-          <span class="g">{row.tags.join(" ")}</span>
-        </div>
-      ))}
-    </div>
+    <>
+      {fault !== null && <ListFault fault={fault} onRetry={() => void results.begin(search.run.peek())} />}
+      {shown === null && fault === null && <Outline />}
+      {shown !== null && (
+        <EventList
+          {...common}
+          run={shown.run}
+          source={shown.rows}
+          end={<EndOfList source={shown.rows} order={shown.run.order} />}
+        />
+      )}
+    </>
   );
 }
 
-async function readFirst({ client }: App, run: Run): Promise<readonly EventRecord[]> {
-  const range = `OCCURS('${new Date(run.moments.from).toISOString()}', '${new Date(run.moments.to).toISOString()}')`;
-  const { body } = await client.ask<readonly EventRecord[]>(`/1/logs/${run.log}/query`, {
-    query: { query: `${run.query}\n${range} SORT created ${run.order.toUpperCase()}`, tz: run.zone, attributes: true },
-    signal: run.signal,
+/** The events of a tail, under the bar that says whether the list follows. */
+function LiveList({ app, search, results, live }: ResultListProperties & { readonly live: Live }): JSX.Element {
+  const { tail, rows, run } = live;
+  const moments = useMemo(() => momentsIn(run.zone), [run.zone]);
+  const gaps = useComputed(() => {
+    const isDescending = run.order === "desc";
+    return new Map(
+      rows.skipped.value.map((gap) => [
+        isDescending ? gap.before : gap.after,
+        () => <GapNote live={live} gap={gap} clock={moments.clock} />,
+      ]),
+    );
   });
-  return body;
+  const toggle = (): void => (tail.pause.peek() === null ? tail.hold("asked") : tail.resume());
+  useEffect(() => {
+    const label = "Pause or resume the tail";
+    return app.shortcuts.bind([{ scope: "With the result", keys: ["p"], label, act: toggle }]);
+  }, []);
+  return (
+    <>
+      <LiveBar live={live} onStop={() => stopLive(app, search)} />
+      <EventList
+        app={app}
+        search={search}
+        results={results}
+        run={run}
+        source={rows}
+        live={{ follow: live.follow, hold: (reason) => tail.hold(reason), gaps }}
+        end={<EndOfTail live={live} />}
+      />
+    </>
+  );
+}
+
+/** What a tail adds to a list. */
+type Following = {
+  readonly follow: Live["follow"];
+  readonly hold: (reason: Hold) => void;
+  readonly gaps: ReadonlySignal<ReadonlyMap<string, () => JSX.Element>>;
+};
+
+type EventListProperties = ResultListProperties & {
+  readonly run: Run;
+  readonly source: RowSource;
+  readonly end: JSX.Element;
+  readonly live?: Following;
+};
+
+function EventList({ app, search, results, run, source, end, live }: EventListProperties): JSX.Element {
+  const control = useRef<ListControl | null>(null);
+  const acts = useMemo(() => searchActs({ app, search, results, bookmarks: results.bookmarks }), []);
+  const look = useLook(results, run);
+  const words = useWords(results, run);
+  useOpenInAddress({ app, results, source, control });
+  useEffect(
+    () => bindListKeys(app.shortcuts, () => control.current, { acts, rowOf: (id) => rowIn(source, id) }),
+    [source],
+  );
+  const total = useComputed(() => (source.isComplete.value ? source.length.value : null));
+  const growsAtTop = run.order === "desc";
+  return (
+    <List
+      source={source}
+      look={look}
+      order={run.order}
+      onOrder={() => {
+        search.order.value = growsAtTop ? "asc" : "desc";
+        search.start();
+      }}
+      onColumns={(next) => results.setColumns(next)}
+      attributes={results.attributes.value}
+      day={words.day}
+      label={`Events, ${growsAtTop ? "newest first" : "oldest first"}`}
+      total={total.value}
+      opened={results.opened}
+      openEvent={(id) => <Opened id={id} results={results} source={source} acts={acts} words={words} />}
+      start={results.memory}
+      onControl={(made) => {
+        if (made === null) results.leave(control.current);
+        control.current = results.control = made;
+      }}
+      {...(live !== undefined && {
+        follow: live.follow,
+        gaps: live.gaps,
+        onHold: (reason: Hold) => {
+          const view = control.current?.view;
+          const isAtEnd = (growsAtTop ? view?.isAtTop : view?.isAtBottom) === true;
+          if (reason !== "scrolled" || !isAtEnd) live.hold(reason);
+        },
+      })}
+      end={end}
+    />
+  );
+}
+
+type OpenedProperties = {
+  readonly id: string;
+  readonly results: Results;
+  readonly source: RowSource;
+  readonly acts: EventActs;
+  readonly words: EventWords;
+};
+
+/** An open event of a list. */
+export function Opened({ id, results, source, acts, words }: OpenedProperties): JSX.Element | null {
+  void source.version.value;
+  const row = rowIn(source, id);
+  return row === undefined ? null : <OpenEvent row={row} state={results.states.of(row)} acts={acts} words={words} />;
+}
+
+function rowIn(source: RowSource, id: string): EventRow | undefined {
+  return source.at(source.indexOf(id));
+}
+
+/** Ends the tail. The list is that of a run again, up to now. */
+function stopLive(app: App, search: Search): void {
+  const parameters = new Map(app.location.place.peek().parameters);
+  parameters.delete("live");
+  app.location.go({ parameters });
+  search.start();
 }

@@ -185,8 +185,8 @@ export class Tail {
 
 /** How long the service asks to wait, where it says so. */
 function waitAsked(fault: unknown): number {
-  const wait = typeof fault === "object" && fault !== null && "retryAfter_ms" in fault ? fault.retryAfter_ms : 0;
-  return typeof wait === "number" && Number.isFinite(wait) ? wait : 0;
+  const wait = typeof fault === "object" && fault !== null && "retryAfter_s" in fault ? fault.retryAfter_s : 0;
+  return typeof wait === "number" && Number.isFinite(wait) ? wait * 1_000 : 0;
 }
 
 function afterDelay(task: () => void, delay_ms: number): () => void {

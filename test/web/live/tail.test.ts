@@ -70,7 +70,7 @@ test("a stream that ends is opened again behind the last event, later each time"
 
 test("the service's wish to wait is heeded, and the reader may try at once", (t) => {
   const { tail, streams, pass } = driven();
-  streams[0]!.ended({ retryAfter_ms: 9_000 });
+  streams[0]!.ended({ retryAfter_s: 9 });
   t.like(tail.connection.peek(), { kind: "waiting", at_ms: 9_000 });
   tail.connect();
   t.is(streams.length, 2);

@@ -1,0 +1,233 @@
+import { effect, useComputed, useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+
+import type { EventRecord } from "../api/types.ts";
+import type { App } from "../app.ts";
+import { searchActs } from "../event/acts.ts";
+import type { ListControl } from "../list/control.ts";
+import { List } from "../list/list.tsx";
+import { bindListKeys } from "../list/list-keys.ts";
+import { ListFault, Outline, explain } from "../list/list-states.tsx";
+import type { ListMemory } from "../list/list-view.ts";
+import { useLook, useWords } from "../list/look.ts";
+import { momentsIn } from "../list/moments.ts";
+import { readerOf } from "../list/read-page.ts";
+import { Opened } from "../list/result-list.tsx";
+import type { Results } from "../list/results.ts";
+import { rowOf } from "../list/row.ts";
+import type { EventRow } from "../list/row.ts";
+import { Icon } from "../parts/icons.tsx";
+import type { Search } from "../state/search.ts";
+import { Matching } from "./matching.ts";
+import { Neighbours } from "./neighbours.ts";
+
+type ContextProperties = { readonly app: App; readonly search: Search; readonly results: Results };
+
+/** An event among those around it, in spite of the query; that one is kept for going back. */
+export function ContextView({ app, search, results }: ContextProperties): JSX.Element {
+  const { part: id, parameters } = app.location.place.value;
+  const source = parameters.get("source") ?? null;
+  const run = search.run.value;
+  const rows = useMemo(() => neighboursOf(app, search, id, source), [id, source, run.order]);
+  const start = useRef<number | null>(null);
+  useEffect(() => {
+    void rows.begin().catch(() => undefined);
+    return () => rows.close();
+  }, [rows]);
+  const event = useComputed(() => (rows.version.value, rows.at(rows.indexOf(id))));
+  const isHere = useComputed(() => rows.length.value > 0);
+  const back = (): void => goBack(app, results);
+  useEffect(() => {
+    const label = "Back to the list";
+    return app.shortcuts.bind([{ scope: "In the list", keys: ["Escape"], label, act: back }]);
+  }, []);
+  start.current ??= results.offsetOfContext;
+  const common = { app, search, results, rows, id };
+  return (
+    <>
+      <ContextLine {...common} event={event.value} source={source} onBack={back} />
+      {!isHere.value && rows.fault.value !== null && (
+        <ListFault fault={rows.fault.value} onRetry={() => rows.retry()} />
+      )}
+      {!isHere.value && rows.fault.value === null && <Outline />}
+      {isHere.value && <ContextList key={source} {...common} offset={start.current} />}
+    </>
+  );
+}
+
+type LineProperties = ContextProperties & {
+  readonly event: EventRow | undefined;
+  readonly source: string | null;
+  readonly onBack: () => void;
+};
+
+function ContextLine({ app, search, results, event, source, onBack }: LineProperties): JSX.Element {
+  const { zone } = search.run.value;
+  const { location } = app;
+  const clock = useMemo(() => momentsIn(zone).clock, [zone]);
+  const acts = useMemo(() => searchActs({ app, search, results, bookmarks: results.bookmarks }), []);
+  const rows = results.shown.value?.rows;
+  const count = rows?.isComplete.value === true ? `${rows.length.value.toLocaleString("en-US")} events` : "the list";
+  const setSource = (next: string | null): void => {
+    const parameters = new Map(location.place.peek().parameters);
+    if (next === null) parameters.delete("source");
+    else parameters.set("source", next);
+    location.amend({ parameters });
+  };
+  return (
+    <div class="found">
+      <h1 id="found">{event === undefined ? "Around an event" : `Around ${clock(event.created)}`}</h1>
+      <span class="note">
+        {source === null ? `all events of ${search.log}` : `events of ${search.log} from ${source}`}; those that match
+        the query are in full ink
+      </span>
+      <span class="space" />
+      {event !== undefined && event.source !== "" && (
+        <button
+          class="btn small"
+          type="button"
+          aria-pressed={source !== null}
+          onClick={() => setSource(source === null ? event.source : null)}
+        >
+          Only {event.source}
+        </button>
+      )}
+      {event !== undefined && (
+        <button class="quiet hide-small" type="button" onClick={() => acts.copyLink(event)}>
+          <Icon name="link" />
+          Copy link
+        </button>
+      )}
+      <button class="btn small" type="button" onClick={onBack}>
+        Back to {count} <kbd>Esc</kbd>
+      </button>
+    </div>
+  );
+}
+
+type ListOfContext = ContextProperties & {
+  readonly rows: Neighbours;
+  readonly id: string;
+  readonly offset: number | null;
+};
+
+function ContextList({ app, search, results, rows, id, offset }: ListOfContext): JSX.Element {
+  const run = search.run.value;
+  const control = useRef<ListControl | null>(null);
+  const opened = useSignal<ReadonlySet<string>>(new Set());
+  const matching = useMatching(app, search, rows);
+  const marksOf = useMemo(
+    () => (row: EventRow) => [
+      ...(row.id === id ? ["at"] : []),
+      ...(matching.finds(row.id, row.created) ? [] : ["dim"]),
+    ],
+    [id, matching],
+  );
+  const look = useLook(results, run, marksOf);
+  const words = useWords(results, run);
+  const acts = useMemo(
+    () => ({ ...searchActs({ app, search, results, bookmarks: results.bookmarks }), context: null }),
+    [],
+  );
+  const start: ListMemory = { place: { id, offset: offset ?? 208 }, extras: new Map() };
+  useEffect(() => {
+    const rowNamed = (name: string): EventRow | undefined => rows.at(rows.indexOf(name));
+    return bindListKeys(app.shortcuts, () => control.current, { acts, rowOf: rowNamed });
+  }, [rows]);
+  return (
+    <List
+      source={rows}
+      look={look}
+      order={run.order}
+      onOrder={null}
+      onColumns={(next) => results.setColumns(next)}
+      attributes={results.attributes.value}
+      day={words.day}
+      label={`Events around ${words.moment(rows.at(rows.indexOf(id))?.created ?? 0)}`}
+      total={null}
+      opened={opened}
+      openEvent={(row) => <Opened id={row} results={results} source={rows} acts={acts} words={words} />}
+      start={start}
+      onControl={(made) => (control.current = made)}
+      end={<EndOfContext rows={rows} order={run.order} />}
+    />
+  );
+}
+
+function EndOfContext({ rows, order }: { readonly rows: Neighbours; readonly order: "asc" | "desc" }): JSX.Element {
+  const fault = rows.fault.value;
+  const further = order === "desc" ? "earlier" : "later";
+  if (fault !== null) {
+    return (
+      <span role="alert">
+        {`More events could not be loaded. ${explain(fault)} `}
+        <button class="link" type="button" onClick={() => rows.retry()}>
+          Try again
+        </button>
+      </span>
+    );
+  }
+  return <span>{rows.isComplete.value ? `There are no ${further} events.` : `Loading ${further} events…`}</span>;
+}
+
+/** Which rows the query finds; another one each time that more is known. */
+function useMatching(app: App, search: Search, rows: Neighbours): Pick<Matching, "finds"> {
+  const state = useSignal<Pick<Matching, "finds">>({ finds: () => true });
+  const { query } = search.run.value;
+  useEffect(() => {
+    const abort = new AbortController();
+    const matching = readableMatching(app, search, abort.signal);
+    if (matching === null) return undefined;
+    const stop = effect(() => {
+      const count = rows.length.value;
+      const ends = [rows.at(0), rows.at(count - 1)].flatMap((row) => row?.created ?? []);
+      if (ends.length === 0) return;
+      const reached = matching.reach({ from: Math.min(...ends), to: Math.max(...ends) + 1 });
+      // What can't be asked leaves all rows in full ink.
+      reached.then(
+        (isNew) => isNew && (state.value = { finds: (id, created) => matching.finds(id, created) }),
+        () => undefined,
+      );
+    });
+    return () => {
+      stop();
+      abort.abort();
+    };
+  }, [query, rows]);
+  return state.value;
+}
+
+function readableMatching({ client }: App, search: Search, signal: AbortSignal): Matching | null {
+  const run = search.run.peek();
+  try {
+    return new Matching(run.query, readerOf(client, { ...run, signal }), signal);
+  } catch {
+    return null;
+  }
+}
+
+function neighboursOf({ client }: App, search: Search, id: string, source: string | null): Neighbours {
+  return new Neighbours({
+    id,
+    order: search.run.peek().order,
+    read: async (event, { before, after }, signal) => {
+      const path = `/1/logs/${search.log}/events/${event}/context`;
+      const query = { before, after, attributes: true, ...(source !== null && { source }) };
+      const { body } = await client.ask<readonly EventRecord[]>(path, { query, signal });
+      return body.map(rowOf);
+    },
+  });
+}
+
+/** The list as it was, where the reader came from it; else the list of the address's query. */
+function goBack({ location }: App, results: Results): void {
+  if (results.offsetOfContext !== null) {
+    results.offsetOfContext = null;
+    window.history.back();
+    return;
+  }
+  const parameters = new Map(location.place.peek().parameters);
+  parameters.delete("source");
+  location.go({ screen: "search", part: "", parameters });
+}

@@ -1,0 +1,74 @@
+import { parseQuery } from "../../query/parser.ts";
+import { listQuestion, firstCursor, pageQuery, cursorBehind, withoutClauses } from "../list/question.ts";
+import type { Moments } from "../list/question.ts";
+import type { ReadPage } from "../list/paged-rows.ts";
+
+const PAGE = 500;
+/** More events of a query than these among the neighbours are not told from the others. */
+const MOST = 10_000;
+
+/** Which neighbours a query finds, asked for by spans of time as more of them are read. */
+export class Matching {
+  readonly #query: string;
+  readonly #read: ReadPage;
+  readonly #signal: AbortSignal;
+  readonly #ids = new Set<string>();
+  readonly #findsAll: boolean;
+  #known: Moments | null = null;
+
+  constructor(query: string, read: ReadPage, signal: AbortSignal) {
+    this.#query = withoutClauses(query, [
+      "OCCURS",
+      "GROUPBY",
+      "HAVING",
+      "COMPARE",
+      "FILL",
+      "COLUMNS",
+      "SORT",
+      "TAKE",
+      "SKIP",
+    ]);
+    this.#read = read;
+    this.#signal = signal;
+    const { class: key, clauses } = parseQuery(this.#query);
+    this.#findsAll = key === null && clauses.where === null;
+  }
+
+  /** Whether the query finds an event, as far as its moment was asked for. */
+  finds(id: string, created: number): boolean {
+    const isKnown = this.#known !== null && created >= this.#known.from && created < this.#known.to;
+    return this.#findsAll || !isKnown || this.#ids.has(id);
+  }
+
+  /** Asks about events up to these moments, as far as it is not known. @returns whether anything was asked */
+  async reach({ from, to }: Moments): Promise<boolean> {
+    if (this.#findsAll) return false;
+    const known = this.#known;
+    const parts: Moments[] =
+      known === null
+        ? [{ from, to }]
+        : [
+            { from, to: Math.max(from, known.from) },
+            { from: Math.min(to, known.to), to },
+          ];
+    const missing = parts.filter((part) => part.from < part.to);
+    for (const part of missing) await this.#ask(part);
+    this.#known = { from: Math.min(from, known?.from ?? from), to: Math.max(to, known?.to ?? to) };
+    return missing.length > 0;
+  }
+
+  async #ask(range: Moments): Promise<void> {
+    const question = listQuestion(this.#query, range, "asc");
+    let cursor = firstCursor(question);
+    for (let read = 0, tied = 0; this.#ids.size < MOST;) {
+      const rows = await this.#read(pageQuery(question, cursor, PAGE), this.#signal);
+      for (const { id } of rows) this.#ids.add(id);
+      const last = rows.at(-1);
+      if (rows.length < PAGE || last === undefined) return;
+      read += rows.length;
+      const isSame = rows[0]?.created === last.created;
+      tied = rows.filter(({ created }) => created === last.created).length + (isSame ? tied : 0);
+      cursor = cursorBehind(question, last, tied, read);
+    }
+  }
+}

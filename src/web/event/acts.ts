@@ -1,0 +1,111 @@
+import { patternOf } from "../../events/pattern.ts";
+import type { App } from "../app.ts";
+import { hasColumn, toggleColumn } from "../list/columns.ts";
+import { momentInLql, withCondition } from "../list/question.ts";
+import type { Results } from "../list/results.ts";
+import type { EventRow } from "../list/row.ts";
+import type { Moments } from "../list/question.ts";
+import type { Search } from "../state/search.ts";
+import type { Bookmarks } from "./bookmarks.ts";
+import { copyText } from "./clipboard.ts";
+import { queryAfter, quoted } from "./conditions.ts";
+import { copyAs, noteOfCopy } from "./copy.ts";
+import type { CopyForm } from "./copy.ts";
+import type { EventActs } from "./event-acts.ts";
+
+type Owners = {
+  readonly app: App;
+  readonly search: Search;
+  readonly results: Results;
+  readonly bookmarks: Bookmarks;
+};
+
+/** What can be done with the events of a search's list. */
+export function searchActs({ app, search, results, bookmarks }: Owners): EventActs {
+  const { client, location } = app;
+  const path = (row: EventRow): string => `/1/logs/${search.log}/events/${row.id}`;
+  const readData = async (row: EventRow): Promise<string> => (await client.ask<string>(`${path(row)}/data`)).body;
+  const run = (query: string): void => {
+    search.query.value = query;
+    search.start();
+  };
+  return {
+    isBookmarked: bookmarks.has,
+    bookmark: (row) => void bookmarks.toggle(row),
+    copy: (form, row) => void copyEvent(app, search.log, { form, row, readData }),
+    copyLink: (row) => void copyLink(app, search, row),
+    context: (row) => {
+      results.offsetOfContext = results.control?.view.offsetOf(row.id) ?? null;
+      location.go({ screen: "context", part: row.id, parameters: location.place.peek().parameters });
+    },
+    makeClass: (row) => {
+      location.go({ screen: "classes", part: "", parameters: new Map([["event", row.id]]) });
+    },
+    showAlike: (row) => run(withCondition(search.run.peek().query, `pattern = ${quoted(patternOf(row.text))}`)),
+    onValue: (act, field, value) => {
+      if (act === "column") results.setColumns(toggleColumn(results.columns.peek(), field));
+      else {
+        const query = queryAfter(search.run.peek().query, act, field, value);
+        if (query !== null) run(query);
+      }
+    },
+    isColumn: (field) => hasColumn(results.columns.peek(), field),
+    readData,
+    openPage: async (row) => {
+      const page = `${path(row)}/data?fmt=html`;
+      const { body } = await client.ask<{ ticket: string }>("/1/session/tickets", {
+        method: "POST",
+        json: { path: page },
+      });
+      return `${page}&ticket=${encodeURIComponent(body.ticket)}`;
+    },
+    countAlike: async (row) => {
+      const { moments, zone, log } = search.run.peek();
+      const query = alikeQuery(row, moments);
+      const { body } = await client.ask<readonly { count: string }[]>(`/1/logs/${log}/query`, {
+        query: { query, tz: zone },
+      });
+      return Number(body[0]?.count ?? 0);
+    },
+  };
+}
+
+/** Counts the events of a range whose text follows the pattern of an event's. */
+function alikeQuery({ text }: EventRow, { from, to }: Moments): string {
+  const range = `OCCURS(${momentInLql(from)}, ${momentInLql(to)})`;
+  return `GET events WHERE pattern = ${quoted(patternOf(text))} ${range} COLUMNS(COUNT)`;
+}
+
+type Copying = {
+  readonly form: CopyForm;
+  readonly row: EventRow;
+  readonly readData: (row: EventRow) => Promise<string>;
+};
+
+async function copyEvent({ toaster }: App, log: string, { form, row, readData }: Copying): Promise<void> {
+  try {
+    const needsData = row.data && (form === "text" || form === "json");
+    const data = needsData ? await readData(row) : null;
+    const text = copyAs(form, { event: row, data, log, api: window.location.origin });
+    await copyText(text);
+    toaster.show(noteOfCopy(text) ?? "Copied");
+  } catch (fault) {
+    toaster.show(`Not copied: ${fault instanceof Error ? fault.message : String(fault)}`);
+  }
+}
+
+/** A link that shows the same to others, and tomorrow: its range is that of the run, in moments. */
+async function copyLink({ location, toaster }: App, search: Search, row: EventRow): Promise<void> {
+  const { moments } = search.run.peek();
+  const parameters = new Map(location.place.peek().parameters);
+  parameters.set("from", String(moments.from));
+  parameters.set("to", String(moments.to));
+  parameters.set("open", row.id);
+  const link = `${window.location.origin}${window.location.pathname}${location.link({ parameters })}`;
+  try {
+    await copyText(link);
+    toaster.show("Link copied");
+  } catch (fault) {
+    toaster.show(`Not copied: ${fault instanceof Error ? fault.message : String(fault)}`);
+  }
+}

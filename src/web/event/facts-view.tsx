@@ -1,0 +1,113 @@
+import { useSignal } from "@preact/signals";
+import type { Signal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useRef } from "preact/hooks";
+
+import type { EventRow } from "../list/row.ts";
+import { Menu } from "../parts/menu.tsx";
+import type { MenuItem, MenuItems } from "../parts/menu.tsx";
+import { copyText } from "./clipboard.ts";
+import { actsOf, attributesOf, factsOf, nameOfAct, safeLink } from "./facts.ts";
+import type { Fact, FactValue, ValueAct } from "./facts.ts";
+import type { EventActs, EventWords } from "./event-acts.ts";
+import { Pieces } from "./pieces.tsx";
+
+type FactsProperties = { readonly row: EventRow; readonly acts: EventActs; readonly words: EventWords };
+
+/** The fields and attributes of an event, each value a button for what can be asked of it. */
+export function Facts({ row, acts, words }: FactsProperties): JSX.Element {
+  const open = useSignal<string | null>(null);
+  const attributes = attributesOf(row);
+  const pairs = (facts: readonly Fact[]): JSX.Element => (
+    <dl class="pairs">
+      {facts.map((fact) => (
+        <Pair key={fact.field} fact={fact} row={row} acts={acts} words={words} open={open} />
+      ))}
+    </dl>
+  );
+  return (
+    <div class="facts">
+      <h2>Event</h2>
+      {pairs(factsOf(row, words))}
+      {attributes.length > 0 && (
+        <>
+          <h2>Attributes</h2>
+          {pairs(attributes)}
+        </>
+      )}
+    </div>
+  );
+}
+
+type PairProperties = FactsProperties & { readonly fact: Fact; readonly open: Signal<string | null> };
+
+function Pair({ fact, ...rest }: PairProperties): JSX.Element {
+  return (
+    <>
+      <dt>{fact.field}</dt>
+      <dd>
+        {fact.values.map((value, index) => (
+          <Value key={index} fact={fact} value={value} place={`${fact.field} ${index}`} {...rest} />
+        ))}
+      </dd>
+    </>
+  );
+}
+
+type ValueProperties = PairProperties & { readonly value: FactValue; readonly place: string };
+
+function Value({ fact, value, place, row, acts, words, open }: ValueProperties): JSX.Element {
+  const button = useRef<HTMLButtonElement>(null);
+  const isOpen = open.value === place;
+  const close = (returnsFocus = true): void => {
+    if (open.peek() === place) open.value = null;
+    if (returnsFocus) button.current?.focus();
+  };
+  const isClass = fact.field === "class";
+  return (
+    <>
+      <button
+        ref={button}
+        class={isClass ? "v name" : "v"}
+        type="button"
+        aria-haspopup="menu"
+        aria-expanded={isOpen}
+        data-class={isClass ? (row.class ?? undefined) : undefined}
+        onClick={() => (open.value = isOpen ? null : place)}
+      >
+        <Pieces text={value.shown} needles={words.needles.get(fact.field)} />
+      </button>
+      {isOpen && (
+        <Menu
+          class="value-menu"
+          label={`Value ${value.shown} of ${fact.field}`}
+          items={itemsFor(fact.field, value, acts)}
+          onClose={close}
+          button={button}
+        />
+      )}
+    </>
+  );
+}
+
+const HINTS: Readonly<Partial<Record<ValueAct, string>>> = { only: "=", not: "!=", above: ">=", below: "<=" };
+
+/** What a menu offers for a value: conditions, then all else. */
+export function itemsFor(field: string, value: FactValue, acts: EventActs): MenuItems {
+  const link = field === "link" ? safeLink(value.shown) : null;
+  const offered = actsOf(field, value, link).filter(
+    (act) => acts.onValue !== null || act === "copy" || act === "follow",
+  );
+  const itemOf = (act: ValueAct): MenuItem => ({
+    label: nameOfAct(act, field, value.shown, acts.isColumn(field)),
+    ...(HINTS[act] !== undefined && { hint: HINTS[act] }),
+    act: () => {
+      if (act === "copy") void copyText(value.value === null ? value.shown : String(value.value));
+      else if (act === "follow") window.open(link!, "_blank", "noopener,noreferrer");
+      else acts.onValue?.(act, field, value);
+    },
+  });
+  const conditions = offered.filter((act) => HINTS[act] !== undefined);
+  const others = offered.filter((act) => HINTS[act] === undefined);
+  return [conditions, others].filter((group) => group.length > 0).map((group) => group.map(itemOf));
+}

@@ -1,0 +1,52 @@
+import { signal } from "@preact/signals";
+import type { Signal } from "@preact/signals";
+
+import type { EventRow } from "../list/row.ts";
+
+/** What is read when an event is opened: not yet, there, or not to be had. */
+export type Reading<Value> =
+  | { readonly kind: "none" | "reading" }
+  | { readonly kind: "read"; readonly value: Value }
+  | { readonly kind: "failed"; readonly fault: unknown };
+
+/** What an open event has read and how it is shown. It outlives the elements: those leave when the reader scrolls on. */
+export type OpenState = {
+  readonly data: Signal<Reading<string>>;
+  readonly isUnfolded: Signal<boolean>;
+  /** The address of its data as a page, where that was asked for. */
+  readonly frame: Signal<Reading<string>>;
+  /** Events of the range with its pattern. */
+  readonly alike: Signal<Reading<number>>;
+};
+
+const KEPT = 300;
+
+export class OpenStates {
+  readonly #states = new Map<string, OpenState>();
+
+  of({ id }: Pick<EventRow, "id">): OpenState {
+    const known = this.#states.get(id);
+    if (known !== undefined) return known;
+    const state: OpenState = {
+      data: signal({ kind: "none" }),
+      isUnfolded: signal(false),
+      frame: signal({ kind: "none" }),
+      alike: signal({ kind: "none" }),
+    };
+    const oldest = this.#states.keys().next();
+    if (this.#states.size >= KEPT && !oldest.done) this.#states.delete(oldest.value);
+    this.#states.set(id, state);
+    return state;
+  }
+}
+
+/** Reads once into a signal; again where it failed. */
+export async function readInto<Value>(target: Signal<Reading<Value>>, read: () => Promise<Value>): Promise<void> {
+  if (target.peek().kind === "reading" || target.peek().kind === "read") return;
+  target.value = { kind: "reading" };
+  try {
+    target.value = { kind: "read", value: await read() };
+  } catch (fault) {
+    target.value = { kind: "failed", fault };
+  }
+}

@@ -1,0 +1,127 @@
+import { useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+
+import type { EventRow } from "../list/row.ts";
+import { Icon } from "../parts/icons.tsx";
+import type { IconName } from "../parts/icons.tsx";
+import { MenuButton } from "../parts/menu.tsx";
+import type { MenuItem } from "../parts/menu.tsx";
+import type { CopyForm } from "./copy.ts";
+import { EventData } from "./event-data.tsx";
+import type { EventActs, EventWords } from "./event-acts.ts";
+import { Facts } from "./facts-view.tsx";
+import { readInto } from "./memory.ts";
+import type { OpenState } from "./memory.ts";
+import { Pieces } from "./pieces.tsx";
+
+export type OpenEventProperties = {
+  readonly row: EventRow;
+  readonly state: OpenState;
+  readonly acts: EventActs;
+  readonly words: EventWords;
+};
+
+/** All that an event says, and what can be done with it. */
+export function OpenEvent(properties: OpenEventProperties): JSX.Element {
+  const { row, state, acts, words } = properties;
+  void words.changes.value;
+  useEffect(() => {
+    if (acts.showAlike !== null) void readInto(state.alike, async () => await acts.countAlike(row));
+  }, [row.id]);
+  return (
+    <>
+      <Toolbar {...properties} />
+      <div class="body">
+        <WholeText row={row} words={words} />
+        {row.data ? <EventData {...properties} /> : <p class="note">This event has no data.</p>}
+      </div>
+      <Facts row={row} acts={acts} words={words} />
+    </>
+  );
+}
+
+const COPIES: readonly { readonly form: CopyForm; readonly label: string; readonly key: string }[] = [
+  { form: "text", label: "Text", key: "y t" },
+  { form: "json", label: "JSON", key: "y j" },
+  { form: "lql", label: "LQL that finds it", key: "y l" },
+  { form: "curl", label: "curl command", key: "y u" },
+];
+
+function Toolbar({ row, state, acts }: OpenEventProperties): JSX.Element {
+  const isBookmarked = acts.isBookmarked(row);
+  const alike = state.alike.value;
+  const copies: MenuItem[] = COPIES.map(({ form, label, key }) => ({
+    label,
+    hint: key,
+    act: () => acts.copy(form, row),
+  }));
+  const seldom: (MenuItem & { readonly icon: IconName })[] = [
+    { icon: "link", label: "Copy link", act: () => acts.copyLink(row) },
+    ...(acts.makeClass === null
+      ? []
+      : [{ icon: "addClass" as const, label: "Make a class", act: () => acts.makeClass?.(row) }]),
+    ...(alike.kind === "read"
+      ? [
+          {
+            icon: "filter" as const,
+            label: `${alike.value.toLocaleString("en-US")} like this`,
+            act: () => acts.showAlike?.(row),
+          },
+        ]
+      : []),
+  ];
+  return (
+    <div class="acts" role="toolbar" aria-label="Event">
+      <button class="quiet" type="button" aria-pressed={isBookmarked} onClick={() => acts.bookmark(row)}>
+        <Icon name="bookmark" />
+        {isBookmarked ? "Bookmarked" : "Bookmark"} <kbd>b</kbd>
+      </button>
+      {acts.context !== null && (
+        <button class="quiet" type="button" onClick={() => acts.context?.(row)}>
+          <Icon name="context" />
+          Context <kbd>c</kbd>
+        </button>
+      )}
+      <MenuButton class="quiet" items={[copies]} menuClass="under">
+        <Icon name="copy" />
+        Copy <kbd>y</kbd>
+      </MenuButton>
+      {seldom.map(({ icon, label, act }) => (
+        <button key={icon} class="quiet hide-small" type="button" onClick={act}>
+          <Icon name={icon} />
+          {label}
+        </button>
+      ))}
+      <span class="only-small">
+        <MenuButton class="quiet icon" label="More" items={[seldom]} menuClass="under end">
+          <Icon name="more" />
+        </MenuButton>
+      </span>
+    </div>
+  );
+}
+
+/** The text, where the row has no room for all of it. */
+function WholeText({ row, words }: Pick<OpenEventProperties, "row" | "words">): JSX.Element | null {
+  const root = useRef<HTMLSpanElement>(null);
+  const isCut = useSignal(false);
+  useLayoutEffect(() => {
+    const cell = root.current?.closest(".slot")?.querySelector(".row .x");
+    const isWhole = cell && cell.scrollWidth <= cell.clientWidth && cell.scrollHeight <= cell.clientHeight + 1;
+    isCut.value = isWhole !== true || /[\r\n]/.test(row.text);
+  }, [row]);
+  return (
+    <>
+      <span ref={root} hidden />
+      {isCut.value && (
+        <>
+          <h2>text</h2>
+          <p class="text">
+            <Pieces text={row.text} needles={words.needles.get("text")} keepLines />
+          </p>
+        </>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,57 @@
+import { useEffect, useRef } from "preact/hooks";
+
+import type { App } from "../app.ts";
+import type { ListControl } from "./control.ts";
+import type { Results } from "./results.ts";
+import type { RowSource } from "./row-source.ts";
+
+type Opening = {
+  readonly app: App;
+  readonly results: Results;
+  readonly source: RowSource;
+  readonly control: { readonly current: ListControl | null };
+};
+
+/**
+ * Keeps the event that was opened last in the address, as a step that back returns from, and opens
+ * the one that the address names, reading on until it is there.
+ */
+export function useOpenInAddress({ app, results, source, control }: Opening): void {
+  const named = app.location.place.value.parameters.get("open") ?? null;
+  const opened = results.opened.value;
+  const written = useRef<string | null>(null);
+  const before = useRef<ReadonlySet<string>>(opened);
+
+  useEffect(() => {
+    if (named === written.current) return;
+    const last = written.current;
+    written.current = named;
+    if (last !== null && app.location.isBack()) control.current?.setOpen(last, false);
+    if (named !== null) void openNamed(named, { results, source, control });
+    before.current = results.opened.peek();
+  }, [named, source]);
+
+  useEffect(() => {
+    const added = [...opened].filter((id) => !before.current.has(id)).at(-1);
+    before.current = opened;
+    const next = added ?? (written.current !== null && !opened.has(written.current) ? null : undefined);
+    if (next === undefined || next === written.current) return;
+    written.current = next;
+    const parameters = new Map(app.location.place.peek().parameters);
+    if (next === null) parameters.delete("open");
+    else parameters.set("open", next);
+    app.location.go({ parameters });
+  }, [opened]);
+}
+
+const NO_EXTRAS: ReadonlyMap<string, number> = new Map();
+
+/** Opens an event that a link names, and shows it in the upper third of the list. */
+async function openNamed(id: string, { results, source, control }: Omit<Opening, "app">): Promise<void> {
+  if (!(await results.find(id, source)) || results.opened.peek().has(id)) return;
+  const list = control.current;
+  list?.setOpen(id, true);
+  const index = source.indexOf(id);
+  if (list !== null && (index < list.view.seen.from || index >= list.view.seen.to))
+    list.view.restore({ place: { id, offset: 104 }, extras: NO_EXTRAS });
+}

@@ -1,0 +1,164 @@
+import { computed, signal } from "@preact/signals";
+import type { ReadonlySignal, Signal } from "@preact/signals";
+
+import type { App } from "../app.ts";
+import { createBookmarks } from "../event/bookmarks.ts";
+import type { Bookmarks } from "../event/bookmarks.ts";
+import { OpenStates } from "../event/memory.ts";
+import { createLive } from "../live/live.ts";
+import type { Live } from "../live/live.ts";
+import type { Run, Search } from "../state/search.ts";
+import { DEFAULT_COLUMNS, readColumns, writeColumns } from "./columns.ts";
+import type { ListColumn } from "./columns.ts";
+import type { ListControl } from "./control.ts";
+import type { ListMemory } from "./list-view.ts";
+import { PagedRows } from "./paged-rows.ts";
+import { readerOf } from "./read-page.ts";
+import { listQuestion } from "./question.ts";
+import type { RowSource } from "./row-source.ts";
+
+/** The rows of a run whose first page is there. */
+export type Shown = { readonly run: Run; readonly rows: PagedRows };
+
+/** Rows that are read at most to find one that a link or a step back names. */
+const SEARCHED = 50_000;
+/** Places in lists that a step back returns to. */
+const PLACES = 50;
+
+/**
+ * What a search found, and how its list is shown. It outlives the list's elements, so that whoever
+ * comes back from another screen finds it as it was.
+ */
+export class Results {
+  /** The last run that was answered: it stays until the next one is, also where that fails. */
+  readonly shown: Signal<Shown | null> = signal(null);
+  readonly isAsking: Signal<boolean> = signal(false);
+  readonly fault: Signal<unknown> = signal(null);
+  readonly opened: Signal<ReadonlySet<string>> = signal(new Set());
+  readonly states = new OpenStates();
+  /** The tail, while one is on. */
+  readonly live: Signal<Live | null> = signal(null);
+  readonly bookmarks: Bookmarks;
+  /** Attributes that events of the log have, with their `@`: whoever reads the fields says so. */
+  readonly attributes: Signal<readonly string[]> = signal([]);
+  readonly columns: ReadonlySignal<readonly ListColumn[]>;
+  /** Where the reader was when the list was taken away. */
+  memory: ListMemory | null = null;
+  /** How far below the upper edge the event began whose neighbours are shown; null: a link led to them. */
+  offsetOfContext: number | null = null;
+  /** What acts on the list, while it is drawn. */
+  control: ListControl | null = null;
+  readonly #app: App;
+  readonly #search: Search;
+  readonly #places = new Map<string, ListMemory>();
+
+  constructor(app: App, search: Search) {
+    this.#app = app;
+    this.#search = search;
+    this.bookmarks = createBookmarks(app, search.log);
+    this.columns = computed(() => {
+      const written = app.location.place.value.parameters.get("cols");
+      const chosen = app.preferences.now.value.columns[search.log];
+      return readColumns(written ?? "") ?? readColumns(chosen?.join(",") ?? "") ?? DEFAULT_COLUMNS;
+    });
+  }
+
+  /** Asks for the first page of a run. What the last one found stays until it is there. */
+  async begin(run: Run): Promise<void> {
+    const rows = this.#rowsOf(run);
+    if (rows === null) return;
+    this.isAsking.value = true;
+    try {
+      await rows.begin();
+      if (run === this.#search.run.peek()) await this.#show({ run, rows });
+    } catch (fault) {
+      if (run === this.#search.run.peek()) this.fault.value = run.signal.aborted ? null : fault;
+    } finally {
+      if (run === this.#search.run.peek()) this.isAsking.value = false;
+    }
+  }
+
+  async #show(shown: Shown): Promise<void> {
+    this.leave(this.control);
+    this.#keepPlace();
+    const before = this.shown.peek();
+    const isBack = this.#app.location.isBack();
+    const memory = isBack ? (this.#places.get(keyOf(shown.run)) ?? null) : null;
+    if (memory !== null) await this.find(memory.place.id, shown.rows);
+    this.memory = memory;
+    this.fault.value = null;
+    this.shown.value = shown;
+    before?.rows.close();
+  }
+
+  /** Follows the query of a run. @returns what ends that */
+  followLive(run: Run): () => void {
+    const live = createLive(this.#app, run);
+    this.memory = null;
+    this.live.value = live;
+    return () => {
+      live.tail.stop();
+      this.live.value = null;
+      this.memory = null;
+    };
+  }
+
+  /** Keeps the reader's place, before the list is taken away. */
+  leave(control: ListControl | null): void {
+    this.memory = control?.view.memory ?? this.memory;
+  }
+
+  /** Reads on until a row is there. @returns whether it is */
+  async find(id: string, rows: RowSource): Promise<boolean> {
+    while (
+      rows instanceof PagedRows &&
+      rows.indexOf(id) === -1 &&
+      !rows.isComplete.peek() &&
+      rows.length.peek() < SEARCHED
+    ) {
+      if (!(await rows.readNext())) return false;
+    }
+    return rows.indexOf(id) !== -1;
+  }
+
+  setColumns(columns: readonly ListColumn[]): void {
+    const { location, preferences } = this.#app;
+    const written = writeColumns(columns);
+    const parameters = new Map(location.place.peek().parameters);
+    if (written === "") parameters.delete("cols");
+    else parameters.set("cols", written);
+    location.amend({ parameters });
+    const all = preferences.now.peek().columns;
+    preferences.change({ columns: { ...all, [this.#search.log]: written === "" ? [] : written.split(",") } });
+  }
+
+  close(): void {
+    this.shown.peek()?.rows.close();
+  }
+
+  #keepPlace(): void {
+    const shown = this.shown.peek();
+    if (shown === null || this.memory === null) return;
+    const key = keyOf(shown.run);
+    this.#places.delete(key);
+    this.#places.set(key, this.memory);
+    const oldest = this.#places.keys().next();
+    if (this.#places.size > PLACES && !oldest.done) this.#places.delete(oldest.value);
+  }
+
+  /** null where the query can't be read, or is none for events: whoever shows faults and groups says so. */
+  #rowsOf(run: Run): PagedRows | null {
+    try {
+      const question = listQuestion(run.query, run.moments, run.order);
+      return new PagedRows({ question, read: readerOf(this.#app.client, run) });
+    } catch (fault) {
+      this.fault.value = fault;
+      return null;
+    }
+  }
+}
+
+/** What makes the list of one run that of another. */
+function keyOf({ query, order, moments }: Run): string {
+  return JSON.stringify([query, order, Math.round((moments.to - moments.from) / 60_000)]);
+}

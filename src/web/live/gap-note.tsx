@@ -1,0 +1,37 @@
+import { useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+
+import { explain } from "../list/list-states.tsx";
+import { Message } from "../parts/message.tsx";
+import type { Skipped } from "./live-rows.ts";
+import type { Live } from "./live.ts";
+
+type GapProperties = {
+  readonly live: Live;
+  readonly gap: Skipped;
+  readonly clock: (ms: number) => string;
+};
+
+/** Stands where the service left events out, and loads them. */
+export function GapNote({ live: { rows, tail }, gap, clock }: GapProperties): JSX.Element {
+  const state = useSignal<"idle" | "loading" | { readonly fault: unknown }>("idle");
+  const load = (): void => {
+    state.value = "loading";
+    tail.fill(gap).catch((fault: unknown) => (state.value = { fault }));
+  };
+  const moment = (id: string): string => clock(rows.at(rows.indexOf(id))?.created ?? 0).slice(0, 8);
+  const count = gap.count.toLocaleString("en-US");
+  const isLoading = state.value === "loading";
+  return (
+    <Message
+      kind="warn"
+      title={`${count} events were skipped between ${moment(gap.after)} and ${moment(gap.before)}`}
+      acts={isLoading ? [] : [{ label: "Load them", act: load }]}
+    >
+      {typeof state.value === "object" ? `They could not be loaded. ${explain(state.value.fault)}` : WORDS}
+      {isLoading && " Loading…"}
+    </Message>
+  );
+}
+
+const WORDS = "They arrived faster than this page reads. They are stored.";

@@ -1,0 +1,76 @@
+import { useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
+
+import { explain } from "../list/list-states.tsx";
+import { Icon } from "../parts/icons.tsx";
+import type { Live } from "./live.ts";
+import { liveWords } from "./words.ts";
+
+type LiveBarProperties = { readonly live: Live; readonly onStop: () => void };
+
+/** Says whether the list follows, and resumes it. It stands for as long as the tail is on, so that a pause moves nothing. */
+export function LiveBar({ live, onStop }: LiveBarProperties): JSX.Element {
+  const { tail, rows } = live;
+  const now_ms = useSeconds(tail.connection.value.kind === "waiting");
+  const pause = tail.pause.value;
+  const connection = tail.connection.value;
+  const { dot, title, note } = liveWords({ connection, pause, waiting: rows.waiting.value, now_ms, explain });
+  return (
+    <div class="live">
+      <span class={dot === "on" ? "dot" : `dot ${dot}`} aria-hidden="true" />
+      <strong>{title}</strong>
+      <span class="note">{note}</span>
+      <span class="space" />
+      {connection.kind === "waiting" && (
+        <button class="btn small" type="button" onClick={() => tail.connect()}>
+          Try now
+        </button>
+      )}
+      {pause === null ? (
+        <button class="btn small" type="button" onClick={() => tail.hold("asked")}>
+          <Icon name="pause" />
+          Pause <kbd>p</kbd>
+        </button>
+      ) : (
+        <button class="btn small" type="button" onClick={() => tail.resume()}>
+          <Icon name="play" />
+          Resume <kbd>p</kbd>
+        </button>
+      )}
+      <button class="quiet" type="button" onClick={onStop}>
+        Stop
+      </button>
+      <Announcement words={connection.kind === "open" || pause === null ? title : `${title}. ${note}`} />
+    </div>
+  );
+}
+
+/** The time in steps of a second, while it is needed. */
+function useSeconds(isNeeded: boolean): number {
+  const now = useSignal(Date.now());
+  useEffect(() => {
+    if (!isNeeded) return undefined;
+    now.value = Date.now();
+    const timer = setInterval(() => (now.value = Date.now()), 1_000);
+    return () => clearInterval(timer);
+  }, [isNeeded]);
+  return now.value;
+}
+
+const BETWEEN_MS = 10_000;
+
+/** Says what has changed to those who hear the page, every 10 s at most. */
+function Announcement({ words }: { readonly words: string }): JSX.Element {
+  const said = useSignal({ words: "", at_ms: -Infinity });
+  useEffect(() => {
+    const wait_ms = said.peek().at_ms + BETWEEN_MS - performance.now();
+    const timer = setTimeout(() => (said.value = { words, at_ms: performance.now() }), Math.max(0, wait_ms));
+    return () => clearTimeout(timer);
+  }, [words]);
+  return (
+    <span class="sr" role="status">
+      {said.value.words}
+    </span>
+  );
+}

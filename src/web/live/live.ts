@@ -1,0 +1,36 @@
+import { computed } from "@preact/signals";
+import type { ReadonlySignal } from "@preact/signals";
+
+import type { App } from "../app.ts";
+import type { Follow } from "../list/list-view.ts";
+import { PagedRows } from "../list/paged-rows.ts";
+import { listQuestion, withCondition, withoutClauses } from "../list/question.ts";
+import { readerOf } from "../list/read-page.ts";
+import type { Run } from "../state/search.ts";
+import { LiveRows } from "./live-rows.ts";
+import { isFinalFault, streamsOf } from "./stream.ts";
+import { Tail } from "./tail.ts";
+
+/** A query that is followed. */
+export type Live = {
+  readonly run: Run;
+  readonly rows: LiveRows;
+  readonly tail: Tail;
+  readonly follow: ReadonlySignal<Follow>;
+};
+
+/** Later than any event. */
+const FAR = Date.UTC(9999, 11, 31);
+
+export function createLive(app: App, run: Run): Live {
+  const query = withoutClauses(run.query, ["SORT", "TAKE", "SKIP", "COLUMNS", "OCCURS"]);
+  const older = (id: string): PagedRows => {
+    const range = { from: run.moments.from, to: FAR };
+    const question = listQuestion(withCondition(query, `id < '${id}'`), range, "desc");
+    return new PagedRows({ question, read: readerOf(app.client, run) });
+  };
+  const rows = new LiveRows({ order: run.order, older });
+  const tail = new Tail({ rows, open: streamsOf(app.client, { ...run, query }), isFinal: isFinalFault });
+  const growing = run.order === "desc" ? "top" : "bottom";
+  return { run, rows, tail, follow: computed(() => (tail.pause.value === null ? growing : null)) };
+}
