@@ -100,17 +100,7 @@ export class Neighbours implements RowSource {
   #go(): void {
     const side = this.#missing();
     if (side === null || this.#isReading || this.#abort.signal.aborted) return;
-    this.#isReading = true;
-    void this.#readMore(side).then(
-      () => {
-        this.#isReading = false;
-        this.#go();
-      },
-      (fault: unknown) => {
-        this.#isReading = false;
-        if (!this.#abort.signal.aborted) this.fault.value = fault;
-      },
-    );
+    void this.#readMore(side);
   }
 
   /** The side at whose end the reader is, if it has more. */
@@ -126,6 +116,18 @@ export class Neighbours implements RowSource {
   }
 
   async #readMore(side: Side): Promise<void> {
+    this.#isReading = true;
+    try {
+      await this.#ask(side);
+    } catch (fault) {
+      if (!this.#abort.signal.aborted) this.fault.value = fault;
+    } finally {
+      this.#isReading = false;
+    }
+    if (this.fault.peek() === null) this.#go();
+  }
+
+  async #ask(side: Side): Promise<void> {
     const edge = this.#rows.idAt(side === "before" ? 0 : this.#rows.length - 1)!;
     const counts = side === "before" ? { before: MORE, after: 0 } : { before: 0, after: MORE };
     const rows = await this.#options.read(edge, counts, this.#abort.signal);

@@ -17,19 +17,10 @@ export function needlesOf(query: Query | null): Needles {
 }
 
 function collect(expression: Expression, needles: Map<string, string[]>): void {
-  switch (expression.kind) {
-    case "and":
-    case "or":
-      for (const part of expression.parts) collect(part, needles);
-      return;
-    case "contains":
-      add(needles, expression.field.text, [expression.value.value]);
-      return;
-    case "matches":
-      add(needles, expression.field.text, plainAlternatives(expression.value.value));
-      return;
-    default:
-  }
+  const { kind } = expression;
+  if (kind === "and" || kind === "or") for (const part of expression.parts) collect(part, needles);
+  if (kind === "contains") add(needles, expression.field.text, [expression.value.value]);
+  if (kind === "matches") add(needles, expression.field.text, plainAlternatives(expression.value.value));
 }
 
 function add(needles: Map<string, string[]>, field: string, texts: readonly string[]): void {

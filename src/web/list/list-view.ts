@@ -301,7 +301,7 @@ export class ListView {
     for (const index of indexes) {
       const id = this.#source.idAt(index)!;
       const slot = this.#slots.get(id) ?? this.#add(id);
-      slot.fill(this.#source.at(index), this.#look);
+      slot.draw(this.#source.at(index), this.#look);
       slot.show(this.#options.panelsOf(id), this.#options.mount);
       slot.place(index, this.#heights.top(index) - this.#scale.shift);
       if (slot.element === next) next = next.nextElementSibling;
@@ -341,7 +341,7 @@ export class ListView {
   #measure(): void {
     const { scroller, canvas } = this.#options;
     const probe = new Slot("");
-    probe.fill(PROBE, { ...this.#look, columns: this.#look.columns.slice(0, 1) });
+    probe.draw(PROBE, { ...this.#look, columns: this.#look.columns.slice(0, 1) });
     probe.element.classList.add("probe");
     canvas.append(probe.element);
     this.#rowHeight = probe.element.getBoundingClientRect().height || this.#rowHeight;

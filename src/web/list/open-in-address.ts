@@ -26,13 +26,13 @@ export function useOpenInAddress({ app, results, source, control }: Opening): vo
     if (named === written.current) return;
     const last = written.current;
     written.current = named;
-    if (last !== null && app.location.isBack()) control.current?.setOpen(last, false);
+    if (last !== null && app.location.isReturn()) control.current?.setOpen(last, false);
     if (named !== null) void openNamed(named, { results, source, control });
     before.current = results.opened.peek();
   }, [named, source]);
 
   useEffect(() => {
-    const added = [...opened].filter((id) => !before.current.has(id)).at(-1);
+    const added = [...opened].findLast((id) => !before.current.has(id));
     before.current = opened;
     const next = added ?? (written.current !== null && !opened.has(written.current) ? null : undefined);
     if (next === undefined || next === written.current) return;

@@ -98,8 +98,7 @@ export class PagedRows implements RowSource {
   async readNext(): Promise<boolean> {
     while (this.#current !== null) await this.#current;
     if (this.isComplete.peek() || this.fault.peek() !== null || this.#abort.signal.aborted) return false;
-    this.#start(() => this.#readNext());
-    await this.#current;
+    await this.#start(async () => await this.#readNext());
     return this.fault.peek() === null;
   }
 
@@ -117,15 +116,16 @@ export class PagedRows implements RowSource {
   #go(): void {
     if (this.#current !== null || this.#abort.signal.aborted) return;
     const task = this.#nextTask();
-    if (task !== null) this.#start(task);
+    if (task !== null) void this.#start(task);
   }
 
-  #start(task: () => Promise<void>): void {
+  async #start(task: () => Promise<void>): Promise<void> {
     this.isReading.value = true;
     this.#current = task().then(
       () => this.#settled(null),
       (fault: unknown) => this.#settled(fault),
     );
+    await this.#current;
   }
 
   #settled(fault: unknown): void {

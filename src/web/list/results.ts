@@ -82,8 +82,8 @@ export class Results {
     this.leave(this.control);
     this.#keepPlace();
     const before = this.shown.peek();
-    const isBack = this.#app.location.isBack();
-    const memory = isBack ? (this.#places.get(keyOf(shown.run)) ?? null) : null;
+    const isReturn = this.#app.location.isReturn();
+    const memory = isReturn ? (this.#places.get(keyOf(shown.run)) ?? null) : null;
     if (memory !== null) await this.find(memory.place.id, shown.rows);
     this.memory = memory;
     this.fault.value = null;
@@ -110,14 +110,8 @@ export class Results {
 
   /** Reads on until a row is there. @returns whether it is */
   async find(id: string, rows: RowSource): Promise<boolean> {
-    while (
-      rows instanceof PagedRows &&
-      rows.indexOf(id) === -1 &&
-      !rows.isComplete.peek() &&
-      rows.length.peek() < SEARCHED
-    ) {
-      if (!(await rows.readNext())) return false;
-    }
+    const isMissing = (): boolean => rows.indexOf(id) === -1 && rows.length.peek() < SEARCHED;
+    if (rows instanceof PagedRows) while (isMissing() && (await rows.readNext()));
     return rows.indexOf(id) !== -1;
   }
 

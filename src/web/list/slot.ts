@@ -36,7 +36,7 @@ export class Slot {
   }
 
   /** Draws the row, where the event or its look is another one. */
-  fill(event: EventRow | undefined, look: RowLook): void {
+  draw(event: EventRow | undefined, look: RowLook): void {
     if (this.#look === look && this.#event === event) return;
     this.#look = look;
     this.#event = event;

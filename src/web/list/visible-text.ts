@@ -3,11 +3,10 @@ export type Piece = { readonly text: string; readonly kind: "plain" | "match" | 
 
 /**
  * Characters that are not seen, or that change the order in which others are: controls, marks of
- * direction, blanks without width, tags, and line breaks.
+ * direction, blanks without width, tags, and line breaks. Tabs and what joins emoji are left as they are.
  */
 const HIDDEN =
-  // oxlint-disable-next-line no-control-regex
-  /[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
+  /\r\n|(?!\t|\u200c|\u200d|[\ufe00-\ufe0f])[\p{Cc}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}\ufff9-\ufffb]/gu;
 const NAMES: ReadonlyMap<string, string> = new Map([
   ["\n", "↵"],
   ["\r\n", "↵"],
@@ -48,7 +47,7 @@ function addPlain(pieces: Piece[], text: string, kind: "plain" | "match", keepLi
   let at = 0;
   for (const found of text.matchAll(HIDDEN)) {
     const character = found[0];
-    if (keepLines && character === "\n") continue;
+    if (keepLines && character.endsWith("\n")) continue;
     if (found.index > at) pieces.push({ text: text.slice(at, found.index), kind });
     pieces.push({ text: nameOfCharacter(character), kind: "control" });
     at = found.index + character.length;

@@ -145,7 +145,7 @@ export class LiveRows implements RowSource {
   }
 
   /** Puts events in their place that were left out before. */
-  fill(gap: Skipped, rows: readonly EventRow[]): void {
+  putBack(gap: Skipped, rows: readonly EventRow[]): void {
     const store = this.#shown.has(gap.before) ? this.#shown : this.#held;
     const index = store.indexOf(gap.before);
     if (index !== -1) store.insert(index, rows);

@@ -145,7 +145,7 @@ export class Tail {
         },
       );
     });
-    this.#rows.fill(gap, rows);
+    this.#rows.putBack(gap, rows);
   }
 
   #take(row: EventRow): void {

@@ -3,9 +3,11 @@ import type { JSX } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 
 import type { App } from "../app.ts";
+import { ContextView } from "../context/context-view.tsx";
 import { FieldsPane } from "../fields/fields-pane.tsx";
 import { Histogram } from "../histogram/histogram.tsx";
 import { ResultList } from "../list/result-list.tsx";
+import { Results } from "../list/results.ts";
 import { createSearch } from "../state/search.ts";
 import { FoundLine } from "./found-line.tsx";
 import { AskBar } from "./ask-bar.tsx";
@@ -14,10 +16,27 @@ import { AskBar } from "./ask-bar.tsx";
 export function SearchScreen({ app, log }: { app: App; log: string }): JSX.Element {
   const zone = useComputed(() => app.preferences.now.value.zone || Intl.DateTimeFormat().resolvedOptions().timeZone);
   const search = useMemo(() => createSearch({ log, location: app.location, zone }), []);
+  const results = useMemo(() => new Results(app, search), []);
   const place = app.location.place.value;
   // Back and forward change the address alone.
   useEffect(search.follow, [place]);
-  useEffect(() => search.cancel, []);
+  useEffect(
+    () => () => {
+      search.cancel();
+      results.close();
+    },
+    [],
+  );
+  if (place.screen === "context") {
+    return (
+      <div class="search">
+        <AskBar app={app} search={search} />
+        <main class="main full" aria-labelledby="found">
+          <ContextView key={place.part} app={app} search={search} results={results} />
+        </main>
+      </div>
+    );
+  }
   return (
     <div class="search">
       <AskBar app={app} search={search} />
@@ -25,7 +44,7 @@ export function SearchScreen({ app, log }: { app: App; log: string }): JSX.Eleme
       <main class="main" aria-labelledby="found">
         <FoundLine app={app} search={search} />
         <Histogram app={app} search={search} />
-        <ResultList app={app} search={search} />
+        <ResultList app={app} search={search} results={results} />
       </main>
     </div>
   );

@@ -21,6 +21,8 @@ export type Place = {
 
 export type Location = {
   readonly place: ReadonlySignal<Place>;
+  /** Whether back or forward led to this place. */
+  readonly isReturn: () => boolean;
   /** A step that a person took: back returns from it. */
   readonly go: (place: Partial<Place>) => void;
   /** The address of the same step made exact: back leaves it out. */
@@ -42,7 +44,9 @@ const ACROSS: readonly Screen[] = ["inbox", "account"];
 
 export function createLocation(frame: Frame): Location {
   const place = signal(parsePlace(frame.location.hash));
+  let isReturn = false;
   const follow = () => {
+    isReturn = true;
     if (frame.location.hash !== formatPlace(place.peek())) place.value = parsePlace(frame.location.hash);
   };
   frame.addEventListener("popstate", follow);
@@ -50,11 +54,13 @@ export function createLocation(frame: Frame): Location {
   const complete = (changes: Partial<Place>): Place => ({ ...emptyFor(changes, place.peek()), ...changes });
   const move = (changes: Partial<Place>, how: "pushState" | "replaceState") => {
     const next = complete(changes);
+    isReturn = false;
     if (formatPlace(next) !== formatPlace(place.peek())) frame.history[how](null, "", formatPlace(next));
     place.value = next;
   };
   return {
     place,
+    isReturn: () => isReturn,
     go: (changes) => move(changes, "pushState"),
     amend: (changes) => move(changes, "replaceState"),
     link: (changes) => formatPlace(complete(changes)),

@@ -11,7 +11,10 @@ import { idOf, rowOf, rowsOf } from "../support/rows.ts";
 const SOON = (what: string) => ({ what, interval_ms: 1 });
 const RANGE = { from: 0, to: 9_000_000_000_000 };
 
-function paged(service: ReferenceService, { query = "GET events", order = "desc" as Order, room = 1e9 } = {}) {
+type Options = { readonly query?: string; readonly order?: Order; readonly room?: number };
+
+function paged(service: ReferenceService, options: Options = {}) {
+  const { query = "GET events", order = "desc", room = 1e9 } = options;
   const question = listQuestion(query, RANGE, order);
   return new PagedRows({ question, read: service.read, first: 3, page: 7, room });
 }

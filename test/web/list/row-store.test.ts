@@ -24,13 +24,23 @@ test("rows are found where they are, whatever joins and leaves", (t) => {
         const rows = Array.from({ length: count }, () => rowOf(next++));
         const ids = rows.map(({ id }) => id);
         const place = Math.min(at, model.length);
-        if (kind === "append") model.push(...ids) && store.append(rows);
-        if (kind === "prepend") model.unshift(...ids) && store.prepend(rows);
-        if (kind === "insert") model.splice(place, 0, ...ids) && store.insert(place, rows);
-        if (kind === "insert") store.insert(place, []);
-        if (kind === "shift")
-          model.splice(0, Math.min(count, model.length)) && store.shift(Math.min(count, store.length));
-        if (kind === "truncate") model.splice(place) && store.truncate(place);
+        const removed = Math.min(count, model.length);
+        if (kind === "append") {
+          model.push(...ids);
+          store.append(rows);
+        } else if (kind === "prepend") {
+          model.unshift(...ids);
+          store.prepend(rows);
+        } else if (kind === "insert") {
+          model.splice(place, 0, ...ids);
+          store.insert(place, rows);
+        } else if (kind === "shift") {
+          model.splice(0, removed);
+          store.shift(removed);
+        } else {
+          model.splice(place);
+          store.truncate(place);
+        }
       }
       const found = model.map((id, index) => store.indexOf(id) === index && store.at(index)?.id === id);
       return store.length === model.length && found.every(Boolean) && store.indexOf(idOf(9)) === -1;

@@ -78,10 +78,10 @@ test("whatever arrives, in a pause or not, a reader who goes back finds every ev
         if (step === "pause") rows.pause();
         else if (step === "resume") rows.resume();
         else if (step === "read") rows.need(0, rows.length.peek());
-        else {
+        else if (typeof step === "number") {
           const from = service.events.length;
-          service.events.push(...rowsOf(from, from + Number(step)));
-          rows.arrive(rowsOf(from, from + Number(step)));
+          service.events.push(...rowsOf(from, from + step));
+          rows.arrive(rowsOf(from, from + step));
         }
       }
       rows.resume();
@@ -100,7 +100,7 @@ test("events that were left out are put between their neighbours", (t) => {
   rows.skip(gap);
   rows.arrive([rowOf(4)]);
   t.deepEqual(rows.skipped.peek(), [gap]);
-  rows.fill(gap, rowsOf(1, 4));
+  rows.putBack(gap, rowsOf(1, 4));
   t.deepEqual(
     idsOf(rows),
     rowsOf(0, 5)
