@@ -3,6 +3,7 @@ import type { ReadonlySignal } from "@preact/signals";
 import type { EventRow } from "../list/row.ts";
 import type { CopyForm } from "./copy.ts";
 import type { FactValue, ValueAct } from "./facts.ts";
+import type { OpenState } from "./memory.ts";
 
 /** What can be done with an open event, by whoever shows it. */
 export type EventActs = {
@@ -32,4 +33,11 @@ export type EventWords = {
   readonly needles: ReadonlyMap<string, readonly string[]>;
   /** Rises as bookmarks change. */
   readonly changes: ReadonlySignal<unknown>;
+};
+
+export type OpenEventProperties = {
+  readonly row: EventRow;
+  readonly state: OpenState;
+  readonly acts: EventActs;
+  readonly words: EventWords;
 };

@@ -2,9 +2,10 @@ import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 
 import { Message } from "../parts/message.tsx";
+import type { OpenEventProperties } from "./event-acts.ts";
 import { foldData, isHtml } from "./data.ts";
 import { readInto } from "./memory.ts";
-import type { OpenEventProperties } from "./open-event.tsx";
+
 import { Pieces } from "./pieces.tsx";
 
 /** The data of an event: its first lines until more are asked for, and always as text at first. */

@@ -2,25 +2,16 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
-import type { EventRow } from "../list/row.ts";
 import { Icon } from "../parts/icons.tsx";
 import type { IconName } from "../parts/icons.tsx";
 import { MenuButton } from "../parts/menu.tsx";
 import type { MenuItem } from "../parts/menu.tsx";
 import type { CopyForm } from "./copy.ts";
 import { EventData } from "./event-data.tsx";
-import type { EventActs, EventWords } from "./event-acts.ts";
+import type { OpenEventProperties } from "./event-acts.ts";
 import { Facts } from "./facts-view.tsx";
 import { readInto } from "./memory.ts";
-import type { OpenState } from "./memory.ts";
 import { Pieces } from "./pieces.tsx";
-
-export type OpenEventProperties = {
-  readonly row: EventRow;
-  readonly state: OpenState;
-  readonly acts: EventActs;
-  readonly words: EventWords;
-};
 
 /** All that an event says, and what can be done with it. */
 export function OpenEvent(properties: OpenEventProperties): JSX.Element {

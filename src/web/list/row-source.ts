@@ -2,9 +2,6 @@ import type { ReadonlySignal } from "@preact/signals";
 
 import type { EventRow } from "./row.ts";
 
-/** What a list shows between two events in place of those that were left out. */
-export type Gap = { readonly kind: "gap"; readonly id: string; readonly count: number };
-
 /**
  * The rows of a list. It knows of queries, pages and streams; the list does not. Rows keep their ids
  * whatever is added before, between or behind them, so that the list can keep its place by them.
