@@ -9,11 +9,10 @@ import type { ListControl } from "../list/control.ts";
 import { List } from "../list/list.tsx";
 import { bindListKeys } from "../list/list-keys.ts";
 import { ListFault, Outline, explain } from "../list/list-states.tsx";
-import type { ListMemory } from "../list/list-view.ts";
 import { useLook, useWords } from "../list/look.ts";
 import { momentsIn } from "../list/moments.ts";
 import { readerOf } from "../list/read-page.ts";
-import { Opened } from "../list/result-list.tsx";
+import { Opened } from "../list/event-list.tsx";
 import type { Results } from "../list/results.ts";
 import { rowOf } from "../list/row.ts";
 import type { EventRow } from "../list/row.ts";
@@ -42,7 +41,7 @@ export function ContextView({ app, search, results }: ContextProperties): JSX.El
     const label = "Back to the list";
     return app.shortcuts.bind([{ scope: "In the list", keys: ["Escape"], label, act: back }]);
   }, []);
-  start.current ??= results.offsetOfContext;
+  start.current ??= results.contextTop;
   const common = { app, search, results, rows, id };
   return (
     <>
@@ -51,7 +50,7 @@ export function ContextView({ app, search, results }: ContextProperties): JSX.El
         <ListFault fault={rows.fault.value} onRetry={() => rows.retry()} />
       )}
       {!isHere.value && rows.fault.value === null && <Outline />}
-      {isHere.value && <ContextList key={source} {...common} offset={start.current} />}
+      {isHere.value && <ContextList key={source} {...common} screenTop={start.current} />}
     </>
   );
 }
@@ -106,13 +105,16 @@ function ContextLine({ app, search, results, event, source, onBack }: LineProper
   );
 }
 
+/** How far from the upper edge an event begins that a link led to: eight rows. */
+const FROM_LINK = 208;
+
 type ListOfContext = ContextProperties & {
   readonly rows: Neighbours;
   readonly id: string;
-  readonly offset: number | null;
+  readonly screenTop: number | null;
 };
 
-function ContextList({ app, search, results, rows, id, offset }: ListOfContext): JSX.Element {
+function ContextList({ app, search, results, rows, id, screenTop }: ListOfContext): JSX.Element {
   const run = search.run.value;
   const control = useRef<ListControl | null>(null);
   const opened = useSignal<ReadonlySet<string>>(new Set());
@@ -130,7 +132,7 @@ function ContextList({ app, search, results, rows, id, offset }: ListOfContext):
     () => ({ ...searchActs({ app, search, results, bookmarks: results.bookmarks }), context: null }),
     [],
   );
-  const start: ListMemory = { place: { id, offset: offset ?? 208 }, extras: new Map() };
+  const openEvent = (row: string) => <Opened id={row} results={results} source={rows} acts={acts} words={words} />;
   useEffect(() => {
     const rowNamed = (name: string): EventRow | undefined => rows.at(rows.indexOf(name));
     return bindListKeys(app.shortcuts, () => control.current, { acts, rowOf: rowNamed });
@@ -147,9 +149,13 @@ function ContextList({ app, search, results, rows, id, offset }: ListOfContext):
       label={`Events around ${words.moment(rows.at(rows.indexOf(id))?.created ?? 0)}`}
       total={null}
       opened={opened}
-      openEvent={(row) => <Opened id={row} results={results} source={rows} acts={acts} words={words} />}
-      start={start}
-      onControl={(made) => (control.current = made)}
+      openEvent={openEvent}
+      onControl={(made) => {
+        control.current = made;
+        if (made === null) return;
+        const offset = screenTop === null ? FROM_LINK : made.view.offsetAt(screenTop);
+        made.view.restore({ place: { id, offset }, extras: new Map() });
+      }}
       end={<EndOfContext rows={rows} order={run.order} />}
     />
   );
@@ -222,8 +228,8 @@ function neighboursOf({ client }: App, search: Search, id: string, source: strin
 
 /** The list as it was, where the reader came from it; else the list of the address's query. */
 function goBack({ location }: App, results: Results): void {
-  if (results.offsetOfContext !== null) {
-    results.offsetOfContext = null;
+  if (results.contextTop !== null) {
+    results.contextTop = null;
     window.history.back();
     return;
   }

@@ -1,10 +1,8 @@
-import { patternOf } from "../../events/pattern.ts";
 import type { App } from "../app.ts";
 import { hasColumn, toggleColumn } from "../list/columns.ts";
 import { momentInLql, withCondition } from "../list/question.ts";
 import type { Results } from "../list/results.ts";
 import type { EventRow } from "../list/row.ts";
-import type { Moments } from "../list/question.ts";
 import type { Search } from "../state/search.ts";
 import type { Bookmarks } from "./bookmarks.ts";
 import { copyText } from "./clipboard.ts";
@@ -35,13 +33,15 @@ export function searchActs({ app, search, results, bookmarks }: Owners): EventAc
     copy: (form, row) => void copyEvent(app, search.log, { form, row, readData }),
     copyLink: (row) => void copyLink(app, search, row),
     context: (row) => {
-      results.offsetOfContext = results.control?.view.offsetOf(row.id) ?? null;
+      results.contextTop = results.control?.view.screenTopOf(row.id) ?? null;
       location.go({ screen: "context", part: row.id, parameters: location.place.peek().parameters });
     },
     makeClass: (row) => {
       location.go({ screen: "classes", part: "", parameters: new Map([["event", row.id]]) });
     },
-    showAlike: (row) => run(withCondition(search.run.peek().query, `pattern = ${quoted(patternOf(row.text))}`)),
+    showAlike: (row) => {
+      void patternCondition(row).then((condition) => run(withCondition(search.run.peek().query, condition)));
+    },
     onValue: (act, field, value) => {
       if (act === "column") results.setColumns(toggleColumn(results.columns.peek(), field));
       else {
@@ -61,7 +61,8 @@ export function searchActs({ app, search, results, bookmarks }: Owners): EventAc
     },
     countAlike: async (row) => {
       const { moments, zone, log } = search.run.peek();
-      const query = alikeQuery(row, moments);
+      const range = `OCCURS(${momentInLql(moments.from)}, ${momentInLql(moments.to)})`;
+      const query = `GET events WHERE ${await patternCondition(row)} ${range} COLUMNS(COUNT)`;
       const { body } = await client.ask<readonly { count: string }[]>(`/1/logs/${log}/query`, {
         query: { query, tz: zone },
       });
@@ -70,10 +71,10 @@ export function searchActs({ app, search, results, bookmarks }: Owners): EventAc
   };
 }
 
-/** Counts the events of a range whose text follows the pattern of an event's. */
-function alikeQuery({ text }: EventRow, { from, to }: Moments): string {
-  const range = `OCCURS(${momentInLql(from)}, ${momentInLql(to)})`;
-  return `GET events WHERE pattern = ${quoted(patternOf(text))} ${range} COLUMNS(COUNT)`;
+/** The condition that holds for events whose text follows the pattern of an event's. */
+async function patternCondition({ text }: EventRow): Promise<string> {
+  const { patternOf } = await import("../../events/pattern.ts");
+  return `pattern = ${quoted(patternOf(text))}`;
 }
 
 type Copying = {

@@ -46,12 +46,17 @@ function Pair({ fact, ...rest }: PairProperties): JSX.Element {
     <>
       <dt>{fact.field}</dt>
       <dd>
-        {fact.values.map((value, index) => (
-          <Value key={index} fact={fact} value={value} place={`${fact.field} ${index}`} {...rest} />
+        {placed(fact).map(({ value, place }) => (
+          <Value key={place} fact={fact} value={value} place={place} {...rest} />
         ))}
       </dd>
     </>
   );
+}
+
+/** The values of a field, each with a name of its own: two may be equal. */
+function placed({ field, values }: Fact) {
+  return values.map((value, index) => ({ value, place: `${field} ${index}` }));
 }
 
 type ValueProperties = PairProperties & { readonly value: FactValue; readonly place: string };

@@ -16,6 +16,7 @@ import { Pieces } from "./pieces.tsx";
 /** All that an event says, and what can be done with it. */
 export function OpenEvent(properties: OpenEventProperties): JSX.Element {
   const { row, state, acts, words } = properties;
+  const body = useRef<HTMLDivElement>(null);
   void words.changes.value;
   useEffect(() => {
     if (acts.showAlike !== null) void readInto(state.alike, async () => await acts.countAlike(row));
@@ -23,8 +24,8 @@ export function OpenEvent(properties: OpenEventProperties): JSX.Element {
   return (
     <>
       <Toolbar {...properties} />
-      <div class="body">
-        <WholeText row={row} words={words} />
+      <div class="body" ref={body}>
+        <WholeText body={body} row={row} words={words} />
         {row.data ? <EventData {...properties} /> : <p class="note">This event has no data.</p>}
       </div>
       <Facts row={row} acts={acts} words={words} />
@@ -93,26 +94,25 @@ function Toolbar({ row, state, acts }: OpenEventProperties): JSX.Element {
   );
 }
 
+type TextProperties = Pick<OpenEventProperties, "row" | "words"> & {
+  readonly body: { readonly current: HTMLElement | null };
+};
+
 /** The text, where the row has no room for all of it. */
-function WholeText({ row, words }: Pick<OpenEventProperties, "row" | "words">): JSX.Element | null {
-  const root = useRef<HTMLSpanElement>(null);
+function WholeText({ row, words, body }: TextProperties): JSX.Element | null {
   const isCut = useSignal(false);
   useLayoutEffect(() => {
-    const cell = root.current?.closest(".slot")?.querySelector(".row .x");
+    const cell = body.current?.closest(".slot")?.querySelector(".row .x");
     const isWhole = cell && cell.scrollWidth <= cell.clientWidth && cell.scrollHeight <= cell.clientHeight + 1;
     isCut.value = isWhole !== true || /[\r\n]/.test(row.text);
   }, [row]);
+  if (!isCut.value) return null;
   return (
     <>
-      <span ref={root} hidden />
-      {isCut.value && (
-        <>
-          <h2>text</h2>
-          <p class="text">
-            <Pieces text={row.text} needles={words.needles.get("text")} keepLines />
-          </p>
-        </>
-      )}
+      <h2>text</h2>
+      <p class="text">
+        <Pieces text={row.text} needles={words.needles.get("text")} keepLines />
+      </p>
     </>
   );
 }

@@ -23,14 +23,14 @@ export function ListFault({ fault, onRetry }: { readonly fault: unknown; readonl
   );
 }
 
-const LINES = ["c", "d", "e", "d", "c", "e"] as const;
+const LINES = [..."cdedce"].map((width, line) => ({ width, line }));
 
 /** Rows in outline, where there is no list yet. */
 export function Outline(): JSX.Element {
   return (
     <div class="list outline" aria-hidden="true">
-      {LINES.map((width, index) => (
-        <div key={index} class="row">
+      {LINES.map(({ width, line }) => (
+        <div key={line} class="row">
           <span class="ghost a" />
           <span class="ghost b" />
           <span />

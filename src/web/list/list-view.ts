@@ -107,10 +107,14 @@ export class ListView {
     return this.place === null ? null : { place: this.place, extras: new Map(this.#extras) };
   }
 
-  /** How far below the upper edge of the list a row begins; null where it is not drawn. */
-  offsetOf(id: string): number | null {
-    const slot = this.#slots.get(id);
-    return slot === undefined ? null : this.#heights.top(slot.index) - this.#top;
+  /** Where a row begins on the screen; null where it is not drawn. */
+  screenTopOf(id: string): number | null {
+    return this.#slots.get(id)?.row.getBoundingClientRect().top ?? null;
+  }
+
+  /** How far below the upper edge of the list a place on the screen is. */
+  offsetAt(screenTop: number): number {
+    return screenTop - this.#options.canvas.getBoundingClientRect().top - (this.#top - this.#scale.shift);
   }
 
   follow(end: Follow): void {

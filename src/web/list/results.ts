@@ -5,7 +5,6 @@ import type { App } from "../app.ts";
 import { createBookmarks } from "../event/bookmarks.ts";
 import type { Bookmarks } from "../event/bookmarks.ts";
 import { OpenStates } from "../event/memory.ts";
-import { createLive } from "../live/live.ts";
 import type { Live } from "../live/live.ts";
 import type { Run, Search } from "../state/search.ts";
 import { DEFAULT_COLUMNS, readColumns, writeColumns } from "./columns.ts";
@@ -19,6 +18,8 @@ import type { RowSource } from "./row-source.ts";
 
 /** The rows of a run whose first page is there. */
 export type Shown = { readonly run: Run; readonly rows: PagedRows };
+
+export type ResultListProperties = { readonly app: App; readonly search: Search; readonly results: Results };
 
 /** Rows that are read at most to find one that a link or a step back names. */
 const SEARCHED = 50_000;
@@ -44,8 +45,8 @@ export class Results {
   readonly columns: ReadonlySignal<readonly ListColumn[]>;
   /** Where the reader was when the list was taken away. */
   memory: ListMemory | null = null;
-  /** How far below the upper edge the event began whose neighbours are shown; null: a link led to them. */
-  offsetOfContext: number | null = null;
+  /** Where on the screen the event stood whose neighbours are shown; null: a link led to them. */
+  contextTop: number | null = null;
   /** What acts on the list, while it is drawn. */
   control: ListControl | null = null;
   readonly #app: App;
@@ -91,9 +92,8 @@ export class Results {
     before?.rows.close();
   }
 
-  /** Follows the query of a run. @returns what ends that */
-  followLive(run: Run): () => void {
-    const live = createLive(this.#app, run);
+  /** Says that a tail is shown in place of the list. @returns what ends that */
+  followed(live: Live): () => void {
     this.memory = null;
     this.live.value = live;
     return () => {

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useLayoutEffect } from "preact/hooks";
 
 import { explain } from "../list/list-states.tsx";
 import { Icon } from "../parts/icons.tsx";
@@ -48,8 +48,8 @@ export function LiveBar({ live, onStop }: LiveBarProperties): JSX.Element {
 
 /** The time in steps of a second, while it is needed. */
 function useSeconds(isNeeded: boolean): number {
-  const now = useSignal(Date.now());
-  useEffect(() => {
+  const now = useSignal(0);
+  useLayoutEffect(() => {
     if (!isNeeded) return undefined;
     now.value = Date.now();
     const timer = setInterval(() => (now.value = Date.now()), 1_000);

@@ -3,14 +3,17 @@ import type { JSX } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 
 import type { App } from "../app.ts";
-import { ContextView } from "../context/context-view.tsx";
 import { FieldsPane } from "../fields/fields-pane.tsx";
 import { Histogram } from "../histogram/histogram.tsx";
 import { ResultList } from "../list/result-list.tsx";
 import { Results } from "../list/results.ts";
+import type { ResultListProperties } from "../list/results.ts";
+import { lazy } from "../shell/lazy.tsx";
 import { createSearch } from "../state/search.ts";
 import { FoundLine } from "./found-line.tsx";
 import { AskBar } from "./ask-bar.tsx";
+
+const ContextView = lazy<ResultListProperties>(async () => (await import("../context/context-view.tsx")).ContextView);
 
 /** The search of one log: the query, the fields, and what was found. */
 export function SearchScreen({ app, log }: { app: App; log: string }): JSX.Element {

@@ -1,0 +1,114 @@
+import { useComputed } from "@preact/signals";
+import type { ReadonlySignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+
+import type { App } from "../app.ts";
+import { searchActs } from "../event/acts.ts";
+import type { EventActs, EventWords, OpenEventProperties } from "../event/event-acts.ts";
+import { lazy } from "../shell/lazy.tsx";
+import type { Run, Search } from "../state/search.ts";
+import type { Hold, ListControl } from "./control.ts";
+import { List } from "./list.tsx";
+import type { Follow } from "./list-view.ts";
+import { bindListKeys } from "./list-keys.ts";
+import { useLook, useWords } from "./look.ts";
+import { useOpenInAddress } from "./open-in-address.ts";
+import type { Results } from "./results.ts";
+import type { RowSource } from "./row-source.ts";
+import type { EventRow } from "./row.ts";
+
+const loadOpenEvent = async () => (await import("../event/open-event.tsx")).OpenEvent;
+const OpenEvent = lazy<OpenEventProperties>(loadOpenEvent);
+
+/** What a tail adds to a list. */
+export type Following = {
+  readonly follow: ReadonlySignal<Follow>;
+  readonly hold: (reason: Hold) => void;
+  readonly gaps: ReadonlySignal<ReadonlyMap<string, () => JSX.Element>>;
+};
+
+type EventListProperties = {
+  readonly app: App;
+  readonly search: Search;
+  readonly results: Results;
+  readonly run: Run;
+  readonly source: RowSource;
+  readonly end: JSX.Element;
+  readonly live?: Following;
+};
+
+/** A list of events with what can be done with them. */
+export function EventList({ app, search, results, run, source, end, live }: EventListProperties): JSX.Element {
+  const control = useRef<ListControl | null>(null);
+  const acts = useMemo(() => searchActs({ app, search, results, bookmarks: results.bookmarks }), []);
+  const look = useLook(results, run);
+  const words = useWords(results, run);
+  // The first event that is opened finds its code loaded.
+  useEffect(() => onceIdle(() => void loadOpenEvent()), []);
+  useOpenInAddress({ app, results, source, control });
+  useEffect(
+    () => bindListKeys(app.shortcuts, () => control.current, { acts, rowOf: (id) => rowIn(source, id) }),
+    [source],
+  );
+  const total = useComputed(() => (source.isComplete.value ? source.length.value : null));
+  const openEvent = (id: string) => <Opened id={id} results={results} source={source} acts={acts} words={words} />;
+  const growsAtTop = run.order === "desc";
+  return (
+    <List
+      source={source}
+      look={look}
+      order={run.order}
+      onOrder={() => {
+        search.order.value = growsAtTop ? "asc" : "desc";
+        search.start();
+      }}
+      onColumns={(next) => results.setColumns(next)}
+      attributes={results.attributes.value}
+      day={words.day}
+      label={`Events, ${growsAtTop ? "newest first" : "oldest first"}`}
+      total={total.value}
+      opened={results.opened}
+      openEvent={openEvent}
+      start={results.memory}
+      onControl={(made) => {
+        if (made === null) results.leave(control.current);
+        control.current = results.control = made;
+      }}
+      {...(live !== undefined && {
+        follow: live.follow,
+        gaps: live.gaps,
+        onHold: (reason: Hold) => {
+          const view = control.current?.view;
+          const isAtEnd = (growsAtTop ? view?.isAtTop : view?.isAtBottom) === true;
+          if (reason !== "scrolled" || !isAtEnd) live.hold(reason);
+        },
+      })}
+      end={end}
+    />
+  );
+}
+
+type OpenedProperties = {
+  readonly id: string;
+  readonly results: Results;
+  readonly source: RowSource;
+  readonly acts: EventActs;
+  readonly words: EventWords;
+};
+
+/** An open event of a list. */
+export function Opened({ id, results, source, acts, words }: OpenedProperties): JSX.Element | null {
+  void source.version.value;
+  const row = rowIn(source, id);
+  return row === undefined ? null : <OpenEvent row={row} state={results.states.of(row)} acts={acts} words={words} />;
+}
+
+function rowIn(source: RowSource, id: string): EventRow | undefined {
+  return source.at(source.indexOf(id));
+}
+
+function onceIdle(task: () => void): () => void {
+  const timer = setTimeout(task, 1_000);
+  return () => clearTimeout(timer);
+}

@@ -1,0 +1,57 @@
+import { useComputed } from "@preact/signals";
+import type { JSX } from "preact";
+import { useEffect, useMemo } from "preact/hooks";
+
+import type { App } from "../app.ts";
+import { EventList } from "../list/event-list.tsx";
+import { momentsIn } from "../list/moments.ts";
+import type { ResultListProperties } from "../list/results.ts";
+import type { Search } from "../state/search.ts";
+import { EndOfTail } from "./end-of-tail.tsx";
+import { GapNote } from "./gap-note.tsx";
+import { LiveBar } from "./live-bar.tsx";
+import { createLive } from "./live.ts";
+
+/** The events of a tail, under the bar that says whether the list follows. */
+export function LiveView({ app, search, results }: ResultListProperties): JSX.Element {
+  const live = useMemo(() => createLive(app, search.run.peek()), []);
+  const { tail, rows, run } = live;
+  useEffect(() => results.followed(live), []);
+  const moments = useMemo(() => momentsIn(run.zone), [run.zone]);
+  const gaps = useComputed(() => {
+    const isDescending = run.order === "desc";
+    return new Map(
+      rows.skipped.value.map((gap) => [
+        isDescending ? gap.before : gap.after,
+        () => <GapNote live={live} gap={gap} clock={moments.clock} />,
+      ]),
+    );
+  });
+  const toggle = (): void => (tail.pause.peek() === null ? tail.hold("asked") : tail.resume());
+  useEffect(() => {
+    const label = "Pause or resume the tail";
+    return app.shortcuts.bind([{ scope: "With the result", keys: ["p"], label, act: toggle }]);
+  }, []);
+  return (
+    <>
+      <LiveBar live={live} onStop={() => stopLive(app, search)} />
+      <EventList
+        app={app}
+        search={search}
+        results={results}
+        run={run}
+        source={rows}
+        live={{ follow: live.follow, hold: (reason) => tail.hold(reason), gaps }}
+        end={<EndOfTail live={live} />}
+      />
+    </>
+  );
+}
+
+/** Ends the tail. The list is that of a run again, up to now. */
+function stopLive(app: App, search: Search): void {
+  const parameters = new Map(app.location.place.peek().parameters);
+  parameters.delete("live");
+  app.location.go({ parameters });
+  search.start();
+}
