@@ -1,6 +1,6 @@
 import { parseBase } from "./addresses.ts";
 import { CommandError, createSender, messageOf, type Reply } from "./request.ts";
-import { printable } from "./terminal.ts";
+import { printable, printableLines } from "./terminal.ts";
 
 export type ServiceOptions = {
   readonly api: string;
@@ -50,7 +50,9 @@ export function authorizationOf({ as }: Pick<ServiceOptions, "as">): { readonly 
 
 function read(reply: Reply, method: string, path: string): unknown {
   if (reply.status >= 400 || reply.status < 200) {
-    throw new CommandError(`${method} ${path} was refused with ${reply.status}: ${printable(messageOf(reply.body))}`);
+    throw new CommandError(
+      `${method} ${path} was refused with ${reply.status}: ${printableLines(messageOf(reply.body))}`,
+    );
   }
   if (reply.hint !== null) process.stderr.write(`loggia: the service hints: ${printable(reply.hint)}\n`);
   return reply.body === "" ? null : (JSON.parse(reply.body) as unknown);

@@ -25,6 +25,7 @@ export type Question = {
 /** Fields that are wide or seldom there: `--json` and COLUMNS show them. */
 const LEFT_OUT: ReadonlySet<string> = new Set(["id", "hash", "log", "link", "data", "filter", "bookmarks", "alerts"]);
 const BAR_CHARACTERS = 40;
+const LEAST_BAR_CHARACTERS = 5;
 const EIGHTHS = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"] as const;
 
 /** Asks a query, and shows records as a table, groups with a bar for each count. */
@@ -90,22 +91,43 @@ function recordTable(records: readonly Fields[]): string {
   const columns = names.includes("text") ? [...names.filter((name) => name !== "text"), "text"] : names;
   const used = columns.filter((name) => !isWhole || records.some((record) => show(record[name]) !== ""));
   const rows = records.map((record) => used.map((name) => show(record[name])));
-  return table(used.map((name) => name.toUpperCase()), rows); // prettier-ignore
+  return table(used.map(heading), rows);
 }
 
-function chart(groups: readonly Fields[]): string {
-  const columns = Object.keys(groups[0]!).filter((name) => name !== "key" || !("keys" in groups[0]!));
+/** Names of attributes mind case. */
+function heading(name: string): string {
+  return name.includes("@") ? name : name.toUpperCase();
+}
+
+/** Groups as a table, and a bar for each count as wide as the terminal has room for it. */
+export function chart(answer: readonly Fields[], width = process.stdout.columns ?? Infinity): string {
+  const groups = answer.map(flat);
+  const columns = Object.keys(groups[0]!);
+  const headings = columns.map(heading);
   const rows = groups.map((group) => columns.map((name) => show(group[name])));
-  const headings = columns.map((name) => name.toUpperCase());
-  if (!columns.includes("count")) return table(headings, rows);
   const counts = groups.map(({ count }) => Number(count));
-  const most = Math.max(...counts, 1);
-  return table([...headings, ""], rows.map((row, i) => [...row, bar(counts[i]! / most)])); // prettier-ignore
+  const plain = table(headings, rows);
+  const used = plain.split("\n").reduce((most, line) => Math.max(most, line.length), 0);
+  const room = Math.min(width - used - 2, BAR_CHARACTERS);
+  if (!columns.includes("count") || room < LEAST_BAR_CHARACTERS) return plain;
+  const most = counts.reduce((a, b) => Math.max(a, b), 1);
+  return table([...headings, ""], rows.map((row, i) => [...row, bar(counts[i]! / most, room)])); // prettier-ignore
+}
+
+/** A group with each of its keys, and each column of what it is compared with, in a column of its own. */
+function flat(group: Fields): Fields {
+  const fields = Object.entries(group).flatMap(([name, value]): [string, unknown][] => {
+    if (name === "key" && "keys" in group) return [];
+    if (name === "keys") return (value as unknown[]).map((key, i) => [`key ${i + 1}`, key]);
+    if (name !== "previous" || typeof value !== "object") return [[name, value]];
+    return Object.entries(value ?? {}).map(([column, before]) => [`previous ${column}`, before]);
+  });
+  return Object.fromEntries(fields);
 }
 
 /** @param share from 0 to 1 */
-function bar(share: number): string {
-  const eighths = Math.round(share * BAR_CHARACTERS * 8);
+function bar(share: number, characters: number): string {
+  const eighths = Math.round(share * characters * 8);
   return "█".repeat(eighths >> 3) + EIGHTHS[eighths & 7];
 }
 

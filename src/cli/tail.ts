@@ -5,7 +5,7 @@ import { authorizationOf, type ServiceOptions } from "./call.ts";
 import { painter } from "./paint.ts";
 import { colorsOf, show } from "./questions.ts";
 import { CommandError, messageOf } from "./request.ts";
-import { printable } from "./terminal.ts";
+import { printable, printableLines } from "./terminal.ts";
 
 export type TailOptions = ServiceOptions & {
   readonly log: string;
@@ -66,7 +66,7 @@ async function* read(options: TailOptions, last: string | null, signal: AbortSig
   if (last !== null) headers["Last-Event-ID"] = last;
   const response = await fetch(url, { headers, signal });
   if (!response.ok) {
-    const message = printable(messageOf(await response.text()));
+    const message = printableLines(messageOf(await response.text()));
     if (response.status < 500 && response.status !== 429) {
       throw new CommandError(`GET ${url.pathname} was refused with ${response.status}: ${message}`);
     }

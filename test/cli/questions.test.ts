@@ -2,6 +2,7 @@ import test, { type ExecutionContext } from "ava";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 
+import { chart } from "../../src/cli/questions.ts";
 import { painter } from "../../src/cli/paint.ts";
 import { ADMIN, LOG, post, type Service, serviceOf } from "../support/service.ts";
 import { until } from "../support/until.ts";
@@ -62,6 +63,27 @@ test("query draws a bar for each group's count", async (t) => {
   t.regex(lines[0]!, /^KEY +COUNT$/);
   t.regex(lines[1]!, /^db +2 +█{40}$/);
   t.regex(lines[2]!, /^web +1 +█{20}$/);
+});
+
+test("keys, and what a group is compared with, have columns of their own; bars end with the terminal", (t) => {
+  const groups = [
+    { key: "a b", keys: ["a b", ""], count: "4", "avg(@Took)": "1", previous: { count: "2", "avg(@Took)": "0" } },
+    { key: "c", keys: ["c", "d"], count: "2", "avg(@Took)": "2", previous: { count: "0", "avg(@Took)": "0" } },
+  ];
+  const [head, first] = chart(groups).split("\n");
+  t.is(head, "KEY 1  KEY 2  COUNT  avg(@Took)  PREVIOUS COUNT  previous avg(@Took)");
+  t.regex(first!, /^a b {11}4 {6}1 {11}2 {15}0 +█{40}$/);
+  const lines = chart(groups, head!.length + 12).split("\n");
+  t.regex(lines[1]!, / █{10}$/);
+  t.false(chart(groups, 60).includes("█"));
+});
+
+test("a fault in a query keeps its lines, so that the caret stands below what it points at", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  for (const command of ["query", "tail"]) {
+    const { err } = await run(service, command, "GET evnts");
+    t.deepEqual(err.trimEnd().split("\n").slice(-2), ["GET evnts", "    ^"], command);
+  }
 });
 
 test("queries are saved, asked by their name, listed and removed", async (t) => {
