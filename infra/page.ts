@@ -2,8 +2,8 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, wat
 import { basename, join } from "node:path";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 
-import { build } from "esbuild";
-import type { Metafile } from "esbuild";
+import { build, transform } from "esbuild";
+import type { Metafile, Plugin } from "esbuild";
 
 /**
  * Builds the page: `src/web/` becomes `dist/page/`, an `index.html` and assets whose names hold a
@@ -16,12 +16,35 @@ const TARGET = join(ROOT, "dist/page");
 /** What the main script and the style sheet stand for in `index.html`. */
 const PLACES = { script: "main.js", style: "page.css", icon: "icon.svg", preload: "<!-- preload -->" };
 
+/**
+ * A sheet that a script imports becomes a module that adds it to the document, so that it comes with
+ * the screen that needs it. The policy allows it: nothing of it is inline.
+ */
+const ADOPTED_SHEETS: Plugin = {
+  name: "adopted-sheets",
+  setup(plugin) {
+    plugin.onResolve({ filter: /\.css$/ }, ({ kind, path, resolveDir }) =>
+      kind === "import-statement"
+        ? { path: join(resolveDir, path), namespace: "adopted-sheet", sideEffects: true }
+        : null,
+    );
+    plugin.onLoad({ filter: /.*/, namespace: "adopted-sheet" }, async ({ path }) => {
+      const { code } = await transform(readFileSync(path, "utf8"), { loader: "css", minify: true });
+      const contents = `const sheet = new CSSStyleSheet();
+sheet.replaceSync(${JSON.stringify(code.trim())});
+document.adoptedStyleSheets.push(sheet);`;
+      return { contents, loader: "js" };
+    });
+  },
+};
+
 /** @returns the bytes of each file that a first visit loads, as gzip sends them */
 export async function buildPage(target = TARGET): Promise<ReadonlyMap<string, number>> {
   const { metafile, outputFiles } = await build({
     absWorkingDir: ROOT,
     entryPoints: { main: join(SOURCE, "main.tsx"), page: join(SOURCE, "page.css"), icon: join(SOURCE, "icon.svg") },
     loader: { ".svg": "copy" },
+    plugins: [ADOPTED_SHEETS],
     outdir: join(target, "assets"),
     entryNames: "[name].[hash]",
     chunkNames: "[name].[hash]",

@@ -4,6 +4,8 @@ import type { Signal } from "@preact/signals";
 import { createClient } from "./api/client.ts";
 import type { Client } from "./api/client.ts";
 import type { LogRecord } from "./api/types.ts";
+import { createClassBook } from "./classes/class-book.ts";
+import type { ClassBook } from "./classes/class-book.ts";
 import { createShortcuts } from "./keys/registry.ts";
 import type { Shortcuts } from "./keys/registry.ts";
 import { createToaster } from "./parts/toast.tsx";
@@ -25,6 +27,7 @@ export type App = {
   readonly toaster: Toaster;
   /** The logs that the account may read; null until they are known. */
   readonly logs: Signal<readonly LogRecord[] | null>;
+  readonly classes: ClassBook;
   /** Alerts that were not seen yet, in all logs: the number in the title. */
   readonly unseen: Signal<number>;
 };
@@ -41,6 +44,7 @@ export function createApp(window: Window): App {
     shortcuts: createShortcuts(() => preferences.now.peek().singleKeys),
     toaster: createToaster(),
     logs: signal<readonly LogRecord[] | null>(null),
+    classes: createClassBook(() => client),
     unseen: signal(0),
   };
 }

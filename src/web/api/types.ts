@@ -30,6 +30,19 @@ export type EventRecord = {
 
 export type LogRecord = { readonly key: string; readonly display: string };
 
+/** A class filter: events that meet its conditions are of its class. */
+export type ClassRecord = {
+  readonly key: string;
+  readonly display: string;
+  /** Any CSS colour; pages show it fitted to their surfaces. */
+  readonly color: string;
+  readonly tag: string;
+  readonly text: string;
+  readonly link: string;
+  readonly source: string;
+  readonly weight: number;
+};
+
 export type Account = { readonly email: string; readonly admin: boolean; readonly expires: number | string };
 
 /** Milliseconds since the Unix epoch of a `created`. */

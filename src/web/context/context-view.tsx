@@ -20,6 +20,7 @@ import { Icon } from "../parts/icons.tsx";
 import type { Search } from "../state/search.ts";
 import { Matching } from "./matching.ts";
 import { Neighbours } from "./neighbours.ts";
+import "../css/event.css";
 
 type ContextProperties = { readonly app: App; readonly search: Search; readonly results: Results };
 

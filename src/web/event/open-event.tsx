@@ -12,6 +12,7 @@ import type { OpenEventProperties } from "./event-acts.ts";
 import { Facts } from "./facts-view.tsx";
 import { readInto } from "./memory.ts";
 import { Pieces } from "./pieces.tsx";
+import "../css/event.css";
 
 /** All that an event says, and what can be done with it. */
 export function OpenEvent(properties: OpenEventProperties): JSX.Element {

@@ -1,47 +1,98 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 
 import type { App } from "../app.ts";
-import type { Search } from "../state/search.ts";
+import type { GroupRecord } from "../histogram/bars.ts";
+import { Icon } from "../parts/icons.tsx";
+import type { Run, Search } from "../state/search.ts";
+import { useRead } from "../state/use-read.ts";
+import { Facet } from "./facet.tsx";
+import { eventsOf, facetFields, factsQuery, MOST_FACETS, readFacts } from "./facets.ts";
+import type { FieldFacts } from "./facets.ts";
 
-type Field = {
-  readonly name: string;
-  readonly count: string;
-  readonly values: readonly { readonly value: string; readonly count: string }[];
-};
+/** Fields that are open from the start. */
+const OPEN = 5;
 
-/** The fields of the log with their most frequent values. */
+/** The fields of what was found, each with its values over the whole range. */
 export function FieldsPane({ app, search }: { app: App; search: Search }): JSX.Element {
-  const fields = useSignal<readonly Field[]>([]);
+  const sought = useSignal<string | null>(null);
+  const pane = useRef<HTMLElement>(null);
   const run = search.run.value;
-  useEffect(() => {
-    app.client
-      .ask<readonly Field[]>(`/1/logs/${run.log}/fields`, {
-        query: { created: `${run.moments.from}:${run.moments.to}`, values: 5 },
-        signal: run.signal,
-      })
-      .then(
-        ({ body }) => (fields.value = body),
-        () => undefined,
-      );
-  }, [run]);
+  const { value: facts, fault } = useRead(run, () => readFields(app, run));
+  useEffect(
+    () =>
+      app.shortcuts.bind([
+        {
+          scope: "Anywhere",
+          keys: ["f"],
+          label: "Fields",
+          act: () => pane.current?.querySelector<HTMLElement>(".facet button")?.focus(),
+        },
+      ]),
+    [],
+  );
+  const words = sought.value?.toLowerCase() ?? "";
+  const shown = (facts.value ?? []).filter(({ name, distinct }) =>
+    words === "" ? distinct > 0 : name.toLowerCase().includes(words),
+  );
   return (
-    <aside class="side" aria-label="Fields">
+    <aside ref={pane} class="side" aria-label="Fields">
       <header>
-        <h2>Fields</h2>
+        {sought.value === null ? (
+          <h2>Fields</h2>
+        ) : (
+          <input
+            class="in"
+            aria-label="Find a field"
+            placeholder="Find a field"
+            value={sought.value}
+            ref={(input) => input?.focus()}
+            onInput={(event) => (sought.value = event.currentTarget.value)}
+            onKeyDown={(event) => {
+              if (event.key === "Escape") sought.value = null;
+            }}
+          />
+        )}
+        <span class="space" />
+        <button
+          class="quiet icon"
+          type="button"
+          aria-label="Find a field"
+          aria-pressed={sought.value !== null}
+          onClick={() => (sought.value = sought.value === null ? "" : null)}
+        >
+          <Icon name="find" />
+        </button>
       </header>
-      {fields.value.map(({ name, values }) => (
-        <section class="facet">
-          <h3>{name}</h3>
-          {values.map(({ value, count }) => (
-            <div class="val">
-              <span class="n">{value}</span>
-              <span class="c">{Number(count).toLocaleString("en")}</span>
-            </div>
-          ))}
-        </section>
+      {fault.value !== null && <p class="note more-vals">{fault.value}</p>}
+      {shown.map((each, index) => (
+        <Facet
+          key={each.name}
+          app={app}
+          search={search}
+          facts={each}
+          startsOpen={index < OPEN && each.name !== "user"}
+        />
       ))}
     </aside>
   );
+}
+
+/** The fields that the log has in the range, and what the query's events say of each; null where the query has a fault. */
+async function readFields({ client }: App, run: Run): Promise<readonly FieldFacts[] | null> {
+  const ask = eventsOf(run.query);
+  if (ask === null) return null;
+  const { signal, moments, zone, log } = run;
+  const { body: fields } = await client.ask<readonly { name: string; kind: string; count: string }[]>(
+    `/1/logs/${log}/fields`,
+    { query: { created: `${moments.from}:${moments.to}`, values: 0 }, signal },
+  );
+  const shown = facetFields(fields).slice(0, MOST_FACETS);
+  if (shown.length === 0) return [];
+  const { body } = await client.ask<readonly GroupRecord[]>(`/1/logs/${log}/query`, {
+    query: { query: factsQuery(ask, shown, moments, zone), tz: zone },
+    signal,
+  });
+  return readFacts(body[0], shown);
 }

@@ -10,6 +10,9 @@ import { Icon } from "../parts/icons.tsx";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { SENDERS } from "./senders.ts";
 import type { Sender } from "./senders.ts";
+import "../css/first-run.css";
+import "../css/forms.css";
+import "../css/settings.css";
 
 /** How a log gets its first event: a key, a way to send, and the event as it arrives. */
 export function FirstRunScreen({ app, log }: { app: App; log: string }): JSX.Element {

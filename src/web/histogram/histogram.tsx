@@ -1,9 +1,141 @@
+import { useComputed, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
 
 import type { App } from "../app.ts";
-import type { Search } from "../state/search.ts";
+import { exactRange } from "../ask/range.ts";
+import type { Moments } from "../ask/range.ts";
+import { stepOf } from "../ask/steps.ts";
+import type { Step } from "../ask/steps.ts";
+import { Icon } from "../parts/icons.tsx";
+import { MenuButton } from "../parts/menu.tsx";
+import type { Run, Search } from "../state/search.ts";
+import { useRead } from "../state/use-read.ts";
+import { formatsOf } from "../time/moments.ts";
+import { barsQuery, columnsOf } from "./bars.ts";
+import type { Column, GroupRecord, Measure } from "./bars.ts";
+import type { ColumnTableProperties } from "./column-table.tsx";
+import { Plot } from "./plot.tsx";
+import { lazy } from "../shell/lazy.tsx";
 
-/** The events of the range over time. */
-export function Histogram({ search }: { app: App; search: Search }): JSX.Element {
-  return <figure class="hist" aria-label={`Events of ${search.log} over time`} />;
+const ColumnTable = lazy<ColumnTableProperties>(async () => (await import("./column-table.tsx")).ColumnTable);
+
+type Shown = { readonly columns: readonly Column[]; readonly step: Step; readonly zone: string };
+
+/** What was found over time, stacked by class. Narrowing the range is a step that back undoes. */
+export function Histogram({ app, search }: { app: App; search: Search }): JSX.Element {
+  const run = search.run.value;
+  const measure = useSignal<Measure>({ kind: "count" });
+  const isTable = useSignal(false);
+  const { value: shown, fault } = useRead(run, () => readColumns(app, run, measure.value), [measure.value]);
+  const fields = useNumberFields(app, run);
+  useEffect(
+    () =>
+      app.shortcuts.bind([
+        {
+          scope: "Anywhere",
+          keys: ["h"],
+          label: "Histogram",
+          act: () => document.querySelector<SVGElement>(".hist [role=listbox]")?.focus(),
+        },
+      ]),
+    [],
+  );
+  const narrow = (moments: Moments) => {
+    search.range.value = exactRange(moments);
+    search.start();
+  };
+  const zone = shown.value?.zone ?? run.zone;
+  const formats = useComputed(() => formatsOf(shown.value?.zone ?? search.run.value.zone));
+  const label = `${measureName(measure.value)} over time`;
+  const found = shown.value;
+  return (
+    <figure class="hist" aria-label={label} data-zone={zone}>
+      <div class="tools">
+        <MenuButton
+          class=""
+          label={`Measure: ${measureName(measure.value)}`}
+          items={measureItems(measure, fields)}
+          menuClass="under"
+        >
+          {measureName(measure.value)} <Icon name="down" />
+        </MenuButton>
+        <span>{found?.step.name ?? ""}</span>
+        <button type="button" aria-pressed={isTable.value} onClick={() => (isTable.value = !isTable.value)}>
+          Table
+        </button>
+      </div>
+      {fault.value !== null && <p class="note">{fault.value}</p>}
+      {found !== null &&
+        (isTable.value ? (
+          <ColumnTable
+            columns={found.columns}
+            formats={formats.value}
+            measure={measureName(measure.value)}
+            narrow={narrow}
+          />
+        ) : (
+          <Plot
+            label={label}
+            columns={found.columns}
+            formats={formats.value}
+            nameOf={(key) => app.classes.nameOf(run.log, key)}
+            narrow={narrow}
+          />
+        ))}
+    </figure>
+  );
+}
+
+async function readColumns(app: App, run: Run, measure: Measure): Promise<Shown | null> {
+  const step = stepOf(run.moments);
+  const query = barsQuery(run.query, run.moments, run.zone, step, measure);
+  // The list says what is wrong with the query.
+  if (query === null) return null;
+  const { body } = await app.client.ask<readonly GroupRecord[]>(`/1/logs/${run.log}/query`, {
+    query: { query, tz: run.zone },
+    signal: run.signal,
+  });
+  const weights = (app.classes.byLog.peek().get(run.log) ?? []).map(({ key }) => key);
+  return { columns: columnsOf(body, step, run.moments, run.zone, weights), step, zone: run.zone };
+}
+
+/** The fields of the log that hold numbers. */
+function useNumberFields({ client }: App, run: Run): readonly string[] {
+  const fields = useSignal<readonly string[]>(["value"]);
+  useEffect(() => {
+    client
+      .ask<readonly { name: string; kind: string }[]>(`/1/logs/${run.log}/fields`, {
+        query: { prefix: "@", values: 0 },
+      })
+      .then(
+        ({ body }) =>
+          (fields.value = ["value", ...body.filter(({ kind }) => kind === "number").map(({ name }) => name)]),
+        // The value alone can be measured then.
+        () => undefined,
+      );
+  }, [run.log]);
+  return fields.value;
+}
+
+const FIGURES = { avg: "Average", min: "Least", max: "Most" } as const;
+/** A menu of more would be hard to use. */
+const MOST_FIELDS = 8;
+
+function measureName(measure: Measure): string {
+  return measure.kind === "count" ? "Count" : `${FIGURES[measure.kind]} of ${measure.field}`;
+}
+
+function measureItems(measure: { value: Measure }, fields: readonly string[]) {
+  const item = (choice: Measure) => ({
+    label: measureName(choice),
+    checked: measureName(choice) === measureName(measure.value),
+    act: () => (measure.value = choice),
+  });
+  return [
+    [item({ kind: "count" })],
+    ...fields
+      .slice(0, MOST_FIELDS)
+      .map((field) => (["avg", "min", "max"] as const).map((kind) => item({ kind, field }))),
+  ];
 }

@@ -3,6 +3,8 @@ import type { JSX } from "preact";
 import type { App } from "../app.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import type { Scope, Shortcut } from "./registry.ts";
+import "../css/forms.css";
+import "../css/keys.css";
 
 /** How the list of shortcuts is laid out: three columns of scopes. */
 const COLUMNS: readonly (readonly Scope[])[] = [

@@ -5,6 +5,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { Icon } from "../parts/icons.tsx";
 import { COLUMN_FIELDS, hasColumn, moveColumn, resizeColumn, titleOf, toggleColumn, widthOf } from "./columns.ts";
 import type { ListColumn } from "./columns.ts";
+import "../css/columns.css";
 
 export type ColumnsProperties = {
   readonly columns: readonly ListColumn[];

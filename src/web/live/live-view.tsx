@@ -11,6 +11,7 @@ import { EndOfTail } from "./end-of-tail.tsx";
 import { GapNote } from "./gap-note.tsx";
 import { LiveBar } from "./live-bar.tsx";
 import { createLive } from "./live.ts";
+import "../css/live.css";
 
 /** The events of a tail, under the bar that says whether the list follows. */
 export function LiveView({ app, search, results }: ResultListProperties): JSX.Element {

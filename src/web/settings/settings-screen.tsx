@@ -15,6 +15,9 @@ import { Preferences } from "./preferences.tsx";
 import { Reclassify } from "./reclassify.tsx";
 import { SavedQueries } from "./saved-queries.tsx";
 import { Sessions } from "./sessions.tsx";
+import "../css/forms.css";
+import "../css/settings.css";
+import "../css/tables.css";
 
 type Part = { readonly key: string; readonly label: string; readonly view: ComponentType<PartProperties> };
 

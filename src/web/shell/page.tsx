@@ -1,3 +1,4 @@
+import { useComputed, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 
@@ -5,11 +6,13 @@ import { ApiFault } from "../api/client.ts";
 import type { LogRecord } from "../api/types.ts";
 import type { App } from "../app.ts";
 import { ToastArea } from "../parts/toast.tsx";
-import { SignIn, SignInAgain } from "../sign-in/sign-in.tsx";
 import { Away } from "./away.tsx";
 import { ScreenView } from "./screens.tsx";
+import { lazy } from "./lazy.tsx";
 import { TopBar } from "./top-bar.tsx";
-import { useSignal } from "@preact/signals";
+
+const SignIn = lazy(async () => (await import("../sign-in/sign-in.tsx")).SignIn);
+const SignInAgain = lazy(async () => (await import("../sign-in/sign-in.tsx")).SignInAgain);
 
 /** The whole page: the sign-in, or the bar at its top with the screen that the address names. */
 export function Page({ app }: { app: App }): JSX.Element {
@@ -21,9 +24,14 @@ export function Page({ app }: { app: App }): JSX.Element {
   useEffect(open, []);
   useShortcuts(app);
   useTheme(app);
+  useClassColors(app);
   const state = app.session.state.value;
   useEffect(() => {
-    if (state === "in" && app.logs.peek() === null) readLogs(app).catch((error: unknown) => (fault.value = error));
+    if (state === "in" && app.logs.peek() === null) {
+      readLogs(app).catch((error: unknown) => (fault.value = error));
+      // Without them classes are shown by their keys, in the neutral colour.
+      app.classes.read().catch(() => undefined);
+    }
     // Another account may follow.
     if (state === "out") app.logs.value = null;
   }, [state]);
@@ -83,4 +91,12 @@ function useTheme({ preferences }: App): void {
     if (theme === "system") delete document.documentElement.dataset.theme;
     else document.documentElement.dataset.theme = theme;
   }, [theme]);
+}
+
+function useClassColors({ classes, location }: App): void {
+  const open = useComputed(() => location.place.value.log);
+  useEffect(() => {
+    // Until they are there, classes have the neutral colour.
+    void import("../classes/paint.ts").then(({ paintClasses }) => paintClasses(document, classes, open));
+  }, []);
 }

@@ -3,11 +3,13 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
 import type { App } from "../app.ts";
-import { ShortcutsDialog } from "../keys/dialog.tsx";
 import { Arches, Icon } from "../parts/icons.tsx";
 import { MenuButton } from "../parts/menu.tsx";
 import type { MenuItem, MenuItems } from "../parts/menu.tsx";
 import type { Place, Screen } from "../state/location.ts";
+import { lazy } from "./lazy.tsx";
+
+const ShortcutsDialog = lazy(async () => (await import("../keys/dialog.tsx")).ShortcutsDialog);
 
 type Entry = { readonly screen: Screen; readonly label: string; readonly key: string };
 

@@ -6,6 +6,8 @@ import { ApiFault, wordsOf } from "../api/client.ts";
 import type { App } from "../app.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { Arches } from "../parts/icons.tsx";
+import "../css/forms.css";
+import "../css/sign-in.css";
 
 /** The whole page while nobody is signed in. */
 export function SignIn({ app }: { app: App }): JSX.Element {

@@ -1,0 +1,45 @@
+import { effect } from "@preact/signals";
+import type { ReadonlySignal } from "@preact/signals";
+
+import type { ClassBook, Classes } from "./class-book.ts";
+import { declarationsOf } from "./colors.ts";
+import type { Rgb } from "./oklch.ts";
+import { createColorParser } from "./parse-color.ts";
+
+/**
+ * The rules that give elements with `data-class` their colours: those of the log that is open, and
+ * within `data-log` those of the log that it names. Nothing that a person typed reaches them.
+ */
+export function rulesOf(classes: Classes, open: string, parse: (color: string) => Rgb | null): readonly string[] {
+  return [...classes].flatMap(([log, records]) =>
+    records.flatMap(({ key, color }) => {
+      const parsed = parse(color);
+      if (parsed === null) return [];
+      const chosen = `[data-class="${escape(key)}"]`;
+      const within = `[data-log="${escape(log)}"]`;
+      const selectors = [`${within} ${chosen}`, `${within}${chosen}`, ...(log === open ? [chosen] : [])];
+      return [`@media (forced-colors: none) { ${selectors.join(", ")} { ${declarationsOf(parsed)} } }`];
+    }),
+  );
+}
+
+/** Keeps a style sheet of the document's own as the classes and the open log have it. */
+export function paintClasses(
+  document: Document,
+  { byLog }: ClassBook,
+  open: ReadonlySignal<string>,
+  parse: (color: string) => Rgb | null = createColorParser(),
+): () => void {
+  const sheet = new CSSStyleSheet();
+  document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
+  return effect(() => {
+    const rules = rulesOf(byLog.value, open.value, parse);
+    while (sheet.cssRules.length > 0) sheet.deleteRule(0);
+    for (const rule of rules) sheet.insertRule(rule, sheet.cssRules.length);
+  });
+}
+
+/** Keys are `[a-z0-9-]`: what else should come stays within the quotes. */
+function escape(key: string): string {
+  return key.replaceAll(/[^a-z0-9-]/gi, (sign) => `\\${sign.codePointAt(0)!.toString(16)} `);
+}

@@ -1,0 +1,166 @@
+import { useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+
+import type { App } from "../app.ts";
+import { isBand } from "../ask/choices.ts";
+import type { Choice } from "../ask/choices.ts";
+import { allBut, choicesOf, groupedBy, hasChoice, only, readAsk, toggle } from "../ask/compose.ts";
+import type { Ask } from "../ask/compose.ts";
+import { bandWords } from "../ask/simple.ts";
+import type { GroupRecord } from "../histogram/bars.ts";
+import { Icon } from "../parts/icons.tsx";
+import type { Run, Search } from "../state/search.ts";
+import { useRead } from "../state/use-read.ts";
+import { boundsOf, eventsOf, facetQuery, readFacet } from "./facets.ts";
+import type { FacetValue, FieldFacts } from "./facets.ts";
+
+const FEW = 5;
+const MANY = 100;
+
+/** A field with its values over the whole range: exact counts of what the rest of the query finds. */
+export function Facet(properties: {
+  readonly app: App;
+  readonly search: Search;
+  readonly facts: FieldFacts;
+  readonly startsOpen: boolean;
+}): JSX.Element {
+  const { app, search, facts, startsOpen } = properties;
+  const isOpen = useSignal(startsOpen);
+  const take = useSignal(FEW);
+  const run = search.run.value;
+  const { value, fault } = useRead(run, () => readValues(app, run, facts, isOpen.value ? take.value : 0), [
+    facts,
+    isOpen.value,
+    take.value,
+  ]);
+  const values = value.value ?? [];
+  const ask = readAsk(search.query.value);
+  const most = Math.max(
+    1,
+    values.reduce((sum, { count }) => sum + count, 0),
+  );
+  const bounds = boundsOf(facts);
+  const rest = facts.distinct - values.filter(({ choice }) => typeof choice === "string").length;
+  return (
+    <section class="facet">
+      <h3>
+        <button type="button" aria-expanded={isOpen.value} onClick={() => (isOpen.value = !isOpen.value)}>
+          <Icon name="right" />
+          <span>{facts.name}</span>
+          <span class="note num">
+            {bounds === null ? facts.distinct.toLocaleString("en") : `${bounds.length + 1} bands`}
+          </span>
+        </button>
+      </h3>
+      {isOpen.value && (
+        <>
+          {fault.value !== null && <p class="note more-vals">{fault.value}</p>}
+          {withChosen(values, ask, facts.name).map((value) => (
+            <Value
+              key={JSON.stringify(value.choice)}
+              app={app}
+              search={search}
+              ask={ask}
+              field={facts.name}
+              value={value}
+              share={(value.count / most) * 100}
+            />
+          ))}
+          {bounds === null && rest > 0 && take.value === FEW && (
+            <button class="more-vals" type="button" onClick={() => (take.value = MANY)}>
+              {rest.toLocaleString("en")} more
+            </button>
+          )}
+          {take.value === MANY && rest > 0 && (
+            <button
+              class="more-vals"
+              type="button"
+              onClick={() => {
+                if (ask === null) return;
+                search.query.value = groupedBy(ask, facts.name);
+                search.start();
+              }}
+            >
+              Show all as a table
+            </button>
+          )}
+        </>
+      )}
+    </section>
+  );
+}
+
+/** The first `take` values of a field; null for none of them, and where the query has a fault. */
+async function readValues(app: App, run: Run, facts: FieldFacts, take: number): Promise<readonly FacetValue[] | null> {
+  const ask = eventsOf(run.query);
+  const query = ask === null || take === 0 ? null : facetQuery(facts, ask, run.moments, run.zone, take);
+  if (query === null) return null;
+  const { body } = await app.client.ask<readonly GroupRecord[]>(`/1/logs/${run.log}/query`, {
+    query: { query, tz: run.zone },
+    signal: run.signal,
+  });
+  return readFacet(facts, body);
+}
+
+/** What was chosen stays in sight, also where it is not among the most frequent. */
+function withChosen(values: readonly FacetValue[], ask: Ask | null, field: string): readonly FacetValue[] {
+  if (ask === null) return values;
+  const { chosen, not } = choicesOf(ask, field);
+  const shown = values.map(({ choice }) => choice);
+  const missing = [...chosen, ...not].filter((choice) => !hasChoice(field, shown, choice));
+  return [...values, ...missing.map((choice) => ({ choice, count: 0 }))];
+}
+
+function Value(properties: {
+  readonly app: App;
+  readonly search: Search;
+  readonly ask: Ask | null;
+  readonly field: string;
+  readonly value: FacetValue;
+  readonly share: number;
+}): JSX.Element {
+  const { app, search, ask, field, value, share } = properties;
+  const { choice, count } = value;
+  const { chosen, not } = ask === null ? { chosen: [], not: [] } : choicesOf(ask, field);
+  const isChosen = hasChoice(field, chosen, choice);
+  const isLeftOut = hasChoice(field, not, choice);
+  const change = (by: (ask: Ask, field: string, choice: Choice) => string) => {
+    if (ask === null) return;
+    search.query.value = by(ask, field, choice);
+    search.start();
+  };
+  const isClass = field === "class";
+  return (
+    <div class="valrow">
+      <button
+        class={isLeftOut ? "val off" : "val"}
+        type="button"
+        aria-pressed={isChosen}
+        data-class={isClass && typeof choice === "string" ? choice : undefined}
+        onClick={() => change(toggle)}
+      >
+        <svg class="share" aria-hidden="true">
+          <rect width={`${share.toFixed(1)}%`} height="22" rx="3" />
+        </svg>
+        {isChosen && <Icon name="tick" class="tick" />}
+        {isClass && <span class="sw" />}
+        <span class="n">{nameOf(app, search.log, field, choice)}</span>
+        <span class="c">{count.toLocaleString("en")}</span>
+      </button>
+      <span class="acts">
+        <button type="button" onClick={() => change(only)}>
+          only
+        </button>
+        <button type="button" onClick={() => change(allBut)}>
+          not
+        </button>
+      </span>
+    </div>
+  );
+}
+
+function nameOf(app: App, log: string, field: string, choice: Choice): string {
+  if (isBand(choice)) return bandWords(choice);
+  if (choice === null) return field === "class" ? "No class" : "none";
+  return field === "class" ? app.classes.nameOf(log, choice) : choice;
+}

@@ -1,0 +1,171 @@
+import { readAsk, ungrouped, withClauses, withoutField } from "../ask/compose.ts";
+import type { Ask } from "../ask/compose.ts";
+import type { Band, Choice } from "../ask/choices.ts";
+import { writeField } from "../ask/print.ts";
+import { withRange } from "../ask/range.ts";
+import type { Moments } from "../ask/range.ts";
+import type { GroupRecord } from "../histogram/bars.ts";
+
+/** A field of the log, as `GET …/fields` tells of it. */
+export type FieldRecord = { readonly name: string; readonly kind: string; readonly count: string };
+
+/** What is known of a field over all that was found. */
+export type FieldFacts = {
+  readonly name: string;
+  readonly isNumber: boolean;
+  /** How many different values it has. */
+  readonly distinct: number;
+  /** Of numbers; null where there are none. */
+  readonly min: number | null;
+  readonly max: number | null;
+};
+
+/** A value or band of a field, and how many of the events have it. */
+export type FacetValue = { readonly choice: Choice; readonly count: number };
+
+/** What has a place of its own, or is different in each event, is no facet. */
+const NO_FACETS = new Set([
+  "created",
+  "text",
+  "data",
+  "geo",
+  "pattern",
+  "link",
+  "id",
+  "hash",
+  "log",
+  "bookmarks",
+  "alerts",
+]);
+/** Those that analysts look at first. */
+const FIRST = ["class", "source", "tags", "value"];
+/** Further ones are found by name. */
+export const MOST_FACETS = 40;
+
+/** The names of the fields to show: those of every log first, then attributes that most events have. */
+export function facetFields(fields: readonly FieldRecord[]): readonly FieldRecord[] {
+  const rank = ({ name }: FieldRecord) =>
+    FIRST.includes(name) ? FIRST.indexOf(name) : name === "user" ? 1e9 : FIRST.length;
+  return fields
+    .filter(({ name }) => !NO_FACETS.has(name))
+    .toSorted((one, other) => rank(one) - rank(other) || Number(other.count) - Number(one.count));
+}
+
+/** The events of a query, grouped or not; null where it has a fault or asks for users. */
+export function eventsOf(text: string): Ask | null {
+  const found = readAsk(text);
+  const events = found === null ? null : readAsk(ungrouped(found));
+  if (events === null || events.query.table.name !== "events") return null;
+  return readAsk(
+    withClauses(events, [
+      ["columns", null],
+      ["sort", null],
+      ["take", null],
+      ["skip", null],
+    ]),
+  );
+}
+
+/** One query for the numbers of different values, and the least and the most of numbers. */
+export function factsQuery(ask: Ask, fields: readonly FieldRecord[], moments: Moments, zone: string): string {
+  const columns = fields.flatMap(({ name, kind }, index) => {
+    const field = writeField(name);
+    const distinct = `DISTINCT(${field}) AS d${index}`;
+    return kind === "number" ? [distinct, `MIN(${field}) AS min${index}`, `MAX(${field}) AS max${index}`] : [distinct];
+  });
+  return withOwn(ask, [["columns", `COLUMNS(${columns.join(", ")})`]], moments, zone);
+}
+
+export function readFacts(record: GroupRecord | undefined, fields: readonly FieldRecord[]): readonly FieldFacts[] {
+  const numberOf = (name: string) => Number(record?.[name] ?? 0);
+  return fields.map(({ name, kind }, index) => {
+    const distinct = numberOf(`d${index}`);
+    const isNumber = kind === "number" && distinct > 0;
+    return {
+      name,
+      isNumber,
+      distinct,
+      min: isNumber ? numberOf(`min${index}`) : null,
+      max: isNumber ? numberOf(`max${index}`) : null,
+    };
+  });
+}
+
+/** Few numbers are shown one by one, more of them in bands. */
+const MOST_SINGLE_NUMBERS = 12;
+
+/** The inner bounds of a field's bands: some six of them at round numbers; null where values are shown. */
+export function boundsOf({ isNumber, distinct, min, max }: FieldFacts): readonly number[] | null {
+  if (!isNumber || distinct <= MOST_SINGLE_NUMBERS || min === null || max === null || max <= min) return null;
+  // Figures of logs are mostly small with a long tail: bounds by powers where the span is wide.
+  if (min >= 0 && max >= 100) return powersBelow(max);
+  const step = roundUp((max - min) / 6);
+  const bounds: number[] = [];
+  for (let at = Math.ceil(min / step) * step; at < max && bounds.length < 8; at += step)
+    if (at > min) bounds.push(exact(at));
+  return bounds.length === 0 ? null : bounds;
+}
+
+function powersBelow(max: number): readonly number[] {
+  const bounds: number[] = [];
+  for (let power = 10; power < max; power *= 10) bounds.push(power, power * 5);
+  return bounds.filter((bound) => bound < max).slice(-6);
+}
+
+/** 1, 2 or 5 times a power of ten, no less than a number. */
+function roundUp(number: number): number {
+  const power = 10 ** Math.floor(Math.log10(number));
+  return power * ([1, 2, 5].find((factor) => factor * power >= number) ?? 10);
+}
+
+function exact(number: number): number {
+  return Number(number.toPrecision(12));
+}
+
+/** The query for the values of a field, without the conditions on that field itself. */
+export function facetQuery(facts: FieldFacts, ask: Ask, moments: Moments, zone: string, take: number): string | null {
+  const rest = readAsk(withoutField(ask, facts.name));
+  if (rest === null) return null;
+  const field = writeField(facts.name);
+  const bounds = boundsOf(facts);
+  return withOwn(
+    rest,
+    bounds === null
+      ? [
+          ["groupBy", `GROUPBY ${field}`],
+          ["columns", "COLUMNS(KEY, COUNT)"],
+          ["sort", "SORT COUNT DESC"],
+          ["take", `TAKE ${take}`],
+        ]
+      : [
+          ["groupBy", `GROUPBY BANDS(${field}, ${bounds.join(", ")})`],
+          ["columns", "COLUMNS(KEY, COUNT)"],
+        ],
+    moments,
+    zone,
+  );
+}
+
+export function readFacet(facts: FieldFacts, records: readonly GroupRecord[]): readonly FacetValue[] {
+  const isBanded = boundsOf(facts) !== null;
+  return records
+    .map((record) => ({
+      choice: isBanded ? bandOf(record.key) : record.key === "" ? null : record.key,
+      count: Number(record["count"]),
+    }))
+    .filter(({ count }) => count > 0)
+    .toSorted((one, other) => Number(one.choice === null) - Number(other.choice === null));
+}
+
+/** `10..100` as a band; null, absent, for "". */
+function bandOf(key: string): Band | null {
+  if (key === "") return null;
+  const [from = "", to = ""] = key.split("..");
+  return { from: from === "" ? null : Number(from), to: to === "" ? null : Number(to) };
+}
+
+function withOwn(ask: Ask, clauses: Parameters<typeof withClauses>[1], moments: Moments, zone: string): string {
+  const text = withClauses(ask, clauses);
+  const asked = readAsk(text);
+  return asked === null ? text : withRange(asked, moments, zone);
+}

@@ -1,0 +1,98 @@
+import { readAsk, ungrouped, withClauses } from "../ask/compose.ts";
+import { writeField } from "../ask/print.ts";
+import { withRange } from "../ask/range.ts";
+import type { Moments } from "../ask/range.ts";
+import { barsOf } from "../ask/steps.ts";
+import type { Bar, Step } from "../ask/steps.ts";
+
+/** What the bars are as high as: the number of events, or a figure of a field that holds numbers. */
+export type Measure = { readonly kind: "count" } | { readonly kind: "avg" | "min" | "max"; readonly field: string };
+
+/** A bar with what it shows. `parts` are the classes of its events, the heaviest first; "" is none. */
+export type Column = Bar & {
+  /** Its events, or the figure; null where no event of it has the field. */
+  readonly height: number | null;
+  readonly parts: readonly { readonly class: string; readonly count: number }[];
+};
+
+/** A record of the grouped answer. */
+export type GroupRecord = Readonly<Record<string, unknown>> & {
+  readonly key: string;
+  readonly keys?: readonly string[];
+};
+
+/** The query whose groups are the bars; null where the query has a fault. */
+export function barsQuery(text: string, moments: Moments, zone: string, step: Step, measure: Measure): string | null {
+  const found = readAsk(text);
+  const events = found === null ? null : readAsk(ungrouped(found));
+  if (events === null || events.query.table.name !== "events") return null;
+  const isCount = measure.kind === "count";
+  const grouped = withClauses(events, [
+    ["columns", null],
+    ["sort", null],
+    ["take", null],
+    ["skip", null],
+    ["groupBy", isCount ? `GROUPBY ${step.key}, class` : `GROUPBY ${step.key}`],
+    [
+      "columns",
+      `COLUMNS(KEY, ${isCount ? "COUNT" : `${measure.kind.toUpperCase()}(${writeField(measure.field)}) AS height`})`,
+    ],
+  ]);
+  const asked = readAsk(grouped);
+  return asked === null ? null : withRange(asked, moments, zone);
+}
+
+/** The columns of a range, those without events included. */
+export function columnsOf(
+  records: readonly GroupRecord[],
+  step: Step,
+  moments: Moments,
+  zone: string,
+  weights: readonly string[],
+): readonly Column[] {
+  const byKey = Map.groupBy(records, ({ key }) => key);
+  return barsOf(step, moments, zone).map((bar) => columnOf(bar, byKey.get(bar.key) ?? [], weights));
+}
+
+function columnOf(bar: Bar, records: readonly GroupRecord[], weights: readonly string[]): Column {
+  const [figure] = records;
+  if (figure !== undefined && "height" in figure) return { ...bar, height: Number(figure["height"]), parts: [] };
+  const parts = records
+    .map(({ keys, ...record }) => ({ class: keys?.[1] ?? "", count: Number(record["count"]) }))
+    .toSorted((one, other) => rankOf(one.class, weights) - rankOf(other.class, weights));
+  return { ...bar, height: parts.reduce((sum, { count }) => sum + count, 0), parts };
+}
+
+/** The place of a class from the axis up; events without one lie on top. */
+function rankOf(key: string, weights: readonly string[]): number {
+  if (key === "") return Number.MAX_SAFE_INTEGER;
+  const rank = weights.indexOf(key);
+  return rank < 0 ? weights.length : rank;
+}
+
+/** The least and the most that the axis shows; it begins at 0. */
+export function scaleOf(columns: readonly Column[]): { readonly low: number; readonly high: number } {
+  const heights = columns.map(({ height }) => height ?? 0);
+  const high = Math.max(0, ...heights);
+  return { low: Math.min(0, ...heights), high: high === 0 ? 1 : high };
+}
+
+/** Widths between two names under the axis, in minutes of the clock. */
+const LABEL_STEPS = [5, 10, 15, 30, 60, 120, 180, 240, 360, 720, 1440];
+
+/**
+ * Columns whose beginnings are named under the axis: at round times of the clock, at most `most`.
+ * @param clock the time of a moment on the clock of the zone, `14:03`
+ */
+export function labelled(columns: readonly Column[], clock: (moment: number) => string, most = 8): readonly number[] {
+  const minutes = columns.map(({ start }) => {
+    const [hour = 0, minute = 0] = clock(start).split(":").map(Number);
+    return hour * 60 + minute;
+  });
+  for (const step of LABEL_STEPS) {
+    const found = minutes.flatMap((minute, index) => (minute % step === 0 ? [index] : []));
+    if (found.length > 1 && found.length <= most) return found;
+  }
+  const every = Math.max(1, Math.ceil(columns.length / most));
+  return columns.flatMap((_, index) => (index % every === 0 ? [index] : []));
+}

@@ -1,0 +1,43 @@
+import type { JSX } from "preact";
+
+import type { Moments } from "../ask/range.ts";
+import type { Formats } from "../time/moments.ts";
+import type { Column } from "./bars.ts";
+import "../css/tables.css";
+
+export type ColumnTableProperties = {
+  readonly columns: readonly Column[];
+  readonly formats: Formats;
+  readonly measure: string;
+  readonly narrow: (moments: Moments) => void;
+};
+
+/** The bars as a table, for those who read numbers or do not see bars. */
+export function ColumnTable({ columns, formats, measure, narrow }: ColumnTableProperties): JSX.Element {
+  return (
+    <div class="column-table" tabIndex={0} role="region" aria-label="Events over time, as a table">
+      <table class="table tight">
+        <thead>
+          <tr>
+            <th scope="col">From</th>
+            <th scope="col" class="num">
+              {measure}
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {columns.map(({ key, from, to, height }) => (
+            <tr key={key}>
+              <td>
+                <button class="link" type="button" onClick={() => narrow({ from, to })}>
+                  {formats.short(from)}
+                </button>
+              </td>
+              <td class="num">{height === null ? "none" : height.toLocaleString("en")}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

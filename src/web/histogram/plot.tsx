@@ -1,0 +1,260 @@
+import { useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useRef } from "preact/hooks";
+
+import type { Moments } from "../ask/range.ts";
+import type { Formats } from "../time/moments.ts";
+import { labelled, scaleOf } from "./bars.ts";
+import type { Column } from "./bars.ts";
+import { Tip } from "./tip.tsx";
+
+/** The heights of the drawing, in its own units. */
+const TOP = 2;
+const AXIS = 62.5;
+const LABELS = 77;
+/** A part that is there is seen. */
+const LEAST = 1.2;
+
+export type PlotProperties = {
+  readonly label: string;
+  readonly columns: readonly Column[];
+  readonly formats: Formats;
+  readonly nameOf: (key: string) => string;
+  /** Narrows the range to some of the columns. */
+  readonly narrow: (moments: Moments) => void;
+};
+
+/** Columns from one to another, both included. */
+type Stretch = { readonly from: number; readonly to: number };
+
+/**
+ * The bars. A press and a drag select some of them, as arrows with Shift do; Enter narrows the range
+ * to them, Escape selects none.
+ */
+export function Plot({ label, columns, formats, nameOf, narrow }: PlotProperties): JSX.Element {
+  const svg = useRef<SVGSVGElement>(null);
+  const hot = useSignal<number | null>(null);
+  const stretch = useSignal<Stretch | null>(null);
+  const pressed = useSignal<number | null>(null);
+  const indexAt = ({ clientX }: MouseEvent): number => {
+    const { left, width } = svg.current?.getBoundingClientRect() ?? { left: 0, width: 1 };
+    const part = (clientX - left) / Math.max(1, width);
+    return Math.min(columns.length - 1, Math.max(0, Math.floor(part * columns.length)));
+  };
+  const choose = ({ from, to }: Stretch) => {
+    const first = columns[Math.min(from, to)];
+    const last = columns[Math.max(from, to)];
+    stretch.value = null;
+    hot.value = null;
+    if (first !== undefined && last !== undefined) narrow({ from: first.from, to: last.to });
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const at = stretch.peek() ?? { from: 0, to: 0 };
+    const next = nextStretch(event, at, columns.length);
+    if (event.key === "Enter") choose(at);
+    else if (event.key === "Escape" && stretch.peek() !== null) stretch.value = null;
+    else if (next === null) return;
+    else {
+      stretch.value = next;
+      hot.value = next.to;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const { low, high } = scaleOf(columns);
+  const selected = stretch.value;
+  const shown = hot.value === null ? undefined : columns[hot.value];
+  return (
+    <>
+      <svg
+        ref={svg}
+        class="plot"
+        aria-label={label}
+        onPointerDown={(event) => {
+          if (event.button !== 0) return;
+          event.currentTarget.setPointerCapture(event.pointerId);
+          pressed.value = indexAt(event);
+          stretch.value = { from: indexAt(event), to: indexAt(event) };
+        }}
+        onPointerMove={(event) => {
+          hot.value = indexAt(event);
+          if (pressed.value !== null) stretch.value = { from: pressed.value, to: indexAt(event) };
+        }}
+        onPointerUp={() => {
+          const chosen = pressed.value === null ? null : stretch.value;
+          pressed.value = null;
+          if (chosen !== null) choose(chosen);
+        }}
+        onPointerCancel={() => {
+          pressed.value = null;
+          stretch.value = null;
+        }}
+        onPointerLeave={() => {
+          if (pressed.value === null) hot.value = null;
+        }}
+      >
+        <line class="base" x1="0" x2="100%" y1={AXIS} y2={AXIS} />
+        <g
+          role="listbox"
+          aria-label={`${label}. Arrows move, Shift with arrows selects, Enter narrows the range`}
+          aria-multiselectable="true"
+          aria-activedescendant={hot.value === null ? undefined : `bar-${hot.value}`}
+          tabIndex={0}
+          onKeyDown={onKeyDown}
+          onFocus={() => (hot.value ??= 0)}
+          onBlur={() => {
+            hot.value = null;
+            stretch.value = null;
+          }}
+        >
+          {columns.map((column, index) => (
+            <ColumnBars
+              key={column.key}
+              id={`bar-${index}`}
+              column={column}
+              label={labelOf(column, formats, nameOf)}
+              isSelected={selected !== null && isWithin(index, selected)}
+              x={(index / columns.length) * 100}
+              width={(100 / columns.length) * 0.84}
+              low={low}
+              high={high}
+            />
+          ))}
+        </g>
+        {selected !== null && (
+          <rect
+            class="brush"
+            x={`${(Math.min(selected.from, selected.to) / columns.length) * 100}%`}
+            width={`${((Math.abs(selected.to - selected.from) + 1) / columns.length) * 100}%`}
+            y={0}
+            height={AXIS}
+          />
+        )}
+        {hot.value !== null && (
+          <rect
+            class="hot"
+            x={`${(hot.value / columns.length) * 100}%`}
+            width={`${100 / columns.length}%`}
+            y={0}
+            height={AXIS}
+          />
+        )}
+        <AxisLabels columns={columns} formats={formats} low={low} high={high} />
+      </svg>
+      {shown !== undefined && <Tip column={shown} formats={formats} nameOf={nameOf} />}
+    </>
+  );
+}
+
+function isWithin(index: number, { from, to }: Stretch): boolean {
+  return index >= Math.min(from, to) && index <= Math.max(from, to);
+}
+
+/** Where an arrow, Home or End leads; with Shift the stretch grows or shrinks. */
+function nextStretch(event: KeyboardEvent, { from, to }: Stretch, count: number): Stretch | null {
+  const steps: Readonly<Record<string, number>> = {
+    ArrowLeft: to - 1,
+    ArrowRight: to + 1,
+    Home: 0,
+    End: count - 1,
+  };
+  const step = steps[event.key];
+  if (step === undefined) return null;
+  const at = Math.min(count - 1, Math.max(0, step));
+  return { from: event.shiftKey ? from : at, to: at };
+}
+
+function labelOf({ from, to, height, parts }: Column, formats: Formats, nameOf: (key: string) => string): string {
+  const named = parts.filter((part) => part.class !== "");
+  const words = [
+    parts.length > 0 || height === null ? `${(height ?? 0).toLocaleString("en")} events` : height.toLocaleString("en"),
+    ...named.map((part) => `${part.count.toLocaleString("en")} ${nameOf(part.class)}`),
+  ];
+  return `${formats.short(from)} to ${formats.minute(to)}: ${words.join(", ")}`;
+}
+
+function ColumnBars(properties: {
+  readonly id: string;
+  readonly column: Column;
+  readonly label: string;
+  readonly isSelected: boolean;
+  readonly x: number;
+  readonly width: number;
+  readonly low: number;
+  readonly high: number;
+}): JSX.Element {
+  const { id, column, label, isSelected, x, width, low, high } = properties;
+  const unit = (AXIS - TOP) / (high - low);
+  const zero = AXIS - (0 - low) * unit;
+  const place = { x: `${x}%`, width: `${width}%` };
+  let top = zero;
+  const parts = column.parts.map((part) => {
+    const height = Math.max(LEAST, part.count * unit);
+    top -= height;
+    return (
+      <rect
+        class={part.class === "" ? "b rest" : "b"}
+        data-class={part.class === "" ? undefined : part.class}
+        {...place}
+        y={top}
+        height={height}
+      />
+    );
+  });
+  const figure = column.parts.length === 0 && column.height !== null ? column.height * unit : 0;
+  return (
+    <g id={id} role="option" aria-selected={isSelected} aria-label={label}>
+      {parts}
+      {figure !== 0 && (
+        <rect
+          class="b rest"
+          {...place}
+          y={figure > 0 ? zero - figure : zero}
+          height={Math.max(LEAST, Math.abs(figure))}
+        />
+      )}
+      {column.parts.length > 0 && <rect class="cap" {...place} y={top} height={1} />}
+    </g>
+  );
+}
+
+function AxisLabels(properties: {
+  readonly columns: readonly Column[];
+  readonly formats: Formats;
+  readonly low: number;
+  readonly high: number;
+}): JSX.Element {
+  const { columns, formats, low, high } = properties;
+  const [first] = columns;
+  const last = columns.at(-1);
+  const isLong = first !== undefined && last !== undefined && last.to - first.from > 2 * 86_400_000;
+  return (
+    <g aria-hidden="true">
+      {labelled(columns, formats.minute).map((index, place) => (
+        <text
+          class={place % 2 === 1 ? "minor" : undefined}
+          x={`${(index / columns.length) * 100}%`}
+          y={LABELS}
+          text-anchor={index === 0 ? "start" : "middle"}
+        >
+          {labelOfAxis(columns[index]!.start, isLong, formats)}
+        </text>
+      ))}
+      <text class="yl" x="-10" y="9" text-anchor="end">
+        {shortNumber(high)}
+      </text>
+      <text class="yl" x="-10" y="63" text-anchor="end">
+        {shortNumber(low)}
+      </text>
+    </g>
+  );
+}
+
+/** `14:00`, or `24 Nov` where the range is of days. */
+function labelOfAxis(moment: number, isLong: boolean, formats: Formats): string {
+  return isLong ? formats.day(moment).replace(/^\S+ /, "") : formats.minute(moment);
+}
+
+function shortNumber(value: number): string {
+  return new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 }).format(value);
+}

@@ -1,0 +1,35 @@
+import type { JSX } from "preact";
+
+import type { Formats } from "../time/moments.ts";
+import type { Column } from "./bars.ts";
+
+/** What the column under the pointer or the keyboard shows. Screen readers hear its label instead. */
+export function Tip(properties: {
+  readonly column: Column;
+  readonly formats: Formats;
+  readonly nameOf: (key: string) => string;
+}): JSX.Element {
+  const { column, formats, nameOf } = properties;
+  const { from, to, height, parts } = column;
+  return (
+    <div class="pop tip" aria-hidden="true">
+      <p>
+        {formats.short(from)} to {formats.minute(to)}
+      </p>
+      <dl>
+        {parts.map((part) => (
+          <div data-class={part.class === "" ? undefined : part.class}>
+            <span class="sw" />
+            <dt>{part.class === "" ? "No class" : nameOf(part.class)}</dt>
+            <dd>{part.count.toLocaleString("en")}</dd>
+          </div>
+        ))}
+        <div>
+          <span />
+          <dt>{parts.length > 0 ? "All" : "Value"}</dt>
+          <dd>{height === null ? "none" : height.toLocaleString("en")}</dd>
+        </div>
+      </dl>
+    </div>
+  );
+}
