@@ -14,6 +14,8 @@ import type { Column, HavingTest, Key, Logic, Name, Step, Term } from "./syntax.
 
 /** More aggregates than anybody reads beside each other, and each is work for an engine. */
 const MOST_AGGREGATES = 50;
+/** Elasticsearch is asked for each combination of bands. */
+const MOST_COMBINED_BOUNDS = 10_000;
 /** Groupings of time that have a word of their own. */
 const PERIOD_WORDS: ReadonlyMap<string, PeriodUnit> = new Map([
   ["day", "days"],
@@ -41,8 +43,14 @@ export function planGroupings(context: EventContext, keys: readonly Key[]): Grou
   const by = keys.map((key) => planGrouping(context, key));
   const written = by.map((grouping) => JSON.stringify(grouping));
   const repeated = written.findIndex((each, i) => written.indexOf(each) < i);
-  if (repeated === -1) return by;
-  throw queryFault(context.text, spanOfKey(keys[repeated]!), "it is grouped by this already");
+  if (repeated !== -1) throw queryFault(context.text, spanOfKey(keys[repeated]!), "it is grouped by this already");
+  const bounds = by.map((grouping) => (grouping.kind === "bands" ? grouping.bounds.length : 1));
+  if (bounds.reduce((product, count) => product * count, 1) > MOST_COMBINED_BOUNDS) {
+    const most = MOST_COMBINED_BOUNDS.toLocaleString("en-US");
+    const what = `the bounds of several BANDS have at most ${most} combinations`;
+    throw queryFault(context.text, spanOfKey(keys.findLast(({ kind }) => kind === "bands")!), what);
+  }
+  return by;
 }
 
 function planGrouping({ text, zone }: EventContext, key: Key): Grouping {

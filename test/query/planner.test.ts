@@ -356,3 +356,12 @@ test("lone surrogates become what the stores hold", (t) => {
     value: "\ufffd",
   });
 });
+
+test("several BANDS have a limit to what they come to together", (t) => {
+  const bands = (of: string, count: number): string =>
+    `BANDS(${of}, ${Array.from({ length: count }, (_, i) => i).join(", ")})`;
+  t.notThrows(() => plan(`GET events GROUPBY ${bands("@a", 100)}, ${bands("@b", 100)}, source`));
+  t.throws(() => plan(`GET events GROUPBY ${bands("@a", 100)}, ${bands("@b", 51)}, ${bands("value", 2)}`), {
+    message: /^Line 1, column 626: the bounds of several BANDS have at most 10,000 combinations\.\n/,
+  });
+});

@@ -24,7 +24,7 @@ import { refine } from "./refine.ts";
 import type { Estimated } from "./refine.ts";
 import { rangeOf } from "./seek.ts";
 import { slicesOf } from "./slices.ts";
-import type { Span } from "./slices.ts";
+import type { Slice, Span } from "./slices.ts";
 import { sortGently } from "../gently.ts";
 
 /** Groups that are sorted out at once. */
@@ -125,12 +125,19 @@ async function countedGroups(
   const collector = collectorOf(plan);
   const span = await spanOfGroups(search, plan, query);
   if (span === null) return collector;
-  const parts = combinations(plan.by.map((by) => slicesOf(by, span))).map((slices) => partOf(query, slices));
-  for (let from = 0; from < parts.length; from += PARTS_AT_ONCE) {
-    const some = parts.slice(from, from + PARTS_AT_ONCE);
+  const slices = plan.by.map((by) => slicesOf(by, span));
+  for (const some of chunks(partsOf(query, slices), PARTS_AT_ONCE)) {
     await Promise.all(some.map((part) => collectPart(certainly, part, computation, collector)));
   }
   return collector;
+}
+
+/** A part for each combination of slices, made as they are needed: there may be many. */
+function* partsOf(query: Query, slices: readonly (readonly Slice[])[]): Generator<Part> {
+  const last = slices.at(-1);
+  if (last === undefined) yield partOf(query, []);
+  else
+    for (const some of combinations(slices.slice(0, -1))) for (const each of last) yield partOf(query, [...some, each]);
 }
 
 /**
