@@ -14,9 +14,10 @@ import type { BrowserGuard } from "../http/browser-guard.ts";
 import { parseForm } from "../http/form.ts";
 import type { Call } from "../http/route.ts";
 import { isFromPage, readSessionCookies } from "../http/session-cookie.ts";
+import { askedPath, ticketOf } from "./tickets.ts";
 
 export type AuthenticationOptions = GrantOptions & {
-  readonly catalog: Pick<Catalog, "authenticate" | "ownerOf" | "session" | "useSession">;
+  readonly catalog: Pick<Catalog, "authenticate" | "ownerOf" | "session" | "useSession" | "useTicket">;
   readonly gate: Pick<
     Gate,
     | "placeOf"
@@ -44,12 +45,12 @@ type Pair = { readonly email: string; readonly password: string };
 const HOW = "Send e-mail and password by HTTP Basic, or an API key as the parameter apikey";
 
 /**
- * Who calls. Where the page asks with a session's cookie, that session alone: browsers add the Basic
- * credentials that they remember. Else HTTP Basic first, then `apikey` in the query, then
- * credentials as the whole body of a call that takes none; a cookie beside them counts for nothing.
+ * Who calls. A session's cookie with the page's header comes first, and a ticket second: browsers
+ * add the Basic credentials that they remember. Then HTTP Basic, `apikey` in the query, and
+ * credentials as the whole body of a call that takes none; a cookie beside these counts for nothing.
  * @throws LoggiaError `unauthorized`; `too_many_requests` after too many wrong credentials or
- *   requests; `forbidden`
- *   where a browser sends a person's credentials for another site; what {@link readBody} throws
+ *   requests; `forbidden` where a browser sends a person's credentials for another site; what
+ *   {@link readBody} throws
  */
 export async function authenticate(call: Call, options: AuthenticationOptions): Promise<Caller> {
   const { body, takesBody, browsers } = options;
@@ -57,6 +58,8 @@ export async function authenticate(call: Call, options: AuthenticationOptions): 
   const key = call.query.get("apikey") ?? "";
   const cookies = readSessionCookies(call.request.headers, browsers.cameByTls(call.request));
   if (cookies.length > 0 && isFromPage(call.request.headers)) return await checkSession(cookies, call, options);
+  const ticket = ticketOf(call);
+  if (ticket !== null) return await checkTicket(ticket, cookies, call, options);
   if (authorization !== undefined) {
     const refusal = browsers.refusalOf(call.request);
     // A browser adds the Basic credentials that it remembers to what another site's page asks for
@@ -85,23 +88,54 @@ export async function authenticate(call: Call, options: AuthenticationOptions): 
  */
 export async function checkSession(
   cookies: readonly string[],
-  { request, format }: Call,
-  { catalog, gate, browsers }: Pick<AuthenticationOptions, "catalog" | "gate" | "browsers">,
+  call: Call,
+  options: SessionOptions,
 ): Promise<SessionCaller> {
-  const refusal = browsers.refusalOfSession(request);
+  const { catalog, browsers } = options;
+  const refusal = browsers.refusalOfSession(call.request);
   if (refusal !== null) throw refusal;
-  if (format.kind === "jsonp") {
-    throw new LoggiaError("forbidden", "JSONP is for the pages of other sites, with an API key; never with a session");
-  }
+  refuseJsonp(call);
   const [secret, ...others] = cookies;
   // Where a page of a sibling domain has set another one, none tells whose is meant.
   const found = secret === undefined || others.length > 0 ? null : await catalog.session(secret);
   if (found === null) throw new LoggiaError("unauthorized", "There is no such session, or it has ended; sign in again");
-  const caller: SessionCaller = { kind: "account", ...found };
+  return calledBy(found, options);
+}
+
+/**
+ * The person whose session stands behind a ticket, which is used up. Where a cookie comes along, as
+ * from the page, it has to be one of the same person.
+ */
+async function checkTicket(
+  ticket: string,
+  cookies: readonly string[],
+  call: Call,
+  options: SessionOptions,
+): Promise<SessionCaller> {
+  const { catalog, browsers } = options;
+  const refusal = browsers.refusalOf(call.request);
+  if (refusal !== null) throw refusal;
+  refuseJsonp(call);
+  const [cookie] = cookies;
+  const beside = cookie === undefined ? null : await catalog.session(cookie);
+  const found = await catalog.useTicket(ticket, askedPath(call), beside?.account.id ?? null);
+  if (found !== null) return calledBy(found, options);
+  const message = "This ticket is unknown, used, older than a minute, of another person, or for another path";
+  throw new LoggiaError("unauthorized", message);
+}
+
+function calledBy(found: Pick<SessionCaller, "account" | "session">, { catalog, gate }: SessionOptions): SessionCaller {
   gate.countCaller(found.account.id);
   catalog.useSession(found.session);
-  return caller;
+  return { kind: "account", ...found };
 }
+
+function refuseJsonp({ format }: Call): void {
+  if (format.kind !== "jsonp") return;
+  throw new LoggiaError("forbidden", "JSONP is for the pages of other sites, with an API key; never with a session");
+}
+
+type SessionOptions = Pick<AuthenticationOptions, "catalog" | "gate" | "browsers">;
 
 export type SessionCaller = PersonCaller & { readonly session: Session };
 

@@ -1,11 +1,12 @@
 import { requireLogAdmin, requireReadable } from "../catalog/permissions.ts";
 import { LoggiaError } from "../errors.ts";
+import { asksForHtml } from "../http/formats.ts";
 import type { Route } from "../http/route.ts";
 import { authenticated, eventIdOf, logKeyOf, NO_CONTENT, unsupported } from "./context.ts";
 import type { ApiCall, Context } from "./context.ts";
 import { showEvent, showsAttributes } from "./event-view.ts";
 import { listRecords } from "./list.ts";
-import { showData } from "./view.ts";
+import { showData, showHtmlData } from "./view.ts";
 
 export function eventRoutes(context: Context): Route[] {
   const { catalog, store, deletions } = context;
@@ -29,13 +30,19 @@ export function eventRoutes(context: Context): Route[] {
       const marks = await store.marks([row.id]);
       return { status: 200, body: showEvent(row, marks.get(row.id), shape) };
     }),
-    authenticated(context, "GET", "/1/logs/:log/events/:id/data", async (call) => {
-      const { key } = requireReadable(catalog, call.caller, logKeyOf(call));
-      const id = eventIdOf(call);
-      const data = id === null ? undefined : await store.data(key, id);
-      if (data === undefined) throw eventNotFound(call);
-      return { status: 200, body: showData(data) };
-    }),
+    authenticated(
+      context,
+      "GET",
+      "/1/logs/:log/events/:id/data",
+      async (call) => {
+        const { key } = requireReadable(catalog, call.caller, logKeyOf(call));
+        const id = eventIdOf(call);
+        const data = id === null ? undefined : await store.data(key, id);
+        if (data === undefined) throw eventNotFound(call);
+        return asksForHtml(call.query) ? showHtmlData(data) : { status: 200, body: showData(data) };
+      },
+      { formats: "all and html" },
+    ),
     authenticated(context, "DELETE", "/1/logs/:log/events/:id", async (call) => {
       const { log } = requireLogAdmin(catalog, call.caller, logKeyOf(call));
       const id = eventIdOf(call);

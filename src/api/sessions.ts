@@ -3,7 +3,7 @@ import { requireAccount } from "../catalog/permissions.ts";
 import { LoggiaError } from "../errors.ts";
 import { isFromLoopback } from "../gate/address.ts";
 import { Moment } from "../http/moment.ts";
-import type { Call, Reply, Route } from "../http/route.ts";
+import type { Call, Method, Reply, Route } from "../http/route.ts";
 import { endedCookie, readSessionCookies, sessionCookie } from "../http/session-cookie.ts";
 import { checkPair, checkSession } from "./caller.ts";
 import type { SessionCaller } from "./caller.ts";
@@ -11,15 +11,21 @@ import { authenticated, NO_CONTENT } from "./context.ts";
 import type { Context } from "./context.ts";
 import { readJson, requireJson } from "./input.ts";
 import { ok } from "./manage/json.ts";
-import { SignIn } from "./schemas/inputs.ts";
+import { NewTicket, SignIn } from "./schemas/inputs.ts";
+import { readTicketPath } from "./tickets.ts";
 
 /** Signing in and out by a cookie, for the page of the service. */
 export function sessionRoutes(context: Context): Route[] {
   const { catalog } = context;
   return [
     { method: "POST", path: "/1/session", formats: "json", handle: (call) => signIn(context, call) },
-    bySession(context, "GET", ({ account, session }) => ok(showOwn(account, session))),
-    bySession(context, "DELETE", async ({ session }, call) => {
+    bySession(context, "GET", "/1/session", ({ account, session }) => ok(showOwn(account, session))),
+    bySession(context, "POST", "/1/session/tickets", async ({ session }, call) => {
+      requireJson(call.request);
+      const { path } = await readJson(context, call, NewTicket);
+      return { ...ok({ ticket: await catalog.createTicket(session, readTicketPath(path)) }), status: 201 };
+    }),
+    bySession(context, "DELETE", "/1/session", async ({ session }, call) => {
       await catalog.endSession(session.user, session.id);
       return { ...NO_CONTENT, headers: { "Set-Cookie": endedCookie(context.browsers.cameByTls(call.request)) } };
     }),
@@ -51,12 +57,13 @@ export function sessionRoutes(context: Context): Route[] {
 /** A route of the session that asks, and of no other credentials. */
 function bySession(
   context: Context,
-  method: "GET" | "DELETE",
+  method: Method,
+  path: string,
   handle: (caller: SessionCaller, call: Call) => Reply | Promise<Reply>,
 ): Route {
   return {
     method,
-    path: "/1/session",
+    path,
     formats: "json",
     handle: async (call) => {
       const cookies = readSessionCookies(call.request.headers, context.browsers.cameByTls(call.request));

@@ -1,7 +1,9 @@
 import type { ClassFilter, Log } from "../catalog/catalog.ts";
+import { LoggiaError } from "../errors.ts";
 import { jsonOf } from "../http/formats.ts";
 import type { Body } from "../http/formats.ts";
 import { Moment } from "../http/moment.ts";
+import type { Reply } from "../http/route.ts";
 import type { LongList, NestedLists } from "../http/written.ts";
 import type { XmlValue } from "../http/xml.ts";
 import { USER_FIELDS } from "../query/plan.ts";
@@ -85,6 +87,25 @@ export function filterFields(filter: ClassFilter): Fields {
 /** The data of an event, as it was posted; null where it carries none. */
 export function showData(data: string | null): Body {
   return { json: jsonOf(data), xml: () => ({ root: "data", content: data }) };
+}
+
+const HTML_MARK = /^@html[ \t]*(?:\r\n|\n|\r)/;
+
+/** Nothing in a producer's HTML is run, loaded, sent or told where it was shown. */
+const HTML_HEADERS = Object.freeze({
+  "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'",
+  "Referrer-Policy": "no-referrer",
+});
+
+/** The HTML that the data of an event holds behind a first line `@html`. @throws LoggiaError `unsupported` where it holds none */
+export function showHtmlData(data: string | null): Reply {
+  const mark = data === null ? null : HTML_MARK.exec(data);
+  if (data === null || mark === null) {
+    const begins = data === null ? "This event has no data" : "The data of this event does not begin with a line @html";
+    throw new LoggiaError("unsupported", `${begins}, so it is not shown as HTML; leave fmt out to read it as text`);
+  }
+  const payload = Buffer.from(data.slice(mark[0].length), "utf8");
+  return { status: 200, body: { contentType: "text/html; charset=utf-8", payload }, headers: HTML_HEADERS };
 }
 
 export function results(content: Fields): { root: string; content: XmlValue } {

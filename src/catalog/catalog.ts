@@ -149,6 +149,20 @@ export type Catalog = AsyncDisposable & {
   /** Removes what is stored of sessions that are over. @returns how many */
   removeEndedSessions(): Promise<number>;
   /**
+   * A ticket that stands for the session's cookie in one GET of this path, within 60 s.
+   * @throws LoggiaError `unauthorized` where the session has ended
+   */
+  createTicket(session: Pick<Session, "id" | "user">, path: string): Promise<string>;
+  /**
+   * Uses a ticket up. Null where it is unknown, used, over, for another path or of another person.
+   * @param user the only account whose ticket counts; null: any
+   */
+  useTicket(
+    ticket: string,
+    path: string,
+    user: UserId | null,
+  ): Promise<{ readonly account: Account; readonly session: Session } | null>;
+  /**
    * A ticket that signs an account in, in place of all before it: once, within ten minutes. Null
    * where there is no such account.
    */

@@ -13,6 +13,8 @@ import { createLogs } from "./logs.ts";
 import { createPasswordHasher } from "./passwords.ts";
 import { createQuotas, DEFAULT_ACCOUNT_LIMITS } from "./quotas.ts";
 import { createSavedQueries } from "./saved-queries.ts";
+import { SessionRecords } from "./session-records.ts";
+import { createSessionTickets } from "./session-tickets.ts";
 import { createSessions } from "./sessions.ts";
 import { createSnapshot } from "./snapshot.ts";
 import { createStartTicket } from "./start-ticket.ts";
@@ -45,7 +47,8 @@ export async function createCatalog(options: {
   const accounts = createAccounts({ snapshot, writer, refresh, hasher });
   const { passwordMark } = accounts;
   const startTicket = createStartTicket({ snapshot, writer, passwordMark, look, now });
-  const sessions = createSessions({ snapshot, writer, passwordMark, refresh, look, now, log });
+  const records = new SessionRecords({ snapshot, writer, passwordMark, now, log });
+  const sessions = createSessions(records, { snapshot, refresh, look, now });
   return {
     ...accounts,
     authenticate: createAuthenticator(snapshot, hasher),
@@ -55,6 +58,7 @@ export async function createCatalog(options: {
     ...createSavedQueries({ snapshot, writer, refresh }),
     ...startTicket,
     ...sessions,
+    ...createSessionTickets(records, { snapshot, look, now }),
     async removeEndedSessions() {
       const removed = await sessions.removeEndedSessions();
       await startTicket.removeOver();

@@ -191,23 +191,32 @@ export function createSavedQueryIndex() {
   };
 }
 
-/** Sessions by person, and by the hash of their secret. */
+/** Sessions by person, and by the hashes of their secret and their tickets. */
 export function createSessionIndex() {
   type Found = { readonly user: UserId; readonly session: SessionEntity };
   const byUser = new Map<UserId, SessionsEntity>();
   const byHash = new Map<string, Found>();
+  const byTicket = new Map<string, Found>();
   return {
     add(entity: SessionsEntity): void {
       byUser.set(entity.user, entity);
-      for (const session of entity.sessions) byHash.set(session.hash, { user: entity.user, session });
+      for (const session of entity.sessions) {
+        const found = { user: entity.user, session };
+        byHash.set(session.hash, found);
+        for (const { hash } of session.tickets ?? []) byTicket.set(hash, found);
+      }
     },
     drop({ user, sessions }: SessionsEntity): void {
       byUser.delete(user);
-      for (const { hash } of sessions) byHash.delete(hash);
+      for (const { hash, tickets = [] } of sessions) {
+        byHash.delete(hash);
+        for (const ticket of tickets) byTicket.delete(ticket.hash);
+      }
     },
     ofUser: (user: UserId): readonly SessionEntity[] => byUser.get(user)?.sessions ?? [],
     all: (): readonly SessionsEntity[] => [...byUser.values()],
     byHash: (hash: string): Found | null => byHash.get(hash) ?? null,
+    byTicket: (hash: string): Found | null => byTicket.get(hash) ?? null,
   };
 }
 

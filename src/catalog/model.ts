@@ -102,6 +102,15 @@ export type SessionEntity = {
   readonly seen: number;
   readonly address: string;
   readonly agent: string;
+  readonly tickets?: readonly TicketEntity[];
+};
+
+/** Stands for the cookie in one request. */
+export type TicketEntity = {
+  /** SHA-256 of the secret, and of the path that it is for, in hex. */
+  readonly hash: string;
+  readonly path: string;
+  readonly until: number;
 };
 
 /** Signs in once: see `start-ticket.ts`. */

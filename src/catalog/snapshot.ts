@@ -58,6 +58,7 @@ export type Snapshot = {
   sessionsOf(user: UserId): readonly SessionEntity[];
   sessions(): readonly SessionsEntity[];
   sessionByHash(hash: string): { readonly user: UserId; readonly session: SessionEntity } | null;
+  sessionByTicket(hash: string): { readonly user: UserId; readonly session: SessionEntity } | null;
 };
 
 const NO_OPTIONS: ClassOptions = Object.freeze({ alert: false, notify: false, hide: false });
@@ -177,5 +178,6 @@ export function createSnapshot(): Snapshot {
     sessionsOf: sessions.ofUser,
     sessions: sessions.all,
     sessionByHash: sessions.byHash,
+    sessionByTicket: sessions.byTicket,
   };
 }

@@ -2,7 +2,7 @@ import type { Catalog } from "./catalog.ts";
 import { idOf } from "./model.ts";
 import type { Entity, StartTicketEntity } from "./model.ts";
 import { drawSecret, hashSecret, isDrawnSecret } from "./secrets.ts";
-import type { SessionParts } from "./sessions.ts";
+import type { SessionParts } from "./session-records.ts";
 
 export const START_TICKET_MS = 600_000;
 
@@ -11,9 +11,10 @@ type StartTicket = Pick<Catalog, "createStartTicket" | "useStartTicket"> & { rem
 /**
  * The ticket that signs in the admin of the first start. One document, whose guarded removal is the
  * use: of two requests, one removes it.
+ * @param parts.look takes in others' changes, at most a few times a second
  */
 export function createStartTicket(
-  parts: Pick<SessionParts, "snapshot" | "writer" | "passwordMark" | "look" | "now">,
+  parts: Pick<SessionParts, "snapshot" | "writer" | "passwordMark" | "now"> & { readonly look: () => Promise<void> },
 ): StartTicket {
   const { snapshot, writer, passwordMark, look, now } = parts;
   const id = idOf.startTicket();

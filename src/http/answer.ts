@@ -8,7 +8,7 @@ import { noteRequest } from "../pace.ts";
 import { hasBody } from "./body.ts";
 import { compress } from "./compress.ts";
 import { toFailure } from "./errors.ts";
-import { JSON_FORMAT, negotiate, render } from "./formats.ts";
+import { asksForHtml, JSON_FORMAT, negotiate, render } from "./formats.ts";
 import type { Body, Format } from "./formats.ts";
 import { COMMON_HEADERS } from "./headers.ts";
 import { endAfter, isLatest } from "./last-answer.ts";
@@ -43,7 +43,8 @@ export async function answer(exchange: Exchange): Promise<void> {
   try {
     requireHost(request);
     const query = exchange.url.searchParams;
-    if (route?.formats !== "json") format = negotiate(query, request.headers.accept);
+    const isSettled = route?.formats === "json" || (route?.formats === "all and html" && asksForHtml(query));
+    if (!isSettled) format = negotiate(query, request.headers.accept);
     const { params, log, url } = exchange;
     const address = exchange.gate.enter(request);
     reply = await exchange.handle({ request, address, params, path: url.pathname, query, format, log });
@@ -106,7 +107,7 @@ function toWritten(format: Format, body: Body | Written): Written {
 async function send(exchange: Exchange, reply: Reply, format: Format): Promise<void> {
   const { request, response } = exchange;
   const headers: Record<string, string | number> = { ...(COMMON_HEADERS as Record<string, string>), ...reply.headers };
-  if (reply.status === 401 && !mayAskForBasic(request, exchange.url.pathname)) delete headers["WWW-Authenticate"];
+  if (reply.status === 401 && !mayAskForBasic(request, exchange.url)) delete headers["WWW-Authenticate"];
   // The rest of a body that nobody reads must not be taken for the next request.
   const isCutOff = hasBody(request) && !request.complete;
   if (isCutOff || (exchange.closing() && isLatest(response, request.socket))) {

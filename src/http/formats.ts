@@ -55,6 +55,11 @@ export function negotiate(query: URLSearchParams, accept: string | undefined): F
   }
 }
 
+/** Whether a request asks for HTML, which few routes have, and none by `Accept`. */
+export function asksForHtml(query: URLSearchParams): boolean {
+  return query.get("fmt")?.toLowerCase() === "html";
+}
+
 /** The bytes of an answer, and their content type. */
 export function render(format: Format, body: Body): { readonly contentType: string; readonly payload: string } {
   const contentType = CONTENT_TYPES[format.kind];

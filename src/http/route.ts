@@ -38,8 +38,11 @@ export type Route = {
   readonly method: Method;
   /** `/1/logs/:log`; a static part wins over a `:name`. */
   readonly path: string;
-  /** `all`: by `fmt` and `Accept`. */
-  readonly formats: "all" | "json";
+  /**
+   * `all`: by `fmt` and `Accept`. With `all and html` the handler answers `fmt=html` itself; what
+   * fails is JSON then.
+   */
+  readonly formats: "all" | "all and html" | "json";
   readonly handle: Handler;
 };
 

@@ -1,5 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 
+import { isDrawnSecret } from "../catalog/secrets.ts";
+
 /**
  * The names of a session's cookie. Browsers take `__Host-` names only by TLS, for this host alone:
  * no sibling domain can set one.
@@ -36,8 +38,12 @@ export function endedCookie(isTls: boolean): string {
  * Whether a refused request may be asked for HTTP Basic. Browsers answer that with a window of
  * their own, which has no place in front of the page.
  */
-export function mayAskForBasic({ headers }: Pick<IncomingMessage, "headers">, path: string): boolean {
-  if (headers["x-loggia"] !== undefined || SESSION_PATH.test(path)) return false;
+export function mayAskForBasic(
+  { headers }: Pick<IncomingMessage, "headers">,
+  { pathname, searchParams }: Pick<URL, "pathname" | "searchParams">,
+): boolean {
+  if (headers["x-loggia"] !== undefined || SESSION_PATH.test(pathname)) return false;
+  if (isDrawnSecret(searchParams.get("ticket") ?? "")) return false;
   return !cookiesOf(headers).some(([name]) => name === PLAIN_NAME || name === TLS_NAME);
 }
 

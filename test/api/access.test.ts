@@ -59,6 +59,7 @@ GET    /1/logs/:log/query                                     401   401     404 
 POST   /1/session                                             201   201     201  201   201  201    201    201      201   201
 GET    /1/session                                             401   401     401  401   401  401    401    401      401   401
 DELETE /1/session                                             401   401     401  401   401  401    401    401      401   401
+POST   /1/session/tickets                                     401   401     401  401   401  401    401    401      401   401
 GET    /1/sessions                                            401   401     200  200   200  200    403    403      401   403
 DELETE /1/sessions/:id                                        401   401     404  204   404  404    403    403      401   403
 
@@ -144,7 +145,11 @@ for (const kind of KINDS) {
 }
 
 /** What only a session opens. */
-const BY_SESSION: Readonly<Record<string, number>> = { "GET /1/session": 200, "DELETE /1/session": 204 };
+const BY_SESSION: Readonly<Record<string, number>> = {
+  "GET /1/session": 200,
+  "DELETE /1/session": 204,
+  "POST /1/session/tickets": 201,
+};
 const PEOPLE = ["foreign", "user", "admin", "root"] as const;
 
 for (const kind of KINDS) {
@@ -195,6 +200,7 @@ async function call(world: World, row: string, caller: string | { readonly cooki
 function inputOf(row: string, records: Readonly<Record<string, string>>): [string, string | boolean | undefined][] {
   const inputs: Readonly<Record<string, Record<string, string | boolean | undefined>>> = {
     "POST /1/session": { email: records["email"], password: "correct horse" },
+    "POST /1/session/tickets": { path: "/1/logs" },
     "POST /1/logs": { key: uniqueName("log"), display: "A log" },
     "POST /1/logs/:log/bookmarks": { id: records["id"] },
     "POST /manage/1/accounts": { email: `${uniqueName("new")}@example.org`, password: "correct horse" },

@@ -5,7 +5,9 @@ import { pino } from "pino";
 import type { Account, Catalog, Session } from "../../src/catalog/catalog.ts";
 import { createCatalog } from "../../src/catalog/create.ts";
 import type { Documents } from "../../src/catalog/documents/documents.ts";
-import { MAX_SESSIONS, SEEN_STEP_MS, SESSION_IDLE_MS, SESSION_LIFE_MS } from "../../src/catalog/sessions.ts";
+import { SEEN_STEP_MS, SESSION_IDLE_MS, SESSION_LIFE_MS } from "../../src/catalog/session-records.ts";
+import { MAX_TICKETS, TICKET_MS } from "../../src/catalog/session-tickets.ts";
+import { MAX_SESSIONS } from "../../src/catalog/sessions.ts";
 import { START_TICKET_MS } from "../../src/catalog/start-ticket.ts";
 import { BelievedTime } from "../../src/clock/trusted-clock.ts";
 import { Machine } from "../clock/machine.ts";
@@ -223,6 +225,44 @@ for (const { name, take } of PLACES) {
     );
     t.is((stored[0]!.body as unknown as { sessions: unknown[] }).sessions.length, 1);
     t.true(await isOpen(catalog, kept.secret));
+  });
+
+  declare("a ticket is used once, for its path and its person, in all processes together", async (t, parts) => {
+    const { catalog: here, account, place, machine } = parts;
+    const { catalog: there } = await processOf(t, place, machine);
+    const { session } = await begin(here, account);
+    const bob = await here.createAccount({ email: "bob@example.org", password: "correct horse", admin: false });
+    const ticket = await here.createTicket(session, "/1/logs?");
+    const { documents } = await (await place.connect()).changes(null);
+    t.false(JSON.stringify(documents).includes(ticket));
+    t.is(await there.useTicket(ticket, "/1/logs?a=1", null), null, "another path");
+    t.is(await there.useTicket(ticket, "/1/logs?", bob.id), null, "another person");
+    t.is(await there.useTicket(`A${ticket.slice(1)}A`, "/1/logs?", null), null);
+    const uses = [here, there, here, there].map((catalog) => catalog.useTicket(ticket, "/1/logs?", account.id));
+    const found = (await Promise.all(uses)).filter((use) => use !== null);
+    t.is(found.length, 1);
+    t.like(found[0], { account, session: { id: session.id } });
+    t.is(await there.useTicket(ticket, "/1/logs?", null), null);
+  });
+
+  declare("a ticket lapses after a minute, and dies with its session", async (t, { catalog, account, machine }) => {
+    const { session } = await begin(catalog, account);
+    const [late, kept] = [await catalog.createTicket(session, "/a"), await catalog.createTicket(session, "/a")];
+    machine.pass(TICKET_MS - 1);
+    t.not(await catalog.useTicket(kept, "/a", null), null);
+    machine.pass(1);
+    t.is(await catalog.useTicket(late, "/a", null), null);
+    const [first] = [await catalog.createTicket(session, "/a")];
+    for (let i = 0; i < MAX_TICKETS; i++) await catalog.createTicket(session, "/a");
+    t.is(await catalog.useTicket(first, "/a", null), null, "the oldest ends for a new one");
+    const ended = await catalog.createTicket(session, "/a");
+    await catalog.endSession(account.id, session.id);
+    t.is(await catalog.useTicket(ended, "/a", null), null);
+    await t.throwsAsync(catalog.createTicket(session, "/a"), { code: "unauthorized" });
+    const second = await begin(catalog, account);
+    const old = await catalog.createTicket(second.session, "/a");
+    await catalog.setPassword(EMAIL, "battery staple");
+    t.is(await catalog.useTicket(old, "/a", null), null, "the password was changed");
   });
 
   declare("the ticket of the first start signs in once, in all processes together", async (t, parts) => {

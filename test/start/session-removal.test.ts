@@ -2,7 +2,7 @@ import test from "ava";
 import { pino } from "pino";
 
 import { createCatalog } from "../../src/catalog/create.ts";
-import { SEEN_STEP_MS, SESSION_IDLE_MS } from "../../src/catalog/sessions.ts";
+import { SEEN_STEP_MS, SESSION_IDLE_MS } from "../../src/catalog/session-records.ts";
 import { startSessionRemoval } from "../../src/start/session-removal.ts";
 import { Machine } from "../clock/machine.ts";
 import { PLACES } from "../contract/documents-places.ts";

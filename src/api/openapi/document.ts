@@ -25,10 +25,16 @@ const PATH_PARAMETERS: Readonly<Record<string, string>> = {
   email: "The e-mail address of an account. Case does not matter.",
 };
 
-const FORMAT_PARAMETERS = [
-  parameter("fmt", { type: "string", enum: ["json", "xml", "jsonp"] }, "The format; it wins over Accept."),
-  parameter("callback", { type: "string", maxLength: 128 }, "With fmt=jsonp: the function that is called."),
-];
+const FORMATS = ["json", "xml", "jsonp"];
+
+function formatParameters(formats: Route["formats"]): Json[] {
+  if (formats === "json") return [];
+  const names = formats === "all" ? FORMATS : [...FORMATS, "html"];
+  return [
+    parameter("fmt", { type: "string", enum: names }, "The format; it wins over Accept."),
+    parameter("callback", { type: "string", maxLength: 128 }, "With fmt=jsonp: the function that is called."),
+  ];
+}
 
 /** The OpenAPI 3.1 document of these routes, and of the posting address beside them. */
 export function describeApi(routes: readonly Pick<Route, "method" | "path" | "formats">[]): Json {
@@ -94,7 +100,7 @@ function describeOperation(operation: Operation, path: string, formats: Route["f
   const parameters = [
     ...[...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => pathParameter(name)),
     ...(query === undefined ? [] : queryParameters(query, operation.required ?? [])),
-    ...(formats === "all" ? FORMAT_PARAMETERS : []),
+    ...formatParameters(formats),
   ];
   const content = describeBodies(operation);
   return {
@@ -163,7 +169,7 @@ function describeAnswer({ what, schema, streams, headers = [] }: Answer, formats
     ...(headers.length > 0 && {
       headers: Object.fromEntries(headers.map((name) => [name, { $ref: `#/components/headers/${name}` }])),
     }),
-    ...(schema !== undefined && { content: contentOf(schema, formats) }),
+    ...(schema !== undefined && { content: { ...contentOf(schema, formats), ...htmlOf(formats) } }),
     ...(streams !== undefined && {
       content: Object.fromEntries(streams.map((type) => [type, { schema: { type: "string" } }])),
     }),
@@ -193,6 +199,10 @@ function contentOf(schema: z.ZodType, formats: Route["formats"]): Json {
   if (formats === "json") return json;
   const text = { schema: { type: "string" } };
   return { ...json, "text/xml": text, "application/javascript": text };
+}
+
+function htmlOf(formats: Route["formats"]): Json {
+  return formats === "all and html" ? { "text/html": { schema: { type: "string" } } } : {};
 }
 
 function reference(name: string): Json {

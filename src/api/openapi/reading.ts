@@ -100,10 +100,10 @@ export const READING: Readonly<Record<string, Operation>> = {
   "GET /1/logs/:log/events/:id/data": {
     id: "readEventData",
     tag: "events",
-    summary: "The data that an event carries",
+    summary: "The data that an event carries; with fmt=html, data behind a line `@html` as a sandboxed document",
     callers: "people and keys",
     answers: { 200: { what: "The data", schema: answers.EventData } },
-    errors: ["log_not_found", "event_not_found"],
+    errors: ["log_not_found", "event_not_found", "unsupported"],
   },
   "DELETE /1/logs/:log/events/:id": {
     id: "deleteEvent",

@@ -1,5 +1,5 @@
 import * as answers from "../schemas/answers.ts";
-import { SignIn } from "../schemas/inputs.ts";
+import { NewTicket, SignIn } from "../schemas/inputs.ts";
 import type { Operation } from "./operation.ts";
 
 const base = { tag: "sessions", errors: [] } as const;
@@ -28,6 +28,14 @@ export const SESSIONS: Readonly<Record<string, Operation>> = {
     summary: "End the session of the cookie",
     callers: "sessions",
     answers: { 204: { what: "It has ended", headers: ["Set-Cookie"] } },
+  },
+  "POST /1/session/tickets": {
+    ...base,
+    id: "createTicket",
+    summary: "A ticket for one GET of a path by a link or a frame, which can't send X-Loggia",
+    callers: "sessions",
+    json: NewTicket,
+    answers: { 201: { what: "The ticket", schema: answers.TicketRecord } },
   },
   "GET /1/sessions": {
     ...base,

@@ -235,6 +235,13 @@ export const OwnSession = named(
   }),
 );
 
+export const TicketRecord = named(
+  "Ticket",
+  z.strictObject({
+    ticket: z.string().describe("Added to the path as the parameter `ticket`, it opens it once, within a minute."),
+  }),
+);
+
 export const SessionList = named(
   "Sessions",
   z.array(

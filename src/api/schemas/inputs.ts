@@ -69,6 +69,13 @@ export const SignIn = named(
     }),
 );
 
+export const NewTicket = named(
+  "NewTicket",
+  z.object({
+    path: z.string().meta({ description: "With its query string, such as `/1/logs/shop/export?format=csv`." }),
+  }),
+);
+
 export const LogChange = named(
   "LogChange",
   z

@@ -1,0 +1,59 @@
+import { LoggiaError } from "../errors.ts";
+import type { Catalog } from "./catalog.ts";
+import type { SessionEntity, TicketEntity } from "./model.ts";
+import { drawSecret, hashSecret } from "./secrets.ts";
+import type { KnownSession, SessionParts, SessionRecords } from "./session-records.ts";
+
+export const TICKET_MS = 60_000;
+/** Of one session at a time: the oldest ends for a new one. */
+export const MAX_TICKETS = 100;
+
+/**
+ * Tickets for one request each. They stand in the session's own record, so that they end with it,
+ * and using one is a guarded write: of two requests, at any two processes, one takes it out.
+ * @param parts.look takes in others' changes, at most a few times a second
+ */
+export function createSessionTickets(
+  records: SessionRecords,
+  { snapshot, look, now }: Pick<SessionParts, "snapshot" | "now"> & { readonly look: () => Promise<void> },
+): Pick<Catalog, "createTicket" | "useTicket"> {
+  /** A ticket dated far ahead is of a clock that was set back since. */
+  const isGood = ({ until }: TicketEntity): boolean => now() < until && until <= now() + 2 * TICKET_MS;
+
+  return {
+    async createTicket({ id, user }, path) {
+      const secret = drawSecret();
+      const ticket: TicketEntity = { hash: hashSecret(secret), path: hashSecret(path), until: now() + TICKET_MS };
+      let isMade = false;
+      await records.write(user, (all) =>
+        all.map((session) => {
+          if (session.id !== id || records.isOver(user, session)) return session;
+          isMade = true;
+          const others = (session.tickets ?? []).filter(isGood).slice(-(MAX_TICKETS - 1));
+          return { ...session, tickets: [...others, ticket] };
+        }),
+      );
+      if (isMade) return secret;
+      throw new LoggiaError("unauthorized", "The session has ended; sign in again");
+    },
+    async useTicket(secret, path, user) {
+      const hash = hashSecret(secret);
+      if (snapshot.sessionByTicket(hash) === null) await look();
+      const found = snapshot.sessionByTicket(hash);
+      if (found === null || (user !== null && found.user !== user)) return null;
+      const isThis = (ticket: TicketEntity): boolean => ticket.hash === hash && ticket.path === hashSecret(path);
+      let used: KnownSession | null = null;
+      await records.write(found.user, (all) => {
+        used = null;
+        return all.map((session): SessionEntity => {
+          const tickets = session.tickets ?? [];
+          const ticket = tickets.find(isThis);
+          if (ticket === undefined) return session;
+          if (isGood(ticket)) used = records.show(found.user, session);
+          return { ...session, tickets: tickets.filter((one) => one !== ticket) };
+        });
+      });
+      return used;
+    },
+  };
+}
