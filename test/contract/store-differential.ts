@@ -134,8 +134,12 @@ const WALKED_PAGE = 5;
 
 async function agreesOnGroups(store: Store, ...args: Parameters<typeof evaluateGroup>): Promise<void> {
   const [plan, events, marks] = args;
-  const actual = await store.group(plan);
-  if (!groupsAgree(plan, actual, events, marks)) throw disagreement(plan, actual, evaluateGroup(...args));
+  // A store may count values in another way once it knows how many there are.
+  const times = plan.aggregates.some(({ kind }) => kind === "distinct") ? 2 : 1;
+  for (let asked = 0; asked < times; asked++) {
+    const actual = await store.group(plan);
+    if (!groupsAgree(plan, actual, events, marks)) throw disagreement(plan, actual, evaluateGroup(...args));
+  }
 }
 
 function disagreement(plan: unknown, actual: unknown, expected: unknown): Error {

@@ -5,6 +5,8 @@ import type { EventRow } from "../../events/event.ts";
 import type { GroupValue } from "../store.ts";
 import { ATTRIBUTES } from "./attributes.ts";
 import { compileAlone, exists } from "./compile.ts";
+import { countingOf, readCounted } from "./distinct.ts";
+import type { DistinctWay } from "./distinct.ts";
 import { rowOf } from "./page.ts";
 import { ALL } from "./queries.ts";
 import type { Query } from "./queries.ts";
@@ -47,7 +49,11 @@ const PRECISION = 10_000;
 
 type Reader = (bucket: Bucket) => GroupValue;
 
-export function computationOf(aggregates: readonly Aggregate[], earlier: readonly string[]): Computation {
+export function computationOf(
+  aggregates: readonly Aggregate[],
+  earlier: readonly string[],
+  distinct: DistinctWay,
+): Computation {
   const aggs: Record<string, Aggregation> = {};
   const readers: Reader[] = [];
   const conditions = aggregates.flatMap((each) =>
@@ -58,6 +64,11 @@ export function computationOf(aggregates: readonly Aggregate[], earlier: readonl
     if (aggregate.kind === "count" && aggregate.where !== null) {
       aggs[i] = { filter: conditions[counted++]!.query };
       readers.push((bucket) => (bucket[i] as Bucket).doc_count);
+      continue;
+    }
+    if (aggregate.kind === "distinct" && distinct === "counted") {
+      Object.assign(aggs, countingOf(String(i), columnPath(aggregate.field)));
+      readers.push((bucket) => readCounted(bucket, String(i)));
       continue;
     }
     const { name, aggregation, read } = partOf(aggregate, i);
@@ -71,7 +82,7 @@ export function computationOf(aggregates: readonly Aggregate[], earlier: readonl
     aggs,
     read: (bucket) => readers.map((read) => read(bucket)),
     distinct: aggregates.flatMap((each, i) =>
-      each.kind === "distinct" ? { aggregate: i, path: columnPath(each.field) } : [],
+      each.kind === "distinct" && distinct === "estimated" ? { aggregate: i, path: columnPath(each.field) } : [],
     ),
     percentiles: aggregates.flatMap((each, i) => (each.kind === "percentile" ? percentileOf(each, i) : [])),
     page: Math.min(hasSketches ? PAGE_OF_SKETCHES : PAGE, Math.floor(MAX_BUCKETS / buckets)),

@@ -14,6 +14,7 @@ import type { Names } from "./mapping.ts";
 import { and, or } from "./queries.ts";
 import { scan, searcherOf, totalOf } from "./scan.ts";
 import type { Request, Searcher } from "./scan.ts";
+import { searchTogether } from "./together.ts";
 import { testOfEvents } from "./verify.ts";
 
 /** More events than this are not read to look at each one. Measured: 120,000 a second, so that a request takes eight at most. */
@@ -27,16 +28,14 @@ const FIRST = 500;
 type Source = true | { readonly includes: string[] } | { readonly excludes: string[] };
 
 type Ways<T> = {
-  /** @throws InDoubt where it looked for `doubts` itself, and found one */
-  exactly(query: Query, doubts: readonly Query[]): Promise<T>;
+  /** @param search sends what is asked for at once together */
+  exactly(query: Query, search: Searcher): Promise<T>;
   /** Looks at each event that the query finds. */
   looking(query: Query): Promise<T>;
   /** @param rows all that the plan finds, in the order of `few.sort` */
   among(rows: readonly EventRow[]): T | Promise<T>;
   /** What `exactly` can't tell of: see {@link Compiled}. */
   readonly doubts: readonly Query[];
-  /** Whether `exactly` looks for doubts itself. */
-  readonly looksForDoubts?: boolean;
   readonly few: {
     readonly client: Client;
     readonly index: string;
@@ -81,40 +80,16 @@ export async function answer<T>(plan: ListPlan | GroupPlan, ways: Ways<T>): Prom
 async function answerExactly<T>(compiled: Compiled, ways: Ways<T>): Promise<{ readonly answer: T } | null> {
   if (!compiled.exact) return null;
   const doubts = [...(compiled.doubts ?? []), ...ways.doubts];
-  if (doubts.length === 0 || ways.looksForDoubts === true) {
-    try {
-      return { answer: await ways.exactly(compiled.query, doubts) };
-    } catch (error) {
-      if (error instanceof InDoubt) return null;
-      throw error;
-    }
-  }
-  const { client, index } = ways.few;
+  const search = searchTogether(ways.few.client, ways.few.index);
+  if (doubts.length === 0) return { answer: await ways.exactly(compiled.query, search) };
   const [isInDoubt, answered] = await Promise.allSettled([
-    isFound(searcherOf(client, index), and([compiled.query, or(doubts)])),
-    ways.exactly(compiled.query, doubts),
+    isFound(search, and([compiled.query, or(doubts)])),
+    ways.exactly(compiled.query, search),
   ]);
   if (isInDoubt.status === "rejected") throw isInDoubt.reason;
   if (isInDoubt.value) return null;
   if (answered.status === "rejected") throw answered.reason;
   return { answer: answered.value };
-}
-
-/** The events that a query finds need a look at each. */
-class InDoubt extends Error {}
-
-/**
- * A searcher of aggregations that counts along what is in doubt among the events found.
- * @throws InDoubt where there is one
- */
-export function certain(search: Searcher, doubts: readonly Query[]): Searcher {
-  if (doubts.length === 0) return search;
-  const aggs = { doubts: { filter: or(doubts) } };
-  return async (request) => {
-    const answer = await search({ ...request, aggs: { ...request.aggs, ...aggs } });
-    if ((answer.aggregations?.["doubts"]?.doc_count ?? 0) > 0) throw new InDoubt();
-    return answer;
-  };
 }
 
 async function isFound(search: Searcher, query: Query): Promise<boolean> {

@@ -9,16 +9,18 @@ import { MAX_GROUPS, tooManyGroups } from "../groups.ts";
 import type { Group } from "../store.ts";
 import { computationOf } from "./aggregates.ts";
 import type { Computation } from "./aggregates.ts";
-import { answer, certain, verified } from "./candidates.ts";
+import { answer, verified } from "./candidates.ts";
 import type { Query } from "./compile.ts";
 import { ROW_SOURCE } from "./document.ts";
+import { isTooMany, MAX_DISTINCT, MAX_VALUES, WITHOUT_VALUES } from "./distinct.ts";
+import type { KnownDistinct } from "./distinct.ts";
 import { doubtsOfGroups } from "./doubts.ts";
 import { combinations, groupsOfRows, MAX_GROWING } from "./group-rows.ts";
 import { indexOf } from "./mapping.ts";
 import type { Names } from "./mapping.ts";
 import { groupsOfPart, keysIn, partOf } from "./parts.ts";
 import type { Part } from "./parts.ts";
-import { ANY_ORDER, atOneMoment, searcherOf } from "./scan.ts";
+import { ANY_ORDER, atOneMoment } from "./scan.ts";
 import type { Searcher } from "./scan.ts";
 import { refine } from "./refine.ts";
 import type { Estimated } from "./refine.ts";
@@ -33,11 +35,11 @@ const PAGE = 10_000;
 const PARTS_AT_ONCE = 4;
 
 /** Answers a group plan. Groups that `take` leaves out are dropped while they arrive. */
-export async function group(client: Client, names: Names, plan: GroupPlan): Promise<Group[]> {
+export async function group(client: Client, names: Names, plan: GroupPlan, known: KnownDistinct): Promise<Group[]> {
   if (plan.take === 0) return [];
   if (plan.logs.length === 0) return (await collected(plan, [])).finish();
   const index = indexOf(names, plan.from);
-  const computation = computationOf(plan.aggregates, names.earlier);
+  const computation = computationOf(plan.aggregates, names.earlier, "estimated");
   const fromRows = async (rows: Parameters<typeof groupsOfRows>[1]): Promise<Collector> =>
     collected(plan, await groupsOfRows(plan, rows));
   const looking = (query: Query): Promise<Collector> =>
@@ -45,12 +47,11 @@ export async function group(client: Client, names: Names, plan: GroupPlan): Prom
       fromRows(verified(search, plan, { query, sort: ANY_ORDER, source: ROW_SOURCE })),
     );
   const collector = await answer(plan, {
-    exactly: (query, doubts) => {
+    exactly: async (query, search) => {
       if (!computation.exact) return looking(query);
-      const search = searcherOf(client, index);
-      return countedGroups({ search, certainly: certain(search, doubts) }, plan, computation, query);
+      if (computation.distinct.length === 0) return countedGroups(search, plan, computation, query);
+      return distinctGroups(search, plan, { names, known, estimating: computation, query });
     },
-    looksForDoubts: true,
     looking,
     among: fromRows,
     doubts: [...doubtsOfGroups(plan, names.earlier), ...computation.doubts],
@@ -115,19 +116,54 @@ function* chunks<T>(items: Iterable<T>, size: number): Generator<T[]> {
   yield chunk;
 }
 
+/** Groups with numbers of different values, in one pass where these are known to be few. */
+async function distinctGroups(
+  search: Searcher,
+  plan: GroupPlan,
+  {
+    names,
+    known,
+    estimating,
+    query,
+  }: {
+    readonly names: Names;
+    readonly known: KnownDistinct;
+    readonly estimating: Computation;
+    readonly query: Query;
+  },
+): Promise<Collector> {
+  if (known.wayOf(plan) === "counted") {
+    const withoutValues: Searcher = (request) => search({ ...request, filter_path: WITHOUT_VALUES });
+    try {
+      return await countedGroups(withoutValues, plan, computationOf(plan.aggregates, names.earlier, "counted"), query);
+    } catch (error) {
+      if (!isTooMany(error)) throw error;
+      known.note(plan, "estimated");
+    }
+  }
+  const tally = { values: 0, most: 0 };
+  const collector = await countedGroups(search, plan, estimating, query, tally);
+  known.note(plan, tally.most <= MAX_DISTINCT && tally.values <= MAX_VALUES ? "counted" : "estimated");
+  return collector;
+}
+
+/** How many different values groups have, by estimate. */
+type Tally = { values: number; most: number };
+
 /** The groups that the index makes of what an exact query finds. */
 async function countedGroups(
-  { search, certainly }: { readonly search: Searcher; readonly certainly: Searcher },
+  search: Searcher,
   plan: GroupPlan,
   computation: Computation,
   query: Query,
+  tally: Tally = { values: 0, most: 0 },
 ): Promise<Collector> {
   const collector = collectorOf(plan);
   const span = await spanOfGroups(search, plan, query);
   if (span === null) return collector;
   const slices = plan.by.map((by) => slicesOf(by, span));
   for (const some of chunks(partsOf(query, slices), PARTS_AT_ONCE)) {
-    await Promise.all(some.map((part) => collectPart(certainly, part, computation, collector)));
+    await Promise.all(some.map((part) => collectPart(search, part, { computation, collector, tally })));
   }
   return collector;
 }
@@ -166,8 +202,7 @@ const FEW_CHANGES = 6;
 async function collectPart(
   search: Searcher,
   part: Part,
-  computation: Computation,
-  collector: Collector,
+  { computation, collector, tally }: { computation: Computation; collector: Collector; tally: Tally },
 ): Promise<void> {
   const estimated: (Group & Estimated)[] = [];
   for await (const groups of groupsOfPart(search, part, computation)) {
@@ -178,6 +213,12 @@ async function collectPart(
     }
     estimated.push(...some);
     if (estimated.length > MAX_GROWING) throw tooManyGroups();
+  }
+  for (const { aggregate } of computation.distinct) {
+    for (const { values } of estimated) {
+      tally.values += values[aggregate] as number;
+      tally.most = Math.max(tally.most, values[aggregate] as number);
+    }
   }
   await refine(search, part, computation, estimated);
   for (const some of chunks(estimated, PAGE)) await collector.add(some.map(({ keys, values }) => ({ keys, values })));

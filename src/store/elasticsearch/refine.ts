@@ -1,18 +1,22 @@
 import type { GroupValue } from "../store.ts";
 import type { Computation } from "./aggregates.ts";
 import { compositePages } from "./parts.ts";
+import { MAX_DISTINCT } from "./distinct.ts";
 import type { Part, RawGroup } from "./parts.ts";
 import { and, not, or } from "./queries.ts";
 import type { Query } from "./queries.ts";
 import type { RawKey, Searcher } from "./scan.ts";
 
-/** Numbers of different values up to 10,000 are counted: an estimate of so many may be some more or less. */
-const MAX_DISTINCT = 10_500;
-/** Percentiles of so many numbers are found exactly, where all groups together have no more than `MAX_NUMBERS`. */
-const MAX_NUMBERS_OF_GROUP = 1000;
+/**
+ * Percentiles of so few numbers are found exactly, where all groups together have no more than
+ * `MAX_NUMBERS`. Of more, a percent of their ranks is more than one number.
+ */
+const MAX_NUMBERS_OF_GROUP = 100;
 const MAX_NUMBERS = 50_000;
 const MAX_EXCLUDED = 500;
 const PAGE = 10_000;
+/** An answer that holds all values takes one pass over the events. */
+const MAX_PAGE = 50_000;
 
 /** A group whose values can still be set. */
 export type Estimated = RawGroup & { readonly values: GroupValue[] };
@@ -29,7 +33,8 @@ export async function refine(
     const few = groups.filter((group) => sizeOf(group) > 1 && sizeOf(group) <= MAX_DISTINCT);
     if (few.length === 0) continue;
     const many = groups.filter((group) => sizeOf(group) > MAX_DISTINCT);
-    const found = await valuesOf(search, part, { path, without: many });
+    const expected = few.reduce((sum, group) => sum + sizeOf(group), 0);
+    const found = await valuesOf(search, part, { path, without: many, expected });
     for (const { raw, values } of few) values[aggregate] = found.get(nameOf(raw))?.values ?? 0;
   }
   for (const { aggregate, path, percent, countIn } of percentiles) {
@@ -37,7 +42,7 @@ export async function refine(
     const many = groups.filter(({ bucket }) => countIn(bucket) > MAX_NUMBERS_OF_GROUP);
     const numbers = few.reduce((sum, { bucket }) => sum + countIn(bucket), 0);
     if (few.length === 0 || numbers > MAX_NUMBERS || many.length > MAX_EXCLUDED) continue;
-    const found = await valuesOf(search, part, { path, without: many, isListed: true });
+    const found = await valuesOf(search, part, { path, without: many, expected: numbers, isListed: true });
     for (const { raw, values } of few) values[aggregate] = percentileIn(found.get(nameOf(raw))?.counts ?? [], percent);
   }
 }
@@ -59,11 +64,20 @@ function percentileIn(counts: Values["counts"], percent: number): number | null 
   return null;
 }
 
+type Wanted = {
+  readonly path: string;
+  readonly without: readonly Estimated[];
+  /** About how many values there are. */
+  readonly expected: number;
+  /** Whether the values are wanted, and not only how many they are. */
+  readonly isListed?: boolean;
+};
+
 /** The values of a column in each group, by the name of its raw keys. */
 async function valuesOf(
   search: Searcher,
   part: Part,
-  { path, without, isListed }: { path: string; without: readonly Estimated[]; isListed?: boolean },
+  { path, without, expected, isListed }: Wanted,
 ): Promise<Map<string, Values>> {
   const found = new Map<string, Values>();
   const query = and([part.query, { exists: { field: path } }, ...excluding(part, without)]);
@@ -71,7 +85,9 @@ async function valuesOf(
     ...part.sources.map(({ source }, i) => ({ [String(i)]: source })),
     { value: { terms: { field: path } } },
   ];
-  for await (const buckets of compositePages(search, query, { sources, size: PAGE }, {})) {
+  // An estimate may be some less.
+  const size = Math.min(MAX_PAGE, Math.max(PAGE, Math.ceil(expected * 1.1)));
+  for await (const buckets of compositePages(search, query, { sources, size }, {})) {
     for (const { key, doc_count: count } of buckets) {
       const keys = key as Record<string, RawKey>;
       const name = nameOf(part.sources.map((_, i) => keys[String(i)] ?? null));

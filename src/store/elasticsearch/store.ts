@@ -12,6 +12,7 @@ import { StartError } from "../../errors.ts";
 import type { Alert, Store, StorePart, WriteOutcome } from "../store.ts";
 import { encodeDocument, MARKER, NO_COLUMNS } from "./document.ts";
 import { ColumnsOfLogs } from "./columns.ts";
+import { KnownDistinct } from "./distinct.ts";
 import { deletionsAmong, deletionsOfAlerts, writeDeletions } from "./deletions.ts";
 import { attributeNames, fields } from "./fields.ts";
 import { readParts } from "./generations.ts";
@@ -80,6 +81,7 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
   }
   log.info({ namespace }, "elasticsearch: templates are in place");
   const columns = new ColumnsOfLogs(client, names);
+  const known = new KnownDistinct();
   const mender = createMender({ client, names, columns, log });
   mender.notice();
   const { written, changed } = noticing(mender);
@@ -99,7 +101,7 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
 
     list: (plan) => question(() => list(client, names, plan)),
     rows: (plan) => question(() => rows(client, names, plan)),
-    group: (plan) => question(() => group(client, names, plan)),
+    group: (plan) => question(() => group(client, names, plan, known)),
     users: (plan) => question(() => users(client, names, plan)),
     fields: (asked) => question(() => fields(client, names, asked)),
     attributeNames: (key) => question(() => attributeNames(client, names, key)),

@@ -28,8 +28,15 @@ test.after.always(() => client?.close());
 
 type Place = { readonly store: Store; readonly names: Names; readonly reopen: () => Promise<Store> };
 
-/** @param prepare what the cluster holds before the store is opened */
-async function open(t: ExecutionContext, prepare: (names: Names) => Promise<void> = async () => {}): Promise<Place> {
+/**
+ * @param prepare what the cluster holds before the store is opened
+ * @param own the client of the store
+ */
+async function open(
+  t: ExecutionContext,
+  prepare: (names: Names) => Promise<void> = async () => {},
+  own = client,
+): Promise<Place> {
   t.timeout(240_000);
   const namespace = uniqueName("attributes");
   const names = namesIn(namespace);
@@ -40,7 +47,7 @@ async function open(t: ExecutionContext, prepare: (names: Names) => Promise<void
   });
   await prepare(names);
   const reopen = async (): Promise<Store> => {
-    const store = await openElasticsearchStore({ client, namespace, log: SILENT });
+    const store = await openElasticsearchStore({ client: own, namespace, log: SILENT });
     t.teardown(() => store[Symbol.asyncDispose]());
     return store;
   };
@@ -313,7 +320,9 @@ serially("groups: many values are counted exactly to 10,000 and within 2 % beyon
     { kind: "distinct", field: "@user" },
     ...[1, 50, 95, 99.9].map((percent): Aggregate => ({ kind: "percentile", of: "@took", percent })),
   ];
-  const groups = await store.group(groupPlan(log, { by: [{ kind: "field", field: "source" }], aggregates }));
+  const plan = groupPlan(log, { by: [{ kind: "field", field: "source" }], aggregates });
+  const groups = await store.group(plan);
+  t.deepEqual(await store.group(plan), groups, "asked again, when it is known that there are many");
   const [few, many] = groups;
   t.is(few!.values[0], 10_000);
   const users = many!.values[0] as number;
@@ -333,6 +342,44 @@ serially("groups: many values are counted exactly to 10,000 and within 2 % beyon
   });
   t.is((await store.group(months)).length, evaluateGroup({ ...months, aggregates: [COUNT] }, events).length);
 });
+
+serially(
+  "groups: by an attribute, and with numbers of values, take one request once it is known how many there are",
+  async (t) => {
+    const counting = createElasticsearchClient({ nodes: [elasticsearchUrl()], log: SILENT });
+    t.teardown(() => counting.close());
+    const { store } = await open(t, undefined, counting);
+    const shop = newLog();
+    const events = Array.from({ length: 3_000 }, (_, i) =>
+      event(shop, {
+        created: MORNING + i,
+        source: `source ${i % 3}`,
+        attributes: attributes({
+          route: [`route ${i % 7}`, `route ${i % 11}`],
+          ...(i % 3 > 0 && { user: `user ${i}` }),
+        }),
+      }),
+    );
+    await write(t, store, events);
+    let requests = 0;
+    counting.diagnostic.on("request", () => (requests += 1));
+    const byRoute: GroupPlan["by"] = [{ kind: "field", field: "@route" }];
+    const distinct: Aggregate = { kind: "distinct", field: "@user" };
+    for (const asked of [
+      { by: byRoute, aggregates: [COUNT] },
+      { by: [{ kind: "field", field: "@user" }], aggregates: [COUNT] },
+      { by: byRoute, aggregates: [COUNT, { kind: "percentile", of: "value", percent: 95 }] },
+      { by: [], aggregates: [distinct, { kind: "distinct", field: "source" }] },
+      { by: byRoute, aggregates: [distinct] },
+      { by: [...byRoute, { kind: "field", field: "source" }], aggregates: [distinct] },
+    ] satisfies Partial<GroupPlan>[]) {
+      await agreeOnGroups(t, store, events, asked);
+      requests = 0;
+      await agreeOnGroups(t, store, events, asked);
+      t.is(requests, 1, JSON.stringify(asked));
+    }
+  },
+);
 
 function tookOf({ attributes }: StoredEvent): number {
   return (JSON.parse(attributes!) as { took: number }).took;

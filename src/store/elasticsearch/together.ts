@@ -1,0 +1,46 @@
+import type { Client } from "@elastic/elasticsearch";
+
+import { searcherOf } from "./scan.ts";
+import type { Request, Searcher } from "./scan.ts";
+
+type Answer = Awaited<ReturnType<Searcher>>;
+type Waiting = { readonly request: Request; readonly resolve: (answer: Answer | Promise<Answer>) => void };
+
+/**
+ * A searcher that sends searches which are asked for at once in one request, since what a request costs
+ * by itself is as much as a search among few events. They run beside each other all the same.
+ */
+export function searchTogether(client: Client, index: string): Searcher {
+  const alone = searcherOf(client, index);
+  let waiting: Waiting[] = [];
+
+  async function send(): Promise<void> {
+    const some = waiting;
+    waiting = [];
+    const [first, second] = some;
+    if (first !== undefined && second === undefined) return first.resolve(alone(first.request));
+    const answers = await answersTo(some).catch(() => []);
+    for (const [i, { request, resolve }] of some.entries()) {
+      const answer = answers[i];
+      // By itself it is tried again, or fails in the same words as ever.
+      resolve(answer === undefined || "error" in answer ? alone(request) : (answer as Answer));
+    }
+  }
+
+  async function answersTo(some: readonly Waiting[]) {
+    const header = { index, ignore_unavailable: true, allow_no_indices: true, allow_partial_search_results: false };
+    const hidden = some.flatMap(({ request }) => request.filter_path ?? []);
+    const { responses } = await client.msearch({
+      searches: some.flatMap(({ request }) => [header, { ...request, filter_path: undefined }]),
+      ...(hidden.length > 0 && { filter_path: hidden.flat() }),
+    });
+    return responses;
+  }
+
+  return (request) =>
+    new Promise((resolve) => {
+      waiting.push({ request, resolve });
+      // Those that others ask for in the same turn of the event loop come along.
+      if (waiting.length === 1) setImmediate(() => void send());
+    });
+}
