@@ -12,6 +12,7 @@ import type { Metafile, Plugin } from "esbuild";
 
 const ROOT = join(import.meta.dirname, "..");
 const SOURCE = join(ROOT, "src/web");
+const MAIN = join(SOURCE, "main.tsx");
 const TARGET = join(ROOT, "dist/page");
 /** What the main script and the style sheet stand for in `index.html`. */
 const PLACES = { script: "main.js", style: "page.css", icon: "icon.svg", preload: "<!-- preload -->" };
@@ -38,13 +39,34 @@ document.adoptedStyleSheets.push(sheet);`;
   },
 };
 
+/**
+ * Every module that is loaded when it is used imports the main one, which is there already. So all
+ * that a first visit loads is reached in the same way and becomes one chunk; esbuild would make one
+ * for each set of screens that share a module.
+ */
+const ONE_FIRST_CHUNK: Plugin = {
+  name: "one-first-chunk",
+  setup(plugin) {
+    const lazy = new Set<string>();
+    plugin.onResolve({ filter: /^[.]/ }, ({ kind, path, resolveDir }) => {
+      if (kind === "dynamic-import") lazy.add(join(resolveDir, path));
+      return null;
+    });
+    plugin.onLoad({ filter: /[.]tsx?$/ }, ({ path }) => {
+      if (!lazy.has(path)) return null;
+      const loader = path.endsWith(".tsx") ? "tsx" : "ts";
+      return { contents: `import ${JSON.stringify(MAIN)};\n${readFileSync(path, "utf8")}`, loader };
+    });
+  },
+};
+
 /** @returns the bytes of each file that a first visit loads, as gzip sends them */
 export async function buildPage(target = TARGET): Promise<ReadonlyMap<string, number>> {
   const { metafile, outputFiles } = await build({
     absWorkingDir: ROOT,
-    entryPoints: { main: join(SOURCE, "main.tsx"), page: join(SOURCE, "page.css"), icon: join(SOURCE, "icon.svg") },
+    entryPoints: { main: MAIN, page: join(SOURCE, "page.css"), icon: join(SOURCE, "icon.svg") },
     loader: { ".svg": "copy" },
-    plugins: [ADOPTED_SHEETS],
+    plugins: [ADOPTED_SHEETS, ONE_FIRST_CHUNK],
     outdir: join(target, "assets"),
     entryNames: "[name].[hash]",
     chunkNames: "[name].[hash]",

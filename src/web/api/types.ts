@@ -45,6 +45,14 @@ export type ClassRecord = {
 
 export type Account = { readonly email: string; readonly admin: boolean; readonly expires: number | string };
 
+export type SavedQuery = {
+  readonly name: string;
+  readonly query: string;
+  readonly tz: string;
+  readonly shared: boolean;
+  readonly owner: string;
+};
+
 /** Milliseconds since the Unix epoch of a `created`. */
 export function momentOf(created: string): number {
   return Number(/-?\d+/.exec(created)?.[0] ?? Number.NaN);

@@ -11,7 +11,13 @@ const Chooser = lazy<ColumnsProperties>(async () => (await import("./column-choo
 export function ColumnsButton(properties: ColumnsProperties): JSX.Element {
   const content = () => <Chooser {...properties} />;
   return (
-    <PopoverButton class="quiet icon" label="Columns" popoverClass="columns" popoverLabel="Columns" content={content}>
+    <PopoverButton
+      class="quiet icon"
+      label="Columns"
+      popoverClass="columns"
+      popoverLabel="Columns"
+      renderContent={content}
+    >
       <Icon name="plus" />
     </PopoverButton>
   );

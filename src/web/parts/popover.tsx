@@ -11,8 +11,7 @@ export function PopoverButton(properties: {
   readonly children: ComponentChildren;
   readonly popoverClass?: string;
   readonly popoverLabel: string;
-  /** `null`: the button does nothing. */
-  readonly content: (close: () => void) => ComponentChildren;
+  readonly renderContent: (close: () => void) => ComponentChildren;
 }): JSX.Element {
   const isOpen = useSignal(false);
   const button = useRef<HTMLButtonElement>(null);
@@ -43,7 +42,7 @@ export function PopoverButton(properties: {
           onClose={close}
           button={button}
         >
-          {properties.content(close)}
+          {properties.renderContent(close)}
         </Popover>
       )}
     </span>

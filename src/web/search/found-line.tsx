@@ -1,60 +1,79 @@
-import { useSignal } from "@preact/signals";
+import { useComputed } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 
-import { ApiFault } from "../api/client.ts";
 import type { App } from "../app.ts";
-import type { Run, Search } from "../state/search.ts";
+import { readAsk, withClauses } from "../ask/compose.ts";
+import { withRange } from "../ask/range.ts";
+import type { Moments } from "../ask/range.ts";
+import type { Search } from "../state/search.ts";
+import type { Run } from "../state/search.ts";
+import { useRead } from "../state/use-read.ts";
+import { formatsOf } from "../time/moments.ts";
+import type { Formats } from "../time/moments.ts";
+import { placeOf } from "../time/zones.ts";
+import { eventsOf } from "../fields/facets.ts";
+import { ResultActs } from "./result-acts.tsx";
+import { ViewTabs } from "./view-tabs.tsx";
 
-/** How many events were found, in which range, and how long it took; the title of the page says it too. */
+/** How many events were found, in which range, and how long it took. */
 export function FoundLine({ app, search }: { app: App; search: Search }): JSX.Element {
   const run = search.run.value;
-  const found = useSignal<{ readonly text: string; readonly took_ms: number | null }>({ text: "", took_ms: null });
-  useEffect(() => {
-    found.value = { text: "Searching…", took_ms: null };
-    countEvents(app, run).then(
-      (counted) => (found.value = counted),
-      (error: unknown) => {
-        if (!run.signal.aborted) found.value = { text: error instanceof ApiFault ? "No result" : "", took_ms: null };
-      },
-    );
-  }, [run]);
-  const { text, took_ms } = found.value;
-  const unseen = app.unseen.value;
-  useEffect(() => {
-    document.title = `${unseen > 0 ? `(${unseen}) ` : ""}${text}, ${search.log}, Loggia`;
-  }, [text, unseen]);
+  const { value: found, fault } = useRead(run, () => countEvents(app, run));
+  const formats = useComputed(() => formatsOf(search.run.value.zone));
+  const isOfThisRun = found.value?.run === run.number;
+  const text = isOfThisRun ? countWords(found.value?.count ?? 0) : fault.value === null ? "Searching…" : "No result";
+  useTitle(app, text, search.log);
   return (
     <div class="found">
-      <h1 id="found">{text}</h1>
+      <h1 id="found" aria-live="polite">
+        {text}
+      </h1>
       <span class="note">
-        {rangeWords(run)}
-        {took_ms !== null && `, ${took_ms.toFixed(0)} ms`}
+        {rangeWords(run.moments, formats.value)} {placeOf(run.zone)}
+        {isOfThisRun && `, ${(found.value?.took_ms ?? 0).toFixed(0)} ms`}
       </span>
       <span class="space" />
+      <ViewTabs app={app} />
+      <ResultActs app={app} search={search} />
     </div>
   );
 }
 
-async function countEvents({ client }: App, run: Run): Promise<{ text: string; took_ms: number }> {
-  const range = `OCCURS('${new Date(run.moments.from).toISOString()}', '${new Date(run.moments.to).toISOString()}')`;
-  const answer = await client.ask<readonly { count: string }[]>(`/1/logs/${run.log}/query`, {
-    query: { query: `${run.query}\n${range} COLUMNS(COUNT)`, tz: run.zone },
-    signal: run.signal,
-  });
-  const count = Number(answer.body[0]?.count ?? 0);
-  const text = `${count.toLocaleString("en")} ${count === 1 ? "event" : "events"}`;
-  return { text, took_ms: answer.took_ms };
+const MINUTE_MS = 60_000;
+
+/** A range in words, to the minute where it is longer than an hour. */
+export function rangeWords({ from, to }: Moments, formats: Formats): string {
+  const unit = to - from > 60 * MINUTE_MS ? MINUTE_MS : 1;
+  return `${formats.short(Math.floor(from / unit) * unit)} to ${formats.short(Math.floor(to / unit) * unit)}`;
 }
 
-function rangeWords({ moments, zone }: Run): string {
-  const format = new Intl.DateTimeFormat("en-GB", {
-    day: "numeric",
-    month: "short",
-    hour: "2-digit",
-    minute: "2-digit",
-    timeZone: zone,
+/** The title of the page: what was found, where, and how many alerts wait. */
+export function useTitle({ unseen }: App, text: string, log: string): void {
+  const waiting = unseen.value;
+  useEffect(() => {
+    document.title = `${waiting > 0 ? `(${waiting}) ` : ""}${text}, ${log}, Loggia`;
+  }, [text, log, waiting]);
+}
+
+type Count = { readonly run: number; readonly count: number; readonly took_ms: number };
+
+/** All events that the query finds, or as many as its TAKE lets through; null where the query has a fault. */
+async function countEvents({ client }: App, run: Run): Promise<Count | null> {
+  const ask = readAsk(run.query);
+  const events = eventsOf(run.query);
+  if (ask === null || events === null) return null;
+  const counted = readAsk(withClauses(events, [["columns", "COLUMNS(COUNT)"]]));
+  if (counted === null) return null;
+  const { body, took_ms } = await client.ask<readonly { readonly count: string }[]>(`/1/logs/${run.log}/query`, {
+    query: { query: withRange(counted, run.moments, run.zone), tz: run.zone },
+    signal: run.signal,
   });
-  const place = zone.slice(zone.lastIndexOf("/") + 1).replaceAll("_", " ");
-  return `${format.format(moments.from).replace(",", "")} to ${format.format(moments.to).replace(",", "")} ${place}`;
+  const { take, skip } = ask.query.clauses;
+  const all = Math.max(0, Number(body[0]?.count ?? 0) - (skip?.value ?? 0));
+  return { run: run.number, count: take === null ? all : Math.min(all, take.value), took_ms };
+}
+
+function countWords(count: number): string {
+  return `${count.toLocaleString("en")} ${count === 1 ? "event" : "events"}`;
 }

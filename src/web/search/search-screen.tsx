@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 
 import type { App } from "../app.ts";
+import { readAsk } from "../ask/compose.ts";
 import { FieldsPane } from "../fields/fields-pane.tsx";
 import { Histogram } from "../histogram/histogram.tsx";
 import { ResultList } from "../list/result-list.tsx";
@@ -10,10 +11,16 @@ import { Results } from "../list/results.ts";
 import type { ResultListProperties } from "../list/results.ts";
 import { lazy } from "../shell/lazy.tsx";
 import { createSearch } from "../state/search.ts";
+import type { Search } from "../state/search.ts";
 import { FoundLine } from "./found-line.tsx";
 import { AskBar } from "./ask-bar.tsx";
+import { viewOf } from "./view-tabs.tsx";
 
+const GroupsView = lazy<SearchProperties>(async () => (await import("../groups/groups-view.tsx")).GroupsView);
+const PatternsView = lazy<SearchProperties>(async () => (await import("../patterns/patterns-view.tsx")).PatternsView);
 const ContextView = lazy<ResultListProperties>(async () => (await import("../context/context-view.tsx")).ContextView);
+
+type SearchProperties = { readonly app: App; readonly search: Search };
 
 /** The search of one log: the query, the fields, and what was found. */
 export function SearchScreen({ app, log }: { app: App; log: string }): JSX.Element {
@@ -30,6 +37,7 @@ export function SearchScreen({ app, log }: { app: App; log: string }): JSX.Eleme
     },
     [],
   );
+  const isGrouped = useComputed(() => readAsk(search.run.value.query)?.isGrouped === true).value;
   if (place.screen === "context") {
     return (
       <div class="search">
@@ -45,9 +53,19 @@ export function SearchScreen({ app, log }: { app: App; log: string }): JSX.Eleme
       <AskBar app={app} search={search} />
       <FieldsPane app={app} search={search} />
       <main class="main" aria-labelledby="found">
-        <FoundLine app={app} search={search} />
-        <Histogram app={app} search={search} />
-        <ResultList app={app} search={search} results={results} />
+        {isGrouped ? (
+          <GroupsView app={app} search={search} />
+        ) : (
+          <>
+            <FoundLine app={app} search={search} />
+            <Histogram app={app} search={search} />
+            {viewOf(app) === "patterns" ? (
+              <PatternsView app={app} search={search} />
+            ) : (
+              <ResultList app={app} search={search} results={results} />
+            )}
+          </>
+        )}
       </main>
     </div>
   );

@@ -2,8 +2,9 @@ import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 
 import { Facts } from "./health.tsx";
-import { PaneHead, valuesOf } from "./pane.tsx";
-import { useAct, useResource } from "./resource.ts";
+import { valuesOf } from "../parts/form.ts";
+import { PaneHead } from "./pane.tsx";
+import { useAct, useResource } from "../state/resource.ts";
 import type { PartProperties } from "./part.ts";
 
 type Job = Readonly<Record<string, unknown>> & { readonly state: string };

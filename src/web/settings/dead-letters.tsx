@@ -2,7 +2,7 @@ import { useComputed } from "@preact/signals";
 import type { JSX } from "preact";
 
 import { Clock, PaneHead, Records } from "./pane.tsx";
-import { useAct, useResource } from "./resource.ts";
+import { useAct, useResource } from "../state/resource.ts";
 import type { PartProperties } from "./part.ts";
 
 type Letter = {

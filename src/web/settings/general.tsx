@@ -1,8 +1,9 @@
 import type { JSX } from "preact";
 
 import { Message } from "../parts/message.tsx";
-import { PaneHead, valuesOf } from "./pane.tsx";
-import { useAct, useResource } from "./resource.ts";
+import { valuesOf } from "../parts/form.ts";
+import { PaneHead } from "./pane.tsx";
+import { useAct, useResource } from "../state/resource.ts";
 import type { PartProperties } from "./part.ts";
 
 type ManagedLog = {

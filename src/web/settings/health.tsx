@@ -4,7 +4,7 @@ import { useEffect } from "preact/hooks";
 
 import { Message } from "../parts/message.tsx";
 import { PaneHead } from "./pane.tsx";
-import { useAct, useResource } from "./resource.ts";
+import { useAct, useResource } from "../state/resource.ts";
 import type { PartProperties } from "./part.ts";
 
 type Hold = { readonly name: string; readonly why: string; readonly todo: string };

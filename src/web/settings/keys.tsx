@@ -1,8 +1,9 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 
-import { ConfirmButton, Day, PaneHead, Records, Secret, StateDot, valuesOf } from "./pane.tsx";
-import { useAct, useResource } from "./resource.ts";
+import { valuesOf } from "../parts/form.ts";
+import { ConfirmButton, Day, PaneHead, Records, Secret, StateDot } from "./pane.tsx";
+import { useAct, useResource } from "../state/resource.ts";
 import type { PartProperties } from "./part.ts";
 
 type Key = {

@@ -1,8 +1,9 @@
 import type { JSX } from "preact";
 
 import type { LogRecord } from "../api/types.ts";
-import { PaneHead, valuesOf } from "./pane.tsx";
-import { useAct } from "./resource.ts";
+import { valuesOf } from "../parts/form.ts";
+import { PaneHead } from "./pane.tsx";
+import { useAct } from "../state/resource.ts";
 import type { PartProperties } from "./part.ts";
 
 /** The logs of the account, and a new one. */

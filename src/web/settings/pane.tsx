@@ -5,7 +5,7 @@ import { momentOf } from "../api/types.ts";
 import { Icon } from "../parts/icons.tsx";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { Message } from "../parts/message.tsx";
-import type { Resource } from "./resource.ts";
+import type { Resource } from "../state/resource.ts";
 
 /** The head of a part of the settings, and what goes wrong in it. */
 export function PaneHead(properties: {
@@ -153,9 +153,4 @@ export function StateDot({ isOn, children }: { isOn: boolean; children: Componen
       {children}
     </span>
   );
-}
-
-export function valuesOf(form: HTMLFormElement): Readonly<Record<string, string>> {
-  const entries = [...new FormData(form)].filter((entry): entry is [string, string] => typeof entry[1] === "string");
-  return Object.fromEntries(entries);
 }

@@ -1,7 +1,8 @@
 import type { JSX } from "preact";
 
-import { PaneHead, valuesOf } from "./pane.tsx";
-import { useAct } from "./resource.ts";
+import { valuesOf } from "../parts/form.ts";
+import { PaneHead } from "./pane.tsx";
+import { useAct } from "../state/resource.ts";
 import type { PartProperties } from "./part.ts";
 
 /** A new password for the person. All of their sessions end with it, so they are signed in again. */

@@ -1,7 +1,8 @@
 import type { JSX } from "preact";
 
-import { ConfirmButton, PaneHead, Records, valuesOf } from "./pane.tsx";
-import { useAct, useResource } from "./resource.ts";
+import { valuesOf } from "../parts/form.ts";
+import { ConfirmButton, PaneHead, Records } from "./pane.tsx";
+import { useAct, useResource } from "../state/resource.ts";
 import type { PartProperties } from "./part.ts";
 
 type Share = { readonly email: string; readonly role: "admin" | "user" };

@@ -1,16 +1,9 @@
 import type { JSX } from "preact";
 
+import type { SavedQuery } from "../api/types.ts";
 import { ConfirmButton, PaneHead, Records } from "./pane.tsx";
-import { useAct, useResource } from "./resource.ts";
+import { useAct, useResource } from "../state/resource.ts";
 import type { PartProperties } from "./part.ts";
-
-export type SavedQuery = {
-  readonly name: string;
-  readonly query: string;
-  readonly tz: string;
-  readonly shared: boolean;
-  readonly owner: string;
-};
 
 /** The saved queries of a log that a person may use. */
 export function SavedQueries({ app, log }: PartProperties): JSX.Element {

@@ -1,0 +1,91 @@
+import { useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+
+import { addressOf, wordsOf } from "../api/client.ts";
+import type { App } from "../app.ts";
+import { readAsk, withClause } from "../ask/compose.ts";
+import { withRange } from "../ask/range.ts";
+import { valuesOf } from "../parts/form.ts";
+import type { Run, Search } from "../state/search.ts";
+import "../css/forms.css";
+
+const FORMATS = { csv: "CSV, for spreadsheets", ndjson: "NDJSON, a line of JSON each", xml: "XML" } as const;
+
+export type ExportFormProperties = { readonly app: App; readonly search: Search; readonly close: () => void };
+
+/** All that the query finds, in the order of the list, as a file. The browser downloads it by a ticket. */
+export function ExportForm({ app, search, close }: ExportFormProperties): JSX.Element {
+  const fault = useSignal<string | null>(null);
+  const start = async (form: HTMLFormElement) => {
+    const { format = "csv", attributes } = valuesOf(form);
+    const path = exportPath(search.run.peek(), format, attributes === "on");
+    try {
+      const { body } = await app.client.ask<{ ticket: string }>("/1/session/tickets", {
+        method: "POST",
+        json: { path },
+      });
+      download(`${path}&ticket=${encodeURIComponent(body.ticket)}`, `${search.log}.${format}`);
+      close();
+      app.toaster.show("The export began; the browser shows how far it is.");
+    } catch (error) {
+      fault.value = wordsOf(error);
+    }
+  };
+  return (
+    <form
+      class="form pad"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void start(event.currentTarget);
+      }}
+    >
+      <div>
+        <label for="format">Export all of the result as</label>
+        <select class="in" id="format" name="format">
+          {Object.entries(FORMATS).map(([format, words]) => (
+            <option value={format}>{words}</option>
+          ))}
+        </select>
+      </div>
+      <div class="tickbox">
+        <input id="with-attributes" type="checkbox" name="attributes" defaultChecked />
+        <label for="with-attributes">With attributes</label>
+      </div>
+      <p class="help">The same events in the same order as in the list, and not only those that are loaded.</p>
+      {fault.value !== null && (
+        <p class="err" role="alert">
+          {fault.value}
+        </p>
+      )}
+      <div class="save">
+        <button class="btn solid" type="submit">
+          Export
+        </button>
+      </div>
+    </form>
+  );
+}
+
+/** The address of the export of a run: its query, its two moments and its order. */
+export function exportPath(run: Run, format: string, attributes: boolean): string {
+  const ask = readAsk(run.query);
+  let query = run.query;
+  if (ask !== null) {
+    const sorted =
+      ask.isGrouped || ask.clauses.has("sort") || ask.query.table.name !== "events"
+        ? ask.text
+        : withClause(ask, "sort", `SORT created ${run.order.toUpperCase()}`);
+    const whole = readAsk(sorted);
+    query = whole === null ? sorted : withRange(whole, run.moments, run.zone);
+  }
+  return addressOf(`/1/logs/${run.log}/export`, { query, tz: run.zone, format, ...(attributes && { attributes }) });
+}
+
+function download(address: string, name: string): void {
+  const link = document.createElement("a");
+  link.href = address;
+  link.download = name;
+  document.body.append(link);
+  link.click();
+  link.remove();
+}

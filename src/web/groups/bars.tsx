@@ -1,0 +1,56 @@
+import type { JSX } from "preact";
+
+import type { GroupRow } from "./model.ts";
+
+const BOTTOM = 176;
+const TOP = 8;
+const MOST_BARS = 24;
+
+/** The largest groups beside each other. The table below it holds the numbers. */
+export function Bars(properties: {
+  readonly rows: readonly GroupRow[];
+  readonly column: string;
+  readonly nameOf: (row: GroupRow) => string;
+  readonly at: number;
+  readonly label: string;
+}): JSX.Element {
+  const { rows, column, nameOf, at, label } = properties;
+  const shown = rows.slice(0, MOST_BARS);
+  const high = Math.max(1, ...shown.map(({ values }) => Number(values[column])));
+  const width = 100 / Math.max(1, shown.length);
+  return (
+    <figure class="chart">
+      <svg class="lines" role="img" aria-label={label}>
+        <line class="grid" x1="0" x2="100%" y1={BOTTOM} y2={BOTTOM} />
+        {shown.map((row, index) => {
+          const height = (Math.max(0, Number(row.values[column])) / high) * (BOTTOM - TOP);
+          return (
+            <>
+              <rect
+                class={index === at ? "bar at" : "bar"}
+                x={`${index * width + width * 0.1}%`}
+                width={`${width * 0.8}%`}
+                y={BOTTOM - height}
+                height={Math.max(1, height)}
+              />
+              <text
+                x={`${index * width + width / 2}%`}
+                y="194"
+                text-anchor="middle"
+                class={index === at ? "at" : undefined}
+              >
+                {shorten(nameOf(row), shown.length)}
+              </text>
+            </>
+          );
+        })}
+      </svg>
+    </figure>
+  );
+}
+
+/** As much of a name as has room under its bar. */
+function shorten(name: string, bars: number): string {
+  const most = Math.max(3, Math.floor(150 / bars));
+  return name.length <= most ? name : `${name.slice(0, most - 1)}…`;
+}

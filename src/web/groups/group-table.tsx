@@ -1,0 +1,176 @@
+import { useSignal } from "@preact/signals";
+import type { Signal } from "@preact/signals";
+import type { JSX } from "preact";
+
+import { Icon } from "../parts/icons.tsx";
+import type { Formats } from "../time/moments.ts";
+import { Spark } from "./lines.tsx";
+import { changeWords, peakOf } from "./model.ts";
+import type { GroupRow, Groups } from "./model.ts";
+
+/** A column by name, or, where that is null, a key by its place. */
+export type Order = { readonly column: string | null; readonly key: number; readonly isDescending: boolean };
+
+/** Rows that are drawn at first; more of them where they are asked for. */
+const ROWS_AT_ONCE = 200;
+
+/** The groups with their figures. Each row leads to its events. */
+export function GroupTable(properties: {
+  readonly groups: Groups;
+  readonly rows: readonly GroupRow[];
+  /** As a person chose it; null: as `standard` says. */
+  readonly order: Signal<Order | null>;
+  readonly standard: Order | null;
+  readonly at: Signal<number>;
+  readonly formats: Formats;
+  readonly nameOfKey: (index: number, value: string) => string;
+  readonly openEvents: (row: GroupRow) => void;
+}): JSX.Element {
+  const { groups, rows, order, standard, at, formats, nameOfKey, openEvents } = properties;
+  const most = useSignal(ROWS_AT_ONCE);
+  const [column = "count"] = groups.columns;
+  const high = Math.max(1, ...rows.map(({ values }) => Number(values[column])));
+  const hasCourse = groups.times.length > 1 && groups.keys.every(({ kind }) => kind !== "time");
+  const hasPrevious = rows.some(({ previous }) => previous !== null);
+  return (
+    <div class="groups" id="list" tabIndex={0} role="region" aria-label="Groups">
+      <table class="table">
+        <thead>
+          <tr>
+            {groups.keys.map(({ name }, index) => (
+              <Head label={name} order={order} standard={standard} column={null} at={index} />
+            ))}
+            {groups.columns.map((name) => (
+              <Head label={name === "count" ? "Events" : name} order={order} standard={standard} column={name} at={0} />
+            ))}
+            <th scope="col" class="w-bar">
+              <span class="sr">Share</span>
+            </th>
+            {hasPrevious && (
+              <>
+                <th scope="col" class="num w-num">
+                  Before
+                </th>
+                <th scope="col" class="num w-num">
+                  Change
+                </th>
+              </>
+            )}
+            {hasCourse && (
+              <>
+                <th scope="col" class="num w-peak">
+                  Most
+                </th>
+                <th scope="col" class="w-spark">
+                  Over time
+                </th>
+              </>
+            )}
+            <th scope="col">
+              <span class="sr">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.slice(0, most.value).map((row, index) => (
+            <tr
+              key={row.keys.join("\n")}
+              class={index === at.value ? "at" : undefined}
+              onPointerEnter={() => (at.value = index)}
+              onFocusIn={() => (at.value = index)}
+            >
+              {groups.keys.map((_, place) => (
+                <th scope="row" class="rowname">
+                  {nameOfKey(place, row.keys[place] ?? "")}
+                </th>
+              ))}
+              {groups.columns.map((name) => (
+                <td class="num">{numberWords(row.values[name] ?? "")}</td>
+              ))}
+              <td>
+                <svg class="cell-bar" aria-hidden="true">
+                  <rect width={`${((Number(row.values[column]) / high) * 100).toFixed(1)}%`} height="6" rx="1" />
+                </svg>
+              </td>
+              {hasPrevious && <Before row={row} column={column} />}
+              {hasCourse && <Course row={row} groups={groups} formats={formats} />}
+              <td class="act">
+                {groups.keys.length > 0 && (
+                  <button class="quiet" type="button" onClick={() => openEvents(row)}>
+                    Events <Icon name="right" />
+                  </button>
+                )}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {rows.length === 0 && <p class="end">No events match, so there are no groups.</p>}
+      {rows.length > most.value && (
+        <p class="end">
+          <button class="btn small" type="button" onClick={() => (most.value += ROWS_AT_ONCE)}>
+            Show more of {rows.length.toLocaleString("en")} groups
+          </button>
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Head(properties: {
+  readonly label: string;
+  readonly order: Signal<Order | null>;
+  readonly standard: Order | null;
+  readonly column: string | null;
+  readonly at: number;
+}): JSX.Element {
+  const { label, order, standard, column, at } = properties;
+  const now = order.value ?? standard;
+  const isSorted = now !== null && now.column === column && (column !== null || now.key === at);
+  const isDescending = isSorted && now.isDescending;
+  return (
+    <th
+      scope="col"
+      class={column === null ? "w-name" : "num w-num"}
+      aria-sort={isSorted ? (isDescending ? "descending" : "ascending") : undefined}
+    >
+      <button
+        type="button"
+        onClick={() => (order.value = { column, key: at, isDescending: isSorted ? !isDescending : column !== null })}
+      >
+        {label} {isSorted && <Icon name={isDescending ? "sortDown" : "sortUp"} />}
+      </button>
+    </th>
+  );
+}
+
+function Before({ row, column }: { row: GroupRow; column: string }): JSX.Element {
+  const before = row.previous?.[column] ?? "0";
+  return (
+    <>
+      <td class="num note">{numberWords(before)}</td>
+      <td class="num">{changeWords(Number(row.values[column]), Number(before))}</td>
+    </>
+  );
+}
+
+function Course({ row, groups, formats }: { row: GroupRow; groups: Groups; formats: Formats }): JSX.Element {
+  const peak = peakOf(row.series);
+  return (
+    <>
+      <td class="num note">
+        {peak === null ? "" : `${peak.value.toLocaleString("en")} at ${formats.short(peak.moments.from)}`}
+      </td>
+      <td>
+        <Spark row={row} times={groups.times} />
+      </td>
+    </>
+  );
+}
+
+/** A figure with its thousands apart; what is no number stays as it is. */
+function numberWords(text: string): string {
+  const number = Number(text);
+  if (text === "" || Number.isNaN(number)) return text;
+  return number.toLocaleString("en", { maximumFractionDigits: 3 });
+}

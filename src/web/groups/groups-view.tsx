@@ -1,0 +1,152 @@
+import { useComputed, useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
+
+import type { App } from "../app.ts";
+import { readAsk } from "../ask/compose.ts";
+import { exactRange, withRange } from "../ask/range.ts";
+import type { GroupRecord } from "../histogram/bars.ts";
+import { Message } from "../parts/message.tsx";
+import { rangeWords, useTitle } from "../search/found-line.tsx";
+import { ResultActs } from "../search/result-acts.tsx";
+import type { Run, Search } from "../state/search.ts";
+import { useRead } from "../state/use-read.ts";
+import { formatsOf } from "../time/moments.ts";
+import { Bars } from "./bars.tsx";
+import { GroupTable } from "./group-table.tsx";
+import type { Order } from "./group-table.tsx";
+import { Lines } from "./lines.tsx";
+import { eventsOfGroup, groupsOf, keysOf } from "./model.ts";
+import type { GroupRow, Groups } from "./model.ts";
+import "../css/groups.css";
+import "../css/tables.css";
+
+type Chart = "Lines" | "Bars" | "None";
+
+type Answer = {
+  readonly groups: Groups;
+  readonly took_ms: number;
+  readonly keys: ReturnType<typeof keysOf>;
+  /** How they are sorted at first; null: as the query says, or by time or band. */
+  readonly order: Order | null;
+};
+
+/** What a grouped query found: a chart and a table, each group one press from its events. */
+export function GroupsView({ app, search }: { app: App; search: Search }): JSX.Element {
+  const run = search.run.value;
+  const { value: answer, fault } = useRead(run, () => readGroups(app, run));
+  const chart = useSignal<Chart | null>(null);
+  const order = useSignal<Order | null>(null);
+  const at = useSignal(-1);
+  const formats = useMemo(() => formatsOf(run.zone), [run.zone]);
+  const found = answer.value;
+  const rows = useComputed(() => sortRows(answer.value?.groups.rows ?? [], order.value ?? answer.value?.order ?? null));
+  useTitle(app, found === null ? "Searching…" : headOf(found.groups), search.log);
+  if (fault.value !== null)
+    return (
+      <div class="pad">
+        <Message kind="bad" title="This query could not be answered" acts={[{ label: "Try again", act: search.start }]}>
+          {fault.value}
+        </Message>
+      </div>
+    );
+  if (found === null) return <div class="progress" role="progressbar" aria-label="Running" />;
+  const { groups, keys } = found;
+  const nameOf = (row: GroupRow) => nameOfRow(app, search.log, groups, row);
+  const hasCourse = groups.times.length > 1;
+  const shown = chart.value ?? (hasCourse ? "Lines" : "Bars");
+  const column = groups.columns[0] ?? "count";
+  const openEvents = (row: GroupRow) => {
+    const { query, moments } = eventsOfGroup(run.query, keys.length > 1 ? groups.keys : keys, row, run.zone);
+    search.query.value = query;
+    if (moments !== null) search.range.value = exactRange(moments);
+    search.start();
+  };
+  const label = `${column} by ${groups.keys.map(({ name }) => name).join(" and ")}. The table below holds the numbers.`;
+  return (
+    <>
+      <div class="found">
+        <h1 id="found">{headOf(groups)}</h1>
+        <span class="note">
+          {groups.keys.length > 0 && `by ${keys.map(({ name }) => name).join(" and ")}, `}
+          {rangeWords(run.moments, formats)}, {found.took_ms.toFixed(0)} ms
+        </span>
+        <span class="space" />
+        <div class="seg hide-small" role="group" aria-label="Chart">
+          {(["Lines", "Bars", "None"] as const).map((name) => (
+            <button
+              type="button"
+              aria-pressed={name === shown}
+              disabled={name === "Lines" && !hasCourse}
+              onClick={() => (chart.value = name)}
+            >
+              {name}
+            </button>
+          ))}
+        </div>
+        <ResultActs app={app} search={search} />
+      </div>
+      {shown === "Lines" && (
+        <Lines rows={rows.value} times={groups.times} formats={formats} nameOf={nameOf} at={at.value} label={label} />
+      )}
+      {shown === "Bars" && rows.value.length > 1 && (
+        <Bars rows={rows.value} column={column} nameOf={nameOf} at={at.value} label={label} />
+      )}
+      <GroupTable
+        groups={groups}
+        rows={rows.value}
+        order={order}
+        standard={found.order}
+        at={at}
+        formats={formats}
+        nameOfKey={(index, value) => nameOfKey(app, search.log, groups, index, value)}
+        openEvents={openEvents}
+      />
+    </>
+  );
+}
+
+async function readGroups({ client }: App, run: Run): Promise<Answer | null> {
+  const ask = readAsk(run.query);
+  if (ask === null) return null;
+  const { body, took_ms } = await client.ask<readonly GroupRecord[]>(`/1/logs/${run.log}/query`, {
+    query: { query: withRange(ask, run.moments, run.zone), tz: run.zone },
+    signal: run.signal,
+  });
+  const keys = keysOf(ask);
+  const groups = groupsOf(keys, body, run.zone);
+  const [column = null] = groups.columns;
+  const isOrdered = ask.clauses.has("sort") || groups.keys.some(({ kind }) => kind !== "field");
+  return { groups, took_ms, keys, order: isOrdered ? null : { column, key: 0, isDescending: true } };
+}
+
+/** By a column, or, without one, as the service sorted them. */
+function sortRows(rows: readonly GroupRow[], order: Order | null): readonly GroupRow[] {
+  if (order === null) return rows;
+  const valueOf = (row: GroupRow) =>
+    order.column === null ? (row.keys[order.key] ?? "") : (row.values[order.column] ?? "");
+  const compare = (one: GroupRow, other: GroupRow) => {
+    const [a, b] = [valueOf(one), valueOf(other)];
+    const difference = Number(a) - Number(b);
+    return Number.isNaN(difference) ? a.localeCompare(b) : difference;
+  };
+  return rows.toSorted((one, other) => (order.isDescending ? compare(other, one) : compare(one, other)));
+}
+
+function headOf({ rows, columns, keys }: Groups): string {
+  const groups = `${rows.length.toLocaleString("en")} ${rows.length === 1 ? "group" : "groups"}`;
+  if (keys.length === 0) return "All events in one";
+  if (!columns.includes("count")) return groups;
+  const events = rows.reduce((sum, { values }) => sum + Number(values["count"]), 0);
+  return `${events.toLocaleString("en")} events in ${groups}`;
+}
+
+function nameOfRow(app: App, log: string, groups: Groups, row: GroupRow): string {
+  return row.keys.map((value, index) => nameOfKey(app, log, groups, index, value)).join(", ");
+}
+
+function nameOfKey(app: App, log: string, { keys }: Groups, index: number, value: string): string {
+  const name = keys[index]?.name;
+  if (value === "") return name === "class" ? "No class" : "none";
+  return name === "class" ? app.classes.nameOf(log, value) : value;
+}

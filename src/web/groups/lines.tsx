@@ -1,0 +1,125 @@
+import type { JSX } from "preact";
+
+import type { Moments } from "../ask/range.ts";
+import type { Formats } from "../time/moments.ts";
+import type { GroupRow } from "./model.ts";
+
+const TOP = 8;
+const BOTTOM = 176;
+const WIDTH = 1000;
+/** More lines cannot be told apart. */
+const MOST_LINES = 8;
+const LABEL_HEIGHT = 15;
+
+export type ChartProperties = {
+  readonly rows: readonly GroupRow[];
+  readonly times: readonly Moments[];
+  readonly formats: Formats;
+  readonly nameOf: (row: GroupRow) => string;
+  /** The row that is pointed at; -1: none. */
+  readonly at: number;
+  readonly label: string;
+};
+
+/** The course of the largest groups over time. The table below it holds the numbers. */
+export function Lines({ rows, times, formats, nameOf, at, label }: ChartProperties): JSX.Element {
+  const shown = rows.slice(0, MOST_LINES);
+  const places = new Map(times.map(({ from }, index) => [from, index]));
+  const high = roundUp(Math.max(1, ...shown.flatMap(({ series }) => series.map(({ value }) => value))));
+  const x = (index: number) => (times.length < 2 ? 0 : (index / (times.length - 1)) * WIDTH);
+  const y = (value: number) => BOTTOM - (Math.max(0, value) / high) * (BOTTOM - TOP);
+  const lines = shown.map((row) => {
+    const values = times.map(() => 0);
+    for (const { moments, value } of row.series) values[places.get(moments.from) ?? 0] = value;
+    return { row, values };
+  });
+  const path = (values: readonly number[]) =>
+    values.map((value, index) => `${index === 0 ? "M" : "L"}${x(index).toFixed(1)} ${y(value).toFixed(1)}`).join("");
+  const ends = spread(lines.map(({ values }) => y(values.at(-1) ?? 0)));
+  const isLong = times.length > 1 && times.at(-1)!.from - times[0]!.from > 2 * 86_400_000;
+  const every = Math.max(1, Math.ceil(times.length / 7));
+  return (
+    <figure class="chart">
+      <svg class="lines" role="img" aria-label={label}>
+        {[0, 0.5, 1].map((part) => (
+          <>
+            <line class="grid" x1="36" x2="100%" y1={y(high * part)} y2={y(high * part)} />
+            <text x="28" y={y(high * part) + 4} text-anchor="end">
+              {(high * part).toLocaleString("en", { maximumFractionDigits: 1, notation: "compact" })}
+            </text>
+          </>
+        ))}
+        <svg
+          x="36"
+          width="84%"
+          height={BOTTOM}
+          viewBox={`0 0 ${WIDTH} ${BOTTOM}`}
+          preserveAspectRatio="none"
+          overflow="visible"
+        >
+          {lines.map(({ values }, index) => (
+            <path class={index === at ? "l at" : "l"} d={path(values)} />
+          ))}
+        </svg>
+        <svg x="36" width="84%" height="208" overflow="visible">
+          {lines.map(({ row }, index) => (
+            <text x="100%" dx="10" y={(ends[index] ?? 0) + 4} class={index === at ? "at" : undefined}>
+              {shorten(nameOf(row))}
+            </text>
+          ))}
+          {times.map(({ from }, index) =>
+            index % every === 0 ? (
+              <text x={`${(x(index) / WIDTH) * 100}%`} y="194" text-anchor={index === 0 ? "start" : "middle"}>
+                {isLong ? formats.day(from).replace(/^\S+ /, "") : formats.minute(from)}
+              </text>
+            ) : null,
+          )}
+        </svg>
+      </svg>
+    </figure>
+  );
+}
+
+/** Labels beside the ends of lines, moved apart so that each can be read; in the order of the lines. */
+function spread(ends: readonly number[]): readonly number[] {
+  const order = ends.map((end, index) => ({ end, index })).toSorted((one, other) => one.end - other.end);
+  const placed = order.map(({ end }) => end);
+  for (let at = 1; at < placed.length; at += 1) placed[at] = Math.max(placed[at]!, placed[at - 1]! + LABEL_HEIGHT);
+  // Those that were moved below the axis move up again, and those above them as far as they must.
+  for (let at = placed.length - 1; at >= 0; at -= 1)
+    placed[at] = Math.min(placed[at]!, at === placed.length - 1 ? BOTTOM : placed[at + 1]! - LABEL_HEIGHT);
+  const byLine: number[] = [];
+  order.forEach(({ index }, at) => (byLine[index] = placed[at]!));
+  return byLine;
+}
+
+const LONGEST_LABEL = 18;
+
+function shorten(name: string): string {
+  return name.length <= LONGEST_LABEL ? name : `${name.slice(0, LONGEST_LABEL - 1)}…`;
+}
+
+/** 1, 2 or 5 times a power of ten, no less than a number. */
+function roundUp(number: number): number {
+  const power = 10 ** Math.floor(Math.log10(number));
+  return power * ([1, 2, 5].find((factor) => factor * power >= number) ?? 10);
+}
+
+/** A small course of one group, in its row of the table. */
+export function Spark({ row, times }: { row: GroupRow; times: readonly Moments[] }): JSX.Element {
+  const places = new Map(times.map(({ from }, index) => [from, index]));
+  const values = times.map(() => 0);
+  for (const { moments, value } of row.series) values[places.get(moments.from) ?? 0] = value;
+  const high = Math.max(1, ...values);
+  const d = values
+    .map((value, index) => {
+      const x = times.length < 2 ? 0 : (index / (times.length - 1)) * 120;
+      return `${index === 0 ? "M" : "L"}${x.toFixed(1)} ${(18 - (value / high) * 16).toFixed(1)}`;
+    })
+    .join("");
+  return (
+    <svg class="spark" viewBox="0 0 120 20" preserveAspectRatio="none" aria-hidden="true">
+      <path d={d} />
+    </svg>
+  );
+}

@@ -1,0 +1,167 @@
+import type { Band, Choice } from "../ask/choices.ts";
+import { only, readAsk, ungrouped } from "../ask/compose.ts";
+import type { Ask } from "../ask/compose.ts";
+import { fieldName } from "../ask/print.ts";
+import { momentsOfKey } from "../ask/steps.ts";
+import type { Step } from "../ask/steps.ts";
+import type { Moments } from "../ask/range.ts";
+import type { Key } from "../../query/syntax.ts";
+import type { GroupRecord } from "../histogram/bars.ts";
+
+/** One of the keys of a grouped query, as the page shows it. */
+export type GroupKey =
+  | { readonly kind: "field"; readonly name: string }
+  | { readonly kind: "bands"; readonly name: string }
+  | { readonly kind: "time"; readonly name: string; readonly step: Pick<Step, "unit" | "count"> };
+
+/** A row of the table: a group, or all groups that differ in their time alone. */
+export type GroupRow = {
+  /** Its keys but for the time, or all of them where there is no other. */
+  readonly keys: readonly string[];
+  /** Its columns by name, numbers where they are; of several times, those that can be added up. */
+  readonly values: Readonly<Record<string, string>>;
+  /** The first column of numbers over time; empty where no key is a time. */
+  readonly series: readonly Point[];
+  readonly previous: Readonly<Record<string, string>> | null;
+};
+
+export type Point = { readonly key: string; readonly moments: Moments; readonly value: number };
+
+export type Groups = {
+  readonly keys: readonly GroupKey[];
+  /** Names of the columns, in order. */
+  readonly columns: readonly string[];
+  readonly rows: readonly GroupRow[];
+  /** All times that any row has, in order. */
+  readonly times: readonly Moments[];
+};
+
+const NAMED_STEPS: Readonly<Record<string, Pick<Step, "unit" | "count">>> = {
+  DAY: { unit: "days", count: 1 },
+  HOUR: { unit: "hours", count: 1 },
+  WEEK: { unit: "weeks", count: 1 },
+  MONTH: { unit: "months", count: 1 },
+};
+
+/** The keys of a query that asks for groups; none where it asks for one figure of everything. */
+export function keysOf(ask: Ask): readonly GroupKey[] {
+  return (ask.query.clauses.groupBy ?? []).map(keyOf);
+}
+
+function keyOf(key: Key): GroupKey {
+  if (key.kind === "bands") return { kind: "bands", name: fieldName(key.of.text) };
+  if (key.kind === "name") {
+    const step = NAMED_STEPS[key.name.text.toUpperCase()];
+    return step === undefined
+      ? { kind: "field", name: fieldName(key.name.text) }
+      : { kind: "time", name: key.name.text.toLowerCase(), step };
+  }
+  const unit = key.unit.toLowerCase() as Step["unit"];
+  return { kind: "time", name: `${key.count.value} ${unit}`, step: { unit, count: key.count.value } };
+}
+
+/** The answer as rows and columns: of several keys, one of them a time, the time becomes a series. */
+export function groupsOf(keys: readonly GroupKey[], records: readonly GroupRecord[], zone: string): Groups {
+  const time = keys.findIndex(({ kind }) => kind === "time");
+  const columns = columnsOf(records);
+  const measure = columns[0] ?? "count";
+  const times: Moments[] = [];
+  const byRow = new Map<string, { keys: readonly string[]; records: GroupRecord[]; series: Point[] }>();
+  const seen = new Set<string>();
+  for (const record of records) {
+    const all = record.keys ?? (keys.length === 0 ? [] : [record.key]);
+    const rowKeys = keys.length > 1 && time >= 0 ? all.filter((_, index) => index !== time) : all;
+    const id = JSON.stringify(rowKeys);
+    let row = byRow.get(id);
+    if (row === undefined) byRow.set(id, (row = { keys: rowKeys, records: [], series: [] }));
+    row.records.push(record);
+    const key = keys[time];
+    const moments = key?.kind === "time" ? momentsOfKey(all[time] ?? "", key.step, zone) : null;
+    if (moments === null) continue;
+    row.series.push({ key: all[time] ?? "", moments, value: Number(record[measure]) });
+    if (!seen.has(all[time] ?? "")) times.push(moments);
+    seen.add(all[time] ?? "");
+  }
+  return {
+    keys: keys.length > 1 ? keys.filter((_, index) => index !== time) : keys,
+    columns,
+    rows: [...byRow.values()].map((row) => rowOf(row, columns)),
+    times: times.toSorted((one, other) => one.from - other.from),
+  };
+}
+
+function columnsOf(records: readonly GroupRecord[]): readonly string[] {
+  const [first] = records;
+  return first === undefined ? [] : Object.keys(first).filter((name) => !["key", "keys", "previous"].includes(name));
+}
+
+/** Counts and sums of several times are added up; of the other figures the last one is shown. */
+function rowOf(
+  { keys, records, series }: { keys: readonly string[]; records: readonly GroupRecord[]; series: readonly Point[] },
+  columns: readonly string[],
+): GroupRow {
+  const isSum = (name: string) => /^(count|sum)\b/.test(name);
+  const total = (of: readonly Readonly<Record<string, unknown>>[], name: string): string =>
+    of.length > 1 && isSum(name)
+      ? String(of.reduce((sum, each) => sum + Number(each[name]), 0))
+      : textOf(of.at(-1)?.[name]);
+  const before = records.flatMap(({ previous }) =>
+    typeof previous === "object" && previous !== null ? [previous as Readonly<Record<string, unknown>>] : [],
+  );
+  return {
+    keys,
+    values: Object.fromEntries(columns.map((name) => [name, total(records, name)])),
+    series: series.toSorted((one, other) => one.moments.from - other.moments.from),
+    previous: before.length === 0 ? null : Object.fromEntries(columns.map((name) => [name, total(before, name)])),
+  };
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" || typeof value === "number" ? String(value) : "";
+}
+
+/** The least and the most of a series that are worth naming: when it was highest. */
+export function peakOf(series: readonly Point[]): Point | null {
+  return series.reduce<Point | null>((best, point) => (best === null || point.value > best.value ? point : best), null);
+}
+
+/** By how much a figure differs from the one before, in words; "" where that was 0. */
+export function changeWords(now: number, before: number): string {
+  if (before === 0) return now === 0 ? "0 %" : "new";
+  const percent = Math.round(((now - before) / before) * 100);
+  return `${percent > 0 ? "+" : percent < 0 ? "−" : ""}${Math.abs(percent).toLocaleString("en")} %`;
+}
+
+/** The events of one group: the query without its groups, with the group's keys as conditions, and its time. */
+export function eventsOfGroup(
+  text: string,
+  keys: readonly GroupKey[],
+  row: GroupRow,
+  zone: string,
+): { readonly query: string; readonly moments: Moments | null } {
+  const ask = readAsk(text);
+  if (ask === null) return { query: text, moments: null };
+  let query = ungrouped(ask);
+  let moments: Moments | null = null;
+  keys.forEach((key, index) => {
+    const value = row.keys[index] ?? "";
+    if (key.kind === "time") {
+      moments = momentsOfKey(value, key.step, zone);
+      return;
+    }
+    const rest = readAsk(query);
+    if (rest !== null) query = only(rest, key.name, key.kind === "bands" ? bandOf(value) : choiceOf(value));
+  });
+  return { query, moments };
+}
+
+function choiceOf(value: string): Choice {
+  return value === "" ? null : value;
+}
+
+/** `10..100` as a band; null, absent, for "". */
+export function bandOf(key: string): Band | null {
+  if (key === "") return null;
+  const [from = "", to = ""] = key.split("..");
+  return { from: from === "" ? null : Number(from), to: to === "" ? null : Number(to) };
+}

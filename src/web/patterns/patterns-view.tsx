@@ -1,0 +1,143 @@
+import type { JSX } from "preact";
+
+import type { App } from "../app.ts";
+import { allBut, only, readAsk } from "../ask/compose.ts";
+import { stepBeside, stepOf } from "../ask/steps.ts";
+import { Spark } from "../groups/lines.tsx";
+import { groupsOf } from "../groups/model.ts";
+import type { GroupRow, Groups } from "../groups/model.ts";
+import type { GroupRecord } from "../histogram/bars.ts";
+import { Message } from "../parts/message.tsx";
+import type { Run, Search } from "../state/search.ts";
+import { useRead } from "../state/use-read.ts";
+import { courseQuery, MOST_PATTERNS, patternQueries, piecesOfPattern } from "./patterns.ts";
+import "../css/groups.css";
+import "../css/tables.css";
+
+type Patterns = {
+  readonly rows: readonly { readonly pattern: string; readonly count: number; readonly class: string }[];
+  readonly total: number;
+};
+
+/** Sparks are narrower than the histogram: so much coarser are their steps. */
+const COARSER = 3;
+
+/** What the result consists of: its patterns with their counts, over all of it. */
+export function PatternsView({ app, search }: { app: App; search: Search }): JSX.Element {
+  const run = search.run.value;
+  const { value: found, fault } = useRead(run, () => readPatterns(app, run));
+  const { value: courses } = useRead(run, () => readCourses(app, run, found.value), [found.value]);
+  if (fault.value !== null)
+    return (
+      <div class="pad">
+        <Message kind="bad" title="This query could not be answered" acts={[{ label: "Try again", act: search.start }]}>
+          {fault.value}
+        </Message>
+      </div>
+    );
+  if (found.value === null) return <div class="progress" role="progressbar" aria-label="Running" />;
+  const { rows, total } = found.value;
+  const byPattern = new Map(courses.value?.rows.map((row) => [row.keys[0] ?? "", row] as const));
+  const choose = (by: typeof only, pattern: string) => {
+    const ask = readAsk(search.query.value);
+    if (ask === null) return;
+    search.query.value = by(ask, "pattern", pattern);
+    search.start();
+  };
+  return (
+    <div class="groups ruled" id="list" tabIndex={0} role="region" aria-label="Patterns">
+      <p class="sr" role="status">
+        {total} patterns
+      </p>
+      <table class="table tight">
+        <thead>
+          <tr>
+            <th scope="col" class="num w-count" aria-sort="descending">
+              Events
+            </th>
+            <th scope="col" class="w-trend">
+              Over time
+            </th>
+            <th scope="col" class="w-class">
+              Class
+            </th>
+            <th scope="col">{total.toLocaleString("en")} patterns</th>
+            <th scope="col">
+              <span class="sr">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={row.pattern}>
+              <td class="num">{row.count.toLocaleString("en")}</td>
+              <td>
+                <Course row={byPattern.get(row.pattern)} courses={courses.value} />
+              </td>
+              <td class="kcell" data-class={row.class === "" ? undefined : row.class}>
+                {row.class !== "" && app.classes.nameOf(run.log, row.class)}
+              </td>
+              <td class="pat">
+                <code>{piecesOfPattern(row.pattern).map(({ text, varies }) => (varies ? <i>{text}</i> : text))}</code>
+              </td>
+              <td class="act">
+                <button class="quiet" type="button" onClick={() => choose(only, row.pattern)}>
+                  Only
+                </button>
+                <button class="quiet" type="button" onClick={() => choose(allBut, row.pattern)}>
+                  All but
+                </button>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {rows.length === 0 && <p class="end">No events match, so there are no patterns.</p>}
+      {total > rows.length && <p class="end">These are the {MOST_PATTERNS} most frequent ones.</p>}
+    </div>
+  );
+}
+
+function Course({ row, courses }: { row: GroupRow | undefined; courses: Groups | null }): JSX.Element | null {
+  return row === undefined || courses === null ? null : <Spark row={row} times={courses.times} />;
+}
+
+async function readPatterns({ client }: App, run: Run): Promise<Patterns | null> {
+  const queries = patternQueries(run.query, run.moments, run.zone);
+  if (queries === null) return null;
+  const ask = (query: string) =>
+    client.ask<readonly GroupRecord[]>(`/1/logs/${run.log}/query`, {
+      query: { query, tz: run.zone },
+      signal: run.signal,
+    });
+  const [patterns, total] = await Promise.all([ask(queries.patterns), ask(queries.total)]);
+  const textOf = (value: unknown) => (typeof value === "string" ? value : "");
+  return {
+    rows: patterns.body.map((record) => ({
+      pattern: record.key,
+      count: Number(record["count"]),
+      class: textOf(record["class"]),
+    })),
+    total: Number(total.body[0]?.["patterns"] ?? 0),
+  };
+}
+
+async function readCourses({ client }: App, run: Run, found: Patterns | null): Promise<Groups | null> {
+  if (found === null) return null;
+  const step = stepBeside(stepOf(run.moments), COARSER);
+  const patterns = found.rows.map(({ pattern }) => pattern);
+  const query = courseQuery(run.query, patterns, step, run.moments, run.zone);
+  if (query === null) return null;
+  const { body } = await client.ask<readonly GroupRecord[]>(`/1/logs/${run.log}/query`, {
+    query: { query, tz: run.zone },
+    signal: run.signal,
+  });
+  return groupsOf(
+    [
+      { kind: "field", name: "pattern" },
+      { kind: "time", name: step.name, step },
+    ],
+    body,
+    run.zone,
+  );
+}

@@ -1,0 +1,77 @@
+import type { JSX } from "preact";
+
+import type { SavedQuery } from "../api/types.ts";
+import type { App } from "../app.ts";
+import { valuesOf } from "../parts/form.ts";
+import { useAct, useResource } from "../state/resource.ts";
+import type { Search } from "../state/search.ts";
+import "../css/forms.css";
+
+export type SavedListProperties = { readonly app: App; readonly search: Search; readonly close: () => void };
+
+/** Saves the query that is typed, and opens those that were saved. */
+export function SavedList({ app, search, close }: SavedListProperties): JSX.Element {
+  const path = `/manage/1/logs/${search.log}/queries`;
+  const saved = useResource<readonly SavedQuery[]>(app, path);
+  const { fault, isBusy, act } = useAct();
+  const save = (form: HTMLFormElement) =>
+    act(async () => {
+      const { name = "", shared } = valuesOf(form);
+      const json = { name, query: search.query.peek(), tz: search.zone.peek(), shared: shared === "on" };
+      await app.client.ask(path, { method: "POST", json });
+      close();
+      app.toaster.show(`Saved as ${name}`);
+    });
+  const open = ({ query }: SavedQuery) => {
+    search.query.value = query;
+    search.start();
+    close();
+  };
+  const own = app.session.account.value?.email;
+  return (
+    <>
+      <form
+        class="form pad"
+        onSubmit={(event) => {
+          event.preventDefault();
+          save(event.currentTarget);
+        }}
+      >
+        <div>
+          <label for="saved-name">Save this query as</label>
+          <input class="in" id="saved-name" name="name" required maxLength={100} />
+        </div>
+        <div class="tickbox">
+          <input id="saved-shared" type="checkbox" name="shared" />
+          <label for="saved-shared">For everyone who reads {search.log}</label>
+        </div>
+        {(fault.value ?? saved.fault.value) !== null && (
+          <p class="err" role="alert">
+            {fault.value ?? saved.fault.value}
+          </p>
+        )}
+        <div class="save">
+          <button class="btn solid" type="submit" disabled={isBusy.value}>
+            Save
+          </button>
+        </div>
+      </form>
+      {(saved.value.value ?? []).length > 0 && (
+        <>
+          <hr />
+          <h3>Saved queries</h3>
+          <ul class="saved">
+            {(saved.value.value ?? []).map((each) => (
+              <li key={`${each.owner} ${each.name}`}>
+                <button class="pick" type="button" title={each.query} onClick={() => open(each)}>
+                  {each.name}
+                  <span class="hint">{each.owner === own ? (each.shared ? "shared" : "") : each.owner}</span>
+                </button>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </>
+  );
+}

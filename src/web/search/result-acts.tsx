@@ -1,0 +1,95 @@
+import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+
+import type { App } from "../app.ts";
+import { exactRange } from "../ask/range.ts";
+import type { ExportFormProperties } from "../export/export-form.tsx";
+import { Icon } from "../parts/icons.tsx";
+import { MenuButton } from "../parts/menu.tsx";
+import { PopoverButton } from "../parts/popover.tsx";
+import type { SavedListProperties } from "../saved/saved-list.tsx";
+import { lazy } from "../shell/lazy.tsx";
+import type { Search } from "../state/search.ts";
+
+const ExportForm = lazy<ExportFormProperties>(async () => (await import("../export/export-form.tsx")).ExportForm);
+const SavedList = lazy<SavedListProperties>(async () => (await import("../saved/saved-list.tsx")).SavedList);
+
+/** What can be done with a result: save its query, copy its address, export all of it. */
+export function ResultActs({ app, search }: { app: App; search: Search }): JSX.Element {
+  const root = useRef<HTMLSpanElement>(null);
+  const press = (name: string) => root.current?.querySelector<HTMLElement>(`[data-act=${name}] button`)?.click();
+  const copyLink = () => void copyAddress(app, search);
+  useEffect(
+    () =>
+      app.shortcuts.bind([
+        { scope: "With the result", keys: ["x"], label: "Export", act: () => press("export") },
+        { scope: "With the result", keys: ["s"], label: "Save the query", act: () => press("save") },
+      ]),
+    [],
+  );
+  return (
+    <span ref={root} class="result-acts">
+      <span data-act="save" class="hide-small">
+        <PopoverButton
+          class="quiet"
+          popoverClass="under end"
+          popoverLabel="Saved queries"
+          renderContent={(close) => <SavedList app={app} search={search} close={close} />}
+        >
+          <Icon name="star" />
+          Save
+        </PopoverButton>
+      </span>
+      <button class="quiet hide-small" type="button" onClick={copyLink}>
+        <Icon name="link" />
+        Copy link
+      </button>
+      <span data-act="export" class="hide-small">
+        <PopoverButton
+          class="quiet"
+          popoverClass="under end"
+          popoverLabel="Export"
+          renderContent={(close) => <ExportForm app={app} search={search} close={close} />}
+        >
+          <Icon name="download" />
+          Export
+        </PopoverButton>
+      </span>
+      <MenuButton
+        class="quiet icon only-small"
+        label="More"
+        menuClass="under end"
+        items={[
+          [
+            { label: "Events", act: () => app.location.go({ parameters: withView(app, null) }) },
+            { label: "Patterns", act: () => app.location.go({ parameters: withView(app, "patterns") }) },
+          ],
+          [{ label: "Copy link", act: copyLink }],
+        ]}
+      >
+        <Icon name="more" />
+      </MenuButton>
+    </span>
+  );
+}
+
+function withView({ location }: App, view: string | null): ReadonlyMap<string, string> {
+  const parameters = new Map(location.place.peek().parameters);
+  if (view === null) parameters.delete("v");
+  else parameters.set("v", view);
+  return parameters;
+}
+
+/** The address of what is shown. Its range is the two moments of the run, so that it shows the same tomorrow. */
+async function copyAddress({ location, toaster }: App, search: Search): Promise<void> {
+  const run = search.run.peek();
+  const { from, to } = exactRange(run.moments);
+  const parameters = new Map(location.place.peek().parameters).set("from", from).set("to", to).set("tz", run.zone);
+  const address = new URL(location.link({ parameters }), window.location.href).href;
+  try {
+    await navigator.clipboard.writeText(address);
+    toaster.show("The link was copied. It shows these events, whenever it is opened.");
+  } catch {
+    toaster.show("The browser did not let the page copy; the address bar holds the link.");
+  }
+}
