@@ -2,7 +2,8 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 
 import { valuesOf } from "../parts/form.ts";
-import { ConfirmButton, Day, PaneHead, Records, Secret, StateDot } from "./pane.tsx";
+import { ConfirmButton } from "../parts/confirm-button.tsx";
+import { Day, PaneHead, Records, Secret, StateDot } from "./pane.tsx";
 import { useAct, useResource } from "../state/resource.ts";
 import type { PartProperties } from "./part.ts";
 

@@ -1,4 +1,3 @@
-import { useSignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 
 import { momentOf } from "../api/types.ts";
@@ -64,41 +63,6 @@ export function Records<Row>(properties: {
       </thead>
       <tbody>{rows.map(renderRow)}</tbody>
     </table>
-  );
-}
-
-/** A button whose act cannot be undone: it asks once more in its own place. */
-export function ConfirmButton(properties: {
-  readonly label: string;
-  readonly question: string;
-  readonly act: () => void;
-}): JSX.Element {
-  const { label, question, act } = properties;
-  const isAsking = useSignal(false);
-  if (!isAsking.value)
-    return (
-      <button class="quiet" type="button" onClick={() => (isAsking.value = true)}>
-        {label}
-      </button>
-    );
-  return (
-    <span class="acts" role="group" aria-label={question}>
-      <span>{question}</span>
-      <button
-        class="btn small danger"
-        type="button"
-        ref={(button) => button?.focus()}
-        onClick={() => {
-          isAsking.value = false;
-          act();
-        }}
-      >
-        {label}
-      </button>
-      <button class="btn small" type="button" onClick={() => (isAsking.value = false)}>
-        Keep
-      </button>
-    </span>
   );
 }
 

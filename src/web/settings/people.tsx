@@ -1,7 +1,8 @@
 import type { JSX } from "preact";
 
 import { valuesOf } from "../parts/form.ts";
-import { ConfirmButton, PaneHead, Records } from "./pane.tsx";
+import { ConfirmButton } from "../parts/confirm-button.tsx";
+import { PaneHead, Records } from "./pane.tsx";
 import { useAct, useResource } from "../state/resource.ts";
 import type { PartProperties } from "./part.ts";
 

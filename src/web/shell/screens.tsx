@@ -4,6 +4,11 @@ import type { App } from "../app.ts";
 import { SearchScreen } from "../search/search-screen.tsx";
 import { lazy } from "./lazy.tsx";
 
+type LogScreenProperties = { readonly app: App; readonly log: string };
+
+const ClassesScreen = lazy<LogScreenProperties>(
+  async () => (await import("../classes/classes-screen.tsx")).ClassesScreen,
+);
 const FirstRunScreen = lazy(async () => (await import("../first-run/first-run-screen.tsx")).FirstRunScreen);
 const SettingsScreen = lazy(async () => (await import("../settings/settings-screen.tsx")).SettingsScreen);
 
@@ -16,6 +21,7 @@ export function ScreenView({ app }: { app: App }): JSX.Element {
   if (log !== "" && !logs.some(({ key }) => key === log))
     return <Nothing title={`There is no log ${log}`}>It was removed, or it is not shared with you.</Nothing>;
   if (screen === "settings" || screen === "account") return <SettingsScreen app={app} />;
+  if (screen === "classes") return <ClassesScreen key={log} app={app} log={log} />;
   if (screen === "first-run") return <FirstRunScreen key={log} app={app} log={log} />;
   // A log's screen starts anew for another log.
   return <SearchScreen key={log} app={app} log={log} />;

@@ -13,11 +13,12 @@ export type Resource<Body> = {
   readonly reload: () => Promise<void>;
 };
 
-/** What the API answers at a path, read when a view is first shown. */
+/** What the API answers at a path, read when a view is first shown; "" asks for nothing. */
 export function useResource<Body>({ client }: App, path: string): Resource<Body> {
   const value = useSignal<Body | null>(null);
   const fault = useSignal<string | null>(null);
   const reload = async () => {
+    if (path === "") return;
     try {
       value.value = (await client.ask<Body>(path)).body;
       fault.value = null;

@@ -1,0 +1,158 @@
+import { useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+
+import type { ClassRecord } from "../api/types.ts";
+import type { App } from "../app.ts";
+import { ConfirmButton } from "../parts/confirm-button.tsx";
+import { useAct, useResource } from "../state/resource.ts";
+import { ClassPreview } from "./class-preview.tsx";
+import { ColorField } from "./color-field.tsx";
+import { heavierThan, keyFor } from "./draft.ts";
+import type { Draft } from "./draft.ts";
+
+type Options = { readonly alert: boolean; readonly notify: boolean; readonly hide: boolean };
+
+const OPTIONS = { alert: "Raise alerts", notify: "Send mail", hide: "Hide from lists" } as const;
+const NO_OPTIONS: Options = { alert: false, notify: false, hide: false };
+
+/** A class to edit or to make, beside the events that fit it. */
+export function ClassEditor(properties: {
+  readonly app: App;
+  readonly log: string;
+  readonly start: Draft;
+  readonly classes: readonly ClassRecord[];
+}): JSX.Element {
+  const { app, log, start, classes } = properties;
+  const draft = useSignal(start);
+  const { fault, isBusy, act } = useAct();
+  const path = `/manage/1/logs/${log}/classFilters`;
+  const isNew = start.key === "";
+  const options = useSignal<Options | null>(null);
+  const stored = useResource<Options>(app, isNew ? "" : `${path}/${start.key}/options`);
+  const change = (changes: Partial<Draft>) => (draft.value = { ...draft.value, ...changes });
+  const shown = options.value ?? stored.value.value ?? NO_OPTIONS;
+  const save = () =>
+    act(async () => {
+      const { key: _, weight, ...fields } = draft.value;
+      const json = { ...fields, weight: Number(weight) };
+      const key = isNew ? keyFor(fields.display, new Set(classes.map((each) => each.key))) : start.key;
+      if (isNew) await app.client.ask(path, { method: "POST", json: { key, ...json } });
+      else await app.client.ask(`${path}/${key}`, { method: "PUT", json });
+      if (options.value !== null)
+        await app.client.ask(`${path}/${key}/options`, { method: "PUT", json: options.value });
+      await app.classes.read();
+      app.location.go({ screen: "classes", log, part: key, parameters: new Map() });
+      app.toaster.show(`Class ${fields.display} saved`);
+    });
+  const remove = () =>
+    act(async () => {
+      await app.client.ask(`${path}/${start.key}`, { method: "DELETE" });
+      await app.classes.read();
+      app.location.go({ screen: "classes", log, part: "", parameters: new Map() });
+    });
+  const heavier = heavierThan(draft.value, classes);
+  return (
+    <main class="edit" id="edit">
+      <header>
+        <h1>{draft.value.display === "" ? "New class" : draft.value.display}</h1>
+        <span class="note">{start.key}</span>
+        <span class="space" />
+        {!isNew && (
+          <ConfirmButton label="Remove class" question="Its events keep it until they are reclassified." act={remove} />
+        )}
+      </header>
+      <form
+        class="form"
+        aria-label={isNew ? "New class" : `Class ${start.display}`}
+        onSubmit={(event) => {
+          event.preventDefault();
+          save();
+        }}
+      >
+        <div class="two">
+          <Field name="Name" value={draft.value.display} isRequired onInput={(display) => change({ display })} />
+          <Field name="Weight" value={draft.value.weight} isNumber onInput={(weight) => change({ weight })} />
+        </div>
+        <p class="help">
+          An event that fits several classes takes the heaviest.{" "}
+          {heavier.length > 0 &&
+            `${heavier.map(({ display, key }) => (display === "" ? key : display)).join(" and ")} outweigh${heavier.length === 1 ? "s" : ""} this one.`}
+        </p>
+        <ColorField name={draft.value.display} color={draft.value.color} onInput={(color) => change({ color })} />
+        <fieldset class="form">
+          <legend>An event is in this class when all of these hold</legend>
+          <Field name="Has the tag" value={draft.value.tag} onInput={(tag) => change({ tag })} />
+          <div class="two">
+            <Field name="Source is" value={draft.value.source} hint="any" onInput={(source) => change({ source })} />
+            <Field name="Link contains" value={draft.value.link} hint="anything" onInput={(link) => change({ link })} />
+          </div>
+          <Field name="Text contains" value={draft.value.text} hint="anything" onInput={(text) => change({ text })} />
+        </fieldset>
+        <fieldset>
+          <legend>For you alone</legend>
+          {Object.entries(OPTIONS).map(([name, words]) => (
+            <div class="tickbox">
+              <input
+                id={`option-${name}`}
+                type="checkbox"
+                checked={shown[name as keyof Options]}
+                onChange={(event) => (options.value = { ...shown, [name]: event.currentTarget.checked })}
+              />
+              <label for={`option-${name}`}>{words}</label>
+            </div>
+          ))}
+        </fieldset>
+        {fault.value !== null && (
+          <p class="err" role="alert">
+            {fault.value}
+          </p>
+        )}
+        <div class="save">
+          <button class="btn solid" type="submit" disabled={isBusy.value}>
+            Save class
+          </button>
+          <button
+            class="btn"
+            type="button"
+            onClick={() => {
+              draft.value = start;
+              options.value = null;
+            }}
+          >
+            Discard changes
+          </button>
+        </div>
+      </form>
+      <ClassPreview app={app} log={log} draft={draft.value} classes={classes} />
+    </main>
+  );
+}
+
+function Field(properties: {
+  readonly name: string;
+  readonly value: string;
+  readonly hint?: string;
+  readonly isRequired?: boolean;
+  readonly isNumber?: boolean;
+  readonly onInput: (value: string) => void;
+}): JSX.Element {
+  const { name, value, hint, isRequired = false, isNumber = false, onInput } = properties;
+  const id = `class-${name.toLowerCase().replaceAll(" ", "-")}`;
+  return (
+    <div>
+      <label for={id}>{name}</label>
+      <input
+        class="in"
+        id={id}
+        value={value}
+        placeholder={hint}
+        required={isRequired || isNumber}
+        inputMode={isNumber ? "numeric" : undefined}
+        pattern={isNumber ? "-?[0-9]{1,7}" : undefined}
+        title={isNumber ? "A whole number" : undefined}
+        maxLength={200}
+        onInput={(event) => onInput(event.currentTarget.value)}
+      />
+    </div>
+  );
+}

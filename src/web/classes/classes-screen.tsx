@@ -1,0 +1,120 @@
+import { useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useEffect, useMemo } from "preact/hooks";
+
+import type { EventRecord } from "../api/types.ts";
+import type { App } from "../app.ts";
+import type { GroupRecord } from "../histogram/bars.ts";
+import { Icon } from "../parts/icons.tsx";
+import { useResource } from "../state/resource.ts";
+import { ClassEditor } from "./class-editor.tsx";
+import { draftFrom, draftOf, newDraft } from "./draft.ts";
+import type { Draft } from "./draft.ts";
+import "../css/classes.css";
+import "../css/forms.css";
+
+/** The classes of a log, the heaviest first, and one of them to edit. */
+export function ClassesScreen({ app, log }: { app: App; log: string }): JSX.Element {
+  const { part, parameters } = app.location.place.value;
+  const classes = app.classes.byLog.value.get(log) ?? [];
+  const counts = useCounts(app, log);
+  const event = useEvent(app, log, parameters.get("event") ?? "");
+  const chosen = classes.find(({ key }) => key === part);
+  const draft = useMemo<Draft | null>(() => {
+    if (chosen !== undefined) return draftOf(chosen);
+    if (event.value !== null) return draftFrom(event.value.event, event.value.pattern, classes);
+    return part === "~new" || classes.length === 0 ? newDraft(classes) : null;
+  }, [chosen, part, event.value, classes.length === 0]);
+  const link = (next: string) => app.location.link({ screen: "classes", log, part: next, parameters: new Map() });
+  return (
+    <div class="classes">
+      <aside class="side" aria-label={`Classes of the log ${log}`}>
+        <header>
+          <h2>Classes</h2>
+          <span class="space" />
+          <a class="btn small" href={link("~new")}>
+            <Icon name="plus" />
+            New class
+          </a>
+        </header>
+        <div class="crow head">
+          <span />
+          <span class="n">Heaviest first</span>
+          <span class="num">Weight</span>
+          <span class="num">24 h</span>
+        </div>
+        <nav aria-label="Classes">
+          {classes.map(({ key, display, weight }) => (
+            <a
+              key={key}
+              class="crow"
+              href={link(key)}
+              data-class={key}
+              aria-current={key === part ? "true" : undefined}
+            >
+              <span class="sw" />
+              <span class="n">{display === "" ? key : display}</span>
+              <span class="num">{weight}</span>
+              <span class="num">{countWords(counts.get(key))}</span>
+            </a>
+          ))}
+          <div class="crow">
+            <span class="sw" />
+            <span class="n note">No class</span>
+            <span class="num">–</span>
+            <span class="num">{countWords(counts.get(""))}</span>
+          </div>
+        </nav>
+      </aside>
+      {draft === null ? (
+        <main class="edit">
+          <p class="note">Choose a class, or make a new one. A class colours and names the events that fit it.</p>
+        </main>
+      ) : (
+        <ClassEditor
+          key={`${log} ${draft.key} ${event.value?.event.id ?? ""}`}
+          app={app}
+          log={log}
+          start={draft}
+          classes={classes}
+        />
+      )}
+    </div>
+  );
+}
+
+function countWords(count: number | undefined): string {
+  return count === undefined ? "0" : count.toLocaleString("en");
+}
+
+const DAY_MS = 86_400_000;
+
+/** How many events of the last 24 hours each class has; "" is none. */
+function useCounts(app: App, log: string): ReadonlyMap<string, number> {
+  const query = useMemo(() => {
+    const now = Date.now();
+    return `GET events GROUPBY class OCCURS('${new Date(now - DAY_MS).toISOString()}', '${new Date(now).toISOString()}') COLUMNS(KEY, COUNT)`;
+  }, [log]);
+  const { value } = useResource<readonly GroupRecord[]>(app, `/1/logs/${log}/query?query=${encodeURIComponent(query)}`);
+  return new Map((value.value ?? []).map((record) => [record.key, Number(record["count"])]));
+}
+
+/** The event that a new class is made from. */
+function useEvent({ client }: App, log: string, id: string) {
+  const found = useSignal<{ readonly event: EventRecord; readonly pattern: string } | null>(null);
+  useEffect(() => {
+    found.value = null;
+    if (!/^[0-9a-f]{24}$/.test(id)) return;
+    const read = async () => {
+      const query = `GET events WHERE id = '${id}' COLUMNS(id, pattern)`;
+      const [event, pattern] = await Promise.all([
+        client.ask<EventRecord>(`/1/logs/${log}/events/${id}`),
+        client.ask<readonly { readonly pattern: string }[]>(`/1/logs/${log}/query`, { query: { query } }),
+      ]);
+      found.value = { event: event.body, pattern: pattern.body[0]?.pattern ?? "" };
+    };
+    // Without the event the form begins empty.
+    read().catch(() => undefined);
+  }, [log, id]);
+  return found;
+}
