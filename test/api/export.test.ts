@@ -177,12 +177,12 @@ test("an export tells of names that the log does not have, and takes a query or 
 
 test("an export that the store ends amid is cut off, and not ended as if it were whole", async (t) => {
   const service = await serviceOf(t, "embedded");
-  await fill(service, 5_500);
+  await fill(service, 12_500);
   const response = await fetch(`${service.apiUrl}/1/logs/${LOG}/export`, { headers: { Authorization: AUTHORIZATION } });
   t.is(response.status, 200);
   const reader = response.body!.getReader();
   await reader.read();
-  // Unread, the stream stands still before its second question, which the closing service refuses.
+  // Unread, the stream stands still before its last question, which the closing service refuses.
   const closed = service.close();
   await t.throwsAsync(async () => {
     while (!(await reader.read()).done);

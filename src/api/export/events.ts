@@ -9,11 +9,16 @@ import type { Condition, EventColumn, ListPlan } from "../../query/plan.ts";
 import type { Marks, Store } from "../../store/store.ts";
 import { attributeColumns, eventAsJson, eventElement, restOfEvent } from "../event-view.ts";
 import type { EventShape } from "../event-view.ts";
+import { EVENT_BYTES, sizeOfEvents } from "../memory.ts";
 import { cellOf } from "./formats.ts";
 import type { RecordKind } from "./formats.ts";
 
-/** Events of one question to the store. */
-export const EVENTS_PAGE = 5_000;
+/** The most events of one question to the store, of which an export holds this much in memory. */
+const EVENTS_PAGE = 5_000;
+export const EXPORT_BYTES = EVENTS_PAGE * EVENT_BYTES;
+/** Events of the first question, and at least of each. */
+const FIRST_PAGE = 500;
+const LEAST_PAGE = 100;
 
 export type MarkedEvent = { readonly row: EventRow; readonly marks: Marks | undefined };
 
@@ -59,6 +64,12 @@ function placeOf(geo: Geo | null): string {
   return "ip" in geo ? `ip:${geo.ip}` : `${geo.lat},${geo.lon}`;
 }
 
+/** How many events there is room for, where they are as large as those of the last page. */
+function nextPage(last: readonly EventRow[]): number {
+  const size_bytes = sizeOfEvents(last, new Map(), { format: { kind: "json" }, attributes: true });
+  return Math.max(LEAST_PAGE, Math.min(EVENTS_PAGE, Math.floor((EXPORT_BYTES * last.length) / size_bytes)));
+}
+
 /** All that a plan finds, in order, a page at a time. @param now_ms milliseconds since the Unix epoch */
 export function pagesOfEvents(
   store: Pick<Store, "list" | "rows" | "marks">,
@@ -76,14 +87,16 @@ async function* walkedPages(
 ): AsyncGenerator<readonly MarkedEvent[]> {
   let { skip, take } = plan;
   let last: EventRow | undefined;
+  let page = FIRST_PAGE;
   while (take > 0) {
     const where =
       last === undefined ? plan.where : ({ kind: "and", conditions: [plan.where, behind(last, plan.sort)] } as const);
-    const size = Math.min(EVENTS_PAGE, skip + take);
+    const size = Math.min(page, skip + take);
     const rows = await ask(() => store.rows({ ...plan, where, skip: 0, take: size }));
     const shown = rows.slice(skip);
     if (shown.length > 0) yield await marked(store, shown);
     if (rows.length < size) return;
+    page = nextPage(rows);
     skip -= rows.length - shown.length;
     take -= shown.length;
     last = rows.at(-1);
@@ -103,13 +116,16 @@ async function* countedPages(
   const later: Condition = { kind: "accepted-after", id: firstIdAt(now_ms) };
   const where: Condition = { kind: "and", conditions: [plan.where, { kind: "not", condition: later }] };
   let counted: number | null = null;
-  for (let done = 0; done < plan.take; done += EVENTS_PAGE) {
-    const page = { ...plan, where, skip: plan.skip + done, take: Math.min(EVENTS_PAGE, plan.take - done) };
+  let size = FIRST_PAGE;
+  for (let done = 0; done < plan.take;) {
+    const page = { ...plan, where, skip: plan.skip + done, take: Math.min(size, plan.take - done) };
     const { rows, total } = await ask(() => store.list(page));
     counted ??= total;
     if (total !== counted) throw new LoggiaError("conflict", "Events changed while they were sorted; export again");
     if (rows.length > 0) yield await marked(store, rows);
     if (rows.length < page.take) return;
+    done += rows.length;
+    size = nextPage(rows);
   }
 }
 

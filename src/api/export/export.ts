@@ -21,9 +21,9 @@ import { answerGroups } from "../groups/answer.ts";
 import { showGroups } from "../groups/view.ts";
 import { hintsAhead, withHints } from "../hints.ts";
 import { endAtHorizon } from "../list.ts";
-import { EVENT_BYTES, roomForGroups, sizeOfGroups, USER_BYTES } from "../memory.ts";
+import { roomForGroups, sizeOfGroups, USER_BYTES } from "../memory.ts";
 import { userFields } from "../view.ts";
-import { eventRecords, EVENTS_PAGE, pagesOfEvents } from "./events.ts";
+import { eventRecords, EXPORT_BYTES, pagesOfEvents } from "./events.ts";
 import type { Ask } from "./events.ts";
 import { EXPORT_FORMATS, plainRecords, writerOf } from "./formats.ts";
 import type { ExportFormat, RecordKind, RecordWriter } from "./formats.ts";
@@ -67,7 +67,7 @@ async function streamOf(context: Context, call: ApiCall, { question, format, tra
     stream(writerOf(format, kind), pages, trailer);
   switch (question.kind) {
     case "list": {
-      await call.memory.take(EVENTS_PAGE * EVENT_BYTES);
+      await call.memory.take(EXPORT_BYTES);
       const shape = { columns: question.columns, attributes: showsAttributes(call.query, question.columns) };
       return streamed(eventRecords(shape), pagesOfEvents(store, question, { ask, now_ms: context.now() }));
     }
