@@ -25,7 +25,7 @@ export const CLAUSES = [
 ] as const;
 
 /** Words that name no field, wherever they stand. */
-const KEYWORDS: ReadonlySet<string> = new Set([
+export const KEYWORDS: ReadonlySet<string> = new Set([
   "GET",
   ...CLAUSES,
   "GROUP",

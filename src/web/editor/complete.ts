@@ -1,0 +1,216 @@
+import { tokenize } from "../../query/lexer.ts";
+import type { Token } from "../../query/lexer.ts";
+import { CLAUSES } from "../../query/parse-values.ts";
+import { compareOp } from "../../query/parse-conditions.ts";
+import { FUNCTIONS, percentOf } from "../../query/parse-groups.ts";
+import { isSymbol, isWord } from "../../query/reader.ts";
+import { UNITS } from "../../query/syntax.ts";
+import type { Span } from "../../query/syntax.ts";
+import { fieldName } from "../ask/print.ts";
+
+/** What can stand where the caret is. */
+export type Want = {
+  /** What a completion takes the place of: what was typed of the word, up to the caret. */
+  readonly span: Span;
+  /** That word, without the quote that a string begins with. */
+  readonly typed: string;
+  /** Words of the language; functions end with their parenthesis. */
+  readonly words: readonly string[];
+  /** Which fields, if any: `shown` can be columns, `numbers` hold numbers. */
+  readonly fields: "compared" | "grouped" | "sorted" | "shown" | "numbers" | null;
+  /** Values of this field. */
+  readonly valuesOf: string | null;
+  readonly classes: boolean;
+};
+
+type Expected = Partial<Pick<Want, "words" | "fields" | "valuesOf" | "classes">>;
+
+/** null where nothing can be completed: within a word, a comment, or a string that no field is compared with. */
+export function wantAt(text: string, caret: number): Want | null {
+  const before = text.slice(0, caret);
+  const tokens = tokensOf(before);
+  if (tokens === null || /^[\p{L}\p{N}_]/u.test(text.slice(caret))) return null;
+  const current = currentToken(tokens, before);
+  const done = current === null ? tokens : tokens.slice(0, -1);
+  const gap = before.slice(done.at(-1)?.span.end ?? 0, current?.span.start ?? caret);
+  if (gap.includes("//")) return null;
+  const expected = expectedAfter(done, gap === "");
+  const isString = current !== null && /^['"]/.test(current.text);
+  if (isString && (expected.valuesOf ?? null) === null) return null;
+  const start = current?.span.start ?? caret;
+  // The quote that was typed ahead goes with the one that it closes.
+  const isClosed = isString && text[caret] === current.text[0];
+  const typed = current === null ? "" : current.text.replace(/^['".]|^@['"]/, (quote) => (quote[0] === "@" ? "@" : ""));
+  return {
+    span: {
+      start: current?.kind === "class" || current?.text === "." ? start + 1 : start,
+      end: isClosed ? caret + 1 : caret,
+    },
+    typed,
+    words: expected.words ?? [],
+    fields: expected.fields ?? null,
+    valuesOf: expected.valuesOf ?? null,
+    classes: expected.classes ?? false,
+  };
+}
+
+/** Without the end; null of what is too long. A last word that cannot be read yet is a fault. */
+function tokensOf(text: string): Token[] | null {
+  try {
+    return tokenize(text).filter(({ kind }) => kind !== "end");
+  } catch {
+    return null;
+  }
+}
+
+/** What is being typed: the last word, number, attribute or open string, where nothing follows it. */
+function currentToken(tokens: readonly Token[], before: string): Token | null {
+  const last = tokens.at(-1);
+  if (last === undefined) return null;
+  if (last.kind === "fault") return last;
+  if (last.span.end !== before.length || last.kind === "string") return null;
+  return last.kind === "symbol" && last.text !== "." ? null : last;
+}
+
+const OF_GROUPS: ReadonlySet<string> = new Set(["HAVING", "COMPARE", "FILL"]);
+const PERIODS = ["DAY", "HOUR", "WEEK", "MONTH", "MINUTES(", "HOURS(", "DAYS(", "BANDS("];
+const AGGREGATES = ["COUNT", ...FUNCTIONS.filter((name) => name !== "COUNT").map((name) => `${name}(`), "P95("];
+const STEPS = UNITS.map((unit) => `${unit}(`);
+
+/** @param isDirect whether nothing stands between them and what is typed */
+function expectedAfter(tokens: readonly Token[], isDirect: boolean): Expected {
+  const [first, table, key] = tokens;
+  if (first === undefined) return { words: ["GET"] };
+  if (table === undefined) return { words: ["events", "users"] };
+  if (tokens.length === 2 && isDirect && isWord(table, "events")) return { classes: true };
+  const open = openParenthesis(tokens);
+  if (open !== -1) return insideOf(tokens, open);
+  const start = tokens.findLastIndex((token) => isClause(token));
+  const rest = clausesLeft(tokens);
+  if (start === -1) return key === undefined || key.kind === "class" ? { words: rest } : {};
+  return ofClause(tokens, start, rest);
+}
+
+function isClause(token: Token): boolean {
+  return [...CLAUSES, "GROUP"].some((clause) => isWord(token, clause));
+}
+
+function clausesLeft(tokens: readonly Token[]): string[] {
+  const isGrouped = tokens.some((token) => isWord(token, "GROUPBY") || isWord(token, "GROUP"));
+  return CLAUSES.filter((clause) => !tokens.some((token) => isWord(token, clause)))
+    .filter((clause) => (clause === "GROUPBY" ? !isGrouped : isGrouped || !OF_GROUPS.has(clause)))
+    .map((clause) => (clause === "OCCURS" || clause === "COLUMNS" || clause === "COMPARE" ? `${clause}(` : clause));
+}
+
+/** The innermost parenthesis that is open, or -1. */
+function openParenthesis(tokens: readonly Token[]): number {
+  let depth = 0;
+  for (let i = tokens.length - 1; i >= 0; i--) {
+    if (isSymbol(tokens[i]!, ")")) depth += 1;
+    else if (isSymbol(tokens[i]!, "(") && (depth -= 1) < 0) return i;
+  }
+  return -1;
+}
+
+function ofClause(tokens: readonly Token[], start: number, rest: readonly string[]): Expected {
+  const clause = tokens[start]!.text.toUpperCase();
+  const inner = tokens.slice(start + 1);
+  const last = inner.at(-1);
+  switch (clause) {
+    case "WHERE":
+      return ofCondition(inner, "compared", rest);
+    case "HAVING":
+      return ofCondition(inner, null, rest);
+    case "GROUP":
+    case "GROUPBY": {
+      if (clause === "GROUP" && last === undefined) return { words: ["BY"] };
+      const isKey = last === undefined || isSymbol(last, ",") || (isWord(last, "BY") && inner.length === 1);
+      return isKey ? { words: PERIODS, fields: "grouped" } : { words: rest };
+    }
+    case "SORT": {
+      const isGrouped = tokens.some((token) => isWord(token, "GROUPBY") || isWord(token, "GROUP"));
+      if (last === undefined) return isGrouped ? { words: ["KEY", ...AGGREGATES] } : { fields: "sorted" };
+      return { words: isWord(last, "ASC") || isWord(last, "DESC") ? rest : ["ASC", "DESC", ...rest] };
+    }
+    case "TAKE":
+    case "SKIP":
+    case "OCCURS":
+    case "COLUMNS":
+    case "COMPARE":
+      return last === undefined ? {} : { words: rest };
+    default:
+      return { words: rest };
+  }
+}
+
+/** Where a condition goes on. `fields`: null where it compares aggregates. */
+function ofCondition(inner: readonly Token[], fields: "compared" | null, rest: readonly string[]): Expected {
+  const last = inner.at(-1);
+  const previous = inner.at(-2);
+  const joins = (token: Token | undefined): boolean =>
+    token === undefined || isSymbol(token, "(") || ["AND", "OR"].some((word) => isWord(token, word));
+  const operand: Expected = fields === null ? { words: ["NOT", "KEY", ...AGGREGATES] } : { words: ["NOT"], fields };
+  if (last === undefined || joins(last)) return operand;
+  if (isWord(last, "NOT")) {
+    if (previous !== undefined && isWord(previous, "IS")) return { words: ["NULL"] };
+    return joins(previous) || isWord(previous!, "NOT") ? operand : { words: ["IN (", "CONTAINS", "MATCHES"] };
+  }
+  if (isWord(last, "IS")) return { words: ["NULL", "NOT NULL"] };
+  if (compareOp(last) !== null) {
+    const isEquality = ["=", "!=", "<>"].some((sign) => isSymbol(last, sign));
+    return previous === undefined || !isEquality ? {} : ofValues(previous);
+  }
+  if (["IN", "CONTAINS", "MATCHES", "WITHIN", "NEAR"].some((word) => isWord(last, word))) return {};
+  const isName = last.kind === "word" || last.kind === "attribute";
+  if (isName && (joins(previous) || isWord(previous!, "NOT")) && !isWord(last, "NULL"))
+    return operatorsOf(last, fields);
+  return { words: ["AND", "OR", ...rest] };
+}
+
+function operatorsOf(field: Token, fields: "compared" | null): Expected {
+  if (fields === null) return { words: [">", ">=", "<", "<=", "=", "!=", "IS NULL"] };
+  const name = fieldName(field.value);
+  if (name === "geo") return { words: ["NEAR (", "WITHIN (", "IS NULL", "IS NOT NULL"] };
+  const isNumber = name === "value" || name === "created";
+  const comparisons = isNumber ? [">=", "<", "=", "!="] : ["=", "!=", "CONTAINS", "IN (", "MATCHES"];
+  return { words: [...comparisons, "IS NULL", "IS NOT NULL"] };
+}
+
+function ofValues(field: Token): Expected {
+  const name = fieldName(field.value);
+  return name === "created" ? { words: ["TODAY", "NOW"] } : { valuesOf: name };
+}
+
+/** Inside of the parenthesis at `open`. */
+function insideOf(tokens: readonly Token[], open: number): Expected {
+  const opener = tokens[open - 1];
+  const inner = tokens.slice(open + 1);
+  const last = inner.at(-1);
+  const word = opener?.kind === "word" ? opener.text.toUpperCase() : "";
+  const isNext = last === undefined || isSymbol(last, ",");
+  if (word === "IN") {
+    const field = tokens[isWord(tokens[open - 2]!, "NOT") ? open - 3 : open - 2];
+    return isNext && field !== undefined ? ofValues(field) : {};
+  }
+  if (word === "COLUMNS") return ofColumns(tokens, isNext);
+  if (word === "OCCURS") {
+    if (last !== undefined && (isSymbol(last, "+") || isSymbol(last, "-"))) return { words: STEPS };
+    return isNext ? { words: ["TODAY", "NOW"] } : {};
+  }
+  if (word === "RATE" || word === "COMPARE")
+    return last === undefined ? { words: STEPS.filter((step) => step !== "MONTHS(" || word === "COMPARE") } : {};
+  if (word === "BANDS" || ["AVG", "SUM", "MIN", "MAX"].includes(word) || percentOf(word) !== null) {
+    return last === undefined ? { fields: "numbers" } : {};
+  }
+  if (["DISTINCT", "FIRST", "LAST"].includes(word)) return last === undefined ? { fields: "grouped" } : {};
+  if (["WITHIN", "NEAR", ...UNITS].includes(word)) return {};
+  const clause = tokens.slice(0, open).findLast((token) => isClause(token));
+  const isHaving = clause !== undefined && isWord(clause, "HAVING") && word !== "COUNT";
+  return ofCondition(inner, isHaving ? null : "compared", []);
+}
+
+function ofColumns(tokens: readonly Token[], isNext: boolean): Expected {
+  if (!isNext) return {};
+  const isGrouped = tokens.some((token) => isWord(token, "GROUPBY") || isWord(token, "GROUP"));
+  return isGrouped ? { words: ["KEY", ...AGGREGATES] } : { words: ["COUNT"], fields: "shown" };
+}
