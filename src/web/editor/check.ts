@@ -1,6 +1,7 @@
 import { LoggiaError } from "../../errors.ts";
 import type { LogKey } from "../../events/event.ts";
 import { QueryFault } from "../../query/fault.ts";
+import { tokenize } from "../../query/lexer.ts";
 import { planQuery } from "../../query/planner.ts";
 import { UTC } from "../../query/zone.ts";
 import type { Span } from "../../query/syntax.ts";
@@ -16,18 +17,42 @@ export type Fault = {
   readonly isUnfinished: boolean;
 };
 
-/** null where the service would take the query. */
+/** How many words at the end may be about to be typed. */
+const UNFINISHED_TOKENS = 12;
+
+/**
+ * null where the service would take the query. While its end is unfinished, a fault in what stands
+ * before that is found as well.
+ */
 export function checkQuery(text: string): Fault | null {
+  const fault = faultOf(text);
+  if (fault?.isUnfinished !== true) return fault;
+  return earlierFault(text) ?? fault;
+}
+
+function faultOf(text: string): Fault | null {
   try {
     // Neither the log nor the clock changes what is a fault.
     planQuery(text, { logs: ["log" as LogKey], now_ms: 0, zone: UTC });
     return null;
   } catch (error) {
     if (error instanceof QueryFault) return describe(text, error);
-    if (error instanceof LoggiaError)
+    if (error instanceof LoggiaError) {
       return { span: { start: 0, end: text.length }, words: `${error.message}.`, fix: null, isUnfinished: false };
+    }
     throw error;
   }
+}
+
+/** The parser is done with the end before anything is known of fields: the start is looked at without the end. */
+function earlierFault(text: string): Fault | null {
+  const ends = tokenize(text).map(({ span }) => span.start);
+  for (const end of ends.slice(-UNFINISHED_TOKENS).reverse()) {
+    const fault = faultOf(text.slice(0, end));
+    if (fault === null) return null;
+    if (!fault.isUnfinished && fault.span.end < end) return fault;
+  }
+  return null;
 }
 
 function describe(text: string, { span, reason, fix, message }: QueryFault): Fault {

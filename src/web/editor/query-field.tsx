@@ -1,23 +1,58 @@
+import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 
 import type { App } from "../app.ts";
+import { lazy } from "../shell/lazy.tsx";
 import type { Search } from "../state/search.ts";
+import { LqlField } from "./lql-field.tsx";
 
-/** The field of the query. */
-export function QueryField({ search }: { app: App; search: Search }): JSX.Element {
+const loadSimple = () => import("./simple-field.tsx");
+const SimpleField = lazy(async () => (await loadSimple()).SimpleField);
+
+/** The field of the query: conditions and a text in simple mode, or LQL. Both are of one query. */
+export function QueryField({ app, search }: { app: App; search: Search }): JSX.Element {
+  /** The query that simple mode cannot show. */
+  const tooRich = useSignal<string | null>(null);
+  const text = search.query.value;
+  const isTooRich = tooRich.value === text;
+  const isSimple = app.location.place.value.parameters.get("m") === "simple" && !isTooRich;
+  const setMode = (mode: string | null) => {
+    const parameters = new Map(app.location.place.peek().parameters);
+    if (mode === null) parameters.delete("m");
+    else parameters.set("m", mode);
+    app.location.amend({ parameters });
+  };
+  const chooseSimple = async () => {
+    const { canShow } = await loadSimple();
+    const query = search.query.peek();
+    tooRich.value = canShow(query) ? null : query;
+    if (tooRich.value === null) setMode("simple");
+  };
   return (
-    <textarea
-      class="lql"
-      aria-label="Query, LQL"
-      rows={1}
-      spellcheck={false}
-      value={search.query.value}
-      onInput={(event) => (search.query.value = event.currentTarget.value)}
-      onKeyDown={(event) => {
-        if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
-        event.preventDefault();
-        search.start();
-      }}
-    />
+    <>
+      <div class="seg" role="group" aria-label="Query mode">
+        <button type="button" aria-pressed={isSimple} onClick={() => void chooseSimple()}>
+          Simple
+        </button>
+        <button
+          type="button"
+          aria-pressed={!isSimple}
+          onClick={() => {
+            tooRich.value = null;
+            setMode(null);
+          }}
+        >
+          LQL
+        </button>
+      </div>
+      {isSimple ? (
+        <SimpleField search={search} onTooRich={() => (tooRich.value = search.query.peek())} />
+      ) : (
+        <LqlField app={app} search={search} />
+      )}
+      <p class={isTooRich ? "pop mode-note" : "sr"} role="status">
+        {isTooRich && "Simple mode cannot show this query: it has more than conditions of one field each."}
+      </p>
+    </>
   );
 }

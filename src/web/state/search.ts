@@ -55,8 +55,10 @@ export function createSearch({ log, location, zone, now = Date.now }: SearchOpti
   const order = signal<Order>("desc");
   let abort = new AbortController();
   let number = 0;
+  let address = "";
   const read = () => {
     const { parameters } = location.place.peek();
+    address = searchIn(parameters);
     query.value = parameters.get("q") ?? STANDARD_QUERY;
     range.value = {
       from: parameters.get("from") ?? STANDARD_RANGE.from,
@@ -90,10 +92,13 @@ export function createSearch({ log, location, zone, now = Date.now }: SearchOpti
       location.go({
         parameters: withSearch(location.place.peek().parameters, query.peek(), range.peek(), order.peek()),
       });
+      address = searchIn(location.place.peek().parameters);
       run.value = begin();
     },
     cancel: () => abort.abort(),
     follow() {
+      // What is typed stays where the address says the same search as before.
+      if (searchIn(location.place.peek().parameters) === address) return;
       const { query: asked, order: way } = run.peek();
       const before = `${range.peek().from} ${range.peek().to}`;
       read();
@@ -101,6 +106,11 @@ export function createSearch({ log, location, zone, now = Date.now }: SearchOpti
       if (asked !== query.peek() || way !== order.peek() || before !== after) run.value = begin();
     },
   };
+}
+
+/** What an address says of the search, to tell one from another. */
+function searchIn(parameters: ReadonlyMap<string, string>): string {
+  return JSON.stringify(["q", "from", "to", "o"].map((name) => parameters.get(name)));
 }
 
 /** Of the standard search nothing stands in the address. */

@@ -1,0 +1,269 @@
+import { batch, useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+
+import "../css/complete.css";
+import { Icon } from "../parts/icons.tsx";
+import type { Fault } from "./check.ts";
+import { wantAt } from "./complete.ts";
+import type { Want } from "./complete.ts";
+import { createFactSource } from "./facts.ts";
+import type { AssistantProperties } from "./lql-field.tsx";
+import { NO_FACTS, insertion, offersOf } from "./offers.ts";
+import type { Offer } from "./offers.ts";
+
+/** How long a fault is said after the last key: reading it at each would be chatter. */
+const ANNOUNCE_MS = 800;
+/** How long facts are asked for after the last key. */
+const ASK_MS = 120;
+
+export { checkQuery } from "./check.ts";
+
+type Open = { readonly want: Want; readonly offers: readonly Offer[]; readonly chosen: number };
+
+/** Completion and faults of a query that is typed. It never changes the text unless a completion is taken. */
+export function Assistant({ app, search, field, fault, active, id }: AssistantProperties): JSX.Element | null {
+  const open = useSignal<Open | null>(null);
+  const isFocused = useSignal(document.activeElement === field);
+  /** The texts whose fault was closed, and whose unfinished end was run. */
+  const dismissed = useSignal<string | null>(null);
+  const insisted = useSignal<string | null>(null);
+  const spoken = useSignal("");
+  const root = useRef<HTMLDivElement>(null);
+  const run = search.run.value;
+  const facts = useMemo(() => createFactSource(app.client, search.log, run.moments), [run.number]);
+  const asked = useRef(0);
+
+  const found = fault.value;
+  const isInsisted = insisted.value === search.query.value;
+  const shown = found !== null && isInsisted ? { ...found, isUnfinished: false } : found;
+  const words = shown === null || shown.isUnfinished ? "" : shown.words;
+  useEffect(() => {
+    const timer = setTimeout(() => (spoken.value = words), ANNOUNCE_MS);
+    return () => clearTimeout(timer);
+  }, [words]);
+
+  const setOpen = (next: Open | null) =>
+    batch(() => {
+      open.value = next;
+      active.value = next === null || next.chosen === -1 ? null : `${id}-${next.chosen}`;
+    });
+  /** @param isAsked whether completions are wanted though nothing was typed of a word */
+  const suggest = (isAsked: boolean) => {
+    const number = (asked.current += 1);
+    const want = wantAt(field.value, field.selectionStart);
+    if (want === null || field.selectionStart !== field.selectionEnd || (want.typed === "" && !isAsked)) {
+      setOpen(null);
+      return;
+    }
+    const show = (offers: readonly Offer[]) => setOpen(offers.length === 0 ? null : { want, offers, chosen: -1 });
+    show(offersOf(want, NO_FACTS));
+    if (want.fields === null && want.valuesOf === null && !want.classes) return;
+    setTimeout(() => {
+      if (number !== asked.current) return;
+      facts.read(want).then(
+        (known) => {
+          // What was chosen meanwhile stays where it is.
+          if (number === asked.current && (open.value?.chosen ?? -1) === -1) show(offersOf(want, known));
+        },
+        () => undefined,
+      );
+    }, ASK_MS);
+  };
+  const close = () => {
+    asked.current += 1;
+    setOpen(null);
+  };
+  const accept = (offer: Offer) => {
+    const { want } = open.peek()!;
+    const { span, insert } = insertion(field.value, want, offer);
+    close();
+    type(field, span.start, span.end, insert);
+    // The next word is often wanted as well.
+    if (/[\s(]$/.test(insert)) suggest(true);
+  };
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.isComposing) return;
+      const acted = actOnKey(event, open.peek(), {
+        suggest: () => suggest(true),
+        choose: (chosen) => setOpen({ ...open.peek()!, chosen }),
+        accept,
+        close,
+      });
+      if (!acted && event.key === "Escape") dismissOrCancel(event);
+      if (acted) event.preventDefault();
+    };
+    const dismissOrCancel = (event: KeyboardEvent) => {
+      event.stopPropagation();
+      const text = search.query.peek();
+      if (fault.peek() !== null && dismissed.peek() !== text) dismissed.value = text;
+      else search.cancel();
+    };
+    const onInput = (event: Event) => {
+      if (!(event instanceof InputEvent && event.isComposing)) suggest(false);
+    };
+    const onSelection = () => {
+      const want = open.peek()?.want;
+      if (want !== undefined && (field.selectionStart < want.span.start || field.selectionEnd > want.span.end)) close();
+    };
+    const onFocus = () => (isFocused.value = true);
+    const onBlur = (event: FocusEvent) => {
+      if (event.relatedTarget instanceof Node && root.current?.contains(event.relatedTarget)) return;
+      isFocused.value = false;
+      close();
+    };
+    const onSubmit = (event: Event) => {
+      close();
+      if (fault.peek() === null) return;
+      event.preventDefault();
+      event.stopPropagation();
+      batch(() => {
+        dismissed.value = null;
+        insisted.value = search.query.peek();
+      });
+      field.focus();
+    };
+    const { form } = field;
+    field.addEventListener("keydown", onKey, true);
+    field.addEventListener("input", onInput);
+    document.addEventListener("selectionchange", onSelection);
+    field.addEventListener("focus", onFocus);
+    field.addEventListener("blur", onBlur);
+    form?.addEventListener("submit", onSubmit, true);
+    return () => {
+      field.removeEventListener("keydown", onKey, true);
+      field.removeEventListener("input", onInput);
+      document.removeEventListener("selectionchange", onSelection);
+      field.removeEventListener("focus", onFocus);
+      field.removeEventListener("blur", onBlur);
+      form?.removeEventListener("submit", onSubmit, true);
+    };
+  }, [facts]);
+  useEffect(() => {
+    if (open.value !== null && root.current !== null) place(root.current, field, open.value.want.span.start);
+    root.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
+  });
+
+  const line = isFocused.value && dismissed.value !== search.query.value ? shown : null;
+  return (
+    <>
+      <p class="sr" role="status">
+        {spoken.value}
+      </p>
+      {(open.value !== null || line !== null) && (
+        <div
+          ref={root}
+          class="pop complete"
+          // The field keeps the focus.
+          onPointerDown={(event) => event.preventDefault()}
+        >
+          {open.value !== null && <Options id={id} open={open.value} onAccept={accept} />}
+          {line !== null && (
+            <FaultLine
+              id={`${id}-fault`}
+              fault={line}
+              onFix={(fix) => type(field, line.span.start, line.span.end, fix)}
+            />
+          )}
+        </div>
+      )}
+    </>
+  );
+}
+
+/** Whether a key was one of the completions'. Enter is theirs only where one was chosen. */
+function actOnKey(
+  { key, ctrlKey, altKey, shiftKey, metaKey }: KeyboardEvent,
+  open: Open | null,
+  acts: { suggest: () => void; choose: (chosen: number) => void; accept: (offer: Offer) => void; close: () => void },
+): boolean {
+  if ((key === " " && ctrlKey) || (key === "ArrowDown" && altKey)) {
+    acts.suggest();
+    return true;
+  }
+  if (open === null || ctrlKey || altKey || metaKey || shiftKey) return false;
+  const { offers, chosen } = open;
+  switch (key) {
+    case "ArrowDown":
+      acts.choose(chosen + 1 === offers.length ? -1 : chosen + 1);
+      return true;
+    case "ArrowUp":
+      acts.choose(chosen === -1 ? offers.length - 1 : chosen - 1);
+      return true;
+    case "Enter":
+      if (chosen !== -1) acts.accept(offers[chosen]!);
+      return chosen !== -1;
+    case "Tab":
+      acts.accept(offers[Math.max(chosen, 0)]!);
+      return true;
+    case "Escape":
+      acts.close();
+      return true;
+    default:
+      return false;
+  }
+}
+
+function Options({ id, open, onAccept }: { id: string; open: Open; onAccept: (offer: Offer) => void }): JSX.Element {
+  return (
+    <ul id={`${id}-options`} role="listbox" aria-label="Completions">
+      {open.offers.map((offer, i) => (
+        <li
+          id={`${id}-${i}`}
+          key={offer.label}
+          role="option"
+          aria-selected={i === open.chosen}
+          onClick={() => onAccept(offer)}
+        >
+          <code>{offer.label}</code>
+          <span class="hint">{offer.hint}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function FaultLine({ id, fault, onFix }: { id: string; fault: Fault; onFix: (fix: string) => void }): JSX.Element {
+  const { fix } = fault;
+  return (
+    <p class={fault.isUnfinished ? "fault unfinished" : "fault"} id={id}>
+      <Icon name={fault.isUnfinished ? "info" : "warning"} />
+      <span>{fault.words}</span>
+      {fix !== null && (
+        <button class="link" type="button" onClick={() => onFix(fix)}>
+          Use {fix}
+        </button>
+      )}
+    </p>
+  );
+}
+
+/** Types for the reader, so that undo takes it back as it does with what they typed. */
+function type(field: HTMLTextAreaElement, start: number, end: number, text: string): void {
+  field.focus();
+  field.setSelectionRange(start, end);
+  if (document.execCommand("insertText", false, text)) return;
+  field.setRangeText(text, start, end, "end");
+  field.dispatchEvent(new InputEvent("input", { bubbles: true }));
+}
+
+/** Puts the popover below the word at `offset`, as the drawing of the text shows it. */
+function place(popover: HTMLElement, field: HTMLElement, offset: number): void {
+  const shade = field.parentElement?.querySelector(".shade");
+  const box = popover.offsetParent;
+  if (shade == null || box === null) return;
+  let rest = offset;
+  const texts = document.createTreeWalker(shade, NodeFilter.SHOW_TEXT);
+  for (let node = texts.nextNode(); node !== null; node = texts.nextNode()) {
+    const length = node.nodeValue?.length ?? 0;
+    if (rest <= length) {
+      const range = document.createRange();
+      range.setStart(node, rest);
+      const left = range.getBoundingClientRect().left - box.getBoundingClientRect().left;
+      popover.style.setProperty("--at", `${Math.max(0, Math.round(left) - 13)}px`);
+      return;
+    }
+    rest -= length;
+  }
+}

@@ -1,0 +1,115 @@
+import { EVENTS, GROUP_FIELDS, SORT_FIELDS } from "../../query/fields.ts";
+import { EVENT_FIELDS } from "../../query/plan.ts";
+import type { Span } from "../../query/syntax.ts";
+import { writeField, writeString, writeValue } from "../ask/print.ts";
+import type { Want } from "./complete.ts";
+
+/** One completion. */
+export type Offer = {
+  /** What is put in place of what was typed. */
+  readonly insert: string;
+  readonly label: string;
+  readonly hint: string;
+};
+
+/** What is known of a log's events, as `GET /fields` and groups tell it. */
+export type Facts = {
+  readonly fields: readonly { readonly name: string; readonly kind: string; readonly count: string }[];
+  readonly values: readonly { readonly value: string; readonly count: string }[];
+  readonly classes: readonly { readonly key: string; readonly display: string }[];
+};
+
+export const NO_FACTS: Facts = { fields: [], values: [], classes: [] };
+
+const MOST_OFFERS = 50;
+const KINDS: Readonly<Record<string, string>> = { date: "time", presence: "", attribute: "", boolean: "true or false" };
+
+/** The completions that fit what was typed, those that begin so first. */
+export function offersOf(want: Want, facts: Facts): Offer[] {
+  const offers = [
+    ...valueOffers(want, facts),
+    ...classOffers(want, facts),
+    ...fieldOffers(want, facts),
+    ...wordOffers(want),
+  ];
+  const typed = want.typed.toLowerCase();
+  const begins = offers.filter(({ label }) => label.toLowerCase().startsWith(typed));
+  const contains = offers.filter(({ label }) => label.toLowerCase().indexOf(typed) > 0);
+  const fitting = typed === "" ? offers : [...begins, ...contains];
+  // What is written out already needs no completion.
+  return fitting.filter(({ insert }) => insert.trim() !== want.typed).slice(0, MOST_OFFERS);
+}
+
+function wordOffers({ words }: Want): Offer[] {
+  return words.map((word) => ({
+    insert: word.endsWith("(") ? word : `${word} `,
+    label: word.replace(/ ?\($/, "(…)"),
+    hint: "",
+  }));
+}
+
+function fieldOffers({ fields }: Want, facts: Facts): Offer[] {
+  if (fields === null) return [];
+  const known = new Map(facts.fields.map((field) => [field.name, field]));
+  const names = [...namesFor(fields), ...facts.fields.map(({ name }) => name).filter((name) => name.startsWith("@"))];
+  const end = fields === "compared" || fields === "sorted" ? " " : "";
+  const offers = [...new Set(names)].map((name) => {
+    const fact = known.get(name);
+    const kind = fact?.kind ?? EVENTS.fields.get(name)?.type ?? "";
+    const written = writeField(name);
+    const count = Number(fact?.count ?? 0);
+    const hint = [KINDS[kind] ?? kind, count === 0 ? "" : eventWords(count)].filter((each) => each !== "").join(", ");
+    return { offer: { insert: written + end, label: written, hint }, count };
+  });
+  return offers.sort((a, b) => b.count - a.count).map(({ offer }) => offer);
+}
+
+function namesFor(fields: NonNullable<Want["fields"]>): readonly string[] {
+  switch (fields) {
+    case "compared":
+      return [...EVENTS.fields]
+        .filter(([, { type }]) => type !== "shown")
+        .map(([name]) => name)
+        .filter((name) => name !== "filter");
+    case "grouped":
+      return GROUP_FIELDS;
+    case "sorted":
+      return SORT_FIELDS;
+    case "shown":
+      return [...EVENT_FIELDS, "pattern", "attributes"];
+    case "numbers":
+      return ["value"];
+  }
+  throw fields satisfies never;
+}
+
+function valueOffers({ valuesOf }: Want, { values, classes }: Facts): Offer[] {
+  if (valuesOf === null) return [];
+  const names = new Map(valuesOf === "class" ? classes.map(({ key, display }) => [key, display]) : []);
+  return values
+    .filter(({ value }) => value !== "")
+    .map(({ value, count }) => ({
+      insert: valuesOf === "class" ? writeString(value) : writeValue(valuesOf, value),
+      label: value,
+      hint: [names.get(value) ?? "", eventWords(Number(count))].filter((each) => each !== "").join(", "),
+    }));
+}
+
+function classOffers({ classes: isWanted }: Want, { classes }: Facts): Offer[] {
+  return isWanted ? classes.map(({ key, display }) => ({ insert: `${key} `, label: key, hint: display })) : [];
+}
+
+function eventWords(count: number): string {
+  return `${count.toLocaleString("en")} ${count === 1 ? "event" : "events"}`;
+}
+
+/** What an offer puts where: a blank that is there already is not put again. */
+export function insertion(
+  text: string,
+  { span }: Want,
+  { insert }: Offer,
+): { readonly span: Span; readonly insert: string } {
+  const follows = text.slice(span.end);
+  const isApart = /^[\s),]/.test(follows);
+  return { span, insert: isApart ? insert.replace(/ $/, "") : insert };
+}
