@@ -87,7 +87,7 @@ test("completions are chosen by keys, and none that was not chosen takes Enter o
   await query.click();
   await query.press("ControlOrMeta+a");
   await query.pressSequentially("GET events WH");
-  const options = page.getByRole("option");
+  const options = page.locator(".complete [role=option]");
   await options.filter({ hasText: "WHERE" }).waitFor();
   t.is(await query.inputValue(), "GET events WH");
   await query.press("Tab");
@@ -150,7 +150,7 @@ test("simple mode shows a query as chips and a text, and writes it", async (t) =
   const page = await opened(t, `#/${LOG}?q=${encodeURIComponent("GET events WHERE source = 'simple-1'")}`);
   const list = page.locator("#list");
   await list.getByText("acquirer is away").waitFor();
-  await page.getByRole("button", { name: "Simple" }).click();
+  await page.getByRole("button", { name: "Simple", exact: true }).click();
   await page.getByRole("button", { name: "Remove source is simple-1" }).waitFor();
   t.true(page.url().includes("m=simple"));
   await assertAccessible(t, page, "simple mode");
@@ -163,7 +163,7 @@ test("simple mode shows a query as chips and a text, and writes it", async (t) =
   await page.getByRole("button", { name: "LQL" }).click();
   t.is(await queryOf(page).inputValue(), "GET events WHERE text CONTAINS 'acquirer' AND source != 'simple-1'");
   await queryOf(page).fill("GET events GROUPBY source");
-  await page.getByRole("button", { name: "Simple" }).click();
+  await page.getByRole("button", { name: "Simple", exact: true }).click();
   await page.getByText("Simple mode cannot show this query").waitFor();
   t.is(await queryOf(page).inputValue(), "GET events GROUPBY source");
 });

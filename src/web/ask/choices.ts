@@ -138,3 +138,9 @@ export function isSameChoice(field: string, a: Choice, b: Choice): boolean {
   const [x, y] = [equalsAttribute(field, a), equalsAttribute(field, b)];
   return x.kind === y.kind && x.value === y.value;
 }
+
+/** `10 to 50`, `up to 10` */
+export function bandWords({ from, to }: Band): string {
+  if (from === null) return to === null ? "any number" : `up to ${to}`;
+  return to === null ? `from ${from}` : `${from} to ${to}`;
+}

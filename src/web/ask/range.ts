@@ -1,5 +1,4 @@
 import { HOUR_MS, MINUTE_MS, addDays, addMonths, civil, startOfDay } from "../../query/calendar.ts";
-import { readDate } from "../../query/dates.ts";
 import { UTC, momentOf, offsetAt } from "../../query/zone.ts";
 import type { Ask } from "./compose.ts";
 import { inserted } from "./pieces.ts";
@@ -58,8 +57,8 @@ export function isSameRange(a: Range, b: Range): boolean {
 
 const END = /^(?<anchor>now|today|week|month|all)?(?<steps>(?:[+-]\d{1,6}[mhdwM])*)$/;
 
-/** null where an end cannot be read. */
-function momentOfEnd(text: string, zone: string, now_ms: number): number | null {
+/** The moment of one end; null where it cannot be read. */
+export function momentOfEnd(text: string, zone: string, now_ms: number): number | null {
   if (/^-?\d{1,15}$/.test(text)) return within(Number(text));
   const { anchor, steps } = END.exec(text)?.groups ?? {};
   if (steps === undefined || (anchor === undefined && steps === "")) return null;
@@ -102,63 +101,6 @@ export function rangeName(range: Range, moments: Moments, formats: Formats): str
   const [, count, unit] = /^(?:now)?-(\d+)([mhdwM])$/.exec(range.from) ?? [];
   if (unit === undefined || range.to !== "now") return `${formats.short(moments.from)} to ${formats.short(moments.to)}`;
   return `Last ${count === "1" ? "" : `${count} `}${UNIT_WORDS[unit]}${count === "1" ? "" : "s"}`;
-}
-
-const MONTH_NAMES = "jan feb mar apr may jun jul aug sep oct nov dec".split(" ");
-const WORDS_AGO =
-  /^(?:(?<sign>now)\s*)?-?\s*(?<count>\d{1,6})\s*(?<unit>m|h|d|w|min|minutes?|hours?|days?|weeks?|months?)\s*(?<ago>ago)?$/i;
-
-/**
- * An end as a person types it: `14:00`, `24 Nov`, `24 Nov 2026, 14:00:00 +01:00`, the dates of LQL,
- * `now - 3h`, `3 hours ago`, `today`. null where it is none of these.
- */
-export function readEnd(typed: string, zone: string, now_ms: number): string | null {
-  const text = typed.trim();
-  if (momentOfEnd(text.replace(/\s+/g, ""), zone, now_ms) !== null) return text.replace(/\s+/g, "");
-  const { sign, count, unit, ago } = WORDS_AGO.exec(text)?.groups ?? {};
-  if (unit !== undefined && (sign ?? ago) !== undefined) return `now-${count}${shortUnit(unit)}`;
-  if (/^yesterday$/i.test(text)) return "today-1d";
-  const date = readWritten(text, zone, now_ms);
-  return date === null ? null : String(within(date));
-}
-
-function shortUnit(word: string): string {
-  return /^mo/i.test(word) ? "M" : word[0]!.toLowerCase();
-}
-
-/** A date without its year is of this one, a time without its day of today. */
-function readWritten(text: string, zone: string, now_ms: number): number | null {
-  const around = zoneAround(zone, now_ms);
-  const today = new Date(now_ms + offsetAt(around, now_ms)).toISOString().slice(0, 10);
-  const spelt =
-    /^(?:[a-z]{2,9},? )?(?<day>\d{1,2})\.? (?<month>[a-z]{3})[a-z]*\.?(?: (?<year>\d{4}))?(?:,? (?<time>\d.*))?$/i.exec(
-      text,
-    )?.groups;
-  let iso = /^\d{1,2}:\d\d/.test(text) ? `${today} ${text}` : text;
-  if (spelt !== undefined) {
-    const month = MONTH_NAMES.indexOf(spelt["month"]!.toLowerCase()) + 1;
-    const { day, year = today.slice(0, 4), time } = spelt;
-    iso = `${year}-${String(month).padStart(2, "0")}-${day!.padStart(2, "0")}${time === undefined ? "" : ` ${time}`}`;
-  }
-  const rough = readDate(iso, around);
-  if (rough.kind === "fault") return null;
-  const near = rough.kind === "day" ? rough.start : rough.at;
-  const exact = readDate(iso, zoneAround(zone, near));
-  return exact.kind === "fault" ? null : exact.kind === "day" ? exact.start : exact.at;
-}
-
-/** An end as the picker's field shows it: relative ones as they are, moments as a date and a time. */
-export function writeEnd(end: string, formats: Formats): string {
-  if (!/^-?\d+$/.test(end))
-    return end
-      .replace(/([+-])(?=\d)/g, " $1 ")
-      .replace(/^ - /, "now - ")
-      .trim();
-  const [whole, offset] = [formats.whole(Number(end)), / [+-]\d\d:\d\d$/];
-  return whole
-    .replace(offset, "")
-    .replace(/\.000$/, "")
-    .replace(/(\d\d:\d\d):00$/, "$1");
 }
 
 /** How long a range is, in words. */

@@ -1,8 +1,8 @@
 import { EVENTS } from "../../query/fields.ts";
 import { isAttribute } from "../../query/plan.ts";
 import type { Expression } from "../../query/syntax.ts";
-import { isBand, writeSelection } from "./choices.ts";
-import type { Band, Choice, Selection } from "./choices.ts";
+import { bandWords, isBand, writeSelection } from "./choices.ts";
+import type { Choice, Selection } from "./choices.ts";
 import { readAsk, withCondition, withText, withoutFilter } from "./compose.ts";
 import type { Ask, Filter } from "./compose.ts";
 import { replaced } from "./pieces.ts";
@@ -91,11 +91,6 @@ function choiceWords(choice: Choice): string {
   return isBand(choice) ? bandWords(choice) : choice;
 }
 
-export function bandWords({ from, to }: Band): string {
-  if (from === null) return to === null ? "any number" : `up to ${to}`;
-  return to === null ? `from ${from}` : `${from} to ${to}`;
-}
-
 /** A chip as it is typed in the box: `source:payments`; "" where it cannot be. */
 export function typedChip({ field, filter: { selection, tree } }: Chip): string {
   const typed = (sign: string, value: string) =>
@@ -103,12 +98,15 @@ export function typedChip({ field, filter: { selection, tree } }: Chip): string 
   if (tree?.kind === "contains" && !tree.value.value.includes('"')) return typed(":~", tree.value.value);
   const [choice, ...others] = selection?.choices ?? [];
   if (selection === null || others.length > 0 || typeof choice !== "string" || choice.includes('"')) return "";
+  if (field === "value" && !TYPED_NUMBER.test(choice)) return "";
   return (selection.isNot ? "-" : "") + typed(":", choice);
 }
 
 /** `source:payments`, `-tag:robot`, `value>=5`, `@path:~cart`, with values in quotes where they have blanks. */
 const TYPED =
   /(?<=^|\s)(?<not>-?)(?<field>@'(?:[^']|'')+'|@?[\p{L}_][\p{L}\p{N}_.$-]*)(?<sign>:~|:|!=|>=|<=|=|<|>)(?<value>"[^"]*"|[^\s"]\S*)(?=\s|$)/gu;
+
+const TYPED_NUMBER = /^-?\d{1,15}(?:\.\d{1,6})?$/;
 
 /** The query with what was typed in the box: conditions of fields become chips, the rest is the text to look for. */
 export function withTyped(ask: Ask, typed: string): string {
@@ -135,7 +133,7 @@ function typedCondition(isNot: boolean, written: string, sign: string, value: st
     if (type === "number" || value === "") return null;
     return `${writeField(field)} ${isNot ? "NOT " : ""}CONTAINS ${writeString(value)}`;
   }
-  const isNumber = /^-?\d{1,15}(?:\.\d{1,6})?$/.test(value);
+  const isNumber = TYPED_NUMBER.test(value);
   if (type === "number" && !isNumber) return null;
   if (sign === ":" || sign === "=" || sign === "!=") {
     const choice = value === "" && type !== "attribute" ? null : value;

@@ -8,7 +8,7 @@ import type { Fault } from "./check.ts";
 import { wantAt } from "./complete.ts";
 import type { Want } from "./complete.ts";
 import { createFactSource } from "./facts.ts";
-import type { AssistantProperties } from "./lql-field.tsx";
+import type { AssistantProperties } from "./assistance.ts";
 import { NO_FACTS, insertion, offersOf } from "./offers.ts";
 import type { Offer } from "./offers.ts";
 
@@ -48,6 +48,13 @@ export function Assistant({ app, search, field, fault, active, id }: AssistantPr
       open.value = next;
       active.value = next === null || next.chosen === -1 ? null : `${id}-${next.chosen}`;
     });
+  /** Joins what the service knows. Where it says nothing, words of the language stay alone. */
+  const join = async (number: number, want: Want, show: (offers: readonly Offer[]) => void) => {
+    const known = await facts.read(want).catch(() => NO_FACTS);
+    // What was chosen meanwhile stays where it is.
+    const isChosen = open.peek() !== null && open.peek()!.chosen !== -1;
+    if (number === asked.current && !isChosen) show(offersOf(want, known));
+  };
   /** @param isAsked whether completions are wanted though nothing was typed of a word */
   const suggest = (isAsked: boolean) => {
     const number = (asked.current += 1);
@@ -60,14 +67,7 @@ export function Assistant({ app, search, field, fault, active, id }: AssistantPr
     show(offersOf(want, NO_FACTS));
     if (want.fields === null && want.valuesOf === null && !want.classes) return;
     setTimeout(() => {
-      if (number !== asked.current) return;
-      facts.read(want).then(
-        (known) => {
-          // What was chosen meanwhile stays where it is.
-          if (number === asked.current && (open.value?.chosen ?? -1) === -1) show(offersOf(want, known));
-        },
-        () => undefined,
-      );
+      if (number === asked.current) void join(number, want, show);
     }, ASK_MS);
   };
   const close = () => {
@@ -252,7 +252,7 @@ function type(field: HTMLTextAreaElement, start: number, end: number, text: stri
 function place(popover: HTMLElement, field: HTMLElement, offset: number): void {
   const shade = field.parentElement?.querySelector(".shade");
   const box = popover.offsetParent;
-  if (shade == null || box === null) return;
+  if (shade === null || shade === undefined || box === null) return;
   let rest = offset;
   const texts = document.createTreeWalker(shade, NodeFilter.SHOW_TEXT);
   for (let node = texts.nextNode(); node !== null; node = texts.nextNode()) {

@@ -47,7 +47,7 @@ function faultOf(text: string): Fault | null {
 /** The parser is done with the end before anything is known of fields: the start is looked at without the end. */
 function earlierFault(text: string): Fault | null {
   const ends = tokenize(text).map(({ span }) => span.start);
-  for (const end of ends.slice(-UNFINISHED_TOKENS).reverse()) {
+  for (const end of ends.slice(-UNFINISHED_TOKENS).toReversed()) {
     const fault = faultOf(text.slice(0, end));
     if (fault === null) return null;
     if (!fault.isUnfinished && fault.span.end < end) return fault;

@@ -21,6 +21,7 @@ export type Want = {
   /** Values of this field. */
   readonly valuesOf: string | null;
   readonly classes: boolean;
+  readonly table: "events" | "users";
 };
 
 type Expected = Partial<Pick<Want, "words" | "fields" | "valuesOf" | "classes">>;
@@ -30,27 +31,22 @@ export function wantAt(text: string, caret: number): Want | null {
   const before = text.slice(0, caret);
   const tokens = tokensOf(before);
   if (tokens === null || /^[\p{L}\p{N}_]/u.test(text.slice(caret))) return null;
-  const current = currentToken(tokens, before);
+  const current = currentWord(tokens, before);
   const done = current === null ? tokens : tokens.slice(0, -1);
-  const gap = before.slice(done.at(-1)?.span.end ?? 0, current?.span.start ?? caret);
-  if (gap.includes("//")) return null;
-  const expected = expectedAfter(done, gap === "");
-  const isString = current !== null && /^['"]/.test(current.text);
-  if (isString && (expected.valuesOf ?? null) === null) return null;
-  const start = current?.span.start ?? caret;
-  // The quote that was typed ahead goes with the one that it closes.
-  const isClosed = isString && text[caret] === current.text[0];
-  const typed = current === null ? "" : current.text.replace(/^['".]|^@['"]/, (quote) => (quote[0] === "@" ? "@" : ""));
+  const gap = before.slice(done.at(-1)?.span.end ?? 0, current?.start ?? caret);
+  if (gap.includes("//") || (gap === "" && done.at(-1)?.kind === "string")) return null;
+  const expected = expectedAfter(done, gap === ".");
+  const quote = /^['"]/.exec(current?.text ?? "")?.[0] ?? null;
+  if (quote !== null && (expected.valuesOf ?? null) === null) return null;
   return {
-    span: {
-      start: current?.kind === "class" || current?.text === "." ? start + 1 : start,
-      end: isClosed ? caret + 1 : caret,
-    },
-    typed,
+    // The quote that was typed ahead goes with the one that it closes.
+    span: { start: current?.start ?? caret, end: quote !== null && text[caret] === quote ? caret + 1 : caret },
+    typed: current?.text.replace(/^['"]|(?<=^@)['"]/, "") ?? "",
     words: expected.words ?? [],
     fields: expected.fields ?? null,
     valuesOf: expected.valuesOf ?? null,
     classes: expected.classes ?? false,
+    table: tokens.length > 1 && isWord(tokens[1]!, "users") ? "users" : "events",
   };
 }
 
@@ -64,12 +60,20 @@ function tokensOf(text: string): Token[] | null {
 }
 
 /** What is being typed: the last word, number, attribute or open string, where nothing follows it. */
-function currentToken(tokens: readonly Token[], before: string): Token | null {
+function currentWord(
+  tokens: readonly Token[],
+  before: string,
+): { readonly text: string; readonly start: number } | null {
   const last = tokens.at(-1);
   if (last === undefined) return null;
-  if (last.kind === "fault") return last;
-  if (last.span.end !== before.length || last.kind === "string") return null;
-  return last.kind === "symbol" && last.text !== "." ? null : last;
+  const { kind, text } = last;
+  const { start, end } = last.span;
+  // Of an attribute whose quote is open, the lexer reads the string.
+  if (kind === "fault") return before[start - 1] === "@" ? { text: `@${text}`, start: start - 1 } : { text, start };
+  if (end !== before.length || kind === "string") return null;
+  // Of a class, the dot stays.
+  if (kind === "class" || text === ".") return { text: text.slice(1), start: start + 1 };
+  return kind === "symbol" ? null : { text, start };
 }
 
 const OF_GROUPS: ReadonlySet<string> = new Set(["HAVING", "COMPARE", "FILL"]);
@@ -77,17 +81,17 @@ const PERIODS = ["DAY", "HOUR", "WEEK", "MONTH", "MINUTES(", "HOURS(", "DAYS(", 
 const AGGREGATES = ["COUNT", ...FUNCTIONS.filter((name) => name !== "COUNT").map((name) => `${name}(`), "P95("];
 const STEPS = UNITS.map((unit) => `${unit}(`);
 
-/** @param isDirect whether nothing stands between them and what is typed */
-function expectedAfter(tokens: readonly Token[], isDirect: boolean): Expected {
+/** @param isClass whether a dot stands right behind them */
+function expectedAfter(tokens: readonly Token[], isClass: boolean): Expected {
   const [first, table, key] = tokens;
   if (first === undefined) return { words: ["GET"] };
   if (table === undefined) return { words: ["events", "users"] };
-  if (tokens.length === 2 && isDirect && isWord(table, "events")) return { classes: true };
+  if (tokens.length === 2 && isClass && isWord(table, "events")) return { classes: true };
   const open = openParenthesis(tokens);
   if (open !== -1) return insideOf(tokens, open);
   const start = tokens.findLastIndex((token) => isClause(token));
   const rest = clausesLeft(tokens);
-  if (start === -1) return key === undefined || key.kind === "class" ? { words: rest } : {};
+  if (start === -1) return { words: key === undefined || key.kind === "class" ? rest : ["OCCURS("] };
   return ofClause(tokens, start, rest);
 }
 
@@ -153,12 +157,16 @@ function ofCondition(inner: readonly Token[], fields: "compared" | null, rest: r
   if (last === undefined || joins(last)) return operand;
   if (isWord(last, "NOT")) {
     if (previous !== undefined && isWord(previous, "IS")) return { words: ["NULL"] };
-    return joins(previous) || isWord(previous!, "NOT") ? operand : { words: ["IN (", "CONTAINS", "MATCHES"] };
+    return joins(previous) || isWord(previous!, "NOT")
+      ? operand
+      : { words: isPlace(previous!) ? ["WITHIN (", "NEAR ("] : ["IN (", "CONTAINS", "MATCHES"] };
   }
+  if (isSymbol(last, "+") || isSymbol(last, "-"))
+    return previous !== undefined && compareOp(previous) === null ? { words: STEPS } : {};
   if (isWord(last, "IS")) return { words: ["NULL", "NOT NULL"] };
   if (compareOp(last) !== null) {
     const isEquality = ["=", "!=", "<>"].some((sign) => isSymbol(last, sign));
-    return previous === undefined || !isEquality ? {} : ofValues(previous);
+    return previous === undefined ? {} : ofValues(previous, isEquality);
   }
   if (["IN", "CONTAINS", "MATCHES", "WITHIN", "NEAR"].some((word) => isWord(last, word))) return {};
   const isName = last.kind === "word" || last.kind === "attribute";
@@ -167,19 +175,26 @@ function ofCondition(inner: readonly Token[], fields: "compared" | null, rest: r
   return { words: ["AND", "OR", ...rest] };
 }
 
+function isPlace(field: Token): boolean {
+  return fieldName(field.value) === "geo";
+}
+
 function operatorsOf(field: Token, fields: "compared" | null): Expected {
   if (fields === null) return { words: [">", ">=", "<", "<=", "=", "!=", "IS NULL"] };
   const name = fieldName(field.value);
-  if (name === "geo") return { words: ["NEAR (", "WITHIN (", "IS NULL", "IS NOT NULL"] };
-  const isNumber = name === "value" || name === "created";
+  if (isPlace(field)) return { words: ["NEAR (", "WITHIN (", "IS NULL", "IS NOT NULL"] };
+  const isNumber = name === "value" || name === "count" || DATES.has(name);
   const comparisons = isNumber ? [">=", "<", "=", "!="] : ["=", "!=", "CONTAINS", "IN (", "MATCHES"];
   return { words: [...comparisons, "IS NULL", "IS NOT NULL"] };
 }
 
-function ofValues(field: Token): Expected {
+function ofValues(field: Token, isEquality = true): Expected {
   const name = fieldName(field.value);
-  return name === "created" ? { words: ["TODAY", "NOW"] } : { valuesOf: name };
+  if (DATES.has(name)) return { words: ["TODAY", "NOW"] };
+  return isEquality ? { valuesOf: name } : {};
 }
+
+const DATES: ReadonlySet<string> = new Set(["created", "seen"]);
 
 /** Inside of the parenthesis at `open`. */
 function insideOf(tokens: readonly Token[], open: number): Expected {
@@ -212,5 +227,5 @@ function insideOf(tokens: readonly Token[], open: number): Expected {
 function ofColumns(tokens: readonly Token[], isNext: boolean): Expected {
   if (!isNext) return {};
   const isGrouped = tokens.some((token) => isWord(token, "GROUPBY") || isWord(token, "GROUP"));
-  return isGrouped ? { words: ["KEY", ...AGGREGATES] } : { words: ["COUNT"], fields: "shown" };
+  return isGrouped ? { words: ["KEY", ...AGGREGATES] } : { words: AGGREGATES, fields: "shown" };
 }

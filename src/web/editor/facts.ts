@@ -2,51 +2,59 @@ import type { Client } from "../api/client.ts";
 import { occursClause } from "../ask/range.ts";
 import type { Moments } from "../ask/range.ts";
 import { writeField, writeString } from "../ask/print.ts";
-import { isAttribute } from "../../query/plan.ts";
 import type { Want } from "./complete.ts";
 import { NO_FACTS } from "./offers.ts";
 import type { Facts } from "./offers.ts";
 
 const MOST_VALUES = 20;
 
-/** What the service tells of a log's fields and values within a range; each is asked for once. */
+/** What the service tells of a log's fields and values within a range. */
 export type FactSource = {
-  /** What completions need where the caret is. Aborts what an earlier call still asks for. */
+  /** What completions need where the caret is. Values that an earlier call asks for are given up. */
   readonly read: (want: Want) => Promise<Facts>;
 };
 
 export function createFactSource(client: Client, log: string, moments: Moments): FactSource {
   const answers = new Map<string, Promise<unknown>>();
   let abort = new AbortController();
+  let asked = "";
+  const known = new Set<string>();
+  /** Each question is asked once, unless it failed. */
   const once = <Body>(key: string, ask: () => Promise<Body>): Promise<Body> => {
-    const known = answers.get(key) ?? ask();
-    answers.set(key, known);
-    // What failed is asked again.
-    known.catch(() => answers.delete(key));
-    return known as Promise<Body>;
+    const answer = answers.get(key) ?? ask();
+    answers.set(key, answer);
+    answer.catch(() => answers.get(key) === answer && answers.delete(key));
+    return answer as Promise<Body>;
   };
-  const ask = async <Body>(path: string, query: Readonly<Record<string, string | number>>): Promise<Body> =>
-    (await client.ask<Body>(`/1/logs/${log}/${path}`, { query, signal: abort.signal })).body;
+  const ask = async <Body>(path: string, query: Readonly<Record<string, string | number>>, signal?: AbortSignal) =>
+    (await client.ask<Body>(`/1/logs/${log}/${path}`, { query, ...(signal && { signal }) })).body;
   const fields = () =>
     once("fields", () => ask<Facts["fields"]>("fields", { values: 0, created: `${moments.from}:${moments.to}` }));
   const classes = () => once("classes", async () => readClasses(await ask<unknown>("classFilters", {})));
-  const values = (field: string, typed: string) =>
-    once(`${field} ${typed.toLowerCase()}`, async () => {
-      const found = await ask<readonly { key: string; count: string }[]>("query", {
-        query: valueQuery(field, typed, moments),
-      });
-      return found.map(({ key, count }) => ({ value: key, count }));
-    });
-  return {
-    async read({ fields: wanted, valuesOf, typed, classes: wantsClasses }) {
+  const values = (field: string, typed: string): Promise<Facts["values"]> => {
+    const key = `${field} ${typed.toLowerCase()}`;
+    if (key !== asked) {
       abort.abort();
       abort = new AbortController();
-      const [known, found, named] = await Promise.all([
+      // What was given up is no answer; what was answered is not given up.
+      if (!known.has(asked)) answers.delete(asked);
+      asked = key;
+    }
+    return once(key, async () => {
+      type Groups = readonly { readonly key: string; readonly count: string }[];
+      const found = await ask<Groups>("query", { query: valueQuery(field, typed, moments) }, abort.signal);
+      known.add(key);
+      return found.map(({ key: value, count }) => ({ value, count }));
+    });
+  };
+  return {
+    async read({ fields: wanted, valuesOf, typed, classes: wantsClasses }) {
+      const [allFields, found, named] = await Promise.all([
         wanted === null ? NO_FACTS.fields : fields(),
         valuesOf === null ? NO_FACTS.values : values(valuesOf, typed),
         wantsClasses || valuesOf === "class" ? classes() : NO_FACTS.classes,
       ]);
-      return { fields: known, values: found, classes: named };
+      return { fields: allFields, values: found, classes: named };
     },
   };
 }
@@ -54,9 +62,9 @@ export function createFactSource(client: Client, log: string, moments: Moments):
 /** The most frequent values of a field that contain what was typed. */
 export function valueQuery(field: string, typed: string, moments: Moments): string {
   const name = writeField(field);
-  const isText = field !== "value" && (isAttribute(field) || field !== "created");
-  const where = typed === "" || !isText ? "" : ` WHERE ${name} CONTAINS ${writeString(typed)}`;
-  return `GET events${where} ${occursClause(moments, "UTC")} GROUPBY ${name} COLUMNS(KEY, COUNT) SORT COUNT DESC TAKE ${MOST_VALUES}`;
+  const where = typed === "" || field === "value" ? "" : ` WHERE ${name} CONTAINS ${writeString(typed)}`;
+  const order = `COLUMNS(KEY, COUNT) SORT COUNT DESC TAKE ${MOST_VALUES}`;
+  return `GET events${where} ${occursClause(moments, "UTC")} GROUPBY ${name} ${order}`;
 }
 
 function readClasses(body: unknown): Facts["classes"] {

@@ -1,26 +1,12 @@
 import { useComputed, useSignal } from "@preact/signals";
-import type { ReadonlySignal, Signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 
 import type { App } from "../app.ts";
 import type { Span } from "../../query/syntax.ts";
 import type { Search } from "../state/search.ts";
-import type { Fault } from "./check.ts";
+import type { Assistance } from "./assistance.ts";
 import { shadesOf } from "./highlight.ts";
-
-export type AssistantProperties = {
-  readonly app: App;
-  readonly search: Search;
-  readonly field: HTMLTextAreaElement;
-  readonly fault: ReadonlySignal<Fault | null>;
-  /** The id of the completion that the arrow keys chose. */
-  readonly active: Signal<string | null>;
-  /** Prefix of ids: `<id>-options`, `<id>-fault`. */
-  readonly id: string;
-};
-
-type Assistance = Pick<typeof import("./assistant.tsx"), "Assistant" | "checkQuery">;
 
 /**
  * A query in LQL: a textarea under a drawing of the same text. It works by itself; completion and
@@ -36,7 +22,7 @@ export function LqlField({ app, search }: { app: App; search: Search }): JSX.Ele
   const load = () => {
     if (assistance.peek() !== null) return;
     import("./assistant.tsx").then(
-      (loaded) => (assistance.value = loaded),
+      ({ Assistant, checkQuery }) => (assistance.value = { Assistant, checkQuery }),
       // Without it the service says what is wrong.
       () => undefined,
     );

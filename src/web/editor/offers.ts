@@ -1,4 +1,4 @@
-import { EVENTS, GROUP_FIELDS, SORT_FIELDS } from "../../query/fields.ts";
+import { EVENTS, GROUP_FIELDS, SORT_FIELDS, USERS } from "../../query/fields.ts";
 import { EVENT_FIELDS } from "../../query/plan.ts";
 import type { Span } from "../../query/syntax.ts";
 import { writeField, writeString, writeValue } from "../ask/print.ts";
@@ -32,24 +32,36 @@ export function offersOf(want: Want, facts: Facts): Offer[] {
     ...fieldOffers(want, facts),
     ...wordOffers(want),
   ];
-  const typed = want.typed.toLowerCase();
-  const begins = offers.filter(({ label }) => label.toLowerCase().startsWith(typed));
-  const contains = offers.filter(({ label }) => label.toLowerCase().indexOf(typed) > 0);
+  const typed = plain(want.typed);
+  const begins = offers.filter(({ label }) => plain(label).startsWith(typed));
+  const contains = offers.filter(({ label }) => plain(label).indexOf(typed) > 0);
   const fitting = typed === "" ? offers : [...begins, ...contains];
   // What is written out already needs no completion.
   return fitting.filter(({ insert }) => insert.trim() !== want.typed).slice(0, MOST_OFFERS);
 }
 
+/** Quotes and case are no part of what is looked for. */
+function plain(text: string): string {
+  return text.toLowerCase().replaceAll(/['"]/g, "");
+}
+
 function wordOffers({ words }: Want): Offer[] {
   return words.map((word) => ({
     insert: word.endsWith("(") ? word : `${word} `,
-    label: word.replace(/ ?\($/, "(…)"),
+    label: word.replace(/\($/, "(…)"),
     hint: "",
   }));
 }
 
-function fieldOffers({ fields }: Want, facts: Facts): Offer[] {
+function fieldOffers({ fields, table }: Want, facts: Facts): Offer[] {
   if (fields === null) return [];
+  if (table === "users") {
+    return [...USERS.fields].map(([name, { type }]) => ({
+      insert: `${name} `,
+      label: name,
+      hint: KINDS[type] ?? type,
+    }));
+  }
   const known = new Map(facts.fields.map((field) => [field.name, field]));
   const names = [...namesFor(fields), ...facts.fields.map(({ name }) => name).filter((name) => name.startsWith("@"))];
   const end = fields === "compared" || fields === "sorted" ? " " : "";
@@ -83,8 +95,8 @@ function namesFor(fields: NonNullable<Want["fields"]>): readonly string[] {
   throw fields satisfies never;
 }
 
-function valueOffers({ valuesOf }: Want, { values, classes }: Facts): Offer[] {
-  if (valuesOf === null) return [];
+function valueOffers({ valuesOf, table }: Want, { values, classes }: Facts): Offer[] {
+  if (valuesOf === null || table === "users") return [];
   const names = new Map(valuesOf === "class" ? classes.map(({ key, display }) => [key, display]) : []);
   return values
     .filter(({ value }) => value !== "")

@@ -2,11 +2,10 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 
 import type { App } from "../app.ts";
-import { isBand } from "../ask/choices.ts";
+import { bandWords, isBand } from "../ask/choices.ts";
 import type { Choice } from "../ask/choices.ts";
 import { allBut, choicesOf, groupedBy, hasChoice, only, readAsk, toggle } from "../ask/compose.ts";
 import type { Ask } from "../ask/compose.ts";
-import { bandWords } from "../ask/simple.ts";
 import type { GroupRecord } from "../histogram/bars.ts";
 import { Icon } from "../parts/icons.tsx";
 import type { Run, Search } from "../state/search.ts";

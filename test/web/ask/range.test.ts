@@ -9,6 +9,7 @@ import { UTC, parseZone } from "../../../src/query/zone.ts";
 import { readAsk } from "../../../src/web/ask/compose.ts";
 import type { Range } from "../../../src/web/ask/range.ts";
 import * as ranges from "../../../src/web/ask/range.ts";
+import { readEnd, writeEnd } from "../../../src/web/time/ends.ts";
 import { formatsOf } from "../../../src/web/time/moments.ts";
 import { zoneNames } from "../../../src/web/time/zones.ts";
 
@@ -81,7 +82,7 @@ test("a range in the query wins", (t) => {
 
 test("ends are read as people type them", (t) => {
   const read = (typed: string, zone = BERLIN): string | null => {
-    const end = ranges.readEnd(typed, zone, NOW);
+    const end = readEnd(typed, zone, NOW);
     return end !== null && /^\d+$/.test(end) ? new Date(Number(end)).toISOString() : end;
   };
   t.is(read("13:15"), "2026-11-24T12:15:00.000Z");
@@ -110,18 +111,18 @@ test("what the picker shows of an end reads as that end", (t) => {
     moments,
     fc.constantFrom("UTC", BERLIN, "Asia/Kathmandu", "America/Havana"),
     (moment, zone) => {
-      const shown = ranges.writeEnd(String(moment), formatsOf(zone));
-      const read = Number(ranges.readEnd(shown, zone, NOW));
+      const shown = writeEnd(String(moment), formatsOf(zone));
+      const read = Number(readEnd(shown, zone, NOW));
       // The clock shows some hours twice: the first of them is meant.
       t.true(read === moment || (moment - read === 3_600_000 && parseZone(zone).changes.length > 0), shown);
     },
   );
   fc.assert(property, { numRuns: 300 });
-  t.is(ranges.writeEnd("-24h", formatsOf("UTC")), "now - 24h");
-  t.is(ranges.writeEnd("today-1d", formatsOf("UTC")), "today - 1d");
+  t.is(writeEnd("-24h", formatsOf("UTC")), "now - 24h");
+  t.is(writeEnd("today-1d", formatsOf("UTC")), "today - 1d");
   for (const { range } of ranges.PRESETS) {
     for (const end of [range.from, range.to]) {
-      const read = ranges.readEnd(ranges.writeEnd(end, formatsOf("UTC")), "UTC", NOW);
+      const read = readEnd(writeEnd(end, formatsOf("UTC")), "UTC", NOW);
       t.deepEqual(
         ranges.resolveRange({ from: read!, to: "now" }, "UTC", NOW),
         ranges.resolveRange({ from: end, to: "now" }, "UTC", NOW),

@@ -1,0 +1,88 @@
+import test from "ava";
+import * as fc from "fast-check";
+
+import { checkQuery } from "../../../src/web/editor/check.ts";
+import { shadesOf } from "../../../src/web/editor/highlight.ts";
+import { blocksOf, examples, readPage } from "../../query/examples.ts";
+import { printQuery, queries, tastes } from "../../query/trees.ts";
+
+test("every example of the language's pages is accepted", (t) => {
+  t.true(examples().length >= 60);
+  for (const example of examples()) t.is(checkQuery(example), null, example);
+});
+
+test("every fault of the language's page is the service's, at its place", (t) => {
+  const faults = blocksOf(readPage("lql.md"), "fault");
+  t.true(faults.length >= 5);
+  for (const fault of faults) {
+    const [text = "", message = ""] = fault.split("\n---\n");
+    const [, column, words] = /^Line 1, column (\d+): (.*)\n/.exec(message)!;
+    const found = checkQuery(text)!;
+    t.is(found.span.start, Number(column) - 1);
+    t.is(found.words + (found.fix === null ? "" : ` Did you mean ${found.fix}?`), `Column ${column}: ${words}`);
+  }
+});
+
+test("a fault offers what was probably meant", (t) => {
+  const fix = (text: string): [string, string | null] => {
+    const { span, fix: meant } = checkQuery(text)!;
+    return [text.slice(span.start, span.end), meant];
+  };
+  t.deepEqual(fix("GET events WHERE sorce = 'a'"), ["sorce", "source"]);
+  t.deepEqual(fix("GET events TKAE 5"), ["TKAE", "TAKE"]);
+  t.deepEqual(fix("GET evnts"), ["evnts", "events"]);
+  t.deepEqual(fix("GET events WHERE source = 'a' SORT vlue"), ["vlue", "value"]);
+  t.deepEqual(fix("GET events WHERE qqq = 'a'"), ["qqq", null]);
+});
+
+test("while the end is unfinished, a fault before it is found", (t) => {
+  t.like(checkQuery("GET events WHERE sorce = 'a' AND @http.st"), {
+    span: { start: 17, end: 22 },
+    isUnfinished: false,
+  });
+  t.like(checkQuery("GET events WHERE source = 'a' AND @http.st"), {
+    span: { start: 42, end: 42 },
+    isUnfinished: true,
+  });
+  t.like(checkQuery("GET events WHERE value = 'a' AND (tag IN ('x',"), { span: { start: 25, end: 28 } });
+  t.like(checkQuery("GET events WHERE "), { isUnfinished: true });
+  t.like(checkQuery(""), { isUnfinished: true });
+  t.is(checkQuery(`GET events WHERE text = '${"x".repeat(5000)}'`)!.span.start, 0);
+  t.is(checkQuery("GET events\n  TAKE x")!.words.slice(0, 18), "Line 2, column 8: ");
+});
+
+test("what is drawn is what was typed, with the fault marked and nothing else", (t) => {
+  const texts = fc.oneof(
+    fc.tuple(queries, tastes).map(([query, taste]) => printQuery(query, taste)),
+    fc.string(),
+  );
+  const property = fc.property(texts, fc.nat(), fc.nat(), (text, a, b) => {
+    const [start, end] = [Math.min(a, b), Math.max(a, b)].map((each) => each % (text.length + 1));
+    const fault = { start: Math.min(start!, end!), end: Math.max(start!, end!) };
+    const shades = shadesOf(text, fault);
+    t.is(shades.map((shade) => shade.text).join(""), text);
+    const marked = shades.filter(({ isFault }) => isFault).map((shade) => shade.text);
+    t.is(marked.join(""), text.slice(fault.start, fault.end));
+  });
+  fc.assert(property, { numRuns: 500 });
+  const drawn = shadesOf("get events where Source in ('a', 5) // no").map(({ text, kind }) => [kind, text]);
+  t.deepEqual(drawn, [
+    ["keyword", "get"],
+    ["plain", " "],
+    ["keyword", "events"],
+    ["plain", " "],
+    ["keyword", "where"],
+    ["plain", " "],
+    ["plain", "Source"],
+    ["plain", " "],
+    ["keyword", "in"],
+    ["plain", " "],
+    ["plain", "("],
+    ["literal", "'a'"],
+    ["plain", ","],
+    ["plain", " "],
+    ["literal", "5"],
+    ["plain", ")"],
+    ["keyword", " // no"],
+  ]);
+});
