@@ -54,7 +54,21 @@ export function jsonFields(line: string): Said | null {
     TIME_NAMES.find((name) => isTime(others.get(name))),
   );
   for (const name of FIELDS) if (IS_FIELD[name]?.(others.get(name)) === true) take(name, name);
+  unpackAttributes(others);
   return { fields, others: Object.fromEntries([...others].map(([name, value]) => [name, flattened(value, 1)])) };
+}
+
+/** Members of `attributes`, as an export has them, are attributes themselves, but those of a name that is there already. */
+function unpackAttributes(others: Map<string, unknown>): void {
+  const given = others.get("attributes");
+  if (typeof given !== "object" || given === null || Array.isArray(given)) return;
+  others.delete("attributes");
+  const rest: [string, unknown][] = [];
+  for (const [name, value] of Object.entries(given)) {
+    if (others.has(name)) rest.push([name, value]);
+    else others.set(name, value);
+  }
+  if (rest.length > 0) others.set("attributes", Object.fromEntries(rest));
 }
 
 function parseObject(line: string): object | null {

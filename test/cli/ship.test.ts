@@ -100,18 +100,20 @@ test("lines of JSON become events with attributes, and other lines are posted as
     '{"text":"own","tags":["a","b"],"value":1.5,"__proto__":"p","none":null}',
     "no JSON",
     '{"a":1}',
+    '{"text":"exported","source":"web","attributes":{"a.b":1,"source":"x","n":2},"n":1}',
   ];
   const { code, out } = await run(shipTo(service.postUrl, "--json"), { input: lines.join("\n") });
-  t.is(out, "posted 5, failed 0, retried 0\n");
+  t.is(out, "posted 6, failed 0, retried 0\n");
   t.is(code, 0);
-  t.deepEqual(await attributesOf(service, 5), [
+  t.deepEqual(await attributesOf(service, 6), [
+    ["exported", { "a.b": 1, "attributes.n": 2, n: 1, source: "x" }],
     ["no JSON", {}],
     ["odd", { list: '[{"a":1}]', tags: [1], "user.id": 7, value: "many" }],
     ["own", JSON.parse('{"__proto__":"p"}')],
     ["pino", { codes: [1, "a"], level: 30, "req.headers.host": "x", "req.method": "GET" }],
     ['{"a":1}', { a: 1 }],
   ]);
-  const odd = (await rows(service, 5)).find(({ text }) => text === "odd");
+  const odd = (await rows(service, 6)).find(({ text }) => text === "odd");
   t.like(odd, { source: "web", user: "", value: null });
   const none = await run(shipTo(service.postUrl, "--json"), { input: "a\nb\n" });
   t.is(none.code, 1);
