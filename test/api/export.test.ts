@@ -4,6 +4,10 @@ import { connect } from "node:net";
 import { gunzipSync } from "node:zlib";
 
 import { csvLine } from "../../src/api/export/csv.ts";
+import { pagesOfEvents } from "../../src/api/export/events.ts";
+import type { LogKey } from "../../src/events/event.ts";
+import { planFilters } from "../../src/query/filters.ts";
+import type { Store } from "../../src/store/store.ts";
 import { AUTHORIZATION, get, KEY, KINDS, LOG, serviceOf } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
 import { until } from "../support/until.ts";
@@ -122,6 +126,38 @@ async function isCompressed(t: ExecutionContext, service: Service): Promise<void
     .split("\n");
   t.is(lines.at(-1), `{"complete":true,"count":${COUNT}}`);
 }
+
+test("the next page of an export is read while one is written, and none is read ahead of that", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  await fill(service, 8_000);
+  const { store } = service.ports;
+  let asked = 0;
+  let answered = 0;
+  const counting: Pick<Store, "list" | "rows" | "marks"> = {
+    list: (plan) => store.list(plan),
+    marks: (ids) => store.marks(ids),
+    async rows(plan) {
+      asked += 1;
+      const rows = await store.rows(plan);
+      answered += 1;
+      return rows;
+    },
+  };
+  const plan = { ...planFilters(new URLSearchParams(), { from: { kind: "events" }, logs: [LOG as LogKey] }), skip: 0 };
+  const pages = pagesOfEvents(
+    counting,
+    { ...plan, take: 7_000 },
+    { ask: (question) => question(), now_ms: Date.now() },
+  );
+  const first = await pages.next();
+  await until(() => answered === 2, { what: "the second page, of which nobody has asked for an event" });
+  t.is(asked, 2);
+  const events = [first.value!];
+  for await (const page of pages) events.push(page);
+  t.is(events.flat().length, 7_000);
+  t.is(new Set(events.flat().map(({ row }) => row.id)).size, 7_000);
+  t.is(asked, events.length, "no page is read that is not written");
+});
 
 test("groups are exported with their keys, and values that may hold blanks as JSON", async (t) => {
   const service = await serviceOf(t, "embedded");

@@ -13,9 +13,8 @@ import { EVENT_BYTES, sizeOfEvents } from "../memory.ts";
 import { cellOf } from "./formats.ts";
 import type { RecordKind } from "./formats.ts";
 
-/** The most events of one question to the store, of which an export holds this much in memory. */
-const EVENTS_PAGE = 5_000;
-export const EXPORT_BYTES = EVENTS_PAGE * EVENT_BYTES;
+/** What an export holds in memory: a page, or one that is written and the next. */
+export const EXPORT_BYTES = 5_000 * EVENT_BYTES;
 /** Events of the first question, and at least of each. */
 const FIRST_PAGE = 500;
 const LEAST_PAGE = 100;
@@ -64,10 +63,10 @@ function placeOf(geo: Geo | null): string {
   return "ip" in geo ? `ip:${geo.ip}` : `${geo.lat},${geo.lon}`;
 }
 
-/** How many events there is room for, where they are as large as those of the last page. */
-function nextPage(last: readonly EventRow[]): number {
+/** How many events there is room for in so many bytes, where they are as large as those of the last page. */
+function nextPage(last: readonly EventRow[], most_bytes: number): number {
   const size_bytes = sizeOfEvents(last, new Map(), { format: { kind: "json" }, attributes: true });
-  return Math.max(LEAST_PAGE, Math.min(EVENTS_PAGE, Math.floor((EXPORT_BYTES * last.length) / size_bytes)));
+  return Math.max(LEAST_PAGE, Math.floor(Math.min(most_bytes / EVENT_BYTES, (most_bytes * last.length) / size_bytes)));
 }
 
 /** All that a plan finds, in order, a page at a time. @param now_ms milliseconds since the Unix epoch */
@@ -80,27 +79,45 @@ export function pagesOfEvents(
   return isWalkable(sort) ? walkedPages(store, { ...plan, sort }, ask) : countedPages(store, plan, { ask, now_ms });
 }
 
+type WalkedPlan = ListPlan & { readonly sort: readonly FieldSortKey[] };
+/** Where a page begins, behind an event, how large it is, and what is left to leave out and to take there. */
+type Place = Pick<ListPlan, "skip" | "take"> & { readonly last: EventRow | null; readonly page: number };
+
+/** The next page is read while one is written: the store and the reader seldom wait for each other. */
 async function* walkedPages(
   store: Pick<Store, "rows" | "marks">,
-  plan: ListPlan & { readonly sort: readonly FieldSortKey[] },
+  plan: WalkedPlan,
   ask: Ask,
 ): AsyncGenerator<readonly MarkedEvent[]> {
-  let { skip, take } = plan;
-  let last: EventRow | undefined;
-  let page = FIRST_PAGE;
-  while (take > 0) {
-    const where =
-      last === undefined ? plan.where : ({ kind: "and", conditions: [plan.where, behind(last, plan.sort)] } as const);
-    const size = Math.min(page, skip + take);
-    const rows = await ask(() => store.rows({ ...plan, where, skip: 0, take: size }));
-    const shown = rows.slice(skip);
-    if (shown.length > 0) yield await marked(store, shown);
-    if (rows.length < size) return;
-    page = nextPage(rows);
-    skip -= rows.length - shown.length;
-    take -= shown.length;
-    last = rows.at(-1);
+  const read = (place: Place): ReturnType<typeof readPage> => {
+    const page = readPage(store, plan, place, ask);
+    // A failure is met where the page is wanted.
+    page.catch(() => {});
+    return page;
+  };
+  let page = plan.take === 0 ? null : read({ skip: plan.skip, take: plan.take, last: null, page: FIRST_PAGE });
+  while (page !== null) {
+    const { rows, next } = await page;
+    page = next === null ? null : read(next);
+    if (rows.length > 0) yield await marked(store, rows);
   }
+}
+
+async function readPage(
+  store: Pick<Store, "rows">,
+  plan: WalkedPlan,
+  { skip, take, last, page }: Place,
+  ask: Ask,
+): Promise<{ readonly rows: readonly EventRow[]; readonly next: Place | null }> {
+  const where: Condition =
+    last === null ? plan.where : { kind: "and", conditions: [plan.where, behind(last, plan.sort)] };
+  const size = Math.min(page, skip + take);
+  const found = await ask(() => store.rows({ ...plan, where, skip: 0, take: size }));
+  const rows = found.slice(skip);
+  const left = take - rows.length;
+  if (found.length < size || left === 0) return { rows, next: null };
+  const behindThem = { skip: skip - (found.length - rows.length), take: left, last: found.at(-1)! };
+  return { rows, next: { ...behindThem, page: nextPage(found, EXPORT_BYTES / 2) } };
 }
 
 /**
@@ -125,7 +142,7 @@ async function* countedPages(
     if (rows.length > 0) yield await marked(store, rows);
     if (rows.length < page.take) return;
     done += rows.length;
-    size = nextPage(rows);
+    size = nextPage(rows, EXPORT_BYTES);
   }
 }
 
