@@ -10,6 +10,7 @@ import type { EventField, GroupPlan, ListPlan, Source, UsersPlan } from "../quer
  * Adapters: `duckdb/` (embedded) and `elasticsearch/` (cluster). Both pass `test/contract/store.test.ts`.
  *
  * Invariant: writes of the pipeline are create-only. What is there stays; what was deleted left a marker, and stays deleted.
+ * The class of an event is all that is ever changed, by {@link Store.reclassify}.
  */
 export type Store = AsyncDisposable & {
   /** None yet: what is added to them is made ready to be written by this store. */
@@ -84,6 +85,14 @@ export type Store = AsyncDisposable & {
   deleteExpired(expiry: Expiry, signal?: AbortSignal): Promise<number>;
 
   /**
+   * Gives the next events of a log, and what people have of them, the class that `classOf` returns. Changes nothing else.
+   * An event that was changed or deleted meanwhile is read again, so that no other change is lost. In pieces of bounded
+   * size, without a state between them: any later call can go on where an earlier one ended.
+   * @throws LoggiaError `store_unavailable`, also while somebody rebuilds the store; the piece can be repeated
+   */
+  reclassify(piece: ReclassifyPiece): Promise<Reclassified>;
+
+  /**
    * Builds all that was accepted from a moment on anew, and all that people did, beside what is there; and then puts it in its place in one step. Readers and writers go on
    * meanwhile. Whatever ends it before that step leaves everything as it was. Absent where the engine can't.
    * @throws LoggiaError `conflict` where another process is at it; `store_unavailable`; the reason of `signal`
@@ -137,6 +146,29 @@ export type Expiry = {
   readonly before: ReadonlyMap<LogKey, number>;
   /** No log keeps what was created before this moment, nor the markers of what was deleted of it; null: some log keeps everything. */
   readonly markersBefore: number | null;
+};
+
+/** The order in which events are given their class: by `created`, then by id. */
+export type ClassifiedUpTo = { readonly created: number; readonly id: EventId };
+
+/** What the class of an event depends on, and the class that it has. */
+export type Classifiable = Pick<StoredEvent, "log" | "text" | "link" | "tags" | "source" | "class">;
+
+export type ReclassifyPiece = {
+  readonly log: LogKey;
+  /** Events created earlier stay as they are: milliseconds since the Unix epoch; null: none. */
+  readonly from: number | null;
+  /** Where the piece before ended; null: at the first event. */
+  readonly after: ClassifiedUpTo | null;
+  /** A class for each of the events, in order. Called after they were read, and again for those that have changed. */
+  readonly classOf: (events: readonly Classifiable[]) => Promise<readonly (string | null)[]>;
+};
+
+/** `looked` events of the piece, of which `changed` have another class now. `last` is null where no more follow. */
+export type Reclassified = {
+  readonly looked: number;
+  readonly changed: number;
+  readonly last: ClassifiedUpTo | null;
 };
 
 export type RebuildOptions = {

@@ -1,3 +1,4 @@
+import { classesContract } from "./store-classes.ts";
 import { conditionContract } from "./store-conditions.ts";
 import { deletionsContract } from "./store-deletions.ts";
 import { differentialContract } from "./store-differential.ts";
@@ -14,6 +15,7 @@ export function storeContract(place: StorePlace): void {
   writeContract(place);
   marksContract(place);
   deletionsContract(place);
+  classesContract(place);
   conditionContract(place);
   listContract(place);
   usersContract(place);

@@ -17,6 +17,7 @@ import { LogNumbers } from "./logs.ts";
 import { AttributeNames, listFields } from "./fields.ts";
 import { DuckdbEvents } from "./prepared.ts";
 import * as read from "./read.ts";
+import { reclassify } from "./reclassify.ts";
 import { deleteExpired } from "./retention.ts";
 import { ALERTS_TABLE, eventsTable } from "./rows.ts";
 import type { EventRow } from "./rows.ts";
@@ -82,6 +83,7 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
     deletionsOfAlerts: (user) => reading((connection) => read.deletionsOfAlerts(connection, user)),
     deletionsAmong: (key, ids) => reading((connection) => read.deletionsAmong(connection, key, ids)),
     deleteExpired: (expiry, signal) => deleteExpired(database, expiry, signal).catch(rethrow),
+    reclassify: (piece) => reclassify(database, facts.logs, piece).catch(rethrow),
     // What was committed is seen by every later question.
     refresh: () => Promise.resolve(),
     copyTo: (to) => database.copyTo(to).catch(rethrow),

@@ -95,7 +95,7 @@ function inOrder(rows: readonly EventRow[], plan: ListPlan): readonly EventRow[]
   return isByTimeAlone(plan) ? byTime(rows, directionOf(plan)) : rows;
 }
 
-/** A rebuilt store has events by the classes of today, and copies by those that they had when somebody got them. */
+/** A rebuilt store has events by the classes of its day, and copies by those that they had before. */
 function asksForClass(condition: Condition): boolean {
   return someComparison(condition, (each) => "field" in each && each.field === "class");
 }

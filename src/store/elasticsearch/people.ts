@@ -157,7 +157,7 @@ async function takeAway(
   const { client, index, id } = place;
   const { seqNo, primaryTerm } = stored;
   if (await patiently(() => request({ if_seq_no: seqNo, if_primary_term: primaryTerm }))) return true;
-  // Documents are made once, so that another version means that it was taken away; but a later generation of the index numbers anew.
+  // Another version: it was taken away or has another class, or a later generation of the index numbers anew.
   const now = await read(client, index, id, { includes: ["log"] });
   const isSame = now?.seqNo === seqNo && now.primaryTerm === primaryTerm;
   return now !== null && !isSame && takeAway(place, now, request);

@@ -159,11 +159,13 @@ export type ScanOptions = {
   readonly sort: Sort;
   readonly batch: number;
   readonly source: estypes.SearchSourceConfig;
+  /** Whether hits tell the version of their document. */
+  readonly versions?: boolean;
 };
 
 /** All hits of a query in order, a batch at a time. Needs a searcher of one moment. */
 export async function* scan(search: Searcher, options: ScanOptions): AsyncGenerator<readonly Hit[]> {
-  const { query, sort, batch, source } = options;
+  const { query, sort, batch, source, versions = false } = options;
   let after: estypes.SortResults | undefined;
   for (;;) {
     const { hits } = await search({
@@ -172,6 +174,7 @@ export async function* scan(search: Searcher, options: ScanOptions): AsyncGenera
       size: batch,
       _source: source,
       track_total_hits: false,
+      ...(versions && { seq_no_primary_term: true }),
       ...(after !== undefined && { search_after: after }),
     }).then((answer) => answer.hits);
     if (hits.length > 0) yield hits;

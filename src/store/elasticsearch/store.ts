@@ -36,6 +36,7 @@ import { createMender } from "./mend.ts";
 import type { Mender } from "./mend.ts";
 import { ElasticsearchEvents, operationsOf } from "./prepared.ts";
 import { rebuild } from "./rebuild.ts";
+import { reclassify } from "./reclassify.ts";
 import { deleteExpired } from "./retention.ts";
 import { BLOCKED } from "./scan.ts";
 import { encodeVisit, users } from "./users.ts";
@@ -120,6 +121,7 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
       mender.notice();
       return translated(() => outlastSilence(() => deleteExpired({ client, names, removing }, expiry, signal)));
     },
+    reclassify: (piece) => changed(() => outlastSilence(() => reclassify(client, names, piece))),
     rebuild: (options) =>
       translated(() => outlastSilence(() => rebuild({ client, names, columns, log }, options))).catch(
         (error: unknown) => {

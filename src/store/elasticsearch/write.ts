@@ -25,6 +25,17 @@ export function deleteOperation(index: string, id: string): Operation {
   return `{"delete":{"_index":${JSON.stringify(index)},"_id":${JSON.stringify(id)}}}\n`;
 }
 
+/** Changes some fields of a document, if it still is in the version that was read. */
+export function updateOperation(
+  index: string,
+  id: string,
+  { seqNo, primaryTerm }: { readonly seqNo: number; readonly primaryTerm: number },
+  fields: object,
+): Operation {
+  const action = { _index: index, _id: id, if_seq_no: seqNo, if_primary_term: primaryTerm };
+  return `{"update":${JSON.stringify(action)}}\n${JSON.stringify({ doc: fields })}\n`;
+}
+
 const DONE: WriteOutcome = Object.freeze({ kind: "done" });
 
 /**
