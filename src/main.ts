@@ -6,9 +6,11 @@ import { createDeadLetters } from "../pipelines/deadletters/redrive.ts";
 import type { Locate } from "../pipelines/enrich/enrich.ts";
 import { openGeoip } from "../pipelines/enrich/geoip.ts";
 import { startNotifier } from "../pipelines/notify/notifier.ts";
+import { startReclassifying } from "../pipelines/reclassify/reclassify.ts";
 import { keepOnlyFresh } from "../pipelines/retention/keep.ts";
 import { startRetention } from "../pipelines/retention/sweep.ts";
 import { startPipeline } from "../pipelines/runner.ts";
+import { CATALOG_POLL_MS } from "./catalog/catalog.ts";
 import { readAccepted } from "./bus/accepted.ts";
 import type { DeletionLog } from "./bus/deletions.ts";
 import type { Engines, Ports } from "./engines/engines.ts";
@@ -28,6 +30,7 @@ import { measureStore } from "./monitoring/measured.ts";
 import { createMonitoring, type Monitoring } from "./monitoring/monitoring.ts";
 import { type Continuity, watchContinuity } from "./operations/continuity.ts";
 import { followDecisions } from "./operations/decisions.ts";
+import { createReclassifications } from "./operations/reclassification.ts";
 import { createGatherer } from "./post/gatherer.ts";
 import { startForgetting } from "./post/key-documents.ts";
 import { createPostListener } from "./post/listener.ts";
@@ -231,7 +234,7 @@ async function listenForMonitoring(
 /** The pipeline of events and, where a mail server is configured, the one of mails. Returns what rejects when one of them dies. */
 async function startPipelines(
   settings: Settings,
-  { ports, clock, notifications: documents }: Engines,
+  { ports, clock, notifications: documents, reclassifications }: Engines,
   watch: Watch,
   locating: Locating,
   log: Logger,
@@ -265,6 +268,19 @@ async function startPipelines(
   const roles: Role[] = [pipeline];
   const retention = startRetention({ ...ports, clock, log });
   closing.defer(() => retention.close());
+  const isAlone = engines.kind === "embedded";
+  const reclassifying = startReclassifying({
+    ...ports,
+    documents: reclassifications,
+    group: PIPELINE_GROUP,
+    known_ms: isAlone ? 0 : 2 * CATALOG_POLL_MS,
+    takeOver_ms: isAlone ? 0 : undefined,
+    isHeld: () => watch.holds.list().some(({ name }) => name === "store" || name === "catalog"),
+    now: clock.now,
+    log,
+  });
+  metrics.watchJob("reclassify", () => reclassifying.running() > 0);
+  closing.defer(() => reclassifying.close());
   closing.defer(async () => void (await Promise.all(roles.map((role) => role.close(CLOSE_TIMEOUT_MS)))));
   if (mail !== null && documents !== null) {
     const notifier = await startNotifier({ ...ports, documents, mailer: createSmtpMailer(mail), now: clock.now, log });
@@ -278,7 +294,7 @@ type Role = { close(timeout_ms: number): Promise<void>; readonly done: Promise<v
 
 async function startApi(
   { api: address, hosts, rates, trustedProxies }: Settings,
-  { ports, clock, backup, accepted, deletions, watermarks }: Opened,
+  { ports, clock, backup, accepted, deletions, watermarks, reclassifications }: Opened,
   { metrics, gate, front, holds, connections, continuity }: Watch & { readonly continuity: Continuity | null },
   locating: Locating,
   log: Logger,
@@ -311,6 +327,7 @@ async function startApi(
     log,
     horizon,
     operations,
+    reclassifications: createReclassifications(reclassifications, clock.now),
     gate,
     // Answers that wait for their readers leave half of the memory to others.
     limits: { ...connections.api, unread_bytes: (rates.answers_mb * 1024 * 1024) / 2 },

@@ -1,6 +1,7 @@
 import type { Catalog, ClassFilter } from "../../src/catalog/catalog.ts";
-import type { LogKey, StoredEvent } from "../../src/events/event.ts";
+import type { LogKey } from "../../src/events/event.ts";
 import { giveWay } from "../../src/pace.ts";
+import type { Classifiable } from "../../src/store/store.ts";
 import type { Transform } from "../stage.ts";
 import { classByLoop } from "./loop.ts";
 import { createMatchers } from "./matchers.ts";
@@ -32,8 +33,8 @@ export function createClassify({ catalog }: { readonly catalog: Filters }): Tran
 export function createClassifier(
   catalog: Filters,
   matchers: Matchers = createMatchers(),
-): (event: StoredEvent) => string | null | Promise<string | null> {
-  const withoutMatcher = async (event: StoredEvent, filters: readonly ClassFilter[]): Promise<string | null> => {
+): (event: Classifiable) => string | null | Promise<string | null> {
+  const withoutMatcher = async (event: Classifiable, filters: readonly ClassFilter[]): Promise<string | null> => {
     matchers.missed({ log: event.log, owner: ownerOf(event.log), filters });
     await giveWay();
     return classByLoop(filters, event, giveWay);

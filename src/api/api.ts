@@ -12,6 +12,7 @@ import type { Observer, Route } from "../http/route.ts";
 import { createHttpServer } from "../http/server.ts";
 import type { HttpServer, HttpServerOptions } from "../http/server.ts";
 import type { Operations } from "../operations/operations.ts";
+import type { Reclassifications } from "../operations/reclassification.ts";
 import type { Store } from "../store/store.ts";
 import { alertRoutes } from "./alerts.ts";
 import { bookmarkRoutes } from "./bookmarks.ts";
@@ -29,6 +30,7 @@ import { apiKeyRoutes } from "./manage/api-keys.ts";
 import { managedClassFilterRoutes } from "./manage/class-filters.ts";
 import { managedLogRoutes } from "./manage/logs.ts";
 import { operationRoutes } from "./manage/operations.ts";
+import { reclassifyRoutes } from "./manage/reclassify.ts";
 import { savedQueryRoutes } from "./manage/saved-queries.ts";
 import { openApiRoute } from "./openapi/routes.ts";
 import { queryRoutes } from "./query.ts";
@@ -54,6 +56,7 @@ export type ApiOptions = {
   /** Owned by the caller. Default: null, for one process that accepts and indexes in one order. */
   readonly horizon?: Horizon | null;
   readonly operations?: Operations;
+  readonly reclassifications?: Reclassifications;
 };
 
 /** Forms and JSON of this API are small; what producers post goes to another address. */
@@ -78,6 +81,7 @@ export function apiRoutes(parts: Omit<Context, "attributes" | "body">): Route[] 
     ...managedLogRoutes(context),
     ...apiKeyRoutes(context),
     ...managedClassFilterRoutes(context),
+    ...reclassifyRoutes(context),
     ...savedQueryRoutes(context),
     ...operationRoutes(context),
   ];
@@ -100,9 +104,10 @@ export function createApi(options: ApiOptions): HttpServer {
     front,
     horizon = null,
     operations,
+    reclassifications,
   } = options;
   return createHttpServer({
-    routes: apiRoutes({ catalog, store, deletions, log, now, gate, browsers, horizon, operations }),
+    routes: apiRoutes({ catalog, store, deletions, log, now, gate, browsers, horizon, operations, reclassifications }),
     log,
     limits,
     listener: { name: "the API", setting: "LOGGIA_API" },

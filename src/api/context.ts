@@ -14,6 +14,7 @@ import type { BodyOptions } from "../http/body.ts";
 import type { BrowserGuard } from "../http/browser-guard.ts";
 import type { Call, Method, Reply, Route } from "../http/route.ts";
 import type { Operations } from "../operations/operations.ts";
+import type { Reclassifications } from "../operations/reclassification.ts";
 import { parameterHints } from "../query/hints.ts";
 import type { Store } from "../store/store.ts";
 import { authenticate, personOfCaller } from "./caller.ts";
@@ -37,6 +38,8 @@ export type Context = {
   readonly gate: Gate;
   readonly browsers: BrowserGuard;
   readonly attributes: KnownAttributes;
+  /** Orders to reclassify stored events; absent: it takes none. */
+  readonly reclassifications?: Reclassifications | undefined;
   /** What service admins can ask of this process; absent: nothing. */
   readonly operations?: Operations | undefined;
 };

@@ -8,6 +8,7 @@ import { CommandError } from "./request.ts";
 import { printableLines } from "./terminal.ts";
 import * as operate from "./operate.ts";
 import * as questions from "./questions.ts";
+import { applyClasses } from "./reclassify.ts";
 
 /** What was given on the command line: the service's address and account, and the options of the command. */
 type Given = ServiceOptions & { readonly json?: true; readonly log: string } & Readonly<
@@ -285,6 +286,12 @@ function addClassCommands(classes: Command): void {
   );
   acting(inLog(classes.command("list").description("list the classes of a log")), (given) =>
     manage.listClasses(given, given.log),
+  );
+  acting(
+    inLog(classes.command("apply").description("give stored events the class of today's filters"))
+      .option("--from <time>", "only events created from then on: ISO 8601, or milliseconds since 1970")
+      .option("--no-wait", "do not wait for the end"),
+    ({ wait, ...given }) => applyClasses({ ...given, wait: (wait as unknown) !== false }, given.log, process.stderr),
   );
   acting(inLog(classes.command("remove <key>").description("remove a class")), (given, key) =>
     manage.removeClass(given, given.log, key),

@@ -1,5 +1,4 @@
 import { resolve } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 
 import { restore } from "../operations/restore.ts";
 import { readSettings } from "../settings.ts";
@@ -7,6 +6,8 @@ import { call, type ServiceOptions } from "./call.ts";
 import type { Answer } from "./manage.ts";
 import { CommandError } from "./request.ts";
 import { printable, table } from "./terminal.ts";
+import { untilEnded } from "./wait.ts";
+import type { Job } from "./wait.ts";
 
 type Letter = {
   readonly id: string;
@@ -20,8 +21,6 @@ type Letter = {
 };
 type Page = { readonly letters: readonly Letter[]; readonly next: string | null; readonly open: number };
 
-/** What shells make of a command that Ctrl-C ended. */
-const INTERRUPTED = 130;
 const SHOWN_CHARACTERS = 60;
 
 export async function listDeadLetters(
@@ -77,7 +76,6 @@ export async function acceptHold(options: ServiceOptions, name: string): Promise
   return { value, text: `${printable(value.name)} accepted: ${printable(value.why)}` };
 }
 
-type Job = { readonly state: "running" | "done" | "failed"; readonly reason: string | null };
 type Built = Record<"rebuilt" | "compared" | "copied" | "markers", number> & { readonly stage: string };
 type Replay = Job &
   Record<"records" | "events" | "visits" | "expired" | "refused", number> & {
@@ -130,7 +128,7 @@ export async function backup(options: ServiceOptions, folder: string, stderr: No
   return { value, text: `${show(value)} to ${value.to}` };
 }
 
-/** Starts a job of the service and shows how far it is, until it ends. Stopping the command leaves the job running. */
+/** Starts a job of the service and shows how far it is, until it ends. */
 async function waitFor<T extends Job>(
   options: ServiceOptions,
   path: string,
@@ -138,23 +136,13 @@ async function waitFor<T extends Job>(
   show: (job: T) => string,
   stderr: NodeJS.WriteStream,
 ): Promise<T> {
-  let job = (await call(options, "POST", path, { json })) as T;
-  const leave = (): void => {
-    stderr.write("\nThe service goes on with it; the same command once more shows how far it is\n");
-    process.exit(INTERRUPTED);
-  };
-  process.once("SIGINT", leave);
-  for (let wait_ms = 50; job.state === "running"; wait_ms = Math.min(2 * wait_ms, 1000)) {
-    await sleep(wait_ms);
+  const job = (await call(options, "POST", path, { json })) as T;
+  const look = async (): Promise<T> => {
     const { last } = (await call(options, "GET", path)) as { last: T | null };
     if (last === null) throw new CommandError("The service was started anew meanwhile, and knows of no such order");
-    job = last;
-    if (stderr.isTTY && job.state === "running") stderr.write(`\r\u001b[K${show(job)}`);
-  }
-  process.off("SIGINT", leave);
-  if (stderr.isTTY) stderr.write("\r\u001b[K");
-  if (job.state === "failed") throw new CommandError(printable(job.reason ?? "It failed"));
-  return job;
+    return last;
+  };
+  return untilEnded(job, look, show, stderr);
 }
 
 /**

@@ -12,7 +12,7 @@ import { decisionsInDocument } from "../operations/decisions.ts";
 import { marksInDocument } from "../operations/marks-file.ts";
 import type { Settings } from "../settings.ts";
 import { openElasticsearchStore } from "../store/elasticsearch/store.ts";
-import { BATCHES, CLOCK, mailsHere, MARKS, NOTIFICATIONS, WATERMARKS } from "./engines.ts";
+import { BATCHES, CLOCK, mailsHere, MARKS, NOTIFICATIONS, RECLASSIFICATIONS, WATERMARKS } from "./engines.ts";
 import type { Engines } from "./engines.ts";
 
 /** Kafka and Elasticsearch. @throws LoggiaError that names the one that can't be reached */
@@ -47,6 +47,7 @@ export async function openCluster(
     notifications: closing.use(mailsHere(settings) ? await open(NOTIFICATIONS) : null),
     batches: () => open(BATCHES),
     watermarks: () => open(WATERMARKS),
+    reclassifications: closing.use(await open(RECLASSIFICATIONS)),
     marks,
     decisions: decisionsInDocument(markDocuments),
     wals: new Map(),

@@ -16,7 +16,7 @@ import { refuseHalfRestored } from "../operations/restore.ts";
 import { giveWay } from "../pace.ts";
 import type { Settings } from "../settings.ts";
 import { openDuckdbStore } from "../store/duckdb/store.ts";
-import { BATCHES, CLOCK, DECISIONS, mailsHere, MARKS, NOTIFICATIONS } from "./engines.ts";
+import { BATCHES, CLOCK, DECISIONS, mailsHere, MARKS, NOTIFICATIONS, RECLASSIFICATIONS } from "./engines.ts";
 import type { Engines } from "./engines.ts";
 import { letPostsFirst } from "./priority.ts";
 
@@ -41,6 +41,7 @@ export async function openEmbedded(
   letPostsFirst(log);
   const open = (name: string) => openSqliteDocuments({ file: join(folder, `${name}.sqlite`), name });
   const notifications = mailsHere(settings) ? await open(NOTIFICATIONS) : null;
+  const reclassifications = closing.use(await open(RECLASSIFICATIONS));
   const documents = ["catalog.sqlite", `${NOTIFICATIONS}.sqlite`, `${BATCHES}.sqlite`];
   return {
     ports: { bus, catalog, store },
@@ -48,10 +49,11 @@ export async function openEmbedded(
     notifications: closing.use(notifications),
     batches: () => open(BATCHES),
     watermarks: null,
+    reclassifications,
     marks: marksInFile(join(folder, `${MARKS}.json`), catalogDocuments),
     decisions: decisionsInFile(join(folder, `${DECISIONS}.json`)),
     wals: new Map([
-      ...[BUS_FILE, ...documents].map((name) => [name, join(folder, `${name}-wal`)] as const),
+      ...[BUS_FILE, ...documents, `${RECLASSIFICATIONS}.sqlite`].map((name) => [name, join(folder, `${name}-wal`)] as const),
       [STORE_FILE, join(folder, `${STORE_FILE}.wal`)],
     ]),
     backup: (to, report, signal) => backup({ folder, bus, store, documents, to, report, signal }),

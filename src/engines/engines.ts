@@ -21,6 +21,8 @@ export type Engines = {
   readonly batches: () => Promise<Documents>;
   /** Opens the watermarks of posting processes; null where one process accepts and indexes in one order. */
   readonly watermarks: (() => Promise<Documents>) | null;
+  /** Orders to reclassify stored events of a log, and how far they are. */
+  readonly reclassifications: Documents;
   /** Where it is kept what was last known of the engines. */
   readonly marks: MarksFile;
   /** What operators decided about holds past the API. */
@@ -35,6 +37,7 @@ export type Engines = {
 export const NOTIFICATIONS = "notifications";
 export const BATCHES = "batches";
 export const WATERMARKS = "posting";
+export const RECLASSIFICATIONS = "reclassifications";
 export const MARKS = "marks";
 export const CLOCK = "clock";
 export const DECISIONS = "decisions";

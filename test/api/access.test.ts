@@ -95,6 +95,8 @@ DELETE /manage/1/logs/:log/apiKeys/:id                        401   401     404 
 GET    /manage/1/logs/:log/classFilters                       401   401     404  403   200  404    403    403      401   403
 POST   /manage/1/logs/:log/classFilters                       401   401     404  403   201  404    403    403      401   403
 POST   /manage/1/logs/:log/classFilters/preview               401   401     404  403   200  404    403    403      401   403
+GET    /manage/1/logs/:log/reclassify                         401   401     404  403   200  404    403    403      401   403
+POST   /manage/1/logs/:log/reclassify                         401   401     404  403   202  404    403    403      401   403
 GET    /manage/1/logs/:log/classFilters/:key                  401   401     404  403   200  404    403    403      401   403
 PUT    /manage/1/logs/:log/classFilters/:key                  401   401     404  403   200  404    403    403      401   403
 DELETE /manage/1/logs/:log/classFilters/:key                  401   401     404  403   204  404    403    403      401   403

@@ -176,6 +176,21 @@ const CLASSES: Readonly<Record<string, Operation>> = {
     answers: { 200: { what: "How many, and some of them", schema: answers.ClassPreview } },
     errors: ["log_not_found"],
   },
+  "GET /logs/:log/reclassify": {
+    ...base,
+    id: "readReclassification",
+    summary: "How far the last order is to reclassify stored events; for admins of the log",
+    answers: { 200: { what: "How it stands", schema: answers.ReclassificationRecord } },
+    errors: ["log_not_found", "store_unavailable", "unsupported"],
+  },
+  "POST /logs/:log/reclassify": {
+    ...base,
+    id: "reclassify",
+    summary: "Give stored events the class of today's filters; for admins of the log",
+    json: inputs.ReclassifyOrder,
+    answers: { 202: { what: "It was ordered, or is under way", schema: answers.ReclassificationRecord } },
+    errors: ["log_not_found", "conflict", "store_unavailable", "unsupported"],
+  },
   "GET /logs/:log/classFilters/:key": {
     ...base,
     id: "readManagedClassFilter",

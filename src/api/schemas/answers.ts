@@ -123,6 +123,22 @@ export const ClassPreview = named(
   }),
 );
 
+export const ReclassificationRecord = named(
+  "Reclassification",
+  z.strictObject({
+    state: z
+      .enum(["none", "waiting", "running", "done", "failed"])
+      .describe("none: nobody has ordered it yet. waiting: it was ordered and has not begun."),
+    from: MomentText.nullable().describe("Events created earlier stay as they are; null: none."),
+    started: MomentText.nullable().describe("When it was ordered."),
+    finished: MomentText.nullable(),
+    total: z.int().min(0).nullable().describe("How many events there are to look at; null until they are counted."),
+    done: z.int().min(0).describe("How many were looked at. Begins again where the filters change meanwhile."),
+    changed: z.int().min(0).describe("How often an event got another class."),
+    reason: z.string().nullable().describe("Why it failed."),
+  }),
+);
+
 export const ClassFiltersOfLogs = named(
   "ClassFiltersOfLogs",
   z.array(z.strictObject({ key: LogKeyText, classFilters: ClassFilterList })),

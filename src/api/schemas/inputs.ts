@@ -132,6 +132,16 @@ export const PreviewedFilter = named(
   }),
 );
 
+/** Which stored events get the class of today's filters. */
+export const ReclassifyOrder = named(
+  "ReclassifyOrder",
+  z.object({
+    from: z.union([z.number(), z.string()]).optional().meta({
+      description: "Only events created from this moment on: milliseconds since the Unix epoch, or ISO 8601.",
+    }),
+  }),
+);
+
 export const NewFilter = named(
   "NewClassFilter",
   z.preprocess(

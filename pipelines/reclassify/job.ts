@@ -1,0 +1,260 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Logger } from "pino";
+
+import type { Bus } from "../../src/bus/bus.ts";
+import type { Catalog } from "../../src/catalog/catalog.ts";
+import { LoggiaError } from "../../src/errors.ts";
+import type { LogKey } from "../../src/events/event.ts";
+import type { Turns } from "../../src/http/turns.ts";
+import { giveWay } from "../../src/pace.ts";
+import type { Condition } from "../../src/query/plan.ts";
+import type { Classifiable, Reclassified, Store } from "../../src/store/store.ts";
+import { createClassifier } from "../classify/classify.ts";
+import { ClaimLost } from "./claim.ts";
+import type { Claim } from "./claim.ts";
+import { nameOfFilters } from "./filters.ts";
+
+export type ReclassifyingOptions = {
+  readonly store: Pick<Store, "reclassify" | "list" | "refresh">;
+  readonly catalog: Pick<Catalog, "log" | "classFilters" | "ownerOf" | "refresh">;
+  readonly bus: Pick<Bus, "lag">;
+  /** The group of those who classify what is posted. */
+  readonly group: string;
+  /** By now, every process knows the filters that any of them knew so long ago: 0 where there is one process alone. */
+  readonly known_ms: number;
+  /** Whether the store or the catalog waits for a person's decision: then nothing is changed. */
+  readonly isHeld: () => boolean;
+  readonly now: () => number;
+  readonly log: Logger;
+};
+
+type JobOptions = ReclassifyingOptions & {
+  readonly claim: Claim;
+  /** Pieces of all jobs of the process, one at a time. */
+  readonly inTurn: Turns;
+  /** Ends it between two steps, with its reason. */
+  readonly signal: AbortSignal;
+};
+
+/** Events whose class is found out before other work has its turn. */
+const EVENTS_A_TURN = 16;
+/** After each piece, others have the store to themselves for as long as it took. */
+const REST_LEAST_MS = 5;
+const RETRY_FIRST_MS = 200;
+const RETRY_LAST_MS = 10_000;
+const HELD_MS = 1_000;
+/** A pipeline that is further behind is waited for at the end, and then all is looked at once more. */
+const SETTLE_MS = 20_000;
+const SETTLE_EVERY_MS = 200;
+
+class FiltersChanged extends Error {}
+class LogGone extends Error {}
+
+/**
+ * Carries out an order: goes through the events of a log and gives each the class of today's filters. Where these change
+ * meanwhile, it begins again; at its end, all that it looked at has the class of one and the same set of filters.
+ *
+ * Invariant: no class of newer filters is replaced by one of older filters. The filters are taken in after the events
+ * were read, so that they are no older than those of whoever wrote them.
+ * @throws ClaimLost; the reason of `signal`
+ */
+export async function reclassifyLog(options: JobOptions): Promise<void> {
+  const { claim, log } = options;
+  const job = new ReclassifyingJob(options);
+  try {
+    await job.run();
+  } catch (error) {
+    if (error instanceof ClaimLost || options.signal.aborted) throw error;
+    log.error({ err: error, job: claim.record }, "a reclassification has failed");
+    const finished = options.now();
+    await claim.finish({ state: "failed", finished, reason: explain(error) }, claim.record.asked);
+  }
+}
+
+function explain(error: unknown): string {
+  if (error instanceof LogGone) return "The log is gone";
+  return error instanceof LoggiaError && error.code !== "internal_error"
+    ? error.message
+    : "An unexpected error ended the reclassification; the service's log tells more";
+}
+
+class ReclassifyingJob {
+  readonly #options: JobOptions;
+  readonly #key: LogKey;
+  readonly #classOf: ReturnType<typeof createClassifier>;
+  /** The array that the catalog gave last, and what tells these filters from others. */
+  #known: { readonly filters: unknown; readonly name: string } | null = null;
+
+  constructor(options: JobOptions) {
+    this.#options = options;
+    this.#key = options.claim.record.log;
+    this.#classOf = createClassifier(options.catalog);
+  }
+
+  async run(): Promise<void> {
+    const { claim, now, log, store } = this.#options;
+    for (;;) {
+      const name = await this.#retrying(() => this.#todaysFilters());
+      if (claim.record.filters !== name) await this.#begin(name);
+      const { asked } = claim.record;
+      try {
+        await this.#walk();
+        // What was ordered again while the last piece was under way may have been ordered for other filters.
+        await this.#retrying(() => this.#requireSameFilters());
+        await this.#retrying(() => store.refresh());
+        const end = { state: "done", finished: now(), done: claim.record.total ?? 0 } as const;
+        if (!(await this.#retrying(() => claim.finish(end, asked)))) continue;
+        log.info({ job: claim.record }, "a reclassification is done");
+        return;
+      } catch (error) {
+        if (!(error instanceof FiltersChanged)) throw error;
+      }
+    }
+  }
+
+  /** From the first event on. */
+  async #begin(filters: string): Promise<void> {
+    const { claim, log } = this.#options;
+    const isSettled = await this.#settle(SETTLE_MS);
+    await this.#retrying(() => this.#options.store.refresh());
+    const total = await this.#retrying(() => this.#count());
+    await this.#retrying(() => claim.save({ filters, isSettled, total, done: 0, upTo: null }));
+    log.info({ job: claim.record }, "a reclassification begins");
+  }
+
+  async #walk(): Promise<void> {
+    const { claim } = this.#options;
+    await this.#walkOnce();
+    if (claim.record.isSettled) return;
+    await this.#settle(Infinity);
+    await this.#retrying(() => this.#options.store.refresh());
+    claim.note({ isSettled: true, done: 0, upTo: null });
+    await this.#walkOnce();
+  }
+
+  async #walkOnce(): Promise<void> {
+    for (let isEnd = false; !isEnd;) {
+      isEnd = await this.#retrying(() => this.#options.inTurn(() => this.#step()));
+    }
+  }
+
+  /** @returns whether it was the last */
+  async #step(): Promise<boolean> {
+    const { claim, signal } = this.#options;
+    await this.#whileHeld();
+    const start_ms = performance.now();
+    const { done, changed } = claim.record;
+    const piece = await this.#piece();
+    const looked = done + piece.looked;
+    // The last piece has no place behind it: should it have to be looked at again, it counts once.
+    const progress = piece.last === null ? { total: looked } : { done: looked, upTo: piece.last };
+    claim.note({ changed: changed + piece.changed, ...progress });
+    await sleep(Math.max(REST_LEAST_MS, performance.now() - start_ms), undefined, { signal });
+    return piece.last === null;
+  }
+
+  async #piece(): Promise<Reclassified> {
+    const { store, claim } = this.#options;
+    const { from, upTo } = claim.record;
+    let stop: unknown = null;
+    try {
+      return await store.reclassify({
+        log: this.#key,
+        from,
+        after: upTo,
+        classOf: async (events) => {
+          try {
+            await this.#requireSameFilters();
+            const classes = await this.#classesOf(events);
+            await claim.confirm();
+            return classes;
+          } catch (error) {
+            stop = error;
+            throw error;
+          }
+        },
+      });
+    } catch (error) {
+      // A store takes whatever it does not know for a fault of its engine.
+      throw stop ?? error;
+    }
+  }
+
+  async #classesOf(events: readonly Classifiable[]): Promise<(string | null)[]> {
+    const classes: (string | null)[] = [];
+    for (const event of events) {
+      if (classes.length % EVENTS_A_TURN === EVENTS_A_TURN - 1) await giveWay();
+      classes.push(await this.#classOf(event));
+    }
+    return classes;
+  }
+
+  /** @throws LogGone */
+  async #todaysFilters(): Promise<string> {
+    const { catalog } = this.#options;
+    await catalog.refresh();
+    if (catalog.log(this.#key) === null) throw new LogGone();
+    const filters = catalog.classFilters(this.#key);
+    if (this.#known?.filters !== filters) this.#known = { filters, name: await nameOfFilters(filters) };
+    return this.#known.name;
+  }
+
+  async #requireSameFilters(): Promise<void> {
+    if ((await this.#todaysFilters()) !== this.#options.claim.record.filters) throw new FiltersChanged();
+  }
+
+  async #count(): Promise<number> {
+    const { from } = this.#options.claim.record;
+    const conditions: Condition[] = from === null ? [] : [{ kind: "number", field: "created", op: ">=", value: from }];
+    const { total } = await this.#options.store.list({
+      kind: "list",
+      from: { kind: "events" },
+      logs: [this.#key],
+      where: { kind: "and", conditions },
+      sort: [],
+      skip: 0,
+      take: 1,
+      columns: null,
+    });
+    return total;
+  }
+
+  /**
+   * Waits until the pipeline has passed all that lies on the bus now: what it had classified by earlier filters is in
+   * the store by then.
+   * @returns false where that took too long
+   */
+  async #settle(limit_ms: number): Promise<boolean> {
+    const { bus, group, known_ms, signal } = this.#options;
+    await sleep(known_ms, undefined, { signal });
+    const start_ms = performance.now();
+    const look = () => this.#retrying(() => bus.lag("events", group));
+    const ends = new Map((await look()).map(({ partition, end }) => [partition, end]));
+    for (;;) {
+      const lags = await look();
+      if (lags.every(({ partition, next }) => next >= (ends.get(partition) ?? 0))) return true;
+      if (performance.now() - start_ms >= limit_ms) return false;
+      await sleep(SETTLE_EVERY_MS, undefined, { signal });
+    }
+  }
+
+  async #whileHeld(): Promise<void> {
+    const { isHeld, signal } = this.#options;
+    while (isHeld()) await sleep(HELD_MS, undefined, { signal });
+  }
+
+  /** An engine that is away or busy is waited for without end. */
+  async #retrying<T>(work: () => Promise<T>): Promise<T> {
+    const { signal, log } = this.#options;
+    for (let wait_ms = RETRY_FIRST_MS; ; wait_ms = Math.min(2 * wait_ms, RETRY_LAST_MS)) {
+      signal.throwIfAborted();
+      try {
+        return await work();
+      } catch (error) {
+        if (!(error instanceof LoggiaError) || error.retryAfter_s === null) throw error;
+        log.warn({ err: error, key: this.#key, wait_ms }, "a reclassification waits for an engine");
+        await sleep(wait_ms, undefined, { signal });
+      }
+    }
+  }
+}

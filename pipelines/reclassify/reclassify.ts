@@ -1,0 +1,99 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import type { Cursor, Documents, Version } from "../../src/catalog/documents/documents.ts";
+import { createTurns } from "../../src/http/turns.ts";
+import { isUnderWay, reclassificationOf } from "../../src/operations/reclassification.ts";
+import type { StoredReclassification } from "../../src/operations/reclassification.ts";
+import { Claim, ClaimLost, LEASE_MS } from "./claim.ts";
+import { reclassifyLog } from "./job.ts";
+import type { ReclassifyingOptions } from "./job.ts";
+
+export type Reclassifying = {
+  /** How many orders this process carries out now. */
+  running(): number;
+  /** Ends what is under way between two steps, and waits for that: other processes go on with it, or the next start. */
+  close(): Promise<void>;
+};
+
+export type StartOptions = ReclassifyingOptions & {
+  readonly documents: Pick<Documents, "read" | "replace" | "changes">;
+  /** How often it is looked for new orders. */
+  readonly poll_ms?: number;
+  /** An order whose holder gave no sign of life for so long is taken over; 0 where no other process can be at it. */
+  readonly takeOver_ms?: number | undefined;
+};
+
+const POLL_MS = 1_000;
+/** At a time in one process. They take turns, piece by piece. */
+const MAX_JOBS = 8;
+
+/** An order that has not ended, and when its version was first seen, by a clock of this process. */
+type Seen = { readonly record: StoredReclassification; readonly version: Version; readonly seen_ms: number };
+
+/** Carries out orders to reclassify, beside the pipeline. Of any number of processes one is at an order at a time. */
+export function startReclassifying(options: StartOptions): Reclassifying {
+  const { documents, log, poll_ms = POLL_MS, takeOver_ms = LEASE_MS } = options;
+  const closing = new AbortController();
+  const { signal } = closing;
+  const inTurn = createTurns();
+  const seen = new Map<string, Seen>();
+  const running = new Map<string, Promise<void>>();
+  let cursor: Cursor | null = null;
+
+  async function look(): Promise<void> {
+    const changes = await documents.changes(cursor);
+    for (const { id, version, body } of changes.documents) {
+      const record = reclassificationOf(body);
+      if (record === null || !isUnderWay(record)) seen.delete(id);
+      else if (seen.get(id)?.version !== version) seen.set(id, { record, version, seen_ms: performance.now() });
+    }
+    ({ cursor } = changes);
+    for (const [id, found] of seen) {
+      if (running.size >= MAX_JOBS) return;
+      const isFree = found.record.holder === null || performance.now() - found.seen_ms >= takeOver_ms;
+      if (isFree && !running.has(id)) await claim(id, found);
+    }
+  }
+
+  async function claim(id: string, found: Seen): Promise<void> {
+    // Taken or not, the feed tells what became of it.
+    seen.delete(id);
+    const claimed = await Claim.take(documents, found);
+    if (claimed === null) return;
+    const { holder } = found.record;
+    if (holder !== null) log.warn({ job: found.record }, "a reclassification was cut off, and goes on here");
+    running.set(
+      id,
+      carryOut(claimed).finally(() => running.delete(id)),
+    );
+  }
+
+  async function carryOut(claimed: Claim): Promise<void> {
+    try {
+      await reclassifyLog({ ...options, claim: claimed, inTurn, signal });
+    } catch (error) {
+      if (error instanceof ClaimLost) log.warn({ job: claimed.record }, "a reclassification went to another process");
+      else if (!signal.aborted) log.error({ err: error, job: claimed.record }, "a reclassification ended early");
+      await claimed.release();
+    } finally {
+      claimed.stop();
+    }
+  }
+
+  async function run(): Promise<void> {
+    while (!signal.aborted) {
+      await look().catch((error: unknown) => log.debug({ err: error }, "no orders to reclassify could be read"));
+      await sleep(poll_ms, undefined, { signal, ref: false }).catch(() => {});
+    }
+  }
+
+  const looking = run();
+  return {
+    running: () => running.size,
+    close: async () => {
+      closing.abort(new Error("the service is stopping"));
+      await looking;
+      await Promise.all(running.values());
+    },
+  };
+}

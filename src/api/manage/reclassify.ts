@@ -1,0 +1,78 @@
+import { LoggiaError } from "../../errors.ts";
+import { hasBody } from "../../http/body.ts";
+import { Moment } from "../../http/moment.ts";
+import type { Route } from "../../http/route.ts";
+import type { Reclassification, Reclassifications } from "../../operations/reclassification.ts";
+import { MOMENT_LIMIT } from "../../query/calendar.ts";
+import { readDate } from "../../query/dates.ts";
+import { UTC } from "../../query/zone.ts";
+import type { Context } from "../context.ts";
+import { readJson } from "../input.ts";
+import { ReclassifyOrder } from "../schemas/inputs.ts";
+import { managed, ok } from "./json.ts";
+import { requireAdministered } from "./logs.ts";
+
+const PATH = "/logs/:log/reclassify";
+
+/** Gives stored events of a log the classes of today's filters, and tells how far that is. */
+export function reclassifyRoutes(context: Context): Route[] {
+  return [
+    managed(context, "GET", PATH, async (call) => {
+      const { key } = requireAdministered(context, call);
+      return ok(show(await ordersOf(context).last(key)));
+    }),
+    managed(context, "POST", PATH, async (call) => {
+      const { key } = requireAdministered(context, call);
+      const { from } = hasBody(call.request) ? await readJson(context, call, ReclassifyOrder) : {};
+      const ordered = await ordersOf(context).order(key, from === undefined ? null : readFrom(from));
+      return { ...ok(show(ordered)), status: 202 };
+    }),
+  ];
+}
+
+function ordersOf({ reclassifications }: Context): Reclassifications {
+  if (reclassifications !== undefined) return reclassifications;
+  throw new LoggiaError("unsupported", "This process can't have events reclassified");
+}
+
+const COUNTED = /^-?\d{1,16}$/;
+const ISO = /^\d{4}-/;
+
+/** @throws LoggiaError `bad_parameter` */
+function readFrom(given: number | string): number {
+  const from = typeof given === "number" ? given : momentOf(given.trim());
+  if (Number.isInteger(from) && Math.abs(from) <= MOMENT_LIMIT) return from;
+  throw new LoggiaError(
+    "bad_parameter",
+    "The field from must be a moment: milliseconds since 1970-01-01 UTC, or ISO 8601 such as 2026-11-21T08:00:00Z",
+  );
+}
+
+function momentOf(text: string): number {
+  if (COUNTED.test(text)) return Number(text);
+  const date = ISO.test(text) ? readDate(text, UTC) : null;
+  if (date === null || date.kind === "fault") return Number.NaN;
+  return date.kind === "day" ? date.start : date.at;
+}
+
+const NONE = { state: "none", from: null, started: null, finished: null, total: null, done: 0, changed: 0, reason: null };
+
+function show(record: Reclassification | null) {
+  if (record === null) return NONE;
+  const { state, from, started, finished, total, done, changed, reason } = record;
+  return {
+    state,
+    from: moment(from),
+    started: moment(started),
+    finished: moment(finished),
+    // Events that were posted meanwhile are looked at as well.
+    total: total === null ? null : Math.max(total, done),
+    done,
+    changed,
+    reason,
+  };
+}
+
+function moment(ms: number | null): Moment | null {
+  return ms === null ? null : new Moment(ms);
+}

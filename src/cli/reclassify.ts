@@ -1,0 +1,39 @@
+import { call, type ServiceOptions } from "./call.ts";
+import { at, readMoment } from "./manage.ts";
+import type { Answer } from "./manage.ts";
+import { printable } from "./terminal.ts";
+import { untilEnded } from "./wait.ts";
+import type { Job } from "./wait.ts";
+
+type Reclassification = Job & {
+  readonly from: string | null;
+  readonly total: number | null;
+  readonly done: number;
+  readonly changed: number;
+};
+
+/** Gives stored events of a log the class of today's filters, and waits for the end unless told otherwise. */
+export async function applyClasses(
+  options: ServiceOptions & { readonly from?: string; readonly wait?: boolean },
+  log: string,
+  stderr: NodeJS.WriteStream,
+): Promise<Answer> {
+  const path = at("logs", log, "reclassify");
+  const { from, wait = true } = options;
+  const json = from === undefined ? {} : { from };
+  const ordered = (await call(options, "POST", path, { json })) as Reclassification;
+  if (!wait) return { value: ordered, text: `events of log ${printable(log)}${since(ordered)} are being reclassified` };
+  const look = async () => (await call(options, "GET", path)) as Reclassification;
+  const value = await untilEnded(ordered, look, show, stderr);
+  return { value, text: `log ${printable(log)}${since(value)}: ${value.done} events looked at, ${value.changed} changed` };
+}
+
+function since({ from }: Reclassification): string {
+  return from === null ? "" : ` from ${readMoment(from)} on`;
+}
+
+function show({ state, done, total, changed }: Reclassification): string {
+  if (state === "waiting" || total === null) return "waiting for its turn";
+  const share = total === 0 ? 100 : Math.floor((100 * done) / total);
+  return `${done} of ${total} events (${share} %), ${changed} changed`;
+}

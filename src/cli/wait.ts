@@ -1,0 +1,52 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { CommandError } from "./request.ts";
+import { printable } from "./terminal.ts";
+
+/** A job of the service, as it tells of it. */
+export type Job = { readonly state: string; readonly reason: string | null };
+
+/** What shells make of a command that Ctrl-C ended. */
+const INTERRUPTED = 130;
+const LOOK_FIRST_MS = 50;
+const LOOK_LAST_MS = 1000;
+/** Where there is no terminal, a line says how far it is. */
+const REPORT_MS = 10_000;
+
+/**
+ * Shows how far a job of the service is, until it ends. Stopping the command leaves the job running.
+ * @throws CommandError where it has failed
+ */
+export async function untilEnded<T extends Job>(
+  started: T,
+  look: () => Promise<T>,
+  show: (job: T) => string,
+  stderr: NodeJS.WriteStream,
+): Promise<T> {
+  let job = started;
+  const leave = (): void => {
+    stderr.write("\nThe service goes on with it; the same command once more shows how far it is\n");
+    process.exit(INTERRUPTED);
+  };
+  process.once("SIGINT", leave);
+  let reported_ms = performance.now();
+  for (let wait_ms = LOOK_FIRST_MS; isUnderWay(job); wait_ms = Math.min(2 * wait_ms, LOOK_LAST_MS)) {
+    await sleep(wait_ms);
+    job = await look();
+    if (!isUnderWay(job)) break;
+    if (stderr.isTTY) {
+      stderr.write(`\r\u001b[K${show(job)}`);
+    } else if (performance.now() - reported_ms >= REPORT_MS) {
+      reported_ms = performance.now();
+      stderr.write(`loggia: ${show(job)}\n`);
+    }
+  }
+  process.off("SIGINT", leave);
+  if (stderr.isTTY) stderr.write("\r\u001b[K");
+  if (job.state === "failed") throw new CommandError(printable(job.reason ?? "It failed"));
+  return job;
+}
+
+function isUnderWay({ state }: Job): boolean {
+  return state === "running" || state === "waiting";
+}

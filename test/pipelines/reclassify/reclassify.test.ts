@@ -1,0 +1,171 @@
+import test from "ava";
+import type { ExecutionContext } from "ava";
+
+import { startReclassifying } from "../../../pipelines/reclassify/reclassify.ts";
+import type { StartOptions } from "../../../pipelines/reclassify/reclassify.ts";
+import { createReclassifications } from "../../../src/operations/reclassification.ts";
+import type { Reclassification } from "../../../src/operations/reclassification.ts";
+import type { LogKey } from "../../../src/events/event.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { until } from "../../support/until.ts";
+import { accept, addSubscriber, alertsOf, caughtUp, classFilter, makeLog, post, rows, SILENT, start } from "../house.ts";
+import type { House } from "../house.ts";
+import { PLACES } from "../places.ts";
+import { openOrders } from "./orders.ts";
+import type { Orders } from "./orders.ts";
+
+/** Carries out orders in this process, as one of several. */
+function carryOut(t: ExecutionContext, house: House, documents: Orders, options: Partial<StartOptions> = {}) {
+  const reclassifying = startReclassifying({
+    ...house,
+    documents,
+    group: "pipeline",
+    known_ms: 0,
+    isHeld: () => false,
+    now: Date.now,
+    log: SILENT,
+    poll_ms: 20,
+    ...options,
+  });
+  t.teardown(() => reclassifying.close());
+  return reclassifying;
+}
+
+async function ended(documents: Orders, log: LogKey): Promise<Reclassification> {
+  const orders = createReclassifications(documents, Date.now);
+  return until(
+    async () => {
+      const last = await orders.last(log);
+      return last !== null && (last.state === "done" || last.state === "failed") ? last : null;
+    },
+    { what: "the end of a reclassification", timeout_ms: 60_000 },
+  );
+}
+
+async function classesOf(store: Store, log: LogKey): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const { class: cls } of await rows(store, log)) counts[cls ?? "none"] = (counts[cls ?? "none"] ?? 0) + 1;
+  return counts;
+}
+
+for (const place of PLACES) {
+  test(`${place.name}: stored events get the class of today's filters, and nobody is alerted of the past`, async (t) => {
+    t.timeout(120_000);
+    const house = await place.open(t);
+    const documents = await openOrders(t, place.name);
+    const { log } = await makeLog(house.catalog);
+    const pipeline = await start(t, house, { notices: true });
+    await post(house.bus, [
+      ...Array.from({ length: 30 }, (_, i) => accept(log, { text: `disk full ${i}`, created: 1_000 + i })),
+      ...Array.from({ length: 20 }, (_, i) => accept(log, { text: `page read ${i}`, tags: ["web"] })),
+    ]);
+    await caughtUp(pipeline);
+    t.deepEqual(await classesOf(house.store, log), { none: 50 });
+    await house.catalog.createClassFilter(log, classFilter("full", { text: "FULL" }));
+    await house.catalog.createClassFilter(log, classFilter("web", { tag: "web" }));
+    const reader = await addSubscriber(house.catalog, log, "full");
+    carryOut(t, house, documents);
+    const orders = createReclassifications(documents, () => 5);
+    t.like(await orders.order(log, null), { state: "waiting", started: 5, total: null });
+    t.like(await ended(documents, log), { state: "done", total: 50, done: 50, changed: 50, from: null, reason: null });
+    t.deepEqual(await classesOf(house.store, log), { full: 30, web: 20 });
+    t.deepEqual(await alertsOf(house.store, log, reader), []);
+    await house.catalog.deleteClassFilter(log, "full");
+    await orders.order(log, 1_010);
+    t.like(await ended(documents, log), { state: "done", from: 1_010, done: 40, changed: 20 });
+    t.deepEqual(await classesOf(house.store, log), { full: 10, none: 20, web: 20 });
+    t.deepEqual(await house.bus.last("alerts"), [], "nor told by mail");
+  });
+
+  test(`${place.name}: filters that change meanwhile count for all events`, async (t) => {
+    t.timeout(120_000);
+    const house = await place.open(t);
+    const documents = await openOrders(t, place.name);
+    const { log } = await makeLog(house.catalog);
+    const pipeline = await start(t, house);
+    await post(
+      house.bus,
+      Array.from({ length: 2_500 }, (_, i) => accept(log, { text: `disk full ${i}` })),
+      500,
+    );
+    await caughtUp(pipeline);
+    await house.catalog.createClassFilter(log, classFilter("first", { text: "disk" }));
+    let pieces = 0;
+    const store: Store = {
+      ...house.store,
+      reclassify: async (piece) => {
+        pieces += 1;
+        // After the first piece has the first class, and while the second is being classified.
+        if (pieces === 2) await house.catalog.createClassFilter(log, classFilter("second", { text: "disk", weight: 9 }));
+        return house.store.reclassify(piece);
+      },
+    };
+    carryOut(t, { ...house, store }, documents);
+    const orders = createReclassifications(documents, Date.now);
+    await orders.order(log, null);
+    t.like(await ended(documents, log), { state: "done", done: 2_500, changed: 3_500 });
+    t.deepEqual(await classesOf(house.store, log), { second: 2_500 });
+  });
+
+  test(`${place.name}: of several processes one is at it, and another takes over from one that is held up`, async (t) => {
+    t.timeout(120_000);
+    const house = await place.open(t);
+    const documents = await openOrders(t, place.name);
+    const { log } = await makeLog(house.catalog);
+    const pipeline = await start(t, house);
+    await post(
+      house.bus,
+      Array.from({ length: 2_500 }, (_, i) => accept(log, { text: `disk full ${i}` })),
+      500,
+    );
+    await caughtUp(pipeline);
+    await house.catalog.createClassFilter(log, classFilter("first", { text: "disk" }));
+    const resume = Promise.withResolvers<void>();
+    let pieces = 0;
+    const heldUp: Store = {
+      ...house.store,
+      reclassify: async (piece) => {
+        pieces += 1;
+        if (pieces === 2) await resume.promise;
+        return house.store.reclassify(piece);
+      },
+    };
+    // It gives no sign of life: its writes reach nobody.
+    let isSilent = false;
+    const silenced: Orders = {
+      ...documents,
+      replace: async (id, body, version) => {
+        if (isSilent) await resume.promise;
+        return documents.replace(id, body, version);
+      },
+    };
+    const first = carryOut(t, { ...house, store: heldUp }, silenced);
+    const orders = createReclassifications(documents, Date.now);
+    await orders.order(log, null);
+    await until(() => pieces === 2, { what: "the second piece" });
+    await until(async () => (await orders.last(log))?.done === 1_000, { what: "progress to be written" });
+    t.is(first.running(), 1);
+    let others = 0;
+    const counting: Store = {
+      ...house.store,
+      reclassify: (piece) => {
+        others += 1;
+        return house.store.reclassify(piece);
+      },
+    };
+    const second = carryOut(t, { ...house, store: counting }, documents, { takeOver_ms: 5_000 });
+    // Many looks later it is still the first one's, which gives signs of life.
+    let looks = 0;
+    const watching: Orders = { ...documents, changes: (since) => ((looks += 1), documents.changes(since)) };
+    carryOut(t, house, watching, { takeOver_ms: 600_000 });
+    await until(() => looks > 20, { what: "many looks" });
+    t.is(second.running(), 0);
+    isSilent = true;
+    t.like(await ended(documents, log), { state: "done", done: 2_500, changed: 2_500 });
+    t.is(others, 2, "it goes on where the first one was");
+    resume.resolve();
+    await until(() => first.running() === 0, { what: "the first one to learn of it" });
+    t.like(await orders.last(log), { state: "done", done: 2_500, changed: 2_500 });
+    t.deepEqual(await classesOf(house.store, log), { first: 2_500 });
+  });
+}
