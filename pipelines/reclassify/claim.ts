@@ -1,10 +1,9 @@
 import { randomBytes } from "node:crypto";
 
-import type { Documents, Version } from "../../src/catalog/documents/documents.ts";
 import { reclassificationOf } from "../../src/operations/reclassification.ts";
-import type { StoredReclassification } from "../../src/operations/reclassification.ts";
+import type { OrderDocuments, OrderVersion, StoredReclassification } from "../../src/operations/reclassification.ts";
 
-type Guarded = Pick<Documents, "read" | "replace">;
+type Guarded = Pick<OrderDocuments, "read" | "replace">;
 
 /** The holder writes at least so often, and whenever it got further. */
 const BEAT_MS = 3_000;
@@ -25,14 +24,14 @@ export class Claim {
   readonly #documents: Guarded;
   readonly #holder: string;
   #record: StoredReclassification;
-  #version: Version;
+  #version: OrderVersion;
   #written_ms = performance.now();
   #isWritten = true;
   #last: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout;
   #isLost = false;
 
-  private constructor(documents: Guarded, record: StoredReclassification, version: Version, holder: string) {
+  private constructor(documents: Guarded, record: StoredReclassification, version: OrderVersion, holder: string) {
     this.#documents = documents;
     this.#record = record;
     this.#version = version;
@@ -43,7 +42,7 @@ export class Claim {
   /** @returns null where somebody else was faster */
   static async take(
     documents: Guarded,
-    found: { readonly record: StoredReclassification; readonly version: Version },
+    found: { readonly record: StoredReclassification; readonly version: OrderVersion },
   ): Promise<Claim | null> {
     const holder = randomBytes(12).toString("base64url");
     const record: StoredReclassification = { ...found.record, state: "running", holder };

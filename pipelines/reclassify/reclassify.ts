@@ -1,9 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import type { Cursor, Documents, Version } from "../../src/catalog/documents/documents.ts";
 import { createTurns } from "../../src/http/turns.ts";
 import { isUnderWay, reclassificationOf } from "../../src/operations/reclassification.ts";
-import type { StoredReclassification } from "../../src/operations/reclassification.ts";
+import type {
+  OrderCursor,
+  OrderDocuments,
+  OrderVersion,
+  StoredReclassification,
+} from "../../src/operations/reclassification.ts";
 import { Claim, ClaimLost, LEASE_MS } from "./claim.ts";
 import { reclassifyLog } from "./job.ts";
 import type { ReclassifyingOptions } from "./job.ts";
@@ -16,7 +20,7 @@ export type Reclassifying = {
 };
 
 export type StartOptions = ReclassifyingOptions & {
-  readonly documents: Pick<Documents, "read" | "replace" | "changes">;
+  readonly documents: OrderDocuments;
   /** How often it is looked for new orders. */
   readonly poll_ms?: number;
   /** An order whose holder gave no sign of life for so long is taken over; 0 where no other process can be at it. */
@@ -28,7 +32,7 @@ const POLL_MS = 1_000;
 const MAX_JOBS = 8;
 
 /** An order that has not ended, and when its version was first seen, by a clock of this process. */
-type Seen = { readonly record: StoredReclassification; readonly version: Version; readonly seen_ms: number };
+type Seen = { readonly record: StoredReclassification; readonly version: OrderVersion; readonly seen_ms: number };
 
 /** Carries out orders to reclassify, beside the pipeline. Of any number of processes one is at an order at a time. */
 export function startReclassifying(options: StartOptions): Reclassifying {
@@ -38,7 +42,7 @@ export function startReclassifying(options: StartOptions): Reclassifying {
   const inTurn = createTurns();
   const seen = new Map<string, Seen>();
   const running = new Map<string, Promise<void>>();
-  let cursor: Cursor | null = null;
+  let cursor: OrderCursor | null = null;
 
   async function look(): Promise<void> {
     const changes = await documents.changes(cursor);

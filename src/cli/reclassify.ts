@@ -25,7 +25,10 @@ export async function applyClasses(
   if (!wait) return { value: ordered, text: `events of log ${printable(log)}${since(ordered)} are being reclassified` };
   const look = async () => (await call(options, "GET", path)) as Reclassification;
   const value = await untilEnded(ordered, look, show, stderr);
-  return { value, text: `log ${printable(log)}${since(value)}: ${value.done} events looked at, ${value.changed} changed` };
+  return {
+    value,
+    text: `log ${printable(log)}${since(value)}: ${value.done} events looked at, ${value.changed} changed`,
+  };
 }
 
 function since({ from }: Reclassification): string {

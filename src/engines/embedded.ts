@@ -53,7 +53,9 @@ export async function openEmbedded(
     marks: marksInFile(join(folder, `${MARKS}.json`), catalogDocuments),
     decisions: decisionsInFile(join(folder, `${DECISIONS}.json`)),
     wals: new Map([
-      ...[BUS_FILE, ...documents, `${RECLASSIFICATIONS}.sqlite`].map((name) => [name, join(folder, `${name}-wal`)] as const),
+      ...[BUS_FILE, ...documents, `${RECLASSIFICATIONS}.sqlite`].map(
+        (name) => [name, join(folder, `${name}-wal`)] as const,
+      ),
       [STORE_FILE, join(folder, `${STORE_FILE}.wal`)],
     ]),
     backup: (to, report, signal) => backup({ folder, bus, store, documents, to, report, signal }),

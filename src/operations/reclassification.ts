@@ -1,4 +1,4 @@
-import type { Body, Documents, Version } from "../catalog/documents/documents.ts";
+import type { Body, Cursor, Documents, Version } from "../catalog/documents/documents.ts";
 import { LoggiaError } from "../errors.ts";
 import type { LogKey } from "../events/event.ts";
 import type { ClassifiedUpTo } from "../store/store.ts";
@@ -37,6 +37,11 @@ export type StoredReclassification = Reclassification & {
   /** How often it was ordered while it was under way. */
   readonly asked: number;
 };
+
+/** Where orders lie, for those who carry them out: what is needed of the document store beneath the catalog. */
+export type OrderDocuments = Pick<Documents, "read" | "replace" | "changes">;
+export type OrderVersion = Version;
+export type OrderCursor = Cursor;
 
 /** What the API does with such orders. */
 export type Reclassifications = {

@@ -55,7 +55,16 @@ function momentOf(text: string): number {
   return date.kind === "day" ? date.start : date.at;
 }
 
-const NONE = { state: "none", from: null, started: null, finished: null, total: null, done: 0, changed: 0, reason: null };
+const NONE = {
+  state: "none",
+  from: null,
+  started: null,
+  finished: null,
+  total: null,
+  done: 0,
+  changed: 0,
+  reason: null,
+};
 
 function show(record: Reclassification | null) {
   if (record === null) return NONE;

@@ -136,9 +136,10 @@ export const PreviewedFilter = named(
 export const ReclassifyOrder = named(
   "ReclassifyOrder",
   z.object({
-    from: z.union([z.number(), z.string()]).optional().meta({
-      description: "Only events created from this moment on: milliseconds since the Unix epoch, or ISO 8601.",
-    }),
+    from: z
+      .union([z.number(), z.string()], { error: "a moment: milliseconds since 1970-01-01 UTC, or ISO 8601" })
+      .optional()
+      .describe("Only events created from this moment on: milliseconds since the Unix epoch, or ISO 8601."),
   }),
 );
 

@@ -160,7 +160,7 @@ async function readAgain(client: Client, targets: readonly Target[]): Promise<Ta
   const docs = targets.map(({ place, documentId }) => ({ _index: place, _id: documentId }));
   const answer = await patiently(() => client.mget<Document>({ docs, _source: SOURCE.includes }));
   return answer.docs.flatMap((doc, i): Target[] => {
-    if ("error" in doc) throw new LoggiaError("store_unavailable", `Elasticsearch could not read ${doc._index}`);
+    if ("error" in doc) throw new LoggiaError("store_unavailable", `Elasticsearch could not read ${targets[i]!.place}`);
     const { _source: source, _seq_no: seqNo = -1, _primary_term: primaryTerm = -1 } = doc;
     if (!doc.found || source?.log === undefined) return [];
     const { place, documentId } = targets[i]!;

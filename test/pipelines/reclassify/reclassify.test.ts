@@ -8,7 +8,18 @@ import type { Reclassification } from "../../../src/operations/reclassification.
 import type { LogKey } from "../../../src/events/event.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { until } from "../../support/until.ts";
-import { accept, addSubscriber, alertsOf, caughtUp, classFilter, makeLog, post, rows, SILENT, start } from "../house.ts";
+import {
+  accept,
+  addSubscriber,
+  alertsOf,
+  caughtUp,
+  classFilter,
+  makeLog,
+  post,
+  rows,
+  SILENT,
+  start,
+} from "../house.ts";
 import type { House } from "../house.ts";
 import { PLACES } from "../places.ts";
 import { openOrders } from "./orders.ts";
@@ -96,7 +107,8 @@ for (const place of PLACES) {
       reclassify: async (piece) => {
         pieces += 1;
         // After the first piece has the first class, and while the second is being classified.
-        if (pieces === 2) await house.catalog.createClassFilter(log, classFilter("second", { text: "disk", weight: 9 }));
+        if (pieces === 2)
+          await house.catalog.createClassFilter(log, classFilter("second", { text: "disk", weight: 9 }));
         return house.store.reclassify(piece);
       },
     };
