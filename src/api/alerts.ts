@@ -1,14 +1,19 @@
 import { requireAccount, requireMember } from "../catalog/permissions.ts";
+import { drawId } from "../catalog/secrets.ts";
 import { LoggiaError } from "../errors.ts";
 import type { Deletion } from "../events/deletion.ts";
-import type { UserId } from "../events/event.ts";
-import type { Route } from "../http/route.ts";
+import type { LogKey, UserId } from "../events/event.ts";
+import { jsonOf } from "../http/formats.ts";
+import type { Reply, Route } from "../http/route.ts";
+import { badParameter } from "../query/parameters.ts";
 import type { Source } from "../query/plan.ts";
 import type { Store } from "../store/store.ts";
 import { authenticated, eventIdOf, logKeyOf, NO_CONTENT, unsupported } from "./context.ts";
 import type { ApiCall, Context } from "./context.ts";
 import { showEvent, showsAttributes } from "./event-view.ts";
+import { readJson } from "./input.ts";
 import { listRecords } from "./list.ts";
+import { AlertSeen, AlertsSeen } from "./schemas/inputs.ts";
 
 export function alertRoutes(context: Context): Route[] {
   const { catalog, store, deletions } = context;
@@ -20,7 +25,7 @@ export function alertRoutes(context: Context): Route[] {
     authenticated(context, "GET", "/1/logs/alerts", async (call) => {
       const { id: user } = requireAccount(call.caller);
       const logs = catalog.logsOf(user).map((log) => log.key);
-      return await listRecords(context, call, { from: alertsOf(user), logs });
+      return await listRecords(context, call, { from: readSource(call, user), logs });
     }),
     authenticated(context, "DELETE", "/1/logs/alerts", async ({ caller }) => {
       const all = await store.deletionsOfAlerts(requireAccount(caller).id);
@@ -28,11 +33,32 @@ export function alertRoutes(context: Context): Route[] {
       await carryOut(store, all);
       return NO_CONTENT;
     }),
+    authenticated(
+      context,
+      "PUT",
+      "/1/logs/alerts",
+      async (call) => {
+        const { id: user } = requireAccount(call.caller);
+        const logs = catalog.logsOf(user).map((log) => log.key);
+        return await markAll(context, call, { user, logs });
+      },
+      { takesBody: true, formats: "json" },
+    ),
     authenticated(context, "POST", "/1/logs/alerts", refuseCreation),
     authenticated(context, "GET", "/1/logs/:log/alerts", async (call) => {
       const { account, log } = requireMember(catalog, call.caller, logKeyOf(call));
-      return await listRecords(context, call, { from: alertsOf(account.id), logs: [log.key] });
+      return await listRecords(context, call, { from: readSource(call, account.id), logs: [log.key] });
     }),
+    authenticated(
+      context,
+      "PUT",
+      "/1/logs/:log/alerts",
+      async (call) => {
+        const { account, log } = requireMember(catalog, call.caller, logKeyOf(call));
+        return await markAll(context, call, { user: account.id, logs: [log.key] });
+      },
+      { takesBody: true, formats: "json" },
+    ),
     authenticated(context, "POST", "/1/logs/:log/alerts", refuseCreation),
     authenticated(context, "GET", "/1/logs/:log/alerts/:id", async (call) => {
       const { account, log } = requireMember(catalog, call.caller, logKeyOf(call));
@@ -43,6 +69,20 @@ export function alertRoutes(context: Context): Route[] {
       const marks = await store.marks([row.id]);
       return { status: 200, body: showEvent(row, marks.get(row.id), shape) };
     }),
+    authenticated(
+      context,
+      "PUT",
+      "/1/logs/:log/alerts/:id",
+      async (call) => {
+        const { account, log } = requireMember(catalog, call.caller, logKeyOf(call));
+        const id = eventIdOf(call);
+        const { seen } = await readJson(context, call, AlertSeen);
+        const isThere = id !== null && (await store.setAlertSeen({ user: account.id, log: log.key, id }, seen));
+        if (!isThere) throw alertNotFound(call);
+        return NO_CONTENT;
+      },
+      { takesBody: true },
+    ),
     authenticated(context, "DELETE", "/1/logs/:log/alerts/:id", async (call) => {
       const { account, log } = requireMember(catalog, call.caller, logKeyOf(call));
       const id = eventIdOf(call);
@@ -63,6 +103,30 @@ async function carryOut(store: Store, deletions: readonly Deletion[]): Promise<v
   if (left !== undefined)
     throw new LoggiaError("store_unavailable", "Not all alerts are deleted yet; they will be soon");
   await store.refresh();
+}
+
+/** Marks alerts of some logs as seen, or takes back what such a call has marked. */
+async function markAll(
+  context: Context,
+  call: ApiCall,
+  whose: { readonly user: UserId; readonly logs: readonly LogKey[] },
+): Promise<Reply> {
+  const { store } = context;
+  const asked = await readJson(context, call, AlertsSeen);
+  const mark = asked.seen ? drawId() : asked.mark;
+  const count = asked.seen
+    ? await store.markAlertsSeen({ ...whose, mark, until: asked.until })
+    : await store.unmarkAlertsSeen({ ...whose, mark });
+  const body = { json: jsonOf({ mark, count }), xml: () => ({ root: "results", content: { mark, count } }) };
+  return { status: 200, body };
+}
+
+/** The alerts that the parameter `state` asks for. @throws LoggiaError `bad_parameter` */
+function readSource({ query }: ApiCall, user: UserId): Source {
+  const state = query.get("state") ?? "";
+  if (state === "") return alertsOf(user);
+  if (state === "seen" || state === "unseen") return { kind: "alerts", user, state };
+  throw badParameter("state", state, "seen or unseen");
 }
 
 function alertsOf(user: UserId): Source {

@@ -12,7 +12,12 @@ export type Plan = ListPlan | GroupPlan | UsersPlan;
 export type Source =
   | { readonly kind: "events" }
   | { readonly kind: "bookmarks"; readonly user: UserId }
-  | { readonly kind: "alerts"; readonly user: UserId };
+  | {
+      readonly kind: "alerts";
+      readonly user: UserId;
+      /** Only those that their person has seen, or has not. */
+      readonly state?: "seen" | "unseen";
+    };
 
 export type ListPlan = {
   readonly kind: "list";

@@ -68,6 +68,18 @@ export type Store = AsyncDisposable & {
   addBookmark(user: UserId, log: LogKey, id: EventId): Promise<boolean>;
   deleteBookmark(user: UserId, log: LogKey, id: EventId): Promise<boolean>;
   deleteAlert(user: UserId, log: LogKey, id: EventId): Promise<boolean>;
+  /** Marks one alert as seen by its person, or not seen. False where there is no such alert. */
+  setAlertSeen(
+    alert: { readonly user: UserId; readonly log: LogKey; readonly id: EventId },
+    seen: boolean,
+  ): Promise<boolean>;
+  /**
+   * Marks the alerts of a user that are not seen, of events accepted up to and with `until` (null:
+   * all). @returns how many
+   */
+  markAlertsSeen(alerts: AlertsSeen & { readonly until: EventId | null }): Promise<number>;
+  /** Takes back exactly what is still marked of what {@link Store.markAlertsSeen} marked. @returns how many */
+  unmarkAlertsSeen(alerts: AlertsSeen): Promise<number>;
   /** The deletion of each alert that a user has now, in all logs: for {@link writeDeletions}. */
   deletionsOfAlerts(user: UserId): Promise<Deletion[]>;
   /**
@@ -201,6 +213,9 @@ export type RebuildProgress = {
   /** Markers of what people deleted, which went along. */
   readonly markers: number;
 };
+
+/** A change of many alerts of one user, under a name of its own. */
+export type AlertsSeen = { readonly user: UserId; readonly logs: readonly LogKey[]; readonly mark: string };
 
 /** `event` matched a class for which `user` wants alerts. */
 export type Alert = { readonly user: UserId; readonly event: StoredEvent };

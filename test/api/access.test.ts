@@ -43,9 +43,12 @@ DELETE /1/logs/:log/bookmarks/:id                             401   401     404 
 GET    /1/logs/alerts                                         401   401     200  200   200  200    403    403      401   403
 POST   /1/logs/alerts                                         401   401     400  400   400  400    400    400      401   400
 DELETE /1/logs/alerts                                         401   401     204  204   204  204    403    403      401   403
+PUT    /1/logs/alerts                                         401   401     200  200   200  200    403    403      401   403
 GET    /1/logs/:log/alerts                                    401   401     404  200   200  404    403    403      401   403
 POST   /1/logs/:log/alerts                                    401   401     404  400   400  404    400    400      401   404
 GET    /1/logs/:log/alerts/:id                                401   401     404  200   200  404    403    403      401   403
+PUT    /1/logs/:log/alerts                                    401   401     404  200   200  404    403    403      401   403
+PUT    /1/logs/:log/alerts/:id                                401   401     404  204   204  404    403    403      401   403
 DELETE /1/logs/:log/alerts/:id                                401   401     404  204   204  404    403    403      401   403
 
 GET    /1/logs/classFilters                                   401   401     200  200   200  200    200    403      401   200
@@ -201,6 +204,9 @@ async function call(world: World, row: string, caller: string | { readonly cooki
 /** What the body of a call holds: new keys and addresses each time, so that nothing is taken. */
 function inputOf(row: string, records: Readonly<Record<string, string>>): [string, string | boolean | undefined][] {
   const inputs: Readonly<Record<string, Record<string, string | boolean | undefined>>> = {
+    "PUT /1/logs/alerts": { seen: true },
+    "PUT /1/logs/:log/alerts": { seen: true },
+    "PUT /1/logs/:log/alerts/:id": { seen: true },
     "POST /1/session": { email: records["email"], password: "correct horse" },
     "POST /1/session/tickets": { path: "/1/logs" },
     "POST /1/logs": { key: uniqueName("log"), display: "A log" },

@@ -7,6 +7,7 @@ import { fieldsContract } from "./store-fields.ts";
 import type { StorePlace } from "./store-fixture.ts";
 import { listContract } from "./store-lists.ts";
 import { marksContract } from "./store-marks.ts";
+import { seenContract } from "./store-seen.ts";
 import { usersContract } from "./store-users.ts";
 import { writeContract } from "./store-writes.ts";
 
@@ -14,6 +15,7 @@ import { writeContract } from "./store-writes.ts";
 export function storeContract(place: StorePlace): void {
   writeContract(place);
   marksContract(place);
+  seenContract(place);
   deletionsContract(place);
   classesContract(place);
   conditionContract(place);

@@ -251,6 +251,14 @@ export const OwnSession = named(
   }),
 );
 
+export const SeenRecord = named(
+  "AlertsMarked",
+  z.strictObject({
+    mark: z.string().describe('Names the change; `{"seen":false,"mark":…}` takes it back.'),
+    count: z.int().min(0).describe("How many alerts it changed."),
+  }),
+);
+
 export const TicketRecord = named(
   "Ticket",
   z.strictObject({

@@ -42,6 +42,32 @@ export const NewBookmark = named(
   }),
 );
 
+export const AlertSeen = named("AlertSeen", z.object({ seen: z.boolean() }));
+
+export const AlertsSeen = named(
+  "AlertsSeen",
+  z
+    .object({
+      seen: z.boolean(),
+      until: z.string().optional().meta({
+        description: "With seen: the id of the last event whose alert is meant; all where it is absent.",
+        pattern: "^[0-9A-Fa-f]{24}$",
+      }),
+      mark: z.string().optional().meta({
+        description: "Without seen: what the call answered that is to be taken back.",
+        pattern: "^[0-9a-f]{16}$",
+      }),
+    })
+    .transform(({ seen, until, mark }, context) => {
+      const last = until === undefined ? null : parseEventId(until);
+      if (until !== undefined && last === null)
+        return fault(context, "The field until must be an event's id: 24 hex digits");
+      if (seen) return { seen, until: last };
+      if (mark !== undefined && /^[0-9a-f]{16}$/.test(mark)) return { seen, mark };
+      return fault(context, "With seen false, the field mark must be the one that was answered: 16 hex digits");
+    }),
+);
+
 export const NewAccount = named(
   "NewAccount",
   z.object({
@@ -65,7 +91,7 @@ export const SignIn = named(
     .transform(({ email, password, ticket }, context) => {
       if (ticket !== undefined) return { ticket };
       if (email !== undefined && password !== undefined) return { email, password };
-      return fault(context, "email and password, or ticket");
+      return fault(context, "Give email and password, or ticket");
     }),
 );
 
@@ -210,6 +236,11 @@ export const EventListQuery = ListQuery.extend({
   attributeFilters: z
     .record(z.string().regex(/^attr\./), z.string())
     .describe("`attr.<name>=<value>`: the attribute has that value, ignoring case; as a number where both are one."),
+});
+
+/** Parameters of lists of alerts. */
+export const AlertListQuery = EventListQuery.extend({
+  state: z.enum(["seen", "unseen"]).describe("Only those that the caller has marked as seen, or has not."),
 });
 
 /** Parameters of the list of a log's fields. */

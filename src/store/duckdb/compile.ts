@@ -98,8 +98,13 @@ function source(from: Source, bind: Binder): string {
       return "true";
     case "bookmarks":
       return `(id_hi, id_lo) in (select (id_hi, id_lo) from bookmarks where user_id = ${bind.text(from.user)})`;
-    case "alerts":
-      return `(id_hi, id_lo) in (select (id_hi, id_lo) from alerts where user_id = ${bind.text(from.user)} and not deleted)`;
+    case "alerts": {
+      const user = bind.text(from.user);
+      const alerted = `(id_hi, id_lo) in (select (id_hi, id_lo) from alerts where user_id = ${user} and not deleted)`;
+      if (from.state === undefined) return alerted;
+      const seen = `(id_hi, id_lo) in (select (id_hi, id_lo) from seen_alerts where user_id = ${user})`;
+      return `${alerted} and ${from.state === "seen" ? seen : `not (${seen})`}`;
+    }
   }
   throw unknown(from satisfies never);
 }

@@ -9,11 +9,15 @@ import {
   foldedUnlessAscii,
   LOGS,
   MARKS,
+  SEEN_ALERTS,
   TABLES,
   TAG_SEPARATOR,
   VERSION,
   VISITS,
 } from "./schema.ts";
+
+/** Tables that releases of the same version may lack. */
+const ADDED = [MARKS, SEEN_ALERTS];
 
 /**
  * Creates the tables of a new file, and brings those of an older Loggia up to date.
@@ -27,7 +31,7 @@ export async function prepareSchema(connection: DuckDBConnection, file: string):
     await connection.run("begin");
     for (const table of TABLES) await connection.run(table);
     await connection.run("insert into meta values ($1)", [VERSION]);
-    await connection.run(MARKS);
+    for (const table of ADDED) await connection.run(table);
     await connection.run("commit");
     return;
   }
@@ -35,7 +39,9 @@ export async function prepareSchema(connection: DuckDBConnection, file: string):
     throw new StartError(`The file ${file} is a DuckDB database, but not one of Loggia`);
   }
   const version = (await connection.runAndReadAll("select version from meta")).getRows()[0]?.[0];
-  if (typeof version === "number" && version <= VERSION && !tables.includes("marks")) await connection.run(MARKS);
+  if (typeof version === "number" && version <= VERSION) {
+    for (const table of ADDED) await connection.run(table);
+  }
   if (version === 1 || version === 2 || version === 3 || version === 4) {
     await connection.run("begin");
     await migrate(connection, version);

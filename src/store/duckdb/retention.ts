@@ -57,7 +57,7 @@ async function deleteStep(
   const values = [keys, last === undefined ? BigInt(before) : last + 1n];
   const isExpired = `created < $2::bigint and ${OF_LOGS}`;
   if (table === "events") {
-    for (const marks of ["bookmarks", "alerts"]) {
+    for (const marks of ["bookmarks", "alerts", "seen_alerts"]) {
       const ids = `select (id_hi, id_lo) from events where ${isExpired}`;
       await connection.run(`delete from ${marks} where ${OF_LOGS} and (id_hi, id_lo) in (${ids})`, values);
     }
@@ -71,7 +71,9 @@ async function deleteStep(
 /** Alerts whose events were deleted, or never became more than a dead letter. */
 async function deleteLeftAlerts(connection: DuckDBConnection, { logs, before }: Expired): Promise<void> {
   const values = [JSON.stringify(logs), firstAfter(before)];
-  await connection.run(`delete from alerts where ${OF_LOGS} and id_hi < $2::ubigint`, values);
+  for (const table of ["alerts", "seen_alerts"]) {
+    await connection.run(`delete from ${table} where ${OF_LOGS} and id_hi < $2::ubigint`, values);
+  }
 }
 
 /** Ids below this one are of events that were created before `moment`, whatever their producer said. */

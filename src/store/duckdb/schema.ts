@@ -97,6 +97,13 @@ export const ATTRIBUTE_PLACES = `create table attribute_places (log_number uinte
  */
 export const MARKS = "create table if not exists marks (name varchar not null, value varchar not null)";
 
+/**
+ * Alerts that their people have seen, with the change of many that marked them. Made where it is
+ * missing, as `marks`.
+ */
+export const SEEN_ALERTS = `create table if not exists seen_alerts (id_hi ubigint not null, id_lo uinteger not null,
+  user_id varchar not null, log varchar not null, mark varchar)`;
+
 export const TABLES = [
   EVENTS,
   LOGS,

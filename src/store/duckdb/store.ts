@@ -21,6 +21,7 @@ import { reclassify } from "./reclassify.ts";
 import { deleteExpired } from "./retention.ts";
 import { ALERTS_TABLE, eventsTable } from "./rows.ts";
 import type { EventRow } from "./rows.ts";
+import { markAlertsSeen, setAlertSeen, unmarkAlertsSeen } from "./seen.ts";
 import { insertVisits, users } from "./visits.ts";
 import * as write from "./write.ts";
 
@@ -80,6 +81,9 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
     addBookmark: (user, key, id) => writing((connection) => write.insertBookmark(connection, user, key, id)),
     deleteBookmark: (user, key, id) => writing((connection) => write.deleteBookmark(connection, user, key, id)),
     deleteAlert: (user, key, id) => writing((connection) => write.deleteAlert(connection, user, key, id)),
+    setAlertSeen: (alert, seen) => writing((connection) => setAlertSeen(connection, alert, seen)),
+    markAlertsSeen: (asked) => writing((connection) => markAlertsSeen(connection, asked)),
+    unmarkAlertsSeen: (asked) => writing((connection) => unmarkAlertsSeen(connection, asked)),
     deletionsOfAlerts: (user) => reading((connection) => read.deletionsOfAlerts(connection, user)),
     deletionsAmong: (key, ids) => reading((connection) => read.deletionsAmong(connection, key, ids)),
     deleteExpired: (expiry, signal) => deleteExpired(database, expiry, signal).catch(rethrow),

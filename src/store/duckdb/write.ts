@@ -145,7 +145,7 @@ async function blankEvent(connection: DuckDBConnection): Promise<string> {
 async function deleteEvents(connection: DuckDBConnection, ids: readonly EventId[]): Promise<void> {
   const values = idParameters(ids);
   await connection.run(`${ASKED} update events set ${await blankEvent(connection)} where ${NEAR}`, values);
-  for (const table of ["events", "bookmarks", "alerts"]) {
+  for (const table of ["events", "bookmarks", "alerts", "seen_alerts"]) {
     await connection.run(`${ASKED} delete from ${table} where ${NEAR}`, values);
   }
   const marked = `select unnest(from_json($1::json, '${IDS_SHAPE}'), max_depth := 2)`;

@@ -9,10 +9,11 @@ import type {
   ListPlan,
   SortField,
   SortKey,
+  Source,
   UsersPlan,
 } from "../../query/plan.ts";
 import { ATTRIBUTE_PATHS, columnOf, keyOfField, numberRange, textRange, textTerm } from "./attributes.ts";
-import { ODD_TEXT } from "./document.ts";
+import { ODD_TEXT, SEEN } from "./document.ts";
 import { doubtOfEarlier, lacksNumbers } from "./doubts.ts";
 import { compileNear, compileWithin } from "./geo.ts";
 import { ALL, and, anyOf, conjuncts, not, NOTHING, or } from "./queries.ts";
@@ -48,9 +49,17 @@ export function compileFilter(
   earlier: readonly string[] = [],
 ): Compiled {
   const { query, ...rest } = compileCondition(plan.where, { negated: false, inAnd: true, depth: 1, earlier }, mode);
-  const owner: Query[] = plan.from.kind === "events" ? [] : [{ term: { owner: plan.from.user } }];
+  const source = compileSource(plan.from);
   const logs = anyOf("log", plan.logs);
-  return { query: { bool: { filter: [logs, ...owner, ...conjuncts(query)] } }, ...rest };
+  return { query: { bool: { filter: [logs, ...source, ...conjuncts(query)] } }, ...rest };
+}
+
+function compileSource(from: Source): Query[] {
+  if (from.kind === "events") return [];
+  const owner: Query = { term: { owner: from.user } };
+  if (from.kind === "bookmarks" || from.state === undefined) return [owner];
+  const isSeen: Query = { term: { has: SEEN } };
+  return [owner, from.state === "seen" ? isSeen : not(isSeen)];
 }
 
 /**

@@ -5,7 +5,7 @@ import { LoggiaError } from "../../errors.ts";
 import type { Query } from "./compile.ts";
 import type { StoredEvent } from "../../events/event.ts";
 import type { ColumnsOfLogs } from "./columns.ts";
-import { encodeDocument, MARKER, NO_COLUMNS, toRow } from "./document.ts";
+import { encodeCopy, encodeDocument, MARKER, NO_COLUMNS, toRow } from "./document.ts";
 import type { Document } from "./document.ts";
 import type { Names } from "./mapping.ts";
 import { refresh } from "./people.ts";
@@ -29,6 +29,8 @@ export type CopyOptions = {
   /** Makes the document anew, as this release writes it. */
   readonly encode: (document: unknown) => string | Promise<string>;
   readonly signal: AbortSignal;
+  /** Whether a document takes the place of the one that is there, because it may have changed since. */
+  readonly overwrites?: boolean;
   /** Whether others have the cluster to themselves after each step for as long as it took. */
   readonly rests: boolean;
   /** Told after each step. */
@@ -39,8 +41,8 @@ export type CopyOptions = {
 export type Copied = { readonly compared: number; readonly buried: number };
 
 /**
- * Copies what was written to an index after a number of its sequence. A document is created, so that one that is there already stays; a marker takes the place
- * of whatever is there. Done again, it changes nothing.
+ * Copies what was written to an index after a number of its sequence. Unless it overwrites, a document is created, so that one that is there already stays;
+ * a marker takes the place of whatever is there. Done again, it changes nothing.
  * @returns how many documents were looked at
  */
 export async function copyAfter(options: CopyOptions, after: number): Promise<number> {
@@ -63,13 +65,17 @@ export async function copyAfter(options: CopyOptions, after: number): Promise<nu
 }
 
 /** @returns how many markers took the place of a document */
-async function copyHits({ client, to, encode, signal }: CopyOptions, hits: readonly Hit[]): Promise<number> {
+async function copyHits(
+  { client, to, encode, signal, overwrites = false }: CopyOptions,
+  hits: readonly Hit[],
+): Promise<number> {
   const markers: string[] = [];
   const operations: ReturnType<typeof createOperation>[] = [];
   for (const { _id: id = "", _source: source } of hits) {
     if ("log" in (source as object)) {
       const encoded = encode(source);
-      operations.push(createOperation(to, id, typeof encoded === "string" ? encoded : await encoded));
+      const write = overwrites ? indexOperation : createOperation;
+      operations.push(write(to, id, typeof encoded === "string" ? encoded : await encoded));
       continue;
     }
     markers.push(id);
@@ -115,7 +121,7 @@ export function encoderOf(
       };
     default:
       // What somebody has of an event stays as it was when they got it.
-      return (document) => encodeDocument(eventOf(document as Document), NO_COLUMNS, (document as Document).owner);
+      return (document) => encodeCopy(eventOf(document as Document), document as Document);
   }
 }
 

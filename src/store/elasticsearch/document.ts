@@ -41,7 +41,10 @@ export type Document = {
   };
 };
 
-type Mark = "data" | "geo" | typeof ADDRESS | typeof ODD_TEXT;
+type Mark = "data" | "geo" | typeof ADDRESS | typeof ODD_TEXT | typeof SEEN | SeenBy;
+/** Marks an alert that its person has seen; also, by which change of many. */
+export const SEEN = "seen";
+export type SeenBy = `${typeof SEEN}:${string}`;
 /** Marks an event whose `geo` is an address. Documents of earlier releases have no such mark. */
 export const ADDRESS = "geo-address";
 /** Marks a text that the index of words may hold otherwise than it is. */
@@ -70,6 +73,22 @@ export const NO_COLUMNS = (): boolean => false;
  * @param hasColumns see {@link indexAttributes}
  */
 export function encodeDocument(event: StoredEvent, hasColumns: (key: string) => boolean, owner?: UserId): string {
+  return encode(event, { hasColumns, owner, seen: [] });
+}
+
+/** The document of a person's copy of an event anew, as this release writes it. */
+export function encodeCopy(event: StoredEvent, { owner, has = [] }: Pick<Document, "owner" | "has">): string {
+  const seen = has.filter((mark) => mark === SEEN || mark.startsWith(`${SEEN}:`));
+  return encode(event, { hasColumns: NO_COLUMNS, owner, seen });
+}
+
+type Encoding = {
+  readonly hasColumns: (key: string) => boolean;
+  readonly owner: UserId | undefined;
+  readonly seen: readonly Mark[];
+};
+
+function encode(event: StoredEvent, { hasColumns, owner, seen }: Encoding): string {
   const texts = {
     text: present(event.text),
     link: present(event.link),
@@ -92,7 +111,7 @@ export function encodeDocument(event: StoredEvent, hasColumns: (key: string) => 
     attributes: event.attributes ?? undefined,
     indexed: event.attributes === null ? undefined : indexAttributes(event.attributes, hasColumns),
     data: event.data === null ? undefined : wellFormed(event.data),
-    has: marksOf(event, text),
+    has: marksOf(event, text, seen),
     owner,
     folded: {
       text,
@@ -142,8 +161,12 @@ function folded(text: string | undefined): string | undefined {
   return text === undefined ? undefined : fold(text);
 }
 
-function marksOf({ data, geo }: Pick<StoredEvent, "data" | "geo">, text: string | undefined): Mark[] | undefined {
-  const marks: Mark[] = [];
+function marksOf(
+  { data, geo }: Pick<StoredEvent, "data" | "geo">,
+  text: string | undefined,
+  seen: readonly Mark[],
+): Mark[] | undefined {
+  const marks: Mark[] = [...seen];
   if (data !== null) marks.push("data");
   if (geo !== null) marks.push("geo");
   if (geo !== null && "ip" in geo) marks.push(ADDRESS);

@@ -38,7 +38,7 @@ async function read(client: Client, index: string, id: string, filter: SourceFil
   return { document: source as Document, seqNo, primaryTerm };
 }
 
-async function readIn(
+export async function readIn(
   client: Client,
   index: string,
   id: string,

@@ -222,9 +222,12 @@ class Work {
       if (now === undefined) throw new LoggiaError("store_unavailable", `A shard of ${target.place} is away`);
       const after = missingAfter(target, now);
       if (after !== null) {
-        const encode = encoderOf(names, kindOf(names, target.place), columns, this.#options.revise);
+        const kind = kindOf(names, target.place);
+        const encode = encoderOf(names, kind, columns, this.#options.revise);
         const step = (counts: Copied): void => this.#step(counts);
-        const copy = { client, from: from!.name, to: target.index, encode, step, ...options };
+        // That people saw them is a change of alerts, and nothing else writes what is built of them.
+        const overwrites = kind === names.alerts;
+        const copy = { client, from: from!.name, to: target.index, encode, overwrites, step, ...options };
         compared += await copyAfter(copy, after);
       }
       target.copied = { uuid: now.uuid, upTo: now.settled };

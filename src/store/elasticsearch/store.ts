@@ -32,6 +32,7 @@ import {
   marks,
   refresh,
 } from "./people.ts";
+import { markAlertsSeen, setAlertSeen, unmarkAlertsSeen } from "./seen.ts";
 import { createMender } from "./mend.ts";
 import type { Mender } from "./mend.ts";
 import { ElasticsearchEvents, operationsOf } from "./prepared.ts";
@@ -114,6 +115,9 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
     addBookmark: (user, key, id) => changed(() => addBookmark(client, names, user, key, id)),
     deleteBookmark: (user, key, id) => changed(() => deleteBookmark(client, names, user, key, id)),
     deleteAlert: (user, key, id) => changed(() => deleteAlert(client, names, user, key, id)),
+    setAlertSeen: (alert, seen) => changed(() => setAlertSeen(client, names, alert, seen)),
+    markAlertsSeen: (asked) => changed(() => markAlertsSeen(client, names, asked)),
+    unmarkAlertsSeen: (asked) => changed(() => unmarkAlertsSeen(client, names, asked)),
     deletionsOfAlerts: (user) => translated(() => deletionsOfAlerts(client, names, user)),
     deletionsAmong: (key, ids) => translated(() => deletionsAmong(client, names, key, ids)),
 

@@ -142,6 +142,7 @@ serially("all that people do meanwhile counts, at every stage and also while wri
   await writeAlerts(store, alerts);
   for (const { id } of events.slice(40)) t.true(await store.addBookmark(user, log, id));
   const gone = { events: new Set<number>(), alerts: new Set<number>(), bookmarks: new Set<number>() };
+  const seen = new Set<number>();
   let next = 0;
   const act = async (): Promise<void> => {
     const i = next++;
@@ -149,6 +150,8 @@ serially("all that people do meanwhile counts, at every stage and also while wri
     await persist(() => store.deleteAlert(user, log, events[20 + i]!.id));
     await persist(() => store.deleteBookmark(user, log, events[40 + i]!.id));
     await persist(() => store.addBookmark(user, log, events[20 + i]!.id));
+    await persist(() => store.setAlertSeen({ user, log, id: events[50 + i]!.id }, true));
+    seen.add(50 + i);
     gone.events.add(i);
     gone.alerts.add(20 + i);
     gone.bookmarks.add(40 + i);
@@ -190,6 +193,8 @@ serially("all that people do meanwhile counts, at every stage and also while wri
   // Nothing of it comes back.
   await writeEvents(store, events);
   await writeAlerts(store, alerts);
+  const texted = [...seen].toSorted((a, b) => a - b).map((i) => events[i]!.text);
+  t.deepEqual(await texts({ from: { kind: "alerts", user, state: "seen" } }), texted);
   t.deepEqual(await texts({}), left(gone.events));
   t.deepEqual(await texts({ from: { kind: "alerts", user } }), left(gone.events.union(gone.alerts)));
 });
