@@ -67,11 +67,20 @@ function mayHaveOthers(field: AttributeField, bind: Binder): boolean {
 
 /** The values that lie in no column, where some event's do. @param test of `one` of them, or null */
 function othersOf(field: AttributeField, test: ((one: string) => string) | null, bind: Binder): string {
-  const name = nameOf(field);
-  const [needle, parameter] = [bind.text(`{"n":${JSON.stringify(name)},`), bind.text(name)];
+  const isNamed = mentions(field, bind);
   const tested = test === null ? "" : ` and ${test("one")}`;
-  const list = `list_filter(${entriesOf("others")}, lambda one: one.n = ${parameter}${tested})`;
-  return `case when contains(others, ${needle}) then ${list} end`;
+  const list = `list_filter(${entriesOf("others")}, lambda one: one.n = ${bind.text(nameOf(field))}${tested})`;
+  return `case when ${isNamed} then ${list} end`;
+}
+
+/** Whether an event has values of an attribute that lie in no column: never NULL. */
+export function hasOthers(field: AttributeField, bind: Binder): string {
+  return `(others is not null and ${mentions(field, bind)})`;
+}
+
+/** Whether the others name an attribute. No value holds what is looked for, as its quotes are escaped. */
+function mentions(field: AttributeField, bind: Binder): string {
+  return `contains(others, ${bind.text(`{"n":${JSON.stringify(nameOf(field))},`)})`;
 }
 
 function nameOf(field: AttributeField): string {
@@ -187,9 +196,4 @@ export function attributeOrder(field: AttributeField, direction: Direction, bind
       ? [`if(${byNumber} is null, ${byText}, null)`, byNumber]
       : [byText, `if(${byText} is null, ${byNumber}, null)`];
   return keys.map(asKey);
-}
-
-/** Whether an event has values that lie in no column: never NULL. */
-export function hasOthers(others: string): string {
-  return `(others is not null and coalesce(len(${others}) > 0, false))`;
 }

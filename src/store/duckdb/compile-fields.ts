@@ -9,6 +9,7 @@ import { columnsOf, entriesOf } from "./compile-attribute.ts";
 import { groupsOf } from "./compile-group.ts";
 import { keyOf } from "./compile-key.ts";
 import type { Key } from "./compile-key.ts";
+import { groupsByTags } from "./compile-tags.ts";
 import type { Known } from "./facts.ts";
 
 export type ListedField = (typeof LISTED_FIELDS)[number];
@@ -21,7 +22,8 @@ export function hasValues(field: ListedField): field is FieldWithValues {
 
 const IS_THERE: Record<ListedField, string> = {
   created: "true",
-  text: "text <> ''",
+  // Shorter than the text, and made of it.
+  text: "pattern <> ''",
   link: "link <> ''",
   tags: "tags <> ''",
   source: "source <> ''",
@@ -120,7 +122,10 @@ export function compileTopOthers(question: FieldsQuestion, known: Known): Statem
   );
 }
 
-/** The values of one field or attribute that most events have: rows of its key and the count. */
+/**
+ * The values of one field or attribute that most events have: rows of its key and the count. Numbers
+ * are made texts, by which ties are ordered, only where they may be among these values.
+ */
 export function compileTop(
   question: FieldsQuestion,
   field: FieldWithValues | AttributeField,
@@ -133,18 +138,21 @@ export function compileTop(
     isAttribute(field) || field === "value"
       ? `(${key.shown.map((column) => `${column} is not null`).join(" or ")})`
       : "k0 <> ''";
+  const groups = field === "tags" ? groupsByTags(plan, bind) : groupsOf(plan, [key], bind);
+  const values = `select ${key.shown.join(", ")}, a0 from (${groups}) where ${isPresent}`;
+  const most = bind.integer(question.values);
+  const first = (text: string): string => `order by a0 desc, ${text} limit ${most}`;
   const text = isAttribute(field) ? textOfKey(key) : field === "value" ? numberText("k0") : "k0";
-  return {
-    key,
-    statement: bind.statement(
-      `select ${key.shown.join(", ")}, a0 from (${groupsOf(plan, [key], bind)}) where ${isPresent}
-       order by a0 desc, ${text} limit ${bind.integer(question.values)}`,
-    ),
-  };
+  const hasNumbers = field === "value" || (isAttribute(field) && columnsOf(field, bind).number !== null);
+  const sql = !hasNumbers
+    ? `${values} ${first(text)}`
+    : `with counted as materialized (${values}) from counted
+         where a0 >= (select min(a0) from (select a0 from counted order by a0 desc limit ${most})) ${first(text)}`;
+  return { key, statement: bind.statement(sql) };
 }
 
 /** Of an attribute. */
 function textOfKey({ shown }: Key): string {
   const parts = shown.map((column) => (column.startsWith("d") ? plainText(column) : column));
-  return `coalesce(${parts.join(", ")})`;
+  return parts.length === 1 ? parts[0]! : `coalesce(${parts.join(", ")})`;
 }

@@ -116,12 +116,13 @@ function attributeKey(field: AttributeField, i: number, bind: Binder): Key {
   if (others === null) return { ...key, several: null };
   // A number whose text has an exponent is grouped as that text, which spells none.
   const spelt = "if(contains(each.t, 'e'), null, each.d)";
+  const has = hasOthers(field, bind);
   const list = `list_distinct(list_transform(${others}, lambda each: {k: each.t, d: ${spelt}, f: each.f}))`;
   return {
     ...key,
     several: {
-      has: hasOthers(others),
-      list: `if(${hasOthers(others)}, ${list}, [{k: ${asText}, d: ${asNumber}, f: null::varchar}])`,
+      has,
+      list: `if(${has}, ${list}, [{k: ${asText}, d: ${asNumber}, f: null::varchar}])`,
       columns: (each) => [`${each}.k as ${k}`, `${each}.d as ${d}`, `${each}.f as ${f}`],
     },
   };
@@ -148,13 +149,14 @@ function bandKey({ of, bounds }: Bands, i: number, bind: Binder): Key {
   const { number, others } = valuesOf(of, bind);
   const one = number === null ? "null::integer" : band(number);
   if (others === null) return single(one, name);
+  const has = hasOthers(of, bind);
   const numbers = `list_filter(${others}, lambda each: each.d is not null)`;
   const bands = `list_distinct(list_transform(${numbers}, lambda each: ${band("each.d")}))`;
   return {
     ...single(one, name),
     several: {
-      has: hasOthers(others),
-      list: `if(${hasOthers(others)}, if(len(${bands}) = 0, [null::integer], ${bands}), [${one}])`,
+      has,
+      list: `if(${has}, if(len(${bands}) = 0, [null::integer], ${bands}), [${one}])`,
       columns: (each) => [`${each} as ${name}`],
     },
   };

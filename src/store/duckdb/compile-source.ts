@@ -21,7 +21,7 @@ export function numbersOf(of: NumberSource, bind: Binder): Source {
   const one = number ?? "null::double";
   if (others === null) return { one, several: null };
   const list = `list_transform(list_filter(${others}, lambda each: each.d is not null), lambda each: {v: each.d})`;
-  return { one, several: { has: hasOthers(others), list } };
+  return { one, several: { has: hasOthers(of, bind), list } };
 }
 
 /** The different values: texts as they are, but numbers of `value` and, where there are only such, of attributes. */
@@ -36,7 +36,7 @@ export function valuesOfField(field: ValueField, bind: Binder): Source {
   const one = textOf(number, text);
   if (others === null) return { one, several: null };
   const list = `list_transform(${others}, lambda each: {v: ${otherText("each")}})`;
-  return { one, several: { has: hasOthers(others), list } };
+  return { one, several: { has: hasOthers(field, bind), list } };
 }
 
 /** The first value. */

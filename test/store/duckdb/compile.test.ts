@@ -4,6 +4,7 @@ import * as fc from "fast-check";
 import type { LogKey, UserId } from "../../../src/events/event.ts";
 import type { EventId } from "../../../src/events/id.ts";
 import { compileFew, compileFind, compileNear, compilePage, compileSlices } from "../../../src/store/duckdb/compile.ts";
+import { compileTop } from "../../../src/store/duckdb/compile-fields.ts";
 import { compileGroup } from "../../../src/store/duckdb/compile-group.ts";
 import { FACTS } from "../../../src/store/duckdb/facts.ts";
 import type { Fact, Known } from "../../../src/store/duckdb/facts.ts";
@@ -176,5 +177,23 @@ test("groups of attributes that lie in columns unpack nothing, and groups by tag
       "from events where log_number in (7) and true and true) group by k0) " +
       "order by lower(k0) asc nulls first, k0 asc nulls first offset 0::bigint",
   );
+  t.regex(sqlOf("tags"), /unnest\(string_split\(.*from events where .* group by tags\)\) group by k0/);
+});
+
+test("of numbers, as many are made texts as may be among the values that most events have", (t) => {
+  const known: Known = {
+    ...knowing([], [SHOP]),
+    attributes: {
+      placeOf: (_, name) => ({ number: name === "took" ? 3 : null, text: name === "host" ? 4 : null, others: false }),
+      namesOf: () => [],
+      hasOthers: () => false,
+    },
+  };
+  const question = { log: SHOP, from: null, to: null, prefix: "", values: 5 };
+  const sqlOf = (field: "@took" | "@host" | "value" | "tags"): string =>
+    oneLine(compileTop(question, field, known).statement.sql);
+  const candidates = "where a0 >= (select min(a0) from (select a0 from counted order by a0 desc limit 5::bigint))";
+  for (const field of ["@took", "value"] as const) t.true(sqlOf(field).includes(candidates), field);
+  t.regex(sqlOf("@host"), /^select k0, a0 from .* order by a0 desc, k0 limit 5::bigint$/);
   t.regex(sqlOf("tags"), /unnest\(string_split\(.*from events where .* group by tags\)\) group by k0/);
 });
