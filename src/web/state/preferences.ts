@@ -1,6 +1,8 @@
 import { signal } from "@preact/signals";
 import type { Signal } from "@preact/signals";
 
+import type { Range } from "../ask/range.ts";
+
 /** What a person chose for the page, kept by the browser. Nothing secret is among it. */
 export type Preferences = {
   /** `light`, `dark` or what the system says. */
@@ -11,6 +13,8 @@ export type Preferences = {
   readonly singleKeys: boolean;
   /** Of each log, its columns; absent: the standard ones. */
   readonly columns: Readonly<Record<string, readonly string[]>>;
+  /** Ranges that were chosen by their ends, the latest first. */
+  readonly ranges: readonly Range[];
   /** The log that was open last. */
   readonly log: string;
 };
@@ -21,7 +25,7 @@ export type PreferenceStore = {
 };
 
 const KEY = "loggia.preferences";
-const STANDARD: Preferences = { theme: "system", zone: "", singleKeys: true, columns: {}, log: "" };
+const STANDARD: Preferences = { theme: "system", zone: "", singleKeys: true, columns: {}, ranges: [], log: "" };
 
 /** Reads them once and follows other tabs; storage that is full or forbidden keeps them for this visit. */
 export function createPreferences(storage: Storage | null): PreferenceStore {

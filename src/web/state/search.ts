@@ -1,8 +1,9 @@
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import type { ReadonlySignal, Signal } from "@preact/signals";
 
-import { resolveRange } from "../ask/range.ts";
+import { isSameRange, resolveRange } from "../ask/range.ts";
 import type { Moments, Range } from "../ask/range.ts";
+import { findZone } from "../time/zones.ts";
 import type { Location } from "./location.ts";
 
 export type Order = "asc" | "desc";
@@ -30,6 +31,8 @@ export type Search = {
   readonly query: Signal<string>;
   readonly range: Signal<Range>;
   readonly zone: ReadonlySignal<string>;
+  /** The zone that was chosen for this search; "" is the reader's own. */
+  readonly chosenZone: Signal<string>;
   readonly order: Signal<Order>;
   readonly run: ReadonlySignal<Run>;
   /** Runs what is typed and chosen now, as a step that back returns from. */
@@ -43,16 +46,23 @@ export const STANDARD_RANGE: Range = { from: "-24h", to: "now" };
 export type SearchOptions = {
   readonly log: string;
   readonly location: Location;
-  /** The zone by name. */
+  /** The reader's own zone, by name. */
   readonly zone: ReadonlySignal<string>;
   readonly now?: () => number;
 };
 
 /** The search of a log as the address says it. Call {@link Search.start} after changes. */
-export function createSearch({ log, location, zone, now = Date.now }: SearchOptions): Search & { follow: () => void } {
+export function createSearch({
+  log,
+  location,
+  zone: ownZone,
+  now = Date.now,
+}: SearchOptions): Search & { follow: () => void } {
   const query = signal(STANDARD_QUERY);
   const range = signal(STANDARD_RANGE);
   const order = signal<Order>("desc");
+  const chosenZone = signal("");
+  const zone = computed(() => chosenZone.value || ownZone.value);
   let abort = new AbortController();
   let number = 0;
   let address = "";
@@ -65,6 +75,7 @@ export function createSearch({ log, location, zone, now = Date.now }: SearchOpti
       to: parameters.get("to") ?? STANDARD_RANGE.to,
     };
     order.value = parameters.get("o") === "asc" ? "asc" : "desc";
+    chosenZone.value = findZone(parameters.get("tz") ?? "") ?? "";
   };
   const begin = (): Run => {
     abort.abort();
@@ -86,12 +97,12 @@ export function createSearch({ log, location, zone, now = Date.now }: SearchOpti
     query,
     range,
     zone,
+    chosenZone,
     order,
     run,
     start() {
-      location.go({
-        parameters: withSearch(location.place.peek().parameters, query.peek(), range.peek(), order.peek()),
-      });
+      const asked = { q: query.peek(), ...range.peek(), o: order.peek(), tz: chosenZone.peek() };
+      location.go({ parameters: withSearch(location.place.peek().parameters, asked) });
       address = searchIn(location.place.peek().parameters);
       run.value = begin();
     },
@@ -99,35 +110,31 @@ export function createSearch({ log, location, zone, now = Date.now }: SearchOpti
     follow() {
       // What is typed stays where the address says the same search as before.
       if (searchIn(location.place.peek().parameters) === address) return;
-      const { query: asked, order: way } = run.peek();
-      const before = `${range.peek().from} ${range.peek().to}`;
+      const { query: asked, order: way, zone: clock } = run.peek();
+      const before = range.peek();
       read();
-      const after = `${range.peek().from} ${range.peek().to}`;
-      if (asked !== query.peek() || way !== order.peek() || before !== after) run.value = begin();
+      const isSame = asked === query.peek() && way === order.peek() && clock === zone.peek();
+      if (!isSame || !isSameRange(before, range.peek())) run.value = begin();
     },
   };
 }
 
+/** What an address without a key means. */
+const STANDARDS = { q: STANDARD_QUERY, from: STANDARD_RANGE.from, to: STANDARD_RANGE.to, o: "desc", tz: "" } as const;
+type Asked = Readonly<Record<keyof typeof STANDARDS, string>>;
+
 /** What an address says of the search, to tell one from another. */
 function searchIn(parameters: ReadonlyMap<string, string>): string {
-  return JSON.stringify(["q", "from", "to", "o"].map((name) => parameters.get(name)));
+  return JSON.stringify(Object.keys(STANDARDS).map((name) => parameters.get(name)));
 }
 
 /** Of the standard search nothing stands in the address. */
-function withSearch(
-  parameters: ReadonlyMap<string, string>,
-  query: string,
-  range: Range,
-  order: Order,
-): ReadonlyMap<string, string> {
+function withSearch(parameters: ReadonlyMap<string, string>, asked: Asked): ReadonlyMap<string, string> {
   const next = new Map(parameters);
-  const put = (name: string, value: string, standard: string) => {
+  for (const [name, standard] of Object.entries(STANDARDS)) {
+    const value = asked[name as keyof Asked];
     if (value === standard) next.delete(name);
     else next.set(name, value);
-  };
-  put("q", query, STANDARD_QUERY);
-  put("from", range.from, STANDARD_RANGE.from);
-  put("to", range.to, STANDARD_RANGE.to);
-  put("o", order, "desc");
+  }
   return next;
 }

@@ -1,34 +1,65 @@
+import { useComputed } from "@preact/signals";
 import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 
 import type { App } from "../app.ts";
+import { readAsk } from "../ask/compose.ts";
+import { rangeName } from "../ask/range.ts";
 import { Icon } from "../parts/icons.tsx";
-import { MenuButton } from "../parts/menu.tsx";
+import { PopoverButton } from "../parts/popover.tsx";
+import { lazy } from "../shell/lazy.tsx";
 import type { Search } from "../state/search.ts";
+import { formatsOf } from "./moments.ts";
 
-const PRESETS = [
-  ["-15m", "Last 15 minutes"],
-  ["-1h", "Last hour"],
-  ["-24h", "Last 24 hours"],
-  ["-7d", "Last 7 days"],
-  ["-30d", "Last 30 days"],
-] as const;
+const RangePicker = lazy(async () => (await import("./range-picker.tsx")).RangePicker);
 
-/** The range of the search. */
-export function RangeButton({ search }: { app: App; search: Search }): JSX.Element {
-  const { from, to } = search.range.value;
-  const label = PRESETS.find(([preset]) => preset === from && to === "now")?.[1] ?? "Chosen range";
-  const items = PRESETS.map(([preset, words]) => ({
-    label: words,
-    checked: preset === from && to === "now",
-    act: () => {
-      search.range.value = { from: preset, to: "now" };
-      search.start();
-    },
-  }));
-  return (
-    <MenuButton class="btn" label={`Range: ${label}, ${search.zone.value}`} items={[items]} menuClass="under end">
-      <Icon name="clock" />
-      {label} <Icon name="down" />
-    </MenuButton>
+/** The range of the search. Where the query has one of its own, that holds, and the button leads to it. */
+export function RangeButton({ app, search }: { app: App; search: Search }): JSX.Element {
+  const root = useRef<HTMLSpanElement>(null);
+  useEffect(
+    () =>
+      app.shortcuts.bind([
+        {
+          scope: "With the result",
+          keys: ["t"],
+          label: "Range",
+          act: () => root.current?.querySelector("button")?.click(),
+        },
+      ]),
+    [],
   );
+  const formats = useComputed(() => formatsOf(search.zone.value));
+  const own = useComputed(() => readAsk(search.query.value)?.clauses.get("occurs") ?? null).value;
+  const name = rangeName(search.range.value, search.run.value.moments, formats.value);
+  if (own !== null) {
+    return (
+      <span class="anchor" ref={root}>
+        <button class="btn" type="button" onClick={() => selectInQuery(root.current, own)}>
+          <Icon name="clock" />
+          In the query
+        </button>
+      </span>
+    );
+  }
+  return (
+    <span class="anchor" ref={root}>
+      <PopoverButton
+        class="btn"
+        label={`Range: ${name}, ${search.zone.value}`}
+        popoverClass="picker"
+        popoverLabel="Range"
+        renderContent={(close) => <RangePicker app={app} search={search} onClose={close} />}
+      >
+        <Icon name="clock" />
+        {name} <Icon name="down" />
+      </PopoverButton>
+    </span>
+  );
+}
+
+/** Shows a reader where in the query its range stands. */
+function selectInQuery(from: HTMLElement | null, { start, end }: { start: number; end: number }): void {
+  const field = from?.closest("form")?.querySelector("textarea");
+  field?.focus();
+  field?.setSelectionRange(start, end);
 }
