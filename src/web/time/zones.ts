@@ -14,9 +14,26 @@ export function ownZone(): string {
   return new Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
+/** Names of today for which some browsers list an older one alone. */
+const RENAMED = [
+  "Africa/Asmara",
+  "America/Argentina/Buenos_Aires",
+  "America/Nuuk",
+  "Asia/Ho_Chi_Minh",
+  "Asia/Kathmandu",
+  "Asia/Kolkata",
+  "Asia/Yangon",
+  "Atlantic/Faroe",
+  "Europe/Kyiv",
+  "Pacific/Chuuk",
+  "Pacific/Pohnpei",
+];
+
 /** All zones by name, UTC first. */
 export function zoneNames(): readonly string[] {
-  return ["UTC", ...Intl.supportedValuesOf("timeZone").filter((name) => name !== "UTC")];
+  const known = new Set([...Intl.supportedValuesOf("timeZone"), ...RENAMED]);
+  known.delete("UTC");
+  return ["UTC", ...[...known].sort()];
 }
 
 /** A zone's name as the database spells it; null where there is none. */
