@@ -1,6 +1,6 @@
 import { useComputed, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useRef } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 
 import type { App } from "../app.ts";
 import { isSameRange, rangeLength, rangeName, resolveRange } from "../ask/range.ts";
@@ -8,6 +8,7 @@ import type { Moments, Range } from "../ask/range.ts";
 import { stepOf } from "../ask/steps.ts";
 import { civil } from "../../query/calendar.ts";
 import { momentOf, offsetAt } from "../../query/zone.ts";
+import "../css/forms.css";
 import "../css/range.css";
 import type { Search } from "../state/search.ts";
 import { dayOf, plusDays } from "./calendar.ts";
@@ -32,7 +33,7 @@ export function RangePicker({ app, search, onClose }: { app: App; search: Search
   const to = useSignal(writeEnd(search.range.peek().to, formats.peek()));
   const isTried = useSignal(false);
   const form = useRef<HTMLDivElement>(null);
-  const now = useRef(Date.now()).current;
+  const [now] = useState(Date.now);
   const clock = zoneName.value ?? search.zone.value;
   const ends = { from: readEnd(from.value, clock, now), to: readEnd(to.value, clock, now) };
   const moments =

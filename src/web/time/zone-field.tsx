@@ -17,6 +17,8 @@ export function ZoneField(properties: {
   const isOpen = useSignal(false);
   const at = useSignal(-1);
   const found = isOpen.value ? zonesLike(value) : [];
+  // While names are offered, what is typed is on its way to one.
+  const isWrong = !isKnown && found.length === 0;
   const choose = (name: string | undefined) => {
     if (name !== undefined) onInput(name);
     isOpen.value = false;
@@ -47,8 +49,8 @@ export function ZoneField(properties: {
         aria-controls="range-zones"
         aria-autocomplete="list"
         aria-activedescendant={at.value === -1 ? undefined : `range-zone-${at.value}`}
-        aria-invalid={!isKnown}
-        aria-describedby={isKnown ? undefined : "range-zone-fault"}
+        aria-invalid={isWrong}
+        aria-describedby={isWrong ? "range-zone-fault" : undefined}
         autocomplete="off"
         spellcheck={false}
         value={value}
@@ -62,7 +64,7 @@ export function ZoneField(properties: {
         onBlur={() => (isOpen.value = false)}
         onKeyDown={onKeyDown}
       />
-      {!isKnown && (
+      {isWrong && (
         <p class="err" id="range-zone-fault">
           There is no such zone. Write Europe/Berlin or UTC.
         </p>
@@ -99,5 +101,7 @@ function zonesLike(typed: string): string[] {
   const all = [ownZone(), ...zoneNames().filter((name) => name !== ownZone())];
   const words = typed.trim().toLowerCase().replaceAll(" ", "_");
   if (all.some((name) => name.toLowerCase() === words)) return all.slice(0, MOST_SHOWN);
-  return all.filter((name) => name.toLowerCase().includes(words)).slice(0, MOST_SHOWN);
+  const begins = (name: string): boolean => `/${name.toLowerCase()}`.includes(`/${words}`);
+  const found = all.filter((name) => name.toLowerCase().includes(words));
+  return [...found.filter(begins), ...found.filter((name) => !begins(name))].slice(0, MOST_SHOWN);
 }
