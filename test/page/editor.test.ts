@@ -162,6 +162,11 @@ test("simple mode shows a query as chips and a text, and writes it", async (t) =
   t.is(await box.inputValue(), "acquirer");
   await page.getByRole("button", { name: "LQL" }).click();
   t.is(await queryOf(page).inputValue(), "GET events WHERE text CONTAINS 'acquirer' AND source != 'simple-1'");
+  // What is typed and was not run yet is shown in the other mode too.
+  await queryOf(page).fill("GET events WHERE source = 'typed'");
+  await page.getByRole("button", { name: "Simple", exact: true }).click();
+  await page.getByRole("button", { name: "Remove source is typed" }).waitFor();
+  await page.getByRole("button", { name: "LQL" }).click();
   await queryOf(page).fill("GET events GROUPBY source");
   await page.getByRole("button", { name: "Simple", exact: true }).click();
   await page.getByText("Simple mode cannot show this query").waitFor();
