@@ -44,7 +44,7 @@ export function describe({
     lines.push(
       "",
       `Sign in as ${first.admin?.email ?? "the admin"}, from this machine, once, within 10 minutes:`,
-      `  ${urlOf(onThisMachine(api))}/#ticket=${first.ticket}`,
+      `  ${urlOf(onThisMachine(api))}/#/?ticket=${first.ticket}`,
     );
   if (first?.log && post !== null) {
     const url = `${urlOf(post)}/1/logs/${first.log.key}/events`;

@@ -76,7 +76,7 @@ test("secrets that are drawn are told at the first start; those that the operato
   };
   const drawn = await told(nothing);
   t.regex(drawn, /\n {2}password {2}[\w-]{16}\n[^]*\n {2}API key {3}[\w-]{20,}\n/);
-  t.regex(drawn, /within 10 minutes:\n {2}http:\/\/127\.0\.0\.1:\d+\/#ticket=[\w-]{43}\n/);
+  t.regex(drawn, /within 10 minutes:\n {2}http:\/\/127\.0\.0\.1:\d+\/#\/\?ticket=[\w-]{43}\n/);
   t.notRegex(await told(nothing), /ticket/, "once");
   const given = { LOGGIA_ADMIN: "ann@example.org:a secret of ours", LOGGIA_LOG: "shop:another-secret-of-ours" };
   const out = await told({ ...nothing, LOGGIA_DATA: temporaryFolder(t), ...given });
