@@ -64,6 +64,13 @@ export class LoggiaError extends Error {
   }
 }
 
+/** Ends work whose client has left: its answer reaches nobody. */
+export class ClientGone extends LoggiaError {
+  constructor() {
+    super("bad_request", "The client left before it was answered");
+  }
+}
+
 /** A setting, a port, a folder or an engine that keeps the process from starting: one line for the operator, exit code 1. */
 export class StartError extends Error {
   constructor(message: string, options?: ErrorOptions) {

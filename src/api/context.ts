@@ -74,13 +74,13 @@ export function authenticated(
     handle: async (call) => {
       const caller = await authenticate(call, authentication);
       const person = personOfCaller(catalog, caller);
-      const memory = new AnswerMemory(gate, person);
+      const memory = new AnswerMemory(gate, person, call.gone);
       const answer = async (): Promise<Reply> => handle({ ...call, caller, memory });
       try {
         // A GET may take the store's time, so all of it counts as a query.
         const reply =
           method === "GET"
-            ? withHints(await gate.query(person, answer), parameterHints(call.query, known))
+            ? withHints(await gate.query(person, answer, call.gone), parameterHints(call.query, known))
             : await answer();
         return { ...reply, memory };
       } catch (error) {

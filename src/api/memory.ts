@@ -14,17 +14,20 @@ import type { FieldFacts, FieldsQuestion, Group, Marks } from "../store/store.ts
 export class AnswerMemory {
   readonly #gate: Pick<Gate, "takeAnswer">;
   readonly #person: string;
+  readonly #gone: AbortSignal | undefined;
   #taken: Taken | null = null;
   readonly #others: Pick<Taken, "release">[] = [];
 
-  constructor(gate: Pick<Gate, "takeAnswer">, person: string) {
+  /** @param gone fires when the client has left */
+  constructor(gate: Pick<Gate, "takeAnswer">, person: string, gone?: AbortSignal) {
+    this.#gone = gone;
     this.#gate = gate;
     this.#person = person;
   }
 
   /** To be called once. @throws LoggiaError `too_many_requests`, `overloaded` */
   async take(size_bytes: number): Promise<void> {
-    this.#taken = await this.#gate.takeAnswer(this.#person, size_bytes);
+    this.#taken = await this.#gate.takeAnswer(this.#person, size_bytes, this.#gone);
   }
 
   /**

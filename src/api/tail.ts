@@ -204,7 +204,7 @@ class Tail {
 
   /** Each question counts as one of the caller's. */
   #ask<T>(question: () => Promise<T>): Promise<T> {
-    return this.#context.gate.query(this.#person, question);
+    return this.#context.gate.query(this.#person, question, this.#call.gone);
   }
 
   #plan(bounds: readonly Condition[], { order, take }: Page): ListPlan {

@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { Client, errors } from "@elastic/elasticsearch";
 import type { Logger } from "pino";
 
-import { certificateFault, LoggiaError } from "../errors.ts";
+import { certificateFault, ClientGone, LoggiaError } from "../errors.ts";
 import { watchSilence } from "./silence.ts";
 
 export type ElasticsearchOptions = {
@@ -84,14 +84,19 @@ export function outlastSilence<T>(work: () => Promise<T>): Promise<T> {
 /**
  * Gives all requests of `work` this much time together: one question may take many, and each begins with a time of its own.
  * The cluster gives up what nobody waits for any more.
- * @throws LoggiaError `store_unavailable` where that was not enough
+ * @param gone fires when the client has left: it ends the work as well
+ * @throws LoggiaError `store_unavailable` where that was not enough; {@link ClientGone}
  */
-export async function inTime<T>(time_ms: number, work: () => Promise<T>): Promise<T> {
+export async function inTime<T>(time_ms: number, work: () => Promise<T>, gone?: AbortSignal): Promise<T> {
+  const hasLeft = (): boolean => gone?.aborted === true;
+  if (hasLeft()) throw new ClientGone();
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), time_ms);
+  const signal = gone === undefined ? late.signal : AbortSignal.any([late.signal, gone]);
   try {
-    return await context.run({ signal: late.signal }, work);
+    return await context.run({ signal }, work);
   } catch (error) {
+    if (hasLeft()) throw new ClientGone();
     if (!late.signal.aborted || !(error instanceof errors.RequestAbortedError)) throw error;
     throw new LoggiaError("store_unavailable", "Elasticsearch did not answer in time", { cause: error });
   } finally {

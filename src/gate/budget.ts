@@ -1,4 +1,4 @@
-import { LoggiaError } from "../errors.ts";
+import { ClientGone, LoggiaError } from "../errors.ts";
 
 export type BudgetOptions = {
   /** How much one caller, and all together, may hold: pieces of work, or bytes. */
@@ -21,15 +21,16 @@ export type Budget = {
   /**
    * Takes an amount as soon as there is room: first come, first served, but nobody waits for a
    * caller who has used up what is theirs. More than one caller's share counts as the share.
+   * @param gone ends the wait, as the client has left
    * @throws LoggiaError `too_many_requests` where the caller's own use is in the way; `overloaded`
    *   where everybody's is
    */
-  take(caller: string, amount: number): Promise<Taken>;
+  take(caller: string, amount: number, gone?: AbortSignal): Promise<Taken>;
   /**
    * Does `work` while an amount of 1 is taken for it. @throws LoggiaError as {@link Budget.take}
    * does
    */
-  run<T>(caller: string, work: () => Promise<T>): Promise<T>;
+  run<T>(caller: string, work: () => Promise<T>, gone?: AbortSignal): Promise<T>;
   readonly running: number;
   readonly waiting: number;
 };
@@ -62,11 +63,13 @@ export function createBudget(options: BudgetOptions): Budget {
     return new LoggiaError("too_many_requests", options.ownFault);
   }
 
-  function waitForRoom(share: Share, amount: number): Promise<void> {
+  function waitForRoom(share: Share, amount: number, gone?: AbortSignal): Promise<void> {
+    if (gone?.aborted === true) return Promise.reject(new ClientGone());
     if (share.waiting >= waitingPerCaller || queue.size >= waitingTotal) return Promise.reject(refuse(share, amount));
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const leave = (): void => {
       clearTimeout(timer);
+      gone?.removeEventListener("abort", giveUp);
       queue.delete(waiting);
       share.waiting -= 1;
     };
@@ -79,11 +82,14 @@ export function createBudget(options: BudgetOptions): Budget {
         resolve();
       },
     };
-    const timer = setTimeout(() => {
+    const end = (why: () => LoggiaError): void => {
       leave();
-      reject(refuse(share, amount));
+      reject(why());
       startWaiting();
-    }, wait_ms);
+    };
+    const giveUp = (): void => end(() => new ClientGone());
+    gone?.addEventListener("abort", giveUp, { once: true });
+    const timer = setTimeout(() => end(() => refuse(share, amount)), wait_ms);
     share.waiting += 1;
     queue.add(waiting);
     return promise;
@@ -131,13 +137,13 @@ export function createBudget(options: BudgetOptions): Budget {
     if (share.running === 0 && share.waiting === 0 && shares.get(caller) === share) shares.delete(caller);
   }
 
-  async function take(caller: string, wanted: number): Promise<Taken> {
+  async function take(caller: string, wanted: number, gone?: AbortSignal): Promise<Taken> {
     const amount = Math.min(wanted, perCaller);
     let share = shares.get(caller);
     if (share === undefined) shares.set(caller, (share = { running: 0, waiting: 0 }));
     try {
       if (hasRoom(share, amount) && !othersAreFirst()) change(share, amount);
-      else await waitForRoom(share, amount);
+      else await waitForRoom(share, amount, gone);
       return taken(caller, share, amount);
     } catch (error) {
       forget(caller, share);
@@ -147,8 +153,8 @@ export function createBudget(options: BudgetOptions): Budget {
 
   return {
     take,
-    async run(caller, work) {
-      const place = await take(caller, 1);
+    async run(caller, work, gone) {
+      const place = await take(caller, 1, gone);
       try {
         return await work();
       } finally {

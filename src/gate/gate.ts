@@ -102,11 +102,15 @@ export type Gate = {
    * @param id the key's
    */
   admit(sender: Sender, secret: string, id: string, caller: string): boolean;
-  /** Does a query as soon as there is room for it. @throws LoggiaError `too_many_requests`, `overloaded` */
-  query<T>(caller: string, work: () => Promise<T>): Promise<T>;
+  /**
+   * Does a query as soon as there is room for it.
+   * @param gone fires when the client has left: the query is given up then, or waits no longer
+   * @throws LoggiaError `too_many_requests`, `overloaded`; {@link ClientGone}
+   */
+  query<T>(caller: string, work: () => Promise<T>, gone?: AbortSignal): Promise<T>;
   readonly queries: Pick<Budget, "running" | "waiting">;
   /** Takes memory for an answer, in bytes. @throws LoggiaError `too_many_requests`, `overloaded` */
-  takeAnswer(caller: string, size_bytes: number): Promise<Taken>;
+  takeAnswer(caller: string, size_bytes: number, gone?: AbortSignal): Promise<Taken>;
   readonly answers: Pick<Budget, "running" | "waiting">;
 };
 
@@ -209,9 +213,9 @@ export function createGate(options: GateOptions = {}): Gate {
       guesses.rightKey(place, secret, id);
       return true;
     },
-    query: (caller, work) => budget.run(caller, () => askedBy(caller, work)),
+    query: (caller, work, gone) => budget.run(caller, () => askedBy(caller, work, gone), gone),
     queries: budget,
-    takeAnswer: (caller, size_bytes) => answers.take(caller, size_bytes),
+    takeAnswer: (caller, size_bytes, gone) => answers.take(caller, size_bytes, gone),
     answers,
   };
 }

@@ -10,6 +10,7 @@ import { compress } from "./compress.ts";
 import { toFailure } from "./errors.ts";
 import { asksForHtml, JSON_FORMAT, negotiate, render } from "./formats.ts";
 import type { Body, Format } from "./formats.ts";
+import { closeWithBrowser } from "./hang-up.ts";
 import { COMMON_HEADERS } from "./headers.ts";
 import { endAfter, isLatest } from "./last-answer.ts";
 import type { Handler, Observer, Reply, Route } from "./route.ts";
@@ -47,7 +48,11 @@ export async function answer(exchange: Exchange): Promise<void> {
     if (!isSettled) format = negotiate(query, request.headers.accept);
     const { params, log, url } = exchange;
     const address = exchange.gate.enter(request);
-    reply = await exchange.handle({ request, address, params, path: url.pathname, query, format, log });
+    closeWithBrowser(request);
+    const left = new AbortController();
+    onceGone(response, () => left.abort());
+    const call = { request, address, params, path: url.pathname, query, format, log, gone: left.signal };
+    reply = await exchange.handle(call);
     if (reply.memory !== undefined) reply = writeWithin(reply, reply.memory, format, response);
   } catch (error) {
     reply = toFailure(error, exchange.log);

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import type { BlockList } from "node:net";
 import { hostname } from "node:os";
@@ -22,6 +22,15 @@ export type BrowserGuard = {
   /** Whether a request came by TLS through a trusted proxy. */
   cameByTls(request: IncomingMessage): boolean;
 };
+
+/** Whether a request comes from a browser. */
+export function isFromBrowser({
+  "sec-fetch-site": site,
+  origin,
+  "user-agent": agent = "",
+}: IncomingHttpHeaders): boolean {
+  return site !== undefined || origin !== undefined || ENGINES.test(agent);
+}
 
 export type BrowserGuardOptions = {
   /** Names of this service, besides loopback names and the machine's own. */
@@ -53,9 +62,8 @@ export function createBrowserGuard({ hosts = [], trustedProxies }: BrowserGuardO
 
   const refusalOf = (request: IncomingMessage): LoggiaError | null => {
     const { headers } = request;
-    const site = headers["sec-fetch-site"];
-    const { origin, host = "" } = headers;
-    if (site === undefined && origin === undefined && !ENGINES.test(headers["user-agent"] ?? "")) return null;
+    const { host = "" } = headers;
+    if (!isFromBrowser(headers)) return null;
     const forwarded = forwardedHeader(request, "x-forwarded-host", trustedProxies);
     const unknown = [host, forwarded ?? host].find((authority) => !isKnown(authority));
     if (unknown !== undefined) {

@@ -17,6 +17,8 @@ export type Call = {
   readonly query: URLSearchParams;
   readonly format: Format;
   readonly log: Logger;
+  /** Fires when the client has left, or the answer was read: nobody waits for work on it any more. */
+  readonly gone?: AbortSignal;
 };
 
 export type Reply = {

@@ -3,6 +3,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { constants, createGzip } from "node:zlib";
 
+import { ClientGone } from "../errors.ts";
 import { parseAccept } from "./formats.ts";
 
 /** An answer that is written piece by piece, no faster than its reader reads. */
@@ -68,6 +69,7 @@ function acceptsGzip(accepted: string | undefined): boolean {
 }
 
 function isHangUp(error: unknown): boolean {
+  if (error instanceof ClientGone) return true;
   const code = (error as NodeJS.ErrnoException).code ?? "";
   return code === "ERR_STREAM_PREMATURE_CLOSE" || code === "ABORT_ERR" || code === "EPIPE" || code === "ECONNRESET";
 }

@@ -1,6 +1,6 @@
 import test from "ava";
 
-import { LoggiaError } from "../../src/errors.ts";
+import { ClientGone, LoggiaError } from "../../src/errors.ts";
 import { createBudget } from "../../src/gate/budget.ts";
 import type { Budget } from "../../src/gate/budget.ts";
 
@@ -129,4 +129,23 @@ test("what turns out to be larger is refused where there is no room, and one alo
   for (const taken of [ann, second, bob]) taken.release();
   second.resize(50);
   t.is(budget.running, 0, "what was released takes nothing again");
+});
+
+test("who has left waits no longer, and holds nobody up", async (t) => {
+  const budget = createBudget(OPTIONS);
+  const { started, start, end } = starter(budget);
+  const all = [start("ann", "a1"), start("ann", "a2")];
+  const leaving = new AbortController();
+  const left = budget.run("ann", () => Promise.resolve("never"), leaving.signal);
+  const next = start("ann", "a3");
+  await turn();
+  leaving.abort();
+  await t.throwsAsync(left, { instanceOf: ClientGone });
+  t.deepEqual([budget.running, budget.waiting], [2, 1]);
+  end("a1");
+  await turn();
+  t.deepEqual(started, ["a1", "a2", "a3"]);
+  for (const name of ["a2", "a3"]) end(name);
+  await Promise.all([...all, next]);
+  t.deepEqual([budget.running, budget.waiting], [0, 0]);
 });

@@ -62,7 +62,7 @@ async function streamOf(context: Context, call: ApiCall, { question, format, tra
   const { store, gate, catalog } = context;
   const person = personOfCaller(catalog, call.caller);
   // Each question to the store counts as one of the caller's.
-  const ask: Ask = (work) => gate.query(person, work);
+  const ask: Ask = (work) => gate.query(person, work, call.gone);
   const streamed = <Item>(kind: RecordKind<Item>, pages: AsyncIterable<readonly Item[]>): Streamed =>
     stream(writerOf(format, kind), pages, trailer);
   switch (question.kind) {

@@ -24,9 +24,8 @@ export function classPreviewRoute(context: Context): Route {
     const { key } = requireAdministered(context, call);
     const { from, to, ...filter } = await readJson(context, call, PreviewedFilter);
     const conditions = [...conditionsOf(filter), ...readRange(from, to)];
-    return await context.gate.query(personOfCaller(context.catalog, call.caller), () =>
-      preview(context, call, key, { kind: "and", conditions }),
-    );
+    const work = () => preview(context, call, key, { kind: "and", conditions });
+    return await context.gate.query(personOfCaller(context.catalog, call.caller), work, call.gone);
   });
 }
 

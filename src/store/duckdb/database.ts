@@ -7,8 +7,8 @@ import { dirname, resolve } from "node:path";
 import { promisify } from "node:util";
 import type { Logger } from "pino";
 
-import { asker } from "../../asker.ts";
-import { LoggiaError, StartError } from "../../errors.ts";
+import { asker, askerGone } from "../../asker.ts";
+import { ClientGone, LoggiaError, StartError } from "../../errors.ts";
 import { hurryUntil } from "../../pace.ts";
 import { FairPool } from "./fair-pool.ts";
 import { prepareSchema } from "./migrate.ts";
@@ -74,7 +74,7 @@ export class Database implements AsyncDisposable {
 
   /**
    * Runs `work` on a reading connection. Each of its questions sees the state of when it is asked; those that have to see the same one ask in a {@link transaction}.
-   * @throws LoggiaError `overloaded` where it took too long, and was interrupted
+   * @throws LoggiaError `overloaded` where it took too long, and was interrupted; {@link ClientGone} where its client left
    */
   async read<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
     if (this.#closed) throw new Error(`The store ${this.file} is closed`);
@@ -84,25 +84,30 @@ export class Database implements AsyncDisposable {
     }
     const { readers } = this.#open;
     const caller = asker();
-    const connection = await readers.take(caller);
+    const gone = askerGone();
+    const connection = await readers.take(caller, gone);
     const { readTimeout_ms } = this.#options;
-    let isLate = false;
+    let isInterrupted = false;
     // An interruption between two statements is lost: it is said until it is heard.
     const interrupt = (): void => {
-      isLate = true;
+      isInterrupted = true;
       connection.interrupt();
+      clearTimeout(timer);
       timer = setTimeout(interrupt, INTERRUPT_AGAIN_MS);
     };
     let timer = setTimeout(interrupt, readTimeout_ms);
+    gone?.addEventListener("abort", interrupt, { once: true });
     try {
       return await work(connection);
     } catch (error) {
       if (isFatal(error)) this.#mend();
-      throw isLate ? tooSlow(readTimeout_ms, error) : error;
+      if (!isInterrupted) throw error;
+      throw gone?.aborted === true ? new ClientGone() : tooSlow(readTimeout_ms, error);
     } finally {
       clearTimeout(timer);
+      gone?.removeEventListener("abort", interrupt);
       // Where an interruption met the end of a transaction, that is still there.
-      if (isLate) await connection.run("rollback").catch(() => undefined);
+      if (isInterrupted) await connection.run("rollback").catch(() => undefined);
       readers.give(connection, caller);
     }
   }

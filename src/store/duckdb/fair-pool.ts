@@ -1,3 +1,5 @@
+import { ClientGone } from "../../errors.ts";
+
 type Waiting<T> = { readonly caller: string | undefined; readonly resolve: (item: T) => void };
 
 /**
@@ -18,9 +20,27 @@ export class FairPool<T> {
     this.#free = [...items];
   }
 
-  take(caller?: string): Promise<T> {
-    const { promise, resolve } = Promise.withResolvers<T>();
-    this.#waiting.push({ caller, resolve });
+  /**
+   * @param gone ends the wait, as the client has left
+   * @throws ClientGone
+   */
+  take(caller?: string, gone?: AbortSignal): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    if (gone?.aborted === true) return Promise.reject(new ClientGone());
+    const leave = (): void => {
+      this.#waiting = this.#waiting.filter((one) => one !== waiting);
+      this.#forget(caller);
+      reject(new ClientGone());
+    };
+    const waiting: Waiting<T> = {
+      caller,
+      resolve(item) {
+        gone?.removeEventListener("abort", leave);
+        resolve(item);
+      },
+    };
+    gone?.addEventListener("abort", leave, { once: true });
+    this.#waiting.push(waiting);
     this.#serve();
     return promise;
   }
@@ -30,10 +50,7 @@ export class FairPool<T> {
     this.#free.push(item);
     if (caller !== undefined) this.#held.set(caller, this.#heldBy(caller) - 1);
     this.#serve();
-    if (caller !== undefined && this.#heldBy(caller) === 0 && !this.#waiting.some((one) => one.caller === caller)) {
-      this.#held.delete(caller);
-      this.#served.delete(caller);
-    }
+    this.#forget(caller);
   }
 
   /** Waits until every item has come back, and hands them all out. */
@@ -42,6 +59,13 @@ export class FairPool<T> {
     while (items.length < this.#size) items.push(await this.take());
     items.forEach((item) => this.give(item));
     return items;
+  }
+
+  /** Keeps nothing of a caller who neither holds nor waits for anything. */
+  #forget(caller: string | undefined): void {
+    if (caller === undefined || this.#heldBy(caller) > 0 || this.#waiting.some((one) => one.caller === caller)) return;
+    this.#held.delete(caller);
+    this.#served.delete(caller);
   }
 
   #serve(): void {

@@ -1,6 +1,7 @@
 import type { Client } from "@elastic/elasticsearch";
 import type { Logger } from "pino";
 
+import { askerGone } from "../../asker.ts";
 import {
   inTime,
   outlastSilence,
@@ -144,7 +145,7 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
 
 /** What callers ask, however many requests it takes. */
 function question<T>(ask: () => Promise<T>): Promise<T> {
-  return translated(() => inTime(QUESTION_MS, ask));
+  return translated(() => inTime(QUESTION_MS, ask, askerGone()));
 }
 
 /** Writes that meet an index that takes none: somebody is rebuilding it, or was. */
