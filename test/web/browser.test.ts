@@ -10,7 +10,9 @@ const PACKAGES = new Set(["preact", "preact/hooks", "@preact/signals", "re2js"])
 /** The modules that a module names, types included: the page is checked without Node's types. */
 function importsOf(file: string): string[] {
   const source = readFileSync(file, "utf8");
-  return Array.from(source.matchAll(/(?:\bfrom|\bimport) ?\(?"([^"\n]+)"/g), (found) => found[1]!);
+  // Elements of a page have texts and attributes that read like imports.
+  const statements = /^(?:import|export|\})[^\n]*\bfrom "([^"]+)"|^import "([^"]+)"|\bimport\("([^"]+)"\)/gm;
+  return Array.from(source.matchAll(statements), ([, ...names]) => names.find((name) => name !== undefined)!);
 }
 
 /** All modules within reach, each with the one that led there. */
