@@ -1,5 +1,5 @@
 import type { Log, Role } from "../../catalog/catalog.ts";
-import { requireLogAdmin, requireMember } from "../../catalog/permissions.ts";
+import { requireAccount, requireLogAdmin, requireMember } from "../../catalog/permissions.ts";
 import { LoggiaError } from "../../errors.ts";
 import type { Route } from "../../http/route.ts";
 import { planUserPage } from "../../query/filters.ts";
@@ -15,6 +15,10 @@ import { created, managed, ok } from "./json.ts";
 export function managedLogRoutes(context: Context): Route[] {
   const { catalog } = context;
   return [
+    managed(context, "GET", "/logs", ({ caller }) => {
+      const { id } = requireAccount(caller);
+      return ok(catalog.logsOf(id).map((log) => ({ ...showLog(log), role: catalog.roleOf(id, log.key) })));
+    }),
     managed(context, "GET", "/logs/:log", (call) => ok(showLog(requireAdministered(context, call)))),
     managed(context, "PATCH", "/logs/:log", async (call) => {
       const { key } = requireAdministered(context, call);

@@ -47,6 +47,13 @@ const ACCOUNTS: Readonly<Record<string, Operation>> = {
 };
 
 const LOGS: Readonly<Record<string, Operation>> = {
+  "GET /logs": {
+    ...base,
+    id: "listManagedLogs",
+    summary: "The logs that are shared with the caller, with plan and role",
+    answers: { 200: { what: "The logs, by key", schema: answers.MemberLogList } },
+    errors: [],
+  },
   "GET /logs/:log": {
     ...base,
     id: "readManagedLog",

@@ -282,14 +282,18 @@ export const SessionList = named(
 
 export const AccountList = named("Accounts", z.array(AccountRecord));
 
-export const ManagedLogRecord = named(
-  "ManagedLog",
-  z.strictObject({
-    key: LogKeyText,
-    display: z.string(),
-    plan: z.literal("development"),
-    retentionDays: z.int().min(1).nullable().describe("null: events are kept for ever."),
-  }),
+const ManagedLogFields = {
+  key: LogKeyText,
+  display: z.string(),
+  plan: z.literal("development"),
+  retentionDays: z.int().min(1).nullable().describe("null: events are kept for ever."),
+};
+
+export const ManagedLogRecord = named("ManagedLog", z.strictObject(ManagedLogFields));
+
+export const MemberLogList = named(
+  "MemberLogs",
+  z.array(z.strictObject({ ...ManagedLogFields, role: z.enum(["admin", "user"]).describe("The caller's.") })),
 );
 
 export const ShareRecord = named("Share", z.strictObject({ email: z.string(), role: z.enum(["admin", "user"]) }));
