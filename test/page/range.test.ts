@@ -71,8 +71,12 @@ test("days are chosen in the calendar, by keys too", async (t) => {
   const picker = page.getByRole("dialog", { name: "Range" });
   await picker.getByText("October 2026").waitFor();
   await picker.getByRole("button", { name: "24 October 2026" }).click();
+  // The focus follows with the next frame.
+  await picker.locator(":focus[aria-label='24 October 2026']").waitFor();
   await page.keyboard.press("ArrowRight");
+  await picker.locator(":focus[aria-label='25 October 2026']").waitFor();
   await page.keyboard.press("Enter");
+  await picker.locator("[aria-label='25 October 2026'][aria-pressed=true]").waitFor();
   t.is(await picker.getByLabel("From").inputValue(), "24 Oct 2026, 00:00");
   t.is(await picker.getByLabel("To", { exact: true }).inputValue(), "26 Oct 2026, 00:00");
   t.is(await picker.locator(".cal [aria-pressed=true]").count(), 2);
