@@ -70,6 +70,7 @@ test("no write-ahead log outgrows its bound under tens of thousands of keyed bat
     "catalog.sqlite",
     "events.duckdb",
     "notifications.sqlite",
+    "reclassifications.sqlite",
   ]);
   t.true(largest.get("batches.sqlite")! > 0);
   for (const [file, size] of largest) {
