@@ -6,9 +6,11 @@ import { wordsOf } from "../api/client.ts";
 import type { ClassRecord, EventRecord } from "../api/types.ts";
 import { momentOf } from "../api/types.ts";
 import type { App } from "../app.ts";
+import { DAY_MS } from "../../query/calendar.ts";
 import { withRange } from "../ask/range.ts";
 import { readAsk } from "../ask/compose.ts";
-import type { GroupRecord } from "../histogram/bars.ts";
+import type { GroupRecord } from "../ask/groups.ts";
+import { zoneOf } from "../state/preferences.ts";
 import { formatsOf } from "../time/moments.ts";
 import { conditionOf, heavierThan } from "./draft.ts";
 import type { Draft } from "./draft.ts";
@@ -20,7 +22,6 @@ type Fitting = {
   readonly events: readonly EventRecord[];
 };
 
-const DAY_MS = 86_400_000;
 /** Typing goes on while the last state is shown. */
 const WAIT_MS = 250;
 
@@ -62,8 +63,7 @@ export function ClassPreview(properties: {
     return count === 0 ? [] : [{ name: display === "" ? key : display, count }];
   });
   const stay = heavier.reduce((sum, { count }) => sum + count, 0);
-  const zone = app.preferences.now.value.zone || new Intl.DateTimeFormat().resolvedOptions().timeZone;
-  const { time } = formatsOf(zone);
+  const { time } = formatsOf(zoneOf(app.preferences.now.value));
   return (
     <section class="preview" aria-labelledby="fits">
       <p class="big" id="fits" aria-live="polite">

@@ -4,7 +4,8 @@ import { useEffect, useMemo } from "preact/hooks";
 
 import type { EventRecord } from "../api/types.ts";
 import type { App } from "../app.ts";
-import type { GroupRecord } from "../histogram/bars.ts";
+import { DAY_MS } from "../../query/calendar.ts";
+import type { GroupRecord } from "../ask/groups.ts";
 import { Icon } from "../parts/icons.tsx";
 import { useResource } from "../state/resource.ts";
 import { ClassEditor } from "./class-editor.tsx";
@@ -86,8 +87,6 @@ export function ClassesScreen({ app, log }: { app: App; log: string }): JSX.Elem
 function countWords(count: number | undefined): string {
   return count === undefined ? "0" : count.toLocaleString("en");
 }
-
-const DAY_MS = 86_400_000;
 
 /** How many events of the last 24 hours each class has; "" is none. */
 function useCounts(app: App, log: string): ReadonlyMap<string, number> {

@@ -6,11 +6,12 @@ import { bandWords, isBand } from "../ask/choices.ts";
 import type { Choice } from "../ask/choices.ts";
 import { allBut, choicesOf, groupedBy, hasChoice, only, readAsk, toggle } from "../ask/compose.ts";
 import type { Ask } from "../ask/compose.ts";
-import type { GroupRecord } from "../histogram/bars.ts";
+import { eventsOf } from "../ask/groups.ts";
+import type { GroupRecord } from "../ask/groups.ts";
 import { Icon } from "../parts/icons.tsx";
 import type { Run, Search } from "../state/search.ts";
 import { useRead } from "../state/use-read.ts";
-import { boundsOf, eventsOf, facetQuery, readFacet } from "./facets.ts";
+import { boundsOf, facetQuery, readFacet } from "./facets.ts";
 import type { FacetValue, FieldFacts } from "./facets.ts";
 
 const FEW = 5;

@@ -1,10 +1,11 @@
-import { readAsk, ungrouped, withClauses, withoutField } from "../ask/compose.ts";
+import { readAsk, withoutField } from "../ask/compose.ts";
 import type { Ask } from "../ask/compose.ts";
-import type { Band, Choice } from "../ask/choices.ts";
+import type { Choice } from "../ask/choices.ts";
+import { bandOfKey, within } from "../ask/groups.ts";
+import type { GroupRecord } from "../ask/groups.ts";
 import { writeField } from "../ask/print.ts";
-import { withRange } from "../ask/range.ts";
 import type { Moments } from "../ask/range.ts";
-import type { GroupRecord } from "../histogram/bars.ts";
+import { roundUp } from "../parts/numbers.ts";
 
 /** A field of the log, as `GET …/fields` tells of it. */
 export type FieldRecord = { readonly name: string; readonly kind: string; readonly count: string };
@@ -51,21 +52,6 @@ export function facetFields(fields: readonly FieldRecord[]): readonly FieldRecor
     .toSorted((one, other) => rank(one) - rank(other) || Number(other.count) - Number(one.count));
 }
 
-/** The events of a query, grouped or not; null where it has a fault or asks for users. */
-export function eventsOf(text: string): Ask | null {
-  const found = readAsk(text);
-  const events = found === null ? null : readAsk(ungrouped(found));
-  if (events === null || events.query.table.name !== "events") return null;
-  return readAsk(
-    withClauses(events, [
-      ["columns", null],
-      ["sort", null],
-      ["take", null],
-      ["skip", null],
-    ]),
-  );
-}
-
 /** One query for the numbers of different values, and the least and the most of numbers. */
 export function factsQuery(ask: Ask, fields: readonly FieldRecord[], moments: Moments, zone: string): string {
   const columns = fields.flatMap(({ name, kind }, index) => {
@@ -73,7 +59,7 @@ export function factsQuery(ask: Ask, fields: readonly FieldRecord[], moments: Mo
     const distinct = `DISTINCT(${field}) AS d${index}`;
     return kind === "number" ? [distinct, `MIN(${field}) AS min${index}`, `MAX(${field}) AS max${index}`] : [distinct];
   });
-  return withOwn(ask, [["columns", `COLUMNS(${columns.join(", ")})`]], moments, zone);
+  return within(ask, [["columns", `COLUMNS(${columns.join(", ")})`]], moments, zone);
 }
 
 export function readFacts(record: GroupRecord | undefined, fields: readonly FieldRecord[]): readonly FieldFacts[] {
@@ -112,12 +98,6 @@ function powersBelow(max: number): readonly number[] {
   return bounds.filter((bound) => bound < max).slice(-6);
 }
 
-/** 1, 2 or 5 times a power of ten, no less than a number. */
-function roundUp(number: number): number {
-  const power = 10 ** Math.floor(Math.log10(number));
-  return power * ([1, 2, 5].find((factor) => factor * power >= number) ?? 10);
-}
-
 function exact(number: number): number {
   return Number(number.toPrecision(12));
 }
@@ -128,7 +108,7 @@ export function facetQuery(facts: FieldFacts, ask: Ask, moments: Moments, zone: 
   if (rest === null) return null;
   const field = writeField(facts.name);
   const bounds = boundsOf(facts);
-  return withOwn(
+  return within(
     rest,
     bounds === null
       ? [
@@ -150,22 +130,9 @@ export function readFacet(facts: FieldFacts, records: readonly GroupRecord[]): r
   const isBanded = boundsOf(facts) !== null;
   return records
     .map((record) => ({
-      choice: isBanded ? bandOf(record.key) : record.key === "" ? null : record.key,
+      choice: isBanded ? bandOfKey(record.key) : record.key === "" ? null : record.key,
       count: Number(record["count"]),
     }))
     .filter(({ count }) => count > 0)
     .toSorted((one, other) => Number(one.choice === null) - Number(other.choice === null));
-}
-
-/** `10..100` as a band; null, absent, for "". */
-function bandOf(key: string): Band | null {
-  if (key === "") return null;
-  const [from = "", to = ""] = key.split("..");
-  return { from: from === "" ? null : Number(from), to: to === "" ? null : Number(to) };
-}
-
-function withOwn(ask: Ask, clauses: Parameters<typeof withClauses>[1], moments: Moments, zone: string): string {
-  const text = withClauses(ask, clauses);
-  const asked = readAsk(text);
-  return asked === null ? text : withRange(asked, moments, zone);
 }

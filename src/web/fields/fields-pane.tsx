@@ -3,12 +3,13 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
 import type { App } from "../app.ts";
-import type { GroupRecord } from "../histogram/bars.ts";
+import { eventsOf } from "../ask/groups.ts";
+import type { GroupRecord } from "../ask/groups.ts";
 import { Icon } from "../parts/icons.tsx";
 import type { Run, Search } from "../state/search.ts";
 import { useRead } from "../state/use-read.ts";
 import { Facet } from "./facet.tsx";
-import { eventsOf, facetFields, factsQuery, MOST_FACETS, readFacts } from "./facets.ts";
+import { facetFields, factsQuery, MOST_FACETS, readFacts } from "./facets.ts";
 import type { FieldFacts } from "./facets.ts";
 
 /** Fields that are open from the start. */

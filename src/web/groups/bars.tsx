@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 
+import { shorten } from "../parts/numbers.ts";
 import type { GroupRow } from "./model.ts";
 
 const BOTTOM = 176;
@@ -18,6 +19,8 @@ export function Bars(properties: {
   const shown = rows.slice(0, MOST_BARS);
   const high = Math.max(1, ...shown.map(({ values }) => Number(values[column])));
   const width = 100 / Math.max(1, shown.length);
+  // As much of a name as has room under its bar.
+  const room = Math.max(3, Math.floor(150 / shown.length));
   return (
     <figure class="chart">
       <svg class="lines" role="img" aria-label={label}>
@@ -39,7 +42,7 @@ export function Bars(properties: {
                 text-anchor="middle"
                 class={index === at ? "at" : undefined}
               >
-                {shorten(nameOf(row), shown.length)}
+                {shorten(nameOf(row), room)}
               </text>
             </>
           );
@@ -47,10 +50,4 @@ export function Bars(properties: {
       </svg>
     </figure>
   );
-}
-
-/** As much of a name as has room under its bar. */
-function shorten(name: string, bars: number): string {
-  const most = Math.max(3, Math.floor(150 / bars));
-  return name.length <= most ? name : `${name.slice(0, most - 1)}…`;
 }

@@ -5,7 +5,7 @@ import { useMemo } from "preact/hooks";
 import type { App } from "../app.ts";
 import { readAsk } from "../ask/compose.ts";
 import { exactRange, withRange } from "../ask/range.ts";
-import type { GroupRecord } from "../histogram/bars.ts";
+import type { GroupRecord } from "../ask/groups.ts";
 import { Message } from "../parts/message.tsx";
 import { rangeWords, useTitle } from "../search/found-line.tsx";
 import { ResultActs } from "../search/result-acts.tsx";

@@ -1,7 +1,10 @@
 import type { JSX } from "preact";
 
+import { DAY_MS } from "../../query/calendar.ts";
 import type { Moments } from "../ask/range.ts";
+import { roundUp, shorten } from "../parts/numbers.ts";
 import type { Formats } from "../time/moments.ts";
+import { valuesAt } from "./model.ts";
 import type { GroupRow } from "./model.ts";
 
 const TOP = 8;
@@ -24,19 +27,13 @@ export type ChartProperties = {
 /** The course of the largest groups over time. The table below it holds the numbers. */
 export function Lines({ rows, times, formats, nameOf, at, label }: ChartProperties): JSX.Element {
   const shown = rows.slice(0, MOST_LINES);
-  const places = new Map(times.map(({ from }, index) => [from, index]));
-  const high = roundUp(Math.max(1, ...shown.flatMap(({ series }) => series.map(({ value }) => value))));
+  const lines = shown.map((row) => ({ row, values: valuesAt(row, times) }));
+  const high = roundUp(Math.max(1, ...lines.flatMap(({ values }) => values)));
   const x = (index: number) => (times.length < 2 ? 0 : (index / (times.length - 1)) * WIDTH);
   const y = (value: number) => BOTTOM - (Math.max(0, value) / high) * (BOTTOM - TOP);
-  const lines = shown.map((row) => {
-    const values = times.map(() => 0);
-    for (const { moments, value } of row.series) values[places.get(moments.from) ?? 0] = value;
-    return { row, values };
-  });
-  const path = (values: readonly number[]) =>
-    values.map((value, index) => `${index === 0 ? "M" : "L"}${x(index).toFixed(1)} ${y(value).toFixed(1)}`).join("");
+  const path = (values: readonly number[]) => pathOf(values.map((value, index) => [x(index), y(value)] as const));
   const ends = spread(lines.map(({ values }) => y(values.at(-1) ?? 0)));
-  const isLong = times.length > 1 && times.at(-1)!.from - times[0]!.from > 2 * 86_400_000;
+  const isLong = times.length > 1 && times.at(-1)!.from - times[0]!.from > 2 * DAY_MS;
   const every = Math.max(1, Math.ceil(times.length / 7));
   return (
     <figure class="chart">
@@ -64,7 +61,7 @@ export function Lines({ rows, times, formats, nameOf, at, label }: ChartProperti
         <svg x="36" width="84%" height="208" overflow="visible">
           {lines.map(({ row }, index) => (
             <text x="100%" dx="10" y={(ends[index] ?? 0) + 4} class={index === at ? "at" : undefined}>
-              {shorten(nameOf(row))}
+              {shorten(nameOf(row), LONGEST_LABEL)}
             </text>
           ))}
           {times.map(({ from }, index) =>
@@ -95,31 +92,19 @@ function spread(ends: readonly number[]): readonly number[] {
 
 const LONGEST_LABEL = 18;
 
-function shorten(name: string): string {
-  return name.length <= LONGEST_LABEL ? name : `${name.slice(0, LONGEST_LABEL - 1)}…`;
-}
-
-/** 1, 2 or 5 times a power of ten, no less than a number. */
-function roundUp(number: number): number {
-  const power = 10 ** Math.floor(Math.log10(number));
-  return power * ([1, 2, 5].find((factor) => factor * power >= number) ?? 10);
+/** A line through points. */
+function pathOf(points: readonly (readonly [x: number, y: number])[]): string {
+  return points.map(([x, y], index) => `${index === 0 ? "M" : "L"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
 }
 
 /** A small course of one group, in its row of the table. */
 export function Spark({ row, times }: { row: GroupRow; times: readonly Moments[] }): JSX.Element {
-  const places = new Map(times.map(({ from }, index) => [from, index]));
-  const values = times.map(() => 0);
-  for (const { moments, value } of row.series) values[places.get(moments.from) ?? 0] = value;
+  const values = valuesAt(row, times);
   const high = Math.max(1, ...values);
-  const d = values
-    .map((value, index) => {
-      const x = times.length < 2 ? 0 : (index / (times.length - 1)) * 120;
-      return `${index === 0 ? "M" : "L"}${x.toFixed(1)} ${(18 - (value / high) * 16).toFixed(1)}`;
-    })
-    .join("");
+  const width = times.length < 2 ? 0 : 120 / (times.length - 1);
   return (
     <svg class="spark" viewBox="0 0 120 20" preserveAspectRatio="none" aria-hidden="true">
-      <path d={d} />
+      <path d={pathOf(values.map((value, index) => [index * width, 18 - (value / high) * 16] as const))} />
     </svg>
   );
 }

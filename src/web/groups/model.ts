@@ -1,12 +1,13 @@
-import type { Band, Choice } from "../ask/choices.ts";
+import type { Choice } from "../ask/choices.ts";
 import { only, readAsk, ungrouped } from "../ask/compose.ts";
 import type { Ask } from "../ask/compose.ts";
+import { bandOfKey } from "../ask/groups.ts";
+import type { GroupRecord } from "../ask/groups.ts";
 import { fieldName } from "../ask/print.ts";
 import { momentsOfKey } from "../ask/steps.ts";
 import type { Step } from "../ask/steps.ts";
 import type { Moments } from "../ask/range.ts";
 import type { Key } from "../../query/syntax.ts";
-import type { GroupRecord } from "../histogram/bars.ts";
 
 /** One of the keys of a grouped query, as the page shows it. */
 export type GroupKey =
@@ -150,7 +151,7 @@ export function eventsOfGroup(
       return;
     }
     const rest = readAsk(query);
-    if (rest !== null) query = only(rest, key.name, key.kind === "bands" ? bandOf(value) : choiceOf(value));
+    if (rest !== null) query = only(rest, key.name, key.kind === "bands" ? bandOfKey(value) : choiceOf(value));
   });
   return { query, moments };
 }
@@ -159,9 +160,8 @@ function choiceOf(value: string): Choice {
   return value === "" ? null : value;
 }
 
-/** `10..100` as a band; null, absent, for "". */
-export function bandOf(key: string): Band | null {
-  if (key === "") return null;
-  const [from = "", to = ""] = key.split("..");
-  return { from: from === "" ? null : Number(from), to: to === "" ? null : Number(to) };
+/** The values of a row at all of the times, 0 where it has none. */
+export function valuesAt({ series }: GroupRow, times: readonly Moments[]): readonly number[] {
+  const byTime = new Map(series.map(({ moments, value }) => [moments.from, value]));
+  return times.map(({ from }) => byTime.get(from) ?? 0);
 }

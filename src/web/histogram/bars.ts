@@ -1,6 +1,6 @@
-import { readAsk, ungrouped, withClauses } from "../ask/compose.ts";
+import { eventsOf, within } from "../ask/groups.ts";
+import type { GroupRecord } from "../ask/groups.ts";
 import { writeField } from "../ask/print.ts";
-import { withRange } from "../ask/range.ts";
 import type { Moments } from "../ask/range.ts";
 import { barsOf } from "../ask/steps.ts";
 import type { Bar, Step } from "../ask/steps.ts";
@@ -15,31 +15,21 @@ export type Column = Bar & {
   readonly parts: readonly { readonly class: string; readonly count: number }[];
 };
 
-/** A record of the grouped answer. */
-export type GroupRecord = Readonly<Record<string, unknown>> & {
-  readonly key: string;
-  readonly keys?: readonly string[];
-};
-
 /** The query whose groups are the bars; null where the query has a fault. */
 export function barsQuery(text: string, moments: Moments, zone: string, step: Step, measure: Measure): string | null {
-  const found = readAsk(text);
-  const events = found === null ? null : readAsk(ungrouped(found));
-  if (events === null || events.query.table.name !== "events") return null;
+  const events = eventsOf(text);
+  if (events === null) return null;
   const isCount = measure.kind === "count";
-  const grouped = withClauses(events, [
-    ["columns", null],
-    ["sort", null],
-    ["take", null],
-    ["skip", null],
-    ["groupBy", isCount ? `GROUPBY ${step.key}, class` : `GROUPBY ${step.key}`],
+  const shown = isCount ? "COUNT" : `${measure.kind.toUpperCase()}(${writeField(measure.field)}) AS height`;
+  return within(
+    events,
     [
-      "columns",
-      `COLUMNS(KEY, ${isCount ? "COUNT" : `${measure.kind.toUpperCase()}(${writeField(measure.field)}) AS height`})`,
+      ["groupBy", isCount ? `GROUPBY ${step.key}, class` : `GROUPBY ${step.key}`],
+      ["columns", `COLUMNS(KEY, ${shown})`],
     ],
-  ]);
-  const asked = readAsk(grouped);
-  return asked === null ? null : withRange(asked, moments, zone);
+    moments,
+    zone,
+  );
 }
 
 /** The columns of a range, those without events included. */

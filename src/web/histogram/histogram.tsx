@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 
 import type { App } from "../app.ts";
+import type { GroupRecord } from "../ask/groups.ts";
 import { exactRange } from "../ask/range.ts";
 import type { Moments } from "../ask/range.ts";
 import { stepOf } from "../ask/steps.ts";
@@ -13,7 +14,7 @@ import type { Run, Search } from "../state/search.ts";
 import { useRead } from "../state/use-read.ts";
 import { formatsOf } from "../time/moments.ts";
 import { barsQuery, columnsOf } from "./bars.ts";
-import type { Column, GroupRecord, Measure } from "./bars.ts";
+import type { Column, Measure } from "./bars.ts";
 import type { ColumnTableProperties } from "./column-table.tsx";
 import { Plot } from "./plot.tsx";
 import { lazy } from "../shell/lazy.tsx";

@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
 
+import { DAY_MS } from "../../query/calendar.ts";
 import type { Moments } from "../ask/range.ts";
 import type { Formats } from "../time/moments.ts";
 import { labelled, scaleOf } from "./bars.ts";
@@ -227,7 +228,7 @@ function AxisLabels(properties: {
   const { columns, formats, low, high } = properties;
   const [first] = columns;
   const last = columns.at(-1);
-  const isLong = first !== undefined && last !== undefined && last.to - first.from > 2 * 86_400_000;
+  const isLong = first !== undefined && last !== undefined && last.to - first.from > 2 * DAY_MS;
   return (
     <g aria-hidden="true">
       {labelled(columns, formats.minute).map((index, place) => (

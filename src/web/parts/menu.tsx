@@ -1,7 +1,8 @@
-import { useSignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 
+import { Anchored } from "./anchored.tsx";
+import type { Floating } from "./anchored.tsx";
 import { useDismissal } from "./dismissal.ts";
 
 export type MenuItem = {
@@ -26,36 +27,14 @@ export function MenuButton(properties: {
   readonly items: MenuItems;
   readonly menuClass?: string;
 }): JSX.Element {
-  const isOpen = useSignal(false);
-  const button = useRef<HTMLButtonElement>(null);
-  const id = useId();
-  const close = (returnsFocus = true) => {
-    isOpen.value = false;
-    if (returnsFocus) button.current?.focus();
-  };
+  const { class: name, label, children, items, menuClass = "" } = properties;
+  const renderMenu = ({ id, close, button }: Floating) => (
+    <Menu id={id} class={menuClass} items={items} onClose={close} button={button} />
+  );
   return (
-    <span class="anchor">
-      <button
-        ref={button}
-        class={properties.class}
-        type="button"
-        aria-haspopup="menu"
-        aria-expanded={isOpen.value}
-        aria-controls={isOpen.value ? id : undefined}
-        aria-label={properties.label}
-        onClick={() => (isOpen.value = !isOpen.value)}
-        onKeyDown={(event) => {
-          if (event.key !== "ArrowDown" || isOpen.value) return;
-          event.preventDefault();
-          isOpen.value = true;
-        }}
-      >
-        {properties.children}
-      </button>
-      {isOpen.value && (
-        <Menu id={id} class={properties.menuClass ?? ""} items={properties.items} onClose={close} button={button} />
-      )}
-    </span>
+    <Anchored class={name} label={label} opens="menu" renderFloating={renderMenu}>
+      {children}
+    </Anchored>
   );
 }
 

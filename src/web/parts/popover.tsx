@@ -1,7 +1,8 @@
-import { useSignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 
+import { Anchored } from "./anchored.tsx";
+import type { Floating } from "./anchored.tsx";
 import { useDismissal } from "./dismissal.ts";
 
 /** A button that opens a small dialog beside it, which is not modal. The first control in it takes the focus. */
@@ -13,39 +14,16 @@ export function PopoverButton(properties: {
   readonly popoverLabel: string;
   readonly renderContent: (close: () => void) => ComponentChildren;
 }): JSX.Element {
-  const isOpen = useSignal(false);
-  const button = useRef<HTMLButtonElement>(null);
-  const id = useId();
-  const close = (returnsFocus = true) => {
-    isOpen.value = false;
-    if (returnsFocus) button.current?.focus();
-  };
+  const { class: name, label, children, popoverClass = "", popoverLabel, renderContent } = properties;
+  const renderPopover = ({ id, close, button }: Floating) => (
+    <Popover id={id} class={popoverClass} label={popoverLabel} onClose={close} button={button}>
+      {renderContent(close)}
+    </Popover>
+  );
   return (
-    <span class="anchor">
-      <button
-        ref={button}
-        class={properties.class}
-        type="button"
-        aria-haspopup="dialog"
-        aria-expanded={isOpen.value}
-        aria-controls={isOpen.value ? id : undefined}
-        aria-label={properties.label}
-        onClick={() => (isOpen.value = !isOpen.value)}
-      >
-        {properties.children}
-      </button>
-      {isOpen.value && (
-        <Popover
-          id={id}
-          class={properties.popoverClass ?? ""}
-          label={properties.popoverLabel}
-          onClose={close}
-          button={button}
-        >
-          {properties.renderContent(close)}
-        </Popover>
-      )}
-    </span>
+    <Anchored class={name} label={label} opens="dialog" renderFloating={renderPopover}>
+      {children}
+    </Anchored>
   );
 }
 

@@ -6,7 +6,7 @@ import { stepBeside, stepOf } from "../ask/steps.ts";
 import { Spark } from "../groups/lines.tsx";
 import { groupsOf } from "../groups/model.ts";
 import type { GroupRow, Groups } from "../groups/model.ts";
-import type { GroupRecord } from "../histogram/bars.ts";
+import type { GroupRecord } from "../ask/groups.ts";
 import { Message } from "../parts/message.tsx";
 import type { Run, Search } from "../state/search.ts";
 import { useRead } from "../state/use-read.ts";

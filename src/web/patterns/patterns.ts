@@ -1,10 +1,8 @@
-import { readAsk, withClauses, withCondition } from "../ask/compose.ts";
-import type { Ask } from "../ask/compose.ts";
+import { readAsk, withCondition } from "../ask/compose.ts";
+import { eventsOf, within } from "../ask/groups.ts";
 import { writeString } from "../ask/print.ts";
-import { withRange } from "../ask/range.ts";
 import type { Moments } from "../ask/range.ts";
 import type { Step } from "../ask/steps.ts";
-import { eventsOf } from "../fields/facets.ts";
 
 /** The most frequent ones; the count above the list says how many there are. */
 export const MOST_PATTERNS = 200;
@@ -27,7 +25,7 @@ export function patternQueries(text: string, moments: Moments, zone: string) {
       moments,
       zone,
     ),
-    total: within(events, [["columns", "COLUMNS(COUNT, DISTINCT(pattern) AS patterns)"]], moments, zone),
+    total: within(events, [["columns", "COLUMNS(DISTINCT(pattern) AS patterns)"]], moments, zone),
   };
 }
 
@@ -60,12 +58,6 @@ export function courseQuery(
     moments,
     zone,
   );
-}
-
-function within(ask: Ask, clauses: Parameters<typeof withClauses>[1], moments: Moments, zone: string): string {
-  const text = withClauses(ask, clauses);
-  const asked = readAsk(text);
-  return asked === null ? text : withRange(asked, moments, zone);
 }
 
 /** A pattern in pieces: what varies stands between `<` and `>`. */

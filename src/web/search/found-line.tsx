@@ -3,8 +3,7 @@ import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 
 import type { App } from "../app.ts";
-import { readAsk, withClauses } from "../ask/compose.ts";
-import { withRange } from "../ask/range.ts";
+import { readAsk } from "../ask/compose.ts";
 import type { Moments } from "../ask/range.ts";
 import type { Search } from "../state/search.ts";
 import type { Run } from "../state/search.ts";
@@ -12,7 +11,7 @@ import { useRead } from "../state/use-read.ts";
 import { formatsOf } from "../time/moments.ts";
 import type { Formats } from "../time/moments.ts";
 import { placeOf } from "../time/zones.ts";
-import { eventsOf } from "../fields/facets.ts";
+import { eventsOf, within } from "../ask/groups.ts";
 import { ResultActs } from "./result-acts.tsx";
 import { ViewTabs } from "./view-tabs.tsx";
 
@@ -63,10 +62,8 @@ async function countEvents({ client }: App, run: Run): Promise<Count | null> {
   const ask = readAsk(run.query);
   const events = eventsOf(run.query);
   if (ask === null || events === null) return null;
-  const counted = readAsk(withClauses(events, [["columns", "COLUMNS(COUNT)"]]));
-  if (counted === null) return null;
   const { body, took_ms } = await client.ask<readonly { readonly count: string }[]>(`/1/logs/${run.log}/query`, {
-    query: { query: withRange(counted, run.moments, run.zone), tz: run.zone },
+    query: { query: within(events, [["columns", "COLUMNS(COUNT)"]], run.moments, run.zone), tz: run.zone },
     signal: run.signal,
   });
   const { take, skip } = ask.query.clauses;

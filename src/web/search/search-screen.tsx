@@ -10,6 +10,7 @@ import { ResultList } from "../list/result-list.tsx";
 import { Results } from "../list/results.ts";
 import type { ResultListProperties } from "../list/results.ts";
 import { lazy } from "../shell/lazy.tsx";
+import { zoneOf } from "../state/preferences.ts";
 import { createSearch } from "../state/search.ts";
 import type { Search } from "../state/search.ts";
 import { FoundLine } from "./found-line.tsx";
@@ -24,7 +25,7 @@ type SearchProperties = { readonly app: App; readonly search: Search };
 
 /** The search of one log: the query, the fields, and what was found. */
 export function SearchScreen({ app, log }: { app: App; log: string }): JSX.Element {
-  const zone = useComputed(() => app.preferences.now.value.zone || Intl.DateTimeFormat().resolvedOptions().timeZone);
+  const zone = useComputed(() => zoneOf(app.preferences.now.value));
   const search = useMemo(() => createSearch({ log, location: app.location, zone }), []);
   const results = useMemo(() => new Results(app, search), []);
   const place = app.location.place.value;

@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 
+import { ownZone } from "../time/zones.ts";
 import { PaneHead } from "./pane.tsx";
 import type { PartProperties } from "./part.ts";
 
@@ -8,7 +9,7 @@ const THEMES = { system: "As the system", light: "Light", dark: "Dark" } as cons
 /** What a person chose for the page in this browser. */
 export function Preferences({ app }: PartProperties): JSX.Element {
   const { theme, zone, singleKeys } = app.preferences.now.value;
-  const own = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const own = ownZone();
   return (
     <>
       <PaneHead title="Preferences">These are kept by this browser.</PaneHead>

@@ -1,6 +1,8 @@
 import { signal } from "@preact/signals";
 import type { Signal } from "@preact/signals";
 
+import { ownZone } from "../time/zones.ts";
+
 import type { Range } from "../ask/range.ts";
 
 /** What a person chose for the page, kept by the browser. Nothing secret is among it. */
@@ -23,6 +25,11 @@ export type PreferenceStore = {
   readonly now: Signal<Preferences>;
   readonly change: (changes: Partial<Preferences>) => void;
 };
+
+/** The zone of times that a person chose, by name, or that of the browser. */
+export function zoneOf({ zone }: Preferences): string {
+  return zone || ownZone();
+}
 
 const KEY = "loggia.preferences";
 const STANDARD: Preferences = { theme: "system", zone: "", singleKeys: true, columns: {}, ranges: [], log: "" };

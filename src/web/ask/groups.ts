@@ -1,0 +1,44 @@
+import type { Band } from "./choices.ts";
+import { readAsk, ungrouped, withClauses } from "./compose.ts";
+import type { Ask } from "./compose.ts";
+import { withRange } from "./range.ts";
+import type { Moments } from "./range.ts";
+
+/** A record of a grouped answer. */
+export type GroupRecord = Readonly<Record<string, unknown>> & {
+  readonly key: string;
+  /** All keys, in order, where there are several. */
+  readonly keys?: readonly string[];
+};
+
+/**
+ * The events that a query is about, without what groups, shows, orders and limits them; null where
+ * the query has a fault or asks for users.
+ */
+export function eventsOf(text: string): Ask | null {
+  const found = readAsk(text);
+  const events = found === null ? null : readAsk(ungrouped(found));
+  if (events === null || events.query.table.name !== "events") return null;
+  return readAsk(
+    withClauses(events, [
+      ["columns", null],
+      ["sort", null],
+      ["take", null],
+      ["skip", null],
+    ]),
+  );
+}
+
+/** A query with further clauses, within a range unless it has its own. */
+export function within(ask: Ask, clauses: Parameters<typeof withClauses>[1], moments: Moments, zone: string): string {
+  const text = withClauses(ask, clauses);
+  const asked = readAsk(text);
+  return asked === null ? text : withRange(asked, moments, zone);
+}
+
+/** The key of a band, such as `10..100`, as the band; null, absent, for "". */
+export function bandOfKey(key: string): Band | null {
+  if (key === "") return null;
+  const [from = "", to = ""] = key.split("..");
+  return { from: from === "" ? null : Number(from), to: to === "" ? null : Number(to) };
+}

@@ -1,0 +1,10 @@
+/** 1, 2 or 5 times a power of ten, no less than a positive number. */
+export function roundUp(number: number): number {
+  const power = 10 ** Math.floor(Math.log10(number));
+  return power * ([1, 2, 5].find((factor) => factor * power >= number) ?? 10);
+}
+
+/** A text of at most so many characters, with `…` for what is left out. */
+export function shorten(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
+}
