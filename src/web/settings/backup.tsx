@@ -1,10 +1,9 @@
 import type { JSX } from "preact";
-import { useEffect } from "preact/hooks";
 
 import { Facts } from "./health.tsx";
 import { valuesOf } from "../parts/form.ts";
 import { PaneHead } from "./pane.tsx";
-import { useAct, useResource } from "../state/resource.ts";
+import { useAct, usePolling, useResource } from "../state/resource.ts";
 import type { PartProperties } from "./part.ts";
 
 type Job = Readonly<Record<string, unknown>> & { readonly state: string };
@@ -48,11 +47,7 @@ function OrderForm(properties: {
   const { fault, isBusy, act } = useAct();
   const last = resource.value.value?.last ?? null;
   const isRunning = last?.state === "running";
-  useEffect(() => {
-    if (!isRunning) return undefined;
-    const timer = setInterval(() => void resource.reload(), POLL_MS);
-    return () => clearInterval(timer);
-  }, [isRunning]);
+  usePolling(isRunning, POLL_MS, () => void resource.reload());
   return (
     <>
       <form

@@ -1,10 +1,9 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect } from "preact/hooks";
 
 import { Message } from "../parts/message.tsx";
 import { PaneHead } from "./pane.tsx";
-import { useAct, useResource } from "../state/resource.ts";
+import { useAct, usePolling, useResource } from "../state/resource.ts";
 import type { PartProperties } from "./part.ts";
 
 type Hold = { readonly name: string; readonly why: string; readonly todo: string };
@@ -17,18 +16,13 @@ export function Health({ app }: PartProperties): JSX.Element {
   const holds = useResource<readonly Hold[]>(app, "/manage/1/holds");
   const { fault, act } = useAct();
   const readiness = useSignal<Readiness | null>(null);
-  useEffect(() => {
-    const read = () => {
-      // 503 is an answer here: it says what is missing.
-      fetch("/health/ready").then(
-        async (response) => (readiness.value = (await response.json()) as Readiness),
-        () => (readiness.value = { status: "away" }),
-      );
-    };
-    read();
-    const timer = setInterval(read, POLL_MS);
-    return () => clearInterval(timer);
-  }, []);
+  usePolling(true, POLL_MS, () => {
+    // 503 is an answer here: it says what is missing.
+    fetch("/health/ready").then(
+      async (response) => (readiness.value = (await response.json()) as Readiness),
+      () => (readiness.value = { status: "away" }),
+    );
+  });
   const accept = ({ name }: Hold) =>
     act(async () => {
       await app.client.ask(`/manage/1/holds/${encodeURIComponent(name)}/accept`, { method: "POST" });

@@ -1,36 +1,33 @@
 import type { JSX } from "preact";
-import { useEffect } from "preact/hooks";
 
 import { valuesOf } from "../parts/form.ts";
 import { Clock, PaneHead } from "./pane.tsx";
-import { useAct, useResource } from "../state/resource.ts";
+import { useAct, usePolling, useResource } from "../state/resource.ts";
 import type { PartProperties } from "./part.ts";
 
+/** As `GET …/reclassify` answers. */
 type Job = {
-  readonly state: string;
-  readonly total?: number | null;
-  readonly done?: number;
-  readonly changed?: number;
-  readonly started?: string | null;
-  readonly ended?: string | null;
-  readonly reason?: string | null;
+  readonly state: "none" | "waiting" | "running" | "done" | "failed";
+  readonly started: string | null;
+  readonly finished: string | null;
+  readonly total: number | null;
+  readonly done: number;
+  readonly changed: number;
+  readonly reason: string | null;
 };
+
+const STATES = { none: "", waiting: "It begins in a moment", running: "Running", done: "Done", failed: "It failed" };
 
 const POLL_MS = 1_000;
 
 /** Gives stored events the classes of today's filters. */
 export function Reclassify({ app, log }: PartProperties): JSX.Element {
   const path = `/manage/1/logs/${log}/reclassify`;
-  const resource = useResource<Job | { readonly last: Job | null }>(app, path);
+  const resource = useResource<Job>(app, path);
   const { fault, isBusy, act } = useAct();
-  const answer = resource.value.value;
-  const job = answer === null ? null : "last" in answer ? answer.last : answer;
-  const isRunning = job?.state === "running";
-  useEffect(() => {
-    if (!isRunning) return undefined;
-    const timer = setInterval(() => void resource.reload(), POLL_MS);
-    return () => clearInterval(timer);
-  }, [isRunning]);
+  const job = resource.value.value;
+  const isUnderWay = job?.state === "waiting" || job?.state === "running";
+  usePolling(isUnderWay, POLL_MS, () => void resource.reload());
   const start = (form: HTMLFormElement) =>
     act(async () => {
       const { from = "" } = valuesOf(form);
@@ -53,7 +50,7 @@ export function Reclassify({ app, log }: PartProperties): JSX.Element {
       >
         <label for="from">Events from</label>
         <input class="in" id="from" name="from" type="datetime-local" aria-describedby="from-help" />
-        <button class="btn solid" type="submit" disabled={isBusy.value || isRunning}>
+        <button class="btn solid" type="submit" disabled={isBusy.value || isUnderWay}>
           Reclassify
         </button>
         <span class="note" id="from-help">
@@ -66,11 +63,11 @@ export function Reclassify({ app, log }: PartProperties): JSX.Element {
 }
 
 function Progress({ job }: { job: Job }): JSX.Element {
-  const { state, total = null, done = 0, changed = 0, started = null, ended = null, reason = null } = job;
+  const { state, total, done, changed, started, finished, reason } = job;
   return (
     <div class="msg" role="status">
       <div>
-        <h2>{state === "running" ? "Running" : state === "done" ? "Done" : `It ${state}`}</h2>
+        <h2>{STATES[state]}</h2>
         <p>
           {done.toLocaleString("en")} {total !== null && `of ${total.toLocaleString("en")}`} events read,{" "}
           {changed.toLocaleString("en")} changed.
@@ -78,9 +75,9 @@ function Progress({ job }: { job: Job }): JSX.Element {
         {total !== null && total > 0 && <progress max={total} value={done} aria-label="Events read" />}
         <p class="note">
           Begun <Clock moment={started} />
-          {ended !== null && (
+          {finished !== null && (
             <>
-              , ended <Clock moment={ended} />
+              , ended <Clock moment={finished} />
             </>
           )}
         </p>

@@ -48,3 +48,13 @@ export function useAct(): {
   };
   return { fault, isBusy, act };
 }
+
+/** Calls a function at once and then again and again, for as long as `isOn`. */
+export function usePolling(isOn: boolean, every_ms: number, call: () => void): void {
+  useEffect(() => {
+    if (!isOn) return undefined;
+    call();
+    const timer = setInterval(call, every_ms);
+    return () => clearInterval(timer);
+  }, [isOn]);
+}
