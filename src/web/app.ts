@@ -28,8 +28,6 @@ export type App = {
   /** The logs that the account may read; null until they are known. */
   readonly logs: Signal<readonly LogRecord[] | null>;
   readonly classes: ClassBook;
-  /** Alerts that were not seen yet, in all logs: the number in the title. */
-  readonly unseen: Signal<number>;
 };
 
 export function createApp(window: Window): App {
@@ -45,7 +43,6 @@ export function createApp(window: Window): App {
     toaster: createToaster(),
     logs: signal<readonly LogRecord[] | null>(null),
     classes: createClassBook(() => client),
-    unseen: signal(0),
   };
 }
 

@@ -41,7 +41,7 @@ export function GroupsView({ app, search }: { app: App; search: Search }): JSX.E
   const formats = useMemo(() => formatsOf(run.zone), [run.zone]);
   const found = answer.value;
   const rows = useComputed(() => sortRows(answer.value?.groups.rows ?? [], order.value ?? answer.value?.order ?? null));
-  useTitle(app, found === null ? "Searching…" : headOf(found.groups), search.log);
+  useTitle(found === null ? "Searching…" : headOf(found.groups), search.log);
   if (fault.value !== null)
     return (
       <div class="pad">

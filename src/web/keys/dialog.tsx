@@ -9,7 +9,7 @@ import "../css/keys.css";
 /** How the list of shortcuts is laid out: three columns of scopes. */
 const COLUMNS: readonly (readonly Scope[])[] = [
   ["Anywhere", "With the result"],
-  ["In the list", "In the inbox"],
+  ["In the list"],
   ["Go to", "In the query"],
 ];
 

@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import type { ReadonlySignal } from "@preact/signals";
 
-export type Scope = "Anywhere" | "With the result" | "In the list" | "In the inbox" | "Go to" | "In the query";
+export type Scope = "Anywhere" | "With the result" | "In the list" | "Go to" | "In the query";
 
 export type Shortcut = {
   readonly scope: Scope;

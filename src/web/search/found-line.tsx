@@ -22,7 +22,7 @@ export function FoundLine({ app, search }: { app: App; search: Search }): JSX.El
   const formats = useComputed(() => formatsOf(search.run.value.zone));
   const isOfThisRun = found.value?.run === run.number;
   const text = isOfThisRun ? countWords(found.value?.count ?? 0) : fault.value === null ? "Searching…" : "No result";
-  useTitle(app, text, search.log);
+  useTitle(text, search.log);
   return (
     <div class="found">
       <h1 id="found" aria-live="polite">
@@ -47,12 +47,11 @@ export function rangeWords({ from, to }: Moments, formats: Formats): string {
   return `${formats.short(Math.floor(from / unit) * unit)} to ${formats.short(Math.floor(to / unit) * unit)}`;
 }
 
-/** The title of the page: what was found, where, and how many alerts wait. */
-export function useTitle({ unseen }: App, text: string, log: string): void {
-  const waiting = unseen.value;
+/** The title of the page: what was found, and where. */
+export function useTitle(text: string, log: string): void {
   useEffect(() => {
-    document.title = `${waiting > 0 ? `(${waiting}) ` : ""}${text}, ${log}, Loggia`;
-  }, [text, log, waiting]);
+    document.title = `${text}, ${log}, Loggia`;
+  }, [text, log]);
 }
 
 type Count = { readonly run: number; readonly count: number; readonly took_ms: number };

@@ -1,4 +1,4 @@
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 
 import type { App } from "../app.ts";
 import { SearchScreen } from "../search/search-screen.tsx";
@@ -17,7 +17,12 @@ export function ScreenView({ app }: { app: App }): JSX.Element {
   const { screen, log } = app.location.place.value;
   const logs = app.logs.value ?? [];
   if (screen === "home" && logs.length === 0)
-    return <Nothing title="No logs yet">Ask an admin to share a log.</Nothing>;
+    return (
+      <Nothing title="No logs yet">
+        <a href={app.location.link({ screen: "account", log: "", part: "logs" })}>Make a log</a>, or ask the admin of
+        one to share it with you.
+      </Nothing>
+    );
   if (log !== "" && !logs.some(({ key }) => key === log))
     return <Nothing title={`There is no log ${log}`}>It was removed, or it is not shared with you.</Nothing>;
   if (screen === "settings" || screen === "account") return <SettingsScreen app={app} />;
@@ -27,7 +32,7 @@ export function ScreenView({ app }: { app: App }): JSX.Element {
   return <SearchScreen key={log} app={app} log={log} />;
 }
 
-function Nothing({ title, children }: { title: string; children: string }): JSX.Element {
+function Nothing({ title, children }: { title: string; children: ComponentChildren }): JSX.Element {
   return (
     <main class="blank">
       <h1>{title}</h1>

@@ -15,8 +15,6 @@ type Entry = { readonly screen: Screen; readonly label: string; readonly key: st
 
 const ENTRIES: readonly Entry[] = [
   { screen: "search", label: "Search", key: "s" },
-  { screen: "inbox", label: "Inbox", key: "i" },
-  { screen: "bookmarks", label: "Bookmarks", key: "b" },
   { screen: "classes", label: "Classes", key: "c" },
   { screen: "settings", label: "Settings", key: "t" },
 ];
@@ -54,7 +52,7 @@ export function TopBar({ app }: { app: App }): JSX.Element {
             href={app.location.link(placeOf(app, entry.screen))}
             aria-current={entry.screen === screen ? "page" : undefined}
           >
-            {entry.label} {entry.screen === "inbox" && <Unseen count={app.unseen.value} />}
+            {entry.label}
           </a>
         ))}
       </nav>
@@ -69,19 +67,9 @@ export function TopBar({ app }: { app: App }): JSX.Element {
   );
 }
 
-function Unseen({ count }: { count: number }): JSX.Element | null {
-  if (count === 0) return null;
-  return (
-    <span class="badge" aria-label={`${count} unread`}>
-      {count}
-    </span>
-  );
-}
-
 /** Where an entry leads from here: to the log that is open, or was open last. */
 function placeOf({ location, logs, preferences }: App, screen: Screen): Partial<Place> {
   const { log } = location.place.value;
-  if (screen === "inbox") return { screen, log: "" };
   const last = logs.value?.find(({ key }) => key === preferences.now.value.log)?.key;
   return { screen, log: log === "" ? (last ?? logs.value?.[0]?.key ?? "") : log };
 }
@@ -125,16 +113,14 @@ function AccountMenu({ app }: { app: App }): JSX.Element {
 }
 
 function SmallMenu({ app, openHelp }: { app: App; openHelp: () => void }): JSX.Element {
-  const unseen = app.unseen.value;
   const screens = ENTRIES.map(({ screen, label }): MenuItem => ({
     label,
-    hint: screen === "inbox" && unseen > 0 ? unseen : undefined,
     act: () => app.location.go(placeOf(app, screen)),
   }));
   return (
     <MenuButton
       class="quiet icon only-small"
-      label={unseen > 0 ? `Menu, ${unseen} unread alerts` : "Menu"}
+      label="Menu"
       items={[screens, [{ label: "Shortcuts", act: openHelp }], ...accountItems(app)]}
       menuClass="under end"
     >

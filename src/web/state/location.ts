@@ -2,12 +2,11 @@ import { signal } from "@preact/signals";
 import type { ReadonlySignal } from "@preact/signals";
 
 /** The screens of a log, and those across logs. */
-export type Screen =
-  "search" | "context" | "bookmarks" | "classes" | "settings" | "first-run" | "inbox" | "account" | "home";
+export type Screen = "search" | "context" | "classes" | "settings" | "first-run" | "account" | "home";
 
 /**
  * Where the page is. The address holds it whole: `#/<log>?q=…` is a search, `#/<log>/context/<id>`,
- * `#/inbox` and so on. It is a fragment, so that no proxy's log holds queries.
+ * `#/~account` and so on. It is a fragment, so that no proxy's log holds queries.
  */
 export type Place = {
   readonly screen: Screen;
@@ -38,9 +37,9 @@ export type Frame = {
   readonly addEventListener: (name: "popstate" | "hashchange", listener: () => void) => void;
 };
 
-const OF_LOGS: readonly Screen[] = ["context", "bookmarks", "classes", "settings", "first-run"];
+const OF_LOGS: readonly Screen[] = ["context", "classes", "settings", "first-run"];
 /** Across logs. No log's address is mistaken for one: they begin with a `~`, which no key does. */
-const ACROSS: readonly Screen[] = ["inbox", "account"];
+const ACROSS: readonly Screen[] = ["account"];
 
 export function createLocation(frame: Frame): Location {
   const place = signal(parsePlace(frame.location.hash));
