@@ -13,14 +13,22 @@ export type Shortcut = {
   readonly act: (() => void) | null;
 };
 
+/** What of a `KeyboardEvent` tells whether it is a shortcut. */
+export type KeyPress = {
+  readonly key: string;
+  readonly shiftKey: boolean;
+  readonly ctrlKey: boolean;
+  readonly metaKey: boolean;
+  readonly altKey: boolean;
+  readonly target: EventTarget | null;
+};
+
 export type Shortcuts = {
   readonly all: ReadonlySignal<readonly Shortcut[]>;
   /** Adds some; the function that it returns takes them away. */
   readonly bind: (shortcuts: readonly Shortcut[]) => () => void;
   /** Acts where a key is a shortcut; whether it did. */
-  readonly press: (
-    event: Pick<KeyboardEvent, "key" | "shiftKey" | "ctrlKey" | "metaKey" | "altKey" | "target">,
-  ) => boolean;
+  readonly press: (key: KeyPress) => boolean;
 };
 
 /** How long the second key of two may take. */
@@ -63,7 +71,7 @@ function find(all: readonly Shortcut[], keys: readonly string[]): Shortcut | und
 }
 
 /** `Shift+n` for a letter with Shift; signs such as ? are named by themselves. */
-function nameOf({ key, shiftKey }: Pick<KeyboardEvent, "key" | "shiftKey">): string {
+function nameOf({ key, shiftKey }: Pick<KeyPress, "key" | "shiftKey">): string {
   const isLetter = key.length === 1 && key.toLowerCase() !== key.toUpperCase();
   if (!isLetter) return key;
   return shiftKey ? `Shift+${key.toLowerCase()}` : key.toLowerCase();
@@ -72,5 +80,7 @@ function nameOf({ key, shiftKey }: Pick<KeyboardEvent, "key" | "shiftKey">): str
 const TYPING = "input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable]";
 
 function isTyping(target: EventTarget | null): boolean {
-  return target instanceof Element && target.closest(`${TYPING}, [role=menu], dialog`) !== null;
+  // The document itself is a target too, and has no `closest`.
+  const { closest } = (target ?? {}) as { readonly closest?: (selector: string) => unknown };
+  return closest !== undefined && closest.call(target, `${TYPING}, [role=menu], dialog`) !== null;
 }

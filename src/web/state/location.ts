@@ -30,10 +30,12 @@ export type Location = {
   readonly link: (place: Partial<Place>) => string;
 };
 
+type Step = (data: null, unused: "", address: string) => void;
+
 /** What of `window` the location uses. */
 export type Frame = {
   readonly location: { readonly hash: string };
-  readonly history: Pick<History, "pushState" | "replaceState">;
+  readonly history: Readonly<Record<"pushState" | "replaceState", Step>>;
   readonly addEventListener: (name: "popstate" | "hashchange", listener: () => void) => void;
 };
 

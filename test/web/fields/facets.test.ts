@@ -1,0 +1,87 @@
+import test from "ava";
+
+import { eventsOf } from "../../../src/web/ask/groups.ts";
+import { boundsOf, facetFields, facetQuery, factsQuery, readFacet, readFacts } from "../../../src/web/fields/facets.ts";
+import type { FieldFacts } from "../../../src/web/fields/facets.ts";
+
+const RANGE = { from: Date.UTC(2026, 10, 24), to: Date.UTC(2026, 10, 25) };
+const facts = (changes: Partial<FieldFacts>): FieldFacts => ({
+  name: "source",
+  isNumber: false,
+  distinct: 3,
+  min: null,
+  max: null,
+  ...changes,
+});
+
+test("class, source, tags and value come first, then attributes that most events have, the user last", (t) => {
+  const field = (name: string, count: number) => ({ name, kind: "text", count: String(count) });
+  const names = facetFields([
+    field("created", 9),
+    field("user", 9),
+    field("@rare", 1),
+    field("@often", 8),
+    field("source", 9),
+    field("class", 2),
+    field("text", 9),
+  ]).map(({ name }) => name);
+  t.deepEqual(names, ["class", "source", "@often", "@rare", "user"]);
+});
+
+test("one query asks for the facts of all fields, numbers with their least and most", (t) => {
+  const fields = [
+    { name: "source", kind: "text", count: "9" },
+    { name: "@http.status", kind: "number", count: "9" },
+  ];
+  const query = factsQuery(eventsOf("GET events WHERE tag = 'x' TAKE 3")!, fields, RANGE, "UTC");
+  t.regex(query, /DISTINCT\(source\) AS d0, DISTINCT\(@http\.status\) AS d1, MIN\(@http\.status\) AS min1/);
+  t.regex(query, /WHERE tag = 'x'/);
+  t.notRegex(query, /TAKE/);
+  const record = { key: "", d0: "2", d1: "5", min1: "200", max1: "503" };
+  t.deepEqual(readFacts(record, fields), [
+    facts({ distinct: 2 }),
+    facts({ name: "@http.status", isNumber: true, distinct: 5, min: 200, max: 503 }),
+  ]);
+});
+
+test("few numbers are shown one by one, many in bands at round numbers within their span", (t) => {
+  t.is(boundsOf(facts({})), null);
+  t.is(boundsOf(facts({ isNumber: true, distinct: 5, min: 200, max: 503 })), null);
+  t.deepEqual(boundsOf(facts({ isNumber: true, distinct: 90, min: 0, max: 8_979 })), [10, 50, 100, 500, 1_000, 5_000]);
+  t.deepEqual(boundsOf(facts({ isNumber: true, distinct: 90, min: -3, max: 7 })), [-2, 0, 2, 4, 6]);
+  t.is(boundsOf(facts({ isNumber: true, distinct: 90, min: 4, max: 4 })), null);
+});
+
+test("the values of a field are those of the events that all other conditions find", (t) => {
+  const query = facetQuery(facts({}), eventsOf("GET events WHERE source = 'a' AND tag = 'x'")!, RANGE, "UTC", 5)!;
+  t.notRegex(query, /source = 'a'/);
+  t.regex(query, /tag = 'x'/);
+  t.regex(query, /GROUPBY source/);
+  t.regex(query, /TAKE 5/);
+});
+
+test("values by their number, what is absent last; bands in their order", (t) => {
+  const records = [
+    { key: "", count: "9" },
+    { key: "web", count: "4" },
+    { key: "gone", count: "0" },
+  ];
+  t.deepEqual(readFacet(facts({}), records), [
+    { choice: "web", count: 4 },
+    { choice: null, count: 9 },
+  ]);
+  const banded = facts({ isNumber: true, distinct: 90, min: -3, max: 7 });
+  const bands = [
+    { key: "..-2", count: "1" },
+    { key: "0..2", count: "2" },
+    { key: "6..", count: "3" },
+  ];
+  t.deepEqual(
+    readFacet(banded, bands).map(({ choice }) => choice),
+    [
+      { from: null, to: -2 },
+      { from: 0, to: 2 },
+      { from: 6, to: null },
+    ],
+  );
+});

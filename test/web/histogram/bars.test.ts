@@ -1,0 +1,72 @@
+import test from "ava";
+
+import { readAsk } from "../../../src/web/ask/compose.ts";
+import { stepOf } from "../../../src/web/ask/steps.ts";
+import { barsQuery, columnsOf, labelled, scaleOf } from "../../../src/web/histogram/bars.ts";
+
+const HOUR_MS = 3_600_000;
+const FROM = Date.UTC(2026, 10, 24, 12);
+const RANGE = { from: FROM, to: FROM + 2 * HOUR_MS };
+const STEP = { ...stepOf(RANGE), unit: "hours" as const, count: 1, key: "HOUR", name: "1-hour bars" };
+
+test("bars are groups by time and class of the events of a query, within its range", (t) => {
+  const query = barsQuery("GET events WHERE source = 'a' SORT text TAKE 5", RANGE, "UTC", STEP, { kind: "count" })!;
+  t.regex(query, /WHERE source = 'a'/);
+  t.regex(query, /GROUPBY HOUR, class/);
+  t.regex(query, /COLUMNS\(KEY, COUNT\)/);
+  t.regex(query, /OCCURS\('2026-11-24T12/);
+  t.notRegex(query, /SORT|TAKE/);
+  t.not(readAsk(query), null);
+});
+
+test("of a grouped query the bars show the events behind the groups", (t) => {
+  const query = barsQuery("GET events GROUPBY source HAVING COUNT > 3", RANGE, "UTC", STEP, { kind: "count" })!;
+  t.notRegex(query, /source|HAVING/);
+});
+
+test("a figure of a field takes the place of the number", (t) => {
+  const query = barsQuery("GET events", RANGE, "UTC", STEP, { kind: "avg", field: "@odd name" })!;
+  t.regex(query, /GROUPBY HOUR\s/);
+  t.regex(query, /AVG\(@'odd name'\) AS height/);
+});
+
+test("a query with a fault, or one for users, has no bars", (t) => {
+  t.is(barsQuery("GET events WHERE", RANGE, "UTC", STEP, { kind: "count" }), null);
+  t.is(barsQuery("GET users", RANGE, "UTC", STEP, { kind: "count" }), null);
+});
+
+test("every bar of the range is there, with its classes by weight and those without one last", (t) => {
+  const records = [
+    { key: "11/24/2026 12:00", keys: ["11/24/2026 12:00", ""], count: "7" },
+    { key: "11/24/2026 12:00", keys: ["11/24/2026 12:00", "removed"], count: "4" },
+    { key: "11/24/2026 12:00", keys: ["11/24/2026 12:00", "slow"], count: "2" },
+    { key: "11/24/2026 12:00", keys: ["11/24/2026 12:00", "error"], count: "1" },
+  ];
+  const [first, second, ...more] = columnsOf(records, STEP, RANGE, "UTC", ["error", "slow"]);
+  t.deepEqual(more, []);
+  t.is(first!.height, 14);
+  t.deepEqual(first!.parts, [
+    { class: "error", count: 1 },
+    { class: "slow", count: 2 },
+    { class: "removed", count: 4 },
+    { class: "", count: 7 },
+  ]);
+  t.is(second!.height, 0);
+  t.deepEqual(scaleOf([first!, second!]), { low: 0, high: 14 });
+});
+
+test("the axis holds 0, also where all figures are below it", (t) => {
+  const column = { ...columnsOf([], STEP, RANGE, "UTC", [])[0]!, height: -5 };
+  t.deepEqual(scaleOf([column]), { low: -5, high: 1 });
+  t.deepEqual(scaleOf([]), { low: 0, high: 1 });
+});
+
+test("round times of the clock are named under the axis, and not too many", (t) => {
+  const columns = Array.from({ length: 96 }, (_, index) => ({
+    ...columnsOf([], STEP, RANGE, "UTC", [])[0]!,
+    start: Date.UTC(2026, 10, 24, 5, 15) + index * 900_000,
+  }));
+  const clock = (moment: number) => new Date(moment).toISOString().slice(11, 16);
+  const named = labelled(columns, clock).map((index) => clock(columns[index]!.start));
+  t.deepEqual(named, ["06:00", "09:00", "12:00", "15:00", "18:00", "21:00", "00:00", "03:00"]);
+});
