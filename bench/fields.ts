@@ -75,7 +75,9 @@ type Counted = { readonly doc_count: number };
 
 export const benchmark: Benchmark = {
   name: "fields",
-  about: `all fields and attributes of 1,000,000 events with five attributes, one of them each event's own | ${MOST_MS.value} ms, and the bare engine's query`,
+  about:
+    "all fields and attributes of 1,000,000 events with five attributes, one of them each event's own | " +
+    `${MOST_MS.value} ms, and the bare engine's query`,
   async run(bench) {
     const dataset = await bench.world.dataset(bench.quick ? 10_000 : 1_000_000, "attributes");
     const { ours } = await compareWithBare(bench, dataset, QUESTION);

@@ -105,7 +105,8 @@ async function writeAll(store: Store, events: readonly StoredEvent[]): Promise<v
 
 /** Makes of our table of events one as it would be without Loggia: tags in lists, no forms to compare by. */
 export const PLAIN_TABLE: readonly string[] = [
-  "create table plain as select * exclude (folded, log_number, others) replace (if(tags = '', [], string_split(trim(tags, chr(10)), chr(10))) as tags) from events",
+  `create table plain as select * exclude (folded, log_number, others)
+   replace (if(tags = '', [], string_split(trim(tags, chr(10)), chr(10))) as tags) from events`,
   "drop table events",
   "alter table plain rename to events",
   "checkpoint",

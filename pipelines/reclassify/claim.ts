@@ -8,7 +8,7 @@ type Guarded = Pick<OrderDocuments, "read" | "replace">;
 /** The holder writes at least so often, and whenever it got further. */
 const BEAT_MS = 3_000;
 const PROGRESS_MS = 1_000;
-/** Whoever has seen no new version for so long, by a clock of its own, may take over. */
+/** A process that has seen no new version for this long, by its own clock, may take over. */
 export const LEASE_MS = 15_000;
 /** A holder that could not write for so long changes nothing more before it has written. */
 const SURE_MS = LEASE_MS / 2;
@@ -17,8 +17,9 @@ const SURE_MS = LEASE_MS / 2;
 export class ClaimLost extends Error {}
 
 /**
- * The right of one process to carry out an order. Each write of the document is guarded by the version before, so that a
- * holder that was held up for long learns that it is no longer the one; and each is a sign of life.
+ * The right of one process to carry out an order. Each write of the document is guarded by the
+ * version before it: a holder that stalled learns that another process took over. Each write is also
+ * a sign of life.
  */
 export class Claim {
   readonly #documents: Guarded;

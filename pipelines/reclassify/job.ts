@@ -51,11 +51,12 @@ class FiltersChanged extends Error {}
 class LogGone extends Error {}
 
 /**
- * Carries out an order: goes through the events of a log and gives each the class of today's filters. Where these change
- * meanwhile, it begins again; at its end, all that it looked at has the class of one and the same set of filters.
+ * Carries out an order: goes through the events of a log and gives each the class of today's
+ * filters. It begins again where the filters change meanwhile, so that all events have been judged
+ * by one set of filters at its end.
  *
- * Invariant: no class of newer filters is replaced by one of older filters. The filters are taken in after the events
- * were read, so that they are no older than those of whoever wrote them.
+ * Invariant: no class of newer filters is replaced by one of older filters. The filters are read
+ * after the events, so that they are no older than those of the pipeline that wrote the events.
  * @throws ClaimLost; the reason of `signal`
  */
 export async function reclassifyLog(options: JobOptions): Promise<void> {

@@ -6,8 +6,9 @@ import type { SteadyClock } from "../events/clock.ts";
 import { type EventId, firstIdAt } from "../events/id.ts";
 
 /**
- * Up to which id logs are complete: every event accepted before it, by whichever process, can be seen. A list with `sinceid` ends there,
- * so that a poller that passes the last id it saw never steps over an event that becomes visible later.
+ * The id up to which logs are complete: every event that any process accepted before it can be seen.
+ * A list with `sinceid` ends there, so that a poller that passes the last id it saw never steps over
+ * an event that becomes visible later.
  */
 export type Horizon = AsyncDisposable & { current(): EventId };
 
@@ -17,9 +18,15 @@ export type HorizonOptions = {
   readonly group: string;
   /** The time of day, as those tell it who give ids. */
   readonly now: SteadyClock;
-  /** How long, at the most, an event is on its way from its id to the bus, plus how far the clocks of processes may differ. */
+  /**
+   * The longest time from an event's id to its place on the bus, plus the largest difference between
+   * the clocks of two processes.
+   */
   readonly accept_ms: number;
-  /** A moment before which all ids given are on the bus, by what posting processes say at a time; null: none says anything. */
+  /**
+   * A moment before which the events of all ids are on the bus, as posting processes state it at a
+   * time; null: none states one.
+   */
   readonly settledBefore: (now_ms: number) => Promise<number | null>;
   /** How long, at the most, an indexed event stays invisible by itself. */
   readonly refresh_ms: number;
@@ -36,8 +43,9 @@ const REFRESH_EVERY_MS = 300;
 const REFRESH_SHARE = 2;
 
 /**
- * The horizon of a cluster: where the topic ended at a moment, and that the pipeline has passed those ends since. Then all that was on the bus at that moment is indexed.
- * What was on the bus is known from the posting processes; and what got its id `accept_ms` earlier was there, or was refused.
+ * The horizon of a cluster. Once the pipeline has passed the ends that the topic had at a moment,
+ * all events that were on the bus at that moment are indexed. Posting processes state which events
+ * were on the bus; one that got its id `accept_ms` earlier was there, or was refused.
  */
 export function watchHorizon(options: HorizonOptions): Horizon {
   const { bus, group, now, accept_ms, settledBefore, refresh_ms, refresh, log } = options;

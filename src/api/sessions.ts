@@ -75,8 +75,8 @@ function bySession(
 }
 
 /**
- * Begins a session. One whose cookie comes along ends: whoever knows it is not to share in the new
- * one.
+ * Begins a session. The session whose cookie the request carries ends, so that a person who knows
+ * that cookie has no part in the new session.
  */
 async function signIn(context: Context, call: Call): Promise<Reply> {
   const { catalog, browsers } = context;

@@ -97,7 +97,10 @@ const HTML_HEADERS = Object.freeze({
   "Referrer-Policy": "no-referrer",
 });
 
-/** The HTML that the data of an event holds behind a first line `@html`. @throws LoggiaError `unsupported` where it holds none */
+/**
+ * The HTML that the data of an event holds behind a first line `@html`.
+ * @throws LoggiaError `unsupported` where it holds none
+ */
 export function showHtmlData(data: string | null): Reply {
   const mark = data === null ? null : HTML_MARK.exec(data);
   if (data === null || mark === null) {

@@ -109,7 +109,10 @@ export type Catalog = AsyncDisposable & {
    *   `conflict` where the person has saved 100 for the log
    */
   saveQuery(log: LogKey, user: UserId, query: Omit<SavedQuery, "created">): Promise<SavedQuery>;
-  /** Changes one's own, its name too where one is given. @throws LoggiaError `bad_parameter`, `saved_query_not_found`, `saved_query_exists` */
+  /**
+   * Changes a saved query of the user's own, its name too where one is given.
+   * @throws LoggiaError `bad_parameter`, `saved_query_not_found`, `saved_query_exists`
+   */
   updateSavedQuery(
     log: LogKey,
     user: UserId,

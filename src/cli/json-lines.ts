@@ -58,7 +58,10 @@ export function jsonFields(line: string): Said | null {
   return { fields, others: Object.fromEntries([...others].map(([name, value]) => [name, flattened(value, 1)])) };
 }
 
-/** Members of `attributes`, as an export has them, are attributes themselves, but those of a name that is there already. */
+/**
+ * Members of `attributes`, as an export has them, become attributes themselves, unless there is one of
+ * that name already.
+ */
 function unpackAttributes(others: Map<string, unknown>): void {
   const given = others.get("attributes");
   if (typeof given !== "object" || given === null || Array.isArray(given)) return;

@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 
 import type { ClassRecord } from "../api/types.ts";
 import type { App } from "../app.ts";
+import { Form } from "../parts/form.tsx";
 import { ConfirmButton } from "../parts/confirm-button.tsx";
 import { useAct, useResource } from "../state/resource.ts";
 import { ClassPreview } from "./class-preview.tsx";
@@ -61,14 +62,7 @@ export function ClassEditor(properties: {
           <ConfirmButton label="Remove class" question="Its events keep it until they are reclassified." act={remove} />
         )}
       </header>
-      <form
-        class="form"
-        aria-label={isNew ? "New class" : `Class ${start.display}`}
-        onSubmit={(event) => {
-          event.preventDefault();
-          save();
-        }}
-      >
+      <Form class="form" label={isNew ? "New class" : `Class ${start.display}`} onSubmit={save}>
         <div class="two">
           <Field name="Name" value={draft.value.display} isRequired onInput={(display) => change({ display })} />
           <Field name="Weight" value={draft.value.weight} isNumber onInput={(weight) => change({ weight })} />
@@ -122,7 +116,7 @@ export function ClassEditor(properties: {
             Discard changes
           </button>
         </div>
-      </form>
+      </Form>
       <ClassPreview app={app} log={log} draft={draft.value} classes={classes} />
     </main>
   );

@@ -5,7 +5,7 @@ import { addressOf, wordsOf } from "../api/client.ts";
 import type { App } from "../app.ts";
 import { readAsk, withClause } from "../ask/compose.ts";
 import { withRange } from "../ask/range.ts";
-import { valuesOf } from "../parts/form.ts";
+import { Form, valuesOf } from "../parts/form.tsx";
 import type { Run, Search } from "../state/search.ts";
 import "../css/forms.css";
 
@@ -32,13 +32,7 @@ export function ExportForm({ app, search, close }: ExportFormProperties): JSX.El
     }
   };
   return (
-    <form
-      class="form pad"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void start(event.currentTarget);
-      }}
-    >
+    <Form class="form pad" onSubmit={(form) => void start(form)}>
       <div>
         <label for="format">Export all of the result as</label>
         <select class="in" id="format" name="format">
@@ -62,7 +56,7 @@ export function ExportForm({ app, search, close }: ExportFormProperties): JSX.El
           Export
         </button>
       </div>
-    </form>
+    </Form>
   );
 }
 

@@ -6,7 +6,7 @@ import type { App } from "../app.ts";
 import { readAsk } from "../ask/compose.ts";
 import { exactRange, withRange } from "../ask/range.ts";
 import type { GroupRecord } from "../ask/groups.ts";
-import { Message } from "../parts/message.tsx";
+import { QueryFailed } from "../search/query-failed.tsx";
 import { rangeWords, useTitle } from "../search/found-line.tsx";
 import { ResultActs } from "../search/result-acts.tsx";
 import type { Run, Search } from "../state/search.ts";
@@ -42,14 +42,7 @@ export function GroupsView({ app, search }: { app: App; search: Search }): JSX.E
   const found = answer.value;
   const rows = useComputed(() => sortRows(answer.value?.groups.rows ?? [], order.value ?? answer.value?.order ?? null));
   useTitle(found === null ? "Searching…" : headOf(found.groups), search.log);
-  if (fault.value !== null)
-    return (
-      <div class="pad">
-        <Message kind="bad" title="This query could not be answered" acts={[{ label: "Try again", act: search.start }]}>
-          {fault.value}
-        </Message>
-      </div>
-    );
+  if (fault.value !== null) return <QueryFailed search={search} fault={fault.value} />;
   if (found === null) return <div class="progress" role="progressbar" aria-label="Running" />;
   const { groups, keys } = found;
   const nameOf = (row: GroupRow) => nameOfRow(app, search.log, groups, row);

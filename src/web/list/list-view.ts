@@ -1,6 +1,7 @@
 import { Heights } from "./heights.ts";
 import type { RowLook } from "./row-view.ts";
 import type { RowSource } from "./row-source.ts";
+import { EMPTY_ROW } from "./row.ts";
 import type { EventRow } from "./row.ts";
 import { ScrollScale } from "./scroll-scale.ts";
 import { Slot } from "./slot.ts";
@@ -390,18 +391,4 @@ export class ListView {
   }
 }
 
-const PROBE: EventRow = {
-  id: "",
-  created: 0,
-  text: "x",
-  link: "",
-  tags: [],
-  source: "",
-  class: null,
-  data: false,
-  geo: null,
-  value: null,
-  user: "",
-  bookmarks: [],
-  attributes: {},
-};
+const PROBE: EventRow = { ...EMPTY_ROW, text: "x" };

@@ -21,6 +21,23 @@ export type EventRow = {
   readonly attributes: Readonly<Record<string, AttributeValue>>;
 };
 
+/** A row of an event that carries nothing, to fill in. */
+export const EMPTY_ROW: EventRow = {
+  id: "",
+  created: 0,
+  text: "",
+  link: "",
+  tags: [],
+  source: "",
+  class: null,
+  data: false,
+  geo: null,
+  value: null,
+  user: "",
+  bookmarks: [],
+  attributes: {},
+};
+
 /** The row of an event as the API's JSON has it. */
 export function rowOf(event: EventRecord): EventRow {
   const { id, text, link, tags, source, data, geo, value, user, bookmarks, attributes = {} } = event;

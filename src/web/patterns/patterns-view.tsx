@@ -7,7 +7,7 @@ import { Spark } from "../groups/lines.tsx";
 import { groupsOf } from "../groups/model.ts";
 import type { GroupRow, Groups } from "../groups/model.ts";
 import type { GroupRecord } from "../ask/groups.ts";
-import { Message } from "../parts/message.tsx";
+import { QueryFailed } from "../search/query-failed.tsx";
 import type { Run, Search } from "../state/search.ts";
 import { useRead } from "../state/use-read.ts";
 import { courseQuery, MOST_PATTERNS, patternQueries, piecesOfPattern } from "./patterns.ts";
@@ -27,14 +27,7 @@ export function PatternsView({ app, search }: { app: App; search: Search }): JSX
   const run = search.run.value;
   const { value: found, fault } = useRead(run, () => readPatterns(app, run));
   const { value: courses } = useRead(run, () => readCourses(app, run, found.value), [found.value]);
-  if (fault.value !== null)
-    return (
-      <div class="pad">
-        <Message kind="bad" title="This query could not be answered" acts={[{ label: "Try again", act: search.start }]}>
-          {fault.value}
-        </Message>
-      </div>
-    );
+  if (fault.value !== null) return <QueryFailed search={search} fault={fault.value} />;
   if (found.value === null) return <div class="progress" role="progressbar" aria-label="Running" />;
   const { rows, total } = found.value;
   const byPattern = new Map(courses.value?.rows.map((row) => [row.keys[0] ?? "", row] as const));

@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 
 import type { SavedQuery } from "../api/types.ts";
 import type { App } from "../app.ts";
-import { valuesOf } from "../parts/form.ts";
+import { Form, valuesOf } from "../parts/form.tsx";
 import { useAct, useResource } from "../state/resource.ts";
 import type { Search } from "../state/search.ts";
 import "../css/forms.css";
@@ -30,13 +30,7 @@ export function SavedList({ app, search, close }: SavedListProperties): JSX.Elem
   const own = app.session.account.value?.email;
   return (
     <>
-      <form
-        class="form pad"
-        onSubmit={(event) => {
-          event.preventDefault();
-          save(event.currentTarget);
-        }}
-      >
+      <Form class="form pad" onSubmit={save}>
         <div>
           <label for="saved-name">Save this query as</label>
           <input class="in" id="saved-name" name="name" required maxLength={100} />
@@ -55,7 +49,7 @@ export function SavedList({ app, search, close }: SavedListProperties): JSX.Elem
             Save
           </button>
         </div>
-      </form>
+      </Form>
       {(saved.value.value ?? []).length > 0 && (
         <>
           <hr />

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 
-import { valuesOf } from "../parts/form.ts";
+import { Form, valuesOf } from "../parts/form.tsx";
 import { ConfirmButton } from "../parts/confirm-button.tsx";
 import { PaneHead, Records } from "./pane.tsx";
 import { useAct, useResource } from "../state/resource.ts";
@@ -50,12 +50,11 @@ export function Accounts({ app }: PartProperties): JSX.Element {
             <td class="act">
               <details>
                 <summary class="quiet">New password</summary>
-                <form
+                <Form
                   class="new-key"
-                  aria-label={`New password of ${email}`}
-                  onSubmit={(event) => {
-                    event.preventDefault();
-                    setPassword(email, event.currentTarget);
+                  label={`New password of ${email}`}
+                  onSubmit={(form) => {
+                    setPassword(email, form);
                   }}
                 >
                   <input
@@ -70,21 +69,14 @@ export function Accounts({ app }: PartProperties): JSX.Element {
                   <button class="btn" type="submit">
                     Set
                   </button>
-                </form>
+                </Form>
               </details>
               <ConfirmButton label="Remove" question={`${email} can sign in no more.`} act={() => remove(email)} />
             </td>
           </tr>
         )}
       />
-      <form
-        class="new-key"
-        aria-label="New account"
-        onSubmit={(event) => {
-          event.preventDefault();
-          add(event.currentTarget);
-        }}
-      >
+      <Form class="new-key" label="New account" onSubmit={add}>
         <input class="in" name="email" type="email" aria-label="E-mail" placeholder="E-mail" required />
         <input
           class="in"
@@ -102,7 +94,7 @@ export function Accounts({ app }: PartProperties): JSX.Element {
         <button class="btn solid" type="submit">
           Make account
         </button>
-      </form>
+      </Form>
     </>
   );
 }

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 
 import { Facts } from "./health.tsx";
-import { valuesOf } from "../parts/form.ts";
+import { Form, valuesOf } from "../parts/form.tsx";
 import { PaneHead } from "./pane.tsx";
 import { useAct, usePolling, useResource } from "../state/resource.ts";
 import type { PartProperties } from "./part.ts";
@@ -50,12 +50,11 @@ function OrderForm(properties: {
   usePolling(isRunning, POLL_MS, () => void resource.reload());
   return (
     <>
-      <form
+      <Form
         class="new-key"
-        aria-label={title}
-        onSubmit={(event) => {
-          event.preventDefault();
-          const json = { [field]: valuesOf(event.currentTarget)[field] };
+        label={title}
+        onSubmit={(form) => {
+          const json = { [field]: valuesOf(form)[field] };
           act(async () => {
             await app.client.ask(path, { method: "POST", json });
             await resource.reload();
@@ -67,7 +66,7 @@ function OrderForm(properties: {
         <button class="btn" type="submit" disabled={isBusy.value || isRunning}>
           Start
         </button>
-      </form>
+      </Form>
       {(fault.value ?? resource.fault.value) !== null && (
         <p class="err" role="alert">
           {fault.value ?? resource.fault.value}

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 
 import { Message } from "../parts/message.tsx";
-import { valuesOf } from "../parts/form.ts";
+import { Form, valuesOf } from "../parts/form.tsx";
 import { PaneHead } from "./pane.tsx";
 import { useAct, useResource } from "../state/resource.ts";
 import type { PartProperties } from "./part.ts";
@@ -33,13 +33,7 @@ export function General({ app, log }: PartProperties): JSX.Element {
         The key of a log is part of every address and never changes.
       </PaneHead>
       {managed !== null && (
-        <form
-          class="form"
-          onSubmit={(event) => {
-            event.preventDefault();
-            save(event.currentTarget);
-          }}
-        >
+        <Form class="form" onSubmit={save}>
           <div>
             <label for="display">Name</label>
             <input class="in" id="display" name="display" required maxLength={200} defaultValue={managed.display} />
@@ -69,7 +63,7 @@ export function General({ app, log }: PartProperties): JSX.Element {
               Save
             </button>
           </div>
-        </form>
+        </Form>
       )}
       {managed === null && resource.fault.value === null && <Message title="Reading the log…" icon="clock" />}
     </>

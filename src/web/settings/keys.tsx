@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 
-import { valuesOf } from "../parts/form.ts";
+import { Form, valuesOf } from "../parts/form.tsx";
 import { ConfirmButton } from "../parts/confirm-button.tsx";
 import { Day, PaneHead, Records, Secret, StateDot } from "./pane.tsx";
 import { useAct, useResource } from "../state/resource.ts";
@@ -77,12 +77,11 @@ export function Keys({ app, log }: PartProperties): JSX.Element {
           </tr>
         )}
       />
-      <form
+      <Form
         class="new-key"
-        aria-label="New key"
-        onSubmit={(event) => {
-          event.preventDefault();
-          make(valuesOf(event.currentTarget)["scope"] ?? "");
+        label="New key"
+        onSubmit={(form) => {
+          make(valuesOf(form)["scope"] ?? "");
         }}
       >
         <label for="scope">A new key that may</label>
@@ -94,7 +93,7 @@ export function Keys({ app, log }: PartProperties): JSX.Element {
         <button class="btn solid" type="submit">
           Make key
         </button>
-      </form>
+      </Form>
     </>
   );
 }

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 
 import type { LogRecord } from "../api/types.ts";
-import { valuesOf } from "../parts/form.ts";
+import { Form, valuesOf } from "../parts/form.tsx";
 import { PaneHead } from "./pane.tsx";
 import { useAct } from "../state/resource.ts";
 import type { PartProperties } from "./part.ts";
@@ -19,7 +19,7 @@ export function Logs({ app }: PartProperties): JSX.Element {
   return (
     <>
       <PaneHead title="Logs" fault={fault.value}>
-        A log has its own events, keys, classes and people. Whoever makes one manages it.
+        A log has its own events, keys, classes and people. The person who makes a log manages it.
       </PaneHead>
       <table class="table">
         <caption class="sr">Your logs</caption>
@@ -40,14 +40,7 @@ export function Logs({ app }: PartProperties): JSX.Element {
           ))}
         </tbody>
       </table>
-      <form
-        class="new-key"
-        aria-label="New log"
-        onSubmit={(event) => {
-          event.preventDefault();
-          make(event.currentTarget);
-        }}
-      >
+      <Form class="new-key" label="New log" onSubmit={make}>
         <input
           class="in"
           name="key"
@@ -61,7 +54,7 @@ export function Logs({ app }: PartProperties): JSX.Element {
         <button class="btn solid" type="submit">
           Make log
         </button>
-      </form>
+      </Form>
     </>
   );
 }

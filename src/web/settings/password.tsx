@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 
-import { valuesOf } from "../parts/form.ts";
+import { Form, valuesOf } from "../parts/form.tsx";
 import { PaneHead } from "./pane.tsx";
 import { useAct } from "../state/resource.ts";
 import type { PartProperties } from "./part.ts";
@@ -26,13 +26,7 @@ export function Password({ app }: PartProperties): JSX.Element {
       <PaneHead title="Password" fault={fault.value}>
         A change ends all of your sessions but this one.
       </PaneHead>
-      <form
-        class="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          change(event.currentTarget);
-        }}
-      >
+      <Form class="form" onSubmit={change}>
         <input
           class="sr"
           type="email"
@@ -56,7 +50,7 @@ export function Password({ app }: PartProperties): JSX.Element {
             Change it
           </button>
         </div>
-      </form>
+      </Form>
     </>
   );
 }

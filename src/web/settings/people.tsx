@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 
-import { valuesOf } from "../parts/form.ts";
+import { Form, valuesOf } from "../parts/form.tsx";
 import { ConfirmButton } from "../parts/confirm-button.tsx";
 import { PaneHead, Records } from "./pane.tsx";
 import { useAct, useResource } from "../state/resource.ts";
@@ -28,7 +28,7 @@ export function People({ app, log }: PartProperties): JSX.Element {
   return (
     <>
       <PaneHead title="People" fault={fault.value}>
-        Whoever a log is shared with has their own bookmarks, alerts and saved queries in it.
+        Each person has bookmarks, alerts and saved queries of their own in the log.
       </PaneHead>
       <Records
         caption={`People of the log ${log}`}
@@ -56,14 +56,13 @@ export function People({ app, log }: PartProperties): JSX.Element {
           </tr>
         )}
       />
-      <form
+      <Form
         class="new-key"
-        aria-label="Share the log"
-        onSubmit={(event) => {
-          event.preventDefault();
-          const { email = "", role = "user" } = valuesOf(event.currentTarget);
+        label="Share the log"
+        onSubmit={(form) => {
+          const { email = "", role = "user" } = valuesOf(form);
           share(email, role);
-          event.currentTarget.reset();
+          form.reset();
         }}
       >
         <label for="share-email">Share with</label>
@@ -76,7 +75,7 @@ export function People({ app, log }: PartProperties): JSX.Element {
         <button class="btn solid" type="submit">
           Share
         </button>
-      </form>
+      </Form>
     </>
   );
 }

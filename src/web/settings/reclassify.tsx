@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 
-import { valuesOf } from "../parts/form.ts";
+import { Form, valuesOf } from "../parts/form.tsx";
 import { Clock, PaneHead } from "./pane.tsx";
 import { useAct, usePolling, useResource } from "../state/resource.ts";
 import type { PartProperties } from "./part.ts";
@@ -40,14 +40,7 @@ export function Reclassify({ app, log }: PartProperties): JSX.Element {
         Events keep the class that they had when they arrived. This gives those of {log} that are stored the class of
         today's filters. It raises no alerts.
       </PaneHead>
-      <form
-        class="new-key"
-        aria-label="Reclassify"
-        onSubmit={(event) => {
-          event.preventDefault();
-          start(event.currentTarget);
-        }}
-      >
+      <Form class="new-key" label="Reclassify" onSubmit={start}>
         <label for="from">Events from</label>
         <input class="in" id="from" name="from" type="datetime-local" aria-describedby="from-help" />
         <button class="btn solid" type="submit" disabled={isBusy.value || isUnderWay}>
@@ -56,7 +49,7 @@ export function Reclassify({ app, log }: PartProperties): JSX.Element {
         <span class="note" id="from-help">
           Empty: all of them
         </span>
-      </form>
+      </Form>
       {job !== null && job.state !== "none" && <Progress job={job} />}
     </>
   );

@@ -1,3 +1,4 @@
+import { EMPTY_ROW } from "../../../src/web/list/row.ts";
 import type { EventRow } from "../../../src/web/list/row.ts";
 
 /** An event id: the second it was accepted, and a number that makes it one of many. */
@@ -7,19 +8,11 @@ export function idOf(second: number, number = 0): string {
 
 export function rowOf(number: number, changes: Partial<EventRow> = {}): EventRow {
   return {
+    ...EMPTY_ROW,
     id: idOf(1_000_000 + number),
     created: (1_000_000 + number) * 1_000,
     text: `event ${number}`,
-    link: "",
-    tags: [],
     source: "test",
-    class: null,
-    data: false,
-    geo: null,
-    value: null,
-    user: "",
-    bookmarks: [],
-    attributes: {},
     ...changes,
   };
 }

@@ -1,0 +1,29 @@
+import type { ComponentChildren, JSX } from "preact";
+
+/** A form that the page reads: nothing is sent anywhere by the browser. */
+export function Form(properties: {
+  readonly class: string;
+  readonly label?: string;
+  readonly onSubmit: (form: HTMLFormElement) => void;
+  readonly children: ComponentChildren;
+}): JSX.Element {
+  const { class: name, label, onSubmit, children } = properties;
+  return (
+    <form
+      class={name}
+      aria-label={label}
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSubmit(event.currentTarget);
+      }}
+    >
+      {children}
+    </form>
+  );
+}
+
+/** The texts of a form by the names of its fields; a box that is not ticked has none. */
+export function valuesOf(form: HTMLFormElement): Readonly<Record<string, string>> {
+  const entries = [...new FormData(form)].filter((entry): entry is [string, string] => typeof entry[1] === "string");
+  return Object.fromEntries(entries);
+}
