@@ -53,7 +53,7 @@ export function ClassEditor(properties: {
     });
   const heavier = heavierThan(draft.value, classes);
   return (
-    <main class="edit" id="edit">
+    <main id="main" tabIndex={-1} class="edit">
       <header>
         <h1>{draft.value.display === "" ? "New class" : draft.value.display}</h1>
         <span class="note">{start.key}</span>

@@ -68,7 +68,7 @@ export function ClassesScreen({ app, log }: { app: App; log: string }): JSX.Elem
         </nav>
       </aside>
       {draft === null ? (
-        <main class="edit">
+        <main id="main" tabIndex={-1} class="edit">
           <p class="note">Choose a class, or make a new one. A class colours and names the events that fit it.</p>
         </main>
       ) : (

@@ -35,7 +35,7 @@ export function FirstRunScreen({ app, log }: { app: App; log: string }): JSX.Ele
       );
   };
   return (
-    <main class="first">
+    <main id="main" tabIndex={-1} class="first">
       <div>
         <h1>Send the first event to {log}</h1>
         <p>One plain HTTP post is an event. Nothing has to be installed.</p>

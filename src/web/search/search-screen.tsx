@@ -43,7 +43,7 @@ export function SearchScreen({ app, log }: { app: App; log: string }): JSX.Eleme
     return (
       <div class="search">
         <AskBar app={app} search={search} />
-        <main class="main full" aria-labelledby="found">
+        <main id="main" tabIndex={-1} class="main full" aria-labelledby="found">
           <ContextView key={place.part} app={app} search={search} results={results} />
         </main>
       </div>
@@ -53,7 +53,7 @@ export function SearchScreen({ app, log }: { app: App; log: string }): JSX.Eleme
     <div class="search">
       <AskBar app={app} search={search} />
       <FieldsPane app={app} search={search} />
-      <main class="main" aria-labelledby="found">
+      <main id="main" tabIndex={-1} class="main" aria-labelledby="found">
         {isGrouped ? (
           <GroupsView app={app} search={search} />
         ) : (

@@ -53,7 +53,7 @@ export function SettingsScreen({ app }: { app: App }): JSX.Element {
   ];
   const all = groups.flatMap(({ parts }) => parts);
   const shown = all.find(({ key }) => key === part) ?? all[0];
-  if (shown === undefined) return <main class="pane" />;
+  if (shown === undefined) return <main id="main" class="pane" />;
   const View = shown.view;
   return (
     <div class="set">
@@ -70,7 +70,7 @@ export function SettingsScreen({ app }: { app: App }): JSX.Element {
           </>
         ))}
       </nav>
-      <main class="pane" id="pane" tabIndex={-1}>
+      <main id="main" tabIndex={-1} class="pane">
         <label class="only-small" for="settings-part">
           Part
         </label>

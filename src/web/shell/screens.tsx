@@ -34,7 +34,7 @@ export function ScreenView({ app }: { app: App }): JSX.Element {
 
 function Nothing({ title, children }: { title: string; children: ComponentChildren }): JSX.Element {
   return (
-    <main class="blank">
+    <main id="main" tabIndex={-1} class="blank">
       <h1>{title}</h1>
       <p>{children}</p>
     </main>

@@ -39,8 +39,8 @@ export function TopBar({ app }: { app: App }): JSX.Element {
   );
   return (
     <header class="top">
-      <a class="skip" href="#list" onClick={skipToList}>
-        Skip to the events
+      <a class="skip" href="#main" onClick={skipToMain}>
+        Skip to {screen === "search" ? "the events" : "the content"}
       </a>
       <a class="home" href={app.location.link(placeOf(app, "search"))} aria-label="Loggia, home">
         <Arches />
@@ -75,9 +75,9 @@ function placeOf({ location, logs, preferences }: App, screen: Screen): Partial<
 }
 
 /** The address belongs to the page's state, so the link moves the focus by itself. */
-function skipToList(event: Event): void {
+function skipToMain(event: Event): void {
   event.preventDefault();
-  document.getElementById("list")?.focus();
+  (document.getElementById("list") ?? document.getElementById("main"))?.focus();
 }
 
 function LogPicker({ app }: { app: App }): JSX.Element {
@@ -91,7 +91,12 @@ function LogPicker({ app }: { app: App }): JSX.Element {
     },
   }));
   return (
-    <MenuButton class="log" label={log === "" ? "Choose a log" : `Log: ${log}`} items={[items]} menuClass="under">
+    <MenuButton
+      class="log"
+      label={log === "" ? "All logs: choose one" : `Log: ${log}`}
+      items={[items]}
+      menuClass="under"
+    >
       {log === "" ? "All logs" : log} <Icon name="down" />
     </MenuButton>
   );

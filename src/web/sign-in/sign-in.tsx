@@ -12,7 +12,7 @@ import "../css/sign-in.css";
 /** The whole page while nobody is signed in. */
 export function SignIn({ app }: { app: App }): JSX.Element {
   return (
-    <main class="door">
+    <main id="main" tabIndex={-1} class="door">
       <SignInForm app={app} email="">
         <div>
           <Arches class="arch" />

@@ -1,0 +1,117 @@
+import test from "ava";
+
+import { LOG } from "../support/service.ts";
+import { assertAccessible } from "./support/accessibility.ts";
+import { sharePages } from "./support/pages.ts";
+
+const pages = sharePages();
+const address = (query: string, more = "") => `#/${LOG}?q=${encodeURIComponent(query)}${more}`;
+
+/** Posts the events of these tests, once for all of them. */
+let posting: Promise<unknown> | null = null;
+const post = () =>
+  (posting ??= pages.post([
+    ...[1, 2, 3].map((number) => ({ text: `order ${number} placed`, source: "screens-shop", value: number })),
+    { text: "stock of 7 is low", source: "screens-depot", attributes: { shelf: "A" } },
+  ]));
+
+test("a key is made, shown once, turned off and removed", async (t) => {
+  const { page } = await pages.open(t, { address: `#/${LOG}/settings/keys` });
+  await page.getByRole("button", { name: "Make key" }).click();
+  const key = await page.getByLabel("New key", { exact: true }).and(page.locator("output")).textContent();
+  t.true((key ?? "").length > 20);
+  const row = page.locator("tr.at");
+  await assertAccessible(t, page, "a key that was made");
+  await row.getByRole("button", { name: "Turn off" }).click();
+  await row.getByText("Off", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Done" }).click();
+  t.is(await page.getByText(key ?? "").count(), 0);
+  const made = page.locator("tr", { has: page.getByText("Off", { exact: true }) });
+  await made.getByRole("button", { name: "Remove" }).click();
+  await made.getByRole("button", { name: "Remove" }).click();
+  await made.waitFor({ state: "detached" });
+});
+
+for (const part of ["general", "people", "queries", "reclassify"]) {
+  test(`the settings of a log, ${part}, can be used by all`, async (t) => {
+    const { page } = await pages.open(t, { address: `#/${LOG}/settings/${part}` });
+    await page.locator(".pane h1").waitFor();
+    await assertAccessible(t, page, part);
+  });
+}
+
+for (const part of ["preferences", "password", "sessions", "accounts", "logs", "health", "dead-letters", "backup"]) {
+  test(`the settings of the person and the service, ${part}, can be used by all`, async (t) => {
+    const { page } = await pages.open(t, { address: `#/~account/${part}` });
+    await page.locator(".pane h1").waitFor();
+    await page.locator(".pane .progress").waitFor({ state: "detached" });
+    await assertAccessible(t, page, part);
+  });
+}
+
+test("groups are a chart and a table, and each leads to its events", async (t) => {
+  await post();
+  const query = "GET events WHERE source CONTAINS 'screens-' GROUPBY source COLUMNS(KEY, COUNT)";
+  const { page } = await pages.open(t, { address: address(query) });
+  await page.getByText("4 events in 2 groups").waitFor();
+  await assertAccessible(t, page, "groups");
+  await page
+    .getByRole("row", { name: /screens-depot/ })
+    .getByRole("button", { name: "Events" })
+    .click();
+  await page.getByText("1 event", { exact: true }).waitFor();
+  t.regex(await page.getByRole("textbox", { name: /Query/ }).inputValue(), /source = 'screens-depot'/);
+  await page.goBack();
+  await page.getByText("4 events in 2 groups").waitFor();
+});
+
+test("patterns say what a result consists of, and narrow it", async (t) => {
+  await post();
+  const { page } = await pages.open(t, { address: address("GET events WHERE source = 'screens-shop'", "&v=patterns") });
+  const row = page.getByRole("row", { name: /order <n> placed/ });
+  await row.waitFor();
+  t.regex((await row.textContent()) ?? "", /^3/);
+  await assertAccessible(t, page, "patterns");
+  await row.hover();
+  await row.getByRole("button", { name: "All but" }).click();
+  await page.getByText("No events match, so there are no patterns.").waitFor();
+});
+
+test("a value of a field narrows the query by one press, and again widens it", async (t) => {
+  await post();
+  const { page } = await pages.open(t, { address: address("GET events WHERE source CONTAINS 'screens-'") });
+  const value = page.getByRole("complementary", { name: "Fields" }).getByRole("button", { name: /screens-shop/ });
+  await value.click();
+  await page.getByText("3 events", { exact: true }).waitFor();
+  await page.getByRole("button", { name: /screens-shop/, pressed: true }).click();
+  await page.getByText("4 events", { exact: true }).waitFor();
+  const query = await page.getByRole("textbox", { name: /Query/ }).inputValue();
+  t.is(query, "GET events WHERE source CONTAINS 'screens-'");
+});
+
+test("a class is made beside the events that fit it, and coloured", async (t) => {
+  await post();
+  const { page } = await pages.open(t, { address: `#/${LOG}/classes/~new` });
+  await page.getByLabel("Name").fill("Low stock");
+  await page.getByLabel("Source is").fill("screens-depot");
+  await page.getByText("1 event fits").waitFor();
+  await assertAccessible(t, page, "a new class");
+  await page.getByRole("button", { name: "Save class" }).click();
+  await page
+    .getByRole("link", { name: /Low stock/ })
+    .and(page.locator("[aria-current]"))
+    .waitFor();
+  t.true(page.url().endsWith("/classes/low-stock"));
+  await page.getByRole("button", { name: "Remove class" }).click();
+  await page.getByRole("button", { name: "Remove class" }).click();
+  await page.getByRole("link", { name: /Low stock/ }).waitFor({ state: "detached" });
+});
+
+test("the first-run guide makes a key and sees an event arrive", async (t) => {
+  await post();
+  const { page } = await pages.open(t, { address: `#/${LOG}/first-run` });
+  await page.getByRole("button", { name: "Make a key" }).click();
+  await page.getByLabel("New key").waitFor();
+  await page.locator(".step.done", { hasText: "See it arrive" }).waitFor();
+  await assertAccessible(t, page, "the guide");
+});
