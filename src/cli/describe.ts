@@ -36,7 +36,7 @@ export function describe({
   const password = given.password ? "PASSWORD" : first?.admin?.password;
   const apiKey = given.apiKey ? "KEY" : first?.log?.apiKey;
   const lines: string[] = [];
-  if (api !== null) lines.push(`API      ${urlOf(api)}/1`);
+  if (api !== null) lines.push(`page     ${urlOf(onThisMachine(api))}/`, `API      ${urlOf(api)}/1`);
   if (post !== null) lines.push(`posting  ${urlOf(post)}/1`);
   if (monitoring !== null)
     lines.push(`health   ${urlOf(monitoring)}/health/ready`, `metrics  ${urlOf(monitoring)}/metrics`);

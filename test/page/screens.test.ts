@@ -115,3 +115,18 @@ test("the first-run guide makes a key and sees an event arrive", async (t) => {
   await page.locator(".step.done", { hasText: "See it arrive" }).waitFor();
   await assertAccessible(t, page, "the guide");
 });
+
+test("a log without events opens with the guide, and a query in its address stays a search", async (t) => {
+  const { page, context, url } = await pages.open(t);
+  const made = await context.request.post(`${url}/1/logs`, {
+    form: { key: "empty-log", display: "Empty log" },
+    headers: { "X-Loggia": "1" },
+  });
+  t.is(made.status(), 201);
+  await page.goto("/#/empty-log");
+  await page.reload();
+  await page.getByRole("heading", { name: "Send the first event to empty-log" }).waitFor();
+  await page.goto("/#/empty-log?q=GET+events+TAKE+3");
+  await page.getByRole("heading", { name: "0 events" }).waitFor();
+  await assertAccessible(t, page, "a search of an empty log");
+});

@@ -23,6 +23,11 @@ export function FoundLine({ app, search }: { app: App; search: Search }): JSX.El
   const isOfThisRun = found.value?.run === run.number;
   const text = isOfThisRun ? countWords(found.value?.count ?? 0) : fault.value === null ? "Searching…" : "No result";
   useTitle(text, search.log);
+  const isEmpty = isOfThisRun && found.value?.count === 0;
+  useEffect(() => {
+    if (isEmpty)
+      void import("../first-run/guide-if-empty.ts").then(({ guideIfEmpty }) => guideIfEmpty(app, search.log));
+  }, [isEmpty]);
   return (
     <div class="found">
       <h1 id="found" aria-live="polite">
