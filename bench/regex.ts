@@ -52,7 +52,7 @@ async function compare(
   limit: Limit,
 ): Promise<void> {
   const askService = async (text: string): Promise<number> =>
-    (await ask(service.apiPort, "/events", { text, order: "desc", pagesize: "500" })).total;
+    (await ask(service.apiPort, "/events", { text, order: "desc", pagesize: "500", total: "exact" })).total;
   const [first, ...others] = texts;
   const [expected, found] = [await limit.find(first!), await askService(first!)];
   if (expected !== found) throw new Error(`${limit.name} finds ${expected} events and Loggia ${found}`);

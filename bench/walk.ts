@@ -42,7 +42,7 @@ async function walk(dataset: Dataset, order: Order): Promise<Walk> {
   let seen = 0;
   let last: readonly [created: number, id: string] | null = null;
   for (let page = 1; (page - 1) * PAGE < count; page++) {
-    const parameters = { pagesize: String(PAGE), pagenum: String(page), order };
+    const parameters = { pagesize: String(PAGE), pagenum: String(page), order, total: "exact" };
     let body = "";
     let total = 0;
     walked.pages_ms.push(

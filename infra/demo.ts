@@ -118,7 +118,9 @@ async function drained(api: string): Promise<void> {
   const deadline_ms = performance.now() + DRAIN_TIMEOUT_MS;
   let before = -1;
   for (;;) {
-    const total = Number((await get(api, "/1/logs/packages/events?pagesize=1")).headers.get("x-total-count"));
+    const total = Number(
+      (await get(api, "/1/logs/packages/events?pagesize=1&total=exact")).headers.get("x-total-count"),
+    );
     if (total > 0 && total === before) return;
     if (performance.now() > deadline_ms) throw new Error("the events did not all arrive in time");
     before = total;

@@ -8,7 +8,7 @@ const FLOOD = 30_000;
 const CONCURRENCY = 64;
 
 async function total(service: Service): Promise<number> {
-  const { headers } = await get(service, `/1/logs/${LOG}/events?pagesize=1`);
+  const { headers } = await get(service, `/1/logs/${LOG}/events?pagesize=1&total=exact`);
   return Number(headers.get("x-total-count"));
 }
 

@@ -4,6 +4,7 @@ import { API_KEY, LOG } from "./events.ts";
 
 const agent = new Agent({ keepAlive: true });
 
+/** `total` is NaN where the service did not count all records. */
 export type Answer = { readonly total: number; readonly body: string };
 
 /** Asks the API for `/1/logs/bench` and what `path` adds, as a user of the log's key. Resolves when all of the answer is here. */
@@ -21,7 +22,7 @@ export function get(port: number, path: string, parameters: Readonly<Record<stri
     response.on("error", reject);
     response.on("end", () => {
       const body = Buffer.concat(chunks).toString("utf8");
-      if (response.statusCode === 200) resolve({ total: Number(response.headers["x-total-count"]), body });
+      if (response.statusCode === 200) resolve({ total: Number(response.headers["x-total-count"] ?? NaN), body });
       else reject(new Error(`${path} was answered ${response.statusCode}: ${body}`));
     });
   });
@@ -43,7 +44,7 @@ export async function isFound(port: number, id: string): Promise<boolean> {
 
 /** How many events the log holds, as a list tells it. */
 async function countEvents(port: number): Promise<number> {
-  return (await ask(port, "/events", { pagesize: "1" })).total;
+  return (await ask(port, "/events", { pagesize: "1", total: "exact" })).total;
 }
 
 /**

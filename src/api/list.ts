@@ -6,6 +6,7 @@ import type { ApiCall, Context } from "./context.ts";
 import { showEvents, showsAttributes } from "./event-view.ts";
 import { classHints, withHints } from "./hints.ts";
 import { EVENT_BYTES, sizeOfEvents } from "./memory.ts";
+import { readTotal } from "./total.ts";
 
 /** Answers a list call: a page of records by the parameters of the query, and how to walk on. */
 export async function listRecords(
@@ -32,12 +33,14 @@ export async function runList(
   plan: ListPlan,
 ): Promise<{ reply: Reply; total: number }> {
   const shape = { columns: plan.columns, attributes: showsAttributes(query, plan.columns) };
+  const { countUpTo, headers } = readTotal(query, plan);
   await memory.take(plan.take * EVENT_BYTES);
   const hinting = context.attributes.hints(plan);
-  const { rows, total, marks = await context.store.marks(rows.map(({ id }) => id)) } = await context.store.list(plan);
+  const page = await context.store.list(plan, { countUpTo });
+  const { rows, total, marks = await context.store.marks(rows.map(({ id }) => id)) } = page;
   memory.resize(sizeOfEvents(rows, marks, { format, attributes: shape.attributes }));
   const body = showEvents(rows, marks, shape);
-  const reply = { status: 200, body, headers: { "X-Total-Count": String(total) } };
+  const reply = { status: 200, body, headers: headers(total) };
   const hints = [...(await hinting), ...(total > 0 ? [] : await classHints(context, plan))];
   return { reply: withHints(reply, hints), total };
 }

@@ -2,16 +2,18 @@ import type { Reply } from "../http/route.ts";
 import type { UsersPlan } from "../query/plan.ts";
 import type { ApiCall, Context } from "./context.ts";
 import { USER_BYTES } from "./memory.ts";
+import { readTotal } from "./total.ts";
 import { showUsers } from "./view.ts";
 
 /** Answers a question about tracked users, whether it was asked in LQL or by the management call. */
 export async function runUsers(
   { store }: Context,
-  { memory }: ApiCall,
+  { memory, query }: ApiCall,
   plan: UsersPlan,
 ): Promise<{ reply: Reply; total: number }> {
+  const { headers } = readTotal(query, plan);
   await memory.take(plan.take * USER_BYTES);
   const { rows, total } = await store.users(plan);
   const body = showUsers(rows, plan.columns);
-  return { reply: { status: 200, body, headers: { "X-Total-Count": String(total) } }, total };
+  return { reply: { status: 200, body, headers: headers(total) }, total };
 }

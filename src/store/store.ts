@@ -35,7 +35,7 @@ export type Store = AsyncDisposable & {
   nextOffset(topic: Position["topic"], partition: number): Promise<number | null>;
 
   /** A page and the count of all that the plan finds without `skip` and `take`. */
-  list(plan: ListPlan): Promise<Page>;
+  list(plan: ListPlan, options?: ListOptions): Promise<Page>;
   /**
    * The records of a page, without counting those of all pages. `skip` and `take` together are at
    * most 10,000.
@@ -220,8 +220,17 @@ export type AlertsSeen = { readonly user: UserId; readonly logs: readonly LogKey
 /** `event` matched a class for which `user` wants alerts. */
 export type Alert = { readonly user: UserId; readonly event: StoredEvent };
 
+export type ListOptions = {
+  /**
+   * Counting may stop at this many records; a greater total may be less than all. More than `skip`
+   * and `take` together. Without it all are counted.
+   */
+  readonly countUpTo?: number;
+};
+
 export type Page = {
   readonly rows: readonly EventRow[];
+  /** How many records all pages have. From `countUpTo` on, at least so many. */
   readonly total: number;
   /** Of the rows, where the store found it out along the way: what {@link Store.marks} would say. */
   readonly marks?: ReadonlyMap<EventId, Marks>;

@@ -36,7 +36,9 @@ async function fill(service: Service, count: number): Promise<void> {
     if (!response.ok) throw new Error(await response.text());
   }
   await until(
-    async () => (await get(service, `/1/logs/${LOG}/events?pagesize=1`)).headers.get("x-total-count") === String(count),
+    async () =>
+      (await get(service, `/1/logs/${LOG}/events?pagesize=1&total=exact`)).headers.get("x-total-count") ===
+      String(count),
     { what: "all events" },
   );
 }

@@ -53,7 +53,7 @@ async function allRows(service: Service): Promise<Row[]> {
 
 async function stored(service: Service, count: number): Promise<void> {
   const total = async () =>
-    Number((await get(service, `/1/logs/${LOG}/events?pagesize=1`)).headers.get("x-total-count"));
+    Number((await get(service, `/1/logs/${LOG}/events?pagesize=1&total=exact`)).headers.get("x-total-count"));
   await until(async () => (await total()) >= count, { what: `${count} stored events`, timeout_ms: 60_000 });
 }
 

@@ -50,7 +50,7 @@ async function say(t: ExecutionContext, service: Service, text: string, more: Re
 
 /** Until the log is known to be complete up to so many events, as a reader by `sinceid` sees it. */
 async function stored(service: Service, count: number): Promise<void> {
-  const path = `/1/logs/${LOG}/events?pagesize=1&sinceid=${"0".repeat(24)}`;
+  const path = `/1/logs/${LOG}/events?pagesize=1&total=exact&sinceid=${"0".repeat(24)}`;
   await until(async () => (await get(service, path)).headers.get("x-total-count") === String(count), {
     what: `${count} events`,
   });

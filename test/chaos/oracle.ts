@@ -42,7 +42,7 @@ export async function readAll(reader: Reader, path: string): Promise<{ rows: Row
   let total = 0;
   let last = FIRST_ID;
   for (;;) {
-    const answer = await page(reader, `${path}?pagesize=${PAGE_SIZE}&sinceid=${last}`);
+    const answer = await page(reader, `${path}?pagesize=${PAGE_SIZE}&sinceid=${last}&total=exact`);
     if (last === FIRST_ID) ({ total } = answer);
     rows.push(...answer.rows);
     if (answer.rows.length < PAGE_SIZE) return { rows, total };

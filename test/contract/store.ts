@@ -7,6 +7,7 @@ import { fieldsContract } from "./store-fields.ts";
 import type { StorePlace } from "./store-fixture.ts";
 import { listContract } from "./store-lists.ts";
 import { marksContract } from "./store-marks.ts";
+import { pageContract } from "./store-pages.ts";
 import { seenContract } from "./store-seen.ts";
 import { usersContract } from "./store-users.ts";
 import { writeContract } from "./store-writes.ts";
@@ -20,6 +21,7 @@ export function storeContract(place: StorePlace): void {
   classesContract(place);
   conditionContract(place);
   listContract(place);
+  pageContract(place);
   usersContract(place);
   documentationContract(place);
   fieldsContract(place);

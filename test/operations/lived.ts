@@ -55,7 +55,7 @@ export async function postAndDrain(service: Service, texts: readonly string[]): 
 
 export async function total(service: Service): Promise<number> {
   await service.ports.store.refresh();
-  return Number((await get(service, `/1/logs/${LOG}/events?pagesize=1`)).headers.get("x-total-count"));
+  return Number((await get(service, `/1/logs/${LOG}/events?pagesize=1&total=exact`)).headers.get("x-total-count"));
 }
 
 export async function replayAll(service: Service): Promise<void> {

@@ -29,7 +29,7 @@ function optionsOf({ apiUrl }: Service) {
 }
 
 async function total(service: Service): Promise<number> {
-  const { headers } = await get(service, `/1/logs/${LOG}/events?pagesize=1`);
+  const { headers } = await get(service, `/1/logs/${LOG}/events?pagesize=1&total=exact`);
   return Number(headers.get("x-total-count"));
 }
 

@@ -78,7 +78,7 @@ const LOGS: Readonly<Record<string, Operation>> = {
       200: {
         what: "A page of users, by name",
         schema: answers.TrackedUserList,
-        headers: ["X-Total-Count", "Link", "X-Loggia-Hint"],
+        headers: ["X-Total-Count", "X-Total-At-Least", "Link", "X-Loggia-Hint"],
       },
     },
     errors: ["log_not_found"],

@@ -49,7 +49,8 @@ export const HEADERS = {
   Location: "The address of what was made.",
   Link: "The pages beside this one, as rel=next and rel=prev.",
   "Set-Cookie": "The cookie of the session, or its end.",
-  "X-Total-Count": "How many records there are on all pages.",
+  "X-Total-Count": "How many records there are on all pages: up to 10,000, and more where `total=exact` asks for it.",
+  "X-Total-At-Least": "10000, in place of `X-Total-Count`, where there are more records than that.",
   "X-Loggia-Hint": "What was likely meant: an unknown parameter near a known one, a class that no event has.",
 } as const;
 

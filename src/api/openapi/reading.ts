@@ -18,7 +18,7 @@ import type { Answer, Operation } from "./operation.ts";
 const page: Answer = {
   what: "A page of events",
   schema: answers.EventList,
-  headers: ["X-Total-Count", "Link", "X-Loggia-Hint"],
+  headers: ["X-Total-Count", "X-Total-At-Least", "Link", "X-Loggia-Hint"],
 };
 const gone: Answer = { what: "It is gone" };
 
@@ -320,7 +320,7 @@ export const READING: Readonly<Record<string, Operation>> = {
       200: {
         what: "Events, groups or tracked users",
         schema: answers.QueryAnswer,
-        headers: ["X-Total-Count", "X-Loggia-Hint"],
+        headers: ["X-Total-Count", "X-Total-At-Least", "X-Loggia-Hint"],
       },
     },
     errors: ["saved_query_not_found", "log_not_found", "bad_query", "unsupported"],

@@ -230,9 +230,15 @@ export const ShownQuery = z.object({
   attributes: z.enum(["true", "false"]).default("false").describe("Whether each event shows its attributes."),
 });
 
+/** What lists and queries take that tell how many records there are. */
+const CountedQuery = z.object({
+  total: z.enum(["exact"]).describe("Counts all records in `X-Total-Count`, also more than 10,000."),
+});
+
 /** Parameters of lists of events. Those of attributes are pairs of their own: `attr.http.status=500`. */
 export const EventListQuery = ListQuery.extend({
   ...ShownQuery.shape,
+  ...CountedQuery.shape,
   attributeFilters: z
     .record(z.string().regex(/^attr\./), z.string())
     .describe("`attr.<name>=<value>`: the attribute has that value, ignoring case; as a number where both are one."),
@@ -251,7 +257,7 @@ export const FieldsQuery = z.object({
 });
 
 /** Parameters of a list that has pages and no filters. */
-export const PageQuery = ListQuery.pick({ pagenum: true, pagesize: true });
+export const PageQuery = ListQuery.pick({ pagenum: true, pagesize: true }).extend(CountedQuery.shape);
 
 const neighbours = z.int().min(0).max(250).default(20);
 
@@ -282,6 +288,7 @@ export const TailQuery = found.omit({ order: true, sinceid: true }).extend({
 
 /** Parameters of a query, which `planQuery` and `parseZone` read. */
 export const LqlQuery = ShownQuery.extend({
+  ...CountedQuery.shape,
   query: z.string().min(1).max(4096).describe("In LQL, such as `GET events OCCURS(TODAY) GROUPBY source`."),
   saved: z.string().min(1).max(100).describe("The name of a saved query, in place of `query`."),
   tz: z

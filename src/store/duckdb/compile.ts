@@ -20,10 +20,17 @@ type Filter = Pick<ListPlan, "from" | "logs" | "where">;
 const FIELDS = `id_hi, id_lo, created, log, text, link, hash, tags, source, "user", class, value, lat, lon, ip, attributes, pattern`;
 const ROW = `${FIELDS}, data is not null`;
 
-/** How many records a plan finds. */
-export function compileCount(plan: Filter, known: Known): Statement {
+/** How many records a plan finds, `most` at most, in `span` alone where one is given. */
+export function compileCount(plan: Filter, most: number, span: Span | null, known: Known): Statement {
   const bind = new Binder(known, plan.logs);
-  return bind.statement(`select count(*) from events where ${filter(plan, bind)}`);
+  const within = span === null ? "" : `and ${isWithin(span, bind)}`;
+  return bind.statement(`select ${count(`${filter(plan, bind)} ${within}`, most)}`);
+}
+
+/** A count that looks at no more than it takes to count `most`. */
+function count(where: string, most: number): string {
+  if (most === Infinity) return `count(*) from events where ${where}`;
+  return `count(*) from (select 1 from events where ${where} limit ${most})`;
 }
 
 /** How many records a plan finds in each slice of 2^`shift` milliseconds of `created`, in the order of time. */
@@ -45,12 +52,15 @@ export function compilePage(plan: ListPlan, skip: number, span: Span | null, kno
   );
 }
 
-/** The same page, taken from a span that may be too narrow for it. In each row the number of all that the plan finds stands last. */
-export function compileNear(plan: ListPlan, span: Span, known: Known): Statement {
+/**
+ * The same page, taken from a span that may be too narrow for it. The last column of each row is
+ * the number of all that the plan finds, `most` at most.
+ */
+export function compileNear(plan: ListPlan, span: Span, most: number, known: Known): Statement {
   const bind = new Binder(known, plan.logs);
   const where = filter(plan, bind);
   return bind.statement(
-    `select ${ROW}, (select count(*) from events where ${where})
+    `select ${ROW}, (select ${count(where, most)})
      from events where ${where} and ${isWithin(span, bind)}
      order by ${order(plan.sort, bind)} limit ${bind.integer(plan.take)} offset ${bind.integer(plan.skip)}`,
   );

@@ -15,7 +15,7 @@ import type { Span } from "./compile.ts";
 import { compileGroup } from "./compile-group.ts";
 import type { Key } from "./compile-key.ts";
 import { transaction } from "./database.ts";
-import type { Facts, Known } from "./facts.ts";
+import type { Facts, Known, Reach } from "./facts.ts";
 import { ASKED, idParameters, joinId, NEAR, spanOf, splitId, tagsOfLine } from "./schema.ts";
 
 /** A list in the order of time is counted in about this many slices, which tell where a page lies. */
@@ -27,11 +27,20 @@ const FEW = 1000;
 /** What a question needs besides its plan. */
 type Reading = { readonly connection: DuckDBConnection; readonly facts: Facts; readonly known: Known };
 
-export async function list(connection: DuckDBConnection, plan: ListPlan, facts: Facts): Promise<Page> {
+export async function list(
+  connection: DuckDBConnection,
+  plan: ListPlan,
+  countUpTo: number,
+  facts: Facts,
+): Promise<Page> {
   return facts.ask(connection, async (known) => {
     const reading = { connection, facts, known };
-    const soon = await (isEverything(plan) ? listNear(reading, plan) : listFew(reading, plan));
-    return soon ?? transaction(connection, () => (isByTime(plan) ? listByTime : listSorted)(reading, plan));
+    const soon = await (isEverything(plan) ? listNear(reading, plan, countUpTo) : listFew(reading, plan));
+    if (soon !== null) return soon;
+    return transaction(connection, () => {
+      if (!isByTime(plan)) return listSorted(reading, plan, countUpTo);
+      return countUpTo === Infinity ? listByTime(reading, plan) : listUntilCounted(reading, plan, countUpTo);
+    });
   });
 }
 
@@ -55,7 +64,11 @@ async function listFew({ connection, known }: Reading, plan: ListPlan): Promise<
  * A page near either end, looked for where events as dense as all would have it, and some more. Null where there is no such page, or where they are not as dense
  * there.
  */
-async function listNear({ connection, facts, known }: Reading, plan: ListPlan): Promise<Page | null> {
+async function listNear(
+  { connection, facts, known }: Reading,
+  plan: ListPlan,
+  countUpTo: number,
+): Promise<Page | null> {
   const { count, first, last } = await facts.reach(connection);
   const needed = plan.skip + plan.take;
   if (!isByTime(plan) || plan.take === 0 || needed > NEAR_ROWS || MARGIN * needed >= count) return null;
@@ -64,7 +77,7 @@ async function listNear({ connection, facts, known }: Reading, plan: ListPlan): 
     plan.sort[0]?.direction === "desc"
       ? { from: BigInt(last) - near_ms, to: END }
       : { from: -END, to: BigInt(first) + near_ms };
-  const found = await askRows(connection, compileNear(plan, span, known));
+  const found = await askRows(connection, compileNear(plan, span, countUpTo, known));
   return found.length < plan.take ? null : { rows: found.map(toRow), total: Number(found[0]!.at(-1)) };
 }
 
@@ -85,13 +98,60 @@ async function listByTime(reading: Reading, plan: ListPlan): Promise<Page> {
   const { first, last } = await facts.reach(connection);
   const shift = Math.max(0, (last - first).toString(2).length - SLICES.toString(2).length + 1);
   const slices = (await askRows(connection, compileSlices(plan, shift, known))) as [bigint, bigint][];
-  const { total, skip, span } = locate(slices, BigInt(shift), plan);
-  return { rows: span === null ? [] : await page(reading, plan, skip, span), total };
+  const counted = slices.map(([slice, count]) => ({
+    from: slice << BigInt(shift),
+    to: (slice + 1n) << BigInt(shift),
+    count: Number(count),
+  }));
+  return pageAmong(reading, plan, isNewestFirst(plan) ? counted.toReversed() : counted);
 }
 
-async function listSorted(reading: Reading, plan: ListPlan): Promise<Page> {
-  const total = Number((await askRows(reading.connection, compileCount(plan, reading.known)))[0]?.[0]);
+/**
+ * A page in the order of time. Spans that grow are counted from the end where the order begins,
+ * until `countUpTo` records are found: what lies beyond is not looked at.
+ */
+async function listUntilCounted(reading: Reading, plan: ListPlan, countUpTo: number): Promise<Page> {
+  const counted: CountedSpan[] = [];
+  let left = countUpTo;
+  for (const span of growingSpans(await reading.facts.reach(reading.connection), isNewestFirst(plan))) {
+    const count = await countRecords(reading, plan, left, span);
+    counted.push({ ...span, count });
+    left -= count;
+    if (left <= 0) break;
+  }
+  return pageAmong(reading, plan, counted);
+}
+
+/** Spans that together hold all of time, from one end to the other. */
+function* growingSpans({ count, first, last }: Reach, newestFirst: boolean): Generator<Span> {
+  let from = -END;
+  let to = END;
+  for (let rows = FIRST_SPAN_ROWS; rows < count; rows *= SPAN_GROWTH) {
+    const reach_ms = Math.ceil((rows / count) * (last - first));
+    const edge = BigInt(newestFirst ? last - reach_ms : first + reach_ms);
+    yield newestFirst ? { from: edge, to } : { from, to: edge };
+    if (newestFirst) to = edge;
+    else from = edge;
+  }
+  yield { from, to };
+}
+
+/** About so many records of all logs are in the first span. */
+const FIRST_SPAN_ROWS = 50_000;
+const SPAN_GROWTH = 4;
+
+async function listSorted(reading: Reading, plan: ListPlan, countUpTo: number): Promise<Page> {
+  const total = await countRecords(reading, plan, countUpTo, null);
   return { rows: total <= plan.skip ? [] : await page(reading, plan, plan.skip, null), total };
+}
+
+async function countRecords(
+  { connection, known }: Reading,
+  plan: ListPlan,
+  most: number,
+  span: Span | null,
+): Promise<number> {
+  return Number((await askRows(connection, compileCount(plan, most, span, known)))[0]?.[0]);
 }
 
 /** Whether a plan's order is (`created`, `id`), one way or the other. */
@@ -99,23 +159,24 @@ function isByTime(plan: ListPlan): boolean {
   return plan.sort.length === 0 || (plan.sort.length === 1 && plan.sort[0]?.field === "created");
 }
 
-/** The span that holds all of a plan's page, and how many of its records come before the page. */
-function locate(
-  slices: readonly (readonly [slice: bigint, count: bigint])[],
-  shift: bigint,
-  plan: ListPlan,
-): { total: number; skip: number; span: Span | null } {
-  const ordered = plan.sort[0]?.direction === "desc" ? slices.toReversed() : slices;
+function isNewestFirst({ sort }: ListPlan): boolean {
+  return sort[0]?.direction === "desc";
+}
+
+/** A span and how many records of a plan it holds. */
+type CountedSpan = Span & { readonly count: number };
+
+/** A page that lies within spans, which are in the order of the plan. */
+async function pageAmong(reading: Reading, plan: ListPlan, spans: readonly CountedSpan[]): Promise<Page> {
   let total = 0;
-  let skip = plan.skip;
-  let span: Span | null = null;
-  for (const [slice, number] of ordered) {
-    const count = Number(number);
+  let { skip } = plan;
+  let around: Span | null = null;
+  for (const { from, to, count } of spans) {
     if (total + count <= plan.skip) skip -= count;
-    else if (total < plan.skip + plan.take) span = widened(span, slice << shift, (slice + 1n) << shift);
+    else if (total < plan.skip + plan.take) around = widened(around, from, to);
     total += count;
   }
-  return { total, skip, span };
+  return { rows: around === null ? [] : await page(reading, plan, skip, around), total };
 }
 
 function widened(span: Span | null, from: bigint, to: bigint): Span {

@@ -68,7 +68,8 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
     writeDeletions: (deletions) => writer.deletions(deletions),
     writes: () => writer.writes,
     nextOffset: (topic, partition) => reading((connection) => read.nextOffset(connection, topic, partition)),
-    list: (plan) => reading((connection) => read.list(connection, plan, facts)),
+    list: (plan, { countUpTo = Infinity } = {}) =>
+      reading((connection) => read.list(connection, plan, countUpTo, facts)),
     rows: (plan) => reading((connection) => read.rows(connection, plan, facts)),
     group: (plan) => reading((connection) => read.group(connection, plan, facts)),
     users: (plan) => reading((connection) => users(connection, plan)),

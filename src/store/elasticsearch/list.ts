@@ -20,16 +20,16 @@ import { sortGently } from "../gently.ts";
 import { seek } from "./seek.ts";
 
 /** Answers a list plan; any page, to the end of all. */
-export async function list(client: Client, names: Names, plan: ListPlan): Promise<Page> {
+export async function list(client: Client, names: Names, plan: ListPlan, countUpTo = Infinity): Promise<Page> {
   if (plan.logs.length === 0) return { rows: [], total: 0 };
   const index = indexOf(names, plan.from);
   const [page, marks] = await Promise.all([
     answer(plan, {
       async exactly(query) {
-        if (plan.skip + plan.take <= WINDOW) return nearPage(searcherOf(client, index), plan, query);
+        if (plan.skip + plan.take <= WINDOW) return nearPage(searcherOf(client, index), plan, query, countUpTo);
         return atOneMoment(client, index, (search) => farPage(search, plan, query));
       },
-      looking: (query) => atOneMoment(client, index, (search) => verifiedPage(search, plan, query)),
+      looking: (query) => atOneMoment(client, index, (search) => verifiedPage(search, plan, query, countUpTo)),
       among: (rows) => ({ rows: inOrder(rows, plan).slice(plan.skip, plan.skip + plan.take), total: rows.length }),
       ...orderedWays(client, names, plan),
     }),
@@ -101,16 +101,16 @@ function asksForClass(condition: Condition): boolean {
 }
 
 /** Up to so many hits are counted along with a page. */
-const COUNTED = 10_000;
+const COUNTED = 10_001;
 
 /**
  * Who wants all hits counted makes the search look at each of them, where a page in the order of time needs but a few; counting alone costs next to nothing. So where
  * there are many, they are counted apart. The count may be of a later moment than the page: what the page shows is counted in any case.
  */
-async function nearPage(search: Searcher, plan: ListPlan, query: Query): Promise<Page> {
+async function nearPage(search: Searcher, plan: ListPlan, query: Query, countUpTo: number): Promise<Page> {
   const { skip, take } = plan;
-  const { rows, answer } = await readPage(search, plan, { query, skip, take, count: COUNTED });
-  if (isExact(answer)) return { rows, total: totalOf(answer) };
+  const { rows, answer } = await readPage(search, plan, { query, skip, take, count: Math.min(countUpTo, COUNTED) });
+  if (isExact(answer) || countUpTo <= COUNTED) return { rows, total: totalOf(answer) };
   const counted = totalOf(await search({ query, size: 0, track_total_hits: true }));
   return { rows, total: rows.length === 0 ? counted : Math.max(counted, skip + rows.length) };
 }
@@ -168,7 +168,7 @@ function isSortedByIndex({ sort }: ListPlan): boolean {
   return sort.every(({ field }) => field !== "pattern" && !isAttribute(field));
 }
 
-async function verifiedPage(search: Searcher, plan: ListPlan, query: Query): Promise<Page> {
+async function verifiedPage(search: Searcher, plan: ListPlan, query: Query, countUpTo: number): Promise<Page> {
   if (!isSortedByIndex(plan))
     return sortedPage(plan, verified(search, plan, { query, sort: ANY_ORDER, source: ROW_SOURCE }));
   const rows: EventRow[] = [];
@@ -180,6 +180,7 @@ async function verifiedPage(search: Searcher, plan: ListPlan, query: Query): Pro
   })) {
     if (total >= plan.skip && rows.length < plan.take) rows.push(row);
     total += 1;
+    if (total >= countUpTo) break;
   }
   return { rows, total };
 }

@@ -102,7 +102,7 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
     writeDeletions: (deletions) => written(writeDeletions(client, names, deletions)),
     nextOffset: async () => null,
 
-    list: (plan) => question(() => list(client, names, plan)),
+    list: (plan, { countUpTo = Infinity } = {}) => question(() => list(client, names, plan, countUpTo)),
     rows: (plan) => question(() => rows(client, names, plan)),
     group: (plan) => question(() => group(client, names, plan, known)),
     users: (plan) => question(() => users(client, names, plan)),

@@ -31,7 +31,7 @@ function goOn(step: () => Promise<void>): () => Promise<void> {
 }
 
 async function page(service: Service, query: string): Promise<{ rows: readonly Row[]; total: number }> {
-  const { status, headers, body } = await get(service, `/1/logs/${LOG}/events?${query}`);
+  const { status, headers, body } = await get(service, `/1/logs/${LOG}/events?${query}&total=exact`);
   if (status !== 200) throw new Error(`${status}: ${JSON.stringify(body)}`);
   return { rows: body as Row[], total: Number(headers.get("x-total-count")) };
 }

@@ -3,7 +3,14 @@ import * as fc from "fast-check";
 
 import type { LogKey, UserId } from "../../../src/events/event.ts";
 import type { EventId } from "../../../src/events/id.ts";
-import { compileFew, compileFind, compileNear, compilePage, compileSlices } from "../../../src/store/duckdb/compile.ts";
+import {
+  compileCount,
+  compileFew,
+  compileFind,
+  compileNear,
+  compilePage,
+  compileSlices,
+} from "../../../src/store/duckdb/compile.ts";
 import { compileTop } from "../../../src/store/duckdb/compile-fields.ts";
 import { compileGroup } from "../../../src/store/duckdb/compile-group.ts";
 import { FACTS } from "../../../src/store/duckdb/facts.ts";
@@ -85,7 +92,8 @@ test("of what a caller says nothing but numbers and keys of logs becomes SQL", (
       fc.property(listPlans(logs), groupPlans(logs), (list, group) => {
         for (const { sql, values, types } of [
           compilePage(list, 0, null, known),
-          compileNear(list, { from: 0n, to: 1n }, known),
+          compileNear(list, { from: 0n, to: 1n }, 10, known),
+          compileCount(list, 10, { from: 0n, to: 1n }, known),
           compileFew(list, 10, known),
           compileSlices(list, 3, known),
           compileGroup(group, known).statement,
