@@ -104,6 +104,11 @@ export async function inTime<T>(time_ms: number, work: () => Promise<T>, gone?: 
   }
 }
 
+/** Ends work of our own that {@link inTime} gave up, as it ends requests. @throws RequestAbortedError */
+export function throwIfGivenUp(): void {
+  if (context.getStore()?.signal?.aborted) throw new errors.RequestAbortedError("The work was given up");
+}
+
 /** Every answer of Elasticsearch names the product in a header; a proxy that answers for it, with 5xx, does not. */
 const FOREIGN = "gave an answer that is not Elasticsearch's: check the address";
 const REFUSED_401 = "refused the configured credentials (401)";

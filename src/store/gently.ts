@@ -5,6 +5,42 @@ type Compare<T> = (a: T, b: T) => number;
 /** So many are sorted, or put in order, at a time: a few milliseconds. */
 const RUN = 2_000;
 
+/** How long work holds the thread before others have a turn. */
+const HELD_MS = 10;
+
+let last: Promise<void> = Promise.resolve();
+
+/** The next turn of the event loop that no other {@link Pacer} takes. */
+function nextTurn(): Promise<void> {
+  last = last.then(() => turn());
+  return last;
+}
+
+/**
+ * Gives others a turn between steps whose length nobody knows beforehand: an expression may look at
+ * one text for a hundred milliseconds. Of all paced work one piece is done in a turn.
+ */
+export class Pacer {
+  readonly #check: () => void;
+  #began_ms = performance.now();
+
+  /** @param check throws where the work is not wanted any more; called after each turn */
+  constructor(check: () => void = () => {}) {
+    this.#check = check;
+  }
+
+  /** Whether it is time for a {@link turn}. */
+  get isDue(): boolean {
+    return performance.now() - this.#began_ms > HELD_MS;
+  }
+
+  async turn(): Promise<void> {
+    await nextTurn();
+    this.#check();
+    this.#began_ms = performance.now();
+  }
+}
+
 /** Sorts, stably, with turns for others in between: in runs, which are then merged. A hundred thousand long texts at once hold up the process for a second. */
 export async function sortGently<T>(items: readonly T[], compare: Compare<T>): Promise<T[]> {
   let runs: T[][] = [];

@@ -1,7 +1,7 @@
 import test from "ava";
 import fc from "fast-check";
 
-import { mapGently, sortGently } from "../../src/store/gently.ts";
+import { mapGently, Pacer, sortGently } from "../../src/store/gently.ts";
 import { turnsDuring } from "../support/turns.ts";
 
 type Item = { readonly key: number; readonly place: number };
@@ -35,4 +35,27 @@ test("what is made of each item is in their order, and others have their turn as
     items.map((item) => item * 2),
   );
   t.true(turns >= 5, `${turns} turns`);
+});
+
+/** Steps of a millisecond each. */
+async function paced(pacer: Pacer, steps: number): Promise<void> {
+  for (let step = 0; step < steps; step++) {
+    if (pacer.isDue) await pacer.turn();
+    const begin_ms = performance.now();
+    while (performance.now() - begin_ms < 1);
+  }
+}
+
+test("paced work of unknown length gives others their turn, and ends where it is not wanted any more", async (t) => {
+  const turns = await turnsDuring(() => paced(new Pacer(), 200));
+  t.true(turns >= 5, `${turns} turns`);
+  const unwanted = new Pacer(() => {
+    throw new Error("not wanted");
+  });
+  await t.throwsAsync(paced(unwanted, 200), { message: "not wanted" });
+});
+
+test("of several paced works one piece is done between two turns of others", async (t) => {
+  const turns = await turnsDuring(() => Promise.all([1, 2, 3, 4].map(() => paced(new Pacer(), 100))));
+  t.true(turns >= 20, `${turns} turns`);
 });

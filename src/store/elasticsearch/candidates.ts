@@ -1,9 +1,11 @@
 import { errors } from "@elastic/elasticsearch";
 import type { Client } from "@elastic/elasticsearch";
 
+import { throwIfGivenUp } from "../../elasticsearch/client.ts";
 import { LoggiaError } from "../../errors.ts";
 import type { EventRow } from "../../events/event.ts";
 import type { GroupPlan, ListPlan } from "../../query/plan.ts";
+import { Pacer } from "../gently.ts";
 import { searchEachIndex } from "./each-index.ts";
 import type { Found } from "./each-index.ts";
 import { compileByWords, compileFilter } from "./compile.ts";
@@ -13,7 +15,7 @@ import type { Document } from "./document.ts";
 import type { Names } from "./mapping.ts";
 import { and, or } from "./queries.ts";
 import { scan, searcherOf, totalOf } from "./scan.ts";
-import type { Request, Searcher } from "./scan.ts";
+import type { Hit, Request, Searcher } from "./scan.ts";
 import { searchTogether } from "./together.ts";
 import { testOfEvents } from "./verify.ts";
 
@@ -111,8 +113,25 @@ async function fewOf(
   let found = (sort === undefined ? await searchEachIndex(client, index, first) : null) ?? (await search(first));
   if (found.total > found.hits.length && found.total <= FEW) found = await search({ ...request, size: FEW });
   if (found.total > found.hits.length) return null;
+  const rows: EventRow[] = [];
+  for await (const row of passing(plan, [found.hits])) rows.push(row);
+  return rows;
+}
+
+/** The events among hits that pass the filters of a plan. Others have their turn meanwhile. */
+async function* passing(
+  plan: ListPlan | GroupPlan,
+  batches: Iterable<readonly Hit[]> | AsyncIterable<readonly Hit[]>,
+): AsyncGenerator<EventRow> {
   const test = testOfEvents(plan.where);
-  return found.hits.map(({ _source: document }) => toRow(document as Document)).filter(test);
+  const pacer = new Pacer(throwIfGivenUp);
+  for await (const hits of batches) {
+    for (const { _source: document } of hits) {
+      if (pacer.isDue) await pacer.turn();
+      const row = toRow(document as Document);
+      if (test(row)) yield row;
+    }
+  }
 }
 
 function both(query: Query, other: Compiled | null): Query {
@@ -136,13 +155,7 @@ export async function* verified(
       `This expression needs a look at each of more than ${MAX_CANDIDATES} events: narrow the question, by time for example, or ask for a plain text`,
     );
   }
-  const test = testOfEvents(plan.where);
-  for await (const hits of scan(search, { query, sort, batch: BATCH, source })) {
-    for (const { _source: document } of hits) {
-      const row = toRow(document as Document);
-      if (test(row)) yield row;
-    }
-  }
+  yield* passing(plan, scan(search, { query, sort, batch: BATCH, source }));
 }
 
 /** Lucene bounds the work that an expression may cost, and indices made by others the length of one. */

@@ -1,5 +1,6 @@
 import type { Client } from "@elastic/elasticsearch";
 
+import { throwIfGivenUp } from "../../elasticsearch/client.ts";
 import { LoggiaError } from "../../errors.ts";
 import type { LogKey } from "../../events/event.ts";
 import type { EventId } from "../../events/id.ts";
@@ -7,6 +8,7 @@ import { compareCodePoints, fold, wellFormed } from "../../events/text.ts";
 import type { Visit } from "../../events/visit.ts";
 import { someComparison } from "../../query/plan.ts";
 import type { UserCondition, UsersPlan } from "../../query/plan.ts";
+import { Pacer } from "../gently.ts";
 import type { TrackedUser, UsersPage } from "../store.ts";
 import { compileVisits } from "./compile.ts";
 import type { Query } from "./compile.ts";
@@ -66,7 +68,9 @@ export async function users(client: Client, names: Names, plan: UsersPlan): Prom
   return atOneMoment(client, names.visits, async (search) => {
     const query = compileVisits(plan);
     const collector = collectorOf(plan);
+    const pacer = new Pacer(throwIfGivenUp);
     for await (const user of asksAll ? readUsers(search, query) : countedUsers(search, query)) {
+      if (pacer.isDue) await pacer.turn();
       if (test(user)) collector.add(user);
     }
     const { rows, total } = collector.finish();

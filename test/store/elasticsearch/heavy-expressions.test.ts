@@ -1,0 +1,61 @@
+import type { Client } from "@elastic/elasticsearch";
+import test from "ava";
+import { pino } from "pino";
+
+import { askedBy } from "../../../src/asker.ts";
+import { createElasticsearchClient } from "../../../src/elasticsearch/client.ts";
+import { ClientGone } from "../../../src/errors.ts";
+import { openElasticsearchStore } from "../../../src/store/elasticsearch/store.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { event, listPlan, newLog, write } from "../../contract/store-fixture.ts";
+import { elasticsearchUrl, realEngines } from "../../support/engines.ts";
+import { uniqueName } from "../../support/temporary.ts";
+import { longestHold_ms } from "../../support/turns.ts";
+
+const log = pino({ level: "silent" });
+
+if (realEngines) {
+  const namespace = uniqueName("heavy");
+  const many = newLog();
+  let client: Client;
+  let store: Store;
+
+  test.before(async (t) => {
+    client = createElasticsearchClient({ nodes: [elasticsearchUrl()], log });
+    store = await openElasticsearchStore({ client, namespace, log });
+    // No two stretches of letters are alike, so that nothing remembered of one helps with another.
+    let seed = 1;
+    const letter = (): string => ((seed = (seed * 48_271) % 0x7fffffff) & 0x10000 ? "a" : "b");
+    const events = Array.from({ length: 200 }, (_, i) => {
+      const letters = Array.from({ length: 500 }, letter);
+      if (i === 150) letters.splice(98, 402, "a", ..."b".repeat(400), "c");
+      return event(many, { text: letters.join("") });
+    });
+    await write(t, store, events);
+  });
+  test.after.always(async () => {
+    await store[Symbol.asyncDispose]();
+    await client.indices.delete({ index: Object.keys(await client.indices.get({ index: `${namespace}-*` })) });
+    await client.indices.deleteIndexTemplate({ name: `${namespace}-*` });
+    await client.close();
+  });
+
+  /** Each text is looked at for some ten milliseconds. */
+  const heavy = () =>
+    listPlan(many, { where: { kind: "matches", field: "text", pattern: "a[ab]{400}c" }, sort: [], take: 10 });
+
+  test("an expression that takes long for each text lets others have their turn", async (t) => {
+    const begin_ms = performance.now();
+    const { longest_ms, answer } = await longestHold_ms(() => store.list(heavy()));
+    const took_ms = performance.now() - begin_ms;
+    t.is(answer.total, 1);
+    t.true(longest_ms < took_ms / 4, `held up for ${longest_ms.toFixed(0)} of ${took_ms.toFixed(0)} ms`);
+  });
+
+  test("it is given up where its client leaves meanwhile", async (t) => {
+    const gone = new AbortController();
+    const asked = askedBy("ann", () => store.list(heavy()), gone.signal);
+    setTimeout(() => gone.abort(), 300);
+    await t.throwsAsync(asked, { instanceOf: ClientGone });
+  });
+}
