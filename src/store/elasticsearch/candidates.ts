@@ -14,7 +14,7 @@ import { toRow } from "./document.ts";
 import type { Document } from "./document.ts";
 import type { Names } from "./mapping.ts";
 import { and, or } from "./queries.ts";
-import { scan, searcherOf, totalOf } from "./scan.ts";
+import { isFound, scan, searcherOf, totalOf } from "./scan.ts";
 import type { Hit, Request, Searcher } from "./scan.ts";
 import { searchTogether } from "./together.ts";
 import { testOfEvents } from "./verify.ts";
@@ -92,10 +92,6 @@ async function answerExactly<T>(compiled: Compiled, ways: Ways<T>): Promise<{ re
   if (isInDoubt.value) return null;
   if (answered.status === "rejected") throw answered.reason;
   return { answer: answered.value };
-}
-
-async function isFound(search: Searcher, query: Query): Promise<boolean> {
-  return totalOf(await search({ query, size: 0, track_total_hits: 1, terminate_after: 1 })) > 0;
 }
 
 /** All that a plan finds, by a query that finds more; null where that finds too many to look at each. */

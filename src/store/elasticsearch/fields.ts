@@ -1,4 +1,5 @@
 import type { Client, estypes } from "@elastic/elasticsearch";
+import { errors } from "@elastic/elasticsearch";
 
 import { parseAttributes, textsOfAttribute } from "../../events/attributes.ts";
 import { patternOf } from "../../events/pattern.ts";
@@ -14,7 +15,7 @@ import type { Names } from "./mapping.ts";
 import { compositePages } from "./parts.ts";
 import { and, or } from "./queries.ts";
 import type { Query } from "./queries.ts";
-import { ANY_ORDER, atOneMoment, scan, searcherOf, totalOf } from "./scan.ts";
+import { ANY_ORDER, atOneMoment, isFound, scan, searcherOf } from "./scan.ts";
 import type { Aggregate, Bucket, RawKey, Searcher } from "./scan.ts";
 
 type Field = (typeof LISTED_FIELDS)[number];
@@ -22,6 +23,8 @@ type Aggs = Record<string, estypes.AggregationsAggregationContainer>;
 
 /** Names and values that one pass gives; of more, all are read page by page. */
 const PAGE = 10_000;
+/** Different values of a field that a shard tells in one pass: some 150 bytes of its node's memory each, for a moment. */
+const MANY = 1_000_000;
 /** Fields whose values are asked for at once. */
 const AT_ONCE = 32;
 const BATCH = 2000;
@@ -54,14 +57,21 @@ export async function fields(client: Client, names: Names, question: FieldsQuest
   const created = { ...(from !== null && { gte: from }), ...(to !== null && { lt: to }) };
   const query: Query = { bool: { filter: [{ term: { log } }, { range: { created } }] } };
   return atOneMoment(client, names.events, async (search) => {
-    const listed = [
-      ...(await listedFields(search, query, question.prefix)),
-      ...(question.prefix === "" || question.prefix.startsWith("@")
-        ? await listedAttributes(search, query, question.prefix.slice(1))
-        : []),
-    ];
+    const rest = restOf(query, names.earlier);
+    const isOfAttributes = question.prefix === "" || question.prefix.startsWith("@");
+    const [ofEvents, ofAttributes, hasRest] = await Promise.all([
+      listedFields(search, query, question.prefix),
+      isOfAttributes ? listedAttributes(search, query, question.prefix.slice(1)) : [],
+      isFound(search, rest),
+    ]);
+    const listed = [...ofEvents, ...ofAttributes];
     const columns = await columnsOf(client, names, listed);
-    const values = await valuesOf(search, query, { columns, listed, most: question.values, earlier: names.earlier });
+    const values = await valuesOf(search, query, {
+      columns,
+      listed,
+      most: question.values,
+      rest: hasRest ? rest : null,
+    });
     return listed.map(({ name, kind, count, column }) => ({
       name,
       kind,
@@ -98,9 +108,12 @@ async function listedFields(search: Searcher, query: Query, prefix: string): Pro
 }
 
 async function listedAttributes(search: Searcher, query: Query, prefix: string): Promise<Listed[]> {
-  const counts = await countsOf(search, query, ATTRIBUTE_PATHS.keys, keyOf(prefix));
+  const [counts, kindTerms] = await Promise.all([
+    countsOf(search, query, ATTRIBUTE_PATHS.keys, keyOf(prefix)),
+    countsOf(search, query, ATTRIBUTE_PATHS.kinds, keyOf(prefix)),
+  ]);
   const kinds = new Map<string, ValueKind[]>();
-  for (const term of (await countsOf(search, query, ATTRIBUTE_PATHS.kinds, keyOf(prefix))).keys()) {
+  for (const term of kindTerms.keys()) {
     const { key, kind } = readKindTerm(term);
     kinds.set(key, [...(kinds.get(key) ?? []), kind]);
   }
@@ -153,42 +166,60 @@ type Asked = {
   readonly columns: readonly string[];
   readonly listed: readonly Listed[];
   readonly most: number;
-  readonly earlier: readonly string[];
+  /** Finds the events whose values no column has; null where there are none. */
+  readonly rest: Query | null;
 };
 
 /** The values of the fields that show some, by column. */
 async function valuesOf(
   search: Searcher,
   query: Query,
-  { columns, listed, most, earlier }: Asked,
+  { columns, listed, most, rest }: Asked,
 ): Promise<Map<string, Values>> {
   const found = new Map<string, Values>();
   const shown = new Set(listed.flatMap(({ column }) => column ?? []));
   if (most === 0 || shown.size === 0) return found;
-  const tallies = await talliesOfRest(search, query, shown, earlier);
+  const tallies = rest === null ? new Map<string, never>() : await talliesOfRest(search, rest, shown);
   for (const column of shown.difference(new Set(columns))) {
     found.set(column, firstOf(NONE, tallies.get(column), most));
   }
   for (let from = 0; from < columns.length; from += AT_ONCE) {
     const some = columns.slice(from, from + AT_ONCE);
-    const aggs: Aggs = {};
-    for (const [i, field] of some.entries()) {
-      const size = field === "value" ? Math.max(most, MORE_NUMBERS) : most;
-      aggs[i] = {
-        terms: { field, size, order: [{ _count: "desc" }, { _key: "asc" }], show_term_doc_count_error: true },
-      };
-    }
+    const aggs: Aggs = Object.fromEntries(some.map((field, i) => [i, topTerms(field, most, PAGE)]));
     const { aggregations } = await search({ query, size: 0, track_total_hits: false, aggs });
     for (const [i, column] of some.entries()) {
       const tally = tallies.get(column);
       const top = tally === undefined ? topOf(aggregations?.[i], column, most) : null;
-      found.set(column, top ?? firstOf(await allCounts(search, query, column), tally, most));
+      const exact = top ?? (tally === undefined ? await topOfMany(search, query, column, most) : null);
+      found.set(column, exact ?? firstOf(await allCounts(search, query, column), tally, most));
     }
   }
   return found;
 }
 
 const NONE: ReadonlyMap<string, number> = new Map();
+
+function topTerms(field: string, most: number, ofShard: number): Aggs[string] {
+  const size = field === "value" ? Math.max(most, MORE_NUMBERS) : most;
+  const order = [{ _count: "desc" as const }, { _key: "asc" as const }];
+  return { terms: { field, size, order, shard_size: ofShard, show_term_doc_count_error: true } };
+}
+
+/**
+ * The first values of one pass for which each shard tells all that it has; null where it has too
+ * many, or a node no memory for them.
+ */
+async function topOfMany(search: Searcher, query: Query, column: string, most: number): Promise<Values | null> {
+  const aggs = { all: topTerms(column, most, MANY) };
+  try {
+    const { aggregations } = await search({ query, size: 0, track_total_hits: false, aggs });
+    return topOf(aggregations?.["all"], column, most);
+  } catch (error) {
+    if (!(error instanceof errors.ResponseError)) throw error;
+    if (JSON.stringify(error.body ?? null).includes("circuit_breaking_exception")) return null;
+    throw error;
+  }
+}
 
 /** The first values of one pass; null where they may be others. */
 function topOf(terms: Aggregate | undefined, column: string, most: number): Values | null {
@@ -219,9 +250,8 @@ function firstOf(
  */
 async function talliesOfRest(
   search: Searcher,
-  query: Query,
+  those: Query,
   columns: ReadonlySet<string>,
-  earlier: readonly string[],
 ): Promise<ReadonlyMap<string, ReadonlyMap<string, number>>> {
   const tallies = new Map<string, Map<string, number>>();
   const count = (column: string, values: readonly string[]): void => {
@@ -230,18 +260,13 @@ async function talliesOfRest(
     tallies.set(column, tally);
     for (const value of new Set(values)) tally.set(value, (tally.get(value) ?? 0) + 1);
   };
-  const unpatterned = doubtOfEarlier("pattern", earlier);
-  const rest = or([{ exists: { field: ATTRIBUTE_PATHS.rest } }, { exists: { field: "_ignored" } }]);
-  const those = and([query, unpatterned === null ? rest : or([rest, unpatterned])]);
-  const isFound = totalOf(await search({ query: those, size: 0, track_total_hits: 1, terminate_after: 1 })) > 0;
-  if (!isFound) return tallies;
   const shown = { includes: ["text", "pattern", "attributes", ATTRIBUTE_PATHS.rest] };
   for await (const hits of scan(search, { query: those, sort: ANY_ORDER, batch: BATCH, source: shown })) {
     for (const { _source: source, _ignored: ignored = [] } of hits) {
       const document = source as Partial<Document>;
       if (document.pattern === undefined && document.text) count("pattern", [patternOf(document.text)]);
       const attributes = parseAttributes(document.attributes ?? null);
-      const lacking = new Set([...restOf(document), ...ignored]);
+      const lacking = new Set([...lackingIn(document), ...ignored]);
       for (const name of lacking.size === 0 ? [] : attributes.keys()) {
         const column = columnOf("texts", keyOf(name));
         if (lacking.has(column)) count(column, textsOfAttribute(attributes, name));
@@ -251,7 +276,14 @@ async function talliesOfRest(
   return tallies;
 }
 
+/** Finds the documents of which a column lacks a value. */
+function restOf(query: Query, earlier: readonly string[]): Query {
+  const unpatterned = doubtOfEarlier("pattern", earlier);
+  const rest = or([{ exists: { field: ATTRIBUTE_PATHS.rest } }, { exists: { field: "_ignored" } }]);
+  return and([query, unpatterned === null ? rest : or([rest, unpatterned])]);
+}
+
 /** The columns that a document lacks. */
-function restOf({ indexed }: Partial<Document>): string[] {
+function lackingIn({ indexed }: Partial<Document>): string[] {
   return (indexed?.rest ?? []).map((key) => columnOf("texts", key));
 }

@@ -191,6 +191,11 @@ export function totalOf(answer: estypes.SearchResponse<unknown, unknown>): numbe
   return typeof total === "number" ? total : (total?.value ?? 0);
 }
 
+/** Whether a query finds anything. */
+export async function isFound(search: Searcher, query: Query): Promise<boolean> {
+  return totalOf(await search({ query, size: 0, track_total_hits: 1, terminate_after: 1 })) > 0;
+}
+
 /** Whether {@link totalOf} is the number of all hits, and not just as far as they were counted. */
 export function isExact({ hits: { total } }: estypes.SearchResponse<unknown, unknown>): boolean {
   return typeof total === "number" || total?.relation !== "gte";
