@@ -85,13 +85,13 @@ export function outlastSilence<T>(work: () => Promise<T>): Promise<T> {
  * Gives all requests of `work` this much time together: one question may take many, and each begins with a time of its own.
  * The cluster gives up what nobody waits for any more.
  * @param gone fires when the client has left: it ends the work as well
- * @throws LoggiaError `store_unavailable` where that was not enough; {@link ClientGone}
+ * @throws LoggiaError where that was not enough: `store_unavailable`, or `overloaded` where it was not the cluster; {@link ClientGone}
  */
 export async function inTime<T>(time_ms: number, work: () => Promise<T>, gone?: AbortSignal): Promise<T> {
   const hasLeft = (): boolean => gone?.aborted === true;
   if (hasLeft()) throw new ClientGone();
   const late = new AbortController();
-  const timer = setTimeout(() => late.abort(), time_ms);
+  const timer = setTimeout(() => late.abort(tookTooLong(time_ms)), time_ms);
   const signal = gone === undefined ? late.signal : AbortSignal.any([late.signal, gone]);
   try {
     return await context.run({ signal }, work);
@@ -104,9 +104,16 @@ export async function inTime<T>(time_ms: number, work: () => Promise<T>, gone?: 
   }
 }
 
-/** Ends work of our own that {@link inTime} gave up, as it ends requests. @throws RequestAbortedError */
+function tookTooLong(time_ms: number): LoggiaError {
+  return new LoggiaError(
+    "overloaded",
+    `The question took longer than ${time_ms / 1000} s: narrow it, by time for example`,
+  );
+}
+
+/** Ends work of our own that {@link inTime} gave up, as it ends requests. @throws LoggiaError, or what {@link inTime} makes {@link ClientGone} of */
 export function throwIfGivenUp(): void {
-  if (context.getStore()?.signal?.aborted) throw new errors.RequestAbortedError("The work was given up");
+  context.getStore()?.signal?.throwIfAborted();
 }
 
 /** Every answer of Elasticsearch names the product in a header; a proxy that answers for it, with 5xx, does not. */

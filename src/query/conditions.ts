@@ -10,6 +10,7 @@ import { planNear, planWithin } from "./places.ts";
 import { isAttribute } from "./plan.ts";
 import type { AttributeField, ComparisonOp, Condition } from "./plan.ts";
 import { checkExpression, matchCondition } from "./regex.ts";
+import type { ExpressionSizes } from "./regex.ts";
 import type { CompareOp, Expression, Literal, Name, Occurs, Span, Step, StringLiteral, When } from "./syntax.ts";
 import type { Zone } from "./zone.ts";
 
@@ -19,6 +20,8 @@ export type Context<Field extends string> = {
   readonly table: Table<Field>;
   readonly now_ms: number;
   readonly zone: Zone;
+  /** Of all expressions of the query so far. */
+  readonly expressions: ExpressionSizes;
 };
 
 type Compared<Field extends string> = {
@@ -160,7 +163,7 @@ function planMatches<Field extends string>(
   literal: StringLiteral,
 ): Condition<Field> {
   const field = textField(context, name, "MATCHES");
-  const expression = checkExpression(literal.value);
+  const expression = checkExpression(literal.value, context.expressions);
   if (expression.kind === "ok") return matchCondition(field, literal.value);
   const start =
     literal.span.start + offsetInLiteral(context.text.slice(literal.span.start, literal.span.end), expression.at);

@@ -29,6 +29,8 @@ export type QueryContext = {
   readonly whole?: boolean;
 };
 
+type PlanContext = QueryContext & Pick<Context<never>, "expressions">;
+
 /** What TAKE may be, and is where it is absent, in a query for all there is. */
 export const WHOLE = 1_000_000_000;
 
@@ -37,7 +39,8 @@ export const WHOLE = 1_000_000_000;
  *
  * @throws LoggiaError `bad_query`, with line, column and what was expected there
  */
-export function planQuery(text: string, context: QueryContext): Question {
+export function planQuery(text: string, asked: QueryContext): Question {
+  const context = { ...asked, expressions: { size: 0, ranges: 0 } };
   const source = wellFormed(text);
   const query = parseQuery(source, context.whole === true ? { takeLimit: WHOLE } : {});
   if (query.table.name === "users") return freezePlan(planUsers(source, query, context));
@@ -45,7 +48,7 @@ export function planQuery(text: string, context: QueryContext): Question {
   return freezePlan(planList(source, query, context));
 }
 
-function planList(text: string, query: Query, context: QueryContext): ListPlan {
+function planList(text: string, query: Query, context: PlanContext): ListPlan {
   const { sort, skip, take, columns } = query.clauses;
   return {
     kind: "list",
@@ -59,7 +62,7 @@ function planList(text: string, query: Query, context: QueryContext): ListPlan {
   };
 }
 
-function planGroups(text: string, query: Query, context: QueryContext): GroupQuestion {
+function planGroups(text: string, query: Query, context: PlanContext): GroupQuestion {
   const { sort, skip, take, columns, groupBy, having, compare, fill } = query.clauses;
   const conditionContext = { text, table: EVENTS, ...context };
   const by = planGroupings(conditionContext, groupBy ?? []);
@@ -124,7 +127,7 @@ function checkLength(text: string, query: Query, by: readonly Grouping[], where:
   throw queryFault(text, span, "RATE needs a length of time", "Add OCCURS, or group by DAY, HOUR or the like.");
 }
 
-function planUsers(text: string, query: Query, context: QueryContext): UsersPlan {
+function planUsers(text: string, query: Query, context: PlanContext): UsersPlan {
   const { where, occurs, sort, skip, take, columns, groupBy, having, compare, fill } = query.clauses;
   if (query.class !== null) {
     const what = "users have no class: classes are given to events alone";
@@ -166,7 +169,7 @@ function userSort(key: UserField, sort: Sort | null): UsersPlan["sort"] {
       ];
 }
 
-function planEventConditions(text: string, query: Query, context: QueryContext): Condition {
+function planEventConditions(text: string, query: Query, context: PlanContext): Condition {
   const { where, occurs } = query.clauses;
   const conditionContext = { text, table: EVENTS, ...context };
   const conditions: Condition[] = [];

@@ -68,6 +68,14 @@ export function compileExpression(pattern: string): RE2JS {
  */
 export const compileAsIs = rememberLatest((pattern: string) => RE2JS.compile(pattern, RE2JS.CASE_INSENSITIVE));
 
+/**
+ * The same as {@link compileExpression}, for one owner alone.
+ * @throws RE2JSSyntaxException where it is none
+ */
+export function compileAnew(pattern: string): RE2JS {
+  return RE2JS.compile(meantByRe2(pattern), RE2JS.CASE_INSENSITIVE);
+}
+
 /** A question's expression is checked, translated and looked for one after the other, by whom it concerns: so the latest answer is given again. (Of several, none is.) */
 function rememberLatest<Answer>(make: (pattern: string) => Answer): (pattern: string) => Answer {
   let latest: { readonly pattern: string; readonly answer: Answer } | null = null;

@@ -6,12 +6,15 @@ import { compileAsIs, parseTree, TreeTooLargeError } from "./regex-tree.ts";
 
 /** The longest expression, in characters. */
 const EXPRESSION_LIMIT = 1000;
-/** How many instructions an expression may compile to, its counted repeats written out. */
+/** How many instructions an expression may compile to, its counted repeats written out, and those of a question together. */
 const PROGRAM_LIMIT = 2000;
-/** How many ranges of characters all instructions may hold together: `\pL` alone holds some 600. */
+const PROGRAM_LIMIT_OF_ALL = 4000;
+/** How many ranges of characters all instructions may hold together, also of all expressions: `\pL` alone holds some 600. */
 const RANGE_LIMIT = 20_000;
 
 const TOO_LARGE = "it is too large once its counted repeats are written out; make them smaller, or leave them out";
+const TOO_LARGE_TOGETHER =
+  "with the expressions before it, it is too large once counted repeats are written out; make them smaller, or ask for fewer";
 
 /** Properties of characters that our parser would take, and RE2 does not. */
 const PROPERTIES_OF_OTHERS: ReadonlySet<string> = new Set(
@@ -26,16 +29,27 @@ export type Expression =
   /** `at`: the UTF-16 offset within the expression. */
   | { readonly kind: "fault"; readonly reason: string; readonly at: number };
 
-/** Checks an RE2 expression, and that it costs no more than an expression may. */
-export function checkExpression(source: string): Expression {
+/** What the expressions of a question come to. */
+export type ExpressionSizes = { size: number; ranges: number };
+
+/**
+ * Checks an RE2 expression, and that it costs no more than an expression may.
+ *
+ * @param all of the expressions of the question before it, to which it is added
+ */
+export function checkExpression(source: string, all: ExpressionSizes = { size: 0, ranges: 0 }): Expression {
   if (source.length > EXPRESSION_LIMIT && Array.from(source).length > EXPRESSION_LIMIT) {
     return fault(`it is longer than ${EXPRESSION_LIMIT} characters`, 0);
   }
+  if (isPlain(source)) return { kind: "ok" };
   const { openGroups, strayClosing, oddProperty } = scan(source);
   if (oddProperty !== null) return fault("RE2 knows no such property of characters", oddProperty);
   try {
     const { size, ranges } = measure(compileAsIs(source));
     if (size > PROGRAM_LIMIT || ranges > RANGE_LIMIT) return fault(TOO_LARGE, 0);
+    all.size += size;
+    all.ranges += ranges;
+    if (all.size > PROGRAM_LIMIT_OF_ALL || all.ranges > RANGE_LIMIT) return fault(TOO_LARGE_TOGETHER, 0);
     parseTree(source);
     return { kind: "ok" };
   } catch (error) {
@@ -72,8 +86,12 @@ function failsAlike(source: string, error: Error): boolean {
 
 /** The cheapest condition that means the same as finding this expression in the field. @param pattern checked */
 export function matchCondition<Field extends string>(field: Field, pattern: string): Condition<Field> {
-  const isPlain = pattern !== "" && !/[\\.+*?()|[\]{}^$]/.test(pattern);
-  return isPlain ? { kind: "contains", field, value: pattern } : { kind: "matches", field, pattern };
+  return isPlain(pattern) ? { kind: "contains", field, value: pattern } : { kind: "matches", field, pattern };
+}
+
+/** Whether an expression is a text that stands for itself. */
+function isPlain(pattern: string): boolean {
+  return pattern !== "" && !/[\\.+*?()|[\]{}^$]/.test(pattern);
 }
 
 function fault(reason: string, at: number): Expression {

@@ -1,8 +1,9 @@
 import test from "ava";
 
 import type { LogKey, StoredEvent } from "../../src/events/event.ts";
-import type { Condition, NumberField, TextField } from "../../src/query/plan.ts";
+import type { AttributeField, Condition, NumberField, TextField } from "../../src/query/plan.ts";
 import { EVERYTHING } from "../../src/query/plan.ts";
+import { longestHold_ms } from "../support/turns.ts";
 import { event, listPlan, MORNING, newLog, texts, write } from "./store-fixture.ts";
 import type { StorePlace } from "./store-fixture.ts";
 
@@ -65,7 +66,11 @@ const number = (field: NumberField, op: "=" | "<" | "<=" | ">" | ">=", value: nu
   value,
 });
 const contains = (field: TextField, value: string): Condition => ({ kind: "contains", field, value });
-const matches = (field: TextField, pattern: string): Condition => ({ kind: "matches", field, pattern });
+const matches = (field: TextField | AttributeField, pattern: string): Condition => ({
+  kind: "matches",
+  field,
+  pattern,
+});
 const absent = (field: TextField | NumberField | "geo" | "data"): Condition => ({ kind: "absent", field });
 const not = (condition: Condition): Condition => ({ kind: "not", condition });
 const and = (...conditions: Condition[]): Condition => ({ kind: "and", conditions });
@@ -265,5 +270,34 @@ export function conditionContract({ name, open }: StorePlace): void {
       ),
       [DISK],
     );
+  });
+
+  test(`${name}: expressions that cost most find the same, and hold up nobody`, async (t) => {
+    const store = await open(t);
+    const log = newLog();
+    let state = 1;
+    const next = (): string => ((state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) >>> 31 === 0 ? "a" : "b");
+    const hostile = (length: number): string => Array.from({ length }, next).join("");
+    const events = Array.from({ length: 12 }, (_, i) =>
+      event(log, {
+        created: MORNING + i,
+        text: `${hostile(500)}${i === 7 ? "c" : "-"}`,
+        source: `${i}`,
+        attributes: JSON.stringify({ trace: [hostile(4090), i === 9 ? `a${"b".repeat(990)}x` : "none"] }),
+      }),
+    );
+    await write(t, store, events);
+    const found = async (where: Condition): Promise<string[]> =>
+      (await store.list(listPlan(log, { where }))).rows.map(({ source }) => source);
+    const { longest_ms } = await longestHold_ms(async () => {
+      t.deepEqual(await found(matches("text", "[ab]{400}[cx]")), ["7"]);
+      t.deepEqual(await found(matches("@trace", "a[ab]{990}[cx]")), ["9"]);
+      t.deepEqual(await found(or(matches("text", "(?:\\w?\\w){200}c"), matches("@trace", "^a[ab]{990}[^ab]"))), [
+        "7",
+        "9",
+      ]);
+      t.deepEqual(await found(matches("@trace", "(?:\\b|c)(?:a|\\bb|\\Bb){200}x")), []);
+    });
+    t.true(longest_ms < 150, `the process was held for ${Math.round(longest_ms)} ms`);
   });
 }

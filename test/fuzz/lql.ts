@@ -53,6 +53,13 @@ const EXPRESSIONS = [
   "(a",
   "a**",
   "\\Q.\\E",
+  "a[ab]{400}[cx]",
+  "(?:\\b|a)(?:a|\\bb|\\Bb){200}",
+  "(?:[ab]?){900}",
+  "(?:.{0,30}){30}",
+  "((a{30}){30}){30}",
+  "[\\pL]{500}",
+  "[^a]{999}",
 ];
 const LISTED = ["KEY, COUNT", "id, text", "text, @status, attributes", "user, count", ""];
 const CLAUSES: readonly ((random: Random) => string)[] = [

@@ -24,7 +24,7 @@ const PARAMETERS: readonly (readonly [string, readonly string[]])[] = [
   ["pagesize", ["1", "500", "501"]],
   ["order", ["asc", "desc", "up"]],
   ["tags", ["a", "a b", "error bad-event"]],
-  ["text", ["a", "(a|b)+", "\\d{3}", "^$", "(", "\\pL"]],
+  ["text", ["a", "(a|b)+", "\\d{3}", "^$", "(", "\\pL", "a[ab]{400}c", "(?:\\w?\\b){300}", "\\pL{20}"]],
   ["source", ["event-log", "x"]],
   ["user", ["carla"]],
   ["class", ["none"]],

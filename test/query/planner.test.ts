@@ -365,3 +365,14 @@ test("several BANDS have a limit to what they come to together", (t) => {
     message: /^Line 1, column 626: the bounds of several BANDS have at most 10,000 combinations\.\n/,
   });
 });
+
+test("the expressions of a query are bounded together, wherever they stand", (t) => {
+  const large = "a[ab]{990}c";
+  const refusal = { code: "bad_query", message: /with the expressions before it, it is too large/ };
+  const asked = (count: number): string => Array.from({ length: count }, () => `text MATCHES '${large}'`).join(" OR ");
+  t.notThrows(() => plan(`GET events WHERE ${asked(4)}`));
+  t.throws(() => plan(`GET events WHERE ${asked(5)}`), refusal);
+  t.throws(() => plan(`GET users WHERE ${asked(5).replaceAll("text", "user")}`), refusal);
+  t.throws(() => plan(`GET events WHERE ${asked(3)} GROUPBY source COLUMNS(KEY, COUNT(${asked(2)}))`), refusal);
+  t.notThrows(() => plan(`GET events WHERE ${"text MATCHES 'one plain text' OR ".repeat(100)} text MATCHES 'a+'`));
+});

@@ -1,17 +1,16 @@
 import { errors } from "@elastic/elasticsearch";
 import type { Client } from "@elastic/elasticsearch";
 
-import { throwIfGivenUp } from "../../elasticsearch/client.ts";
 import { LoggiaError } from "../../errors.ts";
 import type { EventRow } from "../../events/event.ts";
 import type { GroupPlan, ListPlan } from "../../query/plan.ts";
-import { Pacer } from "../gently.ts";
 import { searchEachIndex } from "./each-index.ts";
 import type { Found } from "./each-index.ts";
 import { compileByWords, compileFilter } from "./compile.ts";
 import type { Compiled, Query, Sort } from "./compile.ts";
 import { toRow } from "./document.ts";
 import type { Document } from "./document.ts";
+import { Look } from "./look.ts";
 import type { Names } from "./mapping.ts";
 import { and, or } from "./queries.ts";
 import { isFound, scan, searcherOf, totalOf } from "./scan.ts";
@@ -119,13 +118,12 @@ async function* passing(
   plan: ListPlan | GroupPlan,
   batches: Iterable<readonly Hit[]> | AsyncIterable<readonly Hit[]>,
 ): AsyncGenerator<EventRow> {
-  const test = testOfEvents(plan.where);
-  const pacer = new Pacer(throwIfGivenUp);
+  const look = new Look(testOfEvents(plan.where));
   for await (const hits of batches) {
     for (const { _source: document } of hits) {
-      if (pacer.isDue) await pacer.turn();
       const row = toRow(document as Document);
-      if (test(row)) yield row;
+      const holds = look.at(row);
+      if (typeof holds === "boolean" ? holds : await holds) yield row;
     }
   }
 }
@@ -136,7 +134,7 @@ function both(query: Query, other: Compiled | null): Query {
 
 /**
  * The events of a plan, each looked at, in the order of `sort`.
- * @throws LoggiaError `unsupported` where there are too many to look at
+ * @throws LoggiaError `unsupported` where there are too many to look at, `overloaded` where that takes too long
  */
 export async function* verified(
   search: Searcher,

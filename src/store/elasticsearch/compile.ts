@@ -19,6 +19,7 @@ import { compileNear, compileWithin } from "./geo.ts";
 import { ALL, and, anyOf, conjuncts, not, NOTHING, or } from "./queries.ts";
 import type { Query } from "./queries.ts";
 import { containing, MAX_EXPRESSION_LENGTH, toLuceneRegexp } from "./regexp.ts";
+import type { LuceneRegexp } from "./regexp.ts";
 import { wordsOfExpression, wordsOfText } from "./words.ts";
 import type { WordCondition } from "./words.ts";
 
@@ -270,7 +271,7 @@ function compileRegexp(condition: Expression): Compiled {
   const regexp =
     condition.kind === "contains"
       ? { kind: "exact" as const, on: "folded" as const, expression: containing(condition.value) }
-      : toLuceneRegexp(condition.pattern);
+      : luceneRegexpOf(condition);
   if (regexp.expression === null) return { query: NOTHING, exact: true };
   if (regexp.expression.length > MAX_EXPRESSION_LENGTH) return { query: exists(field), exact: false };
   if (isAttribute(field)) {
@@ -282,6 +283,15 @@ function compileRegexp(condition: Expression): Compiled {
   const path = regexp.on === "folded" ? foldedPath(field) : field;
   const query: Query = { regexp: { [path]: { value: regexp.expression, flags: "NONE" } } };
   return { query, exact: regexp.kind === "exact" };
+}
+
+/** A plan's expressions are written for Lucene once. */
+const luceneKnown = new WeakMap<Expression, LuceneRegexp>();
+
+function luceneRegexpOf(expression: Extract<Expression, { kind: "matches" }>): LuceneRegexp {
+  const regexp = luceneKnown.get(expression) ?? toLuceneRegexp(expression.pattern);
+  luceneKnown.set(expression, regexp);
+  return regexp;
 }
 
 /** Queries by words add some levels to those of conditions. */

@@ -5,6 +5,7 @@ import type { Aggregate, GroupPlan, Grouping } from "../../query/plan.ts";
 import { tooManyGroups } from "../groups.ts";
 import type { Group, GroupValue } from "../store.ts";
 import { valueOf } from "./aggregates.ts";
+import { Look } from "./look.ts";
 import { numbersOf, testOfEvents, textsOf } from "./verify.ts";
 
 /** Groups that rows are sorted into at once, before any is left out. */
@@ -15,15 +16,21 @@ type Growing = { add(row: EventRow): void; value(): GroupValue };
 
 type GrowingGroup = { readonly keys: readonly GroupValue[]; readonly values: readonly Growing[] };
 
-/** The groups of rows. @throws LoggiaError `unsupported` where there are too many */
+/** The groups of rows. @throws LoggiaError `unsupported` where there are too many, `overloaded` where they take too long to look at */
 export async function groupsOfRows(
   plan: GroupPlan,
   rows: readonly EventRow[] | AsyncIterable<EventRow>,
 ): Promise<Iterable<Group>> {
   const growing = new Map<string, GrowingGroup>();
   const keysOf = plan.by.map(keysOfRow);
+  /** Of conditions that are counted, which of them a row meets. */
+  const counted = plan.aggregates.map((each) =>
+    each.kind === "count" && each.where !== null ? new Look(testOfEvents(each.where)) : null,
+  );
   const makers = plan.aggregates.map(growingOf);
   for await (const row of rows) {
+    const isCounted: boolean[] = [];
+    for (const look of counted) isCounted.push(look === null || (await look.at(row)));
     for (const keys of combinations(keysOf.map((each) => each(row)))) {
       const name = JSON.stringify(keys);
       let group = growing.get(name);
@@ -31,7 +38,7 @@ export async function groupsOfRows(
         group = { keys, values: makers.map((make) => make()) };
         growing.set(name, group);
       }
-      for (const value of group.values) value.add(row);
+      for (const [i, value] of group.values.entries()) if (isCounted[i]!) value.add(row);
     }
     if (growing.size > MAX_GROWING) throw tooManyGroups();
   }
@@ -75,13 +82,11 @@ function bandOf(bounds: readonly number[], number: number): number {
 
 function growingOf(aggregate: Aggregate): () => Growing {
   switch (aggregate.kind) {
-    case "count": {
-      const test = aggregate.where === null ? () => true : testOfEvents(aggregate.where);
+    case "count":
       return () => {
         let count = 0;
-        return { add: (row) => void (count += test(row) ? 1 : 0), value: () => count };
+        return { add: () => void (count += 1), value: () => count };
       };
-    }
     case "avg":
     case "sum":
     case "min":

@@ -97,7 +97,21 @@ function asksForWords(tree: Tree): boolean {
 
 /** Whether every set holds, with a letter, all that are equal to it ignoring case. */
 function ignoresCase(tree: Tree): boolean {
+  const isClosed = ignoresCaseOfEach();
   return !some(tree, (node) => node.kind === "set" && !isClosed(node.ranges));
+}
+
+/** A counted repeat has the same set again and again. */
+function ignoresCaseOfEach(): (ranges: readonly number[]) => boolean {
+  const known = new Map<string, boolean>();
+  return (ranges) => {
+    const key = ranges.join(" ");
+    const before = known.get(key);
+    if (before !== undefined) return before;
+    const closed = isClosed(ranges);
+    known.set(key, closed);
+    return closed;
+  };
 }
 
 function isClosed(ranges: readonly number[]): boolean {

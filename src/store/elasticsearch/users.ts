@@ -1,6 +1,5 @@
 import type { Client } from "@elastic/elasticsearch";
 
-import { throwIfGivenUp } from "../../elasticsearch/client.ts";
 import { LoggiaError } from "../../errors.ts";
 import type { LogKey } from "../../events/event.ts";
 import type { EventId } from "../../events/id.ts";
@@ -8,13 +7,13 @@ import { compareCodePoints, fold, wellFormed } from "../../events/text.ts";
 import type { Visit } from "../../events/visit.ts";
 import { someComparison } from "../../query/plan.ts";
 import type { UserCondition, UsersPlan } from "../../query/plan.ts";
-import { Pacer } from "../gently.ts";
 import type { TrackedUser, UsersPage } from "../store.ts";
 import { compileVisits } from "./compile.ts";
 import type { Query } from "./compile.ts";
 import type { Names } from "./mapping.ts";
 import { ANY_ORDER, atOneMoment, scan, totalOf } from "./scan.ts";
 import type { Searcher } from "./scan.ts";
+import { Look } from "./look.ts";
 import { testOfUsers } from "./verify.ts";
 
 /** Users asked for in one request. */
@@ -64,14 +63,12 @@ export function visitOf({ id, log, created, user, email = "", page = "" }: Visit
 export async function users(client: Client, names: Names, plan: UsersPlan): Promise<UsersPage> {
   if (plan.logs.length === 0) return { rows: [], total: 0 };
   const asksAll = asksForTexts(plan.where) || plan.sort.some(({ field }) => field === "email" || field === "page");
-  const test = testOfUsers(plan.where);
+  const look = new Look(testOfUsers(plan.where));
   return atOneMoment(client, names.visits, async (search) => {
     const query = compileVisits(plan);
     const collector = collectorOf(plan);
-    const pacer = new Pacer(throwIfGivenUp);
     for await (const user of asksAll ? readUsers(search, query) : countedUsers(search, query)) {
-      if (pacer.isDue) await pacer.turn();
-      if (test(user)) collector.add(user);
+      if (await look.at(user)) collector.add(user);
     }
     const { rows, total } = collector.finish();
     return { rows: asksAll ? rows : await withTexts(search, rows), total };

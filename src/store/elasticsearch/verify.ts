@@ -2,9 +2,9 @@ import type { EventRow } from "../../events/event.ts";
 import { numberOfValue, parseAttributes, textsOfAttribute, valuesOfAttribute } from "../../events/attributes.ts";
 import type { Attributes, AttributeValue } from "../../events/attributes.ts";
 import { compareCodePoints, fold } from "../../events/text.ts";
-import { isAttribute } from "../../query/plan.ts";
+import { isAttribute, someComparison } from "../../query/plan.ts";
 import type { AttributeField, ComparisonOp, Condition, ConditionField } from "../../query/plan.ts";
-import { compileExpression } from "../../query/regex-tree.ts";
+import { ExpressionSearch } from "../../query/regex-search.ts";
 import type { TrackedUser } from "../store.ts";
 import { liesNear, liesWithin } from "./geo.ts";
 
@@ -20,9 +20,9 @@ type Fields<Row, Field extends string> = {
   readonly isPlaced: (row: Row, condition: Extract<Condition, { kind: "geo-within" | "geo-near" }>) => boolean;
 };
 
-/** A condition as a function on events: for what the index can only narrow. Expressions are compiled once. */
-export function testOfEvents(condition: Condition): (row: EventRow) => boolean {
-  return testOf(condition, {
+/** A condition as a test of events: for what the index can only narrow. Expressions are compiled once. */
+export function testOfEvents(condition: Condition): RecordTest<EventRow> {
+  return new TestByFields(condition, {
     texts: textsOf,
     numbers: numbersOf,
     isAbsent,
@@ -32,9 +32,9 @@ export function testOfEvents(condition: Condition): (row: EventRow) => boolean {
   });
 }
 
-/** A condition as a function on tracked users. */
-export function testOfUsers(condition: Condition<keyof TrackedUser>): (row: TrackedUser) => boolean {
-  return testOf<TrackedUser, keyof TrackedUser>(condition, {
+/** A condition as a test of tracked users. */
+export function testOfUsers(condition: Condition<keyof TrackedUser>): RecordTest<TrackedUser> {
+  return new TestByFields<TrackedUser, keyof TrackedUser>(condition, {
     texts: textsOfUser,
     numbers: (row, field) => {
       const value = row[field];
@@ -47,21 +47,75 @@ export function testOfUsers(condition: Condition<keyof TrackedUser>): (row: Trac
   });
 }
 
+/** A condition that is looked at record by record. */
+export type RecordTest<Row> = {
+  holds(row: Row): boolean;
+  /** Does what is long of the next {@link holds} of this record, with pauses; null where nothing is. */
+  prepare(row: Row): Generator<void, void, void> | null;
+};
+
+/** Expressions by their patterns, with what they found in long texts of the record at hand. */
+type Searches = ReadonlyMap<string, Search>;
+type Search = { readonly expression: ExpressionSearch; readonly found: Map<string, boolean> };
+
+class TestByFields<Row, Field extends string> implements RecordTest<Row> {
+  readonly holds: (row: Row) => boolean;
+  readonly #texts: (row: Row, field: Field) => readonly string[];
+  /** Which expression is looked for where. */
+  readonly #places: readonly { readonly field: Field; readonly search: Search }[];
+
+  constructor(condition: Condition<Field>, fields: Fields<Row, Field>) {
+    const asked: Extract<Condition<Field>, { kind: "matches" }>[] = [];
+    someComparison(condition, (each) => {
+      if (each.kind === "matches") asked.push(each);
+      return false;
+    });
+    const patterns = new Set(asked.map(({ pattern }) => pattern));
+    const searches = new Map<string, Search>();
+    for (const pattern of patterns)
+      searches.set(pattern, { expression: new ExpressionSearch(pattern, patterns.size), found: new Map() });
+    this.#texts = fields.texts;
+    this.#places = asked.map(({ field, pattern }) => ({ field, search: searches.get(pattern)! }));
+    this.holds = testOf(condition, fields, searches);
+  }
+
+  prepare(row: Row): Generator<void, void, void> | null {
+    const isLong = this.#places.some(({ field, search: { expression } }) =>
+      this.#texts(row, field).some((text) => expression.isLong(text)),
+    );
+    return isLong ? this.#prepare(row) : null;
+  }
+
+  *#prepare(row: Row): Generator<void, void, void> {
+    for (const { search } of this.#places) search.found.clear();
+    for (const { field, search } of this.#places) {
+      const { expression, found } = search;
+      for (const text of this.#texts(row, field)) {
+        if (!expression.isLong(text) || found.has(text)) continue;
+        const isFound = yield* expression.inSteps(text);
+        found.set(text, isFound);
+        if (isFound) break;
+      }
+    }
+  }
+}
+
 function testOf<Row, Field extends string>(
   condition: Condition<Field>,
   fields: Fields<Row, Field>,
+  searches: Searches,
 ): (row: Row) => boolean {
   switch (condition.kind) {
     case "and": {
-      const tests = condition.conditions.map((part) => testOf(part, fields));
+      const tests = condition.conditions.map((part) => testOf(part, fields, searches));
       return (row) => tests.every((test) => test(row));
     }
     case "or": {
-      const tests = condition.conditions.map((part) => testOf(part, fields));
+      const tests = condition.conditions.map((part) => testOf(part, fields, searches));
       return (row) => tests.some((test) => test(row));
     }
     case "not": {
-      const test = testOf(condition.condition, fields);
+      const test = testOf(condition.condition, fields, searches);
       return (row) => !test(row);
     }
     case "text": {
@@ -72,7 +126,7 @@ function testOf<Row, Field extends string>(
     case "in": {
       const { field } = condition;
       const equalities = condition.values.map((value) => ({ kind: "text" as const, field, op: "=" as const, value }));
-      return testOf({ kind: "or", conditions: equalities }, fields);
+      return testOf({ kind: "or", conditions: equalities }, fields, searches);
     }
     case "number": {
       const { field, op, value } = condition;
@@ -84,8 +138,8 @@ function testOf<Row, Field extends string>(
       return (row) => fields.texts(row, condition.field).some((text) => fold(text).includes(value));
     }
     case "matches": {
-      const expression = compileExpression(condition.pattern);
-      return (row) => fields.texts(row, condition.field).some((text) => expression.test(text));
+      const { expression, found } = searches.get(condition.pattern)!;
+      return (row) => fields.texts(row, condition.field).some((text) => found.get(text) ?? expression.test(text));
     }
     case "absent":
       return (row) => fields.isAbsent(row, condition.field);
