@@ -10,6 +10,8 @@ import { createShortcuts } from "./keys/registry.ts";
 import type { Shortcuts } from "./keys/registry.ts";
 import { createToaster } from "./parts/toast.tsx";
 import type { Toaster } from "./parts/toast.tsx";
+import { createAlertState } from "./state/alerts.ts";
+import type { AlertState } from "./state/alerts.ts";
 import { createLocation } from "./state/location.ts";
 import type { Location } from "./state/location.ts";
 import { createPreferences } from "./state/preferences.ts";
@@ -28,6 +30,9 @@ export type App = {
   /** The logs that the account may read; null until they are known. */
   readonly logs: Signal<readonly LogRecord[] | null>;
   readonly classes: ClassBook;
+  readonly alerts: AlertState;
+  /** What the page shows, without the number of unread alerts. */
+  readonly title: Signal<string>;
 };
 
 export function createApp(window: Window): App {
@@ -43,6 +48,8 @@ export function createApp(window: Window): App {
     toaster: createToaster(),
     logs: signal<readonly LogRecord[] | null>(null),
     classes: createClassBook(() => client),
+    alerts: createAlertState(),
+    title: signal("Loggia"),
   };
 }
 

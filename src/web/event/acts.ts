@@ -9,6 +9,7 @@ import { copyText } from "./clipboard.ts";
 import { queryAfter, quoted } from "./conditions.ts";
 import { copyAs, noteOfCopy } from "./copy.ts";
 import type { CopyForm } from "./copy.ts";
+import { dataActs } from "./data-acts.ts";
 import type { EventActs } from "./event-acts.ts";
 
 type Owners = {
@@ -21,8 +22,7 @@ type Owners = {
 /** What can be done with the events of a search's list. */
 export function searchActs({ app, search, results, bookmarks }: Owners): EventActs {
   const { client, location } = app;
-  const path = (row: EventRow): string => `/1/logs/${search.log}/events/${row.id}`;
-  const readData = async (row: EventRow): Promise<string> => (await client.ask<string>(`${path(row)}/data`)).body;
+  const ofData = dataActs(app, search.log);
   const run = (query: string): void => {
     search.query.value = query;
     search.start();
@@ -30,7 +30,7 @@ export function searchActs({ app, search, results, bookmarks }: Owners): EventAc
   return {
     isBookmarked: bookmarks.has,
     bookmark: (row) => void bookmarks.toggle(row),
-    copy: (form, row) => void copyEvent(app, search.log, { form, row, readData }),
+    copy: (form, row) => void copyEvent(app, search.log, { form, row, readData: ofData.readData }),
     copyLink: (row) => void copyLink(app, search, row),
     context: (row) => {
       results.contextTop = results.control?.view.screenTopOf(row.id) ?? null;
@@ -50,15 +50,7 @@ export function searchActs({ app, search, results, bookmarks }: Owners): EventAc
       }
     },
     isColumn: (field) => hasColumn(results.columns.peek(), field),
-    readData,
-    openPage: async (row) => {
-      const page = `${path(row)}/data?fmt=html`;
-      const { body } = await client.ask<{ ticket: string }>("/1/session/tickets", {
-        method: "POST",
-        json: { path: page },
-      });
-      return `${page}&ticket=${encodeURIComponent(body.ticket)}`;
-    },
+    ...ofData,
     countAlike: async (row) => {
       const { moments, zone, log } = search.run.peek();
       const range = `OCCURS(${momentInLql(moments.from)}, ${momentInLql(moments.to)})`;
@@ -83,7 +75,8 @@ type Copying = {
   readonly readData: (row: EventRow) => Promise<string>;
 };
 
-async function copyEvent({ toaster }: App, log: string, { form, row, readData }: Copying): Promise<void> {
+/** Copies an event in one of its forms, and says so. */
+export async function copyEvent({ toaster }: App, log: string, { form, row, readData }: Copying): Promise<void> {
   try {
     const needsData = row.data && (form === "text" || form === "json");
     const data = needsData ? await readData(row) : null;

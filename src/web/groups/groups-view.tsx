@@ -41,7 +41,7 @@ export function GroupsView({ app, search }: { app: App; search: Search }): JSX.E
   const formats = useMemo(() => formatsOf(run.zone), [run.zone]);
   const found = answer.value;
   const rows = useComputed(() => sortRows(answer.value?.groups.rows ?? [], order.value ?? answer.value?.order ?? null));
-  useTitle(found === null ? "Searching…" : headOf(found.groups), search.log);
+  useTitle(app, found === null ? "Searching…" : headOf(found.groups), search.log);
   if (fault.value !== null) return <QueryFailed search={search} fault={fault.value} />;
   if (found === null) return <div class="progress" role="progressbar" aria-label="Running" />;
   const { groups, keys } = found;

@@ -11,7 +11,7 @@ type KeysOptions = {
 /** Binds the keys of a list. @returns what takes them away */
 export function bindListKeys(
   shortcuts: Shortcuts,
-  control: () => ListControl | null,
+  control: () => Pick<ListControl, "current" | "move"> | null,
   { acts, rowOf }: KeysOptions,
 ): () => void {
   const onRow = (act: (row: EventRow) => void) => () => {

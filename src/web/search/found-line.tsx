@@ -22,7 +22,7 @@ export function FoundLine({ app, search }: { app: App; search: Search }): JSX.El
   const formats = useComputed(() => formatsOf(search.run.value.zone));
   const isOfThisRun = found.value?.run === run.number;
   const text = isOfThisRun ? countWords(found.value?.count ?? 0) : fault.value === null ? "Searching…" : "No result";
-  useTitle(text, search.log);
+  useTitle(app, text, search.log);
   const isEmpty = isOfThisRun && found.value?.count === 0;
   useEffect(() => {
     if (isEmpty)
@@ -53,9 +53,9 @@ export function rangeWords({ from, to }: Moments, formats: Formats): string {
 }
 
 /** The title of the page: what was found, and where. */
-export function useTitle(text: string, log: string): void {
+export function useTitle({ title }: App, text: string, log: string): void {
   useEffect(() => {
-    document.title = `${text}, ${log}, Loggia`;
+    title.value = `${text}, ${log}, Loggia`;
   }, [text, log]);
 }
 

@@ -1,4 +1,4 @@
-import { useComputed, useSignal } from "@preact/signals";
+import { effect, useComputed, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 
@@ -25,6 +25,7 @@ export function Page({ app }: { app: App }): JSX.Element {
   useShortcuts(app);
   useTheme(app);
   useClassColors(app);
+  useAlerts(app);
   const state = app.session.state.value;
   useEffect(() => {
     if (state === "in" && app.logs.peek() === null) {
@@ -91,6 +92,30 @@ function useTheme({ preferences }: App): void {
     if (theme === "system") delete document.documentElement.dataset.theme;
     else document.documentElement.dataset.theme = theme;
   }, [theme]);
+}
+
+/** Counts the unread alerts; the number stands in the title of every screen. */
+function useAlerts(app: App): void {
+  const { alerts, session, title } = app;
+  const isIn = session.state.value === "in" && app.logs.value !== null;
+  useEffect(
+    () =>
+      effect(() => {
+        const count = alerts.unseen.value;
+        document.title = count === 0 ? title.value : `(${count}) ${title.value}`;
+      }),
+    [],
+  );
+  useEffect(() => {
+    if (!isIn) return undefined;
+    let isOver = false;
+    let stop = () => {};
+    void import("../inbox/watch-unseen.ts").then(({ watchUnseen }) => isOver || (stop = watchUnseen(app)));
+    return () => {
+      isOver = true;
+      stop();
+    };
+  }, [isIn]);
 }
 
 function useClassColors({ classes, location }: App): void {

@@ -10,6 +10,8 @@ const ClassesScreen = lazy<LogScreenProperties>(
   async () => (await import("../classes/classes-screen.tsx")).ClassesScreen,
 );
 const FirstRunScreen = lazy(async () => (await import("../first-run/first-run-screen.tsx")).FirstRunScreen);
+const InboxScreen = lazy(async () => (await import("../inbox/inbox-screen.tsx")).InboxScreen);
+const BookmarksScreen = lazy(async () => (await import("../bookmarks/bookmarks-screen.tsx")).BookmarksScreen);
 const SettingsScreen = lazy(async () => (await import("../settings/settings-screen.tsx")).SettingsScreen);
 
 /** The screen that the address names. Those that are seldom used are loaded when they are. */
@@ -26,6 +28,8 @@ export function ScreenView({ app }: { app: App }): JSX.Element {
   if (log !== "" && !logs.some(({ key }) => key === log))
     return <Nothing title={`There is no log ${log}`}>It was removed, or it is not shared with you.</Nothing>;
   if (screen === "settings" || screen === "account") return <SettingsScreen app={app} />;
+  if (screen === "inbox") return <InboxScreen app={app} />;
+  if (screen === "bookmarks") return <BookmarksScreen app={app} />;
   if (screen === "classes") return <ClassesScreen key={log} app={app} log={log} />;
   if (screen === "first-run") return <FirstRunScreen key={log} app={app} log={log} />;
   // A log's screen starts anew for another log.

@@ -15,6 +15,8 @@ type Entry = { readonly screen: Screen; readonly label: string; readonly key: st
 
 const ENTRIES: readonly Entry[] = [
   { screen: "search", label: "Search", key: "s" },
+  { screen: "inbox", label: "Inbox", key: "i" },
+  { screen: "bookmarks", label: "Bookmarks", key: "b" },
   { screen: "classes", label: "Classes", key: "c" },
   { screen: "settings", label: "Settings", key: "t" },
 ];
@@ -28,6 +30,8 @@ export function TopBar({ app }: { app: App }): JSX.Element {
     () =>
       app.shortcuts.bind([
         { scope: "Anywhere", keys: ["?"], label: "This list", act: openHelp },
+        { scope: "In the list", keys: ["n"], label: "Next bookmark", act: () => stepTo(app, 1) },
+        { scope: "In the list", keys: ["Shift+n"], label: "Previous bookmark", act: () => stepTo(app, -1) },
         ...ENTRIES.map(({ screen, label, key }) => ({
           scope: "Go to" as const,
           keys: ["g", key],
@@ -53,6 +57,7 @@ export function TopBar({ app }: { app: App }): JSX.Element {
             aria-current={entry.screen === screen ? "page" : undefined}
           >
             {entry.label}
+            {entry.screen === "inbox" && <Unseen app={app} />}
           </a>
         ))}
       </nav>
@@ -67,11 +72,22 @@ export function TopBar({ app }: { app: App }): JSX.Element {
   );
 }
 
+function Unseen({ app }: { app: App }): JSX.Element | null {
+  const count = app.alerts.unseen.value;
+  return count === 0 ? null : <span class="badge">{count > 999 ? "999+" : count}</span>;
+}
+
 /** Where an entry leads from here: to the log that is open, or was open last. */
 function placeOf({ location, logs, preferences }: App, screen: Screen): Partial<Place> {
   const { log } = location.place.value;
+  if (screen === "inbox" || screen === "bookmarks") return { screen, log: "" };
   const last = logs.value?.find(({ key }) => key === preferences.now.value.log)?.key;
   return { screen, log: log === "" ? (last ?? logs.value?.[0]?.key ?? "") : log };
+}
+
+function stepTo(app: App, step: 1 | -1): void {
+  const failed = (fault: unknown) => app.toaster.show(`Bookmarks could not be read: ${String(fault)}`);
+  import("../bookmarks/step.ts").then(({ goToBookmark }) => goToBookmark(app, step)).catch(failed);
 }
 
 /** The address belongs to the page's state, so the link moves the focus by itself. */

@@ -2,7 +2,8 @@ import { signal } from "@preact/signals";
 import type { ReadonlySignal } from "@preact/signals";
 
 /** The screens of a log, and those across logs. */
-export type Screen = "search" | "context" | "classes" | "settings" | "first-run" | "account" | "home";
+export type Screen =
+  "search" | "context" | "classes" | "settings" | "first-run" | "account" | "inbox" | "bookmarks" | "home";
 
 /**
  * Where the page is. The address holds it whole: `#/<log>?q=…` is a search, `#/<log>/context/<id>`,
@@ -41,7 +42,7 @@ export type Frame = {
 
 const OF_LOGS: readonly Screen[] = ["context", "classes", "settings", "first-run"];
 /** Across logs. No log's address is mistaken for one: they begin with a `~`, which no key does. */
-const ACROSS: readonly Screen[] = ["account"];
+const ACROSS: readonly Screen[] = ["account", "inbox", "bookmarks"];
 
 export function createLocation(frame: Frame): Location {
   const place = signal(parsePlace(frame.location.hash));

@@ -1,0 +1,44 @@
+import type { App } from "../app.ts";
+import { copyEvent } from "../event/acts.ts";
+import { createBookmarks } from "../event/bookmarks.ts";
+import type { Bookmarks } from "../event/bookmarks.ts";
+import { copyText } from "../event/clipboard.ts";
+import { dataActs } from "../event/data-acts.ts";
+import type { EventActs } from "../event/event-acts.ts";
+import type { MarkedEvent } from "./marked.ts";
+
+/** What can be done with an event of a list across logs. */
+export function markedActs(app: App, { log }: MarkedEvent, bookmarks: Bookmarks): EventActs {
+  const { location, toaster } = app;
+  const ofData = dataActs(app, log);
+  return {
+    isBookmarked: bookmarks.has,
+    bookmark: (row) => void bookmarks.toggle(row),
+    copy: (form, row) => void copyEvent(app, log, { form, row, readData: ofData.readData }),
+    copyLink: ({ id }) => {
+      const address = location.link({ screen: "context", log, part: id });
+      copyText(`${window.location.origin}${window.location.pathname}${address}`).then(
+        () => toaster.show("Link copied"),
+        (fault: unknown) => toaster.show(`Not copied: ${fault instanceof Error ? fault.message : String(fault)}`),
+      );
+    },
+    context: ({ id }) => location.go({ screen: "context", log, part: id }),
+    makeClass: ({ id }) => location.go({ screen: "classes", log, parameters: new Map([["event", id]]) }),
+    // There is no query here to change.
+    showAlike: null,
+    onValue: null,
+    isColumn: () => false,
+    countAlike: () => Promise.resolve(0),
+    ...ofData,
+  };
+}
+
+/** The reader's bookmarks of each log, read where an event of it asks for them. */
+export function bookmarksByLog(app: App): (log: string) => Bookmarks {
+  const known = new Map<string, Bookmarks>();
+  return (log) => {
+    const found = known.get(log) ?? createBookmarks(app, log);
+    known.set(log, found);
+    return found;
+  };
+}

@@ -1,0 +1,202 @@
+import { useSignal } from "@preact/signals";
+import type { Signal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useMemo, useRef } from "preact/hooks";
+
+import type { App } from "../app.ts";
+import type { EventActs, EventWords, OpenEventProperties } from "../event/event-acts.ts";
+import { OpenStates } from "../event/memory.ts";
+import { Pieces } from "../event/pieces.tsx";
+import { momentsIn } from "../list/moments.ts";
+import { Icon } from "../parts/icons.tsx";
+import { lazy } from "../shell/lazy.tsx";
+import { zoneOf } from "../state/preferences.ts";
+import { bookmarksByLog, markedActs } from "./marked-acts.ts";
+import { byDay } from "./marked.ts";
+import type { MarkedEvent, TakeOut } from "./marked.ts";
+import { useListKeys } from "./use-list-keys.ts";
+import "../css/marks.css";
+
+const OpenEvent = lazy<OpenEventProperties>(async () => (await import("../event/open-event.tsx")).OpenEvent);
+
+export type MarkedListProperties = {
+  readonly app: App;
+  readonly events: readonly MarkedEvent[];
+  readonly label: string;
+  /** The row that has the focus or had it last. */
+  readonly current: Signal<string | null>;
+  readonly takeOut: TakeOut;
+};
+
+/** Events of several logs under their days, each of which opens in place. */
+export function MarkedList({ app, events, label, current, takeOut }: MarkedListProperties): JSX.Element {
+  const opened = useSignal<ReadonlySet<string>>(new Set());
+  const root = useRef<HTMLDivElement>(null);
+  const states = useMemo(() => new OpenStates(), []);
+  const bookmarks = useMemo(() => bookmarksByLog(app), []);
+  const zone = zoneOf(app.preferences.now.value);
+  const moments = useMemo(() => momentsIn(zone), [zone]);
+  const toggle = (id: string) => {
+    opened.value = opened.value.has(id)
+      ? new Set([...opened.value].filter((each) => each !== id))
+      : new Set([...opened.value, id]);
+  };
+  const actsOf = (event: MarkedEvent): EventActs => markedActs(app, event, bookmarks(event.log));
+  const onKeyDown = useListKeys({ app, events, current, root, opened, toggle, actsOf, takeOut });
+  const tabStop = events.some(({ id }) => id === current.value) ? current.value : (events[0]?.id ?? null);
+  return (
+    <div
+      ref={root}
+      class="list marked"
+      id="list"
+      role="treegrid"
+      tabIndex={events.length === 0 ? 0 : undefined}
+      aria-label={label}
+      aria-rowcount={events.length + 1}
+      onKeyDown={onKeyDown}
+    >
+      <div class="row head" role="row">
+        {["Time", "Class", "Log", "Source", "Text"].map((title) => (
+          <span key={title} role="columnheader">
+            {title}
+          </span>
+        ))}
+        <span role="columnheader">
+          <span class="sr">{takeOut.label}</span>
+        </span>
+      </div>
+      {byDay(events, dayWords(moments.day)).map(({ day, events: ofDay }) => (
+        <div key={day} role="rowgroup">
+          <div class="day" role="row">
+            <span role="gridcell" aria-colspan={6}>
+              {day}
+            </span>
+          </div>
+          {ofDay.map((event) => (
+            <Row
+              key={event.id}
+              app={app}
+              event={event}
+              clock={moments.clock}
+              isTabStop={event.id === tabStop}
+              isCurrent={event.id === current.value}
+              isOpen={opened.value.has(event.id)}
+              onToggle={() => toggle(event.id)}
+              onFocus={() => (current.value = event.id)}
+              takeOut={takeOut}
+            >
+              {() => (
+                <OpenEvent
+                  row={event}
+                  state={states.of(event)}
+                  acts={actsOf(event)}
+                  words={wordsOf(app, event, moments.whole, bookmarks(event.log).version)}
+                />
+              )}
+            </Row>
+          ))}
+        </div>
+      ))}
+    </div>
+  );
+}
+
+/** The days next to today by name. */
+function dayWords(dayOf: (ms: number) => string): (ms: number) => string {
+  const today = dayOf(Date.now());
+  const yesterday = dayOf(Date.now() - 86_400_000);
+  return (ms) => {
+    const day = dayOf(ms);
+    return day === today ? "Today" : day === yesterday ? "Yesterday" : day;
+  };
+}
+
+function wordsOf(
+  app: App,
+  { log }: MarkedEvent,
+  moment: EventWords["moment"],
+  changes: EventWords["changes"],
+): EventWords {
+  return { moment, className: (key) => app.classes.nameOf(log, key), needles: new Map(), changes };
+}
+
+type RowProperties = {
+  readonly app: App;
+  readonly event: MarkedEvent;
+  readonly clock: (ms: number) => string;
+  readonly isTabStop: boolean;
+  readonly isCurrent: boolean;
+  readonly isOpen: boolean;
+  readonly onToggle: () => void;
+  readonly onFocus: () => void;
+  readonly takeOut: TakeOut;
+  readonly children: () => JSX.Element;
+};
+
+function Row(properties: RowProperties): JSX.Element {
+  const { app, event, clock, isTabStop, isCurrent, isOpen, onToggle, onFocus, takeOut, children } = properties;
+  const press = useRef({ x: 0, y: 0 });
+  const onClick = (click: MouseEvent) => {
+    // A press that moved has selected text.
+    if (Math.hypot(click.clientX - press.current.x, click.clientY - press.current.y) > MOVED_PX) return;
+    onToggle();
+  };
+  return (
+    <>
+      <div
+        class={isCurrent ? "row at" : event.class === null ? "row bare" : "row"}
+        role="row"
+        aria-level={1}
+        aria-expanded={isOpen}
+        tabIndex={isTabStop ? 0 : -1}
+        data-id={event.id}
+        data-log={event.log}
+        data-class={event.class ?? undefined}
+        onPointerDown={({ clientX: x, clientY: y }) => (press.current = { x, y })}
+        onClick={onClick}
+        onFocus={onFocus}
+      >
+        <span role="gridcell" class="t">
+          <span class="more" aria-hidden="true">
+            <Icon name="right" />
+          </span>
+          <time dateTime={new Date(event.created).toISOString()}>{clock(event.created)}</time>
+        </span>
+        <span role="gridcell" class="k">
+          {event.class === null ? "" : app.classes.nameOf(event.log, event.class)}
+        </span>
+        <span role="gridcell" class="l">
+          {event.log}
+        </span>
+        <span role="gridcell" class="s" data-log={event.log}>
+          <Pieces text={event.source} />
+        </span>
+        <span role="gridcell" class="x">
+          <Pieces text={event.text} />
+        </span>
+        <span role="gridcell" class="ack">
+          <button
+            type="button"
+            tabIndex={-1}
+            title={takeOut.label}
+            onClick={(click) => {
+              click.stopPropagation();
+              takeOut.act(event);
+            }}
+          >
+            <Icon name="tick" />
+            <span class="w">{takeOut.label}</span>
+            {isCurrent && <kbd>{takeOut.key}</kbd>}
+          </button>
+        </span>
+      </div>
+      {isOpen && (
+        <div class="open" role="row" aria-level={2} data-log={event.log} data-class={event.class ?? undefined}>
+          <div role="gridcell">{children()}</div>
+        </div>
+      )}
+    </>
+  );
+}
+
+const MOVED_PX = 3;

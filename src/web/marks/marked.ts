@@ -1,0 +1,73 @@
+import type { EventRecord } from "../api/types.ts";
+import { rowOf } from "../list/row.ts";
+import type { EventRow } from "../list/row.ts";
+
+/** An event of a list across logs. */
+export type MarkedEvent = EventRow & { readonly log: string };
+
+export function markedOf(record: EventRecord): MarkedEvent {
+  return { ...rowOf(record), log: record.log };
+}
+
+/** What takes an event out of the list. */
+export type TakeOut = {
+  readonly label: string;
+  readonly key: string;
+  readonly act: (event: MarkedEvent) => void;
+};
+
+/** What such a list is narrowed to; null is everything. */
+export type Narrowing = { readonly log: string | null; readonly class: string | null };
+
+export function narrowed(events: readonly MarkedEvent[], by: Narrowing): readonly MarkedEvent[] {
+  return events.filter(
+    (event) => (by.log === null || event.log === by.log) && (by.class === null || event.class === by.class),
+  );
+}
+
+export type Count = { readonly value: string; readonly count: number };
+
+/** The values of a field among what the other field leaves, the most frequent first. */
+export function countsOf(events: readonly MarkedEvent[], field: keyof Narrowing, by: Narrowing): readonly Count[] {
+  const counts = new Map<string, number>();
+  for (const { [field]: value } of narrowed(events, { ...by, [field]: null }))
+    if (value !== null) counts.set(value, (counts.get(value) ?? 0) + 1);
+  // What was chosen stays in sight.
+  const chosen = by[field];
+  if (chosen !== null && !counts.has(chosen)) counts.set(chosen, 0);
+  return Array.from(counts, ([value, count]) => ({ value, count })).sort(
+    (a, b) => b.count - a.count || (a.value < b.value ? -1 : 1),
+  );
+}
+
+export type Day = { readonly day: string; readonly events: readonly MarkedEvent[] };
+
+/** Events under their days, in the order that they have. @param dayOf the day of a moment, in words */
+export function byDay(events: readonly MarkedEvent[], dayOf: (ms: number) => string): readonly Day[] {
+  const days: { day: string; events: MarkedEvent[] }[] = [];
+  for (const event of events) {
+    const day = dayOf(event.created);
+    const last = days.at(-1);
+    if (last?.day === day) last.events.push(event);
+    else days.push({ day, events: [event] });
+  }
+  return days;
+}
+
+/** The event that takes the place of one that leaves the list: the next one, or else the one before. */
+export function successorOf(events: readonly MarkedEvent[], id: string): string | null {
+  const index = events.findIndex((event) => event.id === id);
+  return (events[index + 1] ?? events[index - 1])?.id ?? null;
+}
+
+/** An event from which a step leads to another one. */
+export type From = { readonly id: string; readonly created: number } | null;
+
+/** The bookmark a step away in the order of lists, newest first: older by 1, newer by -1. null at the ends. */
+export function bookmarkBeside(bookmarks: readonly MarkedEvent[], from: From, step: 1 | -1): MarkedEvent | null {
+  if (from === null) return (step === 1 ? bookmarks[0] : bookmarks.at(-1)) ?? null;
+  const isOlder = ({ created, id }: MarkedEvent) =>
+    created < from.created || (created === from.created && id < from.id);
+  if (step === 1) return bookmarks.find(isOlder) ?? null;
+  return bookmarks.findLast((each) => each.id !== from.id && !isOlder(each)) ?? null;
+}

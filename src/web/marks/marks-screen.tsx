@@ -1,0 +1,94 @@
+import type { ComponentChildren, JSX } from "preact";
+import type { Signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+
+import type { App } from "../app.ts";
+import { Message } from "../parts/message.tsx";
+import { MarkedList } from "./marked-list.tsx";
+import { narrowed } from "./marked.ts";
+import type { MarkedEvent, TakeOut } from "./marked.ts";
+import { Narrow } from "./narrow.tsx";
+import { narrowingOf } from "./use-marked.ts";
+import type { Marked } from "./use-marked.ts";
+import "../css/marks.css";
+
+type MarksScreenProperties = {
+  readonly app: App;
+  readonly marked: Marked;
+  /** What the page's title says: Inbox. */
+  readonly name: string;
+  /** The number of events, in words: 12 unread alerts. */
+  readonly countWords: (count: number) => string;
+  readonly label: string;
+  readonly current: Signal<string | null>;
+  readonly takeOut: TakeOut;
+  /** What can be done with all that is shown. */
+  readonly acts?: ComponentChildren;
+  readonly empty: JSX.Element;
+};
+
+/** A screen of events of all logs: what narrows it, how many there are, and the list. */
+export function MarksScreen(properties: MarksScreenProperties): JSX.Element {
+  const { app, marked, name, countWords, label, current, takeOut, acts, empty } = properties;
+  const by = narrowingOf(app);
+  const events = marked.events.value;
+  const shown = narrowed(events ?? [], by);
+  const isNarrowed = by.log !== null || by.class !== null;
+  const count = isNarrowed ? shown.length : marked.total.value;
+  useEffect(() => {
+    app.title.value = `${name}, Loggia`;
+  }, [name]);
+  const isMore = events !== null && events.length < marked.total.value;
+  return (
+    <div class="marks">
+      <Narrow app={app} events={events ?? []} by={by} />
+      <main id="main" tabIndex={-1} class="main" aria-labelledby="found">
+        <div class="found">
+          <h1 id="found" aria-live="polite">
+            {events === null ? name : countWords(count)}
+          </h1>
+          <span class="note hide-small">{events !== null && shown.length > 0 && placesOf(shown)}</span>
+          <span class="space" />
+          {acts}
+        </div>
+        {marked.fault.value !== null && (
+          <div class="pad">
+            <Message
+              kind="warn"
+              title={`${name} could not be read`}
+              acts={[{ label: "Try again", act: () => void marked.read() }]}
+            >
+              {marked.fault.value}
+            </Message>
+          </div>
+        )}
+        {events !== null && shown.length === 0 && (isNarrowed ? <NothingLeft app={app} /> : empty)}
+        {shown.length > 0 && <MarkedList app={app} events={shown} label={label} current={current} takeOut={takeOut} />}
+        {isMore && (
+          <p class="pad rest">
+            The newest {events.length.toLocaleString("en")} of {marked.total.value.toLocaleString("en")} are shown.{" "}
+            <button class="btn small" type="button" onClick={() => void marked.readMore()}>
+              Show more
+            </button>
+          </p>
+        )}
+      </main>
+    </div>
+  );
+}
+
+function placesOf(events: readonly MarkedEvent[]): string {
+  const logs = new Set(events.map(({ log }) => log));
+  return logs.size === 1 ? `in ${events[0]!.log}` : `in ${logs.size} logs`;
+}
+
+function NothingLeft({ app }: { app: App }): JSX.Element {
+  return (
+    <div class="blank">
+      <h2>Nothing is left of that log or class</h2>
+      <p>
+        <a href={app.location.link({ parameters: new Map() })}>Show all</a>
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,82 @@
+import type { JSX } from "preact";
+
+import type { App } from "../app.ts";
+import { Icon } from "../parts/icons.tsx";
+import { countsOf } from "./marked.ts";
+import type { Count, MarkedEvent, Narrowing } from "./marked.ts";
+
+type NarrowProperties = {
+  readonly app: App;
+  readonly events: readonly MarkedEvent[];
+  readonly by: Narrowing;
+};
+
+/** The logs and classes of a list across logs, each with its count. A second press widens again. */
+export function Narrow({ app, events, by }: NarrowProperties): JSX.Element {
+  return (
+    <aside class="side" aria-label="Narrow the list">
+      <header>
+        <h2>Narrow</h2>
+      </header>
+      {(["log", "class"] as const).map((field) => {
+        const counts = countsOf(events, field, by);
+        return (
+          <section key={field} class="facet">
+            <h3 class="plain">
+              {field}
+              <span class="note num">{counts.length.toLocaleString("en")}</span>
+            </h3>
+            {counts.map((each) => (
+              <Value key={each.value} app={app} field={field} by={by} shown={each} events={events} />
+            ))}
+          </section>
+        );
+      })}
+    </aside>
+  );
+}
+
+type ValueProperties = {
+  readonly app: App;
+  readonly field: keyof Narrowing;
+  readonly by: Narrowing;
+  readonly shown: Count;
+  readonly events: readonly MarkedEvent[];
+};
+
+function Value({ app, field, by, events, shown: { value, count } }: ValueProperties): JSX.Element {
+  const isChosen = by[field] === value;
+  const isClass = field === "class";
+  const change = () => {
+    const parameters = new Map(app.location.place.peek().parameters);
+    if (isChosen) parameters.delete(field);
+    else parameters.set(field, value);
+    app.location.go({ parameters });
+  };
+  return (
+    <div class="valrow">
+      <button
+        class="val"
+        type="button"
+        aria-pressed={isChosen}
+        data-class={isClass ? value : undefined}
+        data-log={isClass ? logOfClass(app, events, value) : undefined}
+        onClick={change}
+      >
+        <svg class="share" aria-hidden="true">
+          <rect width={`${((count / Math.max(1, events.length)) * 100).toFixed(1)}%`} height="22" rx="3" />
+        </svg>
+        {isChosen && <Icon name="tick" class="tick" />}
+        {isClass && <span class="sw" />}
+        <span class="n">{isClass ? app.classes.nameOf(logOfClass(app, events, value), value) : value}</span>
+        <span class="c">{count.toLocaleString("en")}</span>
+      </button>
+    </div>
+  );
+}
+
+/** A log of which a class is shown by name and colour: several may have one of the same key. */
+function logOfClass({ classes }: App, events: readonly MarkedEvent[], key: string): string {
+  const named = events.find((event) => event.class === key && classes.nameOf(event.log, key) !== key);
+  return named?.log ?? events.find((event) => event.class === key)?.log ?? "";
+}

@@ -1,0 +1,160 @@
+import test from "ava";
+import type { ExecutionContext } from "ava";
+import type { BrowserContext, Page } from "playwright-core";
+
+import { LOG } from "../support/service.ts";
+import { until } from "../support/until.ts";
+import { assertAccessible } from "./support/accessibility.ts";
+import { sharePages } from "./support/pages.ts";
+
+const pages = sharePages();
+const HEADERS = { "X-Loggia": "1" };
+
+async function call(context: BrowserContext, method: string, path: string, data?: object): Promise<void> {
+  const response = await context.request.fetch(path, { method, headers: HEADERS, ...(data && { data }) });
+  if (!response.ok()) throw new Error(`${method} ${path} was answered ${response.status()}`);
+}
+
+/** Raises alerts about events of a class of the test's own, and waits for them. */
+async function alarm(context: BrowserContext, cls: string, count: number): Promise<readonly string[]> {
+  await call(context, "POST", `/manage/1/logs/${LOG}/classFilters`, {
+    key: cls,
+    display: `Class ${cls}`,
+    color: "crimson",
+    tag: cls,
+  });
+  const options = { alert: true, notify: false, hide: false };
+  await call(context, "PUT", `/manage/1/logs/${LOG}/classFilters/${cls}/options`, options);
+  const events = Array.from({ length: count }, (_, i) => ({
+    text: `alarm ${i} of ${cls}`,
+    tags: [cls],
+    source: "gate",
+  }));
+  let ids: readonly string[] = [];
+  // Another process may not know of the class yet; an event that was no alert is none later.
+  await until(
+    async () => {
+      ids = await pages.post(events);
+      return (await unseen(context, cls)) >= count;
+    },
+    { what: "the alerts" },
+  );
+  return ids;
+}
+
+async function unseen(context: BrowserContext, cls: string): Promise<number> {
+  const response = await context.request.get(`/1/logs/alerts?state=unseen&class=${cls}&pagesize=1`, {
+    headers: HEADERS,
+  });
+  return Number(response.headers()["x-total-count"]);
+}
+
+const rows = (page: Page) => page.locator("#list .row[data-id]");
+const isFocused = (page: Page, index: number) =>
+  rows(page)
+    .nth(index)
+    .evaluate((row) => row === document.activeElement);
+
+async function openInbox(t: ExecutionContext, cls: string, count: number) {
+  const opened = await pages.open(t, { address: "#/~account" });
+  await alarm(opened.context, cls, count);
+  await opened.page.goto(`/#/~inbox?class=${cls}`);
+  await opened.page.reload();
+  await rows(opened.page)
+    .nth(count - 1)
+    .waitFor();
+  return opened;
+}
+
+test("alerts are acknowledged one by one with the keyboard alone, and taken back", async (t) => {
+  const { page, context } = await openInbox(t, "keyed", 3);
+  const count = await rows(page).count();
+  await assertAccessible(t, page, "an inbox with alerts");
+  await page.keyboard.press("j");
+  await until(() => isFocused(page, 0), { what: "the first row to have the focus" });
+  const text = await rows(page).nth(1).locator(".x").textContent();
+  await page.keyboard.press("Enter");
+  await page.locator(".list .open .pairs").first().waitFor();
+  await assertAccessible(t, page, "an alert that is open");
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("e");
+  await page.getByText("1 alert acknowledged").waitFor();
+  await until(async () => (await rows(page).count()) === count - 1, { what: "the row to leave" });
+  await until(() => isFocused(page, 0), { what: "the next row to have the focus" });
+  t.is(await rows(page).nth(0).locator(".x").textContent(), text);
+  t.is(await unseen(context, "keyed"), count - 1);
+  await page.keyboard.press("z");
+  await until(async () => (await rows(page).count()) === count, { what: "the row to come back" });
+  t.is(await unseen(context, "keyed"), count);
+});
+
+test("all alerts that are shown are acknowledged at once, and another tab agrees within 3 s", async (t) => {
+  const { page, context } = await openInbox(t, "everything", 2);
+  const other = await context.newPage();
+  await other.goto("/#/~inbox?class=everything");
+  await rows(other).first().waitFor();
+  await page.bringToFront();
+  await page.getByRole("button", { name: /Acknowledge all/ }).click();
+  await other.getByText("Nothing is left of that log or class").waitFor({ timeout: 3_000 });
+  await page.getByText("Nothing is left of that log or class").waitFor();
+  await assertAccessible(t, page, "an inbox of which nothing is left");
+  t.is(await unseen(context, "everything"), 0);
+  await page.getByRole("button", { name: "Undo" }).click();
+  await rows(other).first().waitFor({ timeout: 3_000 });
+  t.true((await unseen(context, "everything")) >= 2);
+});
+
+test("the number of unread alerts stands in the title and at the inbox's entry", async (t) => {
+  const { page } = await openInbox(t, "counted", 1);
+  const entry = page.getByRole("link", { name: /Inbox/ });
+  await until(async () => /^\(\d+\) Inbox, Loggia$/.test(await page.title()), { what: "the title with the number" });
+  const inTitle = /\d+/.exec(await page.title())?.[0];
+  t.is(await entry.locator(".badge").textContent(), inTitle ?? null);
+  await page.keyboard.press("g");
+  await page.keyboard.press("s");
+  await until(async () => /^\(\d+\) .*, Loggia$/.test(await page.title()), {
+    what: "the number in the search's title",
+  });
+});
+
+test("bookmarks of all logs are listed, removed and taken back, and n steps through them", async (t) => {
+  const [older, newer] = await pages.post([
+    { text: "the older of two to keep", created: Date.now() - 60_000 },
+    { text: "the newer of two to keep", created: Date.now() - 30_000 },
+  ]);
+  const { page, context } = await pages.open(t, { address: "#/~bookmarks" });
+  await page.getByRole("heading", { name: "No bookmarks" }).waitFor();
+  await assertAccessible(t, page, "no bookmarks");
+  for (const id of [older, newer]) {
+    const form = { id: id! };
+    const response = await context.request.post(`/1/logs/${LOG}/bookmarks`, { form, headers: HEADERS });
+    t.true(response.ok());
+  }
+  await page.reload();
+  await page.getByRole("heading", { name: "2 bookmarks" }).waitFor();
+  await assertAccessible(t, page, "two bookmarks");
+  await page.keyboard.press("j");
+  await page.keyboard.press("b");
+  await page.getByRole("heading", { name: "1 bookmark" }).waitFor();
+  await page.getByRole("button", { name: "Undo" }).click();
+  await page.getByRole("heading", { name: "2 bookmarks" }).waitFor();
+  await page.goto(`/#/${LOG}`);
+  await page.getByText("the newer of two to keep").waitFor();
+  await page.keyboard.press("n");
+  await page.waitForURL(`**/context/${newer}`);
+  await page.locator(`[data-id="${newer}"]`).waitFor();
+  await page.keyboard.press("n");
+  await page.waitForURL(`**/context/${older}`);
+  await page.locator(`[data-id="${older}"]`).waitFor();
+  await page.keyboard.press("Shift+n");
+  await page.waitForURL(`**/context/${newer}`);
+});
+
+test("at 360 px an inbox is usable, and nothing is cut off sideways", async (t) => {
+  const { page } = await openInbox(t, "small", 1);
+  await page.setViewportSize({ width: 360, height: 780 });
+  t.is(await page.evaluate(() => document.documentElement.scrollWidth), 360);
+  await assertAccessible(t, page, "an inbox on a small screen");
+  await rows(page).first().getByRole("button", { name: "Acknowledge" }).click();
+  await page.getByText("1 alert acknowledged").waitFor();
+});
