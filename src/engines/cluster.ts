@@ -7,6 +7,7 @@ import { createCatalog } from "../catalog/create.ts";
 import { openElasticsearchDocuments } from "../catalog/documents/elasticsearch.ts";
 import { createElasticsearchClient } from "../elasticsearch/client.ts";
 import { readTime } from "../elasticsearch/time.ts";
+import { personOf } from "../gate/person.ts";
 import type { Holds } from "../monitoring/holds.ts";
 import { decisionsInDocument } from "../operations/decisions.ts";
 import { marksInDocument } from "../operations/marks-file.ts";
@@ -39,7 +40,15 @@ export async function openCluster(
   );
   const markDocuments = closing.use(await open(MARKS));
   const marks = marksInDocument(markDocuments, documents);
-  const store = closing.use(await openElasticsearchStore({ client, namespace, log, removing: marks.removing }));
+  const store = closing.use(
+    await openElasticsearchStore({
+      client,
+      namespace,
+      log,
+      removing: marks.removing,
+      personOf: (key) => personOf(catalog, key),
+    }),
+  );
   const bus = closing.use(await openKafkaBus({ ...kafka, namespace, log }));
   return {
     ports: { bus, catalog, store },

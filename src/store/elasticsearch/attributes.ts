@@ -37,7 +37,8 @@ export const ATTRIBUTE_PATHS = {
 
 type Columns<T> = { readonly [key: string]: readonly T[] };
 
-export type ColumnKind = "texts" | "folded" | "numbers";
+export const COLUMN_KINDS = ["texts", "folded", "numbers"] as const;
+export type ColumnKind = (typeof COLUMN_KINDS)[number];
 
 /** Separates a key, which holds neither, from a text and from a number. */
 const TEXT = "\0";

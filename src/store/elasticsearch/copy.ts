@@ -3,8 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { LoggiaError } from "../../errors.ts";
 import type { Query } from "./compile.ts";
-import type { StoredEvent } from "../../events/event.ts";
-import type { ColumnsOfLogs } from "./columns.ts";
+import type { LogKey, StoredEvent } from "../../events/event.ts";
 import { encodeCopy, encodeDocument, MARKER, NO_COLUMNS, toRow } from "./document.ts";
 import type { Document } from "./document.ts";
 import type { Names } from "./mapping.ts";
@@ -108,7 +107,7 @@ async function idsAmong(
 export function encoderOf(
   names: Names,
   kind: string,
-  columns: ColumnsOfLogs,
+  columns: (log: LogKey) => Promise<(key: string) => boolean>,
   revise: (event: StoredEvent) => StoredEvent | Promise<StoredEvent>,
 ): CopyOptions["encode"] {
   switch (kind) {
@@ -117,7 +116,7 @@ export function encoderOf(
     case names.events:
       return async (document) => {
         const event = await revise(eventOf(document as Document));
-        return encodeDocument(event, event.attributes === null ? NO_COLUMNS : await columns.of(event.log));
+        return encodeDocument(event, event.attributes === null ? NO_COLUMNS : await columns(event.log));
       };
     default:
       // What somebody has of an event stays as it was when they got it.

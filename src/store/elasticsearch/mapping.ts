@@ -223,12 +223,15 @@ function settings({ shards = 1, replicas }: IndexOptions): estypes.IndicesIndexS
   };
 }
 
+/** Fields that an index may get. */
+export const FIELD_LIMIT = 6000;
+
 /**
  * Attributes have up to three fields each. Of a document that has more than its index may get, those
  * beyond are named by `_ignored`.
  */
 const FIELD_LIMITS = {
-  "mapping.total_fields.limit": 6000,
+  "mapping.total_fields.limit": FIELD_LIMIT,
   "mapping.total_fields.ignore_dynamic_beyond_limit": true,
 };
 

@@ -40,7 +40,7 @@ export class ElasticsearchEvents implements PreparedEvents {
       for (const event of some) {
         const index = this.#indexOf(event.id);
         const name = typeof index === "string" ? index : await index;
-        const hasColumns = event.attributes === null ? NO_COLUMNS : await this.#columns.of(event.log);
+        const hasColumns = event.attributes === null ? NO_COLUMNS : await this.#columns.of(event.log, name);
         operations.push(createOperation(name, event.id, encodeDocument(event, hasColumns)));
       }
       this.#parts.push(PackedOperations.of(operations));

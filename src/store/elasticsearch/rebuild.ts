@@ -223,7 +223,7 @@ class Work {
       const after = missingAfter(target, now);
       if (after !== null) {
         const kind = kindOf(names, target.place);
-        const encode = encoderOf(names, kind, columns, this.#options.revise);
+        const encode = encoderOf(names, kind, (log) => columns.of(log, target.index), this.#options.revise);
         const step = (counts: Copied): void => this.#step(counts);
         // That people saw them is a change of alerts, and nothing else writes what is built of them.
         const overwrites = kind === names.alerts;

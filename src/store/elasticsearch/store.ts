@@ -10,6 +10,7 @@ import {
   translateElasticsearchError,
 } from "../../elasticsearch/client.ts";
 import { StartError } from "../../errors.ts";
+import type { LogKey } from "../../events/event.ts";
 import type { Alert, Store, StorePart, WriteOutcome } from "../store.ts";
 import { encodeDocument, MARKER, NO_COLUMNS } from "./document.ts";
 import { ColumnsOfLogs } from "./columns.ts";
@@ -54,6 +55,8 @@ export type ElasticsearchStoreOptions = IndexOptions & {
    * harmless.
    */
   readonly removing?: (part: StorePart) => Promise<void>;
+  /** Whom the use of a log counts for; each log for itself unless given. */
+  readonly personOf?: (log: LogKey) => string;
 };
 
 /** How long a question may take in all. */
@@ -66,7 +69,7 @@ const QUESTION_MS = 30_000;
  * @throws StartError where a later release has changed the layout; LoggiaError `store_unavailable`
  */
 export async function openElasticsearchStore(options: ElasticsearchStoreOptions): Promise<Store> {
-  const { client, namespace, log, removing = async () => {} } = options;
+  const { client, namespace, log, removing = async () => {}, personOf = (key) => key } = options;
   if (!/^[a-z0-9][a-z0-9-]{0,99}$/.test(namespace)) {
     throw new StartError(
       `The namespace "${namespace}" cannot begin names of indices: use lower-case letters, digits and hyphens`,
@@ -83,7 +86,7 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
     throw error instanceof StartError ? error : translateElasticsearchError(error);
   }
   log.info({ namespace }, "elasticsearch: templates are in place");
-  const columns = new ColumnsOfLogs(client, names);
+  const columns = new ColumnsOfLogs(client, names, personOf);
   const known = new KnownDistinct();
   const mender = createMender({ client, names, columns, log });
   mender.notice();

@@ -5,7 +5,7 @@ import type { ExecutionContext } from "ava";
 import { createElasticsearchClient } from "../../../src/elasticsearch/client.ts";
 import { encodeAttributes } from "../../../src/events/attributes.ts";
 import type { AttributeValue } from "../../../src/events/attributes.ts";
-import type { StoredEvent } from "../../../src/events/event.ts";
+import type { LogKey, StoredEvent } from "../../../src/events/event.ts";
 import type { Aggregate, Condition, GroupPlan, SortKey } from "../../../src/query/plan.ts";
 import { encodeDocument, NO_COLUMNS } from "../../../src/store/elasticsearch/document.ts";
 import { namesIn } from "../../../src/store/elasticsearch/mapping.ts";
@@ -31,11 +31,13 @@ type Place = { readonly store: Store; readonly names: Names; readonly reopen: ()
 /**
  * @param prepare what the cluster holds before the store is opened
  * @param own the client of the store
+ * @param personOf who owns a log; each its own unless given
  */
 async function open(
   t: ExecutionContext,
   prepare: (names: Names) => Promise<void> = async () => {},
   own = client,
+  personOf: (log: LogKey) => string = (log) => log,
 ): Promise<Place> {
   t.timeout(240_000);
   const namespace = uniqueName("attributes");
@@ -47,7 +49,7 @@ async function open(
   });
   await prepare(names);
   const reopen = async (): Promise<Store> => {
-    const store = await openElasticsearchStore({ client: own, namespace, log: SILENT });
+    const store = await openElasticsearchStore({ client: own, namespace, log: SILENT, personOf });
     t.teardown(() => store[Symbol.asyncDispose]());
     return store;
   };
@@ -137,6 +139,47 @@ serially("attributes: ten thousand names in one log neither fail nor keep anothe
     by: [{ kind: "field", field: "@calm.kind" }],
     aggregates: [COUNT, { kind: "avg", of: "@calm.took" }, { kind: "percentile", of: "@calm.took", percent: 95 }],
   });
+});
+
+serially("attributes: the logs of one person leave room in an index for those of others", async (t) => {
+  const mine = new Set(Array.from({ length: 14 }, newLog));
+  const personOf = (log: LogKey): string => (mine.has(log) ? "ann" : log);
+  const { store, names, reopen } = await open(t, undefined, client, personOf);
+  const wild = [...mine].flatMap((log, of) =>
+    Array.from({ length: 2 }, (_, i) => {
+      const odd = Array.from({ length: 256 }, (_, k) => [`of ${of} ${k}`, k % 2 === 0 ? k + i : `V${k}`] as const);
+      return event(log, { created: MORNING + i, attributes: attributes(Object.fromEntries(odd)) });
+    }),
+  );
+  await write(t, store, wild.slice(0, 14));
+  // A process that starts later knows what the person has.
+  const other = await reopen();
+  await write(t, other, wild);
+  const calm = newLog();
+  const events = Array.from({ length: 20 }, (_, i) =>
+    event(calm, {
+      created: MORNING + i,
+      attributes: attributes({ one: i, two: `T${i % 3}`, three: i % 2 === 0, four: i / 2, "five.six": `${i}x` }),
+    }),
+  );
+  await write(t, other, events);
+  const [mapping] = Object.values(await client.indices.getMapping({ index: names.events }));
+  const mapped = JSON.stringify(mapping);
+  const ofAnn = new Set(mapped.match(/of%20\d+%20\d+/g)).size;
+  t.true(ofAnn >= 256 && ofAnn <= 500, `${ofAnn} of the person's names`);
+  for (const key of ["one", "two", "three", "four", "five%2Esix"]) t.true(mapped.includes(`"${key}":{"type"`), key);
+  const columnless = { bool: { filter: { term: { log: calm } }, must: { exists: { field: "indexed.rest" } } } };
+  t.is((await client.count({ index: names.events, query: columnless })).count, 0);
+  t.is((await client.count({ index: names.events, query: { exists: { field: "_ignored" } } })).count, 0);
+  for (const field of ["@one", "@two", "@three", "@five.six"] as const) {
+    await agreeOnGroups(t, other, events, { by: [{ kind: "field", field }] });
+    await listsAgree(t, other, events, { sort: [{ field, direction: "desc" }] });
+  }
+  const some = wild.filter(({ log }) => log === wild.at(-1)!.log);
+  for (const field of ["@of 13 0", "@of 13 255"] as const) {
+    await agreeOnGroups(t, other, some, { by: [{ kind: "field", field }] });
+    await listsAgree(t, other, some, { where: { kind: "not", condition: { kind: "absent", field } } });
+  }
 });
 
 serially("attributes: what an index has no room for is answered all the same", async (t) => {
