@@ -12,6 +12,7 @@ function addressOf(url: string): Record<string, string> {
 }
 
 test("a range is chosen by its name with keys alone, and back returns to the one before", async (t) => {
+  await pages.post([{ text: "something in the range" }]);
   const { page } = await pages.open(t, { address: `#/${LOG}` });
   await page.locator("#list").waitFor();
   await page.keyboard.press("t");
@@ -30,6 +31,7 @@ test("a range is chosen by its name with keys alone, and back returns to the one
 });
 
 test("ends are typed as people write them, in a zone by name, and stand in the address", async (t) => {
+  await pages.post([{ text: "something in the range" }]);
   const { page } = await pages.open(t, { address: `#/${LOG}` });
   await page.locator("#list").waitFor();
   await page.getByRole("button", { name: /^Range/ }).click();
@@ -94,6 +96,7 @@ test("a range in the query wins, and the button leads to it", async (t) => {
 });
 
 test("at 360 px the picker fits", async (t) => {
+  await pages.post([{ text: "something in the range" }]);
   const { page } = await pages.open(t, { address: `#/${LOG}`, viewport: { width: 360, height: 780 } });
   await page.locator("#list").waitFor();
   await page.getByRole("button", { name: /^Range/ }).click();

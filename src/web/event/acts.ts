@@ -5,10 +5,7 @@ import type { Results } from "../list/results.ts";
 import type { EventRow } from "../list/row.ts";
 import type { Search } from "../state/search.ts";
 import type { Bookmarks } from "./bookmarks.ts";
-import { copyText } from "./clipboard.ts";
 import { queryAfter, quoted } from "./conditions.ts";
-import { copyAs, noteOfCopy } from "./copy.ts";
-import type { CopyForm } from "./copy.ts";
 import { dataActs } from "./data-acts.ts";
 import type { EventActs } from "./event-acts.ts";
 
@@ -18,6 +15,8 @@ type Owners = {
   readonly results: Results;
   readonly bookmarks: Bookmarks;
 };
+
+const copying = () => import("./copy-acts.ts");
 
 /** What can be done with the events of a search's list. */
 export function searchActs({ app, search, results, bookmarks }: Owners): EventActs {
@@ -30,8 +29,9 @@ export function searchActs({ app, search, results, bookmarks }: Owners): EventAc
   return {
     isBookmarked: bookmarks.has,
     bookmark: (row) => void bookmarks.toggle(row),
-    copy: (form, row) => void copyEvent(app, search.log, { form, row, readData: ofData.readData }),
-    copyLink: (row) => void copyLink(app, search, row),
+    copy: (form, row) =>
+      void copying().then(({ copyEvent }) => copyEvent(app, search.log, { form, row, readData: ofData.readData })),
+    copyLink: (row) => void copying().then(({ copyLink }) => copyLink(app, search, row)),
     context: (row) => {
       results.contextTop = results.control?.view.screenTopOf(row.id) ?? null;
       location.go({ screen: "context", part: row.id, parameters: location.place.peek().parameters });
@@ -67,39 +67,4 @@ export function searchActs({ app, search, results, bookmarks }: Owners): EventAc
 async function patternCondition({ text }: EventRow): Promise<string> {
   const { patternOf } = await import("../../events/pattern.ts");
   return `pattern = ${quoted(patternOf(text))}`;
-}
-
-type Copying = {
-  readonly form: CopyForm;
-  readonly row: EventRow;
-  readonly readData: (row: EventRow) => Promise<string>;
-};
-
-/** Copies an event in one of its forms, and says so. */
-export async function copyEvent({ toaster }: App, log: string, { form, row, readData }: Copying): Promise<void> {
-  try {
-    const needsData = row.data && (form === "text" || form === "json");
-    const data = needsData ? await readData(row) : null;
-    const text = copyAs(form, { event: row, data, log, api: window.location.origin });
-    await copyText(text);
-    toaster.show(noteOfCopy(text) ?? "Copied");
-  } catch (fault) {
-    toaster.show(`Not copied: ${fault instanceof Error ? fault.message : String(fault)}`);
-  }
-}
-
-/** A link that shows the same to others, and tomorrow: its range is that of the run, in moments. */
-async function copyLink({ location, toaster }: App, search: Search, row: EventRow): Promise<void> {
-  const { moments } = search.run.peek();
-  const parameters = new Map(location.place.peek().parameters);
-  parameters.set("from", String(moments.from));
-  parameters.set("to", String(moments.to));
-  parameters.set("open", row.id);
-  const link = `${window.location.origin}${window.location.pathname}${location.link({ parameters })}`;
-  try {
-    await copyText(link);
-    toaster.show("Link copied");
-  } catch (fault) {
-    toaster.show(`Not copied: ${fault instanceof Error ? fault.message : String(fault)}`);
-  }
 }

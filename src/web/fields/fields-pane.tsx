@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import type { Signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
@@ -15,8 +16,15 @@ import type { FieldFacts } from "./facets.ts";
 /** Fields that are open from the start. */
 const OPEN = 5;
 
+type FieldsPaneProperties = {
+  readonly app: App;
+  readonly search: Search;
+  /** Whether it stands over the list, where there is no room beside it. */
+  readonly isOpen: Signal<boolean>;
+};
+
 /** The fields of what was found, each with its values over the whole range. */
-export function FieldsPane({ app, search }: { app: App; search: Search }): JSX.Element {
+export function FieldsPane({ app, search, isOpen }: FieldsPaneProperties): JSX.Element {
   const sought = useSignal<string | null>(null);
   const pane = useRef<HTMLElement>(null);
   const run = search.run.value;
@@ -28,7 +36,11 @@ export function FieldsPane({ app, search }: { app: App; search: Search }): JSX.E
           scope: "Anywhere",
           keys: ["f"],
           label: "Fields",
-          act: () => pane.current?.querySelector<HTMLElement>(".facet button")?.focus(),
+          act: () => {
+            isOpen.value = true;
+            // A pane that is hidden takes no focus yet.
+            requestAnimationFrame(() => pane.current?.querySelector<HTMLElement>(".facet button")?.focus());
+          },
         },
       ]),
     [],
@@ -38,7 +50,14 @@ export function FieldsPane({ app, search }: { app: App; search: Search }): JSX.E
     words === "" ? distinct > 0 : name.toLowerCase().includes(words),
   );
   return (
-    <aside ref={pane} class="side" aria-label="Fields">
+    <aside
+      ref={pane}
+      class={isOpen.value ? "side over" : "side"}
+      aria-label="Fields"
+      onKeyDown={({ key }) => {
+        if (key === "Escape") isOpen.value = false;
+      }}
+    >
       <header>
         {sought.value === null ? (
           <h2>Fields</h2>
@@ -64,6 +83,9 @@ export function FieldsPane({ app, search }: { app: App; search: Search }): JSX.E
           onClick={() => (sought.value = sought.value === null ? "" : null)}
         >
           <Icon name="find" />
+        </button>
+        <button class="quiet icon only-mid" type="button" aria-label="Close" onClick={() => (isOpen.value = false)}>
+          <Icon name="close" />
         </button>
       </header>
       {fault.value !== null && <p class="note more-vals">{fault.value}</p>}

@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 
+import { isLive } from "../live/switch.ts";
 import { lazy } from "../shell/lazy.tsx";
 import { EndOfList } from "./end-of-list.tsx";
 import { EventList } from "./event-list.tsx";
@@ -12,14 +13,14 @@ const LiveView = lazy<ResultListProperties>(async () => (await import("../live/l
 /** The events that the last run found, or those of a tail. While another run is asked, and where it fails, they stay. */
 export function ResultList({ app, search, results }: ResultListProperties): JSX.Element {
   const run = search.run.value;
-  const isLive = app.location.place.value.parameters.get("live") === "1";
+  const isTail = isLive(app);
   useEffect(() => {
-    if (!isLive) void results.begin(run);
-  }, [run, isLive]);
+    if (!isTail) void results.begin(run);
+  }, [run, isTail]);
   const shown = results.shown.value;
   const fault = results.fault.value;
   const common = { app, search, results };
-  if (isLive) return <LiveView key={run.number} {...common} />;
+  if (isTail) return <LiveView key={run.number} {...common} />;
   return (
     <>
       {fault !== null && <ListFault fault={fault} onRetry={() => void results.begin(search.run.peek())} />}

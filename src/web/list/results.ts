@@ -6,6 +6,7 @@ import { createBookmarks } from "../event/bookmarks.ts";
 import type { Bookmarks } from "../event/bookmarks.ts";
 import { OpenStates } from "../event/memory.ts";
 import type { Live } from "../live/live.ts";
+import { readPart } from "../state/search.ts";
 import type { Run, Search } from "../state/search.ts";
 import { DEFAULT_COLUMNS, readColumns, writeColumns } from "./columns.ts";
 import type { ListColumn } from "./columns.ts";
@@ -70,7 +71,7 @@ export class Results {
     if (rows === null) return;
     this.isAsking.value = true;
     try {
-      await rows.begin();
+      await readPart(run, () => rows.begin());
       if (run === this.#search.run.peek()) await this.#show({ run, rows });
     } catch (fault) {
       if (run === this.#search.run.peek()) this.fault.value = run.signal.aborted ? null : fault;

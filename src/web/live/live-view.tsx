@@ -2,15 +2,14 @@ import { useComputed } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 
-import type { App } from "../app.ts";
 import { EventList } from "../list/event-list.tsx";
 import { momentsIn } from "../list/moments.ts";
 import type { ResultListProperties } from "../list/results.ts";
-import type { Search } from "../state/search.ts";
 import { EndOfTail } from "./end-of-tail.tsx";
 import { GapNote } from "./gap-note.tsx";
 import { LiveBar } from "./live-bar.tsx";
 import { createLive } from "./live.ts";
+import { switchLive } from "./switch.ts";
 import "../css/live.css";
 
 /** The events of a tail, under the bar that says whether the list follows. */
@@ -35,7 +34,7 @@ export function LiveView({ app, search, results }: ResultListProperties): JSX.El
   }, []);
   return (
     <>
-      <LiveBar live={live} onStop={() => stopLive(app, search)} />
+      <LiveBar live={live} onStop={() => switchLive(app, search, false)} />
       <EventList
         app={app}
         search={search}
@@ -47,12 +46,4 @@ export function LiveView({ app, search, results }: ResultListProperties): JSX.El
       />
     </>
   );
-}
-
-/** Ends the tail. The list is that of a run again, up to now. */
-function stopLive(app: App, search: Search): void {
-  const parameters = new Map(app.location.place.peek().parameters);
-  parameters.delete("live");
-  app.location.go({ parameters });
-  search.start();
 }

@@ -1,5 +1,4 @@
 import type { App } from "../app.ts";
-import { copyEvent } from "../event/acts.ts";
 import { createBookmarks } from "../event/bookmarks.ts";
 import type { Bookmarks } from "../event/bookmarks.ts";
 import { copyText } from "../event/clipboard.ts";
@@ -14,7 +13,10 @@ export function markedActs(app: App, { log }: MarkedEvent, bookmarks: Bookmarks)
   return {
     isBookmarked: bookmarks.has,
     bookmark: (row) => void bookmarks.toggle(row),
-    copy: (form, row) => void copyEvent(app, log, { form, row, readData: ofData.readData }),
+    copy: (form, row) =>
+      void import("../event/copy-acts.ts").then(({ copyEvent }) =>
+        copyEvent(app, log, { form, row, readData: ofData.readData }),
+      ),
     copyLink: ({ id }) => {
       const address = location.link({ screen: "context", log, part: id });
       copyText(`${window.location.origin}${window.location.pathname}${address}`).then(

@@ -1,15 +1,26 @@
+import { useSignal } from "@preact/signals";
+import type { Signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
 import type { App } from "../app.ts";
 import { QueryField } from "../editor/query-field.tsx";
+import { isLive, switchLive } from "../live/switch.ts";
 import { Icon } from "../parts/icons.tsx";
 import type { Search } from "../state/search.ts";
 import { RangeButton } from "../time/range-button.tsx";
 
+type AskBarProperties = {
+  readonly app: App;
+  readonly search: Search;
+  /** Whether the fields stand over the list, where there is no room beside it. */
+  readonly isFieldsOpen: Signal<boolean>;
+};
+
 /** The bar with the query and its range. */
-export function AskBar({ app, search }: { app: App; search: Search }): JSX.Element {
+export function AskBar({ app, search, isFieldsOpen }: AskBarProperties): JSX.Element {
   const form = useRef<HTMLFormElement>(null);
+  const onFields = () => (isFieldsOpen.value = !isFieldsOpen.value);
   useEffect(
     () =>
       app.shortcuts.bind([
@@ -35,14 +46,57 @@ export function AskBar({ app, search }: { app: App; search: Search }): JSX.Eleme
         event.preventDefault();
         search.start();
       }}
+      onKeyDown={(event) => {
+        if (event.key === "Escape" && !event.defaultPrevented) search.cancel();
+      }}
     >
       <div class="field">
         <QueryField app={app} search={search} />
-        <button class="run" type="submit">
-          Run <Icon name="enter" />
-        </button>
+        <RunButton search={search} />
       </div>
       <RangeButton app={app} search={search} />
+      <LiveButton app={app} search={search} />
+      <button class="btn fit only-mid" type="button" aria-expanded={isFieldsOpen.value} onClick={onFields}>
+        <Icon name="filter" />
+        Fields
+      </button>
     </form>
+  );
+}
+
+/** A run that takes longer than this can be cancelled. */
+const QUICK_MS = 300;
+
+/** Runs the query; while one is running for some time, cancels it. */
+function RunButton({ search }: { search: Search }): JSX.Element {
+  const isSlow = useSignal(false);
+  const run = search.run.value;
+  const isReading = run.reading.value > 0 && !search.isCancelled.value;
+  useEffect(() => {
+    isSlow.value = false;
+    const timer = isReading ? setTimeout(() => (isSlow.value = true), QUICK_MS) : undefined;
+    return () => clearTimeout(timer);
+  }, [run, isReading]);
+  return isSlow.value ? (
+    <button key="cancel" class="run" type="button" onClick={search.cancel}>
+      Cancel <kbd>Esc</kbd>
+    </button>
+  ) : (
+    <button key="run" class="run" type="submit">
+      Run <Icon name="enter" />
+    </button>
+  );
+}
+
+/** Turns the tail of the query on and off. */
+function LiveButton({ app, search }: Pick<AskBarProperties, "app" | "search">): JSX.Element {
+  const isOn = isLive(app);
+  const toggle = () => switchLive(app, search, !isLive(app));
+  useEffect(() => app.shortcuts.bind([{ scope: "With the result", keys: ["l"], label: "Live", act: toggle }]), []);
+  return (
+    <button class="btn" type="button" aria-pressed={isOn} onClick={toggle}>
+      <Icon name="play" />
+      Live
+    </button>
   );
 }

@@ -21,7 +21,13 @@ export function FoundLine({ app, search }: { app: App; search: Search }): JSX.El
   const { value: found, fault } = useRead(run, () => countEvents(app, run));
   const formats = useComputed(() => formatsOf(search.run.value.zone));
   const isOfThisRun = found.value?.run === run.number;
-  const text = isOfThisRun ? countWords(found.value?.count ?? 0) : fault.value === null ? "Searching…" : "No result";
+  const text = isOfThisRun
+    ? countWords(found.value?.count ?? 0)
+    : fault.value !== null
+      ? "No result"
+      : search.isCancelled.value
+        ? "Cancelled"
+        : "Searching…";
   useTitle(app, text, search.log);
   const isEmpty = isOfThisRun && found.value?.count === 0;
   useEffect(() => {

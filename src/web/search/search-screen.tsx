@@ -1,4 +1,4 @@
-import { useComputed } from "@preact/signals";
+import { useComputed, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 
@@ -38,11 +38,12 @@ export function SearchScreen({ app, log }: { app: App; log: string }): JSX.Eleme
     },
     [],
   );
+  const isFieldsOpen = useSignal(false);
   const isGrouped = useComputed(() => readAsk(search.run.value.query)?.isGrouped === true).value;
   if (place.screen === "context") {
     return (
       <div class="search">
-        <AskBar app={app} search={search} />
+        <AskBar app={app} search={search} isFieldsOpen={isFieldsOpen} />
         <main id="main" tabIndex={-1} class="main full" aria-labelledby="found">
           <ContextView key={place.part} app={app} search={search} results={results} />
         </main>
@@ -51,8 +52,8 @@ export function SearchScreen({ app, log }: { app: App; log: string }): JSX.Eleme
   }
   return (
     <div class="search">
-      <AskBar app={app} search={search} />
-      <FieldsPane app={app} search={search} />
+      <AskBar app={app} search={search} isFieldsOpen={isFieldsOpen} />
+      <FieldsPane app={app} search={search} isOpen={isFieldsOpen} />
       <main id="main" tabIndex={-1} class="main" aria-labelledby="found">
         {isGrouped ? (
           <GroupsView app={app} search={search} />

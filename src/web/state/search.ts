@@ -23,7 +23,19 @@ export type Run = {
   readonly order: Order;
   /** Aborted as soon as another run begins, or this one is cancelled. */
   readonly signal: AbortSignal;
+  /** How many of its parts are being read. */
+  readonly reading: Signal<number>;
 };
+
+/** Counts a part of a run while it is read. */
+export async function readPart<Part>({ reading }: Run, read: () => Promise<Part>): Promise<Part> {
+  reading.value += 1;
+  try {
+    return await read();
+  } finally {
+    reading.value -= 1;
+  }
+}
 
 /** What is asked of one log. The signals hold what is typed and chosen; a run holds what was asked. */
 export type Search = {
@@ -37,7 +49,9 @@ export type Search = {
   readonly run: ReadonlySignal<Run>;
   /** Runs what is typed and chosen now, as a step that back returns from. */
   readonly start: () => void;
+  /** Ends the run, here and in the service. What the last one found stays. */
   readonly cancel: () => void;
+  readonly isCancelled: ReadonlySignal<boolean>;
 };
 
 export const STANDARD_QUERY = "GET events";
@@ -88,10 +102,12 @@ export function createSearch({
       zone: zone.peek(),
       order: order.peek(),
       signal: abort.signal,
+      reading: signal(0),
     };
   };
   read();
   const run = signal(begin());
+  const cancelled = signal(0);
   return {
     log,
     query,
@@ -106,7 +122,11 @@ export function createSearch({
       address = searchIn(location.place.peek().parameters);
       run.value = begin();
     },
-    cancel: () => abort.abort(),
+    cancel() {
+      abort.abort();
+      cancelled.value = number;
+    },
+    isCancelled: computed(() => cancelled.value === run.value.number),
     follow() {
       // What is typed stays where the address says the same search as before.
       if (searchIn(location.place.peek().parameters) === address) return;

@@ -3,6 +3,7 @@ import type { Signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
 import { wordsOf } from "../api/client.ts";
+import { readPart } from "./search.ts";
 import type { Run } from "./search.ts";
 
 export type Reading<Value> = {
@@ -25,7 +26,7 @@ export function useRead<Value>(
     let isLast = true;
     const keep = async () => {
       try {
-        const found = await read();
+        const found = await readPart(run, read);
         if (!isLast || run.signal.aborted) return;
         if (found !== null) value.value = found;
         fault.value = null;

@@ -1,0 +1,15 @@
+import type { App } from "../app.ts";
+import type { Search } from "../state/search.ts";
+
+export function isLive({ location }: App): boolean {
+  return location.place.value.parameters.get("live") === "1";
+}
+
+/** Turns the tail on, or off: then the list is that of a run again, up to now. */
+export function switchLive(app: App, search: Search, isOn: boolean): void {
+  const parameters = new Map(app.location.place.peek().parameters);
+  if (isOn) parameters.set("live", "1");
+  else parameters.delete("live");
+  app.location.go({ parameters });
+  if (!isOn) search.start();
+}

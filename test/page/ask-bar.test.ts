@@ -1,0 +1,64 @@
+import test from "ava";
+
+import { LOG } from "../support/service.ts";
+import { assertAccessible } from "./support/accessibility.ts";
+import { sharePages } from "./support/pages.ts";
+
+const pages = sharePages();
+
+test("Live is turned on and off by its button and by its key, and shows what arrives", async (t) => {
+  await pages.post([{ text: "there before the tail", source: "live" }]);
+  const { page } = await pages.open(t, { address: `#/${LOG}?q=GET+events+WHERE+source+%3D+'live'` });
+  await page.getByText("there before the tail").waitFor();
+  const live = page.getByRole("button", { name: "Live", exact: true });
+  await live.click();
+  await page.getByText("New events appear as they are stored.").waitFor();
+  t.is(await live.getAttribute("aria-pressed"), "true");
+  await pages.post([{ text: "arrived meanwhile", source: "live" }]);
+  await page.locator("#list").getByText("arrived meanwhile").waitFor();
+  await assertAccessible(t, page, "a tail");
+  await page.getByRole("heading", { level: 1 }).click();
+  await page.keyboard.press("l");
+  await page.getByText("New events appear as they are stored.").waitFor({ state: "detached" });
+  t.is(await live.getAttribute("aria-pressed"), "false");
+  await page.locator("#list").getByText("arrived meanwhile").waitFor();
+});
+
+test("a query that takes long can be cancelled, which ends its request", async (t) => {
+  const { page } = await pages.open(t, { address: `#/${LOG}` });
+  await page.getByRole("heading", { level: 1, name: /events?$/ }).waitFor();
+  // The service would answer too soon: its answer is kept back.
+  let release = () => {};
+  const held = new Promise<void>((resolve) => (release = resolve));
+  await page.route(/\/query\?.*slowly/, async (route) => {
+    await held;
+    await route.abort();
+  });
+  const aborted = page.waitForEvent("requestfailed", (request) => request.url().includes("slowly"));
+  const query = page.getByRole("textbox", { name: /Query/ });
+  await query.fill("GET events WHERE text CONTAINS 'slowly'");
+  await query.press("Enter");
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("heading", { level: 1, name: "Cancelled" }).waitFor();
+  t.regex((await aborted).failure()?.errorText ?? "", /ABORTED/);
+  await page.getByRole("button", { name: "Run" }).waitFor();
+  t.is(await query.inputValue(), "GET events WHERE text CONTAINS 'slowly'");
+  release();
+  await assertAccessible(t, page, "a query that was cancelled");
+});
+
+test("where there is no room beside the list the fields stand over it, until they are closed", async (t) => {
+  await pages.post([{ text: "on a tablet", source: "tablet-shop" }]);
+  const { page } = await pages.open(t, { address: `#/${LOG}`, viewport: { width: 800, height: 700 } });
+  const fields = page.getByRole("complementary", { name: "Fields" });
+  t.false(await fields.isVisible());
+  await page.getByRole("button", { name: "Fields" }).click();
+  await fields
+    .getByRole("button", { name: /tablet-shop/ })
+    .first()
+    .click();
+  await page.waitForURL(/tablet-shop/);
+  await assertAccessible(t, page, "fields over the list");
+  await fields.getByRole("button", { name: "Close" }).click();
+  await fields.waitFor({ state: "hidden" });
+});
