@@ -5,7 +5,8 @@ import { useEffect } from "preact/hooks";
 import type { App } from "../app.ts";
 import { readAsk } from "../ask/compose.ts";
 import type { Moments } from "../ask/range.ts";
-import type { Search } from "../state/search.ts";
+import type { ResultListProperties } from "../list/results.ts";
+import type { Live } from "../live/live.ts";
 import type { Run } from "../state/search.ts";
 import { useRead } from "../state/use-read.ts";
 import { formatsOf } from "../time/moments.ts";
@@ -16,7 +17,7 @@ import { ResultActs } from "./result-acts.tsx";
 import { ViewTabs } from "./view-tabs.tsx";
 
 /** How many events were found, in which range, and how long it took. */
-export function FoundLine({ app, search }: { app: App; search: Search }): JSX.Element {
+export function FoundLine({ app, search, results }: ResultListProperties): JSX.Element {
   const run = search.run.value;
   const { value: found, fault } = useRead(run, () => countEvents(app, run));
   const formats = useComputed(() => formatsOf(search.run.value.zone));
@@ -28,7 +29,7 @@ export function FoundLine({ app, search }: { app: App; search: Search }): JSX.El
       : search.isCancelled.value
         ? "Cancelled"
         : "Searching…";
-  useTitle(app, text, search.log);
+  useTitle(app, pausedWords(results.live.value) ?? text, search.log);
   const isEmpty = isOfThisRun && found.value?.count === 0;
   useEffect(() => {
     if (isEmpty)
@@ -79,6 +80,12 @@ async function countEvents({ client }: App, run: Run): Promise<Count | null> {
   const { take, skip } = ask.query.clauses;
   const all = Math.max(0, Number(body[0]?.count ?? 0) - (skip?.value ?? 0));
   return { run: run.number, count: take === null ? all : Math.min(all, take.value), took_ms };
+}
+
+/** What waits behind a tail that is paused; null where none is. A reader in another tab sees it in the title. */
+function pausedWords(live: Live | null): string | null {
+  if (live === null || live.tail.pause.value === null) return null;
+  return `Paused, ${live.rows.waiting.value.toLocaleString("en")} new`;
 }
 
 function countWords(count: number): string {

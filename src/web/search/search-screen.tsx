@@ -59,7 +59,7 @@ export function SearchScreen({ app, log }: { app: App; log: string }): JSX.Eleme
           <GroupsView app={app} search={search} />
         ) : (
           <>
-            <FoundLine app={app} search={search} />
+            <FoundLine app={app} search={search} results={results} />
             <Histogram app={app} search={search} />
             {viewOf(app) === "patterns" ? (
               <PatternsView app={app} search={search} />

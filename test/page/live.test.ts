@@ -1,0 +1,155 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import test from "ava";
+import type { Page } from "playwright-core";
+
+import { KEY, LOG } from "../support/service.ts";
+import { until } from "../support/until.ts";
+import { assertAccessible } from "./support/accessibility.ts";
+import { sharePages } from "./support/pages.ts";
+
+const pages = sharePages();
+const tailOf = (source: string) => `#/${LOG}?q=${encodeURIComponent(`GET events WHERE source = '${source}'`)}&live=1`;
+const numbered = (source: string, from: number, count: number) =>
+  Array.from({ length: count }, (_, i) => ({ text: `number ${from + i}`, source }));
+
+/** Posts 200 events per second, as one sender. @returns how many */
+async function feed(source: string, { from, duration_s }: { from: number; duration_s: number }): Promise<number> {
+  const start_ms = performance.now();
+  let sent = 0;
+  for (; sent < duration_s * 200; sent += 50) {
+    await sleep(Math.max(0, start_ms + sent * 5 - performance.now()));
+    const response = await fetch(`${pages.service().postUrl}/1/logs/${LOG}/events`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${KEY}`, "Content-Type": "application/json" },
+      body: JSON.stringify(numbered(source, from + sent, 50)),
+    });
+    if (!response.ok) throw new Error(`Posting was answered ${response.status}`);
+  }
+  return sent;
+}
+
+/** Notes in every frame where a row stands, what is selected and what has the focus. */
+async function watch(
+  page: Page,
+  id: string,
+): Promise<() => Promise<Record<"tops" | "selections" | "focus", string[]>>> {
+  const watching = await page.evaluateHandle((key) => {
+    const seen = { tops: new Set<string>(), selections: new Set<string>(), focus: new Set<string>() };
+    let isOn = true;
+    const look = () => {
+      const row = document.querySelector(`#list [data-id="${key}"]`);
+      seen.tops.add(row === null ? "gone" : String(Math.round(row.getBoundingClientRect().top)));
+      seen.selections.add(String(getSelection()));
+      seen.focus.add(document.activeElement?.closest<HTMLElement>("[data-id]")?.dataset["id"] ?? "elsewhere");
+      if (isOn) requestAnimationFrame(look);
+    };
+    look();
+    return { seen, end: () => (isOn = false) };
+  }, id);
+  return () =>
+    watching.evaluate(({ seen, end }) => {
+      end();
+      return { tops: [...seen.tops], selections: [...seen.selections], focus: [...seen.focus] };
+    });
+}
+
+/** The texts of all rows from top to bottom, read by scrolling through the list. */
+async function allTexts(page: Page): Promise<string[]> {
+  return page.evaluate(async () => {
+    const list = document.querySelector<HTMLElement>("#list")!;
+    const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+    const texts = new Map<number, string>();
+    list.scrollTop = 0;
+    for (let before = -1; list.scrollTop !== before;) {
+      await frame();
+      await frame();
+      for (const row of list.querySelectorAll(".slot > [aria-rowindex]")) {
+        const text = row.querySelector(".x")?.textContent;
+        if (text) texts.set(Number(row.getAttribute("aria-rowindex")), text);
+      }
+      before = list.scrollTop;
+      list.scrollTop += list.clientHeight / 2;
+    }
+    return [...texts].sort(([a], [b]) => a - b).map(([, text]) => text);
+  });
+}
+
+test("while 200 events per second arrive, an open event, the selection and the focus stay, and none is lost", async (t) => {
+  t.timeout(240_000);
+  await pages.post(numbered("flood", 1, 40));
+  const { page } = await pages.open(t, { address: tailOf("flood") });
+  const row = page.locator("#list [data-id]", { hasText: "number 33" });
+  await row.click();
+  await page.getByText("Paused, 0 new").first().waitFor();
+  await page.getByText("An event is open.").first().waitFor();
+  const id = (await row.getAttribute("data-id"))!;
+  await page.locator("#list .open").first().waitFor();
+  await row.evaluate((slot) => {
+    slot.querySelector<HTMLElement>("[aria-rowindex]")!.focus();
+    getSelection()!.selectAllChildren(slot.querySelector(".x")!);
+  });
+  const seen = await watch(page, id);
+  const sent = await feed("flood", { from: 41, duration_s: 10 });
+  const words = `Paused, ${sent.toLocaleString("en-US")} new`;
+  await page.getByText(words).first().waitFor();
+  const { tops, selections, focus } = await seen();
+  t.is(tops.length, 1, `the row stood at ${tops.join(", ")}`);
+  t.deepEqual(selections, ["number 33"]);
+  t.deepEqual(focus, [id]);
+  t.true((await page.title()).includes(words), await page.title());
+  await assertAccessible(t, page, "a tail that is paused");
+  await page.keyboard.press("p");
+  await page.getByText(words).first().waitFor({ state: "detached" });
+  const all = Array.from({ length: 40 + sent }, (_, i) => `number ${40 + sent - i}`);
+  const texts = await until(
+    async () => {
+      const read = await allTexts(page);
+      return read.length >= all.length ? read : null;
+    },
+    { what: "every event in the list", timeout_ms: 30_000 },
+  );
+  t.deepEqual(texts, all);
+});
+
+/** Makes the streams of a page such that `cutTail` breaks them off, as a lost connection does. */
+async function makeTailsBreakable(page: Page): Promise<void> {
+  await page.addInitScript(() => {
+    const request = globalThis.fetch;
+    globalThis.fetch = async (input, init) => {
+      const response = await request(input, init);
+      if (!response.url.includes("/tail?") || response.body === null) return response;
+      const broken = new TransformStream<Uint8Array, Uint8Array>({
+        start: (controller) => {
+          Object.assign(globalThis, { cutTail: () => controller.error(new TypeError("network error")) });
+        },
+      });
+      return new Response(response.body.pipeThrough(broken), response);
+    };
+  });
+}
+
+test("a tail that lost its connection counts down, and goes on behind the last event", async (t) => {
+  await pages.post(numbered("cut", 1, 3));
+  const { page, problems } = await pages.open(t);
+  problems.allowNoAnswer();
+  await makeTailsBreakable(page);
+  await page.goto(`/${tailOf("cut")}`);
+  await page.reload();
+  await page.locator("#list").getByText("number 3").waitFor();
+  await page.route(/\/tail\?/, (route) => route.abort());
+  await page.evaluate(() => (globalThis as unknown as { cutTail: () => void }).cutTail());
+  const live = page.locator(".live");
+  await live.getByText("Connection lost", { exact: true }).first().waitFor();
+  await live.getByText(/Trying again in \d+ s; nothing is lost/).waitFor();
+  await assertAccessible(t, page, "a tail without a connection");
+  await pages.post(numbered("cut", 4, 5));
+  await page.unroute(/\/tail\?/);
+  const again = page.waitForRequest(/\/tail\?/);
+  await page.getByRole("button", { name: "Try now" }).click();
+  t.truthy((await again).headers()["last-event-id"]);
+  await page.locator("#list").getByText("number 8").waitFor();
+  t.deepEqual(
+    await allTexts(page),
+    [8, 7, 6, 5, 4, 3, 2, 1].map((number) => `number ${number}`),
+  );
+});
