@@ -18,15 +18,15 @@ export class Matching {
 
   constructor(query: string, read: ReadPage, signal: AbortSignal) {
     this.#query = withoutClauses(query, [
-      "OCCURS",
-      "GROUPBY",
-      "HAVING",
-      "COMPARE",
-      "FILL",
-      "COLUMNS",
-      "SORT",
-      "TAKE",
-      "SKIP",
+      "occurs",
+      "groupBy",
+      "having",
+      "compare",
+      "fill",
+      "columns",
+      "sort",
+      "take",
+      "skip",
     ]);
     this.#read = read;
     this.#signal = signal;

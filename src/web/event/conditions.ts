@@ -32,8 +32,8 @@ export function queryAfter(query: string, act: ValueAct, field: string, value: F
 
 /** The query with its events grouped by a field, or no more where they are already. */
 function groupedBy(query: string, field: string): string {
-  const present = clauseOf(query, "GROUPBY");
-  const plain = withoutClauses(query, ["GROUPBY", "HAVING", "COMPARE", "FILL", "COLUMNS", "SORT", "TAKE", "SKIP"]);
+  const present = clauseOf(query, "groupBy");
+  const plain = withoutClauses(query, ["groupBy", "having", "compare", "fill", "columns", "sort", "take", "skip"]);
   if (present !== null && present.toLowerCase().endsWith(` ${field.toLowerCase()}`)) return plain;
   return `${plain} GROUPBY ${field} SORT COUNT DESC`;
 }

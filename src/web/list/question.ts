@@ -1,6 +1,7 @@
-import { CLAUSES } from "../../query/parse-values.ts";
-import { tokenize } from "../../query/lexer.ts";
 import { parseQuery } from "../../query/parser.ts";
+import type { Clauses } from "../../query/syntax.ts";
+import { readAsk, withCondition as extended } from "../ask/compose.ts";
+import { cut, piecesOf } from "../ask/pieces.ts";
 import type { EventRow } from "./row.ts";
 
 export type Order = "asc" | "desc";
@@ -22,8 +23,6 @@ export type ListQuestion = {
   readonly skip: number;
 };
 
-type Clause = (typeof CLAUSES)[number];
-
 /**
  * Takes a query apart. A range in the query wins over the one that is chosen, and so does its SORT.
  *
@@ -34,9 +33,9 @@ export function listQuestion(text: string, range: Moments, order: Order): ListQu
   const { sort } = clauses;
   const isByTime = sort === null || (sort.key.kind === "name" && sort.key.name.text.toLowerCase() === "created");
   return {
-    base: withoutClauses(text, ["SORT", "TAKE", "SKIP"]),
+    base: withoutClauses(text, ["sort", "take", "skip"]),
     range: clauses.occurs === null ? range : null,
-    ownSort: isByTime ? null : clauseOf(text, "SORT"),
+    ownSort: isByTime ? null : clauseOf(text, "sort"),
     order: isByTime && sort !== null ? sort.direction : order,
     take: clauses.take?.value ?? null,
     skip: clauses.skip?.value ?? 0,
@@ -88,58 +87,20 @@ export function momentInLql(ms: number): string {
   return `'${new Date(ms).toISOString()}'`;
 }
 
-/** A query without some of its clauses. */
-export function withoutClauses(text: string, names: readonly Clause[]): string {
-  let rest = "";
-  let at = 0;
-  for (const { name, start, end } of clauseSpans(text)) {
-    if (!names.includes(name)) continue;
-    rest += text.slice(at, start);
-    at = end;
-  }
-  return `${rest}${text.slice(at)}`.trim();
+/** A query without some of its clauses. One that can't be read stays as it is. */
+export function withoutClauses(text: string, names: readonly (keyof Clauses)[]): string {
+  const clauses = piecesOf(text)?.clauses;
+  return cut(text, ...names.flatMap((name) => clauses?.get(name) ?? []));
 }
 
 /** A clause as it is written; null where there is none. */
-export function clauseOf(text: string, name: Clause): string | null {
-  const span = clauseSpans(text).find((clause) => clause.name === name);
-  return span === undefined ? null : text.slice(span.start, span.end).trim();
-}
-
-type ClauseSpan = { readonly name: Clause; readonly start: number; readonly end: number };
-
-/** Where the clauses of a query that can be read stand, each up to the last character of its own. */
-function clauseSpans(text: string): readonly ClauseSpan[] {
-  const tokens = tokenize(text);
-  const begins: { name: Clause; at: number }[] = [];
-  let depth = 0;
-  tokens.forEach((token, at) => {
-    if (token.kind === "symbol") depth += token.text === "(" ? 1 : token.text === ")" ? -1 : 0;
-    if (depth !== 0 || token.kind !== "word") return;
-    const word = token.text.toUpperCase();
-    const name = word === "GROUP" ? "GROUPBY" : CLAUSES.find((clause) => clause === word);
-    if (name === undefined) return;
-    begins.push({ name, at: name === "OCCURS" && namesField(tokens, begins.at(-1)?.at ?? -1, at) ? at - 1 : at });
-  });
-  return begins.map(({ name, at }, i) => {
-    const next = begins[i + 1]?.at ?? tokens.findIndex(({ kind }) => kind === "end");
-    const last = tokens[(next === -1 ? tokens.length : next) - 1]!;
-    return { name, start: tokens[at]!.span.start, end: last.span.end };
-  });
-}
-
-/** Whether the token before OCCURS is its field: it is none of the table's and ends no other clause. */
-function namesField(tokens: ReturnType<typeof tokenize>, clause: number, at: number): boolean {
-  const before = tokens[at - 1];
-  if (before?.kind !== "word" || before.text.toLowerCase() !== "created") return false;
-  // `SORT created OCCURS(…)`: the field is that of SORT.
-  return !(clause === at - 2 && tokens[clause]?.text.toUpperCase() === "SORT");
+export function clauseOf(text: string, name: keyof Clauses): string | null {
+  const span = piecesOf(text)?.clauses.get(name);
+  return span === undefined ? null : text.slice(span.start, span.end);
 }
 
 /** A query with one more condition, which has to hold as well. */
 export function withCondition(text: string, condition: string): string {
-  const where = clauseOf(text, "WHERE");
-  if (where === null) return `${text}\nWHERE ${condition}`;
-  const rest = withoutClauses(text, ["WHERE"]);
-  return `${rest}\nWHERE (${where.slice("WHERE".length).trim()}\n) AND ${condition}`;
+  const ask = readAsk(text);
+  return ask === null ? text : extended(ask, condition);
 }

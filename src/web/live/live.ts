@@ -23,7 +23,7 @@ export type Live = {
 const FAR = Date.UTC(9999, 11, 31);
 
 export function createLive(app: App, run: Run): Live {
-  const query = withoutClauses(run.query, ["SORT", "TAKE", "SKIP", "COLUMNS", "OCCURS"]);
+  const query = withoutClauses(run.query, ["sort", "take", "skip", "columns", "occurs"]);
   const older = (id: string): PagedRows => {
     const range = { from: run.moments.from, to: FAR };
     const question = listQuestion(withCondition(query, `id < '${id}'`), range, "desc");

@@ -13,7 +13,7 @@ type Followed = { readonly log: string; readonly query: string; readonly zone: s
 
 /** Opens tails of a query. */
 export function streamsOf(client: Client, { log, query, zone }: Followed): OpenStream {
-  const conditions = withoutClauses(query, ["SORT", "TAKE", "SKIP", "COLUMNS", "OCCURS"]);
+  const conditions = withoutClauses(query, ["sort", "take", "skip", "columns", "occurs"]);
   return (start, events) => {
     const abort = new AbortController();
     const isAfter = "after" in start;

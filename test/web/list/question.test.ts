@@ -24,25 +24,30 @@ test("a query becomes one for a page", (t) => {
 test("a range, an order and a number in the query win", (t) => {
   const question = listQuestion("GET events TAKE 50 SORT value DESC OCCURS(TODAY) SKIP 5", RANGE, "asc");
   t.is(question.take, 50);
-  t.is(pageQuery(question, firstCursor(question), 20), "GET events   OCCURS(TODAY)\nSORT value DESC SKIP 5 TAKE 20");
+  t.is(pageQuery(question, firstCursor(question), 20), "GET events OCCURS(TODAY)\nSORT value DESC SKIP 5 TAKE 20");
   t.is(listQuestion("GET events SORT created", RANGE, "desc").order, "asc");
 });
 
 test("clauses are found wherever they stand", (t) => {
   const text = "GET events.a SORT created created OCCURS(TODAY - DAYS(2), NOW) WHERE text = 'TAKE 5 (' TAKE 3";
-  t.is(clauseOf(text, "OCCURS"), "created OCCURS(TODAY - DAYS(2), NOW)");
-  t.is(clauseOf(text, "SORT"), "SORT created");
-  t.is(clauseOf(text, "TAKE"), "TAKE 3");
-  t.is(clauseOf(text, "SKIP"), null);
-  t.is(withoutClauses(text, ["SORT", "OCCURS", "TAKE"]), "GET events.a   WHERE text = 'TAKE 5 ('");
-  t.is(clauseOf("GET events SORT created OCCURS(TODAY)", "OCCURS"), "OCCURS(TODAY)");
-  t.is(clauseOf("GET events GROUP BY DAY TAKE 1", "GROUPBY"), "GROUP BY DAY");
+  t.is(clauseOf(text, "occurs"), "created OCCURS(TODAY - DAYS(2), NOW)");
+  t.is(clauseOf(text, "sort"), "SORT created");
+  t.is(clauseOf(text, "take"), "TAKE 3");
+  t.is(clauseOf(text, "skip"), null);
+  t.is(withoutClauses(text, ["sort", "occurs", "take"]), "GET events.a WHERE text = 'TAKE 5 ('");
+  t.is(clauseOf("GET events SORT created OCCURS(TODAY)", "occurs"), "OCCURS(TODAY)");
+  t.is(clauseOf("GET events GROUP BY DAY TAKE 1", "groupBy"), "GROUP BY DAY");
 });
 
 test("a condition is added to those of a query as a whole", (t) => {
   const where = (text: string) => withCondition(text, "id < 'f'");
-  t.is(where("GET events"), "GET events\nWHERE id < 'f'");
-  t.is(where("GET events WHERE a.b OR c"), "GET events\nWHERE (a.b OR c\n) AND id < 'f'");
+  t.is(where("GET events"), "GET events WHERE id < 'f'");
+  t.is(
+    where("GET events WHERE value = 1 OR value = 2 // or"),
+    "GET events WHERE (value = 1 OR value = 2) AND id < 'f' // or",
+  );
+  t.is(where("GET events // all\nTAKE 2"), "GET events WHERE id < 'f' // all\nTAKE 2");
+  t.is(where("GET nothing that can be read"), "GET nothing that can be read");
   const tree = parseQuery(where("GET events TAKE 2 WHERE source = 'a' OR source = 'b' // or"));
   t.is(tree.clauses.where?.kind, "and");
 });
