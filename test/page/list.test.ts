@@ -1,0 +1,57 @@
+import test from "ava";
+import type { Page } from "playwright-core";
+
+import { LOG } from "../support/service.ts";
+import { assertAccessible } from "./support/accessibility.ts";
+import { sharePages } from "./support/pages.ts";
+
+const pages = sharePages();
+const listOf = (source: string) => `#/${LOG}?q=${encodeURIComponent(`GET events WHERE source = '${source}'`)}`;
+const numbered = (source: string, count: number) =>
+  Array.from({ length: count }, (_, i) => ({ text: `number ${i + 1}`, source }));
+const slotOf = (page: Page, text: string) =>
+  page.locator("#list .slot", { has: page.getByText(text, { exact: true }) });
+
+test("a click that ends a selection neither opens nor closes its event, and a plain one does", async (t) => {
+  await pages.post(numbered("clicks", 3));
+  const { page } = await pages.open(t, { address: listOf("clicks") });
+  const slot = slotOf(page, "number 2").first();
+  const row = slot.locator("> [aria-rowindex]");
+  await row.locator(".x").click();
+  await slot.locator(".open").waitFor();
+  await row.locator(".x").evaluate((cell) => getSelection()!.selectAllChildren(cell));
+  await row.locator(".x").click();
+  t.is(await row.getAttribute("aria-expanded"), "true");
+  t.is(await page.evaluate(() => String(getSelection())), "");
+  await row.locator(".x").click();
+  await slot.locator(".open").waitFor({ state: "detached" });
+});
+
+test("keys move in the list, open, close, bookmark and copy the event that has the focus", async (t) => {
+  await pages.post(numbered("keys", 5));
+  const { page, context } = await pages.open(t, { address: listOf("keys") });
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await slotOf(page, "number 5").waitFor();
+  await page.getByRole("heading", { level: 1 }).click();
+  const focused = page.locator("#list [aria-rowindex]:focus");
+  await page.keyboard.press("j");
+  await page.keyboard.press("End");
+  await focused.getByText("number 1", { exact: true }).waitFor();
+  await page.keyboard.press("Home");
+  await focused.getByText("number 5", { exact: true }).waitFor();
+  await page.keyboard.press("j");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("k");
+  await focused.getByText("number 4", { exact: true }).waitFor();
+  await page.keyboard.press("ArrowRight");
+  const slot = slotOf(page, "number 4").first();
+  await slot.locator(".open").waitFor();
+  await page.keyboard.press("ArrowLeft");
+  await slot.locator(".open").waitFor({ state: "detached" });
+  await page.keyboard.press("b");
+  await slot.locator(".flagged").waitFor();
+  await page.keyboard.press("y");
+  await page.keyboard.press("t");
+  await page.waitForFunction(async () => (await navigator.clipboard.readText()).includes("number 4"));
+  await assertAccessible(t, page, "a list with a row in focus");
+});
