@@ -18,12 +18,11 @@ export function BookmarksScreen({ app }: { app: App }): JSX.Element {
   const { client, toaster } = app;
   const remove = async (event: MarkedEvent): Promise<void> => {
     const next = successorOf(narrowed(marked.events.peek() ?? [], narrowingOf(app)), event.id);
-    marked.without(new Set([event.id]));
     current.value = next;
     requestAnimationFrame(() => document.querySelector<HTMLElement>(`.row[data-id="${next ?? ""}"]`)?.focus());
     const path = `/1/logs/${event.log}/bookmarks`;
     try {
-      await client.ask(`${path}/${event.id}`, { method: "DELETE" });
+      await marked.leave([event.id], () => client.ask(`${path}/${event.id}`, { method: "DELETE" }));
       const back = (): void => {
         undo.current = null;
         client
@@ -35,8 +34,8 @@ export function BookmarksScreen({ app }: { app: App }): JSX.Element {
       toaster.show("Bookmark removed", back);
     } catch (fault) {
       toaster.show(`The bookmark was not removed: ${wordsOf(fault)}`);
-      await marked.read();
     }
+    await marked.read();
   };
   useEffect(
     () => app.shortcuts.bind([{ scope: "In the list", keys: ["z"], label: "Undo", act: () => undo.current?.() }]),

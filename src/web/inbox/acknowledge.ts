@@ -1,11 +1,11 @@
-import type { App } from "../app.ts";
+import type { Client } from "../api/client.ts";
 import type { MarkedEvent, Narrowing } from "../marks/marked.ts";
 
 /** Acknowledges alerts, and knows how to take that back. */
 export type Acknowledgement = { readonly count: number; readonly undo: () => Promise<void> };
 
 /** @throws ApiFault */
-export async function acknowledgeOne({ client }: App, { log, id }: MarkedEvent): Promise<Acknowledgement> {
+export async function acknowledgeOne(client: Client, { log, id }: MarkedEvent): Promise<Acknowledgement> {
   const path = `/1/logs/${log}/alerts/${id}`;
   const set = async (seen: boolean): Promise<void> => {
     await client.ask(path, { method: "PUT", json: { seen } });
@@ -14,41 +14,54 @@ export async function acknowledgeOne({ client }: App, { log, id }: MarkedEvent):
   return { count: 1, undo: () => set(false) };
 }
 
+/** What the alerts that are shown are part of. */
+export type Shown = {
+  readonly by: Narrowing;
+  /** Whether all alerts of the account are loaded. */
+  readonly isWhole: boolean;
+};
+
 /**
- * Acknowledges all alerts that are shown: those of a class one by one, else in one request all up to
- * the newest one that is shown, so that what arrives meanwhile stays.
+ * Acknowledges all alerts that are shown. One request does it up to the newest of them, so that what
+ * arrives meanwhile stays; it is one request each where it would reach alerts of the same log that
+ * are not loaded, or those of other classes.
  * @throws ApiFault
  */
 export async function acknowledgeShown(
-  app: App,
+  client: Client,
   shown: readonly MarkedEvent[],
-  by: Narrowing,
+  { by, isWhole }: Shown,
 ): Promise<Acknowledgement> {
-  if (by.class !== null) return acknowledgeEach(app, shown);
+  if (by.class !== null || (by.log !== null && !isWhole)) return acknowledgeEach(client, shown);
   const path = by.log === null ? "/1/logs/alerts" : `/1/logs/${by.log}/alerts`;
   const until = shown.reduce((newest, { id }) => (id > newest ? id : newest), "");
-  const { body } = await app.client.ask<{ readonly mark: string; readonly count: number }>(path, {
+  const { body } = await client.ask<{ readonly mark: string; readonly count: number }>(path, {
     method: "PUT",
     json: { seen: true, until },
   });
   return {
     count: body.count,
     undo: async () => {
-      await app.client.ask(path, { method: "PUT", json: { seen: false, mark: body.mark } });
+      await client.ask(path, { method: "PUT", json: { seen: false, mark: body.mark } });
     },
   };
 }
 
-async function acknowledgeEach(app: App, shown: readonly MarkedEvent[]): Promise<Acknowledgement> {
+async function acknowledgeEach(client: Client, shown: readonly MarkedEvent[]): Promise<Acknowledgement> {
   const done: Acknowledgement[] = [];
-  const undo = async (): Promise<void> => {
-    for (const each of done) await each.undo();
-  };
+  const undo = () => allOf(done.map((each) => each.undo()));
   try {
-    for (const event of shown) done.push(await acknowledgeOne(app, event));
+    await allOf(shown.map(async (event) => void done.push(await acknowledgeOne(client, event))));
   } catch (fault) {
     await undo().catch(() => undefined);
     throw fault;
   }
   return { count: done.length, undo };
+}
+
+/** Waits for all of them, also where one fails. @throws what the first that failed threw */
+async function allOf(works: readonly Promise<void>[]): Promise<void> {
+  const outcomes = await Promise.allSettled(works);
+  const failed = outcomes.find(({ status }) => status === "rejected");
+  if (failed?.status === "rejected") throw failed.reason;
 }

@@ -7,23 +7,29 @@ import type { App } from "../app.ts";
 import { MarksScreen } from "../marks/marks-screen.tsx";
 import { narrowed, successorOf } from "../marks/marked.ts";
 import type { MarkedEvent } from "../marks/marked.ts";
+import type { MarkedEvents } from "../marks/marked-events.ts";
 import { narrowingOf, useMarked } from "../marks/use-marked.ts";
 import { Icon } from "../parts/icons.tsx";
 import { acknowledgeOne, acknowledgeShown } from "./acknowledge.ts";
 import type { Acknowledgement } from "./acknowledge.ts";
+
+/** Whether all that there are are loaded. */
+function isWhole({ events, total }: MarkedEvents): boolean {
+  return events.peek()?.length === total.peek();
+}
 
 /** The account's unread alerts, of all logs. */
 export function InboxScreen({ app }: { app: App }): JSX.Element {
   const marked = useMarked(app, "alerts", app.alerts.changes.value);
   const current = useSignal<string | null>(null);
   const undo = useRef<(() => void) | null>(null);
-  const { alerts, shortcuts, toaster } = app;
+  const { alerts, client, shortcuts, toaster } = app;
 
   /** Takes alerts out of the list at once; where the service refuses they come back, and it is said. */
   const acknowledge = async (events: readonly MarkedEvent[], work: () => Promise<Acknowledgement>): Promise<void> => {
-    marked.without(new Set(events.map(({ id }) => id)));
     try {
-      const { count, undo: takeBack } = await work();
+      const leaving = events.map(({ id }) => id);
+      const { count, undo: takeBack } = await marked.leave(leaving, work);
       alerts.changed();
       const back = (): void => {
         undo.current = null;
@@ -41,14 +47,15 @@ export function InboxScreen({ app }: { app: App }): JSX.Element {
   const one = (event: MarkedEvent): void => {
     const shown = narrowed(marked.events.peek() ?? [], narrowingOf(app));
     const next = successorOf(shown, event.id);
-    void acknowledge([event], () => acknowledgeOne(app, event));
+    void acknowledge([event], () => acknowledgeOne(client, event));
     current.value = next;
     requestAnimationFrame(() => document.querySelector<HTMLElement>(`.row[data-id="${next ?? ""}"]`)?.focus());
   };
   const all = (): void => {
     const by = narrowingOf(app);
     const shown = narrowed(marked.events.peek() ?? [], by);
-    if (shown.length > 0) void acknowledge(shown, () => acknowledgeShown(app, shown, by));
+    if (shown.length > 0)
+      void acknowledge(shown, () => acknowledgeShown(client, shown, { by, isWhole: isWhole(marked) }));
   };
   useEffect(
     () =>

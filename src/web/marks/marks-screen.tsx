@@ -4,17 +4,17 @@ import { useEffect } from "preact/hooks";
 
 import type { App } from "../app.ts";
 import { Message } from "../parts/message.tsx";
+import type { MarkedEvents } from "./marked-events.ts";
 import { MarkedList } from "./marked-list.tsx";
 import { narrowed } from "./marked.ts";
 import type { MarkedEvent, TakeOut } from "./marked.ts";
 import { Narrow } from "./narrow.tsx";
 import { narrowingOf } from "./use-marked.ts";
-import type { Marked } from "./use-marked.ts";
 import "../css/marks.css";
 
 type MarksScreenProperties = {
   readonly app: App;
-  readonly marked: Marked;
+  readonly marked: MarkedEvents;
   /** What the page's title says: Inbox. */
   readonly name: string;
   /** The number of events, in words: 12 unread alerts. */
