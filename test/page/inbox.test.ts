@@ -1,45 +1,68 @@
 import test from "ava";
 import type { ExecutionContext } from "ava";
-import type { BrowserContext, Page } from "playwright-core";
+import type { APIResponse, BrowserContext, Page } from "playwright-core";
 
 import { LOG } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { assertAccessible } from "./support/accessibility.ts";
 import { sharePages } from "./support/pages.ts";
+import type { NewEvent } from "./support/pages.ts";
 
 const pages = sharePages();
 const HEADERS = { "X-Loggia": "1" };
 
-async function call(context: BrowserContext, method: string, path: string, data?: object): Promise<void> {
+async function call(context: BrowserContext, method: string, path: string, data?: object): Promise<APIResponse> {
   const response = await context.request.fetch(path, { method, headers: HEADERS, ...(data && { data }) });
   if (!response.ok()) throw new Error(`${method} ${path} was answered ${response.status()}`);
+  return response;
 }
 
+type Alarm = { readonly log?: string; readonly post?: (events: readonly NewEvent[]) => Promise<unknown> };
+
 /** Raises alerts about events of a class of the test's own, and waits for them. */
-async function alarm(context: BrowserContext, cls: string, count: number): Promise<readonly string[]> {
-  await call(context, "POST", `/manage/1/logs/${LOG}/classFilters`, {
+async function alarm(
+  context: BrowserContext,
+  cls: string,
+  count: number,
+  { log = LOG, post = pages.post }: Alarm = {},
+): Promise<void> {
+  await call(context, "POST", `/manage/1/logs/${log}/classFilters`, {
     key: cls,
     display: `Class ${cls}`,
     color: "crimson",
     tag: cls,
   });
   const options = { alert: true, notify: false, hide: false };
-  await call(context, "PUT", `/manage/1/logs/${LOG}/classFilters/${cls}/options`, options);
-  const events = Array.from({ length: count }, (_, i) => ({
-    text: `alarm ${i} of ${cls}`,
-    tags: [cls],
-    source: "gate",
-  }));
-  let ids: readonly string[] = [];
+  await call(context, "PUT", `/manage/1/logs/${log}/classFilters/${cls}/options`, options);
+  const before = await unseen(context, cls);
   // Another process may not know of the class yet; an event that was no alert is none later.
   await until(
     async () => {
-      ids = await pages.post(events);
-      return (await unseen(context, cls)) >= count;
+      await post(Array.from({ length: count }, (_, i) => alarmOf(cls, i)));
+      return (await unseen(context, cls)) >= before + count;
     },
     { what: "the alerts" },
   );
-  return ids;
+}
+
+function alarmOf(cls: string, number: number): NewEvent {
+  return { text: `alarm ${number} of ${cls}`, tags: [cls], source: "gate" };
+}
+
+/** A log of the test's own. @returns what posts to it */
+async function addLog(context: BrowserContext, log: string): Promise<(events: readonly NewEvent[]) => Promise<void>> {
+  const made = await context.request.post("/1/logs", { form: { key: log, display: log }, headers: HEADERS });
+  if (!made.ok()) throw new Error(`The log ${log} was not made: ${await made.text()}`);
+  const created = await call(context, "POST", `/manage/1/logs/${log}/apiKeys`, { scope: "write-only" });
+  const { key } = (await created.json()) as { key: string };
+  return async (events) => {
+    const response = await fetch(`${pages.service().postUrl}/1/logs/${log}/events`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${key}`, "Content-Type": "application/json" },
+      body: JSON.stringify(events),
+    });
+    if (!response.ok) throw new Error(`Posting to ${log} was answered ${response.status}`);
+  };
 }
 
 async function unseen(context: BrowserContext, cls: string): Promise<number> {
@@ -138,7 +161,7 @@ test("bookmarks of all logs are listed, removed and taken back, and n steps thro
   await page.getByRole("heading", { name: "1 bookmark" }).waitFor();
   await page.getByRole("button", { name: "Undo" }).click();
   await page.getByRole("heading", { name: "2 bookmarks" }).waitFor();
-  await page.goto(`/#/${LOG}`);
+  await page.goto(`/#/${LOG}?q=${encodeURIComponent("GET events WHERE text CONTAINS 'of two to keep'")}`);
   await page.getByText("the newer of two to keep").waitFor();
   await page.keyboard.press("n");
   await page.waitForURL(`**/context/${newer}`);
@@ -157,4 +180,53 @@ test("at 360 px an inbox is usable, and nothing is cut off sideways", async (t) 
   await assertAccessible(t, page, "an inbox on a small screen");
   await rows(page).first().getByRole("button", { name: "Acknowledge" }).click();
   await page.getByText("1 alert acknowledged").waitFor();
+});
+
+test("what another browser acknowledges leaves the list within 3 s", async (t) => {
+  const { page, context } = await openInbox(t, "elsewhere", 2);
+  const count = await rows(page).count();
+  const ids = await rows(page).evaluateAll((all) => all.map((row) => row.getAttribute("data-id")));
+  await call(context, "PUT", `/1/logs/${LOG}/alerts/${ids[1]}`, { seen: true });
+  await until(async () => (await rows(page).count()) === count - 1, { what: "the row to leave", timeout_ms: 3_000 });
+  t.is(await page.locator(`#list [data-id="${ids[1]}"]`).count(), 0);
+  t.is(await page.locator(`#list [data-id="${ids[0]}"]`).count(), 1);
+});
+
+test("a new alert comes into the list, and the row that has the focus stays on its place", async (t) => {
+  const { page, context } = await openInbox(t, "arriving", 60);
+  await page.keyboard.press("j");
+  await page.keyboard.press("j");
+  await until(() => isFocused(page, 1), { what: "the second row to have the focus" });
+  const count = await rows(page).count();
+  const top = () => page.evaluate(() => document.activeElement!.getBoundingClientRect().top);
+  const [before, unread] = [await top(), await unseen(context, "arriving")];
+  await pages.post([alarmOf("arriving", 61)]);
+  await until(async () => (await unseen(context, "arriving")) > unread, { what: "the new alert" });
+  await until(async () => (await rows(page).count()) === count + 1, { what: "its row", timeout_ms: 3_000 });
+  t.true(await isFocused(page, 2));
+  t.true(Math.abs((await top()) - before) <= 1);
+});
+
+test("alerts of two logs stand in one list, which the address narrows to one of them", async (t) => {
+  const { page, context } = await openInbox(t, "shared", 1);
+  const post = await addLog(context, "depot");
+  await alarm(context, "shared", 2, { log: "depot", post });
+  const logs = () => rows(page).locator(".l").allTextContents();
+  await until(async () => new Set(await logs()).size === 2, { what: "the alerts of both logs" });
+  const narrow = page.getByRole("complementary", { name: "Narrow the list" });
+  await narrow.getByRole("button", { name: /^depot/ }).click();
+  await page.waitForURL(/log=depot/);
+  await until(async () => new Set(await logs()).size === 1, { what: "the alerts of one log" });
+  const count = await rows(page).count();
+  await page.reload();
+  await until(async () => (await rows(page).count()) === count, { what: "the same list" });
+  t.deepEqual([...new Set(await logs())], ["depot"]);
+  await page.keyboard.press("Shift+E");
+  await page.getByText("Nothing is left of that log or class").waitFor();
+  await page.getByRole("link", { name: "Show all" }).click();
+  await page.waitForURL((url) => !url.hash.includes("log="));
+  await until(async () => (await logs()).includes(LOG), { what: "the alerts of the other log" });
+  t.false((await logs()).includes("depot"));
+  await page.keyboard.press("z");
+  await until(async () => (await logs()).includes("depot"), { what: "the alerts that were taken back" });
 });

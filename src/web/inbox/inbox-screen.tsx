@@ -65,6 +65,12 @@ export function InboxScreen({ app }: { app: App }): JSX.Element {
       ]),
     [],
   );
+  // What another browser acknowledged, and new alerts.
+  useEffect(() => {
+    const events = marked.events.peek();
+    const isAsShown = marked.total.peek() === alerts.unseen.value && (events?.[0]?.id ?? null) === alerts.newest.value;
+    if (events !== null && !isAsShown) void marked.read();
+  }, [alerts.unseen.value, alerts.newest.value]);
   const by = narrowingOf(app);
   const shown = narrowed(marked.events.value ?? [], by);
   // Without a class or log, one press acknowledges those too that are not loaded.

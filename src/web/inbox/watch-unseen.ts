@@ -1,12 +1,15 @@
-import { effect } from "@preact/signals";
+import { batch, computed, effect } from "@preact/signals";
 
+import type { EventRecord } from "../api/types.ts";
 import type { App } from "../app.ts";
 
-/** Alerts that others raise are looked for this often while the page is seen. */
+/** What other browsers and new events change is looked for this often while the page is seen. */
 const LOOK_MS = 15_000;
+/** The same while the inbox is open, whose list has to agree within 3 s. */
+const LOOK_IN_INBOX_MS = 2_000;
 
 /** Keeps the number of unread alerts, until the function that it returns is called. */
-export function watchUnseen({ alerts, client }: App): () => void {
+export function watchUnseen({ alerts, client, location }: App): () => void {
   let isReading = false;
   let isStale = false;
   const read = async (): Promise<void> => {
@@ -14,7 +17,11 @@ export function watchUnseen({ alerts, client }: App): () => void {
     if (isReading) return;
     isReading = true;
     try {
-      alerts.unseen.value = await countUnseen(client);
+      const { count, newest } = await readUnseen(client);
+      batch(() => {
+        alerts.unseen.value = count;
+        alerts.newest.value = newest;
+      });
     } catch {
       // The next look may succeed; what is shown was true when it was read.
     } finally {
@@ -25,7 +32,11 @@ export function watchUnseen({ alerts, client }: App): () => void {
   const look = () => {
     if (document.visibilityState === "visible") void read();
   };
-  const timer = setInterval(look, LOOK_MS);
+  const isInbox = computed(() => location.place.value.screen === "inbox");
+  const stopLooking = effect(() => {
+    const timer = setInterval(look, isInbox.value ? LOOK_IN_INBOX_MS : LOOK_MS);
+    return () => clearInterval(timer);
+  });
   document.addEventListener("visibilitychange", look);
   const stop = effect(() => {
     void alerts.changes.value;
@@ -33,13 +44,16 @@ export function watchUnseen({ alerts, client }: App): () => void {
   });
   return () => {
     stop();
-    clearInterval(timer);
+    stopLooking();
     document.removeEventListener("visibilitychange", look);
     alerts.unseen.value = 0;
   };
 }
 
-async function countUnseen(client: App["client"]): Promise<number> {
-  const { headers } = await client.ask("/1/logs/alerts", { query: { state: "unseen", pagesize: 1, total: "exact" } });
-  return Number(headers.get("X-Total-Count") ?? 0);
+type Unseen = { readonly count: number; readonly newest: string | null };
+
+async function readUnseen(client: App["client"]): Promise<Unseen> {
+  const query = { state: "unseen", order: "desc", pagesize: 1, total: "exact" };
+  const { body, headers } = await client.ask<readonly EventRecord[]>("/1/logs/alerts", { query });
+  return { count: Number(headers.get("X-Total-Count") ?? 0), newest: body[0]?.id ?? null };
 }

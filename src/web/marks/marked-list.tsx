@@ -15,6 +15,7 @@ import { bookmarksByLog, markedActs } from "./marked-acts.ts";
 import { byDay } from "./marked.ts";
 import type { MarkedEvent, TakeOut } from "./marked.ts";
 import { useListKeys } from "./use-list-keys.ts";
+import { useStillRows } from "./use-still-rows.ts";
 import "../css/marks.css";
 
 const OpenEvent = lazy<OpenEventProperties>(async () => (await import("../event/open-event.tsx")).OpenEvent);
@@ -43,6 +44,7 @@ export function MarkedList({ app, events, label, current, takeOut }: MarkedListP
   };
   const actsOf = (event: MarkedEvent): EventActs => markedActs(app, event, bookmarks(event.log));
   const onKeyDown = useListKeys({ app, events, current, root, opened, toggle, actsOf, takeOut });
+  useStillRows(root, events);
   const tabStop = events.some(({ id }) => id === current.value) ? current.value : (events[0]?.id ?? null);
   return (
     <div

@@ -60,6 +60,13 @@ export function successorOf(events: readonly MarkedEvent[], id: string): string 
   return (events[index + 1] ?? events[index - 1])?.id ?? null;
 }
 
+/** Whether events stand above one that were not in the list before. */
+export function isPrecededByNew(events: readonly MarkedEvent[], before: readonly MarkedEvent[], id: string): boolean {
+  const known = new Set(before.map((event) => event.id));
+  const index = events.findIndex((event) => event.id === id);
+  return events.slice(0, Math.max(0, index)).some((event) => !known.has(event.id));
+}
+
 /** An event from which a step leads to another one. */
 export type From = { readonly id: string; readonly created: number } | null;
 

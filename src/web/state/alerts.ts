@@ -5,6 +5,8 @@ import type { ReadonlySignal, Signal } from "@preact/signals";
 export type AlertState = {
   /** How many are not acknowledged, in all logs. */
   readonly unseen: Signal<number>;
+  /** The id of the newest of them. */
+  readonly newest: Signal<string | null>;
   /** Rises when a page of this browser has acknowledged some, or has taken that back. */
   readonly changes: ReadonlySignal<number>;
   /** Says so to all pages of this browser. */
@@ -20,6 +22,7 @@ export function createAlertState(): AlertState {
   channel.addEventListener("message", rise);
   return {
     unseen: signal(0),
+    newest: signal(null),
     changes,
     changed() {
       rise();

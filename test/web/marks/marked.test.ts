@@ -1,7 +1,14 @@
 import test from "ava";
 
 import { EMPTY_ROW } from "../../../src/web/list/row.ts";
-import { bookmarkBeside, byDay, countsOf, narrowed, successorOf } from "../../../src/web/marks/marked.ts";
+import {
+  bookmarkBeside,
+  byDay,
+  countsOf,
+  isPrecededByNew,
+  narrowed,
+  successorOf,
+} from "../../../src/web/marks/marked.ts";
 import type { MarkedEvent } from "../../../src/web/marks/marked.ts";
 
 function marked(id: string, fields: Partial<MarkedEvent> = {}): MarkedEvent {
@@ -54,6 +61,14 @@ test("the row after one that leaves takes its place, at the end the one before",
   t.is(successorOf(EVENTS, "5"), "4");
   t.is(successorOf(EVENTS, "1"), "2");
   t.is(successorOf([marked("1")], "1"), null);
+});
+
+test("an event is moved by those that are new above it alone", (t) => {
+  const without = (...ids: string[]) => EVENTS.filter(({ id }) => !ids.includes(id));
+  t.true(isPrecededByNew(EVENTS, without("5"), "4"));
+  t.false(isPrecededByNew(EVENTS, without("3"), "4"));
+  t.false(isPrecededByNew(without("5"), EVENTS, "4"));
+  t.false(isPrecededByNew(EVENTS, without("5"), "9"));
 });
 
 test("a step leads to the next older or newer bookmark, also from an event that is none", (t) => {
