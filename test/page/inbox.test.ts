@@ -171,6 +171,17 @@ test("bookmarks of all logs are listed, removed and taken back, and n steps thro
   await page.locator(`[data-id="${older}"]`).waitFor();
   await page.keyboard.press("Shift+n");
   await page.waitForURL(`**/context/${newer}`);
+  await page.locator(`[data-id="${newer}"]`).waitFor();
+  const read = Promise.withResolvers<void>();
+  await page.route(`**/${older}/context?**`, async (route) => {
+    await read.promise;
+    await route.continue();
+  });
+  await page.keyboard.press("n");
+  await page.waitForURL(`**/context/${older}`);
+  await page.keyboard.press("Shift+n");
+  await page.waitForURL(`**/context/${newer}`);
+  read.resolve();
 });
 
 test("at 360 px an inbox is usable, and nothing is cut off sideways", async (t) => {

@@ -1,5 +1,7 @@
+import { momentOf } from "../api/types.ts";
+import type { EventRecord } from "../api/types.ts";
 import type { App } from "../app.ts";
-import { readMarked } from "../marks/read-marked.ts";
+import { readBookmarksBeside } from "../marks/read-marked.ts";
 import { bookmarkBeside } from "../marks/marked.ts";
 import type { From } from "../marks/marked.ts";
 
@@ -10,19 +12,25 @@ function placeOf(row: Element | null): From {
   return id === undefined || time === undefined ? null : { id, created: Date.parse(time) };
 }
 
+/** The event that the reader is at: the one among its neighbours, or the row that has the focus. */
+async function placeOfReader({ client, location }: App): Promise<From> {
+  const { screen, log, part } = location.place.peek();
+  if (screen !== "context") return placeOf(document.activeElement?.closest("[data-id]") ?? null);
+  const shown = placeOf(document.querySelector(`[data-id="${CSS.escape(part)}"]`));
+  if (shown !== null) return shown;
+  // Its neighbours are still being read.
+  const { body } = await client.ask<EventRecord>(`/1/logs/${log}/events/${part}`);
+  return { id: part, created: momentOf(body.created) };
+}
+
 /** Leads from the event that the reader is at to the next bookmark of any log, among its neighbours. */
 export async function goToBookmark(app: App, step: 1 | -1): Promise<void> {
-  const { screen, part } = app.location.place.peek();
-  const row =
-    screen === "context"
-      ? document.querySelector(`[data-id="${CSS.escape(part)}"]`)
-      : document.activeElement?.closest("[data-id]");
-  const from = placeOf(row ?? null);
-  const { events } = await readMarked(app.client, "bookmarks");
-  const found = bookmarkBeside(events, from, step);
+  const from = await placeOfReader(app);
+  const bookmarks = await readBookmarksBeside(app.client, from?.created ?? null, step);
+  const found = bookmarkBeside(bookmarks, from, step);
   if (found === null) {
     const where = step === 1 ? "older" : "newer";
-    app.toaster.show(events.length === 0 ? "There are no bookmarks yet" : `There is no ${where} bookmark`);
+    app.toaster.show(from === null ? "There are no bookmarks yet" : `There is no ${where} bookmark`);
     return;
   }
   app.location.go({ screen: "context", log: found.log, part: found.id });

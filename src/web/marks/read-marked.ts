@@ -33,3 +33,21 @@ export async function readMarked(
   const events = [...after, ...body.map(markedOf).filter(({ id }) => !known.has(id))];
   return { events, total: last === undefined ? Number(headers.get("X-Total-Count") ?? events.length) : NaN };
 }
+
+/** The bookmarks next to a moment, newest first: those before it by 1, those after it by -1. @throws ApiFault */
+export async function readBookmarksBeside(
+  client: Client,
+  moment: number | null,
+  step: 1 | -1,
+): Promise<readonly MarkedEvent[]> {
+  const { body } = await client.ask<readonly EventRecord[]>("/1/logs/bookmarks", {
+    query: {
+      order: step === 1 ? "desc" : "asc",
+      pagesize: PAGE,
+      // Those of the same moment go by their ids.
+      created: moment === null ? undefined : step === 1 ? `:${moment + 1}` : `${moment}:`,
+    },
+  });
+  const events = body.map(markedOf);
+  return step === 1 ? events : events.toReversed();
+}

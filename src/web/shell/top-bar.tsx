@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
+import { wordsOf } from "../api/client.ts";
 import type { App } from "../app.ts";
 import { Arches, Icon } from "../parts/icons.tsx";
 import { MenuButton } from "../parts/menu.tsx";
@@ -86,7 +87,7 @@ function placeOf({ location, logs, preferences }: App, screen: Screen): Partial<
 }
 
 function stepTo(app: App, step: 1 | -1): void {
-  const failed = (fault: unknown) => app.toaster.show(`Bookmarks could not be read: ${String(fault)}`);
+  const failed = (fault: unknown) => app.toaster.show(`Bookmarks could not be read: ${wordsOf(fault)}`);
   import("../bookmarks/step.ts").then(({ goToBookmark }) => goToBookmark(app, step)).catch(failed);
 }
 
