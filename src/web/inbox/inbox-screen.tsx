@@ -1,14 +1,15 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 
-import { wordsOf } from "../api/client.ts";
 import type { App } from "../app.ts";
 import { MarksScreen } from "../marks/marks-screen.tsx";
 import { narrowed, successorOf } from "../marks/marked.ts";
 import type { MarkedEvent } from "../marks/marked.ts";
 import type { MarkedEvents } from "../marks/marked-events.ts";
 import { narrowingOf, useMarked } from "../marks/use-marked.ts";
+import { useUndo } from "../marks/use-undo.ts";
+import type { Done } from "../marks/use-undo.ts";
 import { Icon } from "../parts/icons.tsx";
 import { acknowledgeOne, acknowledgeShown } from "./acknowledge.ts";
 import type { Acknowledgement } from "./acknowledge.ts";
@@ -22,47 +23,32 @@ function isWhole({ events, total }: MarkedEvents): boolean {
 export function InboxScreen({ app }: { app: App }): JSX.Element {
   const marked = useMarked(app, "alerts", app.alerts.changes.value);
   const current = useSignal<string | null>(null);
-  const undo = useRef<(() => void) | null>(null);
-  const { alerts, client, shortcuts, toaster } = app;
+  const act = useUndo(app);
+  const { alerts, client, shortcuts } = app;
 
   /** Takes alerts out of the list at once; where the service refuses they come back, and it is said. */
-  const acknowledge = async (events: readonly MarkedEvent[], work: () => Promise<Acknowledgement>): Promise<void> => {
-    try {
-      const leaving = events.map(({ id }) => id);
-      const { count, undo: takeBack } = await marked.leave(leaving, work);
-      alerts.changed();
-      const back = (): void => {
-        undo.current = null;
-        takeBack()
-          .catch((fault: unknown) => toaster.show(`Not taken back: ${wordsOf(fault)}`))
-          .finally(() => alerts.changed());
-      };
-      undo.current = () => toaster.now.peek()?.undo?.();
-      toaster.show(`${count.toLocaleString("en")} ${count === 1 ? "alert" : "alerts"} acknowledged`, back);
-    } catch (fault) {
-      toaster.show(`Not acknowledged: ${wordsOf(fault)}`);
-      await marked.read();
-    }
+  const acknowledge = (events: readonly MarkedEvent[], acknowledged: () => Promise<Acknowledgement>): void => {
+    const leaving = events.map(({ id }) => id);
+    const work = async (): Promise<Done> => {
+      const { count, undo } = await marked.leave(leaving, acknowledged);
+      return { words: `${count.toLocaleString("en")} ${count === 1 ? "alert" : "alerts"} acknowledged`, undo };
+    };
+    void act({ work, failed: "Not acknowledged", changed: () => alerts.changed() });
   };
   const one = (event: MarkedEvent): void => {
     const shown = narrowed(marked.events.peek() ?? [], narrowingOf(app));
     const next = successorOf(shown, event.id);
-    void acknowledge([event], () => acknowledgeOne(client, event));
+    acknowledge([event], () => acknowledgeOne(client, event));
     current.value = next;
     requestAnimationFrame(() => document.querySelector<HTMLElement>(`.row[data-id="${next ?? ""}"]`)?.focus());
   };
   const all = (): void => {
     const by = narrowingOf(app);
     const shown = narrowed(marked.events.peek() ?? [], by);
-    if (shown.length > 0)
-      void acknowledge(shown, () => acknowledgeShown(client, shown, { by, isWhole: isWhole(marked) }));
+    if (shown.length > 0) acknowledge(shown, () => acknowledgeShown(client, shown, { by, isWhole: isWhole(marked) }));
   };
   useEffect(
-    () =>
-      shortcuts.bind([
-        { scope: "In the list", keys: ["Shift+e"], label: "Acknowledge all", act: all },
-        { scope: "In the list", keys: ["z"], label: "Undo", act: () => undo.current?.() },
-      ]),
+    () => shortcuts.bind([{ scope: "In the list", keys: ["Shift+e"], label: "Acknowledge all", act: all }]),
     [],
   );
   // What another browser acknowledged, and new alerts.

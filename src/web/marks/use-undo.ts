@@ -1,0 +1,46 @@
+import { useEffect, useRef } from "preact/hooks";
+
+import { wordsOf } from "../api/client.ts";
+import type { App } from "../app.ts";
+
+/** An act that was done: what the reader is told of it, and how it is taken back. */
+export type Done = { readonly words: string; readonly undo: () => Promise<unknown> };
+
+/** An act that can be taken back. */
+export type Undoable = {
+  readonly work: () => Promise<Done>;
+  /** What the reader is told where the service refuses, in front of the reason. */
+  readonly failed: string;
+  /** Called when the act, or its undoing, is over. */
+  readonly changed: () => void;
+};
+
+/** Does acts that a toast, or `z`, takes back: also while the service still works on them. */
+export function useUndo({ shortcuts, toaster }: App): (act: Undoable) => Promise<void> {
+  const undo = useRef<(() => void) | null>(null);
+  useEffect(
+    () => shortcuts.bind([{ scope: "In the list", keys: ["z"], label: "Undo", act: () => undo.current?.() }]),
+    [],
+  );
+  return async ({ work, failed, changed }) => {
+    let isUnwanted = false;
+    const whileWorking = (): void => {
+      isUnwanted = true;
+    };
+    undo.current = whileWorking;
+    try {
+      const { words, undo: takeBack } = await work();
+      const back = (): void => {
+        takeBack()
+          .catch((fault: unknown) => toaster.show(`Not taken back: ${wordsOf(fault)}`))
+          .finally(changed);
+      };
+      if (isUnwanted) back();
+      else toaster.show(words, back);
+    } catch (fault) {
+      toaster.show(`${failed}: ${wordsOf(fault)}`);
+    }
+    if (undo.current === whileWorking) undo.current = () => toaster.now.peek()?.undo?.();
+    changed();
+  };
+}
