@@ -4,6 +4,7 @@ import * as fc from "fast-check";
 import { ExpressionSearch } from "../../src/query/regex-search.ts";
 import { checkExpression } from "../../src/query/regex.ts";
 import { compileExpression } from "../../src/query/regex-tree.ts";
+import { hostileText } from "../support/hostile-text.ts";
 import { longestHold_ms } from "../support/turns.ts";
 
 const PIECES = [
@@ -64,13 +65,7 @@ const COSTLY = [
 ];
 
 /** The texts that each expression is looked for in; its states add up over several of a length. */
-const TEXTS = [100, 500, 500, 500, 500, 500, 500, 4096, 32_768].map(mixedLetters);
-
-function mixedLetters(length: number, seed: number): string {
-  let state = seed + 7;
-  const next = (): string => ((state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) >>> 31 === 0 ? "a" : "b");
-  return Array.from({ length }, next).join("");
-}
+const TEXTS = [100, 500, 500, 500, 500, 500, 500, 4096, 32_768].map((length, i) => hostileText(i, length));
 
 /** For how long each text held the thread at most, in milliseconds of processor time. */
 async function holdsOf(pattern: string): Promise<readonly number[]> {

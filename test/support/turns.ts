@@ -39,3 +39,11 @@ export async function longestHold_ms<T>(work: () => Promise<T>): Promise<{ longe
     isOver = true;
   }
 }
+
+/** Does work three times, and returns the shortest of the longest holds, in milliseconds of processor time. */
+export async function holdOfBest_ms(work: () => Promise<unknown>): Promise<number> {
+  // Compilation and collections of garbage hold single attempts up too.
+  let best_ms = Infinity;
+  for (let attempt = 0; attempt < 3; attempt++) best_ms = Math.min(best_ms, (await longestHold_ms(work)).longest_ms);
+  return best_ms;
+}

@@ -1,0 +1,8 @@
+/** A text of the letters a and b in which nearly every state of an expression on them is met. */
+export function hostileText(seed: number, length: number): string {
+  let state = seed;
+  return Array.from({ length }, () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state >>> 31 === 0 ? "a" : "b";
+  }).join("");
+}
