@@ -104,6 +104,7 @@ POST   /manage/1/logs/:log/reclassify                         401   401     404 
 GET    /manage/1/logs/:log/classFilters/:key                  401   401     404  403   200  404    403    403      401   403
 PUT    /manage/1/logs/:log/classFilters/:key                  401   401     404  403   200  404    403    403      401   403
 DELETE /manage/1/logs/:log/classFilters/:key                  401   401     404  403   204  404    403    403      401   403
+GET    /manage/1/logs/:log/classOptions                       401   401     404  200   200  404    403    403      401   403
 GET    /manage/1/logs/:log/classFilters/:key/options          401   401     404  200   200  404    403    403      401   403
 PUT    /manage/1/logs/:log/classFilters/:key/options          401   401     404  200   200  404    403    403      401   403
 

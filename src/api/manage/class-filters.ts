@@ -46,6 +46,18 @@ function optionRoutes(context: Context): Route[] {
   const { catalog } = context;
   const path = "/logs/:log/classFilters/:key/options";
   return [
+    managed(context, "GET", "/logs/:log/classOptions", (call) => {
+      const { account, log } = requireMember(catalog, call.caller, logKeyOf(call));
+      const all = catalog.classFilters(log.key).map(({ key }) => ({
+        key,
+        ...catalog.classOptions(account.id, log.key, key),
+      }));
+      return ok(
+        all
+          .filter(({ alert, notify, hide }) => alert || notify || hide)
+          .map(({ key, alert, notify, hide }) => ({ key, alert, notify, hide })),
+      );
+    }),
     managed(context, "GET", path, (call) => {
       const { account, log } = requireMember(catalog, call.caller, logKeyOf(call));
       const { key } = findClassFilter(catalog, log.key, classKeyOf(call));

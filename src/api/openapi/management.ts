@@ -227,6 +227,13 @@ const CLASSES: Readonly<Record<string, Operation>> = {
     answers: { 200: { what: "The options", schema: answers.OptionsRecord } },
     errors: ["log_not_found", "class_filter_not_found"],
   },
+  "GET /logs/:log/classOptions": {
+    ...base,
+    id: "listClassOptions",
+    summary: "What the caller, for themselves, wants of the classes of a log: those with something chosen",
+    answers: { 200: { what: "The options, by class", schema: answers.OptionsList } },
+    errors: ["log_not_found"],
+  },
   "PUT /logs/:log/classFilters/:key/options": {
     ...base,
     id: "setClassOptions",

@@ -317,6 +317,11 @@ export const OptionsRecord = named(
   z.strictObject({ alert: z.boolean(), notify: z.boolean(), hide: z.boolean() }),
 );
 
+export const OptionsList = named(
+  "ClassOptionsList",
+  z.array(z.strictObject({ key: z.string(), alert: z.boolean(), notify: z.boolean(), hide: z.boolean() })),
+);
+
 export const SavedQueryRecord = named(
   "SavedQuery",
   z.strictObject({

@@ -8,6 +8,7 @@ import { ConfirmButton } from "../parts/confirm-button.tsx";
 import { useAct, useResource } from "../state/resource.ts";
 import { ClassPreview } from "./class-preview.tsx";
 import { ColorField } from "./color-field.tsx";
+import { readHiding } from "./hiding.ts";
 import { heavierThan, keyFor } from "./draft.ts";
 import type { Draft } from "./draft.ts";
 
@@ -41,7 +42,7 @@ export function ClassEditor(properties: {
       else await app.client.ask(`${path}/${key}`, { method: "PUT", json });
       if (options.value !== null)
         await app.client.ask(`${path}/${key}/options`, { method: "PUT", json: options.value });
-      await app.classes.read();
+      await Promise.all([app.classes.read(), readHiding(app, log)]);
       app.location.go({ screen: "classes", log, part: key, parameters: new Map() });
       app.toaster.show(`Class ${fields.display} saved`);
     });

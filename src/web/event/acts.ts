@@ -40,12 +40,12 @@ export function searchActs({ app, search, results, bookmarks }: Owners): EventAc
       location.go({ screen: "classes", part: "", parameters: new Map([["event", row.id]]) });
     },
     showAlike: (row) => {
-      void patternCondition(row).then((condition) => run(withCondition(search.run.peek().query, condition)));
+      void patternCondition(row).then((condition) => run(withCondition(search.run.peek().typed, condition)));
     },
     onValue: (act, field, value) => {
       if (act === "column") results.setColumns(toggleColumn(results.columns.peek(), field));
       else {
-        const query = queryAfter(search.run.peek().query, act, field, value);
+        const query = queryAfter(search.run.peek().typed, act, field, value);
         if (query !== null) run(query);
       }
     },

@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 
+import { wordsOf } from "../api/client.ts";
 import type { App } from "../app.ts";
 import { bandWords, isBand } from "../ask/choices.ts";
 import type { Choice } from "../ask/choices.ts";
@@ -130,10 +131,11 @@ function Value(properties: {
     search.start();
   };
   const isClass = field === "class";
+  const isHidden = isClass && typeof choice === "string" && search.run.value.hidden.includes(choice);
   return (
     <div class="valrow">
       <button
-        class={isLeftOut ? "val off" : "val"}
+        class={isLeftOut || isHidden ? "val off" : "val"}
         type="button"
         aria-pressed={isChosen}
         data-class={isClass && typeof choice === "string" ? choice : undefined}
@@ -154,9 +156,22 @@ function Value(properties: {
         <button type="button" onClick={() => change(allBut)}>
           not
         </button>
+        {isClass && typeof choice === "string" && (
+          <button type="button" onClick={() => hide(app, search.log, choice, !isHidden)}>
+            {isHidden ? "show" : "hide"}
+          </button>
+        )}
       </span>
     </div>
   );
+}
+
+/** Hides a class from the reader's lists from now on, or no longer. */
+function hide(app: App, log: string, key: string, isHidden: boolean): void {
+  const set = async (to: boolean) => (await import("../classes/hiding.ts")).setHidden(app, log, key, to);
+  const failed = (fault: unknown) => app.toaster.show(`Not changed: ${wordsOf(fault)}`);
+  const words = `Your lists ${isHidden ? "hide" : "show"} ${app.classes.nameOf(log, key)} from now on`;
+  set(isHidden).then(() => app.toaster.show(words, () => void set(!isHidden).catch(failed)), failed);
 }
 
 function nameOf(app: App, log: string, field: string, choice: Choice): string {

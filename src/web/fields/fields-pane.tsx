@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
 import type { App } from "../app.ts";
+import { readAsk } from "../ask/compose.ts";
 import { eventsOf } from "../ask/groups.ts";
 import type { GroupRecord } from "../ask/groups.ts";
 import { Icon } from "../parts/icons.tsx";
@@ -46,8 +47,10 @@ export function FieldsPane({ app, search, isOpen }: FieldsPaneProperties): JSX.E
     [],
   );
   const words = sought.value?.toLowerCase() ?? "";
+  // A field that the query looks at stays, so that what it leaves out can be taken in again.
+  const asked = new Set(readAsk(run.query)?.filters.flatMap(({ fields }) => [...fields]));
   const shown = (facts.value ?? []).filter(({ name, distinct }) =>
-    words === "" ? distinct > 0 : name.toLowerCase().includes(words),
+    words === "" ? distinct > 0 || asked.has(name) : name.toLowerCase().includes(words),
   );
   return (
     <aside

@@ -50,7 +50,7 @@ export function GroupsView({ app, search }: { app: App; search: Search }): JSX.E
   const shown = chart.value ?? (hasCourse ? "Lines" : "Bars");
   const column = groups.columns[0] ?? "count";
   const openEvents = (row: GroupRow) => {
-    const { query, moments } = eventsOfGroup(run.query, keys.length > 1 ? groups.keys : keys, row, run.zone);
+    const { query, moments } = eventsOfGroup(run.typed, keys.length > 1 ? groups.keys : keys, row, run.zone);
     search.query.value = query;
     if (moments !== null) search.range.value = exactRange(moments);
     search.start();

@@ -5,6 +5,7 @@ import { useEffect } from "preact/hooks";
 import type { App } from "../app.ts";
 import { readAsk } from "../ask/compose.ts";
 import type { Moments } from "../ask/range.ts";
+import type { HidingNoteProperties } from "../classes/hiding-note.tsx";
 import type { ResultListProperties } from "../list/results.ts";
 import type { Live } from "../live/live.ts";
 import type { Run } from "../state/search.ts";
@@ -13,8 +14,11 @@ import { formatsOf } from "../time/moments.ts";
 import type { Formats } from "../time/moments.ts";
 import { placeOf } from "../time/zones.ts";
 import { eventsOf, within } from "../ask/groups.ts";
+import { lazy } from "../shell/lazy.tsx";
 import { ResultActs } from "./result-acts.tsx";
 import { ViewTabs } from "./view-tabs.tsx";
+
+const HidingNote = lazy<HidingNoteProperties>(async () => (await import("../classes/hiding-note.tsx")).HidingNote);
 
 /** How many events were found, in which range, and how long it took. */
 export function FoundLine({ app, search, results }: ResultListProperties): JSX.Element {
@@ -30,6 +34,7 @@ export function FoundLine({ app, search, results }: ResultListProperties): JSX.E
         ? "Cancelled"
         : "Searching…";
   useTitle(app, pausedWords(results.live.value) ?? text, search.log);
+  const isHiding = run.hidden.length > 0 || (search.hide.value === "" && hasHidden(app, search.log));
   const isEmpty = isOfThisRun && found.value?.count === 0;
   useEffect(() => {
     if (isEmpty)
@@ -44,11 +49,16 @@ export function FoundLine({ app, search, results }: ResultListProperties): JSX.E
         {rangeWords(run.moments, formats.value)} {placeOf(run.zone)}
         {isOfThisRun && `, ${(found.value?.took_ms ?? 0).toFixed(0)} ms`}
       </span>
+      {isHiding && <HidingNote app={app} search={search} />}
       <span class="space" />
       <ViewTabs app={app} />
       <ResultActs app={app} search={search} />
     </div>
   );
+}
+
+function hasHidden({ preferences }: App, log: string): boolean {
+  return (preferences.now.value.hidden[log] ?? []).length > 0;
 }
 
 const MINUTE_MS = 60_000;

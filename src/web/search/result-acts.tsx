@@ -2,7 +2,6 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
 import type { App } from "../app.ts";
-import { exactRange } from "../ask/range.ts";
 import type { ExportFormProperties } from "../export/export-form.tsx";
 import { Icon } from "../parts/icons.tsx";
 import { MenuButton } from "../parts/menu.tsx";
@@ -18,7 +17,7 @@ const SavedList = lazy<SavedListProperties>(async () => (await import("../saved/
 export function ResultActs({ app, search }: { app: App; search: Search }): JSX.Element {
   const root = useRef<HTMLSpanElement>(null);
   const press = (name: string) => root.current?.querySelector<HTMLElement>(`[data-act=${name}] button`)?.click();
-  const copyLink = () => void copyAddress(app, search);
+  const copyLink = () => void import("../event/copy-acts.ts").then(({ copyLink: copy }) => copy(app, search, null));
   useEffect(
     () =>
       app.shortcuts.bind([
@@ -78,18 +77,4 @@ function withView({ location }: App, view: string | null): ReadonlyMap<string, s
   if (view === null) parameters.delete("v");
   else parameters.set("v", view);
   return parameters;
-}
-
-/** The address of what is shown. Its range is the two moments of the run, so that it shows the same tomorrow. */
-async function copyAddress({ location, toaster }: App, search: Search): Promise<void> {
-  const run = search.run.peek();
-  const { from, to } = exactRange(run.moments);
-  const parameters = new Map(location.place.peek().parameters).set("from", from).set("to", to).set("tz", run.zone);
-  const address = new URL(location.link({ parameters }), window.location.href).href;
-  try {
-    await navigator.clipboard.writeText(address);
-    toaster.show("The link was copied. It shows these events, whenever it is opened.");
-  } catch {
-    toaster.show("The browser did not let the page copy; the address bar holds the link.");
-  }
 }

@@ -21,16 +21,20 @@ const GroupsView = lazy<SearchProperties>(async () => (await import("../groups/g
 const PatternsView = lazy<SearchProperties>(async () => (await import("../patterns/patterns-view.tsx")).PatternsView);
 const ContextView = lazy<ResultListProperties>(async () => (await import("../context/context-view.tsx")).ContextView);
 
+const NONE: readonly string[] = [];
+
 type SearchProperties = { readonly app: App; readonly search: Search };
 
 /** The search of one log: the query, the fields, and what was found. */
 export function SearchScreen({ app, log }: { app: App; log: string }): JSX.Element {
   const zone = useComputed(() => zoneOf(app.preferences.now.value));
-  const search = useMemo(() => createSearch({ log, location: app.location, zone }), []);
+  const hidden = useComputed(() => app.preferences.now.value.hidden[log] ?? NONE);
+  const search = useMemo(() => createSearch({ log, location: app.location, zone, hidden }), []);
   const results = useMemo(() => new Results(app, search), []);
   const place = app.location.place.value;
   // Back and forward change the address alone.
-  useEffect(search.follow, [place]);
+  useEffect(search.follow, [place, hidden.value]);
+  useEffect(() => void import("../classes/hiding.ts").then(({ readHiding }) => readHiding(app, log)), []);
   useEffect(
     () => () => {
       search.cancel();

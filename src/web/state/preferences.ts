@@ -15,6 +15,8 @@ export type Preferences = {
   readonly singleKeys: boolean;
   /** Of each log, its columns; absent: the standard ones. */
   readonly columns: Readonly<Record<string, readonly string[]>>;
+  /** Of each log, the classes that its lists leave out: the `hide` options of the person, as last read. */
+  readonly hidden: Readonly<Record<string, readonly string[]>>;
   /** Ranges that were chosen by their ends, the latest first. */
   readonly ranges: readonly Range[];
   /** The log that was open last. */
@@ -32,7 +34,15 @@ export function zoneOf({ zone }: Preferences): string {
 }
 
 const KEY = "loggia.preferences";
-const STANDARD: Preferences = { theme: "system", zone: "", singleKeys: true, columns: {}, ranges: [], log: "" };
+const STANDARD: Preferences = {
+  theme: "system",
+  zone: "",
+  singleKeys: true,
+  columns: {},
+  hidden: {},
+  ranges: [],
+  log: "",
+};
 
 /** Reads them once and follows other tabs; storage that is full or forbidden keeps them for this visit. */
 export function createPreferences(storage: Storage | null): PreferenceStore {

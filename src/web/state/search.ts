@@ -1,6 +1,7 @@
 import { computed, signal } from "@preact/signals";
 import type { ReadonlySignal, Signal } from "@preact/signals";
 
+import { isSameHiding, withoutHidden } from "../ask/hiding.ts";
 import { isSameRange, resolveRange } from "../ask/range.ts";
 import type { Moments, Range } from "../ask/range.ts";
 import { findZone } from "../time/zones.ts";
@@ -17,7 +18,11 @@ export type Run = {
   readonly number: number;
   readonly log: string;
   /** LQL as it was typed. */
+  readonly typed: string;
+  /** LQL as it is asked: without the classes that are hidden. */
   readonly query: string;
+  /** Classes that the query leaves out because the reader hides them. */
+  readonly hidden: readonly string[];
   readonly moments: Moments;
   readonly zone: string;
   readonly order: Order;
@@ -46,6 +51,8 @@ export type Search = {
   /** The zone that was chosen for this search; "" is the reader's own. */
   readonly chosenZone: Signal<string>;
   readonly order: Signal<Order>;
+  /** The classes to hide, joined by commas; {@link OWN_HIDING} stands for those that the reader chose once for the log. */
+  readonly hide: Signal<string>;
   readonly run: ReadonlySignal<Run>;
   /** Runs what is typed and chosen now, as a step that back returns from. */
   readonly start: () => void;
@@ -55,6 +62,8 @@ export type Search = {
 };
 
 export const STANDARD_QUERY = "GET events";
+/** No class is called so. */
+export const OWN_HIDING = "*";
 export const STANDARD_RANGE: Range = { from: "-24h", to: "now" };
 
 export type SearchOptions = {
@@ -62,6 +71,8 @@ export type SearchOptions = {
   readonly location: Location;
   /** The reader's own zone, by name. */
   readonly zone: ReadonlySignal<string>;
+  /** The classes of the log that the reader hides. */
+  readonly hidden?: ReadonlySignal<readonly string[]>;
   readonly now?: () => number;
 };
 
@@ -70,11 +81,13 @@ export function createSearch({
   log,
   location,
   zone: ownZone,
+  hidden: ownHidden = signal([]),
   now = Date.now,
 }: SearchOptions): Search & { follow: () => void } {
   const query = signal(STANDARD_QUERY);
   const range = signal(STANDARD_RANGE);
   const order = signal<Order>("desc");
+  const hide = signal(OWN_HIDING);
   const chosenZone = signal("");
   const zone = computed(() => chosenZone.value || ownZone.value);
   let abort = new AbortController();
@@ -90,14 +103,18 @@ export function createSearch({
     };
     order.value = parameters.get("o") === "asc" ? "asc" : "desc";
     chosenZone.value = findZone(parameters.get("tz") ?? "") ?? "";
+    hide.value = parameters.get("hide") ?? OWN_HIDING;
   };
+  const hiding = (): readonly string[] =>
+    hide.peek() === OWN_HIDING ? ownHidden.peek() : hide.peek().split(",").filter(Boolean);
   const begin = (): Run => {
     abort.abort();
     abort = new AbortController();
     return {
       number: (number += 1),
       log,
-      query: query.peek(),
+      typed: query.peek(),
+      ...withoutHidden(query.peek(), hiding()),
       moments: resolveRange(range.peek(), zone.peek(), now()),
       zone: zone.peek(),
       order: order.peek(),
@@ -115,9 +132,10 @@ export function createSearch({
     zone,
     chosenZone,
     order,
+    hide,
     run,
     start() {
-      const asked = { q: query.peek(), ...range.peek(), o: order.peek(), tz: chosenZone.peek() };
+      const asked = { q: query.peek(), ...range.peek(), o: order.peek(), tz: chosenZone.peek(), hide: hide.peek() };
       location.go({ parameters: withSearch(location.place.peek().parameters, asked) });
       address = searchIn(location.place.peek().parameters);
       run.value = begin();
@@ -128,19 +146,33 @@ export function createSearch({
     },
     isCancelled: computed(() => cancelled.value === run.value.number),
     follow() {
+      const { typed, hidden, order: way, zone: clock } = run.peek();
       // What is typed stays where the address says the same search as before.
-      if (searchIn(location.place.peek().parameters) === address) return;
-      const { query: asked, order: way, zone: clock } = run.peek();
+      if (searchIn(location.place.peek().parameters) === address) {
+        if (typed === query.peek() && !isSameHiding(hidden, withoutHidden(typed, hiding()).hidden)) run.value = begin();
+        return;
+      }
       const before = range.peek();
       read();
-      const isSame = asked === query.peek() && way === order.peek() && clock === zone.peek();
+      const isSame =
+        typed === query.peek() &&
+        way === order.peek() &&
+        clock === zone.peek() &&
+        isSameHiding(hidden, withoutHidden(typed, hiding()).hidden);
       if (!isSame || !isSameRange(before, range.peek())) run.value = begin();
     },
   };
 }
 
 /** What an address without a key means. */
-const STANDARDS = { q: STANDARD_QUERY, from: STANDARD_RANGE.from, to: STANDARD_RANGE.to, o: "desc", tz: "" } as const;
+const STANDARDS = {
+  q: STANDARD_QUERY,
+  from: STANDARD_RANGE.from,
+  to: STANDARD_RANGE.to,
+  o: "desc",
+  tz: "",
+  hide: OWN_HIDING,
+} as const;
 type Asked = Readonly<Record<keyof typeof STANDARDS, string>>;
 
 /** What an address says of the search, to tell one from another. */
