@@ -8,6 +8,7 @@ import { createClassBook } from "./classes/class-book.ts";
 import type { ClassBook } from "./classes/class-book.ts";
 import { createShortcuts } from "./keys/registry.ts";
 import type { Shortcuts } from "./keys/registry.ts";
+import type { ListMemory } from "./list/list-view.ts";
 import { createToaster } from "./parts/toast.tsx";
 import type { Toaster } from "./parts/toast.tsx";
 import { createAlertState } from "./state/alerts.ts";
@@ -31,6 +32,8 @@ export type App = {
   readonly logs: Signal<readonly LogRecord[] | null>;
   readonly classes: ClassBook;
   readonly alerts: AlertState;
+  /** Where the reader was in the lists of searches; a step back returns there. */
+  readonly places: Map<string, ListMemory>;
   /** What the page shows, without the number of unread alerts. */
   readonly title: Signal<string>;
 };
@@ -49,6 +52,7 @@ export function createApp(window: Window): App {
     logs: signal<readonly LogRecord[] | null>(null),
     classes: createClassBook(() => client),
     alerts: createAlertState(),
+    places: new Map<string, ListMemory>(),
     title: signal("Loggia"),
   };
 }

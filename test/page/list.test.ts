@@ -55,3 +55,42 @@ test("keys move in the list, open, close, bookmark and copy the event that has t
   await page.waitForFunction(async () => (await navigator.clipboard.readText()).includes("number 4"));
   await assertAccessible(t, page, "a list with a row in focus");
 });
+
+test("a step back returns to the pixel, and the address shows a fresh reader the same event", async (t) => {
+  await pages.post(numbered("places", 200));
+  const { page } = await pages.open(t, { address: listOf("places") });
+  await slotOf(page, "number 200").waitFor();
+  await page.locator("#list").evaluate((list) => (list.scrollTop = 2_000));
+  const slot = slotOf(page, "number 120").first();
+  await slot.locator("[aria-rowindex]").click();
+  await slot.locator(".open").waitFor();
+  const settled = await settledTop(page, "number 120");
+  const address = new URL(page.url()).hash;
+  await page.evaluate((key) => (location.hash = `#/${key}/classes`), LOG);
+  await page.locator("#list").waitFor({ state: "detached" });
+  await page.goBack();
+  await slot.locator(".open").waitFor();
+  t.true(Math.abs((await settledTop(page, "number 120")) - settled) <= 1);
+  await page.goForward();
+  await page.locator("#list").waitFor({ state: "detached" });
+  const { page: fresh } = await pages.open(t, { address });
+  await slotOf(fresh, "number 120").first().locator(".open").waitFor();
+});
+
+/** Where a row stands once it has stood there for 20 frames. */
+async function settledTop(page: Page, text: string): Promise<number> {
+  return page.evaluate(async (words) => {
+    const top = () => {
+      const cells = [...document.querySelectorAll("#list [aria-rowindex] .x")];
+      return cells.find(({ textContent }) => textContent === words)?.getBoundingClientRect().top ?? Number.NaN;
+    };
+    let last = top();
+    for (let same = 0; same < 20;) {
+      await new Promise((resolve) => requestAnimationFrame(resolve));
+      const now = top();
+      same = now === last ? same + 1 : 0;
+      last = now;
+    }
+    return last;
+  }, text);
+}

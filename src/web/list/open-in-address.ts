@@ -33,8 +33,10 @@ export function useOpenInAddress({ app, results, source, control }: Opening): vo
 
   useEffect(() => {
     const added = [...opened].findLast((id) => !before.current.has(id));
+    // One that the address names may still be read: it was not closed.
+    const isClosed = written.current !== null && before.current.has(written.current) && !opened.has(written.current);
     before.current = opened;
-    const next = added ?? (written.current !== null && !opened.has(written.current) ? null : undefined);
+    const next = added ?? (isClosed ? null : undefined);
     if (next === undefined || next === written.current) return;
     written.current = next;
     const parameters = new Map(app.location.place.peek().parameters);

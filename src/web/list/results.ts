@@ -52,7 +52,6 @@ export class Results {
   control: ListControl | null = null;
   readonly #app: App;
   readonly #search: Search;
-  readonly #places = new Map<string, ListMemory>();
 
   constructor(app: App, search: Search) {
     this.#app = app;
@@ -85,7 +84,7 @@ export class Results {
     this.#keepPlace();
     const before = this.shown.peek();
     const isReturn = this.#app.location.isReturn();
-    const memory = isReturn ? (this.#places.get(keyOf(shown.run)) ?? null) : null;
+    const memory = isReturn ? (this.#app.places.get(keyOf(shown.run)) ?? null) : null;
     if (memory !== null) await this.find(memory.place.id, shown.rows);
     this.memory = memory;
     this.fault.value = null;
@@ -127,18 +126,22 @@ export class Results {
     preferences.change({ columns: { ...all, [this.#search.log]: written === "" ? [] : written.split(",") } });
   }
 
+  /** Ends the list, and keeps the reader's place for a step back. */
   close(): void {
+    this.leave(this.control);
+    this.#keepPlace();
     this.shown.peek()?.rows.close();
   }
 
   #keepPlace(): void {
     const shown = this.shown.peek();
     if (shown === null || this.memory === null) return;
+    const { places } = this.#app;
     const key = keyOf(shown.run);
-    this.#places.delete(key);
-    this.#places.set(key, this.memory);
-    const oldest = this.#places.keys().next();
-    if (this.#places.size > PLACES && !oldest.done) this.#places.delete(oldest.value);
+    places.delete(key);
+    places.set(key, this.memory);
+    const oldest = places.keys().next();
+    if (places.size > PLACES && !oldest.done) places.delete(oldest.value);
   }
 
   /** null where the query can't be read, or is none for events: whoever shows faults and groups says so. */
@@ -154,6 +157,6 @@ export class Results {
 }
 
 /** What makes the list of one run that of another. */
-function keyOf({ query, order, moments }: Run): string {
-  return JSON.stringify([query, order, Math.round((moments.to - moments.from) / 60_000)]);
+function keyOf({ log, query, order, moments }: Run): string {
+  return JSON.stringify([log, query, order, Math.round((moments.to - moments.from) / 60_000)]);
 }
