@@ -70,7 +70,8 @@ test("a step back returns to the pixel, and the address shows a fresh reader the
   await page.locator("#list").waitFor({ state: "detached" });
   await page.goBack();
   await slot.locator(".open").waitFor();
-  t.true(Math.abs((await settledTop(page, "number 120")) - settled) <= 1);
+  const returned = await settledTop(page, "number 120");
+  t.true(Math.abs(returned - settled) <= 1, `${returned} px rather than ${settled} px`);
   await page.goForward();
   await page.locator("#list").waitFor({ state: "detached" });
   const { page: fresh } = await pages.open(t, { address });

@@ -96,7 +96,7 @@ test("while 200 events per second arrive, an open event, the selection and the f
   t.is(tops.length, 1, `the row stood at ${tops.join(", ")}`);
   t.deepEqual(selections, ["number 33"]);
   t.deepEqual(focus, [id]);
-  t.true((await page.title()).includes(words), await page.title());
+  await page.waitForFunction((said) => document.title.includes(said), words);
   await assertAccessible(t, page, "a tail that is paused");
   await page.keyboard.press("p");
   await page.getByText(words).first().waitFor({ state: "detached" });

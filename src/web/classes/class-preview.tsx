@@ -14,6 +14,7 @@ import { zoneOf } from "../state/preferences.ts";
 import { formatsOf } from "../time/moments.ts";
 import { conditionOf, heavierThan } from "./draft.ts";
 import type { Draft } from "./draft.ts";
+import { formatNumber } from "../parts/numbers.ts";
 
 type Fitting = {
   readonly count: number;
@@ -69,14 +70,14 @@ export function ClassPreview(properties: {
       <p class="big" id="fits" aria-live="polite">
         {found === null
           ? "No condition yet"
-          : `${found.count.toLocaleString("en")} ${found.count === 1 ? "event fits" : "events fit"}`}
+          : `${formatNumber(found.count)} ${found.count === 1 ? "event fits" : "events fit"}`}
       </p>
       <p class="note">
         {fault.value ??
           (found === null
             ? "Fill in at least one of the conditions to see which events fit."
-            : `in the last 24 hours. ${(found.count - stay).toLocaleString("en")} would be ${name}${heavier
-                .map((each) => `, ${each.count.toLocaleString("en")} stay ${each.name} because it is heavier`)
+            : `in the last 24 hours. ${formatNumber(found.count - stay)} would be ${name}${heavier
+                .map((each) => `, ${formatNumber(each.count)} stay ${each.name} because it is heavier`)
                 .join("")}.`)}
       </p>
       {found !== null && found.events.length > 0 && (

@@ -13,6 +13,7 @@ import { draftFrom, draftOf, newDraft } from "./draft.ts";
 import type { Draft } from "./draft.ts";
 import "../css/classes.css";
 import "../css/forms.css";
+import { formatNumber } from "../parts/numbers.ts";
 
 /** The classes of a log, the heaviest first, and one of them to edit. */
 export function ClassesScreen({ app, log }: { app: App; log: string }): JSX.Element {
@@ -85,7 +86,7 @@ export function ClassesScreen({ app, log }: { app: App; log: string }): JSX.Elem
 }
 
 function countWords(count: number | undefined): string {
-  return count === undefined ? "0" : count.toLocaleString("en");
+  return count === undefined ? "0" : formatNumber(count);
 }
 
 /** How many events of the last 24 hours each class has; "" is none. */

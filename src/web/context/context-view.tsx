@@ -10,7 +10,7 @@ import { List } from "../list/list.tsx";
 import { bindListKeys } from "../list/list-keys.ts";
 import { ListFault, Outline, explain } from "../list/list-states.tsx";
 import { useLook, useWords } from "../list/look.ts";
-import { momentsIn } from "../list/moments.ts";
+import { formatsOf } from "../time/moments.ts";
 import { readerOf } from "../list/read-page.ts";
 import { Opened } from "../list/event-list.tsx";
 import type { Results } from "../list/results.ts";
@@ -21,6 +21,7 @@ import type { Search } from "../state/search.ts";
 import { Matching } from "./matching.ts";
 import { Neighbours } from "./neighbours.ts";
 import "../css/event.css";
+import { formatNumber } from "../parts/numbers.ts";
 
 type ContextProperties = { readonly app: App; readonly search: Search; readonly results: Results };
 
@@ -65,10 +66,10 @@ type LineProperties = ContextProperties & {
 function ContextLine({ app, search, results, event, source, onBack }: LineProperties): JSX.Element {
   const { zone } = search.run.value;
   const { location } = app;
-  const clock = useMemo(() => momentsIn(zone).clock, [zone]);
+  const clock = useMemo(() => formatsOf(zone).time, [zone]);
   const acts = useMemo(() => searchActs({ app, search, results, bookmarks: results.bookmarks }), []);
   const rows = results.shown.value?.rows;
-  const count = rows?.isComplete.value === true ? `${rows.length.value.toLocaleString("en-US")} events` : "the list";
+  const count = rows?.isComplete.value === true ? `${formatNumber(rows.length.value)} events` : "the list";
   const setSource = (next: string | null): void => {
     const parameters = new Map(location.place.peek().parameters);
     if (next === null) parameters.delete("source");

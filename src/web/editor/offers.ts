@@ -3,6 +3,7 @@ import { EVENT_FIELDS } from "../../query/plan.ts";
 import type { Span } from "../../query/syntax.ts";
 import { writeField, writeString, writeValue } from "../ask/print.ts";
 import type { Want } from "./complete.ts";
+import { formatNumber } from "../parts/numbers.ts";
 
 /** One completion. */
 export type Offer = {
@@ -112,7 +113,7 @@ function classOffers({ classes: isWanted }: Want, { classes }: Facts): Offer[] {
 }
 
 function eventWords(count: number): string {
-  return `${count.toLocaleString("en")} ${count === 1 ? "event" : "events"}`;
+  return `${formatNumber(count)} ${count === 1 ? "event" : "events"}`;
 }
 
 /** What an offer puts where: a blank that is there already is not put again. */

@@ -13,6 +13,7 @@ import { Facts } from "./facts-view.tsx";
 import { readInto } from "./memory.ts";
 import { Pieces } from "./pieces.tsx";
 import "../css/event.css";
+import { formatNumber } from "../parts/numbers.ts";
 
 /** All that an event says, and what can be done with it. */
 export function OpenEvent(properties: OpenEventProperties): JSX.Element {
@@ -58,7 +59,7 @@ function Toolbar({ row, state, acts }: OpenEventProperties): JSX.Element {
       ? [
           {
             icon: "filter" as const,
-            label: `${alike.value.toLocaleString("en-US")} like this`,
+            label: `${formatNumber(alike.value)} like this`,
             act: () => acts.showAlike?.(row),
           },
         ]

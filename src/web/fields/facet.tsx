@@ -14,6 +14,7 @@ import type { Run, Search } from "../state/search.ts";
 import { useRead } from "../state/use-read.ts";
 import { boundsOf, facetQuery, readFacet } from "./facets.ts";
 import type { FacetValue, FieldFacts } from "./facets.ts";
+import { formatNumber } from "../parts/numbers.ts";
 
 const FEW = 5;
 const MANY = 100;
@@ -48,9 +49,7 @@ export function Facet(properties: {
         <button type="button" aria-expanded={isOpen.value} onClick={() => (isOpen.value = !isOpen.value)}>
           <Icon name="right" />
           <span>{facts.name}</span>
-          <span class="note num">
-            {bounds === null ? facts.distinct.toLocaleString("en") : `${bounds.length + 1} bands`}
-          </span>
+          <span class="note num">{bounds === null ? formatNumber(facts.distinct) : `${bounds.length + 1} bands`}</span>
         </button>
       </h3>
       {isOpen.value && (
@@ -69,7 +68,7 @@ export function Facet(properties: {
           ))}
           {bounds === null && rest > 0 && take.value === FEW && (
             <button class="more-vals" type="button" onClick={() => (take.value = MANY)}>
-              {rest.toLocaleString("en")} more
+              {formatNumber(rest)} more
             </button>
           )}
           {take.value === MANY && rest > 0 && (
@@ -147,7 +146,7 @@ function Value(properties: {
         {isChosen && <Icon name="tick" class="tick" />}
         {isClass && <span class="sw" />}
         <span class="n">{nameOf(app, search.log, field, choice)}</span>
-        <span class="c">{count.toLocaleString("en")}</span>
+        <span class="c">{formatNumber(count)}</span>
       </button>
       <span class="acts">
         <button type="button" onClick={() => change(only)}>

@@ -7,6 +7,7 @@ import type { Formats } from "../time/moments.ts";
 import { Spark } from "./lines.tsx";
 import { changeWords, peakOf } from "./model.ts";
 import type { GroupRow, Groups } from "./model.ts";
+import { formatNumber } from "../parts/numbers.ts";
 
 /** A column by name, or, where that is null, a key by its place. */
 export type Order = { readonly column: string | null; readonly key: number; readonly isDescending: boolean };
@@ -109,7 +110,7 @@ export function GroupTable(properties: {
       {rows.length > most.value && (
         <p class="end">
           <button class="btn small" type="button" onClick={() => (most.value += ROWS_AT_ONCE)}>
-            Show more of {rows.length.toLocaleString("en")} groups
+            Show more of {formatNumber(rows.length)} groups
           </button>
         </p>
       )}
@@ -159,7 +160,7 @@ function Course({ row, groups, formats }: { row: GroupRow; groups: Groups; forma
   return (
     <>
       <td class="num note">
-        {peak === null ? "" : `${peak.value.toLocaleString("en")} at ${formats.short(peak.moments.from)}`}
+        {peak === null ? "" : `${formatNumber(peak.value)} at ${formats.short(peak.moments.from)}`}
       </td>
       <td>
         <Spark row={row} times={groups.times} />

@@ -20,6 +20,7 @@ import { eventsOfGroup, groupsOf, keysOf } from "./model.ts";
 import type { GroupRow, Groups } from "./model.ts";
 import "../css/groups.css";
 import "../css/tables.css";
+import { formatNumber } from "../parts/numbers.ts";
 
 type Chart = "Lines" | "Bars" | "None";
 
@@ -127,11 +128,11 @@ function sortRows(rows: readonly GroupRow[], order: Order | null): readonly Grou
 }
 
 function headOf({ rows, columns, keys }: Groups): string {
-  const groups = `${rows.length.toLocaleString("en")} ${rows.length === 1 ? "group" : "groups"}`;
+  const groups = `${formatNumber(rows.length)} ${rows.length === 1 ? "group" : "groups"}`;
   if (keys.length === 0) return "All events in one";
   if (!columns.includes("count")) return groups;
   const events = rows.reduce((sum, { values }) => sum + Number(values["count"]), 0);
-  return `${events.toLocaleString("en")} events in ${groups}`;
+  return `${formatNumber(events)} events in ${groups}`;
 }
 
 function nameOfRow(app: App, log: string, groups: Groups, row: GroupRow): string {

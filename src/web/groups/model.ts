@@ -8,6 +8,7 @@ import { momentsOfKey } from "../ask/steps.ts";
 import type { Step } from "../ask/steps.ts";
 import type { Moments } from "../ask/range.ts";
 import type { Key } from "../../query/syntax.ts";
+import { formatNumber } from "../parts/numbers.ts";
 
 /** One of the keys of a grouped query, as the page shows it. */
 export type GroupKey =
@@ -130,7 +131,7 @@ export function peakOf(series: readonly Point[]): Point | null {
 export function changeWords(now: number, before: number): string {
   if (before === 0) return now === 0 ? "0 %" : "new";
   const percent = Math.round(((now - before) / before) * 100);
-  return `${percent > 0 ? "+" : percent < 0 ? "−" : ""}${Math.abs(percent).toLocaleString("en")} %`;
+  return `${percent > 0 ? "+" : percent < 0 ? "−" : ""}${formatNumber(Math.abs(percent))} %`;
 }
 
 /** The events of one group: the query without its groups, with the group's keys as conditions, and its time. */

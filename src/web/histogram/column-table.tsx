@@ -4,6 +4,7 @@ import type { Moments } from "../ask/range.ts";
 import type { Formats } from "../time/moments.ts";
 import type { Column } from "./bars.ts";
 import "../css/tables.css";
+import { formatNumber } from "../parts/numbers.ts";
 
 export type ColumnTableProperties = {
   readonly columns: readonly Column[];
@@ -33,7 +34,7 @@ export function ColumnTable({ columns, formats, measure, narrow }: ColumnTablePr
                   {formats.short(from)}
                 </button>
               </td>
-              <td class="num">{height === null ? "none" : height.toLocaleString("en")}</td>
+              <td class="num">{height === null ? "none" : formatNumber(height)}</td>
             </tr>
           ))}
         </tbody>

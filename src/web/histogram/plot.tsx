@@ -8,6 +8,7 @@ import type { Formats } from "../time/moments.ts";
 import { labelled, scaleOf } from "./bars.ts";
 import type { Column } from "./bars.ts";
 import { Tip } from "./tip.tsx";
+import { formatNumber } from "../parts/numbers.ts";
 
 /** The heights of the drawing, in its own units. */
 const TOP = 2;
@@ -168,8 +169,8 @@ function nextStretch(event: KeyboardEvent, { from, to }: Stretch, count: number)
 function labelOf({ from, to, height, parts }: Column, formats: Formats, nameOf: (key: string) => string): string {
   const named = parts.filter((part) => part.class !== "");
   const words = [
-    parts.length > 0 || height === null ? `${(height ?? 0).toLocaleString("en")} events` : height.toLocaleString("en"),
-    ...named.map((part) => `${part.count.toLocaleString("en")} ${nameOf(part.class)}`),
+    parts.length > 0 || height === null ? `${formatNumber(height ?? 0)} events` : formatNumber(height),
+    ...named.map((part) => `${formatNumber(part.count)} ${nameOf(part.class)}`),
   ];
   return `${formats.short(from)} to ${formats.minute(to)}: ${words.join(", ")}`;
 }

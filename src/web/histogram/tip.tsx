@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 
 import type { Formats } from "../time/moments.ts";
 import type { Column } from "./bars.ts";
+import { formatNumber } from "../parts/numbers.ts";
 
 /** What the column under the pointer or the keyboard shows. Screen readers hear its label instead. */
 export function Tip(properties: {
@@ -21,13 +22,13 @@ export function Tip(properties: {
           <div data-class={part.class === "" ? undefined : part.class}>
             <span class="sw" />
             <dt>{part.class === "" ? "No class" : nameOf(part.class)}</dt>
-            <dd>{part.count.toLocaleString("en")}</dd>
+            <dd>{formatNumber(part.count)}</dd>
           </div>
         ))}
         <div>
           <span />
           <dt>{parts.length > 0 ? "All" : "Value"}</dt>
-          <dd>{height === null ? "none" : height.toLocaleString("en")}</dd>
+          <dd>{height === null ? "none" : formatNumber(height)}</dd>
         </div>
       </dl>
     </div>

@@ -13,6 +13,7 @@ import type { Done } from "../marks/use-undo.ts";
 import { Icon } from "../parts/icons.tsx";
 import { acknowledgeOne, acknowledgeShown } from "./acknowledge.ts";
 import type { Acknowledgement } from "./acknowledge.ts";
+import { formatNumber } from "../parts/numbers.ts";
 
 /** Whether all that there are are loaded. */
 function isWhole({ events, total }: MarkedEvents): boolean {
@@ -31,7 +32,7 @@ export function InboxScreen({ app }: { app: App }): JSX.Element {
     const leaving = events.map(({ id }) => id);
     const work = async (): Promise<Done> => {
       const { count, undo } = await marked.leave(leaving, acknowledged);
-      return { words: `${count.toLocaleString("en")} ${count === 1 ? "alert" : "alerts"} acknowledged`, undo };
+      return { words: `${formatNumber(count)} ${count === 1 ? "alert" : "alerts"} acknowledged`, undo };
     };
     void act({ work, failed: "Not acknowledged", changed: () => alerts.changed() });
   };
@@ -67,7 +68,7 @@ export function InboxScreen({ app }: { app: App }): JSX.Element {
       app={app}
       marked={marked}
       name="Inbox"
-      countWords={(count) => `${count.toLocaleString("en")} unread ${count === 1 ? "alert" : "alerts"}`}
+      countWords={(count) => `${formatNumber(count)} unread ${count === 1 ? "alert" : "alerts"}`}
       label="Alerts, newest first"
       current={current}
       takeOut={{ label: "Acknowledge", key: "e", act: one }}
@@ -75,7 +76,7 @@ export function InboxScreen({ app }: { app: App }): JSX.Element {
         shown.length > 0 && (
           <button class="btn small" type="button" onClick={all}>
             <Icon name="tick" />
-            Acknowledge all {count.toLocaleString("en")}
+            Acknowledge all {formatNumber(count)}
           </button>
         )
       }

@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { explain } from "./list-states.tsx";
 import type { Order } from "./question.ts";
 import type { RowSource } from "./row-source.ts";
+import { formatNumber } from "../parts/numbers.ts";
 
 /** The last line of a list: that all is shown, that more is being read, or what kept it from being read. */
 export function EndOfList({ source, order }: { readonly source: RowSource; readonly order: Order }): JSX.Element {
@@ -21,6 +22,6 @@ export function EndOfList({ source, order }: { readonly source: RowSource; reado
   if (!source.isComplete.value) return <span>{`Loading ${further} events…`}</span>;
   const count = source.length.value;
   if (count === 0) return <span>No events match.</span>;
-  const all = count === 1 ? "The one event is shown." : `All ${count.toLocaleString("en-US")} events are shown.`;
+  const all = count === 1 ? "The one event is shown." : `All ${formatNumber(count)} events are shown.`;
   return <span>{`End of the range. ${all}`}</span>;
 }

@@ -5,7 +5,7 @@ import type { EventWords } from "../event/event-acts.ts";
 import type { Run } from "../state/search.ts";
 import { NO_NEEDLES, needlesOf } from "./highlight.ts";
 import type { Needles } from "./highlight.ts";
-import { momentsIn } from "./moments.ts";
+import { formatsOf } from "../time/moments.ts";
 import type { Results } from "./results.ts";
 import type { RowLook } from "./row-view.ts";
 import type { EventRow } from "./row.ts";
@@ -24,7 +24,7 @@ export function useLook(
     () => ({
       columns: chosen,
       needles: readNeedles(query),
-      clock: momentsIn(zone).clock,
+      clock: formatsOf(zone).time,
       className: nameOfClass,
       isBookmarked: bookmarks.has,
       marksOf,
@@ -36,7 +36,7 @@ export function useLook(
 /** How the events of a run are worded. */
 export function useWords({ bookmarks }: Pick<Results, "bookmarks">, { query, zone }: Pick<Run, "query" | "zone">) {
   return useMemo((): EventWords & { readonly day: (ms: number) => string } => {
-    const { whole, day } = momentsIn(zone);
+    const { whole, day } = formatsOf(zone);
     return { moment: whole, day, className: nameOfClass, needles: readNeedles(query), changes: bookmarks.version };
   }, [query, zone]);
 }

@@ -24,6 +24,8 @@ export type ResultListProperties = { readonly app: App; readonly search: Search;
 
 /** Rows that are read at most to find one that a link or a step back names. */
 const SEARCHED = 50_000;
+/** Rows behind a row with which any screen is full, so that the row can stand at its upper edge. */
+const BEHIND = 150;
 /** Places in lists that a step back returns to. */
 const PLACES = 50;
 
@@ -108,9 +110,12 @@ export class Results {
     this.memory = control?.view.memory ?? this.memory;
   }
 
-  /** Reads on until a row is there. @returns whether it is */
+  /** Reads on until a row is there, and a screen of rows behind it. @returns whether it is */
   async find(id: string, rows: RowSource): Promise<boolean> {
-    const isMissing = (): boolean => rows.indexOf(id) === -1 && rows.length.peek() < SEARCHED;
+    const isMissing = (): boolean => {
+      const [index, length] = [rows.indexOf(id), rows.length.peek()];
+      return index === -1 ? length < SEARCHED : length < index + BEHIND;
+    };
     if (rows instanceof PagedRows) while (isMissing() && (await rows.readNext()));
     return rows.indexOf(id) !== -1;
   }

@@ -5,6 +5,7 @@ import { explain } from "../list/list-states.tsx";
 import { Message } from "../parts/message.tsx";
 import type { Skipped } from "./live-rows.ts";
 import type { Live } from "./live.ts";
+import { formatNumber } from "../parts/numbers.ts";
 
 type GapProperties = {
   readonly live: Live;
@@ -20,7 +21,7 @@ export function GapNote({ live: { rows, tail }, gap, clock }: GapProperties): JS
     tail.fill(gap).catch((fault: unknown) => (state.value = { fault }));
   };
   const moment = (id: string): string => clock(rows.at(rows.indexOf(id))?.created ?? 0).slice(0, 8);
-  const count = gap.count.toLocaleString("en-US");
+  const count = formatNumber(gap.count);
   const isLoading = state.value === "loading";
   return (
     <Message

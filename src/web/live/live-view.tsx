@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 
 import { EventList } from "../list/event-list.tsx";
-import { momentsIn } from "../list/moments.ts";
+import { formatsOf } from "../time/moments.ts";
 import type { ResultListProperties } from "../list/results.ts";
 import { EndOfTail } from "./end-of-tail.tsx";
 import { GapNote } from "./gap-note.tsx";
@@ -17,13 +17,13 @@ export function LiveView({ app, search, results }: ResultListProperties): JSX.El
   const live = useMemo(() => createLive(app, search.run.peek()), []);
   const { tail, rows, run } = live;
   useEffect(() => results.followed(live), []);
-  const moments = useMemo(() => momentsIn(run.zone), [run.zone]);
+  const moments = useMemo(() => formatsOf(run.zone), [run.zone]);
   const gaps = useComputed(() => {
     const isDescending = run.order === "desc";
     return new Map(
       rows.skipped.value.map((gap) => [
         isDescending ? gap.before : gap.after,
-        () => <GapNote live={live} gap={gap} clock={moments.clock} />,
+        () => <GapNote live={live} gap={gap} clock={moments.time} />,
       ]),
     );
   });

@@ -1,5 +1,6 @@
 import { PAUSES } from "./tail.ts";
 import type { Connection, Pause } from "./tail.ts";
+import { formatNumber } from "../parts/numbers.ts";
 
 export type LiveState = {
   readonly connection: Connection;
@@ -39,5 +40,5 @@ export function liveWords({ connection, pause, waiting, now_ms, explain }: LiveS
 }
 
 function counted(count: number): string {
-  return count.toLocaleString("en-US");
+  return formatNumber(count);
 }

@@ -7,7 +7,7 @@ import type { App } from "../app.ts";
 import type { EventActs, EventWords, OpenEventProperties } from "../event/event-acts.ts";
 import { OpenStates } from "../event/memory.ts";
 import { Pieces } from "../event/pieces.tsx";
-import { momentsIn } from "../list/moments.ts";
+import { formatsOf } from "../time/moments.ts";
 import { Icon } from "../parts/icons.tsx";
 import { lazy } from "../shell/lazy.tsx";
 import { zoneOf } from "../state/preferences.ts";
@@ -36,7 +36,7 @@ export function MarkedList({ app, events, label, current, takeOut }: MarkedListP
   const states = useMemo(() => new OpenStates(), []);
   const bookmarks = useMemo(() => bookmarksByLog(app), []);
   const zone = zoneOf(app.preferences.now.value);
-  const moments = useMemo(() => momentsIn(zone), [zone]);
+  const moments = useMemo(() => formatsOf(zone), [zone]);
   const toggle = (id: string) => {
     opened.value = opened.value.has(id)
       ? new Set([...opened.value].filter((each) => each !== id))
@@ -79,7 +79,7 @@ export function MarkedList({ app, events, label, current, takeOut }: MarkedListP
               key={event.id}
               app={app}
               event={event}
-              clock={moments.clock}
+              clock={moments.time}
               isTabStop={event.id === tabStop}
               isCurrent={event.id === current.value}
               isOpen={opened.value.has(event.id)}

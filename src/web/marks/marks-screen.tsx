@@ -11,6 +11,7 @@ import type { MarkedEvent, TakeOut } from "./marked.ts";
 import { Narrow } from "./narrow.tsx";
 import { narrowingOf } from "./use-marked.ts";
 import "../css/marks.css";
+import { formatNumber } from "../parts/numbers.ts";
 
 type MarksScreenProperties = {
   readonly app: App;
@@ -66,7 +67,7 @@ export function MarksScreen(properties: MarksScreenProperties): JSX.Element {
         {shown.length > 0 && <MarkedList app={app} events={shown} label={label} current={current} takeOut={takeOut} />}
         {isMore && (
           <p class="pad rest">
-            The newest {events.length.toLocaleString("en")} of {marked.total.value.toLocaleString("en")} are shown.{" "}
+            The newest {formatNumber(events.length)} of {formatNumber(marked.total.value)} are shown.{" "}
             <button class="btn small" type="button" onClick={() => void marked.readMore()}>
               Show more
             </button>

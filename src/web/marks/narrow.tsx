@@ -4,6 +4,7 @@ import type { App } from "../app.ts";
 import { Icon } from "../parts/icons.tsx";
 import { countsOf } from "./marked.ts";
 import type { Count, MarkedEvent, Narrowing } from "./marked.ts";
+import { formatNumber } from "../parts/numbers.ts";
 
 type NarrowProperties = {
   readonly app: App;
@@ -24,7 +25,7 @@ export function Narrow({ app, events, by }: NarrowProperties): JSX.Element {
           <section key={field} class="facet">
             <h3 class="plain">
               {field}
-              <span class="note num">{counts.length.toLocaleString("en")}</span>
+              <span class="note num">{formatNumber(counts.length)}</span>
             </h3>
             {counts.map((each) => (
               <Value key={each.value} app={app} field={field} by={by} shown={each} events={events} />
@@ -69,7 +70,7 @@ function Value({ app, field, by, events, shown: { value, count } }: ValuePropert
         {isChosen && <Icon name="tick" class="tick" />}
         {isClass && <span class="sw" />}
         <span class="n">{isClass ? app.classes.nameOf(logOfClass(app, events, value), value) : value}</span>
-        <span class="c">{count.toLocaleString("en")}</span>
+        <span class="c">{formatNumber(count)}</span>
       </button>
     </div>
   );

@@ -8,3 +8,9 @@ export function roundUp(number: number): number {
 export function shorten(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
 }
+
+/** `12,480` or `0.125`: thousands apart, at most three decimals. The browser's own formats take long to load. */
+export function formatNumber(number: number): string {
+  const [whole = "", ...fraction] = String(Math.round(number * 1000) / 1000).split(".");
+  return [whole.replace(/\B(?=(?:\d{3})+$)/g, ","), ...fraction].join(".");
+}

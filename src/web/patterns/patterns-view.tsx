@@ -13,6 +13,7 @@ import { useRead } from "../state/use-read.ts";
 import { courseQuery, MOST_PATTERNS, patternQueries, piecesOfPattern } from "./patterns.ts";
 import "../css/groups.css";
 import "../css/tables.css";
+import { formatNumber } from "../parts/numbers.ts";
 
 type Patterns = {
   readonly rows: readonly { readonly pattern: string; readonly count: number; readonly class: string }[];
@@ -54,7 +55,7 @@ export function PatternsView({ app, search }: { app: App; search: Search }): JSX
             <th scope="col" class="w-class">
               Class
             </th>
-            <th scope="col">{total.toLocaleString("en")} patterns</th>
+            <th scope="col">{formatNumber(total)} patterns</th>
             <th scope="col">
               <span class="sr">Actions</span>
             </th>
@@ -63,7 +64,7 @@ export function PatternsView({ app, search }: { app: App; search: Search }): JSX
         <tbody>
           {rows.map((row) => (
             <tr key={row.pattern}>
-              <td class="num">{row.count.toLocaleString("en")}</td>
+              <td class="num">{formatNumber(row.count)}</td>
               <td>
                 <Course row={byPattern.get(row.pattern)} courses={courses.value} />
               </td>

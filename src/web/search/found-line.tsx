@@ -17,6 +17,7 @@ import { eventsOf, within } from "../ask/groups.ts";
 import { lazy } from "../shell/lazy.tsx";
 import { ResultActs } from "./result-acts.tsx";
 import { ViewTabs } from "./view-tabs.tsx";
+import { formatNumber } from "../parts/numbers.ts";
 
 const HidingNote = lazy<HidingNoteProperties>(async () => (await import("../classes/hiding-note.tsx")).HidingNote);
 
@@ -95,9 +96,9 @@ async function countEvents({ client }: App, run: Run): Promise<Count | null> {
 /** What waits behind a tail that is paused; null where none is. A reader in another tab sees it in the title. */
 function pausedWords(live: Live | null): string | null {
   if (live === null || live.tail.pause.value === null) return null;
-  return `Paused, ${live.rows.waiting.value.toLocaleString("en")} new`;
+  return `Paused, ${formatNumber(live.rows.waiting.value)} new`;
 }
 
 function countWords(count: number): string {
-  return `${count.toLocaleString("en")} ${count === 1 ? "event" : "events"}`;
+  return `${formatNumber(count)} ${count === 1 ? "event" : "events"}`;
 }

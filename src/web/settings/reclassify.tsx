@@ -4,6 +4,7 @@ import { Form, valuesOf } from "../parts/form.tsx";
 import { Clock, PaneHead } from "./pane.tsx";
 import { useAct, usePolling, useResource } from "../state/resource.ts";
 import type { PartProperties } from "./part.ts";
+import { formatNumber } from "../parts/numbers.ts";
 
 /** As `GET …/reclassify` answers. */
 type Job = {
@@ -62,8 +63,8 @@ function Progress({ job }: { job: Job }): JSX.Element {
       <div>
         <h2>{STATES[state]}</h2>
         <p>
-          {done.toLocaleString("en")} {total !== null && `of ${total.toLocaleString("en")}`} events read,{" "}
-          {changed.toLocaleString("en")} changed.
+          {formatNumber(done)} {total !== null && `of ${formatNumber(total)}`} events read, {formatNumber(changed)}{" "}
+          changed.
         </p>
         {total !== null && total > 0 && <progress max={total} value={done} aria-label="Events read" />}
         <p class="note">

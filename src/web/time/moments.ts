@@ -1,4 +1,5 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../query/calendar.ts";
+import { clockOf } from "./zones.ts";
 
 /** Moments in words, on the clock of a zone by name. */
 
@@ -66,35 +67,39 @@ function restOf({ second, milliseconds }: Parts): string {
   return second === "00" ? "" : `:${second}`;
 }
 
+const WEEKDAYS = "Sun Mon Tue Wed Thu Fri Sat".split(" ");
+
 function partsOf(zone: string): (moment: number) => Parts {
-  const format = new Intl.DateTimeFormat("en-US", {
-    timeZone: zone,
-    weekday: "short",
-    day: "numeric",
-    month: "numeric",
-    year: "numeric",
-    hour: "2-digit",
-    minute: "2-digit",
-    second: "2-digit",
-    hourCycle: "h23",
-    timeZoneName: "longOffset",
-  });
+  const offsetAt = clockOf(zone);
   return (moment) => {
-    const found = Object.fromEntries(format.formatToParts(moment).map(({ type, value }) => [type, value]));
-    const number = Number(found["month"]);
+    const offset = offsetAt(moment);
+    const local = new Date(moment + offset);
+    const month = local.getUTCMonth();
     return {
-      weekday: found["weekday"]!,
-      day: found["day"]!,
-      month: MONTHS[number - 1]!,
-      number: String(number).padStart(2, "0"),
-      year: found["year"]!,
-      hour: found["hour"]!,
-      minute: found["minute"]!,
-      second: found["second"]!,
-      milliseconds: String(((moment % 1000) + 1000) % 1000).padStart(3, "0"),
-      offset: found["timeZoneName"]!.slice("GMT".length) || "+00:00",
+      weekday: WEEKDAYS[local.getUTCDay()]!,
+      day: String(local.getUTCDate()),
+      month: MONTHS[month]!,
+      number: twoDigits(month + 1),
+      year: String(local.getUTCFullYear()),
+      hour: twoDigits(local.getUTCHours()),
+      minute: twoDigits(local.getUTCMinutes()),
+      second: twoDigits(local.getUTCSeconds()),
+      milliseconds: String(local.getUTCMilliseconds()).padStart(3, "0"),
+      offset: offsetWords(offset),
     };
   };
+}
+
+function twoDigits(number: number): string {
+  return String(number).padStart(2, "0");
+}
+
+/** `+01:00`; offsets of a hundred years ago have seconds. */
+function offsetWords(offset_ms: number): string {
+  const size = Math.abs(offset_ms);
+  const [hours, minutes, seconds] = [size / HOUR_MS, (size % HOUR_MS) / MINUTE_MS, (size % MINUTE_MS) / 1000];
+  const words = `${offset_ms < 0 ? "-" : "+"}${twoDigits(Math.floor(hours))}:${twoDigits(Math.floor(minutes))}`;
+  return seconds === 0 ? words : `${words}:${twoDigits(seconds)}`;
 }
 
 const LENGTHS = [

@@ -38,17 +38,21 @@ export function zoneNames(): readonly string[] {
 
 /** A zone's name as the database spells it; null where there is none. */
 export function findZone(name: string): string | null {
-  const lower = name.trim().toLowerCase();
-  return zoneNames().find((zone) => zone.toLowerCase() === lower) ?? (isZone(name.trim()) ? name.trim() : null);
+  const typed = name.trim();
+  const lower = typed.toLowerCase();
+  const found = resolve(typed);
+  // The list of all names takes a while.
+  if (found === null || found.toLowerCase() === lower) return found;
+  return zoneNames().find((zone) => zone.toLowerCase() === lower) ?? typed;
 }
 
-/** Names that the database keeps for old times' sake are not among {@link zoneNames}. */
-function isZone(name: string): boolean {
-  if (!/^[A-Za-z]/.test(name)) return false;
+/** What the database calls a zone, which may be a newer name; null where there is no such zone. */
+function resolve(name: string): string | null {
+  if (!/^[A-Za-z]/.test(name)) return null;
   try {
-    return new Intl.DateTimeFormat("en-US", { timeZone: name }).resolvedOptions().timeZone !== "";
+    return new Intl.DateTimeFormat("en-US", { timeZone: name }).resolvedOptions().timeZone;
   } catch {
-    return false;
+    return null;
   }
 }
 
@@ -82,6 +86,26 @@ function changeBetween(offset: (moment: number) => number, from: number, to: num
     else low = middle;
   }
   return high * SECOND_MS;
+}
+
+/**
+ * Gives how far the clock of a zone is ahead of UTC, for moments that are asked for often: the
+ * browser's database is asked for the ends of each week, within which a clock changes once at most.
+ */
+export function clockOf(name: string): (moment: number) => number {
+  let ask: ((moment: number) => number) | null = null;
+  const weeks = new Map<number, number | null>();
+  const offset = (moment: number): number => (ask ??= offsets(name))(moment);
+  return (moment) => {
+    const week = Math.floor(moment / PROBE_MS);
+    let steady = weeks.get(week);
+    if (steady === undefined) {
+      const start = offset(week * PROBE_MS);
+      steady = start === offset((week + 1) * PROBE_MS) ? start : null;
+      weeks.set(week, steady);
+    }
+    return steady ?? offset(moment);
+  };
 }
 
 /** Gives how far the clock of a zone is ahead of UTC. */

@@ -2,7 +2,7 @@ import test from "ava";
 import * as fc from "fast-check";
 
 import { offsetAt, parseZone } from "../../../src/query/zone.ts";
-import { findZone, ownZone, placeOf, zoneAround, zoneNames } from "../../../src/web/time/zones.ts";
+import { clockOf, findZone, ownZone, placeOf, zoneAround, zoneNames } from "../../../src/web/time/zones.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -23,6 +23,21 @@ test("every zone is around any moments what it is to the service", (t) => {
     },
   );
   fc.assert(property, { numRuns: 300 });
+});
+
+test("the clock of a zone is at each moment what it is to the service", (t) => {
+  const property = fc.property(
+    fc.constantFrom("Europe/Berlin", "America/New_York", "Asia/Kolkata", "Africa/Casablanca", "Pacific/Apia", "UTC"),
+    fc.integer({ min: Date.UTC(1975, 0, 1), max: Date.UTC(2040, 0, 1) }),
+    fc.array(fc.integer({ min: 0, max: 800 * DAY_MS }), { maxLength: 20 }),
+    (name, from, steps) => {
+      const [clock, zone] = [clockOf(name), parseZone(name)];
+      const around = zone.changes.flatMap(({ at_ms }) => [at_ms - 1, at_ms]).filter((at) => at >= Date.UTC(1975, 0, 1));
+      for (const moment of [...steps.map((step) => from + step), ...around.slice(0, 40)])
+        t.is(clock(moment), offsetAt(zone, moment), `${name} ${moment}`);
+    },
+  );
+  fc.assert(property, { numRuns: 100 });
 });
 
 test("names are found in any case, old ones too", (t) => {
