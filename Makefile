@@ -73,6 +73,7 @@ check: $(INSTALLED) ## types, lint, format, dependency rules, dead code
 	node node_modules/typescript7/bin/tsc -p .
 	node node_modules/typescript7/bin/tsc -p src/web
 	node node_modules/typescript7/bin/tsc -p test/page
+	node node_modules/typescript7/bin/tsc -p bench/page
 	oxlint --type-aware --deny-warnings
 	prettier --check --log-level=warn .
 	node test/tidy/dependencies.ts

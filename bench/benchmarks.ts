@@ -11,6 +11,7 @@ import { benchmark as group } from "./group.ts";
 import { benchmark as growth } from "./growth.ts";
 import { benchmark as list } from "./list.ts";
 import { benchmark as memory } from "./memory.ts";
+import { benchmark as page } from "./page/page.ts";
 import { benchmark as peers } from "./peers.ts";
 import { benchmark as postSlow } from "./post-slow.ts";
 import { benchmark as post } from "./post.ts";
@@ -38,4 +39,5 @@ export const BENCHMARKS: readonly Benchmark[] = [
   growth,
   memory,
   peers,
+  page,
 ];

@@ -6,6 +6,8 @@ export type Benchmark = {
   readonly name: string;
   /** The engines that it is run on; all unless given. */
   readonly kind?: Kind;
+  /** Whether it is run only where it is named: it takes minutes of its own. */
+  readonly isApart?: boolean;
   /** What is measured and beside which limit, in a line. */
   readonly about: string;
   readonly run: (bench: Bench) => Promise<void>;
@@ -75,7 +77,7 @@ export function quantile(values: ArrayLike<number>, part: number): number {
 /** What a figure is to come to. */
 export type Target = { readonly kind: "at least" | "at most"; readonly value: number };
 
-export type Unit = "/s" | "ms" | "µs" | "MB" | "×";
+export type Unit = "/s" | "ms" | "µs" | "MB" | "KiB" | "×";
 
 /** Prints what was measured and keeps the verdicts. */
 export type Report = {

@@ -1,7 +1,7 @@
 /**
  * `node bench/run.ts [--quick] [--embedded] [NAME…]`: runs the benchmarks, or those named; `--list` lists them.
  *
- * All are run on embedded engines, and then on a cluster. Each measures Loggia and a limit in the same run, turn by turn, so that a noisy machine
+ * Some are run only where they are named. All others are run on embedded engines, and then on a cluster. Each measures Loggia and a limit in the same run, turn by turn, so that a noisy machine
  * neither flatters nor hurts; what counts is the ratio. Ends with 1 where a target was missed or a benchmark failed (with --quick only where one failed).
  */
 import { availableParallelism, constants, cpus, loadavg, totalmem } from "node:os";
@@ -33,7 +33,9 @@ async function main(): Promise<number> {
     );
     return 2;
   }
-  const chosen = BENCHMARKS.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
+  const chosen = BENCHMARKS.filter(({ name, isApart = false }) =>
+    positionals.length === 0 ? !isApart : positionals.includes(name),
+  );
   return runAll(chosen, {
     quick: values.quick ?? false,
     embedded: values.embedded ?? false,

@@ -24,7 +24,10 @@ export type Place =
   | { readonly kind: "embedded"; readonly folder: string }
   | { readonly kind: "cluster"; readonly namespace: string; readonly cluster: Cluster };
 
-const FIRST = { LOGGIA_ADMIN: "bench@localhost:a long password", LOGGIA_LOG: `${LOG}:${API_KEY}` };
+/** The admin of every place. */
+export const ACCOUNT = { email: "bench@localhost", password: "a long password" } as const;
+
+const FIRST = { LOGGIA_ADMIN: `${ACCOUNT.email}:${ACCOUNT.password}`, LOGGIA_LOG: `${LOG}:${API_KEY}` };
 
 /** Removes what a place holds, once nothing runs there any more. */
 export async function clearPlace(place: Place): Promise<void> {

@@ -1,0 +1,71 @@
+import { readFileSync } from "node:fs";
+import { transform } from "esbuild";
+import { chromium } from "playwright-core";
+import type { BrowserContext, CDPSession, Page } from "playwright-core";
+
+import { findChromium } from "../../infra/chromium.ts";
+import { ACCOUNT } from "../support/places.ts";
+
+/** A page in a profile of its own, signed in, with the probes of `probes.ts` in it. */
+export type MeasuredPage = {
+  readonly page: Page;
+  /** Evaluates an expression in the page: `probes.rowCount()`. */
+  readonly ask: <Answer>(expression: string) => Promise<Answer>;
+  /** Slows its processor down by a factor. */
+  readonly slowDown: (factor: number) => Promise<void>;
+  /** Bytes of its heap after a collection. */
+  readonly heap: () => Promise<number>;
+  readonly close: () => Promise<void>;
+};
+
+export type MeasuredBrowser = AsyncDisposable & {
+  readonly open: (apiPort: number) => Promise<MeasuredPage>;
+  /** Requests to other origins than the page's own. */
+  readonly strangers: readonly string[];
+};
+
+export async function openBrowser(): Promise<MeasuredBrowser> {
+  const executablePath = await findChromium();
+  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+  const source = readFileSync(new URL("./probes.ts", import.meta.url), "utf8");
+  const { code: content } = await transform(source, { loader: "ts" });
+  const strangers: string[] = [];
+  return {
+    strangers,
+    async open(apiPort) {
+      const origin = `http://127.0.0.1:${apiPort}`;
+      const context = await browser.newContext({
+        viewport: { width: 1440, height: 900 },
+        baseURL: origin,
+        timezoneId: "Europe/Berlin",
+      });
+      context.on("request", (request) => {
+        const url = new URL(request.url());
+        if (url.origin !== origin && /^(?:http|ws)/.test(url.protocol)) strangers.push(request.url());
+      });
+      await context.addInitScript({ content });
+      await signIn(context);
+      const page = await context.newPage();
+      const session = await context.newCDPSession(page);
+      return {
+        page,
+        ask: <Answer>(expression: string) => page.evaluate<Answer>(expression),
+        slowDown: async (rate) => void (await session.send("Emulation.setCPUThrottlingRate", { rate })),
+        heap: () => heapOf(session),
+        close: () => context.close(),
+      };
+    },
+    [Symbol.asyncDispose]: () => browser.close(),
+  };
+}
+
+async function signIn(context: BrowserContext): Promise<void> {
+  const answer = await context.request.post("/1/session", { data: ACCOUNT, headers: { "X-Loggia": "1" } });
+  if (!answer.ok()) throw new Error(`Signing in was answered ${answer.status()} ${await answer.text()}`);
+}
+
+async function heapOf(session: CDPSession): Promise<number> {
+  await session.send("HeapProfiler.collectGarbage");
+  const { usedSize } = await session.send("Runtime.getHeapUsage");
+  return usedSize;
+}

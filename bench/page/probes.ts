@@ -1,0 +1,131 @@
+/**
+ * What the benchmark of the page measures inside of it. The file is put into every page before its
+ * own scripts; it is a script, and no module imports it.
+ */
+
+const frame = (): Promise<number> => new Promise((resolve) => requestAnimationFrame(resolve));
+const list = (): HTMLElement => document.querySelector<HTMLElement>("#list")!;
+const rowCount = (): number => Number(document.querySelector("#list")?.getAttribute("aria-rowcount") ?? 1) - 1;
+
+/** Of a row of the list, in each frame: where it stands, what is selected, and where the focus is. */
+type Watch = {
+  readonly tops: Set<string>;
+  readonly selections: Set<string>;
+  readonly focus: Set<string>;
+  isOn: boolean;
+};
+
+const watches = new Map<string, Watch>();
+
+const probes = {
+  /** Since the page was asked for, until the frame that shows the first row, in milliseconds. */
+  async firstRow(): Promise<number> {
+    for (let frames = 0; document.querySelector("#list .slot") === null; frames++) {
+      if (frames > 1_800) throw new Error("no row came");
+      await frame();
+    }
+    return performance.now();
+  },
+
+  /** Bytes of scripts and styles that the page has asked for, by their addresses. */
+  assets: (): string[] =>
+    performance
+      .getEntriesByType("resource")
+      .map(({ name }) => name)
+      .filter((name) => /\/assets\/[^?]+\.(?:js|css)$/.test(name)),
+
+  rowCount,
+
+  /** Reads on to the end of the list until so many rows are loaded. */
+  async load(count: number): Promise<number> {
+    for (let idle = 0; rowCount() < count && idle < 600; idle++) {
+      const before = rowCount();
+      list().scrollTop = list().scrollHeight;
+      await frame();
+      if (rowCount() !== before) idle = 0;
+    }
+    return rowCount();
+  },
+
+  /** Scrolls up by so many pixels in each frame. @returns the lengths of the frames, in milliseconds */
+  async scroll(frames: number, step: number, selector = "#list"): Promise<number[]> {
+    const scroller = document.querySelector<HTMLElement>(selector)!;
+    scroller.scrollTop = scroller.scrollHeight;
+    await frame();
+    const lengths: number[] = [];
+    for (let before = await frame(); lengths.length < frames;) {
+      scroller.scrollTop = scroller.scrollTop <= 0 ? scroller.scrollHeight : scroller.scrollTop - step;
+      const now = await frame();
+      lengths.push(now - before);
+      before = now;
+    }
+    return lengths;
+  },
+
+  /** The texts of all rows, read by scrolling from the first to the last. */
+  async texts(): Promise<string[]> {
+    const found = new Map<number, string>();
+    list().scrollTop = 0;
+    for (let before = -1; list().scrollTop !== before;) {
+      await frame();
+      await frame();
+      for (const row of document.querySelectorAll("#list .slot > [aria-rowindex]")) {
+        const text = row.querySelector(".x")?.textContent;
+        if (text) found.set(Number(row.getAttribute("aria-rowindex")), text);
+      }
+      before = list().scrollTop;
+      list().scrollTop += list().clientHeight / 2;
+    }
+    return [...found.values()];
+  },
+
+  /** Elements of rows that there are. */
+  rowElements: (): number => document.querySelectorAll("#list .slot").length,
+
+  /** From the end of the answer that brought the last rows until the frame that shows them, in milliseconds. */
+  async untilDrawn(count: number): Promise<number> {
+    for (let frames = 0; rowCount() < count; frames++) {
+      if (frames > 1_800) throw new Error(`${rowCount()} of ${count} rows came`);
+      list().scrollTop = list().scrollHeight;
+      await frame();
+    }
+    list().scrollTop = list().scrollHeight;
+    await frame();
+    const shown_ms = performance.now();
+    const answers = performance.getEntriesByType("resource").filter(({ name }) => name.includes("/query?"));
+    const last = answers.reduce((latest, { startTime, duration }) => Math.max(latest, startTime + duration), 0);
+    return shown_ms - last;
+  },
+
+  /** Types a text in place of the query. @returns how long its fault is not underlined, in milliseconds */
+  async untilUnderlined(text: string): Promise<number> {
+    const field = document.querySelector<HTMLTextAreaElement>("textarea.lql")!;
+    field.focus();
+    field.setSelectionRange(0, field.value.length);
+    document.execCommand("insertText", false, text);
+    const start_ms = performance.now();
+    while (document.querySelector(".shade u") === null) await frame();
+    return performance.now() - start_ms;
+  },
+
+  watch(id: string): void {
+    const seen: Watch = { tops: new Set(), selections: new Set(), focus: new Set(), isOn: true };
+    watches.set(id, seen);
+    const look = (): void => {
+      const row = document.querySelector(`#list [data-id="${id}"]`);
+      seen.tops.add(row === null ? "gone" : String(Math.round(row.getBoundingClientRect().top)));
+      seen.selections.add(String(getSelection()));
+      seen.focus.add(document.activeElement?.closest<HTMLElement>("[data-id]")?.dataset["id"] ?? "elsewhere");
+      if (seen.isOn) requestAnimationFrame(look);
+    };
+    look();
+  },
+
+  watched(id: string): Record<"tops" | "selections" | "focus", string[]> {
+    const { tops, selections, focus } = watches.get(id)!;
+    watches.get(id)!.isOn = false;
+    return { tops: [...tops], selections: [...selections], focus: [...focus] };
+  },
+};
+
+Object.assign(globalThis, { probes });
