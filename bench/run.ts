@@ -1,8 +1,10 @@
 /**
  * `node bench/run.ts [--quick] [--embedded] [NAME…]`: runs the benchmarks, or those named; `--list` lists them.
  *
- * Some are run only where they are named. All others are run on embedded engines, and then on a cluster. Each measures Loggia and a limit in the same run, turn by turn, so that a noisy machine
- * neither flatters nor hurts; what counts is the ratio. Ends with 1 where a target was missed or a benchmark failed (with --quick only where one failed).
+ * They run on embedded engines, and then on a cluster; those apart run only where they are named. Each
+ * measures Loggia and a limit in the same run, turn by turn, so that a noisy machine neither flatters nor
+ * hurts; what counts is the ratio. Ends with 1 where a target was missed or a benchmark failed (with
+ * --quick only where one failed).
  */
 import { availableParallelism, constants, cpus, loadavg, totalmem } from "node:os";
 import { parseArgs } from "node:util";

@@ -2,6 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { quantile } from "../frame.ts";
 import type { Bench, Benchmark, Figures } from "../frame.ts";
+import { batchesOf } from "../support/batches.ts";
+import { ask } from "../support/client.ts";
 import { API_KEY, DAYS, DAY_MS, END_MS, LOG } from "../support/events.ts";
 import type { ServiceProcess } from "../support/processes.ts";
 import { openBrowser } from "./browser.ts";
@@ -19,7 +21,9 @@ export const benchmark: Benchmark = {
   name: "page",
   kind: "embedded",
   isApart: true,
-  about: `the page in a browser: ${ROWS.toLocaleString("en-US")} rows, a tail of ${PER_SECOND}/s for ${TAIL_MINUTES} minutes (TAIL_MINUTES=) | an empty page, scrolled alike`,
+  about:
+    `the page in a browser: ${ROWS.toLocaleString("en-US")} rows, ` +
+    `a tail of ${PER_SECOND}/s for ${TAIL_MINUTES} minutes (TAIL_MINUTES=) | an empty page, scrolled alike`,
   async run(bench) {
     const { service } = await bench.world.dataset(bench.quick ? ROWS / 20 : ROWS);
     await using browser = await openBrowser();
@@ -152,7 +156,7 @@ async function measureLargest({ browser, service, report, quick }: Inside): Prom
     attributes: Object.fromEntries(Array.from({ length: 8 }, (_, name) => [`a${name}`, "v".repeat(4_000)])),
   });
   const events = Array.from({ length: 600 }, (_, i) => large(i));
-  for (let from = 0; from < events.length; from += 100) await post(service, events.slice(from, from + 100));
+  for (const batch of batchesOf(events, 100)) await post(service, batch);
   await found(service, source, events.length);
   const rounds: number[] = [];
   for (let round = 0; round < (quick ? 1 : 5); round++) {
@@ -196,7 +200,7 @@ async function measureStillness({ browser, service, report, quick }: Inside): Pr
   const source = "still";
   await post(service, numbered(source, 0, 40));
   await found(service, source, 40);
-  const { page, ask, close } = await browser.open(service.apiPort);
+  const { page, ask: evaluate, close } = await browser.open(service.apiPort);
   await page.goto(searchFor(source, "&live=1"));
   const row = page.locator("#list [data-id]", { hasText: "number 33" });
   await row.click();
@@ -204,20 +208,20 @@ async function measureStillness({ browser, service, report, quick }: Inside): Pr
   const id = (await row.getAttribute("data-id"))!;
   await row.locator("[aria-rowindex]").first().focus();
   await row.locator(".x").first().selectText();
-  await ask(`probes.watch("${id}")`);
+  await evaluate(`probes.watch("${id}")`);
   const sent = await feed(service, source, { from: 40, duration_s: quick ? 5 : 60 });
   await page
     .getByText(`Paused, ${sent.toLocaleString("en-US")} new`)
     .first()
     .waitFor();
-  const seen = await ask<Record<"tops" | "selections" | "focus", string[]>>(`probes.watched("${id}")`);
+  const seen = await evaluate<Record<"tops" | "selections" | "focus", string[]>>(`probes.watched("${id}")`);
   const seconds = quick ? 5 : 60;
   report.fact(`the row keeps its place for ${seconds} s, ${PER_SECOND} events/s`, seen.tops.length === 1);
   report.fact("and its selection", seen.selections.length === 1 && seen.selections[0]!.includes("number 33"));
   report.fact("and the focus", seen.focus.join() === id);
   await page.keyboard.press("p");
   await page.locator("#list [data-id]", { hasText: `number ${39 + sent}` }).waitFor();
-  const texts = await ask<string[]>("probes.texts()");
+  const texts = await evaluate<string[]>("probes.texts()");
   const isEachOnce = texts.length === 40 + sent && new Set(texts).size === texts.length;
   report.fact(`going on shows each of ${40 + sent} events once (${texts.length})`, isEachOnce);
   await close();
@@ -287,11 +291,8 @@ async function post(service: ServiceProcess, events: readonly object[]): Promise
 
 /** Waits until so many events of a source can be found. */
 async function found(service: ServiceProcess, source: string, count: number): Promise<void> {
-  const query = new URLSearchParams({ source, pagesize: "1", apikey: API_KEY });
   for (let attempt = 0; attempt < 600; attempt++) {
-    const answer = await fetch(`http://127.0.0.1:${service.apiPort}/1/logs/${LOG}/events?${query.toString()}`);
-    await answer.arrayBuffer();
-    if (Number(answer.headers.get("X-Total-Count")) >= count) return;
+    if ((await ask(service.apiPort, "/events", { source, pagesize: "1" })).total >= count) return;
     await sleep(100);
   }
   throw new Error(`${count} events of ${source} were not found within a minute`);

@@ -296,6 +296,6 @@ export function conditionContract({ name, open }: StorePlace): void {
       ]);
       t.deepEqual(await found(matches("@trace", "(?:\\b|c)(?:a|\\bb|\\Bb){200}x")), []);
     });
-    t.true(hold_ms < 250, `the process was held for ${Math.round(hold_ms)} ms`);
+    t.true(hold_ms < 150, `the process was held for ${Math.round(hold_ms)} ms`);
   });
 }

@@ -51,6 +51,7 @@ test("a class that its reader hides is left out of list, bars, facets and links,
   await until(async () => (await textsOf(page)).size === 2, { what: "both kinds of events" });
   const head = page.locator("#found");
   const all = await head.textContent();
+  await page.locator(`.plot [data-class="${name}"]`).first().waitFor();
 
   await page.goto(`/#/${LOG}/classes/${name}`);
   await page.getByLabel("Hide from lists").check();
@@ -60,12 +61,15 @@ test("a class that its reader hides is left out of list, bars, facets and links,
   await page.getByText(new RegExp(`hidden: .*Class ${name}`)).waitFor();
   await until(async () => [...(await textsOf(page))].join() === `voice of ${name}`, { what: "the other events alone" });
   await until(async () => (await head.textContent()) !== all, { what: "the number of those" });
+  await page.locator(".plot .b").first().waitFor();
+  t.is(await page.locator(`.plot [data-class="${name}"]`).count(), 0);
   await assertAccessible(t, page, "a list without a hidden class");
 
   await page.getByRole("button", { name: "Copy link" }).first().click();
   await page.getByText("The link was copied").waitFor();
   const link = await page.evaluate(() => navigator.clipboard.readText());
   t.regex(link, new RegExp(`hide=[^&]*${name}`));
+  t.regex(link, /tz=Europe%2FBerlin/);
 
   await page.getByRole("button", { name: "Show all" }).click();
   await page.waitForURL(/hide=(&|$)/);

@@ -78,6 +78,27 @@ test("a step back returns to the pixel, and the address shows a fresh reader the
   await slotOf(fresh, "number 120").first().locator(".open").waitFor();
 });
 
+for (const width of [1440, 360]) {
+  test(`at ${width} px the list stays where it is while its bars are loaded`, async (t) => {
+    const name = `still-${width}`;
+    await pages.post(numbered(name, 3));
+    const { page } = await pages.open(t, { address: "#/~account", viewport: { width, height: 900 } });
+    const released = Promise.withResolvers<void>();
+    await page.route(/\/query\?.*GROUPBY/, async (route) => {
+      await released.promise;
+      await route.continue();
+    });
+    await page.goto(`/${listOf(name)}`);
+    await slotOf(page, "number 3").waitFor();
+    const top = () => page.locator("#list").evaluate((list) => list.getBoundingClientRect().top);
+    const before = await top();
+    t.is(await page.locator(".plot").count(), 0);
+    released.resolve();
+    await page.locator(".plot .b").first().waitFor();
+    t.is(await top(), before);
+  });
+}
+
 /** Where a row stands once it has stood there for 20 frames. */
 async function settledTop(page: Page, text: string): Promise<number> {
   return page.evaluate(async (words) => {

@@ -48,15 +48,11 @@ function optionRoutes(context: Context): Route[] {
   return [
     managed(context, "GET", "/logs/:log/classOptions", (call) => {
       const { account, log } = requireMember(catalog, call.caller, logKeyOf(call));
-      const all = catalog.classFilters(log.key).map(({ key }) => ({
-        key,
-        ...catalog.classOptions(account.id, log.key, key),
-      }));
-      return ok(
-        all
-          .filter(({ alert, notify, hide }) => alert || notify || hide)
-          .map(({ key, alert, notify, hide }) => ({ key, alert, notify, hide })),
-      );
+      const chosen = catalog.classFilters(log.key).flatMap(({ key }) => {
+        const { alert, notify, hide } = catalog.classOptions(account.id, log.key, key);
+        return alert || notify || hide ? [{ key, alert, notify, hide }] : [];
+      });
+      return ok(chosen);
     }),
     managed(context, "GET", path, (call) => {
       const { account, log } = requireMember(catalog, call.caller, logKeyOf(call));

@@ -312,15 +312,11 @@ export const NewApiKeyRecord = named(
   z.strictObject({ ...ApiKeyFields, key: z.string().describe("The key itself, which is shown this once.") }),
 );
 
-export const OptionsRecord = named(
-  "ClassOptions",
-  z.strictObject({ alert: z.boolean(), notify: z.boolean(), hide: z.boolean() }),
-);
+const OptionFields = { alert: z.boolean(), notify: z.boolean(), hide: z.boolean() };
 
-export const OptionsList = named(
-  "ClassOptionsList",
-  z.array(z.strictObject({ key: z.string(), alert: z.boolean(), notify: z.boolean(), hide: z.boolean() })),
-);
+export const OptionsRecord = named("ClassOptions", z.strictObject(OptionFields));
+
+export const OptionsList = named("ClassOptionsList", z.array(z.strictObject({ key: z.string(), ...OptionFields })));
 
 export const SavedQueryRecord = named(
   "SavedQuery",

@@ -8,7 +8,7 @@ import type { MarkedEvent } from "../marks/marked.ts";
 import { narrowingOf, useMarked } from "../marks/use-marked.ts";
 import { useUndo } from "../marks/use-undo.ts";
 import type { Done } from "../marks/use-undo.ts";
-import { formatNumber } from "../parts/numbers.ts";
+import { countOf } from "../parts/numbers.ts";
 
 /** The account's bookmarks, of all logs. */
 export function BookmarksScreen({ app }: { app: App }): JSX.Element {
@@ -33,7 +33,7 @@ export function BookmarksScreen({ app }: { app: App }): JSX.Element {
       app={app}
       marked={marked}
       name="Bookmarks"
-      countWords={(count) => `${formatNumber(count)} ${count === 1 ? "bookmark" : "bookmarks"}`}
+      countWords={(count) => countOf(count, "bookmark")}
       label="Bookmarks, newest first"
       current={current}
       takeOut={{ label: "Remove", key: "b", act: remove }}

@@ -8,14 +8,13 @@ import { ConfirmButton } from "../parts/confirm-button.tsx";
 import { useAct, useResource } from "../state/resource.ts";
 import { ClassPreview } from "./class-preview.tsx";
 import { ColorField } from "./color-field.tsx";
-import { readHiding } from "./hiding.ts";
 import { heavierThan, keyFor } from "./draft.ts";
 import type { Draft } from "./draft.ts";
-
-type Options = { readonly alert: boolean; readonly notify: boolean; readonly hide: boolean };
+import { readHiding } from "./hiding.ts";
+import type { ClassOptions } from "./hiding.ts";
 
 const OPTIONS = { alert: "Raise alerts", notify: "Send mail", hide: "Hide from lists" } as const;
-const NO_OPTIONS: Options = { alert: false, notify: false, hide: false };
+const NO_OPTIONS: ClassOptions = { alert: false, notify: false, hide: false };
 
 /** A class to edit or to make, beside the events that fit it. */
 export function ClassEditor(properties: {
@@ -29,8 +28,8 @@ export function ClassEditor(properties: {
   const { fault, isBusy, act } = useAct();
   const path = `/manage/1/logs/${log}/classFilters`;
   const isNew = start.key === "";
-  const options = useSignal<Options | null>(null);
-  const stored = useResource<Options>(app, isNew ? "" : `${path}/${start.key}/options`);
+  const options = useSignal<ClassOptions | null>(null);
+  const stored = useResource<ClassOptions>(app, isNew ? "" : `${path}/${start.key}/options`);
   const change = (changes: Partial<Draft>) => (draft.value = { ...draft.value, ...changes });
   const shown = options.value ?? stored.value.value ?? NO_OPTIONS;
   const save = () =>
@@ -90,7 +89,7 @@ export function ClassEditor(properties: {
               <input
                 id={`option-${name}`}
                 type="checkbox"
-                checked={shown[name as keyof Options]}
+                checked={shown[name as keyof ClassOptions]}
                 onChange={(event) => (options.value = { ...shown, [name]: event.currentTarget.checked })}
               />
               <label for={`option-${name}`}>{words}</label>

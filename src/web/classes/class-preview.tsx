@@ -10,11 +10,11 @@ import { DAY_MS } from "../../query/calendar.ts";
 import { withRange } from "../ask/range.ts";
 import { readAsk } from "../ask/compose.ts";
 import type { GroupRecord } from "../ask/groups.ts";
+import { countOf, formatNumber } from "../parts/numbers.ts";
 import { zoneOf } from "../state/preferences.ts";
 import { formatsOf } from "../time/moments.ts";
 import { conditionOf, heavierThan } from "./draft.ts";
 import type { Draft } from "./draft.ts";
-import { formatNumber } from "../parts/numbers.ts";
 
 type Fitting = {
   readonly count: number;
@@ -68,9 +68,7 @@ export function ClassPreview(properties: {
   return (
     <section class="preview" aria-labelledby="fits">
       <p class="big" id="fits" aria-live="polite">
-        {found === null
-          ? "No condition yet"
-          : `${formatNumber(found.count)} ${found.count === 1 ? "event fits" : "events fit"}`}
+        {found === null ? "No condition yet" : countOf(found.count, "event fits", "events fit")}
       </p>
       <p class="note">
         {fault.value ??

@@ -7,13 +7,13 @@ import type { App } from "../app.ts";
 import { DAY_MS } from "../../query/calendar.ts";
 import type { GroupRecord } from "../ask/groups.ts";
 import { Icon } from "../parts/icons.tsx";
+import { formatNumber } from "../parts/numbers.ts";
 import { useResource } from "../state/resource.ts";
 import { ClassEditor } from "./class-editor.tsx";
 import { draftFrom, draftOf, newDraft } from "./draft.ts";
 import type { Draft } from "./draft.ts";
 import "../css/classes.css";
 import "../css/forms.css";
-import { formatNumber } from "../parts/numbers.ts";
 
 /** The classes of a log, the heaviest first, and one of them to edit. */
 export function ClassesScreen({ app, log }: { app: App; log: string }): JSX.Element {

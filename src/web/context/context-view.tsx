@@ -17,11 +17,11 @@ import type { Results } from "../list/results.ts";
 import { rowOf } from "../list/row.ts";
 import type { EventRow } from "../list/row.ts";
 import { Icon } from "../parts/icons.tsx";
+import { formatNumber } from "../parts/numbers.ts";
 import type { Search } from "../state/search.ts";
 import { Matching } from "./matching.ts";
 import { Neighbours } from "./neighbours.ts";
 import "../css/event.css";
-import { formatNumber } from "../parts/numbers.ts";
 
 type ContextProperties = { readonly app: App; readonly search: Search; readonly results: Results };
 

@@ -2,8 +2,8 @@ import { EVENTS, GROUP_FIELDS, SORT_FIELDS, USERS } from "../../query/fields.ts"
 import { EVENT_FIELDS } from "../../query/plan.ts";
 import type { Span } from "../../query/syntax.ts";
 import { writeField, writeString, writeValue } from "../ask/print.ts";
+import { countOf } from "../parts/numbers.ts";
 import type { Want } from "./complete.ts";
-import { formatNumber } from "../parts/numbers.ts";
 
 /** One completion. */
 export type Offer = {
@@ -71,7 +71,9 @@ function fieldOffers({ fields, table }: Want, facts: Facts): Offer[] {
     const kind = fact?.kind ?? EVENTS.fields.get(name)?.type ?? "";
     const written = writeField(name);
     const count = Number(fact?.count ?? 0);
-    const hint = [KINDS[kind] ?? kind, count === 0 ? "" : eventWords(count)].filter((each) => each !== "").join(", ");
+    const hint = [KINDS[kind] ?? kind, count === 0 ? "" : countOf(count, "event")]
+      .filter((each) => each !== "")
+      .join(", ");
     return { offer: { insert: written + end, label: written, hint }, count };
   });
   return offers.sort((a, b) => b.count - a.count).map(({ offer }) => offer);
@@ -104,16 +106,12 @@ function valueOffers({ valuesOf, table }: Want, { values, classes }: Facts): Off
     .map(({ value, count }) => ({
       insert: valuesOf === "class" ? writeString(value) : writeValue(valuesOf, value),
       label: value,
-      hint: [names.get(value) ?? "", eventWords(Number(count))].filter((each) => each !== "").join(", "),
+      hint: [names.get(value) ?? "", countOf(Number(count), "event")].filter((each) => each !== "").join(", "),
     }));
 }
 
 function classOffers({ classes: isWanted }: Want, { classes }: Facts): Offer[] {
   return isWanted ? classes.map(({ key, display }) => ({ insert: `${key} `, label: key, hint: display })) : [];
-}
-
-function eventWords(count: number): string {
-  return `${formatNumber(count)} ${count === 1 ? "event" : "events"}`;
 }
 
 /** What an offer puts where: a blank that is there already is not put again. */

@@ -16,8 +16,6 @@ type Owners = {
   readonly bookmarks: Bookmarks;
 };
 
-const copying = () => import("./copy-acts.ts");
-
 /** What can be done with the events of a search's list. */
 export function searchActs({ app, search, results, bookmarks }: Owners): EventActs {
   const { client, location } = app;
@@ -30,8 +28,10 @@ export function searchActs({ app, search, results, bookmarks }: Owners): EventAc
     isBookmarked: bookmarks.has,
     bookmark: (row) => void bookmarks.toggle(row),
     copy: (form, row) =>
-      void copying().then(({ copyEvent }) => copyEvent(app, search.log, { form, row, readData: ofData.readData })),
-    copyLink: (row) => void copying().then(({ copyLink }) => copyLink(app, search, row)),
+      void import("./copy-acts.ts").then(({ copyEvent }) =>
+        copyEvent(app, search.log, { form, row, readData: ofData.readData }),
+      ),
+    copyLink: (row) => void import("../search/copy-link.ts").then(({ copyLink }) => copyLink(app, search, row)),
     context: (row) => {
       results.contextTop = results.control?.view.screenTopOf(row.id) ?? null;
       location.go({ screen: "context", part: row.id, parameters: location.place.peek().parameters });

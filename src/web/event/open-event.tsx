@@ -6,6 +6,7 @@ import { Icon } from "../parts/icons.tsx";
 import type { IconName } from "../parts/icons.tsx";
 import { MenuButton } from "../parts/menu.tsx";
 import type { MenuItem } from "../parts/menu.tsx";
+import { formatNumber } from "../parts/numbers.ts";
 import type { CopyForm } from "./copy.ts";
 import { EventData } from "./event-data.tsx";
 import type { OpenEventProperties } from "./event-acts.ts";
@@ -13,7 +14,6 @@ import { Facts } from "./facts-view.tsx";
 import { readInto } from "./memory.ts";
 import { Pieces } from "./pieces.tsx";
 import "../css/event.css";
-import { formatNumber } from "../parts/numbers.ts";
 
 /** All that an event says, and what can be done with it. */
 export function OpenEvent(properties: OpenEventProperties): JSX.Element {

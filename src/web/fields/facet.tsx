@@ -10,11 +10,11 @@ import type { Ask } from "../ask/compose.ts";
 import { eventsOf } from "../ask/groups.ts";
 import type { GroupRecord } from "../ask/groups.ts";
 import { Icon } from "../parts/icons.tsx";
+import { formatNumber } from "../parts/numbers.ts";
 import type { Run, Search } from "../state/search.ts";
 import { useRead } from "../state/use-read.ts";
 import { boundsOf, facetQuery, readFacet } from "./facets.ts";
 import type { FacetValue, FieldFacts } from "./facets.ts";
-import { formatNumber } from "../parts/numbers.ts";
 
 const FEW = 5;
 const MANY = 100;

@@ -3,11 +3,11 @@ import type { Signal } from "@preact/signals";
 import type { JSX } from "preact";
 
 import { Icon } from "../parts/icons.tsx";
+import { formatNumber } from "../parts/numbers.ts";
 import type { Formats } from "../time/moments.ts";
 import { Spark } from "./lines.tsx";
 import { changeWords, peakOf } from "./model.ts";
 import type { GroupRow, Groups } from "./model.ts";
-import { formatNumber } from "../parts/numbers.ts";
 
 /** A column by name, or, where that is null, a key by its place. */
 export type Order = { readonly column: string | null; readonly key: number; readonly isDescending: boolean };

@@ -6,6 +6,7 @@ import type { App } from "../app.ts";
 import { readAsk } from "../ask/compose.ts";
 import { exactRange, withRange } from "../ask/range.ts";
 import type { GroupRecord } from "../ask/groups.ts";
+import { countOf, formatNumber } from "../parts/numbers.ts";
 import { QueryFailed } from "../search/query-failed.tsx";
 import { rangeWords, useTitle } from "../search/found-line.tsx";
 import { ResultActs } from "../search/result-acts.tsx";
@@ -20,7 +21,6 @@ import { eventsOfGroup, groupsOf, keysOf } from "./model.ts";
 import type { GroupRow, Groups } from "./model.ts";
 import "../css/groups.css";
 import "../css/tables.css";
-import { formatNumber } from "../parts/numbers.ts";
 
 type Chart = "Lines" | "Bars" | "None";
 
@@ -128,7 +128,7 @@ function sortRows(rows: readonly GroupRow[], order: Order | null): readonly Grou
 }
 
 function headOf({ rows, columns, keys }: Groups): string {
-  const groups = `${formatNumber(rows.length)} ${rows.length === 1 ? "group" : "groups"}`;
+  const groups = countOf(rows.length, "group");
   if (keys.length === 0) return "All events in one";
   if (!columns.includes("count")) return groups;
   const events = rows.reduce((sum, { values }) => sum + Number(values["count"]), 0);

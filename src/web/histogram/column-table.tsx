@@ -1,10 +1,10 @@
 import type { JSX } from "preact";
 
 import type { Moments } from "../ask/range.ts";
+import { formatNumber } from "../parts/numbers.ts";
 import type { Formats } from "../time/moments.ts";
 import type { Column } from "./bars.ts";
 import "../css/tables.css";
-import { formatNumber } from "../parts/numbers.ts";
 
 export type ColumnTableProperties = {
   readonly columns: readonly Column[];

@@ -4,11 +4,11 @@ import { useRef } from "preact/hooks";
 
 import { DAY_MS } from "../../query/calendar.ts";
 import type { Moments } from "../ask/range.ts";
+import { formatNumber } from "../parts/numbers.ts";
 import type { Formats } from "../time/moments.ts";
 import { labelled, scaleOf } from "./bars.ts";
 import type { Column } from "./bars.ts";
 import { Tip } from "./tip.tsx";
-import { formatNumber } from "../parts/numbers.ts";
 
 /** The heights of the drawing, in its own units. */
 const TOP = 2;

@@ -1,8 +1,8 @@
 import type { JSX } from "preact";
 
+import { formatNumber } from "../parts/numbers.ts";
 import type { Formats } from "../time/moments.ts";
 import type { Column } from "./bars.ts";
-import { formatNumber } from "../parts/numbers.ts";
 
 /** What the column under the pointer or the keyboard shows. Screen readers hear its label instead. */
 export function Tip(properties: {

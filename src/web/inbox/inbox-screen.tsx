@@ -11,9 +11,9 @@ import { narrowingOf, useMarked } from "../marks/use-marked.ts";
 import { useUndo } from "../marks/use-undo.ts";
 import type { Done } from "../marks/use-undo.ts";
 import { Icon } from "../parts/icons.tsx";
+import { countOf, formatNumber } from "../parts/numbers.ts";
 import { acknowledgeOne, acknowledgeShown } from "./acknowledge.ts";
 import type { Acknowledgement } from "./acknowledge.ts";
-import { formatNumber } from "../parts/numbers.ts";
 
 /** Whether all that there are are loaded. */
 function isWhole({ events, total }: MarkedEvents): boolean {
@@ -32,7 +32,7 @@ export function InboxScreen({ app }: { app: App }): JSX.Element {
     const leaving = events.map(({ id }) => id);
     const work = async (): Promise<Done> => {
       const { count, undo } = await marked.leave(leaving, acknowledged);
-      return { words: `${formatNumber(count)} ${count === 1 ? "alert" : "alerts"} acknowledged`, undo };
+      return { words: `${countOf(count, "alert")} acknowledged`, undo };
     };
     void act({ work, failed: "Not acknowledged", changed: () => alerts.changed() });
   };
@@ -68,7 +68,7 @@ export function InboxScreen({ app }: { app: App }): JSX.Element {
       app={app}
       marked={marked}
       name="Inbox"
-      countWords={(count) => `${formatNumber(count)} unread ${count === 1 ? "alert" : "alerts"}`}
+      countWords={(count) => countOf(count, "unread alert")}
       label="Alerts, newest first"
       current={current}
       takeOut={{ label: "Acknowledge", key: "e", act: one }}

@@ -1,9 +1,9 @@
 import type { JSX } from "preact";
 
+import { formatNumber } from "../parts/numbers.ts";
 import { explain } from "./list-states.tsx";
 import type { Order } from "./question.ts";
 import type { RowSource } from "./row-source.ts";
-import { formatNumber } from "../parts/numbers.ts";
 
 /** The last line of a list: that all is shown, that more is being read, or what kept it from being read. */
 export function EndOfList({ source, order }: { readonly source: RowSource; readonly order: Order }): JSX.Element {

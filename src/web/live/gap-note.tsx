@@ -3,9 +3,9 @@ import type { JSX } from "preact";
 
 import { explain } from "../list/list-states.tsx";
 import { Message } from "../parts/message.tsx";
+import { formatNumber } from "../parts/numbers.ts";
 import type { Skipped } from "./live-rows.ts";
 import type { Live } from "./live.ts";
-import { formatNumber } from "../parts/numbers.ts";
 
 type GapProperties = {
   readonly live: Live;

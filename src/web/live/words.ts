@@ -1,6 +1,6 @@
+import { formatNumber } from "../parts/numbers.ts";
 import { PAUSES } from "./tail.ts";
 import type { Connection, Pause } from "./tail.ts";
-import { formatNumber } from "../parts/numbers.ts";
 
 export type LiveState = {
   readonly connection: Connection;
@@ -23,7 +23,7 @@ export function liveWords({ connection, pause, waiting, now_ms, explain }: LiveS
   if (connection.kind === "refused") return { dot: "wait", title: "The tail ended", note: explain(connection.fault) };
   if (connection.kind === "waiting") {
     const seconds = Math.max(1, Math.ceil((connection.at_ms - now_ms) / 1_000));
-    const held = pause === null ? "" : ` Paused, ${counted(waiting)} new.`;
+    const held = pause === null ? "" : ` Paused, ${formatNumber(waiting)} new.`;
     const why = connection.fault === null ? "The connection ended." : explain(connection.fault);
     return {
       dot: "wait",
@@ -33,12 +33,8 @@ export function liveWords({ connection, pause, waiting, now_ms, explain }: LiveS
   }
   if (pause !== null) {
     const note = `${PAUSES[pause]} Nothing moves until you resume, and nothing is lost.`;
-    return { dot: "paused", title: `Paused, ${counted(waiting)} new`, note };
+    return { dot: "paused", title: `Paused, ${formatNumber(waiting)} new`, note };
   }
   if (connection.kind === "connecting") return { dot: "wait", title: "Connecting", note: "" };
   return { dot: "on", title: "Live", note: "New events appear as they are stored." };
-}
-
-function counted(count: number): string {
-  return formatNumber(count);
 }

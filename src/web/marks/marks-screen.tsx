@@ -4,6 +4,7 @@ import { useEffect } from "preact/hooks";
 
 import type { App } from "../app.ts";
 import { Message } from "../parts/message.tsx";
+import { formatNumber } from "../parts/numbers.ts";
 import type { MarkedEvents } from "./marked-events.ts";
 import { MarkedList } from "./marked-list.tsx";
 import { narrowed } from "./marked.ts";
@@ -11,7 +12,6 @@ import type { MarkedEvent, TakeOut } from "./marked.ts";
 import { Narrow } from "./narrow.tsx";
 import { narrowingOf } from "./use-marked.ts";
 import "../css/marks.css";
-import { formatNumber } from "../parts/numbers.ts";
 
 type MarksScreenProperties = {
   readonly app: App;

@@ -2,9 +2,9 @@ import type { JSX } from "preact";
 
 import type { App } from "../app.ts";
 import { Icon } from "../parts/icons.tsx";
+import { formatNumber } from "../parts/numbers.ts";
 import { countsOf } from "./marked.ts";
 import type { Count, MarkedEvent, Narrowing } from "./marked.ts";
-import { formatNumber } from "../parts/numbers.ts";
 
 type NarrowProperties = {
   readonly app: App;

@@ -3,19 +3,19 @@ import { useEffect, useRef } from "preact/hooks";
 import { wordsOf } from "../api/client.ts";
 import type { App } from "../app.ts";
 
-/** An act that was done: what the reader is told of it, and how it is taken back. */
+/** A finished act: its confirmation message, and the call that undoes it. */
 export type Done = { readonly words: string; readonly undo: () => Promise<unknown> };
 
-/** An act that can be taken back. */
+/** An act that can be undone. */
 export type Undoable = {
   readonly work: () => Promise<Done>;
-  /** What the reader is told where the service refuses, in front of the reason. */
+  /** The error message without its reason, which follows a colon. */
   readonly failed: string;
   /** Called when the act, or its undoing, is over. */
   readonly changed: () => void;
 };
 
-/** Does acts that a toast, or `z`, takes back: also while the service still works on them. */
+/** Runs acts that the toast or `z` undoes, also before the service has answered. */
 export function useUndo({ shortcuts, toaster }: App): (act: Undoable) => Promise<void> {
   const undo = useRef<(() => void) | null>(null);
   useEffect(

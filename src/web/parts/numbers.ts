@@ -9,6 +9,11 @@ export function shorten(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
 }
 
+/** `1 event`, `12,480 events`. */
+export function countOf(count: number, noun: string, plural = `${noun}s`): string {
+  return `${formatNumber(count)} ${count === 1 ? noun : plural}`;
+}
+
 /** `12,480` or `0.125`: thousands apart, at most three decimals. The browser's own formats take long to load. */
 export function formatNumber(number: number): string {
   const [whole = "", ...fraction] = String(Math.round(number * 1000) / 1000).split(".");

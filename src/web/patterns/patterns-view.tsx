@@ -7,13 +7,13 @@ import { Spark } from "../groups/lines.tsx";
 import { groupsOf } from "../groups/model.ts";
 import type { GroupRow, Groups } from "../groups/model.ts";
 import type { GroupRecord } from "../ask/groups.ts";
+import { formatNumber } from "../parts/numbers.ts";
 import { QueryFailed } from "../search/query-failed.tsx";
 import type { Run, Search } from "../state/search.ts";
 import { useRead } from "../state/use-read.ts";
 import { courseQuery, MOST_PATTERNS, patternQueries, piecesOfPattern } from "./patterns.ts";
 import "../css/groups.css";
 import "../css/tables.css";
-import { formatNumber } from "../parts/numbers.ts";
 
 type Patterns = {
   readonly rows: readonly { readonly pattern: string; readonly count: number; readonly class: string }[];

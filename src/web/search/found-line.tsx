@@ -14,10 +14,10 @@ import { formatsOf } from "../time/moments.ts";
 import type { Formats } from "../time/moments.ts";
 import { placeOf } from "../time/zones.ts";
 import { eventsOf, within } from "../ask/groups.ts";
+import { countOf, formatNumber } from "../parts/numbers.ts";
 import { lazy } from "../shell/lazy.tsx";
 import { ResultActs } from "./result-acts.tsx";
 import { ViewTabs } from "./view-tabs.tsx";
-import { formatNumber } from "../parts/numbers.ts";
 
 const HidingNote = lazy<HidingNoteProperties>(async () => (await import("../classes/hiding-note.tsx")).HidingNote);
 
@@ -28,7 +28,7 @@ export function FoundLine({ app, search, results }: ResultListProperties): JSX.E
   const formats = useComputed(() => formatsOf(search.run.value.zone));
   const isOfThisRun = found.value?.run === run.number;
   const text = isOfThisRun
-    ? countWords(found.value?.count ?? 0)
+    ? countOf(found.value?.count ?? 0, "event")
     : fault.value !== null
       ? "No result"
       : search.isCancelled.value
@@ -97,8 +97,4 @@ async function countEvents({ client }: App, run: Run): Promise<Count | null> {
 function pausedWords(live: Live | null): string | null {
   if (live === null || live.tail.pause.value === null) return null;
   return `Paused, ${formatNumber(live.rows.waiting.value)} new`;
-}
-
-function countWords(count: number): string {
-  return `${formatNumber(count)} ${count === 1 ? "event" : "events"}`;
 }

@@ -17,7 +17,7 @@ const SavedList = lazy<SavedListProperties>(async () => (await import("../saved/
 export function ResultActs({ app, search }: { app: App; search: Search }): JSX.Element {
   const root = useRef<HTMLSpanElement>(null);
   const press = (name: string) => root.current?.querySelector<HTMLElement>(`[data-act=${name}] button`)?.click();
-  const copyLink = () => void import("../event/copy-acts.ts").then(({ copyLink: copy }) => copy(app, search, null));
+  const copyLink = () => void import("./copy-link.ts").then(({ copyLink: copy }) => copy(app, search, null));
   useEffect(
     () =>
       app.shortcuts.bind([

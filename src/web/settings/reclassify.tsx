@@ -1,10 +1,10 @@
 import type { JSX } from "preact";
 
 import { Form, valuesOf } from "../parts/form.tsx";
+import { formatNumber } from "../parts/numbers.ts";
 import { Clock, PaneHead } from "./pane.tsx";
 import { useAct, usePolling, useResource } from "../state/resource.ts";
 import type { PartProperties } from "./part.ts";
-import { formatNumber } from "../parts/numbers.ts";
 
 /** As `GET …/reclassify` answers. */
 type Job = {

@@ -51,7 +51,7 @@ export type Search = {
   /** The zone that was chosen for this search; "" is the reader's own. */
   readonly chosenZone: Signal<string>;
   readonly order: Signal<Order>;
-  /** The classes to hide, joined by commas; {@link OWN_HIDING} stands for those that the reader chose once for the log. */
+  /** The classes to hide, joined by commas; {@link OWN_HIDING}: those that the reader hides in this log. */
   readonly hide: Signal<string>;
   readonly run: ReadonlySignal<Run>;
   /** Runs what is typed and chosen now, as a step that back returns from. */
@@ -124,6 +124,10 @@ export function createSearch({
   };
   read();
   const run = signal(begin());
+  const isHidingSame = (): boolean => {
+    const { typed, hidden } = run.peek();
+    return isSameHiding(hidden, withoutHidden(typed, hiding()).hidden);
+  };
   const cancelled = signal(0);
   return {
     log,
@@ -146,19 +150,15 @@ export function createSearch({
     },
     isCancelled: computed(() => cancelled.value === run.value.number),
     follow() {
-      const { typed, hidden, order: way, zone: clock } = run.peek();
+      const { typed, order: way, zone: clock } = run.peek();
       // What is typed stays where the address says the same search as before.
       if (searchIn(location.place.peek().parameters) === address) {
-        if (typed === query.peek() && !isSameHiding(hidden, withoutHidden(typed, hiding()).hidden)) run.value = begin();
+        if (typed === query.peek() && !isHidingSame()) run.value = begin();
         return;
       }
       const before = range.peek();
       read();
-      const isSame =
-        typed === query.peek() &&
-        way === order.peek() &&
-        clock === zone.peek() &&
-        isSameHiding(hidden, withoutHidden(typed, hiding()).hidden);
+      const isSame = typed === query.peek() && way === order.peek() && clock === zone.peek() && isHidingSame();
       if (!isSame || !isSameRange(before, range.peek())) run.value = begin();
     },
   };

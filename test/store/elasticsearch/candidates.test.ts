@@ -48,6 +48,6 @@ for (const { pattern, length, count, match } of HEAVY) {
       for await (const row of verified(search, plan, options)) rows.push(row.id);
       t.deepEqual(rows, [found.id]);
     });
-    t.true(hold_ms < 250, `the process was held for ${Math.round(hold_ms)} ms`);
+    t.true(hold_ms < 100, `the process was held for ${Math.round(hold_ms)} ms`);
   });
 }

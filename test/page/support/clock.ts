@@ -1,0 +1,27 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Page } from "playwright-core";
+
+const STEP_MS = 100;
+
+/**
+ * Stops the clock of all pages of a context in which it was installed; from now on {@link within} alone
+ * moves it on. Playwright's clicks wait for frames, which do not come: dispatch events instead.
+ */
+export async function stopClock(page: Page): Promise<void> {
+  await page.clock.pauseAt((await page.evaluate(() => Date.now())) + STEP_MS);
+}
+
+/**
+ * Whether something comes to hold within a length of the page's own time. Timers of the page wait for
+ * this clock; the service and the machine take what they take, so that a busy one changes nothing.
+ */
+export async function within(page: Page, limit_ms: number, holds: () => Promise<boolean>): Promise<boolean> {
+  for (let passed_ms = 0; passed_ms < limit_ms; passed_ms += STEP_MS) {
+    await page.clock.runFor(STEP_MS);
+    for (let look = 0; look < 10; look++) {
+      if (await holds()) return true;
+      await sleep(STEP_MS / 4);
+    }
+  }
+  return false;
+}
