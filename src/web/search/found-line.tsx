@@ -38,8 +38,11 @@ export function FoundLine({ app, search, results }: ResultListProperties): JSX.E
   const isHiding = run.hidden.length > 0 || (search.hide.value === "" && hasHidden(app, search.log));
   const isEmpty = isOfThisRun && found.value?.count === 0;
   useEffect(() => {
-    if (isEmpty)
-      void import("../first-run/guide-if-empty.ts").then(({ guideIfEmpty }) => guideIfEmpty(app, search.log));
+    if (!isEmpty) return;
+    // Where the log can't be asked, the empty list stands as it is.
+    import("../first-run/guide-if-empty.ts")
+      .then(({ guideIfEmpty }) => guideIfEmpty(app, search.log))
+      .catch(() => undefined);
   }, [isEmpty]);
   return (
     <div class="found">

@@ -34,7 +34,11 @@ export function SearchScreen({ app, log }: { app: App; log: string }): JSX.Eleme
   const place = app.location.place.value;
   // Back and forward change the address alone.
   useEffect(search.follow, [place, hidden.value]);
-  useEffect(() => void import("../classes/hiding.ts").then(({ readHiding }) => readHiding(app, log)), []);
+  const isIn = app.session.state.value === "in";
+  useEffect(() => {
+    // Where they can't be read, those of the last time count, and the list says what is wrong.
+    if (isIn) import("../classes/hiding.ts").then(({ readHiding }) => readHiding(app, log)).catch(() => undefined);
+  }, [isIn]);
   useEffect(
     () => () => {
       search.cancel();
