@@ -32,6 +32,8 @@ export type App = {
   readonly logs: Signal<readonly LogRecord[] | null>;
   readonly classes: ClassBook;
   readonly alerts: AlertState;
+  /** Rises when the service has taken a change of the reader's bookmarks. */
+  readonly bookmarkChanges: Signal<number>;
   /** Where the reader was in the lists of searches; a step back returns there. */
   readonly places: Map<string, ListMemory>;
   /** What the page shows, without the number of unread alerts. */
@@ -52,6 +54,7 @@ export function createApp(window: Window): App {
     logs: signal<readonly LogRecord[] | null>(null),
     classes: createClassBook(() => client),
     alerts: createAlertState(),
+    bookmarkChanges: signal(0),
     places: new Map<string, ListMemory>(),
     title: signal("Loggia"),
   };

@@ -13,7 +13,8 @@ import { countOf } from "../parts/numbers.ts";
 /** The account's bookmarks, of all logs. */
 export function BookmarksScreen({ app }: { app: App }): JSX.Element {
   const version = useSignal(0);
-  const marked = useMarked(app, "bookmarks", version.value);
+  // A bookmark set in a list a moment ago may still be on its way.
+  const marked = useMarked(app, "bookmarks", version.value + app.bookmarkChanges.value);
   const current = useSignal<string | null>(null);
   const act = useUndo(app);
   const { client } = app;

@@ -16,7 +16,7 @@ export type Bookmarks = {
 
 const PAGE = 500;
 
-export function createBookmarks({ client, toaster }: App, log: string): Bookmarks {
+export function createBookmarks({ client, toaster, bookmarkChanges }: App, log: string): Bookmarks {
   const version = signal(0);
   const own = new Set<string>();
   const path = `/1/logs/${log}/bookmarks`;
@@ -52,6 +52,7 @@ export function createBookmarks({ client, toaster }: App, log: string): Bookmark
       try {
         if (isMarked) await client.ask(path, { method: "POST", form: { id } });
         else await client.ask(`${path}/${id}`, { method: "DELETE" });
+        bookmarkChanges.value += 1;
       } catch (fault) {
         set(id, !isMarked);
         const why = fault instanceof Error ? fault.message : String(fault);
