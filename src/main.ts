@@ -111,10 +111,11 @@ export async function startLoggia(
     const { roles } = settings;
     const locating = await openLocating(settings, log, closing);
     if (roles.has("pipeline")) done.push(...(await startPipelines(settings, engines, watch, locating, log, closing)));
+    let post: Address | null = null;
     const api = roles.has("api")
-      ? await startApi(settings, engines, { ...watch, continuity }, locating, log, closing)
+      ? await startApi(settings, engines, { ...watch, continuity, postPort: () => post?.port }, locating, log, closing)
       : null;
-    const post = roles.has("post") ? await startPost(settings, engines, watch, log, closing) : null;
+    post = roles.has("post") ? await startPost(settings, engines, watch, log, closing) : null;
     // A role that dies later is told by `done`; one that nobody awaits yet must not end the process at once.
     const dead = Promise.race([...done, new Promise<never>(() => {})]);
     dead.catch(() => {});
@@ -292,10 +293,16 @@ async function startPipelines(
 
 type Role = { close(timeout_ms: number): Promise<void>; readonly done: Promise<void> };
 
+type ApiWatch = Watch & {
+  readonly continuity: Continuity | null;
+  /** The port where this process takes posts, once it does. */
+  readonly postPort: () => number | undefined;
+};
+
 async function startApi(
-  { api: address, hosts, rates, trustedProxies }: Settings,
+  { api: address, post, postUrl, hosts, rates, trustedProxies }: Settings,
   { ports, clock, backup, accepted, deletions, watermarks, reclassifications }: Opened,
-  { metrics, gate, front, holds, connections, continuity }: Watch & { readonly continuity: Continuity | null },
+  { metrics, gate, front, holds, connections, continuity, postPort }: ApiWatch,
   locating: Locating,
   log: Logger,
   closing: AsyncDisposableStack,
@@ -332,6 +339,7 @@ async function startApi(
     // Answers that wait for their readers leave half of the memory to others.
     limits: { ...connections.api, unread_bytes: (rates.answers_mb * 1024 * 1024) / 2 },
     browsers: createBrowserGuard({ hosts: [...hosts, address.host], trustedProxies }),
+    posting: () => ({ url: postUrl, port: postPort() ?? post.port }),
     observe: metrics.http,
     cut: reportCuts("the API", log, metrics.cut),
     front: (request, response) => answerOps(request, response) || answerPage(request, response),

@@ -16,6 +16,8 @@ export type Role = (typeof ROLES)[number];
 export type Settings = {
   readonly api: Address;
   readonly post: Address;
+  /** URL at which producers reach `post`, without a slash at its end; null: its port on the host of the API. */
+  readonly postUrl: string | null;
   readonly data: string;
   readonly roles: ReadonlySet<Role>;
   /** Made at the first start; null: drawn and printed once. */
@@ -56,6 +58,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
   return {
     api: readAddress("LOGGIA_API", get("LOGGIA_API")),
     post: readAddress("LOGGIA_POST", get("LOGGIA_POST")),
+    postUrl: readPostUrl(get("LOGGIA_POST_URL")),
     data: get("LOGGIA_DATA"),
     roles,
     admin: readAdmin(get("LOGGIA_ADMIN")),
@@ -122,6 +125,15 @@ function readProxies(value: string): BlockList {
     proxies.addSubnet(address, bits === undefined ? most : Number(bits), version === 6 ? "ipv6" : "ipv4");
   }
   return proxies;
+}
+
+function readPostUrl(value: string): string | null {
+  if (value === "") return null;
+  const url = URL.parse(value);
+  const isPlain = url !== null && /^https?:$/.test(url.protocol) && url.username + url.password === "";
+  if (!isPlain || url.search + url.hash !== "")
+    throw wrong("LOGGIA_POST_URL", value, "a URL such as https://in.example.org, without credentials and query");
+  return url.href.replace(/\/$/, "");
 }
 
 function readHosts(value: string): readonly string[] {

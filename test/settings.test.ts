@@ -51,6 +51,17 @@ test("names of the service are host names, without ports", (t) => {
     t.throws(() => readSettings({ LOGGIA_HOSTS: wrong }), { instanceOf: StartError, message: /^LOGGIA_HOSTS is / });
 });
 
+test("the address for producers is a plain URL", (t) => {
+  t.is(readSettings({}).postUrl, null);
+  t.is(readSettings({ LOGGIA_POST_URL: "https://in.example.org/" }).postUrl, "https://in.example.org");
+  t.is(readSettings({ LOGGIA_POST_URL: "http://10.0.0.7:81/events/" }).postUrl, "http://10.0.0.7:81/events");
+  for (const wrong of ["in.example.org", "ftp://in.example.org", "https://a:b@in.example.org", "https://x.org/?a=1"])
+    t.throws(() => readSettings({ LOGGIA_POST_URL: wrong }), {
+      instanceOf: StartError,
+      message: /^LOGGIA_POST_URL is /,
+    });
+});
+
 test("an admin and a log for the first start", (t) => {
   const settings = readSettings({ LOGGIA_ADMIN: "ann@example.org:pass:word", LOGGIA_LOG: "Shop:key-of-shop" });
   t.deepEqual(settings.admin, { email: "ann@example.org", password: "pass:word" });

@@ -30,6 +30,8 @@ import { apiKeyRoutes } from "./manage/api-keys.ts";
 import { managedClassFilterRoutes } from "./manage/class-filters.ts";
 import { managedLogRoutes } from "./manage/logs.ts";
 import { operationRoutes } from "./manage/operations.ts";
+import { postingRoute } from "./manage/posting.ts";
+import type { PostingAddress } from "./manage/posting.ts";
 import { reclassifyRoutes } from "./manage/reclassify.ts";
 import { savedQueryRoutes } from "./manage/saved-queries.ts";
 import { openApiRoute } from "./openapi/routes.ts";
@@ -55,6 +57,8 @@ export type ApiOptions = {
   readonly front?: NonNullable<HttpServerOptions["front"]>;
   /** Owned by the caller. Default: null, for one process that accepts and indexes in one order. */
   readonly horizon?: Horizon | null;
+  /** Default: at the standard port. */
+  readonly posting?: () => PostingAddress;
   readonly operations?: Operations;
   readonly reclassifications?: Reclassifications;
 };
@@ -78,6 +82,7 @@ export function apiRoutes(parts: Omit<Context, "attributes" | "body">): Route[] 
     ...fieldRoutes(context),
     ...sessionRoutes(context),
     ...accountRoutes(context),
+    postingRoute(context),
     ...managedLogRoutes(context),
     ...apiKeyRoutes(context),
     ...managedClassFilterRoutes(context),
@@ -103,11 +108,24 @@ export function createApi(options: ApiOptions): HttpServer {
     browsers = createBrowserGuard(),
     front,
     horizon = null,
+    posting = () => ({ url: null, port: 8081 }),
     operations,
     reclassifications,
   } = options;
   return createHttpServer({
-    routes: apiRoutes({ catalog, store, deletions, log, now, gate, browsers, horizon, operations, reclassifications }),
+    routes: apiRoutes({
+      catalog,
+      store,
+      deletions,
+      log,
+      now,
+      gate,
+      browsers,
+      horizon,
+      posting,
+      operations,
+      reclassifications,
+    }),
     log,
     limits,
     listener: { name: "the API", setting: "LOGGIA_API" },

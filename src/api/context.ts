@@ -21,6 +21,7 @@ import { authenticate, personOfCaller } from "./caller.ts";
 import { parametersOf, withHints } from "./hints.ts";
 import type { Horizon } from "./horizon.ts";
 import type { KnownAttributes } from "./known-attributes.ts";
+import type { PostingAddress } from "./manage/posting.ts";
 import { AnswerMemory } from "./memory.ts";
 
 /** What the handlers of the API work with. */
@@ -38,6 +39,7 @@ export type Context = {
   readonly gate: Gate;
   readonly browsers: BrowserGuard;
   readonly attributes: KnownAttributes;
+  readonly posting: () => PostingAddress;
   /** Orders to reclassify stored events; absent: it takes none. */
   readonly reclassifications?: Reclassifications | undefined;
   /** What service admins can ask of this process; absent: nothing. */

@@ -81,6 +81,7 @@ POST   /manage/1/replay                                       401   401     403 
 GET    /manage/1/backup                                       401   401     403  403   403  200    403    403      401   403
 POST   /manage/1/backup                                       401   401     403  403   403  400    403    403      401   403
 
+GET    /manage/1/posting                                      401   401     200  200   200  200    403    403      401   403
 GET    /manage/1/logs                                         401   401     200  200   200  200    403    403      401   403
 GET    /manage/1/logs/:log                                    401   401     404  403   200  404    403    403      401   403
 PATCH  /manage/1/logs/:log                                    401   401     404  403   200  404    403    403      401   403

@@ -112,6 +112,9 @@ test("the first-run guide makes a key and sees an event arrive", async (t) => {
   const { page } = await pages.open(t, { address: `#/${LOG}/first-run` });
   await page.getByRole("button", { name: "Make a key" }).click();
   await page.getByLabel("New key").waitFor();
+  const { postUrl } = pages.service();
+  await page.locator(".codebox", { hasText: `curl ${postUrl}/1/logs/${LOG}/events` }).waitFor();
+  t.is(await page.getByLabel("Events are posted to").inputValue(), postUrl);
   await page.locator(".step.done", { hasText: "See it arrive" }).waitFor();
   await assertAccessible(t, page, "the guide");
 });

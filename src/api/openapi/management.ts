@@ -46,6 +46,16 @@ const ACCOUNTS: Readonly<Record<string, Operation>> = {
   },
 };
 
+const POSTING: Readonly<Record<string, Operation>> = {
+  "GET /posting": {
+    ...base,
+    id: "readPostingAddress",
+    summary: "Where producers post: at `url`, or where that is null at `port` of the host that serves this API",
+    answers: { 200: { what: "The address", schema: answers.PostingAddressRecord } },
+    errors: [],
+  },
+};
+
 const LOGS: Readonly<Record<string, Operation>> = {
   "GET /logs": {
     ...base,
@@ -286,7 +296,7 @@ const SAVED_QUERIES: Readonly<Record<string, Operation>> = {
 
 /** The operations of `/manage/1`, by method and path of the router. */
 export const MANAGEMENT: Readonly<Record<string, Operation>> = Object.fromEntries(
-  Object.entries({ ...ACCOUNTS, ...LOGS, ...API_KEYS, ...CLASSES, ...SAVED_QUERIES, ...OPERATING }).map(
+  Object.entries({ ...ACCOUNTS, ...POSTING, ...LOGS, ...API_KEYS, ...CLASSES, ...SAVED_QUERIES, ...OPERATING }).map(
     ([name, operation]) => [name.replace(" ", " /manage/1"), operation],
   ),
 );

@@ -314,6 +314,11 @@ export const NewApiKeyRecord = named(
 
 const OptionFields = { alert: z.boolean(), notify: z.boolean(), hide: z.boolean() };
 
+export const PostingAddressRecord = named(
+  "PostingAddress",
+  z.strictObject({ url: z.string().nullable(), port: z.number() }),
+);
+
 export const OptionsRecord = named("ClassOptions", z.strictObject(OptionFields));
 
 export const OptionsList = named("ClassOptionsList", z.array(z.strictObject({ key: z.string(), ...OptionFields })));

@@ -19,7 +19,13 @@ export function FirstRunScreen({ app, log }: { app: App; log: string }): JSX.Ele
   const key = useSignal("");
   const fault = useSignal<string | null>(null);
   const arrived = useSignal<EventRecord | null>(null);
-  const post = useSignal(postAddress(location));
+  const post = useSignal("");
+  useEffect(() => {
+    readPostingUrl(app, location).then(
+      (url) => (post.value = url),
+      (error: unknown) => (fault.value = wordsOf(error)),
+    );
+  }, []);
   useEffect(() => {
     const abort = new AbortController();
     void awaitEvent(app, log, abort.signal, (event) => (arrived.value = event));
@@ -151,9 +157,10 @@ function Senders({ target }: { target: Parameters<Sender["code"]>[0] }): JSX.Ele
   );
 }
 
-/** The posting listener stands at the port after that of the API, unless it was set otherwise. */
-function postAddress({ protocol, hostname, port }: globalThis.Location): string {
-  return `${protocol}//${hostname}${port === "" ? "" : `:${Number(port) + 1}`}`;
+/** @throws ApiFault */
+async function readPostingUrl(app: App, { protocol, hostname }: globalThis.Location): Promise<string> {
+  const { body } = await app.client.ask<{ url: string | null; port: number }>("/manage/1/posting");
+  return body.url ?? `${protocol}//${hostname}:${body.port}`;
 }
 
 const RETRY_MS = 2_000;
