@@ -21,8 +21,10 @@ import { authenticate, personOfCaller } from "./caller.ts";
 import { parametersOf, withHints } from "./hints.ts";
 import type { Horizon } from "./horizon.ts";
 import type { KnownAttributes } from "./known-attributes.ts";
-import type { PostingAddress } from "./manage/posting.ts";
 import { AnswerMemory } from "./memory.ts";
+
+/** Where producers post: at `url`, or where that is null at `port` of the host that serves the API. */
+export type PostingAddress = { readonly url: string | null; readonly port: number };
 
 /** What the handlers of the API work with. */
 export type Context = {

@@ -3,9 +3,6 @@ import type { Route } from "../../http/route.ts";
 import type { Context } from "../context.ts";
 import { managed, ok } from "./json.ts";
 
-/** Where producers post: at `url`, or where that is null at `port` of the host that serves the API. */
-export type PostingAddress = { readonly url: string | null; readonly port: number };
-
 /** Tells people where producers post, for what they copy into programs. */
 export function postingRoute(context: Context): Route {
   return managed(context, "GET", "/posting", ({ caller }) => {
