@@ -9,7 +9,7 @@ import { ACCOUNT } from "../support/places.ts";
 /** A page in a profile of its own, signed in, with the probes of `probes.ts` in it. */
 export type MeasuredPage = {
   readonly page: Page;
-  /** Evaluates an expression in the page: `probes.rowCount()`. */
+  /** Evaluates an expression in the page: `probes.rowElements()`. */
   readonly ask: <Answer>(expression: string) => Promise<Answer>;
   /** Slows its processor down by a factor. */
   readonly slowDown: (factor: number) => Promise<void>;

@@ -5,7 +5,12 @@
 
 const frame = (): Promise<number> => new Promise((resolve) => requestAnimationFrame(resolve));
 const list = (): HTMLElement => document.querySelector<HTMLElement>("#list")!;
-const rowCount = (): number => Number(document.querySelector("#list")?.getAttribute("aria-rowcount") ?? 1) - 1;
+/** The number of the last row that is drawn: at the end of the list, how many are loaded. */
+const lastRow = (): number => {
+  const rows = [...document.querySelectorAll("#list .slot > [aria-rowindex]")];
+  // The head is the first row.
+  return Math.max(0, ...rows.map((row) => Number(row.getAttribute("aria-rowindex")) - 1));
+};
 
 /** Of a row of the list, in each frame: where it stands, what is selected, and where the focus is. */
 type Watch = {
@@ -34,17 +39,15 @@ const probes = {
       .map(({ name }) => name)
       .filter((name) => /\/assets\/[^?]+\.(?:js|css)$/.test(name)),
 
-  rowCount,
-
   /** Reads on to the end of the list until so many rows are loaded. */
   async load(count: number): Promise<number> {
-    for (let idle = 0; rowCount() < count && idle < 600; idle++) {
-      const before = rowCount();
+    for (let idle = 0; lastRow() < count && idle < 600; idle++) {
+      const before = lastRow();
       list().scrollTop = list().scrollHeight;
       await frame();
-      if (rowCount() !== before) idle = 0;
+      if (lastRow() !== before) idle = 0;
     }
-    return rowCount();
+    return lastRow();
   },
 
   /** Scrolls up by so many pixels in each frame. @returns the lengths of the frames, in milliseconds */
@@ -84,8 +87,8 @@ const probes = {
 
   /** From the end of the answer that brought the last rows until the frame that shows them, in milliseconds. */
   async untilDrawn(count: number): Promise<number> {
-    for (let frames = 0; rowCount() < count; frames++) {
-      if (frames > 1_800) throw new Error(`${rowCount()} of ${count} rows came`);
+    for (let frames = 0; lastRow() < count; frames++) {
+      if (frames > 1_800) throw new Error(`${lastRow()} of ${count} rows came`);
       list().scrollTop = list().scrollHeight;
       await frame();
     }
