@@ -84,6 +84,37 @@ test("a step back returns to the pixel, and the address shows a fresh reader the
   await slotOf(fresh, "number 105").first().locator(".open").waitFor();
 });
 
+test("a right click on a value, or the key for menus on a row, narrows the query", async (t) => {
+  const query = "GET events WHERE source CONTAINS 'menu-'";
+  await pages.post([
+    { text: "in the first", source: "menu-1", tags: ["red", "blue"] },
+    { text: "in the second", source: "menu-2", tags: ["red"] },
+  ]);
+  const { page } = await pages.open(t, { address: `#/${LOG}?q=${encodeURIComponent(query)}` });
+  const row = slotOf(page, "in the first").locator("> [aria-rowindex]");
+  await row.getByText("menu-1").click({ button: "right" });
+  const menu = page.getByRole("menu", { name: "Menu of source" });
+  await menu.getByRole("menuitem", { name: /^Group by source/ }).waitFor();
+  await assertAccessible(t, page, "the menu of a cell");
+  await page.keyboard.press("Escape");
+  await menu.waitFor({ state: "detached" });
+  t.true(await row.evaluate((element) => element === document.activeElement));
+  t.is(await row.getAttribute("aria-expanded"), "false");
+  await row.locator(".g").getByText("blue").click({ button: "right" });
+  t.is(await page.getByRole("menuitem", { name: /red/ }).count(), 0);
+  await page.getByRole("menuitem", { name: /^All but blue/ }).click();
+  await slotOf(page, "in the first").waitFor({ state: "detached" });
+  const field = page.getByRole("textbox", { name: /Query/ });
+  t.is(await field.inputValue(), `${query} AND tags != 'blue'`);
+  await page.goBack();
+  await row.focus();
+  await page.keyboard.press("Shift+F10");
+  await page.getByRole("menu", { name: "Menu of the event" }).waitFor();
+  await page.getByRole("menuitem", { name: /^Only menu-1/ }).click();
+  await slotOf(page, "in the second").waitFor({ state: "detached" });
+  t.is(await field.inputValue(), `${query} AND source = 'menu-1'`);
+});
+
 for (const width of [1440, 360]) {
   test(`at ${width} px the list stays where it is while its bars are loaded`, async (t) => {
     const name = `still-${width}`;

@@ -111,6 +111,24 @@ test("while 200 events per second arrive, an open event, the selection and the f
   t.deepEqual(texts, all);
 });
 
+test("a row stays under a pointer that presses it, and the tail goes on when it is up", async (t) => {
+  await pages.post(numbered("pressed", 1, 10));
+  const { page } = await pages.open(t, { address: tailOf("pressed") });
+  const row = page.locator("#list [data-id]", { hasText: "number 8" });
+  const { x, y, height } = (await row.boundingBox())!;
+  await page.mouse.move(x + 700, y + height / 2);
+  await page.mouse.down();
+  await pages.post(numbered("pressed", 11, 5));
+  await page.getByText("Paused, 5 new").first().waitFor();
+  await page.getByText("You hold the pointer down.").first().waitFor();
+  t.is((await row.boundingBox())!.y, y);
+  await page.mouse.move(x + 730, y + height / 2, { steps: 3 });
+  await page.mouse.up();
+  await page.locator("#list").getByText("number 15", { exact: true }).waitFor();
+  await pages.post(numbered("pressed", 16, 1));
+  await page.locator("#list").getByText("number 16", { exact: true }).waitFor();
+});
+
 /** Makes the streams of a page such that `cutTail` breaks them off, as a lost connection does. */
 async function makeTailsBreakable(page: Page): Promise<void> {
   await page.addInitScript(() => {

@@ -10,6 +10,7 @@ import { List } from "../list/list.tsx";
 import { bindListKeys } from "../list/list-keys.ts";
 import { ListFault, Outline, explain } from "../list/list-states.tsx";
 import { useLook, useWords } from "../list/look.ts";
+import { useCellMenu } from "../list/use-cell-menu.tsx";
 import { formatsOf } from "../time/moments.ts";
 import { readerOf } from "../list/read-page.ts";
 import { Opened } from "../list/event-list.tsx";
@@ -139,27 +140,32 @@ function ContextList({ app, search, results, rows, id, screenTop }: ListOfContex
     const rowNamed = (name: string): EventRow | undefined => rows.at(rows.indexOf(name));
     return bindListKeys(app.shortcuts, () => control.current, { acts, rowOf: rowNamed });
   }, [rows]);
+  const menu = useCellMenu({ app, source: rows, control, columns: look.columns, acts, words });
   return (
-    <List
-      source={rows}
-      look={look}
-      order={run.order}
-      onOrder={null}
-      onColumns={(next) => results.setColumns(next)}
-      attributes={results.attributes.value}
-      day={words.day}
-      label={`Events around ${words.moment(rows.at(rows.indexOf(id))?.created ?? 0)}`}
-      total={null}
-      opened={opened}
-      openEvent={openEvent}
-      onControl={(made) => {
-        control.current = made;
-        if (made === null) return;
-        const offset = screenTop === null ? FROM_LINK : made.view.offsetAt(screenTop);
-        made.view.restore({ place: { id, offset }, extras: new Map() });
-      }}
-      end={<EndOfContext rows={rows} order={run.order} />}
-    />
+    <>
+      <List
+        source={rows}
+        look={look}
+        order={run.order}
+        onOrder={null}
+        onColumns={(next) => results.setColumns(next)}
+        attributes={results.attributes.value}
+        day={words.day}
+        label={`Events around ${words.moment(rows.at(rows.indexOf(id))?.created ?? 0)}`}
+        total={null}
+        opened={opened}
+        openEvent={openEvent}
+        onControl={(made) => {
+          control.current = made;
+          if (made === null) return;
+          const offset = screenTop === null ? FROM_LINK : made.view.offsetAt(screenTop);
+          made.view.restore({ place: { id, offset }, extras: new Map() });
+        }}
+        onMenu={menu.show}
+        end={<EndOfContext rows={rows} order={run.order} />}
+      />
+      {menu.element}
+    </>
   );
 }
 

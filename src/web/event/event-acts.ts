@@ -1,5 +1,7 @@
 import type { ReadonlySignal } from "@preact/signals";
 
+import type { ListColumn } from "../list/columns.ts";
+import type { MenuPlace } from "../list/control.ts";
 import type { EventRow } from "../list/row.ts";
 import type { CopyForm } from "./copy.ts";
 import type { FactValue, ValueAct } from "./facts.ts";
@@ -33,6 +35,16 @@ export type EventWords = {
   readonly needles: ReadonlyMap<string, readonly string[]>;
   /** Rises as bookmarks change. */
   readonly changes: ReadonlySignal<unknown>;
+};
+
+/** What the menu of a cell is given. */
+export type CellMenuProperties = {
+  readonly row: EventRow;
+  readonly place: MenuPlace;
+  readonly columns: readonly ListColumn[];
+  readonly acts: EventActs;
+  readonly words: EventWords;
+  readonly onClose: (returnsFocus?: boolean) => void;
 };
 
 export type OpenEventProperties = {

@@ -7,15 +7,20 @@ import type { ListViewOptions } from "./list-view.ts";
 import type { RowSource } from "./row-source.ts";
 
 /** Why a reader wants the list to stand still. */
-export type Hold = "scrolled" | "opened" | "selected" | "focused";
+export type Hold = "scrolled" | "opened" | "selected" | "focused" | "pressed" | "menu";
+
+/** Where a menu was asked for: an element of a row, or by the keyboard the row itself. */
+export type MenuPlace = { readonly id: string; readonly row: HTMLElement; readonly target: Element };
 
 export type ListControlOptions = Omit<ListViewOptions, "panelsOf" | "onScroll"> & {
   readonly opened: Signal<ReadonlySet<string>>;
   /** Ids of rows under which a note of events stands that were left out. */
   readonly gaps: () => ReadonlySet<string>;
   readonly onHold: (reason: Hold) => void;
-  /** Called for the menu of a cell: on a right click, or by the key for it. */
-  readonly onMenu?: (id: string, cell: HTMLElement) => void;
+  /** The pointer that pressed the list is up again, and its click was dealt with. */
+  readonly onRelease: () => void;
+  /** Called on a right click, and by the key for menus. */
+  readonly onMenu: (place: MenuPlace) => void;
 };
 
 const CONTROLS = "a, button, input, select, textarea, [role='menu'], iframe";
@@ -106,6 +111,10 @@ export class ListControl {
     const { canvas } = this.#options;
     const { signal } = this.#listening;
     canvas.addEventListener("pointerdown", (event) => this.#pressed(event), { signal });
+    for (const end of ["pointerup", "pointercancel"] as const) {
+      // The click comes first.
+      document.addEventListener(end, () => setTimeout(() => this.#options.onRelease()), { signal });
+    }
     canvas.addEventListener("click", (event) => this.#clicked(event), { signal });
     canvas.addEventListener("keydown", (event) => this.#keyPressed(event), { signal });
     canvas.addEventListener("focusin", (event) => this.#focused(event), { signal });
@@ -126,6 +135,7 @@ export class ListControl {
   #pressed(event: PointerEvent): void {
     this.#press = { x: event.clientX, y: event.clientY, time_ms: event.timeStamp };
     this.#wasSelecting = this.#isSelecting();
+    this.#options.onHold("pressed");
   }
 
   #clicked(event: MouseEvent): void {
@@ -160,10 +170,11 @@ export class ListControl {
   #menuAsked(event: MouseEvent): void {
     const row = rowOf(event.target);
     const id = this.view.slotAt(row)?.id;
-    const cell = event.target instanceof Element ? event.target.closest<HTMLElement>("[role='gridcell']") : null;
-    if (this.#options.onMenu === undefined || id === undefined || this.#isSelecting()) return;
+    // The browser's own menu copies what is selected.
+    if (row === null || id === undefined || this.#isSelecting()) return;
     event.preventDefault();
-    this.#options.onMenu(id, cell ?? row!);
+    this.#options.onHold("menu");
+    this.#options.onMenu({ id, row, target: event.target as Element });
   }
 
   #keyPressed(event: KeyboardEvent): void {

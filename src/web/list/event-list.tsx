@@ -13,6 +13,7 @@ import { List } from "./list.tsx";
 import type { Follow } from "./list-view.ts";
 import { bindListKeys } from "./list-keys.ts";
 import { useLook, useWords } from "./look.ts";
+import { useCellMenu } from "./use-cell-menu.tsx";
 import { useOpenInAddress } from "./open-in-address.ts";
 import type { Results } from "./results.ts";
 import type { RowSource } from "./row-source.ts";
@@ -25,6 +26,8 @@ const OpenEvent = lazy<OpenEventProperties>(loadOpenEvent);
 export type Following = {
   readonly follow: ReadonlySignal<Follow>;
   readonly hold: (reason: Hold) => void;
+  /** A pointer that held the list is up. */
+  readonly release: () => void;
   readonly gaps: ReadonlySignal<ReadonlyMap<string, () => JSX.Element>>;
 };
 
@@ -54,38 +57,44 @@ export function EventList({ app, search, results, run, source, end, live }: Even
   const total = useComputed(() => (source.isComplete.value ? source.length.value : null));
   const openEvent = (id: string) => <Opened id={id} results={results} source={source} acts={acts} words={words} />;
   const growsAtTop = run.order === "desc";
+  const menu = useCellMenu({ app, source, control, columns: look.columns, acts, words });
   return (
-    <List
-      source={source}
-      look={look}
-      order={run.order}
-      onOrder={() => {
-        search.order.value = growsAtTop ? "asc" : "desc";
-        search.start();
-      }}
-      onColumns={(next) => results.setColumns(next)}
-      attributes={results.attributes.value}
-      day={words.day}
-      label={`Events, ${growsAtTop ? "newest first" : "oldest first"}`}
-      total={total.value}
-      opened={results.opened}
-      openEvent={openEvent}
-      start={results.memory}
-      onControl={(made) => {
-        if (made === null) results.leave(control.current);
-        control.current = results.control = made;
-      }}
-      {...(live !== undefined && {
-        follow: live.follow,
-        gaps: live.gaps,
-        onHold: (reason: Hold) => {
-          const view = control.current?.view;
-          const isAtEnd = (growsAtTop ? view?.isAtTop : view?.isAtBottom) === true;
-          if (reason !== "scrolled" || !isAtEnd) live.hold(reason);
-        },
-      })}
-      end={end}
-    />
+    <>
+      <List
+        source={source}
+        look={look}
+        order={run.order}
+        onOrder={() => {
+          search.order.value = growsAtTop ? "asc" : "desc";
+          search.start();
+        }}
+        onColumns={(next) => results.setColumns(next)}
+        attributes={results.attributes.value}
+        day={words.day}
+        label={`Events, ${growsAtTop ? "newest first" : "oldest first"}`}
+        total={total.value}
+        opened={results.opened}
+        openEvent={openEvent}
+        start={results.memory}
+        onControl={(made) => {
+          if (made === null) results.leave(control.current);
+          control.current = results.control = made;
+        }}
+        onMenu={menu.show}
+        {...(live !== undefined && {
+          onRelease: live.release,
+          follow: live.follow,
+          gaps: live.gaps,
+          onHold: (reason: Hold) => {
+            const view = control.current?.view;
+            const isAtEnd = (growsAtTop ? view?.isAtTop : view?.isAtBottom) === true;
+            if (reason !== "scrolled" || !isAtEnd) live.hold(reason);
+          },
+        })}
+        end={end}
+      />
+      {menu.element}
+    </>
   );
 }
 

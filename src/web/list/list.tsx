@@ -9,7 +9,7 @@ import { leastWidthOf, titleOf, tracksOf, writeColumns } from "./columns.ts";
 import type { ListColumn } from "./columns.ts";
 import { ColumnsButton } from "./columns-button.tsx";
 import { ListControl } from "./control.ts";
-import type { Hold } from "./control.ts";
+import type { Hold, MenuPlace } from "./control.ts";
 import { ColumnGrip } from "./column-grip.tsx";
 import type { Follow, ListMemory } from "./list-view.ts";
 import type { Order } from "./question.ts";
@@ -37,7 +37,8 @@ export type ListProperties = {
   readonly gaps?: ReadonlySignal<ReadonlyMap<string, () => JSX.Element>>;
   readonly follow?: ReadonlySignal<Follow>;
   readonly onHold?: (reason: Hold) => void;
-  readonly onMenu?: (id: string, cell: HTMLElement) => void;
+  readonly onRelease?: () => void;
+  readonly onMenu: (place: MenuPlace) => void;
   /** Where the reader was. */
   readonly start?: ListMemory | null;
   /** Gives out what acts on the list, and null when it is gone. */
@@ -105,7 +106,8 @@ function useControl(properties: ListProperties, { scroller, canvas, first }: Par
       opened: properties.opened,
       gaps: () => new Set(latest.current.gaps?.peek().keys()),
       onHold: (reason) => latest.current.onHold?.(reason),
-      onMenu: (id, cell) => latest.current.onMenu?.(id, cell),
+      onRelease: () => latest.current.onRelease?.(),
+      onMenu: (place) => latest.current.onMenu(place),
       onSeen: ({ from }) => {
         const created = latest.current.source.at(from)?.created;
         if (created !== undefined) first.value = created;

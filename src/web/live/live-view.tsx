@@ -41,7 +41,7 @@ export function LiveView({ app, search, results }: ResultListProperties): JSX.El
         results={results}
         run={run}
         source={rows}
-        live={{ follow: live.follow, hold: (reason) => tail.hold(reason), gaps }}
+        live={{ follow: live.follow, hold: (reason) => tail.hold(reason), release: () => tail.release(), gaps }}
         end={<EndOfTail live={live} />}
       />
     </>

@@ -31,6 +31,8 @@ export const PAUSES = {
   opened: "An event is open.",
   selected: "You selected text.",
   focused: "A row is in focus.",
+  pressed: "You hold the pointer down.",
+  menu: "A menu is open.",
   asked: "You paused.",
 } as const;
 export type Pause = keyof typeof PAUSES;
@@ -110,12 +112,18 @@ export class Tail {
     this.#flush();
   }
 
-  /** Nothing moves from here on. A pause that is on keeps its reason. */
+  /** Nothing moves from here on. A pause that is on keeps its reason, unless it ends with the pointer's press. */
   hold(reason: Pause): void {
+    if (this.pause.peek() === "pressed") this.pause.value = reason;
     if (this.pause.peek() !== null) return;
     this.#flush();
     this.pause.value = reason;
     this.#rows.pause();
+  }
+
+  /** The pointer is up: goes on, where its press was all that held. */
+  release(): void {
+    if (this.pause.peek() === "pressed") this.resume();
   }
 
   resume(): void {

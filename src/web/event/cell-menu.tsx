@@ -1,0 +1,81 @@
+import type { JSX } from "preact";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
+
+import { Menu } from "../parts/menu.tsx";
+import type { MenuItem, MenuItems } from "../parts/menu.tsx";
+import type { CellMenuProperties } from "./event-acts.ts";
+import { attributesOf, factsOf } from "./facts.ts";
+import { itemsFor } from "./facts-view.tsx";
+import "../css/event.css";
+
+const EDGE = 8;
+
+/** The menu of a cell or of a row: what can be asked of its values, and what can be done with its event. */
+export function CellMenu(properties: CellMenuProperties): JSX.Element {
+  const { place, onClose } = properties;
+  const root = useRef<HTMLDivElement>(null);
+  // A row that is drawn anew has other cells.
+  const asked = useMemo(() => askedOf(properties), [place]);
+  useLayoutEffect(() => {
+    const { style } = root.current!;
+    const cell = asked.element.getBoundingClientRect();
+    const { width, height } = root.current!.getBoundingClientRect();
+    const isBelow = cell.bottom + height + EDGE <= innerHeight;
+    style.left = `${Math.max(EDGE, Math.min(cell.left, innerWidth - width - EDGE))}px`;
+    style.top = `${isBelow ? cell.bottom : Math.max(EDGE, cell.top - height)}px`;
+    const list = place.row.closest("#list");
+    const close = (): void => onClose(false);
+    list?.addEventListener("scroll", close, { once: true });
+    return () => list?.removeEventListener("scroll", close);
+  }, [place]);
+  return (
+    <div ref={root} class="cell-menu">
+      <Menu
+        key={place}
+        label={`Menu of ${asked.field ?? "the event"}`}
+        items={itemsOf(properties, asked)}
+        onClose={onClose}
+      />
+    </div>
+  );
+}
+
+type Asked = {
+  /** The field that the cell shows; null: the row as a whole. */
+  readonly field: string | null;
+  /** Which of the values in the cell; -1: all of them. */
+  readonly index: number;
+  /** Beside which the menu stands. */
+  readonly element: Element;
+};
+
+function askedOf({ place, columns }: CellMenuProperties): Asked {
+  const cells = [...place.row.children];
+  const at = cells.findIndex((cell) => cell.contains(place.target));
+  const cell = cells[at];
+  if (cell === undefined) return { field: null, index: -1, element: place.row };
+  // The first cell is the time.
+  const field = at === 0 ? "created" : (columns[at - 1]?.name ?? null);
+  const index = field === "tags" ? [...cell.children].findIndex((tag) => tag.contains(place.target)) : -1;
+  return { field, index, element: cell };
+}
+
+function itemsOf({ row, columns, acts, words }: CellMenuProperties, { field, index }: Asked): MenuItems {
+  const facts = [...factsOf(row, words), ...attributesOf(row)];
+  const ofEvent: MenuItem[] = [
+    { label: acts.isBookmarked(row) ? "Remove the bookmark" : "Bookmark", hint: "b", act: () => acts.bookmark(row) },
+    ...(acts.context === null ? [] : [{ label: "Context", hint: "c", act: () => acts.context?.(row) }]),
+    { label: "Copy text", hint: "y t", act: () => acts.copy("text", row) },
+    ...(acts.showAlike === null ? [] : [{ label: "Only events like this", act: () => acts.showAlike?.(row) }]),
+  ];
+  if (field === null) {
+    const shown = facts.filter((fact) => columns.some(({ name }) => name === fact.field));
+    const conditions = shown.flatMap((fact) =>
+      fact.values.flatMap((value) => itemsFor(fact.field, value, acts)[0] ?? []),
+    );
+    return [conditions, ofEvent].filter((group) => group.length > 0);
+  }
+  const values = facts.find((fact) => fact.field === field)?.values ?? [];
+  const asked = index === -1 ? values : values.slice(index, index + 1);
+  return [...asked.flatMap((value) => itemsFor(field, value, acts)), ofEvent];
+}

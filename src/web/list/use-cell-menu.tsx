@@ -1,0 +1,41 @@
+import { useSignal } from "@preact/signals";
+import type { ComponentType, JSX } from "preact";
+
+import type { App } from "../app.ts";
+import type { CellMenuProperties, EventActs, EventWords } from "../event/event-acts.ts";
+import type { ListColumn } from "./columns.ts";
+import type { ListControl, MenuPlace } from "./control.ts";
+import type { RowSource } from "./row-source.ts";
+
+type CellMenuOptions = {
+  readonly app: App;
+  readonly source: RowSource;
+  readonly control: { readonly current: ListControl | null };
+  readonly columns: readonly ListColumn[];
+  readonly acts: EventActs;
+  readonly words: EventWords;
+};
+
+/** The menu of a list's cells: what shows it, and its element while it is open. Its code is loaded when used. */
+export function useCellMenu({ app, source, control, ...given }: CellMenuOptions): {
+  readonly show: (place: MenuPlace) => void;
+  readonly element: JSX.Element | null;
+} {
+  const shown = useSignal<{ View: ComponentType<CellMenuProperties>; place: MenuPlace } | null>(null);
+  const show = (place: MenuPlace): void => {
+    import("../event/cell-menu.tsx").then(
+      ({ CellMenu }) => (shown.value = { View: CellMenu, place }),
+      () => app.toaster.show("The menu could not be loaded; the service may be away."),
+    );
+  };
+  if (shown.value === null) return { show, element: null };
+  const { View, place } = shown.value;
+  const close = (returnsFocus = true): void => {
+    if (shown.peek()?.place !== place) return;
+    shown.value = null;
+    if (returnsFocus) control.current?.focus(place.id);
+  };
+  const row = source.at(source.indexOf(place.id));
+  if (row === undefined) return { show, element: null };
+  return { show, element: <View row={row} place={place} {...given} onClose={close} /> };
+}
