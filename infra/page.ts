@@ -3,7 +3,7 @@ import { basename, join } from "node:path";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 
 import { build, transform } from "esbuild";
-import type { Metafile, Plugin } from "esbuild";
+import type { BuildOptions, Metafile, Plugin } from "esbuild";
 
 /**
  * Builds the page: `src/web/` becomes `dist/page/`, an `index.html` and assets whose names hold a
@@ -44,29 +44,33 @@ document.adoptedStyleSheets.push(sheet);`;
  * that a first visit loads is reached in the same way and becomes one chunk; esbuild would make one
  * for each set of screens that share a module.
  */
-const ONE_FIRST_CHUNK: Plugin = {
-  name: "one-first-chunk",
-  setup(plugin) {
-    const lazy = new Set<string>();
-    plugin.onResolve({ filter: /^[.]/ }, ({ kind, path, resolveDir }) => {
-      if (kind === "dynamic-import") lazy.add(join(resolveDir, path));
-      return null;
-    });
-    plugin.onLoad({ filter: /[.]tsx?$/ }, ({ path }) => {
-      if (!lazy.has(path)) return null;
-      const loader = path.endsWith(".tsx") ? "tsx" : "ts";
-      return { contents: `import ${JSON.stringify(MAIN)};\n${readFileSync(path, "utf8")}`, loader };
-    });
-  },
-};
+function oneFirstChunk(lazy: ReadonlySet<string>): Plugin {
+  return {
+    name: "one-first-chunk",
+    setup(plugin) {
+      plugin.onLoad({ filter: /[.]tsx?$/ }, ({ path }) => {
+        if (!lazy.has(path)) return null;
+        const loader = path.endsWith(".tsx") ? "tsx" : "ts";
+        return { contents: `import ${JSON.stringify(MAIN)};\n${readFileSync(path, "utf8")}`, loader };
+      });
+    },
+  };
+}
+
+/** The modules that others load when they are used. */
+async function findLazyModules(options: BuildOptions): Promise<ReadonlySet<string>> {
+  const { metafile } = await build({ ...options, plugins: [ADOPTED_SHEETS], metafile: true, write: false });
+  const imports = Object.values(metafile.inputs).flatMap((input) => input.imports);
+  const paths = imports.filter(({ kind }) => kind === "dynamic-import").map(({ path }) => join(ROOT, path));
+  return new Set(paths);
+}
 
 /** @returns the bytes of each file that a first visit loads, as gzip sends them */
 export async function buildPage(target = TARGET): Promise<ReadonlyMap<string, number>> {
-  const { metafile, outputFiles } = await build({
+  const options = {
     absWorkingDir: ROOT,
     entryPoints: { main: MAIN, page: join(SOURCE, "page.css"), icon: join(SOURCE, "icon.svg") },
     loader: { ".svg": "copy" },
-    plugins: [ADOPTED_SHEETS, ONE_FIRST_CHUNK],
     outdir: join(target, "assets"),
     entryNames: "[name].[hash]",
     chunkNames: "[name].[hash]",
@@ -79,6 +83,10 @@ export async function buildPage(target = TARGET): Promise<ReadonlyMap<string, nu
     jsxImportSource: "preact",
     tsconfig: join(SOURCE, "tsconfig.json"),
     legalComments: "none",
+  } satisfies BuildOptions;
+  const { metafile, outputFiles } = await build({
+    ...options,
+    plugins: [ADOPTED_SHEETS, oneFirstChunk(await findLazyModules(options))],
     metafile: true,
     write: false,
   });
