@@ -49,6 +49,10 @@ test("a class that its reader hides is left out of list, bars, facets and links,
   await page.goto(`/${addressOf(name)}`);
   await page.reload();
   await until(async () => (await textsOf(page)).size === 2, { what: "both kinds of events" });
+  await page
+    .locator("#list .k", { hasText: `Class ${name}` })
+    .first()
+    .waitFor();
   const head = page.locator("#found");
   const all = await head.textContent();
   await page.locator(`.plot [data-class="${name}"]`).first().waitFor();

@@ -129,8 +129,8 @@ function ContextList({ app, search, results, rows, id, screenTop }: ListOfContex
     ],
     [id, matching],
   );
-  const look = useLook(results, run, marksOf);
-  const words = useWords(results, run);
+  const look = useLook(app, results, run, marksOf);
+  const words = useWords(app, results, run);
   const acts = useMemo(
     () => ({ ...searchActs({ app, search, results, bookmarks: results.bookmarks }), context: null }),
     [],

@@ -45,8 +45,8 @@ type EventListProperties = {
 export function EventList({ app, search, results, run, source, end, live }: EventListProperties): JSX.Element {
   const control = useRef<ListControl | null>(null);
   const acts = useMemo(() => searchActs({ app, search, results, bookmarks: results.bookmarks }), []);
-  const look = useLook(results, run);
-  const words = useWords(results, run);
+  const look = useLook(app, results, run);
+  const words = useWords(app, results, run);
   // The first event that is opened finds its code loaded.
   useEffect(() => onceIdle(() => void loadOpenEvent()), []);
   useOpenInAddress({ app, results, source, control });

@@ -1,6 +1,7 @@
 import { useMemo } from "preact/hooks";
 
 import { parseQuery } from "../../query/parser.ts";
+import type { App } from "../app.ts";
 import type { EventWords } from "../event/event-acts.ts";
 import type { Run } from "../state/search.ts";
 import { NO_NEEDLES, needlesOf } from "./highlight.ts";
@@ -14,31 +15,39 @@ const NO_MARKS = (): readonly string[] => [];
 
 /** How the rows of a run look. Rows are drawn anew where it is another one. */
 export function useLook(
+  { classes }: Pick<App, "classes">,
   { columns, bookmarks }: Pick<Results, "columns" | "bookmarks">,
-  { query, zone }: Pick<Run, "query" | "zone">,
+  { query, zone, log }: Pick<Run, "query" | "zone" | "log">,
   marksOf: (row: EventRow) => readonly string[] = NO_MARKS,
 ): RowLook {
   const chosen = columns.value;
   const marks = bookmarks.version.value;
+  const book = classes.byLog.value;
   return useMemo(
     () => ({
       columns: chosen,
       needles: readNeedles(query),
       clock: formatsOf(zone).time,
-      className: nameOfClass,
+      className: (key) => classes.nameOf(log, key),
       isBookmarked: bookmarks.has,
       marksOf,
     }),
-    [chosen, marks, query, zone, marksOf],
+    [chosen, marks, book, query, zone, marksOf],
   );
 }
 
 /** How the events of a run are worded. */
-export function useWords({ bookmarks }: Pick<Results, "bookmarks">, { query, zone }: Pick<Run, "query" | "zone">) {
+export function useWords(
+  { classes }: Pick<App, "classes">,
+  { bookmarks }: Pick<Results, "bookmarks">,
+  { query, zone, log }: Pick<Run, "query" | "zone" | "log">,
+) {
+  const book = classes.byLog.value;
   return useMemo((): EventWords & { readonly day: (ms: number) => string } => {
     const { whole, day } = formatsOf(zone);
-    return { moment: whole, day, className: nameOfClass, needles: readNeedles(query), changes: bookmarks.version };
-  }, [query, zone]);
+    const className = (key: string): string => classes.nameOf(log, key);
+    return { moment: whole, day, className, needles: readNeedles(query), changes: bookmarks.version };
+  }, [book, query, zone]);
 }
 
 function readNeedles(query: string): Needles {
@@ -47,10 +56,4 @@ function readNeedles(query: string): Needles {
   } catch {
     return NO_NEEDLES;
   }
-}
-
-/** A class by its key, until the log's own names are known: `payment-failed` is Payment failed. */
-function nameOfClass(key: string): string {
-  const words = key.replaceAll("-", " ");
-  return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`;
 }
