@@ -69,15 +69,19 @@ const probes = {
   async texts(): Promise<string[]> {
     const found = new Map<number, string>();
     list().scrollTop = 0;
-    for (let before = -1; list().scrollTop !== before;) {
+    for (let idle = 0; idle < 600;) {
       await frame();
       await frame();
       for (const row of document.querySelectorAll("#list .slot > [aria-rowindex]")) {
         const text = row.querySelector(".x")?.textContent;
         if (text) found.set(Number(row.getAttribute("aria-rowindex")), text);
       }
-      before = list().scrollTop;
+      const before = list().scrollTop;
       list().scrollTop += list().clientHeight / 2;
+      if (list().scrollTop !== before) idle = 0;
+      // What left the memory of a tail is read again by pages.
+      else if (list().getAttribute("aria-rowcount") === "-1") idle += 1;
+      else break;
     }
     return [...found.values()];
   },
