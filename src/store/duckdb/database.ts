@@ -7,7 +7,7 @@ import { dirname, resolve } from "node:path";
 import { promisify } from "node:util";
 import type { Logger } from "pino";
 
-import { asker, askerGone } from "../../asker.ts";
+import { asker, askerGone, askerLeft_ms } from "../../asker.ts";
 import { ClientGone, LoggiaError, StartError } from "../../errors.ts";
 import { hurryUntil } from "../../pace.ts";
 import { FairPool } from "./fair-pool.ts";
@@ -35,6 +35,9 @@ const LATE_MATERIALIZATION_ROWS = 1_000_000;
 
 const INTERRUPT_AGAIN_MS = 20;
 
+/** How long a question waits for a reader. */
+const WAIT_MS = 20_000;
+
 export type DatabaseOptions = {
   readonly file: string;
   readonly log: Logger;
@@ -56,6 +59,9 @@ export class Database implements AsyncDisposable {
   /** Those who write, and wait to. */
   #inLine = 0;
   #quiet: NodeJS.Timeout | null = null;
+  #readings = 0;
+  /** What is read now, by its number, with its end. */
+  readonly #reading = new Map<number, Promise<void>>();
   #closed = false;
 
   private constructor(options: DatabaseOptions, open: Open) {
@@ -74,9 +80,25 @@ export class Database implements AsyncDisposable {
 
   /**
    * Runs `work` on a reading connection. Each of its questions sees the state of when it is asked; those that have to see the same one ask in a {@link transaction}.
-   * @throws LoggiaError `overloaded` where it took too long, and was interrupted; {@link ClientGone} where its client left
+   * @throws LoggiaError `overloaded` where it took too long, and was interrupted, or needs too much memory;
+   *   `too_many_requests` where its caller's others hold it up; {@link ClientGone} where its client left
    */
   async read<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
+    for (;;) {
+      const number = (this.#readings += 1);
+      try {
+        return await this.#read(work, number);
+      } catch (error) {
+        if (!isOutOfMemory(error)) throw error;
+        // All share one memory, so that of those that read the one that began first is taken for what fills it.
+        const earlier = [...this.#reading].filter(([other]) => other < number).map(([, ended]) => ended);
+        if (earlier.length === 0 || askerLeft_ms() <= 0) throw tooLarge(error);
+        await Promise.all(earlier);
+      }
+    }
+  }
+
+  async #read<T>(work: (connection: DuckDBConnection) => Promise<T>, number: number): Promise<T> {
     if (this.#closed) throw new Error(`The store ${this.file} is closed`);
     if (this.#open === null) {
       this.#mend();
@@ -85,8 +107,14 @@ export class Database implements AsyncDisposable {
     const { readers } = this.#open;
     const caller = asker();
     const gone = askerGone();
-    const connection = await readers.take(caller, gone);
-    const { readTimeout_ms } = this.#options;
+    const connection = await readers.take(
+      caller,
+      gone,
+      caller === undefined ? Infinity : Math.min(WAIT_MS, askerLeft_ms()),
+    );
+    const readTimeout_ms = Math.max(0, Math.min(this.#options.readTimeout_ms, askerLeft_ms()));
+    const ended = Promise.withResolvers<void>();
+    this.#reading.set(number, ended.promise);
     let isInterrupted = false;
     // An interruption between two statements is lost: it is said until it is heard.
     const interrupt = (): void => {
@@ -108,6 +136,8 @@ export class Database implements AsyncDisposable {
       gone?.removeEventListener("abort", interrupt);
       // Where an interruption met the end of a transaction, that is still there.
       if (isInterrupted) await connection.run("rollback").catch(() => undefined);
+      this.#reading.delete(number);
+      ended.resolve();
       readers.give(connection, caller);
     }
   }
@@ -336,8 +366,18 @@ export function startError(file: string, error: unknown): StartError {
 const DAMAGE = /checksum|corrupt|Serialization Error|failed to (?:read|deserialize)|Could not read enough bytes/i;
 
 function tooSlow(timeout_ms: number, cause: unknown): LoggiaError {
-  const message = `The question took longer than ${timeout_ms / 1000} s: narrow it, by time for example`;
+  const message = `The question took longer than ${Math.round(timeout_ms / 10) / 100} s: narrow it, by time for example`;
   return new LoggiaError("overloaded", message, { cause });
+}
+
+function tooLarge(cause: unknown): LoggiaError {
+  const message =
+    "The question needs more memory than the store may take: narrow it, or ask for fewer groups or values";
+  return new LoggiaError("overloaded", message, { cause, retryAfter_s: 60 });
+}
+
+function isOutOfMemory(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith("Out of Memory Error");
 }
 
 /** Runs `work` in one transaction, which is undone where it throws. */

@@ -1,4 +1,6 @@
-import { ClientGone } from "../../errors.ts";
+import { ClientGone, LoggiaError } from "../../errors.ts";
+
+const RETRY_AFTER_S = 10;
 
 type Waiting<T> = { readonly caller: string | undefined; readonly resolve: (item: T) => void };
 
@@ -22,27 +24,47 @@ export class FairPool<T> {
 
   /**
    * @param gone ends the wait, as the client has left
+   * @param longest_ms how long it may wait
    * @throws ClientGone
+   * @throws LoggiaError `too_many_requests` where the caller's own work held it up, otherwise `overloaded`
    */
-  take(caller?: string, gone?: AbortSignal): Promise<T> {
+  take(caller?: string, gone?: AbortSignal, longest_ms = Infinity): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     if (gone?.aborted === true) return Promise.reject(new ClientGone());
-    const leave = (): void => {
+    const end = (): void => {
+      clearTimeout(timer);
+      gone?.removeEventListener("abort", leave);
+    };
+    const giveUp = (reason: Error): void => {
+      end();
       this.#waiting = this.#waiting.filter((one) => one !== waiting);
       this.#forget(caller);
-      reject(new ClientGone());
+      reject(reason);
     };
+    const leave = (): void => giveUp(new ClientGone());
     const waiting: Waiting<T> = {
       caller,
       resolve(item) {
-        gone?.removeEventListener("abort", leave);
+        end();
         resolve(item);
       },
     };
+    const timer =
+      longest_ms === Infinity ? undefined : setTimeout(() => giveUp(this.#waitedTooLong(caller)), longest_ms);
     gone?.addEventListener("abort", leave, { once: true });
     this.#waiting.push(waiting);
     this.#serve();
     return promise;
+  }
+
+  #waitedTooLong(caller: string | undefined): LoggiaError {
+    return caller !== undefined && this.#heldBy(caller) > 0
+      ? new LoggiaError("too_many_requests", "Your other questions take the time of the store; let them end first", {
+          retryAfter_s: RETRY_AFTER_S,
+        })
+      : new LoggiaError("overloaded", "The store is busy with other questions; try again shortly", {
+          retryAfter_s: RETRY_AFTER_S,
+        });
   }
 
   /** @param caller the one who took it */

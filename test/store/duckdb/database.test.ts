@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import test from "ava";
 import { join } from "node:path";
 import { pino } from "pino";
@@ -6,6 +7,7 @@ import { askedBy } from "../../../src/asker.ts";
 import { ClientGone, LoggiaError } from "../../../src/errors.ts";
 import { Database, transaction } from "../../../src/store/duckdb/database.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
+import { until } from "../../support/until.ts";
 
 test("a transaction whose end is interrupted as well is over for who reads next", async (t) => {
   const log = pino({ level: "silent" });
@@ -57,4 +59,54 @@ test("what is read for a client that has left is interrupted, and waits for no r
   t.false(isServed);
   const rows = await askedBy("ann", () => database.read((connection) => connection.runAndReadAll("select 1")));
   t.deepEqual(rows.getRows(), [[1]]);
+});
+
+/** Gathers so many texts in one list, of which nothing can go to disk meanwhile. */
+const listOf = (count: number) => `select list(range::varchar || repeat('a', 30)) as list from range(${count})`;
+
+test("a question that finds no memory beside an earlier one is asked again when that has ended", async (t) => {
+  const log = pino({ level: "silent" });
+  const file = join(temporaryFolder(t), "events.duckdb");
+  await using database = await Database.open({ file, log, memoryLimit_mb: 64, threads: 1, readTimeout_ms: 600_000 });
+  const leaving = new AbortController();
+  const large = askedBy(
+    "ann",
+    () =>
+      database.read((connection) =>
+        // Holds the list for minutes.
+        connection.run(`select count(*) from (${listOf(200_000)}), range(1000000000000) where range % 7 = len(list)`),
+      ),
+    leaving.signal,
+  );
+  const used = async (): Promise<number> =>
+    database.maintain(async (connection) => {
+      const sum = "select sum(memory_usage_bytes)::double from duckdb_memory()";
+      return Number((await connection.runAndReadAll(sum)).getRows()[0]![0]);
+    });
+  await until(async () => (await used()) > 20_000_000, { what: "the memory to be taken" });
+  let attempts = 0;
+  const small = askedBy("bob", () =>
+    database.read(async (connection) => {
+      attempts += 1;
+      return (await connection.runAndReadAll(`select len(list)::integer from (${listOf(400_000)})`)).getRows();
+    }),
+  );
+  await until(async () => attempts === 1, { what: "the first attempt" });
+  await t.throwsAsync(Promise.race([small, sleep(500).then(() => Promise.reject(new Error("it waits")))]), {
+    message: "it waits",
+  });
+  leaving.abort();
+  await t.throwsAsync(large, { instanceOf: ClientGone });
+  t.deepEqual(await small, [[400_000]]);
+  t.is(attempts, 2);
+});
+
+test("a question that needs more memory than there is says so", async (t) => {
+  const log = pino({ level: "silent" });
+  const file = join(temporaryFolder(t), "events.duckdb");
+  await using database = await Database.open({ file, log, memoryLimit_mb: 64, threads: 1, readTimeout_ms: 600_000 });
+  const large = database.read((connection) => connection.run(listOf(8_000_000)));
+  const error = await t.throwsAsync(large, { instanceOf: LoggiaError });
+  t.is(error.code, "overloaded");
+  t.regex(error.message, /needs more memory/);
 });

@@ -1,6 +1,7 @@
 import test from "ava";
 
 import { asker } from "../../../src/asker.ts";
+import { LoggiaError } from "../../../src/errors.ts";
 import { createGate } from "../../../src/gate/gate.ts";
 import { FairPool } from "../../../src/store/duckdb/fair-pool.ts";
 
@@ -59,4 +60,17 @@ test("a question is asked for the person who counts for it", async (t) => {
   const gate = createGate();
   t.is(await gate.query("ann", async () => asker()), "ann");
   t.is(asker(), undefined);
+});
+
+test("who waits too long is told whether their own work or that of others held them up", async (t) => {
+  const pool = new FairPool([1, 2]);
+  await pool.take("ann");
+  const own = await t.throwsAsync(pool.take("ann", undefined, 1), { instanceOf: LoggiaError });
+  t.is(own.code, "too_many_requests");
+  t.true(own.retryAfter_s !== null);
+  const item = await pool.take("bob");
+  const other = await t.throwsAsync(pool.take("cal", undefined, 1), { instanceOf: LoggiaError });
+  t.is(other.code, "overloaded");
+  pool.give(item, "bob");
+  t.is(await pool.take("cal", undefined, 60_000), item, "whoever gave up is not in line any more");
 });
