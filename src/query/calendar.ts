@@ -7,7 +7,8 @@ import type { Stretch, Zone } from "./zone.ts";
  * Moments are milliseconds since the Unix epoch. A local time is what the clock shows, as the
  * moment at which a clock of UTC shows the same.
  */
-export const MINUTE_MS = 60_000;
+const SECOND_MS = 1000;
+export const MINUTE_MS = 60 * SECOND_MS;
 export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
 
@@ -55,6 +56,8 @@ const FIRST_MONDAY_MS = -3 * DAY_MS;
 /** How long the groups of a period are on the clock; null for months. */
 export function lengthOf({ unit, count }: Period): number | null {
   switch (unit) {
+    case "seconds":
+      return count * SECOND_MS;
     case "minutes":
       return count * MINUTE_MS;
     case "hours":
@@ -75,7 +78,7 @@ export function originOf({ unit }: Period): number {
 }
 
 /**
- * Added to the key of a group that the clock shows for the second time. Keys are whole minutes
+ * Added to the key of a group that the clock shows for the second time. Keys are whole seconds
  * otherwise.
  */
 export const REPEATED = 1;
@@ -142,7 +145,7 @@ export function* keysOfPeriod(by: Period, from_ms: number, to_ms: number): Gener
 
 /** The first moment of the group with a key. */
 export function momentOfKey({ zone }: Period, key: number): number {
-  const local = floorTo(MINUTE_MS, key);
+  const local = floorTo(SECOND_MS, key);
   if (local === key) return momentOf(zone, local);
   const { from_ms, offset_ms } = repetitionOf(zone, local);
   return Math.max(from_ms, local - offset_ms);
@@ -157,8 +160,8 @@ export function lengthOfGroup(by: Period, key: number): number {
 
 /**
  * Writes keys of groups of time as the wire shows them, on the clock of the grouping: `9/19/2011`
- * for days and weeks, `9/2011` for months, `9/19/2011 14:15` for minutes and hours, a repeated
- * time with its offset.
+ * for days and weeks, `9/2011` for months, `9/19/2011 14:15` for minutes and hours,
+ * `9/19/2011 14:15:30` for seconds, a repeated time with its offset.
  */
 export function periodKeyFormat({ unit, zone }: Period): (key: number) => string {
   if (unit === "months") return formatMonth;
@@ -168,9 +171,10 @@ export function periodKeyFormat({ unit, zone }: Period): (key: number) => string
     const start = floorTo(DAY_MS, key);
     if (start !== day.start) day = { start, text: formatDay(start) };
     if (unit === "days" || unit === "weeks") return day.text;
-    const local = floorTo(MINUTE_MS, key);
+    const local = floorTo(SECOND_MS, key);
     const offset = key === local ? "" : ` ${formatOffset(repeatedOffset(zone, local))}`;
-    return `${day.text} ${formatTime(local - start)}${offset}`;
+    const seconds = unit === "seconds" ? `:${twoDigits(((local - start) / SECOND_MS) % 60)}` : "";
+    return `${day.text} ${formatTime(local - start)}${seconds}${offset}`;
   };
 }
 

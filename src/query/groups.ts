@@ -1,5 +1,6 @@
 import { compareCodePoints, fold } from "../events/text.ts";
 import { isAttribute } from "./plan.ts";
+import { placeOfKey } from "./places.ts";
 import type { ComparisonOp, Grouping, GroupPlan, HavingCondition } from "./plan.ts";
 
 /** What groups are compared by: a key for each grouping, a value for each aggregate of their plan. */
@@ -56,7 +57,7 @@ export function orderOfGroups<G extends Compared>(
   const rankings = by.map((grouping) => rankingOf(grouping, numberOf));
   const sign = sort.direction === "asc" ? 1 : -1;
   const byKeys = (a: Ranked<G>, b: Ranked<G>): number => compareAll(a.ranks, b.ranks);
-  const rank = (group: G): Ranked<G> => ({ group, ranks: group.keys.map((key, i) => rankings[i]!(key)) });
+  const rank = (group: G): Ranked<G> => ({ group, ranks: group.keys.flatMap((key, i) => rankings[i]!(key)) });
   if (sort.by === "key") return { rank, compare: (a, b) => sign * byKeys(a, b) };
   const of = sort.by;
   const compare = (a: Ranked<G>, b: Ranked<G>): number =>
@@ -69,7 +70,10 @@ export type Ranked<G> = { readonly group: G; readonly ranks: readonly Rank[] };
 /** A key: absent before numbers, numbers before texts, and texts of the same fold as they are. */
 type Rank = { readonly number: number | null; readonly folded: string | null; readonly text: string };
 
-function rankingOf(by: Grouping, numberOf: (text: string) => number | null): (key: number | string | null) => Rank {
+type Ranking = (key: number | string | null) => Rank | readonly Rank[];
+
+function rankingOf(by: Grouping, numberOf: (text: string) => number | null): Ranking {
+  if (by.kind === "place") return (key) => ranksOfPlace(String(key));
   const spelt = by.kind === "field" && isAttribute(by.field) ? numberOf : () => null;
   return (key) => {
     if (key === null) return { number: null, folded: null, text: "" };
@@ -77,6 +81,12 @@ function rankingOf(by: Grouping, numberOf: (text: string) => number | null): (ke
     const number = spelt(key);
     return { number, folded: number === null ? fold(key) : null, text: key };
   };
+}
+
+/** From south to north, and then from west to east. */
+function ranksOfPlace(key: string): readonly Rank[] {
+  const place = placeOfKey(key);
+  return [place?.lat ?? null, place?.lon ?? null].map((number) => ({ number, folded: null, text: "" }));
 }
 
 function compareAll(a: readonly Rank[], b: readonly Rank[]): number {

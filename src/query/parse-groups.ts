@@ -12,8 +12,9 @@ export const FUNCTIONS = ["COUNT", "AVG", "SUM", "MIN", "MAX", "MEDIAN", "DISTIN
 const MOST_KEYS = 3;
 /** More than anybody compares, and within what an engine takes. */
 const MOST_BOUNDS = 100;
-/** Minutes divide an hour, hours a day; of days any number. */
-const COUNTS_WITHIN = { MINUTES: 60, HOURS: 24, DAYS: 10_000 } as const;
+/** Seconds divide a minute, minutes an hour, hours a day; of days any number. */
+const COUNTS_WITHIN = { SECONDS: 60, MINUTES: 60, HOURS: 24, DAYS: 10_000 } as const;
+const WHOLES = { SECONDS: "a minute", MINUTES: "an hour", HOURS: "a day" } as const;
 
 /** Groups of time that are always of one. */
 const SINGLE_PERIODS = ["WEEK", "MONTH"] as const;
@@ -49,7 +50,7 @@ function readKey(reader: Reader): Key {
   throw unexpected(reader, `a field, ${oneOf(functions)}`, hint);
 }
 
-/** `period = ( "MINUTES" | "HOURS" | "DAYS" ) "(" n ")"`, where n divides the hour or the day */
+/** `period = ( "SECONDS" | "MINUTES" | "HOURS" | "DAYS" ) "(" n ")"`, where n divides the minute, the hour or the day */
 function readPeriod(reader: Reader): Key {
   const { text, span } = take(reader);
   const unit = PERIOD_UNITS.find((name) => name === text.toUpperCase())!;
@@ -58,7 +59,7 @@ function readPeriod(reader: Reader): Key {
   const count = readCount(reader, 1, whole);
   if (unit !== "DAYS" && whole % count.value !== 0) {
     const divisors = Array.from({ length: whole }, (_, i) => i + 1).filter((n) => whole % n === 0);
-    const what = `${count.value} does not divide ${unit === "MINUTES" ? "an hour" : "a day"}`;
+    const what = `${count.value} does not divide ${WHOLES[unit]}`;
     throw queryFault(reader.text, count.span, what, `Possible are ${oneOf(divisors.map(String))}.`);
   }
   expectSymbol(reader, ")");

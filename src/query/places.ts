@@ -1,3 +1,4 @@
+import type { Geo } from "../events/event.ts";
 import { queryFault } from "./fault.ts";
 import type { Condition } from "./plan.ts";
 import type { NumberLiteral } from "./syntax.ts";
@@ -23,6 +24,17 @@ export function planNear(text: string, [lat, lon, km]: Circle): Condition<never>
   const center = { lat: degrees(text, lat, 90), lon: degrees(text, lon, 180) };
   if (km.value >= 0) return { kind: "geo-near", ...center, km: km.value };
   throw queryFault(text, km.span, "a distance is not negative", "Write NEAR (latitude, longitude, kilometres).");
+}
+
+/** The key of the group of a place, `40.1203,-76.2944`; "" without degrees. */
+export function keyOfPlace(geo: Geo | null): string {
+  return geo === null || "ip" in geo ? "" : `${geo.lat},${geo.lon}`;
+}
+
+/** The degrees that a key of {@link keyOfPlace} spells; null for "". */
+export function placeOfKey(key: string): { readonly lat: number; readonly lon: number } | null {
+  const [lat = "", lon = ""] = key.split(",");
+  return lat === "" ? null : { lat: Number(lat), lon: Number(lon) };
 }
 
 function degrees(text: string, { value, span }: NumberLiteral, most: number): number {

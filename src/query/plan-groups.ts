@@ -23,16 +23,28 @@ const PERIOD_WORDS: ReadonlyMap<string, PeriodUnit> = new Map([
   ["week", "weeks"],
   ["month", "months"],
 ]);
-const PERIOD_FUNCTIONS = { MINUTES: "minutes", HOURS: "hours", DAYS: "days" } as const;
+const PERIOD_FUNCTIONS = { SECONDS: "seconds", MINUTES: "minutes", HOURS: "hours", DAYS: "days" } as const;
 /** Keys that need more than a word: what is missing without it, and an example. */
 const KEY_CALLS = [
+  ["SECONDS", "how many", "SECONDS(15)"],
   ["MINUTES", "how many", "MINUTES(15)"],
   ["HOURS", "how many", "HOURS(6)"],
   ["DAYS", "how many", "DAYS(7)"],
   ["BANDS", "of what, and the bounds", "BANDS(value, 0, 10, 100)"],
 ] as const;
 /** The keys that are no fields. */
-const KEYS = ["DAY", "HOUR", "WEEK", "MONTH", "MINUTES(n)", "HOURS(n)", "DAYS(n)", "BANDS(number, bound, …)"];
+const KEYS = [
+  "DAY",
+  "HOUR",
+  "WEEK",
+  "MONTH",
+  "SECONDS(n)",
+  "MINUTES(n)",
+  "HOURS(n)",
+  "DAYS(n)",
+  "BANDS(number, bound, …)",
+  "geo",
+];
 /** No aggregate may hide them. */
 const RESERVED: ReadonlySet<string> = new Set(["key", "keys", "previous"]);
 
@@ -67,6 +79,7 @@ function planGrouping({ text, zone }: EventContext, key: Key): Grouping {
         const hint = "Group it by DAY or by HOUR.";
         throw queryFault(text, key.name.span, "created cannot be grouped by as it is", hint);
       }
+      if (name === "geo") return { kind: "place" };
       const call = KEY_CALLS.find(([word]) => word.toLowerCase() === name);
       if (call !== undefined) {
         const [word, missing, example] = call;

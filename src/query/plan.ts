@@ -86,15 +86,15 @@ export type AttributeField = `@${string}`;
 /** Where numbers come from. Of an attribute each value that spells a number counts. */
 export type NumberSource = "value" | AttributeField;
 
-export type Grouping = FieldGrouping | Period | Bands;
+export type Grouping = FieldGrouping | Period | Bands | Places;
 
 /** By the values of a field, as they are; "" or null where absent, see {@link Group} of the store. */
 export type FieldGrouping = { readonly kind: "field"; readonly field: GroupField | AttributeField };
 
 /**
- * By time, on the clock of `zone`. Minutes divide an hour, and hours a day; days count from
- * 1970-01-01, and weeks begin on Monday; weeks and months are single. An hour that the clock shows
- * twice is two groups where they are of an hour or less.
+ * By time, on the clock of `zone`. Seconds divide a minute, minutes an hour, and hours a day; days
+ * count from 1970-01-01, and weeks begin on Monday; weeks and months are single. An hour that the
+ * clock shows twice is two groups where they are of an hour or less.
  */
 export type Period = {
   readonly kind: "period";
@@ -102,13 +102,20 @@ export type Period = {
   readonly count: number;
   readonly zone: Zone;
 };
-export type PeriodUnit = "minutes" | "hours" | "days" | "weeks" | "months";
+export type PeriodUnit = "seconds" | "minutes" | "hours" | "days" | "weeks" | "months";
 
 /**
  * By bands of a number: below the first bound, from each bound (inclusive) to the next (exclusive),
  * from the last one on. Bounds rise. The key is the index of the band, from 0.
  */
 export type Bands = { readonly kind: "bands"; readonly of: NumberSource; readonly bounds: readonly number[] };
+
+/**
+ * By place. The key is {@link keyOfPlace} of the event's degrees, or "" where it has none: it has no
+ * place, or one that is known only by an address. Keys rise from south to north and then from west to
+ * east, "" goes first.
+ */
+export type Places = { readonly kind: "place" };
 
 /** What a store computes of the events of a group. What is absent counts nowhere but in `count`. */
 export type Aggregate =

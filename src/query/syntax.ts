@@ -42,7 +42,7 @@ export type Key =
   | { readonly kind: "period"; readonly unit: PeriodUnit; readonly count: Count; readonly span: Span }
   | { readonly kind: "bands"; readonly of: Name; readonly bounds: readonly NumberLiteral[]; readonly span: Span };
 
-export const PERIOD_UNITS = ["MINUTES", "HOURS", "DAYS"] as const;
+export const PERIOD_UNITS = ["SECONDS", "MINUTES", "HOURS", "DAYS"] as const;
 export type PeriodUnit = (typeof PERIOD_UNITS)[number];
 
 /** `as`: the name that it gets. */

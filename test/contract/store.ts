@@ -4,6 +4,7 @@ import { deletionsContract } from "./store-deletions.ts";
 import { differentialContract } from "./store-differential.ts";
 import { documentationContract } from "./store-documentation.ts";
 import { fieldsContract } from "./store-fields.ts";
+import { groupKeyContract } from "./store-groups.ts";
 import type { StorePlace } from "./store-fixture.ts";
 import { listContract } from "./store-lists.ts";
 import { marksContract } from "./store-marks.ts";
@@ -21,6 +22,7 @@ export function storeContract(place: StorePlace): void {
   classesContract(place);
   conditionContract(place);
   listContract(place);
+  groupKeyContract(place);
   pageContract(place);
   usersContract(place);
   documentationContract(place);

@@ -113,7 +113,7 @@ function key(random: Random): string {
   return random.oneOf([
     random.oneOf(FIELDS),
     random.oneOf(["DAY", "HOUR", "WEEK", "MONTH", "YEAR"]),
-    `${random.oneOf(["MINUTES", "HOURS", "DAYS", "WEEKS"])}(${random.oneOf(["1", "5", "7", "12", "0", "9999"])})`,
+    `${random.oneOf(["SECONDS", "MINUTES", "HOURS", "DAYS", "WEEKS"])}(${random.oneOf(["1", "5", "7", "12", "0", "9999"])})`,
     `BANDS(${random.oneOf(["value", "@status", "text"])}, ${random.oneOf(["0", "-1, 0, 1e9", "2, 1", "0, 0", ""])})`,
   ]);
 }

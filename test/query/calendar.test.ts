@@ -9,6 +9,7 @@ import {
   daysInMonth,
   periodKeyFormat,
   keyOfPeriod,
+  momentOfKey,
   startOfDay,
 } from "../../src/query/calendar.ts";
 import { readDate } from "../../src/query/dates.ts";
@@ -85,6 +86,27 @@ test("group keys show the day and the hour on the grouping's clock", (t) => {
   );
   t.deepEqual([...new Set(hours.map((at) => keyOf(day, berlin, at)))], ["10/25/2026"]);
   t.is(keyOf(hour, parseZone("Australia/Lord_Howe"), "2026-04-04T15:10Z"), "4/5/2026 01:00 +10:30");
+});
+
+test("keys of seconds show them, and can be asked for again", (t) => {
+  const lord = parseZone("Australia/Lord_Howe");
+  const by = { kind: "period", unit: "seconds", count: 15, zone: lord } as const;
+  const keyOf = (at: string): string => periodKeyFormat(by)(keyOfPeriod(by)(Date.parse(at)));
+  t.is(keyOf("2026-04-04T14:59:59.999Z"), "4/5/2026 01:59:45");
+  // Its clock is set back by half an hour.
+  t.is(keyOf("2026-04-04T15:00:00.000Z"), "4/5/2026 01:30:00 +10:30");
+  t.is(keyOf("2026-04-04T15:29:59.999Z"), "4/5/2026 01:59:45 +10:30");
+  t.is(keyOf("2026-04-04T15:30:14.999Z"), "4/5/2026 02:00:00");
+  const property = fc.property(moments, fc.constantFrom(1, 15, 60), (at, count) => {
+    const period = { ...by, count, zone: parseZone("Europe/Berlin") };
+    const key = keyOfPeriod(period)(at);
+    const start = momentOfKey(period, key);
+    t.true(start <= at && at < start + count * 1000);
+    t.is(keyOfPeriod(period)(start), key);
+    const written = readDate(periodKeyFormat(period)(key), period.zone);
+    if (key % 2 === 0) t.deepEqual(written, { kind: "moment", at: start });
+  });
+  fc.assert(property);
 });
 
 test("keys are written alike one after the other, in any order, and each by itself", (t) => {

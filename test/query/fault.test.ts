@@ -169,7 +169,7 @@ const FAULTS: readonly (readonly [string, string])[] = [
   ["GET events GROUPBY [created]", "created cannot be grouped by as it is. Group it by DAY or by HOUR."],
   [
     "GET events GROUPBY [id]",
-    "events cannot be asked to group by id. Possible are DAY, HOUR, WEEK, MONTH, MINUTES(n), HOURS(n), DAYS(n), BANDS(number, bound, …), text, link, hash, pattern, tags, source, log, class, user or value.",
+    "events cannot be asked to group by id. Possible are DAY, HOUR, WEEK, MONTH, SECONDS(n), MINUTES(n), HOURS(n), DAYS(n), BANDS(number, bound, …), geo, text, link, hash, pattern, tags, source, log, class, user or value.",
   ],
   [
     "GET events WHERE [@] = 1",
@@ -206,12 +206,19 @@ const FAULTS: readonly (readonly [string, string])[] = [
     "GET events GROUPBY MINUTES([7])",
     "7 does not divide an hour. Possible are 1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30 or 60.",
   ],
+  [
+    "GET events GROUPBY SECONDS([45])",
+    "45 does not divide a minute. Possible are 1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30 or 60.",
+  ],
   ["GET events GROUPBY HOURS([25])", 'expected a whole number from 1 to 24, found "25".'],
   [
     "GET events GROUPBY [MINUTE](5)",
-    'expected a field, MINUTES, HOURS, DAYS or BANDS, found "MINUTE". Did you mean MINUTES?',
+    'expected a field, SECONDS, MINUTES, HOURS, DAYS or BANDS, found "MINUTE". Did you mean MINUTES?',
   ],
-  ["GET events GROUPBY [WEEKS](2)", 'expected a field, MINUTES, HOURS, DAYS or BANDS, found "WEEKS". Write WEEK.'],
+  [
+    "GET events GROUPBY [WEEKS](2)",
+    'expected a field, SECONDS, MINUTES, HOURS, DAYS or BANDS, found "WEEKS". Write WEEK.',
+  ],
   ["GET events COLUMNS(COUNT([*]))", "COUNT counts events as it is. Write COUNT, or COUNT(condition)."],
   ["GET events COLUMNS(COUNT([)])", "COUNT counts events as it is. Write COUNT, or COUNT(condition)."],
   [
@@ -285,6 +292,8 @@ const FAULTS: readonly (readonly [string, string])[] = [
     "GET events SORT [took]",
     'events have no field "took" to sort by. Possible are id, created, text, link, pattern, source, log, class, user or value. An attribute stands behind an @: @took.',
   ],
+  ["GET events GROUPBY [seconds]", "SECONDS needs to know how many. Write SECONDS(15)."],
+  ["GET events GROUPBY geo, [geo]", "it is grouped by this already."],
   ["GET events GROUPBY [minutes]", "MINUTES needs to know how many. Write MINUTES(15)."],
   ["GET events GROUPBY [BANDS]", "BANDS needs to know of what, and the bounds. Write BANDS(value, 0, 10, 100)."],
   ["GET events GROUPBY [MINUTE]", 'events have no field "MINUTE" to group by. Did you mean MINUTES?'],

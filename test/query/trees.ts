@@ -156,12 +156,14 @@ const columnsOfGroups: fc.Arbitrary<Column> = fc.record({ of: terms, as: fc.opti
 
 const keys: fc.Arbitrary<Key> = fc.oneof(
   fields.map((name) => ({ kind: "name" as const, name })),
-  fc.constantFrom(["MINUTES", 15] as const, ["HOURS", 6] as const, ["DAYS", 10] as const).map(([unit, value]) => ({
-    kind: "period" as const,
-    unit,
-    count: { value, span: NOWHERE },
-    span: NOWHERE,
-  })),
+  fc
+    .constantFrom(["SECONDS", 20] as const, ["MINUTES", 15] as const, ["HOURS", 6] as const, ["DAYS", 10] as const)
+    .map(([unit, value]) => ({
+      kind: "period" as const,
+      unit,
+      count: { value, span: NOWHERE },
+      span: NOWHERE,
+    })),
   fc
     .tuple(fields, fc.uniqueArray(numbers, { minLength: 1, maxLength: 4, selector: ({ value }) => value }))
     .map(([of, bounds]) => ({

@@ -38,6 +38,9 @@ const fields: fc.Arbitrary<GroupField | AttributeField> = fc.oneof(
 const numberSources: fc.Arbitrary<NumberSource> = fc.oneof(fc.constant("value" as const), attributeFields);
 
 const PERIODS = [
+  ["seconds", 1],
+  ["seconds", 15],
+  ["seconds", 60],
   ["minutes", 1],
   ["minutes", 15],
   ["minutes", 60],
@@ -55,6 +58,7 @@ export const groupings: fc.Arbitrary<Grouping> = fc.oneof(
     .tuple(fc.constantFrom(...PERIODS), fc.constantFrom(...ZONES))
     .map(([[unit, count], zone]) => ({ kind: "period" as const, unit, count, zone })),
   { weight: 2, arbitrary: fields.map((field) => ({ kind: "field" as const, field })) },
+  fc.constant({ kind: "place" as const }),
   fc
     .record({
       of: numberSources,

@@ -118,6 +118,8 @@ const geos: fc.Arbitrary<Geo | null> = fc.constantFrom(
   { lat: -90, lon: 180 },
   { lat: -17.8, lon: -179.9 },
   { lat: -17.7, lon: 178.4 },
+  { lat: -17.7, lon: 9 },
+  { lat: 5e-7, lon: -120 },
   { ip: "203.0.113.9" },
 );
 

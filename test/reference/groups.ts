@@ -50,6 +50,8 @@ function keysOf(by: Grouping, event: StoredEvent): readonly GroupValue[] {
       const bands = numbers(by.of, event).map((number) => by.bounds.filter((bound) => bound <= number).length);
       return bands.length === 0 ? [null] : [...new Set(bands)];
     }
+    case "place":
+      return [event.geo === null || "ip" in event.geo ? "" : `${event.geo.lat},${event.geo.lon}`];
     case "field": {
       if (by.field === "value") return [event.value];
       const values = texts(by.field, event);
@@ -65,6 +67,8 @@ const DAY_MS = 86_400_000;
 function keyOfMoment({ unit, count, zone }: Period, moment: number): number {
   const { local, isRepeated } = localTime(zone, moment);
   switch (unit) {
+    case "seconds":
+      return floor(local, count * 1000) + (isRepeated ? 1 : 0);
     case "minutes":
       return floor(local, count * MINUTE_MS) + (isRepeated ? 1 : 0);
     case "hours":
@@ -191,8 +195,18 @@ function compareGroups({ by, sort }: GroupPlan, a: Group, b: Group): number {
   return directed(sort.direction, compareAsTexts(a.values[sort.by]!, b.values[sort.by]!)) || keys;
 }
 
+function degreesOf(key: GroupValue): [number | null, number | null] {
+  if (key === "") return [null, null];
+  const [lat, lon] = String(key).split(",");
+  return [Number(lat), Number(lon)];
+}
+
 /** Of an attribute, keys that spell a number go before texts; equal ones as they are. */
 function compareKeys(by: Grouping, a: GroupValue, b: GroupValue): number {
+  if (by.kind === "place") {
+    const [[south, west], [north, east]] = [degreesOf(a), degreesOf(b)];
+    return compareValues(south, north) || compareValues(west, east);
+  }
   const isAttribute = by.kind === "field" && by.field.startsWith("@");
   const value = (key: GroupValue): GroupValue => (isAttribute && typeof key === "string" ? (spelt(key) ?? key) : key);
   return compareValues(value(a), value(b)) || compareAsTexts(a, b);

@@ -1,6 +1,7 @@
 import { DOUBLE } from "@duckdb/node-api";
 
 import { civil, lengthOf, originOf, REPEATED, stretchesOfPeriod } from "../../query/calendar.ts";
+import { keyOfPlace } from "../../query/places.ts";
 import { isAttribute } from "../../query/plan.ts";
 import type { AttributeField, Bands, Condition, GroupField, Grouping, Period } from "../../query/plan.ts";
 import { spanOf } from "../../query/span.ts";
@@ -43,6 +44,8 @@ export function keyOf(by: Grouping, i: number, where: Condition, bind: Binder): 
       return by.unit === "months" ? monthKey(by, i, where, bind) : periodKey(by, i, where, bind);
     case "bands":
       return bandKey(by, i, bind);
+    case "place":
+      return placeKey(i);
     case "field":
       if (isAttribute(by.field)) return attributeKey(by.field, i, bind);
       return by.field === "tags" ? tagKey(i, bind) : fieldKey(by.field, i, bind);
@@ -136,6 +139,23 @@ function textKey(text: string | null, i: number): Key {
 
 function readNumberText([value]: Row): GroupValue {
   return value === null ? null : String(value);
+}
+
+/** Degrees are compared as numbers; their text is what JavaScript writes. */
+function placeKey(i: number): Key {
+  const [lat, lon] = [`lat${i}`, `lon${i}`];
+  return {
+    columns: [`lat as ${lat}`, `lon as ${lon}`],
+    groups: [lat, lon],
+    extra: [],
+    order: [lat, lon],
+    shown: [lat, lon],
+    read: (shown) => {
+      const [south, west] = shown.map(Number);
+      return keyOfPlace(shown[0] === null ? null : { lat: south!, lon: west! });
+    },
+    several: null,
+  };
 }
 
 function bandKey({ of, bounds }: Bands, i: number, bind: Binder): Key {

@@ -35,7 +35,9 @@ export function doubtsOfGroups({ by, aggregates }: GroupPlan, earlier: readonly 
     if (aggregate.kind === "distinct") texts.push(aggregate.field);
     else if ("of" in aggregate) numbers.push(aggregate.of);
   }
+  const placeDoubt = by.some(({ kind }) => kind === "place") ? doubtOfEarlier("geo", earlier) : null;
   return [
+    ...(placeDoubt === null ? [] : [placeDoubt]),
     ...texts.flatMap((field) => {
       if (isAttribute(field)) return lacksColumns(keyOfField(field), ["texts"]);
       return doubtOfEarlier(field, earlier) ?? [];

@@ -1,5 +1,6 @@
 import type { EventRow } from "../../events/event.ts";
 import { keyOfPeriod } from "../../query/calendar.ts";
+import { keyOfPlace } from "../../query/places.ts";
 import { isAttribute } from "../../query/plan.ts";
 import type { Aggregate, GroupPlan, Grouping } from "../../query/plan.ts";
 import { tooManyGroups } from "../groups.ts";
@@ -62,6 +63,8 @@ function keysOfRow(by: Grouping): (row: EventRow) => readonly GroupValue[] {
           numbersOf(row, by.of).map((number) => bandOf(by.bounds, number)),
           null,
         );
+    case "place":
+      return ({ geo }) => [keyOfPlace(geo)];
     case "field": {
       const { field } = by;
       if (field === "value") return ({ value }) => [value];

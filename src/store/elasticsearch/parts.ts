@@ -60,6 +60,7 @@ async function fewGroups(
   { source }: Source,
   computation: Computation,
 ): Promise<RawGroup[] | null> {
+  if ("pair" in source) return null;
   if ("terms" in source) return fewValues(search, part, source.terms.field, computation);
   return fewTimes(search, part, source.date_histogram, computation);
 }
@@ -127,20 +128,35 @@ async function* allGroups(
   { query, sources }: Part,
   { aggs, page }: Computation,
 ): AsyncGenerator<RawGroup[]> {
-  const names = sources.map((_, i) => String(i));
-  const compound = sources.map(({ source }, i) => ({ [names[i]!]: source }));
+  const compound = compoundOf(sources);
   for await (const buckets of compositePages(search, query, { sources: compound, size: page }, aggs)) {
-    yield buckets.map((bucket) => {
-      const key = bucket.key as Record<string, RawKey>;
-      return { raw: names.map((name) => key[name] ?? null), bucket };
-    });
+    yield buckets.map((bucket) => ({ raw: rawKeysOf(sources, bucket.key as Record<string, RawKey>), bucket }));
   }
 }
 
+type CompositeSource =
+  Exclude<Source["source"], { readonly pair: unknown }> | { readonly terms: { readonly field: string } };
+
 type Composite = {
-  readonly sources: readonly Record<string, Source["source"] | { readonly terms: { readonly field: string } }>[];
+  readonly sources: readonly Record<string, CompositeSource>[];
   readonly size: number;
 };
+
+/** The sources of a part as a composite aggregation names them: `0`, and `1.0` with `1.1` of a pair. */
+export function compoundOf(sources: readonly Source[]): readonly Record<string, CompositeSource>[] {
+  return sources.flatMap(({ source }, i): Record<string, CompositeSource>[] =>
+    "pair" in source ? source.pair.map((each, j) => ({ [`${i}.${j}`]: each })) : [{ [String(i)]: source }],
+  );
+}
+
+/** The raw key of each source in a key of {@link compoundOf}; of a pair both, as `40.1203,-76.2944`. */
+export function rawKeysOf(sources: readonly Source[], key: Readonly<Record<string, RawKey>>): RawKey[] {
+  return sources.map(({ source }, i) => {
+    if (!("pair" in source)) return key[String(i)] ?? null;
+    const [first = null, second = null] = [key[`${i}.0`], key[`${i}.1`]];
+    return first === null ? null : `${first},${second}`;
+  });
+}
 
 /** The buckets of a composite aggregation, page by page. */
 export async function* compositePages(

@@ -1,6 +1,7 @@
 import type { estypes } from "@elastic/elasticsearch";
 
 import { REPEATED, lengthOf, originOf, startOfPeriod, stretchesOfPeriod } from "../../query/calendar.ts";
+import { placeOfKey } from "../../query/places.ts";
 import { isAttribute } from "../../query/plan.ts";
 import type {
   Bands,
@@ -26,10 +27,12 @@ export type Slice = { readonly filter: Query | null } & (
   { readonly kind: "one"; readonly key: GroupValue } | ({ readonly kind: "many" } & Source)
 );
 
+type TermsSource = { readonly terms: { readonly field: string; readonly missing_bucket: true } };
+
 export type Source = {
+  /** `pair`: two sources whose keys are one, see {@link rawKeysOf}. */
   readonly source:
-    | { readonly terms: { readonly field: string; readonly missing_bucket: true } }
-    | { readonly date_histogram: Histogram };
+    TermsSource | { readonly date_histogram: Histogram } | { readonly pair: readonly [TermsSource, TermsSource] };
   readonly keyOf: (raw: RawKey) => GroupValue;
   /** Finds the events of a group. */
   readonly filterOf: (raw: RawKey) => Query;
@@ -50,6 +53,8 @@ export function slicesOf(by: Grouping, span: Span): Slice[] {
       return slicesOfPeriod(by, span);
     case "bands":
       return slicesOfBands(by);
+    case "place":
+      return [{ kind: "many", filter: null, ...SOURCE_OF_PLACES }];
   }
   throw by satisfies never;
 }
@@ -73,6 +78,24 @@ function sourceOfField({ field }: FieldGrouping): Source {
     filterOf: (raw) => (raw === null ? not({ exists: { field: path } }) : { term: { [path]: raw } }),
   };
 }
+
+const DEGREES = { lat: "geo.lat", lon: "geo.lon" } as const;
+
+/** Degrees are stored as they were posted, so that their texts are those of every engine. */
+const SOURCE_OF_PLACES: Source = {
+  source: {
+    pair: [
+      { terms: { field: DEGREES.lat, missing_bucket: true } },
+      { terms: { field: DEGREES.lon, missing_bucket: true } },
+    ],
+  },
+  keyOf: (raw) => raw ?? "",
+  filterOf(raw) {
+    const place = placeOfKey(String(raw ?? ""));
+    if (place === null) return not({ exists: { field: DEGREES.lat } });
+    return and([{ term: { [DEGREES.lat]: place.lat } }, { term: { [DEGREES.lon]: place.lon } }]);
+  },
+};
 
 function slicesOfBands({ of, bounds }: Bands): Slice[] {
   const path = numberPath(of);

@@ -77,7 +77,7 @@ function currentWord(
 }
 
 const OF_GROUPS: ReadonlySet<string> = new Set(["HAVING", "COMPARE", "FILL"]);
-const PERIODS = ["DAY", "HOUR", "WEEK", "MONTH", "MINUTES(", "HOURS(", "DAYS(", "BANDS("];
+const PERIODS = ["DAY", "HOUR", "WEEK", "MONTH", "SECONDS(", "MINUTES(", "HOURS(", "DAYS(", "BANDS("];
 const AGGREGATES = ["COUNT", ...FUNCTIONS.filter((name) => name !== "COUNT").map((name) => `${name}(`), "P95("];
 const STEPS = UNITS.map((unit) => `${unit}(`);
 

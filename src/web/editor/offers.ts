@@ -87,7 +87,7 @@ function namesFor(fields: NonNullable<Want["fields"]>): readonly string[] {
         .map(([name]) => name)
         .filter((name) => name !== "filter");
     case "grouped":
-      return GROUP_FIELDS;
+      return [...GROUP_FIELDS, "geo"];
     case "sorted":
       return SORT_FIELDS;
     case "shown":
