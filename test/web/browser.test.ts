@@ -5,7 +5,16 @@ import test from "ava";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 /** What the page takes from packages. */
-const PACKAGES = new Set(["preact", "preact/hooks", "@preact/signals", "re2js"]);
+const PACKAGES = new Set([
+  "preact",
+  "preact/hooks",
+  "@preact/signals",
+  "re2js",
+  "d3-geo",
+  "topojson-client",
+  "topojson-specification",
+  "world-atlas/countries-110m.json",
+]);
 
 /** The modules that a module names, types included: the page is checked without Node's types. */
 function importsOf(file: string): string[] {

@@ -8,9 +8,7 @@ import type { Formats } from "../time/moments.ts";
 import { Spark } from "./lines.tsx";
 import { changeWords, peakOf } from "./model.ts";
 import type { GroupRow, Groups } from "./model.ts";
-
-/** A column by name, or, where that is null, a key by its place. */
-export type Order = { readonly column: string | null; readonly key: number; readonly isDescending: boolean };
+import type { Order } from "./sort-rows.ts";
 
 /** Rows that are drawn at first; more of them where they are asked for. */
 const ROWS_AT_ONCE = 200;

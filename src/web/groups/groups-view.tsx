@@ -7,6 +7,7 @@ import { readAsk } from "../ask/compose.ts";
 import { exactRange, withRange } from "../ask/range.ts";
 import type { GroupRecord } from "../ask/groups.ts";
 import { countOf, formatNumber } from "../parts/numbers.ts";
+import { lazy } from "../shell/lazy.tsx";
 import { QueryFailed } from "../search/query-failed.tsx";
 import { rangeWords, useTitle } from "../search/found-line.tsx";
 import { ResultActs } from "../search/result-acts.tsx";
@@ -15,14 +16,18 @@ import { useRead } from "../state/use-read.ts";
 import { formatsOf } from "../time/moments.ts";
 import { Bars } from "./bars.tsx";
 import { GroupTable } from "./group-table.tsx";
-import type { Order } from "./group-table.tsx";
 import { Lines } from "./lines.tsx";
 import { eventsOfGroup, groupsOf, keysOf } from "./model.ts";
+import { sortRows } from "./sort-rows.ts";
+import type { Order } from "./sort-rows.ts";
 import type { GroupRow, Groups } from "./model.ts";
+import type { PlaceMapProperties } from "./place-map.tsx";
 import "../css/groups.css";
 import "../css/tables.css";
 
-type Chart = "Lines" | "Bars" | "None";
+const PlaceMap = lazy<PlaceMapProperties>(async () => (await import("./place-map.tsx")).PlaceMap);
+
+type Chart = "Map" | "Lines" | "Bars" | "None";
 
 type Answer = {
   readonly groups: Groups;
@@ -41,14 +46,15 @@ export function GroupsView({ app, search }: { app: App; search: Search }): JSX.E
   const at = useSignal(-1);
   const formats = useMemo(() => formatsOf(run.zone), [run.zone]);
   const found = answer.value;
-  const rows = useComputed(() => sortRows(answer.value?.groups.rows ?? [], order.value ?? answer.value?.order ?? null));
+  const rows = useComputed(() => sortRows(answer.value?.groups ?? null, order.value ?? answer.value?.order ?? null));
   useTitle(app, found === null ? "Searching…" : headOf(found.groups), search.log);
   if (fault.value !== null) return <QueryFailed search={search} fault={fault.value} />;
   if (found === null) return <div class="progress" role="progressbar" aria-label="Running" />;
   const { groups, keys } = found;
   const nameOf = (row: GroupRow) => nameOfRow(app, search.log, groups, row);
   const hasCourse = groups.times.length > 1;
-  const shown = chart.value ?? (hasCourse ? "Lines" : "Bars");
+  const isOfPlaces = groups.keys.length === 1 && groups.keys[0]?.kind === "place";
+  const shown = chart.value ?? (isOfPlaces ? "Map" : hasCourse ? "Lines" : "Bars");
   const column = groups.columns[0] ?? "count";
   const openEvents = (row: GroupRow) => {
     const { query, moments } = eventsOfGroup(run.typed, keys.length > 1 ? groups.keys : keys, row, run.zone);
@@ -67,7 +73,7 @@ export function GroupsView({ app, search }: { app: App; search: Search }): JSX.E
         </span>
         <span class="space" />
         <div class="seg hide-small" role="group" aria-label="Chart">
-          {(["Lines", "Bars", "None"] as const).map((name) => (
+          {([...(isOfPlaces ? ["Map" as const] : []), "Lines", "Bars", "None"] as const).map((name) => (
             <button
               type="button"
               aria-pressed={name === shown}
@@ -80,6 +86,11 @@ export function GroupsView({ app, search }: { app: App; search: Search }): JSX.E
         </div>
         <ResultActs app={app} search={search} />
       </div>
+      {shown === "Map" && (
+        <figure class="chart map">
+          <PlaceMap rows={rows.value} column={column} nameOf={nameOf} at={at} label={label} openEvents={openEvents} />
+        </figure>
+      )}
       {shown === "Lines" && (
         <Lines rows={rows.value} times={groups.times} formats={formats} nameOf={nameOf} at={at.value} label={label} />
       )}
@@ -110,21 +121,8 @@ async function readGroups({ client }: App, run: Run): Promise<Answer | null> {
   const keys = keysOf(ask);
   const groups = groupsOf(keys, body, run.zone);
   const [column = null] = groups.columns;
-  const isOrdered = ask.clauses.has("sort") || groups.keys.some(({ kind }) => kind !== "field");
+  const isOrdered = ask.clauses.has("sort") || groups.keys.some(({ kind }) => kind === "time" || kind === "bands");
   return { groups, took_ms, keys, order: isOrdered ? null : { column, key: 0, isDescending: true } };
-}
-
-/** By a column, or, without one, as the service sorted them. */
-function sortRows(rows: readonly GroupRow[], order: Order | null): readonly GroupRow[] {
-  if (order === null) return rows;
-  const valueOf = (row: GroupRow) =>
-    order.column === null ? (row.keys[order.key] ?? "") : (row.values[order.column] ?? "");
-  const compare = (one: GroupRow, other: GroupRow) => {
-    const [a, b] = [valueOf(one), valueOf(other)];
-    const difference = Number(a) - Number(b);
-    return Number.isNaN(difference) ? a.localeCompare(b) : difference;
-  };
-  return rows.toSorted((one, other) => (order.isDescending ? compare(other, one) : compare(one, other)));
 }
 
 function headOf({ rows, columns, keys }: Groups): string {
@@ -140,7 +138,8 @@ function nameOfRow(app: App, log: string, groups: Groups, row: GroupRow): string
 }
 
 function nameOfKey(app: App, log: string, { keys }: Groups, index: number, value: string): string {
-  const name = keys[index]?.name;
+  const { name, kind } = keys[index] ?? {};
   if (value === "") return name === "class" ? "No class" : "none";
+  if (kind === "place") return value.replace(",", ", ");
   return name === "class" ? app.classes.nameOf(log, value) : value;
 }

@@ -1,5 +1,5 @@
 import type { Choice } from "../ask/choices.ts";
-import { only, readAsk, ungrouped } from "../ask/compose.ts";
+import { only, readAsk, ungrouped, withCondition } from "../ask/compose.ts";
 import type { Ask } from "../ask/compose.ts";
 import { bandOfKey } from "../ask/groups.ts";
 import type { GroupRecord } from "../ask/groups.ts";
@@ -7,6 +7,7 @@ import { fieldName } from "../ask/print.ts";
 import { momentsOfKey } from "../ask/steps.ts";
 import type { Step } from "../ask/steps.ts";
 import type { Moments } from "../ask/range.ts";
+import { placeOfKey } from "../../query/places.ts";
 import type { Key } from "../../query/syntax.ts";
 import { formatNumber } from "../parts/numbers.ts";
 
@@ -14,6 +15,7 @@ import { formatNumber } from "../parts/numbers.ts";
 export type GroupKey =
   | { readonly kind: "field"; readonly name: string }
   | { readonly kind: "bands"; readonly name: string }
+  | { readonly kind: "place"; readonly name: string }
   | { readonly kind: "time"; readonly name: string; readonly step: Pick<Step, "unit" | "count"> };
 
 /** A row of the table: a group, or all groups that differ in their time alone. */
@@ -54,9 +56,9 @@ function keyOf(key: Key): GroupKey {
   if (key.kind === "bands") return { kind: "bands", name: fieldName(key.of.text) };
   if (key.kind === "name") {
     const step = NAMED_STEPS[key.name.text.toUpperCase()];
-    return step === undefined
-      ? { kind: "field", name: fieldName(key.name.text) }
-      : { kind: "time", name: key.name.text.toLowerCase(), step };
+    if (step !== undefined) return { kind: "time", name: key.name.text.toLowerCase(), step };
+    const name = fieldName(key.name.text);
+    return { kind: name === "geo" ? "place" : "field", name };
   }
   const unit = key.unit.toLowerCase() as Step["unit"];
   return { kind: "time", name: `${key.count.value} ${unit}`, step: { unit, count: key.count.value } };
@@ -152,9 +154,19 @@ export function eventsOfGroup(
       return;
     }
     const rest = readAsk(query);
-    if (rest !== null) query = only(rest, key.name, key.kind === "bands" ? bandOfKey(value) : choiceOf(value));
+    if (rest === null) return;
+    if (key.kind === "place") query = withCondition(rest, conditionOfPlace(value));
+    else query = only(rest, key.name, key.kind === "bands" ? bandOfKey(value) : choiceOf(value));
   });
   return { query, moments };
+}
+
+/** Finds the events of a place; of "" those without degrees, among them such as have an address. */
+function conditionOfPlace(key: string): string {
+  const place = placeOfKey(key);
+  if (place === null) return "geo NOT WITHIN (-90, -180, 90, 180)";
+  const { lat, lon } = place;
+  return `geo WITHIN (${lat}, ${lon}, ${lat}, ${lon})`;
 }
 
 function choiceOf(value: string): Choice {

@@ -70,6 +70,21 @@ test("a band leads to its numbers", (t) => {
   t.is(eventsOfGroup(query, keys, rows[0]!, "UTC").query, "GET events WHERE (value >= 0 AND value < 10)");
 });
 
+test("a place leads to the events at its degrees, and the group without any to all others", (t) => {
+  const query = "GET events WHERE source = 'web' GROUPBY geo";
+  const keys = keysOf(readAsk(query)!);
+  t.deepEqual(keys, [{ kind: "place", name: "geo" }]);
+  const records = ["", "-17.7,179.9", "5e-7,-120"].map((key) => ({ key, count: "1" }));
+  const { rows } = groupsOf(keys, records, "UTC");
+  const queries = rows.map((row) => eventsOfGroup(query, keys, row, "UTC").query);
+  t.deepEqual(queries, [
+    "GET events WHERE source = 'web' AND geo NOT WITHIN (-90, -180, 90, 180)",
+    "GET events WHERE source = 'web' AND geo WITHIN (-17.7, 179.9, -17.7, 179.9)",
+    "GET events WHERE source = 'web' AND geo WITHIN (5e-7, -120, 5e-7, -120)",
+  ]);
+  for (const each of queries) t.not(readAsk(each), null, each);
+});
+
 test("changes are said in whole per cent", (t) => {
   t.is(changeWords(612, 201), "+204 %");
   t.is(changeWords(96, 141), "−32 %");

@@ -1,0 +1,29 @@
+import { placeOfKey } from "../../query/places.ts";
+import type { GroupRow, Groups } from "./model.ts";
+
+/** A column by name, or, where that is null, a key by its place. */
+export type Order = { readonly column: string | null; readonly key: number; readonly isDescending: boolean };
+
+/** Rows by a column or a key, or, without an order, as the service sorted them. */
+export function sortRows(groups: Groups | null, order: Order | null): readonly GroupRow[] {
+  const { rows, keys } = groups ?? { rows: [], keys: [] };
+  if (order === null) return rows;
+  const isPlace = order.column === null && keys[order.key]?.kind === "place";
+  const valueOf = (row: GroupRow) =>
+    order.column === null ? (row.keys[order.key] ?? "") : (row.values[order.column] ?? "");
+  const compare = isPlace ? comparePlaces : compareValues;
+  return rows.toSorted((one, other) =>
+    order.isDescending ? compare(valueOf(other), valueOf(one)) : compare(valueOf(one), valueOf(other)),
+  );
+}
+
+function compareValues(a: string, b: string): number {
+  const difference = Number(a) - Number(b);
+  return Number.isNaN(difference) ? a.localeCompare(b) : difference;
+}
+
+/** From south to north, and then from west to east; first what has no place. */
+function comparePlaces(a: string, b: string): number {
+  const [one, other] = [a, b].map((key) => placeOfKey(key) ?? { lat: -91, lon: 0 });
+  return one!.lat - other!.lat || one!.lon - other!.lon;
+}
