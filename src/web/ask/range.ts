@@ -2,7 +2,7 @@ import { HOUR_MS, MINUTE_MS, addDays, addMonths, civil, startOfDay } from "../..
 import { UTC, momentOf, offsetAt } from "../../query/zone.ts";
 import type { Ask } from "./compose.ts";
 import { inserted } from "./pieces.ts";
-import { formatsOf, lengthWords } from "../time/moments.ts";
+import { formatsOf } from "../time/moments.ts";
 import type { Formats } from "../time/moments.ts";
 import { zoneAround } from "../time/zones.ts";
 
@@ -101,11 +101,6 @@ export function rangeName(range: Range, moments: Moments, formats: Formats): str
   const [, count, unit] = /^(?:now)?-(\d+)([mhdwM])$/.exec(range.from) ?? [];
   if (unit === undefined || range.to !== "now") return `${formats.short(moments.from)} to ${formats.short(moments.to)}`;
   return `Last ${count === "1" ? "" : `${count} `}${UNIT_WORDS[unit]}${count === "1" ? "" : "s"}`;
-}
-
-/** How long a range is, in words. */
-export function rangeLength({ from, to }: Moments): string {
-  return lengthWords(to - from);
 }
 
 /** OCCURS for two moments, exact to the millisecond, in the dates of a zone. */

@@ -3,14 +3,11 @@ import {
   HOUR_MS,
   MINUTE_MS,
   keysOfPeriod,
-  lengthOf,
   lengthOfGroup,
   momentOfKey,
   periodKeyFormat,
 } from "../../query/calendar.ts";
-import { REPEATED } from "../../query/calendar.ts";
 import type { Period, PeriodUnit } from "../../query/plan.ts";
-import { UTC } from "../../query/zone.ts";
 import { zoneAround } from "../time/zones.ts";
 import type { Moments } from "./range.ts";
 
@@ -38,10 +35,11 @@ export type Bar = {
 
 /** Bars are neither too many to be told apart nor too few to show a course. */
 const MOST_BARS = 120;
-const MONTH_MS = 30 * DAY_MS;
+export const MONTH_MS = 30 * DAY_MS;
 
 /** By length. Each divides the next, or nearly, so that bars halve or double. */
 const STEPS: readonly (readonly [step: Step, length_ms: number])[] = [
+  ...[1, 2, 5, 10, 15, 30].map((n) => [step("seconds", n, `SECONDS(${n})`, `${n}-second bars`), n * 1000] as const),
   ...[1, 2, 3, 5, 10, 15, 30].map(
     (n) => [step("minutes", n, `MINUTES(${n})`, `${n}-min bars`), n * MINUTE_MS] as const,
   ),
@@ -86,29 +84,15 @@ export function barsOf({ unit, count }: Step, range: Moments, zone: string): Bar
   });
 }
 
-function periodOf(unit: PeriodUnit, count: number, zone: string, { from, to }: Moments): Period {
+export function periodOf(unit: PeriodUnit, count: number, zone: string, { from, to }: Moments): Period {
   return { kind: "period", unit, count, zone: zoneAround(zone, from, to) };
 }
 
 /** Where the next group begins: one that holds a change of the clock is longer or shorter than others. */
-function endOf(by: Period, key: number): number {
+export function endOf(by: Period, key: number): number {
   const start = momentOfKey(by, key);
   // An hour more, for a day that has 25.
   const reach = start + lengthOfGroup(by, key) + HOUR_MS;
   const next = [...keysOfPeriod(by, start, reach + 1)].find((each) => each !== key);
   return next === undefined ? start + lengthOfGroup(by, key) : momentOfKey(by, next);
-}
-
-const KEY =
-  /^(?<month>\d{1,2})\/(?:(?<day>\d{1,2})\/)?(?<year>\d{4})(?: (?<hour>\d\d):(?<minute>\d\d)(?: (?<offset>[+-]\d\d:\d\d))?)?$/;
-
-/** The time of a group by its key, as the service writes it; null where it is none. */
-export function momentsOfKey(key: string, { unit, count }: Pick<Step, "unit" | "count">, zone: string): Moments | null {
-  const { month, day = "1", year, hour = "0", minute = "0", offset } = KEY.exec(key)?.groups ?? {};
-  if (month === undefined) return null;
-  const local = Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute));
-  const length_ms = lengthOf({ kind: "period", unit, count, zone: UTC }) ?? MONTH_MS;
-  const by = periodOf(unit, count, zone, { from: local - DAY_MS, to: local + length_ms + 3 * DAY_MS });
-  const number = local + (offset === undefined ? 0 : REPEATED);
-  return { from: momentOfKey(by, number), to: endOf(by, number) };
 }

@@ -67,7 +67,7 @@ export function Lines({ rows, times, formats, nameOf, at, label }: ChartProperti
           {times.map(({ from }, index) =>
             index % every === 0 ? (
               <text x={`${(x(index) / WIDTH) * 100}%`} y="194" text-anchor={index === 0 ? "start" : "middle"}>
-                {isLong ? formats.day(from).replace(/^\S+ /, "") : formats.minute(from)}
+                {isLong ? formats.day(from).replace(/^\S+ /, "") : formats.clock(from)}
               </text>
             ) : null,
           )}

@@ -4,12 +4,12 @@ import type { Ask } from "../ask/compose.ts";
 import { bandOfKey } from "../ask/groups.ts";
 import type { GroupRecord } from "../ask/groups.ts";
 import { fieldName } from "../ask/print.ts";
-import { momentsOfKey } from "../ask/steps.ts";
 import type { Step } from "../ask/steps.ts";
 import type { Moments } from "../ask/range.ts";
 import { placeOfKey } from "../../query/places.ts";
 import type { Key } from "../../query/syntax.ts";
 import { formatNumber } from "../parts/numbers.ts";
+import { momentsOfKey } from "./key-moments.ts";
 
 /** One of the keys of a grouped query, as the page shows it. */
 export type GroupKey =

@@ -1,9 +1,11 @@
+import { DAY_MS } from "../../query/calendar.ts";
 import { eventsOf, within } from "../ask/groups.ts";
 import type { GroupRecord } from "../ask/groups.ts";
 import { writeField } from "../ask/print.ts";
 import type { Moments } from "../ask/range.ts";
 import { barsOf } from "../ask/steps.ts";
 import type { Bar, Step } from "../ask/steps.ts";
+import type { Formats } from "../time/moments.ts";
 
 /** What the bars are as high as: the number of events, or a figure of a field that holds numbers. */
 export type Measure = { readonly kind: "count" } | { readonly kind: "avg" | "min" | "max"; readonly field: string };
@@ -67,22 +69,36 @@ export function scaleOf(columns: readonly Column[]): { readonly low: number; rea
   return { low: Math.min(0, ...heights), high: high === 0 ? 1 : high };
 }
 
-/** Widths between two names under the axis, in minutes of the clock. */
-const LABEL_STEPS = [5, 10, 15, 30, 60, 120, 180, 240, 360, 720, 1440];
+/** Widths between two names under the axis, in seconds of the clock. */
+const LABEL_STEPS = [
+  ...[5, 10, 15, 30],
+  ...[1, 2, 5, 10, 15, 30, 60, 120, 180, 240, 360, 720, 1440].map((minutes) => minutes * 60),
+];
 
 /**
  * Columns whose beginnings are named under the axis: at round times of the clock, at most `most`.
- * @param clock the time of a moment on the clock of the zone, `14:03`
+ * @param clock the time of a moment on the clock of the zone, `14:03` or `14:03:15`
  */
 export function labelled(columns: readonly Column[], clock: (moment: number) => string, most = 8): readonly number[] {
-  const minutes = columns.map(({ start }) => {
-    const [hour = 0, minute = 0] = clock(start).split(":").map(Number);
-    return hour * 60 + minute;
+  const seconds = columns.map(({ start }) => {
+    const [hour = 0, minute = 0, second = 0] = clock(start).split(":").map(Number);
+    return (hour * 60 + minute) * 60 + second;
   });
   for (const step of LABEL_STEPS) {
-    const found = minutes.flatMap((minute, index) => (minute % step === 0 ? [index] : []));
+    const found = seconds.flatMap((second, index) => (second % step === 0 ? [index] : []));
     if (found.length > 1 && found.length <= most) return found;
   }
   const every = Math.max(1, Math.ceil(columns.length / most));
   return columns.flatMap((_, index) => (index % every === 0 ? [index] : []));
+}
+
+/**
+ * `24 Nov 13:45 to 14:00`, of days and more `24 Nov 2026 to 25 Nov 2026`. Where the clock is set, the
+ * end has its offset, and so has the beginning of what the clock shows again.
+ */
+export function spanWords({ key, from, to }: Bar, { day, date, short, clock, whole }: Formats): string {
+  if (to - from >= DAY_MS) return `${date(from)} to ${date(to)}`;
+  const [before, after] = [from, to].map((moment) => whole(moment).slice(-7));
+  const end = (day(from) === day(to) ? clock : short)(to);
+  return `${short(from)}${/ [+-]\S+$/.exec(key)?.[0] ?? ""} to ${end}${before === after ? "" : after}`;
 }

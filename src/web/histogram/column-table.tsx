@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import type { Moments } from "../ask/range.ts";
 import { formatNumber } from "../parts/numbers.ts";
 import type { Formats } from "../time/moments.ts";
+import { spanWords } from "./bars.ts";
 import type { Column } from "./bars.ts";
 import "../css/tables.css";
 
@@ -20,21 +21,21 @@ export function ColumnTable({ columns, formats, measure, narrow }: ColumnTablePr
       <table class="table tight">
         <thead>
           <tr>
-            <th scope="col">From</th>
+            <th scope="col">Time</th>
             <th scope="col" class="num">
               {measure}
             </th>
           </tr>
         </thead>
         <tbody>
-          {columns.map(({ key, from, to, height }) => (
-            <tr key={key}>
+          {columns.map((column) => (
+            <tr key={column.key}>
               <td>
-                <button class="link" type="button" onClick={() => narrow({ from, to })}>
-                  {formats.short(from)}
+                <button class="link" type="button" onClick={() => narrow({ from: column.from, to: column.to })}>
+                  {spanWords(column, formats)}
                 </button>
               </td>
-              <td class="num">{height === null ? "none" : formatNumber(height)}</td>
+              <td class="num">{column.height === null ? "none" : formatNumber(column.height)}</td>
             </tr>
           ))}
         </tbody>

@@ -4,7 +4,7 @@ import { useEffect } from "preact/hooks";
 
 import type { App } from "../app.ts";
 import type { GroupRecord } from "../ask/groups.ts";
-import { exactRange } from "../ask/range.ts";
+import { BEGINNING, exactRange } from "../ask/range.ts";
 import type { Moments } from "../ask/range.ts";
 import { stepOf } from "../ask/steps.ts";
 import type { Step } from "../ask/steps.ts";
@@ -21,7 +21,12 @@ import { lazy } from "../shell/lazy.tsx";
 
 const ColumnTable = lazy<ColumnTableProperties>(async () => (await import("./column-table.tsx")).ColumnTable);
 
-type Shown = { readonly columns: readonly Column[]; readonly step: Step; readonly zone: string };
+type Shown = {
+  readonly columns: readonly Column[];
+  readonly isCount: boolean;
+  readonly step: Step;
+  readonly zone: string;
+};
 
 /** What was found over time, stacked by class. Narrowing the range is a step that back undoes. */
 export function Histogram({ app, search }: { app: App; search: Search }): JSX.Element {
@@ -79,6 +84,7 @@ export function Histogram({ app, search }: { app: App; search: Search }): JSX.El
           <Plot
             label={label}
             columns={found.columns}
+            isCount={found.isCount}
             formats={formats.value}
             nameOf={(key) => app.classes.nameOf(run.log, key)}
             narrow={narrow}
@@ -89,8 +95,12 @@ export function Histogram({ app, search }: { app: App; search: Search }): JSX.El
 }
 
 async function readColumns(app: App, run: Run, measure: Measure): Promise<Shown | null> {
-  const step = stepOf(run.moments);
-  const query = barsQuery(run.query, run.moments, run.zone, step, measure);
+  const moments =
+    run.moments.from === BEGINNING
+      ? await (await import("../state/beginning.ts")).sinceFirstEvent(app, run)
+      : run.moments;
+  const step = stepOf(moments);
+  const query = barsQuery(run.query, moments, run.zone, step, measure);
   // The list says what is wrong with the query.
   if (query === null) return null;
   const { body } = await app.client.ask<readonly GroupRecord[]>(`/1/logs/${run.log}/query`, {
@@ -98,7 +108,8 @@ async function readColumns(app: App, run: Run, measure: Measure): Promise<Shown 
     signal: run.signal,
   });
   const weights = (app.classes.byLog.peek().get(run.log) ?? []).map(({ key }) => key);
-  return { columns: columnsOf(body, step, run.moments, run.zone, weights), step, zone: run.zone };
+  const columns = columnsOf(body, step, moments, run.zone, weights);
+  return { columns, isCount: measure.kind === "count", step, zone: run.zone };
 }
 
 /** The fields of the log that hold numbers. */

@@ -4,9 +4,9 @@ import { useRef } from "preact/hooks";
 
 import { DAY_MS } from "../../query/calendar.ts";
 import type { Moments } from "../ask/range.ts";
-import { formatNumber } from "../parts/numbers.ts";
+import { countOf, formatNumber } from "../parts/numbers.ts";
 import type { Formats } from "../time/moments.ts";
-import { labelled, scaleOf } from "./bars.ts";
+import { labelled, scaleOf, spanWords } from "./bars.ts";
 import type { Column } from "./bars.ts";
 import { Tip } from "./tip.tsx";
 
@@ -20,6 +20,8 @@ const LEAST = 1.2;
 export type PlotProperties = {
   readonly label: string;
   readonly columns: readonly Column[];
+  /** Whether they show how many events there are. */
+  readonly isCount: boolean;
   readonly formats: Formats;
   readonly nameOf: (key: string) => string;
   /** Narrows the range to some of the columns. */
@@ -33,7 +35,8 @@ type Stretch = { readonly from: number; readonly to: number };
  * The bars. A press and a drag select some of them, as arrows with Shift do; Enter narrows the range
  * to them, Escape selects none.
  */
-export function Plot({ label, columns, formats, nameOf, narrow }: PlotProperties): JSX.Element {
+export function Plot(properties: PlotProperties): JSX.Element {
+  const { label, columns, formats, nameOf, narrow } = properties;
   const svg = useRef<SVGSVGElement>(null);
   const hot = useSignal<number | null>(null);
   const stretch = useSignal<Stretch | null>(null);
@@ -114,7 +117,7 @@ export function Plot({ label, columns, formats, nameOf, narrow }: PlotProperties
               key={column.key}
               id={`bar-${index}`}
               column={column}
-              label={labelOf(column, formats, nameOf)}
+              label={labelOf(column, properties)}
               isSelected={selected !== null && isWithin(index, selected)}
               x={(index / columns.length) * 100}
               width={(100 / columns.length) * 0.84}
@@ -166,13 +169,14 @@ function nextStretch(event: KeyboardEvent, { from, to }: Stretch, count: number)
   return { from: event.shiftKey ? from : at, to: at };
 }
 
-function labelOf({ from, to, height, parts }: Column, formats: Formats, nameOf: (key: string) => string): string {
+function labelOf(column: Column, { isCount, formats, nameOf }: PlotProperties): string {
+  const { height, parts } = column;
   const named = parts.filter((part) => part.class !== "");
   const words = [
-    parts.length > 0 || height === null ? `${formatNumber(height ?? 0)} events` : formatNumber(height),
+    isCount ? countOf(height ?? 0, "event") : height === null ? "none" : formatNumber(height),
     ...named.map((part) => `${formatNumber(part.count)} ${nameOf(part.class)}`),
   ];
-  return `${formats.short(from)} to ${formats.minute(to)}: ${words.join(", ")}`;
+  return `${spanWords(column, formats)}: ${words.join(", ")}`;
 }
 
 function ColumnBars(properties: {
@@ -229,17 +233,17 @@ function AxisLabels(properties: {
   const { columns, formats, low, high } = properties;
   const [first] = columns;
   const last = columns.at(-1);
-  const isLong = first !== undefined && last !== undefined && last.to - first.from > 2 * DAY_MS;
+  const length_ms = first === undefined || last === undefined ? 0 : last.to - first.from;
   return (
     <g aria-hidden="true">
-      {labelled(columns, formats.minute).map((index, place) => (
+      {labelled(columns, formats.clock).map((index, place) => (
         <text
           class={place % 2 === 1 ? "minor" : undefined}
           x={`${(index / columns.length) * 100}%`}
           y={LABELS}
           text-anchor={index === 0 ? "start" : "middle"}
         >
-          {labelOfAxis(columns[index]!.start, isLong, formats)}
+          {labelOfAxis(columns[index]!.start, length_ms, formats)}
         </text>
       ))}
       <text class="yl" x="-10" y="9" text-anchor="end">
@@ -252,9 +256,10 @@ function AxisLabels(properties: {
   );
 }
 
-/** `14:00`, or `24 Nov` where the range is of days. */
-function labelOfAxis(moment: number, isLong: boolean, formats: Formats): string {
-  return isLong ? formats.day(moment).replace(/^\S+ /, "") : formats.minute(moment);
+/** `14:00`, `24 Nov` where the range is of days, and `24 Nov 2026` where it is of years. */
+function labelOfAxis(moment: number, length_ms: number, { clock, date }: Formats): string {
+  if (length_ms <= 2 * DAY_MS) return clock(moment);
+  return length_ms > 300 * DAY_MS ? date(moment) : date(moment).slice(0, -5);
 }
 
 function shortNumber(value: number): string {

@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 
 import { formatNumber } from "../parts/numbers.ts";
 import type { Formats } from "../time/moments.ts";
+import { spanWords } from "./bars.ts";
 import type { Column } from "./bars.ts";
 
 /** What the column under the pointer or the keyboard shows. Screen readers hear its label instead. */
@@ -11,12 +12,10 @@ export function Tip(properties: {
   readonly nameOf: (key: string) => string;
 }): JSX.Element {
   const { column, formats, nameOf } = properties;
-  const { from, to, height, parts } = column;
+  const { height, parts } = column;
   return (
     <div class="pop tip" aria-hidden="true">
-      <p>
-        {formats.short(from)} to {formats.minute(to)}
-      </p>
+      <p>{spanWords(column, formats)}</p>
       <dl>
         {parts.map((part) => (
           <div data-class={part.class === "" ? undefined : part.class}>

@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 
 import type { App } from "../app.ts";
 import { allBut, only, readAsk } from "../ask/compose.ts";
+import { BEGINNING } from "../ask/range.ts";
 import { stepBeside, stepOf } from "../ask/steps.ts";
 import { Spark } from "../groups/lines.tsx";
 import { groupsOf } from "../groups/model.ts";
@@ -9,6 +10,7 @@ import type { GroupRow, Groups } from "../groups/model.ts";
 import type { GroupRecord } from "../ask/groups.ts";
 import { formatNumber } from "../parts/numbers.ts";
 import { QueryFailed } from "../search/query-failed.tsx";
+import { sinceFirstEvent } from "../state/beginning.ts";
 import type { Run, Search } from "../state/search.ts";
 import { useRead } from "../state/use-read.ts";
 import { courseQuery, MOST_PATTERNS, patternQueries, piecesOfPattern } from "./patterns.ts";
@@ -116,13 +118,14 @@ async function readPatterns({ client }: App, run: Run): Promise<Patterns | null>
   };
 }
 
-async function readCourses({ client }: App, run: Run, found: Patterns | null): Promise<Groups | null> {
+async function readCourses(app: App, run: Run, found: Patterns | null): Promise<Groups | null> {
   if (found === null) return null;
-  const step = stepBeside(stepOf(run.moments), COARSER);
+  const moments = run.moments.from === BEGINNING ? await sinceFirstEvent(app, run) : run.moments;
+  const step = stepBeside(stepOf(moments), COARSER);
   const patterns = found.rows.map(({ pattern }) => pattern);
-  const query = courseQuery(run.query, patterns, step, run.moments, run.zone);
+  const query = courseQuery(run.query, patterns, step, moments, run.zone);
   if (query === null) return null;
-  const { body } = await client.ask<readonly GroupRecord[]>(`/1/logs/${run.log}/query`, {
+  const { body } = await app.client.ask<readonly GroupRecord[]>(`/1/logs/${run.log}/query`, {
     query: { query, tz: run.zone },
     signal: run.signal,
   });

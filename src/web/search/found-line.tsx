@@ -4,6 +4,7 @@ import { useEffect } from "preact/hooks";
 
 import type { App } from "../app.ts";
 import { readAsk } from "../ask/compose.ts";
+import { BEGINNING } from "../ask/range.ts";
 import type { Moments } from "../ask/range.ts";
 import type { HidingNoteProperties } from "../classes/hiding-note.tsx";
 import type { ResultListProperties } from "../list/results.ts";
@@ -70,7 +71,8 @@ const MINUTE_MS = 60_000;
 /** A range in words, to the minute where it is longer than an hour. */
 export function rangeWords({ from, to }: Moments, formats: Formats): string {
   const unit = to - from > 60 * MINUTE_MS ? MINUTE_MS : 1;
-  return `${formats.short(Math.floor(from / unit) * unit)} to ${formats.short(Math.floor(to / unit) * unit)}`;
+  const [start, end] = [from, to].map((moment) => formats.short(Math.floor(moment / unit) * unit));
+  return `${from === BEGINNING ? "until" : `${start} to`} ${end}`;
 }
 
 /** The title of the page: what was found, and where. */

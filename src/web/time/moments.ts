@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../query/calendar.ts";
+import { HOUR_MS, MINUTE_MS } from "../../query/calendar.ts";
 import { clockOf } from "./zones.ts";
 
 /** Moments in words, on the clock of a zone by name. */
@@ -6,8 +6,8 @@ import { clockOf } from "./zones.ts";
 export type Formats = {
   /** `14:03:27.482` */
   readonly time: (moment: number) => string;
-  /** `14:03` */
-  readonly minute: (moment: number) => string;
+  /** `14:03`, with seconds where there are some */
+  readonly clock: (moment: number) => string;
   /** `Tue 24 Nov` */
   readonly day: (moment: number) => string;
   /** `24 Nov 2026` */
@@ -38,25 +38,26 @@ export function formatsOf(zone: string): Formats {
     (words: (parts: Parts) => string) =>
     (moment: number): string =>
       words(parts(moment));
-  const clock = ({ hour, minute, second, milliseconds }: Parts) => `${hour}:${minute}:${second}.${milliseconds}`;
+  const time = ({ hour, minute, second, milliseconds }: Parts) => `${hour}:${minute}:${second}.${milliseconds}`;
+  const clock = (found: Parts) => `${found.hour}:${found.minute}${restOf(found)}`;
   return {
-    time: say(clock),
-    minute: say(({ hour, minute }) => `${hour}:${minute}`),
+    time: say(time),
+    clock: say(clock),
     day: say(({ weekday, day, month }) => `${weekday} ${day} ${month}`),
     date: say(({ day, month, year }) => `${day} ${month} ${year}`),
-    short: say((found) => `${found.day} ${found.month} ${found.hour}:${found.minute}${restOf(found)}`),
-    whole: say((found) => `${found.day} ${found.month} ${found.year}, ${clock(found)} ${found.offset}`),
+    short: say((found) => `${found.day} ${found.month} ${clock(found)}`),
+    whole: say((found) => `${found.day} ${found.month} ${found.year}, ${time(found)} ${found.offset}`),
     spoken: say(
       ({ weekday, day, month, year, hour, minute, second, offset }) =>
         `${weekday} ${day} ${month} ${year}, ${hour}:${minute}:${second} ${offset}`,
     ),
     iso(moment) {
       const found = parts(moment);
-      const { year, number, day, hour, minute, offset } = found;
+      const { year, number, day, offset } = found;
       // Offsets of a hundred years ago have seconds, which no date can say.
       if (offset === "+00:00" || offset.length > 6)
         return new Date(moment).toISOString().replace(/(?::00)?\.000Z$/, "Z");
-      return `${year.padStart(4, "0")}-${number}-${day.padStart(2, "0")}T${hour}:${minute}${restOf(found)}${offset}`;
+      return `${year.padStart(4, "0")}-${number}-${day.padStart(2, "0")}T${clock(found)}${offset}`;
     },
   };
 }
@@ -100,26 +101,4 @@ function offsetWords(offset_ms: number): string {
   const [hours, minutes, seconds] = [size / HOUR_MS, (size % HOUR_MS) / MINUTE_MS, (size % MINUTE_MS) / 1000];
   const words = `${offset_ms < 0 ? "-" : "+"}${twoDigits(Math.floor(hours))}:${twoDigits(Math.floor(minutes))}`;
   return seconds === 0 ? words : `${words}:${twoDigits(seconds)}`;
-}
-
-const LENGTHS = [
-  [DAY_MS, "day"],
-  [HOUR_MS, "hour"],
-  [MINUTE_MS, "minute"],
-  [1000, "second"],
-] as const;
-
-/** `45 minutes`, `24 hours`, `2 days 3 hours`: the two largest units of a length of time. */
-export function lengthWords(length_ms: number): string {
-  const words: string[] = [];
-  let rest = Math.round(length_ms / 1000) * 1000;
-  // A day is said in hours, since that many of them are clearer than one day.
-  for (const [unit, name] of LENGTHS) {
-    const count = name === "day" && rest < 2 * DAY_MS ? 0 : Math.floor(rest / unit);
-    rest -= count * unit;
-    if (count > 0) words.push(`${count} ${name}${count === 1 ? "" : "s"}`);
-    else if (words.length > 0) break;
-    if (words.length === 2) break;
-  }
-  return words.join(" ") || `${Math.round(length_ms)} ms`;
 }

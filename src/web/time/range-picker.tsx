@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useRef, useState } from "preact/hooks";
 
 import type { App } from "../app.ts";
-import { isSameRange, rangeLength, rangeName, resolveRange } from "../ask/range.ts";
+import { BEGINNING, isSameRange, rangeName, resolveRange } from "../ask/range.ts";
 import type { Moments, Range } from "../ask/range.ts";
 import { stepOf } from "../ask/steps.ts";
 import { civil } from "../../query/calendar.ts";
@@ -15,6 +15,7 @@ import { dayOf, plusDays } from "./calendar.ts";
 import type { Day } from "./calendar.ts";
 import { MonthCalendar } from "./month-calendar.tsx";
 import { readEnd, writeEnd } from "./ends.ts";
+import { lengthWords } from "./lengths.ts";
 import { formatsOf } from "./moments.ts";
 import { PresetList } from "./preset-list.tsx";
 import { ZoneField } from "./zone-field.tsx";
@@ -116,7 +117,7 @@ export function RangePicker({ app, search, onClose }: { app: App; search: Search
       <div class="when">
         <MonthCalendar chosen={daysOf(moments, clock)} today={dayAt(now, clock)} onChoose={chooseDays} />
         <p class="note" role="status">
-          {moments === null ? reasonOf(ends) : lengthWords(moments)}
+          {moments === null ? reasonOf(ends) : rangeWords(moments)}
         </p>
       </div>
     </>
@@ -170,8 +171,10 @@ function reasonOf({ from, to }: { readonly from: string | null; readonly to: str
   return from === null || to === null ? "" : "The end must be later than the start.";
 }
 
-function lengthWords(moments: Moments): string {
-  return `${rangeLength(moments)}, in ${stepOf(moments).name}`;
+function rangeWords(moments: Moments): string {
+  // How long all events last is known once they are asked for.
+  const { from, to } = moments;
+  return from === BEGINNING ? "From the first event on" : `${lengthWords(to - from)}, in ${stepOf(moments).name}`;
 }
 
 /** What was stored may be anything. */

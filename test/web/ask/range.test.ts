@@ -132,7 +132,6 @@ test("what the picker shows of an end reads as that end", (t) => {
 });
 
 test("ranges have names", (t) => {
-  t.is(ranges.rangeLength({ from: 0, to: 45 * 60_000 }), "45 minutes");
   const name = (from: string, to: string): string =>
     ranges.rangeName({ from, to }, ranges.resolveRange({ from, to }, BERLIN, NOW), formatsOf(BERLIN));
   t.is(name("-24h", "now"), "Last 24 hours");

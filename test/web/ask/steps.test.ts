@@ -3,7 +3,8 @@ import * as fc from "fast-check";
 
 import { keyOfPeriod, periodKeyFormat } from "../../../src/query/calendar.ts";
 import { parseZone } from "../../../src/query/zone.ts";
-import { barsOf, momentsOfKey, stepBeside, stepOf } from "../../../src/web/ask/steps.ts";
+import { barsOf, stepBeside, stepOf } from "../../../src/web/ask/steps.ts";
+import { momentsOfKey } from "../../../src/web/groups/key-moments.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -27,7 +28,11 @@ const moments = fc.record({
     .constantFrom("2011-12-30", "2018-11-04", "2026-03-29", "2026-04-04", "2026-10-25", "2027-05-09")
     .map(Date.parse),
   before_ms: fc.integer({ min: 0, max: 3 * DAY_MS }),
-  length_ms: fc.oneof(fc.integer({ min: 1, max: 8 * DAY_MS }), fc.integer({ min: 1, max: 1500 * DAY_MS })),
+  length_ms: fc.oneof(
+    fc.integer({ min: 1, max: HOUR_MS }),
+    fc.integer({ min: 1, max: 8 * DAY_MS }),
+    fc.integer({ min: 1, max: 1500 * DAY_MS }),
+  ),
 });
 
 test("bars fill the range without gaps, and each is a group of the service", (t) => {
@@ -60,12 +65,16 @@ test("bars are some sixty to a hundred and twenty", (t) => {
     barsOf(stepOf({ from: 0, to: length_ms }), { from: 0, to: length_ms }, "UTC").length;
   t.is(stepOf({ from: 0, to: DAY_MS }).key, "MINUTES(15)");
   t.is(stepOf({ from: 0, to: DAY_MS }).name, "15-min bars");
-  t.is(stepOf({ from: 0, to: 15 * 60_000 }).key, "MINUTES(1)");
+  t.is(stepOf({ from: 0, to: HOUR_MS }).key, "SECONDS(30)");
+  t.is(stepOf({ from: 0, to: 15 * 60_000 }).key, "SECONDS(10)");
+  t.is(stepOf({ from: 0, to: 15 * 60_000 }).name, "10-second bars");
+  t.is(stepOf({ from: 0, to: 60_000 }).key, "SECONDS(1)");
+  t.is(stepOf({ from: 0, to: 1 }).key, "SECONDS(1)");
   t.is(stepOf({ from: 0, to: 7 * DAY_MS }).key, "HOURS(2)");
   t.is(stepOf({ from: 0, to: 30 * DAY_MS }).key, "HOURS(6)");
   t.is(stepOf({ from: 0, to: 90 * DAY_MS }).key, "DAY");
   t.is(stepOf({ from: 0, to: 3000 * DAY_MS }).key, "MONTH");
-  for (let length_ms = HOUR_MS; length_ms < 700 * DAY_MS; length_ms *= 1.3) {
+  for (let length_ms = 60_000; length_ms < 700 * DAY_MS; length_ms *= 1.3) {
     const bars = count(length_ms);
     t.true(bars >= 50 && bars <= 121, `${bars} bars for ${length_ms / HOUR_MS} h`);
   }

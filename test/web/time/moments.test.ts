@@ -1,13 +1,15 @@
 import test from "ava";
 
-import { formatsOf, lengthWords } from "../../../src/web/time/moments.ts";
+import { lengthWords } from "../../../src/web/time/lengths.ts";
+import { formatsOf } from "../../../src/web/time/moments.ts";
 import { isSameDay, isoDay, plusDays, plusMonths, weeksOf } from "../../../src/web/time/calendar.ts";
 
 test("moments are said on the clock of the zone", (t) => {
   const formats = formatsOf("Europe/Berlin");
   const moment = Date.UTC(2026, 10, 24, 13, 3, 24, 115);
   t.is(formats.time(moment), "14:03:24.115");
-  t.is(formats.minute(moment), "14:03");
+  t.is(formats.clock(moment), "14:03:24.115");
+  t.is(formats.clock(moment - 24_115), "14:03");
   t.is(formats.day(moment), "Tue 24 Nov");
   t.is(formats.date(moment), "24 Nov 2026");
   t.is(formats.short(moment), "24 Nov 14:03:24.115");

@@ -1,0 +1,192 @@
+import test from "ava";
+import type { ExecutionContext } from "ava";
+import type { Page } from "playwright-core";
+
+import { LOG } from "../support/service.ts";
+import { until } from "../support/until.ts";
+import { assertAccessible } from "./support/accessibility.ts";
+import { sharePages } from "./support/pages.ts";
+
+const pages = sharePages();
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+type Change = {
+  readonly name: string;
+  readonly zone: string;
+  readonly from: number;
+  readonly to: number;
+  /** How its bars begin, in order. */
+  readonly starts: readonly string[];
+};
+
+function quarters(...hours: readonly string[]): string[] {
+  return hours.flatMap((hour) => ["00", "30"].map((minute) => `${hour}:${minute}`));
+}
+
+/** Ranges of more than thirty hours, whose bars are of half an hour, with the bars around the change. */
+const CHANGES: readonly Change[] = [
+  {
+    name: "an hour that Berlin's clock shows twice",
+    zone: "Europe/Berlin",
+    from: Date.UTC(2026, 9, 24, 22),
+    to: Date.UTC(2026, 9, 26, 8),
+    starts: [...quarters("01", "02"), "02:00 +01:00", "02:30 +01:00", ...quarters("03")],
+  },
+  {
+    name: "an hour that Berlin's clock leaves out",
+    zone: "Europe/Berlin",
+    from: Date.UTC(2026, 2, 28, 23),
+    to: Date.UTC(2026, 2, 30, 9),
+    starts: quarters("01", "03", "04"),
+  },
+  {
+    name: "half an hour that Lord Howe's clock shows twice",
+    zone: "Australia/Lord_Howe",
+    from: Date.UTC(2026, 3, 4, 13),
+    to: Date.UTC(2026, 3, 6),
+    starts: [...quarters("00", "01"), "01:30 +10:30", ...quarters("02")],
+  },
+  {
+    name: "half an hour that Lord Howe's clock leaves out",
+    zone: "Australia/Lord_Howe",
+    from: Date.UTC(2026, 9, 3, 13, 30),
+    to: Date.UTC(2026, 9, 5),
+    starts: [...quarters("00", "01"), "02:30", ...quarters("03")],
+  },
+];
+
+/** Posts events each some minutes, so that neighbouring bars have different counts. */
+async function postEvents(source: string, { from, to }: { readonly from: number; readonly to: number }) {
+  const events: { text: string; source: string; created: number }[] = [];
+  for (let created = from - HOUR_MS, i = 0; created < to + HOUR_MS; created += (3 + (i % 9)) * MINUTE_MS, i++)
+    events.push({ text: `event ${i}`, source, created });
+  await pages.post(events);
+  return events;
+}
+
+const addressOf = (source: string, range: string, more = "") =>
+  `#/${LOG}?q=${encodeURIComponent(`GET events WHERE source = '${source}'`)}&${range}${more}`;
+
+/** What the bars say of themselves. */
+async function barsOf(page: Page): Promise<{ readonly name: string; readonly count: number }[]> {
+  const bars = page.locator(".hist [role=option]");
+  // One without events has nothing to see.
+  await bars.first().waitFor({ state: "attached" });
+  const names = await bars.evaluateAll((all) => all.map((each) => each.getAttribute("aria-label") ?? ""));
+  return names.map((name) => ({ name, count: Number(/: ([\d,]+) events?/.exec(name)?.[1]?.replace(",", "")) }));
+}
+
+/** Presses a bar, and gives what the list behind it says and holds. */
+async function countsBehind(page: Page, index: number, count: number) {
+  const box = (await page.locator(".hist .plot").boundingBox())!;
+  const before = page.url();
+  await page.mouse.click(box.x + ((index + 0.5) / count) * box.width, box.y + box.height / 3);
+  await page.waitForURL(({ href }) => href !== before);
+  await page.locator("#found", { hasText: /^[\d,]+ events?$/ }).waitFor();
+  const found = Number.parseInt((await page.locator("#found").textContent())!, 10);
+  const rows = page.locator("#list .row:not(.head)");
+  // The rows of the list before stay until the next ones are there.
+  await until(async () => (await rows.count()) === found, { what: `the ${found} rows behind a bar` });
+  return { found, rows: await rows.count() };
+}
+
+async function assertBars(t: ExecutionContext, change: Change): Promise<void> {
+  const source = `bars-${change.from}`;
+  const events = await postEvents(source, change);
+  const address = addressOf(source, `from=${change.from}&to=${change.to}`, `&tz=${change.zone}`);
+  const { page } = await pages.open(t, { address });
+  const bars = await barsOf(page);
+  const expected = events.filter(({ created }) => change.from <= created && created < change.to).length;
+  t.is(
+    bars.reduce((sum, { count }) => sum + count, 0),
+    expected,
+  );
+  const begins = bars.map(({ name }) => /^\d+ \w+ (\d\d:\d\d(?: [+-]\d\d:\d\d)?) to /.exec(name)?.[1] ?? name);
+  const first = begins.indexOf(change.starts[0]!);
+  t.deepEqual(begins.slice(first, first + change.starts.length), [...change.starts]);
+  await assertAccessible(t, page, change.name);
+  for (let index = first; index < first + change.starts.length; index++) {
+    const { name, count } = bars[index]!;
+    const behind = await countsBehind(page, index, bars.length);
+    t.is(behind.found, count, name);
+    t.is(behind.rows, count, name);
+    await page.goBack();
+    await page.locator("#found", { hasText: new RegExp(`^${expected} events$`) }).waitFor();
+    await page.waitForFunction((many) => document.querySelectorAll(".hist [role=option]").length === many, bars.length);
+  }
+}
+
+for (const change of CHANGES) {
+  test(`each bar's count is that of the list behind it: ${change.name}`, async (t) => {
+    await assertBars(t, change);
+  });
+}
+
+test("an hour that is shown twice is two bars of an hour, each with its own events", async (t) => {
+  const from = Date.UTC(2026, 9, 22, 22);
+  const to = Date.UTC(2026, 9, 27, 5);
+  const at = (hour: number) => ({ text: `at ${hour}`, source: "bars-hours", created: Date.UTC(2026, 9, 25, hour, 10) });
+  await pages.post([at(0), at(0), at(0), at(1), at(2), at(2)]);
+  const { page } = await pages.open(t, {
+    address: addressOf("bars-hours", `from=${from}&to=${to}`, "&tz=Europe/Berlin"),
+  });
+  const bars = (await barsOf(page)).filter(({ count }) => count > 0).map(({ name }) => name);
+  t.deepEqual(bars, [
+    "25 Oct 02:00 to 02:00 +01:00: 3 events",
+    "25 Oct 02:00 +01:00 to 03:00: 1 event",
+    "25 Oct 03:00 to 04:00: 2 events",
+  ]);
+});
+
+test("bars of a short range are of seconds, and lead to their events", async (t) => {
+  const from = Date.UTC(2026, 9, 20, 14, 3);
+  const seconds = [0, 1, 14, 15, 16, 29, 31, 200, 299];
+  await pages.post(
+    seconds.map((second) => ({ text: `at ${second}`, source: "bars-seconds", created: from + second * 1000 + 7 })),
+  );
+  const address = addressOf("bars-seconds", `from=${from}&to=${from + 5 * MINUTE_MS}`, "&tz=UTC");
+  const { page } = await pages.open(t, { address });
+  const bars = await barsOf(page);
+  t.is(bars.length, 60);
+  t.is(bars[3]!.name, "20 Oct 14:03:15 to 14:03:20: 2 events");
+  await page.getByText("5-second bars").waitFor();
+  const labels = await page.locator(".hist .plot text:not(.yl)").allTextContents();
+  t.deepEqual(labels, ["14:03", "14:04", "14:05", "14:06", "14:07"]);
+  await assertAccessible(t, page, "bars of seconds");
+  t.deepEqual(await countsBehind(page, 3, bars.length), { found: 2, rows: 2 });
+  // A bar of seconds can be narrowed again, down to one second.
+  const narrowed = await barsOf(page);
+  t.deepEqual(
+    narrowed.map(({ count }) => count),
+    [1, 1, 0, 0, 0],
+  );
+});
+
+test("all events are shown from the log's first one on", async (t) => {
+  const day = (days: number) => Date.now() - days * DAY_MS;
+  const old = Date.UTC(2024, 1, 3, 12);
+  await pages.post([
+    { text: "the first of all", source: "bars-all", created: old },
+    { text: "a later one", source: "bars-all", created: day(100) },
+    { text: "one of today", source: "bars-all" },
+  ]);
+  const { page } = await pages.open(t, { address: addressOf("bars-all", "from=-1h") });
+  await page.getByText("1 event", { exact: true }).waitFor();
+  await page.getByRole("button", { name: /^Range/ }).click();
+  await page.getByRole("dialog", { name: "Range" }).getByRole("option", { name: "All events" }).click();
+  await page.getByText("3 events", { exact: true }).waitFor();
+  await page.getByText("1-month bars").waitFor();
+  const bars = await barsOf(page);
+  t.true(bars.length >= 20 && bars.length <= 121, String(bars.length));
+  t.is(bars[0]!.count, 1);
+  t.regex(bars[0]!.name, /^\d+ \w+ 2024 to 1 Mar 2024: 1 event/);
+  t.is(
+    bars.reduce((sum, { count }) => sum + count, 0),
+    3,
+  );
+  t.regex((await page.locator(".found .note").textContent())!, /^until /);
+  await assertAccessible(t, page, "bars of all events");
+  t.deepEqual(await countsBehind(page, 0, bars.length), { found: 1, rows: 1 });
+});
