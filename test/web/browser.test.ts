@@ -12,7 +12,6 @@ const PACKAGES = new Set([
   "re2js",
   "d3-geo",
   "topojson-client",
-  "topojson-specification",
   "world-atlas/countries-110m.json",
 ]);
 

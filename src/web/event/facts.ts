@@ -62,7 +62,7 @@ export function safeLink(link: string): string | null {
 /** What a menu offers for a value. */
 export type ValueAct = "only" | "not" | "above" | "below" | "group" | "column" | "copy" | "follow";
 
-const UNGROUPED: ReadonlySet<string> = new Set(["created", "geo", "id"]);
+const UNGROUPED: ReadonlySet<string> = new Set(["created", "id"]);
 const NO_COLUMN: ReadonlySet<string> = new Set(["created"]);
 
 export function actsOf(field: string, { value }: FactValue, link: string | null): readonly ValueAct[] {

@@ -4,7 +4,6 @@ import { geoPath } from "d3-geo";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { feature, mesh } from "topojson-client";
-import type { GeometryCollection, Topology } from "topojson-specification";
 import atlas from "world-atlas/countries-110m.json" with { type: "json" };
 
 import { countOf, formatNumber } from "../parts/numbers.ts";
@@ -12,10 +11,10 @@ import type { GroupRow } from "./model.ts";
 import { MOST_CIRCLES, circleAt, circlesOf, dotsOf, placesOf, projectionOf } from "./places.ts";
 import type { Circle, Place, Size } from "./places.ts";
 
-type World = Topology<{ readonly countries: GeometryCollection; readonly land: GeometryCollection }>;
-const WORLD = atlas as unknown as World;
-const LAND = feature(WORLD, WORLD.objects.land);
-const BORDERS = mesh(WORLD, WORLD.objects.countries, (one, other) => one !== other);
+const WORLD = atlas as unknown as Parameters<typeof feature>[0];
+type Countries = NonNullable<Parameters<typeof mesh>[1]>;
+const LAND = feature(WORLD, WORLD.objects["land"]!);
+const BORDERS = mesh(WORLD, WORLD.objects["countries"] as Countries, (one, other) => one !== other);
 
 export type PlaceMapProperties = {
   readonly rows: readonly GroupRow[];

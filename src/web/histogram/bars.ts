@@ -70,10 +70,7 @@ export function scaleOf(columns: readonly Column[]): { readonly low: number; rea
 }
 
 /** Widths between two names under the axis, in seconds of the clock. */
-const LABEL_STEPS = [
-  ...[5, 10, 15, 30],
-  ...[1, 2, 5, 10, 15, 30, 60, 120, 180, 240, 360, 720, 1440].map((minutes) => minutes * 60),
-];
+const LABEL_STEPS = [5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 14_400, 21_600, 43_200, 86_400];
 
 /**
  * Columns whose beginnings are named under the axis: at round times of the clock, at most `most`.

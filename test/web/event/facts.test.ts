@@ -34,6 +34,8 @@ test("an event shows the fields that it has, and its attributes by name", (t) =>
 test("each value offers what can be asked of it", (t) => {
   const value = { shown: "8011", value: 8_011 };
   t.deepEqual(actsOf("@took", value, null), ["only", "not", "above", "below", "group", "column", "copy"]);
+  // No value of a place can be asked for, but events can be grouped by it.
+  t.deepEqual(actsOf("geo", { shown: "52.52, 13.405", value: null }, null), ["group", "column", "copy"]);
   t.deepEqual(actsOf("created", { shown: "now", value: null }, null), ["copy"]);
   t.deepEqual(actsOf("link", { shown: "x", value: "x" }, "https://x.example/").at(-1), "follow");
   t.is(nameOfAct("only", "user", "u-1", false), "Only u-1");
