@@ -1,6 +1,8 @@
 import { fold } from "../../events/text.ts";
-import { intersect, parseTree, TreeTooLargeError } from "../../query/regex-tree.ts";
+import { intersect } from "../../query/regex-tree.ts";
 import type { Assertion, Tree } from "../../query/regex-tree.ts";
+import { requirementOf, treeUnlessTooLarge } from "../../query/requirements.ts";
+import type { Found, Reader, Requirement } from "../../query/requirements.ts";
 
 /**
  * The index of words, by which the events are found that an expression may match without a look at every text. It holds, of a folded text,
@@ -13,10 +15,10 @@ import type { Assertion, Tree } from "../../query/regex-tree.ts";
  *
  * Invariant: a text that the expression matches meets the condition, but for texts that are {@link isOdd odd}.
  */
-export type WordCondition =
-  | { readonly kind: "all" | "any"; readonly parts: readonly WordCondition[] }
-  /** Some run of that kind is matched as a whole by `expression`, of Lucene's dialect and JavaScript's alike. */
-  | { readonly kind: "word"; readonly of: Runs; readonly expression: string };
+export type WordCondition = Requirement<Word>;
+
+/** Some run of that kind is matched as a whole by `expression`, of Lucene's dialect and JavaScript's alike. */
+type Word = { readonly kind: "word"; readonly of: Runs; readonly expression: string };
 
 type Runs = "letters" | "digits";
 
@@ -44,12 +46,8 @@ const NOTHING_KNOWN: Words = { condition: null, exact: false };
 
 /** What an RE2 expression, which ignores case, says of the words of a text. */
 export function wordsOfExpression(pattern: string): Words {
-  try {
-    return wordsOf(parseTree(pattern));
-  } catch (error) {
-    if (error instanceof TreeTooLargeError) return NOTHING_KNOWN;
-    throw error;
-  }
+  const tree = treeUnlessTooLarge(pattern);
+  return tree === null ? NOTHING_KNOWN : wordsOf(tree);
 }
 
 /** What containing `text`, folded, says of the words of a text. */
@@ -63,7 +61,7 @@ export function wordsOfText(text: string): Words {
 }
 
 function wordsOf(tree: Tree): Words {
-  const condition = derive(tree, { alternatives: MAX_ALTERNATIVES }, 0);
+  const condition = requirementOf<Word>(tree, readWords);
   const literal = condition === null ? null : literalOf(tree);
   return { condition, exact: literal !== null && isOneRun(literal) };
 }
@@ -161,60 +159,44 @@ type Item = { readonly characters: string; readonly min: number; readonly max: n
 /** A run that an expression speaks of, or a part of one: its first item is there at least once. */
 type Run = { readonly of: Runs; readonly before: Kind; readonly items: Item[] };
 
-/** As many alternatives are looked into, and so deep. */
-const MAX_ALTERNATIVES = 64;
-const MAX_DEPTH = 3;
-/** As many words are asked for at once: the longest say most. */
-const MAX_WORDS = 4;
 /** The longest expression for a word, in characters that it matches: well below the runs that the engine cuts. */
 const MAX_LENGTH = 64;
 /** Fewer characters somewhere in a run say little and cost much. */
 const MIN_LENGTH = 3;
 
-type Budget = { alternatives: number };
-/** `weak`: better than no condition, but it makes the engine look at each different run. */
-type Found = { readonly condition: WordCondition; readonly weight: number; readonly weak: boolean };
-
-/** The condition that each text meets that holds a match of `tree`; null where there is none worth asking. */
-function derive(tree: Tree, budget: Budget, depth: number): WordCondition | null {
-  const found: (Found | null)[] = [];
+/** Reads the runs of a sequence. */
+function readWords(push: (found: Found<Word>) => void): Reader {
   let run: Run | null = null;
   /** What the character before the next part may be, where no run is under way. */
   let before = UNKNOWN;
 
   function end(after: Kind): void {
-    if (run !== null) found.push(wordOf(run, after));
+    const word = run === null ? null : wordOf(run, after);
+    if (word !== null) push(word);
     run = null;
     before = after;
   }
-  function take(ranges: readonly number[], min: number, max: number | null): void {
-    const kind = kindOf(ranges);
-    const of = runsOf(kind);
-    const item = { characters: kind.letters + kind.digits, min, max };
-    if (of !== null && run?.of === of) {
-      run.items.push(item);
-      return;
-    }
-    // What may be missing tells neither side anything of the other.
-    if (min === 0) return end(UNKNOWN);
-    const last = run === null ? before : lastOf(run);
-    end(kind);
-    if (of !== null) run = { of, before: last, items: [item] };
-  }
-
-  for (const part of tree.kind === "concat" ? tree.parts : [tree]) {
-    if (part.kind === "set") take(part.ranges, 1, 1);
-    else if (part.kind === "repeat" && part.part.kind === "set") take(part.part.ranges, part.min, part.max);
-    else if (part.kind === "assert") {
-      end(BESIDE[part.what]);
-      if (part.what === "text-end" || part.what === "line-end") before = UNKNOWN;
-    } else {
-      end(UNKNOWN);
-      found.push(inner(part, budget, depth));
-    }
-  }
-  end(UNKNOWN);
-  return choose(found.filter((one) => one !== null));
+  return {
+    take(ranges, min, max) {
+      const kind = kindOf(ranges);
+      const of = runsOf(kind);
+      const item = { characters: kind.letters + kind.digits, min, max };
+      if (of !== null && run?.of === of) {
+        run.items.push(item);
+        return;
+      }
+      // What may be missing tells neither side anything of the other.
+      if (min === 0) return end(UNKNOWN);
+      const last = run === null ? before : lastOf(run);
+      end(kind);
+      if (of !== null) run = { of, before: last, items: [item] };
+    },
+    assert(what) {
+      end(BESIDE[what]);
+      if (what === "text-end" || what === "line-end") before = UNKNOWN;
+    },
+    end: () => end(UNKNOWN),
+  };
 }
 
 /** What an assertion says of the character on its other side, be that before or after. */
@@ -234,42 +216,14 @@ function lastOf({ of, items }: Run): Kind {
   return { letters: "", digits: "", signs: "", blank: false, beyond: false, [of]: last.characters };
 }
 
-/** The condition of a part by itself, whatever stands beside it. */
-function inner(part: Tree, budget: Budget, depth: number): Found | null {
-  if (depth >= MAX_DEPTH) return null;
-  if (part.kind === "repeat") {
-    const condition = part.min === 0 ? null : derive(part.part, budget, depth + 1);
-    return condition === null ? null : { condition, weight: MIN_LENGTH, weak: false };
-  }
-  if (part.kind !== "union") return null;
-  budget.alternatives -= part.parts.length;
-  if (budget.alternatives < 0) return null;
-  const parts: WordCondition[] = [];
-  for (const alternative of part.parts) {
-    const condition = derive(alternative, budget, depth + 1);
-    if (condition === null) return null;
-    parts.push(condition);
-  }
-  return { condition: { kind: "any", parts }, weight: MIN_LENGTH, weak: false };
-}
-
-function choose(found: readonly Found[]): WordCondition | null {
-  const strong = found.filter(({ weak }) => !weak);
-  const best = (strong.length > 0 ? strong : found)
-    .toSorted((a, b) => b.weight - a.weight)
-    .slice(0, strong.length > 0 ? MAX_WORDS : 1)
-    .map(({ condition }) => condition);
-  return best.length === 0 ? null : best.length === 1 ? best[0]! : { kind: "all", parts: best };
-}
-
 /** @param after what the character after the run's last item may be */
-function wordOf(run: Run, after: Kind): Found | null {
+function wordOf(run: Run, after: Kind): Found<Word> | null {
   const isWhole = after[run.of] === "" && !(run.of === "letters" && after.beyond);
   return wordFromStart(run, isWhole) ?? wordAround(run, isWhole);
 }
 
 /** What a run begins with, where the expression says where it begins. */
-function wordFromStart({ of, before, items }: Run, isWhole: boolean): Found | null {
+function wordFromStart({ of, before, items }: Run, isWhole: boolean): Found<Word> | null {
   const start = of === "letters" ? startOfLetters(before) : startOfDigits(before);
   if (start === null) return null;
   let expression = start;
@@ -306,7 +260,7 @@ function startOfDigits({ letters, digits, signs, blank, beyond }: Kind): string 
 }
 
 /** The longest text that a run holds somewhere. */
-function wordAround({ of, items }: Run, isWhole: boolean): Found | null {
+function wordAround({ of, items }: Run, isWhole: boolean): Found<Word> | null {
   let longest = "";
   let current = "";
   for (const { characters, min, max } of items) {
