@@ -22,6 +22,8 @@ const duckdb: StorePlace = {
       threads: 2,
       // So that attributes get columns amid the few events of a test.
       countedEvents: 5,
+      // And so that they are in blocks.
+      blockRows: 8,
     });
     t.teardown(() => store[Symbol.asyncDispose]());
     return store;

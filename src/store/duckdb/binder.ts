@@ -21,6 +21,7 @@ const ALL: Known = {
   facts: new Set(FACTS),
   logs: new Map(),
   attributes: { placeOf: () => ({ number: null, text: null, others: true }), namesOf: () => [], hasOthers: () => true },
+  blocks: { rangesOf: () => null },
 };
 
 export function directed(direction: Direction): string {

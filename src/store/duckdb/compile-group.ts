@@ -3,7 +3,7 @@ import { DOUBLE } from "@duckdb/node-api";
 import type { Aggregate, GroupPlan, HavingCondition, NumberSource } from "../../query/plan.ts";
 import { Binder, directed, unknown } from "./binder.ts";
 import type { Statement } from "./binder.ts";
-import { filter } from "./compile.ts";
+import { eventsOf, filter } from "./compile.ts";
 import { condition } from "./compile-condition.ts";
 import { keyOf } from "./compile-key.ts";
 import type { Key } from "./compile-key.ts";
@@ -80,18 +80,19 @@ export function groupsOf(plan: GroupPlan, keys: readonly Key[], bind: Binder): s
   const columns = new Columns(bind);
   const aggregates = plan.aggregates.map((aggregate) => columns.add(aggregate));
   const where = filter(plan, bind);
+  const events = eventsOf(plan, bind);
   const lists = keys.flatMap(({ several }) => several ?? []);
   const isSingle = lists.map(({ has }) => ` and not ${has}`).join("");
   const branches = [
     `select ${listed([...keys.flatMap((key) => key.columns), ...columns.ofEvent()])}
-     from events where ${where}${isSingle}`,
+     from ${events} where ${where}${isSingle}`,
   ];
   if (lists.length > 0) {
     const isSeveral = lists.map(({ has }) => has).join(" or ");
-    branches.push(unnested(keys, columns.ofEvent(), `events where ${where} and (${isSeveral})`));
+    branches.push(unnested(keys, columns.ofEvent(), `${events} where ${where} and (${isSeveral})`));
   }
   for (const { has, list, own } of columns.several()) {
-    const values = `(select *, unnest(${list}) as value_of from events where ${where} and ${has})`;
+    const values = `(select *, unnest(${list}) as value_of from ${events} where ${where} and ${has})`;
     branches.push(unnested(keys, own, values));
   }
   const groups = keys.flatMap((key) => key.groups);

@@ -1,6 +1,6 @@
 import type { Aggregate, GroupPlan } from "../../query/plan.ts";
 import type { Binder } from "./binder.ts";
-import { filter } from "./compile.ts";
+import { eventsOf, filter } from "./compile.ts";
 import { foldedText, hasFolds, tagsOf } from "./compile-condition.ts";
 
 /** Whether a plan can be answered by {@link groupsByTags}. */
@@ -39,6 +39,6 @@ export function groupsByTags(plan: GroupPlan, bind: Binder): string {
     from (select unnest(${tagsOf("tags")}) as k0, unnest(${tagsOf("folded_tags")}) as f0,
         "count", "values", "sum", "min", "max"
       from (select tags, ${folded} as folded_tags, ${OF_EVENTS}
-        from events where ${filter(plan, bind)} group by ${lines}))
+        from ${eventsOf(plan, bind)} where ${filter(plan, bind)} group by ${lines}))
     group by k0`;
 }

@@ -24,13 +24,13 @@ const ROW = `${FIELDS}, data is not null`;
 export function compileCount(plan: Filter, most: number, span: Span | null, known: Known): Statement {
   const bind = new Binder(known, plan.logs);
   const within = span === null ? "" : `and ${isWithin(span, bind)}`;
-  return bind.statement(`select ${count(`${filter(plan, bind)} ${within}`, most)}`);
+  return bind.statement(`select ${count(eventsOf(plan, bind), `${filter(plan, bind)} ${within}`, most)}`);
 }
 
 /** A count that looks at no more than it takes to count `most`. */
-function count(where: string, most: number): string {
-  if (most === Infinity) return `count(*) from events where ${where}`;
-  return `count(*) from (select 1 from events where ${where} limit ${most})`;
+function count(events: string, where: string, most: number): string {
+  if (most === Infinity) return `count(*) from ${events} where ${where}`;
+  return `count(*) from (select 1 from ${events} where ${where} limit ${most})`;
 }
 
 /** How many records a plan finds in each slice of 2^`shift` milliseconds of `created`, in the order of time. */
@@ -38,7 +38,7 @@ export function compileSlices(plan: Filter, shift: number, known: Known): Statem
   const bind = new Binder(known, plan.logs);
   const where = filter(plan, bind);
   return bind.statement(
-    `select created >> ${bind.integer(shift)} as slice, count(*) from events where ${where} group by slice order by slice`,
+    `select created >> ${bind.integer(shift)} as slice, count(*) from ${eventsOf(plan, bind)} where ${where} group by slice order by slice`,
   );
 }
 
@@ -47,7 +47,7 @@ export function compilePage(plan: ListPlan, skip: number, span: Span | null, kno
   const bind = new Binder(known, plan.logs);
   const within = span === null ? "" : `and ${isWithin(span, bind)}`;
   return bind.statement(
-    `select ${ROW} from events where ${filter(plan, bind)} ${within}
+    `select ${ROW} from ${eventsOf(plan, bind)} where ${filter(plan, bind)} ${within}
      order by ${order(plan.sort, bind)} limit ${bind.integer(plan.take)} offset ${bind.integer(skip)}`,
   );
 }
@@ -59,9 +59,10 @@ export function compilePage(plan: ListPlan, skip: number, span: Span | null, kno
 export function compileNear(plan: ListPlan, span: Span, most: number, known: Known): Statement {
   const bind = new Binder(known, plan.logs);
   const where = filter(plan, bind);
+  const events = eventsOf(plan, bind);
   return bind.statement(
-    `select ${ROW}, (select ${count(where, most)})
-     from events where ${where} and ${isWithin(span, bind)}
+    `select ${ROW}, (select ${count(events, where, most)})
+     from ${events} where ${where} and ${isWithin(span, bind)}
      order by ${order(plan.sort, bind)} limit ${bind.integer(plan.take)} offset ${bind.integer(plan.skip)}`,
   );
 }
@@ -77,7 +78,7 @@ export function compileFew(plan: ListPlan, most: number, known: Known): Statemen
   const bind = new Binder(known, plan.logs);
   return bind.statement(
     `select ${FIELDS}, has_data, count(*) over ()
-     from (select * exclude (data), data is not null as has_data from events where ${filter(plan, bind)} limit ${bind.integer(most)})
+     from (select * exclude (data), data is not null as has_data from ${eventsOf(plan, bind)} where ${filter(plan, bind)} limit ${bind.integer(most)})
      order by ${order(plan.sort, bind)} limit ${bind.integer(plan.take)} offset ${bind.integer(plan.skip)}`,
   );
 }
@@ -94,6 +95,20 @@ export function filter(plan: Filter, bind: Binder): string {
   const numbers = plan.logs.flatMap((log) => bind.known.logs.get(log) ?? []);
   const logs = numbers.length === 0 ? "false" : `log_number in (${numbers.join(", ")})`;
   return `${logs} and ${source(plan.from, bind)} and ${condition(plan.where, bind)}`;
+}
+
+/**
+ * The table of events, or those ranges of it outside of which no event meets the condition of a plan. A scan of
+ * each range skips the rest, which one scan with all ranges in its condition would not.
+ */
+export function eventsOf({ where }: Filter, bind: Binder): string {
+  const ranges = bind.known.blocks.rangesOf(where);
+  if (ranges === null) return "events";
+  const scans = ranges.map(({ from, to }) => {
+    const end = to === null ? "" : ` and id_hi <= ${bind.unsigned(to)}`;
+    return `select * from events where id_hi >= ${bind.unsigned(from)}${end}`;
+  });
+  return `(${scans.join(" union all ")}) as events`;
 }
 
 /** @throws TypeError where it is no log's key, which holds letters, digits and hyphens alone */

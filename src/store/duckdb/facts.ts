@@ -2,6 +2,7 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 
 import type { StoredEvent } from "../../events/event.ts";
 import type { AttributeColumns } from "./attributes.ts";
+import type { BlockIndex } from "./blocks/block-index.ts";
 import type { LogNumbers } from "./logs.ts";
 
 /** The texts of which `events.folded` can hold a form of its own. */
@@ -19,6 +20,7 @@ export type Known = {
   readonly facts: ReadonlySet<Fact>;
   readonly logs: Pick<LogNumbers, "get">;
   readonly attributes: Pick<AttributeColumns, "placeOf" | "namesOf" | "hasOthers">;
+  readonly blocks: Pick<BlockIndex, "rangesOf">;
 };
 
 /** The second day of 1970: from there on no time zone knows a negative time. */
@@ -38,14 +40,16 @@ export type Reach = { readonly count: number; readonly first: number; readonly l
 export class Facts {
   readonly logs: LogNumbers;
   readonly attributes: AttributeColumns;
+  readonly blocks: BlockIndex;
   readonly #known = new Set<Fact>();
   #looked: Promise<void> | null = null;
   #reach: Reach = { count: 0, first: Infinity, last: -Infinity };
   #reachIsGoodUntil_ms = -Infinity;
   #reached: Promise<void> = Promise.resolve();
 
-  constructor(logs: LogNumbers, attributes: AttributeColumns) {
+  constructor(logs: LogNumbers, attributes: AttributeColumns, blocks: BlockIndex) {
     this.logs = logs;
+    this.blocks = blocks;
     this.attributes = attributes;
   }
 
@@ -73,13 +77,18 @@ export class Facts {
     await (this.#looked ??= this.#look(connection));
     for (;;) {
       const before = this.#version();
-      const answer = await work({ facts: this.#known, logs: this.logs, attributes: this.attributes });
+      const answer = await work({
+        facts: this.#known,
+        logs: this.logs,
+        attributes: this.attributes,
+        blocks: this.blocks,
+      });
       if (this.#version() === before) return answer;
     }
   }
 
   #version(): number {
-    return this.#known.size + this.attributes.version;
+    return this.#known.size + this.attributes.version + this.blocks.lateInserts;
   }
 
   /** How far events reach, about. */

@@ -12,12 +12,13 @@ import {
   SEEN_ALERTS,
   TABLES,
   TAG_SEPARATOR,
+  TOKEN_BLOCKS,
   VERSION,
   VISITS,
 } from "./schema.ts";
 
 /** Tables that releases of the same version may lack. */
-const ADDED = [MARKS, SEEN_ALERTS];
+const ADDED = [MARKS, SEEN_ALERTS, TOKEN_BLOCKS];
 
 /**
  * Creates the tables of a new file, and brings those of an older Loggia up to date.
@@ -41,6 +42,11 @@ export async function prepareSchema(connection: DuckDBConnection, file: string):
   const version = (await connection.runAndReadAll("select version from meta")).getRows()[0]?.[0];
   if (typeof version === "number" && version <= VERSION) {
     for (const table of ADDED) await connection.run(table);
+  }
+  if (version === 5) {
+    // Its releases would add events to blocks and leave their filters as they are: they may not open the file again.
+    await connection.run("update meta set version = $1", [VERSION]);
+    return;
   }
   if (version === 1 || version === 2 || version === 3 || version === 4) {
     await connection.run("begin");

@@ -3,10 +3,13 @@ import type { DuckDBDataChunk } from "@duckdb/node-api";
 import type { StoredEvent } from "../../events/event.ts";
 import type { EventId } from "../../events/id.ts";
 import type { PreparedEvents } from "../store.ts";
+import { giveWay } from "../../pace.ts";
 import { Rows } from "./chunks.ts";
 import type { ChunkPool } from "./chunks.ts";
 import { idsOf } from "./rows.ts";
 import type { EventRow } from "./rows.ts";
+import { addTokensOfEvent } from "./blocks/tokens.ts";
+import type { TokenSet, TokenSetPool } from "./blocks/token-set.ts";
 
 /** An event that has no row. */
 type Fault = { readonly id: EventId; readonly reason: string };
@@ -20,13 +23,29 @@ export class DuckdbEvents implements PreparedEvents {
   first: EventId | "" = "";
   last: EventId | "" = "";
   readonly #pool: ChunkPool<StoredEvent, EventRow>;
+  readonly #sets: TokenSetPool;
+  readonly #tokens: TokenSet;
+  /** Events that are picked from others have their tokens, and either may outlive the other. */
+  #sharesTokens: boolean;
   /** null once they are written. */
   #rows: Rows<StoredEvent, EventRow> | null;
   #length = 0;
 
-  constructor(pool: ChunkPool<StoredEvent, EventRow>, rows = new Rows(pool)) {
+  constructor(
+    pool: ChunkPool<StoredEvent, EventRow>,
+    sets: TokenSetPool,
+    picked: { readonly rows: Rows<StoredEvent, EventRow>; readonly tokens: TokenSet } | null = null,
+  ) {
     this.#pool = pool;
-    this.#rows = rows;
+    this.#sets = sets;
+    this.#rows = picked?.rows ?? new Rows(pool);
+    this.#tokens = picked?.tokens ?? sets.take();
+    this.#sharesTokens = picked !== null;
+  }
+
+  /** Of all events that were added; of events that are picked from others, theirs. */
+  get tokens(): TokenSet {
+    return this.#tokens;
   }
 
   get length(): number {
@@ -52,6 +71,7 @@ export class DuckdbEvents implements PreparedEvents {
         const odd = events.findIndex((event, i) => i > done && !Number.isSafeInteger(event.created));
         count = await this.#held.addSome(events.slice(done, odd === -1 ? undefined : odd));
         for (let i = done; i < done + count; i++) this.#note(events[i]!.id);
+        await this.#addTokens(events, done, done + count);
       } else {
         this.faults.set(this.length, { id, reason: `created is ${created}, which is no whole number below 2^53` });
       }
@@ -64,7 +84,11 @@ export class DuckdbEvents implements PreparedEvents {
     let among = 0;
     const rowOf = Array.from({ length: this.length }, (_, place) => (this.faults.has(place) ? null : among++));
     const rows = places.flatMap((place) => rowOf[place] ?? []);
-    const picked = new DuckdbEvents(this.#pool, await this.#held.pick(rows));
+    this.#sharesTokens = true;
+    const picked = new DuckdbEvents(this.#pool, this.#sets, {
+      rows: await this.#held.pick(rows),
+      tokens: this.#tokens,
+    });
     for (const id of picked.chunks.flatMap(idsOf)) picked.#note(id);
     for (const [i, place] of places.entries()) {
       const fault = this.faults.get(place);
@@ -81,9 +105,18 @@ export class DuckdbEvents implements PreparedEvents {
 
   /** Once they are written: their memory is for the next. */
   release(): void {
-    this.#rows?.release();
+    if (this.#rows === null) return;
+    this.#rows.release();
     this.#rows = null;
+    if (!this.#sharesTokens) this.#sets.giveBack(this.#tokens);
   }
+
+  async #addTokens(events: readonly StoredEvent[], from: number, to: number): Promise<void> {
+    await giveWay();
+    for (let i = from; i < to; i++) addTokensOfEvent(events[i]!, this.#addToken);
+  }
+
+  readonly #addToken = (token: number): void => this.#tokens.add(token);
 
   #note(id: EventId): void {
     if (this.first === "") this.first = id;

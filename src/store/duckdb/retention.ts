@@ -5,6 +5,7 @@ import { firstIdAt } from "../../events/id.ts";
 import { CREATED_AHEAD_MS, groupExpiry } from "../expiry.ts";
 import type { Expired } from "../expiry.ts";
 import type { Expiry } from "../store.ts";
+import type { BlockIndex } from "./blocks/block-index.ts";
 import type { Database } from "./database.ts";
 import { eraseDeleted, noteDeletion } from "./erase.ts";
 import { splitId } from "./schema.ts";
@@ -17,7 +18,12 @@ const MAX_LOGS = 10_000;
 const REST_LEAST_MS = 5;
 
 /** Deletes what has expired, oldest first. @returns how many events and visits went */
-export async function deleteExpired(database: Database, expiry: Expiry, signal?: AbortSignal): Promise<number> {
+export async function deleteExpired(
+  database: Database,
+  expiry: Expiry,
+  blocks: BlockIndex,
+  signal?: AbortSignal,
+): Promise<number> {
   let count = 0;
   for (const expired of groupExpiry(expiry, MAX_LOGS)) {
     for (const table of ["events", "visits"] as const) {
@@ -36,6 +42,7 @@ export async function deleteExpired(database: Database, expiry: Expiry, signal?:
       connection.run("delete from deleted_events where id_hi < $1::ubigint", [firstAfter(markersBefore)]),
     );
   }
+  if (count > 0) await database.write((connection) => blocks.dropEmpty(connection));
   await eraseDeleted(database, signal);
   return count;
 }

@@ -18,7 +18,7 @@ import type { EventId } from "../../events/id.ts";
  */
 
 /** Raise it with each change of the tables, and say in `migrate.ts` how to come from the one before. */
-export const VERSION = 5;
+export const VERSION = 6;
 
 /** The columns of `events`, in order. */
 const EVENT_COLUMNS = {
@@ -103,6 +103,10 @@ export const MARKS = "create table if not exists marks (name varchar not null, v
  */
 export const SEEN_ALERTS = `create table if not exists seen_alerts (id_hi ubigint not null, id_lo uinteger not null,
   user_id varchar not null, log varchar not null, mark varchar)`;
+
+/** See `BlockIndex`. */
+export const TOKEN_BLOCKS = `create table if not exists token_blocks (first_hi ubigint not null,
+  last_hi ubigint not null, filter blob not null)`;
 
 export const TABLES = [
   EVENTS,

@@ -10,6 +10,10 @@ import type { Visit } from "../../events/visit.ts";
 import type { Position } from "../../bus/bus.ts";
 import type { Alert, PreparedEvents, Store, WriteOutcome } from "../store.ts";
 import { AttributeColumns } from "./attributes.ts";
+import { BlockBuilder } from "./blocks/block-builder.ts";
+import { BlockIndex } from "./blocks/block-index.ts";
+import type { Block } from "./blocks/block-index.ts";
+import { TokenSetPool } from "./blocks/token-set.ts";
 import { ChunkPool } from "./chunks.ts";
 import { Database, startError } from "./database.ts";
 import { Facts } from "./facts.ts";
@@ -21,6 +25,7 @@ import { reclassify } from "./reclassify.ts";
 import { deleteExpired } from "./retention.ts";
 import { ALERTS_TABLE, eventsTable } from "./rows.ts";
 import type { EventRow } from "./rows.ts";
+import { TOKEN_BLOCKS } from "./schema.ts";
 import { markAlertsSeen, setAlertSeen, unmarkAlertsSeen } from "./seen.ts";
 import { insertVisits, users } from "./visits.ts";
 import * as write from "./write.ts";
@@ -37,12 +42,16 @@ export type DuckdbOptions = {
   readonly readTimeout_ms?: number;
   /** After so many events of a log, attributes that many of them have get columns. 1,024 unless given. */
   readonly countedEvents?: number;
+  /** Events of a block, of which a filter tells what words they have. 8,192 unless given. */
+  readonly blockRows?: number;
 };
 
 /** The embedded store can be copied while it runs. */
 export type DuckdbStore = Store & {
   /** Copies all that was written, with a `.wal` beside `file` where there is one; writing waits meanwhile. @returns the files that it made */
   copyTo(file: string): Promise<string[]>;
+  /** Resolves once all events are in blocks that are not among the latest, or this failed and is to be tried again. */
+  indexed(): Promise<void>;
 };
 
 /**
@@ -51,15 +60,17 @@ export type DuckdbStore = Store & {
  */
 export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbStore> {
   const { file, log, memoryLimit_mb = 512, threads = Math.min(4, availableParallelism()) } = options;
-  const { readTimeout_ms = 30_000, countedEvents = 1024 } = options;
+  const { readTimeout_ms = 30_000, countedEvents = 1024, blockRows = 8192 } = options;
   await using opening = new AsyncDisposableStack();
   const database = opening.use(await Database.open({ file, log, memoryLimit_mb, threads, readTimeout_ms }));
-  const facts = await readFacts(database, countedEvents);
+  const facts = await readFacts(database, { countedEvents, blockRows, log });
+  const builder = opening.use(new BlockBuilder(database, facts.blocks, log));
   const names = new AttributeNames(facts);
   const writer = new Writer(database, facts);
   const reading: Database["read"] = (work) => database.read(work).catch(rethrow);
   const writing: Database["write"] = (work) => database.write(work).catch(rethrow);
-  opening.move();
+  const closing = opening.move();
+  builder.start();
   return {
     prepareEvents: () => writer.prepare(),
     writeEvents: (events, position) => writer.events(events, position),
@@ -87,27 +98,47 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
     unmarkAlertsSeen: (asked) => writing((connection) => unmarkAlertsSeen(connection, asked)),
     deletionsOfAlerts: (user) => reading((connection) => read.deletionsOfAlerts(connection, user)),
     deletionsAmong: (key, ids) => reading((connection) => read.deletionsAmong(connection, key, ids)),
-    deleteExpired: (expiry, signal) => deleteExpired(database, expiry, signal).catch(rethrow),
+    deleteExpired: (expiry, signal) => deleteExpired(database, expiry, facts.blocks, signal).catch(rethrow),
     reclassify: (piece) => reclassify(database, facts.logs, piece).catch(rethrow),
     // What was committed is seen by every later question.
     refresh: () => Promise.resolve(),
+    indexed: () => builder.done(),
     copyTo: (to) => database.copyTo(to).catch(rethrow),
     ping: async () => {
       await reading((connection) => connection.run("select 1"));
     },
-    [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => closing[Symbol.asyncDispose](),
   };
 }
 
 /** @throws StartError where the file is damaged */
-async function readFacts(database: Database, countedEvents: number): Promise<Facts> {
+async function readFacts(
+  database: Database,
+  { countedEvents, blockRows, log }: { countedEvents: number; blockRows: number; log: Logger },
+): Promise<Facts> {
   try {
     return await database.maintain(
       async (connection) =>
-        new Facts(await LogNumbers.read(connection), await AttributeColumns.read(connection, countedEvents)),
+        new Facts(
+          await LogNumbers.read(connection),
+          await AttributeColumns.read(connection, countedEvents),
+          await readBlocks(connection, blockRows, log),
+        ),
     );
   } catch (error) {
     throw startError(database.file, error);
+  }
+}
+
+/** Where the table is damaged it is made anew: all that it holds can be made of events. */
+async function readBlocks(connection: DuckDBConnection, blockRows: number, log: Logger): Promise<BlockIndex> {
+  try {
+    return await BlockIndex.read(connection, blockRows, log);
+  } catch (error) {
+    log.warn({ err: error }, "filters of words cannot be read and are built anew");
+    await connection.run("drop table if exists token_blocks");
+    await connection.run(TOKEN_BLOCKS);
+    return BlockIndex.read(connection, blockRows, log);
   }
 }
 
@@ -117,6 +148,7 @@ class Writer {
   readonly #facts: Facts;
   readonly #events: ChunkPool<StoredEvent, EventRow>;
   readonly #alerts = new ChunkPool(ALERTS_TABLE);
+  readonly #sets = new TokenSetPool();
   /** null until the first write. Changes only while writing. */
   #high: write.HighWater | null = null;
   #writes = 0;
@@ -133,7 +165,7 @@ class Writer {
   }
 
   prepare(): DuckdbEvents {
-    return new DuckdbEvents(this.#events);
+    return new DuckdbEvents(this.#events, this.#sets);
   }
 
   /**
@@ -148,16 +180,19 @@ class Writer {
       return [];
     }
     events.mustBeHeld();
-    const { attributes, logs } = this.#facts;
+    const { attributes, blocks, logs } = this.#facts;
+    let block: Block | null = null;
     const [outcome] = await write.writeEach([events], async () => {
       if (attributes.lacksColumns) await this.#database.maintain((connection) => attributes.grow(connection));
       await this.#write(async (connection, high) => {
         await logs.write(connection);
         await attributes.write(connection);
-        const event = await write.insertEvents(connection, events, high.event);
+        const inserted = await write.insertEvents(connection, events, high.event, blocks);
+        block = inserted.block;
         if (position && faults.size === 0) await write.advance(connection, position);
-        return { ...high, event };
+        return { ...high, event: inserted.high };
       });
+      blocks.committed(block);
     });
     if (outcome!.kind === "rejected" && length > 1) return this.#halves(events, position);
     if (outcome!.kind === "done") {

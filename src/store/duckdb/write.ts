@@ -6,6 +6,7 @@ import type { EventId } from "../../events/id.ts";
 import type { Position } from "../../bus/bus.ts";
 import type { Alert, WriteOutcome } from "../store.ts";
 import { firstLine } from "./database.ts";
+import type { Block, BlockIndex } from "./blocks/block-index.ts";
 import { attributeColumnsIn } from "./attributes.ts";
 import { appendChunks, Rows } from "./chunks.ts";
 import type { ChunkPool } from "./chunks.ts";
@@ -37,15 +38,29 @@ async function largestId(connection: DuckDBConnection, table: string): Promise<s
   return row === undefined ? "" : joinId(...row);
 }
 
-/** Inserts the events that are neither there nor deleted, each once, and returns the largest id there is now. */
-export async function insertEvents(connection: DuckDBConnection, events: DuckdbEvents, high: string): Promise<string> {
+/**
+ * Inserts the events that are neither there nor deleted, each once.
+ * @returns the largest id there is now, and the block that was begun with it, see {@link BlockIndex.add}
+ */
+export async function insertEvents(
+  connection: DuckDBConnection,
+  events: DuckdbEvents,
+  high: string,
+  blocks: BlockIndex,
+): Promise<{ readonly high: string; readonly block: Block | null }> {
   // In ordinary running they are new, and no two are the same.
   const isNew = events.isRising && events.first > high;
   const unknown = isNew ? events : await unknownAmong(connection, events, high);
   if (unknown.chunks.length > 0) await appendChunks(connection, "events", unknown.chunks);
+  const block = await blocks.add(connection, {
+    tokens: unknown.tokens,
+    rows: unknown.length,
+    span: isNew && events.first !== "" && events.last !== "" ? { first: events.first, last: events.last } : null,
+    ids: () => unknown.ids(),
+  });
   // The caller's own are needed until they are committed.
   if (unknown !== events) unknown.release();
-  return isNew ? events.last : largestOf([high, ...events.ids()]);
+  return { high: isNew ? events.last : largestOf([high, ...events.ids()]), block };
 }
 
 async function unknownAmong(connection: DuckDBConnection, events: DuckdbEvents, high: string): Promise<DuckdbEvents> {

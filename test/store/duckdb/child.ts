@@ -9,10 +9,16 @@ import { writeEvents } from "../../support/write-events.ts";
  * Another process at the store `file`: writes batches of 500 events of `log`, with an attribute `batch` and, for ten
  * batches each, one of another name; and says after each what became of it, until it is killed.
  */
-const [file = "", log = ""] = process.argv.slice(2);
+const [file = "", log = "", blockRows = "8192"] = process.argv.slice(2);
 
 try {
-  const store = await openDuckdbStore({ file, log: pino({ level: "silent" }), memoryLimit_mb: 128, threads: 1 });
+  const store = await openDuckdbStore({
+    file,
+    log: pino({ level: "silent" }),
+    memoryLimit_mb: 128,
+    threads: 1,
+    blockRows: Number(blockRows),
+  });
   for (let batch = 0; ; batch++) {
     const events = Array.from({ length: 500 }, (_, i) =>
       event(log as LogKey, {

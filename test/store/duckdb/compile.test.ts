@@ -29,6 +29,7 @@ function knowing(facts: readonly Fact[], logs: readonly LogKey[]): Known {
     facts: new Set(facts),
     logs: new Map(logs.map((log, i) => [log, 7 + i])),
     attributes: { placeOf: () => ({ number: 0, text: 1, others: true }), namesOf: () => [], hasOthers: () => true },
+    blocks: { rangesOf: () => null },
   };
 }
 

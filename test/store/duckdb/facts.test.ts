@@ -2,6 +2,7 @@ import { DuckDBInstance } from "@duckdb/node-api";
 import test from "ava";
 
 import { AttributeColumns } from "../../../src/store/duckdb/attributes.ts";
+import { BlockIndex } from "../../../src/store/duckdb/blocks/block-index.ts";
 import { Facts } from "../../../src/store/duckdb/facts.ts";
 import { LogNumbers } from "../../../src/store/duckdb/logs.ts";
 
@@ -9,7 +10,7 @@ test("how far events reach is known to all who ask at once, and looked up again 
   const instance = await DuckDBInstance.create(":memory:");
   t.teardown(() => instance.closeSync());
   const connections = [await instance.connect(), await instance.connect()];
-  const facts = new Facts(new LogNumbers(), new AttributeColumns(1024));
+  const facts = new Facts(new LogNumbers(), new AttributeColumns(1024), new BlockIndex(8192));
   await t.throwsAsync(facts.reach(connections[0]!), { message: /events does not exist/ });
   await connections[0]!.run("create table events as select unnest([5000, 3000, 9000])::bigint as created");
   const all = await Promise.all(connections.map((connection) => facts.reach(connection)));

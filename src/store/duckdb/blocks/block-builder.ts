@@ -1,0 +1,106 @@
+import type { DuckDBConnection } from "@duckdb/node-api";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Logger } from "pino";
+
+import { giveWay } from "../../../pace.ts";
+import { rowsOf } from "../ask.ts";
+import type { Database } from "../database.ts";
+import { tagsOfLine } from "../schema.ts";
+import type { BlockIndex } from "./block-index.ts";
+import { TokenFilter } from "./token-filter.ts";
+import { addTokensOfEvent } from "./tokens.ts";
+import { TokenSet } from "./token-set.ts";
+
+/** After each block, others have so many times as long as it took. */
+const REST = 2;
+const REST_LEAST_MS = 5;
+const AGAIN_AFTER_MS = 60_000;
+/** Rows of which tokens are made before other work has its turn. */
+const ROWS_A_TURN = 128;
+
+type Gap = { readonly from: bigint; readonly to: bigint };
+
+/** Gives blocks to rows that no block covers, in the background, oldest first. */
+export class BlockBuilder implements AsyncDisposable {
+  readonly #database: Database;
+  readonly #index: BlockIndex;
+  readonly #log: Logger;
+  readonly #ending = new AbortController();
+  #running: Promise<void> | null = null;
+
+  constructor(database: Database, index: BlockIndex, log: Logger) {
+    this.#database = database;
+    this.#index = index;
+    this.#log = log;
+    index.onGap = () => this.start();
+  }
+
+  /** Does nothing while it runs. */
+  start(): void {
+    if (this.#running !== null || this.#ending.signal.aborted || this.#index.gaps().length === 0) return;
+    this.#running = this.#run().finally(() => (this.#running = null));
+  }
+
+  /** Resolves once all rows below the tail have a block. */
+  async done(): Promise<void> {
+    while (this.#running !== null) await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#ending;
+    try {
+      // Whoever found the gap may be in a transaction, and writes first.
+      await sleep(0, undefined, { signal, ref: false });
+      for (let [gap] = this.#index.gaps(); gap !== undefined; [gap] = this.#index.gaps()) {
+        const start_ms = performance.now();
+        await fillFirst(this.#database, this.#index, gap);
+        const rest_ms = Math.max(REST_LEAST_MS, REST * (performance.now() - start_ms));
+        await sleep(rest_ms, undefined, { signal, ref: false });
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      this.#log.warn({ err: error }, "words of older events could not be indexed; this is tried again in a minute");
+      setTimeout(() => this.start(), AGAIN_AFTER_MS).unref();
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#ending.abort();
+    await this.#running;
+  }
+}
+
+/** Makes a block of the first rows of a gap. */
+async function fillFirst(database: Database, index: BlockIndex, gap: Gap): Promise<void> {
+  // In the turn of a writer, so that no row that is already counted is yet to be committed.
+  const late = await database.maintain(() => Promise.resolve(index.lateInserts));
+  const tokens = new TokenSet();
+  const last = await database.read(async (connection) => {
+    const end = await endOf(connection, gap, index.blockRows);
+    await addTokensBetween(connection, { from: gap.from, to: end }, tokens);
+    return end;
+  });
+  const block = { first: gap.from, last, filter: TokenFilter.of(tokens) };
+  const place = await database.write((connection) => index.fill(connection, block, late));
+  place?.();
+}
+
+/** Where the block ends that begins with a gap: with the gap, or once it has enough rows. */
+async function endOf(connection: DuckDBConnection, { from, to }: Gap, rows: number): Promise<bigint> {
+  const sql = `select count(*), max(id_hi) from
+    (select id_hi from events where id_hi between $1::ubigint and $2::ubigint order by id_hi limit ${rows})`;
+  const [row] = (await connection.runAndReadAll(sql, [from, to])).getRows() as [bigint, bigint | null][];
+  const [count, last] = row!;
+  return last === null || Number(count) < rows ? to : last;
+}
+
+async function addTokensBetween(connection: DuckDBConnection, { from, to }: Gap, tokens: TokenSet): Promise<void> {
+  const sql = `select text, tags, source, "user", attributes from events where id_hi between $1::ubigint and $2::ubigint`;
+  const rows = await rowsOf(await connection.run(sql, [from, to]));
+  const add = (token: number): void => tokens.add(token);
+  for (const [i, row] of rows.entries()) {
+    if (i % ROWS_A_TURN === 0) await giveWay();
+    const [text, tags, source, user, attributes] = row as [string, string, string, string, string | null];
+    addTokensOfEvent({ text, tags: tagsOfLine(tags), source, user, attributes }, add);
+  }
+}

@@ -1,0 +1,245 @@
+import { blobValue } from "@duckdb/node-api";
+import type { DuckDBBlobValue, DuckDBConnection } from "@duckdb/node-api";
+import type { Logger } from "pino";
+
+import type { EventId } from "../../../events/id.ts";
+import type { Condition } from "../../../query/plan.ts";
+import { ASKED, idParameters, splitId } from "../schema.ts";
+import { idRanges } from "./id-ranges.ts";
+import type { IdRange } from "./id-ranges.ts";
+import { mayMeet, tokenCondition } from "./token-condition.ts";
+import { TokenFilter } from "./token-filter.ts";
+import { TokenSet } from "./token-set.ts";
+
+/** All rows of which the upper integer of the id lies from `first` to `last` have their tokens in the filter. */
+export type Block = { readonly first: bigint; readonly last: bigint; readonly filter: TokenFilter };
+
+/** What is written at once. */
+export type Appended = {
+  readonly tokens: TokenSet;
+  readonly rows: number;
+  /** The least and the greatest id, where they rise; else null. */
+  readonly span: { readonly first: EventId; readonly last: EventId } | null;
+  readonly ids: () => readonly EventId[];
+};
+
+/**
+ * Filters of the tokens of events, each of one block of rows that follow one another by id. A question asks them
+ * before it asks DuckDB, which then looks only at ranges of ids in which there may be an answer.
+ *
+ * They are committed with the rows. Rows that no block covers are always looked at: those at the end, the `tail`,
+ * until they are enough for a block; those of older releases, and of a tail that a process left, until
+ * `BlockBuilder` has come by.
+ *
+ * Invariant: whoever can see a row of a block, and asks afterwards, asks a filter with the tokens of that row. Only
+ * the writer adds rows, which either come into the tail, or take the blocks away into which they fall.
+ * Rows that are deleted take nothing away.
+ */
+export class BlockIndex {
+  readonly #blockRows: number;
+  /** By their first id. Two may overlap: both are right. */
+  #blocks: Block[] = [];
+  #tailFrom = 0n;
+  #tailRows = 0;
+  #tailLast: bigint | null = null;
+  readonly #tail = new TokenSet();
+  /** Made of the tail in a transaction, of which it is not known yet whether it was committed. */
+  #closing: Block | null = null;
+  #lateInserts = 0;
+  #onGap: () => void = () => undefined;
+  #version = 0;
+  /** Of the question asked last: one question is compiled into several statements. */
+  #answer: { readonly where: Condition; readonly version: number; readonly ranges: readonly IdRange[] | null } | null =
+    null;
+
+  /** Of a store without events. */
+  constructor(blockRows: number) {
+    this.#blockRows = blockRows;
+  }
+
+  /** Filters that are damaged, or of another release, are left out: their rows get new ones. */
+  static async read(connection: DuckDBConnection, blockRows: number, log: Logger): Promise<BlockIndex> {
+    const index = new BlockIndex(blockRows);
+    const sql = "select first_hi, last_hi, filter from token_blocks order by first_hi";
+    const rows = (await connection.runAndReadAll(sql)).getRows() as [bigint, bigint, DuckDBBlobValue][];
+    let damaged = 0;
+    for (const [first, last, { bytes }] of rows) {
+      const filter = first > last ? null : TokenFilter.decode(bytes);
+      if (filter !== null) index.#blocks.push({ first, last, filter });
+      else {
+        damaged += 1;
+        await connection.run("delete from token_blocks where first_hi = $1::ubigint and last_hi = $2::ubigint", [
+          first,
+          last,
+        ]);
+      }
+    }
+    if (damaged > 0) log.warn({ blocks: damaged }, "filters of words cannot be used and are built anew");
+    const [largest] = (await connection.runAndReadAll("select max(id_hi) from events")).getRows() as [bigint | null][];
+    index.#startTail(
+      index.#blocks.reduce((end, { last }) => (last >= end ? last + 1n : end), (largest?.[0] ?? -1n) + 1n),
+    );
+    return index;
+  }
+
+  get blockRows(): number {
+    return this.#blockRows;
+  }
+
+  /** How many blocks there are. */
+  get size(): number {
+    return this.#blocks.length;
+  }
+
+  /** Raised before rows are seen that came below the tail. */
+  get lateInserts(): number {
+    return this.#lateInserts;
+  }
+
+  /** Called when rows have come into being that no block covers and that are not of the tail. */
+  set onGap(listener: () => void) {
+    this.#onGap = listener;
+  }
+
+  /** The ranges of ids in which there may be events that meet a condition; null where that is nearly everywhere. */
+  rangesOf(where: Condition): readonly IdRange[] | null {
+    if (this.#blocks.length === 0) return null;
+    if (this.#answer?.where === where && this.#answer.version === this.#version) return this.#answer.ranges;
+    const condition = tokenCondition(where);
+    const without = condition === null ? [] : this.#blocks.filter(({ filter }) => !mayMeet(filter, condition));
+    const ranges = idRanges(without, this.#blocks.length);
+    this.#answer = { where, version: this.#version, ranges };
+    return ranges;
+  }
+
+  /** The ranges below the tail that no block covers, in order. */
+  gaps(): { readonly from: bigint; readonly to: bigint }[] {
+    const gaps: { from: bigint; to: bigint }[] = [];
+    let from = 0n;
+    for (const { first, last } of this.#blocks) {
+      if (first > from) gaps.push({ from, to: first - 1n });
+      if (last >= from) from = last + 1n;
+    }
+    if (from < this.#tailFrom) gaps.push({ from, to: this.#tailFrom - 1n });
+    return gaps;
+  }
+
+  /**
+   * Part of the transaction that inserts rows: nobody sees them before their tokens are known. What is
+   * noted of rows that are not committed after all does no harm.
+   * @returns for {@link committed}
+   */
+  async add(connection: DuckDBConnection, { tokens, rows, span, ids }: Appended): Promise<Block | null> {
+    await this.#settle(connection);
+    if (span === null || splitId(span.first).hi < this.#tailFrom) await this.#addLate(connection, ids());
+    else this.#reachTo(splitId(span.last).hi);
+    this.#tail.addAll(tokens);
+    this.#tailRows += rows;
+    if (this.#tailRows < this.#blockRows || this.#tailLast === null) return null;
+    const block = { first: this.#tailFrom, last: this.#tailLast, filter: TokenFilter.of(this.#tail) };
+    await insert(connection, block);
+    this.#closing = block;
+    return block;
+  }
+
+  async #addLate(connection: DuckDBConnection, ids: readonly EventId[]): Promise<void> {
+    const late = ids.filter((id) => splitId(id).hi < this.#tailFrom);
+    for (const id of ids) this.#reachTo(splitId(id).hi);
+    if (late.length === 0) return;
+    this.#lateInserts += 1;
+    const his = BigUint64Array.from(late, (id) => splitId(id).hi).sort();
+    this.#blocks = this.#blocks.filter(({ first, last }) => !hasBetween(his, first, last));
+    this.#version += 1;
+    const [asked] = idParameters(late);
+    // Also those that a transaction left of which it was not known that it was committed.
+    await connection.run(
+      `${ASKED} delete from token_blocks
+       where exists (from asked where asked.id_hi between token_blocks.first_hi and token_blocks.last_hi)`,
+      [asked],
+    );
+    this.#onGap();
+  }
+
+  #reachTo(hi: bigint): void {
+    if (hi >= this.#tailFrom && (this.#tailLast === null || hi > this.#tailLast)) this.#tailLast = hi;
+  }
+
+  /** Called when the transaction that {@link add} was part of is committed. */
+  committed(block: Block | null): void {
+    if (block === null || this.#closing !== block) return;
+    this.#place(block);
+    this.#startTail(block.last + 1n);
+  }
+
+  /** Whoever did not hear of the commit asks the table. */
+  async #settle(connection: DuckDBConnection): Promise<void> {
+    if (this.#closing === null) return;
+    const { first, last } = this.#closing;
+    // Of a commit that failed it is not known whether it came to be.
+    const sql = "select 1 from token_blocks where first_hi = $1::ubigint and last_hi = $2::ubigint";
+    const { currentRowCount } = await connection.runAndReadAll(sql, [first, last]);
+    if (currentRowCount > 0) this.committed(this.#closing);
+    else this.#closing = null;
+  }
+
+  #startTail(from: bigint): void {
+    this.#closing = null;
+    this.#tailFrom = from;
+    this.#tailLast = null;
+    this.#tailRows = 0;
+    this.#tail.clear();
+  }
+
+  /**
+   * Writes the block of a gap in a transaction of its own.
+   * @param lateInserts as it was before the rows were read
+   * @returns null where others have come since; otherwise what to call once it is committed
+   */
+  async fill(connection: DuckDBConnection, block: Block, lateInserts: number): Promise<(() => void) | null> {
+    if (this.#lateInserts !== lateInserts) return null;
+    await insert(connection, block);
+    return () => {
+      if (this.#lateInserts === lateInserts) this.#place(block);
+    };
+  }
+
+  #place(block: Block): void {
+    this.#version += 1;
+    const before = this.#blocks.findLastIndex(({ first }) => first <= block.first);
+    this.#blocks.splice(before + 1, 0, block);
+  }
+
+  /** Puts one block without tokens in the place of those that hold no row any more. Part of a transaction. */
+  async dropEmpty(connection: DuckDBConnection): Promise<void> {
+    await this.#settle(connection);
+    const [row] = (await connection.runAndReadAll("select min(id_hi) from events")).getRows() as [bigint | null][];
+    const least = row?.[0] ?? null;
+    const empty = this.#blocks.filter(({ last }) => least === null || last < least);
+    if (empty.length < 2) return;
+    const last = empty.reduce((end, block) => (block.last > end ? block.last : end), 0n);
+    await connection.run("delete from token_blocks where last_hi <= $1::ubigint", [last]);
+    const block = { first: 0n, last, filter: TokenFilter.of(new TokenSet()) };
+    await insert(connection, block);
+    this.#version += 1;
+    this.#blocks = [block, ...this.#blocks.filter((one) => one.last > last)];
+  }
+}
+
+/** @param rising not empty */
+function hasBetween(rising: BigUint64Array, first: bigint, last: bigint): boolean {
+  let from = 0;
+  for (let to = rising.length; from < to;) {
+    const middle = (from + to) >>> 1;
+    if (rising[middle]! < first) from = middle + 1;
+    else to = middle;
+  }
+  return from < rising.length && rising[from]! <= last;
+}
+
+function insert(connection: DuckDBConnection, { first, last, filter }: Block): Promise<unknown> {
+  return connection.run("insert into token_blocks values ($1::ubigint, $2::ubigint, $3)", [
+    first,
+    last,
+    blobValue(filter.encode()),
+  ]);
+}

@@ -1,0 +1,100 @@
+import { fold } from "../../../events/text.ts";
+import { isAttribute } from "../../../query/plan.ts";
+import type { Condition } from "../../../query/plan.ts";
+import { requiredTexts } from "../../../query/required-texts.ts";
+import type { RequiredText } from "../../../query/required-texts.ts";
+import type { Requirement } from "../../../query/requirements.ts";
+import type { TokenFilter } from "./token-filter.ts";
+import { addTokensOfNumber, addTokensOfText, addTokensOfValue, LEAST_LENGTH } from "./tokens.ts";
+
+/** What the tokens of an event meet that a condition finds. */
+export type TokenCondition =
+  | { readonly kind: "all" | "any"; readonly parts: readonly TokenCondition[] }
+  /** It has all of these. */
+  | { readonly kind: "tokens"; readonly tokens: readonly number[] };
+
+/**
+ * Invariant: the tokens of each event that meets `where` meet this.
+ * @returns null where nothing is known of them
+ */
+export function tokenCondition(where: Condition): TokenCondition | null {
+  switch (where.kind) {
+    case "and":
+      return all(where.conditions.map(tokenCondition));
+    case "or":
+      return any(where.conditions.map(tokenCondition));
+    case "not":
+    case "absent":
+    case "geo-within":
+    case "geo-near":
+    case "accepted-after":
+      return null;
+    case "text":
+      return where.op === "=" ? equals(where.field, where.value) : null;
+    case "in":
+      return any(where.values.map((value) => equals(where.field, value)));
+    case "number": {
+      const { field, op, value } = where;
+      return op === "=" && isAttribute(field) ? tokens((add) => addTokensOfNumber(field, value, add)) : null;
+    }
+    case "contains":
+      return where.field === "text" ? containsText(fold(where.value)) : null;
+    case "matches":
+      return where.field === "text" ? matchesText(where.pattern) : null;
+  }
+  throw new TypeError(`A plan holds the unknown part ${JSON.stringify(where satisfies never)}`);
+}
+
+/** Whether an event whose tokens meet the condition may be among those that the filter was made of. */
+export function mayMeet(filter: TokenFilter, condition: TokenCondition): boolean {
+  switch (condition.kind) {
+    case "all":
+      return condition.parts.every((part) => mayMeet(filter, part));
+    case "any":
+      return condition.parts.some((part) => mayMeet(filter, part));
+    case "tokens":
+      return condition.tokens.every((token) => filter.mayHold(token));
+  }
+  throw new TypeError(`An unknown condition on tokens: ${JSON.stringify(condition satisfies never)}`);
+}
+
+/** @param value folded */
+function equals(field: string, value: string): TokenCondition | null {
+  if (field === "text") return containsText(value);
+  if (isAttribute(field)) return tokens((add) => addTokensOfValue(field, value, add));
+  // Equality with "" finds absence.
+  if (value === "" || (field !== "tags" && field !== "source" && field !== "user")) return null;
+  return tokens((add) => addTokensOfValue(field, value, add));
+}
+
+/** @param text folded */
+function containsText(text: string): TokenCondition | null {
+  return text.length < LEAST_LENGTH ? null : tokens((add) => addTokensOfText(text, add));
+}
+
+function matchesText(pattern: string): TokenCondition | null {
+  const required = requiredTexts(pattern, LEAST_LENGTH);
+  return required === null ? null : ofTexts(required);
+}
+
+function ofTexts(required: Requirement<RequiredText>): TokenCondition {
+  if (required.kind === "contains") return tokens((add) => addTokensOfText(required.text, add));
+  return { kind: required.kind, parts: required.parts.map(ofTexts) };
+}
+
+function tokens(addTo: (add: (token: number) => void) => void): TokenCondition {
+  const found = new Set<number>();
+  addTo((token) => found.add(token));
+  return { kind: "tokens", tokens: [...found] };
+}
+
+function all(parts: readonly (TokenCondition | null)[]): TokenCondition | null {
+  const known = parts.filter((part) => part !== null);
+  return known.length === 0 ? null : { kind: "all", parts: known };
+}
+
+/** Nothing meets `any` of nothing. */
+function any(parts: readonly (TokenCondition | null)[]): TokenCondition | null {
+  const known = parts.filter((part) => part !== null);
+  return known.length < parts.length ? null : { kind: "any", parts: known };
+}

@@ -1,0 +1,169 @@
+import test from "ava";
+import * as fc from "fast-check";
+
+import { fold } from "../../../../src/events/text.ts";
+import { parseAttributes } from "../../../../src/events/attributes.ts";
+import { equalsAttribute } from "../../../../src/query/attributes.ts";
+import type { Condition } from "../../../../src/query/plan.ts";
+import type { LogKey, StoredEvent } from "../../../../src/events/event.ts";
+import { mayMeet, tokenCondition } from "../../../../src/store/duckdb/blocks/token-condition.ts";
+import { TokenFilter } from "../../../../src/store/duckdb/blocks/token-filter.ts";
+import { TokenSet } from "../../../../src/store/duckdb/blocks/token-set.ts";
+import { addTokensOfEvent, addTokensOfText, LEAST_LENGTH } from "../../../../src/store/duckdb/blocks/tokens.ts";
+import { anyText, conditions, storedEvent } from "../../../reference/arbitrary.ts";
+import { holds } from "../../../reference/evaluate.ts";
+import { event } from "../../../contract/store-fixture.ts";
+
+const LOG = "shop" as LogKey;
+const tokens32 = fc.oneof(fc.nat(50), fc.integer({ min: 0, max: 2 ** 32 - 1 }));
+
+function tokensOf(text: string): number[] {
+  const tokens: number[] = [];
+  addTokensOfText(text, (token) => tokens.push(token));
+  return tokens;
+}
+
+function filterOf(...events: Parameters<typeof addTokensOfEvent>[0][]): TokenFilter {
+  const tokens = new TokenSet();
+  for (const each of events) addTokensOfEvent(each, (token) => tokens.add(token));
+  return TokenFilter.of(tokens);
+}
+
+/** Conditions that find the event, as far as its fields go. */
+function conditionsOn({ text, tags, source, user, attributes }: StoredEvent): fc.Arbitrary<Condition> {
+  const equal = (field: "text" | "tags" | "source" | "user" | `@${string}`, value: string): Condition => ({
+    kind: "text",
+    field,
+    op: "=",
+    value: fold(value),
+  });
+  const values = [...parseAttributes(attributes)].flatMap(([name, value]) =>
+    [value].flat().map((one) => equalsAttribute(`@${name}`, String(one))),
+  );
+  const parts = fc.tuple(fc.nat(20), fc.nat(40)).map(([from, length]) => text.slice(from, from + length) || text);
+  return fc.oneof(
+    fc.constantFrom(
+      equal("text", text),
+      equal("source", source),
+      equal("user", user),
+      ...tags.map((tag) => equal("tags", tag)),
+      ...values,
+    ),
+    parts.map((value) => ({ kind: "contains" as const, field: "text" as const, value: value.toWellFormed() })),
+  );
+}
+
+test("a set holds each token once, also after it has grown and was cleared", (t) => {
+  const set = new TokenSet();
+  const property = fc.property(fc.array(tokens32, { maxLength: 3_000 }), (tokens) => {
+    for (const token of tokens) set.add(token);
+    const held: number[] = [];
+    set.each((token) => held.push(token));
+    // 0 marks what is free, and counts as 1.
+    const expected = new Set(tokens.map((token) => token || 1));
+    const isSame = held.length === expected.size && held.every((token) => expected.has(token));
+    set.clear();
+    return isSame && set.size === 0;
+  });
+  fc.assert(property, { numRuns: 300 });
+  t.is(set.size, 0);
+});
+
+test("the tokens of a text hold those of whatever it contains, in whatever case", (t) => {
+  const inText = fc.tuple(anyText({ minLength: LEAST_LENGTH, maxLength: 60 }), fc.nat(50), fc.nat(50));
+  const property = fc.property(inText, fc.boolean(), ([text, from, length], isUpper) => {
+    const folded = fold(text);
+    const part = folded.slice(from, from + LEAST_LENGTH + length);
+    if (part.length < LEAST_LENGTH || !part.isWellFormed()) return true;
+    const asked = tokensOf(part);
+    const held = new Set(tokensOf(isUpper && /^[ -~]*$/.test(text) ? text.toUpperCase() : text));
+    return asked.length > 0 && asked.every((token) => held.has(token));
+  });
+  fc.assert(property, { numRuns: 5_000 });
+  t.pass();
+});
+
+test("a text that is too short has no tokens, and one of some length has about half as many as characters", (t) => {
+  t.deepEqual(tokensOf("a".repeat(LEAST_LENGTH - 1)), []);
+  t.is(tokensOf("a".repeat(100)).length, 1);
+  const text = Array.from({ length: 1_000 }, (_, i) => String.fromCharCode(97 + ((i * i * 7) % 26))).join("");
+  const count = tokensOf(text + Math.PI).length;
+  t.true(count > 300 && count < 700, `${count}`);
+});
+
+test("an event that a condition finds is in no block that the condition leaves out", (t) => {
+  let asked = 0;
+  const asking = storedEvent([LOG]).chain((one) =>
+    fc.tuple(fc.constant(one), fc.oneof(conditions([LOG]), conditionsOn(one))),
+  );
+  const property = fc.property(asking, storedEvent([LOG]), ([one, where], other) => {
+    const condition = tokenCondition(where);
+    if (condition === null || !holds(where, one)) return true;
+    asked += 1;
+    return mayMeet(filterOf(one), condition) && mayMeet(filterOf(other, one), condition);
+  });
+  fc.assert(property, { numRuns: 5_000 });
+  t.true(asked > 200, `${asked} conditions were asked`);
+});
+
+test("what conditions of each kind leave out", (t) => {
+  const filter = filterOf(
+    event(LOG, {
+      text: "GET /orders request=4f2a9c11d0 took 12 ms",
+      tags: ["Slow"],
+      source: "web-1",
+      user: "ann@example.com",
+      attributes: '{"http.status":500,"codes":["a","B"],"spelt":"007"}',
+    }),
+  );
+  const may = (where: Parameters<typeof tokenCondition>[0]): boolean | null => {
+    const condition = tokenCondition(where);
+    return condition === null ? null : mayMeet(filter, condition);
+  };
+  const text = (field: "text" | "tags" | "source" | "user" | "link" | `@${string}`, value: string) =>
+    ({ kind: "text", field, op: "=", value }) as const;
+  const number = (field: `@${string}`, value: number) => ({ kind: "number", field, op: "=", value }) as const;
+  t.true(may({ kind: "contains", field: "text", value: "REQUEST=4f2a" }));
+  t.false(may({ kind: "contains", field: "text", value: "response=4f2b9c1" }));
+  t.is(may({ kind: "contains", field: "text", value: "4f2b" }), null, "it is too short");
+  t.true(may({ kind: "matches", field: "text", pattern: "orders.*request=[0-9a-f]+" }));
+  t.false(may({ kind: "matches", field: "text", pattern: "orders.*response=[0-9a-f]+" }));
+  t.deepEqual([may(text("tags", "slow")), may(text("tags", "fast"))], [true, false]);
+  t.deepEqual([may(text("source", "web-1")), may(text("source", "web-2"))], [true, false]);
+  t.deepEqual([may(text("user", "ann@example.com")), may(text("user", "bob@example.com"))], [true, false]);
+  t.deepEqual([may(number("@http.status", 500)), may(number("@http.status", 404))], [true, false]);
+  t.deepEqual([may(number("@spelt", 7)), may(text("@spelt", "007")), may(text("@spelt", "7"))], [true, true, false]);
+  t.deepEqual([may(text("@codes", "b")), may(text("@codes", "c"))], [true, false]);
+  t.deepEqual([may(text("source", "")), may(text("link", "x"))], [null, null]);
+  const [there, absent] = [text("tags", "slow"), text("tags", "fast")];
+  t.is(may({ kind: "not", condition: absent }), null);
+  t.true(may({ kind: "or", conditions: [absent, there] }));
+  t.false(may({ kind: "and", conditions: [absent, there] }));
+  t.is(may({ kind: "or", conditions: [absent, text("link", "x")] }), null, "of the other nothing is known");
+  t.false(may({ kind: "and", conditions: [absent, text("link", "x")] }));
+  t.false(may({ kind: "or", conditions: [] }));
+  t.deepEqual(
+    [
+      may({ kind: "in", field: "source", values: ["web-2", "web-1"] }),
+      may({ kind: "in", field: "source", values: ["web-2"] }),
+      may({ kind: "in", field: "source", values: ["web-2", ""] }),
+    ],
+    [true, false, null],
+  );
+});
+
+test("a filter that was damaged, cut or made by another release is none", (t) => {
+  const tokens = new TokenSet();
+  for (let i = 1; i < 1_000; i++) tokens.add(i * 7_919);
+  const encoded = TokenFilter.of(tokens).encode();
+  const filter = TokenFilter.decode(encoded)!;
+  for (let i = 1; i < 1_000; i++) t.true(filter.mayHold(i * 7_919));
+  const wrong = Array.from({ length: 10_000 }, (_, i) => filter.mayHold(i * 7_919 + 1)).filter(Boolean);
+  t.true(wrong.length > 500 && wrong.length < 2_500, `${wrong.length} of 10,000 others seem to be there`);
+  for (let place = 0; place < encoded.length; place++) {
+    const damaged = Buffer.from(encoded);
+    damaged[place]! ^= 1 << (place % 8);
+    if (TokenFilter.decode(damaged) !== null) t.fail(`byte ${place}`);
+  }
+  for (const length of [0, 5, 12, encoded.length - 1]) t.is(TokenFilter.decode(encoded.subarray(0, length)), null);
+});
