@@ -9,7 +9,7 @@ import type { ChunkPool } from "./chunks.ts";
 import { idsOf } from "./rows.ts";
 import type { EventRow } from "./rows.ts";
 import { addTokensOfEvent } from "./blocks/tokens.ts";
-import type { TokenSet, TokenSetPool } from "./blocks/token-set.ts";
+import type { TokenList, TokenListPool } from "./blocks/token-list.ts";
 
 /** An event that has no row. */
 type Fault = { readonly id: EventId; readonly reason: string };
@@ -23,8 +23,8 @@ export class DuckdbEvents implements PreparedEvents {
   first: EventId | "" = "";
   last: EventId | "" = "";
   readonly #pool: ChunkPool<StoredEvent, EventRow>;
-  readonly #sets: TokenSetPool;
-  readonly #tokens: TokenSet;
+  readonly #sets: TokenListPool;
+  readonly #tokens: TokenList;
   /** Events that are picked from others have their tokens, and either may outlive the other. */
   #sharesTokens: boolean;
   /** null once they are written. */
@@ -33,8 +33,8 @@ export class DuckdbEvents implements PreparedEvents {
 
   constructor(
     pool: ChunkPool<StoredEvent, EventRow>,
-    sets: TokenSetPool,
-    picked: { readonly rows: Rows<StoredEvent, EventRow>; readonly tokens: TokenSet } | null = null,
+    sets: TokenListPool,
+    picked: { readonly rows: Rows<StoredEvent, EventRow>; readonly tokens: TokenList } | null = null,
   ) {
     this.#pool = pool;
     this.#sets = sets;
@@ -44,7 +44,7 @@ export class DuckdbEvents implements PreparedEvents {
   }
 
   /** Of all events that were added; of events that are picked from others, theirs. */
-  get tokens(): TokenSet {
+  get tokens(): TokenList {
     return this.#tokens;
   }
 
@@ -113,10 +113,8 @@ export class DuckdbEvents implements PreparedEvents {
 
   async #addTokens(events: readonly StoredEvent[], from: number, to: number): Promise<void> {
     await giveWay();
-    for (let i = from; i < to; i++) addTokensOfEvent(events[i]!, this.#addToken);
+    for (let i = from; i < to; i++) addTokensOfEvent(events[i]!, this.#tokens);
   }
-
-  readonly #addToken = (token: number): void => this.#tokens.add(token);
 
   #note(id: EventId): void {
     if (this.first === "") this.first = id;

@@ -13,7 +13,7 @@ import { AttributeColumns } from "./attributes.ts";
 import { BlockBuilder } from "./blocks/block-builder.ts";
 import { BlockIndex } from "./blocks/block-index.ts";
 import type { Block } from "./blocks/block-index.ts";
-import { TokenSetPool } from "./blocks/token-set.ts";
+import { TokenListPool } from "./blocks/token-list.ts";
 import { ChunkPool } from "./chunks.ts";
 import { Database, startError } from "./database.ts";
 import { Facts } from "./facts.ts";
@@ -148,7 +148,7 @@ class Writer {
   readonly #facts: Facts;
   readonly #events: ChunkPool<StoredEvent, EventRow>;
   readonly #alerts = new ChunkPool(ALERTS_TABLE);
-  readonly #sets = new TokenSetPool();
+  readonly #sets = new TokenListPool();
   /** null until the first write. Changes only while writing. */
   #high: write.HighWater | null = null;
   #writes = 0;

@@ -9,7 +9,7 @@ import { tagsOfLine } from "../schema.ts";
 import type { BlockIndex } from "./block-index.ts";
 import { TokenFilter } from "./token-filter.ts";
 import { addTokensOfEvent } from "./tokens.ts";
-import { TokenSet } from "./token-set.ts";
+import { TokenList } from "./token-list.ts";
 
 /** After each block, others have so many times as long as it took. */
 const REST = 2;
@@ -74,7 +74,7 @@ export class BlockBuilder implements AsyncDisposable {
 async function fillFirst(database: Database, index: BlockIndex, gap: Gap): Promise<void> {
   // In the turn of a writer, so that no row that is already counted is yet to be committed.
   const late = await database.maintain(() => Promise.resolve(index.lateInserts));
-  const tokens = new TokenSet();
+  const tokens = new TokenList();
   const last = await database.read(async (connection) => {
     const end = await endOf(connection, gap, index.blockRows);
     await addTokensBetween(connection, { from: gap.from, to: end }, tokens);
@@ -94,13 +94,12 @@ async function endOf(connection: DuckDBConnection, { from, to }: Gap, rows: numb
   return last === null || Number(count) < rows ? to : last;
 }
 
-async function addTokensBetween(connection: DuckDBConnection, { from, to }: Gap, tokens: TokenSet): Promise<void> {
+async function addTokensBetween(connection: DuckDBConnection, { from, to }: Gap, tokens: TokenList): Promise<void> {
   const sql = `select text, tags, source, "user", attributes from events where id_hi between $1::ubigint and $2::ubigint`;
   const rows = await rowsOf(await connection.run(sql, [from, to]));
-  const add = (token: number): void => tokens.add(token);
   for (const [i, row] of rows.entries()) {
     if (i % ROWS_A_TURN === 0) await giveWay();
     const [text, tags, source, user, attributes] = row as [string, string, string, string, string | null];
-    addTokensOfEvent({ text, tags: tagsOfLine(tags), source, user, attributes }, add);
+    addTokensOfEvent({ text, tags: tagsOfLine(tags), source, user, attributes }, tokens);
   }
 }

@@ -9,14 +9,14 @@ import { idRanges } from "./id-ranges.ts";
 import type { IdRange } from "./id-ranges.ts";
 import { mayMeet, tokenCondition } from "./token-condition.ts";
 import { TokenFilter } from "./token-filter.ts";
-import { TokenSet } from "./token-set.ts";
+import { TokenList } from "./token-list.ts";
 
 /** All rows of which the upper integer of the id lies from `first` to `last` have their tokens in the filter. */
 export type Block = { readonly first: bigint; readonly last: bigint; readonly filter: TokenFilter };
 
 /** What is written at once. */
 export type Appended = {
-  readonly tokens: TokenSet;
+  readonly tokens: TokenList;
   readonly rows: number;
   /** The least and the greatest id, where they rise; else null. */
   readonly span: { readonly first: EventId; readonly last: EventId } | null;
@@ -42,9 +42,9 @@ export class BlockIndex {
   #tailFrom = 0n;
   #tailRows = 0;
   #tailLast: bigint | null = null;
-  readonly #tail = new TokenSet();
-  /** Made of the tail in a transaction, of which it is not known yet whether it was committed. */
-  #closing: Block | null = null;
+  readonly #tail = new TokenList();
+  /** Made of the tail, and of tokens beside it, in a transaction of which it is not known yet whether it was committed. */
+  #closing: { readonly block: Block; readonly tokens: TokenList } | null = null;
   #lateInserts = 0;
   #onGap: () => void = () => undefined;
   #version = 0;
@@ -133,12 +133,14 @@ export class BlockIndex {
     await this.#settle(connection);
     if (span === null || splitId(span.first).hi < this.#tailFrom) await this.#addLate(connection, ids());
     else this.#reachTo(splitId(span.last).hi);
-    this.#tail.addAll(tokens);
     this.#tailRows += rows;
-    if (this.#tailRows < this.#blockRows || this.#tailLast === null) return null;
-    const block = { first: this.#tailFrom, last: this.#tailLast, filter: TokenFilter.of(this.#tail) };
+    if (this.#tailRows < this.#blockRows || this.#tailLast === null) {
+      this.#tail.addAll(tokens);
+      return null;
+    }
+    const block = { first: this.#tailFrom, last: this.#tailLast, filter: TokenFilter.of(this.#tail, tokens) };
+    this.#closing = { block, tokens };
     await insert(connection, block);
-    this.#closing = block;
     return block;
   }
 
@@ -166,7 +168,7 @@ export class BlockIndex {
 
   /** Called when the transaction that {@link add} was part of is committed. */
   committed(block: Block | null): void {
-    if (block === null || this.#closing !== block) return;
+    if (block === null || this.#closing?.block !== block) return;
     this.#place(block);
     this.#startTail(block.last + 1n);
   }
@@ -174,12 +176,15 @@ export class BlockIndex {
   /** Whoever did not hear of the commit asks the table. */
   async #settle(connection: DuckDBConnection): Promise<void> {
     if (this.#closing === null) return;
-    const { first, last } = this.#closing;
+    const { block, tokens } = this.#closing;
     // Of a commit that failed it is not known whether it came to be.
     const sql = "select 1 from token_blocks where first_hi = $1::ubigint and last_hi = $2::ubigint";
-    const { currentRowCount } = await connection.runAndReadAll(sql, [first, last]);
-    if (currentRowCount > 0) this.committed(this.#closing);
-    else this.#closing = null;
+    const { currentRowCount } = await connection.runAndReadAll(sql, [block.first, block.last]);
+    if (currentRowCount > 0) this.committed(block);
+    else {
+      this.#closing = null;
+      this.#tail.addAll(tokens);
+    }
   }
 
   #startTail(from: bigint): void {
@@ -218,7 +223,7 @@ export class BlockIndex {
     if (empty.length < 2) return;
     const last = empty.reduce((end, block) => (block.last > end ? block.last : end), 0n);
     await connection.run("delete from token_blocks where last_hi <= $1::ubigint", [last]);
-    const block = { first: 0n, last, filter: TokenFilter.of(new TokenSet()) };
+    const block = { first: 0n, last, filter: TokenFilter.of(new TokenList()) };
     await insert(connection, block);
     this.#version += 1;
     this.#blocks = [block, ...this.#blocks.filter((one) => one.last > last)];

@@ -5,6 +5,7 @@ import { requiredTexts } from "../../../query/required-texts.ts";
 import type { RequiredText } from "../../../query/required-texts.ts";
 import type { Requirement } from "../../../query/requirements.ts";
 import type { TokenFilter } from "./token-filter.ts";
+import { TokenList } from "./token-list.ts";
 import { addTokensOfNumber, addTokensOfText, addTokensOfValue, LEAST_LENGTH } from "./tokens.ts";
 
 /** What the tokens of an event meet that a condition finds. */
@@ -12,6 +13,9 @@ export type TokenCondition =
   | { readonly kind: "all" | "any"; readonly parts: readonly TokenCondition[] }
   /** It has all of these. */
   | { readonly kind: "tokens"; readonly tokens: readonly number[] };
+
+/** A question has few tokens. */
+const RECENT = 64;
 
 /**
  * Invariant: the tokens of each event that meets `where` meet this.
@@ -35,7 +39,7 @@ export function tokenCondition(where: Condition): TokenCondition | null {
       return any(where.values.map((value) => equals(where.field, value)));
     case "number": {
       const { field, op, value } = where;
-      return op === "=" && isAttribute(field) ? tokens((add) => addTokensOfNumber(field, value, add)) : null;
+      return op === "=" && isAttribute(field) ? tokens((set) => addTokensOfNumber(field, value, set)) : null;
     }
     case "contains":
       return where.field === "text" ? containsText(fold(where.value)) : null;
@@ -61,15 +65,15 @@ export function mayMeet(filter: TokenFilter, condition: TokenCondition): boolean
 /** @param value folded */
 function equals(field: string, value: string): TokenCondition | null {
   if (field === "text") return containsText(value);
-  if (isAttribute(field)) return tokens((add) => addTokensOfValue(field, value, add));
+  if (isAttribute(field)) return tokens((set) => addTokensOfValue(field, value, set));
   // Equality with "" finds absence.
   if (value === "" || (field !== "tags" && field !== "source" && field !== "user")) return null;
-  return tokens((add) => addTokensOfValue(field, value, add));
+  return tokens((set) => addTokensOfValue(field, value, set));
 }
 
 /** @param text folded */
 function containsText(text: string): TokenCondition | null {
-  return text.length < LEAST_LENGTH ? null : tokens((add) => addTokensOfText(text, add));
+  return text.length < LEAST_LENGTH ? null : tokens((set) => addTokensOfText(text, set));
 }
 
 function matchesText(pattern: string): TokenCondition | null {
@@ -78,14 +82,16 @@ function matchesText(pattern: string): TokenCondition | null {
 }
 
 function ofTexts(required: Requirement<RequiredText>): TokenCondition {
-  if (required.kind === "contains") return tokens((add) => addTokensOfText(required.text, add));
+  if (required.kind === "contains") return tokens((set) => addTokensOfText(required.text, set));
   return { kind: required.kind, parts: required.parts.map(ofTexts) };
 }
 
-function tokens(addTo: (add: (token: number) => void) => void): TokenCondition {
-  const found = new Set<number>();
-  addTo((token) => found.add(token));
-  return { kind: "tokens", tokens: [...found] };
+function tokens(addTo: (set: TokenList) => void): TokenCondition {
+  const set = new TokenList(RECENT);
+  addTo(set);
+  const found: number[] = [];
+  set.each((token) => found.push(token));
+  return { kind: "tokens", tokens: found };
 }
 
 function all(parts: readonly (TokenCondition | null)[]): TokenCondition | null {

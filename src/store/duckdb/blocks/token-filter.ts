@@ -1,13 +1,15 @@
 import { crc32 } from "node:zlib";
 
-import type { TokenSet } from "./token-set.ts";
+import type { TokenList } from "./token-list.ts";
 
 /** Raise it with each change of what tokens are, or of how they are kept: filters of another format are built anew. */
 const FORMAT = 1;
 /** Format, checksum and number of bits. */
 const HEADER_BYTES = 12;
-/** So one token in six that is not there seems to be: what is asked for has several. */
-const BITS_A_TOKEN = 4;
+/** So one token in eleven that is not there seems to be: what is asked for has several. */
+const BITS_A_TOKEN = 5;
+/** Bits of each token. */
+const PLACES = 3;
 const LEAST_BITS = 64;
 const MOST_BITS = 2 ** 31;
 
@@ -21,27 +23,29 @@ export class TokenFilter {
     this.#bytes = bytes;
   }
 
-  static of(tokens: TokenSet): TokenFilter {
-    const bits = Math.min(MOST_BITS, Math.max(LEAST_BITS, tokens.size * BITS_A_TOKEN));
+  static of(...sets: readonly TokenList[]): TokenFilter {
+    const size = sets.reduce((sum, tokens) => sum + tokens.size, 0);
+    const bits = Math.min(MOST_BITS, Math.max(LEAST_BITS, size * BITS_A_TOKEN));
     const bytes = new Uint8Array(Math.ceil(bits / 8));
-    const note = (place: number): void => {
-      bytes[place >>> 3]! |= 1 << (place & 7);
-    };
-    tokens.each((token) => {
-      note(firstPlace(token, bits));
-      note(secondPlace(token, bits));
-    });
+    for (const tokens of sets) {
+      tokens.each((token) => {
+        for (let i = 0; i < PLACES; i++) {
+          const place = placeOf(token, i, bits);
+          bytes[place >>> 3]! |= 1 << (place & 7);
+        }
+      });
+    }
     return new TokenFilter(bits, bytes);
   }
 
   mayHold(token: number): boolean {
-    // As the set keeps it.
-    const kept = token >>> 0 || 1;
-    return this.#has(firstPlace(kept, this.#bits)) && this.#has(secondPlace(kept, this.#bits));
-  }
-
-  #has(place: number): boolean {
-    return (this.#bytes[place >>> 3]! & (1 << (place & 7))) !== 0;
+    // As a list keeps it.
+    const kept = token === 0 ? 1 : token;
+    for (let i = 0; i < PLACES; i++) {
+      const place = placeOf(kept, i, this.#bits);
+      if ((this.#bytes[place >>> 3]! & (1 << (place & 7))) === 0) return false;
+    }
+    return true;
   }
 
   encode(): Buffer {
@@ -67,15 +71,9 @@ export class TokenFilter {
   }
 }
 
-function firstPlace(token: number, bits: number): number {
-  return placeOf(Math.imul(token ^ (token >>> 16), 0x85ebca6b), bits);
-}
-
-function secondPlace(token: number, bits: number): number {
-  return placeOf(Math.imul(token ^ (token >>> 13), 0xc2b2ae35) ^ 0x5bd1e995, bits);
-}
-
-function placeOf(hash: number, bits: number): number {
-  const mixed = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
-  return Math.floor((((mixed ^ (mixed >>> 13)) >>> 0) / 2 ** 32) * bits);
+/** One of the places of a token. */
+function placeOf(token: number, which: number, bits: number): number {
+  let hash = Math.imul(token ^ (token >>> 16) ^ which, 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return Math.floor((((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32) * bits);
 }

@@ -3,6 +3,7 @@ import type { AttributeValue } from "../../../events/attributes.ts";
 import type { StoredEvent } from "../../../events/event.ts";
 import { isAscii } from "../../../events/ascii.ts";
 import { fold } from "../../../events/text.ts";
+import type { TokenList } from "./token-list.ts";
 
 /**
  * What the filter of a block knows of an event: tokens, which are hashes of 32 bits.
@@ -19,82 +20,100 @@ const NEIGHBOURS = 3;
 /** Shorter texts have no tokens, and cannot be asked for. */
 export const LEAST_LENGTH = RUN + NEIGHBOURS - 1;
 
+/** Of each character of a run. */
+const BITS = 6;
+const RUN_MASK = 2 ** (RUN * BITS) - 1;
+/** What is left of each character of ASCII in a run: letters without their case and digits are told apart. */
+const SHORT = Uint8Array.from({ length: 128 }, (_, code) => {
+  const character = String.fromCharCode(code).toLowerCase();
+  const known = "abcdefghijklmnopqrstuvwxyz0123456789 ".indexOf(character);
+  return known === -1 ? 37 + (code % 27) : known;
+});
 const BASE = 0x01000193;
-/** BASE to the power of RUN: takes the character that leaves a run out of its hash. */
-const LEAVING = Array.from({ length: RUN }).reduce<number>((power) => Math.imul(power, BASE), 1);
 const UPPER_A = 0x41;
 const UPPER_Z = 0x5a;
 
-export type Add = (token: number) => void;
 /** The fields of an event of which there are tokens. */
 export type Indexed = Pick<StoredEvent, "text" | "tags" | "source" | "user" | "attributes">;
 /** What is asked for as a whole. */
 export type WholeField = "tags" | "source" | "user" | `@${string}`;
 
-export function addTokensOfEvent({ text, tags, source, user, attributes }: Indexed, add: Add): void {
-  addTokensOfText(text, add);
-  for (const tag of tags) addTokensOfValue("tags", fold(tag), add);
-  if (source !== "") addTokensOfValue("source", fold(source), add);
-  if (user !== "") addTokensOfValue("user", fold(user), add);
-  if (attributes !== null) addTokensOfAttributes(attributes, add);
+export function addTokensOfEvent({ text, tags, source, user, attributes }: Indexed, tokens: TokenList): void {
+  addTokensOfText(text, tokens);
+  for (const tag of tags) addTokensOfValue("tags", tag, tokens);
+  if (source !== "") addTokensOfValue("source", source, tokens);
+  if (user !== "") addTokensOfValue("user", user, tokens);
+  if (attributes !== null) addTokensOfAttributes(attributes, tokens);
 }
 
-function addTokensOfAttributes(attributes: string, add: Add): void {
+function addTokensOfAttributes(attributes: string, tokens: TokenList): void {
   const object = JSON.parse(attributes) as Record<string, AttributeValue | readonly AttributeValue[]>;
   for (const [name, several] of Object.entries(object)) {
     for (const value of Array.isArray(several) ? (several as readonly AttributeValue[]) : [several as AttributeValue]) {
-      addTokensOfValue(`@${name}`, fold(String(value)), add);
+      addTokensOfValue(`@${name}`, String(value), tokens);
       const number = numberOfValue(value);
-      if (number !== null) addTokensOfNumber(`@${name}`, number, add);
+      if (number !== null) addTokensOfNumber(`@${name}`, number, tokens);
     }
   }
 }
 
-/** @param folded the whole value */
-export function addTokensOfValue(field: WholeField, folded: string, add: Add): void {
-  addWhole(`${field}\n${folded}`, add);
+/** Of a whole value, in whatever case. */
+export function addTokensOfValue(field: WholeField, value: string, tokens: TokenList): void {
+  addWhole(field, 0, value, tokens);
 }
 
 /** The number that a value of an attribute is, or spells. */
-export function addTokensOfNumber(field: `@${string}`, number: number, add: Add): void {
+export function addTokensOfNumber(field: `@${string}`, number: number, tokens: TokenList): void {
   // -0 and 0 are equal, and are written the same.
-  addWhole(`#${field}\n${number}`, add);
+  addWhole(field, 1, String(number), tokens);
 }
 
-function addWhole(value: string, add: Add): void {
-  let hash = 0;
-  for (let i = 0; i < value.length; i++) hash = (Math.imul(hash, BASE) + value.charCodeAt(i) + 1) | 0;
-  add(mixed(hash ^ 0x7feb352d));
-  add(mixed(hash ^ 0x165667b1));
+function addWhole(field: WholeField, kind: number, value: string, tokens: TokenList): void {
+  const hash = hashOn(hashOn(kind, field), isAscii(value) ? value : fold(value));
+  tokens.add(mixed(hash ^ 0x7feb352d));
+  tokens.add(mixed(hash ^ 0x165667b1));
 }
 
-/** Nothing for a text of fewer than {@link LEAST_LENGTH} units. */
-export function addTokensOfText(text: string, add: Add): void {
-  const folded = isAscii(text) ? text : fold(text.toWellFormed());
-  let hash = 0;
-  // Of the runs that end at this unit, at the one before, and at the one before that.
-  let [third, second, first] = [0, 0, 0];
-  let added = -1;
-  for (let i = 0; i < folded.length; i++) {
-    hash = (Math.imul(hash, BASE) + lower(folded.charCodeAt(i)) + 1) | 0;
-    if (i >= RUN) hash = (hash - Math.imul(lower(folded.charCodeAt(i - RUN)) + 1, LEAVING)) | 0;
-    if (i < RUN - 1) continue;
-    third = second;
-    second = first;
-    first = mixed(hash);
-    if (i < LEAST_LENGTH - 1) continue;
-    const least = Math.min(first, second, third);
-    if (least !== added) add(least);
-    added = least;
-  }
+/** Attributes' names mind case, and collide here with those that do not. */
+function hashOn(start: number, text: string): number {
+  let hash = start;
+  for (let i = 0; i < text.length; i++) hash = (Math.imul(hash, BASE) ^ lower(text.charCodeAt(i))) | 0;
+  return Math.imul(hash, BASE) ^ text.length;
 }
 
 function lower(unit: number): number {
   return unit >= UPPER_A && unit <= UPPER_Z ? unit | 0x20 : unit;
 }
 
+/** Nothing for a text of fewer than {@link LEAST_LENGTH} units. */
+export function addTokensOfText(text: string, tokens: TokenList): void {
+  const folded = isAscii(text) ? text : fold(text.toWellFormed());
+  let run = 0;
+  // Of the runs that end at this unit, at the one before, and at the one before that.
+  let [third, second, first] = [0, 0, 0];
+  let added = 0;
+  let isAny = false;
+  for (let i = 0; i < folded.length; i++) {
+    run = ((run << BITS) | short(folded.charCodeAt(i))) & RUN_MASK;
+    third = second;
+    second = first;
+    first = mixed(run);
+    if (i < LEAST_LENGTH - 1) continue;
+    const less = second < third ? second : third;
+    const least = first < less ? first : less;
+    if (least === added && isAny) continue;
+    tokens.add(least);
+    added = least;
+    isAny = true;
+  }
+}
+
+function short(unit: number): number {
+  return unit < SHORT.length ? SHORT[unit]! : (unit ^ (unit >>> 6)) & (2 ** BITS - 1);
+}
+
 function mixed(hash: number): number {
   let value = Math.imul(hash ^ (hash >>> 16), 0x7feb352d);
   value = Math.imul(value ^ (value >>> 15), 0x846ca68b);
-  return (value ^ (value >>> 16)) >>> 0;
+  return value ^ (value >>> 16);
 }
