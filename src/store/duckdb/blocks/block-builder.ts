@@ -50,12 +50,12 @@ export class BlockBuilder implements AsyncDisposable {
     const { signal } = this.#ending;
     try {
       // Whoever found the gap may be in a transaction, and writes first.
-      await sleep(0, undefined, { signal, ref: false });
+      await sleep(0, undefined, { signal });
       for (let [gap] = this.#index.gaps(); gap !== undefined; [gap] = this.#index.gaps()) {
         const start_ms = performance.now();
         await fillFirst(this.#database, this.#index, gap);
         const rest_ms = Math.max(REST_LEAST_MS, REST * (performance.now() - start_ms));
-        await sleep(rest_ms, undefined, { signal, ref: false });
+        await sleep(rest_ms, undefined, { signal });
       }
     } catch (error) {
       if (signal.aborted) return;

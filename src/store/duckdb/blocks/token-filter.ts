@@ -11,7 +11,8 @@ const BITS_A_TOKEN = 5;
 /** Bits of each token. */
 const PLACES = 3;
 const LEAST_BITS = 64;
-const MOST_BITS = 2 ** 31;
+/** Of the table by which different tokens are counted: as many as a block may have are told within a percent or two. */
+const COUNTED_BITS = 2 ** 20;
 
 /** A Bloom filter: says of a token that it is not there, or that it may be. */
 export class TokenFilter {
@@ -23,11 +24,10 @@ export class TokenFilter {
     this.#bytes = bytes;
   }
 
-  static of(...sets: readonly TokenList[]): TokenFilter {
-    const size = sets.reduce((sum, tokens) => sum + tokens.size, 0);
-    const bits = Math.min(MOST_BITS, Math.max(LEAST_BITS, size * BITS_A_TOKEN));
+  static of(...lists: readonly TokenList[]): TokenFilter {
+    const bits = Math.max(LEAST_BITS, countDistinct(lists) * BITS_A_TOKEN);
     const bytes = new Uint8Array(Math.ceil(bits / 8));
-    for (const tokens of sets) {
+    for (const tokens of lists) {
       tokens.each((token) => {
         for (let i = 0; i < PLACES; i++) {
           const place = placeOf(token, i, bits);
@@ -69,6 +69,23 @@ export class TokenFilter {
       bits >= LEAST_BITS;
     return isWhole ? new TokenFilter(bits, encoded.slice(HEADER_BYTES)) : null;
   }
+}
+
+/** How many different tokens there are, about: by how much of a table they leave free. */
+function countDistinct(lists: readonly TokenList[]): number {
+  const table = new Uint8Array(COUNTED_BITS / 8);
+  let taken = 0;
+  for (const tokens of lists) {
+    tokens.each((token) => {
+      const place = placeOf(token, PLACES, COUNTED_BITS);
+      const mask = 1 << (place & 7);
+      if ((table[place >>> 3]! & mask) === 0) taken += 1;
+      table[place >>> 3]! |= mask;
+    });
+  }
+  // A table that is full says no more than that there are many.
+  const free = Math.max(1, COUNTED_BITS - taken);
+  return Math.ceil(COUNTED_BITS * Math.log(COUNTED_BITS / free));
 }
 
 /** One of the places of a token. */
