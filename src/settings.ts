@@ -8,7 +8,16 @@ import { DEFAULT_RATES, type Rates } from "./gate/gate.ts";
 import { type EngineSettings, readEngines } from "./settings/engines.ts";
 import { type MailSettings, readMail } from "./settings/mail.ts";
 import { type SettingName, SETTINGS } from "./settings/table.ts";
-import { type Address, readAddress, readFile, readMatch, readOneOf, readWhole, wrong } from "./settings/values.ts";
+import {
+  type Address,
+  readAddress,
+  readDuration,
+  readFile,
+  readMatch,
+  readOneOf,
+  readWhole,
+  wrong,
+} from "./settings/values.ts";
 
 export const ROLES = ["post", "pipeline", "api"] as const;
 export type Role = (typeof ROLES)[number];
@@ -19,6 +28,8 @@ export type Settings = {
   /** URL at which producers reach `post`, without a slash at its end; null: its port on the host of the API. */
   readonly postUrl: string | null;
   readonly data: string;
+  /** How long the embedded bus keeps what the store holds. */
+  readonly busKeep_ms: number;
   readonly roles: ReadonlySet<Role>;
   /** Made at the first start; null: drawn and printed once. */
   readonly admin: { readonly email: string; readonly password: string } | null;
@@ -60,6 +71,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
     post: readAddress("LOGGIA_POST", get("LOGGIA_POST")),
     postUrl: readPostUrl(get("LOGGIA_POST_URL")),
     data: get("LOGGIA_DATA"),
+    busKeep_ms: readDuration("LOGGIA_BUS_KEEP", get("LOGGIA_BUS_KEEP")),
     roles,
     admin: readAdmin(get("LOGGIA_ADMIN")),
     log: readLog(get("LOGGIA_LOG")),

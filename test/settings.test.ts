@@ -43,6 +43,19 @@ test("credentials come by variable or from a file, and not from both", (t) => {
   t.is(both.message, "KAFKA_PASSWORD and KAFKA_PASSWORD_FILE are both set; set one of them");
 });
 
+test("how long the bus keeps what is in the store", (t) => {
+  t.is(readSettings({}).busKeep_ms, 86_400_000);
+  t.is(readSettings({ LOGGIA_BUS_KEEP: "90m" }).busKeep_ms, 5_400_000);
+  t.is(readSettings({ LOGGIA_BUS_KEEP: "7d" }).busKeep_ms, 604_800_000);
+  t.is(readSettings({ LOGGIA_BUS_KEEP: "0h" }).busKeep_ms, 0);
+  for (const wrong of ["24", "h", "1w", "-1h", "1.5h", "99999d"]) {
+    t.throws(() => readSettings({ LOGGIA_BUS_KEEP: wrong }), {
+      instanceOf: StartError,
+      message: /^LOGGIA_BUS_KEEP is /,
+    });
+  }
+});
+
 test("names of the service are host names, without ports", (t) => {
   t.deepEqual(readSettings({}).hosts, []);
   const { hosts } = readSettings({ LOGGIA_HOSTS: "Logs.example.org, bücher.example,loggia" });

@@ -3,12 +3,18 @@ import { dirname } from "node:path";
 import { backup, DatabaseSync, type StatementSync } from "node:sqlite";
 import { StartError } from "../errors.ts";
 import { TOPICS, type BusRecord, type NewRecord, type Topic } from "./bus.ts";
-import { sizeOf } from "./limits.ts";
 import { SQLITE, whyNotOpened } from "./sqlite-errors.ts";
+import { packValue, unpackedLength, unpackValue } from "./sqlite-values.ts";
 import { pragma, prepareSchema, TABLE_OF, TAKEN } from "./sqlite-schema.ts";
 
 /** A clock that is set back by less keeps nothing for long. */
 const TO_COME_MS = 3_600_000;
+/** Free pages that stay in the file for what comes next: 16 MB. */
+const KEPT_PAGES = 4096;
+/** Pages that one step gives back: 4 MB. */
+const GIVEN_PAGES = 1024;
+/** A file that holds no more is written anew in a second or so. */
+const REWRITTEN_BYTES = 64 * 1024 * 1024;
 /** A predecessor that is just ending gets this long to release the file. */
 const LOCK_TIMEOUT_MS = 1000;
 
@@ -100,7 +106,7 @@ export class BusFile {
   }
 
   #insert(topic: Topic, record: NewRecord, appended: number): void {
-    const { lastInsertRowid } = this.#topics[topic].insert.run(record.key, record.value, appended);
+    const { lastInsertRowid } = this.#topics[topic].insert.run(record.key, packValue(record.value), appended);
     this.#ends[topic] = Number(lastInsertRowid) + 1;
   }
 
@@ -109,10 +115,10 @@ export class BusFile {
     const records: BusRecord[] = [];
     let size_bytes = 0;
     for (const row of this.#topics[topic].read.iterate(offset, limit.maxRecords)) {
-      const record = toRecord(topic, row as Row);
-      size_bytes += sizeOf(record);
+      const { key, value } = row as Row;
+      size_bytes += key.length + unpackedLength(value);
       if (records.length > 0 && size_bytes > limit.maxBytes) break;
-      records.push(record);
+      records.push(toRecord(topic, row as Row));
     }
     return records;
   }
@@ -188,6 +194,14 @@ export class BusFile {
     this.#taken.unwrite.run(topic, now_ms);
     const { first, dateBack } = this.#topics[topic];
     if (Number(first.get()?.["appended"] ?? 0) > now_ms + TO_COME_MS) dateBack.run(now_ms, now_ms);
+  }
+
+  /** Gives space that is free back to the file system, a step's worth. @returns whether there is more */
+  giveBack(): boolean {
+    const spare = pragma(this.#db, "freelist_count") - KEPT_PAGES;
+    if (spare <= 0 || pragma(this.#db, "auto_vacuum") === 0) return false;
+    this.#db.exec(`PRAGMA incremental_vacuum(${Math.min(spare, GIVEN_PAGES)})`);
+    return spare > GIVEN_PAGES;
   }
 
   /** Empties the write-ahead log, which still holds what was overwritten in the file. */
@@ -308,13 +322,21 @@ function prepareTopic(db: DatabaseSync, topic: Topic): TopicStatements {
 }
 
 function toRecord(topic: Topic, row: Row): BusRecord {
-  const { offset, key, value, appended } = row;
+  const { offset, key, appended } = row;
+  const value = unpackValue(row.value);
   return {
     key,
     value: Buffer.from(value.buffer, value.byteOffset, value.byteLength),
     position: { topic, partition: 0, offset },
     appended,
   };
+}
+
+/** A file of an earlier release gives no space back until it was written anew, which waits for a start at which it is small. */
+function makeShrinkable(db: DatabaseSync): void {
+  const used_bytes = (pragma(db, "page_count") - pragma(db, "freelist_count")) * pragma(db, "page_size");
+  if (pragma(db, "auto_vacuum") !== 0 || used_bytes > REWRITTEN_BYTES) return;
+  db.exec("PRAGMA auto_vacuum = INCREMENTAL; VACUUM");
 }
 
 /**
@@ -330,6 +352,8 @@ export function openBusFile(file: string, maxFile_bytes: number): BusFile {
     // Before the journal mode, so that SQLite never shares the file: the lock is held from the first
     // access until close, or until the process dies.
     db.exec("PRAGMA locking_mode = EXCLUSIVE");
+    // Of a new file, before anything is written to it.
+    db.exec("PRAGMA auto_vacuum = INCREMENTAL");
     // Closing checkpoints the journal away; the limit gives back what one long burst took.
     db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864");
     // What is removed is overwritten, so that deleted events can't be read from the file any more.
@@ -338,6 +362,7 @@ export function openBusFile(file: string, maxFile_bytes: number): BusFile {
     prepareSchema(db, file);
     db.exec(TAKEN);
     db.exec("COMMIT");
+    makeShrinkable(db);
     if (maxFile_bytes > 0) db.exec(`PRAGMA max_page_count = ${Math.ceil(maxFile_bytes / pragma(db, "page_size"))}`);
     return new BusFile(db);
   } catch (error) {

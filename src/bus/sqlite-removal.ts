@@ -76,6 +76,10 @@ export class Removal {
         this.#isLogStale ||= step.removed > 0;
         if (!isAtOnce) await file.call("noteTaken", topic, taken, now_ms - grace_ms / NOTES_PER_GRACE, now_ms);
       }
+      if (!busy) {
+        busy = await file.call("giveBack");
+        this.#isLogStale ||= busy;
+      }
       if (this.#isLogStale && !busy) await file.call("truncateLog");
       this.#isLogStale &&= busy;
     } catch (error) {

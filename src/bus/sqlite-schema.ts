@@ -2,7 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { StartError } from "../errors.ts";
 import type { Topic } from "./bus.ts";
 
-const VERSION = 2;
+const VERSION = 3;
 /** "Logg": marks the file as ours, so that the version of somebody else's database is never mistaken for it. */
 const APPLICATION_ID = 0x4c6f6767;
 
@@ -37,11 +37,11 @@ export const TAKEN = `
   ) STRICT, WITHOUT ROWID;
 `;
 
-/** Brings a file of version 1 to the present one. */
-const UPGRADE = `
-  ${ALERTS}
-  PRAGMA user_version = ${VERSION};
-`;
+/** By the version of a file: what brings it to the present one. Before 3 no value was compressed. */
+const UPGRADES: Readonly<Record<number, string>> = {
+  1: `${ALERTS} PRAGMA user_version = ${VERSION};`,
+  2: `PRAGMA user_version = ${VERSION};`,
+};
 
 export const TABLE_OF = {
   events: "events",
@@ -58,8 +58,8 @@ export function prepareSchema(db: DatabaseSync, file: string): void {
     db.exec(SCHEMA);
   } else if (application !== APPLICATION_ID) {
     throw new StartError(`The bus file ${file} cannot be used: it is a database of another application`);
-  } else if (version === 1) {
-    db.exec(UPGRADE);
+  } else if (UPGRADES[version] !== undefined) {
+    db.exec(UPGRADES[version]);
   } else if (version !== VERSION) {
     throw new StartError(
       `The bus file ${file} cannot be used: its layout is version ${version}, this process reads ${VERSION}`,

@@ -27,8 +27,11 @@ export type SqliteBusOptions = {
   readonly log: Logger;
   /** The time of appends, and whether what is old may be removed now. Default: the host's clock */
   readonly clock?: RemovalClock;
-  /** Records older than this that every group has acknowledged are removed. Dead letters that nobody reads go by age alone, and so do alerts. */
-  readonly retention_days?: number;
+  /**
+   * Records older than this that every group has acknowledged are removed. Dead letters that nobody
+   * reads go by age alone, and so do alerts. A day unless given.
+   */
+  readonly keep_ms?: number;
   /** The largest the file may become, in bytes; appends fail beyond that as on a full disk. 0 (the default): as large as the disk allows. */
   readonly maxFile_bytes?: number;
 };
@@ -53,7 +56,7 @@ export type BusHold = Disposable & {
  */
 export async function openSqliteBus(options: SqliteBusOptions): Promise<SqliteBus> {
   const file = await BusFileClient.open({ file: options.file, maxFile_bytes: options.maxFile_bytes ?? 0 });
-  const retention_ms = (options.retention_days ?? 7) * DAY_MS;
+  const retention_ms = options.keep_ms ?? DAY_MS;
   return new FileBus(file, await file.call("groupOffsets"), {
     log: options.log,
     clock: options.clock ?? HOST_CLOCK,

@@ -30,7 +30,9 @@ export async function openEmbedded(
   const folder = makeFolder(settings.data);
   const clockMarks = fileMarks(join(folder, `${CLOCK}.json`));
   const clock = closing.use(await openClock({ marks: clockMarks, shared: false, holds, log }));
-  const bus = closing.use(await openSqliteBus({ file: join(folder, BUS_FILE), clock, log }));
+  const bus = closing.use(
+    await openSqliteBus({ file: join(folder, BUS_FILE), clock, log, keep_ms: settings.busKeep_ms }),
+  );
   // A person may change things as fast as the disk takes them: posts, on the same thread, come in
   // between.
   const catalogDocuments = await openSqliteDocuments({ file: join(folder, "catalog.sqlite"), pause: giveWay });

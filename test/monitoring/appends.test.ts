@@ -1,4 +1,5 @@
 import test from "ava";
+import { randomBytes } from "node:crypto";
 import { pino } from "pino";
 
 import { openSqliteBus } from "../../src/bus/sqlite.ts";
@@ -7,7 +8,7 @@ import { watchAppends } from "../../src/monitoring/appends.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
 const log = pino({ level: "silent" });
-const RECORDS = [{ key: "k", value: Buffer.alloc(50_000, "x") }];
+const RECORDS = [{ key: "k", value: randomBytes(50_000) }];
 
 test("a full disk is told until something is stored again, or for 10 s", async (t) => {
   const file = `${temporaryFolder(t)}/bus.sqlite`;

@@ -1,0 +1,54 @@
+import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
+
+/** Stands before what is compressed: no JSON begins with it. */
+const MARK = Uint8Array.of(0x00, 0x7a, 0x73, 0x74);
+/** The mark and the length of the value, then a frame of zstd. */
+const HEADER_BYTES = MARK.length + 4;
+/** Each call costs as much as compressing about this many bytes, so for shorter values it is not worth its while. */
+const LEAST_BYTES = 4096;
+/** The fastest: the thread of the bus has the commit to make. */
+const OPTIONS = { params: { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_checksumFlag]: 1 } };
+/** Buffers of Node's that are smaller share memory, which could not be given to another thread. */
+const LEAST_CHUNK_BYTES = 16 * 1024;
+const MOST_CHUNK_BYTES = 1024 * 1024;
+
+/** A value as it is kept: compressed where that makes it shorter, or where it could be taken for compressed. */
+export function packValue(value: Uint8Array): Uint8Array {
+  const isLikeOurs = isMarked(value);
+  if (value.length < LEAST_BYTES && !isLikeOurs) return value;
+  const frame = zstdCompressSync(value, OPTIONS);
+  if (HEADER_BYTES + frame.length >= value.length && !isLikeOurs) return value;
+  const packed = new Uint8Array(HEADER_BYTES + frame.length);
+  packed.set(MARK);
+  new DataView(packed.buffer).setUint32(MARK.length, value.length, true);
+  packed.set(frame, HEADER_BYTES);
+  return packed;
+}
+
+/** How long a value is that is kept like this. */
+export function unpackedLength(packed: Uint8Array): number {
+  return isMarked(packed) ? viewOf(packed).getUint32(MARK.length, true) : packed.length;
+}
+
+/** The value, in memory of its own. What can't be what was kept comes as it is: whoever reads it makes a dead letter of it. */
+export function unpackValue(packed: Uint8Array): Uint8Array {
+  if (!isMarked(packed)) return packed;
+  const length = unpackedLength(packed);
+  let value: Uint8Array;
+  try {
+    const chunkSize = Math.min(MOST_CHUNK_BYTES, Math.max(LEAST_CHUNK_BYTES, length + 1));
+    value = zstdDecompressSync(packed.subarray(HEADER_BYTES), { chunkSize, maxOutputLength: length });
+  } catch {
+    return packed;
+  }
+  if (value.length !== length) return packed;
+  return value.buffer.byteLength > 2 * length ? new Uint8Array(value) : value;
+}
+
+function isMarked(value: Uint8Array): boolean {
+  return value.length >= HEADER_BYTES && MARK.every((byte, i) => value[i] === byte);
+}
+
+function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
+  return new DataView(buffer, byteOffset, byteLength);
+}
