@@ -1,5 +1,4 @@
 import { fold } from "../events/text.ts";
-import type { AssertionKind } from "./regex-tree.ts";
 import { requirementOf, treeUnlessTooLarge } from "./requirements.ts";
 import type { Found, Reader, Requirement } from "./requirements.ts";
 
@@ -47,7 +46,7 @@ function readTexts(push: (found: Found<RequiredText>) => void, least: number): R
       text = last;
     },
     // It takes no character: what stands before it and behind it stays side by side.
-    assert: (_: AssertionKind) => undefined,
+    assert: () => undefined,
     end,
   };
 }
