@@ -46,13 +46,25 @@ export async function receiveBody(request: IncomingMessage, options: BodyOptions
     const taken = options.gzip === true ? "gzip, or none" : "none";
     throw new LoggiaError("unsupported_media_type", `Content-Encoding is ${quote(encoding)}; taken is ${taken}`);
   }
+  const sent = await receiveSent(request, options);
+  const body = zipped && sent.length > 0 ? await decompress(sent, options.limit_bytes) : sent;
+  return { body, sent_bytes: sent.length };
+}
+
+/**
+ * The body of a request as it was sent, whatever its encoding.
+ * @throws LoggiaError `body_too_large`, `bad_body` (it did not arrive in time or whole)
+ */
+export async function receiveSent(
+  request: IncomingMessage,
+  options: Pick<BodyOptions, "limit_bytes" | "deadline_ms">,
+): Promise<Buffer> {
   if (announcedSize(request) > options.limit_bytes * DISCARD_FACTOR) {
     throw tooLarge(options.limit_bytes);
   }
   const sent = hasBody(request) ? ((await receiveAtOnce(request)) ?? (await receive(request, options))) : NOTHING;
   if (sent.length > options.limit_bytes) throw tooLarge(options.limit_bytes);
-  const body = zipped && sent.length > 0 ? await decompress(sent, options.limit_bytes) : sent;
-  return { body, sent_bytes: sent.length };
+  return sent;
 }
 
 /** Whether a request announces a body. */

@@ -134,9 +134,11 @@ function postMetrics(registry: Registry): PostObserver {
   const outcomes = createTally(OUTCOMES);
   let waiting = 0;
   let accepted = 0;
+  let cut = 0;
   const help = "Requests to the posting address, by outcome: accepted, or the code of the error";
   readCounters(registry, "loggia_posts_total", help, "outcome", outcomes.read);
   readCounter(registry, "loggia_post_events_total", "Events and visits that were accepted", () => accepted);
+  readCounter(registry, "loggia_post_events_cut_total", "Events of which something was cut to fit", () => cut);
   readGauge(registry, "loggia_posts_waiting", "Requests that are being read, or wait for the bus", () => waiting);
   return {
     began: () => void (waiting += 1),
@@ -145,6 +147,7 @@ function postMetrics(registry: Registry): PostObserver {
       accepted += events;
       outcomes.add(outcome);
     },
+    cut: (events) => void (cut += events),
   };
 }
 

@@ -29,6 +29,9 @@ import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS, limitConnections } fr
 import { type Body, type Format, JSON_FORMAT, jsonOf, negotiate, render } from "../http/formats.ts";
 import { limitPipelining } from "../http/pipelining.ts";
 import { refuseAmbiguous, requireHost } from "../http/unreadable.ts";
+import { matchProtocol } from "../ingest/protocols/match.ts";
+import { BodyRoom } from "../ingest/protocols/room.ts";
+import { serveProtocol } from "../ingest/protocols/serve.ts";
 import { noteRequest } from "../pace.ts";
 import { hintHeaders, parameterHints } from "../query/hints.ts";
 import { authorize, authorizeAtOnce, keyBesideForm } from "./api-key.ts";
@@ -72,6 +75,8 @@ export type PostObserver = {
   began(): void;
   /** @param events how many events and visits were accepted */
   ended(outcome: "accepted" | ErrorCode, events: number): void;
+  /** @param events of how many events something was cut to fit the limits */
+  cut?(events: number): void;
 };
 
 /** Of one connection, so that posts which are sent ahead share an append. */
@@ -100,6 +105,8 @@ export function createPostListener(given: PostListenerOptions): Server {
     observe: UNOBSERVED,
     ...given,
     batches: { all: 0, ofPerson: new Map() },
+    room: new BodyRoom(),
+    cutEvents: (events) => given.observe?.cut?.(events),
   };
   const { observe, front, log } = options;
   const server = createServer((request, response) => {
@@ -125,7 +132,11 @@ export function createPostListener(given: PostListenerOptions): Server {
 const UNOBSERVED: PostObserver = { began() {}, ended() {} };
 
 type Options = PostListenerOptions &
-  Required<Pick<PostListenerOptions, "gate" | "observe">> & { readonly batches: Batches };
+  Required<Pick<PostListenerOptions, "gate" | "observe">> & {
+    readonly batches: Batches;
+    readonly room: BodyRoom;
+    readonly cutEvents: (events: number) => void;
+  };
 
 /** Where a form is posted to, and the headers that tell for whom the sender speaks, where it is a trusted proxy. */
 type FormRoute = { readonly path: string; readonly headers: IncomingHttpHeaders };
@@ -181,9 +192,13 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
     const place = options.gate.placeOf(request, options.gate.enter(request));
     const url = request.url ?? "/";
     const mark = url.indexOf("?");
+    const route = PATH.exec(mark === -1 ? url : url.slice(0, mark));
+    // Only what has no address of ours is asked whether it is a protocol of others.
+    const match = route === null ? matchProtocol(request.method ?? "", url) : null;
+    if (match !== null) return await serveProtocol(request, response, match, place, options);
     const query = mark === -1 ? NO_QUERY : parseForm(url.slice(mark + 1));
     format = negotiate(query, request.headers.accept);
-    const { key, table } = readPath(mark === -1 ? url : url.slice(0, mark));
+    const { key, table } = readPath(route);
     if (mark !== -1) hints = hintHeaders(parameterHints(query, parametersOf(request.method, table)));
     const isForm = request.headers["content-type"] === FORM_TYPE || table === "users";
     const posted = isForm ? null : await takeJson(request, place, key, query, options);
@@ -260,8 +275,8 @@ function parametersOf(method: string | undefined, table: "events" | "users"): re
   return table === "users" ? VISIT_FIELDS : EVENT_FIELDS;
 }
 
-function readPath(path: string): { key: string; table: "events" | "users" } {
-  const [, key, table] = PATH.exec(path) ?? [];
+function readPath(route: RegExpExecArray | null): { key: string; table: "events" | "users" } {
+  const [, key, table] = route ?? [];
   if (key !== undefined) return { key: decodeSegment(key), table: table === "users" ? "users" : "events" };
   throw new LoggiaError(
     "path_not_found",

@@ -1,0 +1,68 @@
+import { promisify } from "node:util";
+import { gunzip, inflate, inflateRaw, zstdDecompress } from "node:zlib";
+
+import { LoggiaError } from "../../errors.ts";
+import { quote } from "../../events/quote.ts";
+import { DECOMPRESSION_MAX_RATIO } from "../../http/body.ts";
+import { decompressSnappy, sizeOfSnappy } from "./snappy.ts";
+
+const METHODS = {
+  gzip: promisify(gunzip),
+  zlib: promisify(inflate),
+  raw: promisify(inflateRaw),
+  zstd: promisify(zstdDecompress),
+} as const;
+
+/** So much may come of any body, however few bytes were sent: events of one kind are much alike. */
+const FREE_BYTES = 8 * 1024 * 1024;
+const TAKEN = "gzip, deflate, zstd, snappy, or none";
+
+/** The most bytes that so many may become. */
+export function mostInflated(sent_bytes: number, limit_bytes: number): number {
+  return Math.min(limit_bytes, Math.max(FREE_BYTES, sent_bytes * DECOMPRESSION_MAX_RATIO));
+}
+
+/**
+ * A body as it was before it was compressed.
+ * @param encoding as `Content-Encoding` says
+ * @throws LoggiaError `unsupported_media_type`, `bad_body`, `body_too_large`
+ */
+export async function decompress(body: Buffer, encoding: string, limit_bytes: number): Promise<Buffer> {
+  if (body.length === 0 || encoding === "" || encoding === "identity") return body;
+  const most_bytes = mostInflated(body.length, limit_bytes);
+  try {
+    if (encoding === "snappy") {
+      if (sizeOfSnappy(body) > most_bytes) throw tooLarge(most_bytes);
+      return decompressSnappy(body);
+    }
+    return await METHODS[methodOf(body, encoding)](body, { maxOutputLength: most_bytes });
+  } catch (error) {
+    if (error instanceof LoggiaError) throw error;
+    if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") throw tooLarge(most_bytes);
+    const message = `The body says that it is ${encoding}, but it cannot be decompressed`;
+    throw new LoggiaError("bad_body", message, { cause: error });
+  }
+}
+
+function methodOf(body: Buffer, encoding: string): keyof typeof METHODS {
+  switch (encoding) {
+    case "gzip":
+    case "x-gzip":
+      return "gzip";
+    case "zstd":
+      return "zstd";
+    case "deflate":
+      return isZlib(body) ? "zlib" : "raw";
+    default:
+      throw new LoggiaError("unsupported_media_type", `Content-Encoding is ${quote(encoding)}; taken is ${TAKEN}`);
+  }
+}
+
+/** Some clients send deflate without the header that the standard asks for. */
+function isZlib(body: Buffer): boolean {
+  return body.length >= 2 && (body[0]! & 0x0f) === 8 && body.readUInt16BE(0) % 31 === 0;
+}
+
+function tooLarge(most_bytes: number): LoggiaError {
+  return new LoggiaError("body_too_large", `The body comes to more than the ${most_bytes} bytes that are taken of it`);
+}

@@ -1,0 +1,140 @@
+import { encodeAttributes } from "../../events/attributes.ts";
+import type { AttributeValue } from "../../events/attributes.ts";
+import type { FieldLimits } from "../../events/limits.ts";
+import { encodeFields } from "../../events/record.ts";
+import { distinctTags } from "../../events/tags.ts";
+import { characters, firstCharacters, wellFormed } from "../../events/text.ts";
+import type { Line } from "../../post/gatherer.ts";
+import { CREATED_AHEAD_MS } from "../../store/expiry.ts";
+import type { ProducerEvent, ProducerTime } from "./protocol.ts";
+import { digitsOf } from "./times.ts";
+
+/** The tag of events of which something was cut. */
+const CUT_TAG = "cut";
+/** The moment in nanoseconds, where it is finer than the milliseconds of `created`. */
+const NANOSECONDS = "time_ns";
+/** The moment that a producer claimed, where an event cannot be created then. */
+const CLAIMED = "claimed_created";
+
+export type LineOptions = {
+  readonly limits: FieldLimits;
+  /** The latest that the moment of the post may be. */
+  readonly read_ms: number;
+  /** Tags of the request. */
+  readonly tags: readonly string[];
+};
+
+type Values = AttributeValue | readonly AttributeValue[];
+
+/** The line of an event, and whether something of it was cut to fit the limits. */
+export type CutLine = { readonly line: Line; readonly cut: boolean };
+
+/** Fits an event into the limits of its fields: what is longer is cut, never refused. */
+export function lineOf(event: ProducerEvent, { limits, read_ms, tags }: LineOptions): CutLine {
+  let cut = false;
+  const fit = (text: string, limit: number): string => {
+    const clean = wellFormed(text);
+    // A text has no more characters than units.
+    if (clean.length <= limit || characters(clean) <= limit) return clean;
+    cut = true;
+    return firstCharacters(clean, limit);
+  };
+  const { created, extra } = createdOf(event.time, read_ms);
+  const attributes = fitAttributes(event.attributes, extra, limits, fit);
+  const encoded = attributes.size === 0 ? null : encodeAttributes(attributes);
+  const whole = event.text.trim() === "" ? (encoded ?? "{}") : event.text;
+  const text = fit(whole, limits.text);
+  // The whole text stays readable beside the one that lists show.
+  const data = text.length < whole.length ? fit(whole, limits.data) : null;
+  const source = fit(event.source.trim(), limits.source);
+  const user = fit(event.user, limits.user);
+  const link = fit(event.link, limits.link);
+  if (attributes.size < event.attributes.size + extra.length) cut = true;
+  const all = tagsOf(event, tags, limits.tags, () => (cut = true));
+  const fields = encodeFields({
+    text,
+    link,
+    source,
+    user,
+    data,
+    tags: cut ? distinctTags([...all, CUT_TAG]) : all,
+    value: null,
+    geo: event.geo,
+    attributes: encoded,
+  });
+  return { line: { fields, created: created === null ? null : String(created) }, cut };
+}
+
+/** A moment that no event may have becomes that of the post, and is kept as it was claimed. */
+function createdOf(
+  time: ProducerTime | null,
+  read_ms: number,
+): { created: number | null; extra: readonly (readonly [string, string])[] } {
+  if (time === null) return { created: null, extra: [] };
+  const { ms, ns } = time;
+  if (ms < 0 || ms > read_ms + CREATED_AHEAD_MS) {
+    return { created: null, extra: [[CLAIMED, new Date(ms).toISOString()]] };
+  }
+  return { created: ms, extra: ns === 0 ? [] : [[NANOSECONDS, digitsOf(time)]] };
+}
+
+type Fit = (text: string, limit: number) => string;
+
+/** As many attributes as there is room for, each cut to its limit. */
+function fitAttributes(
+  given: ProducerEvent["attributes"],
+  extra: readonly (readonly [string, string])[],
+  limits: FieldLimits,
+  fit: Fit,
+): Map<string, Values> {
+  const fitted = new Map<string, Values>();
+  let left_bytes = limits.attributesBytes;
+  const add = (name: string, value: Values): void => {
+    const fitName = fit(name === "" ? "_" : name, limits.attributeName);
+    const one = (part: AttributeValue) => (typeof part === "string" ? fit(part, limits.attributeValue) : part);
+    const fitValue = Array.isArray(value) ? value.map(one) : one(value as AttributeValue);
+    const size_bytes = sizeOf(fitName, fitValue);
+    if (size_bytes > left_bytes || fitted.size === limits.attributes || fitted.has(fitName)) return;
+    left_bytes -= size_bytes;
+    fitted.set(fitName, fitValue);
+  };
+  for (const [name, value] of extra) add(name, value);
+  for (const [name, value] of given) add(name, value);
+  return fitted;
+}
+
+/** As it is counted where attributes are checked, or a little more. */
+function sizeOf(name: string, value: Values): number {
+  let size_bytes = Buffer.byteLength(name);
+  if (!Array.isArray(value)) return size_bytes + sizeOfOne(value as AttributeValue);
+  for (const one of value) size_bytes += Math.max(1, sizeOfOne(one as AttributeValue));
+  return size_bytes;
+}
+
+function sizeOfOne(value: AttributeValue): number {
+  return typeof value === "string" ? Buffer.byteLength(value) : String(value).length;
+}
+
+/** Tags without white space, as many as there is room for beside the one that marks what was cut. */
+function tagsOf(
+  { severity, tags: own }: ProducerEvent,
+  common: readonly string[],
+  limit: number,
+  onCut: () => void,
+): readonly string[] {
+  if (own.length === 0 && common.length === 0) return severity === null ? [] : [severity];
+  const fitted: string[] = [];
+  let left = limit - CUT_TAG.length - 1;
+  const wanted = severity === null ? [...common, ...own] : [severity, ...common, ...own];
+  for (const given of distinctTags(wanted)) {
+    const tag = wellFormed(given.trim().replaceAll(/\s+/gu, "_"));
+    const length = characters(tag) + 1;
+    if (tag === "") continue;
+    if (length > left) onCut();
+    else {
+      left -= length;
+      fitted.push(tag);
+    }
+  }
+  return distinctTags(fitted);
+}

@@ -1,0 +1,38 @@
+import type { Failure } from "../../../http/errors.ts";
+import type { Outcome, PostEndpoint, Protocol, ProtocolAnswer, Received } from "../protocol.ts";
+import { decodeLines } from "./decode.ts";
+
+const PATH = "/lines";
+const JSON_LINES = /^application\/(?:x-ndjson|ndjson|jsonl|x-jsonlines|json)\s*(?:;|$)/i;
+const TYPE = "application/json; charset=utf-8";
+
+/** Plain text: each line is an event. With a content type of JSON lines, each object is one. */
+export const LINES: Protocol = {
+  name: "lines",
+  match: (method, path) => (path === PATH && (method === "POST" || method === "PUT") ? ENDPOINT : null),
+};
+
+const ENDPOINT: PostEndpoint = {
+  kind: "post",
+  read({ body, headers, choice, query }: Received) {
+    const json = JSON_LINES.test(headers["content-type"] ?? "");
+    const source = query.get("source") ?? "";
+    return {
+      items: source === "" ? decodeLines(body, json, choice) : withSource(decodeLines(body, json, choice), source),
+      accepted,
+    };
+  },
+  failed,
+};
+
+function* withSource(events: ReturnType<typeof decodeLines>, source: string): ReturnType<typeof decodeLines> {
+  for (const event of events) yield event.source === "" ? { ...event, source } : event;
+}
+
+function accepted(outcome: Outcome): ProtocolAnswer {
+  return { status: 201, type: TYPE, body: JSON.stringify({ accepted: outcome.accepted }) };
+}
+
+function failed({ status, body }: Failure): ProtocolAnswer {
+  return { status, type: TYPE, body: body.json() };
+}

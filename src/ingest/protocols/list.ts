@@ -1,0 +1,5 @@
+import { LINES } from "./lines/protocol.ts";
+import type { Protocol } from "./protocol.ts";
+
+/** All protocols, in the order in which they are asked for a path. */
+export const PROTOCOLS: readonly Protocol[] = [LINES];

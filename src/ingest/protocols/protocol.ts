@@ -1,0 +1,105 @@
+import type { IncomingHttpHeaders } from "node:http";
+
+import type { AttributeValue } from "../../events/attributes.ts";
+import type { Geo } from "../../events/event.ts";
+import type { EventId } from "../../events/id.ts";
+import type { Failure } from "../../http/errors.ts";
+import type { FieldChoice } from "./choice.ts";
+import type { Severity } from "./severity.ts";
+
+/** A protocol that producers speak: which requests are its own, and how they are read and answered. */
+export type Protocol = {
+  readonly name: string;
+  /**
+   * The endpoint of a request; null where the protocol has none at this path.
+   * @param path without `/1/logs/{k}` or `/keys/{apikey}` before it
+   */
+  match(method: string, path: string): Endpoint | null;
+};
+
+/** What a request finds at a path. */
+export type Endpoint =
+  /** Answers that clients ask for before they post. They tell nothing, and need no key. */
+  { readonly kind: "info"; readonly answer: ProtocolAnswer } | PostEndpoint;
+
+/** Where events are posted. */
+export type PostEndpoint = {
+  readonly kind: "post";
+  /** A key that stands in the path, for clients that can set nothing else. */
+  readonly secret?: string | undefined;
+  /** Whether raw blocks of snappy are taken. */
+  readonly snappy?: "when announced" | "unless JSON";
+  /**
+   * Begins to read a body. Large bodies are read twice: once to see that all of it can be read.
+   * @throws LoggiaError `bad_body`, `unsupported_media_type`
+   */
+  read(received: Received): Reading;
+  /** The answer that tells of a failure, in the protocol's own form. */
+  failed(failure: Failure, error: unknown, headers: IncomingHttpHeaders): ProtocolAnswer;
+};
+
+/** A request with its body, decompressed. */
+export type Received = {
+  readonly body: Buffer;
+  readonly headers: IncomingHttpHeaders;
+  readonly query: URLSearchParams;
+  readonly choice: FieldChoice;
+};
+
+/** A body that is being read. */
+export type Reading = {
+  /** Every event in order. @throws LoggiaError `bad_body` */
+  readonly items: Iterable<ReadEvent>;
+  accepted(outcome: Outcome): ProtocolAnswer;
+};
+
+/** One event of a body: itself, or why there is none. */
+export type ReadEvent = ProducerEvent | Unread;
+
+export type Unread = { readonly fault: string };
+
+/** What became of a request. Its events are durable. */
+export type Outcome = {
+  readonly accepted: number;
+  readonly rejected: number;
+  /** The first fault; null where there is none. */
+  readonly fault: string | null;
+  /** The ids of the accepted events, in order. */
+  ids(): Iterable<EventId>;
+};
+
+/** An event as a producer described it: of any length, and not yet checked. */
+export type ProducerEvent = {
+  /** "": the attributes stand in for it, as compact JSON. */
+  readonly text: string;
+  readonly severity: Severity | null;
+  readonly source: string;
+  readonly user: string;
+  readonly link: string;
+  readonly geo: Geo | null;
+  readonly tags: readonly string[];
+  /** When it happened; null where the producer does not say. */
+  readonly time: ProducerTime | null;
+  readonly attributes: ReadonlyMap<string, AttributeValue | readonly AttributeValue[]>;
+};
+
+/** A moment as a producer gave it. */
+export type ProducerTime = {
+  /** Whole milliseconds since the Unix epoch. */
+  readonly ms: number;
+  /** Nanoseconds beyond these, 0 to 999,999. */
+  readonly ns: number;
+};
+
+/** An answer as a protocol words it. */
+export type ProtocolAnswer = {
+  readonly status: number;
+  /** null: without a body. */
+  readonly type: string | null;
+  /** Long ones come in pieces. */
+  readonly body: string | Uint8Array | Iterable<string>;
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+/** The largest body, as it is sent and after decompression. */
+export const BODY_MAX_BYTES = 64 * 1024 * 1024;

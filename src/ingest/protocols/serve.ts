@@ -1,0 +1,177 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import type { Logger } from "pino";
+
+import type { Catalog, KeyGrant } from "../../catalog/catalog.ts";
+import { requireKeyOf, requirePostingScope } from "../../catalog/permissions.ts";
+import { type ErrorCode, LoggiaError } from "../../errors.ts";
+import { HOST_CLOCK } from "../../events/clock.ts";
+import type { PostClock } from "../../events/clock.ts";
+import { parseLogKey } from "../../events/event.ts";
+import type { FieldLimits } from "../../events/limits.ts";
+import type { Gate } from "../../gate/gate.ts";
+import { grantOf } from "../../gate/grant.ts";
+import type { Place } from "../../gate/guesses.ts";
+import { personOf } from "../../gate/person.ts";
+import { announcedSize, receiveSent } from "../../http/body.ts";
+import { toFailure } from "../../http/errors.ts";
+import { parseForm } from "../../http/form.ts";
+import { COMMON_HEADERS } from "../../http/headers.ts";
+import { endAfter } from "../../http/last-answer.ts";
+import { discardBody } from "../../post/batch-post.ts";
+import type { Gatherer } from "../../post/gatherer.ts";
+import { choiceOf } from "./choice.ts";
+import { keyOfRequest } from "./credentials.ts";
+import { decompress, mostInflated } from "./inflate.ts";
+import type { Match } from "./match.ts";
+import { BODY_MAX_BYTES } from "./protocol.ts";
+import type { PostEndpoint, ProtocolAnswer } from "./protocol.ts";
+import type { BodyRoom } from "./room.ts";
+import { storeEvents } from "./store.ts";
+
+export type ServeOptions = {
+  readonly catalog: Catalog;
+  readonly gatherer: Gatherer;
+  readonly gate: Gate;
+  readonly clock?: PostClock;
+  readonly limits: FieldLimits;
+  readonly log: Logger;
+  readonly room: BodyRoom;
+  /** Called with the number of events of which something was cut. */
+  readonly cutEvents: (count: number) => void;
+};
+
+/** How a request ended, for those who count. */
+export type Served = { readonly outcome: "accepted" | ErrorCode; readonly events: number };
+
+const BODY_DEADLINE_MS = 60_000;
+/** How many times as much as was sent is counted as taken while a body is decompressed. */
+const INFLATED_FACTOR = 10;
+
+/** Answers a request that belongs to a protocol: stores its events, and answers when all are durable. */
+export async function serveProtocol(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { endpoint, logOfPath, secret }: Match,
+  place: Place,
+  options: ServeOptions,
+): Promise<Served> {
+  if (endpoint.kind === "info") {
+    send(request, response, endpoint.answer, {});
+    return { outcome: "accepted", events: 0 };
+  }
+  try {
+    const { answer, events } = await take(request, { endpoint, logOfPath, secret }, place, options);
+    send(request, response, answer, {});
+    return { outcome: "accepted", events };
+  } catch (error) {
+    const failure = toFailure(error, options.log);
+    send(request, response, endpoint.failed(failure, error, request.headers), failure.headers);
+    return { outcome: error instanceof LoggiaError ? error.code : "internal_error", events: 0 };
+  }
+}
+
+type PostMatch = Pick<Match, "logOfPath" | "secret"> & { readonly endpoint: PostEndpoint };
+
+async function take(
+  request: IncomingMessage,
+  { endpoint, logOfPath, secret }: PostMatch,
+  place: Place,
+  options: ServeOptions,
+): Promise<{ readonly answer: ProtocolAnswer; readonly events: number }> {
+  const { headers } = request;
+  const query = queryOf(request.url ?? "/");
+  const { catalog, gatherer, limits, clock = HOST_CLOCK, room } = options;
+  const key = keyOfRequest(secret ?? endpoint.secret, query, headers);
+  const grant = await orDiscard(request, () => authorizeByKey(key, logOfPath, place, options));
+  const share = room.enter(personOf(catalog, grant.log));
+  try {
+    await orDiscard(request, () => share.take(Math.min(announcedSize(request), BODY_MAX_BYTES)));
+    const sent = await receiveSent(request, { limit_bytes: BODY_MAX_BYTES, deadline_ms: BODY_DEADLINE_MS });
+    const encoding = encodingOf(request, endpoint);
+    if (encoding !== "") {
+      share.take(sent.length + Math.min(sent.length * INFLATED_FACTOR, mostInflated(sent.length, BODY_MAX_BYTES)));
+    }
+    const body = await decompress(sent, encoding, BODY_MAX_BYTES);
+    share.take(body.length);
+    const choice = choiceOf(query, headers);
+    const received = { body, headers, query, choice };
+    const { reading, stored } = await storeEvents(grant.log, body.length, () => endpoint.read(received), {
+      gatherer,
+      limits,
+      clock,
+      tags: choice.tags,
+    });
+    if (stored.cut > 0) options.cutEvents(stored.cut);
+    return { answer: reading.accepted(stored), events: stored.accepted };
+  } finally {
+    share.release();
+  }
+}
+
+/** @throws LoggiaError `unauthorized`, `forbidden`, `too_many_requests` */
+async function authorizeByKey(
+  secret: string,
+  logOfPath: string | null,
+  place: Place,
+  { catalog, gate }: Pick<ServeOptions, "catalog" | "gate">,
+): Promise<KeyGrant> {
+  if (secret === "") {
+    throw new LoggiaError("unauthorized", "This request came without an API key; docs/producers tells where it may be");
+  }
+  const found = await grantOf(secret, place, { catalog, gate });
+  const grant = requireKeyOf(found, logOfPath === null ? (found?.log ?? null) : parseLogKey(logOfPath));
+  gate.rightKey(place, secret, grant.id, personOf(catalog, grant.log));
+  requirePostingScope(grant);
+  return grant;
+}
+
+/** Does what may refuse a request before its body is read: the connection goes on then. */
+async function orDiscard<T>(request: IncomingMessage, work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    await discardBody(request);
+    throw error;
+  }
+}
+
+function encodingOf({ headers }: IncomingMessage, { snappy }: PostEndpoint): string {
+  const given = (headers["content-encoding"] ?? "").trim().toLowerCase();
+  const isJson = /^application\/json\b/i.test(headers["content-type"] ?? "");
+  return given === "" && snappy === "unless JSON" && !isJson ? "snappy" : given === "identity" ? "" : given;
+}
+
+function queryOf(url: string): URLSearchParams {
+  const mark = url.indexOf("?");
+  return parseForm(mark === -1 ? "" : url.slice(mark + 1));
+}
+
+function send(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, type, body, headers }: ProtocolAnswer,
+  more: Readonly<Record<string, string>>,
+): void {
+  if (response.headersSent || response.destroyed) return;
+  const all: Record<string, string | number | undefined> = {
+    ...(COMMON_HEADERS as Record<string, string>),
+    ...more,
+    ...headers,
+  };
+  if (type !== null) all["Content-Type"] = type;
+  // What is left of a body that nobody reads would be taken for the next request.
+  if (!request.complete) {
+    all["Connection"] = "close";
+    endAfter(request);
+  }
+  if (typeof body !== "string" && !(body instanceof Uint8Array)) {
+    response.writeHead(status, all);
+    const pieces = Readable.from(body).on("error", () => response.destroy());
+    response.once("close", () => pieces.destroy());
+    pieces.pipe(response);
+    return;
+  }
+  if (status !== 204) all["Content-Length"] = Buffer.byteLength(body);
+  response.writeHead(status, all).end(body);
+}

@@ -1,0 +1,59 @@
+import { AUTHORIZATION, get, KEY, LOG } from "../support/service.ts";
+import type { Service } from "../support/service.ts";
+import { until } from "../support/until.ts";
+
+/** An event as the API lists it. */
+export type Listed = {
+  readonly id: string;
+  readonly text: string;
+  readonly created: string;
+  readonly source: string;
+  readonly user: string;
+  readonly link: string;
+  readonly tags: readonly string[];
+  readonly geo: unknown;
+  readonly attributes?: Readonly<Record<string, unknown>>;
+  readonly data: unknown;
+};
+
+export type Posted = { readonly status: number; readonly headers: Headers; readonly text: string };
+
+/** Sends a body to the posting address, with the key of the first log unless the headers have one. */
+export async function send(
+  service: Pick<Service, "postUrl">,
+  path: string,
+  body: string | Uint8Array | null,
+  { method = "POST", headers = {} }: { method?: string; headers?: Record<string, string> } = {},
+): Promise<Posted> {
+  const hasKey = Object.keys(headers).some((name) => /authorization|key/i.test(name)) || /apikey|keys/.test(path);
+  const response = await fetch(service.postUrl + path, {
+    method,
+    body: body as Uint8Array<ArrayBuffer> | string | null,
+    headers: { ...(!hasKey && { Authorization: `Bearer ${KEY}` }), ...headers },
+  });
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}
+
+/** All events of the first log, newest first, once there are so many. */
+export async function eventsOf(service: Service, count: number, query = ""): Promise<readonly Listed[]> {
+  return await until(
+    async () => {
+      const found: Listed[] = [];
+      for (let page = 1; ; page++) {
+        const path = `/1/logs/${LOG}/events?pagesize=500&page=${page}&attributes=true${query}`;
+        const { headers, body } = await get(service, path);
+        const total = Number(headers.get("x-total-count"));
+        if (total < count) return null;
+        found.push(...(body as Listed[]));
+        if (found.length >= total || (body as Listed[]).length === 0) return found;
+      }
+    },
+    { what: `${count} events`, timeout_ms: 60_000 },
+  );
+}
+
+/** The `data` of an event. */
+export async function dataOf(service: Service, id: string): Promise<string> {
+  const url = `${service.apiUrl}/1/logs/${LOG}/events/${id}/data`;
+  return (await (await fetch(url, { headers: { Authorization: AUTHORIZATION } })).json()) as string;
+}

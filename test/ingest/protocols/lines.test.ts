@@ -1,0 +1,70 @@
+import test from "ava";
+import { deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
+
+import { serviceOf } from "../../support/service.ts";
+import { dataOf, eventsOf, send } from "../posting.ts";
+
+test("each line that is not blank is an event, whatever ends it and however it is compressed", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const body = "\ufefffirst\r\n\n  \nsecond é\nthird";
+  for (const [encoding, bytes] of [
+    ["identity", Buffer.from(body)],
+    ["gzip", gzipSync(body)],
+    ["x-gzip", Buffer.concat([gzipSync("\ufefffirst\r\n"), gzipSync("second é\nthird")])],
+    ["deflate", deflateSync(body)],
+    ["deflate", deflateRawSync(body)],
+    ["zstd", zstdCompressSync(body)],
+  ] as const) {
+    const posted = await send(service, "/1/logs/first/lines?source=till&tags=a,b", bytes, {
+      headers: { "Content-Encoding": encoding, "Content-Type": "application/x-www-form-urlencoded" },
+    });
+    t.is(posted.status, 201, posted.text);
+    t.deepEqual(JSON.parse(posted.text), { accepted: 3 });
+  }
+  const events = await eventsOf(service, 18);
+  t.is(events.length, 18);
+  t.deepEqual(new Set(events.map(({ text }) => text)), new Set(["first", "second é", "third"]));
+  t.true(events.every(({ source, tags }) => source === "till" && tags.join(" ") === "a b"));
+});
+
+test("what is longer than its field is cut and marked, and the whole text kept as data", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const long = `${"😀".repeat(600)} end`;
+  t.is((await send(service, "/1/logs/first/lines", long)).status, 201);
+  const [event] = await eventsOf(service, 1);
+  t.is(event?.text, "😀".repeat(500));
+  t.deepEqual(event?.tags, ["cut"]);
+  t.is(await dataOf(service, event!.id), long);
+});
+
+test("lines of JSON have their fields found by name, or chosen by argument and header", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const documents = [
+    { level: 50, time: 1700000000123, pid: 7, hostname: "box", msg: "pino", req: { id: "r1", ok: true } },
+    { "@timestamp": "2026-11-20T10:00:00.123456789Z", message: "ecs", log: { level: "WARNING" }, id: 0 },
+    { what: "chosen", when: "1700000000.5", who: "me", list: [1, "a", null], rows: [{ a: 1 }] },
+    { nothing: "of a text" },
+  ];
+  const lines =
+    documents.map((document) => JSON.stringify(document)).join("\n") + '\n{"big":12345678901234567890}\nno JSON';
+  const posted = await send(
+    service,
+    "/1/logs/first/lines?text_field=what,msg,message&time_field=when,time,@timestamp",
+    lines,
+    {
+      headers: { "Content-Type": "application/x-ndjson", "X-Loggia-Source-Field": "who,hostname" },
+    },
+  );
+  t.is(posted.status, 201, posted.text);
+  const events = new Map((await eventsOf(service, 6)).map((event) => [event.text, event]));
+  t.like(events.get("pino"), {
+    source: "box",
+    tags: ["error"],
+    attributes: { level: 50, pid: 7, "req.id": "r1", "req.ok": true },
+  });
+  t.like(events.get("ecs"), { tags: ["warn"], attributes: { time_ns: "1795168800123456789" } });
+  t.like(events.get("chosen"), { source: "me", attributes: { list: [1, "a"], rows: ['{"a":1}'] } });
+  t.like(events.get('{"nothing":"of a text"}'), { attributes: { nothing: "of a text" } });
+  t.like(events.get('{"big":"12345678901234567890"}'), { attributes: { big: "12345678901234567890" } });
+  t.truthy(events.get("no JSON"));
+});
