@@ -40,7 +40,7 @@ export async function eventsOf(service: Service, count: number, query = ""): Pro
     async () => {
       const found: Listed[] = [];
       for (let page = 1; ; page++) {
-        const path = `/1/logs/${LOG}/events?pagesize=500&page=${page}&attributes=true${query}`;
+        const path = `/1/logs/${LOG}/events?pagesize=500&pagenum=${page}&attributes=true${query}`;
         const { headers, body } = await get(service, path);
         const total = Number(headers.get("x-total-count"));
         if (total < count) return null;

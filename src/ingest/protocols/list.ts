@@ -1,5 +1,6 @@
 import { LINES } from "./lines/protocol.ts";
+import { OTLP } from "./otlp/protocol.ts";
 import type { Protocol } from "./protocol.ts";
 
 /** All protocols, in the order in which they are asked for a path. */
-export const PROTOCOLS: readonly Protocol[] = [LINES];
+export const PROTOCOLS: readonly Protocol[] = [LINES, OTLP];

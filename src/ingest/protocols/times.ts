@@ -5,6 +5,8 @@ import type { ProducerTime } from "./protocol.ts";
 const ISO = /^\d{4}-\d\d-\d\d[T ]/i;
 const FRACTION = /[.,](\d{4,})/;
 const NUMERAL = /^-?\d{1,19}(?:\.\d{1,9})?$/;
+/** Larger numbers are no moment, and are written with an exponent. */
+const LARGEST = 1e19;
 /** Beyond this, dates of JavaScript are none. */
 const LAST_MS = 8.64e15;
 
@@ -13,7 +15,7 @@ const LAST_MS = 8.64e15;
  * nanoseconds since the Unix epoch, told apart by their size. null where it names none.
  */
 export function timeOf(value: unknown): ProducerTime | null {
-  if (typeof value === "number") return Number.isFinite(value) ? timeOfNumeral(numeral(value)) : null;
+  if (typeof value === "number") return Math.abs(value) < LARGEST ? timeOfNumeral(numeral(value)) : null;
   if (typeof value !== "string" || value.length > 64) return null;
   const text = value.trim();
   if (NUMERAL.test(text)) return timeOfNumeral(text);

@@ -1,0 +1,176 @@
+import { LoggiaError } from "../../../errors.ts";
+import type { FieldChoice } from "../choice.ts";
+import { compactJson, flattenInto, put } from "../flatten.ts";
+import type { Gathered } from "../flatten.ts";
+import { isObject, parseBody } from "../json.ts";
+import type { ProducerTime, ReadEvent } from "../protocol.ts";
+import { timeOfNanoseconds } from "../times.ts";
+import { eventOfRecord, readBodyValue } from "./record.ts";
+import type { LogRecord } from "./record.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+const MAX_DEPTH = 32;
+const TOO_DEEP = "nested too deep";
+const DIGITS = /^\d{1,19}$/;
+const WHOLE = /^-?\d{1,19}$/;
+const HEX = /^[0-9a-f]+$/i;
+const NOT_FINITE = new Set(["NaN", "Infinity", "-Infinity"]);
+
+/**
+ * The events of an export request in protobuf's JSON, whose whole numbers may be texts, and whose
+ * names may be those of either form.
+ * @throws LoggiaError `bad_body`
+ */
+export function* decodeJson(body: Buffer, choice: FieldChoice): Generator<ReadEvent> {
+  const request = parseBody(body);
+  if (!isObject(request)) throw new LoggiaError("bad_body", "The body must be an object with resourceLogs");
+  for (const resourceLogs of objectsOf(request, "resourceLogs", "resource_logs")) {
+    const resource: Gathered = new Map();
+    const given = resourceLogs["resource"];
+    if (isObject(given)) readAttributes(given["attributes"], resource);
+    for (const scopeLogs of objectsOf(resourceLogs, "scopeLogs", "scope_logs")) {
+      const scope = readScope(scopeLogs["scope"]);
+      for (const record of listOf(scopeLogs, "logRecords", "log_records")) {
+        if (!isObject(record)) yield { fault: "a log record is no object" };
+        else yield eventOfRecord(readRecord(record), scope, resource, choice);
+      }
+    }
+  }
+}
+
+function* objectsOf(parent: Json, name: string, otherName: string): Generator<Json> {
+  for (const one of listOf(parent, name, otherName)) {
+    if (!isObject(one)) throw new LoggiaError("bad_body", `${name} must hold objects`);
+    yield one;
+  }
+}
+
+function listOf(parent: Json, name: string, otherName: string): readonly unknown[] {
+  const list = parent[name] ?? parent[otherName] ?? [];
+  if (Array.isArray(list)) return list;
+  throw new LoggiaError("bad_body", `${name} must be an array`);
+}
+
+function readScope(given: unknown): Gathered {
+  const scope: Gathered = new Map();
+  if (!isObject(given)) return scope;
+  const { name, version } = given;
+  if (typeof name === "string" && name !== "") put(scope, "otel.scope.name", name);
+  if (typeof version === "string" && version !== "") put(scope, "otel.scope.version", version);
+  readAttributes(given["attributes"], scope);
+  return scope;
+}
+
+function readRecord(record: Json): LogRecord {
+  const of = (name: string, otherName: string): unknown => record[name] ?? record[otherName];
+  const attributes: Gathered = new Map();
+  const body = readBodyValue(valueOf(record["body"], 0), attributes);
+  readAttributes(record["attributes"], attributes);
+  return {
+    body,
+    attributes,
+    severityNumber: severityNumberOf(of("severityNumber", "severity_number")),
+    severityText: textOf(of("severityText", "severity_text")),
+    time: timeOf(of("timeUnixNano", "time_unix_nano")),
+    observed: timeOf(of("observedTimeUnixNano", "observed_time_unix_nano")),
+    traceId: hexOf(of("traceId", "trace_id")),
+    spanId: hexOf(of("spanId", "span_id")),
+    flags: countOf(record["flags"]),
+    eventName: textOf(of("eventName", "event_name")),
+    dropped: countOf(of("droppedAttributesCount", "dropped_attributes_count")),
+  };
+}
+
+/** A list of `{key, value}`; whatever is none is passed over. */
+function readAttributes(given: unknown, into: Gathered): void {
+  if (!Array.isArray(given)) return;
+  for (const pair of given) {
+    if (!isObject(pair)) continue;
+    // An empty name is left out of protobuf's JSON.
+    const { key = "", value } = pair;
+    if (typeof key === "string") flattenInto(into, { [key]: valueOf(value, 0) });
+  }
+}
+
+/** A value of any kind, as the encoding in protobuf has it too. */
+function valueOf(given: unknown, depth: number): unknown {
+  if (!isObject(given)) return isScalar(given) ? given : null;
+  const of = (name: string, otherName: string): unknown => given[name] ?? given[otherName];
+  const text = of("stringValue", "string_value");
+  if (text !== undefined) return typeof text === "string" ? text : compactJson(text);
+  const truth = of("boolValue", "bool_value");
+  if (truth !== undefined) return truth === true || truth === "true";
+  const whole = of("intValue", "int_value");
+  if (whole !== undefined) return wholeOf(whole);
+  const number = of("doubleValue", "double_value");
+  if (number !== undefined) return doubleOf(number);
+  const bytes = of("bytesValue", "bytes_value");
+  if (bytes !== undefined) return textOf(bytes);
+  const list = of("arrayValue", "array_value");
+  if (list !== undefined) return depth < MAX_DEPTH ? valuesOf(list).map((one) => valueOf(one, depth + 1)) : TOO_DEEP;
+  const pairs = of("kvlistValue", "kvlist_value");
+  if (pairs !== undefined) return depth < MAX_DEPTH ? pairsOf(valuesOf(pairs), depth + 1) : TOO_DEEP;
+  return null;
+}
+
+function valuesOf(given: unknown): readonly unknown[] {
+  return isObject(given) && Array.isArray(given["values"]) ? given["values"] : [];
+}
+
+function pairsOf(pairs: readonly unknown[], depth: number): object {
+  const object = Object.create(null) as Record<string, unknown>;
+  for (const pair of pairs) {
+    if (!isObject(pair)) continue;
+    const { key = "", value } = pair;
+    if (typeof key === "string") object[key] = valueOf(value, depth);
+  }
+  return object;
+}
+
+function isScalar(value: unknown): boolean {
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
+}
+
+function wholeOf(value: unknown): number | string | null {
+  if (typeof value === "number") return value;
+  if (typeof value !== "string" || !WHOLE.test(value)) return null;
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : value;
+}
+
+function doubleOf(value: unknown): number | string | null {
+  if (typeof value === "number") return value;
+  if (typeof value !== "string" || value.trim() === "") return null;
+  const number = Number(value);
+  return Number.isFinite(number) ? number : NOT_FINITE.has(value) ? value : null;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+function hexOf(value: unknown): string {
+  return typeof value === "string" && value.length <= 64 && HEX.test(value) ? value.toLowerCase() : "";
+}
+
+function countOf(value: unknown): number {
+  const number = Number(value ?? 0);
+  return Number.isInteger(number) && number > 0 && number <= 0xffff_ffff ? number : 0;
+}
+
+/** Numbers of severities may come by name: `SEVERITY_NUMBER_ERROR2`. */
+function severityNumberOf(value: unknown): number {
+  if (typeof value !== "string" || !value.startsWith("SEVERITY_NUMBER_")) return countOf(value);
+  const [, word = "", step = "1"] = /^SEVERITY_NUMBER_([A-Z]+)([1-4]?)$/.exec(value) ?? [];
+  const at = ["TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"].indexOf(word);
+  return at === -1 ? 0 : 4 * at + (Number(step) || 1);
+}
+
+/** Nanoseconds as text or number. 0 is no moment. */
+function timeOf(value: unknown): ProducerTime | null {
+  const digits = typeof value === "number" ? String(value) : value;
+  if (typeof digits !== "string" || !DIGITS.test(digits)) return null;
+  const ns = BigInt(digits);
+  return ns === 0n ? null : timeOfNanoseconds(ns);
+}

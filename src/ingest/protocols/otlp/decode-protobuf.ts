@@ -1,0 +1,146 @@
+import type { FieldChoice } from "../choice.ts";
+import { flattenInto, put } from "../flatten.ts";
+import type { Gathered } from "../flatten.ts";
+import { FIXED32, FIXED64, LENGTH, ProtobufReader, VARINT } from "../protobuf.ts";
+import type { ProducerEvent, ProducerTime } from "../protocol.ts";
+import { timeOfNanoseconds } from "../times.ts";
+import { eventOfRecord, readBodyValue } from "./record.ts";
+import type { LogRecord, Shared } from "./record.ts";
+
+/** Deeper values are not looked at. */
+const MAX_DEPTH = 32;
+const TOO_DEEP = "nested too deep";
+const NANOSECONDS_MAX = 2n ** 63n;
+
+/** The events of an `ExportLogsServiceRequest`. @throws LoggiaError `bad_body` */
+export function* decodeProtobuf(body: Buffer, choice: FieldChoice): Generator<ProducerEvent> {
+  for (const reader = new ProtobufReader(body); reader.next();) {
+    if (reader.is(1, LENGTH)) yield* resourceLogs(reader.bytes(), choice);
+  }
+}
+
+/** The resource may come behind its records, so that it is looked for first. */
+function* resourceLogs(bytes: Buffer, choice: FieldChoice): Generator<ProducerEvent> {
+  const resource: Gathered = new Map();
+  for (const reader = new ProtobufReader(bytes); reader.next();) {
+    if (reader.is(1, LENGTH)) readResource(reader.message(), resource);
+  }
+  for (const reader = new ProtobufReader(bytes); reader.next();) {
+    if (reader.is(2, LENGTH)) yield* scopeLogs(reader.bytes(), resource, choice);
+  }
+}
+
+function* scopeLogs(bytes: Buffer, resource: Shared, choice: FieldChoice): Generator<ProducerEvent> {
+  const scope: Gathered = new Map();
+  for (const reader = new ProtobufReader(bytes); reader.next();) {
+    if (reader.is(1, LENGTH)) readScope(reader.message(), scope);
+  }
+  for (const reader = new ProtobufReader(bytes); reader.next();) {
+    if (reader.is(2, LENGTH)) yield eventOfRecord(readRecord(reader.message()), scope, resource, choice);
+  }
+}
+
+function readResource(reader: ProtobufReader, into: Gathered): void {
+  while (reader.next()) if (reader.is(1, LENGTH)) readAttribute(reader.message(), into);
+}
+
+function readScope(reader: ProtobufReader, into: Gathered): void {
+  while (reader.next()) {
+    if (reader.is(1, LENGTH)) putText(into, "otel.scope.name", reader.text());
+    else if (reader.is(2, LENGTH)) putText(into, "otel.scope.version", reader.text());
+    else if (reader.is(3, LENGTH)) readAttribute(reader.message(), into);
+  }
+}
+
+function putText(into: Gathered, name: string, text: string): void {
+  if (text !== "") put(into, name, text);
+}
+
+function readRecord(reader: ProtobufReader): LogRecord {
+  const record = {
+    body: "",
+    attributes: new Map() as Gathered,
+    severityNumber: 0,
+    severityText: "",
+    time: null as ProducerTime | null,
+    observed: null as ProducerTime | null,
+    traceId: "",
+    spanId: "",
+    flags: 0,
+    eventName: "",
+    dropped: 0,
+  };
+  while (reader.next()) {
+    if (reader.is(1, FIXED64)) record.time = timeOf(reader.fixed64());
+    else if (reader.is(2, VARINT)) record.severityNumber = reader.uint32();
+    else if (reader.is(3, LENGTH)) record.severityText = reader.text();
+    else if (reader.is(5, LENGTH)) {
+      record.body = readBodyValue(readValue(reader.message(), 0), record.attributes);
+    } else if (reader.is(6, LENGTH)) readAttribute(reader.message(), record.attributes);
+    else if (reader.is(7, VARINT)) record.dropped = reader.uint32();
+    else if (reader.is(8, FIXED32)) record.flags = reader.fixed32();
+    else if (reader.is(9, LENGTH)) record.traceId = reader.bytes().toString("hex");
+    else if (reader.is(10, LENGTH)) record.spanId = reader.bytes().toString("hex");
+    else if (reader.is(11, FIXED64)) record.observed = timeOf(reader.fixed64());
+    else if (reader.is(12, LENGTH)) record.eventName = reader.text();
+  }
+  return record;
+}
+
+/** 0 is no moment. */
+function timeOf(ns: bigint): ProducerTime | null {
+  return ns === 0n || ns >= NANOSECONDS_MAX ? null : timeOfNanoseconds(ns);
+}
+
+function readAttribute(reader: ProtobufReader, into: Gathered): void {
+  const { key, value } = readPair(reader, 0);
+  if (typeof value === "string" || typeof value === "boolean") put(into, key, value);
+  else flattenInto(into, { [key]: value });
+}
+
+function readPair(reader: ProtobufReader, depth: number): { key: string; value: unknown } {
+  let key = "";
+  let value: unknown = null;
+  while (reader.next()) {
+    if (reader.is(1, LENGTH)) key = reader.text();
+    else if (reader.is(2, LENGTH)) value = readValue(reader.message(), depth);
+  }
+  return { key, value };
+}
+
+/** An `AnyValue` as JSON has it: bytes are base64, and whole numbers beyond JavaScript's are text. */
+function readValue(reader: ProtobufReader, depth: number): unknown {
+  let value: unknown = null;
+  while (reader.next()) {
+    if (reader.is(1, LENGTH)) value = reader.text();
+    else if (reader.is(2, VARINT)) value = reader.uint32() !== 0;
+    else if (reader.is(3, VARINT)) value = numberOf(reader.int64());
+    else if (reader.is(4, FIXED64)) value = reader.double();
+    else if (reader.is(5, LENGTH)) value = depth < MAX_DEPTH ? readList(reader.message(), depth + 1) : TOO_DEEP;
+    else if (reader.is(6, LENGTH)) value = depth < MAX_DEPTH ? readPairs(reader.message(), depth + 1) : TOO_DEEP;
+    else if (reader.is(7, LENGTH)) value = reader.bytes().toString("base64");
+  }
+  return value;
+}
+
+function readList(reader: ProtobufReader, depth: number): unknown[] {
+  const values: unknown[] = [];
+  while (reader.next()) if (reader.is(1, LENGTH)) values.push(readValue(reader.message(), depth));
+  return values;
+}
+
+function readPairs(reader: ProtobufReader, depth: number): object {
+  // Without a prototype any name can be a member's.
+  const object = Object.create(null) as Record<string, unknown>;
+  while (reader.next()) {
+    if (!reader.is(1, LENGTH)) continue;
+    const { key, value } = readPair(reader.message(), depth);
+    object[key] = value;
+  }
+  return object;
+}
+
+function numberOf(value: bigint): number | string {
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : String(value);
+}

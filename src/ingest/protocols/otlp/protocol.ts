@@ -1,0 +1,30 @@
+import { LoggiaError } from "../../../errors.ts";
+import { quote } from "../../../events/quote.ts";
+import type { PostEndpoint, Protocol } from "../protocol.ts";
+import { decodeJson } from "./decode-json.ts";
+import { decodeProtobuf } from "./decode-protobuf.ts";
+import { encodingOf, failure, success } from "./respond.ts";
+
+const PATHS: ReadonlySet<string> = new Set(["/v1/logs", "/otlp/v1/logs"]);
+const NOTHING = Buffer.alloc(0);
+
+/** Logs of OpenTelemetry by HTTP, in protobuf and JSON: https://opentelemetry.io/docs/specs/otlp/ */
+export const OTLP: Protocol = {
+  name: "otlp",
+  match: (method, path) => (method === "POST" && PATHS.has(path) ? ENDPOINT : null),
+};
+
+const ENDPOINT: PostEndpoint = {
+  kind: "post",
+  read({ body, headers, choice }) {
+    const encoding = encodingOf(headers, body);
+    if (encoding === null) {
+      const type = quote(headers["content-type"] ?? "");
+      const taken = "application/x-protobuf and application/json";
+      throw new LoggiaError("unsupported_media_type", `Content-Type is ${type}; taken are ${taken}`);
+    }
+    const items = encoding === "json" ? decodeJson(body, choice) : decodeProtobuf(body, choice);
+    return { items, accepted: (outcome) => success(encoding, outcome) };
+  },
+  failed: (failed, _error, headers) => failure(encodingOf(headers, NOTHING) ?? "json", failed),
+};

@@ -1,0 +1,81 @@
+import type { AttributeValue } from "../../../events/attributes.ts";
+import type { FieldChoice } from "../choice.ts";
+import { eventOfAttributes } from "../document.ts";
+import { compactJson, flattenInto, put } from "../flatten.ts";
+import type { Gathered } from "../flatten.ts";
+import type { ProducerEvent, ProducerTime } from "../protocol.ts";
+import { severityOf, severityOfOtel } from "../severity.ts";
+import { digitsOf } from "../times.ts";
+
+/** Attributes that many records share: of a resource, or of a scope. */
+export type Shared = ReadonlyMap<string, AttributeValue | readonly AttributeValue[]>;
+
+/** A log record, whichever encoding it came in. */
+export type LogRecord = {
+  /** Its body where that is a scalar; "" where it is none. */
+  readonly body: string;
+  /** The members of a body that is an object, and all attributes. */
+  readonly attributes: Gathered;
+  readonly severityNumber: number;
+  readonly severityText: string;
+  readonly time: ProducerTime | null;
+  readonly observed: ProducerTime | null;
+  /** Lower-case hex; "" where there is none. */
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly flags: number;
+  readonly eventName: string;
+  readonly dropped: number;
+};
+
+/** What comes before the members of a body that is an object. */
+const BODY_PREFIX = "body.";
+const BODY_TEXT = ["body.message", "body.msg", "body.text", "body.log"];
+
+/** The event of a log record. Of two attributes of one name that of the record counts, then the scope's. */
+export function eventOfRecord(record: LogRecord, scope: Shared, resource: Shared, choice: FieldChoice): ProducerEvent {
+  const { attributes, severityText, severityNumber, observed, time } = record;
+  for (const [name, value] of scope) put(attributes, name, value);
+  for (const [name, value] of resource) put(attributes, name, value);
+  if (severityText !== "") put(attributes, "severity_text", severityText);
+  if (severityNumber !== 0) put(attributes, "severity_number", severityNumber);
+  if (record.traceId !== "") put(attributes, "trace_id", record.traceId);
+  if (record.spanId !== "") put(attributes, "span_id", record.spanId);
+  if (record.flags !== 0) put(attributes, "trace_flags", record.flags);
+  if (record.eventName !== "") put(attributes, "event_name", record.eventName);
+  if (record.dropped !== 0) put(attributes, "dropped_attributes_count", record.dropped);
+  if (time !== null && observed !== null) put(attributes, "observed_time_ns", digitsOf(observed));
+  const own = record.body === "" ? bodyText(attributes) || record.eventName : record.body;
+  const chosen = choice.text.find((name) => isText(attributes.get(name)));
+  // Attributes that are merely named like a text stay attributes.
+  const text = chosen === undefined ? own : String(attributes.get(chosen));
+  if (chosen !== undefined) {
+    attributes.delete(chosen);
+    if (own !== "") put(attributes, "body", own);
+  }
+  const severity = severityOfOtel(severityNumber) ?? severityOf(severityText);
+  return eventOfAttributes(attributes, choice, { text, severity, time: time ?? observed });
+}
+
+/** The text of a body; the members of an object, and a list, go into `attributes`. */
+export function readBodyValue(value: unknown, attributes: Gathered): string {
+  if (value === null || value === undefined) return "";
+  if (typeof value !== "object") return typeof value === "string" ? value : compactJson(value);
+  if (Array.isArray(value)) flattenInto(attributes, { body: value });
+  else flattenInto(attributes, value, BODY_PREFIX);
+  return "";
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === "string" && value.trim() !== "";
+}
+
+function bodyText(attributes: Gathered): string {
+  for (const name of BODY_TEXT) {
+    const value = attributes.get(name);
+    if (typeof value !== "string" || value.trim() === "") continue;
+    attributes.delete(name);
+    return value;
+  }
+  return "";
+}

@@ -1,0 +1,61 @@
+import type { IncomingHttpHeaders } from "node:http";
+
+import type { Failure } from "../../../http/errors.ts";
+import type { Outcome, ProtocolAnswer } from "../protocol.ts";
+
+/** The two encodings of OTLP; answers come in that of the request. */
+export type Encoding = "json" | "protobuf";
+
+const JSON_TYPE = "application/json";
+const PROTOBUF_TYPE = "application/x-protobuf";
+const NOTHING = Buffer.alloc(0);
+/** The codes of gRPC that go with the statuses of HTTP. */
+const CODES: Readonly<Record<number, number>> = { 400: 3, 401: 16, 403: 7, 404: 5, 413: 3, 415: 3, 429: 8, 503: 14 };
+const INTERNAL = 13;
+
+/** The encoding that a request is in; null where its content type is another. */
+export function encodingOf(headers: IncomingHttpHeaders, body: Buffer): Encoding | null {
+  const type = (headers["content-type"] ?? "").split(";", 1)[0]!.trim().toLowerCase();
+  if (type === "") return body[0] === 0x7b ? "json" : "protobuf";
+  if (type === JSON_TYPE) return "json";
+  return type === PROTOBUF_TYPE || type === "application/protobuf" ? "protobuf" : null;
+}
+
+/** All of it is stored, or what could not be read is counted as a partial success. */
+export function success(encoding: Encoding, { rejected, fault }: Outcome): ProtocolAnswer {
+  const message = fault ?? "";
+  if (encoding === "json") {
+    const body =
+      rejected === 0 ? {} : { partialSuccess: { rejectedLogRecords: String(rejected), errorMessage: message } };
+    return { status: 200, type: JSON_TYPE, body: JSON.stringify(body) };
+  }
+  const partial = Buffer.concat([varintField(1, rejected), textField(2, message)]);
+  return { status: 200, type: PROTOBUF_TYPE, body: rejected === 0 ? NOTHING : lengthField(1, partial) };
+}
+
+/** A failure as a `google.rpc.Status`. */
+export function failure(encoding: Encoding, { status, body }: Failure): ProtocolAnswer {
+  const { message } = (JSON.parse(body.json()) as { error: { message: string } }).error;
+  const code = CODES[status] ?? INTERNAL;
+  if (encoding === "json") return { status, type: JSON_TYPE, body: JSON.stringify({ code, message }) };
+  return { status, type: PROTOBUF_TYPE, body: Buffer.concat([varintField(1, code), textField(2, message)]) };
+}
+
+function varintField(field: number, value: number): Buffer {
+  return Buffer.from([field << 3, ...varint(value)]);
+}
+
+function textField(field: number, text: string): Buffer {
+  return lengthField(field, Buffer.from(text));
+}
+
+function lengthField(field: number, bytes: Buffer): Buffer {
+  return Buffer.concat([Buffer.from([(field << 3) | 2, ...varint(bytes.length)]), bytes]);
+}
+
+function varint(value: number): number[] {
+  const bytes: number[] = [];
+  let left = value;
+  for (; left > 0x7f; left = Math.floor(left / 128)) bytes.push((left % 128) | 0x80);
+  return [...bytes, left];
+}

@@ -1,0 +1,66 @@
+import { LoggiaError } from "../../src/errors.ts";
+import { DEFAULT_LIMITS } from "../../src/events/limits.ts";
+import { completeLine, decodeRecord, encodeRecord } from "../../src/events/record.ts";
+import { firstIdAt } from "../../src/events/id.ts";
+import type { LogKey } from "../../src/events/event.ts";
+import { choiceOf } from "../../src/ingest/protocols/choice.ts";
+import { lineOf } from "../../src/ingest/protocols/line.ts";
+import { matchProtocol } from "../../src/ingest/protocols/match.ts";
+import { decompressSnappy } from "../../src/ingest/protocols/snappy.ts";
+import { SEEDS } from "../ingest/seeds.ts";
+import { mutate } from "./random.ts";
+import type { Random } from "./random.ts";
+import { Fault } from "./target.ts";
+
+const NOW_MS = 1_800_000_000_000;
+const TURN = 200;
+
+/**
+ * Decodes changed bodies of every protocol, in this process. A decoder either refuses a body in
+ * words or makes events of it, each of which the bus carries and a pipeline reads.
+ */
+export async function fuzzProtocols(random: Random, deadline_ms: number): Promise<number> {
+  let tries = 0;
+  while (performance.now() < deadline_ms) {
+    for (let i = 0; i < TURN; i++) decodeOne(random);
+    tries += TURN;
+    await new Promise(setImmediate);
+  }
+  return tries;
+}
+
+function decodeOne(random: Random): void {
+  const seed = random.oneOf(SEEDS);
+  const original = Buffer.from(seed.body);
+  const body = random.percent(5) ? random.bytes(random.below(200)) : mutate(random, original);
+  const match = matchProtocol(seed.method ?? "POST", seed.path);
+  if (match === null || match.endpoint.kind !== "post") throw new Fault(`nothing takes ${seed.path}`);
+  const headers = { "content-type": seed.type };
+  const query = new URLSearchParams(seed.path.split("?", 2)[1] ?? "");
+  const began_ms = performance.now();
+  try {
+    const reading = match.endpoint.read({ body, headers, query, choice: choiceOf(query, headers) });
+    let accepted = 0;
+    for (const event of reading.items) {
+      if ("fault" in event) continue;
+      accepted += 1;
+      const { line } = lineOf(event, { limits: DEFAULT_LIMITS, read_ms: NOW_MS, tags: [] });
+      const record = encodeRecord("fuzz" as LogKey, [completeLine(firstIdAt(0), line.created ?? "0", line.fields)]);
+      for (const read of decodeRecord(record)) if (read.kind !== "event") throw new Fault(`it became ${line.fields}`);
+    }
+    reading.accepted({
+      accepted,
+      rejected: 0,
+      fault: null,
+      ids: () => Array.from({ length: accepted }, () => firstIdAt(0)),
+    });
+    decompressSnappy(body);
+  } catch (error) {
+    if (!(error instanceof LoggiaError)) {
+      const shown = `${seed.path} (${seed.type}), base64: ${body.toString("base64").slice(0, 4_000)}`;
+      throw new Fault(`${String((error as Error).stack)}\n  ${shown}`, { cause: error });
+    }
+  }
+  const took_ms = performance.now() - began_ms;
+  if (took_ms > 2_000) throw new Fault(`${seed.path} took ${took_ms} ms: ${body.toString("base64").slice(0, 4_000)}`);
+}

@@ -1,0 +1,65 @@
+import test from "ava";
+import fc from "fast-check";
+import snappyjs from "snappyjs";
+
+import { decompressSnappy, sizeOfSnappy } from "../../../src/ingest/protocols/snappy.ts";
+
+/** Texts with repeats of every distance and length, which copies are made of. */
+const repeating = fc
+  .array(fc.tuple(fc.uint8Array({ maxLength: 200 }), fc.integer({ min: 1, max: 300 })), { maxLength: 12 })
+  .map((parts) => Buffer.concat(parts.flatMap(([bytes, times]) => Array.from({ length: times }, () => bytes))));
+
+test("what snappyjs compresses becomes what it was", (t) => {
+  fc.assert(
+    fc.property(repeating, (bytes) => {
+      const block = Buffer.from(snappyjs.compress(bytes));
+      t.is(sizeOfSnappy(block), bytes.length);
+      t.true(decompressSnappy(block).equals(bytes));
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test("any bytes become what snappyjs makes of them, or are refused", (t) => {
+  const theirs = (block: Buffer): Buffer | null => {
+    try {
+      return Buffer.from(snappyjs.uncompress(block));
+    } catch {
+      return null;
+    }
+  };
+  fc.assert(
+    fc.property(repeating, fc.array(fc.tuple(fc.nat(), fc.nat(255)), { maxLength: 3 }), (bytes, changes) => {
+      const block = Buffer.from(snappyjs.compress(bytes.subarray(0, 5_000)));
+      for (const [at, byte] of changes) block[at % block.length] = byte;
+      let ours: Buffer;
+      try {
+        ours = decompressSnappy(block);
+      } catch (error) {
+        t.regex((error as Error).message, /no block of snappy/);
+        return;
+      }
+      // Theirs takes some blocks that ours refuses, and never the other way round.
+      const expected = theirs(block);
+      if (expected !== null) t.true(ours.equals(expected));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("blocks that lie about their size, or copy from before their beginning, are refused at once", (t) => {
+  const refused = (...bytes: number[]) => t.throws(() => decompressSnappy(Buffer.from(bytes)), { message: /snappy/ });
+  refused();
+  refused(0x80);
+  refused(0xff, 0xff, 0xff, 0xff, 0xff);
+  refused(0xff, 0xff, 0xff, 0xff, 0x0f, 0x00, 0x41);
+  refused(0x04, 0x00);
+  refused(0x02, 0x00, 0x41);
+  refused(0x05, 0x01, 0x01);
+  refused(0x05, 0x00, 0x41, 0x01, 0x00);
+  refused(0x05, 0x00, 0x41, 0x01, 0x02);
+  refused(0x01, 0xfc, 0xff, 0xff, 0xff, 0xff);
+  t.is(decompressSnappy(Buffer.from([0x00])).length, 0);
+  // A copy that goes on within itself.
+  t.is(decompressSnappy(Buffer.from([0x08, 0x00, 0x61, 0x0d, 0x01])).toString(), "aaaaaaaa");
+});

@@ -1,0 +1,46 @@
+import { encodeRequest } from "./protocols/otlp-proto.ts";
+
+/** A request of a protocol that is understood: what fuzzing starts from. */
+export type Seed = {
+  readonly method?: string;
+  readonly path: string;
+  readonly type: string;
+  readonly body: string | Buffer;
+};
+
+const OTLP = {
+  resourceLogs: [
+    {
+      resource: { attributes: [{ key: "service.name", value: { stringValue: "shop" } }] },
+      scopeLogs: [
+        {
+          scope: { name: "lib", version: "1" },
+          logRecords: [
+            {
+              timeUnixNano: "1700000000123456789",
+              severityNumber: 17,
+              body: { kvlistValue: { values: [{ key: "message", value: { stringValue: "é" } }] } },
+              attributes: [
+                { key: "n", value: { intValue: "5" } },
+                { key: "list", value: { arrayValue: { values: [{ doubleValue: 1.5 }, { boolValue: true }] } } },
+              ],
+              flags: 1,
+            },
+            { body: { stringValue: "second" } },
+          ],
+        },
+      ],
+    },
+  ],
+};
+
+export const SEEDS: readonly Seed[] = [
+  { path: "/lines", type: "text/plain", body: "first\r\nsecond é\n\nthird" },
+  {
+    path: "/lines?text_field=m&tags=a",
+    type: "application/x-ndjson",
+    body: '{"time":1700000000123,"level":30,"m":"x","a":{"b":[1,{"c":null}]},"tags":["t"]}\n{"@timestamp":"2026-11-20T10:00:00.1Z"}\nx',
+  },
+  { path: "/v1/logs", type: "application/json", body: JSON.stringify(OTLP) },
+  { path: "/v1/logs", type: "application/x-protobuf", body: encodeRequest(OTLP) },
+];
