@@ -381,6 +381,7 @@ async function startPost(
     once,
     clock,
     limits: settings.limits,
+    elasticsearchVersion: settings.elasticsearchVersion,
     log,
     gate,
     observe: metrics.posts,

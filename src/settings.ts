@@ -38,6 +38,8 @@ export type Settings = {
   readonly namespace: string;
   readonly logLevel: "fatal" | "error" | "warn" | "info" | "debug" | "trace" | "silent";
   readonly limits: FieldLimits;
+  /** What producers that speak the protocol of Elasticsearch are told. */
+  readonly elasticsearchVersion: string;
   /** File of a GeoIP database; null: addresses stay addresses. */
   readonly geoip: string | null;
   /** How to mail people about events; null: nobody is mailed. */
@@ -92,6 +94,12 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
       "silent",
     ]),
     limits: readLimits(get("LOGGIA_LIMITS")),
+    elasticsearchVersion: readMatch(
+      "LOGGIA_ELASTICSEARCH_VERSION",
+      get("LOGGIA_ELASTICSEARCH_VERSION"),
+      /^\d{1,2}\.\d{1,3}\.\d{1,3}$/,
+      "a version such as 8.19.0",
+    ),
     geoip: get("LOGGIA_GEOIP") || null,
     mail: readMail(get("LOGGIA_SMTP"), get("LOGGIA_MAIL_FROM")),
     monitoring: get("LOGGIA_OPS") === "" ? null : readAddress("LOGGIA_OPS", get("LOGGIA_OPS")),

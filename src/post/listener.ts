@@ -30,6 +30,9 @@ import { type Body, type Format, JSON_FORMAT, jsonOf, negotiate, render } from "
 import { limitPipelining } from "../http/pipelining.ts";
 import { refuseAmbiguous, requireHost } from "../http/unreadable.ts";
 import { matchProtocol } from "../ingest/protocols/match.ts";
+import { DEFAULT_ELASTICSEARCH_VERSION } from "../ingest/protocols/protocol.ts";
+import type { ProtocolSettings } from "../ingest/protocols/protocol.ts";
+import { RecentIds } from "../ingest/protocols/repeats.ts";
 import { BodyRoom } from "../ingest/protocols/room.ts";
 import { serveProtocol } from "../ingest/protocols/serve.ts";
 import { noteRequest } from "../pace.ts";
@@ -64,6 +67,8 @@ export type PostListenerOptions = {
   readonly gate?: Gate;
   readonly observe?: PostObserver;
   readonly connections?: ConnectionLimits;
+  /** The version of Elasticsearch that clients of its protocol are told. */
+  readonly elasticsearchVersion?: string;
   /** Called for each connection that is closed for others. */
   readonly cut?: (reason: Cut) => void;
   /** Answers some requests before they count as posts; true where it did. */
@@ -106,6 +111,8 @@ export function createPostListener(given: PostListenerOptions): Server {
     ...given,
     batches: { all: 0, ofPerson: new Map() },
     room: new BodyRoom(),
+    recent: new RecentIds(),
+    settings: { elasticsearchVersion: given.elasticsearchVersion ?? DEFAULT_ELASTICSEARCH_VERSION },
     cutEvents: (events) => given.observe?.cut?.(events),
   };
   const { observe, front, log } = options;
@@ -135,6 +142,8 @@ type Options = PostListenerOptions &
   Required<Pick<PostListenerOptions, "gate" | "observe">> & {
     readonly batches: Batches;
     readonly room: BodyRoom;
+    readonly recent: RecentIds;
+    readonly settings: ProtocolSettings;
     readonly cutEvents: (events: number) => void;
   };
 

@@ -48,12 +48,10 @@ function decodeOne(random: Random): void {
       const record = encodeRecord("fuzz" as LogKey, [completeLine(firstIdAt(0), line.created ?? "0", line.fields)]);
       for (const read of decodeRecord(record)) if (read.kind !== "event") throw new Fault(`it became ${line.fields}`);
     }
-    reading.accepted({
-      accepted,
-      rejected: 0,
-      fault: null,
-      ids: () => Array.from({ length: accepted }, () => firstIdAt(0)),
-    });
+    const ids = () => Array.from({ length: accepted }, () => firstIdAt(0));
+    const { body: answer, type } = reading.accepted({ accepted, rejected: 0, fault: null, ids });
+    const text = typeof answer === "string" || answer instanceof Uint8Array ? String(answer) : [...answer].join("");
+    if (type?.includes("json") === true) JSON.parse(text);
     decompressSnappy(body);
   } catch (error) {
     if (!(error instanceof LoggiaError)) {

@@ -43,4 +43,9 @@ export const SEEDS: readonly Seed[] = [
   },
   { path: "/v1/logs", type: "application/json", body: JSON.stringify(OTLP) },
   { path: "/v1/logs", type: "application/x-protobuf", body: encodeRequest(OTLP) },
+  {
+    path: "/logs/_bulk?filter_path=errors,items.*.status",
+    type: "application/x-ndjson",
+    body: '{"index":{"_id":"1"}}\n{"message":"a","log":{"level":"warn"}}\n\n{"delete":{"_id":"2"}}\n{"create":{"_index":"b"}}\n{"@timestamp":1700000000123}\n{"update":{"_id":3}}\n{"doc":{},"doc_as_upsert":true}\n',
+  },
 ];

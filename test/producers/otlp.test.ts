@@ -40,7 +40,7 @@ for (const [name, Exporter] of Object.entries(EXPORTERS)) {
           body: `order ${i} é`,
           eventName: "order.done",
           attributes: { n: i, half: i + 0.5, ok: i % 2 === 0, list: ["a", "b"], nested: { deep: { id: `x${i}` } } },
-        });
+        } as Parameters<typeof logger.emit>[0]);
       }
       await provider.forceFlush();
       await provider.shutdown();

@@ -20,7 +20,13 @@ export type Protocol = {
 /** What a request finds at a path. */
 export type Endpoint =
   /** Answers that clients ask for before they post. They tell nothing, and need no key. */
-  { readonly kind: "info"; readonly answer: ProtocolAnswer } | PostEndpoint;
+  { readonly kind: "info"; answer(settings: ProtocolSettings): ProtocolAnswer } | PostEndpoint;
+
+/** What of the service's settings protocols show. */
+export type ProtocolSettings = {
+  /** The version of Elasticsearch that clients are told. */
+  readonly elasticsearchVersion: string;
+};
 
 /** Where events are posted. */
 export type PostEndpoint = {
@@ -51,6 +57,8 @@ export type Reading = {
   /** Every event in order. @throws LoggiaError `bad_body` */
   readonly items: Iterable<ReadEvent>;
   accepted(outcome: Outcome): ProtocolAnswer;
+  /** Called for each event that was stored before under its id. @param n its place among all, from 0 */
+  known?(n: number): void;
 };
 
 /** One event of a body: itself, or why there is none. */
@@ -70,6 +78,8 @@ export type Outcome = {
 
 /** An event as a producer described it: of any length, and not yet checked. */
 export type ProducerEvent = {
+  /** What the producer calls it, once for all events of its log: then a repeat is stored once. */
+  readonly id?: string | undefined;
   /** "": the attributes stand in for it, as compact JSON. */
   readonly text: string;
   readonly severity: Severity | null;
@@ -103,3 +113,6 @@ export type ProtocolAnswer = {
 
 /** The largest body, as it is sent and after decompression. */
 export const BODY_MAX_BYTES = 64 * 1024 * 1024;
+
+/** One that all clients of Elasticsearch in use talk to. */
+export const DEFAULT_ELASTICSEARCH_VERSION = "8.19.0";

@@ -13,19 +13,21 @@ import type { Gate } from "../../gate/gate.ts";
 import { grantOf } from "../../gate/grant.ts";
 import type { Place } from "../../gate/guesses.ts";
 import { personOf } from "../../gate/person.ts";
-import { announcedSize, receiveSent } from "../../http/body.ts";
+import { announcedSize, hasBody, receiveSent } from "../../http/body.ts";
 import { toFailure } from "../../http/errors.ts";
 import { parseForm } from "../../http/form.ts";
 import { COMMON_HEADERS } from "../../http/headers.ts";
 import { endAfter } from "../../http/last-answer.ts";
 import { discardBody } from "../../post/batch-post.ts";
 import type { Gatherer } from "../../post/gatherer.ts";
+import type { Once } from "../../post/once.ts";
 import { choiceOf } from "./choice.ts";
 import { keyOfRequest } from "./credentials.ts";
 import { decompress, mostInflated } from "./inflate.ts";
 import type { Match } from "./match.ts";
 import { BODY_MAX_BYTES } from "./protocol.ts";
-import type { PostEndpoint, ProtocolAnswer } from "./protocol.ts";
+import type { PostEndpoint, ProtocolAnswer, ProtocolSettings } from "./protocol.ts";
+import type { RecentIds } from "./repeats.ts";
 import type { BodyRoom } from "./room.ts";
 import { storeEvents } from "./store.ts";
 
@@ -36,7 +38,10 @@ export type ServeOptions = {
   readonly clock?: PostClock;
   readonly limits: FieldLimits;
   readonly log: Logger;
+  readonly once: Once;
   readonly room: BodyRoom;
+  readonly recent: RecentIds;
+  readonly settings: ProtocolSettings;
   /** Called with the number of events of which something was cut. */
   readonly cutEvents: (count: number) => void;
 };
@@ -57,7 +62,8 @@ export async function serveProtocol(
   options: ServeOptions,
 ): Promise<Served> {
   if (endpoint.kind === "info") {
-    send(request, response, endpoint.answer, {});
+    if (hasBody(request)) await discardBody(request);
+    send(request, response, endpoint.answer(options.settings), {});
     return { outcome: "accepted", events: 0 };
   }
   try {
@@ -81,7 +87,7 @@ async function take(
 ): Promise<{ readonly answer: ProtocolAnswer; readonly events: number }> {
   const { headers } = request;
   const query = queryOf(request.url ?? "/");
-  const { catalog, gatherer, limits, clock = HOST_CLOCK, room } = options;
+  const { catalog, clock = HOST_CLOCK, room } = options;
   const key = keyOfRequest(secret ?? endpoint.secret, query, headers);
   const grant = await orDiscard(request, () => authorizeByKey(key, logOfPath, place, options));
   const share = room.enter(personOf(catalog, grant.log));
@@ -96,12 +102,9 @@ async function take(
     share.take(body.length);
     const choice = choiceOf(query, headers);
     const received = { body, headers, query, choice };
-    const { reading, stored } = await storeEvents(grant.log, body.length, () => endpoint.read(received), {
-      gatherer,
-      limits,
-      clock,
-      tags: choice.tags,
-    });
+    const producer = { log: grant.log, apiKey: grant.id, tags: choice.tags };
+    const begin = () => endpoint.read(received);
+    const { reading, stored } = await storeEvents(producer, body.length, begin, { ...options, clock });
     if (stored.cut > 0) options.cutEvents(stored.cut);
     return { answer: reading.accepted(stored), events: stored.accepted };
   } finally {

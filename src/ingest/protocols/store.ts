@@ -9,13 +9,25 @@ import { createTurns } from "../../http/turns.ts";
 import { noteRequest } from "../../pace.ts";
 import { momentsBy } from "../../post/created.ts";
 import type { Gatherer, Line } from "../../post/gatherer.ts";
+import type { Once } from "../../post/once.ts";
 import { lineOf } from "./line.ts";
 import type { Outcome, ReadEvent, Reading } from "./protocol.ts";
+import { nameOfAll, nameOfId } from "./repeats.ts";
+import type { RecentIds } from "./repeats.ts";
 
 export type StoreOptions = {
   readonly gatherer: Pick<Gatherer, "submitLines">;
+  readonly once: Once;
+  readonly recent: RecentIds;
   readonly limits: FieldLimits;
   readonly clock: PostClock;
+};
+
+/** Whose events are stored. */
+export type Producer = {
+  readonly log: LogKey;
+  /** The id of the API key. */
+  readonly apiKey: string;
   /** Tags of the request. */
   readonly tags: readonly string[];
 };
@@ -26,49 +38,60 @@ export type Stored = Outcome & { readonly cut: number };
 /** What one append takes at the most: a request beyond it is stored in several. */
 const CHUNK_EVENTS = 10_000;
 const CHUNK_BYTES = 12 * 1024 * 1024;
-/** Bodies up to this size fit one append whatever they hold. */
-const ONE_APPEND_BYTES = 1024 * 1024;
+/** Bodies up to this size are read at once, whatever others are waiting. */
+const SMALL_BYTES = 64 * 1024;
 /** So many events, or so much time, before others have their turn. */
 const STEP_EVENTS = 100;
 const STEP_MS = 1;
 /** How long the rest of a request tries again while others leave it no room. */
 const REST_MS = 20_000;
 const PAUSE_MS = 50;
+const RETRY_AFTER_S = 2;
 
 const inTurn = createTurns();
 
 /**
  * Stores the events of a body. Resolves once all of them are durable.
  *
- * A body of several appends is read twice: first to see that all of it can be read. So what cannot
- * be read, or is not taken for want of room, leaves nothing of it in the log.
+ * A body of several appends is read twice: before the first append to see that all of it can be
+ * read. So what cannot be read, or is not taken for want of room, leaves nothing of it in the log.
  *
  * @param begin begins to read the body
  * @throws LoggiaError `bad_body`, `overloaded`, `bus_unavailable`
  */
 export async function storeEvents(
-  log: LogKey,
+  producer: Producer,
   size_bytes: number,
   begin: () => Reading,
   options: StoreOptions,
 ): Promise<{ readonly reading: Reading; readonly stored: Stored }> {
-  if (size_bytes > ONE_APPEND_BYTES) await inTurn(() => readThrough(begin()));
-  const reading = begin();
-  const chunks = new Chunks(reading.items, options);
-  const firsts: { readonly first: EventId; readonly count: number }[] = [];
-  let append: Promise<void> = Promise.resolve();
+  const turn = size_bytes > SMALL_BYTES ? inTurn : <T>(work: () => Promise<T>) => work();
+  const { reading, chunks, first } = await turn(async () => {
+    const reading = begin();
+    const chunks = new Chunks(reading, producer, options);
+    const first = await chunks.next();
+    if (!chunks.isDone) await readThrough(begin());
+    return { reading, chunks, first };
+  });
+  const firsts: First[] = [];
+  let append = appendChunk(producer, first, firsts, options);
   while (!chunks.isDone) {
-    const lines = size_bytes > ONE_APPEND_BYTES ? await inTurn(() => chunks.next()) : await chunks.next();
-    await append;
-    if (lines.length === 0) continue;
-    append = appendLines(log, lines, firsts, options.gatherer);
-    // Awaited in the next round; until then its failure is nobody's to handle.
+    // Awaited below; until then its failure is nobody's to handle.
     append.catch(() => {});
+    const chunk = await turn(() => chunks.next());
+    await append;
+    append = appendChunk(producer, chunk, firsts, options);
   }
   await append;
   const { accepted, rejected, fault, cut } = chunks;
   return { reading, stored: { accepted, rejected, fault, cut, ids: () => idsOf(firsts) } };
 }
+
+/** What was appended at once: its first id, from which the others are counted. */
+type First = { readonly first: EventId; readonly count: number };
+
+/** What one append takes. `names` are those of the ids that its events have. */
+type Chunk = { readonly lines: readonly Line[]; readonly names: readonly string[] };
 
 async function readThrough({ items }: Reading): Promise<void> {
   const pause = createPauses();
@@ -82,19 +105,27 @@ class Chunks {
   fault: string | null = null;
   cut = 0;
   isDone = false;
+  readonly #reading: Reading;
   readonly #events: Iterator<ReadEvent>;
+  readonly #producer: Producer;
   readonly #options: StoreOptions;
+  /** The names of all events of the request so far that have one. */
+  readonly #own = new Set<string>();
+  #read = 0;
 
-  constructor(items: Iterable<ReadEvent>, options: StoreOptions) {
-    this.#events = items[Symbol.iterator]();
+  constructor(reading: Reading, producer: Producer, options: StoreOptions) {
+    this.#reading = reading;
+    this.#events = reading.items[Symbol.iterator]();
+    this.#producer = producer;
     this.#options = options;
   }
 
-  async next(): Promise<readonly Line[]> {
-    const { limits, tags, clock } = this.#options;
-    const lineOptions = { limits, tags, read_ms: momentsBy(clock).read_ms };
+  async next(): Promise<Chunk> {
+    const { limits, clock } = this.#options;
+    const lineOptions = { limits, tags: this.#producer.tags, read_ms: momentsBy(clock).read_ms };
     const pause = createPauses();
     const lines: Line[] = [];
+    const names: string[] = [];
     let size_bytes = 0;
     while (lines.length < CHUNK_EVENTS && size_bytes < CHUNK_BYTES) {
       if (pause.isDue()) await pause.take();
@@ -103,9 +134,14 @@ class Chunks {
         this.isDone = true;
         break;
       }
+      const n = this.#read++;
       if ("fault" in value) {
         this.rejected += 1;
         this.fault ??= value.fault;
+        continue;
+      }
+      if (value.id !== undefined && this.#isKnown(value.id, names)) {
+        this.#reading.known?.(n);
         continue;
       }
       const { line, cut } = lineOf(value, lineOptions);
@@ -114,31 +150,78 @@ class Chunks {
       size_bytes += line.fields.length;
     }
     this.accepted += lines.length;
-    return lines;
+    return { lines, names };
+  }
+
+  /** @throws LoggiaError `bus_unavailable` where another request has it under way */
+  #isKnown(id: string, names: string[]): boolean {
+    const name = nameOfId(this.#producer.log, id);
+    const state = this.#own.has(name) ? "stored" : this.#options.recent.stateOf(name);
+    if (state === "stored") return true;
+    if (state === "under way") throw underWay();
+    this.#own.add(name);
+    names.push(name);
+    return false;
   }
 }
 
+async function appendChunk(producer: Producer, chunk: Chunk, firsts: First[], options: StoreOptions): Promise<void> {
+  const { lines, names } = chunk;
+  if (lines.length === 0) return;
+  const { recent } = options;
+  // Another request may have begun with them since they were read.
+  if (names.some((name) => recent.stateOf(name) !== null)) throw underWay();
+  recent.begin(names);
+  let isStored = false;
+  try {
+    const first = await appendLines(producer, chunk, firsts.length === 0, options);
+    isStored = true;
+    firsts.push({ first, count: lines.length });
+  } finally {
+    recent.end(names, isStored);
+  }
+}
+
+/** The first append decides whether there is room for a request; its rest waits for room. */
 async function appendLines(
-  log: LogKey,
-  lines: readonly Line[],
-  firsts: { first: EventId; count: number }[],
-  gatherer: StoreOptions["gatherer"],
-): Promise<void> {
+  producer: Producer,
+  chunk: Chunk,
+  isFirst: boolean,
+  options: StoreOptions,
+): Promise<EventId> {
   const start_ms = performance.now();
   for (;;) {
     try {
-      firsts.push({ first: await gatherer.submitLines(log, lines), count: lines.length });
-      return;
+      return await appendOnce(producer, chunk, options);
     } catch (error) {
-      // The first append decides whether there is room for a request; its rest waits for room.
       const isFull = error instanceof LoggiaError && error.code === "overloaded";
-      if (!isFull || firsts.length === 0 || performance.now() - start_ms > REST_MS) throw error;
+      if (!isFull || isFirst || performance.now() - start_ms > REST_MS) throw error;
       await sleep(PAUSE_MS);
     }
   }
 }
 
-function* idsOf(firsts: readonly { readonly first: EventId; readonly count: number }[]): Generator<EventId> {
+/**
+ * Events that all have an id are stored once for a day, also after a restart and by another
+ * process, where they come in the same company.
+ */
+async function appendOnce(
+  { log, apiKey }: Producer,
+  { lines, names }: Chunk,
+  { gatherer, once, clock }: StoreOptions,
+): Promise<EventId> {
+  if (names.length < lines.length) return await gatherer.submitLines(log, lines);
+  const hash = nameOfAll(names);
+  const batch = { log, apiKey, key: `ids ${hash}`, hash, count: lines.length, ...momentsBy(clock) };
+  return (await once.post(batch, (ids) => gatherer.submitLines(log, lines, ids))).first;
+}
+
+function underWay(): LoggiaError {
+  const message = "An earlier request with the same ids may still be under way; try again in a few seconds";
+  return new LoggiaError("bus_unavailable", message, { retryAfter_s: RETRY_AFTER_S });
+}
+
+function* idsOf(firsts: readonly First[]): Generator<EventId> {
   for (const { first, count } of firsts) {
     const nthId = idsFrom(first);
     for (let n = 0; n < count; n++) yield nthId(n);

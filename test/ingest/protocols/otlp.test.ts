@@ -1,7 +1,7 @@
 import test from "ava";
 import fc from "fast-check";
 import { gzipSync, zstdCompressSync } from "node:zlib";
-import snappyjs from "snappyjs";
+import { compress } from "snappyjs";
 
 import { decodeJson } from "../../../src/ingest/protocols/otlp/decode-json.ts";
 import { decodeProtobuf } from "../../../src/ingest/protocols/otlp/decode-protobuf.ts";
@@ -107,7 +107,7 @@ test("a record arrives with all of its fields, in either encoding and however it
   const protobuf = encodeRequest(forProtobuf());
   const snake = json.replaceAll(
     /"([a-z]+)([A-Z][A-Za-z]*)":/g,
-    (all, first: string, rest: string) =>
+    (_, first: string, rest: string) =>
       `"${first}${rest.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}":`,
   );
   const ways: readonly (readonly [string | Buffer, Record<string, string>])[] = [
@@ -118,7 +118,7 @@ test("a record arrives with all of its fields, in either encoding and however it
     [protobuf, PROTOBUF],
     [gzipSync(protobuf), { ...PROTOBUF, "Content-Encoding": "gzip" }],
     [zstdCompressSync(protobuf), { ...PROTOBUF, "Content-Encoding": "zstd" }],
-    [Buffer.from(snappyjs.compress(protobuf)), { ...PROTOBUF, "Content-Encoding": "snappy" }],
+    [Buffer.from(compress(protobuf)), { ...PROTOBUF, "Content-Encoding": "snappy" }],
   ];
   for (const [body, headers] of ways) {
     const { status, text, headers: answered } = await send(service, "/v1/logs", body, { headers });

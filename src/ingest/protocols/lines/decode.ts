@@ -2,10 +2,10 @@ import { LoggiaError } from "../../../errors.ts";
 import type { FieldChoice } from "../choice.ts";
 import { eventOfDocument } from "../document.ts";
 import { isObject, parseExactly, withoutMark } from "../json.ts";
+import { linesOf } from "../lines.ts";
 import type { ProducerEvent } from "../protocol.ts";
 
 const NO_ATTRIBUTES: ProducerEvent["attributes"] = new Map();
-const LINE_FEED = 0x0a;
 
 /**
  * The events of a body with one event a line. Blank lines are none.
@@ -20,17 +20,6 @@ export function* decodeLines(body: Buffer, json: boolean, choice: FieldChoice): 
     yield (json ? eventOfJson(line, choice) : null) ?? eventOfText(line);
   }
   if (count === 0) throw new LoggiaError("bad_body", "The body must hold at least one line that is not blank");
-}
-
-/** The lines of a body, without what ends them. */
-export function* linesOf(body: Buffer): Generator<string> {
-  for (let start = 0; start < body.length;) {
-    const feed = body.indexOf(LINE_FEED, start);
-    const end = feed === -1 ? body.length : feed;
-    const line = body.toString("utf8", start, end);
-    yield line.endsWith("\r") ? line.slice(0, -1) : line;
-    start = end + 1;
-  }
 }
 
 function eventOfJson(line: string, choice: FieldChoice): ProducerEvent | null {

@@ -1,0 +1,107 @@
+import { LoggiaError } from "../../../errors.ts";
+import { eventOfDocument } from "../document.ts";
+import { isObject, parseExactly, withoutMark } from "../json.ts";
+import { linesOf } from "../lines.ts";
+import type { ReadEvent, Received } from "../protocol.ts";
+
+/** What an action asks for. */
+export const OPERATIONS = ["index", "create", "update", "delete"] as const;
+export type Operation = (typeof OPERATIONS)[number];
+
+/** Told of each action, in order: an event follows for those that are `stored`. */
+export type Action = {
+  readonly operation: Operation;
+  readonly index: string;
+  /** null: the service gives one. */
+  readonly id: string | null;
+  /** What is answered in place of an event; null where there is one. */
+  readonly refusal: Refusal | null;
+};
+
+export type Refusal = { readonly status: 400 | 404; readonly type: string; readonly reason: string };
+
+const ID_MAX_BYTES = 512;
+
+/**
+ * The events of a `_bulk` body: a line for each action, and behind all but `delete` one for its
+ * document. Blank lines between actions are none.
+ * @param indexOfPath the index of actions that name none
+ * @param told of each action, before its event
+ * @throws LoggiaError `bad_body` where an action is none, or has no document
+ */
+export function* decodeBulk(
+  { body, choice }: Pick<Received, "body" | "choice">,
+  indexOfPath: string,
+  told: (action: Action) => void,
+): Generator<ReadEvent> {
+  const lines = linesOf(withoutMark(body));
+  let number = 0;
+  for (const line of lines) {
+    number += 1;
+    if (line.trim() === "") continue;
+    const { operation, index, id } = readAction(line, number, indexOfPath);
+    if (operation === "delete") {
+      const refusal = { status: 404, type: "not_found", reason: "events are deleted elsewhere" } as const;
+      told({ operation, index, id, refusal });
+      yield { fault: refusal.reason };
+      continue;
+    }
+    const next = lines.next();
+    number += 1;
+    if (next.done === true) throw malformed(number, "the document of the action before it is missing");
+    const document = readDocument(next.value, operation);
+    if (!isObject(document)) {
+      const reason = typeof document === "string" ? document : "the document is no object of JSON";
+      told({ operation, index, id, refusal: { status: 400, type: "document_parsing_exception", reason } });
+      yield { fault: reason };
+      continue;
+    }
+    told({ operation, index, id, refusal: null });
+    const attributes = new Map(index === "" ? [] : [["_index", index]]);
+    if (id !== null) attributes.set("_id", id);
+    const event = eventOfDocument(document, choice, { attributes });
+    yield id === null ? event : { ...event, id: `${index}\n${id}` };
+  }
+  if (number === 0) throw new LoggiaError("bad_body", "request body is required");
+}
+
+function readAction(line: string, number: number, indexOfPath: string): Omit<Action, "refusal"> {
+  let value: unknown;
+  try {
+    value = parseExactly(line);
+  } catch (error) {
+    throw malformed(number, (error as Error).message);
+  }
+  const [name, ...more] = isObject(value) ? Object.keys(value) : [];
+  const operation = OPERATIONS.find((known) => known === name);
+  const given = operation === undefined ? null : (value as Record<string, unknown>)[operation];
+  if (operation === undefined || more.length > 0 || !isObject(given)) {
+    throw malformed(number, "one of index, create, update and delete with an object is expected");
+  }
+  const { _index: index = indexOfPath, _id: id = null, op_type: type } = given;
+  const own = operation === "index" && type === "create" ? "create" : operation;
+  if (typeof index !== "string") throw malformed(number, "_index is no string");
+  const text = typeof id === "number" ? String(id) : id;
+  if (text !== null && typeof text !== "string") throw malformed(number, "_id is no string");
+  if (text !== null && Buffer.byteLength(text) > ID_MAX_BYTES) {
+    throw malformed(number, `_id is longer than ${ID_MAX_BYTES} bytes`);
+  }
+  return { operation: own, index, id: text === "" ? null : text };
+}
+
+/** The document, or why there is none. An update is one where it may create what it updates. */
+function readDocument(line: string, operation: Operation): unknown {
+  let value: unknown;
+  try {
+    value = parseExactly(line);
+  } catch (error) {
+    return `the document is no JSON: ${(error as Error).message}`;
+  }
+  if (operation !== "update" || !isObject(value)) return value;
+  const { doc, upsert, doc_as_upsert: asUpsert } = value;
+  return upsert ?? (asUpsert === true ? doc : "events never change: an update needs upsert or doc_as_upsert");
+}
+
+function malformed(line: number, why: string): LoggiaError {
+  return new LoggiaError("bad_body", `Malformed action/metadata line [${line}]: ${why}`);
+}

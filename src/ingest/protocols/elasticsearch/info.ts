@@ -1,0 +1,84 @@
+import type { ProtocolAnswer, ProtocolSettings } from "../protocol.ts";
+import { PRODUCT } from "./respond.ts";
+
+const TAGLINE = "You Know, for Search";
+const LICENSE = { status: "active", uid: "00000000-0000-0000-0000-000000000000", type: "basic", mode: "basic" };
+const ACKNOWLEDGED = { acknowledged: true };
+const SHARDS = { _shards: { total: 1, successful: 1, failed: 0 } };
+
+type Answer = (settings: ProtocolSettings) => object | string;
+
+/**
+ * What clients ask for before they post, and what they set up. All of it is answered as a cluster
+ * would that has everything they need.
+ */
+const READ: readonly (readonly [path: RegExp, answer: Answer])[] = [
+  [/^\/$/, banner],
+  [/^\/_license$/, () => ({ license: LICENSE })],
+  [
+    /^\/_xpack(?:\/usage)?$/,
+    () => ({ build: {}, license: LICENSE, features: { ilm: { available: true, enabled: true } } }),
+  ],
+  [/^\/_xpack\/license$/, () => ({ license: LICENSE })],
+  [/^\/_cluster\/health(?:\/[^/]+)?$/, health],
+  [/^\/_cat\/health$/, () => "loggia green 1 1 0 0 0 0 0 0 - 100.0%\n"],
+  [
+    /^\/_nodes(?:\/.*)?$/,
+    () => ({ _nodes: { total: 0, successful: 0, failed: 0 }, cluster_name: "loggia", nodes: {} }),
+  ],
+  [/^\/_index_template(?:\/[^/]+)?$/, () => ({ index_templates: [] })],
+  [/^\/(?:_template|_component_template|_ilm\/policy|_ingest\/pipeline|_data_stream)(?:\/[^/]+)?$/, () => ({})],
+  [/^(?:\/[^/]+)?\/_refresh$/, () => SHARDS],
+];
+const WRITTEN: readonly (readonly [path: RegExp, answer: Answer])[] = [
+  [
+    /^\/(?:_index_template|_template|_component_template|_ilm\/policy|_ingest\/pipeline|_data_stream)\/[^/]+$/,
+    () => ACKNOWLEDGED,
+  ],
+  [/^(?:\/[^/]+)?\/_refresh$/, () => SHARDS],
+];
+
+/** The answer to a request that posts nothing; null where there is none. */
+export function infoOf(method: string, path: string): ((settings: ProtocolSettings) => ProtocolAnswer) | null {
+  const isRead = method === "GET" || method === "HEAD";
+  if (!isRead && method !== "PUT" && method !== "POST") return null;
+  const [, answer] = (isRead ? READ : WRITTEN).find(([pattern]) => pattern.test(path)) ?? [];
+  if (answer === undefined) return null;
+  return (settings) => {
+    const given = answer(settings);
+    const isText = typeof given === "string";
+    const type = isText ? "text/plain; charset=UTF-8" : "application/json";
+    return { status: 200, type, headers: PRODUCT, body: isText ? given : JSON.stringify(given) };
+  };
+}
+
+function banner({ elasticsearchVersion: number }: ProtocolSettings): object {
+  return {
+    name: "loggia",
+    cluster_name: "loggia",
+    cluster_uuid: "loggia",
+    version: {
+      number,
+      build_flavor: "default",
+      build_type: "tar",
+      build_hash: "0",
+      build_date: "2026-01-01T00:00:00.000Z",
+      build_snapshot: false,
+      lucene_version: "9.12.2",
+      minimum_wire_compatibility_version: "7.17.0",
+      minimum_index_compatibility_version: "7.0.0",
+    },
+    tagline: TAGLINE,
+  };
+}
+
+function health(): object {
+  return {
+    cluster_name: "loggia",
+    status: "green",
+    timed_out: false,
+    number_of_nodes: 1,
+    number_of_data_nodes: 1,
+    active_shards_percent_as_number: 100,
+  };
+}

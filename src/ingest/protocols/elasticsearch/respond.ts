@@ -1,0 +1,122 @@
+import type { EventId } from "../../../events/id.ts";
+import type { Failure } from "../../../http/errors.ts";
+import type { Outcome, ProtocolAnswer } from "../protocol.ts";
+import type { Action, Operation, Refusal } from "./decode.ts";
+
+/** Clients refuse to talk to anything whose answers do not carry it. */
+export const PRODUCT = Object.freeze({ "X-Elastic-Product": "Elasticsearch" });
+const JSON_TYPE = "application/json";
+const VENDOR_TYPE = /application\/vnd\.elasticsearch\+(?:json|x-ndjson)\s*;\s*compatible-with=(\d+)/i;
+
+/** What a `_bulk` request asked for, action by action: kept small, as there may be many. */
+export class Actions {
+  readonly #operations: Operation[] = [];
+  readonly #indices: string[] = [];
+  readonly #ids: (string | null)[] = [];
+  readonly #refusals = new Map<number, Refusal>();
+  readonly #known = new Set<number>();
+  readonly #began_ms = performance.now();
+  #lastIndex = "";
+
+  add({ operation, index, id, refusal }: Action): void {
+    // Nearly all name the same index, of which one copy is enough.
+    if (index !== this.#lastIndex) this.#lastIndex = index;
+    if (refusal !== null) this.#refusals.set(this.#operations.length, refusal);
+    this.#operations.push(operation);
+    this.#indices.push(this.#lastIndex);
+    this.#ids.push(id);
+  }
+
+  /** Notes that the event of an action was stored before. */
+  known(n: number): void {
+    this.#known.add(n);
+  }
+
+  /** @param accept the type that the client asked for @param filter its `filter_path` */
+  answer(outcome: Outcome, accept: string | undefined, filter: string | null): ProtocolAnswer {
+    const body = this.#pieces(outcome.ids()[Symbol.iterator](), filter);
+    return { status: 200, type: typeOf(accept), headers: PRODUCT, body };
+  }
+
+  *#pieces(ids: Iterator<EventId>, filter: string | null): Generator<string> {
+    const { hasItems, isShort } = shapeOf(filter);
+    const took_ms = Math.round(performance.now() - this.#began_ms);
+    yield `{"errors":${this.#hasErrors()},"took":${took_ms}`;
+    if (hasItems) {
+      yield `,"items":[`;
+      let piece = "";
+      for (let n = 0; n < this.#operations.length; n++) {
+        const isStored = !this.#refusals.has(n) && !this.#known.has(n);
+        const id = isStored ? (ids.next().value as EventId) : "";
+        piece += `${n === 0 ? "" : ","}{"${this.#operations[n]}":${this.#item(n, id, isShort)}}`;
+        if (piece.length < PIECE_UNITS) continue;
+        yield piece;
+        piece = "";
+      }
+      yield `${piece}]`;
+    }
+    yield "}";
+  }
+
+  #hasErrors(): boolean {
+    for (const { type } of this.#refusals.values()) if (type !== "not_found") return true;
+    for (const n of this.#known) if (this.#operations[n] === "create") return true;
+    return false;
+  }
+
+  #item(n: number, given: string, isShort: boolean): string {
+    const index = this.#indices[n]!;
+    const id = this.#ids[n] ?? given;
+    const head = isShort ? "{" : `{"_index":${JSON.stringify(index)},"_id":${JSON.stringify(id)},`;
+    const refusal = this.#refusals.get(n);
+    if (refusal !== undefined && refusal.type === "not_found") return `${head}"result":"not_found","status":404}`;
+    if (refusal !== undefined) return `${head}"status":${refusal.status},"error":${errorOf(refusal, index)}}`;
+    if (!this.#known.has(n)) return isShort ? `{"status":201}` : `${head}${CREATED}`;
+    if (this.#operations[n] !== "create") return isShort ? `{"status":200}` : `${head}${NOOP}`;
+    const reason = `[${id}]: version conflict, document already exists`;
+    return `${head}"status":409,"error":${errorOf({ type: "version_conflict_engine_exception", reason }, index)}}`;
+  }
+}
+
+const PIECE_UNITS = 32 * 1024;
+const SHARDS = `"_shards":{"total":1,"successful":1,"failed":0},"_seq_no":0,"_primary_term":1`;
+const CREATED = `"_version":1,"result":"created",${SHARDS},"status":201}`;
+/** Of an event that is there already. */
+const NOOP = `"_version":1,"result":"noop",${SHARDS},"status":200}`;
+
+function errorOf({ type, reason }: Pick<Refusal, "type" | "reason">, index: string): string {
+  return JSON.stringify({ type, reason, index });
+}
+
+/** Clients that ask for parts of an answer ask for the items' errors and statuses. */
+function shapeOf(filter: string | null): { hasItems: boolean; isShort: boolean } {
+  const paths = (filter ?? "").split(",").filter((path) => path !== "" && !path.startsWith("-"));
+  if (paths.length === 0) return { hasItems: true, isShort: false };
+  const items = paths.filter((path) => /^(?:items|\*)/.test(path));
+  const isShort = items.length > 0 && items.every((path) => /[.](?:error|status)(?:[.]|$)/.test(path));
+  return { hasItems: items.length > 0, isShort };
+}
+
+/** The type that a client asked for, where it is one of Elasticsearch's own. */
+export function typeOf(accept: string | undefined): string {
+  const version = VENDOR_TYPE.exec(accept ?? "")?.[1];
+  return version === undefined ? JSON_TYPE : `application/vnd.elasticsearch+json;compatible-with=${version}`;
+}
+
+/** The exceptions of Elasticsearch by status. */
+const EXCEPTIONS: Readonly<Record<number, string>> = {
+  400: "illegal_argument_exception",
+  401: "security_exception",
+  403: "security_exception",
+  413: "content_too_long_exception",
+  429: "es_rejected_execution_exception",
+  503: "unavailable_shards_exception",
+};
+
+/** A failure of a whole request. */
+export function failure({ status, body }: Failure, accept: string | undefined): ProtocolAnswer {
+  const { message: reason } = (JSON.parse(body.json()) as { error: { message: string } }).error;
+  const cause = { type: EXCEPTIONS[status] ?? "exception", reason };
+  const error = { root_cause: [cause], ...cause };
+  return { status, type: typeOf(accept), headers: PRODUCT, body: JSON.stringify({ error, status }) };
+}

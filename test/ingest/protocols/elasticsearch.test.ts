@@ -1,0 +1,221 @@
+import test from "ava";
+import { gzipSync } from "node:zlib";
+
+import { environmentOf, KEY, serviceOf, startService } from "../../support/service.ts";
+import type { Service } from "../../support/service.ts";
+import { temporaryFolder } from "../../support/temporary.ts";
+import { eventsOf, send } from "../posting.ts";
+
+type Item = Readonly<
+  Record<
+    string,
+    { _index: string; _id: string; status: number; result?: string; error?: { type: string; reason: string } }
+  >
+>;
+type Answer = { errors: boolean; items: Item[] };
+
+const NDJSON = { "Content-Type": "application/x-ndjson" };
+const lines = (...values: readonly unknown[]) => values.map((value) => `${JSON.stringify(value)}\n`).join("");
+
+async function bulk(
+  service: Pick<Service, "postUrl">,
+  body: string,
+  path = "/_bulk",
+): Promise<{ status: number; answer: Answer }> {
+  const { status, text } = await send(service, path, body, { headers: NDJSON });
+  return { status, answer: JSON.parse(text) as Answer };
+}
+
+const statuses = ({ items }: Answer) => items.map((item) => [Object.keys(item)[0], Object.values(item)[0]!.status]);
+
+test("each action has an item in order, under its own name", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const body =
+    lines(
+      { index: { _index: "app" } },
+      {
+        "@timestamp": "2026-11-20T10:00:00.123456Z",
+        message: "indexed",
+        log: { level: "error" },
+        service: { name: "s" },
+      },
+    ) +
+    "\n  \r\n" +
+    lines(
+      { create: { _id: "c1" } },
+      { message: "created" },
+      { delete: { _id: "d1" } },
+      { update: { _id: "u1" } },
+      { doc: { message: "no" } },
+    ) +
+    lines({ update: { _id: "u2" } }, { doc: { message: "upserted" }, doc_as_upsert: true }, { index: {} }, [1]) +
+    `{"index":{}}\nno JSON\n{"index":{"_id":7}}\n{"message":"last","n":12345678901234567890}`;
+  const { status, answer } = await bulk(service, body, "/logs-%C3%A9/_bulk");
+  t.is(status, 200);
+  t.true(answer.errors);
+  t.deepEqual(statuses(answer), [
+    ["index", 201],
+    ["create", 201],
+    ["delete", 404],
+    ["update", 400],
+    ["update", 201],
+    ["index", 400],
+    ["index", 400],
+    ["index", 201],
+  ]);
+  t.like(answer.items[0]!["index"], { _index: "app", result: "created" });
+  t.like(answer.items[1]!["create"], { _index: "logs-é", _id: "c1" });
+  t.regex(answer.items[6]!["index"]!.error!.reason, /no JSON/);
+  const events = new Map((await eventsOf(service, 4)).map((event) => [event.text, event]));
+  t.is(events.size, 4);
+  t.like(events.get("indexed"), {
+    id: answer.items[0]!["index"]!["_id"],
+    source: "s",
+    tags: ["error"],
+    attributes: { _index: "app", "log.level": "error", "service.name": "s" },
+  });
+  t.like(events.get("created"), { attributes: { _index: "logs-é", _id: "c1" } });
+  t.like(events.get("last"), { attributes: { _id: "7", n: "12345678901234567890" } });
+});
+
+test("an event that comes again under its id is stored once", async (t) => {
+  const folder = temporaryFolder(t);
+  const environment = environmentOf("embedded", folder);
+  let service = await startService(environment);
+  const events = Array.from({ length: 50 }, (_, i) => [
+    { create: { _index: "a", _id: `id-${i}` } },
+    { message: `m${i}` },
+  ]);
+  const body = lines(...events.flat());
+  t.false((await bulk(service, body)).answer.errors);
+  const again = (await bulk(service, body)).answer;
+  t.true(again.errors);
+  t.true(statuses(again).every(([name, status]) => name === "create" && status === 409));
+  const some = (
+    await bulk(
+      service,
+      lines(
+        { index: { _index: "a", _id: "id-1" } },
+        { message: "x" },
+        { create: { _index: "b", _id: "id-1" } },
+        { message: "other index" },
+        { create: { _index: "b", _id: "id-1" } },
+        { message: "twice" },
+      ),
+    )
+  ).answer;
+  t.deepEqual(statuses(some), [
+    ["index", 200],
+    ["create", 201],
+    ["create", 409],
+  ]);
+  const two = await Promise.all([1, 2].map(() => bulk(service, lines(...events.flat()).replaceAll("id-", "both-"))));
+  for (const { status } of two) t.true(status === 200 || status === 503, String(status));
+  t.true(two.some(({ status }) => status === 200));
+  t.is((await eventsOf(service, 101)).length, 101);
+  await service.close();
+  service = await startService(environment);
+  t.teardown(() => service.close());
+  t.is((await bulk(service, body)).status, 200, "the same request, after a restart");
+  t.false((await bulk(service, lines({ index: {} }, { message: "end" }))).answer.errors);
+  t.is((await eventsOf(service, 102)).length, 102);
+});
+
+test("what cannot be understood as a whole leaves nothing", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const good = lines({ index: {} }, { message: "good" });
+  const wrong = [
+    "",
+    "x\n",
+    '{"index":1}\n{}\n',
+    '{"other":{}}\n{}\n',
+    '{"index":{},"create":{}}\n{}\n',
+    "[]\n",
+    "null\n",
+    '{"index":{}}\n',
+    '{"index":{"_id":{}}}\n{}\n',
+    '{"index":{"_index":1}}\n{}\n',
+    `{"index":{"_id":"${"x".repeat(600)}"}}\n{}\n`,
+  ];
+  for (const end of wrong) {
+    const { status, text, headers } = await send(service, "/_bulk", end === "" ? "" : good + end, { headers: NDJSON });
+    t.is(status, 400, end);
+    t.is(headers.get("x-elastic-product"), "Elasticsearch");
+    t.like(JSON.parse(text) as object, { status: 400, error: { type: "illegal_argument_exception" } });
+  }
+  // More than one append, broken at its end.
+  t.is((await send(service, "/_bulk", `${good.repeat(25_000)}{"index":{}}`, { headers: NDJSON })).status, 400);
+  t.is((await send(service, "/_bulk", good.repeat(3), { method: "PUT", headers: NDJSON })).status, 200);
+  t.is((await eventsOf(service, 3)).length, 3);
+});
+
+test("a large request is answered action by action, in pieces", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const count = 25_000;
+  const body = Array.from({ length: count }, (_, i) =>
+    lines({ create: { _index: "big" } }, i % 1_000 === 0 ? 1 : { message: `m${i}` }),
+  ).join("");
+  const posted = await send(service, "/_bulk", gzipSync(body), { headers: { ...NDJSON, "Content-Encoding": "gzip" } });
+  const answer = JSON.parse(posted.text) as Answer;
+  t.is(answer.items.length, count);
+  t.deepEqual(
+    answer.items.flatMap((item, i) => (item["create"]!.status === 201 ? [] : [i])),
+    Array.from({ length: 25 }, (_, i) => i * 1_000),
+  );
+  const ids = answer.items.flatMap(({ create }) => (create!.status === 201 ? [create!["_id"]] : []));
+  t.is(new Set(ids).size, count - 25);
+  const filtered = await send(
+    service,
+    "/_bulk?filter_path=errors,items.*.error,items.*.status",
+    lines({ index: {} }, { message: "x" }),
+    { headers: NDJSON },
+  );
+  t.like(JSON.parse(filtered.text) as object, { errors: false, items: [{ index: { status: 201 } }] });
+});
+
+test("clients find what they ask for before they post", async (t) => {
+  const service = await startService({
+    ...environmentOf("embedded", temporaryFolder(t)),
+    LOGGIA_ELASTICSEARCH_VERSION: "9.1.0",
+  });
+  t.teardown(() => service.close());
+  const ask = async (method: string, path: string) => {
+    const response = await fetch(service.postUrl + path, { method, ...(method === "PUT" && { body: "{}" }) });
+    t.is(response.status, 200, `${method} ${path}`);
+    t.is(response.headers.get("x-elastic-product"), "Elasticsearch", path);
+    return await response.text();
+  };
+  t.like(JSON.parse(await ask("GET", "/")) as object, { version: { number: "9.1.0" } });
+  t.is(await ask("HEAD", "/"), "");
+  t.like(JSON.parse(await ask("GET", "/1/logs/first")) as object, { tagline: "You Know, for Search" });
+  t.like(JSON.parse(await ask("GET", "/_license")) as object, { license: { status: "active" } });
+  for (const path of [
+    "/_cluster/health",
+    "/_cat/health",
+    "/_index_template",
+    "/_index_template/x",
+    "/_template/x",
+    "/_ilm/policy/x",
+    "/_ingest/pipeline/x",
+    "/_nodes",
+    "/_nodes/http",
+    "/_xpack",
+    "/x/_refresh",
+  ]) {
+    await ask("GET", path);
+    await ask("HEAD", path);
+  }
+  for (const path of ["/_index_template/x", "/_template/x", "/_ilm/policy/x", "/_ingest/pipeline/x"])
+    await ask("PUT", path);
+  await ask("POST", "/x/_refresh");
+  const vendor = "application/vnd.elasticsearch+x-ndjson; compatible-with=9";
+  const posted = await send(service, `/keys/${KEY}/_bulk`, lines({ index: {} }, { message: "x" }), {
+    headers: { "Content-Type": vendor, Accept: vendor },
+  });
+  t.is(posted.status, 200);
+  t.is(posted.headers.get("content-type"), "application/vnd.elasticsearch+json;compatible-with=9");
+  t.is(
+    (await send(service, "/_bulk", "x", { headers: { apikey: "wrong" } })).headers.get("x-elastic-product"),
+    "Elasticsearch",
+  );
+});
