@@ -1,3 +1,4 @@
+import { encodePush } from "./protocols/loki-proto.ts";
 import { encodeRequest } from "./protocols/otlp-proto.ts";
 
 /** A request of a protocol that is understood: what fuzzing starts from. */
@@ -47,5 +48,29 @@ export const SEEDS: readonly Seed[] = [
     path: "/logs/_bulk?filter_path=errors,items.*.status",
     type: "application/x-ndjson",
     body: '{"index":{"_id":"1"}}\n{"message":"a","log":{"level":"warn"}}\n\n{"delete":{"_id":"2"}}\n{"create":{"_index":"b"}}\n{"@timestamp":1700000000123}\n{"update":{"_id":3}}\n{"doc":{},"doc_as_upsert":true}\n',
+  },
+  {
+    path: "/loki/api/v1/push",
+    type: "application/json",
+    body: '{"streams":[{"stream":{"app":"shop","level":"warn"},"values":[["1700000000123456789","a",{"t":"1"}],["1","{\\"msg\\":\\"b\\"}"]]},{"labels":"{a=\\"b\\\\n\\"}","entries":[{"ts":"2026-11-20T10:00:00Z","line":"c"}]}]}',
+  },
+  {
+    path: "/loki/api/v1/push",
+    type: "application/x-protobuf",
+    body: encodePush({
+      streams: [
+        {
+          labels: '{app="shop", level="warn"}',
+          entries: [
+            {
+              timestamp: { seconds: 1_700_000_000, nanos: 5 },
+              line: "a",
+              structuredMetadata: [{ name: "t", value: "1" }],
+            },
+            { line: '{"msg":"b","level":50}' },
+          ],
+        },
+      ],
+    }),
   },
 ];

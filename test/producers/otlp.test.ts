@@ -33,14 +33,15 @@ for (const [name, Exporter] of Object.entries(EXPORTERS)) {
       const start_ms = Date.now() - 3_600_000;
       for (let i = 0; i < COUNT; i++) {
         const severity = SEVERITIES[i % SEVERITIES.length]!;
-        logger.emit({
+        const record: unknown = {
           timestamp: [Math.floor((start_ms + i) / 1000), ((start_ms + i) % 1000) * 1e6 + 789],
           severityNumber: NUMBERS[severity],
           severityText: severity.toUpperCase(),
           body: `order ${i} é`,
           eventName: "order.done",
           attributes: { n: i, half: i + 0.5, ok: i % 2 === 0, list: ["a", "b"], nested: { deep: { id: `x${i}` } } },
-        } as Parameters<typeof logger.emit>[0]);
+        };
+        logger.emit(record as Parameters<typeof logger.emit>[0]);
       }
       await provider.forceFlush();
       await provider.shutdown();

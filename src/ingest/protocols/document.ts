@@ -13,11 +13,21 @@ import { timeOf } from "./times.ts";
 /** The names by which producers call a field, the most telling first. */
 const TEXT = ["message", "msg", "log", "text", "body", "short_message", "_msg", "MESSAGE", "@message", "event"];
 const TIME = ["@timestamp", "timestamp", "time", "ts", "datetime", "date", "created", "_time", "eventTime"];
-const SEVERITY = ["log.level", "level", "severity", "loglevel", "log_level", "lvl", "levelname", "severity_text"];
+const SEVERITY = [
+  "log.level",
+  "level",
+  "severity",
+  "loglevel",
+  "log_level",
+  "lvl",
+  "levelname",
+  "severity_text",
+  "detected_level",
+];
 const SOURCE = (
-  "service.name service app application appname app_name " +
-  "program process.name ident syslog_identifier container.name kubernetes.container.name " +
-  "host.name hostname host source_host"
+  "service.name service_name service app application appname app_name " +
+  "program process.name ident syslog_identifier container.name kubernetes.container.name container_name container job " +
+  "host.name hostname host source_host instance"
 ).split(" ");
 const USER = ["user.name", "user.id", "user.email", "enduser.id", "user", "username", "usr.name", "usr.id"];
 const LINK = ["url.full", "http.url", "link"];

@@ -11,30 +11,37 @@ const MAX_NAMES = 1_024;
 const MAX_VALUES = 256;
 
 /**
- * Puts the members of an object into `into`, those of objects within it by their path with dots.
+ * Adds the members of an object to `into`, those of objects within it by their path with dots.
  * Unlike attributes that are posted as such, all of it has a place: what is neither a scalar nor a
- * list of scalars becomes compact JSON. Of two members of one name the first counts.
+ * list of scalars becomes compact JSON. Two members of one name make an attribute of both.
  */
 export function flattenInto(into: Gathered, object: object, prefix = "", depth = 0): void {
   for (const [key, value] of Object.entries(object)) {
     if (into.size > MAX_NAMES) return;
     const name = prefix + key;
-    if (typeof value === "string" || typeof value === "boolean") put(into, name, value);
-    else if (typeof value === "number") put(into, name, Number.isFinite(value) ? value : String(value));
+    if (typeof value === "string" || typeof value === "boolean") add(into, name, value);
+    else if (typeof value === "number") add(into, name, Number.isFinite(value) ? value : String(value));
     else if (value === null || value === undefined) continue;
-    else if (Array.isArray(value)) putList(into, name, value);
+    else if (Array.isArray(value)) addList(into, name, value);
     else if (depth < MAX_DEPTH) flattenInto(into, value as object, `${name}.`, depth + 1);
-    else put(into, name, compactJson(value));
+    else add(into, name, compactJson(value));
   }
 }
 
-/** Adds an attribute, unless one of that name is there. */
+/** Adds a value to those of an attribute. */
+export function add(into: Gathered, name: string, value: AttributeValue | readonly AttributeValue[]): void {
+  const before = into.get(name);
+  if (before === undefined) into.set(name, value);
+  else if (before !== value) into.set(name, [before, value].flat().slice(0, MAX_VALUES));
+}
+
+/** Sets an attribute, unless one of that name is there. */
 export function put(into: Gathered, name: string, value: AttributeValue | readonly AttributeValue[]): void {
   if (!into.has(name)) into.set(name, value);
 }
 
-function putList(into: Gathered, name: string, list: readonly unknown[]): void {
-  if (list.length > MAX_VALUES) return put(into, name, compactJson(list));
+function addList(into: Gathered, name: string, list: readonly unknown[]): void {
+  if (list.length > MAX_VALUES) return add(into, name, compactJson(list));
   const values: AttributeValue[] = [];
   for (const value of list) {
     if (value === null || value === undefined) continue;
@@ -42,8 +49,7 @@ function putList(into: Gathered, name: string, list: readonly unknown[]): void {
     else if (typeof value === "number" && !Number.isFinite(value)) values.push(String(value));
     else values.push(value as AttributeValue);
   }
-  if (values.length === 1 && list.length === 1) put(into, name, [values[0]!]);
-  else if (values.length > 0) put(into, name, values);
+  if (values.length > 0) add(into, name, values);
 }
 
 /** A value as JSON. */

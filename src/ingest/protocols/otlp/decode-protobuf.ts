@@ -1,5 +1,5 @@
 import type { FieldChoice } from "../choice.ts";
-import { flattenInto, put } from "../flatten.ts";
+import { add, flattenInto, put } from "../flatten.ts";
 import type { Gathered } from "../flatten.ts";
 import { FIXED32, FIXED64, LENGTH, ProtobufReader, VARINT } from "../protobuf.ts";
 import type { ProducerEvent, ProducerTime } from "../protocol.ts";
@@ -94,7 +94,7 @@ function timeOf(ns: bigint): ProducerTime | null {
 
 function readAttribute(reader: ProtobufReader, into: Gathered): void {
   const { key, value } = readPair(reader, 0);
-  if (typeof value === "string" || typeof value === "boolean") put(into, key, value);
+  if (typeof value === "string" || typeof value === "boolean") add(into, key, value);
   else flattenInto(into, { [key]: value });
 }
 

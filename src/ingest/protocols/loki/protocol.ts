@@ -1,0 +1,40 @@
+import type { Failure } from "../../../http/errors.ts";
+import type { PostEndpoint, Protocol, ProtocolAnswer } from "../protocol.ts";
+import { decodeJson, decodeProtobuf } from "./decode.ts";
+
+const PATHS: ReadonlySet<string> = new Set(["/loki/api/v1/push", "/api/prom/push"]);
+const JSON_TYPE = /^application\/json\b/i;
+const TEXT_TYPE = "text/plain; charset=utf-8";
+
+/** Pushes of Loki, in protobuf and JSON: https://grafana.com/docs/loki/latest/reference/loki-http-api/ */
+export const LOKI: Protocol = {
+  name: "loki",
+  match(method, path) {
+    if (path === "/ready" && (method === "GET" || method === "HEAD")) return READY;
+    return method === "POST" && PATHS.has(path) ? ENDPOINT : null;
+  },
+};
+
+const READY = { kind: "info", answer: () => ({ status: 200, type: TEXT_TYPE, body: "ready\n" }) } as const;
+
+const ENDPOINT: PostEndpoint = {
+  kind: "post",
+  snappy: "unless JSON",
+  read({ body, headers, choice }) {
+    const tenant = headers["x-scope-orgid"];
+    const common = { choice, tenant: typeof tenant === "string" ? tenant : "" };
+    const isJson = JSON_TYPE.test(headers["content-type"] ?? "");
+    return { items: isJson ? decodeJson(body, common) : decodeProtobuf(body, common), accepted };
+  },
+  failed,
+};
+
+function accepted(): ProtocolAnswer {
+  return { status: 204, type: null, body: "" };
+}
+
+/** Clients log the text of a failure. */
+function failed({ status, body }: Failure): ProtocolAnswer {
+  const { message } = (JSON.parse(body.json()) as { error: { message: string } }).error;
+  return { status, type: TEXT_TYPE, body: `${message}\n` };
+}
