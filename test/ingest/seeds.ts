@@ -73,4 +73,21 @@ export const SEEDS: readonly Seed[] = [
       ],
     }),
   },
+  {
+    path: "/services/collector/event",
+    type: "application/json",
+    body: '{"time":1700000000.1,"host":"h","event":{"message":"m","a":[1]},"fields":{"f":1}}{"time":"1","event":"}{"}\n[{"event":5}]',
+  },
+  { path: "/services/collector/raw?host=h&time=1", type: "text/plain", body: "one\n\ntwo" },
+  { path: "/services/collector/ack?channel=c", type: "application/json", body: '{"acks":[1,2,"x"]}' },
+  {
+    path: "/api/v2/logs?ddsource=q",
+    type: "application/json",
+    body: '[{"message":"m","ddtags":"a:b,c","status":"warn","timestamp":1700000000123,"http":{"x":1}},{}]',
+  },
+  {
+    path: "/gelf",
+    type: "application/json",
+    body: '{"version":"1.1","host":"h","short_message":"m","full_message":"f","timestamp":"1700000000.1","level":3,"_a":{"b":1}}',
+  },
 ];

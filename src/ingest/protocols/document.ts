@@ -26,7 +26,7 @@ const SEVERITY = [
 ];
 const SOURCE = (
   "service.name service_name service app application appname app_name " +
-  "program process.name ident syslog_identifier container.name kubernetes.container.name container_name container job " +
+  "program process.name ident syslog_identifier container.name kubernetes.container.name container_name container job source " +
   "host.name hostname host source_host instance"
 ).split(" ");
 const USER = ["user.name", "user.id", "user.email", "enduser.id", "user", "username", "usr.name", "usr.id"];

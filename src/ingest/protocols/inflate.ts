@@ -63,6 +63,12 @@ function isZlib(body: Buffer): boolean {
   return body.length >= 2 && (body[0]! & 0x0f) === 8 && body.readUInt16BE(0) % 31 === 0;
 }
 
+/** The encoding that the first bytes of a body tell; "" where they tell none. */
+export function encodingOfContent(body: Buffer): string {
+  if (body[0] === 0x1f && body[1] === 0x8b) return "gzip";
+  return isZlib(body) ? "deflate" : "";
+}
+
 function tooLarge(most_bytes: number): LoggiaError {
   return new LoggiaError("body_too_large", `The body comes to more than the ${most_bytes} bytes that are taken of it`);
 }

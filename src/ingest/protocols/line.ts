@@ -45,7 +45,8 @@ export function lineOf(event: ProducerEvent, { limits, read_ms, tags }: LineOpti
   const whole = event.text.trim() === "" ? (encoded ?? "{}") : event.text;
   const text = fit(whole, limits.text);
   // The whole text stays readable beside the one that lists show.
-  const data = text.length < whole.length ? fit(whole, limits.data) : null;
+  const more = event.data ?? (text.length < whole.length ? whole : "");
+  const data = more === "" ? null : fit(more, limits.data);
   const source = fit(event.source.trim(), limits.source);
   const user = fit(event.user, limits.user);
   const link = fit(event.link, limits.link);

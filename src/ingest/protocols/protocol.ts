@@ -33,8 +33,8 @@ export type PostEndpoint = {
   readonly kind: "post";
   /** A key that stands in the path, for clients that can set nothing else. */
   readonly secret?: string | undefined;
-  /** Whether raw blocks of snappy are taken. */
-  readonly snappy?: "when announced" | "unless JSON";
+  /** How a body is compressed, where `Content-Encoding` alone does not say. */
+  readonly encoding?: "snappy unless JSON" | "by content";
   /**
    * Begins to read a body. Large bodies are read twice: once to see that all of it can be read.
    * @throws LoggiaError `bad_body`, `unsupported_media_type`
@@ -82,6 +82,8 @@ export type ProducerEvent = {
   readonly id?: string | undefined;
   /** "": the attributes stand in for it, as compact JSON. */
   readonly text: string;
+  /** More than the text says, such as a stack; else the whole of a text that is cut is kept. */
+  readonly data?: string | undefined;
   readonly severity: Severity | null;
   readonly source: string;
   readonly user: string;

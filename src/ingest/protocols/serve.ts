@@ -23,7 +23,7 @@ import type { Gatherer } from "../../post/gatherer.ts";
 import type { Once } from "../../post/once.ts";
 import { choiceOf } from "./choice.ts";
 import { keyOfRequest } from "./credentials.ts";
-import { decompress, mostInflated } from "./inflate.ts";
+import { decompress, encodingOfContent, mostInflated } from "./inflate.ts";
 import type { Match } from "./match.ts";
 import { BODY_MAX_BYTES } from "./protocol.ts";
 import type { PostEndpoint, ProtocolAnswer, ProtocolSettings } from "./protocol.ts";
@@ -94,7 +94,7 @@ async function take(
   try {
     await orDiscard(request, () => share.take(Math.min(announcedSize(request), BODY_MAX_BYTES)));
     const sent = await receiveSent(request, { limit_bytes: BODY_MAX_BYTES, deadline_ms: BODY_DEADLINE_MS });
-    const encoding = encodingOf(request, endpoint);
+    const encoding = encodingOf(request, sent, endpoint);
     if (encoding !== "") {
       share.take(sent.length + Math.min(sent.length * INFLATED_FACTOR, mostInflated(sent.length, BODY_MAX_BYTES)));
     }
@@ -139,10 +139,11 @@ async function orDiscard<T>(request: IncomingMessage, work: () => T | Promise<T>
   }
 }
 
-function encodingOf({ headers }: IncomingMessage, { snappy }: PostEndpoint): string {
+function encodingOf({ headers }: IncomingMessage, body: Buffer, { encoding }: PostEndpoint): string {
   const given = (headers["content-encoding"] ?? "").trim().toLowerCase();
+  if (encoding === "by content") return encodingOfContent(body);
   const isJson = /^application\/json\b/i.test(headers["content-type"] ?? "");
-  return given === "" && snappy === "unless JSON" && !isJson ? "snappy" : given === "identity" ? "" : given;
+  return given === "" && encoding === "snappy unless JSON" && !isJson ? "snappy" : given === "identity" ? "" : given;
 }
 
 function queryOf(url: string): URLSearchParams {

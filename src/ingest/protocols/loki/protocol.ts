@@ -19,7 +19,7 @@ const READY = { kind: "info", answer: () => ({ status: 200, type: TEXT_TYPE, bod
 
 const ENDPOINT: PostEndpoint = {
   kind: "post",
-  snappy: "unless JSON",
+  encoding: "snappy unless JSON",
   read({ body, headers, choice }) {
     const tenant = headers["x-scope-orgid"];
     const common = { choice, tenant: typeof tenant === "string" ? tenant : "" };

@@ -1,0 +1,55 @@
+import { LoggiaError } from "../../../errors.ts";
+import type { FieldChoice } from "../choice.ts";
+import { eventOfAttributes } from "../document.ts";
+import { add, flattenInto } from "../flatten.ts";
+import type { Gathered } from "../flatten.ts";
+import { isObject, parseBody } from "../json.ts";
+import type { ReadEvent } from "../protocol.ts";
+import { severityOf } from "../severity.ts";
+
+/**
+ * The events of a list of objects, or of one. An object without members is the probe by which
+ * clients see whether they may post, and no event.
+ * @throws LoggiaError `bad_body`
+ */
+export function* decodeLogs(body: Buffer, query: URLSearchParams, choice: FieldChoice): Generator<ReadEvent> {
+  const posted = parseBody(body);
+  if (!Array.isArray(posted) && !isObject(posted)) {
+    throw new LoggiaError("bad_body", "The body must be an object or a list of them");
+  }
+  for (const one of Array.isArray(posted) ? (posted as unknown[]) : [posted]) {
+    if (!isObject(one)) yield { fault: "a log is no object" };
+    else if (Object.keys(one).length > 0) yield eventOf(one, query, choice);
+  }
+}
+
+/** What objects lack may stand in the query string. */
+const COMMON = ["ddsource", "ddtags", "hostname", "service"] as const;
+
+function eventOf(
+  { ddtags, ...log }: Readonly<Record<string, unknown>>,
+  query: URLSearchParams,
+  choice: FieldChoice,
+): ReadEvent {
+  const attributes: Gathered = new Map();
+  flattenInto(attributes, log);
+  for (const name of COMMON) {
+    const value = query.get(name);
+    if (name !== "ddtags" && value !== null && !attributes.has(name)) attributes.set(name, value);
+  }
+  const tags = readTags(ddtags ?? query.get("ddtags"), attributes);
+  const severity = severityOf(log["status"] ?? log["level"]);
+  return eventOfAttributes(attributes, choice, { tags, severity });
+}
+
+/** Tags with a value are attributes: `env:prod`. */
+function readTags(given: unknown, attributes: Gathered): readonly string[] {
+  const list = Array.isArray(given) ? given : typeof given === "string" ? given.split(",") : [];
+  const tags: string[] = [];
+  for (const one of list.filter((tag): tag is string => typeof tag === "string")) {
+    const colon = one.indexOf(":");
+    if (colon > 0) add(attributes, one.slice(0, colon).trim(), one.slice(colon + 1));
+    else if (one.trim() !== "") tags.push(one.trim());
+  }
+  return tags;
+}

@@ -1,0 +1,26 @@
+import type { Failure } from "../../../http/errors.ts";
+import type { PostEndpoint, Protocol, ProtocolAnswer } from "../protocol.ts";
+import { decodeGelf } from "./decode.ts";
+
+const TYPE = "application/json";
+
+/** GELF by HTTP, as Graylog takes it: https://go2docs.graylog.org/current/getting_in_log_data/gelf.html */
+export const GELF: Protocol = {
+  name: "gelf",
+  match: (method, path) => (method === "POST" && path === "/gelf" ? ENDPOINT : null),
+};
+
+const ENDPOINT: PostEndpoint = {
+  kind: "post",
+  encoding: "by content",
+  read: ({ body, choice }) => ({ items: decodeGelf(body, choice), accepted }),
+  failed,
+};
+
+function accepted(): ProtocolAnswer {
+  return { status: 202, type: null, body: "" };
+}
+
+function failed({ status, body }: Failure): ProtocolAnswer {
+  return { status, type: TYPE, body: body.json() };
+}

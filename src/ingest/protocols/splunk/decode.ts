@@ -1,0 +1,75 @@
+import { LoggiaError } from "../../../errors.ts";
+import type { FieldChoice } from "../choice.ts";
+import { eventOfAttributes } from "../document.ts";
+import { compactJson, flattenInto, put } from "../flatten.ts";
+import type { Gathered } from "../flatten.ts";
+import { isObject, withoutMark } from "../json.ts";
+import { linesOf } from "../lines.ts";
+import type { ProducerEvent } from "../protocol.ts";
+import { timeOf } from "../times.ts";
+import { objectsOf } from "./objects.ts";
+
+/** An object whose event is missing, or blank. */
+export class BadEvent extends LoggiaError {
+  readonly number: number;
+  readonly isBlank: boolean;
+
+  constructor(number: number, isBlank: boolean) {
+    super("bad_body", `Event ${number}: ${isBlank ? "Event field cannot be blank" : "Event field is required"}`);
+    this.number = number;
+    this.isBlank = isBlank;
+  }
+}
+
+/** A body without any event. */
+export class NoData extends LoggiaError {
+  constructor() {
+    super("bad_body", "No data");
+  }
+}
+
+/** What stands around an event, or in the query string of raw ones. */
+const METADATA = ["host", "source", "sourcetype", "index"] as const;
+
+/** The events of objects with metadata around them. @throws BadObject, BadEvent, NoData */
+export function* decodeEvents(body: Buffer, choice: FieldChoice): Generator<ProducerEvent> {
+  let number = 0;
+  for (const envelope of objectsOf(body)) {
+    const { event } = envelope;
+    if (event === undefined || event === null) throw new BadEvent(number, false);
+    if (event === "") throw new BadEvent(number, true);
+    yield eventOf(event, envelope, choice);
+    number += 1;
+  }
+  if (number === 0) throw new NoData();
+}
+
+/** The events of a raw body, a line each. @throws NoData */
+export function* decodeRaw(body: Buffer, query: URLSearchParams, choice: FieldChoice): Generator<ProducerEvent> {
+  let count = 0;
+  for (const line of linesOf(withoutMark(body))) {
+    if (line.trim() === "") continue;
+    count += 1;
+    const attributes: Gathered = new Map();
+    for (const name of METADATA) {
+      const value = query.get(name);
+      if (value !== null && value !== "") put(attributes, name, value);
+    }
+    yield eventOfAttributes(attributes, choice, { text: line, time: timeOf(query.get("time")) });
+  }
+  if (count === 0) throw new NoData();
+}
+
+function eventOf(event: unknown, envelope: Readonly<Record<string, unknown>>, choice: FieldChoice): ProducerEvent {
+  const attributes: Gathered = new Map();
+  const isText = !isObject(event);
+  if (isObject(event)) flattenInto(attributes, event);
+  if (isObject(envelope["fields"])) flattenInto(attributes, envelope["fields"]);
+  for (const name of METADATA) {
+    const value = envelope[name];
+    if (typeof value === "string" && value !== "") put(attributes, name, value);
+  }
+  const text = typeof event === "string" ? event : compactJson(event);
+  const read = eventOfAttributes(attributes, choice, { time: timeOf(envelope["time"]), ...(isText && { text }) });
+  return read.text === "" ? { ...read, text } : read;
+}

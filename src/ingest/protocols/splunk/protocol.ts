@@ -1,0 +1,55 @@
+import { parseBody, isObject } from "../json.ts";
+import type { Endpoint, PostEndpoint, Protocol, ProtocolAnswer, Reading, Received } from "../protocol.ts";
+import { decodeEvents, decodeRaw } from "./decode.ts";
+import { answer, failure } from "./respond.ts";
+
+const COLLECTOR = /^\/services\/collector(?:\/(?<what>event|raw|mint|health|ack)(?:\/1\.0)?)?$/;
+/** Of what is durable when it is answered, any id will do. */
+const ACK_IDS = 2 ** 48;
+const MOST_ACKS = 100_000;
+
+/** The HTTP event collector of Splunk. */
+export const SPLUNK: Protocol = {
+  name: "splunk",
+  match(method, path): Endpoint | null {
+    const match = COLLECTOR.exec(path);
+    if (match === null) return null;
+    const what = match.groups?.["what"] ?? "event";
+    if (what === "health") return method === "GET" || method === "HEAD" ? HEALTH : null;
+    // Docker's driver asks so whether the collector is there.
+    if (method === "OPTIONS") return THERE;
+    if (method !== "POST") return null;
+    return what === "raw" ? RAW : what === "ack" ? ACKS : EVENTS;
+  },
+};
+
+const HEALTH: Endpoint = { kind: "info", answer: () => answer(200, 17, "HEC is healthy") };
+const THERE: Endpoint = { kind: "info", answer: () => ({ status: 200, type: null, body: "" }) };
+
+const EVENTS = endpoint((received) => ({
+  items: decodeEvents(received.body, received.choice),
+  accepted: () => accepted(received),
+}));
+
+const RAW = endpoint((received) => ({
+  items: decodeRaw(received.body, received.query, received.choice),
+  accepted: () => accepted(received),
+}));
+
+/** All that was answered is durable: so is all that somebody asks for. */
+const ACKS = endpoint(({ body }) => {
+  const asked = parseBody(body);
+  const ids = isObject(asked) && Array.isArray(asked["acks"]) ? (asked["acks"] as unknown[]).slice(0, MOST_ACKS) : [];
+  const acks = Object.fromEntries(ids.filter((id) => typeof id === "number").map((id) => [id, true]));
+  return { items: [], accepted: () => ({ status: 200, type: "application/json", body: JSON.stringify({ acks }) }) };
+});
+
+function endpoint(read: (received: Received) => Reading): PostEndpoint {
+  return { kind: "post", read, failed: failure };
+}
+
+/** Who names a channel asks later whether its events are stored. */
+function accepted({ headers, query }: Received): ProtocolAnswer {
+  const hasChannel = headers["x-splunk-request-channel"] !== undefined || query.has("channel");
+  return answer(200, 0, "Success", hasChannel ? { ackId: Math.floor(Math.random() * ACK_IDS) } : {});
+}

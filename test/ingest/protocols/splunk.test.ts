@@ -1,0 +1,119 @@
+import test from "ava";
+import fc from "fast-check";
+
+import { parseExactly } from "../../../src/ingest/protocols/json.ts";
+import { objectsOf } from "../../../src/ingest/protocols/splunk/objects.ts";
+import { parseLogKey } from "../../../src/events/event.ts";
+import { KEY, LOG, serviceOf } from "../../support/service.ts";
+import { eventsOf, send } from "../posting.ts";
+
+const TOKEN = { Authorization: `Splunk ${KEY}` };
+const EVENT = "/services/collector/event";
+
+test("events run together, with metadata around them and times of every kind", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const body =
+    '{"time":1700000000.123,"host":"box","source":"app.log","sourcetype":"_json","index":"main","event":{"message":"object","severity":"error","n":5},"fields":{"region":"eu"}}' +
+    '{"time":"1700000000.123456","event":"text"}\n\n, {"time":"1700000000123","event":"milliseconds }{ \\" \\\\"}' +
+    '{"event":{"no":"text"}}{"event":5}';
+  for (const path of ["/services/collector", EVENT, "/services/collector/event/1.0"]) {
+    const { status, text } = await send(service, path, body, { headers: { ...TOKEN, "Content-Type": "text/xml" } });
+    t.is(status, 200, text);
+    t.deepEqual(JSON.parse(text), { text: "Success", code: 0 });
+  }
+  t.is((await send(service, EVENT, `[${body.replace("\n\n, ", "")}]`, { headers: TOKEN })).status, 200);
+  const events = await eventsOf(service, 20);
+  t.is(events.length, 20);
+  t.like(
+    events.find(({ text }) => text === "object"),
+    {
+      source: "app.log",
+      tags: ["error"],
+      attributes: {
+        host: "box",
+        source: "app.log",
+        sourcetype: "_json",
+        index: "main",
+        n: 5,
+        region: "eu",
+        severity: "error",
+      },
+    },
+  );
+  t.like(
+    events.find(({ text }) => text === "text"),
+    { attributes: { time_ns: "1700000000123456000" } },
+  );
+  for (const text of ['milliseconds }{ " \\', '{"no":"text"}', "5"])
+    t.true(
+      events.some((event) => event.text === text),
+      text,
+    );
+});
+
+test("raw bodies are an event a line, with metadata by argument", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const path = "/services/collector/raw?host=box&sourcetype=app&channel=c1";
+  const { status, text } = await send(service, path, "one\r\n\n{two", { headers: TOKEN });
+  t.is(status, 200);
+  const { ackId } = JSON.parse(text) as { ackId: number };
+  t.true(Number.isSafeInteger(ackId));
+  const acks = await send(service, "/services/collector/ack?channel=c1", JSON.stringify({ acks: [ackId, "x"] }), {
+    headers: TOKEN,
+  });
+  t.deepEqual(JSON.parse(acks.text), { acks: { [ackId]: true } });
+  const events = await eventsOf(service, 2);
+  t.deepEqual(events.map((event) => event.text).toSorted(), ["one", "{two"]);
+  t.true(events.every(({ source, attributes }) => source === "box" && attributes!["sourcetype"] === "app"));
+});
+
+test("failures have the collector's own codes, and nothing of the request is stored", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const { secret } = await service.ports.catalog.createApiKey(parseLogKey(LOG)!, "read-only");
+  await service.ports.catalog.refresh();
+  const good = '{"event":"good"}';
+  const cases: readonly (readonly [string, Record<string, string>, number, object])[] = [
+    [good, { Authorization: "" }, 401, { code: 2 }],
+    [good, { Authorization: "Nonsense" }, 401, { code: 3 }],
+    [good, { Authorization: "Splunk wrong" }, 403, { code: 4 }],
+    [good, { Authorization: `Splunk ${secret}` }, 403, { code: 4 }],
+    ["", TOKEN, 400, { code: 5 }],
+    [" \n", TOKEN, 400, { code: 5 }],
+    [`${good}{"event":`, TOKEN, 400, { code: 6, "invalid-event-number": 1 }],
+    [`${good}${good}x`, TOKEN, 400, { code: 6, "invalid-event-number": 2 }],
+    [`${good}{"fields":{}}`, TOKEN, 400, { code: 12, "invalid-event-number": 1 }],
+    [`${good}{"event":""}`, TOKEN, 400, { code: 13, "invalid-event-number": 1 }],
+    [`${good}{"event":${"[".repeat(100_000)}`, TOKEN, 400, { code: 6 }],
+  ];
+  for (const [body, headers, status, expected] of cases) {
+    const answer = await send(service, EVENT, body, { headers });
+    t.is(answer.status, status, body.slice(0, 40));
+    t.like(JSON.parse(answer.text) as object, expected);
+  }
+  for (const [method, path] of [
+    ["GET", "/services/collector/health"],
+    ["GET", "/services/collector/health/1.0"],
+    ["OPTIONS", EVENT],
+  ] as const) {
+    t.is((await fetch(service.postUrl + path, { method })).status, 200, path);
+  }
+  t.is((await send(service, EVENT, good, { headers: TOKEN })).status, 200);
+  t.deepEqual(
+    (await eventsOf(service, 1)).map(({ text }) => text),
+    ["good"],
+  );
+});
+
+test("objects that run together are those that JSON writes", (t) => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.dictionary(fc.string(), fc.jsonValue()), { maxLength: 5 }),
+      fc.constantFrom("", "\n", ", "),
+      (objects, between) => {
+        const texts = objects.map((object) => JSON.stringify(object));
+        const found = [...objectsOf(Buffer.from(texts.join(between)))];
+        t.deepEqual(found, parseExactly(`[${texts.join(",")}]`) as never);
+      },
+    ),
+  );
+});
