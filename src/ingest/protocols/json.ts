@@ -1,7 +1,7 @@
 import { LoggiaError } from "../../errors.ts";
 
-/** Numbers of so many digits may be more than JavaScript's can say. */
-const LONG_NUMBER = /\d{16}/;
+/** A number of so many digits may be more than JavaScript's can say; within a text it matters not. */
+const LONG_NUMBER = /[:,[\s]-?\d{16}/;
 const INTEGER = /^-?\d+$/;
 
 /**
