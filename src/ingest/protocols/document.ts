@@ -3,6 +3,7 @@ import { isIP } from "node:net";
 import type { AttributeValue } from "../../events/attributes.ts";
 import type { Geo } from "../../events/event.ts";
 import type { FieldChoice } from "./choice.ts";
+import { NO_TAGS } from "../../events/tags.ts";
 import { flattenInto } from "./flatten.ts";
 import type { Gathered } from "./flatten.ts";
 import type { ProducerEvent, ProducerTime } from "./protocol.ts";
@@ -11,28 +12,29 @@ import type { Severity } from "./severity.ts";
 import { timeOf } from "./times.ts";
 
 /** The names by which producers call a field, the most telling first. */
-const TEXT = ["message", "msg", "log", "text", "body", "short_message", "_msg", "MESSAGE", "@message", "event"];
-const TIME = ["@timestamp", "timestamp", "time", "ts", "datetime", "date", "created", "_time", "eventTime"];
-const SEVERITY = [
-  "log.level",
-  "level",
-  "severity",
-  "loglevel",
-  "log_level",
-  "lvl",
-  "levelname",
-  "severity_text",
-  "detected_level",
-];
-const SOURCE = (
-  "service.name service_name service app application appname app_name " +
-  "program process.name ident syslog_identifier container.name kubernetes.container.name container_name container job source " +
-  "host.name hostname host source_host instance"
-).split(" ");
-const USER = ["user.name", "user.id", "user.email", "enduser.id", "user", "username", "usr.name", "usr.id"];
-const LINK = ["url.full", "http.url", "link"];
-const GEO_PREFIXES = ["geo.location", "client.geo.location", "source.geo.location"];
-const IP = ["client.ip", "client.address", "source.ip"];
+const NAMES = {
+  text: "message msg log text body short_message _msg MESSAGE @message event",
+  time: "@timestamp timestamp time ts datetime date created _time eventTime",
+  severity: "log.level level severity loglevel log_level lvl levelname severity_text detected_level",
+  source:
+    "service.name service_name service app application appname app_name " +
+    "program process.name ident syslog_identifier container.name kubernetes.container.name container_name container job source " +
+    "host.name hostname host source_host instance",
+  user: "user.name user.id user.email enduser.id user username usr.name usr.id",
+  link: "url.full http.url link",
+  latitude: "geo.location.lat client.geo.location.lat source.geo.location.lat",
+  longitude: "geo.location.lon client.geo.location.lon source.geo.location.lon",
+  ip: "client.ip client.address source.ip",
+} as const;
+type Field = keyof typeof NAMES;
+
+/** What a name means, and how telling it is: 0 is the most. */
+type Meaning = { readonly field: Field; readonly rank: number };
+const MEANINGS: ReadonlyMap<string, Meaning> = new Map(
+  Object.entries(NAMES).flatMap(([field, names]) =>
+    names.split(" ").map((name, rank): [string, Meaning] => [name, { field: field as Field, rank }]),
+  ),
+);
 
 /** What a protocol knows of an event besides its document. */
 export type Surrounding = {
@@ -58,86 +60,116 @@ export function eventOfDocument(document: object, choice: FieldChoice, around: S
 /** The same of attributes that are flat already. They are changed. */
 export function eventOfAttributes(attributes: Gathered, choice: FieldChoice, around: Surrounding): ProducerEvent {
   const tags = takeTags(attributes);
+  const found = findFields(attributes);
+  const time = takeTime(attributes, found.time, choice.time, around.time ?? null);
   return {
-    text: around.text ?? takeText(attributes, choice.text.length > 0 ? choice.text : TEXT),
-    severity: around.severity ?? severityAmong(attributes),
-    source: sourceAmong(attributes, choice.source) ?? around.source ?? firstText(attributes, SOURCE) ?? "",
-    user: firstText(attributes, USER) ?? "",
-    link: firstText(attributes, LINK) ?? "",
-    geo: geoAmong(attributes),
+    text: around.text ?? takeText(attributes, choice.text.length > 0 ? firstText(attributes, choice.text) : found.text),
+    severity: around.severity ?? severityOf(valueOf(attributes, found.severity)),
+    source:
+      textOf(attributes, firstText(attributes, choice.source)) || around.source || textOf(attributes, found.source),
+    user: textOf(attributes, found.user),
+    link: textOf(attributes, found.link),
+    geo: geoAmong(attributes, found),
     tags: around.tags === undefined ? tags : [...around.tags, ...tags],
-    time: takeTime(attributes, choice, around),
+    time,
     attributes,
   };
 }
 
-function sourceAmong(attributes: Gathered, chosen: readonly string[]): string | null {
-  return chosen.length === 0 ? null : firstText(attributes, chosen);
+/** The attribute that is each field, by its most telling name. */
+type Found = { -readonly [F in Field]?: string | undefined };
+
+function findFields(attributes: Gathered): Found {
+  const found: Found = {};
+  const ranks: { [F in Field]?: number } = {};
+  for (const [name, value] of attributes) {
+    const meaning = MEANINGS.get(name);
+    if (meaning === undefined || !isLike(meaning.field, value)) continue;
+    const { field, rank } = meaning;
+    if (rank >= (ranks[field] ?? Infinity)) continue;
+    found[field] = name;
+    ranks[field] = rank;
+  }
+  return found;
 }
 
-function takeText(attributes: Gathered, names: readonly string[]): string {
-  for (const name of names) {
-    const value = attributes.get(name);
-    if (typeof value !== "string" || value.trim() === "") continue;
-    attributes.delete(name);
-    return value;
+/** Whether a value can be that of a field. */
+function isLike(field: Field, value: unknown): boolean {
+  switch (field) {
+    case "text":
+      return isText(value);
+    case "time":
+      return timeOf(value) !== null;
+    case "severity":
+      return severityOf(value) !== null;
+    case "source":
+    case "user":
+    case "link":
+      return isText(value) || typeof value === "number";
+    case "latitude":
+      return typeof value === "number" && Math.abs(value) <= 90;
+    case "longitude":
+      return typeof value === "number" && Math.abs(value) <= 180;
+    case "ip":
+      return typeof value === "string" && isIP(value) !== 0;
+    default:
+      return field satisfies never;
   }
-  return "";
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string" && value.trim() !== "";
+}
+
+/** The first of these names that is a text or a number. */
+function firstText(attributes: Gathered, names: readonly string[]): string | undefined {
+  return names.find((name) => isLike("source", attributes.get(name)));
+}
+
+function valueOf(attributes: Gathered, name: string | undefined): unknown {
+  return name === undefined ? undefined : attributes.get(name);
+}
+
+function textOf(attributes: Gathered, name: string | undefined): string {
+  const value = valueOf(attributes, name);
+  return typeof value === "string" ? value : typeof value === "number" ? String(value) : "";
+}
+
+function takeText(attributes: Gathered, name: string | undefined): string {
+  const text = textOf(attributes, name);
+  if (name !== undefined) attributes.delete(name);
+  return text;
 }
 
 /** A time that was given around the document is the time, unless one of its fields was chosen. */
-function takeTime(attributes: Gathered, choice: FieldChoice, around: Surrounding): ProducerTime | null {
-  if (around.time !== undefined && around.time !== null && choice.time.length === 0) return around.time;
-  for (const name of choice.time.length > 0 ? choice.time : TIME) {
-    const value = attributes.get(name);
-    if (typeof value !== "string" && typeof value !== "number") continue;
-    const time = timeOf(value);
-    if (time === null) continue;
-    attributes.delete(name);
-    return time;
-  }
-  return around.time ?? null;
+function takeTime(
+  attributes: Gathered,
+  usual: string | undefined,
+  chosen: readonly string[],
+  around: ProducerTime | null,
+): ProducerTime | null {
+  if (around !== null && chosen.length === 0) return around;
+  const name = chosen.length === 0 ? usual : chosen.find((one) => timeOf(attributes.get(one)) !== null);
+  const time = name === undefined ? null : timeOf(attributes.get(name));
+  if (name !== undefined) attributes.delete(name);
+  return time ?? around;
 }
+
+const LONGEST_TAG = 100;
 
 /** The tags of a document are tags where they are a list, or one text. */
 function takeTags(attributes: Gathered): readonly string[] {
   const given = attributes.get("tags");
+  if (given === undefined) return NO_TAGS;
   const tags = typeof given === "string" ? given.split(/[\s,]+/u) : given;
   if (!Array.isArray(tags) || !tags.every((tag) => typeof tag === "string" && tag.length <= LONGEST_TAG)) return [];
   attributes.delete("tags");
   return tags as readonly string[];
 }
 
-const LONGEST_TAG = 100;
-
-function severityAmong(attributes: Gathered): Severity | null {
-  for (const name of SEVERITY) {
-    const value = attributes.get(name);
-    const severity = value === undefined ? null : severityOf(value);
-    if (severity !== null) return severity;
-  }
-  return null;
-}
-
-function firstText(attributes: Gathered, names: readonly string[]): string | null {
-  for (const name of names) {
-    const value = attributes.get(name);
-    if (typeof value === "string" && value.trim() !== "") return value;
-    if (typeof value === "number") return String(value);
-  }
-  return null;
-}
-
-function geoAmong(attributes: Gathered): Geo | null {
-  for (const prefix of GEO_PREFIXES) {
-    const lat = attributes.get(`${prefix}.lat`);
-    const lon = attributes.get(`${prefix}.lon`);
-    if (typeof lat !== "number" || typeof lon !== "number") continue;
-    if (Math.abs(lat) <= 90 && Math.abs(lon) <= 180) return { lat, lon };
-  }
-  for (const name of IP) {
-    const ip = attributes.get(name);
-    if (typeof ip === "string" && isIP(ip) !== 0) return { ip };
-  }
-  return null;
+function geoAmong(attributes: Gathered, { latitude, longitude, ip }: Found): Geo | null {
+  const lat = valueOf(attributes, latitude);
+  const lon = valueOf(attributes, longitude);
+  if (typeof lat === "number" && typeof lon === "number") return { lat, lon };
+  return ip === undefined ? null : { ip: textOf(attributes, ip) };
 }

@@ -87,7 +87,8 @@ function fitAttributes(
   extra: readonly (readonly [string, string])[],
   limits: FieldLimits,
   fit: Fit,
-): Map<string, Values> {
+): ReadonlyMap<string, Values> {
+  if (extra.length === 0 && surelyFit(given, limits)) return given;
   const fitted = new Map<string, Values>();
   let left_bytes = limits.attributesBytes;
   const add = (name: string, value: Values): void => {
@@ -103,6 +104,26 @@ function fitAttributes(
   for (const [name, value] of given) add(name, value);
   return fitted;
 }
+
+/** Whether nothing has to be cut, by bounds that are quickly seen. */
+function surelyFit(given: ProducerEvent["attributes"], limits: FieldLimits): boolean {
+  if (given.size > limits.attributes) return false;
+  let most_bytes = 0;
+  for (const [name, value] of given) {
+    if (name === "" || name.length > limits.attributeName || !name.isWellFormed()) return false;
+    if (typeof value === "string") {
+      if (value.length > limits.attributeValue || !value.isWellFormed()) return false;
+      most_bytes += MOST_BYTES_OF_UNIT * value.length;
+    } else if (typeof value === "object") return false;
+    else most_bytes += MOST_BYTES_OF_NUMBER;
+    most_bytes += MOST_BYTES_OF_UNIT * name.length;
+  }
+  return most_bytes <= limits.attributesBytes;
+}
+
+/** A character of two UTF-16 units has four bytes, all others have three at most. */
+const MOST_BYTES_OF_UNIT = 3;
+const MOST_BYTES_OF_NUMBER = 25;
 
 /** As it is counted where attributes are checked, or a little more. */
 function sizeOf(name: string, value: Values): number {

@@ -54,7 +54,13 @@ function scaled(whole: string, fraction: string, unit_ns: bigint, places: number
   return timeOfNanoseconds(whole.startsWith("-") ? ns - rest : ns + rest);
 }
 
+/** As nearly all write it, which V8 reads by itself; of later days it takes some that months do not have. */
+const USUAL = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):\d\d:\d\d(?:\.(\d{3})(\d{0,6}))?Z$/;
+
 function timeOfIso(text: string): ProducerTime | null {
+  const usual = USUAL.exec(text);
+  const usual_ms = usual === null ? NaN : Date.parse(text);
+  if (usual !== null && !Number.isNaN(usual_ms)) return { ms: usual_ms, ns: Number((usual[2] ?? "").padEnd(6, "0")) };
   const fraction = FRACTION.exec(text)?.[1] ?? "";
   // What is finer than the nine places that dates are read with says nothing here.
   const date = readDate(fraction.length > 9 ? text.replace(fraction, fraction.slice(0, 9)) : text, UTC);

@@ -36,10 +36,15 @@ export function* decodeBulk(
 ): Generator<ReadEvent> {
   const lines = linesOf(withoutMark(body));
   let number = 0;
+  // Without ids, nearly all actions are the same line.
+  let lastLine = "";
+  let last: Omit<Action, "refusal"> | null = null;
   for (const line of lines) {
     number += 1;
     if (line.trim() === "") continue;
-    const { operation, index, id } = readAction(line, number, indexOfPath);
+    if (line !== lastLine || last === null) last = readAction(line, number, indexOfPath);
+    lastLine = line;
+    const { operation, index, id } = last;
     if (operation === "delete") {
       const refusal = { status: 404, type: "not_found", reason: "events are deleted elsewhere" } as const;
       told({ operation, index, id, refusal });
