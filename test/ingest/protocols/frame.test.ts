@@ -8,7 +8,7 @@ import { parseLogKey } from "../../../src/events/event.ts";
 import { DEFAULT_LIMITS } from "../../../src/events/limits.ts";
 import { createPostListener } from "../../../src/post/listener.ts";
 import { eventsOn } from "../../support/events-on.ts";
-import { environmentOf, KEY, LOG, serviceOf, startService } from "../../support/service.ts";
+import { AUTHORIZATION, environmentOf, KEY, LOG, serviceOf, startService } from "../../support/service.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
 import { eventsOf, send } from "../posting.ts";
 
@@ -183,4 +183,22 @@ test("a full queue answers the whole request 503, with Retry-After and nothing s
     appended.reduce((sum, count) => sum + count, 0),
     60_000,
   );
+});
+
+test("what is older than the log keeps is accepted, and is not stored", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const changed = await fetch(`${service.apiUrl}/manage/1/logs/${LOG}`, {
+    method: "PATCH",
+    headers: { Authorization: AUTHORIZATION, "Content-Type": "application/json" },
+    body: JSON.stringify({ retentionDays: 30 }),
+  });
+  t.true(changed.ok, String(changed.status));
+  const lines = [
+    JSON.stringify({ text: "old", time: Date.now() - 40 * 86_400_000 }),
+    JSON.stringify({ text: "fresh", time: Date.now() - 20 * 86_400_000 }),
+  ];
+  const posted = await send(service, "/lines", lines.join("\n"), { headers: { "Content-Type": "application/json" } });
+  t.deepEqual(JSON.parse(posted.text), { accepted: 2 });
+  t.is((await send(service, "/lines", "last")).status, 201);
+  t.deepEqual((await eventsOf(service, 2)).map(({ text }) => text).toSorted(), ["fresh", "last"]);
 });
