@@ -1,4 +1,7 @@
 import test from "ava";
+import { once } from "node:events";
+import { request } from "node:http";
+import type { ClientRequest, IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { pino } from "pino";
@@ -201,4 +204,35 @@ test("what is older than the log keeps is accepted, and is not stored", async (t
   t.deepEqual(JSON.parse(posted.text), { accepted: 2 });
   t.is((await send(service, "/lines", "last")).status, 201);
   t.deepEqual((await eventsOf(service, 2)).map(({ text }) => text).toSorted(), ["fresh", "last"]);
+});
+
+test("bodies come in chunks and after 100-continue; what is cut off leaves nothing", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const open = (headers: Record<string, string>) =>
+    request(`${service.postUrl}/lines`, { method: "POST", headers: { Authorization: `Bearer ${KEY}`, ...headers } });
+  const statusOf = async (sent: ClientRequest) => {
+    const [answer] = (await once(sent, "response")) as [IncomingMessage];
+    answer.resume();
+    return answer.statusCode;
+  };
+  const chunked = open({});
+  for (const piece of ["fi", "rst\nsec", "ond\n"]) {
+    chunked.write(piece);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  chunked.end();
+  t.is(await statusOf(chunked), 201);
+  const expecting = open({ Expect: "100-continue", "Content-Length": "5" });
+  expecting.flushHeaders();
+  await once(expecting, "continue");
+  expecting.end("third");
+  t.is(await statusOf(expecting), 201);
+  const cut = open({ "Content-Length": "1000" });
+  cut.on("error", () => {});
+  cut.write("never\n");
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  cut.destroy();
+  t.is((await send(service, "/lines", "last")).status, 201);
+  const texts = (await eventsOf(service, 4)).map(({ text }) => text);
+  t.deepEqual(texts.toSorted(), ["first", "last", "second", "third"]);
 });
