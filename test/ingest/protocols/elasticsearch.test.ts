@@ -173,6 +173,21 @@ test("a large request is answered action by action, in pieces", async (t) => {
   t.like(JSON.parse(filtered.text) as object, { errors: false, items: [{ index: { status: 201 } }] });
 });
 
+test("actions that are refused by the thousand cost little, and each has its item", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const count = 30_000;
+  const { status, answer } = await bulk(service, '{"delete":{}}\n{"index":{}}\n1\n'.repeat(count));
+  t.is(status, 200);
+  t.true(answer.errors);
+  t.is(answer.items.length, 2 * count);
+  t.deepEqual(statuses({ ...answer, items: answer.items.slice(-2) }), [
+    ["delete", 404],
+    ["index", 400],
+  ]);
+  t.regex(answer.items.at(-1)!["index"]!.error!.reason, /more than 10000 actions/);
+  t.false((await bulk(service, '{"delete":{}}\n')).answer.errors, "what is not there is no error");
+});
+
 test("clients find what they ask for before they post", async (t) => {
   const service = await startService({
     ...environmentOf("embedded", temporaryFolder(t)),

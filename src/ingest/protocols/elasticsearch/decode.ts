@@ -21,6 +21,8 @@ export type Action = {
 export type Refusal = { readonly status: 400 | 404; readonly type: string; readonly reason: string };
 
 const ID_MAX_BYTES = 512;
+const NO_DELETION: Refusal = { status: 404, type: "not_found", reason: "events are deleted elsewhere" };
+const NO_EVENT: ReadEvent = { fault: NO_DELETION.reason };
 
 /**
  * The events of a `_bulk` body: a line for each action, and behind all but `delete` one for its
@@ -46,9 +48,8 @@ export function* decodeBulk(
     lastLine = line;
     const { operation, index, id } = last;
     if (operation === "delete") {
-      const refusal = { status: 404, type: "not_found", reason: "events are deleted elsewhere" } as const;
-      told({ operation, index, id, refusal });
-      yield { fault: refusal.reason };
+      told({ operation, index, id, refusal: NO_DELETION });
+      yield NO_EVENT;
       continue;
     }
     const next = lines.next();

@@ -8,20 +8,39 @@ export const PRODUCT = Object.freeze({ "X-Elastic-Product": "Elasticsearch" });
 const JSON_TYPE = "application/json";
 const VENDOR_TYPE = /application\/vnd\.elasticsearch\+(?:json|x-ndjson)\s*;\s*compatible-with=(\d+)/i;
 
+/** What became of an action. */
+const STORED = 0;
+const KNOWN = 1;
+const NOT_FOUND = 2;
+const REFUSED = 3;
+/** Of so many refusals the reason is kept; a request may hold millions. */
+const MAX_REASONS = 10_000;
+const NO_REASON: Refusal = Object.freeze({
+  status: 400,
+  type: "document_parsing_exception",
+  reason: `more than ${MAX_REASONS} actions of the same request are refused`,
+});
+
 /** What a `_bulk` request asked for, action by action: kept small, as there may be many. */
 export class Actions {
   readonly #operations: Operation[] = [];
   readonly #indices: string[] = [];
   readonly #ids: (string | null)[] = [];
-  readonly #refusals = new Map<number, Refusal>();
-  readonly #known = new Set<number>();
+  readonly #states: number[] = [];
+  readonly #reasons = new Map<number, Refusal>();
   readonly #began_ms = performance.now();
   #lastIndex = "";
+  #hasErrors = false;
 
   add({ operation, index, id, refusal }: Action): void {
+    const n = this.#states.length;
     // Nearly all name the same index, of which one copy is enough.
     if (index !== this.#lastIndex) this.#lastIndex = index;
-    if (refusal !== null) this.#refusals.set(this.#operations.length, refusal);
+    this.#states.push(refusal === null ? STORED : refusal.status === 404 ? NOT_FOUND : REFUSED);
+    if (refusal?.status === 400) {
+      this.#hasErrors = true;
+      if (this.#reasons.size < MAX_REASONS) this.#reasons.set(n, refusal);
+    }
     this.#operations.push(operation);
     this.#indices.push(this.#lastIndex);
     this.#ids.push(id);
@@ -29,7 +48,8 @@ export class Actions {
 
   /** Notes that the event of an action was stored before. */
   known(n: number): void {
-    this.#known.add(n);
+    this.#states[n] = KNOWN;
+    if (this.#operations[n] === "create") this.#hasErrors = true;
   }
 
   /** @param accept the type that the client asked for @param filter its `filter_path` */
@@ -41,13 +61,12 @@ export class Actions {
   *#pieces(ids: Iterator<EventId>, filter: string | null): Generator<string> {
     const { hasItems, isShort } = shapeOf(filter);
     const took_ms = Math.round(performance.now() - this.#began_ms);
-    yield `{"errors":${this.#hasErrors()},"took":${took_ms}`;
+    yield `{"errors":${this.#hasErrors},"took":${took_ms}`;
     if (hasItems) {
       yield `,"items":[`;
       let piece = "";
       for (let n = 0; n < this.#operations.length; n++) {
-        const isStored = !this.#refusals.has(n) && !this.#known.has(n);
-        const id = isStored ? (ids.next().value as EventId) : "";
+        const id = this.#states[n] === STORED ? (ids.next().value as EventId) : "";
         piece += `${n === 0 ? "" : ","}{"${this.#operations[n]}":${this.#item(n, id, isShort)}}`;
         if (piece.length < PIECE_UNITS) continue;
         yield piece;
@@ -58,20 +77,17 @@ export class Actions {
     yield "}";
   }
 
-  #hasErrors(): boolean {
-    for (const { type } of this.#refusals.values()) if (type !== "not_found") return true;
-    for (const n of this.#known) if (this.#operations[n] === "create") return true;
-    return false;
-  }
-
   #item(n: number, given: string, isShort: boolean): string {
     const index = this.#indices[n]!;
     const id = this.#ids[n] ?? given;
     const head = isShort ? "{" : `{"_index":${JSON.stringify(index)},"_id":${JSON.stringify(id)},`;
-    const refusal = this.#refusals.get(n);
-    if (refusal !== undefined && refusal.type === "not_found") return `${head}"result":"not_found","status":404}`;
-    if (refusal !== undefined) return `${head}"status":${refusal.status},"error":${errorOf(refusal, index)}}`;
-    if (!this.#known.has(n)) return isShort ? `{"status":201}` : `${head}${CREATED}`;
+    const state = this.#states[n];
+    if (state === STORED) return isShort ? `{"status":201}` : `${head}${CREATED}`;
+    if (state === NOT_FOUND) return `${head}"result":"not_found","status":404}`;
+    if (state === REFUSED) {
+      const refusal = this.#reasons.get(n) ?? NO_REASON;
+      return `${head}"status":${refusal.status},"error":${errorOf(refusal, index)}}`;
+    }
     if (this.#operations[n] !== "create") return isShort ? `{"status":200}` : `${head}${NOOP}`;
     const reason = `[${id}]: version conflict, document already exists`;
     return `${head}"status":409,"error":${errorOf({ type: "version_conflict_engine_exception", reason }, index)}}`;
