@@ -48,7 +48,7 @@ export async function eventsOf(service: Service, count: number, query = ""): Pro
         if (found.length >= total || (body as Listed[]).length === 0) return found;
       }
     },
-    { what: `${count} events`, timeout_ms: 60_000 },
+    { what: `${count} events`, timeout_ms: 100_000 },
   );
 }
 
