@@ -18,7 +18,8 @@ const NAMES = {
   severity: "log.level level severity loglevel log_level lvl levelname severity_text detected_level",
   source:
     "service.name service_name service app application appname app_name " +
-    "program process.name ident syslog_identifier container.name kubernetes.container.name container_name container job source " +
+    "program process.name ident syslog_identifier " +
+    "container.name kubernetes.container.name container_name container job source " +
     "host.name hostname host source_host instance",
   user: "user.name user.id user.email enduser.id user username usr.name usr.id",
   link: "url.full http.url link",

@@ -16,7 +16,10 @@ const PREFIX = /^\/(?:1\/logs\/(?<log>[^/]+)|keys\/(?<secret>[^/]+))(?=\/|$)/;
 const ORIGIN = /^https?:\/\/[^/?]*/i;
 const LONGEST = 2_048;
 
-/** The protocol that a request belongs to; null where it belongs to none. @param target with or without a query string */
+/**
+ * The protocol that a request belongs to; null where it belongs to none.
+ * @param target with or without a query string
+ */
 export function matchProtocol(method: string, target: string): Match | null {
   const [whole = ""] = target.split("?", 1);
   const path = whole.replace(ORIGIN, "").replaceAll(/\/{2,}/g, "/");

@@ -4,7 +4,10 @@ import { decodeGelf } from "./decode.ts";
 
 const TYPE = "application/json";
 
-/** GELF by HTTP, as Graylog takes it: https://go2docs.graylog.org/current/getting_in_log_data/gelf.html */
+/**
+ * GELF by HTTP, as Graylog takes it:
+ * https://go2docs.graylog.org/current/getting_in_log_data/gelf.html
+ */
 export const GELF: Protocol = {
   name: "gelf",
   match: (method, path) => (method === "POST" && path === "/gelf" ? ENDPOINT : null),

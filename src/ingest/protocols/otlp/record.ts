@@ -32,7 +32,10 @@ export type LogRecord = {
 const BODY_PREFIX = "body.";
 const BODY_TEXT = ["body.message", "body.msg", "body.text", "body.log"];
 
-/** The event of a log record. Of two attributes of one name that of the record counts, then the scope's. */
+/**
+ * The event of a log record. Of two attributes of one name that of the record counts, then the
+ * scope's.
+ */
 export function eventOfRecord(record: LogRecord, scope: Shared, resource: Shared, choice: FieldChoice): ProducerEvent {
   const { attributes, severityText, severityNumber, observed, time } = record;
   for (const [name, value] of scope) put(attributes, name, value);
