@@ -36,6 +36,8 @@ export type App = {
   readonly bookmarkChanges: Signal<number>;
   /** Where the reader was in the lists of searches; a step back returns there. */
   readonly places: Map<string, ListMemory>;
+  /** Whether the page shows what it was opened for; whatever is less urgent waits for it. */
+  readonly isSettled: Signal<boolean>;
   /** What the page shows, without the number of unread alerts. */
   readonly title: Signal<string>;
 };
@@ -56,6 +58,7 @@ export function createApp(window: Window): App {
     alerts: createAlertState(),
     bookmarkChanges: signal(0),
     places: new Map<string, ListMemory>(),
+    isSettled: signal(false),
     title: signal("Loggia"),
   };
 }

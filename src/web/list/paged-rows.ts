@@ -132,8 +132,9 @@ export class PagedRows implements RowSource {
     this.#current = null;
     this.isReading.value = false;
     if (this.#abort.signal.aborted) return;
-    if (fault === null) this.#go();
-    else this.fault.value = fault;
+    if (fault !== null) this.fault.value = fault;
+    // The first rows are drawn before more are asked for.
+    else if (this.#wanted.to > 0) this.#go();
   }
 
   /** What is missing, that which is on the screen first. */

@@ -15,7 +15,7 @@ export function ResultList({ app, search, results }: ResultListProperties): JSX.
   const run = search.run.value;
   const isTail = isLive(app);
   useEffect(() => {
-    if (!isTail) void results.begin(run);
+    if (!isTail && !results.takeAhead(run)) void results.begin(run);
   }, [run, isTail]);
   const shown = results.shown.value;
   const fault = results.fault.value;

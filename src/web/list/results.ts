@@ -52,6 +52,8 @@ export class Results {
   contextTop: number | null = null;
   /** What acts on the list, while it is drawn. */
   control: ListControl | null = null;
+  /** The run whose first page was asked for before there was a list. */
+  #ahead: Run | null = null;
   readonly #app: App;
   readonly #search: Search;
 
@@ -79,6 +81,19 @@ export class Results {
     } finally {
       if (run === this.#search.run.peek()) this.isAsking.value = false;
     }
+  }
+
+  /** Asks for the first page of the present run before there is a list to show it. */
+  beginAhead(): void {
+    this.#ahead = this.#search.run.peek();
+    void this.begin(this.#ahead);
+  }
+
+  /** Whether the first page of a run was asked for ahead: once, so that a list that comes later asks anew. */
+  takeAhead(run: Run): boolean {
+    const isAhead = this.#ahead === run;
+    this.#ahead = null;
+    return isAhead;
   }
 
   async #show(shown: Shown): Promise<void> {

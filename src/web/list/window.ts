@@ -26,6 +26,8 @@ export function windowOf(seen: Span, drawn: Span, length: number): Span {
     drawn.to >= Math.min(length, seen.to + LEAST) &&
     drawn.to - drawn.from <= seen.to - seen.from + 4 * OVERSCAN;
   if (isEnough) return drawn;
-  const from = Math.max(0, seen.from - OVERSCAN);
-  return { from, to: Math.min(length, seen.to + OVERSCAN, from + MAX_ROWS) };
+  // The beginning of a new list is waited for: it has no more rows than it must.
+  const beyond = drawn.to === 0 && seen.from === 0 ? LEAST : OVERSCAN;
+  const from = Math.max(0, seen.from - beyond);
+  return { from, to: Math.min(length, seen.to + beyond, from + MAX_ROWS) };
 }

@@ -1,18 +1,16 @@
 import { useComputed, useSignal } from "@preact/signals";
-import type { JSX } from "preact";
+import type { Signal } from "@preact/signals";
+import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 
 import type { App } from "../app.ts";
 import { readAsk } from "../ask/compose.ts";
-import { FieldsPane } from "../fields/fields-pane.tsx";
-import { Histogram } from "../histogram/histogram.tsx";
 import { ResultList } from "../list/result-list.tsx";
-import { Results } from "../list/results.ts";
 import type { ResultListProperties } from "../list/results.ts";
 import { lazy } from "../shell/lazy.tsx";
-import { zoneOf } from "../state/preferences.ts";
-import { createSearch } from "../state/search.ts";
 import type { Search } from "../state/search.ts";
+import { beginSearch, isListed } from "./ahead.ts";
+import type { Ahead, Begun } from "./ahead.ts";
 import { FoundLine } from "./found-line.tsx";
 import { AskBar } from "./ask-bar.tsx";
 import { viewOf } from "./view-tabs.tsx";
@@ -21,24 +19,26 @@ const GroupsView = lazy<SearchProperties>(async () => (await import("../groups/g
 const PatternsView = lazy<SearchProperties>(async () => (await import("../patterns/patterns-view.tsx")).PatternsView);
 const ContextView = lazy<ResultListProperties>(async () => (await import("../context/context-view.tsx")).ContextView);
 
-const NONE: readonly string[] = [];
+const loadBesideList = () => import("./beside-list.ts");
+const FieldsPane = lazy<FieldsPaneProperties>(async () => (await loadBesideList()).FieldsPane, FieldsPlace);
+const Histogram = lazy<SearchProperties>(async () => (await loadBesideList()).Histogram, HistogramPlace);
 
 type SearchProperties = { readonly app: App; readonly search: Search };
+type FieldsPaneProperties = SearchProperties & { readonly isOpen: Signal<boolean> };
 
 /** The search of one log: the query, the fields, and what was found. */
-export function SearchScreen({ app, log }: { app: App; log: string }): JSX.Element {
-  const zone = useComputed(() => zoneOf(app.preferences.now.value));
-  const hidden = useComputed(() => app.preferences.now.value.hidden[log] ?? NONE);
-  const search = useMemo(() => createSearch({ log, location: app.location, zone, hidden }), []);
-  const results = useMemo(() => new Results(app, search), []);
+export function SearchScreen({ app, log, ahead }: { app: App; log: string; ahead: Ahead }): JSX.Element {
+  const begun = useMemo(() => ahead.take(log) ?? beginSearch(app, log), []);
+  const { search, results } = begun;
   const place = app.location.place.value;
+  const hidden = useComputed(() => app.preferences.now.value.hidden[log]).value;
   // Back and forward change the address alone.
-  useEffect(search.follow, [place, hidden.value]);
-  const isIn = app.session.state.value === "in";
+  useEffect(search.follow, [place, hidden]);
+  const mayAsk = useComputed(() => app.isSettled.value && app.session.state.value === "in").value;
   useEffect(() => {
     // Where they can't be read, those of the last time count, and the list says what is wrong.
-    if (isIn) import("../classes/hiding.ts").then(({ readHiding }) => readHiding(app, log)).catch(() => undefined);
-  }, [isIn]);
+    if (mayAsk) import("../classes/hiding.ts").then(({ readHiding }) => readHiding(app, log)).catch(() => undefined);
+  }, [mayAsk]);
   useEffect(
     () => () => {
       search.cancel();
@@ -55,20 +55,25 @@ export function SearchScreen({ app, log }: { app: App; log: string }): JSX.Eleme
         <main id="main" tabIndex={-1} class="main full" aria-labelledby="found">
           <ContextView key={place.part} app={app} search={search} results={results} />
         </main>
+        <Settling app={app} begun={begun} />
       </div>
     );
   }
   return (
     <div class="search">
       <AskBar app={app} search={search} isFieldsOpen={isFieldsOpen} />
-      <FieldsPane app={app} search={search} isOpen={isFieldsOpen} />
+      <AfterRows app={app} place={<FieldsPlace />}>
+        <FieldsPane app={app} search={search} isOpen={isFieldsOpen} />
+      </AfterRows>
       <main id="main" tabIndex={-1} class="main" aria-labelledby="found">
         {isGrouped ? (
           <GroupsView app={app} search={search} />
         ) : (
           <>
             <FoundLine app={app} search={search} results={results} />
-            <Histogram app={app} search={search} />
+            <AfterRows app={app} place={<HistogramPlace />}>
+              <Histogram app={app} search={search} />
+            </AfterRows>
             {viewOf(app) === "patterns" ? (
               <PatternsView app={app} search={search} />
             ) : (
@@ -77,6 +82,47 @@ export function SearchScreen({ app, log }: { app: App; log: string }): JSX.Eleme
           </>
         )}
       </main>
+      <Settling app={app} begun={begun} />
     </div>
   );
+}
+
+/** A list that takes longer keeps the rest of its screen away no more. */
+const SLOW_MS = 2_000;
+
+/** Says that the page shows what it was opened for: the first rows, what kept them away, or another view. */
+function Settling({ app, begun }: { app: App; begun: Begun }): null {
+  const { shown, fault } = begun.results;
+  const isThere = !isListed(app, begun) || shown.value !== null || fault.value !== null;
+  // An effect comes when the rows were painted.
+  useEffect(() => {
+    if (isThere) app.isSettled.value = true;
+  }, [isThere]);
+  useEffect(() => {
+    const timer = setTimeout(() => (app.isSettled.value = true), SLOW_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  return null;
+}
+
+type AfterRowsProperties = { readonly app: App; readonly place: JSX.Element; readonly children: ComponentChildren };
+
+/** Is drawn, and asks the service, when the first rows of the page are there; its place is kept until then. */
+function AfterRows({ app, place, children }: AfterRowsProperties): JSX.Element {
+  return app.isSettled.value ? <>{children}</> : place;
+}
+
+function FieldsPlace({ children }: { readonly children?: ComponentChildren }): JSX.Element {
+  return (
+    <aside class="side" aria-label="Fields">
+      <header>
+        <h2>Fields</h2>
+      </header>
+      {children}
+    </aside>
+  );
+}
+
+function HistogramPlace({ children }: { readonly children?: ComponentChildren }): JSX.Element {
+  return <div class="hist">{children}</div>;
 }

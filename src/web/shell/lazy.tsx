@@ -1,12 +1,17 @@
 import { useSignal } from "@preact/signals";
-import type { ComponentType, JSX } from "preact";
+import type { ComponentChildren, ComponentType, JSX } from "preact";
 import { useEffect } from "preact/hooks";
 
 import { Message } from "../parts/message.tsx";
+import { Progress } from "../parts/progress.tsx";
+
+/** Keeps the place of a component until its code is there. What it is given says why that did not come. */
+export type Frame = (properties: { readonly children?: ComponentChildren }) => JSX.Element;
 
 /** A component whose code is loaded when it is first shown. */
 export function lazy<Properties extends object>(
   load: () => Promise<ComponentType<Properties>>,
+  Place?: Frame,
 ): (properties: Properties) => JSX.Element {
   let loaded: ComponentType<Properties> | null = null;
   return function Lazy(properties) {
@@ -24,8 +29,8 @@ export function lazy<Properties extends object>(
     }, []);
     const { view: Found } = View.value;
     if (Found !== null) return <Found {...properties} />;
-    if (!failed.value) return <div class="progress" role="progressbar" aria-label="Loading" />;
-    return (
+    if (!failed.value) return Place === undefined ? <Progress /> : <Place />;
+    const message = (
       <Message
         kind="warn"
         title="A part of the page could not be loaded"
@@ -37,5 +42,6 @@ export function lazy<Properties extends object>(
         The service may be away, or was replaced by another version.
       </Message>
     );
+    return Place === undefined ? message : <Place>{message}</Place>;
   };
 }

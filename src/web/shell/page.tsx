@@ -1,78 +1,45 @@
-import { effect, useComputed, useSignal } from "@preact/signals";
+import { effect, useComputed } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 
-import { ApiFault } from "../api/client.ts";
-import type { LogRecord } from "../api/types.ts";
 import type { App } from "../app.ts";
+import { Progress } from "../parts/progress.tsx";
 import { ToastArea } from "../parts/toast.tsx";
 import { Away } from "./away.tsx";
 import { ScreenView } from "./screens.tsx";
 import { lazy } from "./lazy.tsx";
+import type { Opening } from "./opening.ts";
 import { TopBar } from "./top-bar.tsx";
 
 const SignIn = lazy(async () => (await import("../sign-in/sign-in.tsx")).SignIn);
 const SignInAgain = lazy(async () => (await import("../sign-in/sign-in.tsx")).SignInAgain);
 
 /** The whole page: the sign-in, or the bar at its top with the screen that the address names. */
-export function Page({ app }: { app: App }): JSX.Element {
-  const fault = useSignal<unknown>(null);
-  const open = () => {
-    fault.value = null;
-    openPage(app).catch((error: unknown) => (fault.value = error));
-  };
-  useEffect(open, []);
+export function Page({ app, opening }: { app: App; opening: Opening }): JSX.Element {
   useShortcuts(app);
   useTheme(app);
   useClassColors(app);
   useAlerts(app);
   const state = app.session.state.value;
   useEffect(() => {
-    if (state === "in" && app.logs.peek() === null) {
-      readLogs(app).catch((error: unknown) => (fault.value = error));
-      // Without them classes are shown by their keys, in the neutral colour.
-      app.classes.read().catch(() => undefined);
-    }
+    if (state === "in" && app.logs.peek() === null) opening.readLogs();
+    if (state !== "out") return;
     // Another account may follow.
-    if (state === "out") app.logs.value = null;
+    app.logs.value = null;
+    opening.ahead.drop();
   }, [state]);
-  if (fault.value !== null) return <Away fault={fault.value} retry={open} />;
-  if (state === "unknown") return <div class="progress" role="progressbar" aria-label="Loading" />;
+  const fault = opening.fault.value;
+  if (fault !== null) return <Away fault={fault} retry={opening.begin} />;
   if (state === "out") return <SignIn app={app} />;
-  if (app.logs.value === null) return <div class="progress" role="progressbar" aria-label="Loading" />;
+  if (state === "unknown" || app.logs.value === null) return <Progress />;
   return (
     <>
       <TopBar app={app} />
-      <ScreenView app={app} />
+      <ScreenView app={app} ahead={opening.ahead} />
       <ToastArea toaster={app.toaster} />
       {state === "ended" && <SignInAgain app={app} />}
     </>
   );
-}
-
-/** Signs in by the ticket of the address, which leaves it, or finds the session that is there. */
-async function openPage({ session, location }: App): Promise<void> {
-  const { parameters, ...place } = location.place.peek();
-  const ticket = parameters.get("ticket");
-  if (ticket === undefined) return session.open();
-  location.amend({ ...place, parameters: new Map([...parameters].filter(([name]) => name !== "ticket")) });
-  try {
-    await session.signIn({ ticket });
-  } catch (error) {
-    // A ticket serves once and not for long; the person may be signed in all the same.
-    if (!(error instanceof ApiFault) || error.status === 0) throw error;
-    await session.open();
-  }
-}
-
-/** Without a log in the address, the one that was open last is shown, or else the first. */
-async function readLogs({ client, logs, location, preferences }: App): Promise<void> {
-  const { body } = await client.ask<readonly LogRecord[]>("/1/logs");
-  const { log: last } = preferences.now.peek();
-  const start = body.find(({ key }) => key === last) ?? body[0];
-  if (location.place.peek().screen === "home" && start !== undefined)
-    location.amend({ screen: "search", log: start.key });
-  logs.value = body;
 }
 
 function useShortcuts({ shortcuts }: App): void {
@@ -97,7 +64,7 @@ function useTheme({ preferences }: App): void {
 /** Counts the unread alerts; the number stands in the title of every screen. */
 function useAlerts(app: App): void {
   const { alerts, session, title } = app;
-  const isIn = session.state.value === "in" && app.logs.value !== null;
+  const isIn = session.state.value === "in" && app.logs.value !== null && app.isSettled.value;
   useEffect(
     () =>
       effect(() => {
@@ -118,10 +85,11 @@ function useAlerts(app: App): void {
   }, [isIn]);
 }
 
-function useClassColors({ classes, location }: App): void {
+function useClassColors({ classes, isSettled, location }: App): void {
   const open = useComputed(() => location.place.value.log);
   useEffect(() => {
+    if (!isSettled.value) return;
     // Until they are there, classes have the neutral colour.
     void import("../classes/paint.ts").then(({ paintClasses }) => paintClasses(document, classes, open));
-  }, []);
+  }, [isSettled.value]);
 }

@@ -1,6 +1,8 @@
 import type { ComponentChildren, JSX } from "preact";
+import { useEffect } from "preact/hooks";
 
 import type { App } from "../app.ts";
+import type { Ahead } from "../search/ahead.ts";
 import { SearchScreen } from "../search/search-screen.tsx";
 import { lazy } from "./lazy.tsx";
 
@@ -15,9 +17,16 @@ const BookmarksScreen = lazy(async () => (await import("../bookmarks/bookmarks-s
 const SettingsScreen = lazy(async () => (await import("../settings/settings-screen.tsx")).SettingsScreen);
 
 /** The screen that the address names. Those that are seldom used are loaded when they are. */
-export function ScreenView({ app }: { app: App }): JSX.Element {
+export function ScreenView({ app, ahead }: { app: App; ahead: Ahead }): JSX.Element {
   const { screen, log } = app.location.place.value;
   const logs = app.logs.value ?? [];
+  const isKnown = logs.some(({ key }) => key === log);
+  const isSearch = (screen === "search" || screen === "context") && isKnown;
+  useEffect(() => {
+    if (isSearch) return;
+    app.isSettled.value = true;
+    ahead.drop();
+  }, [isSearch]);
   if (screen === "home" && logs.length === 0)
     return (
       <Nothing title="No logs yet">
@@ -25,7 +34,7 @@ export function ScreenView({ app }: { app: App }): JSX.Element {
         one to share it with you.
       </Nothing>
     );
-  if (log !== "" && !logs.some(({ key }) => key === log))
+  if (log !== "" && !isKnown)
     return <Nothing title={`There is no log ${log}`}>It was removed, or it is not shared with you.</Nothing>;
   if (screen === "settings" || screen === "account") return <SettingsScreen app={app} />;
   if (screen === "inbox") return <InboxScreen app={app} />;
@@ -33,7 +42,7 @@ export function ScreenView({ app }: { app: App }): JSX.Element {
   if (screen === "classes") return <ClassesScreen key={log} app={app} log={log} />;
   if (screen === "first-run") return <FirstRunScreen key={log} app={app} log={log} />;
   // A log's screen starts anew for another log.
-  return <SearchScreen key={log} app={app} log={log} />;
+  return <SearchScreen key={log} app={app} log={log} ahead={ahead} />;
 }
 
 function Nothing({ title, children }: { title: string; children: ComponentChildren }): JSX.Element {

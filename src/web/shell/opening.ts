@@ -1,0 +1,81 @@
+import { signal } from "@preact/signals";
+import type { ReadonlySignal } from "@preact/signals";
+
+import { ApiFault } from "../api/client.ts";
+import type { LogRecord } from "../api/types.ts";
+import type { App } from "../app.ts";
+import { Ahead } from "../search/ahead.ts";
+
+/** What the page reads before it draws a screen. */
+export type Opening = {
+  /** What kept the page from being opened. */
+  readonly fault: ReadonlySignal<unknown>;
+  /** The search of the address, begun before its screen. */
+  readonly ahead: Ahead;
+  /** Asks who is signed in, for their logs, and what the address searches for: all at once. */
+  readonly begin: () => void;
+  /** Reads the logs and classes of whoever has signed in, unless that is under way. */
+  readonly readLogs: () => void;
+};
+
+export function createOpening(app: App): Opening {
+  const fault = signal<unknown>(null);
+  const ahead = new Ahead();
+  let isReading = false;
+  const fail = (error: unknown) => (fault.value = error);
+  const readLogs = () => {
+    if (isReading) return;
+    isReading = true;
+    readAll(app)
+      .catch((error: unknown) => isOfStranger(app, error) || fail(error))
+      .finally(() => (isReading = false));
+  };
+  return {
+    fault,
+    ahead,
+    readLogs,
+    begin() {
+      fault.value = null;
+      const { parameters, ...place } = app.location.place.peek();
+      const ticket = parameters.get("ticket");
+      if (ticket !== undefined) {
+        app.location.amend({ ...place, parameters: new Map([...parameters].filter(([name]) => name !== "ticket")) });
+        signInBy(app, ticket).catch(fail);
+        return;
+      }
+      app.session.open().catch(fail);
+      ahead.begin(app);
+      readLogs();
+    },
+  };
+}
+
+/** Signs in by a ticket, or finds the session that is there. */
+async function signInBy({ session }: App, ticket: string): Promise<void> {
+  try {
+    await session.signIn({ ticket });
+  } catch (error) {
+    // A ticket serves once and not for long; the person may be signed in all the same.
+    if (!(error instanceof ApiFault) || error.status === 0) throw error;
+    await session.open();
+  }
+}
+
+/** Whether the logs were refused because nobody is signed in, which the answer about the session says as well. */
+function isOfStranger({ session }: App, error: unknown): boolean {
+  const state = session.state.peek();
+  return error instanceof ApiFault && error.status === 401 && (state === "unknown" || state === "out");
+}
+
+/** Without a log in the address, the one that was open last is shown, or else the first. */
+async function readAll({ classes, client, logs, location, preferences }: App): Promise<void> {
+  const found = client.ask<readonly LogRecord[]>("/1/logs");
+  // Without them classes are shown by their keys, in the neutral colour.
+  classes.read().catch(() => undefined);
+  const { body } = await found;
+  const { log: last } = preferences.now.peek();
+  const start = body.find(({ key }) => key === last) ?? body[0];
+  if (location.place.peek().screen === "home" && start !== undefined)
+    location.amend({ screen: "search", log: start.key });
+  logs.value = body;
+}
