@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
 import { wordsOf } from "../api/client.ts";
 import type { App } from "../app.ts";
@@ -25,8 +26,12 @@ export function Facet(properties: {
   readonly search: Search;
   readonly facts: FieldFacts;
   readonly startsOpen: boolean;
+  /** Whether values are still missing above it, which would push it down. */
+  readonly isHidden: boolean;
+  /** Called when its own values are there, or what kept them away. */
+  readonly onThere: () => void;
 }): JSX.Element {
-  const { app, search, facts, startsOpen } = properties;
+  const { app, search, facts, startsOpen, isHidden, onThere } = properties;
   const isOpen = useSignal(startsOpen);
   const take = useSignal(FEW);
   const run = search.run.value;
@@ -35,6 +40,11 @@ export function Facet(properties: {
     isOpen.value,
     take.value,
   ]);
+  const isThere = !isOpen.value || value.value !== null || fault.value !== null;
+  useEffect(() => {
+    if (isThere) onThere();
+  }, [isThere]);
+  const section = useRoom(isOpen.value, [value.value, isHidden]);
   const values = value.value ?? [];
   const ask = readAsk(search.query.value);
   const most = Math.max(
@@ -42,9 +52,10 @@ export function Facet(properties: {
     values.reduce((sum, { count }) => sum + count, 0),
   );
   const bounds = boundsOf(facts);
-  const rest = facts.distinct - values.filter(({ choice }) => typeof choice === "string").length;
+  const rest =
+    value.value === null ? 0 : facts.distinct - values.filter(({ choice }) => typeof choice === "string").length;
   return (
-    <section class="facet">
+    <section ref={section} class="facet" hidden={isHidden}>
       <h3>
         <button type="button" aria-expanded={isOpen.value} onClick={() => (isOpen.value = !isOpen.value)}>
           <Icon name="right" />
@@ -88,6 +99,16 @@ export function Facet(properties: {
       )}
     </section>
   );
+}
+
+/** Keeps an open facet as high as it was: what stands below stays under the pointer when a query has fewer values. */
+function useRoom(isOpen: boolean, causes: readonly unknown[]): { readonly current: HTMLElement | null } {
+  const section = useRef<HTMLElement>(null);
+  useLayoutEffect(() => {
+    const { style, offsetHeight } = section.current!;
+    style.minHeight = isOpen ? `${offsetHeight}px` : "";
+  }, [isOpen, ...causes]);
+  return section;
 }
 
 /** The first `take` values of a field; null for none of them, and where the query has a fault. */

@@ -46,12 +46,18 @@ export function FieldsPane({ app, search, isOpen }: FieldsPaneProperties): JSX.E
       ]),
     [],
   );
+  const there = useSignal<ReadonlySet<string>>(new Set());
   const words = sought.value?.toLowerCase() ?? "";
   // A field that the query looks at stays, so that what it leaves out can be taken in again.
   const asked = new Set(readAsk(run.query)?.filters.flatMap(({ fields }) => [...fields]));
-  const shown = (facts.value ?? []).filter(({ name, distinct }) =>
-    words === "" ? distinct > 0 || asked.has(name) : name.toLowerCase().includes(words),
+  // So does one that was shown: those below it stay where they are.
+  const known = useRef(new Set<string>()).current;
+  for (const { name, distinct } of facts.value ?? []) if (distinct > 0 || asked.has(name)) known.add(name);
+  const shown = (facts.value ?? []).filter(({ name }) =>
+    words === "" ? known.has(name) : name.toLowerCase().includes(words),
   );
+  // Facets come from the top: each is drawn when those above it have their values, and stays where it is.
+  const missing = shown.findIndex(({ name }) => !there.value.has(name));
   return (
     <aside
       ref={pane}
@@ -99,6 +105,8 @@ export function FieldsPane({ app, search, isOpen }: FieldsPaneProperties): JSX.E
           search={search}
           facts={each}
           startsOpen={index < OPEN && each.name !== "user"}
+          isHidden={missing !== -1 && index > missing}
+          onThere={() => (there.value = new Set([...there.peek(), each.name]))}
         />
       ))}
     </aside>

@@ -50,10 +50,13 @@ export function FoundLine({ app, search, results }: ResultListProperties): JSX.E
       <h1 id="found" aria-live="polite">
         {text}
       </h1>
-      <span class="note">
-        {rangeWords(run.moments, formats.value)} {placeOf(run.zone)}
-        {isOfThisRun && `, ${(found.value?.took_ms ?? 0).toFixed(0)} ms`}
-      </span>
+      {/* Not before the count, which would push it aside. */}
+      {(found.value !== null || fault.value !== null) && (
+        <span class="note">
+          {rangeWords(run.moments, formats.value)} {placeOf(run.zone)}
+          {isOfThisRun && `, ${(found.value?.took_ms ?? 0).toFixed(0)} ms`}
+        </span>
+      )}
       {isHiding && <HidingNote app={app} search={search} />}
       <span class="space" />
       <ViewTabs app={app} />

@@ -1,0 +1,156 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import test from "ava";
+import type { Page } from "playwright-core";
+
+import { LOG } from "../support/service.ts";
+import { sharePages } from "./support/pages.ts";
+
+const pages = sharePages();
+
+/** JavaScript and CSS that a visit may ask for until its first rows are there, gzipped. */
+const MOST_BYTES = 60 * 1024;
+
+/** Events of four fields with six, three, six and two values. */
+const events = (count: number) =>
+  Array.from({ length: count }, (_, i) => ({
+    text: `number ${i + 1}`,
+    source: `source ${i % 6}`,
+    tags: `tag${i % 3}`,
+    attributes: { step: `step ${Math.min(i % 8, 5)}`, kind: i % 6 === 0 ? "rare" : "usual" },
+  }));
+
+type Asset = { readonly name: string; readonly isFirst: boolean };
+
+/** Opens the log anew, with a note of the moment at which the first row was there. */
+async function visit(page: Page): Promise<void> {
+  await page.addInitScript(() => {
+    const observer = new MutationObserver(() => {
+      if (document.querySelector("#list .slot") === null) return;
+      observer.disconnect();
+      performance.mark("rows");
+    });
+    observer.observe(document, { childList: true, subtree: true });
+  });
+  await page.reload();
+}
+
+/** The scripts and styles of a visit, and which of them were asked for by its first row. */
+async function readAssets(page: Page): Promise<readonly Asset[]> {
+  await visit(page);
+  await page.locator(".facet .val").first().waitFor();
+  await page.locator(".plot .b, .plot .cap").first().waitFor();
+  return page.evaluate(() => {
+    const rows_ms = performance.getEntriesByName("rows")[0]!.startTime;
+    return performance
+      .getEntriesByType("resource")
+      .filter(({ name }) => /\.(?:js|css)$/.test(name))
+      .map(({ name, startTime }) => ({ name, isFirst: startTime <= rows_ms }));
+  });
+}
+
+async function sizeOfFirst(assets: readonly Asset[]): Promise<number> {
+  let bytes = 0;
+  for (const { name } of assets.filter(({ isFirst }) => isFirst)) {
+    const response = await fetch(name, { headers: { "Accept-Encoding": "gzip" } });
+    await response.arrayBuffer();
+    if (response.headers.get("content-encoding") !== "gzip") throw new Error(`${name} came without gzip`);
+    bytes += Number(response.headers.get("content-length"));
+  }
+  return bytes;
+}
+
+/** What of a page has moved since it was opened. */
+function readShifts(): Promise<string[]> {
+  type Shift = { readonly sources: readonly { node: Element | null; previousRect: DOMRect; currentRect: DOMRect }[] };
+  const describe = ({ sources }: Shift) =>
+    sources.map(({ node, previousRect: { x, y }, currentRect }) => {
+      const what = node?.outerHTML?.slice(0, 80) ?? node?.nodeName;
+      return `${what}: ${x},${y} to ${currentRect.x},${currentRect.y}`;
+    });
+  return new Promise((resolve) => {
+    const observer = new PerformanceObserver((list) =>
+      resolve((list.getEntries() as unknown as Shift[]).flatMap(describe)),
+    );
+    observer.observe({ type: "layout-shift", buffered: true });
+    // Without any, it is never called.
+    setTimeout(() => resolve([]), 500);
+  });
+}
+
+test("a first visit asks for at most 60 KB of JavaScript and CSS until its rows are there", async (t) => {
+  await pages.post(events(40));
+  const { page } = await pages.open(t, { address: `#/${LOG}` });
+  let assets = await readAssets(page);
+  // The rest of the screen waits 2 s for a list, and a busy machine may take longer.
+  for (let more = 0; more < 4 && (await sizeOfFirst(assets)) > MOST_BYTES; more++) assets = await readAssets(page);
+  const bytes = await sizeOfFirst(assets);
+  t.true(bytes > 30_000, "the page's own code is among it");
+  t.true(bytes <= MOST_BYTES, `${bytes} bytes: ${JSON.stringify(assets)}`);
+  t.true(
+    assets.some(({ isFirst }) => !isFirst),
+    "what stands beside the rows comes after them",
+  );
+});
+
+test("the rows are asked for beside the question who is signed in", async (t) => {
+  await pages.post(events(40));
+  const { page } = await pages.open(t, { address: "#/~account" });
+  await page.getByRole("heading", { level: 1 }).first().waitFor();
+  await page.goto("about:blank");
+  const list = page.waitForRequest(/SORT/);
+  await page.route(/\/1\/session$/, async (route) => {
+    await list;
+    await route.continue();
+  });
+  const requests: string[] = [];
+  page.on("request", (request) => requests.push(decodeURIComponent(request.url())));
+  await page.goto(`/#/${LOG}`);
+  await page.locator("#list .slot").first().waitFor();
+  await page.locator(".plot").waitFor();
+  // The list takes over what was asked for ahead of it.
+  const first = requests.filter((url) => url.includes("SORT+created+DESC+TAKE+100"));
+  t.is(first.length, 1, first.join("\n"));
+});
+
+test("a list that is slow keeps the fields and the histogram away for a moment alone", async (t) => {
+  await pages.post(events(40));
+  const { page } = await pages.open(t, { address: "#/~account" });
+  await page.goto("about:blank");
+  await page.route(/SORT\+created/, () => undefined);
+  await page.goto(`/#/${LOG}`);
+  await page.locator(".plot").waitFor();
+  await page.locator(".facet .val").first().waitFor();
+  t.is(await page.locator("#list .slot").count(), 0);
+});
+
+test("nothing moves while a page loads, in whatever order its answers come", async (t) => {
+  await pages.post(events(40));
+  const { page } = await pages.open(t, { address: `#/${LOG}` });
+  await page.route(/GROUPBY/, async (route) => {
+    // The values of the upper fields come last.
+    if (/source|class/.test(route.request().url())) await sleep(400);
+    await route.continue();
+  });
+  await visit(page);
+  await page.locator(".facet", { hasText: "kind" }).locator(".val").first().waitFor();
+  await page.locator(".plot").waitFor();
+  await sleep(500);
+  t.deepEqual(await page.evaluate(readShifts), []);
+});
+
+test("the fields stay where they are when a query leaves them fewer values", async (t) => {
+  await pages.post(events(40));
+  const { page } = await pages.open(t, { address: `#/${LOG}` });
+  const facet = (name: string) => page.locator(".facet", { has: page.locator("h3", { hasText: name }) });
+  const tops = () =>
+    page.evaluate(() => [...document.querySelectorAll(".facet")].map((each) => each.getBoundingClientRect().top));
+  await facet("kind").locator(".val").first().waitFor();
+  const before = await tops();
+  t.true((await facet("source").locator(".val").count()) > 1);
+  await facet("kind").locator(".val", { hasText: "rare" }).click();
+  await page.waitForFunction(() => {
+    const source = [...document.querySelectorAll(".facet")].find((each) => each.textContent.startsWith("source"));
+    return source?.querySelectorAll(".val").length === 1;
+  });
+  t.deepEqual(await tops(), before);
+});
