@@ -52,12 +52,17 @@ function figures(...rounds: readonly number[]): Figures {
 async function measureFirstVisit({ browser, service, report, quick }: Inside): Promise<void> {
   const rounds: number[] = [];
   let bytes = 0;
+  let shift = 0;
   for (let round = 0; round < (quick ? 2 : 6); round++) {
     const visit = await browser.open(service.apiPort);
     await visit.slowDown(4);
     await visit.page.goto(ALL, { waitUntil: "commit" });
     rounds.push(await visit.ask<number>("probes.firstRow()"));
     bytes = await gzipped(await visit.ask<string[]>("probes.assets()"));
+    await visit.page.locator(".plot").waitFor();
+    await visit.page.locator(".facet .val").first().waitFor();
+    await visit.page.waitForLoadState("networkidle");
+    shift = Math.max(shift, await visit.ask<number>("probes.shift()"));
     await visit.close();
   }
   // The first visit of all finds the service's own caches cold.
@@ -73,6 +78,7 @@ async function measureFirstVisit({ browser, service, report, quick }: Inside): P
     ours: figures(bytes / 1024),
     target: { kind: "at most", value: 60 },
   });
+  report.fact(`nothing moves while it loads (layout shift ${shift})`, shift === 0);
 }
 
 async function gzipped(addresses: readonly string[]): Promise<number> {

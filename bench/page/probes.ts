@@ -22,6 +22,8 @@ type Watch = {
 
 const watches = new Map<string, Watch>();
 
+let firstRow_ms = 0;
+
 const probes = {
   /** Since the page was asked for, until the frame that shows the first row, in milliseconds. */
   async firstRow(): Promise<number> {
@@ -29,15 +31,26 @@ const probes = {
       if (frames > 1_800) throw new Error("no row came");
       await frame();
     }
-    return performance.now();
+    return (firstRow_ms = performance.now());
   },
 
-  /** Bytes of scripts and styles that the page has asked for, by their addresses. */
+  /** Addresses of the scripts and styles that the page had asked for by its first row. */
   assets: (): string[] =>
     performance
       .getEntriesByType("resource")
+      .filter(({ startTime }) => startTime <= firstRow_ms)
       .map(({ name }) => name)
       .filter((name) => /\/assets\/[^?]+\.(?:js|css)$/.test(name)),
+
+  /** How far things have moved since the page was opened: its cumulative layout shift. */
+  shift: (): Promise<number> =>
+    new Promise((resolve) => {
+      const sum = (list: PerformanceObserverEntryList): number =>
+        list.getEntries().reduce((all, entry) => all + (entry as PerformanceEntry & { value: number }).value, 0);
+      new PerformanceObserver((list) => resolve(sum(list))).observe({ type: "layout-shift", buffered: true });
+      // Without any, it is never called.
+      setTimeout(() => resolve(0), 1_000);
+    }),
 
   /** Reads on to the end of the list until so many rows are loaded. */
   async load(count: number): Promise<number> {
