@@ -1,5 +1,6 @@
 import { render } from "preact";
 
+import { wordsOf } from "./api/client.ts";
 import { createApp } from "./app.ts";
 import { createOpening } from "./shell/opening.ts";
 import { Page } from "./shell/page.tsx";
@@ -10,4 +11,6 @@ root.replaceChildren();
 const app = createApp(window);
 const opening = createOpening(app);
 opening.begin();
+// Failures are said where they happen. This one was forgotten there: the console has it too.
+addEventListener("unhandledrejection", ({ reason }) => app.toaster.show(`Something failed: ${wordsOf(reason)}`));
 render(<Page app={app} opening={opening} />, root);

@@ -16,6 +16,9 @@ export class ApiFault extends Error {
 
 /** What went wrong, in the service's own words. */
 export function wordsOf(error: unknown): string {
+  // Browsers word this each in their own way, with the address of a file.
+  if (error instanceof TypeError && /\bmodule\b/.test(error.message))
+    return "reload the page, its code could not be loaded";
   return error instanceof Error ? error.message : "Something went wrong; reload the page";
 }
 
@@ -79,12 +82,7 @@ export function createClient({ fetch = globalThis.fetch.bind(globalThis), onSign
       });
     } catch (error) {
       signal?.throwIfAborted();
-      throw new ApiFault({
-        status: 0,
-        code: "unreachable",
-        message: `Loggia could not be reached: ${error instanceof Error ? error.message : String(error)}`,
-        retryAfter_s: null,
-      });
+      throw unreachable(error);
     }
     if (response.ok) return response;
     if (response.status === 401 && path !== "/1/session") onSignedOut();
@@ -95,7 +93,7 @@ export function createClient({ fetch = globalThis.fetch.bind(globalThis), onSign
       turns.take(options.signal, async () => {
         const started = performance.now();
         const response = await send(path, options);
-        const body = (response.status === 204 ? null : await response.json()) as Body;
+        const body = (response.status === 204 ? null : await readJson(response, options.signal)) as Body;
         return { body, headers: response.headers, took_ms: performance.now() - started };
       }),
     open: (path, options = {}) => turns.take(options.signal, () => send(path, options)),
@@ -108,13 +106,28 @@ export function addressOf(path: string, query: Ask["query"] = {}): string {
   return parameters.size === 0 ? path : `${path}?${parameters.toString()}`;
 }
 
+/** Reads an answer that may be cut off, or come from something else than the service. */
+async function readJson(response: Response, signal: AbortSignal | undefined): Promise<unknown> {
+  try {
+    return await response.json();
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw unreachable(error);
+  }
+}
+
+function unreachable(cause: unknown): ApiFault {
+  const fault = { status: 0, code: "unreachable", message: "The service did not answer", retryAfter_s: null };
+  return Object.assign(new ApiFault(fault), { cause });
+}
+
 async function readFault(response: Response): Promise<ApiFault> {
   const after = response.headers.get("Retry-After");
   const retryAfter_s = after === null || !/^\d+$/.test(after) ? null : Number(after);
   const text = await response.text();
   try {
-    const { error } = JSON.parse(text) as { error: { status: number; code: string; message: string } };
-    return new ApiFault({ ...error, retryAfter_s });
+    const { code, message } = (JSON.parse(text) as { error: { code: string; message: string } }).error;
+    return new ApiFault({ status: response.status, code, message, retryAfter_s });
   } catch {
     // Something in front of the service answered.
     const message = `The answer was ${response.status} ${response.statusText}`.trim();

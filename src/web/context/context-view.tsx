@@ -8,7 +8,9 @@ import { searchActs } from "../event/acts.ts";
 import type { ListControl } from "../list/control.ts";
 import { List } from "../list/list.tsx";
 import { bindListKeys } from "../list/list-keys.ts";
-import { ListFault, Outline, explain } from "../list/list-states.tsx";
+import { GoneEvent, isGone } from "../faults/gone-event.tsx";
+import { ListFault } from "../faults/list-fault.tsx";
+import { Outline, explain } from "../list/list-states.tsx";
 import { useLook, useWords } from "../list/look.ts";
 import { useCellMenu } from "../list/use-cell-menu.tsx";
 import { formatsOf } from "../time/moments.ts";
@@ -49,12 +51,33 @@ export function ContextView({ app, search, results }: ContextProperties): JSX.El
   return (
     <>
       <ContextLine {...common} event={event.value} source={source} onBack={back} />
-      {!isHere.value && rows.fault.value !== null && (
-        <ListFault fault={rows.fault.value} onRetry={() => rows.retry()} />
-      )}
+      {!isHere.value && rows.fault.value !== null && <ContextFault {...common} onBack={back} />}
       {!isHere.value && rows.fault.value === null && <Outline />}
       {isHere.value && <ContextList key={source} {...common} screenTop={start.current} />}
     </>
+  );
+}
+
+type FaultProperties = ContextProperties & {
+  readonly rows: Neighbours;
+  readonly id: string;
+  readonly onBack: () => void;
+};
+
+/** Why there is nothing around the event. */
+function ContextFault({ app, search, rows, id, onBack }: FaultProperties): JSX.Element {
+  const fault = rows.fault.value;
+  if (isGone(fault)) return <GoneEvent app={app} search={search} id={id} />;
+  return (
+    <ListFault
+      app={app}
+      search={search}
+      fault={fault}
+      isAsking={rows.isBeginning.value}
+      loaded_ms={null}
+      onRetry={() => rows.retry()}
+      onCancel={onBack}
+    />
   );
 }
 

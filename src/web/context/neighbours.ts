@@ -37,6 +37,7 @@ export class Neighbours implements RowSource {
   readonly #options: NeighboursOptions;
   readonly #rows = new RowStore();
   readonly #abort = new AbortController();
+  readonly #isBeginning = signal(false);
   #isReading = false;
   #wanted = { from: 0, to: 0 };
 
@@ -63,17 +64,20 @@ export class Neighbours implements RowSource {
   async begin(): Promise<void> {
     const { id, read } = this.#options;
     this.#isReading = true;
+    this.#isBeginning.value = true;
     try {
       const rows = await read(id, { before: FIRST, after: FIRST }, this.#abort.signal);
       this.#rows.append(rows);
       const at = rows.findIndex((row) => row.id === id);
       this.ends.value = { before: at < FIRST, after: rows.length - 1 - at < FIRST };
+      this.fault.value = null;
       this.#changed();
     } catch (fault) {
-      this.fault.value = fault;
+      if (!this.#abort.signal.aborted) this.fault.value = fault;
       throw fault;
     } finally {
       this.#isReading = false;
+      this.#isBeginning.value = false;
     }
   }
 
@@ -82,10 +86,19 @@ export class Neighbours implements RowSource {
     if (this.fault.peek() === null) this.#go();
   }
 
+  /** Whether the event itself and those next to it are being asked for. */
+  get isBeginning(): ReadonlySignal<boolean> {
+    return this.#isBeginning;
+  }
+
   retry(): void {
+    // What is said of the fault stays until there is an answer.
+    if (this.#rows.length === 0) {
+      void this.begin().catch(() => undefined);
+      return;
+    }
     this.fault.value = null;
-    if (this.#rows.length === 0) void this.begin().catch(() => undefined);
-    else this.#go();
+    this.#go();
   }
 
   replace(row: EventRow): void {

@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 
 import type { App } from "../app.ts";
+import { actWith } from "../shell/act-with.ts";
 import { lazy } from "../shell/lazy.tsx";
 import type { Search } from "../state/search.ts";
 import { LqlField } from "./lql-field.tsx";
@@ -22,16 +23,16 @@ export function QueryField({ app, search }: { app: App; search: Search }): JSX.E
     else parameters.set("m", mode);
     app.location.amend({ parameters });
   };
-  const chooseSimple = async () => {
-    const { canShow } = await loadSimple();
-    const query = search.query.peek();
-    tooRich.value = canShow(query) ? null : query;
-    if (tooRich.value === null) setMode("simple");
-  };
+  const chooseSimple = () =>
+    actWith(app, "Simple mode is not there", loadSimple(), ({ canShow }) => {
+      const query = search.query.peek();
+      tooRich.value = canShow(query) ? null : query;
+      if (tooRich.value === null) setMode("simple");
+    });
   return (
     <>
       <div class="seg" role="group" aria-label="Query mode">
-        <button type="button" aria-pressed={isSimple} onClick={() => void chooseSimple()}>
+        <button type="button" aria-pressed={isSimple} onClick={chooseSimple}>
           Simple
         </button>
         <button

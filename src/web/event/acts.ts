@@ -3,6 +3,7 @@ import { hasColumn, toggleColumn } from "../list/columns.ts";
 import { momentInLql, withCondition } from "../list/question.ts";
 import type { Results } from "../list/results.ts";
 import type { EventRow } from "../list/row.ts";
+import { actWith } from "../shell/act-with.ts";
 import type { Search } from "../state/search.ts";
 import type { Bookmarks } from "./bookmarks.ts";
 import { queryAfter, quoted } from "./conditions.ts";
@@ -28,10 +29,13 @@ export function searchActs({ app, search, results, bookmarks }: Owners): EventAc
     isBookmarked: bookmarks.has,
     bookmark: (row) => void bookmarks.toggle(row),
     copy: (form, row) =>
-      void import("./copy-acts.ts").then(({ copyEvent }) =>
+      actWith(app, "Not copied", import("./copy-acts.ts"), ({ copyEvent }) =>
         copyEvent(app, search.log, { form, row, readData: ofData.readData }),
       ),
-    copyLink: (row) => void import("../search/copy-link.ts").then(({ copyLink }) => copyLink(app, search, row)),
+    copyLink: (row) =>
+      actWith(app, "The link was not copied", import("../search/copy-link.ts"), ({ copyLink }) =>
+        copyLink(app, search, row),
+      ),
     context: (row) => {
       results.contextTop = results.control?.view.screenTopOf(row.id) ?? null;
       location.go({ screen: "context", part: row.id, parameters: location.place.peek().parameters });
@@ -39,9 +43,10 @@ export function searchActs({ app, search, results, bookmarks }: Owners): EventAc
     makeClass: (row) => {
       location.go({ screen: "classes", part: "", parameters: new Map([["event", row.id]]) });
     },
-    showAlike: (row) => {
-      void patternCondition(row).then((condition) => run(withCondition(search.run.peek().typed, condition)));
-    },
+    showAlike: (row) =>
+      actWith(app, "Events like this could not be shown", patternCondition(row), (condition) =>
+        run(withCondition(search.run.peek().typed, condition)),
+      ),
     onValue: (act, field, value) => {
       if (act === "column") results.setColumns(toggleColumn(results.columns.peek(), field));
       else {

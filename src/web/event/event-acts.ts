@@ -13,6 +13,7 @@ export type EventActs = {
   readonly bookmark: (row: EventRow) => void;
   readonly copy: (form: CopyForm, row: EventRow) => void;
   readonly copyLink: (row: EventRow) => void;
+  readonly copyValue: (value: string) => void;
   /** null where the event is shown among its neighbours already. */
   readonly context: ((row: EventRow) => void) | null;
   /** null where the reader may not set up classes. */

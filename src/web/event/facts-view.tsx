@@ -6,7 +6,6 @@ import { useRef } from "preact/hooks";
 import type { EventRow } from "../list/row.ts";
 import { Menu } from "../parts/menu.tsx";
 import type { MenuItem, MenuItems } from "../parts/menu.tsx";
-import { copyText } from "./clipboard.ts";
 import { actsOf, attributesOf, factsOf, nameOfAct, safeLink } from "./facts.ts";
 import type { Fact, FactValue, ValueAct } from "./facts.ts";
 import type { EventActs, EventWords } from "./event-acts.ts";
@@ -107,7 +106,7 @@ export function itemsFor(field: string, value: FactValue, acts: EventActs): Menu
     label: nameOfAct(act, field, value.shown, acts.isColumn(field)),
     ...(HINTS[act] !== undefined && { hint: HINTS[act] }),
     act: () => {
-      if (act === "copy") void copyText(value.value === null ? value.shown : String(value.value));
+      if (act === "copy") acts.copyValue(value.value === null ? value.shown : String(value.value));
       else if (act === "follow") window.open(link!, "_blank", "noopener,noreferrer");
       else acts.onValue?.(act, field, value);
     },

@@ -7,8 +7,8 @@ import { readAsk } from "../ask/compose.ts";
 import { exactRange, withRange } from "../ask/range.ts";
 import type { GroupRecord } from "../ask/groups.ts";
 import { countOf, formatNumber } from "../parts/numbers.ts";
+import { ReadingState, Unanswered } from "../faults/reading-state.tsx";
 import { lazy } from "../shell/lazy.tsx";
-import { QueryFailed } from "../search/query-failed.tsx";
 import { rangeWords, useTitle } from "../search/found-line.tsx";
 import { ResultActs } from "../search/result-acts.tsx";
 import type { Run, Search } from "../state/search.ts";
@@ -40,16 +40,18 @@ type Answer = {
 /** What a grouped query found: a chart and a table, each group one press from its events. */
 export function GroupsView({ app, search }: { app: App; search: Search }): JSX.Element {
   const run = search.run.value;
-  const { value: answer, fault } = useRead(run, () => readGroups(app, run));
+  const reading = useRead(run, () => readGroups(app, run));
+  const { value: answer, error } = reading;
   const chart = useSignal<Chart | null>(null);
   const order = useSignal<Order | null>(null);
   const at = useSignal(-1);
   const formats = useMemo(() => formatsOf(run.zone), [run.zone]);
   const found = answer.value;
   const rows = useComputed(() => sortRows(answer.value?.groups ?? null, order.value ?? answer.value?.order ?? null));
-  useTitle(app, found === null ? "Searching…" : headOf(found.groups), search.log);
-  if (fault.value !== null) return <QueryFailed search={search} fault={fault.value} />;
-  if (found === null) return <div class="progress" role="progressbar" aria-label="Running" />;
+  const head = found !== null ? headOf(found.groups) : error.value === null ? "Searching…" : "No result";
+  useTitle(app, head, search.log);
+  const state = <ReadingState app={app} search={search} reading={reading} what="groups" />;
+  if (found === null) return <Unanswered head={head}>{state}</Unanswered>;
   const { groups, keys } = found;
   const nameOf = (row: GroupRow) => nameOfRow(app, search.log, groups, row);
   const hasCourse = groups.times.length > 1;
@@ -66,7 +68,7 @@ export function GroupsView({ app, search }: { app: App; search: Search }): JSX.E
   return (
     <>
       <div class="found">
-        <h1 id="found">{headOf(groups)}</h1>
+        <h1 id="found">{head}</h1>
         <span class="note">
           {groups.keys.length > 0 && `by ${keys.map(({ name }) => name).join(" and ")}, `}
           {rangeWords(run.moments, formats)}, {found.took_ms.toFixed(0)} ms
@@ -86,6 +88,7 @@ export function GroupsView({ app, search }: { app: App; search: Search }): JSX.E
         </div>
         <ResultActs app={app} search={search} />
       </div>
+      {state}
       {shown === "Map" && (
         <figure class="chart map">
           <PlaceMap rows={rows.value} column={column} nameOf={nameOf} at={at} label={label} openEvents={openEvents} />

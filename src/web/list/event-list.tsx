@@ -6,7 +6,7 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { App } from "../app.ts";
 import { searchActs } from "../event/acts.ts";
 import type { EventActs, EventWords, OpenEventProperties } from "../event/event-acts.ts";
-import { lazy } from "../shell/lazy.tsx";
+import { lazy, useAhead } from "../shell/lazy.tsx";
 import type { Run, Search } from "../state/search.ts";
 import type { Hold, ListControl } from "./control.ts";
 import { List } from "./list.tsx";
@@ -48,7 +48,7 @@ export function EventList({ app, search, results, run, source, end, live }: Even
   const look = useLook(app, results, run);
   const words = useWords(app, results, run);
   // The first event that is opened finds its code loaded.
-  useEffect(() => onceIdle(() => void loadOpenEvent()), []);
+  useAhead(loadOpenEvent);
   useOpenInAddress({ app, results, source, control });
   useEffect(
     () => bindListKeys(app.shortcuts, () => control.current, { acts, rowOf: (id) => rowIn(source, id) }),
@@ -115,9 +115,4 @@ export function Opened({ id, results, source, acts, words }: OpenedProperties): 
 
 function rowIn(source: RowSource, id: string): EventRow | undefined {
   return source.at(source.indexOf(id));
-}
-
-function onceIdle(task: () => void): () => void {
-  const timer = setTimeout(task, 1_000);
-  return () => clearTimeout(timer);
 }

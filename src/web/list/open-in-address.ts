@@ -50,7 +50,13 @@ const NO_EXTRAS: ReadonlyMap<string, number> = new Map();
 
 /** Opens an event that a link names, and shows it in the upper third of the list. */
 async function openNamed(id: string, { results, source, control }: Omit<Opening, "app">): Promise<void> {
-  if (!(await results.find(id, source)) || results.opened.peek().has(id)) return;
+  if (!(await results.find(id, source))) {
+    // What failed is said by the list, and rows of an earlier run are not those that are shown.
+    const isShown = results.shown.peek()?.rows === source;
+    if (isShown && source.fault.peek() === null) results.missing.value = id;
+    return;
+  }
+  if (results.opened.peek().has(id)) return;
   const list = control.current;
   list?.setOpen(id, true);
   const index = source.indexOf(id);

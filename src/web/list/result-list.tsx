@@ -1,14 +1,18 @@
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 
+import type { ListStateProperties } from "../faults/list-state.tsx";
+import { useWait } from "../faults/use-wait.ts";
 import { isLive } from "../live/switch.ts";
-import { lazy } from "../shell/lazy.tsx";
+import { lazy, useAhead } from "../shell/lazy.tsx";
 import { EndOfList } from "./end-of-list.tsx";
 import { EventList } from "./event-list.tsx";
-import { ListFault, Outline } from "./list-states.tsx";
+import { Outline } from "./list-states.tsx";
 import type { ResultListProperties } from "./results.ts";
 
 const LiveView = lazy<ResultListProperties>(async () => (await import("../live/live-view.tsx")).LiveView);
+const loadListState = async () => (await import("../faults/list-state.tsx")).ListState;
+const ListState = lazy<ListStateProperties>(loadListState);
 
 /** The events that the last run found, or those of a tail. While another run is asked, and where it fails, they stay. */
 export function ResultList({ app, search, results }: ResultListProperties): JSX.Element {
@@ -17,15 +21,24 @@ export function ResultList({ app, search, results }: ResultListProperties): JSX.
   useEffect(() => {
     if (!isTail && !results.takeAhead(run)) void results.begin(run);
   }, [run, isTail]);
+  // It cannot be loaded any more once the service is away.
+  useAhead(loadListState);
   const shown = results.shown.value;
   const fault = results.fault.value;
+  const isAsking = results.isAsking.value && !search.isCancelled.value;
+  const stage = useWait(isAsking, run);
   const common = { app, search, results };
   if (isTail) return <LiveView key={run.number} {...common} />;
+  const isEmpty = shown !== null && shown.rows.isComplete.value && shown.rows.length.value === 0;
+  const isSlow = stage > 1;
   return (
     <>
-      {fault !== null && <ListFault fault={fault} onRetry={() => void results.begin(search.run.peek())} />}
-      {shown === null && fault === null && <Outline />}
-      {shown !== null && (
+      {stage > 0 && <div class="progress line" role="progressbar" aria-label="Searching" />}
+      {(fault !== null || isSlow || isEmpty || results.missing.value !== null) && (
+        <ListState {...common} isAsking={isAsking} isSlow={isSlow} isEmpty={isEmpty} />
+      )}
+      {shown === null && fault === null && stage > 0 && <Outline />}
+      {shown !== null && !isEmpty && (
         <EventList
           {...common}
           run={shown.run}

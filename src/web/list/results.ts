@@ -18,7 +18,12 @@ import { listQuestion } from "./question.ts";
 import type { RowSource } from "./row-source.ts";
 
 /** The rows of a run whose first page is there. */
-export type Shown = { readonly run: Run; readonly rows: PagedRows };
+export type Shown = {
+  readonly run: Run;
+  readonly rows: PagedRows;
+  /** When that page arrived, in milliseconds since the Unix epoch. */
+  readonly at_ms: number;
+};
 
 export type ResultListProperties = { readonly app: App; readonly search: Search; readonly results: Results };
 
@@ -40,6 +45,8 @@ export class Results {
   readonly fault: Signal<unknown> = signal(null);
   readonly opened: Signal<ReadonlySet<string>> = signal(new Set());
   readonly states = new OpenStates();
+  /** An event that the address names and the list does not have. */
+  readonly missing: Signal<string | null> = signal(null);
   /** The tail, while one is on. */
   readonly live: Signal<Live | null> = signal(null);
   readonly bookmarks: Bookmarks;
@@ -75,7 +82,7 @@ export class Results {
     this.isAsking.value = true;
     try {
       await readPart(run, () => rows.begin());
-      if (run === this.#search.run.peek()) await this.#show({ run, rows });
+      if (run === this.#search.run.peek()) await this.#show({ run, rows, at_ms: Date.now() });
     } catch (fault) {
       if (run === this.#search.run.peek()) this.fault.value = run.signal.aborted ? null : fault;
     } finally {
@@ -96,6 +103,12 @@ export class Results {
     return isAhead;
   }
 
+  /** Ends the run, and what was said of its failure. */
+  cancel(): void {
+    this.#search.cancel();
+    this.fault.value = null;
+  }
+
   async #show(shown: Shown): Promise<void> {
     this.leave(this.control);
     this.#keepPlace();
@@ -105,6 +118,7 @@ export class Results {
     if (memory !== null) await this.find(memory.place.id, shown.rows);
     this.memory = memory;
     this.fault.value = null;
+    this.missing.value = null;
     this.shown.value = shown;
     before?.rows.close();
   }

@@ -4,6 +4,7 @@ import type { Bookmarks } from "../event/bookmarks.ts";
 import { copyText } from "../event/clipboard.ts";
 import { dataActs } from "../event/data-acts.ts";
 import type { EventActs } from "../event/event-acts.ts";
+import { actWith } from "../shell/act-with.ts";
 import type { MarkedEvent } from "./marked.ts";
 
 /** What can be done with an event of a list across logs. */
@@ -14,15 +15,13 @@ export function markedActs(app: App, { log }: MarkedEvent, bookmarks: Bookmarks)
     isBookmarked: bookmarks.has,
     bookmark: (row) => void bookmarks.toggle(row),
     copy: (form, row) =>
-      void import("../event/copy-acts.ts").then(({ copyEvent }) =>
+      actWith(app, "Not copied", import("../event/copy-acts.ts"), ({ copyEvent }) =>
         copyEvent(app, log, { form, row, readData: ofData.readData }),
       ),
     copyLink: ({ id }) => {
       const address = location.link({ screen: "context", log, part: id });
-      copyText(`${window.location.origin}${window.location.pathname}${address}`).then(
-        () => toaster.show("Link copied"),
-        (fault: unknown) => toaster.show(`Not copied: ${fault instanceof Error ? fault.message : String(fault)}`),
-      );
+      const link = `${window.location.origin}${window.location.pathname}${address}`;
+      actWith(app, "Not copied", copyText(link), () => toaster.show("Link copied"));
     },
     context: ({ id }) => location.go({ screen: "context", log, part: id }),
     makeClass: ({ id }) => location.go({ screen: "classes", log, parameters: new Map([["event", id]]) }),

@@ -3,17 +3,22 @@ import type { ComponentChildren, JSX } from "preact";
 import { Icon } from "./icons.tsx";
 import type { IconName } from "./icons.tsx";
 
+export type MessageAct = { readonly label: string; readonly act: () => void; readonly solid?: boolean };
+
 /** What went wrong, or takes long, said where it happened, with the acts that help. */
 export function Message(properties: {
   readonly kind?: "bad" | "warn" | "plain";
   readonly icon?: IconName;
   readonly title: string;
   readonly children?: ComponentChildren;
-  readonly acts?: readonly { readonly label: string; readonly act: () => void; readonly solid?: boolean }[];
+  readonly acts?: readonly MessageAct[];
+  /** Changes of it are not read out: it counts, and whoever shows it says what matters. */
+  readonly isQuiet?: boolean;
 }): JSX.Element {
   const { kind = "plain", icon = kind === "plain" ? "info" : "warning", title, children, acts = [] } = properties;
+  const role = properties.isQuiet === true ? undefined : kind === "bad" ? "alert" : "status";
   return (
-    <div class={kind === "plain" ? "msg" : `msg ${kind}`} role={kind === "bad" ? "alert" : "status"}>
+    <div class={kind === "plain" ? "msg" : `msg ${kind}`} role={role}>
       <Icon name={icon} />
       <div>
         <h2>{title}</h2>

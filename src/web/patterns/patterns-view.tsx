@@ -9,7 +9,7 @@ import { groupsOf } from "../groups/model.ts";
 import type { GroupRow, Groups } from "../groups/model.ts";
 import type { GroupRecord } from "../ask/groups.ts";
 import { formatNumber } from "../parts/numbers.ts";
-import { QueryFailed } from "../search/query-failed.tsx";
+import { ReadingState } from "../faults/reading-state.tsx";
 import { sinceFirstEvent } from "../state/beginning.ts";
 import type { Run, Search } from "../state/search.ts";
 import { useRead } from "../state/use-read.ts";
@@ -28,10 +28,11 @@ const COARSER = 3;
 /** What the result consists of: its patterns with their counts, over all of it. */
 export function PatternsView({ app, search }: { app: App; search: Search }): JSX.Element {
   const run = search.run.value;
-  const { value: found, fault } = useRead(run, () => readPatterns(app, run));
+  const reading = useRead(run, () => readPatterns(app, run));
+  const { value: found } = reading;
   const { value: courses } = useRead(run, () => readCourses(app, run, found.value), [found.value]);
-  if (fault.value !== null) return <QueryFailed search={search} fault={fault.value} />;
-  if (found.value === null) return <div class="progress" role="progressbar" aria-label="Running" />;
+  const state = <ReadingState app={app} search={search} reading={reading} what="patterns" />;
+  if (found.value === null) return state;
   const { rows, total } = found.value;
   const byPattern = new Map(courses.value?.rows.map((row) => [row.keys[0] ?? "", row] as const));
   const choose = (by: typeof only, pattern: string) => {
@@ -41,56 +42,59 @@ export function PatternsView({ app, search }: { app: App; search: Search }): JSX
     search.start();
   };
   return (
-    <div class="groups ruled" id="list" tabIndex={0} role="region" aria-label="Patterns">
-      <p class="sr" role="status">
-        {total} patterns
-      </p>
-      <table class="table tight">
-        <thead>
-          <tr>
-            <th scope="col" class="num w-count" aria-sort="descending">
-              Events
-            </th>
-            <th scope="col" class="w-trend">
-              Over time
-            </th>
-            <th scope="col" class="w-class">
-              Class
-            </th>
-            <th scope="col">{formatNumber(total)} patterns</th>
-            <th scope="col">
-              <span class="sr">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={row.pattern}>
-              <td class="num">{formatNumber(row.count)}</td>
-              <td>
-                <Course row={byPattern.get(row.pattern)} courses={courses.value} />
-              </td>
-              <td class="kcell" data-class={row.class === "" ? undefined : row.class}>
-                {row.class !== "" && app.classes.nameOf(run.log, row.class)}
-              </td>
-              <td class="pat">
-                <code>{piecesOfPattern(row.pattern).map(({ text, varies }) => (varies ? <i>{text}</i> : text))}</code>
-              </td>
-              <td class="act">
-                <button class="quiet" type="button" onClick={() => choose(only, row.pattern)}>
-                  Only
-                </button>
-                <button class="quiet" type="button" onClick={() => choose(allBut, row.pattern)}>
-                  All but
-                </button>
-              </td>
+    <>
+      {state}
+      <div class="groups ruled" id="list" tabIndex={0} role="region" aria-label="Patterns">
+        <p class="sr" role="status">
+          {total} patterns
+        </p>
+        <table class="table tight">
+          <thead>
+            <tr>
+              <th scope="col" class="num w-count" aria-sort="descending">
+                Events
+              </th>
+              <th scope="col" class="w-trend">
+                Over time
+              </th>
+              <th scope="col" class="w-class">
+                Class
+              </th>
+              <th scope="col">{formatNumber(total)} patterns</th>
+              <th scope="col">
+                <span class="sr">Actions</span>
+              </th>
             </tr>
-          ))}
-        </tbody>
-      </table>
-      {rows.length === 0 && <p class="end">No events match, so there are no patterns.</p>}
-      {total > rows.length && <p class="end">These are the {MOST_PATTERNS} most frequent ones.</p>}
-    </div>
+          </thead>
+          <tbody>
+            {rows.map((row) => (
+              <tr key={row.pattern}>
+                <td class="num">{formatNumber(row.count)}</td>
+                <td>
+                  <Course row={byPattern.get(row.pattern)} courses={courses.value} />
+                </td>
+                <td class="kcell" data-class={row.class === "" ? undefined : row.class}>
+                  {row.class !== "" && app.classes.nameOf(run.log, row.class)}
+                </td>
+                <td class="pat">
+                  <code>{piecesOfPattern(row.pattern).map(({ text, varies }) => (varies ? <i>{text}</i> : text))}</code>
+                </td>
+                <td class="act">
+                  <button class="quiet" type="button" onClick={() => choose(only, row.pattern)}>
+                    Only
+                  </button>
+                  <button class="quiet" type="button" onClick={() => choose(allBut, row.pattern)}>
+                    All but
+                  </button>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+        {rows.length === 0 && <p class="end">No events match, so there are no patterns.</p>}
+        {total > rows.length && <p class="end">These are the {MOST_PATTERNS} most frequent ones.</p>}
+      </div>
+    </>
   );
 }
 

@@ -1,10 +1,10 @@
-import { useSignal } from "@preact/signals";
 import type { Signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
 import type { App } from "../app.ts";
 import { QueryField } from "../editor/query-field.tsx";
+import { useWait } from "../faults/use-wait.ts";
 import { isLive, switchLive } from "../live/switch.ts";
 import { Icon } from "../parts/icons.tsx";
 import type { Search } from "../state/search.ts";
@@ -64,20 +64,11 @@ export function AskBar({ app, search, isFieldsOpen }: AskBarProperties): JSX.Ele
   );
 }
 
-/** A run that takes longer than this can be cancelled. */
-const QUICK_MS = 300;
-
 /** Runs the query; while one is running for some time, cancels it. */
 function RunButton({ search }: { search: Search }): JSX.Element {
-  const isSlow = useSignal(false);
   const run = search.run.value;
-  const isReading = run.reading.value > 0 && !search.isCancelled.value;
-  useEffect(() => {
-    isSlow.value = false;
-    const timer = isReading ? setTimeout(() => (isSlow.value = true), QUICK_MS) : undefined;
-    return () => clearTimeout(timer);
-  }, [run, isReading]);
-  return isSlow.value ? (
+  const isSlow = useWait(run.reading.value > 0 && !search.isCancelled.value, run) > 0;
+  return isSlow ? (
     <button key="cancel" class="run" type="button" onClick={search.cancel}>
       Cancel <kbd>Esc</kbd>
     </button>

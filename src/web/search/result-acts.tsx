@@ -7,6 +7,7 @@ import { Icon } from "../parts/icons.tsx";
 import { MenuButton } from "../parts/menu.tsx";
 import { PopoverButton } from "../parts/popover.tsx";
 import type { SavedListProperties } from "../saved/saved-list.tsx";
+import { actWith } from "../shell/act-with.ts";
 import { lazy } from "../shell/lazy.tsx";
 import type { Search } from "../state/search.ts";
 
@@ -17,7 +18,8 @@ const SavedList = lazy<SavedListProperties>(async () => (await import("../saved/
 export function ResultActs({ app, search }: { app: App; search: Search }): JSX.Element {
   const root = useRef<HTMLSpanElement>(null);
   const press = (name: string) => root.current?.querySelector<HTMLElement>(`[data-act=${name}] button`)?.click();
-  const copyLink = () => void import("./copy-link.ts").then(({ copyLink: copy }) => copy(app, search, null));
+  const copyLink = () =>
+    actWith(app, "The link was not copied", import("./copy-link.ts"), ({ copyLink: copy }) => copy(app, search, null));
   useEffect(
     () =>
       app.shortcuts.bind([

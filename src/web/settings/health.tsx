@@ -18,8 +18,9 @@ export function Health({ app }: PartProperties): JSX.Element {
   const readiness = useSignal<Readiness | null>(null);
   usePolling(true, POLL_MS, () => {
     // 503 is an answer here: it says what is missing.
-    fetch("/health/ready").then(
-      async (response) => (readiness.value = (await response.json()) as Readiness),
+    const read = async () => (await (await fetch("/health/ready")).json()) as Readiness;
+    read().then(
+      (answer) => (readiness.value = answer),
       () => (readiness.value = { status: "away" }),
     );
   });

@@ -1,14 +1,29 @@
 import type { JSX } from "preact";
 
-import { wordsOf } from "../api/client.ts";
+import { ApiFault, wordsOf } from "../api/client.ts";
+import { useRetry } from "../faults/use-retry.ts";
 import { Message } from "../parts/message.tsx";
 
+type AwayProperties = { readonly fault: unknown; readonly isOpening: boolean; readonly retry: () => void };
+
 /** In place of the page, where not even the session could be asked for. */
-export function Away({ fault, retry }: { fault: unknown; retry: () => void }): JSX.Element {
+export function Away({ fault, isOpening, retry }: AwayProperties): JSX.Element {
+  const isAway = fault instanceof ApiFault && fault.status === 0;
+  const left_s = useRetry({ fault, isOn: !isOpening, retry });
   return (
-    <main id="main" tabIndex={-1} class="door">
-      <Message kind="warn" title="No answer from the service" acts={[{ label: "Try now", act: retry, solid: true }]}>
-        {wordsOf(fault)}
+    <main id="main" tabIndex={-1} class="away">
+      <h1 class="sr">Loggia</h1>
+      <p class="sr" role="status">
+        The page could not be opened. It is tried again by itself.
+      </p>
+      <Message
+        kind="warn"
+        isQuiet
+        title={isAway ? "No answer from the service" : "The page could not be opened"}
+        acts={[{ label: "Try now", act: retry, solid: true }]}
+      >
+        {isAway ? "" : `${wordsOf(fault)}. `}
+        {left_s === 0 ? "Trying again…" : `Trying again in ${left_s} s.`}
       </Message>
     </main>
   );

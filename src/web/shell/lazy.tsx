@@ -8,6 +8,16 @@ import { Progress } from "../parts/progress.tsx";
 /** Keeps the place of a component until its code is there. What it is given says why that did not come. */
 export type Frame = (properties: { readonly children?: ComponentChildren }) => JSX.Element;
 
+/** Loads code ahead, once the page has come to rest. Where that fails, it is loaded when it is used, which says so. */
+export function useAhead(load: () => Promise<unknown>): void {
+  useEffect(() => {
+    const timer = setTimeout(() => load().catch(() => undefined), AHEAD_MS);
+    return () => clearTimeout(timer);
+  }, []);
+}
+
+const AHEAD_MS = 1_000;
+
 /** A component whose code is loaded when it is first shown. */
 export function lazy<Properties extends object>(
   load: () => Promise<ComponentType<Properties>>,

@@ -8,8 +8,9 @@ import { Ahead } from "../search/ahead.ts";
 
 /** What the page reads before it draws a screen. */
 export type Opening = {
-  /** What kept the page from being opened. */
+  /** What kept the page from being opened: said until it succeeds. */
   readonly fault: ReadonlySignal<unknown>;
+  readonly isOpening: ReadonlySignal<boolean>;
   /** The search of the address, begun before its screen. */
   readonly ahead: Ahead;
   /** Asks who is signed in, for their logs, and what the address searches for: all at once. */
@@ -20,32 +21,40 @@ export type Opening = {
 
 export function createOpening(app: App): Opening {
   const fault = signal<unknown>(null);
+  const isOpening = signal(false);
   const ahead = new Ahead();
-  let isReading = false;
-  const fail = (error: unknown) => (fault.value = error);
-  const readLogs = () => {
-    if (isReading) return;
-    isReading = true;
-    readAll(app)
-      .catch((error: unknown) => isOfStranger(app, error) || fail(error))
-      .finally(() => (isReading = false));
+  let reading: Promise<void> | null = null;
+  const readLogs = (): Promise<void> =>
+    (reading ??= readAll(app)
+      .catch((error: unknown) => {
+        if (!isOfStranger(app, error)) throw error;
+      })
+      .finally(() => (reading = null)));
+  const attempt = (work: Promise<unknown>): void => {
+    isOpening.value = true;
+    work
+      .then(
+        () => (fault.value = null),
+        (error: unknown) => (fault.value = error),
+      )
+      .finally(() => (isOpening.value = false));
   };
   return {
     fault,
+    isOpening,
     ahead,
-    readLogs,
+    readLogs: () => attempt(readLogs()),
     begin() {
-      fault.value = null;
       const { parameters, ...place } = app.location.place.peek();
       const ticket = parameters.get("ticket");
       if (ticket !== undefined) {
         app.location.amend({ ...place, parameters: new Map([...parameters].filter(([name]) => name !== "ticket")) });
-        signInBy(app, ticket).catch(fail);
+        attempt(signInBy(app, ticket));
         return;
       }
-      app.session.open().catch(fail);
+      const session = app.session.open();
       ahead.begin(app);
-      readLogs();
+      attempt(Promise.all([session, readLogs()]));
     },
   };
 }

@@ -6,6 +6,7 @@ import type { App } from "../app.ts";
 import { Progress } from "../parts/progress.tsx";
 import { ToastArea } from "../parts/toast.tsx";
 import { Away } from "./away.tsx";
+import { actWith } from "./act-with.ts";
 import { ScreenView } from "./screens.tsx";
 import { lazy } from "./lazy.tsx";
 import type { Opening } from "./opening.ts";
@@ -29,7 +30,7 @@ export function Page({ app, opening }: { app: App; opening: Opening }): JSX.Elem
     opening.ahead.drop();
   }, [state]);
   const fault = opening.fault.value;
-  if (fault !== null) return <Away fault={fault} retry={opening.begin} />;
+  if (fault !== null) return <Away fault={fault} isOpening={opening.isOpening.value} retry={opening.begin} />;
   if (state === "out") return <SignIn app={app} />;
   if (state === "unknown" || app.logs.value === null) return <Progress />;
   return (
@@ -77,7 +78,9 @@ function useAlerts(app: App): void {
     if (!isIn) return undefined;
     let isOver = false;
     let stop = () => {};
-    void import("../inbox/watch-unseen.ts").then(({ watchUnseen }) => isOver || (stop = watchUnseen(app)));
+    actWith(app, "Unread alerts are not counted", import("../inbox/watch-unseen.ts"), ({ watchUnseen }) => {
+      if (!isOver) stop = watchUnseen(app);
+    });
     return () => {
       isOver = true;
       stop();
@@ -85,11 +88,14 @@ function useAlerts(app: App): void {
   }, [isIn]);
 }
 
-function useClassColors({ classes, isSettled, location }: App): void {
-  const open = useComputed(() => location.place.value.log);
+function useClassColors(app: App): void {
+  const { isSettled } = app;
+  const open = useComputed(() => app.location.place.value.log);
   useEffect(() => {
     if (!isSettled.value) return;
     // Until they are there, classes have the neutral colour.
-    void import("../classes/paint.ts").then(({ paintClasses }) => paintClasses(document, classes, open));
+    actWith(app, "Classes have no colours", import("../classes/paint.ts"), ({ paintClasses }) =>
+      paintClasses(document, app.classes, open),
+    );
   }, [isSettled.value]);
 }

@@ -35,7 +35,13 @@ export function ScreenView({ app, ahead }: { app: App; ahead: Ahead }): JSX.Elem
       </Nothing>
     );
   if (log !== "" && !isKnown)
-    return <Nothing title={`There is no log ${log}`}>It was removed, or it is not shared with you.</Nothing>;
+    return (
+      <Nothing title={`There is no log “${log}”, or it is not shared with you`}>
+        {logs[0] !== undefined && (
+          <a href={app.location.link({ screen: "search", log: logs[0].key })}>Open {logs[0].key}</a>
+        )}
+      </Nothing>
+    );
   if (screen === "settings" || screen === "account") return <SettingsScreen app={app} />;
   if (screen === "inbox") return <InboxScreen app={app} />;
   if (screen === "bookmarks") return <BookmarksScreen app={app} />;

@@ -2,12 +2,12 @@ import type { JSX } from "preact";
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
-import { wordsOf } from "../api/client.ts";
 import type { App } from "../app.ts";
 import { Arches, Icon } from "../parts/icons.tsx";
 import { MenuButton } from "../parts/menu.tsx";
 import type { MenuItem, MenuItems } from "../parts/menu.tsx";
 import type { Place, Screen } from "../state/location.ts";
+import { actWith } from "./act-with.ts";
 import { lazy } from "./lazy.tsx";
 
 const ShortcutsDialog = lazy(async () => (await import("../keys/dialog.tsx")).ShortcutsDialog);
@@ -87,8 +87,9 @@ function placeOf({ location, logs, preferences }: App, screen: Screen): Partial<
 }
 
 function stepTo(app: App, step: 1 | -1): void {
-  const failed = (fault: unknown) => app.toaster.show(`Bookmarks could not be read: ${wordsOf(fault)}`);
-  import("../bookmarks/step.ts").then(({ goToBookmark }) => goToBookmark(app, step)).catch(failed);
+  actWith(app, "Bookmarks could not be read", import("../bookmarks/step.ts"), ({ goToBookmark }) =>
+    goToBookmark(app, step),
+  );
 }
 
 /** The address belongs to the page's state, so the link moves the focus by itself. */
@@ -161,7 +162,7 @@ function accountItems(app: App): MenuItems {
       checked: theme === name,
       act: () => app.preferences.change({ theme: name as typeof theme }),
     })),
-    [{ label: "Sign out", act: () => void app.session.signOut() }],
+    [{ label: "Sign out", act: () => actWith(app, "You are still signed in", app.session.signOut()) }],
   ];
 }
 

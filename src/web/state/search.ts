@@ -56,6 +56,8 @@ export type Search = {
   readonly run: ReadonlySignal<Run>;
   /** Runs what is typed and chosen now, as a step that back returns from. */
   readonly start: () => void;
+  /** Asks the last run's question anew, whatever was typed since: its relative range ends now. */
+  readonly again: () => void;
   /** Ends the run, here and in the service. What the last one found stays. */
   readonly cancel: () => void;
   readonly isCancelled: ReadonlySignal<boolean>;
@@ -107,14 +109,14 @@ export function createSearch({
   };
   const hiding = (): readonly string[] =>
     hide.peek() === OWN_HIDING ? ownHidden.peek() : hide.peek().split(",").filter(Boolean);
-  const begin = (): Run => {
+  const begin = (typed = query.peek()): Run => {
     abort.abort();
     abort = new AbortController();
     return {
       number: (number += 1),
       log,
-      typed: query.peek(),
-      ...withoutHidden(query.peek(), hiding()),
+      typed,
+      ...withoutHidden(typed, hiding()),
       moments: resolveRange(range.peek(), zone.peek(), now()),
       zone: zone.peek(),
       order: order.peek(),
@@ -143,6 +145,9 @@ export function createSearch({
       location.go({ parameters: withSearch(location.place.peek().parameters, asked) });
       address = searchIn(location.place.peek().parameters);
       run.value = begin();
+    },
+    again() {
+      run.value = begin(run.peek().typed);
     },
     cancel() {
       abort.abort();

@@ -9,8 +9,13 @@ import type { Run } from "./search.ts";
 export type Reading<Value> = {
   /** null until the first answer. The last one stays while the next is awaited. */
   readonly value: Signal<Value | null>;
+  /** When that arrived, in milliseconds since the Unix epoch. */
+  readonly at_ms: Signal<number>;
   /** What kept the last reading from its answer, in words. */
   readonly fault: Signal<string | null>;
+  /** The same as it was thrown; null where nothing was. */
+  readonly error: Signal<unknown>;
+  readonly isReading: Signal<boolean>;
 };
 
 /** One part of a run, read for each run and whenever one of `causes` changes. */
@@ -20,24 +25,30 @@ export function useRead<Value>(
   causes: readonly unknown[] = [],
 ): Reading<Value> {
   const value = useSignal<Value | null>(null);
+  const at_ms = useSignal(0);
   const fault = useSignal<string | null>(null);
+  const error = useSignal<unknown>(null);
+  const isReading = useSignal(false);
   useEffect(() => {
     // An answer that a later cause has overtaken is left out.
     let isLast = true;
-    const keep = async () => {
-      try {
-        const found = await readPart(run, read);
-        if (!isLast || run.signal.aborted) return;
-        if (found !== null) value.value = found;
-        fault.value = null;
-      } catch (error) {
-        if (isLast && !run.signal.aborted) fault.value = wordsOf(error);
-      }
+    const end = (thrown: unknown) => {
+      if (!isLast) return;
+      isReading.value = false;
+      error.value = run.signal.aborted ? null : thrown;
+      fault.value = error.value === null ? null : wordsOf(thrown);
     };
-    void keep();
+    isReading.value = true;
+    readPart(run, read).then((found) => {
+      if (isLast && !run.signal.aborted && found !== null) {
+        value.value = found;
+        at_ms.value = Date.now();
+      }
+      end(null);
+    }, end);
     return () => {
       isLast = false;
     };
   }, [run, ...causes]);
-  return { value, fault };
+  return { value, at_ms, fault, error, isReading };
 }

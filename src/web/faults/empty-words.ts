@@ -1,0 +1,30 @@
+import type { Ask } from "../ask/compose.ts";
+import { PRESETS, isSameRange, rangeName } from "../ask/range.ts";
+import type { Moments, Range } from "../ask/range.ts";
+import type { Formats } from "../time/moments.ts";
+import type { TextCondition } from "./near-value.ts";
+
+/** `In the last 24 hours`, `Yesterday`, `Between 24 Nov 14:00 and 24 Nov 15:00`. */
+export function rangeInWords(range: Range, moments: Moments, formats: Formats): string {
+  const name = rangeName(range, moments, formats);
+  if (name.startsWith("Last ")) return `In the ${name.toLowerCase()}`;
+  if (name === "This week") return "In this week";
+  if (name === "All events") return "In all the time of the log";
+  if (PRESETS.some((each) => isSameRange(each.range, range))) return name;
+  return `Between ${formats.short(moments.from)} and ${formats.short(moments.to)}`;
+}
+
+/** `the source “payment”` @param classNameOf the name of a class by its key */
+export function valueInWords({ field, value }: TextCondition, classNameOf: (key: string) => string): string {
+  return `${field === "tags" ? "tag" : field} “${field === "class" ? classNameOf(value) : value}”`;
+}
+
+/** What no event does: `has the source “payment”`, or how many conditions there are. */
+export function wantedInWords(ask: Ask, texts: readonly TextCondition[], classNameOf: (key: string) => string): string {
+  const [first] = texts;
+  const count = ask.filters.length;
+  if (count === 1 && first !== undefined) return `has the ${valueInWords(first, classNameOf)}`;
+  const tree = ask.filters[0]?.tree;
+  if (count === 1 && tree?.kind === "contains") return `contains “${tree.value.value}”`;
+  return count === 1 ? "meets the condition" : `meets all ${count} conditions`;
+}

@@ -1,0 +1,73 @@
+import { ApiFault, wordsOf } from "../api/client.ts";
+
+/** What is said of a fault that kept something of a log from being read, and what helps. */
+export type FaultWords = {
+  readonly kind: "bad" | "warn" | "plain";
+  readonly icon?: "clock";
+  readonly title: string;
+  readonly text: string;
+  readonly help:
+    /** It passes: it is tried again by itself, after a time that is counted down or as soon as possible. */
+    | "count down"
+    | "wait"
+    /** A sign-in comes over the page, which then goes on. */
+    | "sign in"
+    /** The query takes too long. */
+    | "shorten"
+    /** The query has a fault. */
+    | "show query"
+    | "other log"
+    | "try";
+};
+
+/** The words for a fault. @param log the log that was asked */
+export function wordsForFault(fault: unknown, log: string): FaultWords {
+  if (!(fault instanceof ApiFault)) return refused(wordsOf(fault));
+  const { status, code, message, retryAfter_s } = fault;
+  if (code === "bad_query") return refused(message);
+  const queries = QUERIES_RUNNING.exec(message)?.groups?.["count"];
+  if (status === 429 && queries !== undefined) {
+    const title = `${numberWord(Number(queries))} ${queries === "1" ? "query is" : "queries are"} running for your account`;
+    return { kind: "warn", icon: "clock", title, text: "This one starts by itself as soon as one ends.", help: "wait" };
+  }
+  if (TOO_LONG.test(message)) {
+    return { kind: "warn", icon: "clock", title: "This query takes too long", text: `${message}.`, help: "shorten" };
+  }
+  if (code === "store_unavailable") return passing("The service cannot reach its events");
+  if ((status === 429 || status === 503) && retryAfter_s !== null) return passing("The service is busy");
+  if (status === 0 || status === 429 || status >= 500) return passing("No answer from the service");
+  if (status === 401) {
+    const text = "Sign in again and this page goes on where it was. Your query is kept.";
+    return { kind: "plain", title: "Your session ended", text, help: "sign in" };
+  }
+  if (status === 403) {
+    const text = "Its admins can give you a role that may.";
+    return { kind: "bad", title: `You may not read this in ${log}`, text, help: "try" };
+  }
+  if (code === "log_not_found") {
+    const text = "Its admins can share it with you.";
+    return { kind: "bad", title: `There is no log “${log}”, or it is not shared with you`, text, help: "other log" };
+  }
+  return { kind: "bad", title: "The service refused this", text: `${message}.`, help: "try" };
+}
+
+/** As the service words it, with the number that its settings allow. */
+const QUERIES_RUNNING = /^You have (?<count>\d+) queries running/;
+const TOO_LONG = /took longer than [\d.]+ s/;
+
+function passing(title: string): FaultWords {
+  return { kind: "warn", title, text: "", help: "count down" };
+}
+
+/** The place and what is wrong are the title; the first line alone, since the query is in sight. */
+function refused(message: string): FaultWords {
+  const [line = ""] = message.split("\n", 1);
+  const [, title, text = ""] = /^(.*?[^.])(?:\. (.*))?\.?$/.exec(line) ?? [];
+  return { kind: "bad", title: title ?? "This query cannot be answered", text, help: "show query" };
+}
+
+const NUMBERS = "No One Two Three Four Five Six Seven Eight Nine Ten Eleven Twelve".split(" ");
+
+function numberWord(number: number): string {
+  return NUMBERS[number] ?? String(number);
+}

@@ -1,0 +1,120 @@
+import { useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+
+import type { App } from "../app.ts";
+import { Message } from "../parts/message.tsx";
+import type { MessageAct } from "../parts/message.tsx";
+import type { Search } from "../state/search.ts";
+import { formatsOf } from "../time/moments.ts";
+import { wordsForFault } from "./fault-words.ts";
+import type { FaultWords } from "./fault-words.ts";
+import { shorterRange } from "./shorter-range.ts";
+import { showInQuery } from "./show-in-query.ts";
+import { useRetry } from "./use-retry.ts";
+
+export type ListFaultProperties = {
+  readonly app: App;
+  readonly search: Search;
+  readonly fault: unknown;
+  /** Whether it is being asked again. */
+  readonly isAsking: boolean;
+  /** When what stands below was loaded, in milliseconds since the Unix epoch; null: nothing stands there. */
+  readonly loaded_ms: number | null;
+  /** What stands there. */
+  readonly what?: string;
+  readonly onRetry: () => void;
+  readonly onCancel: () => void;
+};
+
+/** Why something could not be read, above what was read last. What passes is tried again by itself. */
+export function ListFault(properties: ListFaultProperties): JSX.Element {
+  const { app, search, fault, isAsking, loaded_ms, what = "events", onRetry } = properties;
+  const root = useRef<HTMLDivElement>(null);
+  const words = useMemo(() => wordsForFault(fault, search.log), [fault]);
+  const passes = words.help === "count down" || words.help === "wait";
+  const left_s = useRetry({ fault, isOn: passes && !isAsking, retry: onRetry });
+  const { zone } = search.run.value;
+  const clock = useMemo(() => formatsOf(zone).time, [zone]);
+  useAfterSignIn(app, words, onRetry);
+  useLayoutEffect(() => () => void (hasFocus(root.current) && document.getElementById("main")?.focus()), []);
+  const lines: string[] = [];
+  if (words.help === "count down") lines.push(left_s === 0 ? "Trying again…" : `Trying again in ${left_s} s.`);
+  if (words.text !== "") lines.push(words.text);
+  if (passes && words.help !== "wait" && loaded_ms !== null)
+    lines.push(`The ${what} below were loaded at ${clock(loaded_ms).slice(0, 8)}.`);
+  return (
+    <div ref={root} class="pad">
+      <Message
+        kind={words.kind}
+        isQuiet={passes}
+        {...(words.icon !== undefined && { icon: words.icon })}
+        title={words.title}
+        acts={actsFor(words, properties)}
+      >
+        {lines.length === 0 ? undefined : lines.join(" ")}
+      </Message>
+      {passes && <Spoken words={`${words.title}. It is tried again by itself.`} />}
+    </div>
+  );
+}
+
+/** Says something to those who hear the page: once, not at each second of a countdown. */
+export function Spoken({ words }: { readonly words: string }): JSX.Element {
+  const said = useSignal("");
+  // What is there from the start is not read out.
+  useEffect(() => {
+    said.value = words;
+  }, [words]);
+  return (
+    <p class="sr" role="status">
+      {said.value}
+    </p>
+  );
+}
+
+function hasFocus(element: HTMLElement | null): boolean {
+  return element?.contains(document.activeElement) === true;
+}
+
+/** Goes on where the page was, once there is a session again. */
+function useAfterSignIn({ session }: App, { help }: FaultWords, onRetry: () => void): void {
+  const isIn = session.state.value === "in";
+  const wasOut = useRef(false);
+  useEffect(() => {
+    if (help === "sign in" && isIn && wasOut.current) onRetry();
+    wasOut.current = !isIn;
+  }, [isIn, help]);
+}
+
+function actsFor({ help, title }: FaultWords, properties: ListFaultProperties): readonly MessageAct[] {
+  const { app, search, onRetry, onCancel } = properties;
+  switch (help) {
+    case "count down":
+      return [{ label: "Try now", act: onRetry }];
+    case "wait":
+      return [{ label: "Cancel this one", act: onCancel }];
+    case "sign in":
+      return [];
+    case "show query":
+      return [{ label: "Show in the query", act: () => showInQuery(title, search.run.peek().typed) }];
+    case "shorten": {
+      const shorter = shorterRange(search.run.peek(), search.range.peek());
+      if (shorter === null) return [{ label: "Try again", act: onRetry }];
+      const act = () => {
+        search.range.value = shorter.range;
+        search.start();
+      };
+      return [{ label: shorter.name, act }];
+    }
+    case "other log": {
+      const other = app.logs.value?.find(({ key }) => key !== search.log);
+      if (other === undefined) return [{ label: "Try again", act: onRetry }];
+      const act = () => app.location.go({ screen: "search", log: other.key, part: "", parameters: new Map() });
+      return [{ label: `Open ${other.key}`, act }];
+    }
+    case "try":
+      return [{ label: "Try again", act: onRetry }];
+  }
+  throw help satisfies never;
+}

@@ -1,0 +1,46 @@
+import type { JSX } from "preact";
+
+import type { ResultListProperties } from "../list/results.ts";
+import { lazy } from "../shell/lazy.tsx";
+import { ListFault } from "./list-fault.tsx";
+import type { MissingEventProperties } from "./missing-event.tsx";
+import { SlowNote } from "./slow-note.tsx";
+
+const MissingEvent = lazy<MissingEventProperties>(async () => (await import("./missing-event.tsx")).MissingEvent);
+const NothingFound = lazy<Omit<ResultListProperties, "results">>(
+  async () => (await import("./nothing-found.tsx")).NothingFound,
+);
+
+export type ListStateProperties = ResultListProperties & {
+  readonly isAsking: boolean;
+  /** Whether that takes long. */
+  readonly isSlow: boolean;
+  /** Whether the last run found nothing. */
+  readonly isEmpty: boolean;
+};
+
+/** Above the list of a search, or in its place where it is empty: why it is not what was asked for. */
+export function ListState({ app, search, results, isAsking, isSlow, isEmpty }: ListStateProperties): JSX.Element {
+  const fault = results.fault.value;
+  const shown = results.shown.value;
+  const named = isEmpty ? app.location.place.value.parameters.get("open") : undefined;
+  const missing = results.missing.value ?? named ?? null;
+  const common = { app, search };
+  return (
+    <>
+      {fault === null && isSlow && <SlowNote {...common} />}
+      {fault !== null && (
+        <ListFault
+          {...common}
+          fault={fault}
+          isAsking={isAsking}
+          loaded_ms={shown === null || isEmpty ? null : shown.at_ms}
+          onRetry={search.again}
+          onCancel={() => results.cancel()}
+        />
+      )}
+      {missing !== null && <MissingEvent key={missing} {...common} results={results} id={missing} />}
+      {shown !== null && isEmpty && <NothingFound key={shown.run.number} {...common} />}
+    </>
+  );
+}

@@ -1,0 +1,104 @@
+import { useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useEffect, useMemo } from "preact/hooks";
+
+import type { App } from "../app.ts";
+import { readAsk } from "../ask/compose.ts";
+import { eventsOf } from "../ask/groups.ts";
+import { hasOwnRange } from "../ask/range.ts";
+import type { MessageAct } from "../parts/message.tsx";
+import { STANDARD_QUERY } from "../state/search.ts";
+import type { Run, Search } from "../state/search.ts";
+import { formatsOf } from "../time/moments.ts";
+import { rangeInWords, valueInWords, wantedInWords } from "./empty-words.ts";
+import { textConditions, withValue } from "./near-value.ts";
+import { longerRange, readNear, readNewest } from "./read-fixes.ts";
+import type { Near } from "./read-fixes.ts";
+
+type Properties = { readonly app: App; readonly search: Search };
+
+/** What may help, as far as it is known: undefined until it is. */
+type Fixes = { readonly near: Near | null | undefined; readonly newest: number | null | undefined };
+
+/** In place of an empty list: what no event meets, and the nearest query or range that finds some. */
+export function NothingFound({ app, search }: Properties): JSX.Element {
+  const run = search.run.value;
+  const fixes = useFixes(app, run);
+  const formats = useMemo(() => formatsOf(run.zone), [run.zone]);
+  const ask = useMemo(() => eventsOf(run.typed), [run.typed]);
+  const { near, newest } = fixes;
+  const classNameOf = (key: string) => app.classes.nameOf(run.log, key);
+  const isOwnRange = ask !== null && hasOwnRange(ask);
+  const range = isOwnRange ? "In the range of the query" : rangeInWords(search.range.value, run.moments, formats);
+  const texts = ask === null ? [] : textConditions(ask);
+  const isWhole = ask === null || ask.filters.length === 0;
+  const lines = [`${range} ${isWhole ? "no event came" : `no event ${wantedInWords(ask, texts, classNameOf)}`}.`];
+  const acts: MessageAct[] = [];
+  const start = (change: () => void) => () => {
+    change();
+    search.start();
+  };
+  if (near) {
+    lines.push(`The log has a ${valueInWords({ ...near.condition, value: near.value }, classNameOf)}.`);
+    const use = () => {
+      const typed = readAsk(run.typed);
+      const condition = typed === null ? undefined : textConditions(typed).find(isSameCondition(near));
+      if (typed !== null && condition !== undefined) search.query.value = withValue(typed, condition, near.value);
+    };
+    acts.push({ label: `Use ${near.value}`, act: start(use) });
+  }
+  const longer = newest === undefined || newest === null || isOwnRange ? null : longerRange(newest, run);
+  if (longer !== null) {
+    if (near === null) lines.push(`The newest that does is of ${formats.short(newest!)}.`);
+    acts.push({ label: longer.name, act: start(() => (search.range.value = longer.range)) });
+  }
+  if (run.hidden.length > 0) {
+    lines.push("Events of classes that you hide are left out.");
+    acts.push({ label: "Show all classes", act: start(() => (search.hide.value = "")) });
+  }
+  if (acts.length === 0 && !isWhole && near === null && newest === null) {
+    lines.push("No other range has one. Fewer conditions find more.");
+    acts.push({ label: "All events", act: start(() => (search.query.value = STANDARD_QUERY)) });
+  }
+  return (
+    <div class="blank">
+      <h2>No events match</h2>
+      <p role="status">{lines.join(" ")}</p>
+      {acts.length > 0 && (
+        <div class="acts">
+          {acts.map(({ label, act }) => (
+            <button key={label} class="btn small" type="button" onClick={act}>
+              {label}
+            </button>
+          ))}
+        </div>
+      )}
+    </div>
+  );
+}
+
+function isSameCondition({ condition }: Near): (other: { field: string; value: string }) => boolean {
+  return ({ field, value }) => field === condition.field && value === condition.value;
+}
+
+/** Asks for what may help, only here, where nothing was found. */
+function useFixes(app: App, run: Run): Fixes {
+  const fixes = useSignal<Fixes>({ near: undefined, newest: undefined });
+  useEffect(() => {
+    const abort = new AbortController();
+    const keep = (known: Partial<Fixes>) => {
+      if (!abort.signal.aborted) fixes.value = { ...fixes.peek(), ...known };
+    };
+    // Where they cannot be read, what was asked is said all the same.
+    readNear(app, run, abort.signal).then(
+      (near) => keep({ near }),
+      () => undefined,
+    );
+    readNewest(app, run, abort.signal).then(
+      (newest) => keep({ newest }),
+      () => undefined,
+    );
+    return () => abort.abort();
+  }, [run]);
+  return fixes.value;
+}

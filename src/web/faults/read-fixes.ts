@@ -1,0 +1,67 @@
+import { DAY_MS } from "../../query/calendar.ts";
+import type { EventRecord } from "../api/types.ts";
+import { momentOf } from "../api/types.ts";
+import type { App } from "../app.ts";
+import { eventsOf, within } from "../ask/groups.ts";
+import { BEGINNING, PRESETS, hasOwnRange, resolveRange } from "../ask/range.ts";
+import type { Run } from "../state/search.ts";
+import { nearValue, textConditions } from "./near-value.ts";
+import type { TextCondition } from "./near-value.ts";
+import type { NamedRange } from "./shorter-range.ts";
+
+/** A value that events have, near one that is asked for and that none has. */
+export type Near = { readonly condition: TextCondition; readonly value: string };
+
+type Asked = Pick<Run, "log" | "query" | "moments" | "zone">;
+type Field = { readonly name: string; readonly values: readonly { readonly value: string }[] };
+
+/** Values are looked for this far back at least. */
+const LOOK_BACK_MS = 30 * DAY_MS;
+const MOST_VALUES = 100;
+/** More conditions than these are seldom slips. */
+const MOST_CONDITIONS = 3;
+
+/** The value that one of the conditions probably meant; null where each is known or none is near. @throws ApiFault */
+export async function readNear({ client, classes }: App, run: Asked, signal: AbortSignal): Promise<Near | null> {
+  const ask = eventsOf(run.query);
+  const conditions = ask === null ? [] : textConditions(ask).slice(0, MOST_CONDITIONS);
+  const { from, to } = run.moments;
+  const valuesOf = async (field: string): Promise<readonly string[]> => {
+    if (field === "class") return (classes.byLog.peek().get(run.log) ?? []).map(({ key }) => key);
+    const created = `${Math.min(from, to - LOOK_BACK_MS)}:${to}`;
+    const query = { prefix: field, values: MOST_VALUES, created };
+    const { body } = await client.ask<readonly Field[]>(`/1/logs/${run.log}/fields`, { query, signal });
+    return body.find(({ name }) => name === field)?.values.map(({ value }) => value) ?? [];
+  };
+  for (const condition of conditions) {
+    const value = nearValue(condition.value, await valuesOf(condition.field));
+    if (value !== null) return { condition, value };
+  }
+  return null;
+}
+
+/** The moment of the newest event that a query finds in any range; null where there is none. @throws ApiFault */
+export async function readNewest({ client }: App, run: Asked, signal: AbortSignal): Promise<number | null> {
+  const ask = eventsOf(run.query);
+  if (ask === null || hasOwnRange(ask)) return null;
+  const newest = [
+    ["sort", "SORT created DESC"],
+    ["take", "TAKE 1"],
+  ] as const;
+  const query = within(ask, newest, { from: BEGINNING, to: Date.now() }, run.zone);
+  const { body } = await client.ask<readonly EventRecord[]>(`/1/logs/${run.log}/query`, {
+    query: { query, tz: run.zone },
+    signal,
+  });
+  return body[0] === undefined ? null : momentOf(body[0].created);
+}
+
+/** The shortest range by name that has an event; null where the run's has it too, or none does. */
+export function longerRange(moment: number, { moments, zone }: Asked, now_ms = Date.now()): NamedRange | null {
+  if (moment >= moments.from && moment < moments.to) return null;
+  const fitting = PRESETS.filter(({ range }) => {
+    const { from, to } = resolveRange(range, zone, now_ms);
+    return range.from.startsWith("-") || range.from === "all" ? moment >= from && moment < to : false;
+  });
+  return fitting[0] ?? null;
+}

@@ -1,0 +1,57 @@
+import type { ComponentChildren, JSX } from "preact";
+
+import type { App } from "../app.ts";
+import type { Search } from "../state/search.ts";
+import type { Reading } from "../state/use-read.ts";
+import { ListFault } from "./list-fault.tsx";
+import { SlowNote } from "./slow-note.tsx";
+import { useWait } from "./use-wait.ts";
+
+type ReadingStateProperties = {
+  readonly app: App;
+  readonly search: Search;
+  readonly reading: Reading<unknown>;
+  /** What it shows. */
+  readonly what: string;
+};
+
+/** Above what a view has read: that it is being read, or why it could not be. */
+export function ReadingState({ app, search, reading, what }: ReadingStateProperties): JSX.Element {
+  const { error, isReading, value, at_ms } = reading;
+  const isAsking = isReading.value && !search.isCancelled.value;
+  const stage = useWait(isAsking, search.run.value);
+  const fault = error.value;
+  return (
+    <>
+      {stage > 0 && <div class="progress line" role="progressbar" aria-label="Searching" />}
+      {stage > 1 && fault === null && <SlowNote search={search} />}
+      {fault !== null && (
+        <ListFault
+          app={app}
+          search={search}
+          fault={fault}
+          isAsking={isAsking}
+          loaded_ms={value.value === null ? null : at_ms.value}
+          what={what}
+          onRetry={search.again}
+          onCancel={() => {
+            search.cancel();
+            error.value = null;
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+/** A view without an answer yet: its head, and what is said in place of it. */
+export function Unanswered({ head, children }: { head: string; children: ComponentChildren }): JSX.Element {
+  return (
+    <>
+      <div class="found">
+        <h1 id="found">{head}</h1>
+      </div>
+      {children}
+    </>
+  );
+}

@@ -1,0 +1,26 @@
+import { DAY_MS, HOUR_MS } from "../../query/calendar.ts";
+import { readAsk } from "../ask/compose.ts";
+import { exactRange, hasOwnRange } from "../ask/range.ts";
+import type { Range } from "../ask/range.ts";
+import type { Run } from "../state/search.ts";
+
+export type NamedRange = { readonly name: string; readonly range: Range };
+
+const LENGTHS = [
+  [7 * DAY_MS, "7 days", "-7d"],
+  [DAY_MS, "24 hours", "-24h"],
+  [HOUR_MS, "hour", "-1h"],
+] as const;
+
+/** A range of a part of a run's time, up to its end; null where the query has its own or it is short already. */
+export function shorterRange({ typed, moments }: Pick<Run, "typed" | "moments">, chosen: Range): NamedRange | null {
+  const ask = readAsk(typed);
+  if (ask === null || hasOwnRange(ask)) return null;
+  const { from, to } = moments;
+  const found = LENGTHS.find(([length_ms]) => 2 * length_ms <= to - from);
+  if (found === undefined) return null;
+  const [length_ms, words, start] = found;
+  return chosen.to === "now"
+    ? { name: `Last ${words}`, range: { from: start, to: "now" } }
+    : { name: `Its last ${words}`, range: exactRange({ from: to - length_ms, to }) };
+}

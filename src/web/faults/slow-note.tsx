@@ -1,0 +1,51 @@
+import { useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useEffect, useMemo } from "preact/hooks";
+
+import { BEGINNING, hasOwnRange, rangeLength } from "../ask/range.ts";
+import { readAsk } from "../ask/compose.ts";
+import { Message } from "../parts/message.tsx";
+import type { Search } from "../state/search.ts";
+import { Spoken } from "./list-fault.tsx";
+import { shorterRange } from "./shorter-range.ts";
+import { SLOW_MS } from "./use-wait.ts";
+
+/** Says that a query runs long, for how long, and what would be faster. */
+export function SlowNote({ search }: { readonly search: Search }): JSX.Element {
+  const run = search.run.value;
+  const since_ms = useMemo(() => performance.now() - SLOW_MS, []);
+  const now_ms = useSignal(performance.now());
+  useEffect(() => {
+    const timer = setInterval(() => (now_ms.value = performance.now()), 1000);
+    return () => clearInterval(timer);
+  }, []);
+  const shorter = shorterRange(run, search.range.value);
+  const shorten = () => {
+    search.range.value = shorter!.range;
+    search.start();
+  };
+  return (
+    <div class="pad">
+      <Message
+        icon="clock"
+        isQuiet
+        title={`Still searching, ${Math.round((now_ms.value - since_ms) / 1000)} s`}
+        acts={[
+          ...(shorter === null ? [] : [{ label: shorter.name, act: shorten }]),
+          { label: "Cancel", act: search.cancel },
+        ]}
+      >
+        {lengthOf(search)}
+        {shorter !== null && " A shorter one is faster."}
+      </Message>
+      <Spoken words="Still searching" />
+    </div>
+  );
+}
+
+function lengthOf(search: Search): string {
+  const { typed, moments } = search.run.value;
+  const ask = readAsk(typed);
+  if (ask !== null && hasOwnRange(ask)) return "The range is the one in the query.";
+  return moments.from === BEGINNING ? "The range is all events." : `The range is ${rangeLength(moments)}.`;
+}
