@@ -9,6 +9,7 @@ import { narrowingOf, useMarked } from "../marks/use-marked.ts";
 import { useUndo } from "../marks/use-undo.ts";
 import type { Done } from "../marks/use-undo.ts";
 import { countOf } from "../parts/numbers.ts";
+import "../css/blank.css";
 
 /** The account's bookmarks, of all logs. */
 export function BookmarksScreen({ app }: { app: App }): JSX.Element {

@@ -7,6 +7,7 @@ import { simpleOf, typedChip, withTyped } from "../ask/simple.ts";
 import type { Chip, Simple } from "../ask/simple.ts";
 import { Icon } from "../parts/icons.tsx";
 import type { Search } from "../state/search.ts";
+import "../css/simple.css";
 
 /** Whether a query can be shown so. */
 export function canShow(query: string): boolean {

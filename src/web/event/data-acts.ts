@@ -1,14 +1,14 @@
 import type { App } from "../app.ts";
 import { actWith } from "../shell/act-with.ts";
-import { copyText } from "./clipboard.ts";
 import type { EventActs } from "./event-acts.ts";
 
 /** Reads the data of events of a log, and copies their values. */
 export function dataActs(app: App, log: string): Pick<EventActs, "readData" | "openPage" | "copyValue"> {
-  const { client, toaster } = app;
+  const { client } = app;
   const pathOf = (id: string): string => `/1/logs/${log}/events/${id}/data`;
   return {
-    copyValue: (value) => actWith(app, "Not copied", copyText(value), () => toaster.show("Copied")),
+    copyValue: (value) =>
+      actWith(app, "Not copied", import("./copy-acts.ts"), ({ copyValue }) => copyValue(app, value)),
     readData: async ({ id }) => (await client.ask<string>(pathOf(id))).body,
     openPage: async ({ id }) => {
       const path = `${pathOf(id)}?fmt=html`;

@@ -10,6 +10,7 @@ import { exactRange } from "../ask/range.ts";
 import { Message } from "../parts/message.tsx";
 import type { Search } from "../state/search.ts";
 import { formatsOf } from "../time/moments.ts";
+import "../css/blank.css";
 
 /** Whether a fault says that there is no such event, or no more. */
 export function isGone(fault: unknown): boolean {

@@ -12,6 +12,7 @@ import type { FaultWords } from "./fault-words.ts";
 import { shorterRange } from "./shorter-range.ts";
 import { showInQuery } from "./show-in-query.ts";
 import { useRetry } from "./use-retry.ts";
+import "../css/blank.css";
 
 export type ListFaultProperties = {
   readonly app: App;

@@ -14,6 +14,7 @@ import { rangeInWords, valueInWords, wantedInWords } from "./empty-words.ts";
 import { textConditions, withValue } from "./near-value.ts";
 import { longerRange, readNear, readNewest } from "./read-fixes.ts";
 import type { Near } from "./read-fixes.ts";
+import "../css/blank.css";
 
 type Properties = { readonly app: App; readonly search: Search };
 

@@ -14,6 +14,7 @@ import { Icon } from "../parts/icons.tsx";
 import { countOf, formatNumber } from "../parts/numbers.ts";
 import { acknowledgeOne, acknowledgeShown } from "./acknowledge.ts";
 import type { Acknowledgement } from "./acknowledge.ts";
+import "../css/blank.css";
 
 /** Whether all that there are are loaded. */
 function isWhole({ events, total }: MarkedEvents): boolean {

@@ -78,8 +78,8 @@ export class Results {
   /** Asks for the first page of a run. What the last one found stays until it is there. */
   async begin(run: Run): Promise<void> {
     const rows = this.#rowsOf(run);
+    this.isAsking.value = rows !== null;
     if (rows === null) return;
-    this.isAsking.value = true;
     try {
       await readPart(run, () => rows.begin());
       if (run === this.#search.run.peek()) await this.#show({ run, rows, at_ms: Date.now() });

@@ -12,6 +12,7 @@ import type { MarkedEvent, TakeOut } from "./marked.ts";
 import { Narrow } from "./narrow.tsx";
 import { narrowingOf } from "./use-marked.ts";
 import "../css/marks.css";
+import "../css/blank.css";
 
 type MarksScreenProperties = {
   readonly app: App;

@@ -6,6 +6,7 @@ import { Form, valuesOf } from "../parts/form.tsx";
 import { useAct, useResource } from "../state/resource.ts";
 import type { Search } from "../state/search.ts";
 import "../css/forms.css";
+import "../css/saved.css";
 
 export type SavedListProperties = { readonly app: App; readonly search: Search; readonly close: () => void };
 

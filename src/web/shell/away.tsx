@@ -3,8 +3,9 @@ import type { JSX } from "preact";
 import { ApiFault, wordsOf } from "../api/client.ts";
 import { useRetry } from "../faults/use-retry.ts";
 import { Message } from "../parts/message.tsx";
+import "../css/blank.css";
 
-type AwayProperties = { readonly fault: unknown; readonly isOpening: boolean; readonly retry: () => void };
+export type AwayProperties = { readonly fault: unknown; readonly isOpening: boolean; readonly retry: () => void };
 
 /** In place of the page, where not even the session could be asked for. */
 export function Away({ fault, isOpening, retry }: AwayProperties): JSX.Element {

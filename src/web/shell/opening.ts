@@ -45,11 +45,9 @@ export function createOpening(app: App): Opening {
     ahead,
     readLogs: () => attempt(readLogs()),
     begin() {
-      const { parameters, ...place } = app.location.place.peek();
-      const ticket = parameters.get("ticket");
+      const ticket = app.location.place.peek().parameters.get("ticket");
       if (ticket !== undefined) {
-        app.location.amend({ ...place, parameters: new Map([...parameters].filter(([name]) => name !== "ticket")) });
-        attempt(signInBy(app, ticket));
+        attempt(import("../sign-in/by-ticket.ts").then(({ signInByTicket }) => signInByTicket(app, ticket)));
         return;
       }
       const session = app.session.open();
@@ -57,17 +55,6 @@ export function createOpening(app: App): Opening {
       attempt(Promise.all([session, readLogs()]));
     },
   };
-}
-
-/** Signs in by a ticket, or finds the session that is there. */
-async function signInBy({ session }: App, ticket: string): Promise<void> {
-  try {
-    await session.signIn({ ticket });
-  } catch (error) {
-    // A ticket serves once and not for long; the person may be signed in all the same.
-    if (!(error instanceof ApiFault) || error.status === 0) throw error;
-    await session.open();
-  }
 }
 
 /** Whether the logs were refused because nobody is signed in, which the answer about the session says as well. */

@@ -5,13 +5,14 @@ import { useEffect } from "preact/hooks";
 import type { App } from "../app.ts";
 import { Progress } from "../parts/progress.tsx";
 import { ToastArea } from "../parts/toast.tsx";
-import { Away } from "./away.tsx";
+import type { AwayProperties } from "./away.tsx";
 import { actWith } from "./act-with.ts";
 import { ScreenView } from "./screens.tsx";
 import { lazy } from "./lazy.tsx";
 import type { Opening } from "./opening.ts";
 import { TopBar } from "./top-bar.tsx";
 
+const Away = lazy<AwayProperties>(async () => (await import("./away.tsx")).Away);
 const SignIn = lazy(async () => (await import("../sign-in/sign-in.tsx")).SignIn);
 const SignInAgain = lazy(async () => (await import("../sign-in/sign-in.tsx")).SignInAgain);
 
