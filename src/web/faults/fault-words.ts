@@ -42,7 +42,7 @@ export function wordsForFault(fault: unknown, log: string): FaultWords {
   }
   if (status === 403) {
     const text = "Its admins can give you a role that may.";
-    return { kind: "bad", title: `You may not read this in ${log}`, text, help: "try" };
+    return { kind: "bad", title: `You may not read the events of ${log}`, text, help: "try" };
   }
   if (code === "log_not_found") {
     const text = "Its admins can share it with you.";

@@ -2,10 +2,11 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 
-import { BEGINNING, hasOwnRange, rangeLength } from "../ask/range.ts";
+import { hasOwnRange, rangeLength, rangeName } from "../ask/range.ts";
 import { readAsk } from "../ask/compose.ts";
 import { Message } from "../parts/message.tsx";
 import type { Search } from "../state/search.ts";
+import { formatsOf } from "../time/moments.ts";
 import { Spoken } from "./list-fault.tsx";
 import { shorterRange } from "./shorter-range.ts";
 import { SLOW_MS } from "./use-wait.ts";
@@ -44,8 +45,11 @@ export function SlowNote({ search }: { readonly search: Search }): JSX.Element {
 }
 
 function lengthOf(search: Search): string {
-  const { typed, moments } = search.run.value;
+  const { typed, moments, zone } = search.run.value;
   const ask = readAsk(typed);
   if (ask !== null && hasOwnRange(ask)) return "The range is the one in the query.";
-  return moments.from === BEGINNING ? "The range is all events." : `The range is ${rangeLength(moments)}.`;
+  const range = search.range.value;
+  const name = rangeName(range, moments, formatsOf(zone));
+  const isNamed = !/^-?\d+$/.test(range.from) && range.to === "now";
+  return `The range is ${isNamed ? name.replace(/^Last (?:hour$)?/, "").toLowerCase() || "an hour" : rangeLength(moments)}.`;
 }

@@ -66,12 +66,12 @@ export function Histogram({ app, search }: { app: App; search: Search }): JSX.El
         >
           {measureName(measure.value)} <Icon name="down" />
         </MenuButton>
-        <span>{found?.step.name ?? ""}</span>
+        <span>{(found === null ? null : (fault.value ?? found.step.name)) ?? ""}</span>
         <button type="button" aria-pressed={isTable.value} onClick={() => (isTable.value = !isTable.value)}>
           Table
         </button>
       </div>
-      {fault.value !== null && <p class="note">{fault.value}</p>}
+      {found === null && fault.value !== null && <p class="note">{fault.value}</p>}
       {found !== null &&
         (isTable.value ? (
           <ColumnTable

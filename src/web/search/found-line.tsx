@@ -25,15 +25,15 @@ const HidingNote = lazy<HidingNoteProperties>(async () => (await import("../clas
 /** How many events were found, in which range, and how long it took. */
 export function FoundLine({ app, search, results }: ResultListProperties): JSX.Element {
   const run = search.run.value;
-  const { value: found, fault } = useRead(run, () => countEvents(app, run));
+  const { value: found, error } = useRead(run, () => countEvents(app, run));
   const formats = useComputed(() => formatsOf(search.run.value.zone));
   const isOfThisRun = found.value?.run === run.number;
   const text = isOfThisRun
     ? countOf(found.value?.count ?? 0, "event")
-    : fault.value !== null
-      ? "No result"
-      : search.isCancelled.value
-        ? "Cancelled"
+    : search.isCancelled.value
+      ? "Cancelled"
+      : error.value !== null
+        ? "No result"
         : "Searching…";
   useTitle(app, pausedWords(results.live.value) ?? text, search.log);
   const isHiding = run.hidden.length > 0 || (search.hide.value === "" && hasHidden(app, search.log));

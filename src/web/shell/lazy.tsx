@@ -18,10 +18,13 @@ export function useAhead(load: () => Promise<unknown>): void {
 
 const AHEAD_MS = 1_000;
 
-/** A component whose code is loaded when it is first shown. */
+/**
+ * A component whose code is loaded when it is first shown.
+ * @param place what keeps its place until then, or that it is all of a screen
+ */
 export function lazy<Properties extends object>(
   load: () => Promise<ComponentType<Properties>>,
-  Place?: Frame,
+  place?: Frame | "screen",
 ): (properties: Properties) => JSX.Element {
   let loaded: ComponentType<Properties> | null = null;
   return function Lazy(properties) {
@@ -39,7 +42,8 @@ export function lazy<Properties extends object>(
     }, []);
     const { view: Found } = View.value;
     if (Found !== null) return <Found {...properties} />;
-    if (!failed.value) return Place === undefined ? <Progress /> : <Place />;
+    const Place = typeof place === "function" ? place : null;
+    if (!failed.value) return Place === null ? <Progress /> : <Place />;
     const message = (
       <Message
         kind="warn"
@@ -52,6 +56,13 @@ export function lazy<Properties extends object>(
         The service may be away, or was replaced by another version.
       </Message>
     );
-    return Place === undefined ? message : <Place>{message}</Place>;
+    if (Place !== null) return <Place>{message}</Place>;
+    if (place !== "screen") return message;
+    return (
+      <main id="main" tabIndex={-1}>
+        <h1 class="sr">Loggia</h1>
+        {message}
+      </main>
+    );
   };
 }

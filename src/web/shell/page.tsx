@@ -12,8 +12,8 @@ import { lazy } from "./lazy.tsx";
 import type { Opening } from "./opening.ts";
 import { TopBar } from "./top-bar.tsx";
 
-const Away = lazy<AwayProperties>(async () => (await import("./away.tsx")).Away);
-const SignIn = lazy(async () => (await import("../sign-in/sign-in.tsx")).SignIn);
+const Away = lazy<AwayProperties>(async () => (await import("./away.tsx")).Away, "screen");
+const SignIn = lazy(async () => (await import("../sign-in/sign-in.tsx")).SignIn, "screen");
 const SignInAgain = lazy(async () => (await import("../sign-in/sign-in.tsx")).SignInAgain);
 
 /** The whole page: the sign-in, or the bar at its top with the screen that the address names. */

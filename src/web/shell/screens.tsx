@@ -11,12 +11,13 @@ type LogScreenProperties = { readonly app: App; readonly log: string };
 
 const ClassesScreen = lazy<LogScreenProperties>(
   async () => (await import("../classes/classes-screen.tsx")).ClassesScreen,
+  "screen",
 );
-const FirstRunScreen = lazy(async () => (await import("../first-run/first-run-screen.tsx")).FirstRunScreen);
-const NoLog = lazy<NoLogProperties>(async () => (await import("./no-log.tsx")).NoLog);
-const InboxScreen = lazy(async () => (await import("../inbox/inbox-screen.tsx")).InboxScreen);
-const BookmarksScreen = lazy(async () => (await import("../bookmarks/bookmarks-screen.tsx")).BookmarksScreen);
-const SettingsScreen = lazy(async () => (await import("../settings/settings-screen.tsx")).SettingsScreen);
+const FirstRunScreen = lazy(async () => (await import("../first-run/first-run-screen.tsx")).FirstRunScreen, "screen");
+const NoLog = lazy<NoLogProperties>(async () => (await import("./no-log.tsx")).NoLog, "screen");
+const InboxScreen = lazy(async () => (await import("../inbox/inbox-screen.tsx")).InboxScreen, "screen");
+const BookmarksScreen = lazy(async () => (await import("../bookmarks/bookmarks-screen.tsx")).BookmarksScreen, "screen");
+const SettingsScreen = lazy(async () => (await import("../settings/settings-screen.tsx")).SettingsScreen, "screen");
 
 /** The screen that the address names. Those that are seldom used are loaded when they are. */
 export function ScreenView({ app, ahead }: { app: App; ahead: Ahead }): JSX.Element {

@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { Signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
-import { wordsOf } from "../api/client.ts";
+import { ApiFault, wordsOf } from "../api/client.ts";
 import { readPart } from "./search.ts";
 import type { Run } from "./search.ts";
 
@@ -11,7 +11,7 @@ export type Reading<Value> = {
   readonly value: Signal<Value | null>;
   /** When that arrived, in milliseconds since the Unix epoch. */
   readonly at_ms: Signal<number>;
-  /** What kept the last reading from its answer, in words. */
+  /** What kept the last reading from its answer, in a few words for what stands beside the result. */
   readonly fault: Signal<string | null>;
   /** The same as it was thrown; null where nothing was. */
   readonly error: Signal<unknown>;
@@ -36,7 +36,7 @@ export function useRead<Value>(
       if (!isLast) return;
       isReading.value = false;
       error.value = run.signal.aborted ? null : thrown;
-      fault.value = error.value === null ? null : wordsOf(thrown);
+      fault.value = error.value === null ? null : noteOf(thrown, value.peek() !== null);
     };
     isReading.value = true;
     readPart(run, read).then((found) => {
@@ -51,4 +51,12 @@ export function useRead<Value>(
     };
   }, [run, ...causes]);
   return { value, at_ms, fault, error, isReading };
+}
+
+/** The result itself says what is wrong with the query, and what the service has to say beyond this. */
+function noteOf(error: unknown, hasOlder: boolean): string | null {
+  const { status, code } = error instanceof ApiFault ? error : { status: -1, code: "" };
+  if (code === "bad_query") return null;
+  const why = status === 0 || status > 500 ? "no answer" : status === 429 ? "too many queries" : wordsOf(error);
+  return `${hasOlder ? "Not up to date" : "Not read"}: ${why}`;
 }

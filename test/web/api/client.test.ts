@@ -87,3 +87,13 @@ test("parameters that are undefined are left out of an address", (t) => {
   t.is(addressOf("/x", { a: undefined }), "/x");
   t.is(addressOf("/x", { a: false, b: 0 }), "/x?a=false&b=0");
 });
+
+test("an answer that is cut off, or none of the service, is no answer", async (t) => {
+  const { client } = await clientOf(t, ({ url, socket }, response) => {
+    response.writeHead(200, { "Content-Type": "application/json", "Content-Length": "100" });
+    if (url === "/cut") response.write('{"a":', () => socket.destroy());
+    else response.end("<html>Sign in to the Wi-Fi first</html>".padEnd(100));
+  });
+  for (const path of ["/cut", "/portal"])
+    t.like(await t.throwsAsync(client.ask(path), { instanceOf: ApiFault }), { status: 0, code: "unreachable" }, path);
+});

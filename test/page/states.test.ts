@@ -1,0 +1,404 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import test from "ava";
+import type { Page } from "playwright-core";
+
+import { ADMIN, LOG } from "../support/service.ts";
+import { until } from "../support/until.ts";
+import { assertAccessible } from "./support/accessibility.ts";
+import { sharePages } from "./support/pages.ts";
+import { answerQueries, loadedAhead } from "./support/states.ts";
+
+const pages = sharePages();
+const DAY_MS = 86_400_000;
+const search = (query: string, more = "") => `#/${LOG}?q=${encodeURIComponent(query)}${more}`;
+const listOf = (source: string, more = "") => search(`GET events WHERE source = '${source}'`, more);
+const queryOf = (page: Page) => page.getByRole("textbox", { name: /Query/ });
+const titled = (page: Page, title: string) => page.locator(".msg", { has: page.getByRole("heading", { name: title }) });
+
+test("while the service is away the last list stays, and it goes on by itself", async (t) => {
+  await pages.post([{ text: "seen before", source: "away" }]);
+  const { page, context, problems } = await pages.open(t, { address: listOf("away") });
+  const row = page.locator("#list").getByText("seen before");
+  await row.waitFor();
+  await loadedAhead(page);
+  problems.allowNoAnswer();
+  await context.route("**/*", (route) => route.abort());
+  const query = queryOf(page);
+  await query.fill("GET events WHERE source = 'away' TAKE 5");
+  await page.getByRole("button", { name: "Run" }).dispatchEvent("click");
+  const message = titled(page, "No answer from the service");
+  await message.waitFor();
+  await query.fill("GET events WHERE text = 'half typed");
+  // Those who hear the page are told once, not at each second.
+  const said = await page.evaluateHandle(() => {
+    const words: string[] = [];
+    const note = () => {
+      for (const region of document.querySelectorAll("[role=status], [role=alert], [aria-live=polite]"))
+        if (!words.includes(region.textContent)) words.push(region.textContent);
+    };
+    new MutationObserver(note).observe(document.body, { subtree: true, childList: true, characterData: true });
+    return words;
+  });
+  await message.getByText(/^Trying again in 4 s\. The events below were loaded at \d\d:\d\d:\d\d\.$/).waitFor();
+  t.true(await row.isVisible());
+  t.deepEqual(
+    (await said.jsonValue()).filter((words) => /\d s\b/.test(words)),
+    [],
+  );
+  await assertAccessible(t, page, "a list while the service is away");
+  await pages.post([{ text: "come meanwhile", source: "away" }]);
+  await context.unroute("**/*");
+  await page.locator("#list").getByText("come meanwhile").waitFor();
+  await message.waitFor({ state: "detached" });
+  t.is(await query.inputValue(), "GET events WHERE text = 'half typed");
+  t.false(new URL(page.url()).hash.includes("half"));
+});
+
+test("the button tries at once, and the focus stays in the page", async (t) => {
+  await pages.post([{ text: "tried at once", source: "tried" }]);
+  const { page, problems } = await pages.open(t, { address: listOf("nothing-of-this-name") });
+  problems.allowStatus(502);
+  await page.getByRole("heading", { name: "No events match" }).waitFor();
+  const stop = await answerQueries(page, { status: 502, text: "<html>Bad gateway" });
+  await queryOf(page).fill("GET events WHERE source = 'tried'");
+  await queryOf(page).press("Enter");
+  const message = titled(page, "No answer from the service");
+  await message.getByText(/Trying again in [48] s/).waitFor();
+  await stop();
+  await message.getByRole("button", { name: "Try now" }).focus();
+  await page.keyboard.press("Enter");
+  await page.locator("#list").getByText("tried at once").waitFor();
+  t.is(await page.evaluate(() => document.activeElement?.id), "main");
+});
+
+test("a query that waits for others of the account starts by itself, or is cancelled", async (t) => {
+  await pages.post([{ text: "waited for", source: "waits" }]);
+  const { page, problems } = await pages.open(t, { address: listOf("waits") });
+  await page.locator("#list").getByText("waited for").waitFor();
+  problems.allowStatus(429);
+  const message = "You have 8 queries running and more waiting; let some end before you ask more";
+  const refused = { status: 429, code: "too_many_requests", message, retryAfter_s: 1 };
+  const stop = await answerQueries(page, refused);
+  await page.getByRole("button", { name: "Run" }).click();
+  const waits = titled(page, "Eight queries are running for your account");
+  await waits.getByText("This one starts by itself as soon as one ends.").waitFor();
+  await assertAccessible(t, page, "a query that waits for others");
+  await waits.getByRole("button", { name: "Cancel this one" }).click();
+  await waits.waitFor({ state: "detached" });
+  await page.getByRole("heading", { name: "Cancelled" }).waitFor();
+  await page.getByRole("button", { name: "Run" }).click();
+  await waits.waitFor();
+  await stop();
+  await waits.waitFor({ state: "detached" });
+  await page.getByRole("heading", { name: "1 event", exact: true }).waitFor();
+});
+
+test("a busy service is asked again when it says, and a query that takes too long is not", async (t) => {
+  await pages.post([{ text: "not lost", source: "busy" }]);
+  const { page, problems } = await pages.open(t, { address: listOf("busy") });
+  await page.locator("#list").getByText("not lost").waitFor();
+  problems.allowStatus(503);
+  const common = { status: 503, code: "overloaded", message: "Too many queries are running; try again shortly" };
+  const stop = await answerQueries(page, { ...common, retryAfter_s: 9 });
+  await page.getByRole("button", { name: "Run" }).click();
+  const busy = titled(page, "The service is busy");
+  await busy.getByText(/^Trying again in [789] s\. The events below were loaded at/).waitFor();
+  await assertAccessible(t, page, "a busy service");
+  let asked = 0;
+  const message = "The question took longer than 30 s: narrow it, by time for example";
+  const next = await answerQueries(page, { ...common, message, retryAfter_s: 1 }, () => (asked += 1));
+  await stop();
+  const long = titled(page, "This query takes too long");
+  await long.waitFor();
+  await assertAccessible(t, page, "a query that takes too long");
+  const before = asked;
+  await sleep(3_000);
+  t.is(asked, before);
+  t.true(await page.locator("#list").getByText("not lost").isVisible());
+  await next();
+  await long.getByRole("button", { name: "Last hour" }).click();
+  await long.waitFor({ state: "detached" });
+  t.true(new URL(page.url()).hash.includes("from=-1h"));
+});
+
+test("what may not be read, is not there or is refused says so, with one next step", async (t) => {
+  await pages.post([{ text: "still below", source: "refused" }]);
+  const { page, problems } = await pages.open(t, { address: listOf("refused") });
+  await page.locator("#list").getByText("still below").waitFor();
+  problems.allowStatus(400, 403, 404);
+  const run = async (answer: Parameters<typeof answerQueries>[1], title: string, what: string) => {
+    const stop = await answerQueries(page, answer);
+    await page.getByRole("button", { name: "Run" }).click();
+    await titled(page, title).waitFor();
+    t.is(await titled(page, title).getByRole("button").count(), 1);
+    t.true(await page.locator("#list").getByText("still below").isVisible());
+    await assertAccessible(t, page, what);
+    await stop();
+  };
+  await run(
+    { status: 403, code: "forbidden", message: "No" },
+    `You may not read the events of ${LOG}`,
+    "a list that is forbidden",
+  );
+  const gone = `There is no log “${LOG}”, or it is not shared with you`;
+  await run({ status: 404, code: "log_not_found", message: "No" }, gone, "a log that is shared no more");
+  await queryOf(page).fill("GET events WHERE text MATCHES '(?=a)b'");
+  await page.getByRole("button", { name: "Run" }).dispatchEvent("click");
+  t.is(await titled(page, gone).count(), 1);
+});
+
+test("a query that the service refuses is said with its place, and shown in the query", async (t) => {
+  const { page, problems } = await pages.open(t, { address: search("GET events WHERE text MATCHES '(?=a)b'") });
+  problems.allowStatus(400);
+  const message = page.locator(".msg.bad", { hasText: /Line 1, column \d+/ });
+  await message.waitFor();
+  await assertAccessible(t, page, "a query that is refused");
+  await message.getByRole("button", { name: "Show in the query" }).click();
+  const selected = await queryOf(page).evaluate((field) => {
+    const { value, selectionStart, selectionEnd } = field as HTMLTextAreaElement;
+    return value.slice(selectionStart, selectionEnd);
+  });
+  t.is(selected, "(");
+});
+
+test("a log that nobody shares is said by name, and another one is offered", async (t) => {
+  const { page } = await pages.open(t, { address: "#/shopp" });
+  await page.getByRole("heading", { name: "There is no log “shopp”, or it is not shared with you" }).waitFor();
+  await assertAccessible(t, page, "a log that is not there");
+  await page.getByRole("link", { name: `Open ${LOG}` }).click();
+  await page
+    .getByRole("heading", { name: /events?$/ })
+    .first()
+    .waitFor();
+});
+
+test("an event that is gone says why that may be, and leads to what came around it", async (t) => {
+  const [id = ""] = await pages.post([{ text: "neighbour of what is gone", source: "gone" }]);
+  const missing = `${id.slice(0, 16)}00000000`;
+  const { page, problems, context, url } = await pages.open(t, { address: `#/${LOG}/context/${missing}` });
+  problems.allowStatus(404);
+  const gone = titled(page, "This event is gone");
+  await gone.getByText("Someone with the role admin deleted it.").waitFor();
+  await assertAccessible(t, page, "neighbours of an event that is gone");
+  await context.request.patch(`${url}/manage/1/logs/${LOG}`, {
+    data: { retentionDays: 90 },
+    headers: { "X-Loggia": "1" },
+  });
+  await page.goto(`/${listOf("gone", `&open=${missing}`)}`);
+  await page.reload();
+  await gone.getByText("Someone with the role admin deleted it, or its retention of 90 days ended.").waitFor();
+  t.true(await page.locator("#list").getByText("neighbour of what is gone").isVisible());
+  await assertAccessible(t, page, "a link to an event that is gone");
+  await gone.getByRole("button", { name: /^Events around \d\d:\d\d:\d\d$/ }).click();
+  await gone.waitFor({ state: "detached" });
+  await page.locator("#list").getByText("neighbour of what is gone").waitFor();
+});
+
+test("an event that the query leaves out is said to be there, and can be shown", async (t) => {
+  const [id = ""] = await pages.post([
+    { text: "left out", source: "other" },
+    { text: "taken in", source: "inside" },
+  ]);
+  const { page } = await pages.open(t, { address: listOf("inside", `&open=${id}`) });
+  const message = titled(page, "The event of the link is not in this list");
+  await message.waitFor();
+  await assertAccessible(t, page, "a link to an event that the query leaves out");
+  await message.getByRole("button", { name: "Show it among its neighbours" }).click();
+  await page.locator("#list").getByText("left out").waitFor();
+});
+
+test("a slow query says so after a while, and cancelling ends its requests", async (t) => {
+  await pages.post([{ text: "found before", source: "slow" }]);
+  const { page, problems } = await pages.open(t, { address: listOf("slow", "&from=-180d") });
+  await page.locator("#list").getByText("found before").waitFor();
+  await loadedAhead(page);
+  problems.allowNoAnswer();
+  await page.route(/\/1\/logs\/.*(?:query|fields)/, () => undefined);
+  const aborted: string[] = [];
+  page.on("requestfailed", (request) => aborted.push(request.failure()?.errorText ?? ""));
+  const started = performance.now();
+  await page.getByRole("button", { name: "Run" }).click();
+  await page.getByRole("progressbar", { name: "Searching" }).waitFor();
+  const slow = page.locator(".msg", { hasText: "Still searching" });
+  await slow.getByText("The range is 180 days. A shorter one is faster.").waitFor();
+  t.true(performance.now() - started > 3_000);
+  await slow.getByRole("heading", { name: /^Still searching, [5-9] s$/ }).waitFor();
+  t.true(await page.locator("#list").getByText("found before").isVisible());
+  await assertAccessible(t, page, "a slow query");
+  t.true(await slow.getByRole("button", { name: "Last 7 days" }).isVisible());
+  await slow.getByRole("button", { name: "Cancel" }).click();
+  await slow.waitFor({ state: "detached" });
+  await page.getByRole("heading", { name: "Cancelled" }).waitFor();
+  await until(() => aborted.length >= 3, { what: "requests that were ended" });
+  t.deepEqual([...new Set(aborted)], ["net::ERR_ABORTED"]);
+  t.true(await page.locator("#list").getByText("found before").isVisible());
+});
+
+test("a slow first query has rows in outline and no list in its place", async (t) => {
+  const { page } = await pages.open(t, { address: "#/~account" });
+  await page.locator(".pane h1").waitFor();
+  await page.route(/\/1\/logs\/.*(?:query|fields)/, () => undefined);
+  await page.goto(`/${listOf("outline")}`);
+  await page.locator(".list.outline").waitFor();
+  await page.locator(".msg", { hasText: "Still searching" }).waitFor();
+  await assertAccessible(t, page, "a slow first query");
+});
+
+test("where no event has a value, the one that was probably meant is offered", async (t) => {
+  await pages.post([{ text: "paid", source: "payments" }]);
+  const { page } = await pages.open(t, { address: listOf("payment") });
+  const words = "In the last 24 hours no event has the source “payment”. The log has a source “payments”.";
+  await page.getByText(words, { exact: true }).waitFor();
+  await assertAccessible(t, page, "nothing found, with a value that is near");
+  await page.getByRole("button", { name: "Use payments" }).click();
+  await page.locator("#list").getByText("paid", { exact: true }).waitFor();
+  t.is(await queryOf(page).inputValue(), "GET events WHERE source = 'payments'");
+  await page.goBack();
+  await page.getByText(words, { exact: true }).waitFor();
+});
+
+test("where a longer range has events, it is offered; where none has, fewer conditions are", async (t) => {
+  await pages.post([
+    { text: "long ago", source: "archive", created: new Date(Date.now() - 20 * DAY_MS).toISOString() },
+  ]);
+  const { page } = await pages.open(t, { address: listOf("archive") });
+  await page
+    .getByText(/^In the last 24 hours no event has the source “archive”\. The newest that does is of /)
+    .waitFor();
+  await assertAccessible(t, page, "nothing found in a range");
+  await page.getByRole("button", { name: "Last 30 days" }).click();
+  await page.locator("#list").getByText("long ago").waitFor();
+  await page.goto(`/${search("GET events WHERE source = 'archive' AND text CONTAINS 'xyzzy'")}`);
+  await page.getByText("In the last 24 hours no event meets all 2 conditions. No other range has one.").waitFor();
+  await assertAccessible(t, page, "nothing found in any range");
+  await page.getByRole("button", { name: "All events" }).click();
+  await page.locator("#list .row").first().waitFor();
+});
+
+test("nothing more is asked where events were found", async (t) => {
+  await pages.post([{ text: "one that is found", source: "asked-once" }]);
+  const { page } = await pages.open(t, { address: "#/~account" });
+  await page.locator(".pane h1").waitFor();
+  const asked: string[] = [];
+  page.on("request", (request) => asked.push(decodeURIComponent(request.url())));
+  await page.goto(`/${listOf("asked-once")}`);
+  await page.locator("#list").getByText("one that is found").waitFor();
+  await loadedAhead(page);
+  t.deepEqual(
+    asked.filter((url) => /prefix=source|TAKE[ +]1$|nothing-found/.test(url)),
+    [],
+  );
+});
+
+test("groups and patterns stay below what kept the next ones from being read", async (t) => {
+  await pages.post([{ text: "grouped 1", source: "grouped" }]);
+  for (const [what, address] of [
+    ["groups", search("GET events WHERE source = 'grouped' GROUPBY source COLUMNS(KEY, COUNT)")],
+    ["patterns", listOf("grouped", "&v=patterns")],
+  ] as const) {
+    const { page, problems } = await pages.open(t, { address });
+    await page.locator("table").first().waitFor();
+    problems.allowStatus(503);
+    const stop = await answerQueries(page, { status: 503, code: "store_unavailable", message: "No", retryAfter_s: 9 });
+    await page.getByRole("button", { name: "Run" }).click();
+    const message = titled(page, "The service cannot reach its events");
+    await message.getByText(new RegExp(`The ${what} below were loaded at`)).waitFor();
+    t.true(await page.locator("table").first().isVisible());
+    await assertAccessible(t, page, `${what} that could not be read`);
+    await stop();
+    await message.getByRole("button", { name: "Try now" }).click();
+    await message.waitFor({ state: "detached" });
+  }
+});
+
+test("a page that cannot be opened says so, and opens by itself", async (t) => {
+  const { page, problems } = await pages.open(t);
+  await page.getByRole("link", { name: "Search" }).waitFor();
+  problems.allowStatus(503);
+  for (const path of ["/1/session", "/1/logs"]) {
+    await page.route(`**${path}`, (route) => route.fulfill({ status: 503, body: "busy" }));
+    await page.reload();
+    const message = page.locator(".msg", { hasText: "The page could not be opened" });
+    await message.getByText(/Trying again in [24] s\./).waitFor();
+    await assertAccessible(t, page, `a page without ${path}`);
+    await page.unroute(`**${path}`);
+    await page.getByRole("link", { name: "Search" }).waitFor();
+  }
+});
+
+test("what fails beside the list says so where the reader asked for it", async (t) => {
+  await pages.post([{ text: "acted on", source: "acts" }]);
+  const { page, context, problems } = await pages.open(t, { address: listOf("acts") });
+  await page.locator("#list").getByText("acted on").click();
+  const alike = page.getByRole("button", { name: /like this/ });
+  await alike.waitFor();
+  problems.allowNoAnswer();
+  await context.route("**/*", (route) => route.abort());
+  const toast = page.locator(".toast");
+  const says = async (words: RegExp, act: () => Promise<void>) => {
+    await act();
+    await toast.getByText(words).waitFor();
+  };
+  await says(/^The link was not copied: reload the page, its code could not be loaded/, async () => {
+    await page.locator(".found").getByRole("button", { name: "Copy link" }).click();
+  });
+  await says(/^Simple mode is not there: /, async () => page.getByRole("button", { name: "Simple" }).click());
+  await says(/^You are still signed in: The service did not answer/, async () => {
+    await page.getByRole("button", { name: /account/ }).click();
+    await page.getByRole("menuitem", { name: "Sign out" }).click();
+  });
+  await assertAccessible(t, page, "a toast about a failure");
+  await context.unroute("**/*");
+  await page.getByRole("button", { name: /account/ }).click();
+  await page.getByRole("menuitem", { name: "Sign out" }).click();
+  await page.getByRole("heading", { name: "Sign in to Loggia" }).waitFor();
+});
+
+test("a session that ended is said once, and the query goes on after the sign-in", async (t) => {
+  await pages.post([{ text: "goes on", source: "again" }]);
+  const { page, context } = await pages.open(t, { address: listOf("acts") });
+  await page.locator("#found").waitFor();
+  await context.clearCookies();
+  await queryOf(page).fill("GET events WHERE source = 'again'");
+  await page.getByRole("button", { name: "Run" }).dispatchEvent("click");
+  const dialog = page.getByRole("dialog", { name: "Your session ended" });
+  await dialog.getByLabel("Password").fill(ADMIN.password);
+  await page.keyboard.press("Enter");
+  await dialog.waitFor({ state: "detached" });
+  await page.locator("#list").getByText("goes on").waitFor();
+  t.is(await titled(page, "Your session ended").count(), 0);
+});
+
+test("a part of the page that could not be loaded is loaded on demand", async (t) => {
+  const { page, problems } = await pages.open(t);
+  await page.locator("#found").waitFor();
+  problems.allowNoAnswer();
+  await page.route("**/assets/**", (route) => route.abort());
+  await page.getByRole("link", { name: "Inbox" }).click();
+  const message = titled(page, "A part of the page could not be loaded");
+  await message.waitFor();
+  await assertAccessible(t, page, "a screen whose code could not be loaded");
+  await page.unroute("**/assets/**");
+  await message.getByRole("button", { name: "Try again" }).click();
+  await page
+    .getByRole("heading", { name: /unread|Inbox/i })
+    .first()
+    .waitFor();
+});
+
+test("a promise that nobody looks after is said, and stands in the console", async (t) => {
+  const { page } = await pages.open(t);
+  await page.locator("#found").waitFor();
+  const isHandled = page.evaluate(async () => {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    addEventListener("unhandledrejection", (event) => {
+      resolve(event.defaultPrevented);
+      // This one is no failure of the page.
+      event.preventDefault();
+    });
+    void Promise.reject(new Error("planted"));
+    return promise;
+  });
+  t.false(await isHandled);
+  await page.locator(".toast", { hasText: "Something failed: planted" }).waitFor();
+});

@@ -1,0 +1,46 @@
+import type { Page, Route } from "playwright-core";
+
+/** An answer that takes the place of the service's: its error, or the text of something in front of it. */
+export type Answer =
+  | {
+      readonly status: number;
+      readonly code: string;
+      readonly message: string;
+      readonly retryAfter_s?: number;
+    }
+  | { readonly status: number; readonly text: string };
+
+const QUERIES = /\/1\/logs\/[^/]+\/(?:query|fields)\?/;
+
+/** Answers the queries of a page with an error. @returns what ends that */
+export async function answerQueries(
+  page: Page,
+  answer: Answer,
+  onAsked: () => void = () => undefined,
+): Promise<() => Promise<void>> {
+  const handle = async (route: Route): Promise<void> => {
+    onAsked();
+    await route.fulfill(responseOf(answer));
+  };
+  await page.route(QUERIES, handle);
+  return () => page.unroute(QUERIES, handle);
+}
+
+function responseOf(answer: Answer): Parameters<Route["fulfill"]>[0] {
+  if ("text" in answer) return { status: answer.status, body: answer.text };
+  const { retryAfter_s, ...error } = answer;
+  return {
+    status: error.status,
+    contentType: "application/json",
+    headers: retryAfter_s === undefined ? {} : { "Retry-After": String(retryAfter_s) },
+    body: JSON.stringify({ error }),
+  };
+}
+
+/** Waits until a page has loaded what tells that the service is away. */
+export async function loadedAhead(page: Page): Promise<void> {
+  await page.waitForFunction(() =>
+    performance.getEntriesByType("resource").some(({ name }) => name.includes("/assets/list-state.")),
+  );
+  await page.waitForLoadState("networkidle");
+}

@@ -1,0 +1,71 @@
+import test from "ava";
+
+import { createGate, DEFAULT_RATES } from "../../../src/gate/gate.ts";
+import { LoggiaError } from "../../../src/errors.ts";
+import { ApiFault } from "../../../src/web/api/client.ts";
+import { wordsForFault } from "../../../src/web/faults/fault-words.ts";
+import { wordAt } from "../../../src/web/faults/show-in-query.ts";
+import { parseQuery } from "../../../src/query/parser.ts";
+
+const faultOf = (status: number, code: string, message: string, retryAfter_s: number | null = null): ApiFault =>
+  new ApiFault({ status, code, message, retryAfter_s });
+
+/** A fault as the service answers it. */
+const answered = ({ status, code, message, retryAfter_s }: LoggiaError): ApiFault =>
+  faultOf(status, code, message, retryAfter_s);
+
+test("a fault that passes is tried again by itself, and one that stays is not", (t) => {
+  const helps = (fault: ApiFault) => wordsForFault(fault, "shop").help;
+  t.is(helps(faultOf(0, "unreachable", "")), "count down");
+  t.is(helps(faultOf(502, "unknown", "")), "count down");
+  t.is(helps(faultOf(500, "internal_error", "")), "count down");
+  t.is(helps(faultOf(503, "overloaded", "Too many queries are running; try again shortly", 1)), "count down");
+  t.is(helps(faultOf(429, "too_many_requests", "Too many requests came from your address", 4)), "count down");
+  t.is(helps(faultOf(400, "bad_query", "Line 1, column 3: no")), "show query");
+  t.is(helps(faultOf(401, "unauthorized", "")), "sign in");
+  t.is(helps(faultOf(403, "forbidden", "")), "try");
+  t.is(helps(faultOf(404, "log_not_found", "")), "other log");
+  // Asked again it would take as long, and hold up others.
+  t.is(
+    helps(faultOf(503, "overloaded", "The question took longer than 30 s: narrow it, by time for example", 1)),
+    "shorten",
+  );
+});
+
+test("the number of queries that run is read from the words of the service itself", async (t) => {
+  const gate = createGate({ rates: { ...DEFAULT_RATES, queries: 1 } });
+  const running = Promise.withResolvers<void>();
+  const first = gate.query("ann", () => running.promise);
+  const refusal = await t.throwsAsync(
+    gate.query("ann", () => Promise.resolve()),
+    { instanceOf: LoggiaError },
+  );
+  running.resolve();
+  await first;
+  const words = wordsForFault(answered(refusal), "shop");
+  t.is(words.title, "One query is running for your account");
+  t.is(words.help, "wait");
+  const eight = faultOf(429, refusal.code, refusal.message.replace("1 queries", "8 queries"), 1);
+  t.is(wordsForFault(eight, "shop").title, "Eight queries are running for your account");
+});
+
+test("a refused query is said by its place and reason, without the query again", (t) => {
+  const refusal = t.throws(() => parseQuery("GET events TKAE 5"), { instanceOf: LoggiaError });
+  const words = wordsForFault(answered(refusal), "shop");
+  t.regex(words.title, /^Line 1, column 12: expected WHERE, TAKE, .*, found "TKAE"$/);
+  t.is(words.text, "Did you mean TAKE?");
+  // As the page's own parser throws it, before anything is asked.
+  t.deepEqual(wordsForFault(refusal, "shop"), words);
+});
+
+test("the word that a fault names is found by its line and column", (t) => {
+  const text = "GET events\r\nWHERE text = '👍 x' AND sorce = 1";
+  const word = (line: number, column: number) => {
+    const { start, end } = wordAt(text, line, column);
+    return text.slice(start, end);
+  };
+  t.is(word(1, 5), "events");
+  t.is(word(2, 14), "'👍 x'");
+  t.is(word(2, 24), "sorce");
+  t.is(word(2, 99), "");
+});

@@ -1,0 +1,56 @@
+import test from "ava";
+
+import { resolveRange } from "../../../src/web/ask/range.ts";
+import { rangeInWords } from "../../../src/web/faults/empty-words.ts";
+import { longerRange } from "../../../src/web/faults/read-fixes.ts";
+import { shorterRange } from "../../../src/web/faults/shorter-range.ts";
+import { formatsOf } from "../../../src/web/time/moments.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const NOW = Date.UTC(2026, 10, 24, 13, 0);
+const range = (from: string, to = "now") => ({ range: { from, to }, moments: resolveRange({ from, to }, "UTC", NOW) });
+const shorter = (from: string, to?: string, typed = "GET events") => {
+  const { range: chosen, moments } = range(from, to);
+  return shorterRange({ typed, moments }, chosen);
+};
+
+test("a shorter range is at most half as long, and ends where the longer one does", (t) => {
+  t.is(shorter("-180d")?.name, "Last 7 days");
+  t.is(shorter("all")?.name, "Last 7 days");
+  t.is(shorter("-7d")?.name, "Last 24 hours");
+  t.is(shorter("-24h")?.name, "Last hour");
+  t.is(shorter("-15m"), null);
+  t.is(shorter("-180d", "now", "GET events OCCURS('2026-01-01', '2026-02-01')"), null);
+  const past = shorter(String(NOW - 200 * DAY_MS), String(NOW - 100 * DAY_MS));
+  t.deepEqual(past, {
+    name: "Its last 7 days",
+    range: { from: String(NOW - 107 * DAY_MS), to: String(NOW - 100 * DAY_MS) },
+  });
+});
+
+test("a longer range is the shortest by name that has the event", (t) => {
+  const run = { log: "shop", query: "GET events", zone: "UTC", moments: range("-24h").moments };
+  const longer = (age_ms: number) => longerRange(NOW - age_ms, run, NOW)?.name ?? null;
+  t.is(longer(25 * HOUR_MS), "Last 7 days");
+  t.is(longer(20 * DAY_MS), "Last 30 days");
+  t.is(longer(89 * DAY_MS), "Last 90 days");
+  t.is(longer(900 * DAY_MS), "All events");
+  // The range has it as well: it is not what keeps the list empty.
+  t.is(longer(HOUR_MS), null);
+  const past = { ...run, moments: { from: NOW - 9 * DAY_MS, to: NOW - 8 * DAY_MS } };
+  t.is(longerRange(NOW - 5 * 60_000, past, NOW)?.name, "Last 15 minutes");
+});
+
+test("a range in words begins a sentence", (t) => {
+  const words = (from: string, to?: string) => {
+    const { range: chosen, moments } = range(from, to);
+    return rangeInWords(chosen, moments, formatsOf("UTC"));
+  };
+  t.is(words("-24h"), "In the last 24 hours");
+  t.is(words("-1h"), "In the last hour");
+  t.is(words("-3d"), "In the last 3 days");
+  t.is(words("today-1d", "today"), "Yesterday");
+  t.is(words("all"), "In all the time of the log");
+  t.is(words(String(NOW - HOUR_MS), String(NOW)), "Between 24 Nov 12:00 and 24 Nov 13:00");
+});
