@@ -53,10 +53,8 @@ export function useRead<Value>(
   return { value, at_ms, fault, error, isReading };
 }
 
-/** The result itself says what is wrong with the query, and what the service has to say beyond this. */
+/** The result itself says what is wrong with a query. */
 function noteOf(error: unknown, hasOlder: boolean): string | null {
-  const { status, code } = error instanceof ApiFault ? error : { status: -1, code: "" };
-  if (code === "bad_query") return null;
-  const why = status === 0 || status > 500 ? "no answer" : status === 429 ? "too many queries" : wordsOf(error);
-  return `${hasOlder ? "Not up to date" : "Not read"}: ${why}`;
+  if (error instanceof ApiFault && error.code === "bad_query") return null;
+  return `${hasOlder ? "Not up to date" : "Not read"}: ${wordsOf(error)}`;
 }
