@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import test from "ava";
 import type { Page } from "playwright-core";
 
-import { ADMIN, LOG } from "../support/service.ts";
+import { LOG } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { assertAccessible } from "./support/accessibility.ts";
 import { sharePages } from "./support/pages.ts";
@@ -15,7 +15,8 @@ const listOf = (source: string, more = "") => search(`GET events WHERE source = 
 const queryOf = (page: Page) => page.getByRole("textbox", { name: /Query/ });
 const titled = (page: Page, title: string) => page.locator(".msg", { has: page.getByRole("heading", { name: title }) });
 
-test("while the service is away the last list stays, and it goes on by itself", async (t) => {
+// One at a time: together they would ask more at once than one account may.
+test.serial("while the service is away the last list stays, and it goes on by itself", async (t) => {
   await pages.post([{ text: "seen before", source: "away" }]);
   const { page, context, problems } = await pages.open(t, { address: listOf("away") });
   const row = page.locator("#list").getByText("seen before");
@@ -54,7 +55,7 @@ test("while the service is away the last list stays, and it goes on by itself", 
   t.false(new URL(page.url()).hash.includes("half"));
 });
 
-test("the button tries at once, and the focus stays in the page", async (t) => {
+test.serial("the button tries at once, and the focus stays in the page", async (t) => {
   await pages.post([{ text: "tried at once", source: "tried" }]);
   const { page, problems } = await pages.open(t, { address: listOf("nothing-of-this-name") });
   problems.allowStatus(502);
@@ -71,7 +72,7 @@ test("the button tries at once, and the focus stays in the page", async (t) => {
   t.is(await page.evaluate(() => document.activeElement?.id), "main");
 });
 
-test("a query that waits for others of the account starts by itself, or is cancelled", async (t) => {
+test.serial("a query that waits for others of the account starts by itself, or is cancelled", async (t) => {
   await pages.post([{ text: "waited for", source: "waits" }]);
   const { page, problems } = await pages.open(t, { address: listOf("waits") });
   await page.locator("#list").getByText("waited for").waitFor();
@@ -93,7 +94,7 @@ test("a query that waits for others of the account starts by itself, or is cance
   await page.getByRole("heading", { name: "1 event", exact: true }).waitFor();
 });
 
-test("a busy service is asked again when it says, and a query that takes too long is not", async (t) => {
+test.serial("a busy service is asked again when it says, and a query that takes too long is not", async (t) => {
   await pages.post([{ text: "not lost", source: "busy" }]);
   const { page, problems } = await pages.open(t, { address: listOf("busy") });
   await page.locator("#list").getByText("not lost").waitFor();
@@ -121,7 +122,7 @@ test("a busy service is asked again when it says, and a query that takes too lon
   t.true(new URL(page.url()).hash.includes("from=-1h"));
 });
 
-test("what may not be read, is not there or is refused says so, with one next step", async (t) => {
+test.serial("what may not be read, is not there or is refused says so, with one next step", async (t) => {
   await pages.post([{ text: "still below", source: "refused" }]);
   const { page, problems } = await pages.open(t, { address: listOf("refused") });
   await page.locator("#list").getByText("still below").waitFor();
@@ -147,7 +148,7 @@ test("what may not be read, is not there or is refused says so, with one next st
   t.is(await titled(page, gone).count(), 1);
 });
 
-test("a query that the service refuses is said with its place, and shown in the query", async (t) => {
+test.serial("a query that the service refuses is said with its place, and shown in the query", async (t) => {
   const { page, problems } = await pages.open(t, { address: search("GET events WHERE text MATCHES '(?=a)b'") });
   problems.allowStatus(400);
   const message = page.locator(".msg.bad", { hasText: /Line 1, column \d+/ });
@@ -161,53 +162,7 @@ test("a query that the service refuses is said with its place, and shown in the 
   t.is(selected, "(");
 });
 
-test("a log that nobody shares is said by name, and another one is offered", async (t) => {
-  const { page } = await pages.open(t, { address: "#/shopp" });
-  await page.getByRole("heading", { name: "There is no log “shopp”, or it is not shared with you" }).waitFor();
-  await assertAccessible(t, page, "a log that is not there");
-  await page.getByRole("link", { name: `Open ${LOG}` }).click();
-  await page
-    .getByRole("heading", { name: /events?$/ })
-    .first()
-    .waitFor();
-});
-
-test("an event that is gone says why that may be, and leads to what came around it", async (t) => {
-  const [id = ""] = await pages.post([{ text: "neighbour of what is gone", source: "gone" }]);
-  const missing = `${id.slice(0, 16)}00000000`;
-  const { page, problems, context, url } = await pages.open(t, { address: `#/${LOG}/context/${missing}` });
-  problems.allowStatus(404);
-  const gone = titled(page, "This event is gone");
-  await gone.getByText("Someone with the role admin deleted it.").waitFor();
-  await assertAccessible(t, page, "neighbours of an event that is gone");
-  await context.request.patch(`${url}/manage/1/logs/${LOG}`, {
-    data: { retentionDays: 90 },
-    headers: { "X-Loggia": "1" },
-  });
-  await page.goto(`/${listOf("gone", `&open=${missing}`)}`);
-  await page.reload();
-  await gone.getByText("Someone with the role admin deleted it, or its retention of 90 days ended.").waitFor();
-  t.true(await page.locator("#list").getByText("neighbour of what is gone").isVisible());
-  await assertAccessible(t, page, "a link to an event that is gone");
-  await gone.getByRole("button", { name: /^Events around \d\d:\d\d:\d\d$/ }).click();
-  await gone.waitFor({ state: "detached" });
-  await page.locator("#list").getByText("neighbour of what is gone").waitFor();
-});
-
-test("an event that the query leaves out is said to be there, and can be shown", async (t) => {
-  const [id = ""] = await pages.post([
-    { text: "left out", source: "other" },
-    { text: "taken in", source: "inside" },
-  ]);
-  const { page } = await pages.open(t, { address: listOf("inside", `&open=${id}`) });
-  const message = titled(page, "The event of the link is not in this list");
-  await message.waitFor();
-  await assertAccessible(t, page, "a link to an event that the query leaves out");
-  await message.getByRole("button", { name: "Show it among its neighbours" }).click();
-  await page.locator("#list").getByText("left out").waitFor();
-});
-
-test("a slow query says so after a while, and cancelling ends its requests", async (t) => {
+test.serial("a slow query says so after a while, and cancelling ends its requests", async (t) => {
   await pages.post([{ text: "found before", source: "slow" }]);
   const { page, problems } = await pages.open(t, { address: listOf("slow", "&from=-180d") });
   await page.locator("#list").getByText("found before").waitFor();
@@ -234,7 +189,7 @@ test("a slow query says so after a while, and cancelling ends its requests", asy
   t.true(await page.locator("#list").getByText("found before").isVisible());
 });
 
-test("a slow first query has rows in outline and no list in its place", async (t) => {
+test.serial("a slow first query has rows in outline and no list in its place", async (t) => {
   const { page } = await pages.open(t, { address: "#/~account" });
   await page.locator(".pane h1").waitFor();
   await page.route(/\/1\/logs\/.*(?:query|fields)/, () => undefined);
@@ -244,7 +199,7 @@ test("a slow first query has rows in outline and no list in its place", async (t
   await assertAccessible(t, page, "a slow first query");
 });
 
-test("where no event has a value, the one that was probably meant is offered", async (t) => {
+test.serial("where no event has a value, the one that was probably meant is offered", async (t) => {
   await pages.post([{ text: "paid", source: "payments" }]);
   const { page } = await pages.open(t, { address: listOf("payment") });
   const words = "In the last 24 hours no event has the source “payment”. The log has a source “payments”.";
@@ -257,7 +212,7 @@ test("where no event has a value, the one that was probably meant is offered", a
   await page.getByText(words, { exact: true }).waitFor();
 });
 
-test("where a longer range has events, it is offered; where none has, fewer conditions are", async (t) => {
+test.serial("where a longer range has events, it is offered; where none has, fewer conditions are", async (t) => {
   await pages.post([
     { text: "long ago", source: "archive", created: new Date(Date.now() - 20 * DAY_MS).toISOString() },
   ]);
@@ -275,7 +230,7 @@ test("where a longer range has events, it is offered; where none has, fewer cond
   await page.locator("#list .row").first().waitFor();
 });
 
-test("nothing more is asked where events were found", async (t) => {
+test.serial("nothing more is asked where events were found", async (t) => {
   await pages.post([{ text: "one that is found", source: "asked-once" }]);
   const { page } = await pages.open(t, { address: "#/~account" });
   await page.locator(".pane h1").waitFor();
@@ -290,7 +245,7 @@ test("nothing more is asked where events were found", async (t) => {
   );
 });
 
-test("groups and patterns stay below what kept the next ones from being read", async (t) => {
+test.serial("groups and patterns stay below what kept the next ones from being read", async (t) => {
   await pages.post([{ text: "grouped 1", source: "grouped" }]);
   for (const [what, address] of [
     ["groups", search("GET events WHERE source = 'grouped' GROUPBY source COLUMNS(KEY, COUNT)")],
@@ -309,96 +264,4 @@ test("groups and patterns stay below what kept the next ones from being read", a
     await message.getByRole("button", { name: "Try now" }).click();
     await message.waitFor({ state: "detached" });
   }
-});
-
-test("a page that cannot be opened says so, and opens by itself", async (t) => {
-  const { page, problems } = await pages.open(t);
-  await page.getByRole("link", { name: "Search" }).waitFor();
-  problems.allowStatus(503);
-  for (const path of ["/1/session", "/1/logs"]) {
-    await page.route(`**${path}`, (route) => route.fulfill({ status: 503, body: "busy" }));
-    await page.reload();
-    const message = page.locator(".msg", { hasText: "The page could not be opened" });
-    await message.getByText(/Trying again in [24] s\./).waitFor();
-    await assertAccessible(t, page, `a page without ${path}`);
-    await page.unroute(`**${path}`);
-    await page.getByRole("link", { name: "Search" }).waitFor();
-  }
-});
-
-test("what fails beside the list says so where the reader asked for it", async (t) => {
-  await pages.post([{ text: "acted on", source: "acts" }]);
-  const { page, context, problems } = await pages.open(t, { address: listOf("acts") });
-  await page.locator("#list").getByText("acted on").click();
-  const alike = page.getByRole("button", { name: /like this/ });
-  await alike.waitFor();
-  problems.allowNoAnswer();
-  await context.route("**/*", (route) => route.abort());
-  const toast = page.locator(".toast");
-  const says = async (words: RegExp, act: () => Promise<void>) => {
-    await act();
-    await toast.getByText(words).waitFor();
-  };
-  await says(/^The link was not copied: reload the page, its code could not be loaded/, async () => {
-    await page.locator(".found").getByRole("button", { name: "Copy link" }).click();
-  });
-  await says(/^Simple mode is not there: /, async () => page.getByRole("button", { name: "Simple" }).click());
-  await says(/^You are still signed in: The service did not answer/, async () => {
-    await page.getByRole("button", { name: /account/ }).click();
-    await page.getByRole("menuitem", { name: "Sign out" }).click();
-  });
-  await assertAccessible(t, page, "a toast about a failure");
-  await context.unroute("**/*");
-  await page.getByRole("button", { name: /account/ }).click();
-  await page.getByRole("menuitem", { name: "Sign out" }).click();
-  await page.getByRole("heading", { name: "Sign in to Loggia" }).waitFor();
-});
-
-test("a session that ended is said once, and the query goes on after the sign-in", async (t) => {
-  await pages.post([{ text: "goes on", source: "again" }]);
-  const { page, context } = await pages.open(t, { address: listOf("acts") });
-  await page.locator("#found").waitFor();
-  await context.clearCookies();
-  await queryOf(page).fill("GET events WHERE source = 'again'");
-  await page.getByRole("button", { name: "Run" }).dispatchEvent("click");
-  const dialog = page.getByRole("dialog", { name: "Your session ended" });
-  await dialog.getByLabel("Password").fill(ADMIN.password);
-  await page.keyboard.press("Enter");
-  await dialog.waitFor({ state: "detached" });
-  await page.locator("#list").getByText("goes on").waitFor();
-  t.is(await titled(page, "Your session ended").count(), 0);
-});
-
-test("a part of the page that could not be loaded is loaded on demand", async (t) => {
-  const { page, problems } = await pages.open(t);
-  await page.locator("#found").waitFor();
-  problems.allowNoAnswer();
-  await page.route("**/assets/**", (route) => route.abort());
-  await page.getByRole("link", { name: "Inbox" }).click();
-  const message = titled(page, "A part of the page could not be loaded");
-  await message.waitFor();
-  await assertAccessible(t, page, "a screen whose code could not be loaded");
-  await page.unroute("**/assets/**");
-  await message.getByRole("button", { name: "Try again" }).click();
-  await page
-    .getByRole("heading", { name: /unread|Inbox/i })
-    .first()
-    .waitFor();
-});
-
-test("a promise that nobody looks after is said, and stands in the console", async (t) => {
-  const { page } = await pages.open(t);
-  await page.locator("#found").waitFor();
-  const isHandled = page.evaluate(async () => {
-    const { promise, resolve } = Promise.withResolvers<boolean>();
-    addEventListener("unhandledrejection", (event) => {
-      resolve(event.defaultPrevented);
-      // This one is no failure of the page.
-      event.preventDefault();
-    });
-    void Promise.reject(new Error("planted"));
-    return promise;
-  });
-  t.false(await isHandled);
-  await page.locator(".toast", { hasText: "Something failed: planted" }).waitFor();
 });

@@ -8,6 +8,7 @@ import { DAY_MS } from "../../query/calendar.ts";
 import type { GroupRecord } from "../ask/groups.ts";
 import { Icon } from "../parts/icons.tsx";
 import { formatNumber } from "../parts/numbers.ts";
+import { actWith } from "../shell/act-with.ts";
 import { useResource } from "../state/resource.ts";
 import { ClassEditor } from "./class-editor.tsx";
 import { draftFrom, draftOf, newDraft } from "./draft.ts";
@@ -100,7 +101,8 @@ function useCounts(app: App, log: string): ReadonlyMap<string, number> {
 }
 
 /** The event that a new class is made from. */
-function useEvent({ client }: App, log: string, id: string) {
+function useEvent(app: App, log: string, id: string) {
+  const { client } = app;
   const found = useSignal<{ readonly event: EventRecord; readonly pattern: string } | null>(null);
   useEffect(() => {
     found.value = null;
@@ -113,8 +115,7 @@ function useEvent({ client }: App, log: string, id: string) {
       ]);
       found.value = { event: event.body, pattern: pattern.body[0]?.pattern ?? "" };
     };
-    // Without the event the form begins empty.
-    read().catch(() => undefined);
+    actWith(app, "The form begins empty, the event could not be read", read());
   }, [log, id]);
   return found;
 }

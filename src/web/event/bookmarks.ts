@@ -1,6 +1,7 @@
 import { signal } from "@preact/signals";
 import type { ReadonlySignal } from "@preact/signals";
 
+import { wordsOf } from "../api/client.ts";
 import type { App } from "../app.ts";
 import type { EventRecord } from "../api/types.ts";
 import type { EventRow } from "../list/row.ts";
@@ -21,6 +22,7 @@ export function createBookmarks({ client, toaster, bookmarkChanges }: App, log: 
   const own = new Set<string>();
   const path = `/1/logs/${log}/bookmarks`;
   let reading: Promise<void> | null = null;
+  let isFaultSaid = false;
   const readOwn = async (): Promise<void> => {
     for (let page = 1; ; page++) {
       const { body } = await client.ask<readonly EventRecord[]>(path, { query: { pagenum: page, pagesize: PAGE } });
@@ -39,8 +41,11 @@ export function createBookmarks({ client, toaster, bookmarkChanges }: App, log: 
     has({ id, bookmarks }) {
       // Nobody's mark is not the reader's either; the list of them is read where somebody's is seen.
       if (bookmarks.length > 0 && reading === null) {
-        reading = readOwn().catch(() => {
+        reading = readOwn().catch((fault: unknown) => {
           reading = null;
+          // Each row that is drawn asks again.
+          if (!isFaultSaid) toaster.show(`Your bookmarks are not shown: ${wordsOf(fault)}`);
+          isFaultSaid = true;
         });
       }
       return own.has(id);
@@ -55,8 +60,7 @@ export function createBookmarks({ client, toaster, bookmarkChanges }: App, log: 
         bookmarkChanges.value += 1;
       } catch (fault) {
         set(id, !isMarked);
-        const why = fault instanceof Error ? fault.message : String(fault);
-        toaster.show(`The bookmark could not be ${isMarked ? "set" : "removed"}: ${why}`);
+        toaster.show(`The bookmark could not be ${isMarked ? "set" : "removed"}: ${wordsOf(fault)}`);
       }
     },
   };

@@ -9,7 +9,7 @@ import type { Search } from "../state/search.ts";
 import { formatsOf } from "../time/moments.ts";
 import { wordsForFault } from "./fault-words.ts";
 import type { FaultWords } from "./fault-words.ts";
-import { shorterRange } from "./shorter-range.ts";
+import { shorterRange } from "./other-ranges.ts";
 import { showInQuery } from "./show-in-query.ts";
 import { useRetry } from "./use-retry.ts";
 import "../css/blank.css";

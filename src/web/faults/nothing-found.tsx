@@ -12,7 +12,8 @@ import type { Run, Search } from "../state/search.ts";
 import { formatsOf } from "../time/moments.ts";
 import { rangeInWords, valueInWords, wantedInWords } from "./empty-words.ts";
 import { textConditions, withValue } from "./near-value.ts";
-import { longerRange, readNear, readNewest } from "./read-fixes.ts";
+import { longerRange } from "./other-ranges.ts";
+import { readNear, readNewest } from "./read-fixes.ts";
 import type { Near } from "./read-fixes.ts";
 import "../css/blank.css";
 

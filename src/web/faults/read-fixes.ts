@@ -3,11 +3,10 @@ import type { EventRecord } from "../api/types.ts";
 import { momentOf } from "../api/types.ts";
 import type { App } from "../app.ts";
 import { eventsOf, within } from "../ask/groups.ts";
-import { BEGINNING, PRESETS, hasOwnRange, resolveRange } from "../ask/range.ts";
+import { BEGINNING, hasOwnRange } from "../ask/range.ts";
 import type { Run } from "../state/search.ts";
 import { nearValue, textConditions } from "./near-value.ts";
 import type { TextCondition } from "./near-value.ts";
-import type { NamedRange } from "./shorter-range.ts";
 
 /** A value that events have, near one that is asked for and that none has. */
 export type Near = { readonly condition: TextCondition; readonly value: string };
@@ -54,14 +53,4 @@ export async function readNewest({ client }: App, run: Asked, signal: AbortSigna
     signal,
   });
   return body[0] === undefined ? null : momentOf(body[0].created);
-}
-
-/** The shortest range by name that has an event; null where the run's has it too, or none does. */
-export function longerRange(moment: number, { moments, zone }: Asked, now_ms = Date.now()): NamedRange | null {
-  if (moment >= moments.from && moment < moments.to) return null;
-  const fitting = PRESETS.filter(({ range }) => {
-    const { from, to } = resolveRange(range, zone, now_ms);
-    return range.from.startsWith("-") || range.from === "all" ? moment >= from && moment < to : false;
-  });
-  return fitting[0] ?? null;
 }

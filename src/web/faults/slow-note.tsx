@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 
 import { hasOwnRange, rangeLength, rangeName } from "../ask/range.ts";
 import { readAsk } from "../ask/compose.ts";
@@ -8,16 +8,16 @@ import { Message } from "../parts/message.tsx";
 import type { Search } from "../state/search.ts";
 import { formatsOf } from "../time/moments.ts";
 import { Spoken } from "./list-fault.tsx";
-import { shorterRange } from "./shorter-range.ts";
+import { shorterRange } from "./other-ranges.ts";
 import { SLOW_MS } from "./use-wait.ts";
 
 /** Says that a query runs long, for how long, and what would be faster. */
 export function SlowNote({ search }: { readonly search: Search }): JSX.Element {
   const run = search.run.value;
-  const since_ms = useMemo(() => performance.now() - SLOW_MS, []);
-  const now_ms = useSignal(performance.now());
+  const passed_s = useSignal(SLOW_MS / 1000);
   useEffect(() => {
-    const timer = setInterval(() => (now_ms.value = performance.now()), 1000);
+    const started_ms = performance.now() - SLOW_MS;
+    const timer = setInterval(() => (passed_s.value = Math.round((performance.now() - started_ms) / 1000)), 1000);
     return () => clearInterval(timer);
   }, []);
   const shorter = shorterRange(run, search.range.value);
@@ -30,7 +30,7 @@ export function SlowNote({ search }: { readonly search: Search }): JSX.Element {
       <Message
         icon="clock"
         isQuiet
-        title={`Still searching, ${Math.round((now_ms.value - since_ms) / 1000)} s`}
+        title={`Still searching, ${passed_s.value} s`}
         acts={[
           ...(shorter === null ? [] : [{ label: shorter.name, act: shorten }]),
           { label: "Cancel", act: search.cancel },

@@ -20,6 +20,8 @@ export function FirstRunScreen({ app, log }: { app: App; log: string }): JSX.Ele
   const fault = useSignal<string | null>(null);
   const arrived = useSignal<EventRecord | null>(null);
   const post = useSignal("");
+  /** What keeps an event from being seen; null: nothing. */
+  const lost = useSignal<unknown>(null);
   useEffect(() => {
     readPostingUrl(app, location).then(
       (url) => (post.value = url),
@@ -28,7 +30,10 @@ export function FirstRunScreen({ app, log }: { app: App; log: string }): JSX.Ele
   }, []);
   useEffect(() => {
     const abort = new AbortController();
-    void awaitEvent(app, log, abort.signal, (event) => (arrived.value = event));
+    void awaitEvent(app, log, abort.signal, {
+      show: (event) => (arrived.value = event),
+      failed: (error) => (lost.value = error),
+    });
     return () => abort.abort();
   }, [log]);
   const makeKey = () => {
@@ -83,7 +88,9 @@ export function FirstRunScreen({ app, log }: { app: App; log: string }): JSX.Ele
           {arrived.value === null ? (
             <>
               <span class="dot wait" aria-hidden="true" />
-              Waiting for the first event. It appears here by itself.
+              {lost.value === null
+                ? "Waiting for the first event. It appears here by itself."
+                : `${wordsOf(lost.value)}. It is tried again by itself.`}
             </>
           ) : (
             <>
@@ -170,7 +177,7 @@ async function awaitEvent(
   app: App,
   log: string,
   signal: AbortSignal,
-  show: (event: EventRecord) => void,
+  { show, failed }: { show: (event: EventRecord) => void; failed: (fault: unknown) => void },
 ): Promise<void> {
   while (!signal.aborted) {
     try {
@@ -179,14 +186,15 @@ async function awaitEvent(
         headers: { Accept: "text/event-stream" },
         signal,
       });
+      failed(null);
       if (response.body === null) return;
       for await (const { event, data } of readEvents(response.body)) {
         if (event !== "event") continue;
         show(JSON.parse(data) as EventRecord);
         return;
       }
-    } catch {
-      // It is tried again for as long as the screen is open.
+    } catch (error) {
+      if (!signal.aborted) failed(error);
     }
     if (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }

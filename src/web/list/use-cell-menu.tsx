@@ -3,6 +3,7 @@ import type { ComponentType, JSX } from "preact";
 
 import type { App } from "../app.ts";
 import type { CellMenuProperties, EventActs, EventWords } from "../event/event-acts.ts";
+import { actWith } from "../shell/act-with.ts";
 import type { ListColumn } from "./columns.ts";
 import type { ListControl, MenuPlace } from "./control.ts";
 import type { RowSource } from "./row-source.ts";
@@ -23,10 +24,9 @@ export function useCellMenu({ app, source, control, ...given }: CellMenuOptions)
 } {
   const shown = useSignal<{ View: ComponentType<CellMenuProperties>; place: MenuPlace } | null>(null);
   const show = (place: MenuPlace): void => {
-    import("../event/cell-menu.tsx").then(
-      ({ CellMenu }) => (shown.value = { View: CellMenu, place }),
-      () => app.toaster.show("The menu could not be loaded; the service may be away."),
-    );
+    actWith(app, "The menu could not be opened", import("../event/cell-menu.tsx"), ({ CellMenu }) => {
+      shown.value = { View: CellMenu, place };
+    });
   };
   if (shown.value === null) return { show, element: null };
   const { View, place } = shown.value;

@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import type { ReadonlySignal } from "@preact/signals";
 
-import { ApiFault } from "../api/client.ts";
+import { ApiFault, wordsOf } from "../api/client.ts";
 import type { LogRecord } from "../api/types.ts";
 import type { App } from "../app.ts";
 import { Ahead } from "../search/ahead.ts";
@@ -64,10 +64,13 @@ function isOfStranger({ session }: App, error: unknown): boolean {
 }
 
 /** Without a log in the address, the one that was open last is shown, or else the first. */
-async function readAll({ classes, client, logs, location, preferences }: App): Promise<void> {
+async function readAll(app: App): Promise<void> {
+  const { classes, client, logs, location, preferences, toaster } = app;
   const found = client.ask<readonly LogRecord[]>("/1/logs");
-  // Without them classes are shown by their keys, in the neutral colour.
-  classes.read().catch(() => undefined);
+  classes.read().catch((error: unknown) => {
+    if (isOfStranger(app, error)) return;
+    toaster.show(`Classes are shown by their keys, without colours: ${wordsOf(error)}`);
+  });
   const { body } = await found;
   const { log: last } = preferences.now.peek();
   const start = body.find(({ key }) => key === last) ?? body[0];

@@ -32,20 +32,25 @@ export function useRead<Value>(
   useEffect(() => {
     // An answer that a later cause has overtaken is left out.
     let isLast = true;
-    const end = (thrown: unknown) => {
+    const isWanted = () => isLast && !run.signal.aborted;
+    const keep = async () => {
+      let thrown: unknown = null;
+      try {
+        const found = await readPart(run, read);
+        if (isWanted() && found !== null) {
+          value.value = found;
+          at_ms.value = Date.now();
+        }
+      } catch (failure) {
+        thrown = failure;
+      }
       if (!isLast) return;
       isReading.value = false;
-      error.value = run.signal.aborted ? null : thrown;
+      error.value = isWanted() ? thrown : null;
       fault.value = error.value === null ? null : noteOf(thrown, value.peek() !== null);
     };
     isReading.value = true;
-    readPart(run, read).then((found) => {
-      if (isLast && !run.signal.aborted && found !== null) {
-        value.value = found;
-        at_ms.value = Date.now();
-      }
-      end(null);
-    }, end);
+    void keep();
     return () => {
       isLast = false;
     };

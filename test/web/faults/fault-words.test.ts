@@ -4,7 +4,7 @@ import { createGate, DEFAULT_RATES } from "../../../src/gate/gate.ts";
 import { LoggiaError } from "../../../src/errors.ts";
 import { ApiFault } from "../../../src/web/api/client.ts";
 import { wordsForFault } from "../../../src/web/faults/fault-words.ts";
-import { wordAt } from "../../../src/web/faults/show-in-query.ts";
+import { wordAt } from "../../../src/web/faults/word-at.ts";
 import { parseQuery } from "../../../src/query/parser.ts";
 
 const faultOf = (status: number, code: string, message: string, retryAfter_s: number | null = null): ApiFault =>

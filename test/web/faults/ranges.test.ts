@@ -2,8 +2,7 @@ import test from "ava";
 
 import { resolveRange } from "../../../src/web/ask/range.ts";
 import { rangeInWords } from "../../../src/web/faults/empty-words.ts";
-import { longerRange } from "../../../src/web/faults/read-fixes.ts";
-import { shorterRange } from "../../../src/web/faults/shorter-range.ts";
+import { longerRange, shorterRange } from "../../../src/web/faults/other-ranges.ts";
 import { formatsOf } from "../../../src/web/time/moments.ts";
 
 const HOUR_MS = 3_600_000;
@@ -30,7 +29,7 @@ test("a shorter range is at most half as long, and ends where the longer one doe
 });
 
 test("a longer range is the shortest by name that has the event", (t) => {
-  const run = { log: "shop", query: "GET events", zone: "UTC", moments: range("-24h").moments };
+  const run = { zone: "UTC", moments: range("-24h").moments };
   const longer = (age_ms: number) => longerRange(NOW - age_ms, run, NOW)?.name ?? null;
   t.is(longer(25 * HOUR_MS), "Last 7 days");
   t.is(longer(20 * DAY_MS), "Last 30 days");

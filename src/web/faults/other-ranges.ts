@@ -1,6 +1,6 @@
 import { DAY_MS, HOUR_MS } from "../../query/calendar.ts";
 import { readAsk } from "../ask/compose.ts";
-import { exactRange, hasOwnRange } from "../ask/range.ts";
+import { PRESETS, exactRange, hasOwnRange, resolveRange } from "../ask/range.ts";
 import type { Range } from "../ask/range.ts";
 import type { Run } from "../state/search.ts";
 
@@ -23,4 +23,19 @@ export function shorterRange({ typed, moments }: Pick<Run, "typed" | "moments">,
   return chosen.to === "now"
     ? { name: `Last ${words}`, range: { from: start, to: "now" } }
     : { name: `Its last ${words}`, range: exactRange({ from: to - length_ms, to }) };
+}
+
+/** The shortest range by name that has an event; null where the run's has it too, or none does. */
+export function longerRange(
+  moment: number,
+  { moments, zone }: Pick<Run, "moments" | "zone">,
+  now_ms = Date.now(),
+): NamedRange | null {
+  if (moment >= moments.from && moment < moments.to) return null;
+  const found = PRESETS.find(({ range }) => {
+    const { from, to } = resolveRange(range, zone, now_ms);
+    const isUntilNow = range.from.startsWith("-") || range.from === "all";
+    return isUntilNow && moment >= from && moment < to;
+  });
+  return found ?? null;
 }

@@ -1,0 +1,151 @@
+import test from "ava";
+import type { Page } from "playwright-core";
+
+import { ADMIN, LOG } from "../support/service.ts";
+import { assertAccessible } from "./support/accessibility.ts";
+import { sharePages } from "./support/pages.ts";
+
+const pages = sharePages();
+const listOf = (source: string, more = "") =>
+  `#/${LOG}?q=${encodeURIComponent(`GET events WHERE source = '${source}'`)}${more}`;
+const queryOf = (page: Page) => page.getByRole("textbox", { name: /Query/ });
+const titled = (page: Page, title: string) => page.locator(".msg", { has: page.getByRole("heading", { name: title }) });
+
+// One at a time: together they would ask more at once than one account may.
+test.serial("a log that nobody shares is said by name, and another one is offered", async (t) => {
+  const { page } = await pages.open(t, { address: "#/shopp" });
+  await page.getByRole("heading", { name: "There is no log “shopp”, or it is not shared with you" }).waitFor();
+  await assertAccessible(t, page, "a log that is not there");
+  await page.getByRole("link", { name: `Open ${LOG}` }).click();
+  await page
+    .getByRole("heading", { name: /events?$/ })
+    .first()
+    .waitFor();
+});
+
+test.serial("an event that is gone says why that may be, and leads to what came around it", async (t) => {
+  const [id = ""] = await pages.post([{ text: "neighbour of what is gone", source: "gone" }]);
+  const missing = `${id.slice(0, 16)}00000000`;
+  const { page, problems, context, url } = await pages.open(t, { address: `#/${LOG}/context/${missing}` });
+  problems.allowStatus(404);
+  const gone = titled(page, "This event is gone");
+  await gone.getByText("Someone with the role admin deleted it.").waitFor();
+  await assertAccessible(t, page, "neighbours of an event that is gone");
+  await context.request.patch(`${url}/manage/1/logs/${LOG}`, {
+    data: { retentionDays: 90 },
+    headers: { "X-Loggia": "1" },
+  });
+  await page.goto(`/${listOf("gone", `&open=${missing}`)}`);
+  await page.reload();
+  await gone.getByText("Someone with the role admin deleted it, or its retention of 90 days ended.").waitFor();
+  t.true(await page.locator("#list").getByText("neighbour of what is gone").isVisible());
+  await assertAccessible(t, page, "a link to an event that is gone");
+  await gone.getByRole("button", { name: /^Events around \d\d:\d\d:\d\d$/ }).click();
+  await gone.waitFor({ state: "detached" });
+  await page.locator("#list").getByText("neighbour of what is gone").waitFor();
+});
+
+test.serial("an event that the query leaves out is said to be there, and can be shown", async (t) => {
+  const [id = ""] = await pages.post([
+    { text: "left out", source: "other" },
+    { text: "taken in", source: "inside" },
+  ]);
+  const { page } = await pages.open(t, { address: listOf("inside", `&open=${id}`) });
+  const message = titled(page, "The event of the link is not in this list");
+  await message.waitFor();
+  await assertAccessible(t, page, "a link to an event that the query leaves out");
+  await message.getByRole("button", { name: "Show it among its neighbours" }).click();
+  await page.locator("#list").getByText("left out").waitFor();
+});
+
+test.serial("a page that cannot be opened says so, and opens by itself", async (t) => {
+  const { page, problems } = await pages.open(t);
+  await page.getByRole("link", { name: "Search" }).waitFor();
+  problems.allowStatus(503);
+  for (const path of ["/1/session", "/1/logs"]) {
+    await page.route(`**${path}`, (route) => route.fulfill({ status: 503, body: "busy" }));
+    await page.reload();
+    const message = page.locator(".msg", { hasText: "The page could not be opened" });
+    await message.getByText(/Trying again in [24] s\./).waitFor();
+    await assertAccessible(t, page, `a page without ${path}`);
+    await page.unroute(`**${path}`);
+    await page.getByRole("link", { name: "Search" }).waitFor();
+  }
+});
+
+test.serial("what fails beside the list says so where the reader asked for it", async (t) => {
+  await pages.post([{ text: "acted on", source: "acts" }]);
+  const { page, context, problems } = await pages.open(t, { address: listOf("acts") });
+  await page.locator("#list").getByText("acted on").click();
+  const alike = page.getByRole("button", { name: /like this/ });
+  await alike.waitFor();
+  problems.allowNoAnswer();
+  await context.route("**/*", (route) => route.abort());
+  const toast = page.locator(".toast");
+  const says = async (words: RegExp, act: () => Promise<void>) => {
+    await act();
+    await toast.getByText(words).waitFor();
+  };
+  await says(/^The link was not copied: reload the page, its code could not be loaded/, async () => {
+    await page.locator(".found").getByRole("button", { name: "Copy link" }).click();
+  });
+  await says(/^Simple mode is not there: /, async () => page.getByRole("button", { name: "Simple" }).click());
+  await says(/^You are still signed in: The service did not answer/, async () => {
+    await page.getByRole("button", { name: /account/ }).click();
+    await page.getByRole("menuitem", { name: "Sign out" }).click();
+  });
+  await assertAccessible(t, page, "a toast about a failure");
+  await context.unroute("**/*");
+  await page.getByRole("button", { name: /account/ }).click();
+  await page.getByRole("menuitem", { name: "Sign out" }).click();
+  await page.getByRole("heading", { name: "Sign in to Loggia" }).waitFor();
+});
+
+test.serial("a session that ended is said once, and the query goes on after the sign-in", async (t) => {
+  await pages.post([{ text: "goes on", source: "again" }]);
+  const { page, context } = await pages.open(t, { address: listOf("acts") });
+  await page.locator("#found").waitFor();
+  await context.clearCookies();
+  await queryOf(page).fill("GET events WHERE source = 'again'");
+  await page.getByRole("button", { name: "Run" }).dispatchEvent("click");
+  const dialog = page.getByRole("dialog", { name: "Your session ended" });
+  await dialog.getByLabel("Password").fill(ADMIN.password);
+  await page.keyboard.press("Enter");
+  await dialog.waitFor({ state: "detached" });
+  await page.locator("#list").getByText("goes on").waitFor();
+  t.is(await titled(page, "Your session ended").count(), 0);
+});
+
+test.serial("a part of the page that could not be loaded is loaded on demand", async (t) => {
+  const { page, problems } = await pages.open(t);
+  await page.locator("#found").waitFor();
+  problems.allowNoAnswer();
+  await page.route("**/assets/**", (route) => route.abort());
+  await page.getByRole("link", { name: "Inbox" }).click();
+  const message = titled(page, "A part of the page could not be loaded");
+  await message.waitFor();
+  await assertAccessible(t, page, "a screen whose code could not be loaded");
+  await page.unroute("**/assets/**");
+  await message.getByRole("button", { name: "Try again" }).click();
+  await page
+    .getByRole("heading", { name: /unread|Inbox/i })
+    .first()
+    .waitFor();
+});
+
+test.serial("a promise that nobody looks after is said, and stands in the console", async (t) => {
+  const { page } = await pages.open(t);
+  await page.locator("#found").waitFor();
+  const isHandled = page.evaluate(async () => {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    addEventListener("unhandledrejection", (event) => {
+      resolve(event.defaultPrevented);
+      // This one is no failure of the page.
+      event.preventDefault();
+    });
+    void Promise.reject(new Error("planted"));
+    return promise;
+  });
+  t.false(await isHandled);
+  await page.locator(".toast", { hasText: "Something failed: planted" }).waitFor();
+});
