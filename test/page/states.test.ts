@@ -245,6 +245,25 @@ test.serial("nothing more is asked where events were found", async (t) => {
   );
 });
 
+test.serial("what stands beside the list says that it is not up to date, and is read again by itself", async (t) => {
+  await pages.post([{ text: "beside", source: "beside" }]);
+  const { page, problems } = await pages.open(t, { address: listOf("beside") });
+  const bar = page.locator(".plot .b");
+  await bar.first().waitFor();
+  problems.allowStatus(429);
+  const isBars = /\/query\?.*GROUPBY\+MINUTES/;
+  await page.route(isBars, (route) => route.fulfill({ status: 429, body: "slowly" }));
+  await page.getByRole("button", { name: "Run" }).click();
+  const note = page.locator(".hist").getByText("Not up to date", { exact: true });
+  await note.waitFor();
+  t.true((await bar.count()) > 0);
+  t.is(await page.locator(".msg").count(), 0);
+  await assertAccessible(t, page, "bars that are not up to date");
+  await page.unroute(isBars);
+  await note.waitFor({ state: "detached" });
+  await page.locator(".hist").getByText("15-min bars").waitFor();
+});
+
 test.serial("groups and patterns stay below what kept the next ones from being read", async (t) => {
   await pages.post([{ text: "grouped 1", source: "grouped" }]);
   for (const [what, address] of [

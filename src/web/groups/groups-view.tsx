@@ -40,7 +40,7 @@ type Answer = {
 /** What a grouped query found: a chart and a table, each group one press from its events. */
 export function GroupsView({ app, search }: { app: App; search: Search }): JSX.Element {
   const run = search.run.value;
-  const reading = useRead(run, () => readGroups(app, run));
+  const reading = useRead(run, () => readGroups(app, run), [], true);
   const { value: answer, error } = reading;
   const chart = useSignal<Chart | null>(null);
   const order = useSignal<Order | null>(null);

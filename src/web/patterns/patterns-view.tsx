@@ -28,7 +28,7 @@ const COARSER = 3;
 /** What the result consists of: its patterns with their counts, over all of it. */
 export function PatternsView({ app, search }: { app: App; search: Search }): JSX.Element {
   const run = search.run.value;
-  const reading = useRead(run, () => readPatterns(app, run));
+  const reading = useRead(run, () => readPatterns(app, run), [], true);
   const { value: found } = reading;
   const { value: courses } = useRead(run, () => readCourses(app, run, found.value), [found.value]);
   const state = <ReadingState app={app} search={search} reading={reading} what="patterns" />;
