@@ -34,7 +34,8 @@ export function ListFault(properties: ListFaultProperties): JSX.Element {
   const root = useRef<HTMLDivElement>(null);
   const words = useMemo(() => wordsForFault(fault, search.log), [fault]);
   const passes = words.help === "count down" || words.help === "wait";
-  const left_s = useRetry({ fault, isOn: passes && !isAsking, retry: onRetry });
+  const isHeldBack = words.help === "wait";
+  const left_s = useRetry({ fault, isOn: passes && !isAsking, retry: onRetry, isHeldBack });
   const { zone } = search.run.value;
   const clock = useMemo(() => formatsOf(zone).time, [zone]);
   useAfterSignIn(app, words, onRetry);
@@ -42,7 +43,7 @@ export function ListFault(properties: ListFaultProperties): JSX.Element {
   const lines: string[] = [];
   if (words.help === "count down") lines.push(left_s === 0 ? "Trying again…" : `Trying again in ${left_s} s.`);
   if (words.text !== "") lines.push(words.text);
-  if (passes && words.help !== "wait" && loaded_ms !== null)
+  if (passes && !isHeldBack && loaded_ms !== null)
     lines.push(`The ${what} below were loaded at ${clock(loaded_ms).slice(0, 8)}.`);
   return (
     <div ref={root} class="pad">

@@ -45,6 +45,7 @@ export function MissingEvent({ app, search, results, id }: MissingEventPropertie
     );
   }
   if (event.value === null) return null;
+  const moment = momentOf(event.value.created);
   const showContext = () => {
     results.contextTop = null;
     app.location.go({ screen: "context", part: id, parameters: app.location.place.peek().parameters });
@@ -52,7 +53,7 @@ export function MissingEvent({ app, search, results, id }: MissingEventPropertie
   return (
     <div class="pad">
       <Message title={title} acts={[{ label: "Show it among its neighbours", act: showContext }]}>
-        {`It is of ${formats.short(momentOf(event.value.created))}: the query or the range leaves it out.`}
+        {`It is of ${formats.date(moment)}, ${formats.time(moment).slice(0, 8)}: the query or the range leaves it out.`}
       </Message>
     </div>
   );

@@ -51,7 +51,7 @@ export function NothingFound({ app, search }: Properties): JSX.Element {
   }
   const longer = newest === undefined || newest === null || isOwnRange ? null : longerRange(newest, run);
   if (longer !== null) {
-    if (near === null) lines.push(`The newest that does is of ${formats.short(newest!)}.`);
+    if (near === null) lines.push(`The newest that does is of ${formats.date(newest!)}, ${formats.minute(newest!)}.`);
     acts.push({ label: longer.name, act: start(() => (search.range.value = longer.range)) });
   }
   if (run.hidden.length > 0) {
@@ -63,7 +63,7 @@ export function NothingFound({ app, search }: Properties): JSX.Element {
     acts.push({ label: "All events", act: start(() => (search.query.value = STANDARD_QUERY)) });
   }
   return (
-    <div class="blank">
+    <div class="blank" id="list" tabIndex={-1}>
       <h2>No events match</h2>
       <p role="status">{lines.join(" ")}</p>
       {acts.length > 0 && (

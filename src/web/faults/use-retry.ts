@@ -9,6 +9,8 @@ type Retry = {
   /** false: it is being tried, or the fault is not one that passes. */
   readonly isOn: boolean;
   readonly retry: () => void;
+  /** Whether the service itself holds each try back for as long as it can: then none has to wait longer than the first. */
+  readonly isHeldBack?: boolean;
 };
 
 /**
@@ -17,7 +19,7 @@ type Retry = {
  *
  * @returns seconds until the next try; 0 while there is none
  */
-export function useRetry({ fault, isOn, retry }: Retry): number {
+export function useRetry({ fault, isOn, retry, isHeldBack = false }: Retry): number {
   const left_s = useSignal(0);
   const counted = useRef<{ fault: unknown; failures: number }>({ fault: null, failures: 0 });
   const latest = useRef(retry);
@@ -26,7 +28,8 @@ export function useRetry({ fault, isOn, retry }: Retry): number {
     if (!isOn) return undefined;
     const { current } = counted;
     if (current.fault !== fault) counted.current = { fault, failures: current.failures + 1 };
-    const wait_s = delayAfter(counted.current.failures, fault instanceof ApiFault ? fault.retryAfter_s : null);
+    const failures = isHeldBack ? 1 : counted.current.failures;
+    const wait_s = delayAfter(failures, fault instanceof ApiFault ? fault.retryAfter_s : null);
     const at_ms = Date.now() + wait_s * 1000;
     const stop = () => {
       clearInterval(timer);

@@ -45,6 +45,7 @@ test("what failed is tried again when it is asked for", async (t) => {
   await t.throwsAsync(rows.begin(), { message: "away" });
   fails = false;
   rows.retry();
+  t.not(rows.fault.peek(), null, "what failed is said until there is an answer");
   await until(() => rows.length.peek() === 121, { what: "the rows", interval_ms: 1 });
   t.is(rows.fault.peek(), null);
 });
