@@ -44,7 +44,7 @@ export type App = {
 
 export function createApp(window: Window): App {
   const session: Session = createSession(() => client);
-  const client: Client = createClient({ onSignedOut: () => session.end() });
+  const client: Client = createClient({ onSignedOut: (sent_ms) => session.end(sent_ms) });
   const preferences = createPreferences(storageOf(window));
   return {
     client,

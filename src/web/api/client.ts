@@ -53,8 +53,8 @@ export type Client = {
 
 export type ClientOptions = {
   readonly fetch?: typeof globalThis.fetch;
-  /** Called for each 401 but those of `/1/session`. */
-  readonly onSignedOut: () => void;
+  /** Called for each 401 but those of `/1/session`, with the time at which that was asked. */
+  readonly onSignedOut: (sent_ms: number) => void;
 };
 
 /** Of the 8 queries at a time that one account may ask, some are left for its other tabs. */
@@ -65,6 +65,7 @@ export function createClient({ fetch = globalThis.fetch.bind(globalThis), onSign
   const turns = createTurns(REQUESTS_AT_ONCE);
   const send = async (path: string, options: Ask): Promise<Response> => {
     const { method = "GET", json, form, signal, headers } = options;
+    const sent_ms = performance.now();
     let response: Response;
     try {
       response = await fetch(addressOf(path, options.query), {
@@ -85,7 +86,7 @@ export function createClient({ fetch = globalThis.fetch.bind(globalThis), onSign
       throw unreachable(error);
     }
     if (response.ok) return response;
-    if (response.status === 401 && path !== "/1/session") onSignedOut();
+    if (response.status === 401 && path !== "/1/session") onSignedOut(sent_ms);
     throw await readFault(response);
   };
   return {

@@ -2,6 +2,7 @@ import { effect, useComputed, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 
+import { wordsOf } from "../api/client.ts";
 import type { EventRecord } from "../api/types.ts";
 import type { App } from "../app.ts";
 import { searchActs } from "../event/acts.ts";
@@ -10,7 +11,7 @@ import { List } from "../list/list.tsx";
 import { bindListKeys } from "../list/list-keys.ts";
 import { GoneEvent, isGone } from "../faults/gone-event.tsx";
 import { ListFault } from "../faults/list-fault.tsx";
-import { Outline, explain } from "../list/list-states.tsx";
+import { Outline } from "../list/list-states.tsx";
 import { useLook, useWords } from "../list/look.ts";
 import { useCellMenu } from "../list/use-cell-menu.tsx";
 import { formatsOf } from "../time/moments.ts";
@@ -198,7 +199,7 @@ function EndOfContext({ rows, order }: { readonly rows: Neighbours; readonly ord
   if (fault !== null) {
     return (
       <span role="alert">
-        {`More events could not be loaded. ${explain(fault)} `}
+        {`More events could not be loaded: ${wordsOf(fault)}. `}
         <button class="link" type="button" onClick={() => rows.retry()}>
           Try again
         </button>

@@ -79,13 +79,11 @@ function hasFocus(element: HTMLElement | null): boolean {
   return element?.contains(document.activeElement) === true;
 }
 
-/** Goes on where the page was, once there is a session again. */
+/** Goes on where the page was, once there is a session again, which may be before this is drawn. */
 function useAfterSignIn({ session }: App, { help }: FaultWords, onRetry: () => void): void {
   const isIn = session.state.value === "in";
-  const wasOut = useRef(false);
   useEffect(() => {
-    if (help === "sign in" && isIn && wasOut.current) onRetry();
-    wasOut.current = !isIn;
+    if (help === "sign in" && isIn) onRetry();
   }, [isIn, help]);
 }
 

@@ -2,10 +2,10 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 
+import { wordsOf } from "../api/client.ts";
 import { momentOf } from "../api/types.ts";
 import type { EventRecord } from "../api/types.ts";
 import type { App } from "../app.ts";
-import { explain } from "../list/list-states.tsx";
 import type { Results } from "../list/results.ts";
 import { Message } from "../parts/message.tsx";
 import type { Search } from "../state/search.ts";
@@ -39,7 +39,7 @@ export function MissingEvent({ app, search, results, id }: MissingEventPropertie
     return (
       <div class="pad">
         <Message kind="warn" title={title} acts={[{ label: "Try again", act: read }]}>
-          {`Whether it is gone is not known. ${explain(fault.value)}`}
+          {`Whether it is gone is not known: ${wordsOf(fault.value)}.`}
         </Message>
       </div>
     );

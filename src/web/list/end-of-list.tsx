@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 
+import { wordsOf } from "../api/client.ts";
 import { formatNumber } from "../parts/numbers.ts";
-import { explain } from "./list-states.tsx";
 import type { Order } from "./question.ts";
 import type { RowSource } from "./row-source.ts";
 
@@ -12,7 +12,7 @@ export function EndOfList({ source, order }: { readonly source: RowSource; reado
   if (fault !== null) {
     return (
       <span role="alert">
-        {`${order === "desc" ? "Older" : "Newer"} events could not be loaded. ${explain(fault)} `}
+        {`${order === "desc" ? "Older" : "Newer"} events could not be loaded: ${wordsOf(fault)}. `}
         <button class="link" type="button" onClick={() => source.retry()}>
           Try again
         </button>

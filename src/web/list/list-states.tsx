@@ -1,13 +1,5 @@
 import type { JSX } from "preact";
 
-import { ApiFault } from "../api/client.ts";
-
-/** What is said of a fault: the service's own words, or what to do where it could not be reached. */
-export function explain(fault: unknown): string {
-  if (fault instanceof ApiFault && fault.status === 0) return "The service did not answer.";
-  return fault instanceof Error ? fault.message : String(fault);
-}
-
 const LINES = [..."cdedce"].map((width, line) => ({ width, line }));
 
 /** Rows in outline, where there is no list yet. */

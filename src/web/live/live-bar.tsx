@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect } from "preact/hooks";
 
-import { explain } from "../list/list-states.tsx";
+import { wordsOf } from "../api/client.ts";
 import { Icon } from "../parts/icons.tsx";
 import type { Live } from "./live.ts";
 import { liveWords } from "./words.ts";
@@ -15,7 +15,13 @@ export function LiveBar({ live, onStop }: LiveBarProperties): JSX.Element {
   const now_ms = useSeconds(tail.connection.value.kind === "waiting");
   const pause = tail.pause.value;
   const connection = tail.connection.value;
-  const { dot, title, note } = liveWords({ connection, pause, waiting: rows.waiting.value, now_ms, explain });
+  const { dot, title, note } = liveWords({
+    connection,
+    pause,
+    waiting: rows.waiting.value,
+    now_ms,
+    explain: (fault) => `${wordsOf(fault)}.`,
+  });
   return (
     <div class="live">
       <span class={dot === "on" ? "dot" : `dot ${dot}`} aria-hidden="true" />

@@ -38,7 +38,7 @@ async function read(opening: Promise<Response>, events: StreamEvents, abort: Abo
   if (body === null)
     throw new ApiFault({ status: 0, code: "empty", message: "The stream is empty", retryAfter_s: null });
   events.opened();
-  const watch = watchFor(() => abort.abort(new Error("Nothing arrived for 40 s; something may hold the stream back.")));
+  const watch = watchFor(() => abort.abort(new Error("Nothing arrived for 40 s; something may hold the stream back")));
   try {
     const watched = body.pipeThrough(new TransformStream<Uint8Array, Uint8Array>({ transform: watch.pass }));
     for await (const { event, data } of readEvents(watched)) {

@@ -16,14 +16,16 @@ export type Session = {
   /** @throws ApiFault; 401 where the pair or the ticket is wrong */
   readonly signIn: (credentials: { email: string; password: string } | { ticket: string }) => Promise<void>;
   readonly signOut: () => Promise<void>;
-  /** Told by the client of each 401. */
-  readonly end: () => void;
+  /** Told by the client of each 401. One that was asked before the last sign-in says nothing of this session. */
+  readonly end: (sent_ms: number) => void;
 };
 
 export function createSession(client: () => Client): Session {
   const state = signal<SessionState>("unknown");
   const account = signal<Account | null>(null);
+  let entered_ms = 0;
   const enter = (entered: Account) => {
+    entered_ms = performance.now();
     account.value = entered;
     state.value = "in";
   };
@@ -50,8 +52,8 @@ export function createSession(client: () => Client): Session {
       account.value = null;
       state.value = "out";
     },
-    end() {
-      if (state.peek() === "in") state.value = "ended";
+    end(sent_ms) {
+      if (state.peek() === "in" && sent_ms >= entered_ms) state.value = "ended";
     },
   };
 }
