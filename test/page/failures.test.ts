@@ -105,8 +105,8 @@ test.serial("a session that ended is said once, and the query goes on after the 
   await pages.post([{ text: "goes on", source: "again" }]);
   const { page, context } = await pages.open(t, { address: listOf("acts") });
   await page.locator("#found").waitFor();
-  await context.clearCookies();
   await queryOf(page).fill("GET events WHERE source = 'again'");
+  await context.clearCookies();
   await page.getByRole("button", { name: "Run" }).dispatchEvent("click");
   const dialog = page.getByRole("dialog", { name: "Your session ended" });
   await dialog.getByLabel("Password").fill(ADMIN.password);
