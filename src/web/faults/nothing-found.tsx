@@ -51,7 +51,8 @@ export function NothingFound({ app, search }: Properties): JSX.Element {
   }
   const longer = newest === undefined || newest === null || isOwnRange ? null : longerRange(newest, run);
   if (longer !== null) {
-    if (near === null) lines.push(`The newest that does is of ${formats.date(newest!)}, ${formats.minute(newest!)}.`);
+    if (near === null)
+      lines.push(`The newest that does is of ${formats.date(newest!)}, ${formats.clock(newest!).slice(0, 5)}.`);
     acts.push({ label: longer.name, act: start(() => (search.range.value = longer.range)) });
   }
   if (run.hidden.length > 0) {

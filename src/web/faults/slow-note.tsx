@@ -2,10 +2,11 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 
-import { hasOwnRange, rangeLength, rangeName } from "../ask/range.ts";
+import { hasOwnRange, rangeName } from "../ask/range.ts";
 import { readAsk } from "../ask/compose.ts";
 import { Message } from "../parts/message.tsx";
 import type { Search } from "../state/search.ts";
+import { lengthWords } from "../time/lengths.ts";
 import { formatsOf } from "../time/moments.ts";
 import { Spoken } from "./list-fault.tsx";
 import { shorterRange } from "./other-ranges.ts";
@@ -51,5 +52,5 @@ function lengthOf(search: Search): string {
   const range = search.range.value;
   const name = rangeName(range, moments, formatsOf(zone));
   const isNamed = !/^-?\d+$/.test(range.from) && range.to === "now";
-  return `The range is ${isNamed ? name.replace(/^Last (?:hour$)?/, "").toLowerCase() || "an hour" : rangeLength(moments)}.`;
+  return `The range is ${isNamed ? name.replace(/^Last (?:hour$)?/, "").toLowerCase() || "an hour" : lengthWords(moments.to - moments.from)}.`;
 }
