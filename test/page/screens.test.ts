@@ -107,6 +107,24 @@ test("a class is made beside the events that fit it, and coloured", async (t) =>
   await page.getByRole("link", { name: /Low stock/ }).waitFor({ state: "detached" });
 });
 
+test("the list names classes as their log does, and groups by time alone are bars", async (t) => {
+  const { page, context, url } = await pages.open(t);
+  const made = await context.request.post(`${url}/manage/1/logs/${LOG}/classFilters`, {
+    data: { key: "depot-news", display: "News of the depot", color: "teal", weight: 1, source: "named-by-log" },
+    headers: { "X-Loggia": "1" },
+  });
+  t.is(made.status(), 201);
+  await pages.post([{ text: "a van has come", source: "named-by-log" }]);
+  await page.goto(`/${address("GET events WHERE source = 'named-by-log'")}`);
+  await page.reload();
+  await page.locator("#list").getByText("News of the depot", { exact: true }).waitFor();
+  await page.goto(`/${address("GET events GROUPBY MINUTES(1)")}`);
+  await page.getByRole("button", { name: "Bars", pressed: true }).waitFor();
+  t.true(await page.getByRole("button", { name: "Lines" }).isDisabled());
+  const row = page.locator("tbody .rowname").first();
+  t.regex((await row.textContent()) ?? "", /^\d+ [A-Z][a-z]{2} \d\d:\d\d$/);
+});
+
 test("the first-run guide makes a key and sees an event arrive", async (t) => {
   await post();
   const { page } = await pages.open(t, { address: `#/${LOG}/first-run` });

@@ -6,7 +6,7 @@ import { Icon } from "../parts/icons.tsx";
 import { formatNumber } from "../parts/numbers.ts";
 import type { Formats } from "../time/moments.ts";
 import { Spark } from "./lines.tsx";
-import { changeWords, peakOf } from "./model.ts";
+import { changeWords, isAddedUp, peakOf } from "./model.ts";
 import type { GroupRow, Groups } from "./model.ts";
 import type { Order } from "./sort-rows.ts";
 
@@ -23,9 +23,10 @@ export function GroupTable(properties: {
   readonly at: Signal<number>;
   readonly formats: Formats;
   readonly nameOfKey: (index: number, value: string) => string;
+  readonly classOf: (row: GroupRow) => string | undefined;
   readonly openEvents: (row: GroupRow) => void;
 }): JSX.Element {
-  const { groups, rows, order, standard, at, formats, nameOfKey, openEvents } = properties;
+  const { groups, rows, order, standard, at, formats, nameOfKey, classOf, openEvents } = properties;
   const most = useSignal(ROWS_AT_ONCE);
   const [column = "count"] = groups.columns;
   const high = Math.max(1, ...rows.map(({ values }) => Number(values[column])));
@@ -40,7 +41,7 @@ export function GroupTable(properties: {
               <Head label={name} order={order} standard={standard} column={null} at={index} />
             ))}
             {groups.columns.map((name) => (
-              <Head label={name === "count" ? "Events" : name} order={order} standard={standard} column={name} at={0} />
+              <Head label={labelOf(name, hasCourse)} order={order} standard={standard} column={name} at={0} />
             ))}
             <th scope="col" class="w-bar">
               <span class="sr">Share</span>
@@ -79,14 +80,14 @@ export function GroupTable(properties: {
               onFocusIn={() => (at.value = index)}
             >
               {groups.keys.map((_, place) => (
-                <th scope="row" class="rowname">
+                <th scope="row" class="rowname" data-class={classOf(row)}>
                   {nameOfKey(place, row.keys[place] ?? "")}
                 </th>
               ))}
               {groups.columns.map((name) => (
                 <td class="num">{numberWords(row.values[name] ?? "")}</td>
               ))}
-              <td>
+              <td class="w-bar">
                 <svg class="cell-bar" aria-hidden="true">
                   <rect width={`${((Number(row.values[column]) / high) * 100).toFixed(1)}%`} height="6" rx="1" />
                 </svg>
@@ -114,6 +115,12 @@ export function GroupTable(properties: {
       )}
     </div>
   );
+}
+
+/** The head of a column; of figures that are not added up, a row with a course has the last one. */
+function labelOf(column: string, hasCourse: boolean): string {
+  if (column === "count") return "Events";
+  return hasCourse && !isAddedUp(column) ? `last ${column}` : column;
 }
 
 function Head(properties: {
@@ -157,10 +164,10 @@ function Course({ row, groups, formats }: { row: GroupRow; groups: Groups; forma
   const peak = peakOf(row.series);
   return (
     <>
-      <td class="num note">
+      <td class="num note w-peak">
         {peak === null ? "" : `${formatNumber(peak.value)} at ${formats.short(peak.moments.from)}`}
       </td>
-      <td>
+      <td class="w-spark">
         <Spark row={row} times={groups.times} />
       </td>
     </>

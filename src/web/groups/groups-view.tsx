@@ -13,14 +13,16 @@ import { rangeWords, useTitle } from "../search/found-line.tsx";
 import { ResultActs } from "../search/result-acts.tsx";
 import type { Run, Search } from "../state/search.ts";
 import { useRead } from "../state/use-read.ts";
+import { momentsOfKey } from "../ask/steps.ts";
 import { formatsOf } from "../time/moments.ts";
+import type { Formats } from "../time/moments.ts";
 import { Bars } from "./bars.tsx";
 import { GroupTable } from "./group-table.tsx";
 import { Lines } from "./lines.tsx";
-import { eventsOfGroup, groupsOf, keysOf } from "./model.ts";
+import { eventsOfGroup, groupsOf, isAddedUp, keysOf } from "./model.ts";
 import { sortRows } from "./sort-rows.ts";
 import type { Order } from "./sort-rows.ts";
-import type { GroupRow, Groups } from "./model.ts";
+import type { GroupKey, GroupRow, Groups } from "./model.ts";
 import type { PlaceMapProperties } from "./place-map.tsx";
 import "../css/groups.css";
 import "../css/tables.css";
@@ -53,8 +55,20 @@ export function GroupsView({ app, search }: { app: App; search: Search }): JSX.E
   const state = <ReadingState app={app} search={search} reading={reading} what="groups" />;
   if (found === null) return <Unanswered head={head}>{state}</Unanswered>;
   const { groups, keys } = found;
-  const nameOf = (row: GroupRow) => nameOfRow(app, search.log, groups, row);
-  const hasCourse = groups.times.length > 1;
+  const nameOfKey = (index: number, value: string) => {
+    const key = groups.keys[index];
+    if (key?.kind === "time") return timeWords(key, value, run.zone, formats);
+    if (value === "") return key?.name === "class" ? "No class" : "none";
+    if (key?.kind === "place") return value.replace(",", ", ");
+    return key?.name === "class" ? app.classes.nameOf(search.log, value) : value;
+  };
+  const nameOf = ({ keys: values }: GroupRow) => values.map((value, index) => nameOfKey(index, value)).join(", ");
+  // A bar has room for an hour or a day, not for both.
+  const axisNameOf = (row: GroupRow) =>
+    groups.keys[0]?.kind === "time" ? nameOf(row).replace(/^\d+ \w+ (?=\d\d:)|^[A-Z]\w+ /, "") : nameOf(row);
+  const classKey = groups.keys.findIndex(({ name }) => name === "class");
+  const classOf = ({ keys: values }: GroupRow) => values[classKey] || undefined;
+  const hasCourse = groups.times.length > 1 && keys.length > 1;
   const isOfPlaces = groups.keys.length === 1 && groups.keys[0]?.kind === "place";
   const shown = chart.value ?? (isOfPlaces ? "Map" : hasCourse ? "Lines" : "Bars");
   const column = groups.columns[0] ?? "count";
@@ -95,10 +109,18 @@ export function GroupsView({ app, search }: { app: App; search: Search }): JSX.E
         </figure>
       )}
       {shown === "Lines" && (
-        <Lines rows={rows.value} times={groups.times} formats={formats} nameOf={nameOf} at={at.value} label={label} />
+        <Lines
+          rows={rows.value}
+          times={groups.times}
+          formats={formats}
+          nameOf={nameOf}
+          classOf={classOf}
+          at={at.value}
+          label={label}
+        />
       )}
       {shown === "Bars" && rows.value.length > 1 && (
-        <Bars rows={rows.value} column={column} nameOf={nameOf} at={at.value} label={label} />
+        <Bars rows={rows.value} column={column} nameOf={axisNameOf} at={at.value} label={label} />
       )}
       <GroupTable
         groups={groups}
@@ -107,7 +129,8 @@ export function GroupsView({ app, search }: { app: App; search: Search }): JSX.E
         standard={found.order}
         at={at}
         formats={formats}
-        nameOfKey={(index, value) => nameOfKey(app, search.log, groups, index, value)}
+        nameOfKey={nameOfKey}
+        classOf={classOf}
         openEvents={openEvents}
       />
     </>
@@ -122,7 +145,10 @@ async function readGroups({ client }: App, run: Run): Promise<Answer | null> {
     signal: run.signal,
   });
   const keys = keysOf(ask);
-  const groups = groupsOf(keys, body, run.zone);
+  const found = groupsOf(keys, body, run.zone);
+  // Without COLUMNS there are five figures, of which the last average or least of a course says little.
+  const isChosen = ask.clauses.has("columns") || found.keys.length === keys.length;
+  const groups = isChosen ? found : { ...found, columns: found.columns.filter(isAddedUp) };
   const [column = null] = groups.columns;
   const isOrdered = ask.clauses.has("sort") || groups.keys.some(({ kind }) => kind === "time" || kind === "bands");
   return { groups, took_ms, keys, order: isOrdered ? null : { column, key: 0, isDescending: true } };
@@ -136,13 +162,10 @@ function headOf({ rows, columns, keys }: Groups): string {
   return `${formatNumber(events)} events in ${groups}`;
 }
 
-function nameOfRow(app: App, log: string, groups: Groups, row: GroupRow): string {
-  return row.keys.map((value, index) => nameOfKey(app, log, groups, index, value)).join(", ");
-}
-
-function nameOfKey(app: App, log: string, { keys }: Groups, index: number, value: string): string {
-  const { name, kind } = keys[index] ?? {};
-  if (value === "") return name === "class" ? "No class" : "none";
-  if (kind === "place") return value.replace(",", ", ");
-  return name === "class" ? app.classes.nameOf(log, value) : value;
+/** The time of a group as the rest of the page writes times. */
+function timeWords({ step }: GroupKey & { kind: "time" }, value: string, zone: string, formats: Formats): string {
+  const moments = momentsOfKey(value, step, zone);
+  if (moments === null) return value;
+  const isOfDays = ["days", "weeks", "months"].includes(step.unit);
+  return isOfDays ? formats.day(moments.from) : formats.short(moments.from);
 }

@@ -19,13 +19,15 @@ export type ChartProperties = {
   readonly times: readonly Moments[];
   readonly formats: Formats;
   readonly nameOf: (row: GroupRow) => string;
+  /** The class that a row is of, whose colour it has. */
+  readonly classOf: (row: GroupRow) => string | undefined;
   /** The row that is pointed at; -1: none. */
   readonly at: number;
   readonly label: string;
 };
 
 /** The course of the largest groups over time. The table below it holds the numbers. */
-export function Lines({ rows, times, formats, nameOf, at, label }: ChartProperties): JSX.Element {
+export function Lines({ rows, times, formats, nameOf, classOf, at, label }: ChartProperties): JSX.Element {
   const shown = rows.slice(0, MOST_LINES);
   const lines = shown.map((row) => ({ row, values: valuesAt(row, times) }));
   const high = roundUp(Math.max(1, ...lines.flatMap(({ values }) => values)));
@@ -54,19 +56,30 @@ export function Lines({ rows, times, formats, nameOf, at, label }: ChartProperti
           preserveAspectRatio="none"
           overflow="visible"
         >
-          {lines.map(({ values }, index) => (
-            <path class={index === at ? "l at" : "l"} d={path(values)} />
+          {lines.map(({ row, values }, index) => (
+            <path class={index === at ? "l at" : "l"} data-class={classOf(row)} d={path(values)} />
           ))}
         </svg>
         <svg x="36" width="84%" height="208" overflow="visible">
           {lines.map(({ row }, index) => (
-            <text x="100%" dx="10" y={(ends[index] ?? 0) + 4} class={index === at ? "at" : undefined}>
+            <text
+              x="100%"
+              dx="10"
+              y={(ends[index] ?? 0) + 4}
+              class={index === at ? "name at" : "name"}
+              data-class={classOf(row)}
+            >
               {shorten(nameOf(row), LONGEST_LABEL)}
             </text>
           ))}
           {times.map(({ from }, index) =>
             index % every === 0 ? (
-              <text x={`${(x(index) / WIDTH) * 100}%`} y="194" text-anchor={index === 0 ? "start" : "middle"}>
+              <text
+                class={index % (2 * every) === 0 ? undefined : "minor"}
+                x={`${(x(index) / WIDTH) * 100}%`}
+                y="194"
+                text-anchor={index === 0 ? "start" : "middle"}
+              >
                 {isLong ? formats.day(from).replace(/^\S+ /, "") : formats.clock(from)}
               </text>
             ) : null,

@@ -99,14 +99,18 @@ function columnsOf(records: readonly GroupRecord[]): readonly string[] {
   return first === undefined ? [] : Object.keys(first).filter((name) => !["key", "keys", "previous"].includes(name));
 }
 
+/** Whether the figures of several times come to one of all of them. */
+export function isAddedUp(column: string): boolean {
+  return /^(count|sum)\b/.test(column);
+}
+
 /** Counts and sums of several times are added up; of the other figures the last one is shown. */
 function rowOf(
   { keys, records, series }: { keys: readonly string[]; records: readonly GroupRecord[]; series: readonly Point[] },
   columns: readonly string[],
 ): GroupRow {
-  const isSum = (name: string) => /^(count|sum)\b/.test(name);
   const total = (of: readonly Readonly<Record<string, unknown>>[], name: string): string =>
-    of.length > 1 && isSum(name)
+    of.length > 1 && isAddedUp(name)
       ? String(of.reduce((sum, each) => sum + Number(each[name]), 0))
       : textOf(of.at(-1)?.[name]);
   const before = records.flatMap(({ previous }) =>
