@@ -51,6 +51,8 @@ export function Menu(properties: {
   useDismissal(root, properties.onClose, properties.button);
   const elements = () => [...(root.current?.querySelectorAll<HTMLElement>("[role^=menuitem]") ?? [])];
   useEffect(() => {
+    const menu = root.current;
+    if (menu !== null && menu.getBoundingClientRect().bottom > innerHeight) menu.classList.add("above");
     const all = elements();
     (all.find((each) => each.ariaChecked === "true") ?? all[0])?.focus();
   }, []);
