@@ -33,7 +33,7 @@ export function ResultActs({ app, search }: { app: App; search: Search }): JSX.E
       <span data-act="save" class="hide-small">
         <PopoverButton
           class="quiet"
-          popoverClass="under end"
+          popoverClass="under end form-pop"
           popoverLabel="Saved queries"
           renderContent={(close) => <SavedList app={app} search={search} close={close} />}
         >
@@ -48,7 +48,7 @@ export function ResultActs({ app, search }: { app: App; search: Search }): JSX.E
       <span data-act="export" class="hide-small">
         <PopoverButton
           class="quiet"
-          popoverClass="under end"
+          popoverClass="under end form-pop"
           popoverLabel="Export"
           renderContent={(close) => <ExportForm app={app} search={search} close={close} />}
         >
