@@ -12,6 +12,7 @@ import { SENDERS } from "./senders.ts";
 import type { Sender } from "./senders.ts";
 import "../css/first-run.css";
 import "../css/forms.css";
+import "../css/live.css";
 import "../css/settings.css";
 
 /** How a log gets its first event: a key, a way to send, and the event as it arrives. */

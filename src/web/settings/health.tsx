@@ -2,12 +2,16 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 
 import { Message } from "../parts/message.tsx";
-import { PaneHead } from "./pane.tsx";
+import { PaneHead, StateDot } from "./pane.tsx";
 import { useAct, usePolling, useResource } from "../state/resource.ts";
 import type { PartProperties } from "./part.ts";
 
 type Hold = { readonly name: string; readonly why: string; readonly todo: string };
-type Readiness = Readonly<Record<string, unknown>> & { readonly status: string };
+type Dependency = { readonly ok: boolean; readonly needed: boolean; readonly why?: string };
+type Readiness = Readonly<Record<string, unknown>> & {
+  readonly status: string;
+  readonly dependencies?: Readonly<Record<string, Dependency>>;
+};
 
 const POLL_MS = 5_000;
 
@@ -29,7 +33,7 @@ export function Health({ app }: PartProperties): JSX.Element {
       await app.client.ask(`/manage/1/holds/${encodeURIComponent(name)}/accept`, { method: "POST" });
       await holds.reload();
     });
-  const { status = "unknown", ...parts } = readiness.value ?? {};
+  const { status = "unknown", dependencies = {}, ...parts } = readiness.value ?? {};
   return (
     <>
       <PaneHead title="Health" fault={fault.value ?? holds.fault.value}>
@@ -45,6 +49,22 @@ export function Health({ app }: PartProperties): JSX.Element {
           {hold.todo}
         </Message>
       ))}
+      <table class="table">
+        <caption class="sr">What the service depends on</caption>
+        <tbody>
+          {Object.entries(dependencies).map(([name, { ok, needed, why = "" }]) => (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              <td>
+                <StateDot isOn={ok}>
+                  {ok ? "Works" : needed ? "Does not work" : "Does not work, not needed here"}
+                </StateDot>
+              </td>
+              <td>{why}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
       <Facts facts={parts} />
     </>
   );

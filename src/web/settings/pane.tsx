@@ -5,6 +5,7 @@ import { Icon } from "../parts/icons.tsx";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { Message } from "../parts/message.tsx";
 import type { Resource } from "../state/resource.ts";
+import "../css/live.css";
 
 /** The head of a part of the settings, and what goes wrong in it. */
 export function PaneHead(properties: {

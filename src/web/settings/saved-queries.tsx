@@ -35,7 +35,7 @@ export function SavedQueries({ app, log }: PartProperties): JSX.Element {
               </a>
             </td>
             <td>
-              <code>{saved.query}</code>
+              <code class="query">{saved.query}</code>
             </td>
             <td>{saved.owner === own ? (saved.shared ? "You, shared" : "You") : saved.owner}</td>
             <td class="act">
