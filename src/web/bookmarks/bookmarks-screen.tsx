@@ -38,7 +38,7 @@ export function BookmarksScreen({ app }: { app: App }): JSX.Element {
       countWords={(count) => countOf(count, "bookmark")}
       label="Bookmarks, newest first"
       current={current}
-      takeOut={{ label: "Remove", key: "b", act: remove }}
+      takeOut={{ icon: "bookmark", label: "Remove", key: "b", act: remove }}
       empty={
         <div class="blank">
           <h2>No bookmarks</h2>

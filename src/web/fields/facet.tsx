@@ -18,6 +18,8 @@ import { boundsOf, facetQuery, readFacet } from "./facets.ts";
 import type { FacetValue, FieldFacts } from "./facets.ts";
 
 const FEW = 5;
+/** The first field is the legend of the bars: it names more. */
+const FEW_CLASSES = 9;
 const MANY = 100;
 
 /** A field with its values over the whole range: exact counts of what the rest of the query finds. */
@@ -33,7 +35,7 @@ export function Facet(properties: {
 }): JSX.Element {
   const { app, search, facts, startsOpen, isHidden, onThere } = properties;
   const isOpen = useSignal(startsOpen);
-  const take = useSignal(FEW);
+  const take = useSignal(facts.name === "class" ? FEW_CLASSES : FEW);
   const run = search.run.value;
   const { value, fault } = useRead(run, () => readValues(app, run, facts, isOpen.value ? take.value : 0), [
     facts,
@@ -77,7 +79,7 @@ export function Facet(properties: {
               share={(value.count / most) * 100}
             />
           ))}
-          {bounds === null && rest > 0 && take.value === FEW && (
+          {bounds === null && rest > 0 && take.value !== MANY && (
             <button class="more-vals" type="button" onClick={() => (take.value = MANY)}>
               {formatNumber(rest)} more
             </button>

@@ -72,7 +72,7 @@ export function InboxScreen({ app }: { app: App }): JSX.Element {
       countWords={(count) => countOf(count, "unread alert")}
       label="Alerts, newest first"
       current={current}
-      takeOut={{ label: "Acknowledge", key: "e", act: one }}
+      takeOut={{ icon: "tick", label: "Acknowledge", key: "e", act: one }}
       acts={
         shown.length > 0 && (
           <button class="btn small" type="button" onClick={all}>

@@ -186,7 +186,7 @@ function Row(properties: RowProperties): JSX.Element {
               takeOut.act(event);
             }}
           >
-            <Icon name="tick" />
+            <Icon name={takeOut.icon} />
             <span class="w">{takeOut.label}</span>
             {isCurrent && <kbd>{takeOut.key}</kbd>}
           </button>

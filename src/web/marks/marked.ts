@@ -11,6 +11,7 @@ export function markedOf(record: EventRecord): MarkedEvent {
 
 /** What takes an event out of the list. */
 export type TakeOut = {
+  readonly icon: "tick" | "bookmark";
   readonly label: string;
   readonly key: string;
   readonly act: (event: MarkedEvent) => void;
