@@ -102,7 +102,7 @@ function ContextLine({ app, search, results, event, source, onBack }: LineProper
     location.amend({ parameters });
   };
   return (
-    <div class="found">
+    <div class="found wraps">
       <h1 id="found">{event === undefined ? "Around an event" : `Around ${clock(event.created)}`}</h1>
       <span class="note">
         {source === null ? `all events of ${search.log}` : `events of ${search.log} from ${source}`}; those that match

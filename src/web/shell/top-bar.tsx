@@ -22,6 +22,9 @@ const ENTRIES: readonly Entry[] = [
   { screen: "settings", label: "Settings", key: "t" },
 ];
 
+/** Screens without an entry of their own stand under another one. */
+const UNDER: Partial<Record<Screen, Screen>> = { context: "search", account: "settings", "first-run": "settings" };
+
 /** The bar at the top of each screen: the log, the screens, the shortcuts and the account. */
 export function TopBar({ app }: { app: App }): JSX.Element {
   const isHelpOpen = useSignal(false);
@@ -55,7 +58,7 @@ export function TopBar({ app }: { app: App }): JSX.Element {
         {ENTRIES.map((entry) => (
           <a
             href={app.location.link(placeOf(app, entry.screen))}
-            aria-current={entry.screen === screen ? "page" : undefined}
+            aria-current={entry.screen === (UNDER[screen] ?? screen) ? "page" : undefined}
           >
             {entry.label}
             {entry.screen === "inbox" && <Unseen app={app} />}
