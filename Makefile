@@ -6,7 +6,7 @@ INSTALLED := node_modules/.installed
 FETCH_NODE := npm rebuild node --ignore-scripts=false --loglevel=error >/dev/null
 
 .DEFAULT_GOAL := help
-.PHONY: help page run run-cluster demo deadletters replay backup restore test chaos fuzz check bench profile format lock up down status
+.PHONY: help page run run-cluster demo screenshots deadletters replay backup restore test chaos fuzz check bench profile format lock up down status
 
 help: ## list the targets and the settings
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{ printf "  make %-13s %s\n", $$1, $$2 }'
@@ -39,6 +39,9 @@ run-cluster: $(PAGE) ## start the service on the engines of `make up`
 
 demo: $(PAGE) ## ship a real log file, define classes and an alert, list and group
 	@exec node infra/demo.ts
+
+screenshots: $(PAGE) ## take the pictures of docs/page.md anew; NAME=search: that alone
+	@exec node infra/screenshots.ts $(NAME)
 
 # All but `restore` act on the running service, as LOGGIA_AS=e-mail:password says, a service admin; API=host:port (or LOGGIA_API) where it is not at its standard address.
 CALL := @exec node src/cli/loggia.mjs

@@ -30,7 +30,9 @@ export type ChartProperties = {
 export function Lines({ rows, times, formats, nameOf, classOf, at, label }: ChartProperties): JSX.Element {
   const shown = rows.slice(0, MOST_LINES);
   const lines = shown.map((row) => ({ row, values: valuesAt(row, times) }));
-  const high = roundUp(Math.max(1, ...lines.flatMap(({ values }) => values)));
+  const most = Math.max(1, ...lines.flatMap(({ values }) => values));
+  // The half of it is a round number too.
+  const high = Math.min(roundUp(most), 2 * roundUp(most / 2));
   const x = (index: number) => (times.length < 2 ? 0 : (index / (times.length - 1)) * WIDTH);
   const y = (value: number) => BOTTOM - (Math.max(0, value) / high) * (BOTTOM - TOP);
   const path = (values: readonly number[]) => pathOf(values.map((value, index) => [x(index), y(value)] as const));

@@ -1,0 +1,83 @@
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+import type { Browser } from "playwright-core";
+
+import { findChromium } from "./chromium.ts";
+import { buildPageIfStale } from "./page.ts";
+import { PICTURES } from "./screenshots/pictures.ts";
+import type { Picture, Scheme } from "./screenshots/pictures.ts";
+import { shrinkPng } from "./screenshots/png.ts";
+import { ACCOUNT, startShop } from "./screenshots/shop-service.ts";
+import type { ShopService } from "./screenshots/shop-service.ts";
+
+/**
+ * Takes the pictures of `docs/page.md` anew: a service on embedded engines with the week of a web
+ * shop, and Chromium in front of it. Only the dates differ from one run to the next.
+ */
+
+const TARGET = join(import.meta.dirname, "../docs/images/page");
+const VIEWPORT = { width: 1280, height: 800 } as const;
+const DAY_MS = 86_400_000;
+/** The shop's week ends in the afternoon, when most is going on. */
+const END_OF_DAY_MS = 14.5 * 3_600_000;
+
+async function takeScreenshots(names: readonly string[]): Promise<void> {
+  await buildPageIfStale();
+  const executablePath = await findChromium();
+  const end = lastMomentBefore(Date.now());
+  await using shop = await startShop(end);
+  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+  try {
+    if (names.length === 0) rmSync(TARGET, { recursive: true, force: true });
+    mkdirSync(TARGET, { recursive: true });
+    for (const picture of PICTURES)
+      for (const scheme of names.length === 0 || names.includes(picture.name) ? picture.schemes : []) {
+        const name = picture.schemes.length === 1 ? picture.name : `${picture.name}-${scheme}`;
+        const png = shrinkPng(await take(browser, shop, picture, scheme, end));
+        writeFileSync(join(TARGET, `${name}.png`), png);
+        console.log(`${name}.png, ${Math.round(png.length / 1000)} kB`);
+      }
+  } finally {
+    await browser.close();
+  }
+}
+
+/** The clock of the page stands where the shop's week ends. */
+function lastMomentBefore(now: number): number {
+  return Math.floor((now - END_OF_DAY_MS) / DAY_MS) * DAY_MS + END_OF_DAY_MS;
+}
+
+async function take(
+  browser: Browser,
+  shop: ShopService,
+  { address, viewport = VIEWPORT, isSignedOut = false, act }: Picture,
+  colorScheme: Scheme,
+  end: number,
+): Promise<Buffer> {
+  const context = await browser.newContext({
+    viewport,
+    colorScheme,
+    reducedMotion: "reduce",
+    timezoneId: "Europe/Berlin",
+    locale: "en-GB",
+    baseURL: shop.url,
+    deviceScaleFactor: 1,
+  });
+  try {
+    if (!isSignedOut) {
+      const answer = await context.request.post("/1/session", { data: ACCOUNT, headers: { "X-Loggia": "1" } });
+      if (!answer.ok()) throw new Error(`Signing in was answered ${answer.status()}: ${await answer.text()}`);
+    }
+    const page = await context.newPage();
+    await page.clock.install({ time: end });
+    await page.goto(`/${address}`);
+    await act(page);
+    await page.waitForLoadState("networkidle").catch(() => undefined);
+    return await page.screenshot({ animations: "disabled", caret: "hide" });
+  } finally {
+    await context.close();
+  }
+}
+
+await takeScreenshots(process.argv.slice(2));
