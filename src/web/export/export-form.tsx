@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 
 import { addressOf, wordsOf } from "../api/client.ts";
 import type { App } from "../app.ts";
@@ -16,6 +17,9 @@ export type ExportFormProperties = { readonly app: App; readonly search: Search;
 /** All that the query finds, in the order of the list, as a file. The browser downloads it by a ticket. */
 export function ExportForm({ app, search, close }: ExportFormProperties): JSX.Element {
   const fault = useSignal<string | null>(null);
+  const first = useRef<HTMLSelectElement>(null);
+  // The dialog is there before this form is loaded.
+  useEffect(() => first.current?.focus(), []);
   const start = async (form: HTMLFormElement) => {
     const { format = "csv", attributes } = valuesOf(form);
     const path = exportPath(search.run.peek(), format, attributes === "on");
@@ -35,7 +39,7 @@ export function ExportForm({ app, search, close }: ExportFormProperties): JSX.El
     <Form class="form pad" onSubmit={(form) => void start(form)}>
       <div>
         <label for="format">Export all of the result as</label>
-        <select class="in" id="format" name="format">
+        <select ref={first} class="in" id="format" name="format">
           {Object.entries(FORMATS).map(([format, words]) => (
             <option value={format}>{words}</option>
           ))}

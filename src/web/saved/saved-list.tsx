@@ -1,4 +1,5 @@
 import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 
 import type { SavedQuery } from "../api/types.ts";
 import type { App } from "../app.ts";
@@ -15,6 +16,9 @@ export function SavedList({ app, search, close }: SavedListProperties): JSX.Elem
   const path = `/manage/1/logs/${search.log}/queries`;
   const saved = useResource<readonly SavedQuery[]>(app, path);
   const { fault, isBusy, act } = useAct();
+  const first = useRef<HTMLInputElement>(null);
+  // The dialog is there before this list is loaded.
+  useEffect(() => first.current?.focus(), []);
   const save = (form: HTMLFormElement) =>
     act(async () => {
       const { name = "", shared } = valuesOf(form);
@@ -34,7 +38,7 @@ export function SavedList({ app, search, close }: SavedListProperties): JSX.Elem
       <Form class="form pad" onSubmit={save}>
         <div>
           <label for="saved-name">Save this query as</label>
-          <input class="in" id="saved-name" name="name" required maxLength={100} />
+          <input ref={first} class="in" id="saved-name" name="name" required maxLength={100} />
         </div>
         <div class="tickbox">
           <input id="saved-shared" type="checkbox" name="shared" />
