@@ -89,6 +89,21 @@ test("a value of a field narrows the query by one press, and again widens it", a
   t.is(query, "GET events WHERE source CONTAINS 'screens-'");
 });
 
+test("a value that was chosen, and is not among the most frequent, has no count in place of a wrong one", async (t) => {
+  const tags = ["one-of", ...Array.from({ length: 9 }, (_, i) => `many-of-${i}`)];
+  await pages.post(
+    tags.flatMap((tag) => Array.from({ length: tag === "one-of" ? 1 : 2 }, () => ({ text: "x", tags: tag }))),
+  );
+  const { page } = await pages.open(t, { address: address("GET events WHERE tag = 'one-of'") });
+  await page.getByText("1 event", { exact: true }).waitFor();
+  await page
+    .getByRole("button", { name: /^many-of-/ })
+    .first()
+    .waitFor();
+  const chosen = page.getByRole("button", { name: /^one-of/, pressed: true });
+  t.is((await chosen.textContent())?.trim(), "one-of");
+});
+
 test("a class is made beside the events that fit it, and coloured", async (t) => {
   await post();
   const { page } = await pages.open(t, { address: `#/${LOG}/classes/~new` });

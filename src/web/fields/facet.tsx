@@ -76,7 +76,7 @@ export function Facet(properties: {
               ask={ask}
               field={facts.name}
               value={value}
-              share={(value.count / most) * 100}
+              share={((value.count ?? 0) / most) * 100}
             />
           ))}
           {bounds === null && rest > 0 && take.value !== MANY && (
@@ -125,13 +125,16 @@ async function readValues(app: App, run: Run, facts: FieldFacts, take: number): 
   return readFacet(facts, body);
 }
 
+/** A value whose count is not known, null, was chosen and is not among the most frequent. */
+type ShownValue = Pick<FacetValue, "choice"> & { readonly count: number | null };
+
 /** What was chosen stays in sight, also where it is not among the most frequent. */
-function withChosen(values: readonly FacetValue[], ask: Ask | null, field: string): readonly FacetValue[] {
+function withChosen(values: readonly FacetValue[], ask: Ask | null, field: string): readonly ShownValue[] {
   if (ask === null) return values;
   const { chosen, not } = choicesOf(ask, field);
   const shown = values.map(({ choice }) => choice);
   const missing = [...chosen, ...not].filter((choice) => !hasChoice(field, shown, choice));
-  return [...values, ...missing.map((choice) => ({ choice, count: 0 }))];
+  return [...values, ...missing.map((choice) => ({ choice, count: null }))];
 }
 
 function Value(properties: {
@@ -139,7 +142,7 @@ function Value(properties: {
   readonly search: Search;
   readonly ask: Ask | null;
   readonly field: string;
-  readonly value: FacetValue;
+  readonly value: ShownValue;
   readonly share: number;
 }): JSX.Element {
   const { app, search, ask, field, value, share } = properties;
@@ -169,7 +172,7 @@ function Value(properties: {
         {isChosen && <Icon name="tick" class="tick" />}
         {isClass && <span class="sw" />}
         <span class="n">{nameOf(app, search.log, field, choice)}</span>
-        <span class="c">{formatNumber(count)}</span>
+        <span class="c">{count === null ? "" : formatNumber(count)}</span>
       </button>
       <span class="acts">
         <button type="button" onClick={() => change(only)}>
