@@ -69,8 +69,7 @@ export function ClassEditor(properties: {
         </div>
         <p class="help">
           An event that fits several classes takes the heaviest.{" "}
-          {heavier.length > 0 &&
-            `${heavier.map(({ display, key }) => (display === "" ? key : display)).join(" and ")} outweigh${heavier.length === 1 ? "s" : ""} this one.`}
+          {heavierWords(heavier.map(({ display, key }) => (display === "" ? key : display)))}
         </p>
         <ColorField name={draft.value.display} color={draft.value.color} onInput={(color) => change({ color })} />
         <fieldset class="form">
@@ -120,6 +119,17 @@ export function ClassEditor(properties: {
       <ClassPreview app={app} log={log} draft={draft.value} classes={classes} />
     </main>
   );
+}
+
+const MOST_NAMES = 3;
+
+/** Which classes outweigh the one that is edited; how many, where they are more than a line can name. */
+function heavierWords(names: readonly string[]): string {
+  if (names.length === 0) return "";
+  if (names.length > MOST_NAMES) return `${names.length} classes outweigh this one.`;
+  const [last, ...others] = names.toReversed();
+  const all = others.length === 0 ? last : `${others.toReversed().join(", ")} and ${last}`;
+  return `${all} outweigh${names.length === 1 ? "s" : ""} this one.`;
 }
 
 function Field(properties: {
