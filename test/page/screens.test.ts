@@ -104,6 +104,16 @@ test("a value that was chosen, and is not among the most frequent, has no count 
   t.is((await chosen.textContent())?.trim(), "one-of");
 });
 
+test("a list that its query sorts has no button for another order", async (t) => {
+  await post();
+  const { page } = await pages.open(t, { address: address("GET events WHERE source = 'screens-shop'") });
+  const byTime = page.locator(".row.head").getByRole("button", { name: /newest first/ });
+  await byTime.waitFor();
+  await page.goto(`/${address("GET events WHERE source = 'screens-shop' SORT value DESC")}`);
+  await byTime.waitFor({ state: "detached" });
+  t.is(await page.locator("#list [aria-rowindex]").count(), 4);
+});
+
 test("a class is made beside the events that fit it, and coloured", async (t) => {
   await post();
   const { page } = await pages.open(t, { address: `#/${LOG}/classes/~new` });

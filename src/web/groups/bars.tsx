@@ -12,10 +12,11 @@ export function Bars(properties: {
   readonly rows: readonly GroupRow[];
   readonly column: string;
   readonly nameOf: (row: GroupRow) => string;
+  readonly classOf: (row: GroupRow) => string | undefined;
   readonly at: number;
   readonly label: string;
 }): JSX.Element {
-  const { rows, column, nameOf, at, label } = properties;
+  const { rows, column, nameOf, classOf, at, label } = properties;
   const shown = rows.slice(0, MOST_BARS);
   const high = Math.max(1, ...shown.map(({ values }) => Number(values[column])));
   const width = 100 / Math.max(1, shown.length);
@@ -31,6 +32,7 @@ export function Bars(properties: {
             <>
               <rect
                 class={index === at ? "bar at" : "bar"}
+                data-class={classOf(row)}
                 x={`${index * width + width * 0.1}%`}
                 width={`${width * 0.8}%`}
                 y={BOTTOM - height}

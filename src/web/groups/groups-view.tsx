@@ -120,7 +120,7 @@ export function GroupsView({ app, search }: { app: App; search: Search }): JSX.E
         />
       )}
       {shown === "Bars" && rows.value.length > 1 && (
-        <Bars rows={rows.value} column={column} nameOf={axisNameOf} at={at.value} label={label} />
+        <Bars rows={rows.value} column={column} nameOf={axisNameOf} classOf={classOf} at={at.value} label={label} />
       )}
       <GroupTable
         groups={groups}

@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 
 import type { App } from "../app.ts";
+import { readAsk } from "../ask/compose.ts";
 import { searchActs } from "../event/acts.ts";
 import type { EventActs, EventWords, OpenEventProperties } from "../event/event-acts.ts";
 import { lazy, useAhead } from "../shell/lazy.tsx";
@@ -57,6 +58,12 @@ export function EventList({ app, search, results, run, source, end, live }: Even
   const total = useComputed(() => (source.isComplete.value ? source.length.value : null));
   const openEvent = (id: string) => <Opened id={id} results={results} source={source} acts={acts} words={words} />;
   const growsAtTop = run.order === "desc";
+  const turn = () => {
+    search.order.value = growsAtTop ? "asc" : "desc";
+    search.start();
+  };
+  // The query's own SORT wins: a button would do nothing.
+  const isSorted = useMemo(() => readAsk(run.query)?.clauses.has("sort") === true, [run.query]);
   const menu = useCellMenu({ app, source, control, columns: look.columns, acts, words });
   return (
     <>
@@ -64,10 +71,7 @@ export function EventList({ app, search, results, run, source, end, live }: Even
         source={source}
         look={look}
         order={run.order}
-        onOrder={() => {
-          search.order.value = growsAtTop ? "asc" : "desc";
-          search.start();
-        }}
+        onOrder={isSorted ? null : turn}
         onColumns={(next) => results.setColumns(next)}
         attributes={results.attributes.value}
         day={words.day}

@@ -69,11 +69,12 @@ function hasHidden({ preferences }: App, log: string): boolean {
   return (preferences.now.value.hidden[log] ?? []).length > 0;
 }
 
+const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
 
-/** A range in words, to the minute where it is longer than an hour. */
+/** A range in words: to the minute from a quarter of an hour on, to the second from a minute on. */
 export function rangeWords({ from, to }: Moments, formats: Formats): string {
-  const unit = to - from > 60 * MINUTE_MS ? MINUTE_MS : 1;
+  const unit = to - from >= 15 * MINUTE_MS ? MINUTE_MS : to - from >= MINUTE_MS ? SECOND_MS : 1;
   const [start, end] = [from, to].map((moment) => formats.short(Math.floor(moment / unit) * unit));
   return `${from === BEGINNING ? "until" : `${start} to`} ${end}`;
 }
