@@ -51,7 +51,7 @@ export function FoundLine({ app, search, results }: ResultListProperties): JSX.E
         {text}
       </h1>
       {/* Not before the count, which would push it aside. */}
-      {(found.value !== null || fault.value !== null) && (
+      {(found.value !== null || error.value !== null) && (
         <span class="note">
           {rangeWords(run.moments, formats.value)} {placeOf(run.zone)}
           {isOfThisRun && `, ${(found.value?.took_ms ?? 0).toFixed(0)} ms`}
