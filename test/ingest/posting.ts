@@ -18,7 +18,9 @@ export type Listed = {
 
 export type Posted = { readonly status: number; readonly headers: Headers; readonly text: string };
 
-/** Sends a body to the posting address, with the key of the first log unless the headers have one. */
+/**
+ * Sends a body to the posting address, with the key of the first log unless the headers have one.
+ */
 export async function send(
   service: Pick<Service, "postUrl">,
   path: string,

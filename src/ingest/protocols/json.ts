@@ -1,6 +1,8 @@
 import { LoggiaError } from "../../errors.ts";
 
-/** A number of so many digits may be more than JavaScript's can say; within a text it matters not. */
+/**
+ * A number of so many digits may be more than JavaScript's can say; within a text it matters not.
+ */
 const LONG_NUMBER = /[:,[\s]-?\d{16}/;
 const INTEGER = /^-?\d+$/;
 

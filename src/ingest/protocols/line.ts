@@ -137,7 +137,9 @@ function sizeOfOne(value: AttributeValue): number {
   return typeof value === "string" ? Buffer.byteLength(value) : String(value).length;
 }
 
-/** Tags without white space, as many as there is room for beside the one that marks what was cut. */
+/**
+ * Tags without white space, as many as there is room for beside the one that marks what was cut.
+ */
 function tagsOf(
   { severity, tags: own }: ProducerEvent,
   common: readonly string[],

@@ -7,7 +7,9 @@ import type { Failure } from "../../http/errors.ts";
 import type { FieldChoice } from "./choice.ts";
 import type { Severity } from "./severity.ts";
 
-/** A protocol that producers speak: which requests are its own, and how they are read and answered. */
+/**
+ * A protocol that producers speak: which requests are its own, and how they are read and answered.
+ */
 export type Protocol = {
   readonly name: string;
   /**
@@ -57,7 +59,10 @@ export type Reading = {
   /** Every event in order. @throws LoggiaError `bad_body` */
   readonly items: Iterable<ReadEvent>;
   accepted(outcome: Outcome): ProtocolAnswer;
-  /** Called for each event that was stored before under its id. @param n its place among all, from 0 */
+  /**
+   * Called for each event that was stored before under its id.
+   * @param n its place among all, from 0
+   */
   known?(n: number): void;
 };
 

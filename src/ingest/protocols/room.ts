@@ -6,7 +6,10 @@ const MOST_OF_PERSON_BYTES = 128 * 1024 * 1024;
 
 /** The memory that one request takes. */
 export type Share = {
-  /** Takes so much in all, more or less than before. @throws LoggiaError `too_many_requests`, `overloaded` */
+  /**
+   * Takes so much in all, more or less than before.
+   * @throws LoggiaError `too_many_requests`, `overloaded`
+   */
   take(size_bytes: number): void;
   release(): void;
 };

@@ -53,7 +53,10 @@ const BODY_DEADLINE_MS = 60_000;
 /** How many times as much as was sent is counted as taken while a body is decompressed. */
 const INFLATED_FACTOR = 10;
 
-/** Answers a request that belongs to a protocol: stores its events, and answers when all are durable. */
+/**
+ * Answers a request that belongs to a protocol: stores its events, and answers when all are
+ * durable.
+ */
 export async function serveProtocol(
   request: IncomingMessage,
   response: ServerResponse,

@@ -33,7 +33,9 @@ export function digitsOf({ ms, ns }: ProducerTime): string {
   return String(BigInt(ms) * 1_000_000n + BigInt(ns));
 }
 
-/** Seconds with a fraction have nine places at the most, as JavaScript's numbers would show more. */
+/**
+ * Seconds with a fraction have nine places at the most, as JavaScript's numbers would show more.
+ */
 function numeral(value: number): string {
   return Number.isInteger(value) ? String(value) : value.toFixed(6);
 }
@@ -54,7 +56,10 @@ function scaled(whole: string, fraction: string, unit_ns: bigint, places: number
   return timeOfNanoseconds(whole.startsWith("-") ? ns - rest : ns + rest);
 }
 
-/** As nearly all write it, which V8 reads by itself; of later days it takes some that months do not have. */
+/**
+ * As nearly all write it, which V8 reads by itself; of later days it takes some that months do not
+ * have.
+ */
 const USUAL = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):\d\d:\d\d(?:\.(\d{3})(\d{0,6}))?Z$/;
 
 function timeOfIso(text: string): ProducerTime | null {

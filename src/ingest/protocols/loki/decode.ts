@@ -75,7 +75,10 @@ function readPair(reader: ProtobufReader, into: Map<string, string>): void {
   into.set(name, value);
 }
 
-/** The same in JSON; streams may come in the form of old clients, too. @throws LoggiaError `bad_body` */
+/**
+ * The same in JSON; streams may come in the form of old clients, too.
+ * @throws LoggiaError `bad_body`
+ */
 export function* decodeJson(body: Buffer, common: Common): Generator<ReadEvent> {
   const request = parseBody(body);
   const streams = isObject(request) ? (request["streams"] ?? []) : null;

@@ -3,7 +3,10 @@ import { LoggiaError } from "../../../errors.ts";
 const PAIR = /\s*([a-zA-Z_][a-zA-Z0-9_.]*)\s*=\s*("(?:[^"\\]|\\.)*"|`[^`]*`)\s*(,|(?=\}))/y;
 const MAX_UNITS = 64 * 1024;
 
-/** The labels of a stream, written as `{app="shop",level="error"}`. @throws LoggiaError `bad_body` */
+/**
+ * The labels of a stream, written as `{app="shop",level="error"}`.
+ * @throws LoggiaError `bad_body`
+ */
 export function parseLabels(text: string): ReadonlyMap<string, string> {
   const labels = new Map<string, string>();
   const trimmed = text.trim();

@@ -6,7 +6,10 @@ const PATHS: ReadonlySet<string> = new Set(["/loki/api/v1/push", "/api/prom/push
 const JSON_TYPE = /^application\/json\b/i;
 const TEXT_TYPE = "text/plain; charset=utf-8";
 
-/** Pushes of Loki, in protobuf and JSON: https://grafana.com/docs/loki/latest/reference/loki-http-api/ */
+/**
+ * Pushes of Loki, in protobuf and JSON:
+ * https://grafana.com/docs/loki/latest/reference/loki-http-api/
+ */
 export const LOKI: Protocol = {
   name: "loki",
   match(method, path) {

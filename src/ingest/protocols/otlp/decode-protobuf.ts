@@ -108,7 +108,9 @@ function readPair(reader: ProtobufReader, depth: number): { key: string; value: 
   return { key, value };
 }
 
-/** An `AnyValue` as JSON has it: bytes are base64, and whole numbers beyond JavaScript's are text. */
+/**
+ * An `AnyValue` as JSON has it: bytes are base64, and whole numbers beyond JavaScript's are text.
+ */
 function readValue(reader: ProtobufReader, depth: number): unknown {
   let value: unknown = null;
   while (reader.next()) {
