@@ -75,20 +75,27 @@ export class Facts {
    */
   async ask<T>(connection: DuckDBConnection, work: (known: Known) => Promise<T>): Promise<T> {
     await (this.#looked ??= this.#look(connection));
+    let useBlocks = true;
     for (;;) {
       const before = this.#version();
-      const answer = await work({
-        facts: this.#known,
-        logs: this.logs,
-        attributes: this.attributes,
-        blocks: this.blocks,
-      });
-      if (this.#version() === before) return answer;
+      const { lateInserts } = this.blocks;
+      let isNarrowed = false;
+      const rangesOf: BlockIndex["rangesOf"] = (where) => {
+        const ranges = useBlocks ? this.blocks.rangesOf(where) : null;
+        isNarrowed ||= ranges !== null;
+        return ranges;
+      };
+      const { logs, attributes } = this;
+      const answer = await work({ facts: this.#known, logs, attributes, blocks: { rangesOf } });
+      const isMissed = isNarrowed && this.blocks.lateInserts !== lateInserts;
+      if (this.#version() === before && !isMissed) return answer;
+      // Where events come late all the time, this one is answered without blocks rather than never.
+      useBlocks &&= !isMissed;
     }
   }
 
   #version(): number {
-    return this.#known.size + this.attributes.version + this.blocks.lateInserts;
+    return this.#known.size + this.attributes.version;
   }
 
   /** How far events reach, about. */

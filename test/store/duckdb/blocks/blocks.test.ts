@@ -274,6 +274,29 @@ test("events that come late into a block are found at once, and the block is bui
   await findsAll(t, store, [late, ...events.slice(40, 80)]);
 });
 
+test("questions are answered while events come late all the time, and find those that came before", async (t) => {
+  const [file, log] = [newFile(t), newLog()];
+  const events = await writeSome(t, file, log);
+  await using store = await open(file, 10);
+  let [isAsking, came] = [true, 0];
+  const coming = (async () => {
+    for (; isAsking; came++) {
+      const id = idAt(MORNING + 5_500_000);
+      await write(t, store, [event(log, { id, text: `request=late-${came}-later of customer` })]);
+    }
+  })();
+  for (let asked = 0; asked < 30; asked++) {
+    const last = came - 1;
+    const { rows } = await store.list(listPlan(log, { where: contains(`request=late-${last}-later`) }));
+    t.is(rows.length, last < 0 ? 0 : 1);
+    const [request = ""] = events[asked]!.text.split(" ");
+    t.deepEqual((await store.list(listPlan(log, { where: contains(request) }))).rows, [row(events[asked]!)]);
+  }
+  isAsking = false;
+  await coming;
+  t.true(came > 3, `${came} came`);
+});
+
 test("blocks of which retention has left no event become one", async (t) => {
   const [file, log] = [newFile(t), newLog()];
   const events = await writeSome(t, file, log);
