@@ -18,6 +18,9 @@ const MB = 1_000_000;
 const BATCH = 1_000;
 const CHUNK = 100_000;
 const CHUNK_TIMEOUT_MS = 300_000;
+/** All are to be found so long after the last was taken, or as long as they take at this rate. */
+const PATIENCE_MS = 120_000;
+const LEAST_PER_MS = 2;
 const TAGS = ["http", "cart", "login", "cache", "db", "mail", "search", "batch", "error", "slow", "deploy", RARE_TAG];
 const USERS = 5_000;
 
@@ -161,7 +164,7 @@ async function load(
     const job = { host: "127.0.0.1", port: service.postPort, connections: 4, requests, perSecond: null, once: true };
     sending_ms += (await generator.run({ ...job, duration_ms: CHUNK_TIMEOUT_MS, expect: 201 })).took_ms;
   }
-  const rest_ms = await time_ms(() => holds(service.apiPort, count));
+  const rest_ms = await time_ms(() => holds(service.apiPort, count, Math.max(PATIENCE_MS, count / LEAST_PER_MS)));
   figures.set(ACCEPTED.name, count / (sending_ms / 1000));
   // While events are made here the service catches up, which this does not count.
   figures.set(FOUND.name, count / ((sending_ms + rest_ms) / 1000));
