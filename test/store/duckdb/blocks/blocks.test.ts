@@ -278,9 +278,10 @@ test("questions are answered while events come late all the time, and find those
   const [file, log] = [newFile(t), newLog()];
   const events = await writeSome(t, file, log);
   await using store = await open(file, 10);
-  let [isAsking, came] = [true, 0];
+  const asking = new AbortController();
+  let came = 0;
   const coming = (async () => {
-    for (; isAsking; came++) {
+    for (; !asking.signal.aborted; came++) {
       const id = idAt(MORNING + 5_500_000);
       await write(t, store, [event(log, { id, text: `request=late-${came}-later of customer` })]);
     }
@@ -292,7 +293,7 @@ test("questions are answered while events come late all the time, and find those
     const [request = ""] = events[asked]!.text.split(" ");
     t.deepEqual((await store.list(listPlan(log, { where: contains(request) }))).rows, [row(events[asked]!)]);
   }
-  isAsking = false;
+  asking.abort();
   await coming;
   t.true(came > 3, `${came} came`);
 });
