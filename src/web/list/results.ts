@@ -116,6 +116,11 @@ export class Results {
     const isReturn = this.#app.location.isReturn();
     const memory = isReturn ? (this.#app.places.get(keyOf(shown.run)) ?? null) : null;
     if (memory !== null) await this.find(memory.place.id, shown.rows);
+    if (shown.run !== this.#search.run.peek()) {
+      // Another run has begun, and may have been answered.
+      shown.rows.close();
+      return;
+    }
     this.memory = memory;
     this.fault.value = null;
     this.missing.value = null;

@@ -2,7 +2,7 @@ import type { BrowserContext, ConsoleMessage, Page } from "playwright-core";
 
 /** What a page must never do, collected while a test runs. */
 export type Problems = {
-  /** Answers of these statuses are expected; the browser reports each as an error of its own. */
+  /** Answers of these statuses are expected, earlier ones too; the browser reports each as an error of its own. */
   readonly allowStatus: (...statuses: readonly number[]) => void;
   /** Requests fail on purpose from now on: the service is stopped, or the network cut. */
   readonly allowNoAnswer: () => void;
@@ -17,29 +17,28 @@ const FAILED_LOAD = /^Failed to load resource: (?:the server responded with a st
  * requests to another origin. A new session is asked for with a 401, so that status is expected.
  */
 export function collectProblems(context: BrowserContext, origin: string): Problems {
-  const found: string[] = [];
+  /** `status`: that of an answer which the browser reports as an error. */
+  const found: { readonly said: string; readonly status?: number }[] = [];
   const statuses = new Set([401]);
   let mayFail = false;
-  const isExpected = (message: ConsoleMessage) => {
-    const failed = FAILED_LOAD.exec(message.text());
-    if (failed === null) return false;
-    const status = failed.groups?.["status"];
-    return status === undefined ? mayFail : statuses.has(Number(status));
-  };
   context.on("console", (message) => {
-    if (message.type() === "error" && !isExpected(message)) found.push(describe(message));
+    if (message.type() !== "error") return;
+    const failed = FAILED_LOAD.exec(message.text());
+    const status = failed?.groups?.["status"];
+    if (status !== undefined) found.push({ said: describe(message), status: Number(status) });
+    else if (failed === null || !mayFail) found.push({ said: describe(message) });
   });
-  context.on("weberror", (error) => found.push(`uncaught: ${error.error().stack ?? error.error().message}`));
+  context.on("weberror", (error) => found.push({ said: `uncaught: ${error.error().stack ?? error.error().message}` }));
   context.on("request", (request) => {
     const url = new URL(request.url());
     if (url.origin !== origin && url.protocol !== "data:" && url.protocol !== "blob:")
-      found.push(`request to another origin: ${request.url()}`);
+      found.push({ said: `request to another origin: ${request.url()}` });
   });
   context.on("page", (page) => void reportViolations(page));
   return {
     allowStatus: (...more) => more.forEach((status) => statuses.add(status)),
     allowNoAnswer: () => (mayFail = true),
-    all: () => found,
+    all: () => found.filter(({ status }) => status === undefined || !statuses.has(status)).map(({ said }) => said),
   };
 }
 
