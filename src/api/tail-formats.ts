@@ -1,4 +1,5 @@
 import type { EventRow } from "../events/event.ts";
+import type { EventId } from "../events/id.ts";
 import type { Marks } from "../store/store.ts";
 import { eventAsJson } from "./event-view.ts";
 import type { EventShape } from "./event-view.ts";
@@ -12,6 +13,8 @@ export type TailFormat = {
   readonly head: string;
   readonly event: (row: EventRow, marks: Marks | undefined) => string;
   readonly skipped: (count: number) => string;
+  /** Where to resume for a reader that has no event yet. */
+  readonly place: (id: EventId) => string;
   /** Keeps proxies from closing a connection on which nothing happens. */
   readonly comment: string;
 };
@@ -28,6 +31,7 @@ export function tailFormat(name: "event-stream" | "ndjson", shape: EventShape): 
       event: (row, marks) => write({ row, marks }),
       head: "\n",
       skipped: (count) => `${JSON.stringify({ skipped: count })}\n`,
+      place: () => "",
       comment: "\n",
     };
   }
@@ -37,6 +41,8 @@ export function tailFormat(name: "event-stream" | "ndjson", shape: EventShape): 
     // JSON holds no line break of its own.
     event: (row, marks) => `id: ${row.id}\nevent: event\ndata: ${eventAsJson(row, marks, shape)}\n\n`,
     skipped: (count) => `event: skipped\ndata: ${JSON.stringify({ count })}\n\n`,
+    // Without data it is no event, but browsers' `EventSource` remembers the id.
+    place: (id) => `id: ${id}\n\n`,
     comment: ": still here\n\n",
   };
 }

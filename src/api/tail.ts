@@ -78,6 +78,7 @@ function streamed(
     async *pieces({ signal, closing }: Reader) {
       yield format.head;
       let rows = await tail.begin(start);
+      if (rows.length === 0 && start.kind === "last") yield format.place(tail.place);
       let written_ms = performance.now();
       while (!signal.aborted && !closing() && tail.isAllowed()) {
         if (rows.length > 0) {
@@ -116,6 +117,11 @@ class Tail {
     this.#where = where;
     this.#person = personOfCaller(context.catalog, call.caller);
     this.#password = this.#passwordMark();
+  }
+
+  /** The id that the reader goes on after. */
+  get place(): EventId {
+    return this.#cursor;
   }
 
   /** The events that a reader gets first. */

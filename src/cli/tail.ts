@@ -2,6 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { parseBase } from "./addresses.ts";
 import { authorizationOf, type ServiceOptions } from "./call.ts";
+import { readMessages, type Message } from "./event-stream.ts";
+import { readMoment } from "./manage.ts";
 import { painter } from "./paint.ts";
 import { colorsOf, show } from "./questions.ts";
 import { CommandError, messageOf } from "./request.ts";
@@ -23,17 +25,18 @@ const RETRY_MS = 1_000;
 
 /**
  * Prints events as they are stored, until `signal` aborts. Where the connection breaks it goes on after
- * the last event that was printed.
+ * the last event that was printed. It reads the event stream, which has the id to resume after whatever
+ * columns are shown.
  * @throws CommandError where the service refuses
  */
 export async function tail(options: TailOptions, print: Print, signal: AbortSignal): Promise<void> {
-  const line = options.json ? (record: Fields) => JSON.stringify(record) : await lineOf(options);
+  const line = options.json ? (record: Fields) => JSON.stringify(withIsoTime(record)) : await lineOf(options);
   let last: string | null = null;
   while (!signal.aborted) {
     try {
-      for await (const record of read(options, last, signal)) {
-        print(line(record));
-        if (typeof record["id"] === "string") last = record["id"];
+      for await (const { id, event, data } of read(options, last, signal)) {
+        if (data !== null) print(line(recordOf(event, data)));
+        last = id ?? last;
       }
     } catch (error) {
       if (error instanceof CommandError) throw error;
@@ -41,6 +44,16 @@ export async function tail(options: TailOptions, print: Print, signal: AbortSign
     }
     await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
   }
+}
+
+function recordOf(event: string, data: string): Fields {
+  const record = JSON.parse(data) as Fields;
+  return event === "skipped" ? { skipped: record["count"] } : record;
+}
+
+function withIsoTime(record: Fields): Fields {
+  const { created } = record;
+  return typeof created === "string" ? { ...record, created: readMoment(created) } : record;
 }
 
 /** A line as people read it, in the colour of the event's class where the output is a terminal. */
@@ -55,14 +68,14 @@ async function lineOf(options: TailOptions): Promise<(record: Fields) => string>
   };
 }
 
-async function* read(options: TailOptions, last: string | null, signal: AbortSignal): AsyncGenerator<Fields> {
+async function* read(options: TailOptions, last: string | null, signal: AbortSignal): AsyncGenerator<Message> {
   const base = parseBase("LOGGIA_API", options.api);
   const url = new URL(
     `${base.origin}${base.pathname.replace(/\/$/, "")}/1/logs/${encodeURIComponent(options.log)}/tail`,
   );
   url.searchParams.set("last", String(options.last));
   if (options.query !== undefined) url.searchParams.set("query", options.query);
-  const headers: Record<string, string> = { ...authorizationOf(options), Accept: "application/x-ndjson" };
+  const headers: Record<string, string> = { ...authorizationOf(options), Accept: "text/event-stream" };
   if (last !== null) headers["Last-Event-ID"] = last;
   const response = await fetch(url, { headers, signal });
   if (!response.ok) {
@@ -72,12 +85,5 @@ async function* read(options: TailOptions, last: string | null, signal: AbortSig
     }
     throw new Error(message);
   }
-  const decoder = new TextDecoder();
-  let rest = "";
-  for await (const chunk of response.body ?? []) {
-    rest += decoder.decode(chunk, { stream: true });
-    const lines = rest.split("\n");
-    rest = lines.pop() ?? "";
-    for (const line of lines) if (line !== "") yield JSON.parse(line) as Fields;
-  }
+  if (response.body !== null) yield* readMessages(response.body);
 }
