@@ -9,8 +9,10 @@ import type { Column, Name, Term } from "./syntax.ts";
 /** The fields of events that names stand for. Faults are LoggiaErrors `bad_query`. */
 
 export function sortField(text: string, term: Term): SortField {
-  return oneOfFields(text, plainName(text, term), SORT_FIELDS, "sort by");
+  return oneOfFields(text, plainName(text, term), SORT_FIELDS, SORTING);
 }
+
+const SORTING = "sort by";
 
 /**
  * @param purpose what the field is for, behind "to"
@@ -37,10 +39,11 @@ function oneOfFields<Field extends string>(
   const field = allowed.find((candidate) => candidate === key);
   if (field !== undefined) return field;
   const hint = `Possible are ${oneOf([...further, ...allowed])}.`;
-  if (EVENT_FIELDS.some((candidate) => candidate === key) || key === "attributes") {
-    throw queryFault(text, name.span, `events cannot be asked to ${purpose} ${key}`, hint);
+  if (purpose === SORTING && isAggregate(name)) throw withoutGroups(text, name);
+  if (EVENT_FIELDS.some((candidate) => candidate === key) || key === "attributes" || isAggregate(name)) {
+    const shown = isAggregate(name) ? name.text.toUpperCase() : key;
+    throw queryFault(text, name.span, `events cannot be asked to ${purpose} ${shown}`, hint);
   }
-  if (isAggregate(name)) throw withoutGroups(text, name);
   const words = [...further.map((word) => word.replace(/\(.*/, "")), ...allowed];
   const what = `events have no field "${name.text}" to ${purpose}`;
   throw queryFault(text, name.span, what, didYouMean(name.text, words) ?? `${hint} ${attributeNote(name.text)}`);

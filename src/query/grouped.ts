@@ -1,13 +1,23 @@
+import { isAttribute } from "./plan.ts";
+import { EVENTS, canonical } from "./fields.ts";
 import { FUNCTIONS, percentOf } from "./parse-groups.ts";
 import type { Name, Query, Term } from "./syntax.ts";
 
-/** Whether a query asks for groups, or for aggregates of all that it finds. */
+/**
+ * Whether a query asks for groups, or for aggregates of all that it finds. Without clauses of groups
+ * its first column of a known name decides, so that a fault is told of what does not go with that.
+ */
 export function asksForGroups({ groupBy, having, compare, fill, columns }: Query["clauses"]): boolean {
   if (groupBy !== null || having !== null || compare !== null || fill !== null) return true;
   const terms = (columns ?? []).map(({ of }) => of);
-  const isKey = (term: Term): boolean => term.kind === "name" && term.name.text.toUpperCase() === "KEY";
   const isOfGroups = (term: Term): boolean => term.kind !== "name" || isAggregate(term.name);
-  return terms.every(isOfGroups) && !terms.every(isKey);
+  const known = terms.find((term) => isOfGroups(term) || (term.kind === "name" && isColumn(term.name)));
+  return known !== undefined && isOfGroups(known);
+}
+
+function isColumn({ text }: Name): boolean {
+  const key = canonical(text);
+  return isAttribute(text) || EVENTS.fields.has(key) || key === "attributes";
 }
 
 /** Whether a name is that of a column of groups. */

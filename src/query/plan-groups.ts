@@ -3,14 +3,14 @@ import { planCondition } from "./conditions.ts";
 import type { Context } from "./conditions.ts";
 import { groupField } from "./event-fields.ts";
 import { didYouMean, oneOf, queryFault } from "./fault.ts";
-import { EVENTS, canonical } from "./fields.ts";
+import { EVENTS, GROUP_FIELDS, canonical } from "./fields.ts";
 import type { EventConditionField } from "./fields.ts";
 import { FUNCTIONS, percentOf } from "./parse-groups.ts";
 import { AGGREGATE_FIELDS, isAttribute } from "./plan.ts";
 import type { Aggregate, Grouping, HavingCondition, NumberSource, Period, PeriodUnit } from "./plan.ts";
 import type { GroupColumn, Rate } from "./question.ts";
 import { MINUTE_MS } from "./calendar.ts";
-import type { Column, HavingTest, Key, Logic, Name, Step, Term } from "./syntax.ts";
+import type { Clauses, Column, HavingTest, Key, Logic, Name, Step, Term } from "./syntax.ts";
 
 /** More aggregates than anybody reads beside each other, and each is work for an engine. */
 const MOST_AGGREGATES = 50;
@@ -110,11 +110,13 @@ export class Terms {
   /** What AS calls a term, in lower case. */
   readonly #named = new Map<string, Term>();
   readonly #rates: Rate[] = [];
+  readonly #hasKeys: boolean;
   readonly aggregates: Aggregate[] = [];
 
-  constructor(context: EventContext, columns: readonly Column[]) {
+  constructor(context: EventContext, { columns, groupBy }: Pick<Clauses, "columns" | "groupBy">) {
     this.#context = context;
-    for (const { of, as } of columns) if (as !== null) this.#named.set(as.text.toLowerCase(), of);
+    this.#hasKeys = groupBy !== null;
+    for (const { of, as } of columns ?? []) if (as !== null) this.#named.set(as.text.toLowerCase(), of);
   }
 
   /** To be asked for once all terms are planned, see {@link settled}. */
@@ -205,16 +207,29 @@ export class Terms {
     const columns = oneOf(["KEY", ...FUNCTIONS, "a percentile such as P95"]);
     const isField = EVENTS.fields.has(key) || isAttribute(name.text) || key === "attributes";
     if (isField && !FUNCTIONS.some((known) => known.toLowerCase() === key)) {
-      const what = `${isAttribute(name.text) ? name.text : key} is a field of single events, and a grouped query has ${columns}`;
-      return queryFault(text, name.span, what, "What is grouped by stands in KEY.");
+      const field = isAttribute(name.text) ? name.text : key;
+      const what = `${field} is a field of single events, and a grouped query has ${columns}`;
+      return queryFault(text, name.span, what, this.#hasKeys ? "What is grouped by stands in KEY." : keyHint(name));
     }
     if (FUNCTIONS.some((known) => known.toLowerCase() === key)) {
       const example = key === "rate" ? "RATE(MINUTES(1))" : `${name.text.toUpperCase()}(source)`;
       return queryFault(text, name.span, `${name.text.toUpperCase()} needs to know of what`, `Write ${example}.`);
     }
-    const known = ["KEY", ...FUNCTIONS, ...this.#named.keys()];
-    return queryFault(text, name.span, `expected ${columns}, found "${name.text}"`, didYouMean(name.text, known));
+    return queryFault(text, name.span, `expected ${columns}, found "${name.text}"`, this.#hint(name));
   }
+
+  /** What may have been meant by a name that nothing has. */
+  #hint({ text }: Name): string | null {
+    if (this.#named.has(text.toLowerCase())) return "It is the name of another column, which stands there once.";
+    if (/^P\d/i.test(text)) return "Percentiles lie between P0 and P100, such as P50, P95 or P99.9.";
+    return didYouMean(text, ["KEY", ...FUNCTIONS, ...this.#named.keys()]);
+  }
+}
+
+/** What is said of a field beside aggregates of all that a query finds. */
+function keyHint({ text }: Name): string {
+  const isKey = isAttribute(text) || GROUP_FIELDS.some((field) => field === canonical(text));
+  return isKey ? `Add GROUPBY ${text}, and show KEY.` : "Leave it out, or leave out the aggregates.";
 }
 
 function numericAggregate(written: string, of: NumberSource): Aggregate | null {

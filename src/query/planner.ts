@@ -66,7 +66,7 @@ function planGroups(text: string, query: Query, context: PlanContext): GroupQues
   const { sort, skip, take, columns, groupBy, having, compare, fill } = query.clauses;
   const conditionContext = { text, table: EVENTS, ...context };
   const by = planGroupings(conditionContext, groupBy ?? []);
-  const terms = new Terms(conditionContext, columns ?? []);
+  const terms = new Terms(conditionContext, query.clauses);
   const shown = planColumns(text, terms, columns);
   const sorted = sort === null ? "key" : terms.indexOf(sort.key);
   const condition = having === null ? null : planHaving(text, terms, having);

@@ -303,6 +303,34 @@ const FAULTS: readonly (readonly [string, string])[] = [
     "GET events COLUMNS(FIRST([geo]))",
     "events cannot be asked to show the first geo. Possible are id, created, text, link, hash, pattern, tags, source, log, class, user or value.",
   ],
+  [
+    "GET events COLUMNS(COUNT, [CUONT])",
+    'expected KEY, COUNT, AVG, SUM, MIN, MAX, MEDIAN, DISTINCT, FIRST, LAST, RATE or a percentile such as P95, found "CUONT". Did you mean COUNT?',
+  ],
+  [
+    "GET events COLUMNS([CUONT], COUNT)",
+    'expected KEY, COUNT, AVG, SUM, MIN, MAX, MEDIAN, DISTINCT, FIRST, LAST, RATE or a percentile such as P95, found "CUONT". Did you mean COUNT?',
+  ],
+  [
+    "GET events COLUMNS(P50, [P0])",
+    'expected KEY, COUNT, AVG, SUM, MIN, MAX, MEDIAN, DISTINCT, FIRST, LAST, RATE or a percentile such as P95, found "P0". Percentiles lie between P0 and P100, such as P50, P95 or P99.9.',
+  ],
+  [
+    "GET events COLUMNS(COUNT AS n, [n])",
+    'expected KEY, COUNT, AVG, SUM, MIN, MAX, MEDIAN, DISTINCT, FIRST, LAST, RATE or a percentile such as P95, found "n". It is the name of another column, which stands there once.',
+  ],
+  [
+    "GET events COLUMNS(COUNT, [source])",
+    "source is a field of single events, and a grouped query has KEY, COUNT, AVG, SUM, MIN, MAX, MEDIAN, DISTINCT, FIRST, LAST, RATE or a percentile such as P95. Add GROUPBY source, and show KEY.",
+  ],
+  [
+    "GET events COLUMNS(KEY, [created])",
+    "created is a field of single events, and a grouped query has KEY, COUNT, AVG, SUM, MIN, MAX, MEDIAN, DISTINCT, FIRST, LAST, RATE or a percentile such as P95. Leave it out, or leave out the aggregates.",
+  ],
+  [
+    "GET events GROUPBY [KEY]",
+    "events cannot be asked to group by KEY. Possible are DAY, HOUR, WEEK, MONTH, MINUTES(n), HOURS(n), DAYS(n), BANDS(number, bound, …), text, link, hash, pattern, tags, source, log, class, user or value.",
+  ],
   ["GET events GROUPBY [DYA]", 'events have no field "DYA" to group by. Did you mean DAY?'],
 ];
 
