@@ -8,7 +8,7 @@ import { EVENTS, USERS, unknownField } from "./fields.ts";
 import { asksForGroups } from "./grouped.ts";
 import { parseQuery } from "./parser.ts";
 import { EVERYTHING, USER_FIELDS, deepFreeze, freezePlan } from "./plan.ts";
-import type { Condition, Grouping, HavingCondition, ListPlan, UserField, UsersPlan } from "./plan.ts";
+import type { Aggregate, Condition, Grouping, HavingCondition, ListPlan, UserField, UsersPlan } from "./plan.ts";
 import { Terms, filledKey, isOutOfStep, planColumns, planGroupings, planHaving } from "./plan-groups.ts";
 import { settledHaving, spanOfKey } from "./plan-groups.ts";
 import type { AfterStore, GroupQuestion, Question } from "./question.ts";
@@ -90,7 +90,9 @@ function planGroups(text: string, query: Query, context: PlanContext): GroupQues
   const where = planEventConditions(text, query, context);
   if (terms.rates.length > 0) checkLength(text, query, by, where);
   // What the store does not know, it can neither leave out nor sort by.
-  const { aggregates, rates } = terms;
+  const { rates } = terms;
+  // All that is found is one group, also where nothing but its KEY is asked for.
+  const aggregates = by.length + terms.aggregates.length === 0 ? [COUNT] : terms.aggregates;
   const isAfter = filled !== null || usesRates(order, aggregates.length);
   const ofStore = isAfter ? UNTOUCHED : order;
   return {
@@ -106,6 +108,7 @@ function planGroups(text: string, query: Query, context: PlanContext): GroupQues
   };
 }
 
+const COUNT: Aggregate = { kind: "count", where: null };
 const UNTOUCHED: AfterStore = { having: null, sort: { by: "key", direction: "asc" }, skip: 0, take: null };
 
 function usesRates({ having, sort }: AfterStore, firstRate: number): boolean {
