@@ -1,6 +1,6 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Reply } from "../http/route.ts";
-import { classHint, hintHeaders } from "../query/hints.ts";
+import { ATTRIBUTE_PREFIX, classHint, hintHeaders } from "../query/hints.ts";
 import type { Condition, ListPlan } from "../query/plan.ts";
 import type { Store } from "../store/store.ts";
 import type { KnownAttributes } from "./known-attributes.ts";
@@ -14,7 +14,9 @@ const MOST_FILTERS = 1_000;
 
 /** The parameters that an address knows, besides those of every address. */
 export function parametersOf(method: string, path: string): readonly string[] {
-  return Object.keys(OPERATIONS[`${method} ${path}`]?.query?.shape ?? {});
+  const names = Object.keys(OPERATIONS[`${method} ${path}`]?.query?.shape ?? {});
+  // These are pairs with names of their own.
+  return names.map((name) => (name === "attributeFilters" ? ATTRIBUTE_PREFIX : name));
 }
 
 /** A reply with further hints. */

@@ -1,8 +1,11 @@
+import { LoggiaError } from "../errors.ts";
 import type { LogKey } from "../events/event.ts";
 import { parseEventId } from "../events/id.ts";
+import { shorten } from "../events/quote.ts";
 import { fold, wellFormed } from "../events/text.ts";
 import { equalsAttribute } from "./attributes.ts";
 import { MOMENT_LIMIT } from "./calendar.ts";
+import { writeAttribute } from "./lexer.ts";
 import { badParameter } from "./parameters.ts";
 import { EVERYTHING, freezePlan } from "./plan.ts";
 import type { Condition, ListPlan, SortKey, Source, UsersPlan } from "./plan.ts";
@@ -26,7 +29,8 @@ export function isFilter(name: string): boolean {
 /**
  * The plan that the parameters of a list mean: `pagenum`, `pagesize`, `order`, `tags`, `text`,
  * `sinceid`, `source`, `user`, `class`, `created` and, for each attribute, `attr.<name>`. Others are
- * ignored, an empty one counts as absent, and of a repeated one the first counts. With `sinceid` the
+ * ignored, an empty one counts as absent, and of a repeated one the first counts. An attribute may hold
+ * an empty text, so that an empty `attr.<name>` asks for that; it may not be repeated. With `sinceid` the
  * list is in the order of acceptance, else of `created`.
  *
  * @throws LoggiaError `bad_parameter` that names the parameter, its value, and what is allowed
@@ -128,14 +132,27 @@ function readEqual(field: "source" | "user" | "class", value: string | null): Co
   return value === null ? [] : [{ kind: "text", field, op: "=", value: fold(value) }];
 }
 
-/** Each attribute once, whose name is all that stands behind `attr.`. */
+/**
+ * Each attribute, whose name is all that stands behind `attr.`. A second value of one could mean either
+ * or both, so that neither is chosen.
+ */
 function readAttributes(parameters: URLSearchParams): Condition[] {
   const names = new Set([...parameters.keys()].filter((name) => name.startsWith(ATTRIBUTE)));
-  return [...names].flatMap((name) => {
-    const value = readParameter(parameters, name, ATTRIBUTE_VALUE_LIMIT);
-    if (name === ATTRIBUTE) throw badParameter(name, value ?? "", "attr.<name>, with the name of an attribute");
-    return value === null ? [] : [equalsAttribute(`@${wellFormed(name.slice(ATTRIBUTE.length))}`, value)];
+  return [...names].map((name) => {
+    const value = readParameter(parameters, name, ATTRIBUTE_VALUE_LIMIT) ?? "";
+    if (name === ATTRIBUTE) throw badParameter(name, value, "attr.<name>, with the name of an attribute");
+    if (parameters.getAll(name).length > 1) throw repeatedAttribute(name);
+    return equalsAttribute(`@${wellFormed(name.slice(ATTRIBUTE.length))}`, value);
   });
+}
+
+function repeatedAttribute(name: string): LoggiaError {
+  const attribute = shorten(writeAttribute(wellFormed(name.slice(ATTRIBUTE.length))));
+  return new LoggiaError(
+    "bad_parameter",
+    `The parameter ${shorten(name)} is there more than once; ask for one of several values by a query: ` +
+      `GET events WHERE ${attribute} IN ('a', 'b')`,
+  );
 }
 
 function readCreated(value: string | null): Condition[] {

@@ -14,8 +14,11 @@ const IGNORED: ReadonlySet<string> = new Set(["_"]);
 const MOST_LOOKED_AT = 20;
 const HEADER_MAX_CHARACTERS = 1_000;
 const EDITS = 2;
-/** Of parameters that name an attribute of the producer's own. */
-const ATTRIBUTE_PREFIX = "attr.";
+/** Begins parameters that name an attribute; it is among the known ones of addresses that take them. */
+export const ATTRIBUTE_PREFIX = "attr.";
+/** What stands in its place where somebody remembers it wrongly: `attrs.n`, `atr.n`, `attribute.n`, `@n`. */
+const NEARLY_ATTRIBUTE = /^(?:([a-z]+)\.|@)(.+)$/isu;
+const ATTRIBUTE_WORDS = ["attr", "attribute", "attributes"] as const;
 
 /**
  * One sentence for each parameter that is unknown, and within two edits of a known one: old clients
@@ -23,16 +26,24 @@ const ATTRIBUTE_PREFIX = "attr.";
  */
 export function parameterHints(query: URLSearchParams, known: readonly string[]): string[] {
   const hints: string[] = [];
+  const named = known.filter((name) => name !== ATTRIBUTE_PREFIX);
   let unknown = 0;
   for (const name of query.keys()) {
     if (name.startsWith(ATTRIBUTE_PREFIX)) continue;
     if (known.includes(name) || COMMON.some((common) => common === name) || IGNORED.has(name)) continue;
     unknown += 1;
     if (unknown > MOST_LOOKED_AT) break;
-    const meant = nearest(name, [...known, ...COMMON], EDITS);
+    const meant = attributeMeant(name, known) ?? nearest(name, [...named, ...COMMON], EDITS);
     if (meant !== null) hints.push(`Unknown parameter ${safe(name)}. Did you mean ${meant}?`);
   }
   return hints;
+}
+
+/** The parameter of an attribute that was likely meant. */
+function attributeMeant(written: string, known: readonly string[]): string | null {
+  const [, prefix = ATTRIBUTE_WORDS[0], name] = NEARLY_ATTRIBUTE.exec(written) ?? [];
+  if (name === undefined || !known.includes(ATTRIBUTE_PREFIX)) return null;
+  return nearest(prefix, ATTRIBUTE_WORDS, EDITS) === null ? null : `${ATTRIBUTE_PREFIX}${safe(name)}`;
 }
 
 /** What is said of a class that the log does not have. */

@@ -55,7 +55,7 @@ const PLANS: readonly (readonly [string, ListPlan])[] = [
     where(and(text("source", "web"), text("user", "ånn"), text("class", "error"))),
   ],
   ["attr.http.status=500", where({ kind: "number", field: "@http.status", op: "=", value: 500 })],
-  ["attr.State=OK&attr.State=no&attr.x=", where(text("@State", "ok"))],
+  ["attr.State=OK&attr.x=", where(and(text("@State", "ok"), text("@x", "")))],
   [
     "attr.odd+name=%C3%85&attr.id=12345678901234567890",
     where(and(text("@odd name", "å"), text("@id", "12345678901234567890"))),
@@ -100,6 +100,10 @@ const FAULTS: readonly (readonly [string, string])[] = [
   [
     "text=%F0%9F%98%80(%3F%3Da)",
     'The parameter text is "😀(?=a)"; it must be an RE2 expression; at character 2: invalid or unsupported Perl syntax: (?=',
+  ],
+  [
+    "attr.n=5&attr.n=99",
+    "The parameter attr.n is there more than once; ask for one of several values by a query: GET events WHERE @n IN ('a', 'b')",
   ],
   [`user=${"x".repeat(1001)}`, `The parameter user is "${"x".repeat(40)}…"; it must be at most 1000 characters`],
 ];

@@ -19,6 +19,23 @@ test("a parameter at most two edits from a known one", (t) => {
   t.deepEqual(parameterHints(new URLSearchParams("attr.tag=1&attr.s=2"), ["attr.tags", "attrs"]), []);
 });
 
+test("a parameter that nearly names an attribute, where lists are filtered by them", (t) => {
+  const known = ["tags", "attributes", "attr."];
+  for (const [written, meant] of [
+    ["attrs.n", "attr.n"],
+    ["atr.http.status", "attr.http.status"],
+    ["ATTR.n", "attr.n"],
+    ["attribute.n", "attr.n"],
+    ["@odd name", "attr.odd name"],
+  ] as const) {
+    const query = new URLSearchParams([[written, "5"]]);
+    const said = [`Unknown parameter ${written}. Did you mean ${meant}?`];
+    t.deepEqual(parameterHints(query, known), said);
+    t.deepEqual(parameterHints(query, ["tags"]), []);
+  }
+  t.deepEqual(parameterHints(new URLSearchParams("utm.source=5&attr.n=5&attributes=true&a.b=1"), known), []);
+});
+
 test("the header is plain ASCII and short, whatever was asked and however much of it", (t) => {
   const odd = ["tag\r\nSet-Cookie: a", "täg", "tag\ud800", "ta\u0000"].map((name) => classHint(name, ["tags"]));
   t.regex(hintHeaders(odd)["X-Loggia-Hint"]!, /^[\x20-\x7e]+$/);

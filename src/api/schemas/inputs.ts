@@ -235,13 +235,20 @@ const CountedQuery = z.object({
   total: z.enum(["exact"]).describe("Counts all records in `X-Total-Count`, also more than 10,000."),
 });
 
-/** Parameters of lists of events. Those of attributes are pairs of their own: `attr.http.status=500`. */
+/** Filters by attributes: pairs of their own, such as `attr.http.status=500`. */
+const AttributeFilters = z.object({
+  attributeFilters: z
+    .record(z.string().regex(/^attr\./), z.string())
+    .describe(
+      "`attr.<name>=<value>`: the attribute has that value, ignoring case; as a number where both are one. Each once; an empty value is an empty text.",
+    ),
+});
+
+/** Parameters of lists of events. */
 export const EventListQuery = ListQuery.extend({
   ...ShownQuery.shape,
   ...CountedQuery.shape,
-  attributeFilters: z
-    .record(z.string().regex(/^attr\./), z.string())
-    .describe("`attr.<name>=<value>`: the attribute has that value, ignoring case; as a number where both are one."),
+  ...AttributeFilters.shape,
 });
 
 /** Parameters of lists of alerts. */
@@ -263,11 +270,12 @@ const neighbours = z.int().min(0).max(250).default(20);
 
 /** Parameters of an event's context. */
 export const ContextQuery = ListQuery.omit({ pagenum: true, pagesize: true, order: true }).extend({
+  ...AttributeFilters.shape,
   before: neighbours.describe("How many events before it."),
   after: neighbours.describe("How many events after it."),
 });
 
-const found = ListQuery.omit({ pagenum: true, pagesize: true });
+const found = ListQuery.omit({ pagenum: true, pagesize: true }).extend(AttributeFilters.shape);
 
 /** Parameters of an export. */
 export const ExportQuery = found.extend({
