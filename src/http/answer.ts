@@ -44,8 +44,7 @@ export async function answer(exchange: Exchange): Promise<void> {
   try {
     requireHost(request);
     const query = exchange.url.searchParams;
-    const isSettled = route?.formats === "json" || (route?.formats === "all and html" && asksForHtml(query));
-    if (!isSettled) format = negotiate(query, request.headers.accept);
+    if (!isSettled(route, query)) format = negotiate(query, request.headers.accept);
     const { params, log, url } = exchange;
     const address = exchange.gate.enter(request);
     closeWithBrowser(request);
@@ -66,6 +65,20 @@ export async function answer(exchange: Exchange): Promise<void> {
   }
   const duration_s = (performance.now() - start) / 1000;
   observe?.({ route: route?.path ?? null, method: request.method ?? "", status: response.statusCode, duration_s });
+}
+
+/** Whether a route answers in JSON, or in a format of its own. */
+function isSettled(route: Route | null, query: URLSearchParams): boolean {
+  switch (route?.formats) {
+    case "json":
+      return true;
+    case "files":
+      return !["", "xml", "jsonp"].includes(query.get("fmt")?.toLowerCase() ?? "");
+    case "all and html":
+      return asksForHtml(query);
+    default:
+      return false;
+  }
 }
 
 /**

@@ -24,12 +24,11 @@ export const CONTENT_TYPES = {
   jsonp: "application/javascript; charset=utf-8",
 } as const satisfies Record<Format["kind"], string>;
 
-/** The media types by which `Accept` asks for a format; on a tie the first wins. */
-const MEDIA_TYPES = [
+const MEDIA_TYPES: readonly { readonly type: string; readonly format: Format }[] = [
   { type: "application/json", format: JSON_FORMAT },
   { type: "text/xml", format: XML_FORMAT },
   { type: "application/xml", format: XML_FORMAT },
-] as const;
+];
 
 const CALLBACK =
   /^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*(\.[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*)*$/u;
@@ -43,7 +42,7 @@ export function negotiate(query: URLSearchParams, accept: string | undefined): F
   const fmt = query.get("fmt") ?? "";
   switch (fmt.toLowerCase()) {
     case "":
-      return accept === undefined ? JSON_FORMAT : negotiateAccept(accept);
+      return preferred(accept ?? "", MEDIA_TYPES) ?? JSON_FORMAT;
     case "json":
       return JSON_FORMAT;
     case "xml":
@@ -95,10 +94,17 @@ function parseCallback(callback: string): string {
   );
 }
 
-function negotiateAccept(accept: string): Format {
-  let best: { format: Format; quality: number; precision: number } = { format: JSON_FORMAT, quality: 0, precision: 0 };
+/**
+ * The format that `Accept` prefers; null where none is acceptable.
+ * @param types media types and what they stand for; on a tie the first wins
+ */
+export function preferred<Item>(
+  accept: string,
+  types: readonly { readonly type: string; readonly format: Item }[],
+): Item | null {
+  let best: { format: Item | null; quality: number; precision: number } = { format: null, quality: 0, precision: 0 };
   const ranges = parseAccept(accept);
-  for (const { type, format } of MEDIA_TYPES) {
+  for (const { type, format } of types) {
     const { quality, precision } = preference(ranges, type);
     if (quality > best.quality || (quality === best.quality && quality > 0 && precision > best.precision)) {
       best = { format, quality, precision };

@@ -41,10 +41,10 @@ export type Route = {
   /** `/1/logs/:log`; a static part wins over a `:name`. */
   readonly path: string;
   /**
-   * `all`: by `fmt` and `Accept`. With `all and html` the handler answers `fmt=html` itself; what
-   * fails is JSON then.
+   * `all`: by `fmt` and `Accept`. With `all and html` the handler answers `fmt=html` itself; with
+   * `files` it reads `fmt` itself, and has no JSONP. What fails is JSON then.
    */
-  readonly formats: "all" | "all and html" | "json";
+  readonly formats: "all" | "all and html" | "files" | "json";
   readonly handle: Handler;
 };
 

@@ -213,6 +213,46 @@ test("an export tells of names that the log does not have, and takes a query or 
   }
 });
 
+test("an export is written as format, fmt or Accept say, in this order", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  await post(service, [{ text: "a" }]);
+  const asked = (query: string, accept: string): Promise<Response> =>
+    fetch(`${service.apiUrl}/1/logs/${LOG}/export?${query}`, {
+      headers: { Authorization: AUTHORIZATION, Accept: accept },
+    });
+  for (const [query, accept, type] of [
+    ["", "*/*", "application/x-ndjson"],
+    ["", "text/csv", "text/csv"],
+    ["", "application/x-ndjson;q=0.2, application/xml;q=0.3", "text/xml"],
+    ["", "image/png", "application/x-ndjson"],
+    ["fmt=csv", "text/xml", "text/csv"],
+    ["fmt=XML", "*/*", "text/xml"],
+    ["fmt=json", "text/csv", "application/x-ndjson"],
+    ["fmt=ndjson", "text/csv", "application/x-ndjson"],
+    ["fmt=csv&format=xml", "*/*", "text/xml"],
+    ["fmt=&format=", "text/csv", "text/csv"],
+  ] as const) {
+    const response = await asked(query, accept);
+    t.is(response.status, 200, `${query} ${accept}`);
+    t.is(response.headers.get("content-type")?.split(";")[0], type, `${query} ${accept}`);
+    t.regex(response.headers.get("content-disposition")!, new RegExp(`\\.${type.replace(/.*[/-]/, "")}"$`));
+    await response.text();
+  }
+  for (const [query, message] of [
+    ["fmt=tsv", 'The parameter fmt is "tsv"; it must be ndjson, csv or xml'],
+    ["format=json", 'The parameter format is "json"; it must be ndjson, csv or xml'],
+    ["fmt=csv&trailer=true", "The parameter trailer is for format=ndjson; csv has no such line"],
+  ] as const) {
+    const response = await asked(query, "*/*");
+    t.is(response.status, 400, query);
+    t.is(((await response.json()) as { error: { message: string } }).error.message, message);
+  }
+  const jsonp = await fetch(`${service.apiUrl}/1/logs/${LOG}/export?fmt=jsonp&callback=f&apikey=${KEY}`);
+  t.is(jsonp.status, 400);
+  t.regex(await jsonp.text(), /^\/\*\*\/f\(.*it must be ndjson, csv or xml/);
+  t.regex(await (await asked("fmt=xml&pagesize=0&text=(", "*/*")).text(), /^<\?xml.*<error>/s);
+});
+
 test("an export that the store ends amid is cut off, and not ended as if it were whole", async (t) => {
   const service = await serviceOf(t, "embedded");
   await fill(service, 12_500);

@@ -1,11 +1,11 @@
 import { requireReadable } from "../../catalog/permissions.ts";
 import { LoggiaError } from "../../errors.ts";
 import type { LogKey } from "../../events/event.ts";
-import type { Route } from "../../http/route.ts";
+import type { Reply, Route } from "../../http/route.ts";
 import type { Reader, Streamed } from "../../http/streamed.ts";
 import type { LongList } from "../../http/written.ts";
 import { planFilters } from "../../query/filters.ts";
-import { badParameter, readFlag } from "../../query/parameters.ts";
+import { readFlag } from "../../query/parameters.ts";
 import { USER_FIELDS } from "../../query/plan.ts";
 import type { UsersPlan } from "../../query/plan.ts";
 import { planQuery, WHOLE } from "../../query/planner.ts";
@@ -25,7 +25,7 @@ import { roomForGroups, sizeOfGroups, USER_BYTES } from "../memory.ts";
 import { userFields } from "../view.ts";
 import { eventRecords, EXPORT_BYTES, pagesOfEvents } from "./events.ts";
 import type { Ask } from "./events.ts";
-import { EXPORT_FORMATS, plainRecords, writerOf } from "./formats.ts";
+import { exportFormat, plainRecords, writerOf } from "./formats.ts";
 import type { ExportFormat, RecordKind, RecordWriter } from "./formats.ts";
 
 /** Records of one piece: others have their turn in between. */
@@ -34,9 +34,9 @@ const USERS_PAGE = 1_000;
 
 /** All that list parameters or a query find, as a stream, however much it is. */
 export function exportRoute(context: Context): Route {
-  return authenticated(context, "GET", "/1/logs/:log/export", async (call) => {
+  const answer = async (call: ApiCall): Promise<Reply> => {
     const { key } = requireReadable(context.catalog, call.caller, logKeyOf(call));
-    const format = readFormat(call.query.get("format"));
+    const format = exportFormat(call.query, call.request.headers.accept);
     const trailer = readTrailer(call.query, format);
     const question = readQuestion(context, call, key);
     const plan = question.kind === "groups" ? question.plan : question;
@@ -44,7 +44,8 @@ export function exportRoute(context: Context): Route {
     const body = await streamOf(context, call, { question, format, trailer });
     const headers = { "Content-Disposition": `attachment; filename="${key}.${format}"` };
     return withHints({ status: 200, body, headers }, hints);
-  });
+  };
+  return authenticated(context, "GET", "/1/logs/:log/export", answer, { formats: "files" });
 }
 
 function readQuestion(context: Context, call: ApiCall, log: LogKey): Question {
@@ -143,13 +144,6 @@ async function* pagesOfUsers(
     if (rows.length > 0) yield rows.map((row) => userFields(row, plan.columns));
     if (rows.length < take) return;
   }
-}
-
-function readFormat(value: string | null): ExportFormat {
-  const name = value === null || value === "" ? "ndjson" : value.toLowerCase();
-  const known = EXPORT_FORMATS.find((format) => format === name);
-  if (known !== undefined) return known;
-  throw badParameter("format", name, "ndjson, csv or xml");
 }
 
 function readTrailer(query: URLSearchParams, format: ExportFormat): boolean {

@@ -1,10 +1,39 @@
+import { preferred } from "../../http/formats.ts";
 import { Moment } from "../../http/moment.ts";
 import { renderXml, XML_DECLARATION } from "../../http/xml.ts";
 import type { XmlValue } from "../../http/xml.ts";
+import { badParameter } from "../../query/parameters.ts";
 import { csvLine } from "./csv.ts";
 
 export const EXPORT_FORMATS = ["ndjson", "csv", "xml"] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
+
+/** The media types by which `Accept` asks for a format. */
+const MEDIA_TYPES: readonly { readonly type: string; readonly format: ExportFormat }[] = [
+  { type: "application/x-ndjson", format: "ndjson" },
+  { type: "application/ndjson", format: "ndjson" },
+  { type: "application/jsonl", format: "ndjson" },
+  { type: "application/json", format: "ndjson" },
+  { type: "text/csv", format: "csv" },
+  { type: "text/xml", format: "xml" },
+  { type: "application/xml", format: "xml" },
+];
+
+/**
+ * The format of an export: the parameter `format`, or `fmt`, or what `Accept` prefers; NDJSON where
+ * nothing acceptable is asked for.
+ * @throws LoggiaError `bad_parameter` for an unknown one
+ */
+export function exportFormat(query: URLSearchParams, accept: string | undefined): ExportFormat {
+  const name = ["format", "fmt"].find((parameter) => (query.get(parameter) ?? "") !== "");
+  if (name === undefined) return preferred(accept ?? "", MEDIA_TYPES) ?? "ndjson";
+  const asked = query.get(name)!.toLowerCase();
+  // What other addresses answer as JSON is a line for each record here.
+  if (name === "fmt" && asked === "json") return "ndjson";
+  const known = EXPORT_FORMATS.find((format) => format === asked);
+  if (known !== undefined) return known;
+  throw badParameter(name, asked, "ndjson, csv or xml");
+}
 
 /** How records of one kind are written in each format. */
 export type RecordKind<Item> = {

@@ -29,6 +29,10 @@ const FORMATS = ["json", "xml", "jsonp"];
 
 function formatParameters(formats: Route["formats"]): Json[] {
   if (formats === "json") return [];
+  if (formats === "files") {
+    const schema = { type: "string", enum: ["ndjson", "json", "csv", "xml"] };
+    return [parameter("fmt", schema, "The same as `format`, which wins over it; it wins over Accept.")];
+  }
   const names = formats === "all" ? FORMATS : [...FORMATS, "html"];
   return [
     parameter("fmt", { type: "string", enum: names }, "The format; it wins over Accept."),
@@ -198,7 +202,7 @@ function contentOf(schema: z.ZodType, formats: Route["formats"]): Json {
   const json = { "application/json": { schema: reference(nameOf(schema)) } };
   if (formats === "json") return json;
   const text = { schema: { type: "string" } };
-  return { ...json, "text/xml": text, "application/javascript": text };
+  return { ...json, "text/xml": text, ...(formats !== "files" && { "application/javascript": text }) };
 }
 
 function htmlOf(formats: Route["formats"]): Json {

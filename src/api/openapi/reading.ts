@@ -293,7 +293,7 @@ export const READING: Readonly<Record<string, Operation>> = {
         headers: ["X-Loggia-Hint"],
       },
     },
-    errors: ["log_not_found", "unsupported"],
+    errors: ["log_not_found", "saved_query_not_found", "bad_query", "unsupported"],
   },
   "GET /1/logs/:log/tail": {
     id: "tailEvents",

@@ -275,11 +275,21 @@ export const ContextQuery = ListQuery.omit({ pagenum: true, pagesize: true, orde
   after: neighbours.describe("How many events after it."),
 });
 
-const found = ListQuery.omit({ pagenum: true, pagesize: true }).extend(AttributeFilters.shape);
+/** What finds the records of a stream: filters of lists, or a query. */
+const found = ListQuery.omit({ pagenum: true, pagesize: true }).extend({
+  ...AttributeFilters.shape,
+  ...ShownQuery.shape,
+  query: z.string().max(4096).describe("In LQL, such as `GET events WHERE source = 'web'`, in place of the others."),
+  saved: z.string().max(100).describe("The name of a saved query, in place of `query`."),
+  tz: z.union([z.number(), z.string()]).default(0).describe("The time zone of the query."),
+});
 
 /** Parameters of an export. */
 export const ExportQuery = found.extend({
-  format: z.enum(["ndjson", "csv", "xml"]).default("ndjson"),
+  format: z
+    .enum(["ndjson", "csv", "xml"])
+    .describe("Absent: `fmt`, or what Accept prefers; `ndjson` otherwise.")
+    .optional(),
   trailer: z
     .boolean()
     .default(false)
@@ -288,9 +298,6 @@ export const ExportQuery = found.extend({
 
 /** Parameters of a tail. */
 export const TailQuery = found.omit({ order: true, sinceid: true }).extend({
-  query: z.string().max(4096).describe("In LQL, such as `GET events WHERE source = 'web'`, in place of the others."),
-  saved: z.string().max(100).describe("The name of a saved query, in place of `query`."),
-  tz: z.union([z.number(), z.string()]).default(0).describe("The time zone of the query."),
   last: z.int().min(0).max(500).default(0).describe("How many events that are stored already come first."),
 });
 
