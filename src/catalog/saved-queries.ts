@@ -76,6 +76,8 @@ export function createSavedQueries(parts: {
       const newName = renamed === undefined ? null : checkQueryName(renamed);
       if (change.shared) {
         await refresh();
+        const own = snapshot.savedQueriesOfUser(user).find((entity) => entity.log === log);
+        requireOwn(own?.queries ?? [], log, name);
         requireFreeName(log, user, newName ?? name);
       }
       const entity = await write(log, user, (queries) => {
@@ -107,15 +109,16 @@ function isNamed(query: SavedQuery, name: string): boolean {
 
 function requireOwn(queries: readonly SavedQuery[], log: LogKey, name: string): SavedQuery {
   const query = queries.find((query) => isNamed(query, name));
-  if (query === undefined) throw savedQueryNotFound(log, name);
-  return query;
+  if (query !== undefined) return query;
+  const why = `You have no saved query ${quote(name)} of the log ${log}; one that is shared is changed by its owner alone`;
+  throw new LoggiaError("saved_query_not_found", why);
 }
 
 function ownNameTaken(log: LogKey, name: string): LoggiaError {
   return new LoggiaError("saved_query_exists", `You have saved a query ${name} of the log ${log} already`);
 }
 
-/** An unknown query and another person's own are answered alike. */
+/** That nobody may ask it: an unknown query and another person's own are answered alike. */
 export function savedQueryNotFound(log: LogKey, name: string): LoggiaError {
   return new LoggiaError(
     "saved_query_not_found",
