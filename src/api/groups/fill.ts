@@ -1,7 +1,8 @@
+import { LoggiaError } from "../../errors.ts";
 import { keysOfPeriod, lengthOf, momentOfKey, DAY_MS } from "../../query/calendar.ts";
 import type { Aggregate, GroupPlan, Period } from "../../query/plan.ts";
 import { rangeOf } from "../../query/span.ts";
-import { MAX_GROUPS, tooManyGroups } from "../../store/groups.ts";
+import { MAX_GROUPS } from "../../store/groups.ts";
 import { mapGently } from "../../store/gently.ts";
 import type { Group, GroupValue } from "../../store/store.ts";
 
@@ -30,9 +31,18 @@ export async function filled(
   const values = emptyValues(plan.aggregates);
   const all = [...groups];
   await mapGently(combined([...others.values()], keys, place), (added) => {
-    if (!present.has(JSON.stringify(added)) && all.push({ keys: added, values }) > MAX_GROUPS) throw tooManyGroups();
+    if (!present.has(JSON.stringify(added)) && all.push({ keys: added, values }) > MAX_GROUPS) throw tooManyFilled();
   });
   return all;
+}
+
+/** TAKE does not help: it comes after FILL. */
+function tooManyFilled(): LoggiaError {
+  return new LoggiaError(
+    "unsupported",
+    `FILL makes more than ${MAX_GROUPS} groups: ask for less time by OCCURS, for longer groups such as DAY, ` +
+      "or for fewer values of the other keys by WHERE",
+  );
 }
 
 function* combined(
@@ -70,6 +80,6 @@ function keysToFill(
   if (!(range.from_ms < range.to_ms)) return { from_ms: 0, to_ms: 0 };
   // Months are never shorter than this.
   const length_ms = lengthOf(period) ?? 28 * DAY_MS;
-  if ((range.to_ms - range.from_ms) / length_ms > MAX_GROUPS + 1) throw tooManyGroups();
+  if ((range.to_ms - range.from_ms) / length_ms > MAX_GROUPS + 1) throw tooManyFilled();
   return range;
 }
