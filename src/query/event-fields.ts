@@ -38,7 +38,7 @@ function oneOfFields<Field extends string>(
   const key = canonical(name.text) === "filter" ? "class" : canonical(name.text);
   const field = allowed.find((candidate) => candidate === key);
   if (field !== undefined) return field;
-  const hint = `Possible are ${oneOf([...further, ...allowed])}.`;
+  const hint = `Possible are ${oneOf([...further, ...allowed, "@name"])}.`;
   if (purpose === SORTING && isAggregate(name)) throw withoutGroups(text, name);
   if (EVENT_FIELDS.some((candidate) => candidate === key) || key === "attributes" || isAggregate(name)) {
     const shown = isAggregate(name) ? name.text.toUpperCase() : key;

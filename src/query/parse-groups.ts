@@ -197,7 +197,8 @@ function readHavingTest(reader: Reader): Logic<HavingTest> {
   }
   if (acceptWord(reader, "IS")) return readNullity<HavingTest & { kind: "null" }>(reader, { kind: "null", of });
   const expected = oneOf(["=", "!=", "<>", "<", "<=", ">", ">=", "IS"]);
-  throw unexpected(reader, expected, didYouMean(peek(reader).text, ["IS"]));
+  const next = peek(reader);
+  throw unexpected(reader, expected, isWord(next, "IN") ? null : didYouMean(next.text, ["IS"]));
 }
 
 /** `compare = "COMPARE" "(" step ")"` */

@@ -105,8 +105,7 @@ function unexpectedClause(reader: Reader, clauses: Clauses): Error {
   const start = peek(reader);
   const slip = isField(start) ? didYouMean(peek(reader, 1).text, ["OCCURS"]) : null;
   if (slip !== null) throw unexpected(reader, "OCCURS", slip, reader.at + 1);
-  const isGrouped = clauses.groupBy !== null;
-  const open = CLAUSES.filter((name) => clauses[clauseKey(name)] === null && (isGrouped || !OF_GROUPS.has(name)));
+  const open = CLAUSES.filter((name) => clauses[clauseKey(name)] === null);
   const previous = reader.tokens[reader.at - 1]!;
   const joins = clauses.where !== null && previous.kind !== "class" ? ["AND", "OR"] : [];
   const directions = lacksDirection(reader) ? ["ASC", "DESC"] : [];
@@ -119,9 +118,6 @@ function unexpectedClause(reader: Reader, clauses: Clauses): Error {
 function lacksDirection(reader: Reader): boolean {
   return reader.at >= 2 && isWord(reader.tokens[reader.at - 2]!, "SORT");
 }
-
-/** Clauses that nobody misses where nothing is grouped. */
-const OF_GROUPS: ReadonlySet<string> = new Set(["HAVING", "COMPARE", "FILL"]);
 
 function clauseKey(name: (typeof CLAUSES)[number]): keyof Clauses {
   return name === "GROUPBY" ? "groupBy" : (name.toLowerCase() as keyof Clauses);

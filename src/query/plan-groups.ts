@@ -98,7 +98,9 @@ export function spanOfKey(key: Key): Name["span"] {
 function numberSource(text: string, name: Name, purpose: string): NumberSource {
   if (isAttribute(name.text)) return name.text;
   if (canonical(name.text) === "value") return "value";
-  const hint = didYouMean(name.text, ["value"]) ?? "Use value, or an attribute such as @duration.";
+  const isField = EVENTS.fields.has(canonical(name.text)) || canonical(name.text) === "attributes";
+  const attribute = isField ? "an attribute such as @duration" : `the attribute @${name.text}`;
+  const hint = didYouMean(name.text, ["value"]) ?? `Use value, or ${attribute}.`;
   throw queryFault(text, name.span, `${purpose} needs a number, and ${name.text} holds none`, hint);
 }
 

@@ -14,12 +14,15 @@ const FAULTS: readonly (readonly [string, string])[] = [
   ["GET [5]", 'expected events or users, found "5".'],
   [
     "GET events [TKAE] 5",
-    'expected WHERE, TAKE, SKIP, SORT, GROUPBY, OCCURS or COLUMNS, found "TKAE". Did you mean TAKE?',
+    'expected WHERE, TAKE, SKIP, SORT, GROUPBY, OCCURS, COLUMNS, HAVING, COMPARE or FILL, found "TKAE". Did you mean TAKE?',
   ],
-  ["GET events TAKE 5 [ORDER] BY id", 'expected WHERE, SKIP, SORT, GROUPBY, OCCURS or COLUMNS, found "ORDER".'],
+  [
+    "GET events TAKE 5 [ORDER] BY id",
+    'expected WHERE, SKIP, SORT, GROUPBY, OCCURS, COLUMNS, HAVING, COMPARE or FILL, found "ORDER".',
+  ],
   [
     "GET events WHERE user = 'a' [ADN] user = 'b'",
-    'expected AND, OR, TAKE, SKIP, SORT, GROUPBY, OCCURS or COLUMNS, found "ADN". Did you mean AND?',
+    'expected AND, OR, TAKE, SKIP, SORT, GROUPBY, OCCURS, COLUMNS, HAVING, COMPARE or FILL, found "ADN". Did you mean AND?',
   ],
   ["GET events TAKE 5 [TAKE] 6", "TAKE stands here for the second time. Each clause may stand once."],
   [
@@ -120,7 +123,7 @@ const FAULTS: readonly (readonly [string, string])[] = [
   ],
   [
     "GET events SORT [tags]",
-    "events cannot be asked to sort by tags. Possible are id, created, text, link, pattern, source, log, class, user or value.",
+    "events cannot be asked to sort by tags. Possible are id, created, text, link, pattern, source, log, class, user, value or @name.",
   ],
   [
     "GET events SORT [count]",
@@ -130,9 +133,12 @@ const FAULTS: readonly (readonly [string, string])[] = [
   ["GET events SORT[]", "expected the field to sort by, found the end of the query."],
   [
     "GET events SORT created [DECS]",
-    'expected ASC, DESC, WHERE, TAKE, SKIP, GROUPBY, OCCURS or COLUMNS, found "DECS". Did you mean DESC?',
+    'expected ASC, DESC, WHERE, TAKE, SKIP, GROUPBY, OCCURS, COLUMNS, HAVING, COMPARE or FILL, found "DECS". Did you mean DESC?',
   ],
-  ["GET events SORT created DESC [DECS]", 'expected WHERE, TAKE, SKIP, GROUPBY, OCCURS or COLUMNS, found "DECS".'],
+  [
+    "GET events SORT created DESC [DECS]",
+    'expected WHERE, TAKE, SKIP, GROUPBY, OCCURS, COLUMNS, HAVING, COMPARE or FILL, found "DECS".',
+  ],
   ["GET events WHERE created > [TODAI]", 'expected a string, a number or a date, found "TODAI". Did you mean TODAY?'],
   ["GET events WHERE created > [NWO]", 'expected a string, a number or a date, found "NWO". Did you mean NOW?'],
   ["GET users WHERE seen > [NWO]", 'expected a string, a number or a date, found "NWO". Did you mean NOW?'],
@@ -147,7 +153,7 @@ const FAULTS: readonly (readonly [string, string])[] = [
   ["GET events created [OCURS](TODAY)", 'expected OCCURS, found "OCURS". Did you mean OCCURS?'],
   [
     "GET events WHERE user = 'a' [source] = 'b'",
-    'expected AND, OR, TAKE, SKIP, SORT, GROUPBY, OCCURS or COLUMNS, found "source".',
+    'expected AND, OR, TAKE, SKIP, SORT, GROUPBY, OCCURS, COLUMNS, HAVING, COMPARE or FILL, found "source".',
   ],
   ["GET events WHERE [NTO] source = 'a'", 'expected a field, NOT or "(", found "NTO". Did you mean NOT?'],
   ["GET events WHERE [NTO] (source = 'a')", 'expected a field, NOT or "(", found "NTO". Did you mean NOT?'],
@@ -169,7 +175,7 @@ const FAULTS: readonly (readonly [string, string])[] = [
   ["GET events GROUPBY [created]", "created cannot be grouped by as it is. Group it by DAY or by HOUR."],
   [
     "GET events GROUPBY [id]",
-    "events cannot be asked to group by id. Possible are DAY, HOUR, WEEK, MONTH, SECONDS(n), MINUTES(n), HOURS(n), DAYS(n), BANDS(number, bound, …), geo, text, link, hash, pattern, tags, source, log, class, user or value.",
+    "events cannot be asked to group by id. Possible are DAY, HOUR, WEEK, MONTH, SECONDS(n), MINUTES(n), HOURS(n), DAYS(n), BANDS(number, bound, …), geo, text, link, hash, pattern, tags, source, log, class, user, value or @name.",
   ],
   [
     "GET events WHERE [@] = 1",
@@ -290,7 +296,7 @@ const FAULTS: readonly (readonly [string, string])[] = [
   ],
   [
     "GET events SORT [took]",
-    'events have no field "took" to sort by. Possible are id, created, text, link, pattern, source, log, class, user or value. An attribute stands behind an @: @took.',
+    'events have no field "took" to sort by. Possible are id, created, text, link, pattern, source, log, class, user, value or @name. An attribute stands behind an @: @took.',
   ],
   ["GET events GROUPBY [seconds]", "SECONDS needs to know how many. Write SECONDS(15)."],
   ["GET events GROUPBY geo, [geo]", "it is grouped by this already."],
@@ -301,7 +307,7 @@ const FAULTS: readonly (readonly [string, string])[] = [
   ["GET events COLUMNS(DISTINCT([usr]))", 'events have no field "usr" to count the values of. Did you mean user?'],
   [
     "GET events COLUMNS(FIRST([geo]))",
-    "events cannot be asked to show the first geo. Possible are id, created, text, link, hash, pattern, tags, source, log, class, user or value.",
+    "events cannot be asked to show the first geo. Possible are id, created, text, link, hash, pattern, tags, source, log, class, user, value or @name.",
   ],
   [
     "GET events COLUMNS(COUNT, [CUONT])",
@@ -329,8 +335,10 @@ const FAULTS: readonly (readonly [string, string])[] = [
   ],
   [
     "GET events GROUPBY [KEY]",
-    "events cannot be asked to group by KEY. Possible are DAY, HOUR, WEEK, MONTH, MINUTES(n), HOURS(n), DAYS(n), BANDS(number, bound, …), text, link, hash, pattern, tags, source, log, class, user or value.",
+    "events cannot be asked to group by KEY. Possible are DAY, HOUR, WEEK, MONTH, SECONDS(n), MINUTES(n), HOURS(n), DAYS(n), BANDS(number, bound, …), geo, text, link, hash, pattern, tags, source, log, class, user, value or @name.",
   ],
+  ["GET events COLUMNS(P95([took]))", "P95 needs a number, and took holds none. Use value, or the attribute @took."],
+  ["GET events GROUPBY source HAVING COUNT [IN] (1, 2)", 'expected =, !=, <>, <, <=, >, >= or IS, found "IN".'],
   ["GET events GROUPBY [DYA]", 'events have no field "DYA" to group by. Did you mean DAY?'],
 ];
 
@@ -359,7 +367,7 @@ test("lines count from one, columns count characters, and the caret keeps its pl
   );
   t.is(
     faultOf("GET events WHERE user = '😀' x"),
-    "Line 1, column 29: expected AND, OR, TAKE, SKIP, SORT, GROUPBY, OCCURS or COLUMNS, found \"x\".\nGET events WHERE user = '😀' x\n                            ^",
+    "Line 1, column 29: expected AND, OR, TAKE, SKIP, SORT, GROUPBY, OCCURS, COLUMNS, HAVING, COMPARE or FILL, found \"x\".\nGET events WHERE user = '😀' x\n                            ^",
   );
 });
 
