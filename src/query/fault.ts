@@ -4,14 +4,17 @@ import type { Span } from "./syntax.ts";
 /** A fault in a query's text, with where it stands. The message is the one of {@link queryFault}. */
 export class QueryFault extends LoggiaError {
   readonly span: Span;
-  /** What is wrong and what helps, without place and source line. */
+  /** What is wrong, a sentence without its full stop. */
+  readonly what: string;
+  /** That and what helps, without place and source line. */
   readonly reason: string;
   /** What was probably meant in place of the text of `span`; null where nothing is near. */
   readonly fix: string | null;
 
-  constructor(message: string, fault: Pick<QueryFault, "span" | "reason" | "fix">) {
+  constructor(message: string, fault: Pick<QueryFault, "span" | "what" | "reason" | "fix">) {
     super("bad_query", message);
     this.span = fault.span;
+    this.what = fault.what;
     this.reason = fault.reason;
     this.fix = fault.fix;
   }
@@ -35,7 +38,7 @@ export function queryFault(text: string, span: Span, what: string, hint: string 
   const { line, column, source } = locate(text, span.start);
   const reason = `${what}.${hint === null ? "" : ` ${hint}`}`;
   const message = `Line ${line}, column ${column}: ${reason}\n${pointAt(source, column)}`;
-  return new QueryFault(message, { span, reason, fix: /^Did you mean (.*)\?$/.exec(hint ?? "")?.[1] ?? null });
+  return new QueryFault(message, { span, what, reason, fix: /^Did you mean (.*)\?$/.exec(hint ?? "")?.[1] ?? null });
 }
 
 /** "Did you mean X?" for the candidate that differs by a slip of the finger, or null. Ignores case. */

@@ -3,10 +3,12 @@ import { fold, wellFormed } from "../events/text.ts";
 import { planCondition, planOccurs } from "./conditions.ts";
 import type { Context } from "./conditions.ts";
 import { eventColumns, sortField } from "./event-fields.ts";
-import { queryFault } from "./fault.ts";
+import { QueryFault, queryFault } from "./fault.ts";
 import { EVENTS, USERS, unknownField } from "./fields.ts";
 import { asksForGroups } from "./grouped.ts";
+import { withHabit } from "./habits.ts";
 import { parseQuery } from "./parser.ts";
+import type { ParserOptions } from "./parser.ts";
 import { EVERYTHING, USER_FIELDS, deepFreeze, freezePlan } from "./plan.ts";
 import type { Aggregate, Condition, Grouping, HavingCondition, ListPlan, UserField, UsersPlan } from "./plan.ts";
 import { Terms, filledKey, isOutOfStep, planColumns, planGroupings, planHaving } from "./plan-groups.ts";
@@ -42,10 +44,19 @@ export const WHOLE = 1_000_000_000;
 export function planQuery(text: string, asked: QueryContext): Question {
   const context = { ...asked, expressions: { size: 0, ranges: 0 } };
   const source = wellFormed(text);
-  const query = parseQuery(source, context.whole === true ? { takeLimit: WHOLE } : {});
+  const query = parsed(source, context.whole === true ? { takeLimit: WHOLE } : {});
   if (query.table.name === "users") return freezePlan(planUsers(source, query, context));
   if (asksForGroups(query.clauses)) return deepFreeze(planGroups(source, query, context));
   return freezePlan(planList(source, query, context));
+}
+
+/** What a query asks; the fault of one that cannot be read knows other languages. */
+function parsed(text: string, options: ParserOptions): Query {
+  try {
+    return parseQuery(text, options);
+  } catch (error) {
+    throw error instanceof QueryFault ? withHabit(text, error) : error;
+  }
 }
 
 function planList(text: string, query: Query, context: PlanContext): ListPlan {

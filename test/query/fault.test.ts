@@ -1,12 +1,10 @@
 import test from "ava";
 
-import type { LogKey } from "../../src/events/event.ts";
 import { didYouMean } from "../../src/query/fault.ts";
-import { planQuery } from "../../src/query/planner.ts";
-import { fixedZone } from "../../src/query/zone.ts";
+import { assertFaults, faultOf } from "./faults.ts";
+import type { MarkedFault } from "./faults.ts";
 
-/** A query, what is said of it, and where: the caret stands below the first character of the part in brackets. */
-const FAULTS: readonly (readonly [string, string])[] = [
+const FAULTS: readonly MarkedFault[] = [
   ["[]", "expected GET, found the end of the query."],
   ["[SELECT] * FROM events", 'expected GET, found "SELECT".'],
   ["[GTE] events", 'expected GET, found "GTE". Did you mean GET?'],
@@ -67,7 +65,7 @@ const FAULTS: readonly (readonly [string, string])[] = [
     "GET events WHERE source = [web]",
     "expected a string, a number or a date, found \"web\". Strings stand in quotes: 'web'.",
   ],
-  ["GET events WHERE source =[=] 'web'", 'expected a string, a number or a date, found "=".'],
+  ["GET events WHERE source =[=] 'web'", 'expected a string, a number or a date, found "=". Equality is a single =.'],
   ["GET events WHERE source = [5]", "source holds text, expected a string. Strings stand in quotes: '5'."],
   [
     "GET events WHERE source = [9/19/2011]",
@@ -338,26 +336,15 @@ const FAULTS: readonly (readonly [string, string])[] = [
     "events cannot be asked to group by KEY. Possible are DAY, HOUR, WEEK, MONTH, SECONDS(n), MINUTES(n), HOURS(n), DAYS(n), BANDS(number, bound, …), geo, text, link, hash, pattern, tags, source, log, class, user, value or @name.",
   ],
   ["GET events COLUMNS(P95([took]))", "P95 needs a number, and took holds none. Use value, or the attribute @took."],
-  ["GET events GROUPBY source HAVING COUNT [IN] (1, 2)", 'expected =, !=, <>, <, <=, >, >= or IS, found "IN".'],
+  [
+    "GET events GROUPBY source HAVING COUNT [IN] (1, 2)",
+    'expected =, !=, <>, <, <=, >, >= or IS, found "IN". Compare with each: COUNT = 1 OR COUNT = 2.',
+  ],
   ["GET events GROUPBY [DYA]", 'events have no field "DYA" to group by. Did you mean DAY?'],
 ];
 
-function faultOf(text: string): string {
-  try {
-    planQuery(text, { logs: ["shop" as LogKey], now_ms: Date.UTC(2011, 8, 19), zone: fixedZone(0) });
-  } catch (error) {
-    return (error as Error).message;
-  }
-  return "";
-}
-
 test("faults say where, what was expected, what was found, and what may have been meant", (t) => {
-  for (const [marked, expected] of FAULTS) {
-    const text = marked.replace(/\[(.*)\]/, "$1");
-    // A blank alone in brackets stands before what is meant.
-    const column = Array.from(marked.slice(0, marked.indexOf("["))).length + (marked.includes("[ ]") ? 1 : 0);
-    t.is(faultOf(text), `Line 1, column ${column + 1}: ${expected}\n${text}\n${" ".repeat(column)}^`, marked);
-  }
+  assertFaults(t, FAULTS);
 });
 
 test("lines count from one, columns count characters, and the caret keeps its place beside tabs", (t) => {
