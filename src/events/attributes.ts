@@ -73,7 +73,11 @@ function levelOf(prefix: string, object: object): Level {
 
 function collect(collected: Collected, name: string, value: unknown, faults: string[]): void {
   if (!isScalar(value)) {
-    faults.push(`attribute ${quote(name)} holds something else than strings, numbers and booleans`);
+    const isTooLarge = [value].flat().some((one) => typeof one === "number" && !Number.isFinite(one));
+    const why = isTooLarge
+      ? `a number beyond ${Number.MAX_VALUE}`
+      : "something else than strings, numbers and booleans";
+    faults.push(`attribute ${quote(name)} holds ${why}`);
     return;
   }
   const clean = typeof value === "string" ? wellFormed(value) : value;

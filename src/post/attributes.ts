@@ -56,7 +56,9 @@ function attributesOfJson(json: string, limits: FieldLimits, faults: string[]): 
     faults.push(`attributes is ${quote(json)}, ${EXPECTED}: ${(error as Error).message}`);
     return new Map();
   }
-  if (typeof given === "object" && given !== null && !Array.isArray(given)) return flattened(given, limits, faults);
+  // As in a batch, null is absent.
+  if (given === null) return new Map();
+  if (typeof given === "object" && !Array.isArray(given)) return flattened(given, limits, faults);
   faults.push(`attributes is ${quote(json)}, ${EXPECTED}`);
   return new Map();
 }

@@ -58,9 +58,20 @@ test("a form has them as JSON, as pairs, or both", (t) => {
   const pairs = Array.from({ length: 257 }, (_, i) => `attr.a${i}=1`).join("&");
   t.deepEqual(ofForm(pairs), ["there are more attributes than the 256 that are allowed"]);
   t.deepEqual(ofForm("attr.=1"), ["an attribute has no name"]);
-  for (const json of ["[]", "null", "1", '"a"', "{", "%7B'a':1%7D"]) {
+  t.is(ofForm("attributes=null"), null, "as in a batch");
+  t.is(ofForm("attributes=+null+&attr.a=1"), '{"a":"1"}');
+  for (const json of ["[]", "1", '"a"', "{", "%7B'a':1%7D"]) {
     t.regex((ofForm(`attributes=${json}`) as string[])[0]!, /^attributes is ".*an object of JSON such as/, json);
   }
+});
+
+test("a number that no number can hold is named as one", (t) => {
+  for (const json of ['{"big":1e400}', '{"big":[1,-1e400]}', '{"big":[[1],1e400]}']) {
+    t.deepEqual(read(JSON.parse(json)).faults, ['attribute "big" holds a number beyond 1.7976931348623157e+308'], json);
+  }
+  t.deepEqual(read({ list: [[1]] }).faults, [
+    'attribute "list" holds something else than strings, numbers and booleans',
+  ]);
 });
 
 test("what is nested deeper than calls can be is a bad event, and no more", async (t) => {
