@@ -73,6 +73,9 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 
 function kindOf(issue: z.core.$ZodIssue): string {
-  if (issue.code === "invalid_type") return KINDS[issue.expected] ?? issue.expected;
+  // Words of a schema's own say more.
+  if (issue.code === "invalid_type" && issue.message.startsWith("Invalid input")) {
+    return KINDS[issue.expected] ?? issue.expected;
+  }
   return issue.code === "invalid_value" ? `one of ${issue.values.join(", ")}` : issue.message;
 }

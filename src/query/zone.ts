@@ -53,7 +53,7 @@ export function fixedZone(offset_min: number): Zone {
  *
  * @throws LoggiaError `bad_parameter`
  */
-export function parseZone(tz: string | null): Zone {
+export function parseZone(tz: string | null, place: "parameter" | "field" = "parameter"): Zone {
   // A plus sign that was not encoded arrives as a blank.
   const text = (tz ?? "").trim();
   if (text === "") return UTC;
@@ -66,7 +66,7 @@ export function parseZone(tz: string | null): Zone {
   const hint = NAME.test(text) ? didYouMean(text, Intl.supportedValuesOf("timeZone")) : null;
   throw new LoggiaError(
     "bad_parameter",
-    `The parameter tz is ${quote(text)}; it must be ${allowed}${hint === null ? "" : `. ${hint}`}`,
+    `The ${place} tz is ${quote(text)}; it must be ${allowed}${hint === null ? "" : `. ${hint}`}`,
   );
 }
 

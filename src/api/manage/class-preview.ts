@@ -4,7 +4,6 @@ import { LoggiaError } from "../../errors.ts";
 import type { LogKey } from "../../events/event.ts";
 import { fold } from "../../events/text.ts";
 import type { Reply, Route } from "../../http/route.ts";
-import { MOMENT_LIMIT } from "../../query/calendar.ts";
 import type { Condition, ListPlan } from "../../query/plan.ts";
 import { personOfCaller } from "../caller.ts";
 import type { ApiCall, Context } from "../context.ts";
@@ -14,6 +13,7 @@ import { EVENT_BYTES } from "../memory.ts";
 import { PreviewedFilter } from "../schemas/inputs.ts";
 import { managed } from "./json.ts";
 import { requireAdministered } from "./logs.ts";
+import { readMomentField } from "./moment-field.ts";
 
 /** How many of the events are shown. */
 const SHOWN = 10;
@@ -66,19 +66,14 @@ function conditionsOf(given: Conditions): Condition[] {
 
 const UNNAMED: Omit<ClassFilter, keyof Conditions> = { key: "unnamed", display: "", color: "gray", weight: 0 };
 
-function readRange(from: number | undefined, to: number | undefined): Condition[] {
+type Given = number | string | undefined;
+
+function readRange(from: Given, to: Given): Condition[] {
+  const from_ms = from === undefined ? -Infinity : readMomentField("from", from);
+  const to_ms = to === undefined ? Infinity : readMomentField("to", to);
+  if (from_ms > to_ms) throw new LoggiaError("bad_parameter", "The field from must not be later than to");
   const conditions: Condition[] = [];
-  for (const [name, op, value] of [
-    ["from", ">=", from],
-    ["to", "<", to],
-  ] as const) {
-    // prettier-ignore
-    if (value === undefined) continue;
-    if (!Number.isInteger(value) || Math.abs(value) > MOMENT_LIMIT) {
-      throw new LoggiaError("bad_parameter", `The field ${name} must be a moment in milliseconds since 1970-01-01 UTC`);
-    }
-    conditions.push({ kind: "number", field: "created", op, value });
-  }
-  if (from === undefined || to === undefined || from <= to) return conditions;
-  throw new LoggiaError("bad_parameter", "The field from must not be later than to");
+  if (from_ms > -Infinity) conditions.push({ kind: "number", field: "created", op: ">=", value: from_ms });
+  if (to_ms < Infinity) conditions.push({ kind: "number", field: "created", op: "<", value: to_ms });
+  return conditions;
 }

@@ -3,14 +3,12 @@ import { hasBody } from "../../http/body.ts";
 import { Moment } from "../../http/moment.ts";
 import type { Route } from "../../http/route.ts";
 import type { Reclassification, Reclassifications } from "../../operations/reclassification.ts";
-import { MOMENT_LIMIT } from "../../query/calendar.ts";
-import { readDate } from "../../query/dates.ts";
-import { UTC } from "../../query/zone.ts";
 import type { Context } from "../context.ts";
 import { readJson } from "../input.ts";
 import { ReclassifyOrder } from "../schemas/inputs.ts";
 import { managed, ok } from "./json.ts";
 import { requireAdministered } from "./logs.ts";
+import { readMomentField } from "./moment-field.ts";
 
 const PATH = "/logs/:log/reclassify";
 
@@ -24,7 +22,7 @@ export function reclassifyRoutes(context: Context): Route[] {
     managed(context, "POST", PATH, async (call) => {
       const { key } = requireAdministered(context, call);
       const { from } = hasBody(call.request) ? await readJson(context, call, ReclassifyOrder) : {};
-      const ordered = await ordersOf(context).order(key, from === undefined ? null : readFrom(from));
+      const ordered = await ordersOf(context).order(key, from === undefined ? null : readMomentField("from", from));
       return { ...ok(show(ordered)), status: 202 };
     }),
   ];
@@ -33,26 +31,6 @@ export function reclassifyRoutes(context: Context): Route[] {
 function ordersOf({ reclassifications }: Context): Reclassifications {
   if (reclassifications !== undefined) return reclassifications;
   throw new LoggiaError("unsupported", "This process can't have events reclassified");
-}
-
-const COUNTED = /^-?\d{1,16}$/;
-const ISO = /^\d{4}-/;
-
-/** @throws LoggiaError `bad_parameter` */
-function readFrom(given: number | string): number {
-  const from = typeof given === "number" ? given : momentOf(given.trim());
-  if (Number.isInteger(from) && Math.abs(from) <= MOMENT_LIMIT) return from;
-  throw new LoggiaError(
-    "bad_parameter",
-    "The field from must be a moment: milliseconds since 1970-01-01 UTC, or ISO 8601 such as 2026-11-21T08:00:00Z",
-  );
-}
-
-function momentOf(text: string): number {
-  if (COUNTED.test(text)) return Number(text);
-  const date = ISO.test(text) ? readDate(text, UTC) : null;
-  if (date === null || date.kind === "fault") return Number.NaN;
-  return date.kind === "day" ? date.start : date.at;
 }
 
 const NONE = {

@@ -55,7 +55,7 @@ export function savedQueryRoutes(context: Context): Route[] {
 
 /** @throws LoggiaError `bad_query`, `bad_parameter`, as where the query is asked */
 function requireReadableQuery({ now }: Context, log: LogKey, { query, tz }: Pick<SavedQuery, "query" | "tz">): void {
-  planQuery(query, { logs: [log], now_ms: now(), zone: parseZone(tz) });
+  planQuery(query, { logs: [log], now_ms: now(), zone: parseZone(tz, "field") });
 }
 
 function show(catalog: Pick<Catalog, "accountById">, { name, query, tz, shared, owner }: OwnedQuery) {

@@ -147,14 +147,19 @@ export const FilterFields = named(
     .describe("An event is of the class where every condition that is not empty holds; there must be one."),
 );
 
-const moment = (what: string) => z.number().optional().meta({ description: what });
+/** Read by `readMomentField`. */
+const moment = (what: string) =>
+  z
+    .union([z.number(), z.string()], { error: "a moment: milliseconds since 1970-01-01 UTC, or ISO 8601" })
+    .optional()
+    .describe(`${what}: milliseconds since the Unix epoch, or ISO 8601.`);
 
 /** The conditions of a filter that is not saved, and the range of events to try it on. */
 export const PreviewedFilter = named(
   "PreviewedClassFilter",
   FilterFields.pick({ tag: true, text: true, link: true, source: true }).extend({
-    from: moment("Only events from this moment on, in milliseconds since the Unix epoch."),
-    to: moment("Only events before this moment."),
+    from: moment("Only events created from this moment on"),
+    to: moment("Only events created before this moment"),
   }),
 );
 
@@ -162,10 +167,7 @@ export const PreviewedFilter = named(
 export const ReclassifyOrder = named(
   "ReclassifyOrder",
   z.object({
-    from: z
-      .union([z.number(), z.string()], { error: "a moment: milliseconds since 1970-01-01 UTC, or ISO 8601" })
-      .optional()
-      .describe("Only events created from this moment on: milliseconds since the Unix epoch, or ISO 8601."),
+    from: moment("Only events created from this moment on"),
   }),
 );
 
@@ -190,7 +192,7 @@ export const Options = named(
 const queryName = z.string().meta({ description: "Case does not matter.", minLength: 1, maxLength: 100 });
 const queryFields = {
   query: z
-    .string()
+    .string({ error: "a query in LQL, such as GET events GROUPBY source" })
     .meta({ description: "In LQL, such as `GET events GROUPBY source`.", minLength: 1, maxLength: 4096 }),
   tz: z
     .union([z.string(), z.number()])

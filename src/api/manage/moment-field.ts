@@ -1,0 +1,28 @@
+import { LoggiaError } from "../../errors.ts";
+import { MOMENT_LIMIT } from "../../query/calendar.ts";
+import { readDate } from "../../query/dates.ts";
+import { UTC } from "../../query/zone.ts";
+
+const COUNTED = /^-?\d{1,16}$/;
+const ISO = /^\d{4}-/;
+
+/**
+ * The moment that a field of a body holds: milliseconds since the Unix epoch, or ISO 8601, in UTC where
+ * no offset is written.
+ * @throws LoggiaError `bad_parameter`
+ */
+export function readMomentField(name: string, given: number | string): number {
+  const moment = typeof given === "number" ? given : momentOf(given.trim());
+  if (Number.isInteger(moment) && Math.abs(moment) <= MOMENT_LIMIT) return moment;
+  throw new LoggiaError(
+    "bad_parameter",
+    `The field ${name} must be a moment: milliseconds since 1970-01-01 UTC, or ISO 8601 such as 2026-11-21T08:00:00Z`,
+  );
+}
+
+function momentOf(text: string): number {
+  if (COUNTED.test(text)) return Number(text);
+  const date = ISO.test(text) ? readDate(text, UTC) : null;
+  if (date === null || date.kind === "fault") return Number.NaN;
+  return date.kind === "day" ? date.start : date.at;
+}
