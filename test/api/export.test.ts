@@ -270,5 +270,8 @@ test("an export that the store ends amid is cut off, and not ended as if it were
 
 test("cells that a spreadsheet would run begin with an apostrophe, and numbers don't", (t) => {
   t.is(csvLine(["=1+1", "-5", "+4.25", "-5a", "@x", "-", "a=b"]), "'=1+1,-5,+4.25,'-5a,'@x,'-,a=b\r\n");
+  const hidden = ["\t=1", "\r=1", " @x", "\ufeff+a", "\u00a0-a", "\u200b=1", "\0=1", "\n\t -x"];
+  t.is(csvLine(hidden), hidden.map((cell) => (/[\r\n]/.test(cell) ? `"'${cell}"` : `'${cell}`)).join(",") + "\r\n");
+  t.is(csvLine([" -5", "\ta", " a=b", "-5 ", " "]), " -5,\ta, a=b,-5 , \r\n");
   t.is(csvLine(['say "hi"', "a,b", "two\nlines", ""]), '"say ""hi""","a,b","two\nlines",\r\n');
 });

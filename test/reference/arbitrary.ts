@@ -82,7 +82,9 @@ const OFFSETS = [0, 0, 60, -300, 330, 345, 840, -720, 570];
 export const ZONES = [
   ...OFFSETS.map(fixedZone),
   { offset_ms: 3 * 7 * 86_400_000 + 3_600_000, changes: [] },
-  ...["Europe/Berlin", "Australia/Lord_Howe", "America/St_Johns", "America/Havana", "Pacific/Apia"].map((tz) => parseZone(tz)),
+  ...["Europe/Berlin", "Australia/Lord_Howe", "America/St_Johns", "America/Havana", "Pacific/Apia"].map((tz) =>
+    parseZone(tz),
+  ),
 ];
 
 const VALUES = [0, 1, -1, 0.1, 0.2, 42, -42.5, 1e15, 9007199254740991, -9007199254740991, 1e-9, 5e-324, 1e29, -1e29];

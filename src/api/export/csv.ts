@@ -1,6 +1,6 @@
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)$/;
-/** What spreadsheets take for a formula. */
-const FORMULA = /^[=+\-@]/;
+/** What spreadsheets take for a formula, also behind white space and invisible characters, which some leave out. */
+const FORMULA = /^[\s\p{Cc}\p{Cf}]*[=+\-@]/u;
 const QUOTED = /[",\r\n]/;
 
 /**
@@ -12,6 +12,6 @@ export function csvLine(cells: readonly string[]): string {
 }
 
 function csvCell(text: string): string {
-  const safe = FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text;
+  const safe = FORMULA.test(text) && !NUMBER.test(text.trim()) ? `'${text}` : text;
   return QUOTED.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
