@@ -269,7 +269,7 @@ function momentOf<Field extends string>(context: Context<Field>, field: string, 
   throw literal satisfies never;
 }
 
-function readWhen<Field extends string>(context: Context<Field>, when: When): Moment {
+export function readWhen<Field extends string>(context: Context<Field>, when: When): Moment {
   const base = readBase(context, when);
   if (when.steps.length === 0) return base;
   const at = when.steps.reduce((moment, step) => stepFrom(moment, step, context.zone), firstMoment(base));
@@ -309,11 +309,11 @@ export function stepFrom(moment: number, { unit, count }: Step, zone: Zone): num
 }
 
 /** The first moment of the next day: a day on which the clock is set is longer or shorter. */
-function endOf({ start }: Extract<Moment, { kind: "day" }>, { zone }: { readonly zone: Zone }): number {
+export function endOf({ start }: Extract<Moment, { kind: "day" }>, { zone }: { readonly zone: Zone }): number {
   return addDays(start, 1, zone);
 }
 
-function firstMoment(moment: Moment): number {
+export function firstMoment(moment: Moment): number {
   return moment.kind === "day" ? moment.start : moment.at;
 }
 

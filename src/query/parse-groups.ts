@@ -1,6 +1,7 @@
 import { didYouMean, oneOf, queryFault } from "./fault.ts";
+import { canonical } from "./fields.ts";
 import { compareOp, readCondition, readLogic, readNullity } from "./parse-conditions.ts";
-import { readCount, readList, readName, readNumber, readStep } from "./parse-values.ts";
+import { readCount, readList, readName, readNumber, readStep, readWhen, whenBase } from "./parse-values.ts";
 import { acceptSymbol, acceptWord, expectSymbol, expectWord, isSymbol, isWord, lastEnd, peek } from "./reader.ts";
 import { take, unexpected } from "./reader.ts";
 import type { Reader } from "./reader.ts";
@@ -179,7 +180,7 @@ export function percentOf(name: string): number | null {
   return percent > 0 && percent < 100 ? percent : null;
 }
 
-/** `having = "HAVING" condition`, of aggregates that are compared with numbers */
+/** `having = "HAVING" condition`, of aggregates that are compared with numbers, or with moments */
 export function readHaving(reader: Reader): Logic<HavingTest> {
   expectWord(reader, "HAVING");
   return readLogic<HavingTest>(reader, readHavingTest);
@@ -190,10 +191,11 @@ function readHavingTest(reader: Reader): Logic<HavingTest> {
   const op = compareOp(peek(reader));
   if (op !== null) {
     reader.at += 1;
-    if (peek(reader).kind === "string") {
+    const token = peek(reader);
+    if (token.kind === "string" && !(of.kind === "call" && canonical(of.of.text) === "created")) {
       throw unexpected(reader, "a number", "HAVING compares aggregates; texts are compared in WHERE.");
     }
-    return { kind: "compare", of, op, value: readNumber(reader) };
+    return { kind: "compare", of, op, value: whenBase(token) === null ? readNumber(reader) : readWhen(reader) };
   }
   if (acceptWord(reader, "IS")) return readNullity<HavingTest & { kind: "null" }>(reader, { kind: "null", of });
   const expected = oneOf(["=", "!=", "<>", "<", "<=", ">", ">=", "IS"]);

@@ -117,7 +117,7 @@ export function readWhen(reader: Reader): When {
   return { kind: "when", base, steps, span: { start: token.span.start, end: lastEnd(reader) } };
 }
 
-function whenBase(token: Token): When["base"] | null {
+export function whenBase(token: Token): When["base"] | null {
   if (isWord(token, "TODAY")) return { kind: "today" };
   if (isWord(token, "NOW")) return { kind: "now" };
   return token.kind === "date" || token.kind === "string" ? { kind: "date", text: token.value } : null;

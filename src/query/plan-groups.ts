@@ -1,5 +1,5 @@
 import type { LoggiaError } from "../errors.ts";
-import { planCondition } from "./conditions.ts";
+import { endOf, firstMoment, planCondition, readWhen } from "./conditions.ts";
 import type { Context } from "./conditions.ts";
 import { groupField } from "./event-fields.ts";
 import { didYouMean, oneOf, queryFault } from "./fault.ts";
@@ -7,7 +7,7 @@ import { EVENTS, GROUP_FIELDS, canonical } from "./fields.ts";
 import type { EventConditionField } from "./fields.ts";
 import { FUNCTIONS, percentOf } from "./parse-groups.ts";
 import { AGGREGATE_FIELDS, isAttribute } from "./plan.ts";
-import type { Aggregate, Grouping, HavingCondition, NumberSource, Period, PeriodUnit } from "./plan.ts";
+import type { Aggregate, ComparisonOp, Grouping, HavingCondition, NumberSource, Period, PeriodUnit } from "./plan.ts";
 import type { GroupColumn, Rate } from "./question.ts";
 import { MINUTE_MS } from "./calendar.ts";
 import type { Clauses, Column, HavingTest, Key, Logic, Name, Step, Term } from "./syntax.ts";
@@ -288,23 +288,52 @@ function usualTerm(name: string): Term {
 }
 
 /** @throws LoggiaError `bad_query` */
-export function planHaving(text: string, terms: Terms, having: Logic<HavingTest>): HavingCondition {
+export function planHaving(context: EventContext, terms: Terms, having: Logic<HavingTest>): HavingCondition {
   switch (having.kind) {
     case "and":
     case "or":
-      return { kind: having.kind, conditions: having.parts.map((part) => planHaving(text, terms, part)) };
+      return { kind: having.kind, conditions: having.parts.map((part) => planHaving(context, terms, part)) };
     case "not":
-      return { kind: "not", condition: planHaving(text, terms, having.part) };
+      return { kind: "not", condition: planHaving(context, terms, having.part) };
     case "null":
-      return { kind: "absent", aggregate: valueIn(text, terms, having.of, false) };
+      return { kind: "absent", aggregate: valueIn(context.text, terms, having.of, false) };
     case "compare": {
-      const { op, value } = having;
-      const aggregate = valueIn(text, terms, having.of, true);
-      if (op !== "!=") return { kind: "compare", aggregate, op, value: value.value };
-      return { kind: "not", condition: { kind: "compare", aggregate, op: "=", value: value.value } };
+      const { op } = having;
+      if (op !== "!=") return planHavingComparison(context, terms, { ...having, op });
+      return { kind: "not", condition: planHavingComparison(context, terms, { ...having, op: "=" }) };
     }
   }
   throw having satisfies never;
+}
+
+type HavingComparison = Extract<HavingTest, { kind: "compare" }> & { readonly op: ComparisonOp };
+
+function planHavingComparison(
+  context: EventContext,
+  terms: Terms,
+  { of, op, value }: HavingComparison,
+): HavingCondition {
+  const aggregate = valueIn(context.text, terms, of, true);
+  if (value.kind === "number") return { kind: "compare", aggregate, op, value: value.value };
+  const compared = terms.aggregates[aggregate];
+  if (
+    compared === undefined ||
+    !("field" in compared) ||
+    compared.field !== "created" ||
+    compared.kind === "distinct"
+  ) {
+    const hint = "FIRST(created) and LAST(created) are compared with moments.";
+    throw queryFault(context.text, value.span, "HAVING compares this aggregate with a number", hint);
+  }
+  const moment = readWhen(context, value);
+  if (op !== "=" || moment.kind !== "day") return { kind: "compare", aggregate, op, value: firstMoment(moment) };
+  return {
+    kind: "and",
+    conditions: [
+      { kind: "compare", aggregate, op: ">=", value: moment.start },
+      { kind: "compare", aggregate, op: "<", value: endOf(moment, context) },
+    ],
+  };
 }
 
 function valueIn(text: string, terms: Terms, term: Term, isCompared: boolean): number {

@@ -80,7 +80,7 @@ function planGroups(text: string, query: Query, context: PlanContext): GroupQues
   const terms = new Terms(conditionContext, query.clauses);
   const shown = planColumns(text, terms, columns);
   const sorted = sort === null ? "key" : terms.indexOf(sort.key);
-  const condition = having === null ? null : planHaving(text, terms, having);
+  const condition = having === null ? null : planHaving(conditionContext, terms, having);
   const settled = (index: "key" | number): "key" | number => (index === "key" ? index : terms.settled(index));
   const order: AfterStore = {
     having: condition === null ? null : settledHaving(terms, condition),

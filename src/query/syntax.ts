@@ -58,7 +58,7 @@ export type Term =
 export type Sort = { readonly key: Term; readonly direction: "asc" | "desc" };
 
 export type HavingTest =
-  | { readonly kind: "compare"; readonly of: Term; readonly op: CompareOp; readonly value: NumberLiteral }
+  | { readonly kind: "compare"; readonly of: Term; readonly op: CompareOp; readonly value: NumberLiteral | When }
   | { readonly kind: "null"; readonly of: Term };
 
 /** The count is positive. */

@@ -257,6 +257,14 @@ const FAULTS: readonly MarkedFault[] = [
     "GET events GROUPBY source HAVING [KEY] > 3",
     "HAVING compares aggregates, and KEY is none. Leave groups out by WHERE.",
   ],
+  [
+    "GET events GROUPBY source HAVING COUNT > [NOW - HOURS(1)]",
+    "HAVING compares this aggregate with a number. FIRST(created) and LAST(created) are compared with moments.",
+  ],
+  [
+    "GET events GROUPBY source HAVING LAST(created) < ['yesterday']",
+    "this is no date: write 9/19/2011, 2011-09-19, or '2011-09-19T14:00' in quotes.",
+  ],
   ["GET events GROUPBY source HAVING [LAST(user)] > 3", "HAVING compares numbers, and LAST gives a text."],
   [
     "GET events GROUPBY source [HAVIN] COUNT > 3",

@@ -179,7 +179,7 @@ const havingTests: fc.Arbitrary<HavingTest> = fc.oneof(
     kind: fc.constant("compare" as const),
     of: terms,
     op: fc.constantFrom("=" as const, "!=" as const, "<" as const, ">=" as const),
-    value: numbers,
+    value: fc.oneof(numbers, whens(bareDates, steps)),
   }),
   fc.record({ kind: fc.constant("null" as const), of: terms }),
 );
@@ -311,7 +311,7 @@ function printHaving(having: Logic<HavingTest>, taste: Taste): string {
     case "null":
       return `${printTerm(having.of, taste)} is null`;
     case "compare":
-      return `${printTerm(having.of, taste)} ${having.op} ${having.value.value}`;
+      return `${printTerm(having.of, taste)} ${having.op} ${printLiteral(having.value, taste)}`;
   }
   throw having satisfies never;
 }
