@@ -69,16 +69,10 @@ export async function answer(exchange: Exchange): Promise<void> {
 
 /** Whether a route answers in JSON, or in a format of its own. */
 function isSettled(route: Route | null, query: URLSearchParams): boolean {
-  switch (route?.formats) {
-    case "json":
-      return true;
-    case "files":
-      return !["", "xml", "jsonp"].includes(query.get("fmt")?.toLowerCase() ?? "");
-    case "all and html":
-      return asksForHtml(query);
-    default:
-      return false;
-  }
+  const formats = route?.formats;
+  if (formats === "all and html") return asksForHtml(query);
+  if (formats === "files") return !["", "xml", "jsonp"].includes(query.get("fmt")?.toLowerCase() ?? "");
+  return formats === "json";
 }
 
 /**

@@ -44,7 +44,7 @@ async function wireTo(t: ExecutionContext, service: Service): Promise<Wire> {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, passed: () => passed, cut };
 }
 
-type Tailing = { readonly lines: readonly string[]; stop(): Promise<void> };
+type Tailing = { readonly lines: readonly string[]; readonly stop: () => Promise<void> };
 
 function tailing(t: ExecutionContext, api: string, { query, last }: { query: string; last: number }): Tailing {
   const lines: string[] = [];
