@@ -230,7 +230,8 @@ export class Terms {
 
 /** What is said of a field beside aggregates of all that a query finds. */
 function keyHint({ text }: Name): string {
-  const isKey = isAttribute(text) || GROUP_FIELDS.some((field) => field === canonical(text));
+  const key = canonical(text);
+  const isKey = isAttribute(text) || key === "geo" || GROUP_FIELDS.some((field) => field === key);
   return isKey ? `Add GROUPBY ${text}, and show KEY.` : "Leave it out, or leave out the aggregates.";
 }
 

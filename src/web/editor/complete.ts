@@ -166,7 +166,9 @@ function ofCondition(inner: readonly Token[], fields: "compared" | null, rest: r
   if (isWord(last, "IS")) return { words: ["NULL", "NOT NULL"] };
   if (compareOp(last) !== null) {
     const isEquality = ["=", "!=", "<>"].some((sign) => isSymbol(last, sign));
-    return previous === undefined ? {} : ofValues(previous, isEquality);
+    // Of `LAST(created)` the field says what it is compared with.
+    const field = fields === null && inner.at(-3)?.text.toLowerCase() === "created" ? inner.at(-3) : previous;
+    return field === undefined ? {} : ofValues(field, isEquality);
   }
   if (["IN", "CONTAINS", "MATCHES", "WITHIN", "NEAR"].some((word) => isWord(last, word))) return {};
   const isName = last.kind === "word" || last.kind === "attribute";
