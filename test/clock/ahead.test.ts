@@ -78,11 +78,19 @@ for (const { name, open } of PLACES) {
   });
 }
 
+/** How long the bus keeps what its groups have acknowledged. */
+const KEEP_MS = 7 * DAY_MS;
+
 /** A bus of three records that its group has acknowledged, appended by a clock. */
 async function threeRecords(t: ExecutionContext, clock: RemovalClock) {
   const file = join(temporaryFolder(t), "bus.sqlite");
   {
-    await using bus = await openSqliteBus({ file, log: SILENT, clock: { now: clock.now, mayRemove: () => false } });
+    await using bus = await openSqliteBus({
+      file,
+      log: SILENT,
+      keep_ms: KEEP_MS,
+      clock: { now: clock.now, mayRemove: () => false },
+    });
     const { promise, resolve } = Promise.withResolvers<void>();
     const options = { topic: "events", group: "g", maxRecords: 10, maxBytes: 1e6 } as const;
     await bus.append(
@@ -99,10 +107,15 @@ async function threeRecords(t: ExecutionContext, clock: RemovalClock) {
   const left = async (later: RemovalClock): Promise<number> => {
     let sweeps = 0;
     const counted = { now: later.now, mayRemove: () => ((sweeps += 1), later.mayRemove()) };
-    await using bus = await openSqliteBus({ file, log: SILENT, clock: counted });
+    await using bus = await openSqliteBus({ file, log: SILENT, keep_ms: KEEP_MS, clock: counted });
     await until(() => sweeps > 0, { what: "a sweep" });
     await bus[Symbol.asyncDispose]();
-    await using again = await openSqliteBus({ file, log: SILENT, clock: { now: later.now, mayRemove: () => false } });
+    await using again = await openSqliteBus({
+      file,
+      log: SILENT,
+      keep_ms: KEEP_MS,
+      clock: { now: later.now, mayRemove: () => false },
+    });
     let count = 0;
     for await (const some of again.read({ topic: "events", maxRecords: 10, maxBytes: 1e6 })) count += some.length;
     return count;
