@@ -144,6 +144,7 @@ test.serial("what may not be read, is not there or is refused says so, with one 
   const gone = `There is no log “${LOG}”, or it is not shared with you`;
   await run({ status: 404, code: "log_not_found", message: "No" }, gone, "a log that is shared no more");
   await queryOf(page).fill("GET events WHERE text MATCHES '(?=a)b'");
+  await page.locator(".shade u").waitFor();
   await page.getByRole("button", { name: "Run" }).dispatchEvent("click");
   t.is(await titled(page, gone).count(), 1);
 });
