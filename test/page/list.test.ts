@@ -84,6 +84,57 @@ test("a step back returns to the pixel, and the address shows a fresh reader the
   await slotOf(fresh, "number 105").first().locator(".open").waitFor();
 });
 
+/** The ways that lead back from the events around one. */
+const backWays: readonly [string, (page: Page) => Promise<unknown>][] = [
+  ["Escape", (page) => page.keyboard.press("Escape")],
+  ["its button", (page) => page.getByRole("button", { name: /^Back to/ }).click()],
+  ["a step back", (page) => page.goBack()],
+];
+
+test("leaving the events around one shows the list at the pixel where the reader left it", async (t) => {
+  await pages.post(numbered("around", 200));
+  const { page } = await pages.open(t, { address: listOf("around") });
+  await slotOf(page, "number 200").waitFor();
+  await page.locator("#list").hover();
+  await page.mouse.wheel(0, 1_500);
+  const slot = slotOf(page, "number 130").first();
+  await slot.locator("[aria-rowindex]").click();
+  await slot.locator(".open").waitFor();
+  const settled = await settledTop(page, "number 130");
+  for (const [way, leave] of backWays) {
+    await slot.locator("> [aria-rowindex]").focus();
+    await page.keyboard.press("c");
+    await page.getByRole("treegrid", { name: /^Events around/ }).waitFor();
+    await leave(page);
+    await page.getByRole("heading", { level: 1, name: "200 events", exact: true }).waitFor();
+    // A list that asks anew has drawn what it was answered.
+    await sleep(1_000);
+    await slot.locator(".open").waitFor();
+    const returned = await settledTop(page, "number 130");
+    t.true(Math.abs(returned - settled) <= 1, `by ${way}: ${returned} px rather than ${settled} px`);
+  }
+});
+
+test("a step back between two queries returns to the pixel", async (t) => {
+  await pages.post(numbered("before-step", 200));
+  await pages.post(numbered("after-step", 3));
+  const { page } = await pages.open(t, { address: listOf("before-step") });
+  await slotOf(page, "number 200").waitFor();
+  await page.locator("#list").hover();
+  await page.mouse.wheel(0, 1_500);
+  await slotOf(page, "number 130").first().waitFor();
+  const settled = await settledTop(page, "number 130");
+  const field = page.getByRole("textbox", { name: /Query/ });
+  await field.fill("GET events WHERE source = 'after-step'");
+  await field.press("Enter");
+  await page.getByRole("heading", { level: 1, name: /^3 events/ }).waitFor();
+  await slotOf(page, "number 130").first().waitFor({ state: "detached" });
+  await page.goBack();
+  await slotOf(page, "number 130").first().waitFor();
+  const returned = await settledTop(page, "number 130");
+  t.true(Math.abs(returned - settled) <= 1, `${returned} px rather than ${settled} px`);
+});
+
 test("a right click on a value, or the key for menus on a row, narrows the query", async (t) => {
   const query = "GET events WHERE source CONTAINS 'menu-'";
   await pages.post([

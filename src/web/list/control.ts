@@ -3,7 +3,7 @@ import type { Signal } from "@preact/signals";
 import { isSecondOfTwo, togglesRow } from "./gesture.ts";
 import type { Press, Release } from "./gesture.ts";
 import { ListView } from "./list-view.ts";
-import type { ListViewOptions } from "./list-view.ts";
+import type { ListMemory, ListViewOptions } from "./list-view.ts";
 import type { RowSource } from "./row-source.ts";
 
 /** Why a reader wants the list to stand still. */
@@ -56,9 +56,9 @@ export class ListControl {
     this.view.destroy();
   }
 
-  use(source: RowSource, look: ListViewOptions["look"]): void {
+  use(source: RowSource, look: ListViewOptions["look"], start: ListMemory | null): void {
     this.#source = source;
-    this.view.use(source, look);
+    this.view.use(source, look, start);
   }
 
   isOpen(id: string): boolean {

@@ -123,11 +123,13 @@ export class ListView {
     if (end !== null) this.changed();
   }
 
-  /** Shows rows with another look, or those of another source. */
-  use(source: RowSource, look: RowLook): void {
-    if (source !== this.#source) this.#start(source);
+  /** Shows rows with another look, or those of another source from where the reader was in it. */
+  use(source: RowSource, look: RowLook, start: ListMemory | null): void {
+    const isOther = source !== this.#source;
+    if (isOther) this.#start(source);
     this.#look = look;
     this.changed();
+    if (isOther && start !== null) this.restore(start);
   }
 
   #start(source: RowSource): void {

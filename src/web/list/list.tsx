@@ -55,7 +55,7 @@ export function List(properties: ListProperties): JSX.Element {
   const first = useSignal(0);
   const control = useControl(properties, { scroller, canvas, first });
   useTracks(scroller, look.columns);
-  useEffect(() => control.current?.use(source, look), [source, look]);
+  useEffect(() => control.current?.use(source, look, properties.start ?? null), [source, look]);
   useEffect(
     () =>
       effect(() => {

@@ -19,7 +19,10 @@ export function ResultList({ app, search, results }: ResultListProperties): JSX.
   const run = search.run.value;
   const isTail = isLive(app);
   useEffect(() => {
-    if (!isTail && !results.takeAhead(run)) void results.begin(run);
+    const isAhead = results.takeAhead(run);
+    // Whoever comes back from the events around one finds the rows that were left.
+    const isShown = results.shown.peek()?.run === run;
+    if (!isTail && !isAhead && !isShown) void results.begin(run);
   }, [run, isTail]);
   // It cannot be loaded any more once the service is away.
   useAhead(loadListState);
