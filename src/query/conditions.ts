@@ -1,7 +1,6 @@
 import { fold } from "../events/text.ts";
 import type { LoggiaError } from "../errors.ts";
 import { equalsAttribute } from "./attributes.ts";
-import { HOUR_MS, MINUTE_MS, MOMENT_LIMIT, addDays, addMonths, startOfDay } from "./calendar.ts";
 import { readDate } from "./dates.ts";
 import { queryFault } from "./fault.ts";
 import { canonical, fieldsOf, unknownField } from "./fields.ts";
@@ -11,7 +10,9 @@ import { isAttribute } from "./plan.ts";
 import type { AttributeField, ComparisonOp, Condition } from "./plan.ts";
 import { checkExpression, matchCondition } from "./regex.ts";
 import type { ExpressionSizes } from "./regex.ts";
-import type { CompareOp, Expression, Literal, Name, Occurs, Span, Step, StringLiteral, When } from "./syntax.ts";
+import type { CompareOp, Expression, Literal, Name, Occurs, Span, StringLiteral } from "./syntax.ts";
+import { endOf, firstMoment, readWhen, spanOfOccurs } from "./when.ts";
+import type { Moment } from "./when.ts";
 import type { Zone } from "./zone.ts";
 
 /** What a condition is read against. */
@@ -28,7 +29,6 @@ type Compared<Field extends string> = {
   readonly type: "text" | "number" | "date" | "attribute";
   readonly field: Field;
 };
-type Moment = { readonly kind: "day"; readonly start: number } | { readonly kind: "moment"; readonly at: number };
 
 /** @throws LoggiaError `bad_query` where a field is unknown, or is compared with what it cannot hold */
 export function planCondition<Field extends string>(context: Context<Field>, expression: Expression): Condition<Field> {
@@ -65,10 +65,8 @@ export function planOccurs<Field extends string>(
   otherwise: Field,
 ): Condition<Field> {
   const field = occurs.field === null ? otherwise : dateField(context, occurs.field);
-  const from = readWhen(context, occurs.from);
-  if (occurs.to !== null) return between(field, firstMoment(from), firstMoment(readWhen(context, occurs.to)));
-  if (from.kind === "day") return between(field, from.start, endOf(from, context));
-  return { kind: "number", field, op: ">=", value: from.at };
+  const { from, to } = spanOfOccurs(context, occurs);
+  return to === null ? { kind: "number", field, op: ">=", value: from } : between(field, from, to);
 }
 
 function planComparison<Field extends string>(
@@ -267,54 +265,6 @@ function momentOf<Field extends string>(context: Context<Field>, field: string, 
     }
   }
   throw literal satisfies never;
-}
-
-export function readWhen<Field extends string>(context: Context<Field>, when: When): Moment {
-  const base = readBase(context, when);
-  if (when.steps.length === 0) return base;
-  const at = when.steps.reduce((moment, step) => stepFrom(moment, step, context.zone), firstMoment(base));
-  if (Math.abs(at) <= MOMENT_LIMIT) return { kind: "moment", at };
-  throw fault(context, when.span, "this lies further away than a calendar goes");
-}
-
-function readBase<Field extends string>({ text, now_ms, zone }: Context<Field>, { base, span }: When): Moment {
-  switch (base.kind) {
-    case "today":
-      return { kind: "day", start: startOfDay(now_ms, zone) };
-    case "now":
-      return { kind: "moment", at: now_ms };
-    case "date": {
-      const date = readDate(base.text, zone);
-      if (date.kind !== "fault") return date;
-      throw queryFault(text, span, `this is no date: ${date.reason}`);
-    }
-  }
-  throw base satisfies never;
-}
-
-export function stepFrom(moment: number, { unit, count }: Step, zone: Zone): number {
-  switch (unit) {
-    case "MINUTES":
-      return moment + count * MINUTE_MS;
-    case "HOURS":
-      return moment + count * HOUR_MS;
-    case "DAYS":
-      return addDays(moment, count, zone);
-    case "WEEKS":
-      return addDays(moment, 7 * count, zone);
-    case "MONTHS":
-      return addMonths(moment, count, zone);
-  }
-  throw unit satisfies never;
-}
-
-/** The first moment of the next day: a day on which the clock is set is longer or shorter. */
-export function endOf({ start }: Extract<Moment, { kind: "day" }>, { zone }: { readonly zone: Zone }): number {
-  return addDays(start, 1, zone);
-}
-
-export function firstMoment(moment: Moment): number {
-  return moment.kind === "day" ? moment.start : moment.at;
 }
 
 function between<Field extends string>(field: Field, from: number, to: number): Condition<Field> {

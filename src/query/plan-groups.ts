@@ -1,5 +1,5 @@
 import type { LoggiaError } from "../errors.ts";
-import { endOf, firstMoment, planCondition, readWhen } from "./conditions.ts";
+import { planCondition } from "./conditions.ts";
 import type { Context } from "./conditions.ts";
 import { groupField } from "./event-fields.ts";
 import { didYouMean, oneOf, queryFault } from "./fault.ts";
@@ -11,6 +11,7 @@ import type { Aggregate, ComparisonOp, Grouping, HavingCondition, NumberSource, 
 import type { GroupColumn, Rate } from "./question.ts";
 import { MINUTE_MS } from "./calendar.ts";
 import type { Clauses, Column, HavingTest, Key, Logic, Name, Step, Term } from "./syntax.ts";
+import { endOf, firstMoment, readWhen } from "./when.ts";
 
 /** More aggregates than anybody reads beside each other, and each is work for an engine. */
 const MOST_AGGREGATES = 50;

@@ -190,3 +190,24 @@ test("all events are shown from the log's first one on", async (t) => {
   await assertAccessible(t, page, "bars of all events");
   t.deepEqual(await countsBehind(page, 0, bars.length), { found: 1, rows: 1 });
 });
+
+test("a range in the query holds for the heading, the bars and the fields", async (t) => {
+  const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;
+  const moments = [today - 36 * HOUR_MS, today - 20 * HOUR_MS, today - 10 * HOUR_MS, today - HOUR_MS, today];
+  await pages.post(moments.map((created, i) => ({ text: `in a query's range ${i}`, source: "bars-own", created })));
+  const query = "GET events WHERE source = 'bars-own' OCCURS(TODAY-DAYS(1), TODAY)";
+  const address = `#/${LOG}?q=${encodeURIComponent(query)}&from=-15m&tz=UTC`;
+  const { page } = await pages.open(t, { address });
+  await page.getByRole("heading", { level: 1, name: "3 events", exact: true }).waitFor();
+  const bars = await barsOf(page);
+  t.is(
+    bars.reduce((sum, { count }) => sum + count, 0),
+    3,
+  );
+  const short = (ms: number) =>
+    new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", day: "numeric", month: "short" }).format(ms);
+  const note = (await page.locator(".found .note").textContent())!;
+  t.true(note.startsWith(`${short(today - DAY_MS)} 00:00 to ${short(today)} 00:00`), note);
+  await page.locator("#list .slot").nth(2).waitFor();
+  await page.locator("aside.side").getByText("bars-own").first().waitFor();
+});

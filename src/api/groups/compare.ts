@@ -1,6 +1,6 @@
 import { fold } from "../../events/text.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, addMonths, keyOfPeriod } from "../../query/calendar.ts";
-import { stepFrom } from "../../query/conditions.ts";
+import { stepFrom } from "../../query/when.ts";
 import { isAttribute } from "../../query/plan.ts";
 import type { Aggregate, Condition, FieldGrouping, Grouping, GroupPlan, Period } from "../../query/plan.ts";
 import { rangeOf } from "../../query/span.ts";

@@ -1,5 +1,7 @@
 import { HOUR_MS, MINUTE_MS, addDays, addMonths, civil, startOfDay } from "../../query/calendar.ts";
+import { spanOfOccurs } from "../../query/when.ts";
 import { UTC, momentOf, offsetAt } from "../../query/zone.ts";
+import type { Zone } from "../../query/zone.ts";
 import type { Ask } from "./compose.ts";
 import { inserted } from "./pieces.ts";
 import { formatsOf } from "../time/moments.ts";
@@ -38,6 +40,8 @@ export const BEGINNING = 0;
 /** Days that LQL can write. */
 const [FIRST, LAST] = [civil(1, 1, 1), civil(9999, 12, 31)];
 const DEFAULT_MS = 24 * HOUR_MS;
+/** Changes of a clock are looked for in these years, which takes some milliseconds. */
+const [CLOCK_FROM, CLOCK_TO] = [civil(1990, 1, 1), civil(2060, 1, 1)];
 
 /** The two moments of a range. An end that cannot be read is that of the last 24 hours. */
 export function resolveRange({ from, to }: Range, zone: string, now_ms: number): Moments {
@@ -112,6 +116,27 @@ export function occursClause({ from, to }: Moments, zone: string): string {
 /** Whether a query has a range of its own, which then holds. */
 export function hasOwnRange(ask: Ask): boolean {
   return ask.clauses.has("occurs");
+}
+
+/** What the events of a query lie within: its own range where it has one, else the chosen one. */
+export function momentsOf(ask: Ask | null, chosen: Moments, zone: string, now_ms: number): Moments {
+  const occurs = ask?.query.clauses.occurs ?? null;
+  if (ask === null || occurs === null) return chosen;
+  // A range of another moment, such as that of storing, says nothing of when events were created.
+  const field = occurs.field?.text.toLowerCase() ?? "created";
+  if (field !== "created") return { from: BEGINNING, to: now_ms };
+  try {
+    const spanIn = (around: Zone) => spanOfOccurs({ text: ask.text, now_ms, zone: around }, occurs);
+    // Nearly the range: it says which changes of the clock count.
+    const near = spanIn(zoneAround(zone, now_ms));
+    const ends = [near.from, near.to ?? now_ms, now_ms].map((end) => Math.min(Math.max(end, CLOCK_FROM), CLOCK_TO));
+    const { from, to } = spanIn(zoneAround(zone, Math.min(...ends), Math.max(...ends)));
+    const end = to ?? now_ms;
+    return from < end ? { from: within(from), to: within(end) } : chosen;
+  } catch {
+    // The list says what is wrong with the query.
+    return chosen;
+  }
 }
 
 /** The query within a range, unless it has its own. */

@@ -1,8 +1,9 @@
 import { computed, signal } from "@preact/signals";
 import type { ReadonlySignal, Signal } from "@preact/signals";
 
+import { readAsk } from "../ask/compose.ts";
 import { isSameHiding, withoutHidden } from "../ask/hiding.ts";
-import { isSameRange, resolveRange } from "../ask/range.ts";
+import { isSameRange, momentsOf, resolveRange } from "../ask/range.ts";
 import type { Moments, Range } from "../ask/range.ts";
 import { findZone } from "../time/zones.ts";
 import type { Location } from "./location.ts";
@@ -112,12 +113,14 @@ export function createSearch({
   const begin = (typed = query.peek()): Run => {
     abort.abort();
     abort = new AbortController();
+    const now_ms = now();
+    const chosen = resolveRange(range.peek(), zone.peek(), now_ms);
     return {
       number: (number += 1),
       log,
       typed,
       ...withoutHidden(typed, hiding()),
-      moments: resolveRange(range.peek(), zone.peek(), now()),
+      moments: momentsOf(readAsk(typed), chosen, zone.peek(), now_ms),
       zone: zone.peek(),
       order: order.peek(),
       signal: abort.signal,

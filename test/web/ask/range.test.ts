@@ -21,6 +21,22 @@ function resolved(range: Range, zone = BERLIN, now_ms = NOW): [string, string] {
   return [new Date(from).toISOString(), new Date(to).toISOString()];
 }
 
+test("a query's own range is two moments on the clock of its zone, and holds in place of the chosen one", (t) => {
+  const chosen = ranges.resolveRange({ from: "-15m", to: "now" }, BERLIN, NOW);
+  const own = (clause: string) => {
+    const { from, to } = ranges.momentsOf(readAsk(`GET events ${clause}`), chosen, BERLIN, NOW);
+    return [new Date(from).toISOString(), new Date(to).toISOString()];
+  };
+  const now = new Date(NOW).toISOString();
+  t.deepEqual(own(""), [new Date(chosen.from).toISOString(), now]);
+  t.deepEqual(own("OCCURS(TODAY-DAYS(1), TODAY)"), ["2026-11-22T23:00:00.000Z", "2026-11-23T23:00:00.000Z"]);
+  t.deepEqual(own("OCCURS(2011-09-19)"), ["2011-09-18T22:00:00.000Z", "2011-09-19T22:00:00.000Z"]);
+  t.deepEqual(own("OCCURS(TODAY-MONTHS(2), NOW)"), ["2026-09-23T22:00:00.000Z", now]);
+  t.deepEqual(own("OCCURS(NOW-HOURS(1))"), ["2026-11-24T12:05:07.089Z", now]);
+  // What finds nothing, or cannot be read, leaves the chosen one.
+  t.deepEqual(own("OCCURS(TODAY, TODAY-DAYS(1))"), own(""));
+});
+
 test("ranges become two moments", (t) => {
   const now = "2026-11-24T13:05:07.089Z";
   t.deepEqual(resolved({ from: "-15m", to: "now" }), ["2026-11-24T12:50:07.089Z", now]);
