@@ -172,3 +172,34 @@ test("a tail that lost its connection counts down, and goes on behind the last e
     [8, 7, 6, 5, 4, 3, 2, 1].map((number) => `number ${number}`),
   );
 });
+
+test("a tail leaves out what was created before its range, and dates the rows of other days", async (t) => {
+  const twoDaysAgo = Date.now() - 48 * 3_600_000;
+  await pages.post(numbered("range", 1, 2));
+  const { page } = await pages.open(t, { address: `${tailOf("range")}&from=-15m` });
+  const list = page.locator("#list");
+  await list.getByText("number 2", { exact: true }).waitFor();
+  const brought = [
+    { text: "of 1970", source: "range", created: 0 },
+    { text: "of two days ago", source: "range", created: twoDaysAgo },
+  ];
+  await pages.post([...brought, ...numbered("range", 3, 1)]);
+  await list.getByText("number 3", { exact: true }).waitFor();
+  t.deepEqual(await allTexts(page), ["number 3", "number 2", "number 1"]);
+  // Within all events they are news, and their days stand in their rows.
+  await page.goto(`/${tailOf("range")}&from=all&tz=UTC`);
+  await page.reload();
+  const timeOf = (text: string) => list.locator(".row", { hasText: text }).locator("time").textContent();
+  t.is(await timeOf("of 1970"), "1 Jan 1970");
+  const { year, month, day } = partsOf(twoDaysAgo);
+  const isThisYear = year === partsOf(Date.now()).year;
+  const time = new Date(twoDaysAgo).toISOString().slice(11, 16);
+  t.is(await timeOf("of two days ago"), isThisYear ? `${day} ${month} ${time}` : `${day} ${month} ${year}`);
+  t.regex((await timeOf("number 3"))!, /^\d\d:\d\d:\d\d\.\d{3}$/);
+});
+
+/** The date of a moment in UTC. */
+function partsOf(moment: number): { year: string; month: string; day: string } {
+  const [, day = "", month = "", year = ""] = new Date(moment).toUTCString().split(" ");
+  return { year, month, day: String(Number(day)) };
+}

@@ -19,6 +19,7 @@ import { useOpenInAddress } from "./open-in-address.ts";
 import type { Results } from "./results.ts";
 import type { RowSource } from "./row-source.ts";
 import type { EventRow } from "./row.ts";
+import { clockFrom, formatsOf } from "../time/moments.ts";
 
 const loadOpenEvent = async () => (await import("../event/open-event.tsx")).OpenEvent;
 const OpenEvent = lazy<OpenEventProperties>(loadOpenEvent);
@@ -46,7 +47,12 @@ type EventListProperties = {
 export function EventList({ app, search, results, run, source, end, live }: EventListProperties): JSX.Element {
   const control = useRef<ListControl | null>(null);
   const acts = useMemo(() => searchActs({ app, search, results, bookmarks: results.bookmarks }), []);
-  const look = useLook(app, results, run);
+  const found = useLook(app, results, run);
+  // The rows of a tail stand in the order of their acceptance: the day of the first one says nothing of others.
+  const look = useMemo(
+    () => (live === undefined ? found : { ...found, clock: clockFrom(run.moments.to, formatsOf(run.zone)) }),
+    [found],
+  );
   const words = useWords(app, results, run);
   // The first event that is opened finds its code loaded.
   useAhead(loadOpenEvent);

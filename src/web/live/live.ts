@@ -2,9 +2,10 @@ import { computed } from "@preact/signals";
 import type { ReadonlySignal } from "@preact/signals";
 
 import type { App } from "../app.ts";
+import { BEGINNING } from "../ask/range.ts";
 import type { Follow } from "../list/list-view.ts";
 import { PagedRows } from "../list/paged-rows.ts";
-import { listQuestion, withCondition, withoutClauses } from "../list/question.ts";
+import { listQuestion, momentInLql, withCondition, withoutClauses } from "../list/question.ts";
 import { readerOf } from "../list/read-page.ts";
 import type { Run } from "../state/search.ts";
 import { LiveRows } from "./live-rows.ts";
@@ -30,7 +31,10 @@ export function createLive(app: App, run: Run): Live {
     return new PagedRows({ question, read: readerOf(app.client, run) });
   };
   const rows = new LiveRows({ order: run.order, older });
-  const tail = new Tail({ rows, open: streamsOf(app.client, { ...run, query }), isFinal: isFinalFault });
+  // What producers bring in from before the range is no news to a reader of it.
+  const { from } = run.moments;
+  const followed = from === BEGINNING ? query : withCondition(query, `created >= ${momentInLql(from)}`);
+  const tail = new Tail({ rows, open: streamsOf(app.client, { ...run, query: followed }), isFinal: isFinalFault });
   const growing = run.order === "desc" ? "top" : "bottom";
   return { run, rows, tail, follow: computed(() => (tail.pause.value === null ? growing : null)) };
 }

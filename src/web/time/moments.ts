@@ -22,6 +22,16 @@ export type Formats = {
   readonly iso: (moment: number) => string;
 };
 
+/** The time of day of moments of one day; of other days the date, with the time where the year is the same. */
+export function clockFrom(moment: number, { time, date, short }: Formats): (moment: number) => string {
+  const today = date(moment);
+  return (other) => {
+    const day = date(other);
+    if (day === today) return time(other);
+    return day.slice(-4) === today.slice(-4) ? short(Math.floor(other / MINUTE_MS) * MINUTE_MS) : day;
+  };
+}
+
 type Parts = Readonly<
   Record<
     "weekday" | "day" | "month" | "number" | "year" | "hour" | "minute" | "second" | "milliseconds" | "offset",
