@@ -9,6 +9,7 @@ import type { Moments } from "../ask/range.ts";
 import type { HidingNoteProperties } from "../classes/hiding-note.tsx";
 import type { ResultListProperties } from "../list/results.ts";
 import type { Live } from "../live/live.ts";
+import { isLive } from "../live/switch.ts";
 import type { Run } from "../state/search.ts";
 import { useRead } from "../state/use-read.ts";
 import { formatsOf } from "../time/moments.ts";
@@ -55,6 +56,8 @@ export function FoundLine({ app, search, results }: ResultListProperties): JSX.E
         <span class="note">
           {rangeWords(run.moments, formats.value)} {placeOf(run.zone)}
           {isOfThisRun && `, ${(found.value?.took_ms ?? 0).toFixed(0)} ms`}
+          {/* The bars and the fields are of the same moments. */}
+          {isLive(app) && ", as counted when Live began"}
         </span>
       )}
       {isHiding && <HidingNote app={app} search={search} />}
