@@ -1,6 +1,7 @@
 import test from "ava";
 
-import { LOG } from "../support/service.ts";
+import { KEY, LOG } from "../support/service.ts";
+import { until } from "../support/until.ts";
 import { assertAccessible } from "./support/accessibility.ts";
 import { sharePages } from "./support/pages.ts";
 
@@ -63,6 +64,47 @@ test("groups are a chart and a table, and each leads to its events", async (t) =
   t.regex(await page.getByRole("textbox", { name: /Query/ }).inputValue(), /source = 'screens-depot'/);
   await page.goBack();
   await page.getByText("4 events in 2 groups").waitFor();
+});
+
+test("users that programs told of are listed, and lead to their events", async (t) => {
+  await post();
+  await pages.post([{ text: "carla came", user: "carla" }]);
+  const { page, url } = await pages.open(t);
+  const told = await fetch(`${pages.service().postUrl}/1/logs/${LOG}/users`, {
+    method: "POST",
+    body: new URLSearchParams({ apikey: KEY, user: "carla", email: "carla@example.org" }),
+  });
+  t.true(told.ok);
+  const listed = page.getByRole("row", { name: /carla@example.org/ });
+  await until(
+    async () => {
+      await page.goto(`${url}/${address("GET users WHERE user = 'carla'")}`);
+      await page.reload();
+      await page.getByRole("heading", { level: 1, name: /^\d+ users?$/ }).waitFor();
+      return (await listed.count()) === 1;
+    },
+    { what: "the user" },
+  );
+  await page.waitForFunction(() => document.title.startsWith("1 user, "));
+  await assertAccessible(t, page, "users");
+  await listed.getByRole("button", { name: "Events" }).click();
+  await page.locator("#list").getByText("carla came").waitFor();
+});
+
+test("titles say which screen is shown, and the query is there to be typed", async (t) => {
+  await post();
+  const { page } = await pages.open(t, { address: address("GET events") });
+  await page.waitForFunction(() => document.title.includes(" events, "));
+  await page.keyboard.press("/");
+  await page.keyboard.type("GET events TAKE 1");
+  t.is(await page.getByRole("textbox", { name: /Query/ }).inputValue(), "GET events TAKE 1");
+  await page.reload();
+  await page.getByRole("button", { name: "Simple" }).click();
+  await page.waitForFunction(() => document.activeElement?.getAttribute("aria-label") === "Text contains");
+  await page.goto(`/#/${LOG}/classes`);
+  await page.waitForFunction((log) => document.title.endsWith(`Classes, ${log}, Loggia`), LOG);
+  await page.goto(`/#/${LOG}/settings/keys`);
+  await page.waitForFunction((log) => document.title.endsWith(`Keys, ${log}, Loggia`), LOG);
 });
 
 test("patterns say what a result consists of, and narrow it", async (t) => {

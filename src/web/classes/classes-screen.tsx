@@ -13,12 +13,14 @@ import { useResource } from "../state/resource.ts";
 import { ClassEditor } from "./class-editor.tsx";
 import { draftFrom, draftOf, newDraft } from "./draft.ts";
 import type { Draft } from "./draft.ts";
+import { useTitle } from "../shell/title.ts";
 import "../css/classes.css";
 import "../css/forms.css";
 
 /** The classes of a log, the heaviest first, and one of them to edit. */
 export function ClassesScreen({ app, log }: { app: App; log: string }): JSX.Element {
   const { part, parameters } = app.location.place.value;
+  useTitle(app, "Classes", log);
   const classes = app.classes.byLog.value.get(log) ?? [];
   const counts = useCounts(app, log);
   const event = useEvent(app, log, parameters.get("event") ?? "");

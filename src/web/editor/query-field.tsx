@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
+import { useRef } from "preact/hooks";
 
 import type { App } from "../app.ts";
 import { actWith } from "../shell/act-with.ts";
@@ -23,11 +24,14 @@ export function QueryField({ app, search }: { app: App; search: Search }): JSX.E
     else parameters.set("m", mode);
     app.location.amend({ parameters });
   };
+  const takesFocus = useRef(false);
   const chooseSimple = () =>
     actWith(app, "Simple mode is not there", loadSimple(), ({ canShow }) => {
       const query = search.query.peek();
       tooRich.value = canShow(query) ? null : query;
-      if (tooRich.value === null) setMode("simple");
+      if (tooRich.value !== null) return;
+      takesFocus.current = true;
+      setMode("simple");
     });
   return (
     <>
@@ -47,7 +51,7 @@ export function QueryField({ app, search }: { app: App; search: Search }): JSX.E
         </button>
       </div>
       {isSimple ? (
-        <SimpleField search={search} onTooRich={() => (tooRich.value = search.query.peek())} />
+        <SimpleField search={search} takesFocus={takesFocus} onTooRich={() => (tooRich.value = search.query.peek())} />
       ) : (
         <LqlField app={app} search={search} />
       )}

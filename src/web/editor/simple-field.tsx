@@ -15,19 +15,38 @@ export function canShow(query: string): boolean {
   return ask !== null && simpleOf(ask) !== null;
 }
 
-/** A query in simple mode. Where it becomes one that this cannot show, `onTooRich` is called. */
-export function SimpleField({ search, onTooRich }: { search: Search; onTooRich: () => void }): JSX.Element | null {
+type SimpleFieldProperties = {
+  readonly search: Search;
+  /** Whether a person has just asked for it, and goes on to type. */
+  readonly takesFocus: { current: boolean };
+  /** Called where the query becomes one that this cannot show. */
+  readonly onTooRich: () => void;
+};
+
+/** A query in simple mode. */
+export function SimpleField({ search, takesFocus, onTooRich }: SimpleFieldProperties): JSX.Element | null {
   const ask = readAsk(search.query.value);
   const simple = ask === null ? null : simpleOf(ask);
   useEffect(() => {
     if (simple === null) onTooRich();
   }, [simple === null]);
-  return ask === null || simple === null ? null : <Conditions search={search} ask={ask} simple={simple} />;
+  return ask === null || simple === null ? null : (
+    <Conditions search={search} takesFocus={takesFocus} ask={ask} simple={simple} />
+  );
 }
 
+type ConditionsProperties = Pick<SimpleFieldProperties, "search" | "takesFocus"> & {
+  readonly ask: Ask;
+  readonly simple: Simple;
+};
+
 /** Chips, one for each condition, and a box for words and further conditions. */
-function Conditions({ search, ask, simple }: { search: Search; ask: Ask; simple: Simple }): JSX.Element {
+function Conditions({ search, takesFocus, ask, simple }: ConditionsProperties): JSX.Element {
   const box = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (takesFocus.current) box.current?.focus();
+    takesFocus.current = false;
+  }, []);
   const text = useRef(simple.text);
   // What the query says stands in the box, unless a person is about to say more.
   useEffect(() => {

@@ -8,6 +8,7 @@ import type { EventRecord } from "../api/types.ts";
 import type { App } from "../app.ts";
 import { Icon } from "../parts/icons.tsx";
 import { CopyButton } from "../parts/copy-button.tsx";
+import { useTitle } from "../shell/title.ts";
 import { SENDERS } from "./senders.ts";
 import type { Sender } from "./senders.ts";
 import "../css/first-run.css";
@@ -17,6 +18,7 @@ import "../css/settings.css";
 
 /** How a log gets its first event: a key, a way to send, and the event as it arrives. */
 export function FirstRunScreen({ app, log }: { app: App; log: string }): JSX.Element {
+  useTitle(app, "First event", log);
   const key = useSignal("");
   const fault = useSignal<string | null>(null);
   const arrived = useSignal<EventRecord | null>(null);

@@ -24,8 +24,9 @@ export function beginSearch(app: App, log: string): Begun {
 
 /** Whether a search is drawn as a list of events that were found. */
 export function isListed(app: App, { search }: Begun): boolean {
-  const isGrouped = readAsk(search.run.value.query)?.isGrouped === true;
-  return app.location.place.value.screen === "search" && !isGrouped && !isLive(app) && viewOf(app) === "events";
+  const ask = readAsk(search.run.value.query);
+  const isOfEvents = ask === null || (!ask.isGrouped && ask.query.table.name === "events");
+  return app.location.place.value.screen === "search" && isOfEvents && !isLive(app) && viewOf(app) === "events";
 }
 
 /**

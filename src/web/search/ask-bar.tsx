@@ -28,7 +28,7 @@ export function AskBar({ app, search, isFieldsOpen }: AskBarProperties): JSX.Ele
           scope: "Anywhere",
           keys: ["/"],
           label: "Query",
-          act: () => form.current?.querySelector<HTMLElement>("textarea, input")?.focus(),
+          act: () => focusQuery(form.current?.querySelector<HTMLInputElement>("textarea, input")),
         },
         { scope: "In the query", keys: ["Enter"], label: "Run", act: null },
         { scope: "In the query", keys: ["Shift", "Enter"], label: "New line", act: null },
@@ -62,6 +62,12 @@ export function AskBar({ app, search, isFieldsOpen }: AskBarProperties): JSX.Ele
       </button>
     </form>
   );
+}
+
+/** The query of a new search is there to be replaced, any other to be gone on with. */
+function focusQuery(field: HTMLInputElement | HTMLTextAreaElement | null | undefined): void {
+  field?.focus();
+  if (field?.value.trim() === "GET events") field.select();
 }
 
 /** Runs the query; while one is running for some time, cancels it. */

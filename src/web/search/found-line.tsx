@@ -19,6 +19,7 @@ import { eventsOf, within } from "../ask/groups.ts";
 import { countOf, formatNumber } from "../parts/numbers.ts";
 import { lazy } from "../shell/lazy.tsx";
 import { ResultActs } from "./result-acts.tsx";
+import { useTitle } from "../shell/title.ts";
 import { ViewTabs } from "./view-tabs.tsx";
 
 const HidingNote = lazy<HidingNoteProperties>(async () => (await import("../classes/hiding-note.tsx")).HidingNote);
@@ -80,13 +81,6 @@ export function rangeWords({ from, to }: Moments, formats: Formats): string {
   const unit = to - from >= 15 * MINUTE_MS ? MINUTE_MS : to - from >= MINUTE_MS ? SECOND_MS : 1;
   const [start, end] = [from, to].map((moment) => formats.short(Math.floor(moment / unit) * unit));
   return `${from === BEGINNING ? "until" : `${start} to`} ${end}`;
-}
-
-/** The title of the page: what was found, and where. */
-export function useTitle({ title }: App, text: string, log: string): void {
-  useEffect(() => {
-    title.value = `${text}, ${log}, Loggia`;
-  }, [text, log]);
 }
 
 type Count = { readonly run: number; readonly count: number; readonly took_ms: number };

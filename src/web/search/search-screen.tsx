@@ -16,6 +16,7 @@ import { AskBar } from "./ask-bar.tsx";
 import { viewOf } from "./view-tabs.tsx";
 
 const GroupsView = lazy<SearchProperties>(async () => (await import("../groups/groups-view.tsx")).GroupsView);
+const UsersView = lazy<SearchProperties>(async () => (await import("../users/users-view.tsx")).UsersView);
 const PatternsView = lazy<SearchProperties>(async () => (await import("../patterns/patterns-view.tsx")).PatternsView);
 const ContextView = lazy<ResultListProperties>(async () => (await import("../context/context-view.tsx")).ContextView);
 
@@ -48,6 +49,7 @@ export function SearchScreen({ app, log, ahead }: { app: App; log: string; ahead
   );
   const isFieldsOpen = useSignal(false);
   const isGrouped = useComputed(() => readAsk(search.run.value.query)?.isGrouped === true).value;
+  const isOfUsers = useComputed(() => readAsk(search.run.value.query)?.query.table.name === "users").value;
   if (place.screen === "context") {
     return (
       <div class="search">
@@ -66,7 +68,9 @@ export function SearchScreen({ app, log, ahead }: { app: App; log: string; ahead
         <FieldsPane app={app} search={search} isOpen={isFieldsOpen} />
       </AfterRows>
       <main id="main" tabIndex={-1} class="main" aria-labelledby="found">
-        {isGrouped ? (
+        {isOfUsers ? (
+          <UsersView app={app} search={search} />
+        ) : isGrouped ? (
           <GroupsView app={app} search={search} />
         ) : (
           <>

@@ -1,6 +1,7 @@
 import type { ComponentType, JSX } from "preact";
 
 import type { App } from "../app.ts";
+import { useTitle } from "../shell/title.ts";
 import { Accounts } from "./accounts.tsx";
 import { Backup } from "./backup.tsx";
 import { DeadLetters } from "./dead-letters.tsx";
@@ -53,6 +54,7 @@ export function SettingsScreen({ app }: { app: App }): JSX.Element {
   ];
   const all = groups.flatMap(({ parts }) => parts);
   const shown = all.find(({ key }) => key === part) ?? all[0];
+  useTitle(app, shown?.label ?? "Settings", log);
   if (shown === undefined) return <main id="main" class="pane" />;
   const View = shown.view;
   return (
