@@ -50,6 +50,14 @@ for (const part of ["preferences", "password", "sessions", "accounts", "logs", "
   });
 }
 
+test("health says how far the store is behind", async (t) => {
+  await post();
+  const { page } = await pages.open(t, { address: "#/~account/health" });
+  await page.getByRole("row", { name: /^not in the store yet \d+ events?/ }).waitFor();
+  await page.getByRole("row", { name: /^dead letters \d+$/ }).waitFor();
+  t.is(await page.getByRole("row", { name: /^bus Works/ }).count(), 1);
+});
+
 test("groups are a chart and a table, and each leads to its events", async (t) => {
   await post();
   const query = "GET events WHERE source CONTAINS 'screens-' GROUPBY source COLUMNS(KEY, COUNT)";

@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 
 import { Message } from "../parts/message.tsx";
+import { countOf, formatNumber } from "../parts/numbers.ts";
 import { PaneHead, StateDot } from "./pane.tsx";
 import { useAct, usePolling, useResource } from "../state/resource.ts";
 import type { PartProperties } from "./part.ts";
@@ -15,17 +16,25 @@ type Readiness = Readonly<Record<string, unknown>> & {
 
 const POLL_MS = 5_000;
 
+/** What is behind, as the metrics tell; null where they are told at another address. */
+type Backlog = { readonly events: number; readonly age_s: number; readonly deadLetters: number };
+
 /** Whether the service can do its work, and what holds it up. */
 export function Health({ app }: PartProperties): JSX.Element {
   const holds = useResource<readonly Hold[]>(app, "/manage/1/holds");
   const { fault, act } = useAct();
   const readiness = useSignal<Readiness | null>(null);
+  const backlog = useSignal<Backlog | null>(null);
   usePolling(true, POLL_MS, () => {
     // 503 is an answer here: it says what is missing.
     const read = async () => (await (await fetch("/health/ready")).json()) as Readiness;
     read().then(
       (answer) => (readiness.value = answer),
       () => (readiness.value = { status: "away" }),
+    );
+    readBacklog().then(
+      (answer) => (backlog.value = answer),
+      () => (backlog.value = null),
     );
   });
   const accept = ({ name }: Hold) =>
@@ -65,9 +74,30 @@ export function Health({ app }: PartProperties): JSX.Element {
           ))}
         </tbody>
       </table>
-      <Facts facts={parts} />
+      <Facts facts={{ ...(backlog.value !== null && backlogFacts(backlog.value)), ...parts }} />
     </>
   );
+}
+
+async function readBacklog(): Promise<Backlog | null> {
+  const response = await fetch("/metrics");
+  if (!response.ok) return null;
+  const text = await response.text();
+  const read = (name: string) => Number(new RegExp(`^loggia_${name} (\\S+)$`, "m").exec(text)?.[1] ?? Number.NaN);
+  const found = {
+    events: read("pipeline_lag_events"),
+    age_s: read("pipeline_lag_seconds"),
+    deadLetters: read("dead_letters_open"),
+  };
+  return Object.values(found).every(Number.isFinite) ? found : null;
+}
+
+function backlogFacts({ events, age_s, deadLetters }: Backlog): Record<string, string> {
+  const age = events === 0 ? "" : `, the oldest for ${Math.ceil(age_s)} s`;
+  return {
+    "not in the store yet": `${countOf(events, "event")}${age}`,
+    "dead letters": formatNumber(deadLetters),
+  };
 }
 
 /** A record of the API as a table of names and values. */
