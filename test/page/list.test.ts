@@ -204,3 +204,23 @@ async function settledTop(page: Page, text: string): Promise<number> {
     return last;
   }, text);
 }
+
+test("the menu of a value is whole beside an open event that has nothing but fields", async (t) => {
+  await pages.post([{ text: "fields alone", source: "whole-menu", link: "https://example.org/" }]);
+  const { page } = await pages.open(t, { address: listOf("whole-menu") });
+  const slot = slotOf(page, "fields alone").first();
+  await slot.locator("[aria-rowindex]").click();
+  await slot.locator(".facts").waitFor();
+  for (const field of ["source", "link"]) {
+    await slot.locator(`dt:text-is("${field}") + dd .v`).click();
+    const menu = page.getByRole("menu", { name: new RegExp(` of ${field}$`) });
+    await menu.waitFor();
+    t.is(await menu.evaluate((element) => element.getClientRects().length), 1, `the menu of ${field} is in pieces`);
+    const lefts = await menu
+      .getByRole("menuitem")
+      .evaluateAll((items) => items.map((item) => item.getBoundingClientRect().left));
+    t.is(new Set(lefts).size, 1, `the items of ${field} stand below each other`);
+    await page.keyboard.press("Escape");
+    await menu.waitFor({ state: "detached" });
+  }
+});
