@@ -224,3 +224,14 @@ test("the menu of a value is whole beside an open event that has nothing but fie
     await menu.waitFor({ state: "detached" });
   }
 });
+
+test("the text of an open event keeps its lines and tabs", async (t) => {
+  await pages.post([{ text: "first line\n\tsecond line\nthird line", source: "lines" }]);
+  const { page } = await pages.open(t, { address: listOf("lines") });
+  const slot = page.locator("#list .slot").first();
+  await slot.locator("[aria-rowindex]").click();
+  const text = slot.locator(".open .text");
+  await text.waitFor();
+  // As it is shown, and thus as a selection is copied.
+  t.is(await text.innerText(), "first line\n\tsecond line\nthird line");
+});
