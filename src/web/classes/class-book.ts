@@ -3,6 +3,7 @@ import type { ReadonlySignal } from "@preact/signals";
 
 import type { Client } from "../api/client.ts";
 import type { ClassRecord } from "../api/types.ts";
+import { visibleText } from "../list/visible-text.ts";
 
 /** The classes of each log, by weight, the heaviest first. */
 export type Classes = ReadonlyMap<string, readonly ClassRecord[]>;
@@ -12,7 +13,7 @@ export type ClassBook = {
   readonly byLog: ReadonlySignal<Classes>;
   /** Reads them again, after a change of one. @throws ApiFault */
   readonly read: () => Promise<void>;
-  /** The display name of a class; of one that was removed, its key. */
+  /** The display name of a class with hidden characters named; of one that was removed, its key. */
   readonly nameOf: (log: string, key: string) => string;
 };
 
@@ -30,7 +31,7 @@ export function createClassBook(client: () => Client): ClassBook {
     },
     nameOf(log, key) {
       const found = byLog.value.get(log)?.find((each) => each.key === key);
-      return found === undefined || found.display === "" ? key : found.display;
+      return visibleText(found === undefined || found.display === "" ? key : found.display);
     },
   };
 }

@@ -6,6 +6,8 @@ import type { App } from "../app.ts";
 import { Form } from "../parts/form.tsx";
 import { ConfirmButton } from "../parts/confirm-button.tsx";
 import { useAct, useResource } from "../state/resource.ts";
+import { Name } from "../event/pieces.tsx";
+import { visibleText } from "../list/visible-text.ts";
 import { ClassPreview } from "./class-preview.tsx";
 import { ColorField } from "./color-field.tsx";
 import { heavierThan, keyFor } from "./draft.ts";
@@ -43,7 +45,7 @@ export function ClassEditor(properties: {
         await app.client.ask(`${path}/${key}/options`, { method: "PUT", json: options.value });
       await Promise.all([app.classes.read(), readHiding(app, log)]);
       app.location.go({ screen: "classes", log, part: key, parameters: new Map() });
-      app.toaster.show(`Class ${fields.display} saved`);
+      app.toaster.show(`Class ${visibleText(fields.display)} saved`);
     });
   const remove = () =>
     act(async () => {
@@ -55,21 +57,23 @@ export function ClassEditor(properties: {
   return (
     <main id="main" tabIndex={-1} class="edit">
       <header>
-        <h1>{draft.value.display === "" ? "New class" : draft.value.display}</h1>
+        <h1>
+          <Name text={draft.value.display === "" ? "New class" : draft.value.display} />
+        </h1>
         <span class="note">{start.key}</span>
         <span class="space" />
         {!isNew && (
           <ConfirmButton label="Remove class" question="Its events keep it until they are reclassified." act={remove} />
         )}
       </header>
-      <Form class="form" label={isNew ? "New class" : `Class ${start.display}`} onSubmit={save}>
+      <Form class="form" label={isNew ? "New class" : `Class ${visibleText(start.display)}`} onSubmit={save}>
         <div class="two">
           <Field name="Name" value={draft.value.display} isRequired onInput={(display) => change({ display })} />
           <Field name="Weight" value={draft.value.weight} isNumber onInput={(weight) => change({ weight })} />
         </div>
         <p class="help">
           An event that fits several classes takes the heaviest.{" "}
-          {heavierWords(heavier.map(({ display, key }) => (display === "" ? key : display)))}
+          {heavierWords(heavier.map(({ display, key }) => visibleText(display === "" ? key : display)))}
         </p>
         <ColorField name={draft.value.display} color={draft.value.color} onInput={(color) => change({ color })} />
         <fieldset class="form">

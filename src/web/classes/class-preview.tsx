@@ -13,6 +13,8 @@ import type { GroupRecord } from "../ask/groups.ts";
 import { countOf, formatNumber } from "../parts/numbers.ts";
 import { zoneOf } from "../state/preferences.ts";
 import { formatsOf } from "../time/moments.ts";
+import { Pieces } from "../event/pieces.tsx";
+import { visibleText } from "../list/visible-text.ts";
 import { conditionOf, heavierThan } from "./draft.ts";
 import type { Draft } from "./draft.ts";
 
@@ -58,10 +60,10 @@ export function ClassPreview(properties: {
     };
   }, [condition, log]);
   const found = fitting.value;
-  const name = draft.display === "" ? "this class" : draft.display;
+  const name = draft.display === "" ? "this class" : visibleText(draft.display);
   const heavier = heavierThan(draft, classes).flatMap(({ key, display }) => {
     const count = found?.heavier.get(key) ?? 0;
-    return count === 0 ? [] : [{ name: display === "" ? key : display, count }];
+    return count === 0 ? [] : [{ name: visibleText(display === "" ? key : display), count }];
   });
   const stay = heavier.reduce((sum, { count }) => sum + count, 0);
   const { time } = formatsOf(zoneOf(app.preferences.now.value));
@@ -84,7 +86,9 @@ export function ClassPreview(properties: {
             <div key={event.id} class="row" role="listitem" data-class={event.class ?? undefined}>
               <time class="t">{time(momentOf(event.created))}</time>
               <span class="k">{event.class === null ? "" : app.classes.nameOf(log, event.class)}</span>
-              <span class="x">{event.text}</span>
+              <span class="x">
+                <Pieces text={event.text} />
+              </span>
             </div>
           ))}
         </div>

@@ -6,6 +6,7 @@ import type { EventRecord } from "../api/types.ts";
 import type { App } from "../app.ts";
 import { DAY_MS } from "../../query/calendar.ts";
 import type { GroupRecord } from "../ask/groups.ts";
+import { Name } from "../event/pieces.tsx";
 import { Icon } from "../parts/icons.tsx";
 import { formatNumber } from "../parts/numbers.ts";
 import { actWith } from "../shell/act-with.ts";
@@ -58,7 +59,9 @@ export function ClassesScreen({ app, log }: { app: App; log: string }): JSX.Elem
               aria-current={key === part ? "true" : undefined}
             >
               <span class="sw" />
-              <span class="n">{display === "" ? key : display}</span>
+              <span class="n">
+                <Name text={display === "" ? key : display} />
+              </span>
               <span class="num">{weight}</span>
               <span class="num">{countWords(counts.get(key))}</span>
             </a>

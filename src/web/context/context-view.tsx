@@ -26,6 +26,7 @@ import type { Search } from "../state/search.ts";
 import { Matching } from "./matching.ts";
 import { Neighbours } from "./neighbours.ts";
 import "../css/event.css";
+import { visibleText } from "../list/visible-text.ts";
 
 type ContextProperties = { readonly app: App; readonly search: Search; readonly results: Results };
 
@@ -105,8 +106,8 @@ function ContextLine({ app, search, results, event, source, onBack }: LineProper
     <div class="found wraps">
       <h1 id="found">{event === undefined ? "Around an event" : `Around ${clock(event.created)}`}</h1>
       <span class="note">
-        {source === null ? `all events of ${search.log}` : `events of ${search.log} from ${source}`}; those that match
-        the query are in full ink
+        {source === null ? `all events of ${search.log}` : `events of ${search.log} from ${visibleText(source)}`}; those
+        that match the query are in full ink
       </span>
       <span class="space" />
       {event !== undefined && event.source !== "" && (

@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 
+import { visibleText } from "../list/visible-text.ts";
 import { Menu } from "../parts/menu.tsx";
 import type { MenuItem, MenuItems } from "../parts/menu.tsx";
 import type { CellMenuProperties } from "./event-acts.ts";
@@ -32,7 +33,7 @@ export function CellMenu(properties: CellMenuProperties): JSX.Element {
     <div ref={root} class="cell-menu">
       <Menu
         key={place}
-        label={`Menu of ${asked.field ?? "the event"}`}
+        label={`Menu of ${visibleText(asked.field ?? "the event")}`}
         items={itemsOf(properties, asked)}
         onClose={onClose}
       />

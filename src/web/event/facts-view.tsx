@@ -4,12 +4,13 @@ import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
 
 import type { EventRow } from "../list/row.ts";
+import { visibleText } from "../list/visible-text.ts";
 import { Menu } from "../parts/menu.tsx";
 import type { MenuItem, MenuItems } from "../parts/menu.tsx";
-import { actsOf, attributesOf, factsOf, nameOfAct, safeLink } from "./facts.ts";
+import { actsOf, attributesOf, factsOf, safeLink, wordsOfAct } from "./facts.ts";
 import type { Fact, FactValue, ValueAct } from "./facts.ts";
 import type { EventActs, EventWords } from "./event-acts.ts";
-import { Pieces } from "./pieces.tsx";
+import { Name, Pieces } from "./pieces.tsx";
 
 type FactsProperties = { readonly row: EventRow; readonly acts: EventActs; readonly words: EventWords };
 
@@ -43,7 +44,9 @@ type PairProperties = FactsProperties & { readonly fact: Fact; readonly open: Si
 function Pair({ fact, ...rest }: PairProperties): JSX.Element {
   return (
     <>
-      <dt>{fact.field}</dt>
+      <dt>
+        <Name text={fact.field} />
+      </dt>
       <dd>
         {placed(fact).map(({ value, place }) => (
           <Value key={place} fact={fact} value={value} place={place} {...rest} />
@@ -84,7 +87,7 @@ function Value({ fact, value, place, row, acts, words, open }: ValueProperties):
       {isOpen && (
         <Menu
           class="value-menu"
-          label={`Value ${value.shown} of ${fact.field}`}
+          label={`Value ${visibleText(value.shown)} of ${visibleText(fact.field)}`}
           items={itemsFor(fact.field, value, acts)}
           onClose={close}
           button={button}
@@ -96,6 +99,18 @@ function Value({ fact, value, place, row, acts, words, open }: ValueProperties):
 
 const HINTS: Readonly<Partial<Record<ValueAct, string>>> = { only: "=", not: "!=", above: ">=", below: "<=" };
 
+/** The name of an act, with the value or field that it names apart from our words. */
+function labelOf(act: ValueAct, field: string, shown: string, isColumn: boolean): JSX.Element {
+  const { before = "", name = "", after = "" } = wordsOfAct(act, field, shown, isColumn);
+  return (
+    <>
+      {before}
+      {name !== "" && <Name text={name} />}
+      {after}
+    </>
+  );
+}
+
 /** What a menu offers for a value: conditions, then all else. */
 export function itemsFor(field: string, value: FactValue, acts: EventActs): MenuItems {
   const link = field === "link" ? safeLink(value.shown) : null;
@@ -103,7 +118,7 @@ export function itemsFor(field: string, value: FactValue, acts: EventActs): Menu
     (act) => acts.onValue !== null || act === "copy" || act === "follow",
   );
   const itemOf = (act: ValueAct): MenuItem => ({
-    label: nameOfAct(act, field, value.shown, acts.isColumn(field)),
+    label: labelOf(act, field, value.shown, acts.isColumn(field)),
     ...(HINTS[act] !== undefined && { hint: HINTS[act] }),
     act: () => {
       if (act === "copy") acts.copyValue(value.value === null ? value.shown : String(value.value));

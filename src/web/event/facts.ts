@@ -1,5 +1,6 @@
 import { placeOf, valuesOf } from "../list/columns.ts";
 import type { EventRow } from "../list/row.ts";
+import { shorten } from "../parts/numbers.ts";
 
 /** A value as it is shown, and as a query names it. */
 export type FactValue = {
@@ -59,6 +60,9 @@ export function safeLink(link: string): string | null {
   return ["http:", "https:", "mailto:"].includes(protocol) ? href : null;
 }
 
+/** Of a value in a menu. */
+const LONGEST_NAME = 40;
+
 /** What a menu offers for a value. */
 export type ValueAct = "only" | "not" | "above" | "below" | "group" | "column" | "copy" | "follow";
 
@@ -73,26 +77,28 @@ export function actsOf(field: string, { value }: FactValue, link: string | null)
   return [...conditions, ...bounds, ...group, ...column, "copy", ...(link === null ? [] : (["follow"] as const))];
 }
 
-/** How the menu names an act. */
-export function nameOfAct(act: ValueAct, field: string, shown: string, isColumn: boolean): string {
-  const short = shown.length > 40 ? `${shown.slice(0, 39)}…` : shown;
+/** How a menu names an act: our words before and behind the value or field that it is about. */
+export type ActWords = { readonly before?: string; readonly name?: string; readonly after?: string };
+
+export function wordsOfAct(act: ValueAct, field: string, shown: string, isColumn: boolean): ActWords {
+  const name = shorten(shown, LONGEST_NAME);
   switch (act) {
     case "only":
-      return `Only ${short}`;
+      return { before: "Only ", name };
     case "not":
-      return `All but ${short}`;
+      return { before: "All but ", name };
     case "above":
-      return `${short} and above`;
+      return { name, after: " and above" };
     case "below":
-      return `${short} and below`;
+      return { name, after: " and below" };
     case "group":
-      return `Group by ${field}`;
+      return { before: "Group by ", name: field };
     case "column":
-      return isColumn ? "Hide the column" : "Show as a column";
+      return { before: isColumn ? "Hide the column" : "Show as a column" };
     case "copy":
-      return "Copy value";
+      return { before: "Copy value" };
     case "follow":
-      return "Open the link";
+      return { before: "Open the link" };
     default:
       return act satisfies never;
   }

@@ -9,6 +9,15 @@ type PiecesProperties = {
   readonly keepLines?: boolean;
 };
 
+/** A name or value that others chose, beside our words: neither changes the direction of the other. */
+export function Name({ text }: { readonly text: string }): JSX.Element {
+  return (
+    <bdi>
+      <Pieces text={text} />
+    </bdi>
+  );
+}
+
 /** A text with what the query looks for marked, and characters that are not seen by name. */
 export function Pieces({ text, needles, keepLines = false }: PiecesProperties): JSX.Element {
   return (

@@ -1,6 +1,7 @@
 import type { Ask } from "../ask/compose.ts";
 import { PRESETS, isSameRange, rangeName } from "../ask/range.ts";
 import type { Moments, Range } from "../ask/range.ts";
+import { visibleText } from "../list/visible-text.ts";
 import type { Formats } from "../time/moments.ts";
 import type { TextCondition } from "./near-value.ts";
 
@@ -16,7 +17,7 @@ export function rangeInWords(range: Range, moments: Moments, formats: Formats): 
 
 /** `the source “payment”` @param classNameOf the name of a class by its key */
 export function valueInWords({ field, value }: TextCondition, classNameOf: (key: string) => string): string {
-  return `${field === "tags" ? "tag" : field} “${field === "class" ? classNameOf(value) : value}”`;
+  return `${field === "tags" ? "tag" : visibleText(field)} “${field === "class" ? classNameOf(value) : visibleText(value)}”`;
 }
 
 /** What no event does: `has the source “payment”`, or how many conditions there are. */
@@ -25,6 +26,6 @@ export function wantedInWords(ask: Ask, texts: readonly TextCondition[], classNa
   const count = ask.filters.length;
   if (count === 1 && first !== undefined) return `has the ${valueInWords(first, classNameOf)}`;
   const tree = ask.filters[0]?.tree;
-  if (count === 1 && tree?.kind === "contains") return `contains “${tree.value.value}”`;
+  if (count === 1 && tree?.kind === "contains") return `contains “${visibleText(tree.value.value)}”`;
   return count === 1 ? "meets the condition" : `meets all ${count} conditions`;
 }

@@ -6,6 +6,7 @@ import type { App } from "../app.ts";
 import { readAsk } from "../ask/compose.ts";
 import { eventsOf } from "../ask/groups.ts";
 import { hasOwnRange } from "../ask/range.ts";
+import { visibleText } from "../list/visible-text.ts";
 import type { MessageAct } from "../parts/message.tsx";
 import { STANDARD_QUERY } from "../state/search.ts";
 import type { Run, Search } from "../state/search.ts";
@@ -47,7 +48,7 @@ export function NothingFound({ app, search }: Properties): JSX.Element {
       const condition = typed === null ? undefined : textConditions(typed).find(isSameCondition(near));
       if (typed !== null && condition !== undefined) search.query.value = withValue(typed, condition, near.value);
     };
-    acts.push({ label: `Use ${near.value}`, act: start(use) });
+    acts.push({ label: `Use ${visibleText(near.value)}`, act: start(use) });
   }
   const longer = newest === undefined || newest === null || isOwnRange ? null : longerRange(newest, run);
   if (longer !== null) {

@@ -10,6 +10,7 @@ import { allBut, choicesOf, groupedBy, hasChoice, only, readAsk, toggle } from "
 import type { Ask } from "../ask/compose.ts";
 import { eventsOf } from "../ask/groups.ts";
 import type { GroupRecord } from "../ask/groups.ts";
+import { Name } from "../event/pieces.tsx";
 import { Icon } from "../parts/icons.tsx";
 import { formatNumber } from "../parts/numbers.ts";
 import type { Run, Search } from "../state/search.ts";
@@ -61,7 +62,9 @@ export function Facet(properties: {
       <h3>
         <button type="button" aria-expanded={isOpen.value} onClick={() => (isOpen.value = !isOpen.value)}>
           <Icon name="right" />
-          <span>{facts.name}</span>
+          <span>
+            <Name text={facts.name} />
+          </span>
           <span class="note num">{bounds === null ? formatNumber(facts.distinct) : `${bounds.length + 1} bands`}</span>
         </button>
       </h3>
@@ -171,7 +174,9 @@ function Value(properties: {
         </svg>
         {isChosen && <Icon name="tick" class="tick" />}
         {isClass && <span class="sw" />}
-        <span class="n">{nameOf(app, search.log, field, choice)}</span>
+        <span class="n">
+          <Name text={nameOf(app, search.log, field, choice)} />
+        </span>
         <span class="c">{count === null ? "" : formatNumber(count)}</span>
       </button>
       <span class="acts">

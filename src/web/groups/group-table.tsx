@@ -3,6 +3,7 @@ import type { Signal } from "@preact/signals";
 import type { JSX } from "preact";
 
 import { Icon } from "../parts/icons.tsx";
+import { visibleText } from "../list/visible-text.ts";
 import { formatNumber } from "../parts/numbers.ts";
 import type { Formats } from "../time/moments.ts";
 import { Spark } from "./lines.tsx";
@@ -38,10 +39,16 @@ export function GroupTable(properties: {
         <thead>
           <tr>
             {groups.keys.map(({ name }, index) => (
-              <Head label={name} order={order} standard={standard} column={null} at={index} />
+              <Head label={visibleText(name)} order={order} standard={standard} column={null} at={index} />
             ))}
             {groups.columns.map((name) => (
-              <Head label={labelOf(name, hasCourse)} order={order} standard={standard} column={name} at={0} />
+              <Head
+                label={visibleText(labelOf(name, hasCourse))}
+                order={order}
+                standard={standard}
+                column={name}
+                at={0}
+              />
             ))}
             <th scope="col" class="w-bar">
               <span class="sr">Share</span>
@@ -85,7 +92,7 @@ export function GroupTable(properties: {
                 </th>
               ))}
               {groups.columns.map((name) => (
-                <td class="num">{numberWords(row.values[name] ?? "")}</td>
+                <td class="num">{visibleText(numberWords(row.values[name] ?? ""))}</td>
               ))}
               <td class="w-bar">
                 <svg class="cell-bar" aria-hidden="true">

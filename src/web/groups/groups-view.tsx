@@ -6,6 +6,7 @@ import type { App } from "../app.ts";
 import { readAsk } from "../ask/compose.ts";
 import { exactRange, withRange } from "../ask/range.ts";
 import type { GroupRecord } from "../ask/groups.ts";
+import { visibleText } from "../list/visible-text.ts";
 import { countOf, formatNumber } from "../parts/numbers.ts";
 import { ReadingState, Unanswered } from "../faults/reading-state.tsx";
 import { lazy } from "../shell/lazy.tsx";
@@ -61,7 +62,7 @@ export function GroupsView({ app, search }: { app: App; search: Search }): JSX.E
     if (key?.kind === "time") return timeWords(key, value, run.zone, formats);
     if (value === "") return key?.name === "class" ? "No class" : "none";
     if (key?.kind === "place") return value.replace(",", ", ");
-    return key?.name === "class" ? app.classes.nameOf(search.log, value) : value;
+    return key?.name === "class" ? app.classes.nameOf(search.log, value) : visibleText(value);
   };
   const nameOf = ({ keys: values }: GroupRow) => values.map((value, index) => nameOfKey(index, value)).join(", ");
   // A bar has room for an hour or a day, not for both.
@@ -79,13 +80,13 @@ export function GroupsView({ app, search }: { app: App; search: Search }): JSX.E
     if (moments !== null) search.range.value = exactRange(moments);
     search.start();
   };
-  const label = `${column} by ${groups.keys.map(({ name }) => name).join(" and ")}. The table below holds the numbers.`;
+  const label = `${column} by ${groups.keys.map(({ name }) => visibleText(name)).join(" and ")}. The table below holds the numbers.`;
   return (
     <>
       <div class="found">
         <h1 id="found">{head}</h1>
         <span class="note">
-          {groups.keys.length > 0 && `by ${keys.map(({ name }) => name).join(" and ")}, `}
+          {groups.keys.length > 0 && `by ${keys.map(({ name }) => visibleText(name)).join(" and ")}, `}
           {rangeWords(run.moments, formats)}, {found.took_ms.toFixed(0)} ms
         </span>
         <span class="space" />

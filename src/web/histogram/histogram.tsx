@@ -9,6 +9,7 @@ import type { Moments } from "../ask/range.ts";
 import { stepOf } from "../ask/steps.ts";
 import type { Step } from "../ask/steps.ts";
 import { Icon } from "../parts/icons.tsx";
+import { visibleText } from "../list/visible-text.ts";
 import { MenuButton } from "../parts/menu.tsx";
 import type { Run, Search } from "../state/search.ts";
 import { useRead } from "../state/use-read.ts";
@@ -135,7 +136,7 @@ const FIGURES = { avg: "Average", min: "Least", max: "Most" } as const;
 const MOST_FIELDS = 8;
 
 function measureName(measure: Measure): string {
-  return measure.kind === "count" ? "Count" : `${FIGURES[measure.kind]} of ${measure.field}`;
+  return measure.kind === "count" ? "Count" : `${FIGURES[measure.kind]} of ${visibleText(measure.field)}`;
 }
 
 function measureItems(measure: { value: Measure }, fields: readonly string[]) {

@@ -2,10 +2,12 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
+import { Name } from "../event/pieces.tsx";
 import { Icon } from "../parts/icons.tsx";
 import { COLUMN_FIELDS, hasColumn, moveColumn, resizeColumn, titleOf, toggleColumn, widthOf } from "./columns.ts";
 import type { ListColumn } from "./columns.ts";
 import "../css/columns.css";
+import { visibleText } from "./visible-text.ts";
 
 export type ColumnsProperties = {
   readonly columns: readonly ListColumn[];
@@ -58,13 +60,17 @@ export function ColumnChooser({ columns, attributes, onColumns }: ColumnsPropert
               onKeyDown={(event) => onKeyDown(event, name)}
             >
               <span class="box">{hasColumn(columns, name) && <Icon name="tick" />}</span>
-              {titleOf(name)}
+              <Name text={titleOf(name)} />
             </button>
             {hasColumn(columns, name) && (
               <>
-                <Step label={`Move ${name} left`} icon="sortUp" act={() => onColumns(moveColumn(columns, name, -1))} />
                 <Step
-                  label={`Move ${name} right`}
+                  label={`Move ${visibleText(name)} left`}
+                  icon="sortUp"
+                  act={() => onColumns(moveColumn(columns, name, -1))}
+                />
+                <Step
+                  label={`Move ${visibleText(name)} right`}
                   icon="sortDown"
                   act={() => onColumns(moveColumn(columns, name, 1))}
                 />

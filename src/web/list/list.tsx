@@ -15,6 +15,7 @@ import type { Follow, ListMemory } from "./list-view.ts";
 import type { Order } from "./question.ts";
 import type { RowLook } from "./row-view.ts";
 import type { RowSource } from "./row-source.ts";
+import { visibleText } from "./visible-text.ts";
 
 export type ListProperties = {
   readonly source: RowSource;
@@ -161,7 +162,7 @@ function Head(properties: ListProperties & { readonly first: Signal<number> }): 
       </span>
       {look.columns.map(({ name }, index) => (
         <span key={name} role="columnheader" class={index === look.columns.length - 1 ? "cols" : undefined}>
-          {titleOf(name)}
+          {visibleText(titleOf(name))}
           <ColumnGrip name={name} columns={look.columns} onColumns={onColumns} />
           {index === look.columns.length - 1 && (
             <ColumnsButton columns={look.columns} attributes={attributes} onColumns={onColumns} />

@@ -40,6 +40,11 @@ export function piecesOf(text: string, matches: readonly Match[], { keepLines = 
   return pieces;
 }
 
+/** A text that hides nothing, as one string: for SVG, names for screen readers and our sentences. */
+export function visibleText(text: string): string {
+  return text.replace(HIDDEN, (character) => `[${nameOfCharacter(character)}]`);
+}
+
 /** Where a text matches, in UTF-16 units, the end exclusive. Matches rise and do not overlap. */
 export type Match = { readonly start: number; readonly end: number };
 

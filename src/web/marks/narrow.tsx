@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 
 import type { App } from "../app.ts";
+import { Name } from "../event/pieces.tsx";
 import { Icon } from "../parts/icons.tsx";
 import { formatNumber } from "../parts/numbers.ts";
 import { countsOf } from "./marked.ts";
@@ -69,7 +70,9 @@ function Value({ app, field, by, events, shown: { value, count } }: ValuePropert
         </svg>
         {isChosen && <Icon name="tick" class="tick" />}
         {isClass && <span class="sw" />}
-        <span class="n">{isClass ? app.classes.nameOf(logOfClass(app, events, value), value) : value}</span>
+        <span class="n">
+          <Name text={isClass ? app.classes.nameOf(logOfClass(app, events, value), value) : value} />
+        </span>
         <span class="c">{formatNumber(count)}</span>
       </button>
     </div>

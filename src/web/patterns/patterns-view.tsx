@@ -4,6 +4,7 @@ import type { App } from "../app.ts";
 import { allBut, only, readAsk } from "../ask/compose.ts";
 import { BEGINNING } from "../ask/range.ts";
 import { stepBeside, stepOf } from "../ask/steps.ts";
+import { Pieces } from "../event/pieces.tsx";
 import { Spark } from "../groups/lines.tsx";
 import { groupsOf } from "../groups/model.ts";
 import type { GroupRow, Groups } from "../groups/model.ts";
@@ -77,7 +78,9 @@ export function PatternsView({ app, search }: { app: App; search: Search }): JSX
                   {row.class !== "" && app.classes.nameOf(run.log, row.class)}
                 </td>
                 <td class="pat">
-                  <code>{piecesOfPattern(row.pattern).map(({ text, varies }) => (varies ? <i>{text}</i> : text))}</code>
+                  <code>
+                    <PatternText pattern={row.pattern} />
+                  </code>
                 </td>
                 <td class="act">
                   <button class="quiet" type="button" onClick={() => choose(only, row.pattern)}>
@@ -94,6 +97,23 @@ export function PatternsView({ app, search }: { app: App; search: Search }): JSX
         {rows.length === 0 && <p class="end">No events match, so there are no patterns.</p>}
         {total > rows.length && <p class="end">These are the {MOST_PATTERNS} most frequent ones.</p>}
       </div>
+    </>
+  );
+}
+
+/** A pattern with its varying parts apart and hidden characters by name. */
+function PatternText({ pattern }: { pattern: string }): JSX.Element {
+  return (
+    <>
+      {piecesOfPattern(pattern).map(({ text, varies }) =>
+        varies ? (
+          <i>
+            <Pieces text={text} />
+          </i>
+        ) : (
+          <Pieces text={text} />
+        ),
+      )}
     </>
   );
 }

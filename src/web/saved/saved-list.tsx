@@ -8,6 +8,8 @@ import { useAct, useResource } from "../state/resource.ts";
 import type { Search } from "../state/search.ts";
 import "../css/forms.css";
 import "../css/saved.css";
+import { Name } from "../event/pieces.tsx";
+import { visibleText } from "../list/visible-text.ts";
 
 export type SavedListProperties = { readonly app: App; readonly search: Search; readonly close: () => void };
 
@@ -62,8 +64,8 @@ export function SavedList({ app, search, close }: SavedListProperties): JSX.Elem
           <ul class="saved">
             {(saved.value.value ?? []).map((each) => (
               <li key={`${each.owner} ${each.name}`}>
-                <button class="pick" type="button" title={each.query} onClick={() => open(each)}>
-                  {each.name}
+                <button class="pick" type="button" title={visibleText(each.query)} onClick={() => open(each)}>
+                  <Name text={each.name} />
                   <span class="hint">{each.owner === own ? (each.shared ? "shared" : "") : each.owner}</span>
                 </button>
               </li>

@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 
 import type { SavedQuery } from "../api/types.ts";
+import { Name, Pieces } from "../event/pieces.tsx";
 import { ConfirmButton } from "../parts/confirm-button.tsx";
 import { PaneHead, Records } from "./pane.tsx";
 import { useAct, useResource } from "../state/resource.ts";
@@ -31,11 +32,13 @@ export function SavedQueries({ app, log }: PartProperties): JSX.Element {
           <tr key={`${saved.owner} ${saved.name}`}>
             <td>
               <a href={app.location.link({ screen: "search", log, parameters: new Map([["q", saved.query]]) })}>
-                {saved.name}
+                <Name text={saved.name} />
               </a>
             </td>
             <td>
-              <code class="query">{saved.query}</code>
+              <code class="query">
+                <Pieces text={saved.query} keepLines />
+              </code>
             </td>
             <td>{saved.owner === own ? (saved.shared ? "You, shared" : "You") : saved.owner}</td>
             <td class="act">

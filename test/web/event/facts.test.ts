@@ -1,7 +1,7 @@
 import test from "ava";
 
 import { foldData, isHtml } from "../../../src/web/event/data.ts";
-import { actsOf, attributesOf, factsOf, nameOfAct, safeLink } from "../../../src/web/event/facts.ts";
+import { actsOf, attributesOf, factsOf, safeLink, wordsOfAct } from "../../../src/web/event/facts.ts";
 import { rowOf } from "../support/rows.ts";
 
 const words = { moment: (ms: number) => new Date(ms).toISOString(), className: (key: string) => key.toUpperCase() };
@@ -38,8 +38,8 @@ test("each value offers what can be asked of it", (t) => {
   t.deepEqual(actsOf("geo", { shown: "52.52, 13.405", value: null }, null), ["group", "column", "copy"]);
   t.deepEqual(actsOf("created", { shown: "now", value: null }, null), ["copy"]);
   t.deepEqual(actsOf("link", { shown: "x", value: "x" }, "https://x.example/").at(-1), "follow");
-  t.is(nameOfAct("only", "user", "u-1", false), "Only u-1");
-  t.is(nameOfAct("column", "user", "u-1", true), "Hide the column");
+  t.deepEqual(wordsOfAct("only", "user", "u-1", false), { before: "Only ", name: "u-1" });
+  t.deepEqual(wordsOfAct("column", "user", "u-1", true), { before: "Hide the column" });
 });
 
 test("only pages and mails can be followed", (t) => {

@@ -1,0 +1,79 @@
+import test from "ava";
+import type { Page } from "playwright-core";
+
+import { LOG } from "../support/service.ts";
+import { assertAccessible } from "./support/accessibility.ts";
+import { sharePages } from "./support/pages.ts";
+
+const pages = sharePages();
+
+/** Turns what follows around: `gnp.exe` reads as `exe.png`. */
+const OVERRIDE = "\u202e";
+const CLASS = `Alarm ${OVERRIDE}mrala`;
+const SHOWN_CLASS = /^Alarm \[U\+202E\]mrala$/;
+
+/** Asserts that nothing on the page hides the override: no text, no label, no title. What is typed is left out. */
+async function assertNothingHidden(page: Page, what: string): Promise<void> {
+  const raw = await page.evaluate((character) => {
+    const elements = [...document.querySelectorAll("body *:not(textarea, input)")];
+    return elements.flatMap((element) => {
+      const own = [...element.childNodes].filter(({ nodeType }) => nodeType === Node.TEXT_NODE);
+      const texts = own.map(({ nodeValue }) => nodeValue ?? "");
+      const names = ["aria-label", "title"].map((name) => element.getAttribute(name) ?? "");
+      return [...texts, ...names].some((text) => text.includes(character)) ? [element.outerHTML.slice(0, 200)] : [];
+    });
+  }, OVERRIDE);
+  if (raw.length > 0) throw new Error(`${what} hides a mark of direction:\n${raw.join("\n")}`);
+}
+
+test("marks of direction are seen wherever a producer's or an admin's text is shown", async (t) => {
+  const { page, context } = await pages.open(t, { address: `#/${LOG}/classes` });
+  page.setDefaultTimeout(20_000);
+  const made = await context.request.post(`/manage/1/logs/${LOG}/classFilters`, {
+    data: { key: "alarm", display: CLASS, color: "orange", weight: 9, tag: "alarmed" },
+    headers: { "X-Loggia": "1" },
+  });
+  t.true(made.ok(), await made.text());
+  await pages.post([
+    {
+      text: `bidi ${OVERRIDE}gnp.exe`,
+      source: `hidden ${OVERRIDE}ecruos`,
+      tags: ["alarmed", `t${OVERRIDE}gat`],
+      attributes: { [`name${OVERRIDE}eman`]: `value ${OVERRIDE}eulav` },
+    },
+    { text: "another", source: "hidden" },
+  ]);
+  await page.reload();
+  await page.locator(".crow .n", { hasText: "Alarm" }).waitFor();
+  await assertNothingHidden(page, "the classes");
+  const screens = [
+    { what: "patterns", query: "GET events", more: "&v=patterns", ready: ".pat" },
+    { what: "groups by source", query: "GET events GROUPBY source", more: "", ready: ".groups .rowname" },
+    { what: "groups by class", query: "GET events GROUPBY class", more: "", ready: ".groups .rowname" },
+    { what: "lines", query: "GET events GROUPBY source, MINUTES(15)", more: "", ready: ".groups .rowname" },
+    { what: "events", query: "GET events WHERE text CONTAINS 'bidi'", more: "", ready: "#list .row .x" },
+  ];
+  for (const { what, query, more, ready } of screens) {
+    await page.goto(`/#/${LOG}?q=${encodeURIComponent(query)}${more}`);
+    await page.locator(ready).first().waitFor();
+    await page.locator(".facet .val").first().waitFor();
+    await assertNothingHidden(page, what);
+  }
+  await page.locator(".facet .val[data-class=alarm]").waitFor();
+  const slot = page.locator("#list .slot").first();
+  await slot.locator("[aria-rowindex]").click();
+  await slot.locator(".facts").waitFor();
+  for (const value of await slot.locator(".facts .v").all()) {
+    await value.click();
+    // An open menu takes the focus.
+    await page.locator("[role=menuitem]:focus").waitFor();
+    await assertNothingHidden(page, "the menu of a value");
+    await page.keyboard.press("Escape");
+    await page.getByRole("menu").waitFor({ state: "detached" });
+  }
+  await assertAccessible(t, page, "names with marks of direction");
+  await page.locator(".hist .plot").hover();
+  await page.locator(".hist [role=option][aria-label*='Alarm']").waitFor({ state: "attached" });
+  await assertNothingHidden(page, "the histogram");
+  t.regex(await page.locator(".facet .val[data-class=alarm] .n").innerText(), SHOWN_CLASS);
+});
