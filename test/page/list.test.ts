@@ -235,3 +235,20 @@ test("the text of an open event keeps its lines and tabs", async (t) => {
   // As it is shown, and thus as a selection is copied.
   t.is(await text.innerText(), "first line\n\tsecond line\nthird line");
 });
+
+test("a click with Shift on a value of a field leaves it out, and a second one takes it in again", async (t) => {
+  await pages.post([
+    { text: "stays", source: "kept-by-shift", tags: ["shift"] },
+    { text: "goes", source: "left-by-shift", tags: ["shift"] },
+  ]);
+  const query = "GET events WHERE tags = 'shift'";
+  const { page } = await pages.open(t, { address: `#/${LOG}?q=${encodeURIComponent(query)}` });
+  const field = page.getByRole("textbox", { name: /Query/ });
+  const value = page.locator(".facet .val", { hasText: "left-by-shift" });
+  await value.click({ modifiers: ["Shift"] });
+  await slotOf(page, "goes").waitFor({ state: "detached" });
+  t.is(await field.inputValue(), `${query} AND source != 'left-by-shift'`);
+  await page.locator(".facet .val.off", { hasText: "left-by-shift" }).click({ modifiers: ["Shift"] });
+  await slotOf(page, "goes").waitFor();
+  t.is(await field.inputValue(), query);
+});

@@ -6,7 +6,7 @@ import { wordsOf } from "../api/client.ts";
 import type { App } from "../app.ts";
 import { bandWords, isBand } from "../ask/choices.ts";
 import type { Choice } from "../ask/choices.ts";
-import { allBut, choicesOf, groupedBy, hasChoice, only, readAsk, toggle } from "../ask/compose.ts";
+import { allBut, choicesOf, groupedBy, hasChoice, only, readAsk, toggle, toggleNot } from "../ask/compose.ts";
 import type { Ask } from "../ask/compose.ts";
 import { eventsOf } from "../ask/groups.ts";
 import type { GroupRecord } from "../ask/groups.ts";
@@ -167,7 +167,7 @@ function Value(properties: {
         type="button"
         aria-pressed={isChosen}
         data-class={isClass && typeof choice === "string" ? choice : undefined}
-        onClick={() => change(toggle)}
+        onClick={({ shiftKey }) => change(shiftKey ? toggleNot : toggle)}
       >
         <svg class="share" aria-hidden="true">
           <rect width={`${share.toFixed(1)}%`} height="22" rx="3" />
