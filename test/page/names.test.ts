@@ -77,3 +77,25 @@ test("marks of direction are seen wherever a producer's or an admin's text is sh
   await assertNothingHidden(page, "the histogram");
   t.regex(await page.locator(".facet .val[data-class=alarm] .n").innerText(), SHOWN_CLASS);
 });
+
+for (const width of [1440, 360]) {
+  test(`at ${width} px a long value leaves the figures of its group in sight`, async (t) => {
+    const name = `w${width}`;
+    const long = `${name}${"0123456789".repeat(19)}`;
+    await pages.post([
+      { text: "long", source: long, tags: [name] },
+      { text: "short", source: "short", tags: [name] },
+    ]);
+    const query = `GET events WHERE tags = '${name}' GROUPBY source`;
+    const { page } = await pages.open(t, {
+      address: `#/${LOG}?q=${encodeURIComponent(query)}`,
+      viewport: { width, height: 800 },
+    });
+    const cell = page.locator(".groups .rowname", { hasText: name });
+    await cell.waitFor();
+    t.is(await cell.getAttribute("title"), long);
+    const count = (await cell.locator("+ .num").boundingBox())!;
+    t.true(count.x + count.width <= width, `the count ends at ${count.x + count.width} px`);
+    t.true(await cell.evaluate((element) => element.scrollWidth > element.clientWidth && element.clientHeight < 40));
+  });
+}

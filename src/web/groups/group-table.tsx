@@ -86,11 +86,14 @@ export function GroupTable(properties: {
               onPointerEnter={() => (at.value = index)}
               onFocusIn={() => (at.value = index)}
             >
-              {groups.keys.map((_, place) => (
-                <th scope="row" class="rowname" data-class={classOf(row)}>
-                  {nameOfKey(place, row.keys[place] ?? "")}
-                </th>
-              ))}
+              {groups.keys.map((_, place) => {
+                const name = nameOfKey(place, row.keys[place] ?? "");
+                return (
+                  <th scope="row" class="rowname" data-class={classOf(row)} title={name}>
+                    <bdi>{name}</bdi>
+                  </th>
+                );
+              })}
               {groups.columns.map((name) => (
                 <td class="num">{visibleText(numberWords(row.values[name] ?? ""))}</td>
               ))}
