@@ -211,3 +211,31 @@ test("a range in the query holds for the heading, the bars and the fields", asyn
   await page.locator("#list .slot").nth(2).waitFor();
   await page.locator("aside.side").getByText("bars-own").first().waitFor();
 });
+
+test("the table of the bars has the counts of each class, and an empty bar is of 0 events", async (t) => {
+  const { page, context } = await pages.open(t, { signedIn: true });
+  const made = await context.request.post(`/manage/1/logs/${LOG}/classFilters`, {
+    data: { key: "counted", display: "Counted", color: "orange", weight: 9, tag: "counted" },
+    headers: { "X-Loggia": "1" },
+  });
+  t.true(made.ok(), await made.text());
+  const from = Date.UTC(2026, 10, 20, 12);
+  const event = (minute: number, tags: string[]) => ({
+    text: `at ${minute}`,
+    source: "classed-bars",
+    created: from + minute * MINUTE_MS,
+    tags,
+  });
+  await pages.post([event(1, ["counted"]), event(1.01, ["counted"]), event(1.02, [])]);
+  await page.goto(`/${addressOf("classed-bars", `from=${from}&to=${from + HOUR_MS}`, "&tz=UTC")}`);
+  await page.reload();
+  const box = (await page.locator(".hist .plot").boundingBox())!;
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  await page.locator(".hist .tip dt", { hasText: /^Events$/ }).waitFor({ timeout: 8_000 });
+  await page.locator(".hist").getByRole("button", { name: "Table" }).click();
+  const table = page.locator(".column-table");
+  await table.waitFor();
+  t.deepEqual(await table.locator("thead th").allInnerTexts(), ["Time", "Count", "Counted", "No class"]);
+  const full = table.locator("tbody tr", { has: page.locator("td:nth-child(2):text-is('3')") });
+  t.deepEqual(await full.locator(".num").allInnerTexts(), ["3", "2", "1"]);
+});

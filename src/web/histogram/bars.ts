@@ -62,6 +62,12 @@ function rankOf(key: string, weights: readonly string[]): number {
   return rank < 0 ? weights.length : rank;
 }
 
+/** The classes of all columns in the order of their parts, the heaviest first; "" is none. */
+export function classesOf(columns: readonly Column[], weights: readonly string[]): readonly string[] {
+  const keys = [...new Set(columns.flatMap(({ parts }) => parts.map((part) => part.class)))];
+  return keys.toSorted((one, other) => rankOf(one, weights) - rankOf(other, weights));
+}
+
 /** The least and the most that the axis shows; it begins at 0. */
 export function scaleOf(columns: readonly Column[]): { readonly low: number; readonly high: number } {
   const heights = columns.map(({ height }) => height ?? 0);

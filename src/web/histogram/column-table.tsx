@@ -11,11 +11,21 @@ export type ColumnTableProperties = {
   readonly columns: readonly Column[];
   readonly formats: Formats;
   readonly measure: string;
+  /** The classes that have a column each, the heaviest first; "" is none. */
+  readonly classes: readonly string[];
+  readonly nameOf: (key: string) => string;
   readonly narrow: (moments: Moments) => void;
 };
 
 /** The bars as a table, for those who read numbers or do not see bars. */
-export function ColumnTable({ columns, formats, measure, narrow }: ColumnTableProperties): JSX.Element {
+export function ColumnTable({
+  columns,
+  formats,
+  measure,
+  classes,
+  nameOf,
+  narrow,
+}: ColumnTableProperties): JSX.Element {
   return (
     <div class="column-table" tabIndex={0} role="region" aria-label="Events over time, as a table">
       <table class="table tight">
@@ -25,6 +35,11 @@ export function ColumnTable({ columns, formats, measure, narrow }: ColumnTablePr
             <th scope="col" class="num">
               {measure}
             </th>
+            {classes.map((key) => (
+              <th key={key} scope="col" class="num">
+                {key === "" ? "No class" : nameOf(key)}
+              </th>
+            ))}
           </tr>
         </thead>
         <tbody>
@@ -36,6 +51,11 @@ export function ColumnTable({ columns, formats, measure, narrow }: ColumnTablePr
                 </button>
               </td>
               <td class="num">{column.height === null ? "none" : formatNumber(column.height)}</td>
+              {classes.map((key) => (
+                <td key={key} class="num">
+                  {formatNumber(column.parts.find((part) => part.class === key)?.count ?? 0)}
+                </td>
+              ))}
             </tr>
           ))}
         </tbody>

@@ -14,7 +14,7 @@ import { MenuButton } from "../parts/menu.tsx";
 import type { Run, Search } from "../state/search.ts";
 import { useRead } from "../state/use-read.ts";
 import { formatsOf } from "../time/moments.ts";
-import { barsQuery, columnsOf } from "./bars.ts";
+import { barsQuery, classesOf, columnsOf } from "./bars.ts";
 import type { Column, Measure } from "./bars.ts";
 import type { ColumnTableProperties } from "./column-table.tsx";
 import { Plot } from "./plot.tsx";
@@ -77,8 +77,10 @@ export function Histogram({ app, search }: { app: App; search: Search }): JSX.El
         (isTable.value ? (
           <ColumnTable
             columns={found.columns}
+            classes={classesOf(found.columns, weightsOf(app, run.log))}
             formats={formats.value}
             measure={measureName(measure.value)}
+            nameOf={(key) => app.classes.nameOf(run.log, key)}
             narrow={narrow}
           />
         ) : (
@@ -108,9 +110,13 @@ async function readColumns(app: App, run: Run, measure: Measure): Promise<Shown 
     query: { query, tz: run.zone },
     signal: run.signal,
   });
-  const weights = (app.classes.byLog.peek().get(run.log) ?? []).map(({ key }) => key);
-  const columns = columnsOf(body, step, moments, run.zone, weights);
+  const columns = columnsOf(body, step, moments, run.zone, weightsOf(app, run.log));
   return { columns, isCount: measure.kind === "count", step, zone: run.zone };
+}
+
+/** The keys of the classes of a log, the heaviest first. */
+function weightsOf(app: App, log: string): readonly string[] {
+  return (app.classes.byLog.peek().get(log) ?? []).map(({ key }) => key);
 }
 
 /** The fields of the log that hold numbers. */

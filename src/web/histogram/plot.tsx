@@ -146,7 +146,7 @@ export function Plot(properties: PlotProperties): JSX.Element {
         )}
         <AxisLabels columns={columns} formats={formats} low={low} high={high} />
       </svg>
-      {shown !== undefined && <Tip column={shown} formats={formats} nameOf={nameOf} />}
+      {shown !== undefined && <Tip column={shown} isCount={properties.isCount} formats={formats} nameOf={nameOf} />}
     </>
   );
 }

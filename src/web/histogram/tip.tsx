@@ -8,10 +8,12 @@ import type { Column } from "./bars.ts";
 /** What the column under the pointer or the keyboard shows. Screen readers hear its label instead. */
 export function Tip(properties: {
   readonly column: Column;
+  /** Whether the columns are counts of events, not figures of a field. */
+  readonly isCount: boolean;
   readonly formats: Formats;
   readonly nameOf: (key: string) => string;
 }): JSX.Element {
-  const { column, formats, nameOf } = properties;
+  const { column, isCount, formats, nameOf } = properties;
   const { height, parts } = column;
   return (
     <div class="pop tip" aria-hidden="true">
@@ -26,7 +28,7 @@ export function Tip(properties: {
         ))}
         <div>
           <span />
-          <dt>{parts.length > 0 ? "All" : "Value"}</dt>
+          <dt>{parts.length > 0 ? "All" : isCount ? "Events" : "Value"}</dt>
           <dd>{height === null ? "none" : formatNumber(height)}</dd>
         </div>
       </dl>
