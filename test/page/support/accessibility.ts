@@ -25,6 +25,7 @@ export async function assertAccessible(t: ExecutionContext, page: Page, what: st
   await page.evaluate(AXE);
   for (const { name, colorScheme, forcedColors } of SCHEMES) {
     await page.emulateMedia({ colorScheme, forcedColors });
+    await settle(page);
     const violations = await page.evaluate(async () => {
       const { axe } = globalThis as unknown as { readonly axe: Axe };
       return (await axe.run()).violations;
@@ -32,6 +33,14 @@ export async function assertAccessible(t: ExecutionContext, page: Page, what: st
     t.deepEqual(violations.flatMap(describe), [], `${what}, ${name}`);
   }
   await page.emulateMedia({ colorScheme: null, forcedColors: null });
+}
+
+/** Waits for what is being faded in: half-way its contrast is none. */
+async function settle(page: Page): Promise<void> {
+  await page.evaluate(async () => {
+    const ending = document.getAnimations().filter(({ effect }) => effect?.getComputedTiming().endTime !== Infinity);
+    await Promise.all(ending.map(({ finished }) => finished.catch(() => undefined)));
+  });
 }
 
 function describe({ id, help, nodes }: Violation): string[] {
