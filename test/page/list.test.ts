@@ -212,7 +212,7 @@ test("the menu of a value is whole beside an open event that has nothing but fie
   await slot.locator("[aria-rowindex]").click();
   await slot.locator(".facts").waitFor();
   for (const field of ["source", "link"]) {
-    await slot.locator(`dt:text-is("${field}") + dd .v`).click();
+    await slot.locator(`dt:has-text("${field}") + dd .v`).click();
     const menu = page.getByRole("menu", { name: new RegExp(` of ${field}$`) });
     await menu.waitFor();
     t.is(await menu.evaluate((element) => element.getClientRects().length), 1, `the menu of ${field} is in pieces`);
