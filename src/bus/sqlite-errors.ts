@@ -56,3 +56,8 @@ export function explain(error: unknown): LoggiaError {
     retryAfter_s: 5,
   });
 }
+
+/** For an append that waited longer than it may. */
+export function tooLate(): LoggiaError {
+  return new LoggiaError("bus_unavailable", "The bus did not store this before its deadline");
+}

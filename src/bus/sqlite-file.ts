@@ -332,7 +332,10 @@ function toRecord(topic: Topic, row: Row): BusRecord {
   };
 }
 
-/** A file of an earlier release gives no space back until it was written anew, which waits for a start at which it is small. */
+/**
+ * Rewrites a file of an earlier release so that it can give space back to the file system. A large
+ * one waits for a start at which it is small.
+ */
 function makeShrinkable(db: DatabaseSync): void {
   const used_bytes = (pragma(db, "page_count") - pragma(db, "freelist_count")) * pragma(db, "page_size");
   if (pragma(db, "auto_vacuum") !== 0 || used_bytes > REWRITTEN_BYTES) return;

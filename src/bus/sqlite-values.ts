@@ -30,7 +30,10 @@ export function unpackedLength(packed: Uint8Array): number {
   return isMarked(packed) ? viewOf(packed).getUint32(MARK.length, true) : packed.length;
 }
 
-/** The value, in memory of its own. What can't be what was kept comes as it is: whoever reads it makes a dead letter of it. */
+/**
+ * The value, in memory of its own. A damaged one is returned as it is kept; the pipeline makes a
+ * dead letter of it.
+ */
 export function unpackValue(packed: Uint8Array): Uint8Array {
   if (!isMarked(packed)) return packed;
   const length = unpackedLength(packed);

@@ -15,7 +15,7 @@ import {
 } from "./bus.ts";
 import { APPEND_DEADLINE_MS, QUEUE_BYTES, QUEUE_RECORDS, sizeOf } from "./limits.ts";
 import { BusFileClient } from "./sqlite-client.ts";
-import { explain, isFull } from "./sqlite-errors.ts";
+import { explain, isFull, tooLate } from "./sqlite-errors.ts";
 import { ofEachTopic } from "./sqlite-file.ts";
 import type { Commit, GroupOffsets } from "./sqlite-file.ts";
 import { Removal } from "./sqlite-removal.ts";
@@ -395,8 +395,4 @@ class FileBus implements SqliteBus {
   #refuseWhenClosed(): void {
     if (this.#closed) throw new LoggiaError("bus_unavailable", "The bus is closed");
   }
-}
-
-function tooLate(): LoggiaError {
-  return new LoggiaError("bus_unavailable", "The bus did not store this before its deadline");
 }

@@ -8,8 +8,9 @@ import { promisify } from "node:util";
 import type { Logger } from "pino";
 
 import { asker, askerGone, askerLeft_ms } from "../../asker.ts";
-import { ClientGone, LoggiaError, StartError } from "../../errors.ts";
+import { ClientGone, StartError } from "../../errors.ts";
 import { hurryUntil } from "../../pace.ts";
+import { isFatal, isOutOfMemory, startError, tooLarge, tooSlow } from "./database-errors.ts";
 import { FairPool } from "./fair-pool.ts";
 import { prepareSchema } from "./migrate.ts";
 import { keepByteOrderMarks } from "./text-decoder.ts";
@@ -342,44 +343,6 @@ async function close(open: Open): Promise<void> {
   openPaths.delete(open.path);
 }
 
-/** Why a store can't be used, in one line that names its file and says what to do. */
-export function startError(file: string, error: unknown): StartError {
-  const reason = error instanceof Error ? firstLine(error.message) : String(error);
-  if (/Could not set lock/.test(reason)) {
-    const holder = /\(PID (\d+)\)/.exec(reason)?.[1];
-    return new StartError(`The store ${file} is in use by another process${holder ? ` (PID ${holder})` : ""}`, {
-      cause: error,
-    });
-  }
-  if (/not a valid DuckDB database/.test(reason)) {
-    return new StartError(`The file ${file} exists and is not a DuckDB database`, { cause: error });
-  }
-  if (DAMAGE.test(reason)) {
-    const todo =
-      "restore a backup, or move the file away and run `loggia replay start`: that brings back what the bus holds";
-    return new StartError(`The store ${file} is damaged (${reason}); ${todo}`, { cause: error });
-  }
-  return new StartError(`The store ${file} could not be opened: ${reason}`, { cause: error });
-}
-
-/** What DuckDB says of blocks and records that can't be what was written. */
-const DAMAGE = /checksum|corrupt|Serialization Error|failed to (?:read|deserialize)|Could not read enough bytes/i;
-
-function tooSlow(timeout_ms: number, cause: unknown): LoggiaError {
-  const message = `The question took longer than ${Math.round(timeout_ms / 10) / 100} s: narrow it, by time for example`;
-  return new LoggiaError("overloaded", message, { cause });
-}
-
-function tooLarge(cause: unknown): LoggiaError {
-  const message =
-    "The question needs more memory than the store may take: narrow it, or ask for fewer groups or values";
-  return new LoggiaError("overloaded", message, { cause, retryAfter_s: 60 });
-}
-
-function isOutOfMemory(error: unknown): boolean {
-  return error instanceof Error && error.message.startsWith("Out of Memory Error");
-}
-
 /** Runs `work` in one transaction, which is undone where it throws. */
 export async function transaction<T>(
   connection: DuckDBConnection,
@@ -396,14 +359,4 @@ export async function transaction<T>(
     throw error;
   }
   return result;
-}
-
-/** Whether DuckDB will refuse all further work on the instance. */
-function isFatal(error: unknown): boolean {
-  return error instanceof Error && /^(FATAL|INTERNAL) Error|database has been invalidated/i.test(error.message);
-}
-
-/** DuckDB adds the statement and hints below. */
-export function firstLine(message: string): string {
-  return message.split("\n", 1)[0] ?? message;
 }

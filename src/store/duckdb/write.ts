@@ -5,7 +5,7 @@ import type { LogKey, UserId } from "../../events/event.ts";
 import type { EventId } from "../../events/id.ts";
 import type { Position } from "../../bus/bus.ts";
 import type { Alert, WriteOutcome } from "../store.ts";
-import { firstLine } from "./database.ts";
+import { firstLine } from "./database-errors.ts";
 import type { Block, BlockIndex } from "./blocks/block-index.ts";
 import { attributeColumnsIn } from "./attributes.ts";
 import { appendChunks, Rows } from "./chunks.ts";
