@@ -30,6 +30,13 @@ async function seeResult(page: Page): Promise<void> {
   await page.locator(".facet .val, .only-mid >> visible=true").first().waitFor();
 }
 
+/** Waits for the first element of each kind. */
+function seeing(...selectors: readonly string[]): Picture["act"] {
+  return async (page) => {
+    for (const selector of selectors) await page.locator(selector).first().waitFor();
+  };
+}
+
 async function openEvent(page: Page): Promise<void> {
   await rowAt(page, 3).click();
   await page
@@ -79,20 +86,13 @@ export const PICTURES: readonly Picture[] = [
     name: "groups",
     address: search("GET events GROUPBY HOUR, class COLUMNS(KEY, COUNT)"),
     schemes: BOTH,
-    act: async (page) => {
-      await page.locator(".spark").first().waitFor();
-      await page.locator(".facet .val").first().waitFor();
-    },
+    act: seeing(".spark", ".facet .val"),
   },
   {
     name: "patterns",
     address: search("GET events", "&v=patterns"),
     schemes: LIGHT,
-    act: async (page) => {
-      await page.locator(".spark").first().waitFor();
-      await page.locator(".plot .b").first().waitFor();
-      await page.locator(".facet .val").first().waitFor();
-    },
+    act: seeing(".spark", ".plot .b", ".facet .val"),
   },
   {
     name: "context",
@@ -138,9 +138,7 @@ export const PICTURES: readonly Picture[] = [
     name: "classes",
     address: `#/${LOG}/classes/payment-failed`,
     schemes: LIGHT,
-    act: async (page) => {
-      await page.locator(".preview .row").first().waitFor();
-    },
+    act: seeing(".preview .row"),
   },
   {
     name: "keys",

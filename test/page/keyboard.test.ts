@@ -48,6 +48,14 @@ test("an analyst needs no pointer, from signing in to an export", async (t) => {
   const { keyboard } = page;
   const heading = (name: string | RegExp) => page.getByRole("heading", { level: 1, name }).waitFor();
   const focused = page.locator("#list [aria-rowindex]:focus");
+  const askForFive = async (): Promise<void> => {
+    await keyboard.press("/");
+    await keyboard.press("ControlOrMeta+a");
+    await keyboard.type("GET events WHERE source = 'keyboard'");
+    await keyboard.press("Escape");
+    await keyboard.press("Enter");
+    await heading("5 events");
+  };
 
   // Sign in: the first field has the focus.
   await page.locator("input[name=email]:focus, input[type=email]:focus").waitFor();
@@ -58,12 +66,7 @@ test("an analyst needs no pointer, from signing in to an export", async (t) => {
   await page.locator("#list [aria-rowindex]").first().waitFor();
 
   // Query.
-  await keyboard.press("/");
-  await keyboard.press("ControlOrMeta+a");
-  await keyboard.type("GET events WHERE source = 'keyboard'");
-  await keyboard.press("Escape");
-  await keyboard.press("Enter");
-  await heading("5 events");
+  await askForFive();
 
   // Narrow by the bars: from the last one back to the one that holds the two newer events.
   await page.locator(".plot .b").first().waitFor();
@@ -134,12 +137,7 @@ test("an analyst needs no pointer, from signing in to an export", async (t) => {
   await keyboard.press("g");
   await keyboard.press("s");
   await page.locator("#list [aria-rowindex]").first().waitFor();
-  await keyboard.press("/");
-  await keyboard.press("ControlOrMeta+a");
-  await keyboard.type("GET events WHERE source = 'keyboard'");
-  await keyboard.press("Escape");
-  await keyboard.press("Enter");
-  await heading("5 events");
+  await askForFive();
   await keyboard.press("Tab");
   const downloading = page.waitForEvent("download");
   await keyboard.press("x");

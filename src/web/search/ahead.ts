@@ -22,10 +22,16 @@ export function beginSearch(app: App, log: string): Begun {
   return { search, results: new Results(app, search) };
 }
 
-/** Whether a search is drawn as a list of events that were found. */
-export function isListed(app: App, { search }: Begun): boolean {
+/** What a search answers with: events too where its query cannot be read, which the list says. */
+export function answersWith({ search }: Pick<Begun, "search">): "events" | "groups" | "users" {
   const ask = readAsk(search.run.value.query);
-  const isOfEvents = ask === null || (!ask.isGrouped && ask.query.table.name === "events");
+  if (ask?.query.table.name === "users") return "users";
+  return ask?.isGrouped === true ? "groups" : "events";
+}
+
+/** Whether a search is drawn as a list of events that were found. */
+export function isListed(app: App, begun: Begun): boolean {
+  const isOfEvents = answersWith(begun) === "events";
   return app.location.place.value.screen === "search" && isOfEvents && !isLive(app) && viewOf(app) === "events";
 }
 

@@ -4,12 +4,11 @@ import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 
 import type { App } from "../app.ts";
-import { readAsk } from "../ask/compose.ts";
 import { ResultList } from "../list/result-list.tsx";
 import type { ResultListProperties } from "../list/results.ts";
 import { lazy } from "../shell/lazy.tsx";
 import type { Search } from "../state/search.ts";
-import { beginSearch, isListed } from "./ahead.ts";
+import { answersWith, beginSearch, isListed } from "./ahead.ts";
 import type { Ahead, Begun } from "./ahead.ts";
 import { FoundLine } from "./found-line.tsx";
 import { AskBar } from "./ask-bar.tsx";
@@ -48,8 +47,7 @@ export function SearchScreen({ app, log, ahead }: { app: App; log: string; ahead
     [],
   );
   const isFieldsOpen = useSignal(false);
-  const isGrouped = useComputed(() => readAsk(search.run.value.query)?.isGrouped === true).value;
-  const isOfUsers = useComputed(() => readAsk(search.run.value.query)?.query.table.name === "users").value;
+  const kind = useComputed(() => answersWith(begun)).value;
   if (place.screen === "context") {
     return (
       <div class="search">
@@ -68,9 +66,9 @@ export function SearchScreen({ app, log, ahead }: { app: App; log: string; ahead
         <FieldsPane app={app} search={search} isOpen={isFieldsOpen} />
       </AfterRows>
       <main id="main" tabIndex={-1} class="main" aria-labelledby="found">
-        {isOfUsers ? (
+        {kind === "users" ? (
           <UsersView app={app} search={search} />
-        ) : isGrouped ? (
+        ) : kind === "groups" ? (
           <GroupsView app={app} search={search} />
         ) : (
           <>
