@@ -110,8 +110,8 @@ function isNamed(query: SavedQuery, name: string): boolean {
 function requireOwn(queries: readonly SavedQuery[], log: LogKey, name: string): SavedQuery {
   const query = queries.find((query) => isNamed(query, name));
   if (query !== undefined) return query;
-  const why = `You have no saved query ${quote(name)} of the log ${log}; one that is shared is changed by its owner alone`;
-  throw new LoggiaError("saved_query_not_found", why);
+  const what = `You have no saved query ${quote(name)} of the log ${log}`;
+  throw new LoggiaError("saved_query_not_found", `${what}; one that is shared is changed by its owner alone`);
 }
 
 function ownNameTaken(log: LogKey, name: string): LoggiaError {

@@ -5,7 +5,7 @@ import type { Name, Query, Term } from "./syntax.ts";
 
 /**
  * Whether a query asks for groups, or for aggregates of all that it finds. Without clauses of groups
- * its first column of a known name decides, so that a fault is told of what does not go with that.
+ * the first column with a known name decides, and a fault names the columns that do not fit it.
  */
 export function asksForGroups({ groupBy, having, compare, fill, columns }: Query["clauses"]): boolean {
   if (groupBy !== null || having !== null || compare !== null || fill !== null) return true;

@@ -242,7 +242,8 @@ const AttributeFilters = z.object({
   attributeFilters: z
     .record(z.string().regex(/^attr\./), z.string())
     .describe(
-      "`attr.<name>=<value>`: the attribute has that value, ignoring case; as a number where both are one. Each once; an empty value is an empty text.",
+      "`attr.<name>=<value>`: the attribute has that value, ignoring case; as a number where both are one. " +
+        "Each once; an empty value is an empty text.",
     ),
 });
 
