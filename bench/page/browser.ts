@@ -1,16 +1,22 @@
 import { readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import { transform } from "esbuild";
 import { chromium } from "playwright-core";
-import type { BrowserContext, CDPSession, Page } from "playwright-core";
+import type { Browser, BrowserContext, CDPSession, Page } from "playwright-core";
 
 import { findChromium } from "../../infra/chromium.ts";
 import { ACCOUNT } from "../support/places.ts";
+
+const SETTLE_POLL_MS = 300;
+const SETTLE_POLLS = 100;
 
 /** A page in a profile of its own, signed in, with the probes of `probes.ts` in it. */
 export type MeasuredPage = {
   readonly page: Page;
   /** Evaluates an expression in the page: `probes.rowElements()`. */
   readonly ask: <Answer>(expression: string) => Promise<Answer>;
+  /** Waits until the browser has loaded its own parts for a new window, which take all of a core. */
+  readonly settle: () => Promise<void>;
   /** Slows its processor down by a factor. */
   readonly slowDown: (factor: number) => Promise<void>;
   /** Bytes of its heap after a collection. */
@@ -50,6 +56,7 @@ export async function openBrowser(): Promise<MeasuredBrowser> {
       return {
         page,
         ask: <Answer>(expression: string) => page.evaluate<Answer>(expression),
+        settle: () => settle(browser),
         slowDown: async (rate) => void (await session.send("Emulation.setCPUThrottlingRate", { rate })),
         heap: () => heapOf(session),
         close: () => context.close(),
@@ -62,6 +69,22 @@ export async function openBrowser(): Promise<MeasuredBrowser> {
 async function signIn(context: BrowserContext): Promise<void> {
   const answer = await context.request.post("/1/session", { data: ACCOUNT, headers: { "X-Loggia": "1" } });
   if (!answer.ok()) throw new Error(`Signing in was answered ${answer.status()} ${await answer.text()}`);
+}
+
+/** Waits until all processes of the browser together take less than a tenth of a core. */
+async function settle(browser: Browser): Promise<void> {
+  const session = await browser.newBrowserCDPSession();
+  const busy_s = async (): Promise<number> => {
+    const { processInfo } = await session.send("SystemInfo.getProcessInfo");
+    return processInfo.reduce((sum, { cpuTime }) => sum + cpuTime, 0);
+  };
+  for (let polls = 0, before_s = -1; polls < SETTLE_POLLS; polls++) {
+    const now_s = await busy_s();
+    if (before_s >= 0 && now_s - before_s < SETTLE_POLL_MS / 10_000) return await session.detach();
+    before_s = now_s;
+    await sleep(SETTLE_POLL_MS);
+  }
+  throw new Error("the browser did not come to rest");
 }
 
 async function heapOf(session: CDPSession): Promise<number> {

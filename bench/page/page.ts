@@ -55,6 +55,7 @@ async function measureFirstVisit({ browser, service, report, quick }: Inside): P
   let shift = 0;
   for (let round = 0; round < (quick ? 2 : 6); round++) {
     const visit = await browser.open(service.apiPort);
+    await visit.settle();
     await visit.slowDown(4);
     await visit.page.goto(ALL, { waitUntil: "commit" });
     rounds.push(await visit.ask<number>("probes.firstRow()"));
