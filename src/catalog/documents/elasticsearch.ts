@@ -3,7 +3,7 @@ import { errors } from "@elastic/elasticsearch";
 import { randomBytes } from "node:crypto";
 
 import { outlastSilence, translateElasticsearchError } from "../../elasticsearch/client.ts";
-import { retryWhile } from "../../elasticsearch/retry.ts";
+import { NEW_INDEX_DELAYS_MS, retryWhile } from "../../elasticsearch/retry.ts";
 import { LoggiaError, StartError } from "../../errors.ts";
 import type { Body, Cursor, Document, Documents, Version, WriteResult } from "./documents.ts";
 
@@ -166,9 +166,6 @@ async function settle(
   }
 }
 
-/** Delays before a document is asked for again: 3 s in all. */
-const READABLE_DELAYS_MS = [50, 100, 200, 400, 750, 1500];
-
 /**
  * The shard of an index that was made just now, maybe by another process, takes a moment until it
  * can be read.
@@ -180,7 +177,7 @@ function isNotReadableYet(error: unknown): boolean {
 /** Reads by id, which shows the newest write whether it is searchable yet or not. */
 async function get(client: Client, index: string, id: string): Promise<{ document: Document; write: string } | null> {
   const read = () => client.get<Stored>({ index, id }, { ...READ_LIMITS, ignore: [404] });
-  const answer = await retryWhile(isNotReadableYet, READABLE_DELAYS_MS, read);
+  const answer = await retryWhile(isNotReadableYet, NEW_INDEX_DELAYS_MS, read);
   // An answer of 404 without `found` does not say "no such document" but "no such index".
   if (answer.found === undefined) throw new IndexGone(index);
   const { found, _source: stored } = answer;

@@ -3,7 +3,7 @@ import { errors } from "@elastic/elasticsearch";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { LoggiaError } from "../../errors.ts";
-import { retryWhile } from "../../elasticsearch/retry.ts";
+import { NEW_INDEX_DELAYS_MS, retryWhile } from "../../elasticsearch/retry.ts";
 import type { Query, Sort } from "./compile.ts";
 
 /** A search at most reaches this far into its hits; beyond, one goes on from the last hit seen. */
@@ -65,15 +65,12 @@ export function searcherOf(client: Client, index: string): Searcher {
     );
 }
 
-/** Delays before a search is tried again: 1.5 s in all. */
-const PATIENCE_MS = [50, 100, 200, 400, 750];
-
 /**
  * An index answers 503 for the first moments after its first document has made it: a month begins, somebody bookmarks for the first
  * time. One that is being replaced by a later generation takes no writes for a moment, and then is gone. That is waited for.
  */
 export function patiently<T>(request: () => Promise<T>): Promise<T> {
-  return retryWhile(isPassing, PATIENCE_MS, request);
+  return retryWhile(isPassing, NEW_INDEX_DELAYS_MS, request);
 }
 
 /** Documents of a request whose shard has no copy that is ready. Elasticsearch tells of each document, and answers the request 200. */
@@ -118,7 +115,7 @@ export async function atOneMoment<T>(
   } catch (error) {
     const isGone = isReplaced(error) || (error instanceof errors.ResponseError && error.statusCode === 503);
     if (!isGone) throw error;
-    await sleep(PATIENCE_MS[0]);
+    await sleep(NEW_INDEX_DELAYS_MS[0]);
     return atThisMoment(client, index, work);
   }
 }
