@@ -16,7 +16,7 @@ import { benchmark as peers } from "./peers.ts";
 import { benchmark as postSlow } from "./post-slow.ts";
 import { benchmark as post } from "./post.ts";
 import { benchmark as regex } from "./regex.ts";
-import { benchmark as scale } from "./scale.ts";
+import { benchmark as scale } from "./scale/scale.ts";
 import { benchmark as tail } from "./tail.ts";
 import { benchmark as walk } from "./walk.ts";
 

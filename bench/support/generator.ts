@@ -172,7 +172,7 @@ async function run(job: Job): Promise<Outcome> {
   end_ms = start_ms + job.duration_ms;
   tally = createTally(job, end_ms);
   if (job.perSecond === null) {
-    for (const connection of free.splice(0)) send(connection, performance.now());
+    for (const connection of free.splice(0, most)) send(connection, performance.now());
   } else {
     await pace(job.perSecond, start_ms, end_ms, (due_ms) => {
       const connection = free.pop();

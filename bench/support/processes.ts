@@ -102,9 +102,15 @@ export function residentOf(pid: number): number {
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) * 1024;
 }
 
+/** Processor time that a process has taken so far: its main thread, and all others, ended ones too. */
+export function busyOfThreads(pid: number): { readonly main_ms: number; readonly others_ms: number } {
+  const main_ms = busyOf(`${pid}/task/${pid}`);
+  return { main_ms, others_ms: busyOf(pid) - main_ms };
+}
+
 /** Linux counts in hundredths of a second, whatever the clock of its scheduler. */
-function busyOf(pid: number): number {
-  const [, fields = ""] = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ");
+function busyOf(task: number | string): number {
+  const [, fields = ""] = readFileSync(`/proc/${task}/stat`, "utf8").split(") ");
   const [user, system] = fields.split(" ").slice(11, 13).map(Number);
   return (user! + system!) * 10;
 }

@@ -1,0 +1,32 @@
+import { ask, holds } from "../support/client.ts";
+import { batchRequest } from "../support/events.ts";
+import { clearPlace, startService } from "../support/places.ts";
+import type { World } from "../support/world.ts";
+import type { Contender } from "./contender.ts";
+
+/** Starts Loggia on embedded engines, empty. */
+export async function startLoggia(world: World): Promise<Contender> {
+  const place = await world.place();
+  if (place.kind !== "embedded") throw new TypeError("this is of embedded engines alone");
+  const service = await startService(place);
+  return {
+    name: "Loggia",
+    pid: service.pid,
+    folder: place.folder,
+    postPort: service.postPort,
+    accepts: 201,
+    lineOf: (event) => JSON.stringify(event),
+    requestOf: batchRequest,
+    holds: (count, patience_ms) => holds(service.apiPort, count, patience_ms),
+    async ask({ loggia }) {
+      const bodies: string[] = [];
+      for (const [path, parameters] of loggia) bodies.push((await ask(service.apiPort, path, parameters)).body);
+      return bodies;
+    },
+    recordsOf: (body) => (JSON.parse(body) as unknown[]).length,
+    async [Symbol.asyncDispose]() {
+      await service.stop();
+      await clearPlace(place);
+    },
+  };
+}

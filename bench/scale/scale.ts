@@ -1,0 +1,157 @@
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+
+import { interleaved, median, show, time_ms } from "../frame.ts";
+import type { Bench, Benchmark } from "../frame.ts";
+import { batchesOf } from "../support/batches.ts";
+import { createRandom } from "../support/events.ts";
+import { busyOfThreads } from "../support/processes.ts";
+import { atRest } from "../support/rest.ts";
+import type { Contender } from "./contender.ts";
+import { eventOf } from "./events.ts";
+import { startLoggia } from "./loggia.ts";
+import { QUESTIONS } from "./questions.ts";
+import type { Question, Row } from "./questions.ts";
+import { startVictoriaLogs } from "./victoria-logs.ts";
+
+/** How many events are loaded; a hundredth of them is the other end of growth. A peer's program, where one is named. */
+const { SCALE_EVENTS = "10000000", PEER_VICTORIALOGS = "" } = process.env;
+const MB = 1_000_000;
+/** Events of a request, and of what is made and sent at a time. */
+const BATCH = 1_000;
+const CHUNK = 100_000;
+const CHUNK_TIMEOUT_MS = 300_000;
+/** All are to be found so long after the last was taken, or as long as they take at this rate. */
+const PATIENCE_MS = 120_000;
+const LEAST_PER_MS = 2;
+
+const ACCEPTED: Row = { name: "accepted", unit: "/s", goal: "240,000" };
+const FOUND: Row = { name: "until all are found", unit: "/s", goal: "150,000" };
+const DISK: Row = { name: "on disk, all files", unit: "MB", goal: "524" };
+const MEMORY: Row = { name: "resident memory, highest", unit: "MB", goal: "524" };
+const ROWS: readonly Row[] = [...QUESTIONS, ACCEPTED, FOUND, DISK, MEMORY];
+
+type Column = {
+  readonly head: string;
+  /** By the name of each row. */
+  readonly figures: Map<string, number>;
+  /** How many records the first answer to each question held, by its name. */
+  readonly records: Map<string, number>;
+};
+
+export const benchmark: Benchmark = {
+  name: "scale",
+  about:
+    "ten million events of 98 characters (SCALE_EVENTS=1000000: so many) | a hundredth of them, goals, " +
+    "and VictoriaLogs where its program is named (PEER_VICTORIALOGS=)",
+  kind: "embedded",
+  isApart: true,
+  async run(bench) {
+    const count = bench.quick ? 100_000 : Number(SCALE_EVENTS);
+    if (!(count >= 100 * BATCH)) throw new RangeError(`SCALE_EVENTS is ${SCALE_EVENTS}; ${100 * BATCH} is the least`);
+    const columns: Column[] = [];
+    for (const each of [count / 100, count]) columns.push(await measure(bench, await startLoggia(bench.world), each));
+    if (PEER_VICTORIALOGS !== "") {
+      const peer = await measure(bench, await startVictoriaLogs(PEER_VICTORIALOGS), count);
+      compareRecords(bench, columns.at(-1)!, peer);
+      columns.push(peer);
+    }
+    bench.report.table([
+      ["", ...columns.map(({ head }) => head), "growth of Loggia", "goal at 10,000,000"],
+      ...ROWS.map(({ name, unit, goal }) => {
+        const of = columns.map(({ figures }) => figures.get(name) ?? NaN);
+        return [name, ...of.map((each) => `${show(each, unit)} ${unit}`), `${show(of[1]! / of[0]!, "×")} ×`, goal];
+      }),
+    ]);
+  },
+};
+
+/** Loads a contender, asks it all questions, and takes it away. */
+async function measure(bench: Bench, contender: Contender, count: number): Promise<Column> {
+  await using _ = contender;
+  const figures = new Map<string, number>();
+  const records = new Map<string, number>();
+  const before = busyOfThreads(contender.pid);
+  await load(bench, contender, count, figures);
+  const after = busyOfThreads(contender.pid);
+  const perEvent = (ms: number): string => `${((ms * 1000) / count).toFixed(2)} µs`;
+  bench.report.line(
+    `  ${contender.name}: processor time of loading, an event: ` +
+      `main thread ${perEvent(after.main_ms - before.main_ms)}, others ${perEvent(after.others_ms - before.others_ms)}`,
+  );
+  // What was written last is not yet where it is to stay.
+  await atRest(2_000);
+  for (const question of QUESTIONS) {
+    const [found, took_ms] = await time(bench, contender, question, count);
+    records.set(question.name, found);
+    figures.set(question.name, took_ms);
+  }
+  figures.set(MEMORY.name, highestResident(contender.pid) / MB);
+  figures.set(DISK.name, sizeOfFolder(contender.folder) / MB);
+  return { head: `${contender.name}, ${count.toLocaleString("en-US")}`, figures, records };
+}
+
+/** Says where two contenders answer one question with other records, for then their figures do not compare. */
+function compareRecords({ report }: Bench, ours: Column, theirs: Column): void {
+  for (const [name, records] of ours.records) {
+    const others = theirs.records.get(name);
+    if (others !== records)
+      report.line(`  ANSWERS DIFFER, ${name}: ${ours.head} found ${records} records, ${theirs.head} ${others}`);
+  }
+}
+
+/** Posts all events in batches, made a part at a time, and waits until all of them are found. */
+async function load(
+  { world }: Bench,
+  contender: Contender,
+  count: number,
+  figures: Map<string, number>,
+): Promise<void> {
+  const { postPort: port, accepts: expect } = contender;
+  const generator = await world.generator();
+  const random = createRandom(11);
+  let sending_ms = 0;
+  for (let start = 0; start < count; start += CHUNK) {
+    const length = Math.min(CHUNK, count - start);
+    const lines = Array.from({ length }, (_, i) => contender.lineOf(eventOf(start + i, count, random)));
+    const requests = batchesOf(lines, BATCH).map((batch) => contender.requestOf(batch.join("\n")));
+    const job = { host: "127.0.0.1", port, connections: 4, requests, perSecond: null, once: true };
+    sending_ms += (await generator.run({ ...job, duration_ms: CHUNK_TIMEOUT_MS, expect })).took_ms;
+  }
+  const patience_ms = Math.max(PATIENCE_MS, count / LEAST_PER_MS);
+  const rest_ms = await time_ms(() => contender.holds(count, patience_ms));
+  figures.set(ACCEPTED.name, count / (sending_ms / 1000));
+  // While events are made here the service catches up, which this does not count.
+  figures.set(FOUND.name, count / ((sending_ms + rest_ms) / 1000));
+}
+
+/** @returns how many records the first answer held, and the median of what the others took, in milliseconds */
+async function time(
+  { quick }: Bench,
+  contender: Contender,
+  question: Question,
+  count: number,
+): Promise<readonly [records: number, took_ms: number]> {
+  const random = createRandom(count + question.name.length);
+  const ask = () => contender.ask(question.draw(random, count));
+  const found = (await ask()).reduce((sum, body) => sum + contender.recordsOf(body), 0);
+  const { name, records = found } = question;
+  if (found !== records) throw new Error(`${contender.name} answers "${name}" with ${found} records, not ${records}`);
+  const once = (): Promise<number> => time_ms(ask);
+  const [figures] = await interleaved(
+    [{ name, once }],
+    quick ? { least: 3 } : { least: 7, most: 40, budget_ms: 5_000 },
+  );
+  return [found, median(figures!.rounds)];
+}
+
+/** In bytes, by what Linux kept. */
+function highestResident(pid: number): number {
+  const kilobytes = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
+  return Number(kilobytes ?? NaN) * 1024;
+}
+
+function sizeOfFolder(folder: string): number {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0);
+}
