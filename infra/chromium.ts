@@ -3,12 +3,37 @@ import { access, constants } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 
+import { chromium } from "playwright-core";
+import type { Browser } from "playwright-core";
+
 import { StartError } from "../src/errors.ts";
 
 const NAMES = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome"];
 const OF_MACOS = [
   "/Applications/Chromium.app/Contents/MacOS/Chromium",
   "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+];
+
+/**
+ * The first two load some hundred files of the address bar for each window, half a second of a core.
+ * The others are those that Playwright turns off for its own sake, for the last list counts alone.
+ */
+const FEATURES_OFF = [
+  "WebUIOmniboxPopup",
+  "WebUIOmniboxAimPopup",
+  "AimEnabled",
+  "AvoidCorsURLLoaderRestartOnRedirect",
+  "AvoidUnnecessaryBeforeUnloadCheckSync",
+  "DestroyProfileOnBrowserClose",
+  "HttpsFirstBalancedModeAutoEnable",
+  "HttpsUpgrades",
+  "LensOverlay",
+  "MediaRouter",
+  "NetworkTimeServiceQuerying",
+  "OptimizationHints",
+  "PaintHolding",
+  "PreconnectToSearch",
+  "ThirdPartyStoragePartitioning",
 ];
 
 export type ChromiumPlaces = {
@@ -24,6 +49,12 @@ const HERE: ChromiumPlaces = {
   paths: OF_MACOS,
   install: process.getuid?.() === 0 && process.platform === "linux" ? installOnDebian : null,
 };
+
+/** Starts the browser that {@link findChromium} finds. @throws StartError that says what to install */
+export async function launchChromium(): Promise<Browser> {
+  const args = ["--no-sandbox", "--disable-dev-shm-usage", `--disable-features=${FEATURES_OFF.join(",")}`];
+  return chromium.launch({ executablePath: await findChromium(), args });
+}
 
 /**
  * The browser of the page's tests and screenshots: the one that CHROMIUM names, else the first on

@@ -1,9 +1,8 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { chromium } from "playwright-core";
 import type { Browser } from "playwright-core";
 
-import { findChromium } from "./chromium.ts";
+import { launchChromium } from "./chromium.ts";
 import { buildPageIfStale } from "./page.ts";
 import { PICTURES } from "./screenshots/pictures.ts";
 import type { Picture, Scheme } from "./screenshots/pictures.ts";
@@ -24,10 +23,9 @@ const END_OF_DAY_MS = 14.5 * 3_600_000;
 
 async function takeScreenshots(names: readonly string[]): Promise<void> {
   await buildPageIfStale();
-  const executablePath = await findChromium();
   const end = lastMomentBefore(Date.now());
   await using shop = await startShop(end);
-  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+  const browser = await launchChromium();
   try {
     if (names.length === 0) rmSync(TARGET, { recursive: true, force: true });
     mkdirSync(TARGET, { recursive: true });

@@ -1,10 +1,9 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { transform } from "esbuild";
-import { chromium } from "playwright-core";
 import type { Browser, BrowserContext, CDPSession, Page } from "playwright-core";
 
-import { findChromium } from "../../infra/chromium.ts";
+import { launchChromium } from "../../infra/chromium.ts";
 import { ACCOUNT } from "../support/places.ts";
 
 const SETTLE_POLL_MS = 300;
@@ -31,8 +30,7 @@ export type MeasuredBrowser = AsyncDisposable & {
 };
 
 export async function openBrowser(): Promise<MeasuredBrowser> {
-  const executablePath = await findChromium();
-  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+  const browser = await launchChromium();
   const source = readFileSync(new URL("./probes.ts", import.meta.url), "utf8");
   const { code: content } = await transform(source, { loader: "ts" });
   const strangers: string[] = [];

@@ -3,10 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "ava";
 import type { ExecutionContext } from "ava";
-import { chromium } from "playwright-core";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 
-import { findChromium } from "../../../infra/chromium.ts";
+import { launchChromium } from "../../../infra/chromium.ts";
 import { buildPageIfStale } from "../../../infra/page.ts";
 import { ADMIN, environmentOf, get, KEY, LOG, startService } from "../../support/service.ts";
 import type { Service } from "../../support/service.ts";
@@ -54,11 +53,7 @@ export function sharePages(kind: "embedded" | "cluster" = "embedded"): Pages {
   test.before(async (t) => {
     t.timeout(600_000, "The browser may have to be installed first");
     await buildPageIfStale();
-    const executablePath = await findChromium();
-    [service, browser] = await Promise.all([
-      startService(environmentOf(kind, folder)),
-      chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] }),
-    ]);
+    [service, browser] = await Promise.all([startService(environmentOf(kind, folder)), launchChromium()]);
   });
   test.after.always(async () => {
     await browser?.close();
