@@ -28,7 +28,16 @@ export type EventRecord = {
   readonly attributes?: Readonly<Record<string, AttributeValue>>;
 };
 
-export type LogRecord = { readonly key: string; readonly display: string };
+/** A log that is shared with the account. */
+export type LogRecord = {
+  readonly key: string;
+  readonly display: string;
+  readonly plan: string;
+  /** null: its events are kept for ever. */
+  readonly retentionDays: number | null;
+  /** What the account may do with it: `user` reads, `admin` changes it as well. */
+  readonly role: "admin" | "user";
+};
 
 /** A class filter: events that meet its conditions are of its class. */
 export type ClassRecord = {

@@ -8,15 +8,13 @@ import { ConfirmButton } from "../parts/confirm-button.tsx";
 import { useAct, useResource } from "../state/resource.ts";
 import { Name } from "../event/pieces.tsx";
 import { visibleText } from "../list/visible-text.ts";
+import { NO_OPTIONS, OptionFields } from "./class-options.tsx";
 import { ClassPreview } from "./class-preview.tsx";
 import { ColorField } from "./color-field.tsx";
 import { heavierThan, keyFor } from "./draft.ts";
 import type { Draft } from "./draft.ts";
 import { readHiding } from "./hiding.ts";
 import type { ClassOptions } from "./hiding.ts";
-
-const OPTIONS = { alert: "Raise alerts", notify: "Send mail", hide: "Hide from lists" } as const;
-const NO_OPTIONS: ClassOptions = { alert: false, notify: false, hide: false };
 
 /** A class to edit or to make, beside the events that fit it. */
 export function ClassEditor(properties: {
@@ -85,20 +83,7 @@ export function ClassEditor(properties: {
           </div>
           <Field name="Text contains" value={draft.value.text} hint="anything" onInput={(text) => change({ text })} />
         </fieldset>
-        <fieldset>
-          <legend>For you alone</legend>
-          {Object.entries(OPTIONS).map(([name, words]) => (
-            <div class="tickbox">
-              <input
-                id={`option-${name}`}
-                type="checkbox"
-                checked={shown[name as keyof ClassOptions]}
-                onChange={(event) => (options.value = { ...shown, [name]: event.currentTarget.checked })}
-              />
-              <label for={`option-${name}`}>{words}</label>
-            </div>
-          ))}
-        </fieldset>
+        <OptionFields options={shown} onChange={(next) => (options.value = next)} />
         {fault.value !== null && (
           <p class="err" role="alert">
             {fault.value}

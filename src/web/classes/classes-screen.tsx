@@ -11,7 +11,9 @@ import { Icon } from "../parts/icons.tsx";
 import { formatNumber } from "../parts/numbers.ts";
 import { actWith } from "../shell/act-with.ts";
 import { useResource } from "../state/resource.ts";
+import { mayChange, readsOnly } from "../state/roles.ts";
 import { ClassEditor } from "./class-editor.tsx";
+import { ClassReader } from "./class-reader.tsx";
 import { draftFrom, draftOf, newDraft } from "./draft.ts";
 import type { Draft } from "./draft.ts";
 import { useTitle } from "../shell/title.ts";
@@ -24,24 +26,29 @@ export function ClassesScreen({ app, log }: { app: App; log: string }): JSX.Elem
   useTitle(app, "Classes", log);
   const classes = app.classes.byLog.value.get(log) ?? [];
   const counts = useCounts(app, log);
-  const event = useEvent(app, log, parameters.get("event") ?? "");
+  const isAdmin = mayChange(app, log);
+  const event = useEvent(app, log, isAdmin ? (parameters.get("event") ?? "") : "");
   const chosen = classes.find(({ key }) => key === part);
   const draft = useMemo<Draft | null>(() => {
     if (chosen !== undefined) return draftOf(chosen);
     if (event.value !== null) return draftFrom(event.value.event, event.value.pattern, classes);
     return part === "~new" || classes.length === 0 ? newDraft(classes) : null;
   }, [chosen, part, event.value, classes.length === 0]);
+  const isOpen = isAdmin ? draft !== null : chosen !== undefined;
   const link = (next: string) => app.location.link({ screen: "classes", log, part: next, parameters: new Map() });
   return (
-    <div class="classes">
+    // Where there is no room for both, the list stands until a class is chosen.
+    <div class={isOpen ? "classes" : "classes choosing"}>
       <aside class="side" aria-label={`Classes of the log ${log}`}>
         <header>
-          <h2>Classes</h2>
+          {isOpen ? <h2>Classes</h2> : <h1>Classes</h1>}
           <span class="space" />
-          <a class="btn small" href={link("~new")}>
-            <Icon name="plus" />
-            New class
-          </a>
+          {isAdmin && (
+            <a class="btn small" href={link("~new")}>
+              <Icon name="plus" />
+              New class
+            </a>
+          )}
         </header>
         <div class="crow head">
           <span />
@@ -74,9 +81,14 @@ export function ClassesScreen({ app, log }: { app: App; log: string }): JSX.Elem
           </div>
         </nav>
       </aside>
-      {draft === null ? (
+      {!isAdmin && chosen !== undefined ? (
+        <ClassReader key={`${log} ${part}`} app={app} log={log} record={chosen} />
+      ) : draft === null || !isAdmin ? (
         <main id="main" tabIndex={-1} class="edit">
-          <p class="note">Choose a class, or make a new one. A class colours and names the events that fit it.</p>
+          <p class="note">
+            {isAdmin ? "Choose a class, or make a new one." : readsOnly(log)} A class colours and names the events that
+            fit it.
+          </p>
         </main>
       ) : (
         <ClassEditor

@@ -4,6 +4,7 @@ import { momentInLql, withCondition } from "../list/question.ts";
 import type { Results } from "../list/results.ts";
 import type { EventRow } from "../list/row.ts";
 import { actWith } from "../shell/act-with.ts";
+import { mayChange } from "../state/roles.ts";
 import type { Search } from "../state/search.ts";
 import type { Bookmarks } from "./bookmarks.ts";
 import { queryAfter, quoted } from "./conditions.ts";
@@ -40,9 +41,9 @@ export function searchActs({ app, search, results, bookmarks }: Owners): EventAc
       results.contextTop = results.control?.view.screenTopOf(row.id) ?? null;
       location.go({ screen: "context", part: row.id, parameters: location.place.peek().parameters });
     },
-    makeClass: (row) => {
-      location.go({ screen: "classes", part: "", parameters: new Map([["event", row.id]]) });
-    },
+    makeClass: mayChange(app, search.log)
+      ? (row) => location.go({ screen: "classes", part: "", parameters: new Map([["event", row.id]]) })
+      : null,
     showAlike: (row) =>
       actWith(app, "Events like this could not be shown", patternCondition(row), (condition) =>
         run(withCondition(search.run.peek().typed, condition)),

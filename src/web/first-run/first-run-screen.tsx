@@ -9,6 +9,7 @@ import type { App } from "../app.ts";
 import { Icon } from "../parts/icons.tsx";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { useTitle } from "../shell/title.ts";
+import { mayChange, readsOnly } from "../state/roles.ts";
 import { SENDERS } from "./senders.ts";
 import type { Sender } from "./senders.ts";
 import "../css/first-run.css";
@@ -19,6 +20,7 @@ import "../css/settings.css";
 /** How a log gets its first event: a key, a way to send, and the event as it arrives. */
 export function FirstRunScreen({ app, log }: { app: App; log: string }): JSX.Element {
   useTitle(app, "First event", log);
+  const isAdmin = mayChange(app, log);
   const key = useSignal("");
   const fault = useSignal<string | null>(null);
   const arrived = useSignal<EventRecord | null>(null);
@@ -55,7 +57,9 @@ export function FirstRunScreen({ app, log }: { app: App; log: string }): JSX.Ele
         <p>One plain HTTP post is an event. Nothing has to be installed.</p>
       </div>
       <Step number={1} title="Take a key" isDone={key.value !== ""}>
-        {key.value === "" ? (
+        {!isAdmin ? (
+          <p class="form">{`${readsOnly(log)} Ask one of them for a key.`}</p>
+        ) : key.value === "" ? (
           <button class="btn" type="button" onClick={makeKey}>
             Make a key
           </button>
@@ -70,9 +74,11 @@ export function FirstRunScreen({ app, log }: { app: App; log: string }): JSX.Ele
             {fault.value}
           </p>
         )}
-        <p class="form help note">
-          It reads and writes. It is shown now and never again, but you can make another in Settings.
-        </p>
+        {isAdmin && (
+          <p class="form help note">
+            It reads and writes. It is shown now and never again, but you can make another in Settings.
+          </p>
+        )}
       </Step>
       <Step number={2} title="Send something" isDone={arrived.value !== null}>
         <Senders target={{ post: post.value, log, key: key.value === "" ? "KEY" : key.value }} />

@@ -5,6 +5,7 @@ import { copyText } from "../event/clipboard.ts";
 import { dataActs } from "../event/data-acts.ts";
 import type { EventActs } from "../event/event-acts.ts";
 import { actWith } from "../shell/act-with.ts";
+import { mayChange } from "../state/roles.ts";
 import type { MarkedEvent } from "./marked.ts";
 
 /** What can be done with an event of a list across logs. */
@@ -24,7 +25,9 @@ export function markedActs(app: App, { log }: MarkedEvent, bookmarks: Bookmarks)
       actWith(app, "Not copied", copyText(link), () => toaster.show("Link copied"));
     },
     context: ({ id }) => location.go({ screen: "context", log, part: id }),
-    makeClass: ({ id }) => location.go({ screen: "classes", log, parameters: new Map([["event", id]]) }),
+    makeClass: mayChange(app, log)
+      ? ({ id }) => location.go({ screen: "classes", log, parameters: new Map([["event", id]]) })
+      : null,
     // There is no query here to change.
     showAlike: null,
     onValue: null,

@@ -2,6 +2,8 @@ import type { JSX } from "preact";
 
 import { Message } from "../parts/message.tsx";
 import { Form, valuesOf } from "../parts/form.tsx";
+import { countOf } from "../parts/numbers.ts";
+import { mayChange, readsOnly } from "../state/roles.ts";
 import { PaneHead } from "./pane.tsx";
 import { useAct, useResource } from "../state/resource.ts";
 import type { PartProperties } from "./part.ts";
@@ -13,8 +15,41 @@ type ManagedLog = {
   readonly retentionDays: number | null;
 };
 
-/** The name of a log, and how long it keeps its events. */
+/** The name of a log, and how long it keeps its events; for its admins, to be changed. */
 export function General({ app, log }: PartProperties): JSX.Element {
+  return mayChange(app, log) ? <ChangeLog app={app} log={log} /> : <ReadLog app={app} log={log} />;
+}
+
+function ReadLog({ app, log }: PartProperties): JSX.Element {
+  const record = app.logs.value?.find(({ key }) => key === log);
+  const days = record?.retentionDays ?? null;
+  return (
+    <>
+      <PaneHead title="General">{readsOnly(log)}</PaneHead>
+      {record !== undefined && (
+        <table class="table">
+          <caption class="sr">{`The log ${log}`}</caption>
+          <tbody>
+            <tr>
+              <th scope="row">Name</th>
+              <td>{record.display}</td>
+            </tr>
+            <tr>
+              <th scope="row">Events are kept</th>
+              <td>{days === null ? "For ever" : countOf(days, "day")}</td>
+            </tr>
+            <tr>
+              <th scope="row">Plan</th>
+              <td>{record.plan}</td>
+            </tr>
+          </tbody>
+        </table>
+      )}
+    </>
+  );
+}
+
+function ChangeLog({ app, log }: PartProperties): JSX.Element {
   const path = `/manage/1/logs/${log}`;
   const resource = useResource<ManagedLog>(app, path);
   const { fault, isBusy, act } = useAct();

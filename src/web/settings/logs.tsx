@@ -12,8 +12,11 @@ export function Logs({ app }: PartProperties): JSX.Element {
   const make = (form: HTMLFormElement) =>
     act(async () => {
       const { key = "", display = "" } = valuesOf(form);
-      const { body } = await app.client.ask<LogRecord>("/1/logs", { method: "POST", form: { key, display } });
-      app.logs.value = (await app.client.ask<readonly LogRecord[]>("/1/logs")).body;
+      const { body } = await app.client.ask<{ readonly key: string }>("/1/logs", {
+        method: "POST",
+        form: { key, display },
+      });
+      app.logs.value = (await app.client.ask<readonly LogRecord[]>("/manage/1/logs")).body;
       app.location.go({ screen: "first-run", log: body.key });
     });
   return (
@@ -27,15 +30,17 @@ export function Logs({ app }: PartProperties): JSX.Element {
           <tr>
             <th scope="col">Log</th>
             <th scope="col">Name</th>
+            <th scope="col">You may</th>
           </tr>
         </thead>
         <tbody>
-          {(app.logs.value ?? []).map(({ key, display }) => (
+          {(app.logs.value ?? []).map(({ key, display, role }) => (
             <tr key={key}>
               <td>
                 <a href={app.location.link({ screen: "search", log: key })}>{key}</a>
               </td>
               <td>{display}</td>
+              <td>{role === "admin" ? "Read and manage it" : "Read it"}</td>
             </tr>
           ))}
         </tbody>

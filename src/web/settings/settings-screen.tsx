@@ -2,6 +2,7 @@ import type { ComponentType, JSX } from "preact";
 
 import type { App } from "../app.ts";
 import { useTitle } from "../shell/title.ts";
+import { mayChange } from "../state/roles.ts";
 import { Accounts } from "./accounts.tsx";
 import { Backup } from "./backup.tsx";
 import { DeadLetters } from "./dead-letters.tsx";
@@ -29,6 +30,8 @@ const OF_LOG: readonly Part[] = [
   { key: "queries", label: "Saved queries", view: SavedQueries },
   { key: "reclassify", label: "Reclassify", view: Reclassify },
 ];
+/** The parts that tell something to those who may read the log and not change it. */
+const OF_READER = OF_LOG.filter(({ key }) => key === "general" || key === "queries");
 const OF_PERSON: readonly Part[] = [
   { key: "preferences", label: "Preferences", view: Preferences },
   { key: "password", label: "Password", view: Password },
@@ -47,7 +50,7 @@ export function SettingsScreen({ app }: { app: App }): JSX.Element {
   const { log, part } = app.location.place.value;
   const isServiceAdmin = app.session.account.value?.admin === true;
   const groups = [
-    ...(log === "" ? [] : [{ title: `Log ${log}`, parts: OF_LOG }]),
+    ...(log === "" ? [] : [{ title: `Log ${log}`, parts: mayChange(app, log) ? OF_LOG : OF_READER }]),
     { title: "You", parts: OF_PERSON },
     // Anyone may make a log.
     { title: "Service", parts: isServiceAdmin ? OF_SERVICE : OF_SERVICE.filter(({ key }) => key === "logs") },
@@ -68,7 +71,9 @@ export function SettingsScreen({ app }: { app: App }): JSX.Element {
                 {label}
               </a>
             ))}
-            {parts === OF_LOG && <a href={app.location.link({ screen: "first-run", log })}>Sending guide</a>}
+            {(parts === OF_LOG || parts === OF_READER) && (
+              <a href={app.location.link({ screen: "first-run", log })}>Sending guide</a>
+            )}
           </>
         ))}
       </nav>

@@ -66,7 +66,7 @@ function isOfStranger({ session }: App, error: unknown): boolean {
 /** Without a log in the address, the one that was open last is shown, or else the first. */
 async function readAll(app: App): Promise<void> {
   const { classes, client, logs, location, preferences, toaster } = app;
-  const found = client.ask<readonly LogRecord[]>("/1/logs");
+  const found = client.ask<readonly LogRecord[]>("/manage/1/logs");
   classes.read().catch((error: unknown) => {
     if (isOfStranger(app, error)) return;
     toaster.show(`Classes are shown by their keys, without colours: ${wordsOf(error)}`);
