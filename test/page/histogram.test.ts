@@ -212,6 +212,82 @@ test("a range in the query holds for the heading, the bars and the fields", asyn
   await page.locator("aside.side").getByText("bars-own").first().waitFor();
 });
 
+test("a bar narrows the range in the query, by press, drag, key and table, and back undoes it", async (t) => {
+  const from = Date.UTC(2026, 9, 21, 8);
+  const minutes = [3, 7, 7.5, 22, 41, 58];
+  await pages.post(
+    minutes.map((minute) => ({ text: `at ${minute}`, source: "bars-occurs", created: from + minute * MINUTE_MS })),
+  );
+  const query = "GET events WHERE source = 'bars-occurs' OCCURS('2026-10-21T08:00Z', '2026-10-21T09:00Z') TAKE 100";
+  const address = `#/${LOG}?q=${encodeURIComponent(query)}&from=-15m&tz=UTC`;
+  const { page } = await pages.open(t, { address });
+  const headed = (count: string) => page.getByRole("heading", { level: 1, name: count, exact: true });
+  const field = page.getByRole("textbox", { name: /Query/ });
+  const back = async () => {
+    await page.goBack();
+    await headed("6 events").waitFor();
+    t.is(await field.inputValue(), query);
+  };
+  const bar = page.locator(".hist [role=option][aria-label*='08:59:30 to 09:00']");
+  await headed("6 events").waitFor();
+  const bars = await barsOf(page);
+  t.is(bars.length, 120);
+  // The bar of 08:07:00 to 08:07:30.
+  t.deepEqual(await countsBehind(page, 14, bars.length), { found: 1, rows: 1 });
+  t.is(
+    await field.inputValue(),
+    "GET events WHERE source = 'bars-occurs' OCCURS('2026-10-21T08:07Z', '2026-10-21T08:07:30Z') TAKE 100",
+  );
+  await page.getByRole("button", { name: "In the query" }).waitFor();
+  await back();
+  await bar.waitFor({ state: "attached" });
+  const box = (await page.locator(".hist .plot").boundingBox())!;
+  const placeOf = (index: number) => box.x + ((index + 0.5) / bars.length) * box.width;
+  await page.mouse.move(placeOf(0), box.y + 20);
+  await page.mouse.down();
+  await page.mouse.move(placeOf(59), box.y + 20, { steps: 4 });
+  await page.mouse.up();
+  await headed("4 events").waitFor();
+  t.is(await page.evaluate(() => String(getSelection())), "");
+  await back();
+  await bar.waitFor({ state: "attached" });
+  await page.locator(".hist [role=listbox]").focus();
+  await page.keyboard.press("End");
+  await page.keyboard.press("Shift+Home");
+  await page.keyboard.press("Shift+ArrowRight");
+  await page.keyboard.press("Home");
+  for (let i = 0; i < 6; i++) await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("Enter");
+  await headed("1 event").waitFor();
+  await back();
+  await bar.waitFor({ state: "attached" });
+  await page.locator(".hist").getByRole("button", { name: "Table" }).click();
+  await page
+    .locator(".column-table")
+    .getByRole("button", { name: /08:22 to 08:22:30/ })
+    .click();
+  await headed("1 event").waitFor();
+  await back();
+});
+
+test("a group of time narrows the range in the query as well", async (t) => {
+  const from = Date.UTC(2026, 9, 22, 8);
+  await pages.post(
+    [5, 65, 70].map((minute) => ({
+      text: `at ${minute}`,
+      source: "groups-occurs",
+      created: from + minute * MINUTE_MS,
+    })),
+  );
+  const query =
+    "GET events WHERE source = 'groups-occurs' OCCURS('2026-10-22T08:00Z', '2026-10-22T10:00Z') GROUPBY HOUR";
+  const { page } = await pages.open(t, { address: `#/${LOG}?q=${encodeURIComponent(query)}&tz=UTC` });
+  await page.getByRole("row", { name: /09:00/ }).getByRole("button", { name: "Events" }).click();
+  await page.getByRole("heading", { level: 1, name: "2 events", exact: true }).waitFor();
+  await page.locator("#list .slot").nth(1).waitFor();
+  t.pass();
+});
+
 test("the table of the bars has the counts of each class, and an empty bar is of 0 events", async (t) => {
   const { page, context } = await pages.open(t, { signedIn: true });
   const made = await context.request.post(`/manage/1/logs/${LOG}/classFilters`, {

@@ -2,6 +2,7 @@ import { HOUR_MS, MINUTE_MS, addDays, addMonths, civil, startOfDay } from "../..
 import { spanOfOccurs } from "../../query/when.ts";
 import { UTC, momentOf, offsetAt } from "../../query/zone.ts";
 import type { Zone } from "../../query/zone.ts";
+import { readAsk, withClause } from "./compose.ts";
 import type { Ask } from "./compose.ts";
 import { inserted } from "./pieces.ts";
 import { formatsOf } from "../time/moments.ts";
@@ -116,6 +117,12 @@ export function occursClause({ from, to }: Moments, zone: string): string {
 /** Whether a query has a range of its own, which then holds. */
 export function hasOwnRange(ask: Ask): boolean {
   return ask.clauses.has("occurs");
+}
+
+/** The query with its own range moved to two moments; null where it has none, or cannot be read. */
+export function withOwnRange(text: string, moments: Moments, zone: string): string | null {
+  const ask = readAsk(text);
+  return ask !== null && hasOwnRange(ask) ? withClause(ask, "occurs", occursClause(moments, zone)) : null;
 }
 
 /** What the events of a query lie within: its own range where it has one, else the chosen one. */

@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 
 import type { App } from "../app.ts";
 import { readAsk } from "../ask/compose.ts";
-import { exactRange, withRange } from "../ask/range.ts";
+import { withRange } from "../ask/range.ts";
 import type { GroupRecord } from "../ask/groups.ts";
 import { visibleText } from "../list/visible-text.ts";
 import { countOf, formatNumber } from "../parts/numbers.ts";
@@ -77,8 +77,8 @@ export function GroupsView({ app, search }: { app: App; search: Search }): JSX.E
   const openEvents = (row: GroupRow) => {
     const { query, moments } = eventsOfGroup(run.typed, keys.length > 1 ? groups.keys : keys, row, run.zone);
     search.query.value = query;
-    if (moments !== null) search.range.value = exactRange(moments);
-    search.start();
+    if (moments === null) search.start();
+    else search.narrow(moments);
   };
   const label = `${column} by ${groups.keys.map(({ name }) => visibleText(name)).join(" and ")}. The table below holds the numbers.`;
   return (

@@ -4,8 +4,7 @@ import { useEffect } from "preact/hooks";
 
 import type { App } from "../app.ts";
 import type { GroupRecord } from "../ask/groups.ts";
-import { BEGINNING, exactRange } from "../ask/range.ts";
-import type { Moments } from "../ask/range.ts";
+import { BEGINNING } from "../ask/range.ts";
 import { stepOf } from "../ask/steps.ts";
 import type { Step } from "../ask/steps.ts";
 import { Icon } from "../parts/icons.tsx";
@@ -48,10 +47,6 @@ export function Histogram({ app, search }: { app: App; search: Search }): JSX.El
       ]),
     [],
   );
-  const narrow = (moments: Moments) => {
-    search.range.value = exactRange(moments);
-    search.start();
-  };
   const zone = shown.value?.zone ?? run.zone;
   const formats = useComputed(() => formatsOf(shown.value?.zone ?? search.run.value.zone));
   const label = `${measureName(measure.value)} over time`;
@@ -81,7 +76,7 @@ export function Histogram({ app, search }: { app: App; search: Search }): JSX.El
             formats={formats.value}
             measure={measureName(measure.value)}
             nameOf={(key) => app.classes.nameOf(run.log, key)}
-            narrow={narrow}
+            narrow={search.narrow}
           />
         ) : (
           <Plot
@@ -90,7 +85,7 @@ export function Histogram({ app, search }: { app: App; search: Search }): JSX.El
             isCount={found.isCount}
             formats={formats.value}
             nameOf={(key) => app.classes.nameOf(run.log, key)}
-            narrow={narrow}
+            narrow={search.narrow}
           />
         ))}
     </figure>

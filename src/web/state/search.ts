@@ -3,7 +3,7 @@ import type { ReadonlySignal, Signal } from "@preact/signals";
 
 import { readAsk } from "../ask/compose.ts";
 import { isSameHiding, withoutHidden } from "../ask/hiding.ts";
-import { isSameRange, momentsOf, resolveRange } from "../ask/range.ts";
+import { exactRange, isSameRange, momentsOf, resolveRange, withOwnRange } from "../ask/range.ts";
 import type { Moments, Range } from "../ask/range.ts";
 import { findZone } from "../time/zones.ts";
 import type { Location } from "./location.ts";
@@ -57,6 +57,11 @@ export type Search = {
   readonly run: ReadonlySignal<Run>;
   /** Runs what is typed and chosen now, as a step that back returns from. */
   readonly start: () => void;
+  /**
+   * Runs it within two moments. They take the place of the range that holds: the query's own one
+   * where it has one, else the chosen one. A tail, which would go on behind them, ends.
+   */
+  readonly narrow: (moments: Moments) => void;
   /** Asks the last run's question anew, whatever was typed since: its relative range ends now. */
   readonly again: () => void;
   /** Ends the run, here and in the service. What the last one found stays. */
@@ -134,6 +139,12 @@ export function createSearch({
     return isSameHiding(hidden, withoutHidden(typed, hiding()).hidden);
   };
   const cancelled = signal(0);
+  const start = (parameters = location.place.peek().parameters) => {
+    const asked = { q: query.peek(), ...range.peek(), o: order.peek(), tz: chosenZone.peek(), hide: hide.peek() };
+    location.go({ parameters: withSearch(parameters, asked) });
+    address = searchIn(location.place.peek().parameters);
+    run.value = begin();
+  };
   return {
     log,
     query,
@@ -143,11 +154,14 @@ export function createSearch({
     order,
     hide,
     run,
-    start() {
-      const asked = { q: query.peek(), ...range.peek(), o: order.peek(), tz: chosenZone.peek(), hide: hide.peek() };
-      location.go({ parameters: withSearch(location.place.peek().parameters, asked) });
-      address = searchIn(location.place.peek().parameters);
-      run.value = begin();
+    start: () => start(),
+    narrow(moments) {
+      const own = withOwnRange(query.peek(), moments, zone.peek());
+      if (own === null) range.value = exactRange(moments);
+      else query.value = own;
+      const parameters = new Map(location.place.peek().parameters);
+      parameters.delete("live");
+      start(parameters);
     },
     again() {
       run.value = begin(run.peek().typed);

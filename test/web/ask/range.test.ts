@@ -37,6 +37,17 @@ test("a query's own range is two moments on the clock of its zone, and holds in 
   t.deepEqual(own("OCCURS(TODAY, TODAY-DAYS(1))"), own(""));
 });
 
+test("a query's own range is moved to other moments, with the rest as it was typed", (t) => {
+  const moments = { from: NOW, to: NOW + 60_000 };
+  const moved = (text: string) => ranges.withOwnRange(text, moments, BERLIN);
+  const clause = "OCCURS('2026-11-24T14:05:07.089+01:00', '2026-11-24T14:06:07.089+01:00')";
+  t.is(moved("GET events OCCURS(TODAY) WHERE a = 1"), `GET events ${clause} WHERE a = 1`);
+  t.is(moved("GET events created OCCURS(NOW - HOURS(1), NOW) TAKE 5"), `GET events ${clause} TAKE 5`);
+  t.deepEqual(ranges.momentsOf(readAsk(moved("GET events OCCURS(TODAY)")!), moments, BERLIN, NOW), moments);
+  t.is(moved("GET events"), null);
+  t.is(moved("GET events OCCURS(TODAY"), null);
+});
+
 test("ranges become two moments", (t) => {
   const now = "2026-11-24T13:05:07.089Z";
   t.deepEqual(resolved({ from: "-15m", to: "now" }), ["2026-11-24T12:50:07.089Z", now]);
