@@ -40,7 +40,7 @@ test.serial("while the service is away the last list stays, and it goes on by it
     new MutationObserver(note).observe(document.body, { subtree: true, childList: true, characterData: true });
     return words;
   });
-  await message.getByText(/^Trying again in 4 s\. The events below were loaded at \d\d:\d\d:\d\d\.$/).waitFor();
+  await message.getByText(/^Trying again in 4 s\. The events shown were loaded at \d\d:\d\d:\d\d\.$/).waitFor();
   t.true(await row.isVisible());
   t.deepEqual(
     (await said.jsonValue()).filter((words) => /\d s\b/.test(words)),
@@ -103,7 +103,7 @@ test.serial("a busy service is asked again when it says, and a query that takes 
   const stop = await answerQueries(page, { ...common, retryAfter_s: 9 });
   await page.getByRole("button", { name: "Run" }).click();
   const busy = titled(page, "The service is busy");
-  await busy.getByText(/^Trying again in [789] s\. The events below were loaded at/).waitFor();
+  await busy.getByText(/^Trying again in [789] s\. The events shown were loaded at/).waitFor();
   await assertAccessible(t, page, "a busy service");
   let asked = 0;
   const message = "The question took longer than 30 s: narrow it, by time for example";
@@ -277,7 +277,7 @@ test.serial("groups and patterns stay below what kept the next ones from being r
     const stop = await answerQueries(page, { status: 503, code: "store_unavailable", message: "No", retryAfter_s: 9 });
     await page.getByRole("button", { name: "Run" }).click();
     const message = titled(page, "The service cannot reach its events");
-    await message.getByText(new RegExp(`The ${what} below were loaded at`)).waitFor();
+    await message.getByText(new RegExp(`The ${what} shown were loaded at`)).waitFor();
     t.true(await page.locator("table").first().isVisible());
     await assertAccessible(t, page, `${what} that could not be read`);
     await stop();

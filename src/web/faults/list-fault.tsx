@@ -20,7 +20,7 @@ export type ListFaultProperties = {
   readonly fault: unknown;
   /** Whether it is being asked again. */
   readonly isAsking: boolean;
-  /** When what stands below was loaded, in milliseconds since the Unix epoch; null: nothing stands there. */
+  /** When what is shown was loaded, in milliseconds since the Unix epoch; null: nothing is. */
   readonly loaded_ms: number | null;
   /** What stands there. */
   readonly what?: string;
@@ -28,7 +28,7 @@ export type ListFaultProperties = {
   readonly onCancel: () => void;
 };
 
-/** Why something could not be read, above what was read last. What passes is tried again by itself. */
+/** Why something could not be read, beside what was read last. What passes is tried again by itself. */
 export function ListFault(properties: ListFaultProperties): JSX.Element {
   const { app, search, fault, isAsking, loaded_ms, what = "events", onRetry } = properties;
   const root = useRef<HTMLDivElement>(null);
@@ -44,7 +44,7 @@ export function ListFault(properties: ListFaultProperties): JSX.Element {
   if (words.help === "count down") lines.push(left_s === 0 ? "Trying again…" : `Trying again in ${left_s} s.`);
   if (words.text !== "") lines.push(words.text);
   if (passes && !isHeldBack && loaded_ms !== null)
-    lines.push(`The ${what} below were loaded at ${clock(loaded_ms).slice(0, 8)}.`);
+    lines.push(`The ${what} shown were loaded at ${clock(loaded_ms).slice(0, 8)}.`);
   return (
     <div ref={root} class="pad">
       <Message

@@ -15,16 +15,24 @@ type ReadingStateProperties = {
   readonly what: string;
 };
 
-/** Above what a view has read: that it is being read, or why it could not be. */
-export function ReadingState({ app, search, reading, what }: ReadingStateProperties): JSX.Element {
+type LineProperties = Pick<ReadingStateProperties, "search" | "reading">;
+
+/** Above what a view has read: the line that shows that it is being read. */
+export function ReadingLine({ search, reading: { isReading } }: LineProperties): JSX.Element | null {
+  const stage = useWait(isReading.value && !search.isCancelled.value, search.run.value);
+  return stage > 0 ? <div class="progress line" role="progressbar" aria-label="Searching" /> : null;
+}
+
+/** Below what a view has read, so that it moves nothing: that it takes long, or why it could not be read. */
+export function ReadingState({ app, search, reading, what }: ReadingStateProperties): JSX.Element | null {
   const { error, isReading, value, at_ms } = reading;
   const isAsking = isReading.value && !search.isCancelled.value;
   const stage = useWait(isAsking, search.run.value);
   const fault = error.value;
+  if (stage <= 1 && fault === null) return null;
   return (
-    <>
-      {stage > 0 && <div class="progress line" role="progressbar" aria-label="Searching" />}
-      {stage > 1 && fault === null && <SlowNote search={search} />}
+    <div class={value.value === null ? undefined : "foot"}>
+      {fault === null && <SlowNote search={search} />}
       {fault !== null && (
         <ListFault
           app={app}
@@ -40,7 +48,7 @@ export function ReadingState({ app, search, reading, what }: ReadingStatePropert
           }}
         />
       )}
-    </>
+    </div>
   );
 }
 

@@ -65,12 +65,14 @@ export function Facet(properties: {
           <span>
             <Name text={facts.name} />
           </span>
-          <span class="note num">{bounds === null ? formatNumber(facts.distinct) : `${bounds.length + 1} bands`}</span>
+          {/* In the place of the number: a line of its own would push the values down. */}
+          <span class="note num">
+            {fault.value ?? (bounds === null ? formatNumber(facts.distinct) : `${bounds.length + 1} bands`)}
+          </span>
         </button>
       </h3>
       {isOpen.value && (
         <>
-          {fault.value !== null && <p class="note more-vals">{fault.value}</p>}
           {withChosen(values, ask, facts.name).map((value) => (
             <Value
               key={JSON.stringify(value.choice)}

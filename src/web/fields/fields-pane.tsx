@@ -83,7 +83,7 @@ export function FieldsPane({ app, search, isOpen }: FieldsPaneProperties): JSX.E
             }}
           />
         )}
-        <span class="space" />
+        <span class="space note">{fault.value}</span>
         <button
           class="quiet icon"
           type="button"
@@ -97,7 +97,6 @@ export function FieldsPane({ app, search, isOpen }: FieldsPaneProperties): JSX.E
           <Icon name="close" />
         </button>
       </header>
-      {fault.value !== null && <p class="note more-vals">{fault.value}</p>}
       {shown.map((each, index) => (
         <Facet
           key={each.name}

@@ -8,7 +8,7 @@ import { withRange } from "../ask/range.ts";
 import type { GroupRecord } from "../ask/groups.ts";
 import { visibleText } from "../list/visible-text.ts";
 import { countOf, formatNumber } from "../parts/numbers.ts";
-import { ReadingState, Unanswered } from "../faults/reading-state.tsx";
+import { ReadingLine, ReadingState, Unanswered } from "../faults/reading-state.tsx";
 import { lazy } from "../shell/lazy.tsx";
 import { rangeWords } from "../search/found-line.tsx";
 import { useTitle } from "../shell/title.ts";
@@ -54,8 +54,15 @@ export function GroupsView({ app, search }: { app: App; search: Search }): JSX.E
   const rows = useComputed(() => sortRows(answer.value?.groups ?? null, order.value ?? answer.value?.order ?? null));
   const head = found !== null ? headOf(found.groups) : error.value === null ? "Searching…" : "No result";
   useTitle(app, head, search.log);
+  const line = <ReadingLine search={search} reading={reading} />;
   const state = <ReadingState app={app} search={search} reading={reading} what="groups" />;
-  if (found === null) return <Unanswered head={head}>{state}</Unanswered>;
+  if (found === null)
+    return (
+      <Unanswered head={head}>
+        {line}
+        {state}
+      </Unanswered>
+    );
   const { groups, keys } = found;
   const nameOfKey = (index: number, value: string) => {
     const key = groups.keys[index];
@@ -104,7 +111,7 @@ export function GroupsView({ app, search }: { app: App; search: Search }): JSX.E
         </div>
         <ResultActs app={app} search={search} />
       </div>
-      {state}
+      {line}
       {shown === "Map" && (
         <figure class="chart map">
           <PlaceMap rows={rows.value} column={column} nameOf={nameOf} at={at} label={label} openEvents={openEvents} />
@@ -135,6 +142,7 @@ export function GroupsView({ app, search }: { app: App; search: Search }): JSX.E
         classOf={classOf}
         openEvents={openEvents}
       />
+      {state}
     </>
   );
 }

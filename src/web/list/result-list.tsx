@@ -34,14 +34,16 @@ export function ResultList({ app, search, results }: ResultListProperties): JSX.
   if (isTail) return <LiveView key={run.number} {...common} />;
   const isEmpty = shown !== null && shown.rows.isComplete.value && shown.rows.length.value === 0;
   const isSlow = stage > 1;
+  const hasRows = shown !== null && !isEmpty;
+  const state = (fault !== null || isSlow || isEmpty || results.missing.value !== null) && (
+    <ListState {...common} isAsking={isAsking} isSlow={isSlow} isEmpty={isEmpty} />
+  );
   return (
     <>
       {stage > 0 && <div class="progress line" role="progressbar" aria-label="Searching" />}
-      {(fault !== null || isSlow || isEmpty || results.missing.value !== null) && (
-        <ListState {...common} isAsking={isAsking} isSlow={isSlow} isEmpty={isEmpty} />
-      )}
+      {!hasRows && state}
       {shown === null && fault === null && stage > 0 && <Outline />}
-      {shown !== null && !isEmpty && (
+      {hasRows && (
         <EventList
           {...common}
           run={shown.run}
@@ -49,6 +51,8 @@ export function ResultList({ app, search, results }: ResultListProperties): JSX.
           end={<EndOfList source={shown.rows} order={shown.run.order} />}
         />
       )}
+      {/* Above the rows it would push them away from under the reader. */}
+      {hasRows && state !== false && <div class="foot">{state}</div>}
     </>
   );
 }

@@ -10,7 +10,7 @@ import { groupsOf } from "../groups/model.ts";
 import type { GroupRow, Groups } from "../groups/model.ts";
 import type { GroupRecord } from "../ask/groups.ts";
 import { formatNumber } from "../parts/numbers.ts";
-import { ReadingState } from "../faults/reading-state.tsx";
+import { ReadingLine, ReadingState } from "../faults/reading-state.tsx";
 import { sinceFirstEvent } from "../state/beginning.ts";
 import type { Run, Search } from "../state/search.ts";
 import { useRead } from "../state/use-read.ts";
@@ -32,8 +32,15 @@ export function PatternsView({ app, search }: { app: App; search: Search }): JSX
   const reading = useRead(run, () => readPatterns(app, run), [], true);
   const { value: found } = reading;
   const { value: courses } = useRead(run, () => readCourses(app, run, found.value), [found.value]);
+  const line = <ReadingLine search={search} reading={reading} />;
   const state = <ReadingState app={app} search={search} reading={reading} what="patterns" />;
-  if (found.value === null) return state;
+  if (found.value === null)
+    return (
+      <>
+        {line}
+        {state}
+      </>
+    );
   const { rows, total } = found.value;
   const byPattern = new Map(courses.value?.rows.map((row) => [row.keys[0] ?? "", row] as const));
   const choose = (by: typeof only, pattern: string) => {
@@ -44,7 +51,7 @@ export function PatternsView({ app, search }: { app: App; search: Search }): JSX
   };
   return (
     <>
-      {state}
+      {line}
       <div class="groups ruled" id="list" tabIndex={0} role="region" aria-label="Patterns">
         <p class="sr" role="status">
           {total} patterns
@@ -97,6 +104,7 @@ export function PatternsView({ app, search }: { app: App; search: Search }): JSX
         {rows.length === 0 && <p class="end">No events match, so there are no patterns.</p>}
         {total > rows.length && <p class="end">These are the {MOST_PATTERNS} most frequent ones.</p>}
       </div>
+      {state}
     </>
   );
 }

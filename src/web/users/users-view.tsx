@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 import { momentOf } from "../api/types.ts";
 import type { App } from "../app.ts";
 import { writeString } from "../ask/print.ts";
-import { ReadingState, Unanswered } from "../faults/reading-state.tsx";
+import { ReadingLine, ReadingState, Unanswered } from "../faults/reading-state.tsx";
 import { countOf, formatNumber } from "../parts/numbers.ts";
 import { useTitle } from "../shell/title.ts";
 import type { Run, Search } from "../state/search.ts";
@@ -25,8 +25,15 @@ export function UsersView({ app, search }: { readonly app: App; readonly search:
   const found = value.value;
   const head = found !== null ? countOf(found.length, "user") : error.value === null ? "Searching…" : "No result";
   useTitle(app, head, search.log);
+  const line = <ReadingLine search={search} reading={reading} />;
   const state = <ReadingState app={app} search={search} reading={reading} what="users" />;
-  if (found === null) return <Unanswered head={head}>{state}</Unanswered>;
+  if (found === null)
+    return (
+      <Unanswered head={head}>
+        {line}
+        {state}
+      </Unanswered>
+    );
   const fields = Object.keys(found[0] ?? {});
   const showEvents = (user: string) => {
     search.query.value = `GET events WHERE user = ${writeString(user)}`;
@@ -38,7 +45,7 @@ export function UsersView({ app, search }: { readonly app: App; readonly search:
         <h1 id="found">{head}</h1>
         <span class="note">that the programs of {search.log} told of</span>
       </div>
-      {state}
+      {line}
       {found.length === 0 ? (
         <p class="note pad">No user fits. Programs tell of theirs at /1/logs/{search.log}/users.</p>
       ) : (
@@ -77,6 +84,7 @@ export function UsersView({ app, search }: { readonly app: App; readonly search:
           </table>
         </div>
       )}
+      {state}
     </>
   );
 }
