@@ -198,17 +198,6 @@ test("a tail leaves out what was created before its range, and dates the rows of
   t.regex((await timeOf("number 3"))!, /^\d\d:\d\d:\d\d\.\d{3}$/);
 });
 
-test("the heading of a tail says of when its count is", async (t) => {
-  await pages.post(numbered("counted", 1, 3));
-  const { page } = await pages.open(t, { address: tailOf("counted") });
-  await page.getByRole("heading", { level: 1, name: "3 events", exact: true }).waitFor();
-  const note = page.locator(".found .note");
-  await note.getByText("as counted when Live began").waitFor();
-  await page.getByRole("button", { name: "Stop", exact: true }).click();
-  await note.getByText("as counted when Live began").waitFor({ state: "detached" });
-  t.regex((await note.textContent())!, / to /);
-});
-
 /** The date of a moment in UTC. */
 function partsOf(moment: number): { year: string; month: string; day: string } {
   const [, day = "", month = "", year = ""] = new Date(moment).toUTCString().split(" ");

@@ -15,8 +15,10 @@ import { Icon } from "../parts/icons.tsx";
 import { formatNumber } from "../parts/numbers.ts";
 import type { Run, Search } from "../state/search.ts";
 import { useRead } from "../state/use-read.ts";
-import { boundsOf, facetQuery, readFacet } from "./facets.ts";
+import { boundsOf, choicesBeside, countsQuery, facetQuery, MOST_COUNTED, readCounts, readFacet } from "./facets.ts";
 import type { FacetValue, FieldFacts } from "./facets.ts";
+import { useOrder } from "./use-order.ts";
+import type { Read } from "./use-order.ts";
 
 const FEW = 5;
 /** The first field is the legend of the bars: it names more. */
@@ -27,6 +29,8 @@ const MANY = 100;
 export function Facet(properties: {
   readonly app: App;
   readonly search: Search;
+  /** What is counted. */
+  readonly run: Run;
   readonly facts: FieldFacts;
   readonly startsOpen: boolean;
   /** Whether values are still missing above it, which would push it down. */
@@ -34,12 +38,12 @@ export function Facet(properties: {
   /** Called when its own values are there, or what kept them away. */
   readonly onThere: () => void;
 }): JSX.Element {
-  const { app, search, facts, startsOpen, isHidden, onThere } = properties;
+  const { app, search, run, facts, startsOpen, isHidden, onThere } = properties;
   const isOpen = useSignal(startsOpen);
   const take = useSignal(facts.name === "class" ? FEW_CLASSES : FEW);
-  const run = search.run.value;
+  const bounds = boundsOf(facts);
   const { value, fault } = useRead(run, () => readValues(app, run, facts, isOpen.value ? take.value : 0), [
-    facts,
+    bounds?.join(),
     isOpen.value,
     take.value,
   ]);
@@ -48,15 +52,16 @@ export function Facet(properties: {
     if (isThere) onThere();
   }, [isThere]);
   const section = useRoom(isOpen.value, [value.value, isHidden]);
-  const values = value.value ?? [];
+  const values = useOrder(value, ({ choice }) => JSON.stringify(choice)) ?? [];
   const ask = readAsk(search.query.value);
   const most = Math.max(
     1,
     values.reduce((sum, { count }) => sum + count, 0),
   );
-  const bounds = boundsOf(facts);
   const rest =
-    value.value === null ? 0 : facts.distinct - values.filter(({ choice }) => typeof choice === "string").length;
+    value.value === null
+      ? 0
+      : facts.distinct - values.filter(({ choice, count }) => typeof choice === "string" && count > 0).length;
   return (
     <section ref={section} class="facet" hidden={isHidden}>
       <h3>
@@ -119,7 +124,7 @@ function useRoom(isOpen: boolean, causes: readonly unknown[]): { readonly curren
 }
 
 /** The first `take` values of a field; null for none of them, and where the query has a fault. */
-async function readValues(app: App, run: Run, facts: FieldFacts, take: number): Promise<readonly FacetValue[] | null> {
+async function readValues(app: App, run: Run, facts: FieldFacts, take: number): Promise<Read<FacetValue> | null> {
   const ask = eventsOf(run.query);
   const query = ask === null || take === 0 ? null : facetQuery(facts, ask, run.moments, run.zone, take);
   if (query === null) return null;
@@ -127,19 +132,42 @@ async function readValues(app: App, run: Run, facts: FieldFacts, take: number): 
     query: { query, tz: run.zone },
     signal: run.signal,
   });
-  return readFacet(facts, body);
+  const values = readFacet(facts, body);
+  const entries = [...values, ...(await countBeside(app, run, facts.name, values))];
+  return { of: `${run.number} ${take}`, entries };
 }
 
-/** A value whose count is not known, null, was chosen and is not among the most frequent. */
+/** What was chosen and is not among the most frequent values, with its counts. */
+async function countBeside(
+  app: App,
+  run: Run,
+  field: string,
+  values: readonly FacetValue[],
+): Promise<readonly FacetValue[]> {
+  const [typed, ask] = [readAsk(run.typed), eventsOf(run.query)];
+  if (typed === null || ask === null) return [];
+  const choices = choicesBeside(typed, field, values);
+  const counted: FacetValue[] = [];
+  for (let from = 0; from < choices.length; from += MOST_COUNTED) {
+    const some = choices.slice(from, from + MOST_COUNTED);
+    const query = countsQuery(field, some, ask, run.moments, run.zone);
+    if (query === null) return [];
+    const { body } = await app.client.ask<readonly GroupRecord[]>(`/1/logs/${run.log}/query`, {
+      query: { query, tz: run.zone },
+      signal: run.signal,
+    });
+    counted.push(...readCounts(some, body[0]));
+  }
+  return counted;
+}
+
+/** A value whose count is not known yet, null, was chosen since the last answer. */
 type ShownValue = Pick<FacetValue, "choice"> & { readonly count: number | null };
 
 /** What was chosen stays in sight, also where it is not among the most frequent. */
 function withChosen(values: readonly FacetValue[], ask: Ask | null, field: string): readonly ShownValue[] {
   if (ask === null) return values;
-  const { chosen, not } = choicesOf(ask, field);
-  const shown = values.map(({ choice }) => choice);
-  const missing = [...chosen, ...not].filter((choice) => !hasChoice(field, shown, choice));
-  return [...values, ...missing.map((choice) => ({ choice, count: null }))];
+  return [...values, ...choicesBeside(ask, field, values).map((choice) => ({ choice, count: null }))];
 }
 
 function Value(properties: {

@@ -1,5 +1,6 @@
-import { readAsk, withoutField } from "../ask/compose.ts";
+import { choicesOf, hasChoice, readAsk, withoutField } from "../ask/compose.ts";
 import type { Ask } from "../ask/compose.ts";
+import { writeSelection } from "../ask/choices.ts";
 import type { Choice } from "../ask/choices.ts";
 import { bandOfKey, within } from "../ask/groups.ts";
 import type { GroupRecord } from "../ask/groups.ts";
@@ -135,4 +136,39 @@ export function readFacet(facts: FieldFacts, records: readonly GroupRecord[]): r
     }))
     .filter(({ count }) => count > 0)
     .toSorted((one, other) => Number(one.choice === null) - Number(other.choice === null));
+}
+
+/** What a query chooses of a field, or leaves out of it, that is not among these values. */
+export function choicesBeside(ask: Ask, field: string, values: readonly Pick<FacetValue, "choice">[]): Choice[] {
+  const { chosen, not } = choicesOf(ask, field);
+  const beside: Choice[] = [];
+  const listed = values.map(({ choice }) => choice);
+  for (const choice of [...chosen, ...not]) {
+    if (!hasChoice(field, listed, choice) && !hasChoice(field, beside, choice)) beside.push(choice);
+  }
+  return beside;
+}
+
+/** A query counts no more of them at once. */
+export const MOST_COUNTED = 50;
+
+/** The query for the counts of some choices of a field, without the conditions on that field itself. */
+export function countsQuery(
+  field: string,
+  choices: readonly Choice[],
+  ask: Ask,
+  moments: Moments,
+  zone: string,
+): string | null {
+  const rest = readAsk(withoutField(ask, field));
+  if (rest === null) return null;
+  const columns = choices.map((choice, index) => {
+    const condition = writeSelection({ field, isNot: false, choices: [choice] });
+    return `COUNT(${condition}) AS n${index}`;
+  });
+  return within(rest, [["columns", `COLUMNS(${columns.join(", ")})`]], moments, zone);
+}
+
+export function readCounts(choices: readonly Choice[], record: GroupRecord | undefined): readonly FacetValue[] {
+  return choices.map((choice, index) => ({ choice, count: Number(record?.[`n${index}`] ?? 0) }));
 }

@@ -13,6 +13,8 @@ import { useRead } from "../state/use-read.ts";
 import { Facet } from "./facet.tsx";
 import { facetFields, factsQuery, MOST_FACETS, readFacts } from "./facets.ts";
 import type { FieldFacts } from "./facets.ts";
+import { useOrder } from "./use-order.ts";
+import type { Read } from "./use-order.ts";
 
 /** Fields that are open from the start. */
 const OPEN = 5;
@@ -20,16 +22,18 @@ const OPEN = 5;
 type FieldsPaneProperties = {
   readonly app: App;
   readonly search: Search;
+  /** What is counted. */
+  readonly run: Run;
   /** Whether it stands over the list, where there is no room beside it. */
   readonly isOpen: Signal<boolean>;
 };
 
 /** The fields of what was found, each with its values over the whole range. */
-export function FieldsPane({ app, search, isOpen }: FieldsPaneProperties): JSX.Element {
+export function FieldsPane({ app, search, run, isOpen }: FieldsPaneProperties): JSX.Element {
   const sought = useSignal<string | null>(null);
   const pane = useRef<HTMLElement>(null);
-  const run = search.run.value;
-  const { value: facts, fault } = useRead(run, () => readFields(app, run));
+  const { value: read, fault } = useRead(run, () => readFields(app, run));
+  const facts = useOrder(read, ({ name }) => name);
   useEffect(
     () =>
       app.shortcuts.bind([
@@ -52,8 +56,8 @@ export function FieldsPane({ app, search, isOpen }: FieldsPaneProperties): JSX.E
   const asked = new Set(readAsk(run.query)?.filters.flatMap(({ fields }) => [...fields]));
   // So does one that was shown: those below it stay where they are.
   const known = useRef(new Set<string>()).current;
-  for (const { name, distinct } of facts.value ?? []) if (distinct > 0 || asked.has(name)) known.add(name);
-  const shown = (facts.value ?? []).filter(({ name }) =>
+  for (const { name, distinct } of facts ?? []) if (distinct > 0 || asked.has(name)) known.add(name);
+  const shown = (facts ?? []).filter(({ name }) =>
     words === "" ? known.has(name) : name.toLowerCase().includes(words),
   );
   // Facets come from the top: each is drawn when those above it have their values, and stays where it is.
@@ -102,6 +106,7 @@ export function FieldsPane({ app, search, isOpen }: FieldsPaneProperties): JSX.E
           key={each.name}
           app={app}
           search={search}
+          run={run}
           facts={each}
           startsOpen={index < OPEN && each.name !== "user"}
           isHidden={missing !== -1 && index > missing}
@@ -113,7 +118,7 @@ export function FieldsPane({ app, search, isOpen }: FieldsPaneProperties): JSX.E
 }
 
 /** The fields that the log has in the range, and what the query's events say of each; null where the query has a fault. */
-async function readFields({ client }: App, run: Run): Promise<readonly FieldFacts[] | null> {
+async function readFields({ client }: App, run: Run): Promise<Read<FieldFacts> | null> {
   const ask = eventsOf(run.query);
   if (ask === null) return null;
   const { signal, moments, zone, log } = run;
@@ -122,10 +127,11 @@ async function readFields({ client }: App, run: Run): Promise<readonly FieldFact
     { query: { created: `${moments.from}:${moments.to}`, values: 0 }, signal },
   );
   const shown = facetFields(fields).slice(0, MOST_FACETS);
-  if (shown.length === 0) return [];
+  const of = String(run.number);
+  if (shown.length === 0) return { of, entries: [] };
   const { body } = await client.ask<readonly GroupRecord[]>(`/1/logs/${log}/query`, {
     query: { query: factsQuery(ask, shown, moments, zone), tz: zone },
     signal,
   });
-  return readFacts(body[0], shown);
+  return { of, entries: readFacts(body[0], shown) };
 }

@@ -29,8 +29,7 @@ type Shown = {
 };
 
 /** What was found over time, stacked by class. Narrowing the range is a step that back undoes. */
-export function Histogram({ app, search }: { app: App; search: Search }): JSX.Element {
-  const run = search.run.value;
+export function Histogram({ app, search, run }: { app: App; search: Search; run: Run }): JSX.Element {
   const measure = useSignal<Measure>({ kind: "count" });
   const isTable = useSignal(false);
   const { value: shown, fault } = useRead(run, () => readColumns(app, run, measure.value), [measure.value]);

@@ -6,7 +6,13 @@ import type { Order } from "./question.ts";
 import type { RowSource } from "./row-source.ts";
 
 /** The last line of a list: that all is shown, that more is being read, or what kept it from being read. */
-export function EndOfList({ source, order }: { readonly source: RowSource; readonly order: Order }): JSX.Element {
+export function EndOfList(properties: {
+  readonly source: RowSource;
+  readonly order: Order;
+  /** Whether the query asks for a part of what it finds, by TAKE or SKIP. */
+  readonly isPart?: boolean;
+}): JSX.Element {
+  const { source, order, isPart = false } = properties;
   const fault = source.fault.value;
   const further = order === "desc" ? "older" : "newer";
   if (fault !== null) {
@@ -22,6 +28,13 @@ export function EndOfList({ source, order }: { readonly source: RowSource; reado
   if (!source.isComplete.value) return <span>{`Loading ${further} events…`}</span>;
   const count = source.length.value;
   if (count === 0) return <span>No events match.</span>;
+  if (isPart) {
+    const part =
+      count === 1
+        ? "The one event that the query takes is"
+        : `The ${formatNumber(count)} events that the query takes are`;
+    return <span>{`End of the list. ${part} shown.`}</span>;
+  }
   const all = count === 1 ? "The one event is shown." : `All ${formatNumber(count)} events are shown.`;
   return <span>{`End of the range. ${all}`}</span>;
 }

@@ -64,6 +64,11 @@ export class PagedRows implements RowSource {
     this.#next = firstCursor(question);
   }
 
+  /** Whether the query asks for a part of what it finds. */
+  get isPart(): boolean {
+    return this.#question.take !== null || this.#question.skip > 0;
+  }
+
   at(index: number): EventRow | undefined {
     return this.#rows.at(index);
   }

@@ -48,7 +48,7 @@ export function ResultList({ app, search, results }: ResultListProperties): JSX.
           {...common}
           run={shown.run}
           source={shown.rows}
-          end={<EndOfList source={shown.rows} order={shown.run.order} />}
+          end={<EndOfList source={shown.rows} order={shown.run.order} isPart={shown.rows.isPart} />}
         />
       )}
       {/* Above the rows it would push them away from under the reader. */}

@@ -133,6 +133,7 @@ export class Results {
     this.memory = null;
     this.live.value = live;
     return () => {
+      live.counts.stop();
       live.tail.stop();
       this.live.value = null;
       this.memory = null;

@@ -8,6 +8,8 @@ import { PagedRows } from "../list/paged-rows.ts";
 import { listQuestion, momentInLql, withCondition, withoutClauses } from "../list/question.ts";
 import { readerOf } from "../list/read-page.ts";
 import type { Run } from "../state/search.ts";
+import { isCountInUse } from "./in-use.ts";
+import { LiveCounts } from "./live-counts.ts";
 import { LiveRows } from "./live-rows.ts";
 import { isFinalFault, streamsOf } from "./stream.ts";
 import { Tail } from "./tail.ts";
@@ -18,6 +20,8 @@ export type Live = {
   readonly rows: LiveRows;
   readonly tail: Tail;
   readonly follow: ReadonlySignal<Follow>;
+  /** What the heading, the bars and the fields count. */
+  readonly counts: LiveCounts;
 };
 
 /** Later than any event. */
@@ -36,5 +40,6 @@ export function createLive(app: App, run: Run): Live {
   const followed = from === BEGINNING ? query : withCondition(query, `created >= ${momentInLql(from)}`);
   const tail = new Tail({ rows, open: streamsOf(app.client, { ...run, query: followed }), isFinal: isFinalFault });
   const growing = run.order === "desc" ? "top" : "bottom";
-  return { run, rows, tail, follow: computed(() => (tail.pause.value === null ? growing : null)) };
+  const counts = new LiveCounts({ run, tail, isInUse: () => isCountInUse(document) });
+  return { run, rows, tail, counts, follow: computed(() => (tail.pause.value === null ? growing : null)) };
 }

@@ -1,6 +1,5 @@
-import { useComputed } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 
 import type { App } from "../app.ts";
 import { readAsk } from "../ask/compose.ts";
@@ -16,22 +15,29 @@ import { formatsOf } from "../time/moments.ts";
 import type { Formats } from "../time/moments.ts";
 import { placeOf } from "../time/zones.ts";
 import { eventsOf, within } from "../ask/groups.ts";
-import { countOf, formatNumber } from "../parts/numbers.ts";
+import { formatNumber } from "../parts/numbers.ts";
 import { lazy } from "../shell/lazy.tsx";
+import { foundWords, partOf, shownOf } from "./found-words.ts";
+import type { Found } from "./found-words.ts";
 import { ResultActs } from "./result-acts.tsx";
 import { useTitle } from "../shell/title.ts";
 import { ViewTabs } from "./view-tabs.tsx";
 
+type FoundLineProperties = ResultListProperties & {
+  /** What is counted. */
+  readonly run: Run;
+};
+
 const HidingNote = lazy<HidingNoteProperties>(async () => (await import("../classes/hiding-note.tsx")).HidingNote);
 
 /** How many events were found, in which range, and how long it took. */
-export function FoundLine({ app, search, results }: ResultListProperties): JSX.Element {
-  const run = search.run.value;
+export function FoundLine({ app, search, results, run }: FoundLineProperties): JSX.Element {
+  const isFollowing = isLive(app);
   const { value: found, error } = useRead(run, () => countEvents(app, run));
-  const formats = useComputed(() => formatsOf(search.run.value.zone));
+  const formats = useMemo(() => formatsOf(run.zone), [run.zone]);
   const isOfThisRun = found.value?.run === run.number;
   const text = isOfThisRun
-    ? countOf(found.value?.count ?? 0, "event")
+    ? foundWords(found.value!)
     : search.isCancelled.value
       ? "Cancelled"
       : error.value !== null
@@ -39,7 +45,7 @@ export function FoundLine({ app, search, results }: ResultListProperties): JSX.E
         : "Searching…";
   useTitle(app, pausedWords(results.live.value) ?? text, search.log);
   const isHiding = run.hidden.length > 0 || (search.hide.value === "" && hasHidden(app, search.log));
-  const isEmpty = isOfThisRun && found.value?.count === 0;
+  const isEmpty = isOfThisRun && found.value?.all === 0;
   useEffect(() => {
     if (!isEmpty) return;
     // Where the log can't be asked, the empty list stands as it is.
@@ -49,16 +55,15 @@ export function FoundLine({ app, search, results }: ResultListProperties): JSX.E
   }, [isEmpty]);
   return (
     <div class="found">
-      <h1 id="found" aria-live="polite">
+      <h1 id="found" aria-live={isFollowing ? "off" : "polite"}>
         {text}
       </h1>
       {/* Not before the count, which would push it aside. */}
       {(found.value !== null || error.value !== null) && (
         <span class="note">
-          {rangeWords(run.moments, formats.value)} {placeOf(run.zone)}
-          {isOfThisRun && `, ${(found.value?.took_ms ?? 0).toFixed(0)} ms`}
-          {/* The bars and the fields are of the same moments. */}
-          {isLive(app) && ", as counted when Live began"}
+          {rangeWords(isOfThisRun ? found.value!.moments : run.moments, formats)} {placeOf(run.zone)}
+          {isOfThisRun && !isFollowing && `, ${(found.value?.took_ms ?? 0).toFixed(0)} ms`}
+          {isOfThisRun && shownOf(found.value!) < found.value!.all && ", bars and fields count all of them"}
         </span>
       )}
       {isHiding && <HidingNote app={app} search={search} />}
@@ -83,9 +88,9 @@ export function rangeWords({ from, to }: Moments, formats: Formats): string {
   return `${from === BEGINNING ? "until" : `${start} to`} ${end}`;
 }
 
-type Count = { readonly run: number; readonly count: number; readonly took_ms: number };
+type Count = Found & { readonly run: number; readonly moments: Moments; readonly took_ms: number };
 
-/** All events that the query finds, or as many as its TAKE lets through; null where the query has a fault. */
+/** All events that the query finds, and the part of them that it asks for; null where it has a fault. */
 async function countEvents({ client }: App, run: Run): Promise<Count | null> {
   const ask = readAsk(run.query);
   const events = eventsOf(run.query);
@@ -94,9 +99,8 @@ async function countEvents({ client }: App, run: Run): Promise<Count | null> {
     query: { query: within(events, [["columns", "COLUMNS(COUNT)"]], run.moments, run.zone), tz: run.zone },
     signal: run.signal,
   });
-  const { take, skip } = ask.query.clauses;
-  const all = Math.max(0, Number(body[0]?.count ?? 0) - (skip?.value ?? 0));
-  return { run: run.number, count: take === null ? all : Math.min(all, take.value), took_ms };
+  const all = Number(body[0]?.count ?? 0);
+  return { run: run.number, moments: run.moments, all, ...partOf(ask.query.clauses), took_ms };
 }
 
 /** What waits behind a tail that is paused; null where none is. A reader in another tab sees it in the title. */

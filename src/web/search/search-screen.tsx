@@ -7,7 +7,7 @@ import type { App } from "../app.ts";
 import { ResultList } from "../list/result-list.tsx";
 import type { ResultListProperties } from "../list/results.ts";
 import { lazy } from "../shell/lazy.tsx";
-import type { Search } from "../state/search.ts";
+import type { Run, Search } from "../state/search.ts";
 import { answersWith, beginSearch, isListed } from "./ahead.ts";
 import type { Ahead, Begun } from "./ahead.ts";
 import { FoundLine } from "./found-line.tsx";
@@ -21,10 +21,11 @@ const ContextView = lazy<ResultListProperties>(async () => (await import("../con
 
 const loadBesideList = () => import("./beside-list.ts");
 const FieldsPane = lazy<FieldsPaneProperties>(async () => (await loadBesideList()).FieldsPane, FieldsPlace);
-const Histogram = lazy<SearchProperties>(async () => (await loadBesideList()).Histogram, HistogramPlace);
+const Histogram = lazy<CountedProperties>(async () => (await loadBesideList()).Histogram, HistogramPlace);
 
 type SearchProperties = { readonly app: App; readonly search: Search };
-type FieldsPaneProperties = SearchProperties & { readonly isOpen: Signal<boolean> };
+type CountedProperties = SearchProperties & { readonly run: Run };
+type FieldsPaneProperties = CountedProperties & { readonly isOpen: Signal<boolean> };
 
 /** The search of one log: the query, the fields, and what was found. */
 export function SearchScreen({ app, log, ahead }: { app: App; log: string; ahead: Ahead }): JSX.Element {
@@ -47,6 +48,8 @@ export function SearchScreen({ app, log, ahead }: { app: App; log: string; ahead
     [],
   );
   const isFieldsOpen = useSignal(false);
+  // A tail goes on behind the run that it began with.
+  const counted = results.live.value?.counts.run.value ?? search.run.value;
   const kind = useComputed(() => answersWith(begun)).value;
   if (place.screen === "context") {
     return (
@@ -63,7 +66,7 @@ export function SearchScreen({ app, log, ahead }: { app: App; log: string; ahead
     <div class="search">
       <AskBar app={app} search={search} isFieldsOpen={isFieldsOpen} />
       <AfterRows app={app} place={<FieldsPlace />}>
-        <FieldsPane app={app} search={search} isOpen={isFieldsOpen} />
+        <FieldsPane app={app} search={search} run={counted} isOpen={isFieldsOpen} />
       </AfterRows>
       <main id="main" tabIndex={-1} class="main" aria-labelledby="found">
         {kind === "users" ? (
@@ -72,9 +75,9 @@ export function SearchScreen({ app, log, ahead }: { app: App; log: string; ahead
           <GroupsView app={app} search={search} />
         ) : (
           <>
-            <FoundLine app={app} search={search} results={results} />
+            <FoundLine app={app} search={search} results={results} run={counted} />
             <AfterRows app={app} place={<HistogramPlace />}>
-              <Histogram app={app} search={search} />
+              <Histogram app={app} search={search} run={counted} />
             </AfterRows>
             {viewOf(app) === "patterns" ? (
               <PatternsView app={app} search={search} />

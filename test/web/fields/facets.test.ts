@@ -1,7 +1,18 @@
 import test from "ava";
 
+import { readAsk } from "../../../src/web/ask/compose.ts";
 import { eventsOf } from "../../../src/web/ask/groups.ts";
-import { boundsOf, facetFields, facetQuery, factsQuery, readFacet, readFacts } from "../../../src/web/fields/facets.ts";
+import {
+  boundsOf,
+  choicesBeside,
+  countsQuery,
+  facetFields,
+  facetQuery,
+  factsQuery,
+  readCounts,
+  readFacet,
+  readFacts,
+} from "../../../src/web/fields/facets.ts";
 import type { FieldFacts } from "../../../src/web/fields/facets.ts";
 
 const RANGE = { from: Date.UTC(2026, 10, 24), to: Date.UTC(2026, 10, 25) };
@@ -84,4 +95,28 @@ test("values by their number, what is absent last; bands in their order", (t) =>
       { from: 6, to: null },
     ],
   );
+});
+
+test("choices of a query that are not among the values are counted without the field's own conditions", (t) => {
+  const ask = eventsOf("GET events WHERE source IN ('a', 'it''s') AND source != 'c' AND tag = 'x' TAKE 3")!;
+  const choices = choicesBeside(ask, "source", [{ choice: "A" }]);
+  t.deepEqual(choices, ["it's", "c"]);
+  const query = countsQuery("source", choices, ask, RANGE, "UTC")!;
+  t.regex(query, /COLUMNS\(COUNT\(source = 'it''s'\) AS n0, COUNT\(source = 'c'\) AS n1\)/);
+  t.regex(query, /WHERE tag = 'x'/);
+  t.notRegex(query, /source (?:IN|!=)|TAKE/);
+  t.deepEqual(readCounts(choices, { key: "", n0: "12", n1: "0" }), [
+    { choice: "it's", count: 12 },
+    { choice: "c", count: 0 },
+  ]);
+});
+
+test("bands and absence that a query chooses are counted like values", (t) => {
+  const ask = eventsOf("GET events WHERE value >= 3 AND value < 7 AND class IS NULL")!;
+  const band = choicesBeside(ask, "value", [{ choice: { from: 0, to: 10 } }]);
+  const query = countsQuery("value", band, ask, RANGE, "UTC")!;
+  t.regex(query, /COUNT\(\(value >= 3 AND value < 7\)\) AS n0/);
+  t.not(readAsk(query), null);
+  t.regex(countsQuery("class", choicesBeside(ask, "class", []), ask, RANGE, "UTC")!, /COUNT\(class IS NULL\) AS n0/);
+  t.deepEqual(choicesBeside(ask, "class", [{ choice: null }]), []);
 });

@@ -1,0 +1,97 @@
+import { effect, signal } from "@preact/signals";
+import type { Signal } from "@preact/signals";
+
+import { withoutClauses } from "../list/question.ts";
+import type { Run } from "../state/search.ts";
+import type { Tail } from "./tail.ts";
+
+export type LiveCountsOptions = {
+  readonly run: Run;
+  readonly tail: Pick<Tail, "arrived" | "pause">;
+  /** Whether the reader looks into what is counted: then it stands still. */
+  readonly isInUse: () => boolean;
+  readonly now?: () => number;
+  readonly later?: (task: () => void, delay_ms: number) => () => void;
+};
+
+/** Between the end of one reading and the next, and as a multiple of how long that one took. */
+const REST_MS = 5_000;
+const REST_RATIO = 4;
+/** So often it is looked whether the reader has left. */
+const LOOK_MS = 500;
+
+/**
+ * The run that heading, bars and fields count while a query is followed. It begins where the tail
+ * does and ends now; the next one begins when events have arrived, the last was counted, and
+ * nobody reads it.
+ */
+export class LiveCounts {
+  readonly run: Signal<Run>;
+  readonly #options: Required<LiveCountsOptions>;
+  readonly #stops: readonly (() => void)[];
+  #cancelLook: (() => void) | null = null;
+  #hasNews = false;
+  /** The latest moment of those that arrived: producers may be ahead. */
+  #latest_ms = 0;
+  #began_ms = 0;
+  #next_ms = 0;
+
+  constructor({ now = Date.now, later = afterDelay, ...options }: LiveCountsOptions) {
+    this.#options = { now, later, ...options };
+    const { run, tail } = this.#options;
+    // A tail has no end and no part of what it finds.
+    const query = withoutClauses(run.query, ["sort", "take", "skip", "columns", "occurs"]);
+    this.run = signal(query === run.query ? run : { ...run, query });
+    this.#stops = [
+      effect(() => {
+        for (const { created } of tail.arrived.value) this.#latest_ms = Math.max(this.#latest_ms, created);
+        this.#hasNews ||= tail.arrived.value.length > 0;
+        if (tail.pause.value === null) this.#look();
+      }),
+      effect(() => {
+        if (this.run.value.reading.value > 0 || this.#began_ms === 0) return;
+        const ended_ms = now();
+        this.#next_ms = ended_ms + Math.max(REST_MS, REST_RATIO * (ended_ms - this.#began_ms));
+      }),
+    ];
+  }
+
+  stop(): void {
+    for (const stop of this.#stops) stop();
+    this.#cancelLook?.();
+    this.#cancelLook = null;
+    this.#hasNews = false;
+  }
+
+  #look(): void {
+    if (!this.#hasNews || this.#cancelLook !== null) return;
+    if (this.#mayBegin()) this.#begin();
+    else {
+      this.#cancelLook = this.#options.later(() => {
+        this.#cancelLook = null;
+        // What a pause holds back is counted when it ends.
+        if (this.#options.tail.pause.peek() === null) this.#look();
+      }, LOOK_MS);
+    }
+  }
+
+  #mayBegin(): boolean {
+    const { reading } = this.run.peek();
+    return this.#options.now() >= this.#next_ms && reading.peek() === 0 && !this.#options.isInUse();
+  }
+
+  #begin(): void {
+    const run = this.run.peek();
+    this.#hasNews = false;
+    this.#began_ms = this.#options.now();
+    this.#next_ms = this.#began_ms + REST_MS;
+    const to = Math.max(this.#began_ms, this.#latest_ms + 1);
+    // With a number of its own parts: those of the search itself can be cancelled.
+    this.run.value = { ...run, moments: { from: run.moments.from, to }, reading: signal(0) };
+  }
+}
+
+function afterDelay(task: () => void, delay_ms: number): () => void {
+  const timer = setTimeout(task, delay_ms);
+  return () => clearTimeout(timer);
+}

@@ -1,0 +1,136 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import test from "ava";
+import type { Page } from "playwright-core";
+
+import { LOG } from "../support/service.ts";
+import { until } from "../support/until.ts";
+import { sharePages } from "./support/pages.ts";
+
+const pages = sharePages();
+const tailOf = (source: string) => `#/${LOG}?q=${encodeURIComponent(`GET events WHERE source = '${source}'`)}&live=1`;
+const numbered = (source: string, from: number, count: number) =>
+  Array.from({ length: count }, (_, i) => ({ text: `number ${from + i}`, source }));
+
+/** How many events all bars have together. */
+async function barsTotal(page: Page): Promise<number> {
+  const bars = page.locator(".hist [role=option]");
+  await bars.first().waitFor({ state: "attached" });
+  const names = await bars.evaluateAll((all) => all.map((each) => each.getAttribute("aria-label") ?? ""));
+  return names.reduce((sum, name) => sum + Number(/: ([\d,]+) events?/.exec(name)?.[1]?.replace(",", "")), 0);
+}
+
+const headed = (page: Page, words: string) => page.getByRole("heading", { level: 1, name: words, exact: true });
+
+// One at a time: an account has few tails at once.
+test.serial("heading, bars and fields follow a tail, and the row of an open event stays where it is", async (t) => {
+  await pages.post([...numbered("counted", 1, 3), ...numbered("counted-not", 1, 1)]);
+  const query = "GET events WHERE source CONTAINS 'counted' OCCURS(NOW - HOURS(1), NOW) TAKE 2";
+  const { page } = await pages.open(t, { address: `#/${LOG}?q=${encodeURIComponent(query)}&live=1` });
+  await headed(page, "4 events").waitFor();
+  await pages.post(numbered("counted", 4, 5));
+  await headed(page, "9 events").waitFor({ timeout: 20_000 });
+  await until(async () => (await barsTotal(page)) === 9, { what: "bars of nine events" });
+  await page.locator("aside.side .valrow", { hasText: /^counted\s*8/ }).waitFor();
+  t.is(
+    await page
+      .locator(".found .note")
+      .getByText(/ ms|Live began/)
+      .count(),
+    0,
+  );
+  t.is(await page.locator("#found").getAttribute("aria-live"), "off");
+  // While an event is read, everything stands still with the list.
+  const row = page.locator("#list [data-id]", { hasText: "number 3" }).first();
+  await row.click();
+  await page.getByText("An event is open.").first().waitFor();
+  const top = (await row.boundingBox())!.y;
+  await pages.post(numbered("counted", 9, 2));
+  await page.getByText("Paused, 2 new").first().waitFor();
+  await sleep(7_000);
+  t.is(await page.locator("#found").textContent(), "9 events");
+  t.is((await row.boundingBox())!.y, top);
+  await page.keyboard.press("p");
+  await headed(page, "11 events").waitFor({ timeout: 20_000 });
+});
+
+test.serial("bars and fields stand still under the pointer and the focus, and follow when it has left", async (t) => {
+  await pages.post(numbered("in-use", 1, 3));
+  const { page } = await pages.open(t, { address: tailOf("in-use") });
+  await headed(page, "3 events").waitFor();
+  await page.locator("aside.side .valrow", { hasText: /^in-use/ }).waitFor();
+  await page.locator(".hist .plot").hover();
+  await pages.post(numbered("in-use", 4, 2));
+  await page.locator("#list").getByText("number 5", { exact: true }).waitFor();
+  await sleep(7_000);
+  t.is(await page.locator("#found").textContent(), "3 events");
+  await page.locator(".found h1").hover();
+  await headed(page, "5 events").waitFor({ timeout: 20_000 });
+  await page.locator(".hist [role=listbox]").focus();
+  await page.keyboard.press("ArrowRight");
+  await pages.post(numbered("in-use", 6, 1));
+  await page.locator("#list").getByText("number 6", { exact: true }).waitFor();
+  await sleep(7_000);
+  t.is(await page.locator("#found").textContent(), "5 events");
+  await page.locator(".hist [role=listbox]").blur();
+  await headed(page, "6 events").waitFor({ timeout: 20_000 });
+  await page.getByRole("button", { name: "Stop", exact: true }).click();
+  await page
+    .locator(".found .note")
+    .getByText(/, \d+ ms$/)
+    .waitFor();
+  await headed(page, "6 events").waitFor();
+});
+
+test.serial(
+  "while events keep arriving, counts are read at most every 5 s, four at a time, and no row moves",
+  async (t) => {
+    await pages.post(numbered("steady", 1, 60));
+    const { page } = await pages.open(t, { address: `${tailOf("steady")}&o=asc` });
+    await headed(page, "60 events").waitFor();
+    const asked: number[] = [];
+    let underWay = 0;
+    let most = 0;
+    const isQuery = (url: string) => /\/(?:query|fields)\?/.test(url);
+    page.on("request", (request) => {
+      if (!isQuery(request.url())) return;
+      most = Math.max(most, (underWay += 1));
+      if (/COLUMNS(?:\(|%28)COUNT(?:\)|%29)/.test(request.url())) asked.push(performance.now());
+    });
+    const ended = (request: { url(): string }) => void (isQuery(request.url()) && (underWay -= 1));
+    page.on("requestfinished", ended);
+    page.on("requestfailed", ended);
+    const list = page.locator("#list");
+    const top = async () => (await list.boundingBox())!.y;
+    const before = await top();
+    for (let i = 0; i < 26; i++) {
+      await pages.post(numbered("steady", 61 + i, 1));
+      await sleep(500);
+      t.is(await top(), before);
+    }
+    await headed(page, "86 events").waitFor({ timeout: 20_000 });
+    t.true(asked.length >= 2, `${asked.length} readings`);
+    const gaps = asked.slice(1).map((at, i) => at - asked[i]!);
+    t.true(Math.min(...gaps) >= 4_900, gaps.join(", "));
+    t.true(most <= 4, `${most} at a time`);
+  },
+);
+
+test.serial("a bar that is pressed ends the tail, which would go on behind it", async (t) => {
+  await pages.post([
+    { text: "an hour ago", source: "ends", created: Date.now() - 3_600_000 },
+    ...numbered("ends", 1, 2),
+  ]);
+  const { page } = await pages.open(t, { address: tailOf("ends") });
+  await headed(page, "3 events").waitFor();
+  const bars = page.locator(".hist [role=option]");
+  await bars.first().waitFor({ state: "attached" });
+  const names = await bars.evaluateAll((all) => all.map((each) => each.getAttribute("aria-label") ?? ""));
+  const box = (await page.locator(".hist .plot").boundingBox())!;
+  const index = names.findIndex((name) => name.includes(": 1 event"));
+  await page.mouse.click(box.x + ((index + 0.5) / names.length) * box.width, box.y + box.height / 3);
+  await headed(page, "1 event").waitFor();
+  await page.getByText("End of the range. The one event is shown.").waitFor();
+  t.is(await page.locator(".live").count(), 0);
+  await page.goBack();
+  await page.locator(".live").waitFor();
+});
