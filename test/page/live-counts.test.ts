@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import test from "ava";
-import type { Page } from "playwright-core";
+import type { BrowserContext, Page } from "playwright-core";
 
 import { LOG } from "../support/service.ts";
 import { until } from "../support/until.ts";
@@ -19,13 +19,24 @@ async function barsTotal(page: Page): Promise<number> {
   return names.reduce((sum, name) => sum + Number(/: ([\d,]+) events?/.exec(name)?.[1]?.replace(",", "")), 0);
 }
 
+/** How many events the export of what is shown has. */
+async function exportedLines(page: Page, context: BrowserContext): Promise<number> {
+  await page.locator("[data-act=export] button").first().click();
+  const asking = page.waitForRequest("**/1/session/tickets");
+  await page.getByLabel("Export all of the result as").selectOption("ndjson");
+  await page.getByRole("dialog", { name: "Export" }).getByRole("button", { name: "Export" }).click();
+  const { path } = (await asking).postDataJSON() as { path: string };
+  const answer = await context.request.get(path, { headers: { "X-Loggia": "1" } });
+  return (await answer.text()).split("\n").filter((line) => line !== "").length;
+}
+
 const headed = (page: Page, words: string) => page.getByRole("heading", { level: 1, name: words, exact: true });
 
 // One at a time: an account has few tails at once.
 test.serial("heading, bars and fields follow a tail, and the row of an open event stays where it is", async (t) => {
   await pages.post([...numbered("counted", 1, 3), ...numbered("counted-not", 1, 1)]);
   const query = "GET events WHERE source CONTAINS 'counted' OCCURS(NOW - HOURS(1), NOW) TAKE 2";
-  const { page } = await pages.open(t, { address: `#/${LOG}?q=${encodeURIComponent(query)}&live=1` });
+  const { page, context } = await pages.open(t, { address: `#/${LOG}?q=${encodeURIComponent(query)}&live=1` });
   await headed(page, "4 events").waitFor();
   await pages.post(numbered("counted", 4, 5));
   await headed(page, "9 events").waitFor({ timeout: 20_000 });
@@ -39,6 +50,7 @@ test.serial("heading, bars and fields follow a tail, and the row of an open even
     0,
   );
   t.is(await page.locator("#found").getAttribute("aria-live"), "off");
+  t.is(await exportedLines(page, context), 9);
   // While an event is read, everything stands still with the list.
   const row = page.locator("#list [data-id]", { hasText: "number 3" }).first();
   await row.click();

@@ -7,28 +7,28 @@ import type { App } from "../app.ts";
 import { readAsk, withClause } from "../ask/compose.ts";
 import { withRange } from "../ask/range.ts";
 import { Form, valuesOf } from "../parts/form.tsx";
-import type { Run, Search } from "../state/search.ts";
+import type { Run } from "../state/search.ts";
 import "../css/forms.css";
 
 const FORMATS = { csv: "CSV, for spreadsheets", ndjson: "NDJSON, a line of JSON each", xml: "XML" } as const;
 
-export type ExportFormProperties = { readonly app: App; readonly search: Search; readonly close: () => void };
+export type ExportFormProperties = { readonly app: App; readonly run: Run; readonly close: () => void };
 
 /** All that the query finds, in the order of the list, as a file. The browser downloads it by a ticket. */
-export function ExportForm({ app, search, close }: ExportFormProperties): JSX.Element {
+export function ExportForm({ app, run, close }: ExportFormProperties): JSX.Element {
   const fault = useSignal<string | null>(null);
   const first = useRef<HTMLSelectElement>(null);
   // The dialog is there before this form is loaded.
   useEffect(() => first.current?.focus(), []);
   const start = async (form: HTMLFormElement) => {
     const { format = "csv", attributes } = valuesOf(form);
-    const path = exportPath(search.run.peek(), format, attributes === "on");
+    const path = exportPath(run, format, attributes === "on");
     try {
       const { body } = await app.client.ask<{ ticket: string }>("/1/session/tickets", {
         method: "POST",
         json: { path },
       });
-      download(`${path}&ticket=${encodeURIComponent(body.ticket)}`, `${search.log}.${format}`);
+      download(`${path}&ticket=${encodeURIComponent(body.ticket)}`, `${run.log}.${format}`);
       close();
       app.toaster.show("The export began; the browser shows how far it is.");
     } catch (error) {

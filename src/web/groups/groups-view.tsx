@@ -109,7 +109,7 @@ export function GroupsView({ app, search }: { app: App; search: Search }): JSX.E
             </button>
           ))}
         </div>
-        <ResultActs app={app} search={search} />
+        <ResultActs app={app} search={search} run={run} />
       </div>
       {line}
       {shown === "Map" && (

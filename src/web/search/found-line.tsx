@@ -69,7 +69,7 @@ export function FoundLine({ app, search, results, run }: FoundLineProperties): J
       {isHiding && <HidingNote app={app} search={search} />}
       <span class="space" />
       <ViewTabs app={app} />
-      <ResultActs app={app} search={search} />
+      <ResultActs app={app} search={search} run={run} />
     </div>
   );
 }

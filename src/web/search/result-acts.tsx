@@ -9,13 +9,13 @@ import { PopoverButton } from "../parts/popover.tsx";
 import type { SavedListProperties } from "../saved/saved-list.tsx";
 import { actWith } from "../shell/act-with.ts";
 import { lazy } from "../shell/lazy.tsx";
-import type { Search } from "../state/search.ts";
+import type { Run, Search } from "../state/search.ts";
 
 const ExportForm = lazy<ExportFormProperties>(async () => (await import("../export/export-form.tsx")).ExportForm);
 const SavedList = lazy<SavedListProperties>(async () => (await import("../saved/saved-list.tsx")).SavedList);
 
 /** What can be done with a result: save its query, copy its address, export all of it. */
-export function ResultActs({ app, search }: { app: App; search: Search }): JSX.Element {
+export function ResultActs({ app, search, run }: { app: App; search: Search; run: Run }): JSX.Element {
   const root = useRef<HTMLSpanElement>(null);
   const press = (name: string) => root.current?.querySelector<HTMLElement>(`[data-act=${name}] button`)?.click();
   const copyLink = () =>
@@ -50,7 +50,7 @@ export function ResultActs({ app, search }: { app: App; search: Search }): JSX.E
           class="quiet"
           popoverClass="under end form-pop"
           popoverLabel="Export"
-          renderContent={(close) => <ExportForm app={app} search={search} close={close} />}
+          renderContent={(close) => <ExportForm app={app} run={run} close={close} />}
         >
           <Icon name="download" />
           Export
