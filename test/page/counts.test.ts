@@ -46,6 +46,31 @@ test("a chosen value that is not among the most frequent has its exact count", a
   await assertAccessible(t, page, "chosen values with their counts");
 });
 
+test("what is chosen of a field leaves its other values and its bands in reach", async (t) => {
+  await postSources("reach", 9);
+  const values = Array.from({ length: 40 }, (_, i) => ({ text: "banded", tags: ["reach"], value: i * 10 }));
+  await pages.post(values);
+  const { page } = await pages.open(t, { address: addressOf("GET events WHERE tags = 'reach'") });
+  await headed(page, "85 events").waitFor();
+  await valueOf(page, "50 to 100").waitFor();
+  const bands = () => page.locator("aside.side .valrow .n", { hasText: /^(?:up to|from|\d+ to) / }).allTextContents();
+  const before = await bands();
+  await valueOf(page, "50 to 100").getByRole("button").first().click();
+  await headed(page, "5 events").waitFor();
+  await valueOf(page, "50 to 100").locator("[aria-pressed=true]").waitFor();
+  await page.waitForLoadState("networkidle");
+  t.deepEqual(await bands(), before);
+  await page.goBack();
+  await headed(page, "85 events").waitFor();
+  await valueOf(page, "reach-9").getByRole("button").first().click();
+  await headed(page, "9 events").waitFor();
+  await page.waitForLoadState("networkidle");
+  // Four values and the absence of one are listed.
+  await page.getByRole("button", { name: "5 more" }).click();
+  await valueOf(page, "reach-2").waitFor();
+  t.is(await countOf(page, "reach-2"), "2");
+});
+
 test("chosen tags and bands have their exact counts", async (t) => {
   const both = { text: "both", tags: ["tagged", "tagged-a", "tagged-b"], value: 5 };
   const others = Array.from({ length: 6 }, (_, i) => ({

@@ -128,6 +128,7 @@ test("an analyst needs no pointer, from signing in to an export", async (t) => {
   await keyboard.press("g");
   await keyboard.press("i");
   await heading("1 unread alert");
+  await page.locator("#list .row[data-id]", { hasText: "card of ann declined" }).waitFor();
   await keyboard.press("j");
   await page.locator("#list .row[data-id]:focus", { hasText: "card of ann declined" }).waitFor();
   await keyboard.press("e");

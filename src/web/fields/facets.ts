@@ -53,6 +53,21 @@ export function facetFields(fields: readonly FieldRecord[]): readonly FieldRecor
     .toSorted((one, other) => rank(one) - rank(other) || Number(other.count) - Number(one.count));
 }
 
+/**
+ * The fields that a query has conditions on, with the query without these: what is chosen of a field
+ * does not narrow its own values and bands.
+ */
+export function conditioned(
+  ask: Ask,
+  fields: readonly FieldRecord[],
+): readonly { readonly field: FieldRecord; readonly rest: Ask }[] {
+  return fields.flatMap((field) => {
+    const text = withoutField(ask, field.name);
+    const rest = text === ask.text ? null : readAsk(text);
+    return rest === null ? [] : [{ field, rest }];
+  });
+}
+
 /** One query for the numbers of different values, and the least and the most of numbers. */
 export function factsQuery(ask: Ask, fields: readonly FieldRecord[], moments: Moments, zone: string): string {
   const columns = fields.flatMap(({ name, kind }, index) => {

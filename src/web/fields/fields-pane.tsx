@@ -5,14 +5,15 @@ import { useEffect, useRef } from "preact/hooks";
 
 import type { App } from "../app.ts";
 import { readAsk } from "../ask/compose.ts";
+import type { Ask } from "../ask/compose.ts";
 import { eventsOf } from "../ask/groups.ts";
 import type { GroupRecord } from "../ask/groups.ts";
 import { Icon } from "../parts/icons.tsx";
 import type { Run, Search } from "../state/search.ts";
 import { useRead } from "../state/use-read.ts";
 import { Facet } from "./facet.tsx";
-import { facetFields, factsQuery, MOST_FACETS, readFacts } from "./facets.ts";
-import type { FieldFacts } from "./facets.ts";
+import { conditioned, facetFields, factsQuery, MOST_FACETS, readFacts } from "./facets.ts";
+import type { FieldFacts, FieldRecord } from "./facets.ts";
 import { useOrder } from "./use-order.ts";
 import type { Read } from "./use-order.ts";
 
@@ -129,9 +130,17 @@ async function readFields({ client }: App, run: Run): Promise<Read<FieldFacts> |
   const shown = facetFields(fields).slice(0, MOST_FACETS);
   const of = String(run.number);
   if (shown.length === 0) return { of, entries: [] };
-  const { body } = await client.ask<readonly GroupRecord[]>(`/1/logs/${log}/query`, {
-    query: { query: factsQuery(ask, shown, moments, zone), tz: zone },
-    signal,
-  });
-  return { of, entries: readFacts(body[0], shown) };
+  const factsIn = async (part: Ask, some: readonly FieldRecord[]): Promise<readonly FieldFacts[]> => {
+    const { body } = await client.ask<readonly GroupRecord[]>(`/1/logs/${log}/query`, {
+      query: { query: factsQuery(part, some, moments, zone), tz: zone },
+      signal,
+    });
+    return readFacts(body[0], some);
+  };
+  const [facts, ...own] = await Promise.all([
+    factsIn(ask, shown),
+    ...conditioned(ask, shown).map(({ rest, field }) => factsIn(rest, [field])),
+  ]);
+  const byName = new Map(own.flat().map((each) => [each.name, each]));
+  return { of, entries: facts.map((each) => byName.get(each.name) ?? each) };
 }

@@ -5,6 +5,7 @@ import { eventsOf } from "../../../src/web/ask/groups.ts";
 import {
   boundsOf,
   choicesBeside,
+  conditioned,
   countsQuery,
   facetFields,
   facetQuery,
@@ -119,4 +120,15 @@ test("bands and absence that a query chooses are counted like values", (t) => {
   t.not(readAsk(query), null);
   t.regex(countsQuery("class", choicesBeside(ask, "class", []), ask, RANGE, "UTC")!, /COUNT\(class IS NULL\) AS n0/);
   t.deepEqual(choicesBeside(ask, "class", [{ choice: null }]), []);
+});
+
+test("what a query chooses of a field does not narrow the field's own facts", (t) => {
+  const fields = ["source", "tags", "value"].map((name) => ({ name, kind: "text", count: "9" }));
+  const ask = eventsOf("GET events WHERE source = 'a' AND value >= 3 AND value < 7 AND text = 'x'")!;
+  const found = conditioned(ask, fields).map(({ field, rest }) => [field.name, rest.text]);
+  t.deepEqual(found, [
+    ["source", "GET events WHERE value >= 3 AND value < 7 AND text = 'x'"],
+    ["value", "GET events WHERE source = 'a' AND text = 'x'"],
+  ]);
+  t.deepEqual(conditioned(eventsOf("GET events")!, fields), []);
 });
