@@ -90,7 +90,7 @@ export const PICTURES: readonly Picture[] = [
   },
   {
     name: "patterns",
-    address: search("GET events", "&v=patterns"),
+    address: search("GET events", "&view=patterns"),
     schemes: LIGHT,
     act: seeing(".spark", ".plot .b", ".facet .val"),
   },
@@ -128,7 +128,7 @@ export const PICTURES: readonly Picture[] = [
   },
   {
     name: "inbox",
-    address: "#/~inbox",
+    address: "#/inbox",
     schemes: LIGHT,
     act: async (page) => {
       await page.locator("#list .row[data-id]").first().focus();

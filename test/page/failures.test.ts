@@ -27,7 +27,7 @@ test.serial("a log that nobody shares is said by name, and another one is offere
 test.serial("an event that is gone says why that may be, and leads to what came around it", async (t) => {
   const [id = ""] = await pages.post([{ text: "neighbour of what is gone", source: "gone" }]);
   const missing = `${id.slice(0, 16)}00000000`;
-  const { page, problems, context, url } = await pages.open(t, { address: `#/${LOG}/context/${missing}` });
+  const { page, problems, context, url } = await pages.open(t, { address: `#/${LOG}?around=${missing}` });
   problems.allowStatus(404);
   const gone = titled(page, "This event is gone");
   await gone.getByText("Someone with the role admin deleted it.").waitFor();

@@ -94,7 +94,7 @@ test("a first visit asks for at most 60 KB of JavaScript and CSS until its rows 
 
 test("the rows are asked for beside the question who is signed in", async (t) => {
   await pages.post(events(40));
-  const { page } = await pages.open(t, { address: "#/~account" });
+  const { page } = await pages.open(t, { address: "#/you" });
   await page.getByRole("heading", { level: 1 }).first().waitFor();
   await page.goto("about:blank");
   const list = page.waitForRequest(/SORT/);
@@ -114,7 +114,7 @@ test("the rows are asked for beside the question who is signed in", async (t) =>
 
 test("a list that is slow keeps the fields and the histogram away for a moment alone", async (t) => {
   await pages.post(events(40));
-  const { page } = await pages.open(t, { address: "#/~account" });
+  const { page } = await pages.open(t, { address: "#/you" });
   await page.goto("about:blank");
   await page.route(/SORT\+created/, () => undefined);
   await page.goto(`/#/${LOG}`);

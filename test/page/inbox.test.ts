@@ -80,9 +80,9 @@ const isFocused = (page: Page, index: number) =>
     .evaluate((row) => row === document.activeElement);
 
 async function openInbox(t: ExecutionContext, cls: string, count: number) {
-  const opened = await pages.open(t, { address: "#/~account" });
+  const opened = await pages.open(t, { address: "#/you" });
   await alarm(opened.context, cls, count);
-  await opened.page.goto(`/#/~inbox?class=${cls}`);
+  await opened.page.goto(`/#/inbox?class=${cls}`);
   await opened.page.reload();
   await rows(opened.page)
     .nth(count - 1)
@@ -116,7 +116,7 @@ test("all alerts that are shown are acknowledged at once, and another tab agrees
   const { page, context } = await openInbox(t, "everything", 2);
   const other = await context.newPage();
   await other.clock.install();
-  await other.goto("/#/~inbox?class=everything");
+  await other.goto("/#/inbox?class=everything");
   await rows(other).first().waitFor();
   await stopClock(other);
   await page.bringToFront();
@@ -151,7 +151,7 @@ test("bookmarks of all logs are listed, removed and taken back, and n steps thro
     { text: "the older of two to keep", created: Date.now() - 60_000 },
     { text: "the newer of two to keep", created: Date.now() - 30_000 },
   ]);
-  const { page, context } = await pages.open(t, { address: "#/~bookmarks" });
+  const { page, context } = await pages.open(t, { address: "#/bookmarks" });
   await page.getByRole("heading", { name: "No bookmarks" }).waitFor();
   await assertAccessible(t, page, "no bookmarks");
   for (const id of [older, newer]) {
@@ -170,13 +170,13 @@ test("bookmarks of all logs are listed, removed and taken back, and n steps thro
   await page.goto(`/#/${LOG}?q=${encodeURIComponent("GET events WHERE text CONTAINS 'of two to keep'")}`);
   await page.getByText("the newer of two to keep").waitFor();
   await page.keyboard.press("n");
-  await page.waitForURL(`**/context/${newer}`);
+  await page.waitForURL(`**around=${newer}`);
   await page.locator(`[data-id="${newer}"]`).waitFor();
   await page.keyboard.press("n");
-  await page.waitForURL(`**/context/${older}`);
+  await page.waitForURL(`**around=${older}`);
   await page.locator(`[data-id="${older}"]`).waitFor();
   await page.keyboard.press("Shift+n");
-  await page.waitForURL(`**/context/${newer}`);
+  await page.waitForURL(`**around=${newer}`);
   await page.locator(`[data-id="${newer}"]`).waitFor();
   const read = Promise.withResolvers<void>();
   await page.route(`**/${older}/context?**`, async (route) => {
@@ -184,9 +184,9 @@ test("bookmarks of all logs are listed, removed and taken back, and n steps thro
     await route.continue();
   });
   await page.keyboard.press("n");
-  await page.waitForURL(`**/context/${older}`);
+  await page.waitForURL(`**around=${older}`);
   await page.keyboard.press("Shift+n");
-  await page.waitForURL(`**/context/${newer}`);
+  await page.waitForURL(`**around=${newer}`);
   read.resolve();
 });
 
@@ -203,7 +203,7 @@ test("what another browser acknowledges leaves the list within 3 s", async (t) =
   const { context } = await openInbox(t, "elsewhere", 2);
   const page = await context.newPage();
   await page.clock.install();
-  await page.goto("/#/~inbox?class=elsewhere");
+  await page.goto("/#/inbox?class=elsewhere");
   await rows(page).nth(1).waitFor();
   await stopClock(page);
   const count = await rows(page).count();

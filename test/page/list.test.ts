@@ -170,7 +170,7 @@ for (const width of [1440, 360]) {
   test(`at ${width} px the list stays where it is while its bars are loaded`, async (t) => {
     const name = `still-${width}`;
     await pages.post(numbered(name, 3));
-    const { page } = await pages.open(t, { address: "#/~account", viewport: { width, height: 900 } });
+    const { page } = await pages.open(t, { address: "#/you", viewport: { width, height: 900 } });
     const released = Promise.withResolvers<void>();
     await page.route(/\/query\?.*GROUPBY/, async (route) => {
       await released.promise;

@@ -72,12 +72,12 @@ for (const kind of KINDS) {
     });
     await open.getByRole("button", { name: /^Bookmark/ }).click();
     await failed.locator(".flagged").waitFor();
-    await page.goto("/#/~bookmarks");
+    await page.goto("/#/bookmarks");
     await rowOf(page, "payment refused").waitFor();
     await page.goBack();
     await failed.waitFor();
     await page.keyboard.press("c");
-    await page.waitForURL("**/context/*");
+    await page.waitForURL("**around=*");
     await rowOf(page, "sale 5 of the day").waitFor();
     await rowOf(page, "sale 7 of the day").waitFor();
     const texts = await page.locator("#list [data-id] .x").allTextContents();
@@ -93,7 +93,7 @@ for (const kind of KINDS) {
     const fields = page.getByRole("complementary", { name: "Fields" });
     await fields.getByRole("button", { name: /till-1.*7/ }).click();
     await heading(page, "7 events");
-    await page.goto(`/${addressOf(ALL, "&v=patterns")}`);
+    await page.goto(`/${addressOf(ALL, "&view=patterns")}`);
     const pattern = page.getByRole("row", { name: /sale <n> of the day/ });
     await pattern.waitFor();
     t.regex((await pattern.textContent()) ?? "", /^12/);

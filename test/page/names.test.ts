@@ -47,7 +47,7 @@ test("marks of direction are seen wherever a producer's or an admin's text is sh
   await page.locator(".crow .n", { hasText: "Alarm" }).waitFor();
   await assertNothingHidden(page, "the classes");
   const screens = [
-    { what: "patterns", query: "GET events", more: "&v=patterns", ready: ".pat" },
+    { what: "patterns", query: "GET events", more: "&view=patterns", ready: ".pat" },
     { what: "groups by source", query: "GET events GROUPBY source", more: "", ready: ".groups .rowname" },
     { what: "groups by class", query: "GET events GROUPBY class", more: "", ready: ".groups .rowname" },
     { what: "lines", query: "GET events GROUPBY source, MINUTES(15)", more: "", ready: ".groups .rowname" },

@@ -43,7 +43,7 @@ for (const part of ["general", "people", "queries", "reclassify"]) {
 
 for (const part of ["preferences", "password", "sessions", "accounts", "logs", "health", "dead-letters", "backup"]) {
   test(`the settings of the person and the service, ${part}, can be used by all`, async (t) => {
-    const { page } = await pages.open(t, { address: `#/~account/${part}` });
+    const { page } = await pages.open(t, { address: `#/you/${part}` });
     await page.locator(".pane h1").waitFor();
     await page.locator(".pane .progress").waitFor({ state: "detached" });
     await assertAccessible(t, page, part);
@@ -52,7 +52,7 @@ for (const part of ["preferences", "password", "sessions", "accounts", "logs", "
 
 test("health says how far the store is behind", async (t) => {
   await post();
-  const { page } = await pages.open(t, { address: "#/~account/health" });
+  const { page } = await pages.open(t, { address: "#/service/health" });
   await page.getByRole("row", { name: /^not in the store yet \d+ events?/ }).waitFor();
   await page.getByRole("row", { name: /^dead letters \d+$/ }).waitFor();
   t.is(await page.getByRole("row", { name: /^bus Works/ }).count(), 1);
@@ -117,7 +117,7 @@ test("titles say which screen is shown, and the query is there to be typed", asy
 
 test("patterns say what a result consists of, and narrow it", async (t) => {
   await post();
-  const { page } = await pages.open(t, { address: address("GET events WHERE source = 'screens-shop'", "&v=patterns") });
+  const { page } = await pages.open(t, { address: address("GET events WHERE source = 'screens-shop'", "&view=patterns") });
   const row = page.getByRole("row", { name: /order <n> placed/ });
   await row.waitFor();
   t.regex((await row.textContent()) ?? "", /^3/);
@@ -205,7 +205,7 @@ test("the list names classes as their log does, and groups by time alone are bar
 
 test("the first-run guide makes a key and sees an event arrive", async (t) => {
   await post();
-  const { page } = await pages.open(t, { address: `#/${LOG}/first-run` });
+  const { page } = await pages.open(t, { address: `#/${LOG}/start` });
   await page.getByRole("button", { name: "Make a key" }).click();
   await page.getByLabel("New key").waitFor();
   const { postUrl } = pages.service();

@@ -191,7 +191,7 @@ test.serial("a slow query says so after a while, and cancelling ends its request
 });
 
 test.serial("a slow first query has rows in outline and no list in its place", async (t) => {
-  const { page } = await pages.open(t, { address: "#/~account" });
+  const { page } = await pages.open(t, { address: "#/you" });
   await page.locator(".pane h1").waitFor();
   await page.route(/\/1\/logs\/.*(?:query|fields)/, () => undefined);
   await page.goto(`/${listOf("outline")}`);
@@ -233,7 +233,7 @@ test.serial("where a longer range has events, it is offered; where none has, few
 
 test.serial("nothing more is asked where events were found", async (t) => {
   await pages.post([{ text: "one that is found", source: "asked-once" }]);
-  const { page } = await pages.open(t, { address: "#/~account" });
+  const { page } = await pages.open(t, { address: "#/you" });
   await page.locator(".pane h1").waitFor();
   const asked: string[] = [];
   page.on("request", (request) => asked.push(decodeURIComponent(request.url())));
@@ -269,7 +269,7 @@ test.serial("groups and patterns stay below what kept the next ones from being r
   await pages.post([{ text: "grouped 1", source: "grouped" }]);
   for (const [what, address] of [
     ["groups", search("GET events WHERE source = 'grouped' GROUPBY source COLUMNS(KEY, COUNT)")],
-    ["patterns", listOf("grouped", "&v=patterns")],
+    ["patterns", listOf("grouped", "&view=patterns")],
   ] as const) {
     const { page, problems } = await pages.open(t, { address });
     await page.locator("table").first().waitFor();

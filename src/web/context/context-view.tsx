@@ -96,12 +96,7 @@ function ContextLine({ app, search, results, event, source, onBack }: LineProper
   const acts = useMemo(() => searchActs({ app, search, results, bookmarks: results.bookmarks }), []);
   const rows = results.shown.value?.rows;
   const count = rows?.isComplete.value === true ? `${formatNumber(rows.length.value)} events` : "the list";
-  const setSource = (next: string | null): void => {
-    const parameters = new Map(location.place.peek().parameters);
-    if (next === null) parameters.delete("source");
-    else parameters.set("source", next);
-    location.amend({ parameters });
-  };
+  const setSource = (next: string | null): void => location.note({ source: next });
   return (
     <div class="found wraps">
       <h1 id="found">{event === undefined ? "Around an event" : `Around ${clock(event.created)}`}</h1>

@@ -19,10 +19,7 @@ export function QueryField({ app, search }: { app: App; search: Search }): JSX.E
   const isTooRich = tooRich.value === text;
   const isSimple = app.location.place.value.parameters.get("m") === "simple" && !isTooRich;
   const setMode = (mode: string | null) => {
-    const parameters = new Map(app.location.place.peek().parameters);
-    if (mode === null) parameters.delete("m");
-    else parameters.set("m", mode);
-    app.location.amend({ parameters });
+    app.location.note({ m: mode });
   };
   const takesFocus = useRef(false);
   const chooseSimple = () =>

@@ -18,16 +18,16 @@ const ROWS_AT_ONCE = 200;
 export function GroupTable(properties: {
   readonly groups: Groups;
   readonly rows: readonly GroupRow[];
-  /** As a person chose it; null: as `standard` says. */
-  readonly order: Signal<Order | null>;
-  readonly standard: Order | null;
+  /** null: as the service sorted them. */
+  readonly order: Order | null;
+  readonly onOrder: (order: Order) => void;
   readonly at: Signal<number>;
   readonly formats: Formats;
   readonly nameOfKey: (index: number, value: string) => string;
   readonly classOf: (row: GroupRow) => string | undefined;
   readonly openEvents: (row: GroupRow) => void;
 }): JSX.Element {
-  const { groups, rows, order, standard, at, formats, nameOfKey, classOf, openEvents } = properties;
+  const { groups, rows, order, onOrder, at, formats, nameOfKey, classOf, openEvents } = properties;
   const most = useSignal(ROWS_AT_ONCE);
   const [column = "count"] = groups.columns;
   const high = Math.max(1, ...rows.map(({ values }) => Number(values[column])));
@@ -39,13 +39,13 @@ export function GroupTable(properties: {
         <thead>
           <tr>
             {groups.keys.map(({ name }, index) => (
-              <Head label={visibleText(name)} order={order} standard={standard} column={null} at={index} />
+              <Head label={visibleText(name)} order={order} onOrder={onOrder} column={null} at={index} />
             ))}
             {groups.columns.map((name) => (
               <Head
                 label={visibleText(labelOf(name, hasCourse))}
                 order={order}
-                standard={standard}
+                onOrder={onOrder}
                 column={name}
                 at={0}
               />
@@ -135,15 +135,14 @@ function labelOf(column: string, hasCourse: boolean): string {
 
 function Head(properties: {
   readonly label: string;
-  readonly order: Signal<Order | null>;
-  readonly standard: Order | null;
+  readonly order: Order | null;
+  readonly onOrder: (order: Order) => void;
   readonly column: string | null;
   readonly at: number;
 }): JSX.Element {
-  const { label, order, standard, column, at } = properties;
-  const now = order.value ?? standard;
-  const isSorted = now !== null && now.column === column && (column !== null || now.key === at);
-  const isDescending = isSorted && now.isDescending;
+  const { label, order, onOrder, column, at } = properties;
+  const isSorted = order !== null && order.column === column && (column !== null || order.key === at);
+  const isDescending = isSorted && order.isDescending;
   return (
     <th
       scope="col"
@@ -152,7 +151,7 @@ function Head(properties: {
     >
       <button
         type="button"
-        onClick={() => (order.value = { column, key: at, isDescending: isSorted ? !isDescending : column !== null })}
+        onClick={() => onOrder({ column, key: at, isDescending: isSorted ? !isDescending : column !== null })}
       >
         {label} {isSorted && <Icon name={isDescending ? "sortDown" : "sortUp"} />}
       </button>

@@ -22,7 +22,7 @@ import { GroupTable } from "./group-table.tsx";
 import { momentsOfKey } from "./key-moments.ts";
 import { Lines } from "./lines.tsx";
 import { eventsOfGroup, groupsOf, isAddedUp, keysOf } from "./model.ts";
-import { sortRows } from "./sort-rows.ts";
+import { readOrder, sortRows, writeOrder } from "./sort-rows.ts";
 import type { Order } from "./sort-rows.ts";
 import type { GroupKey, GroupRow, Groups } from "./model.ts";
 import type { PlaceMapProperties } from "./place-map.tsx";
@@ -46,8 +46,10 @@ export function GroupsView({ app, search }: { app: App; search: Search }): JSX.E
   const run = search.run.value;
   const reading = useRead(run, () => readGroups(app, run), [], true);
   const { value: answer, error } = reading;
-  const chart = useSignal<Chart | null>(null);
-  const order = useSignal<Order | null>(null);
+  const { parameters } = app.location.place.value;
+  const order = useComputed(() =>
+    readOrder(app.location.place.value.parameters.get("sort") ?? "", answer.value?.groups ?? null),
+  );
   const at = useSignal(-1);
   const formats = useMemo(() => formatsOf(run.zone), [run.zone]);
   const found = answer.value;
@@ -79,7 +81,11 @@ export function GroupsView({ app, search }: { app: App; search: Search }): JSX.E
   const classOf = ({ keys: values }: GroupRow) => values[classKey] || undefined;
   const hasCourse = groups.times.length > 1 && keys.length > 1;
   const isOfPlaces = groups.keys.length === 1 && groups.keys[0]?.kind === "place";
-  const shown = chart.value ?? (isOfPlaces ? "Map" : hasCourse ? "Lines" : "Bars");
+  const charts: readonly Chart[] = [...(isOfPlaces ? ["Map" as const] : []), "Lines", "Bars", "None"];
+  const usable = charts.filter((name) => name !== "Lines" || hasCourse);
+  const shown =
+    usable.find((name) => name.toLowerCase() === parameters.get("chart")) ??
+    (isOfPlaces ? "Map" : hasCourse ? "Lines" : "Bars");
   const column = groups.columns[0] ?? "count";
   const openEvents = (row: GroupRow) => {
     const { query, moments } = eventsOfGroup(run.typed, keys.length > 1 ? groups.keys : keys, row, run.zone);
@@ -98,12 +104,12 @@ export function GroupsView({ app, search }: { app: App; search: Search }): JSX.E
         </span>
         <span class="space" />
         <div class="seg hide-small" role="group" aria-label="Chart">
-          {([...(isOfPlaces ? ["Map" as const] : []), "Lines", "Bars", "None"] as const).map((name) => (
+          {charts.map((name) => (
             <button
               type="button"
               aria-pressed={name === shown}
-              disabled={name === "Lines" && !hasCourse}
-              onClick={() => (chart.value = name)}
+              disabled={!usable.includes(name)}
+              onClick={() => app.location.note({ chart: name.toLowerCase() })}
             >
               {name}
             </button>
@@ -134,8 +140,8 @@ export function GroupsView({ app, search }: { app: App; search: Search }): JSX.E
       <GroupTable
         groups={groups}
         rows={rows.value}
-        order={order}
-        standard={found.order}
+        order={order.value ?? found.order}
+        onOrder={(next) => app.location.note({ sort: writeOrder(next) })}
         at={at}
         formats={formats}
         nameOfKey={nameOfKey}

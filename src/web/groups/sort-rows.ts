@@ -4,6 +4,22 @@ import type { GroupRow, Groups } from "./model.ts";
 /** A column by name, or, where that is null, a key by its place. */
 export type Order = { readonly column: string | null; readonly key: number; readonly isDescending: boolean };
 
+/**
+ * Reads the order of an address: a column by its name, or a key by its number, `1` for the first one;
+ * with `-` before it, descending. null where it names neither.
+ */
+export function readOrder(written: string, groups: Pick<Groups, "columns" | "keys"> | null): Order | null {
+  const isDescending = written.startsWith("-");
+  const name = isDescending ? written.slice(1) : written;
+  if (groups?.columns.includes(name) === true) return { column: name, key: 0, isDescending };
+  const key = /^\d{1,3}$/.test(name) ? Number(name) - 1 : -1;
+  return groups?.keys[key] === undefined ? null : { column: null, key, isDescending };
+}
+
+export function writeOrder({ column, key, isDescending }: Order): string {
+  return `${isDescending ? "-" : ""}${column ?? key + 1}`;
+}
+
 /** Rows by a column or a key, or, without an order, as the service sorted them. */
 export function sortRows(groups: Groups | null, order: Order | null): readonly GroupRow[] {
   const { rows, keys } = groups ?? { rows: [], keys: [] };

@@ -8,7 +8,8 @@ import type { Bar, Step } from "../ask/steps.ts";
 import type { Formats } from "../time/moments.ts";
 
 /** What the bars are as high as: the number of events, or a figure of a field that holds numbers. */
-export type Measure = { readonly kind: "count" } | { readonly kind: "avg" | "min" | "max"; readonly field: string };
+export type Measure =
+  | { readonly kind: "count"; /** Whether bars are not split by class. */ readonly isWhole?: boolean } | { readonly kind: "avg" | "min" | "max"; readonly field: string };
 
 /** A bar with what it shows. `parts` are the classes of its events, the heaviest first; "" is none. */
 export type Column = Bar & {
@@ -26,7 +27,7 @@ export function barsQuery(text: string, moments: Moments, zone: string, step: St
   return within(
     events,
     [
-      ["groupBy", isCount ? `GROUPBY ${step.key}, class` : `GROUPBY ${step.key}`],
+      ["groupBy", isCount && measure.isWhole !== true ? `GROUPBY ${step.key}, class` : `GROUPBY ${step.key}`],
       ["columns", `COLUMNS(KEY, ${shown})`],
     ],
     moments,

@@ -1,6 +1,6 @@
 import { useComputed, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 
 import type { App } from "../app.ts";
 import type { GroupRecord } from "../ask/groups.ts";
@@ -8,13 +8,13 @@ import { BEGINNING } from "../ask/range.ts";
 import { stepOf } from "../ask/steps.ts";
 import type { Step } from "../ask/steps.ts";
 import { Icon } from "../parts/icons.tsx";
-import { visibleText } from "../list/visible-text.ts";
 import { MenuButton } from "../parts/menu.tsx";
 import type { Run, Search } from "../state/search.ts";
 import { useRead } from "../state/use-read.ts";
 import { formatsOf } from "../time/moments.ts";
 import { barsQuery, classesOf, columnsOf } from "./bars.ts";
 import type { Column, Measure } from "./bars.ts";
+import { measureItems, measureName, readMeasure, writeMeasure } from "./measure.ts";
 import type { ColumnTableProperties } from "./column-table.tsx";
 import { Plot } from "./plot.tsx";
 import { lazy } from "../shell/lazy.tsx";
@@ -30,9 +30,11 @@ type Shown = {
 
 /** What was found over time, stacked by class. Narrowing the range is a step that back undoes. */
 export function Histogram({ app, search, run }: { app: App; search: Search; run: Run }): JSX.Element {
-  const measure = useSignal<Measure>({ kind: "count" });
+  const { parameters } = app.location.place.value;
+  const [by = "", split = ""] = [parameters.get("by"), parameters.get("split")];
+  const measure = useMemo(() => readMeasure(by, split), [by, split]);
   const isTable = useSignal(false);
-  const { value: shown, fault } = useRead(run, () => readColumns(app, run, measure.value), [measure.value]);
+  const { value: shown, fault } = useRead(run, () => readColumns(app, run, measure), [measure]);
   const fields = useNumberFields(app, run);
   useEffect(
     () =>
@@ -48,18 +50,18 @@ export function Histogram({ app, search, run }: { app: App; search: Search; run:
   );
   const zone = shown.value?.zone ?? run.zone;
   const formats = useComputed(() => formatsOf(shown.value?.zone ?? search.run.value.zone));
-  const label = `${measureName(measure.value)} over time`;
+  const label = `${measureName(measure)} over time`;
   const found = shown.value;
   return (
     <figure class="hist" aria-label={label} data-zone={zone}>
       <div class="tools">
         <MenuButton
           class=""
-          label={`Measure: ${measureName(measure.value)}`}
-          items={measureItems(measure, fields)}
+          label={`Measure: ${measureName(measure)}`}
+          items={measureItems(measure, fields, (next) => app.location.note(writeMeasure(next)))}
           menuClass="under"
         >
-          {measureName(measure.value)} <Icon name="down" />
+          {measureName(measure)} <Icon name="down" />
         </MenuButton>
         <span>{(found === null ? null : (fault.value ?? found.step.name)) ?? ""}</span>
         <button type="button" aria-pressed={isTable.value} onClick={() => (isTable.value = !isTable.value)}>
@@ -73,7 +75,7 @@ export function Histogram({ app, search, run }: { app: App; search: Search; run:
             columns={found.columns}
             classes={classesOf(found.columns, weightsOf(app, run.log))}
             formats={formats.value}
-            measure={measureName(measure.value)}
+            measure={measureName(measure)}
             nameOf={(key) => app.classes.nameOf(run.log, key)}
             narrow={search.narrow}
           />
@@ -129,26 +131,4 @@ function useNumberFields({ client }: App, run: Run): readonly string[] {
       );
   }, [run.log]);
   return fields.value;
-}
-
-const FIGURES = { avg: "Average", min: "Least", max: "Most" } as const;
-/** A menu of more would be hard to use. */
-const MOST_FIELDS = 8;
-
-function measureName(measure: Measure): string {
-  return measure.kind === "count" ? "Count" : `${FIGURES[measure.kind]} of ${visibleText(measure.field)}`;
-}
-
-function measureItems(measure: { value: Measure }, fields: readonly string[]) {
-  const item = (choice: Measure) => ({
-    label: measureName(choice),
-    checked: measureName(choice) === measureName(measure.value),
-    act: () => (measure.value = choice),
-  });
-  return [
-    [item({ kind: "count" })],
-    ...fields
-      .slice(0, MOST_FIELDS)
-      .map((field) => (["avg", "min", "max"] as const).map((kind) => item({ kind, field }))),
-  ];
 }

@@ -16,6 +16,7 @@ import { bindListKeys } from "./list-keys.ts";
 import { useLook, useWords } from "./look.ts";
 import { useCellMenu } from "./use-cell-menu.tsx";
 import { useOpenInAddress } from "./open-in-address.ts";
+import { useRowInAddress } from "./row-in-address.ts";
 import type { Results } from "./results.ts";
 import type { RowSource } from "./row-source.ts";
 import type { EventRow } from "./row.ts";
@@ -57,6 +58,7 @@ export function EventList({ app, search, results, run, source, end, live }: Even
   // The first event that is opened finds its code loaded.
   useAhead(loadOpenEvent);
   useOpenInAddress({ app, results, source, control });
+  const scrolled = useRowInAddress(app, control);
   useEffect(
     () => bindListKeys(app.shortcuts, () => control.current, { acts, rowOf: (id) => rowIn(source, id) }),
     [source],
@@ -91,6 +93,9 @@ export function EventList({ app, search, results, run, source, end, live }: Even
           control.current = results.control = made;
         }}
         onMenu={menu.show}
+        onHold={(reason) => {
+          if (reason === "scrolled") scrolled();
+        }}
         {...(live !== undefined && {
           onRelease: live.release,
           follow: live.follow,

@@ -114,7 +114,8 @@ export class Results {
     this.#keepPlace();
     const before = this.shown.peek();
     const isReturn = this.#app.location.isReturn();
-    const memory = isReturn ? (this.#app.places.get(keyOf(shown.run)) ?? null) : null;
+    const known = isReturn ? (this.#app.places.get(keyOf(shown.run)) ?? null) : null;
+    const memory = known ?? (isReturn || before === null ? this.#placeInAddress() : null);
     if (memory !== null) await this.find(memory.place.id, shown.rows);
     if (shown.run !== this.#search.run.peek()) {
       // Another run has begun, and may have been answered.
@@ -126,6 +127,13 @@ export class Results {
     this.missing.value = null;
     this.shown.value = shown;
     before?.rows.close();
+  }
+
+  /** The row that a link or a reload begins with. */
+  #placeInAddress(): ListMemory | null {
+    const { screen, parameters } = this.#app.location.place.peek();
+    const at = screen === "search" ? parameters.get("at") : undefined;
+    return at === undefined ? null : { place: { id: at, offset: 0 }, extras: new Map() };
   }
 
   /** Says that a tail is shown in place of the list. @returns what ends that */
@@ -158,10 +166,7 @@ export class Results {
   setColumns(columns: readonly ListColumn[]): void {
     const { location, preferences } = this.#app;
     const written = writeColumns(columns);
-    const parameters = new Map(location.place.peek().parameters);
-    if (written === "") parameters.delete("cols");
-    else parameters.set("cols", written);
-    location.amend({ parameters });
+    location.note({ cols: written || null });
     const all = preferences.now.peek().columns;
     preferences.change({ columns: { ...all, [this.#search.log]: written === "" ? [] : written.split(",") } });
   }

@@ -1,22 +1,34 @@
 import { wordsOf } from "../api/client.ts";
 import type { App } from "../app.ts";
 import { exactRange } from "../ask/range.ts";
+import { writeRange } from "../ask/range-address.ts";
 import { copyText } from "../event/clipboard.ts";
+import { DEFAULT_COLUMNS } from "../list/columns.ts";
 import type { EventRow } from "../list/row.ts";
+import { changed } from "../state/location.ts";
 import type { Search } from "../state/search.ts";
 
+const STANDARD_COLUMNS = DEFAULT_COLUMNS.map(({ name }) => name).join(",");
+
 /**
- * Copies a link that shows the same to others, and tomorrow: its range is the two moments of the run,
- * its zone and the classes that it hides are named.
+ * Copies a link that shows the same to others, and tomorrow: its range is the two moments of the run;
+ * its zone, its columns and the classes that it hides are named. It follows nothing that arrives later.
  *
  * @param open the event that it opens, if any
  */
-export async function copyLink({ location, toaster }: App, search: Search, open: EventRow | null): Promise<void> {
+export async function copyLink({ location, preferences, toaster }: App, search: Search, open: EventRow | null): Promise<void> {
   const { moments, zone, hidden } = search.run.peek();
-  const { from, to } = exactRange(moments);
-  const parameters = new Map(location.place.peek().parameters);
-  parameters.set("from", from).set("to", to).set("tz", zone).set("hide", hidden.join(","));
-  if (open !== null) parameters.set("open", open.id);
+  const { parameters: present } = location.place.peek();
+  const columns = present.get("cols") ?? preferences.now.peek().columns[search.log]?.join(",");
+  const parameters = changed(present, {
+    t: null,
+    live: null,
+    ...writeRange(exactRange(moments)),
+    tz: zone,
+    hide: hidden.join(","),
+    cols: columns || STANDARD_COLUMNS,
+    ...(open !== null && { open: open.id }),
+  });
   const link = new URL(location.link({ parameters }), window.location.href).href;
   try {
     await copyText(link);

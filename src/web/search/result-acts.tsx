@@ -76,7 +76,7 @@ export function ResultActs({ app, search, run }: { app: App; search: Search; run
 
 function withView({ location }: App, view: string | null): ReadonlyMap<string, string> {
   const parameters = new Map(location.place.peek().parameters);
-  if (view === null) parameters.delete("v");
-  else parameters.set("v", view);
+  if (view === null) parameters.delete("view");
+  else parameters.set("view", view);
   return parameters;
 }

@@ -11,7 +11,7 @@ export type View = (typeof VIEWS)[number][0];
 
 /** The view that the address names. */
 export function viewOf({ location }: App): View {
-  return location.place.value.parameters.get("v") === "patterns" ? "patterns" : "events";
+  return location.place.value.parameters.get("view") === "patterns" ? "patterns" : "events";
 }
 
 /** Events one by one, or what they consist of. */
@@ -19,8 +19,8 @@ export function ViewTabs({ app }: { app: App }): JSX.Element {
   const view = viewOf(app);
   const show = (next: View) => {
     const parameters = new Map(app.location.place.peek().parameters);
-    if (next === "events") parameters.delete("v");
-    else parameters.set("v", next);
+    if (next === "events") parameters.delete("view");
+    else parameters.set("view", next);
     app.location.go({ parameters });
   };
   const onKeyDown = (event: KeyboardEvent) => {

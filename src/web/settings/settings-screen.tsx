@@ -1,7 +1,10 @@
 import type { ComponentType, JSX } from "preact";
 
 import type { App } from "../app.ts";
+import { lastLog } from "../shell/last-log.ts";
 import { useTitle } from "../shell/title.ts";
+import { SERVICE_PARTS } from "../state/address.ts";
+import type { Place } from "../state/address.ts";
 import { mayChange } from "../state/roles.ts";
 import { Accounts } from "./accounts.tsx";
 import { Backup } from "./backup.tsx";
@@ -37,7 +40,7 @@ const OF_PERSON: readonly Part[] = [
   { key: "password", label: "Password", view: Password },
   { key: "sessions", label: "Sessions", view: Sessions },
 ];
-const OF_SERVICE: readonly Part[] = [
+const OF_SERVICE: readonly (Part & { readonly key: (typeof SERVICE_PARTS)[number] })[] = [
   { key: "accounts", label: "Accounts", view: Accounts },
   { key: "logs", label: "Logs", view: Logs },
   { key: "health", label: "Health", view: Health },
@@ -47,7 +50,8 @@ const OF_SERVICE: readonly Part[] = [
 
 /** Everything that is set up: of the log, of the person, and, for service admins, of the service. */
 export function SettingsScreen({ app }: { app: App }): JSX.Element {
-  const { log, part } = app.location.place.value;
+  const { screen, log: named, part } = app.location.place.value;
+  const log = named === "" ? lastLog(app) : named;
   const isServiceAdmin = app.session.account.value?.admin === true;
   const groups = [
     ...(log === "" ? [] : [{ title: `Log ${log}`, parts: mayChange(app, log) ? OF_LOG : OF_READER }]),
@@ -56,7 +60,10 @@ export function SettingsScreen({ app }: { app: App }): JSX.Element {
     { title: "Service", parts: isServiceAdmin ? OF_SERVICE : OF_SERVICE.filter(({ key }) => key === "logs") },
   ];
   const all = groups.flatMap(({ parts }) => parts);
-  const shown = all.find(({ key }) => key === part) ?? all[0];
+  const [standard = all[0]] = screen === "settings" ? all : OF_PERSON;
+  const shown = all.find(({ key }) => key === part) ?? standard;
+  const placeOf = (key: string): Partial<Place> =>
+    OF_LOG.some((each) => each.key === key) ? { screen: "settings", log, part: key } : { screen: "account", log: "", part: key };
   useTitle(app, shown?.label ?? "Settings", log);
   if (shown === undefined) return <main id="main" class="pane" />;
   const View = shown.view;
@@ -67,7 +74,7 @@ export function SettingsScreen({ app }: { app: App }): JSX.Element {
           <>
             <h2>{title}</h2>
             {parts.map(({ key, label }) => (
-              <a href={app.location.link({ part: key })} aria-current={key === shown.key ? "page" : undefined}>
+              <a href={app.location.link(placeOf(key))} aria-current={key === shown.key ? "page" : undefined}>
                 {label}
               </a>
             ))}
@@ -85,7 +92,7 @@ export function SettingsScreen({ app }: { app: App }): JSX.Element {
           class="in only-small"
           id="settings-part"
           value={shown.key}
-          onChange={(event) => app.location.go({ part: event.currentTarget.value })}
+          onChange={(event) => app.location.go(placeOf(event.currentTarget.value))}
         >
           {groups.map(({ title, parts }) => (
             <optgroup label={title}>

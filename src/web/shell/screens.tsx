@@ -30,6 +30,10 @@ export function ScreenView({ app, ahead }: { app: App; ahead: Ahead }): JSX.Elem
     app.isSettled.value = true;
     ahead.drop();
   }, [isSearch]);
+  const mayKeep = isKnown && app.isSettled.value;
+  useEffect(() => {
+    if (mayKeep && app.preferences.now.peek().log !== log) app.preferences.change({ log });
+  }, [mayKeep, log]);
   if (log === "" ? screen === "home" && logs.length === 0 : !isKnown) return <NoLog app={app} log={log} />;
   if (screen === "settings" || screen === "account") return <SettingsScreen app={app} />;
   if (screen === "inbox") return <InboxScreen app={app} />;

@@ -6,8 +6,9 @@ import type { App } from "../app.ts";
 import { Arches, Icon } from "../parts/icons.tsx";
 import { MenuButton } from "../parts/menu.tsx";
 import type { MenuItem, MenuItems } from "../parts/menu.tsx";
-import type { Place, Screen } from "../state/location.ts";
+import type { Place, Screen } from "../state/address.ts";
 import { actWith } from "./act-with.ts";
+import { lastLog } from "./last-log.ts";
 import { lazy } from "./lazy.tsx";
 
 const ShortcutsDialog = lazy(async () => (await import("../keys/dialog.tsx")).ShortcutsDialog);
@@ -82,11 +83,10 @@ function Unseen({ app }: { app: App }): JSX.Element | null {
 }
 
 /** Where an entry leads from here: to the log that is open, or was open last. */
-function placeOf({ location, logs, preferences }: App, screen: Screen): Partial<Place> {
-  const { log } = location.place.value;
+function placeOf(app: App, screen: Screen): Partial<Place> {
+  const { log } = app.location.place.value;
   if (screen === "inbox" || screen === "bookmarks") return { screen, log: "" };
-  const last = logs.value?.find(({ key }) => key === preferences.now.value.log)?.key;
-  return { screen, log: log === "" ? (last ?? logs.value?.[0]?.key ?? "") : log };
+  return { screen, log: log === "" ? lastLog(app) : log };
 }
 
 function stepTo(app: App, step: 1 | -1): void {
@@ -106,10 +106,7 @@ function LogPicker({ app }: { app: App }): JSX.Element {
   const items = (app.logs.value ?? []).map(({ key }) => ({
     label: key,
     checked: key === log,
-    act: () => {
-      app.preferences.change({ log: key });
-      app.location.go({ screen: "search", log: key });
-    },
+    act: () => app.location.go({ screen: "search", log: key }),
   }));
   return (
     <MenuButton

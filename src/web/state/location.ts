@@ -1,24 +1,13 @@
 import { signal } from "@preact/signals";
 import type { ReadonlySignal } from "@preact/signals";
 
-/** The screens of a log, and those across logs. */
-export type Screen =
-  "search" | "context" | "classes" | "settings" | "first-run" | "account" | "inbox" | "bookmarks" | "home";
+import { formatPlace, parsePlace } from "./address.ts";
+import type { Place } from "./address.ts";
 
 /**
- * Where the page is. The address holds it whole: `#/<log>?q=…` is a search, `#/<log>/context/<id>`,
- * `#/~account` and so on. It is a fragment, so that no proxy's log holds queries.
+ * Where the page is. The address holds all of its state, in the fragment, so that no proxy's log
+ * holds queries.
  */
-export type Place = {
-  readonly screen: Screen;
-  /** "" for screens across logs. */
-  readonly log: string;
-  /** What follows the screen in the path: an event's id, a class's key, a part of the settings. */
-  readonly part: string;
-  /** Keys that no screen knows are kept. */
-  readonly parameters: ReadonlyMap<string, string>;
-};
-
 export type Location = {
   readonly place: ReadonlySignal<Place>;
   /** Whether back or forward led to this place. */
@@ -27,6 +16,8 @@ export type Location = {
   readonly go: (place: Partial<Place>) => void;
   /** The address of the same step made exact: back leaves it out. */
   readonly amend: (place: Partial<Place>) => void;
+  /** Sets parameters of the address of the same step, or removes those that are null. */
+  readonly note: (parameters: Readonly<Record<string, string | null>>) => void;
   /** The address of a place, for a link. */
   readonly link: (place: Partial<Place>) => string;
 };
@@ -39,10 +30,6 @@ export type Frame = {
   readonly history: Readonly<Record<"pushState" | "replaceState", Step>>;
   readonly addEventListener: (name: "popstate" | "hashchange", listener: () => void) => void;
 };
-
-const OF_LOGS: readonly Screen[] = ["context", "classes", "settings", "first-run"];
-/** Across logs. No log's address is mistaken for one: they begin with a `~`, which no key does. */
-const ACROSS: readonly Screen[] = ["account", "inbox", "bookmarks"];
 
 export function createLocation(frame: Frame): Location {
   const place = signal(parsePlace(frame.location.hash));
@@ -65,6 +52,7 @@ export function createLocation(frame: Frame): Location {
     isReturn: () => isReturn,
     go: (changes) => move(changes, "pushState"),
     amend: (changes) => move(changes, "replaceState"),
+    note: (changes) => move({ parameters: changed(place.peek().parameters, changes) }, "replaceState"),
     link: (changes) => formatPlace(complete(changes)),
   };
 }
@@ -75,34 +63,15 @@ function emptyFor(changes: Partial<Place>, present: Place): Place {
   return screen === present.screen && log === present.log ? present : { screen, log, part: "", parameters: new Map() };
 }
 
-export function parsePlace(hash: string): Place {
-  const [path = "", ...rest] = hash.replace(/^#\/?/, "").split("?");
-  const parameters = new Map(new URLSearchParams(rest.join("?")));
-  const [first = "", second = "", ...parts] = path.split("/").map(decode);
-  const across = ACROSS.find((screen) => first === `~${screen}`);
-  if (across !== undefined) return { screen: across, log: "", part: second, parameters };
-  if (first === "") return { screen: "home", log: "", part: "", parameters };
-  const ofLog = OF_LOGS.find((screen) => second === screen);
-  return { screen: ofLog ?? "search", log: first, part: parts.join("/"), parameters };
-}
-
-export function formatPlace({ screen, log, part, parameters }: Place): string {
-  const words = pathOf(screen, log);
-  if (part !== "") words.push(...part.split("/"));
-  const query = new URLSearchParams([...parameters]).toString();
-  return `#/${words.map(encodeURIComponent).join("/")}${query === "" ? "" : `?${query}`}`;
-}
-
-function pathOf(screen: Screen, log: string): string[] {
-  if (screen === "home") return [];
-  if (ACROSS.includes(screen)) return [`~${screen}`];
-  return screen === "search" ? [log] : [log, screen];
-}
-
-function decode(word: string): string {
-  try {
-    return decodeURIComponent(word);
-  } catch {
-    return word;
+/** Parameters with some of them set, and those that are null removed. */
+export function changed(
+  parameters: Place["parameters"],
+  changes: Readonly<Record<string, string | null>>,
+): ReadonlyMap<string, string> {
+  const next = new Map(parameters);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === null) next.delete(name);
+    else next.set(name, value);
   }
+  return next;
 }

@@ -1,9 +1,11 @@
 import { computed, signal } from "@preact/signals";
 import type { ReadonlySignal, Signal } from "@preact/signals";
 
-import { readAsk } from "../ask/compose.ts";
+import { writeSelection } from "../ask/choices.ts";
+import { readAsk, withCondition } from "../ask/compose.ts";
 import { isSameHiding, withoutHidden } from "../ask/hiding.ts";
 import { exactRange, isSameRange, momentsOf, resolveRange, withOwnRange } from "../ask/range.ts";
+import { RANGE_PARAMETERS, STANDARD_RANGE, readRange, writeRange } from "../ask/range-address.ts";
 import type { Moments, Range } from "../ask/range.ts";
 import { findZone } from "../time/zones.ts";
 import type { Location } from "./location.ts";
@@ -72,7 +74,6 @@ export type Search = {
 export const STANDARD_QUERY = "GET events";
 /** No class is called so. */
 export const OWN_HIDING = "*";
-export const STANDARD_RANGE: Range = { from: "-24h", to: "now" };
 
 export type SearchOptions = {
   readonly log: string;
@@ -104,12 +105,9 @@ export function createSearch({
   const read = () => {
     const { parameters } = location.place.peek();
     address = searchIn(parameters);
-    query.value = parameters.get("q") ?? STANDARD_QUERY;
-    range.value = {
-      from: parameters.get("from") ?? STANDARD_RANGE.from,
-      to: parameters.get("to") ?? STANDARD_RANGE.to,
-    };
-    order.value = parameters.get("o") === "asc" ? "asc" : "desc";
+    query.value = queryIn(parameters);
+    range.value = readRange(parameters);
+    order.value = parameters.get("order") === "old" ? "asc" : "desc";
     chosenZone.value = findZone(parameters.get("tz") ?? "") ?? "";
     hide.value = parameters.get("hide") ?? OWN_HIDING;
   };
@@ -140,7 +138,13 @@ export function createSearch({
   };
   const cancelled = signal(0);
   const start = (parameters = location.place.peek().parameters) => {
-    const asked = { q: query.peek(), ...range.peek(), o: order.peek(), tz: chosenZone.peek(), hide: hide.peek() };
+    const asked = {
+      q: query.peek() === STANDARD_QUERY ? undefined : query.peek(),
+      ...writeRange(range.peek()),
+      order: order.peek() === "asc" ? "old" : undefined,
+      tz: chosenZone.peek() || undefined,
+      hide: hide.peek() === OWN_HIDING ? undefined : hide.peek(),
+    };
     location.go({ parameters: withSearch(parameters, asked) });
     address = searchIn(location.place.peek().parameters);
     run.value = begin();
@@ -186,28 +190,31 @@ export function createSearch({
   };
 }
 
-/** What an address without a key means. */
-const STANDARDS = {
-  q: STANDARD_QUERY,
-  from: STANDARD_RANGE.from,
-  to: STANDARD_RANGE.to,
-  o: "desc",
-  tz: "",
-  hide: OWN_HIDING,
-} as const;
-type Asked = Readonly<Record<keyof typeof STANDARDS, string>>;
+/** The parameters that make one search another one. */
+const PARAMETERS = ["q", ...RANGE_PARAMETERS, "order", "tz", "hide", "only"] as const;
+type Asked = Partial<Record<(typeof PARAMETERS)[number], string | undefined>>;
 
 /** What an address says of the search, to tell one from another. */
 function searchIn(parameters: ReadonlyMap<string, string>): string {
-  return JSON.stringify(Object.keys(STANDARDS).map((name) => parameters.get(name)));
+  return JSON.stringify(PARAMETERS.map((name) => parameters.get(name)));
 }
 
-/** Of the standard search nothing stands in the address. */
+/** The query of an address. Classes that it isolates become a condition, which can be seen and removed. */
+function queryIn(parameters: ReadonlyMap<string, string>): string {
+  const typed = parameters.get("q") ?? STANDARD_QUERY;
+  const classes = (parameters.get("only") ?? "").split(",").filter(Boolean);
+  const ask = classes.length === 0 ? null : readAsk(typed);
+  if (ask === null || ask.query.table.name !== "events") return typed;
+  return withCondition(ask, writeSelection({ field: "class", isNot: false, choices: classes }));
+}
+
+/** The parameters of another search: of the standard one there is none, and no row of the last one is named. */
 function withSearch(parameters: ReadonlyMap<string, string>, asked: Asked): ReadonlyMap<string, string> {
   const next = new Map(parameters);
-  for (const [name, standard] of Object.entries(STANDARDS)) {
-    const value = asked[name as keyof Asked];
-    if (value === standard) next.delete(name);
+  next.delete("at");
+  for (const name of PARAMETERS) {
+    const value = asked[name];
+    if (value === undefined) next.delete(name);
     else next.set(name, value);
   }
   return next;

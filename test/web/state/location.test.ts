@@ -1,6 +1,6 @@
 import test from "ava";
 
-import { createLocation, formatPlace, parsePlace } from "../../../src/web/state/location.ts";
+import { createLocation } from "../../../src/web/state/location.ts";
 
 /** A browser's window, as far as the location uses one: addresses in a row, with a place in it. */
 function createFrame(hash: string) {
@@ -30,29 +30,6 @@ function createFrame(hash: string) {
     },
   };
 }
-
-for (const address of [
-  "#/",
-  "#/shop",
-  "#/shop?q=GET+events+WHERE+text+%3D+%27a%26b%23c%3F%27&from=-24h",
-  "#/shop/context/0123456789abcdef01234567",
-  "#/shop/settings/keys",
-  "#/shop/classes/payment-failed",
-  "#/~account/sessions",
-]) {
-  test(`the address ${address} is a place, and the place has that address`, (t) => {
-    t.is(formatPlace(parsePlace(address)), address);
-  });
-}
-
-test("a log that is called like a screen is a log", (t) => {
-  t.like(parsePlace("#/account"), { screen: "search", log: "account" });
-  t.like(parsePlace("#/classes/classes"), { screen: "classes", log: "classes" });
-});
-
-test("an address that no one wrote well is still a place", (t) => {
-  t.like(parsePlace("#/sh%zzop/%"), { screen: "search", log: "sh%zzop" });
-});
 
 test("back returns from a step, and not from what made it exact", (t) => {
   const frame = createFrame("#/shop");

@@ -1,0 +1,34 @@
+import { isSameRange, momentOfEnd } from "./range.ts";
+import type { Range } from "./range.ts";
+
+/** What an address without a range means. */
+export const STANDARD_RANGE: Range = { from: "-24h", to: "now" };
+
+/** The parameters of an address that hold a range. */
+export const RANGE_PARAMETERS = ["t", "from", "to"] as const;
+type Written = Partial<Record<(typeof RANGE_PARAMETERS)[number], string>>;
+
+const YESTERDAY: Range = { from: "today-1d", to: "today" };
+
+/**
+ * Reads the range of an address: `t=24h`, `t=today` and the like for what ends now, else `from` and
+ * `to`, each a moment in milliseconds or an end of {@link Range}.
+ */
+export function readRange(parameters: ReadonlyMap<string, string>): Range {
+  const t = parameters.get("t");
+  if (t === "yesterday") return YESTERDAY;
+  if (t !== undefined) {
+    const from = /^\d+[mhdwM]$/.test(t) ? `-${t}` : t;
+    return momentOfEnd(from, "UTC", 0) === null ? STANDARD_RANGE : { from, to: STANDARD_RANGE.to };
+  }
+  return { from: parameters.get("from") ?? STANDARD_RANGE.from, to: parameters.get("to") ?? STANDARD_RANGE.to };
+}
+
+/** Writes a range as {@link readRange} reads it; nothing for the standard one. */
+export function writeRange(range: Range): Written {
+  if (isSameRange(range, STANDARD_RANGE)) return {};
+  if (isSameRange(range, YESTERDAY)) return { t: "yesterday" };
+  const isFromMoment = /^-?\d+$/.test(range.from);
+  if (range.to !== STANDARD_RANGE.to || isFromMoment) return { from: range.from, to: range.to };
+  return { t: /^(?:now)?-(?<length>\d+[mhdwM])$/.exec(range.from)?.groups?.["length"] ?? range.from };
+}
