@@ -21,7 +21,7 @@ export function Page({ app, opening }: { app: App; opening: Opening }): JSX.Elem
   useShortcuts(app);
   useTheme(app);
   useClassColors(app);
-  useAlerts(app);
+  useWatching(app);
   const state = app.session.state.value;
   useEffect(() => {
     if (state === "in" && app.logs.peek() === null) opening.readLogs();
@@ -63,8 +63,8 @@ function useTheme({ preferences }: App): void {
   }, [theme]);
 }
 
-/** Counts the unread alerts; the number stands in the title of every screen. */
-function useAlerts(app: App): void {
+/** Counts the unread alerts, whose number stands in the title of every screen, and learns of new classes. */
+function useWatching(app: App): void {
   const { alerts, session, title } = app;
   const isIn = session.state.value === "in" && app.logs.value !== null && app.isSettled.value;
   useEffect(
@@ -79,8 +79,11 @@ function useAlerts(app: App): void {
     if (!isIn) return undefined;
     let isOver = false;
     let stop = () => {};
-    actWith(app, "Unread alerts are not counted", import("../inbox/watch-unseen.ts"), ({ watchUnseen }) => {
-      if (!isOver) stop = watchUnseen(app);
+    const watching = Promise.all([import("../inbox/watch-unseen.ts"), import("../classes/watch-classes.ts")]);
+    actWith(app, "Unread alerts are not counted", watching, ([{ watchUnseen }, { watchClasses }]) => {
+      if (isOver) return;
+      const stops = [watchUnseen(app), watchClasses(app)];
+      stop = () => stops.forEach((each) => each());
     });
     return () => {
       isOver = true;
