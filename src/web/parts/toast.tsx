@@ -2,7 +2,8 @@ import { signal } from "@preact/signals";
 import type { Signal } from "@preact/signals";
 import type { JSX } from "preact";
 
-export type Toast = { readonly text: string; readonly undo?: () => void; readonly left_s: number };
+/** A message; one that can be undone says for how much longer. */
+export type Toast = { readonly text: string; readonly undo?: () => void; readonly left_s?: number };
 
 export type Toaster = {
   readonly now: Signal<Toast | null>;
@@ -15,11 +16,6 @@ const SHOWN_S = 10;
 export function createToaster(): Toaster {
   const now = signal<Toast | null>(null);
   let timer: ReturnType<typeof setInterval> | undefined;
-  const step = () => {
-    const left_s = (now.value?.left_s ?? 0) - 1;
-    if (now.value !== null && left_s > 0) now.value = { ...now.value, left_s };
-    else end();
-  };
   const end = () => {
     clearInterval(timer);
     now.value = null;
@@ -28,17 +24,15 @@ export function createToaster(): Toaster {
     now,
     show(text, undo) {
       clearInterval(timer);
-      timer = setInterval(step, 1000);
-      now.value = {
-        text,
-        left_s: SHOWN_S,
-        ...(undo && {
-          undo: () => {
-            end();
-            undo();
-          },
-        }),
-      };
+      let left_s = SHOWN_S;
+      const undoAndEnd = undo && (() => (end(), undo()));
+      const draw = () => (now.value = undoAndEnd === undefined ? { text } : { text, undo: undoAndEnd, left_s });
+      draw();
+      timer = setInterval(() => {
+        left_s -= 1;
+        if (left_s <= 0) end();
+        else if (undo !== undefined) draw();
+      }, 1000);
     },
   };
 }
@@ -52,13 +46,15 @@ export function ToastArea({ toaster }: { toaster: Toaster }): JSX.Element {
         <div class="toast">
           <span>{toast.text}</span>
           {toast.undo && (
-            <button type="button" onClick={toast.undo}>
-              Undo
-            </button>
+            <>
+              <button type="button" onClick={toast.undo}>
+                Undo
+              </button>
+              <span class="left" aria-hidden="true">
+                {toast.left_s} s
+              </span>
+            </>
           )}
-          <span class="left" aria-hidden="true">
-            {toast.left_s} s
-          </span>
         </div>
       )}
     </div>
