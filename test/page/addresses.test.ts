@@ -159,7 +159,10 @@ test("a copied link shows the same rows, columns and moments, wherever it is ope
   t.is(Number(copied["to"]) - Number(copied["from"]), 6 * 3_600_000);
   t.is(copied["cols"], "class,source,text,tags");
   const { page: other } = await pages.open(t, { address: link.slice(link.indexOf("#")) });
-  await other.getByText(/row \d+ of many/).first().waitFor();
+  await other
+    .getByText(/row \d+ of many/)
+    .first()
+    .waitFor();
   await until(async () => (await firstRow(other)) === first, { what: "the same first row" });
   // At the top there is no row to name, and another search begins there.
   await page.locator("#list").evaluate((list) => list.scrollTo(0, 0));

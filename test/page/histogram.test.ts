@@ -156,7 +156,8 @@ test("bars of a short range are of seconds, and lead to their events", async (t)
   t.deepEqual(labels, ["14:03", "14:04", "14:05", "14:06", "14:07"]);
   await assertAccessible(t, page, "bars of seconds");
   t.deepEqual(await countsBehind(page, 3, bars.length), { found: 2, rows: 2 });
-  // A bar of seconds can be narrowed again, down to one second.
+  // A bar of seconds can be narrowed again, down to one second. The list may be there before the bars.
+  await page.waitForFunction(() => document.querySelectorAll(".hist [role=option]").length === 5);
   const narrowed = await barsOf(page);
   t.deepEqual(
     narrowed.map(({ count }) => count),
@@ -314,4 +315,36 @@ test("the table of the bars has the counts of each class, and an empty bar is of
   t.deepEqual(await table.locator("thead th").allInnerTexts(), ["Time", "Count", "Counted", "No class"]);
   const full = table.locator("tbody tr", { has: page.locator("td:nth-child(2):text-is('3')") });
   t.deepEqual(await full.locator(".num").allInnerTexts(), ["3", "2", "1"]);
+});
+
+test("h leads to the newest bar, or to that of the event that the reader is at", async (t) => {
+  const from = Date.UTC(2026, 10, 3);
+  const hours = [2, 7, 20];
+  await pages.post(
+    hours.map((hour) => ({ text: `at ${hour}`, source: "bars-begin", created: from + hour * HOUR_MS + MINUTE_MS })),
+  );
+  const { page } = await pages.open(t, {
+    address: addressOf("bars-begin", `from=${from}&to=${from + 24 * HOUR_MS}`, "&tz=UTC"),
+  });
+  const bars = await barsOf(page);
+  const list = page.locator(".hist [role=listbox]");
+  const activeBar = () =>
+    list.evaluate((box) => document.getElementById(box.getAttribute("aria-activedescendant") ?? "")?.ariaLabel ?? "");
+  await page.keyboard.press("h");
+  await until(async () => (await activeBar()) === bars.at(-1)!.name, { what: "the newest bar" });
+  // Arrows go on from there.
+  await page.keyboard.press("ArrowLeft");
+  await until(async () => (await activeBar()) === bars.at(-2)!.name, { what: "the one before" });
+  const rows = page.locator("#list .slot > .row");
+  await rows.filter({ hasText: "at 7" }).focus();
+  await page.keyboard.press("h");
+  await until(async () => /^3 Nov 07:00 to .*: 1 event$/.test(await activeBar()), { what: "the bar of the row" });
+  await rows.filter({ hasText: "at 2" }).filter({ hasNotText: "at 20" }).click();
+  await page.locator("#list .open").waitFor();
+  await page.locator("#found").click();
+  await page.keyboard.press("h");
+  await until(async () => /^3 Nov 02:00 to .*: 1 event$/.test(await activeBar()), {
+    what: "the bar of the open event",
+  });
+  t.is(await list.evaluate((box) => document.activeElement === box), true);
 });

@@ -112,6 +112,29 @@ test("alerts are acknowledged one by one with the keyboard alone, and taken back
   t.is(await unseen(context, "keyed"), count);
 });
 
+test("the first alert is selected from the start, seen as such, and acknowledged by one key", async (t) => {
+  const { page, context } = await openInbox(t, "first-key", 3);
+  const selected = page.locator("#list .row[aria-selected=true]");
+  await selected.waitFor();
+  const text = (await rows(page).first().locator(".x").textContent()) ?? "";
+  t.is(await selected.locator(".x").textContent(), text);
+  const washOf = (index: number) =>
+    rows(page)
+      .nth(index)
+      .evaluate((row) => getComputedStyle(row).backgroundColor);
+  t.not(await washOf(0), await washOf(1));
+  await assertAccessible(t, page, "an inbox whose first alert is selected");
+  const next = (await rows(page).nth(1).locator(".x").textContent()) ?? "";
+  await page.keyboard.press("e");
+  const toast = page.locator(".toast");
+  await toast.getByText("1 alert acknowledged").waitFor();
+  t.regex((await toast.locator(".left").textContent()) ?? "", /^\d+ s$/);
+  await until(async () => (await selected.locator(".x").textContent()) === next, { what: "the next one" });
+  t.is(await unseen(context, "first-key"), 2);
+  await page.keyboard.press("z");
+  await until(async () => (await unseen(context, "first-key")) === 3, { what: "the alert to be back" });
+});
+
 test("all alerts that are shown are acknowledged at once, and another tab agrees within 3 s", async (t) => {
   const { page, context } = await openInbox(t, "everything", 2);
   const other = await context.newPage();

@@ -117,7 +117,9 @@ test("titles say which screen is shown, and the query is there to be typed", asy
 
 test("patterns say what a result consists of, and narrow it", async (t) => {
   await post();
-  const { page } = await pages.open(t, { address: address("GET events WHERE source = 'screens-shop'", "&view=patterns") });
+  const { page } = await pages.open(t, {
+    address: address("GET events WHERE source = 'screens-shop'", "&view=patterns"),
+  });
   const row = page.getByRole("row", { name: /order <n> placed/ });
   await row.waitFor();
   t.regex((await row.textContent()) ?? "", /^3/);

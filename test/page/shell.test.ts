@@ -1,6 +1,7 @@
 import test from "ava";
 
 import { ADMIN, LOG } from "../support/service.ts";
+import { until } from "../support/until.ts";
 import { assertAccessible } from "./support/accessibility.ts";
 import { sharePages } from "./support/pages.ts";
 
@@ -54,6 +55,17 @@ test("the question mark lists the shortcuts, and single keys can be turned off t
   const dialog = page.getByRole("dialog", { name: "Shortcuts" });
   await dialog.getByText("Query", { exact: true }).waitFor();
   await assertAccessible(t, page, "the list of shortcuts");
+  // Those of other screens too, behind those of this one.
+  t.deepEqual(await dialog.getByRole("heading", { level: 3 }).allTextContents(), [
+    "Search",
+    "In a list of events",
+    "In the query",
+    "Everywhere",
+    "Around an event",
+    "Inbox",
+    "Bookmarks",
+  ]);
+  await dialog.getByText("Acknowledge all", { exact: true }).waitFor();
   await dialog.getByRole("checkbox").uncheck();
   await page.keyboard.press("Escape");
   await dialog.waitFor({ state: "detached" });
@@ -61,6 +73,60 @@ test("the question mark lists the shortcuts, and single keys can be turned off t
   await page.keyboard.press("/");
   t.is(await dialog.count(), 0);
   t.false(await page.getByRole("textbox", { name: /Query/ }).evaluate((field) => field === document.activeElement));
+});
+
+test("o turns the order, v opens the columns", async (t) => {
+  await pages.post([
+    { text: "one to be turned", source: "turned" },
+    { text: "two to be turned", source: "turned" },
+  ]);
+  const query = encodeURIComponent("GET events WHERE source = 'turned'");
+  const { page } = await pages.open(t, { address: `#/${LOG}?q=${query}` });
+  const texts = page.locator("#list .row .x");
+  await until(async () => (await texts.allTextContents()).join() === "two to be turned,one to be turned", {
+    what: "the newest first",
+  });
+  await page.keyboard.press("o");
+  await until(async () => (await texts.allTextContents()).join() === "one to be turned,two to be turned", {
+    what: "the oldest first",
+  });
+  await page.keyboard.press("v");
+  await page.getByRole("dialog", { name: "Columns" }).waitFor();
+  t.pass();
+});
+
+test("a message that cannot be undone is still while it is shown", async (t) => {
+  await pages.post([{ text: "to be copied", source: "copied" }]);
+  const { page, context } = await pages.open(t, { address: `#/${LOG}` });
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.locator("#list").getByText("to be copied").waitFor();
+  await page.keyboard.press("j");
+  await page.keyboard.press("y");
+  await page.keyboard.press("t");
+  const toast = page.locator(".toast");
+  await toast.getByText("Copied").waitFor();
+  t.is(await toast.textContent(), "Copied");
+  const changes = await toast.evaluate(async (element) => {
+    let count = 0;
+    const observer = new MutationObserver((records) => (count += records.length));
+    observer.observe(element, { subtree: true, childList: true, characterData: true });
+    await new Promise((resolve) => setTimeout(resolve, 2_500));
+    observer.disconnect();
+    return count;
+  });
+  t.is(changes, 0);
+});
+
+test("at 360 px a long message is whole", async (t) => {
+  const { page, context } = await pages.open(t, { viewport: { width: 360, height: 780 } });
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.getByRole("button", { name: "More", exact: true }).click();
+  await page.getByRole("menuitem", { name: "Copy link" }).click();
+  const toast = page.locator(".toast");
+  await toast.getByText("The link was copied").waitFor();
+  const { x, width } = (await toast.boundingBox())!;
+  t.true(x >= 0 && x + width <= 360, `from ${x} to ${x + width} px`);
+  t.false(await toast.evaluate((element) => element.scrollWidth > element.clientWidth));
 });
 
 test("at 360 px nothing is cut off sideways, and the menu holds what the bar leaves out", async (t) => {

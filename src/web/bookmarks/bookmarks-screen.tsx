@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 
 import type { App } from "../app.ts";
+import { shortcut } from "../keys/table.ts";
 import { MarksScreen } from "../marks/marks-screen.tsx";
 import { narrowed, successorOf } from "../marks/marked.ts";
 import type { MarkedEvent } from "../marks/marked.ts";
@@ -17,7 +18,7 @@ export function BookmarksScreen({ app }: { app: App }): JSX.Element {
   // A bookmark set in a list a moment ago may still be on its way.
   const marked = useMarked(app, "bookmarks", version.value + app.bookmarkChanges.value);
   const current = useSignal<string | null>(null);
-  const act = useUndo(app);
+  const act = useUndo(app, "bookmarks");
   const { client } = app;
   const remove = (event: MarkedEvent): void => {
     const next = successorOf(narrowed(marked.events.peek() ?? [], narrowingOf(app)), event.id);
@@ -38,7 +39,13 @@ export function BookmarksScreen({ app }: { app: App }): JSX.Element {
       countWords={(count) => countOf(count, "bookmark")}
       label="Bookmarks, newest first"
       current={current}
-      takeOut={{ icon: "bookmark", label: "Remove", key: "b", act: remove }}
+      takeOut={{
+        icon: "bookmark",
+        label: "Remove",
+        key: "b",
+        bound: (act) => shortcut("bookmarks", "remove", act),
+        act: remove,
+      }}
       empty={
         <div class="blank">
           <h2>No bookmarks</h2>

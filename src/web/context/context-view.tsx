@@ -6,6 +6,7 @@ import { wordsOf } from "../api/client.ts";
 import type { EventRecord } from "../api/types.ts";
 import type { App } from "../app.ts";
 import { searchActs } from "../event/acts.ts";
+import { shortcut } from "../keys/table.ts";
 import type { ListControl } from "../list/control.ts";
 import { List } from "../list/list.tsx";
 import { bindListKeys } from "../list/list-keys.ts";
@@ -45,8 +46,7 @@ export function ContextView({ app, search, results }: ContextProperties): JSX.El
   const isHere = useComputed(() => rows.length.value > 0);
   const back = (): void => goBack(app, results);
   useEffect(() => {
-    const label = "Back to the list";
-    return app.shortcuts.bind([{ scope: "In the list", keys: ["Escape"], label, act: back }]);
+    return app.shortcuts.bind([shortcut("context", "back", back)]);
   }, []);
   start.current ??= results.contextTop;
   const common = { app, search, results, rows, id };

@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
 import type { App } from "../app.ts";
+import { shortcut } from "../keys/table.ts";
 import { readAsk } from "../ask/compose.ts";
 import type { Ask } from "../ask/compose.ts";
 import { eventsOf } from "../ask/groups.ts";
@@ -38,16 +39,11 @@ export function FieldsPane({ app, search, run, isOpen }: FieldsPaneProperties): 
   useEffect(
     () =>
       app.shortcuts.bind([
-        {
-          scope: "Anywhere",
-          keys: ["f"],
-          label: "Fields",
-          act: () => {
-            isOpen.value = true;
-            // A pane that is hidden takes no focus yet.
-            requestAnimationFrame(() => pane.current?.querySelector<HTMLElement>(".facet button")?.focus());
-          },
-        },
+        shortcut("search", "fields", () => {
+          isOpen.value = true;
+          // A pane that is hidden takes no focus yet.
+          requestAnimationFrame(() => pane.current?.querySelector<HTMLElement>(".facet button")?.focus());
+        }),
       ]),
     [],
   );

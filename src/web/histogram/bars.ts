@@ -9,7 +9,8 @@ import type { Formats } from "../time/moments.ts";
 
 /** What the bars are as high as: the number of events, or a figure of a field that holds numbers. */
 export type Measure =
-  | { readonly kind: "count"; /** Whether bars are not split by class. */ readonly isWhole?: boolean } | { readonly kind: "avg" | "min" | "max"; readonly field: string };
+  | { readonly kind: "count"; /** Whether bars are not split by class. */ readonly isWhole?: boolean }
+  | { readonly kind: "avg" | "min" | "max"; readonly field: string };
 
 /** A bar with what it shows. `parts` are the classes of its events, the heaviest first; "" is none. */
 export type Column = Bar & {

@@ -8,6 +8,7 @@ import { BEGINNING } from "../ask/range.ts";
 import { stepOf } from "../ask/steps.ts";
 import type { Step } from "../ask/steps.ts";
 import { Icon } from "../parts/icons.tsx";
+import { shortcut } from "../keys/table.ts";
 import { MenuButton } from "../parts/menu.tsx";
 import type { Run, Search } from "../state/search.ts";
 import { useRead } from "../state/use-read.ts";
@@ -39,12 +40,7 @@ export function Histogram({ app, search, run }: { app: App; search: Search; run:
   useEffect(
     () =>
       app.shortcuts.bind([
-        {
-          scope: "Anywhere",
-          keys: ["h"],
-          label: "Histogram",
-          act: () => document.querySelector<SVGElement>(".hist [role=listbox]")?.focus(),
-        },
+        shortcut("search", "histogram", () => document.querySelector<SVGElement>(".hist [role=listbox]")?.focus()),
       ]),
     [],
   );

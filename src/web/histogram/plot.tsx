@@ -54,7 +54,8 @@ export function Plot(properties: PlotProperties): JSX.Element {
     if (first !== undefined && last !== undefined) narrow({ from: first.from, to: last.to });
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    const at = stretch.peek() ?? { from: 0, to: 0 };
+    const start = hot.peek() ?? columns.length - 1;
+    const at = stretch.peek() ?? { from: start, to: start };
     const next = nextStretch(event, at, columns.length);
     if (event.key === "Enter") choose(at);
     else if (event.key === "Escape" && stretch.peek() !== null) stretch.value = null;
@@ -106,7 +107,7 @@ export function Plot(properties: PlotProperties): JSX.Element {
           aria-activedescendant={hot.value === null ? undefined : `bar-${hot.value}`}
           tabIndex={0}
           onKeyDown={onKeyDown}
-          onFocus={() => (hot.value ??= 0)}
+          onFocus={({ relatedTarget }) => (hot.value ??= columnOf(momentBefore(relatedTarget), columns))}
           onBlur={() => {
             hot.value = null;
             stretch.value = null;
@@ -149,6 +150,19 @@ export function Plot(properties: PlotProperties): JSX.Element {
       {shown !== undefined && <Tip column={shown} isCount={properties.isCount} formats={formats} nameOf={nameOf} />}
     </>
   );
+}
+
+/** The moment of the event that the focus comes from, or else of the open one; null: neither is there. */
+function momentBefore(left: EventTarget | null): number | null {
+  const row = left instanceof Element ? left.closest(".slot") : null;
+  const time = (row ?? document.querySelector("#list .slot:has(> .open)"))?.querySelector("time");
+  return time == null ? null : Date.parse(time.dateTime);
+}
+
+/** The column of a moment; without one the newest, which is where most questions begin. */
+function columnOf(moment: number | null, columns: readonly Column[]): number {
+  const found = moment === null ? -1 : columns.findIndex(({ from, to }) => moment >= from && moment < to);
+  return found < 0 ? columns.length - 1 : found;
 }
 
 function isWithin(index: number, { from, to }: Stretch): boolean {

@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 
 import type { App } from "../app.ts";
+import { shortcut } from "../keys/table.ts";
 import { MarksScreen } from "../marks/marks-screen.tsx";
 import { narrowed, successorOf } from "../marks/marked.ts";
 import type { MarkedEvent } from "../marks/marked.ts";
@@ -25,7 +26,7 @@ function isWhole({ events, total }: MarkedEvents): boolean {
 export function InboxScreen({ app }: { app: App }): JSX.Element {
   const marked = useMarked(app, "alerts", app.alerts.changes.value);
   const current = useSignal<string | null>(null);
-  const act = useUndo(app);
+  const act = useUndo(app, "inbox");
   const { alerts, client, shortcuts } = app;
 
   /** Takes alerts out of the list at once; where the service refuses they come back, and it is said. */
@@ -49,10 +50,7 @@ export function InboxScreen({ app }: { app: App }): JSX.Element {
     const shown = narrowed(marked.events.peek() ?? [], by);
     if (shown.length > 0) acknowledge(shown, () => acknowledgeShown(client, shown, { by, isWhole: isWhole(marked) }));
   };
-  useEffect(
-    () => shortcuts.bind([{ scope: "In the list", keys: ["Shift+e"], label: "Acknowledge all", act: all }]),
-    [],
-  );
+  useEffect(() => shortcuts.bind([shortcut("inbox", "acknowledgeAll", all)]), []);
   // What another browser acknowledged, and new alerts.
   useEffect(() => {
     const events = marked.events.peek();
@@ -72,7 +70,13 @@ export function InboxScreen({ app }: { app: App }): JSX.Element {
       countWords={(count) => countOf(count, "unread alert")}
       label="Alerts, newest first"
       current={current}
-      takeOut={{ icon: "tick", label: "Acknowledge", key: "e", act: one }}
+      takeOut={{
+        icon: "tick",
+        label: "Acknowledge",
+        key: "e",
+        bound: (perform) => shortcut("inbox", "acknowledge", perform),
+        act: one,
+      }}
       acts={
         shown.length > 0 && (
           <button class="btn small" type="button" onClick={all}>

@@ -2,32 +2,28 @@ import type { JSX } from "preact";
 
 import type { App } from "../app.ts";
 import { Dialog } from "../parts/dialog.tsx";
-import type { Scope, Shortcut } from "./registry.ts";
+import { listedFor } from "./listed.ts";
+import type { ListedPlace } from "./listed.ts";
 import "../css/forms.css";
 import "../css/keys.css";
 
-/** How the list of shortcuts is laid out: three columns of scopes. */
-const COLUMNS: readonly (readonly Scope[])[] = [
-  ["Anywhere", "With the result"],
-  ["In the list"],
-  ["Go to", "In the query"],
-];
+const SIGNS: Readonly<Record<string, string>> = {
+  ArrowUp: "↑",
+  ArrowDown: "↓",
+  Escape: "Esc",
+  PageUp: "PgUp",
+  PageDown: "PgDn",
+};
 
-const SIGNS: Readonly<Record<string, string>> = { ArrowUp: "↑", ArrowDown: "↓", Escape: "Esc" };
-
-/** The list of the shortcuts that are bound, with the switch that turns single keys off. */
+/** The list of all shortcuts, those of the present screen first, with the switch that turns single keys off. */
 export function ShortcutsDialog({ app, onClose }: { app: App; onClose: () => void }): JSX.Element {
-  const { preferences, shortcuts } = app;
+  const { location, preferences } = app;
   const { singleKeys } = preferences.now.value;
   return (
     <Dialog class="keys" title="Shortcuts" onClose={onClose}>
-      <div class="cols3">
-        {COLUMNS.map((scopes) => (
-          <div>
-            {scopes.map((scope) => (
-              <ScopeList scope={scope} shortcuts={shortcuts.all.value.filter((each) => each.scope === scope)} />
-            ))}
-          </div>
+      <div class="places">
+        {listedFor(location.place.value.screen).map((place) => (
+          <ShortcutsOfPlace key={place.title} place={place} />
         ))}
       </div>
       <div class="foot tickbox">
@@ -44,14 +40,13 @@ export function ShortcutsDialog({ app, onClose }: { app: App; onClose: () => voi
   );
 }
 
-function ScopeList({ scope, shortcuts }: { scope: Scope; shortcuts: readonly Shortcut[] }): JSX.Element | null {
-  if (shortcuts.length === 0) return null;
+function ShortcutsOfPlace({ place: { title, isHere, lines } }: { place: ListedPlace }): JSX.Element {
   return (
-    <section>
-      <h3>{scope}</h3>
+    <section class={isHere ? undefined : "elsewhere"}>
+      <h3>{title}</h3>
       <dl>
-        {shortcuts.map(({ keys, label }) => (
-          <div>
+        {lines.map(({ keys, label }) => (
+          <div key={label}>
             <dt>
               {keys
                 .flatMap((key) => key.split("+"))

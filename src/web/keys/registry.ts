@@ -1,16 +1,7 @@
-import { signal } from "@preact/signals";
-import type { ReadonlySignal } from "@preact/signals";
-
-export type Scope = "Anywhere" | "With the result" | "In the list" | "Go to" | "In the query";
-
 export type Shortcut = {
-  readonly scope: Scope;
   /** As `KeyboardEvent.key` names them, in order: `["g", "s"]` is g, then s. `Shift+n` holds Shift. */
   readonly keys: readonly string[];
-  /** What it does, as the list of shortcuts shows it. */
-  readonly label: string;
-  /** null: it is listed, and handled where the focus is. */
-  readonly act: (() => void) | null;
+  readonly act: () => void;
 };
 
 /** What of a `KeyboardEvent` tells whether it is a shortcut. */
@@ -24,7 +15,6 @@ export type KeyPress = {
 };
 
 export type Shortcuts = {
-  readonly all: ReadonlySignal<readonly Shortcut[]>;
   /** Adds some; the function that it returns takes them away. */
   readonly bind: (shortcuts: readonly Shortcut[]) => () => void;
   /** Acts where a key is a shortcut; whether it did. */
@@ -39,15 +29,14 @@ const SECOND_KEY_MS = 1500;
  * WCAG 2.1.4 is met. Of two that are bound to the same keys, the later one acts.
  */
 export function createShortcuts(isOn: () => boolean, now: () => number = () => performance.now()): Shortcuts {
-  const all = signal<readonly Shortcut[]>([]);
+  let all: readonly Shortcut[] = [];
   let first: { readonly key: string; readonly at_ms: number } | null = null;
   return {
-    all,
     bind(shortcuts) {
-      all.value = [...all.value, ...shortcuts];
+      all = [...all, ...shortcuts];
       return () => {
         const gone = new Set(shortcuts);
-        all.value = all.value.filter((each) => !gone.has(each));
+        all = all.filter((each) => !gone.has(each));
       };
     },
     press(event) {
@@ -55,19 +44,19 @@ export function createShortcuts(isOn: () => boolean, now: () => number = () => p
       const key = nameOf(event);
       const keys = first !== null && now() - first.at_ms < SECOND_KEY_MS ? [first.key, key] : [key];
       first = null;
-      const found = find(all.peek(), keys) ?? find(all.peek(), [key]);
+      const found = find(all, keys) ?? find(all, [key]);
       if (found !== undefined) {
-        found.act?.();
-        return found.act !== null;
+        found.act();
+        return true;
       }
-      if (all.peek().some((each) => each.keys.length > 1 && each.keys[0] === key)) first = { key, at_ms: now() };
+      if (all.some((each) => each.keys.length > 1 && each.keys[0] === key)) first = { key, at_ms: now() };
       return false;
     },
   };
 }
 
 function find(all: readonly Shortcut[], keys: readonly string[]): Shortcut | undefined {
-  return all.findLast(({ keys: bound, act }) => act !== null && bound.join(" ") === keys.join(" "));
+  return all.findLast(({ keys: bound }) => bound.join(" ") === keys.join(" "));
 }
 
 /** `Shift+n` for a letter with Shift; signs such as ? are named by themselves. */

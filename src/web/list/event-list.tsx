@@ -7,6 +7,7 @@ import type { App } from "../app.ts";
 import { readAsk } from "../ask/compose.ts";
 import { searchActs } from "../event/acts.ts";
 import type { EventActs, EventWords, OpenEventProperties } from "../event/event-acts.ts";
+import { shortcut } from "../keys/table.ts";
 import { lazy, useAhead } from "../shell/lazy.tsx";
 import type { Run, Search } from "../state/search.ts";
 import type { Hold, ListControl } from "./control.ts";
@@ -72,6 +73,13 @@ export function EventList({ app, search, results, run, source, end, live }: Even
   };
   // The query's own SORT wins: a button would do nothing.
   const isSorted = useMemo(() => readAsk(run.query)?.clauses.has("sort") === true, [run.query]);
+  useEffect(() => {
+    const press = () => document.querySelector<HTMLElement>("#list > .head .cols button")?.click();
+    return app.shortcuts.bind([
+      shortcut("search", "columns", press),
+      ...(isSorted ? [] : [shortcut("search", "order", turn)]),
+    ]);
+  }, [growsAtTop, isSorted]);
   const menu = useCellMenu({ app, source, control, columns: look.columns, acts, words });
   return (
     <>

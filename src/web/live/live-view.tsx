@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 
 import { EventList } from "../list/event-list.tsx";
+import { shortcut } from "../keys/table.ts";
 import { formatsOf } from "../time/moments.ts";
 import type { ResultListProperties } from "../list/results.ts";
 import { EndOfTail } from "./end-of-tail.tsx";
@@ -29,8 +30,7 @@ export function LiveView({ app, search, results }: ResultListProperties): JSX.El
   });
   const toggle = (): void => (tail.pause.peek() === null ? tail.hold("asked") : tail.resume());
   useEffect(() => {
-    const label = "Pause or resume the tail";
-    return app.shortcuts.bind([{ scope: "With the result", keys: ["p"], label, act: toggle }]);
+    return app.shortcuts.bind([shortcut("search", "pause", toggle)]);
   }, []);
   return (
     <>

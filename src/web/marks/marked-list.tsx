@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { Signal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useMemo, useRef } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 
 import type { App } from "../app.ts";
 import type { EventActs, EventWords, OpenEventProperties } from "../event/event-acts.ts";
@@ -45,6 +45,10 @@ export function MarkedList({ app, events, label, current, takeOut }: MarkedListP
   const actsOf = (event: MarkedEvent): EventActs => markedActs(app, event, bookmarks(event.log));
   const onKeyDown = useListKeys({ app, events, current, root, opened, toggle, actsOf, takeOut });
   useStillRows(root, events);
+  useLayoutEffect(() => {
+    // A row is selected from the start, so that keys have one to act on, and the reader sees which.
+    if (!events.some(({ id }) => id === current.peek())) current.value = events[0]?.id ?? null;
+  }, [events]);
   const tabStop = events.some(({ id }) => id === current.value) ? current.value : (events[0]?.id ?? null);
   return (
     <div
@@ -150,6 +154,7 @@ function Row(properties: RowProperties): JSX.Element {
         role="row"
         aria-level={1}
         aria-expanded={isOpen}
+        aria-selected={isCurrent}
         tabIndex={isTabStop ? 0 : -1}
         data-id={event.id}
         data-log={event.log}

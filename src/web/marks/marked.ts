@@ -1,4 +1,5 @@
 import type { EventRecord } from "../api/types.ts";
+import type { Shortcut } from "../keys/registry.ts";
 import { rowOf } from "../list/row.ts";
 import type { EventRow } from "../list/row.ts";
 
@@ -14,6 +15,7 @@ export type TakeOut = {
   readonly icon: "tick" | "bookmark";
   readonly label: string;
   readonly key: string;
+  readonly bound: (act: () => void) => Shortcut;
   readonly act: (event: MarkedEvent) => void;
 };
 

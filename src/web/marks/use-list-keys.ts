@@ -26,7 +26,10 @@ export function useListKeys(keys: Keys): (event: KeyboardEvent) => void {
   const move = (steps: number): void => {
     const { events, current } = latest.current;
     const from = events.findIndex(({ id }) => id === current.peek());
-    const next = events[Math.min(events.length - 1, Math.max(0, from + steps))];
+    const hasFocus = latest.current.root.current?.querySelector(".row:focus") != null;
+    // From elsewhere the focus comes to the selected row first.
+    const to = hasFocus || from < 0 ? from + steps : from;
+    const next = events[Math.min(events.length - 1, Math.max(0, to))];
     if (next !== undefined) focusRow(latest.current, next.id);
   };
   useEffect(() => {
@@ -46,10 +49,7 @@ export function useListKeys(keys: Keys): (event: KeyboardEvent) => void {
       acts,
       rowOf: (id) => latest.current.events.find((event) => event.id === id),
     });
-    const label = takeOut.label;
-    const leave = app.shortcuts.bind([
-      { scope: "In the list", keys: [takeOut.key], label, act: act((event) => latest.current.takeOut.act(event)) },
-    ]);
+    const leave = app.shortcuts.bind([takeOut.bound(act((event) => latest.current.takeOut.act(event)))]);
     return () => {
       leave();
       unbind();

@@ -2,6 +2,7 @@ import { useEffect, useRef } from "preact/hooks";
 
 import { wordsOf } from "../api/client.ts";
 import type { App } from "../app.ts";
+import { shortcut } from "../keys/table.ts";
 
 /** A finished act: its confirmation message, and the call that undoes it. */
 export type Done = { readonly words: string; readonly undo: () => Promise<unknown> };
@@ -16,12 +17,9 @@ export type Undoable = {
 };
 
 /** Runs acts that the toast or `z` undoes, also before the service has answered. */
-export function useUndo({ shortcuts, toaster }: App): (act: Undoable) => Promise<void> {
+export function useUndo({ shortcuts, toaster }: App, place: "inbox" | "bookmarks"): (act: Undoable) => Promise<void> {
   const undo = useRef<(() => void) | null>(null);
-  useEffect(
-    () => shortcuts.bind([{ scope: "In the list", keys: ["z"], label: "Undo", act: () => undo.current?.() }]),
-    [],
-  );
+  useEffect(() => shortcuts.bind([shortcut(place, "undo", () => undo.current?.())]), []);
   return async ({ work, failed, changed }) => {
     let isUnwanted = false;
     const whileWorking = (): void => {

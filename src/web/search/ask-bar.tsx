@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
 import type { App } from "../app.ts";
+import { shortcut } from "../keys/table.ts";
 import { QueryField } from "../editor/query-field.tsx";
 import { useWait } from "../faults/use-wait.ts";
 import { isLive, switchLive } from "../live/switch.ts";
@@ -24,15 +25,7 @@ export function AskBar({ app, search, isFieldsOpen }: AskBarProperties): JSX.Ele
   useEffect(
     () =>
       app.shortcuts.bind([
-        {
-          scope: "Anywhere",
-          keys: ["/"],
-          label: "Query",
-          act: () => focusQuery(form.current?.querySelector<HTMLInputElement>("textarea, input")),
-        },
-        { scope: "In the query", keys: ["Enter"], label: "Run", act: null },
-        { scope: "In the query", keys: ["Shift", "Enter"], label: "New line", act: null },
-        { scope: "In the query", keys: ["Escape"], label: "Close, then cancel", act: null },
+        shortcut("search", "query", () => focusQuery(form.current?.querySelector<HTMLInputElement>("textarea, input"))),
       ]),
     [],
   );
@@ -89,7 +82,7 @@ function RunButton({ search }: { search: Search }): JSX.Element {
 function LiveButton({ app, search }: Pick<AskBarProperties, "app" | "search">): JSX.Element {
   const isOn = isLive(app);
   const toggle = () => switchLive(app, search, !isLive(app));
-  useEffect(() => app.shortcuts.bind([{ scope: "With the result", keys: ["l"], label: "Live", act: toggle }]), []);
+  useEffect(() => app.shortcuts.bind([shortcut("search", "live", toggle)]), []);
   return (
     <button class="btn" type="button" aria-pressed={isOn} onClick={toggle}>
       <Icon name="play" />

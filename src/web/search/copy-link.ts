@@ -16,7 +16,11 @@ const STANDARD_COLUMNS = DEFAULT_COLUMNS.map(({ name }) => name).join(",");
  *
  * @param open the event that it opens, if any
  */
-export async function copyLink({ location, preferences, toaster }: App, search: Search, open: EventRow | null): Promise<void> {
+export async function copyLink(
+  { location, preferences, toaster }: App,
+  search: Search,
+  open: EventRow | null,
+): Promise<void> {
   const { moments, zone, hidden } = search.run.peek();
   const { parameters: present } = location.place.peek();
   const columns = present.get("cols") ?? preferences.now.peek().columns[search.log]?.join(",");

@@ -3,6 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 
 import type { App } from "../app.ts";
 import type { ExportFormProperties } from "../export/export-form.tsx";
+import { shortcut } from "../keys/table.ts";
 import { Icon } from "../parts/icons.tsx";
 import { MenuButton } from "../parts/menu.tsx";
 import { PopoverButton } from "../parts/popover.tsx";
@@ -23,8 +24,8 @@ export function ResultActs({ app, search, run }: { app: App; search: Search; run
   useEffect(
     () =>
       app.shortcuts.bind([
-        { scope: "With the result", keys: ["x"], label: "Export", act: () => press("export") },
-        { scope: "With the result", keys: ["s"], label: "Save the query", act: () => press("save") },
+        shortcut("search", "export", () => press("export")),
+        shortcut("search", "save", () => press("save")),
       ]),
     [],
   );

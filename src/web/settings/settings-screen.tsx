@@ -63,7 +63,9 @@ export function SettingsScreen({ app }: { app: App }): JSX.Element {
   const [standard = all[0]] = screen === "settings" ? all : OF_PERSON;
   const shown = all.find(({ key }) => key === part) ?? standard;
   const placeOf = (key: string): Partial<Place> =>
-    OF_LOG.some((each) => each.key === key) ? { screen: "settings", log, part: key } : { screen: "account", log: "", part: key };
+    OF_LOG.some((each) => each.key === key)
+      ? { screen: "settings", log, part: key }
+      : { screen: "account", log: "", part: key };
   useTitle(app, shown?.label ?? "Settings", log);
   if (shown === undefined) return <main id="main" class="pane" />;
   const View = shown.view;

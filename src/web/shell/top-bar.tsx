@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
 import type { App } from "../app.ts";
+import { shortcut } from "../keys/table.ts";
 import { Arches, Icon } from "../parts/icons.tsx";
 import { MenuButton } from "../parts/menu.tsx";
 import type { MenuItem, MenuItems } from "../parts/menu.tsx";
@@ -13,14 +14,18 @@ import { lazy } from "./lazy.tsx";
 
 const ShortcutsDialog = lazy(async () => (await import("../keys/dialog.tsx")).ShortcutsDialog);
 
-type Entry = { readonly screen: Screen; readonly label: string; readonly key: string };
+type Entry = {
+  readonly screen: Screen;
+  readonly label: string;
+  readonly key: Parameters<typeof shortcut<"everywhere">>[1];
+};
 
 const ENTRIES: readonly Entry[] = [
-  { screen: "search", label: "Search", key: "s" },
-  { screen: "inbox", label: "Inbox", key: "i" },
-  { screen: "bookmarks", label: "Bookmarks", key: "b" },
-  { screen: "classes", label: "Classes", key: "c" },
-  { screen: "settings", label: "Settings", key: "t" },
+  { screen: "search", label: "Search", key: "search" },
+  { screen: "inbox", label: "Inbox", key: "inbox" },
+  { screen: "bookmarks", label: "Bookmarks", key: "bookmarks" },
+  { screen: "classes", label: "Classes", key: "classes" },
+  { screen: "settings", label: "Settings", key: "settings" },
 ];
 
 /** Screens without an entry of their own stand under another one. */
@@ -34,15 +39,10 @@ export function TopBar({ app }: { app: App }): JSX.Element {
   useEffect(
     () =>
       app.shortcuts.bind([
-        { scope: "Anywhere", keys: ["?"], label: "This list", act: openHelp },
-        { scope: "In the list", keys: ["n"], label: "Next bookmark", act: () => stepTo(app, 1) },
-        { scope: "In the list", keys: ["Shift+n"], label: "Previous bookmark", act: () => stepTo(app, -1) },
-        ...ENTRIES.map(({ screen, label, key }) => ({
-          scope: "Go to" as const,
-          keys: ["g", key],
-          label,
-          act: () => app.location.go(placeOf(app, screen)),
-        })),
+        shortcut("everywhere", "help", openHelp),
+        shortcut("everywhere", "nextBookmark", () => stepTo(app, 1)),
+        shortcut("everywhere", "previousBookmark", () => stepTo(app, -1)),
+        ...ENTRIES.map(({ screen, key }) => shortcut("everywhere", key, () => app.location.go(placeOf(app, screen)))),
       ]),
     [],
   );

@@ -1,11 +1,14 @@
 /** Names that addresses had in earlier versions: links that people kept still lead where they led. */
 
 /** Parameters whose names have changed. Values that are not listed are those of an absent parameter. */
-const RENAMED: readonly { readonly from: string; readonly to: string; readonly values: Readonly<Record<string, string>> }[] =
-  [
-    { from: "v", to: "view", values: { patterns: "patterns" } },
-    { from: "o", to: "order", values: { asc: "old" } },
-  ];
+const RENAMED: readonly {
+  readonly from: string;
+  readonly to: string;
+  readonly values: Readonly<Record<string, string>>;
+}[] = [
+  { from: "v", to: "view", values: { patterns: "patterns" } },
+  { from: "o", to: "order", values: { asc: "old" } },
+];
 
 /** The parameters under their present names; the map is the caller's own. */
 export function renewedParameters(parameters: Map<string, string>): Map<string, string> {

@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
 import type { App } from "../app.ts";
+import { shortcut } from "../keys/table.ts";
 import { readAsk } from "../ask/compose.ts";
 import { rangeName } from "../ask/range.ts";
 import { Icon } from "../parts/icons.tsx";
@@ -17,15 +18,7 @@ const RangePicker = lazy(async () => (await import("./range-picker.tsx")).RangeP
 export function RangeButton({ app, search }: { app: App; search: Search }): JSX.Element {
   const root = useRef<HTMLSpanElement>(null);
   useEffect(
-    () =>
-      app.shortcuts.bind([
-        {
-          scope: "With the result",
-          keys: ["t"],
-          label: "Range",
-          act: () => root.current?.querySelector("button")?.click(),
-        },
-      ]),
+    () => app.shortcuts.bind([shortcut("search", "range", () => root.current?.querySelector("button")?.click())]),
     [],
   );
   const formats = useComputed(() => formatsOf(search.zone.value));

@@ -8,9 +8,7 @@ function bound(isOn = () => true) {
   const pressed: string[] = [];
   const shortcuts = createShortcuts(isOn, () => now_ms);
   const shortcut = (...keys: string[]): Shortcut => ({
-    scope: "Anywhere",
     keys,
-    label: keys.join(" "),
     act: () => void pressed.push(keys.join(" ")),
   });
   const press = (key: string, held: { shiftKey?: boolean; ctrlKey?: boolean } = {}) =>
