@@ -9,6 +9,7 @@ import type { XmlValue } from "../http/xml.ts";
 import { USER_FIELDS } from "../query/plan.ts";
 import type { UserField } from "../query/plan.ts";
 import type { TrackedUser } from "../store/store.ts";
+import { inertHtml } from "./inert-html.ts";
 
 type Fields = { readonly [field: string]: XmlValue };
 
@@ -95,6 +96,8 @@ const HTML_MARK = /^@html[ \t]*(?:\r\n|\n|\r)/;
 const HTML_HEADERS = Object.freeze({
   "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'",
   "Referrer-Policy": "no-referrer",
+  // Some browsers look up the names of a page's links ahead.
+  "X-DNS-Prefetch-Control": "off",
 });
 
 /**
@@ -107,7 +110,7 @@ export function showHtmlData(data: string | null): Reply {
     const begins = data === null ? "This event has no data" : "The data of this event does not begin with a line @html";
     throw new LoggiaError("unsupported", `${begins}, so it is not shown as HTML; leave fmt out to read it as text`);
   }
-  const payload = Buffer.from(data.slice(mark[0].length), "utf8");
+  const payload = Buffer.from(inertHtml(data.slice(mark[0].length)), "utf8");
   return { status: 200, body: { contentType: "text/html; charset=utf-8", payload }, headers: HTML_HEADERS };
 }
 

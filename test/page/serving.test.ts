@@ -46,6 +46,7 @@ test("the page has the headers that keep foreign scripts out of it, and is asked
   t.is(status, 200);
   t.is(headers.get("content-security-policy"), POLICY);
   t.is(headers.get("referrer-policy"), "no-referrer");
+  t.is(headers.get("x-dns-prefetch-control"), "off");
   t.is(headers.get("x-content-type-options"), "nosniff");
   t.is(headers.get("cache-control"), "no-cache");
   t.is(headers.get("content-type"), "text/html; charset=utf-8");

@@ -115,6 +115,7 @@ for (const kind of KINDS) {
       t.is(headers["content-security-policy"], "sandbox; default-src 'none'; style-src 'unsafe-inline'");
       t.is(headers["x-content-type-options"], "nosniff");
       t.is(headers["referrer-policy"], "no-referrer");
+      t.is(headers["x-dns-prefetch-control"], "off");
       t.is(headers["cache-control"], "no-cache, no-store");
     };
     check(await ask(here, { path: withTicket(path, await ticketFor(here, cookie, path)) }));
