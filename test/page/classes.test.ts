@@ -3,6 +3,7 @@ import type { BrowserContext } from "playwright-core";
 
 import { LOG } from "../support/service.ts";
 import { until } from "../support/until.ts";
+import { assertAccessible } from "./support/accessibility.ts";
 import { sharePages } from "./support/pages.ts";
 
 const pages = sharePages();
@@ -40,4 +41,41 @@ test("a class that is made or renamed elsewhere is shown by its name, and no row
     { what: "the new name, once the reader is back" },
   );
   t.is((await before.boundingBox())!.y, top);
+});
+
+test("the preview of a class shows over time what it would have, and what a heavier class keeps", async (t) => {
+  await putClass((await pages.open(t)).context, "heavier", "Heavier class");
+  const now = Date.now();
+  const event = (hours: number, tags: readonly string[]) => ({
+    text: "fits the class to be",
+    source: "previewed",
+    tags,
+    created: now - hours * 3_600_000,
+  });
+  await pages.post([event(20, []), event(20, []), event(3, ["heavier"]), event(3, []), event(30, [])]);
+  const { page } = await pages.open(t, { address: `#/${LOG}/classes/~new` });
+  await page.getByLabel("Name").fill("To be");
+  await page.getByLabel("Weight").fill("1");
+  await page.getByLabel("Source is").fill("previewed");
+  await page.getByText("4 events fit").waitFor();
+  const preview = page.getByRole("region", { name: "4 events fit" });
+  const bars = preview.locator(".hist [role=option]");
+  await bars.first().waitFor({ state: "attached" });
+  const names = await bars.evaluateAll((all) => all.map((bar) => bar.getAttribute("aria-label") ?? ""));
+  t.true(names.length >= 96 && names.length <= 98, String(names.length));
+  t.deepEqual(
+    names.flatMap((name) => (name.endsWith(": 0 events") ? [] : name.replace(/^.*?: (?=\d+ event)/, ""))),
+    ["2 events, 2 To be", "2 events, 1 Heavier class, 1 To be"],
+  );
+  const fillOf = (cls: string) =>
+    preview
+      .locator(`.plot [data-class="${cls}"]`)
+      .first()
+      .evaluate((bar) => getComputedStyle(bar).fill);
+  await page.getByLabel("Colour", { exact: true }).fill("teal");
+  await until(async () => (await fillOf("~edited")) !== (await fillOf("heavier")), { what: "colours of their own" });
+  await assertAccessible(t, page, "a class with its preview");
+  const before = page.url();
+  await preview.locator(".plot").click();
+  t.is(page.url(), before);
 });

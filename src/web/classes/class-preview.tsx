@@ -7,23 +7,31 @@ import type { ClassRecord, EventRecord } from "../api/types.ts";
 import { momentOf } from "../api/types.ts";
 import type { App } from "../app.ts";
 import { DAY_MS } from "../../query/calendar.ts";
-import { withRange } from "../ask/range.ts";
-import { readAsk } from "../ask/compose.ts";
 import type { GroupRecord } from "../ask/groups.ts";
+import { stepOf } from "../ask/steps.ts";
+import { barsQuery, columnsOf } from "../histogram/bars.ts";
+import type { Column } from "../histogram/bars.ts";
+import { Plot } from "../histogram/plot.tsx";
 import { countOf, formatNumber } from "../parts/numbers.ts";
 import { zoneOf } from "../state/preferences.ts";
 import { formatsOf } from "../time/moments.ts";
 import { Pieces } from "../event/pieces.tsx";
 import { visibleText } from "../list/visible-text.ts";
+import { EDITED } from "./color-field.tsx";
 import { conditionOf, heavierThan } from "./draft.ts";
 import type { Draft } from "./draft.ts";
 
 type Fitting = {
   readonly count: number;
-  /** Of these, those that stay in a heavier class, by its key. */
-  readonly heavier: ReadonlyMap<string, number>;
+  /** Of these, how many each class has now, by its key. */
+  readonly byClass: ReadonlyMap<string, number>;
   readonly events: readonly EventRecord[];
+  /** Over time, by the classes that they have now. */
+  readonly columns: readonly Column[];
 };
+
+/** The newest events that are shown. */
+const SHOWN = 8;
 
 /** Typing goes on while the last state is shown. */
 const WAIT_MS = 250;
@@ -62,11 +70,12 @@ export function ClassPreview(properties: {
   const found = fitting.value;
   const name = draft.display === "" ? "this class" : visibleText(draft.display);
   const heavier = heavierThan(draft, classes).flatMap(({ key, display }) => {
-    const count = found?.heavier.get(key) ?? 0;
+    const count = found?.byClass.get(key) ?? 0;
     return count === 0 ? [] : [{ name: visibleText(display === "" ? key : display), count }];
   });
   const stay = heavier.reduce((sum, { count }) => sum + count, 0);
-  const { time } = formatsOf(zoneOf(app.preferences.now.value));
+  const formats = formatsOf(zoneOf(app.preferences.now.value));
+  const stays = new Set(heavierThan(draft, classes).map(({ key }) => key));
   return (
     <section class="preview" aria-labelledby="fits">
       <p class="big" id="fits" aria-live="polite">
@@ -81,10 +90,22 @@ export function ClassPreview(properties: {
                 .join("")}.`)}
       </p>
       {found !== null && found.events.length > 0 && (
+        <figure class="hist" aria-label={OVER_TIME}>
+          <Plot
+            label={OVER_TIME}
+            columns={found.columns.map((column) => asClassed(column, stays))}
+            isCount
+            formats={formats}
+            nameOf={(key) => (key === EDITED ? name : app.classes.nameOf(log, key))}
+            narrow={null}
+          />
+        </figure>
+      )}
+      {found !== null && found.events.length > 0 && (
         <div class="list plain" role="list" aria-label="The newest of them">
-          {found.events.map((event) => (
+          {found.events.slice(0, SHOWN).map((event) => (
             <div key={event.id} class="row" role="listitem" data-class={event.class ?? undefined}>
-              <time class="t">{time(momentOf(event.created))}</time>
+              <time class="t">{formats.time(momentOf(event.created))}</time>
               <span class="k">{event.class === null ? "" : app.classes.nameOf(log, event.class)}</span>
               <span class="x">
                 <Pieces text={event.text} />
@@ -104,8 +125,17 @@ export function ClassPreview(properties: {
   );
 }
 
+const OVER_TIME = "Fitting events over the last 24 hours";
+
+/** A column as it will be: events of heavier classes keep theirs, and stand below all others. */
+function asClassed(column: Column, stays: ReadonlySet<string>): Column {
+  const kept = column.parts.filter((part) => stays.has(part.class));
+  const rest = column.parts.reduce((sum, part) => sum + (stays.has(part.class) ? 0 : part.count), 0);
+  return { ...column, parts: rest === 0 ? kept : [...kept, { class: EDITED, count: rest }] };
+}
+
 async function readFitting(
-  { client }: App,
+  { client, classes, preferences }: App,
   log: string,
   { tag, text, link, source }: Draft,
   condition: string,
@@ -113,7 +143,9 @@ async function readFitting(
 ): Promise<Fitting> {
   const to = Date.now();
   const moments = { from: to - DAY_MS, to };
-  const grouped = readAsk(`GET events WHERE ${condition} GROUPBY class COLUMNS(KEY, COUNT)`);
+  const zone = zoneOf(preferences.now.peek());
+  const step = stepOf(moments);
+  const query = barsQuery(`GET events WHERE ${condition}`, moments, zone, step, { kind: "count" }) ?? "";
   const [preview, groups] = await Promise.all([
     client.ask<{ count: number; events: readonly EventRecord[] }>(`/manage/1/logs/${log}/classFilters/preview`, {
       method: "POST",
@@ -121,12 +153,14 @@ async function readFitting(
       signal,
     }),
     client.ask<readonly GroupRecord[]>(`/1/logs/${log}/query`, {
-      query: { query: grouped === null ? "" : withRange(grouped, moments) },
+      query: { query, tz: zone },
       signal,
     }),
   ]);
-  return {
-    ...preview.body,
-    heavier: new Map(groups.body.map((record) => [record.key, Number(record["count"])])),
-  };
+  const weights = (classes.byLog.peek().get(log) ?? []).map(({ key }) => key);
+  const columns = columnsOf(groups.body, step, moments, zone, weights);
+  const byClass = new Map<string, number>();
+  for (const { class: key, count } of columns.flatMap(({ parts }) => parts))
+    byClass.set(key, (byClass.get(key) ?? 0) + count);
+  return { ...preview.body, byClass, columns };
 }

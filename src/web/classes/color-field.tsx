@@ -5,8 +5,8 @@ import { declarationsOf } from "./colors.ts";
 import { SWATCHES } from "./draft.ts";
 import { createColorParser } from "./parse-color.ts";
 
-/** Stands for the class that is edited. No key begins so. */
-const EDITED = "~edited";
+/** Stands for the class that is edited: what has it as its class is painted as that will be. No key begins so. */
+export const EDITED = "~edited";
 
 /** The colour of a class: any of CSS. The proof shows it as the page adapts it to light and dark. */
 export function ColorField(properties: {

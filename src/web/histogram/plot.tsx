@@ -24,8 +24,8 @@ export type PlotProperties = {
   readonly isCount: boolean;
   readonly formats: Formats;
   readonly nameOf: (key: string) => string;
-  /** Narrows the range to some of the columns. */
-  readonly narrow: (moments: Moments) => void;
+  /** Narrows the range to some of the columns; null: they are only looked at. */
+  readonly narrow: ((moments: Moments) => void) | null;
 };
 
 /** Columns from one to another, both included. */
@@ -51,17 +51,17 @@ export function Plot(properties: PlotProperties): JSX.Element {
     const last = columns[Math.max(from, to)];
     stretch.value = null;
     hot.value = null;
-    if (first !== undefined && last !== undefined) narrow({ from: first.from, to: last.to });
+    if (first !== undefined && last !== undefined) narrow?.({ from: first.from, to: last.to });
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const start = hot.peek() ?? columns.length - 1;
     const at = stretch.peek() ?? { from: start, to: start };
     const next = nextStretch(event, at, columns.length);
-    if (event.key === "Enter") choose(at);
+    if (event.key === "Enter" && narrow !== null) choose(at);
     else if (event.key === "Escape" && stretch.peek() !== null) stretch.value = null;
     else if (next === null) return;
     else {
-      stretch.value = next;
+      if (narrow !== null) stretch.value = next;
       hot.value = next.to;
     }
     event.preventDefault();
@@ -77,7 +77,7 @@ export function Plot(properties: PlotProperties): JSX.Element {
         class="plot"
         aria-label={label}
         onPointerDown={(event) => {
-          if (event.button !== 0) return;
+          if (event.button !== 0 || narrow === null) return;
           event.currentTarget.setPointerCapture(event.pointerId);
           pressed.value = indexAt(event);
           stretch.value = { from: indexAt(event), to: indexAt(event) };
@@ -102,8 +102,8 @@ export function Plot(properties: PlotProperties): JSX.Element {
         <line class="base" x1="0" x2="100%" y1={AXIS} y2={AXIS} />
         <g
           role="listbox"
-          aria-label={`${label}. Arrows move, Shift with arrows selects, Enter narrows the range`}
-          aria-multiselectable="true"
+          aria-label={`${label}. Arrows move${narrow === null ? "" : ", Shift with arrows selects, Enter narrows the range"}`}
+          aria-multiselectable={narrow !== null}
           aria-activedescendant={hot.value === null ? undefined : `bar-${hot.value}`}
           tabIndex={0}
           onKeyDown={onKeyDown}
