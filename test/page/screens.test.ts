@@ -215,6 +215,16 @@ test("the first-run guide makes a key and sees an event arrive", async (t) => {
   t.is(await page.getByLabel("Events are posted to").inputValue(), postUrl);
   await page.locator(".step.done", { hasText: "See it arrive" }).waitFor();
   await assertAccessible(t, page, "the guide");
+  const key = await page.getByLabel("New key").innerText();
+  const shown = page.getByRole("tabpanel");
+  await page.getByRole("tab", { name: "A log file" }).click();
+  t.regex(await shown.innerText(), /^curl '[^']*\/lines\?source=app' .*--data-binary @app\.log/s);
+  await page.getByRole("tab", { name: "OpenTelemetry" }).click();
+  t.true((await shown.innerText()).includes(`OTEL_EXPORTER_OTLP_LOGS_ENDPOINT=${postUrl}/v1/logs`));
+  t.true((await shown.innerText()).includes(`X-API-Key=${key}`));
+  await page.keyboard.press("ArrowRight");
+  await page.getByRole("tab", { name: "Elasticsearch", selected: true }).and(page.locator(":focus")).waitFor();
+  await assertAccessible(t, page, "the configuration of a shipper");
 });
 
 test("a log without events opens with the guide, and a query in its address stays a search", async (t) => {

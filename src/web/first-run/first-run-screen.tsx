@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import type { Signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 
@@ -10,7 +11,7 @@ import { Icon } from "../parts/icons.tsx";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { useTitle } from "../shell/title.ts";
 import { mayChange, readsOnly } from "../state/roles.ts";
-import { SENDERS } from "./senders.ts";
+import { PROGRAMS, SHIPPERS } from "./senders.ts";
 import type { Sender } from "./senders.ts";
 import "../css/first-run.css";
 import "../css/forms.css";
@@ -134,42 +135,64 @@ function Step(properties: {
 }
 
 function Senders({ target }: { target: Parameters<Sender["code"]>[0] }): JSX.Element {
-  const chosen = useSignal(0);
-  const sender = SENDERS[chosen.value];
-  const move = (event: KeyboardEvent) => {
-    const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
-    if (step === 0) return;
-    chosen.value = (chosen.value + step + SENDERS.length) % SENDERS.length;
-    const tabs = (event.currentTarget as HTMLElement).querySelectorAll<HTMLElement>("[role=tab]");
-    tabs[chosen.value]?.focus();
-  };
-  const code = sender?.code(target) ?? "";
+  const chosen = useSignal(PROGRAMS[0]!);
+  const { code: codeFor, note } = chosen.value;
+  // What is typed as the address may be none yet.
+  const code = URL.canParse(target.post) ? codeFor(target) : "";
   return (
     <>
-      <div class="tabs">
-        <div class="seg" role="tablist" aria-label="Sender" onKeyDown={move}>
-          {SENDERS.map(({ name }, index) => (
-            <button
-              id={`sender-${index}`}
-              type="button"
-              role="tab"
-              aria-selected={index === chosen.value}
-              aria-controls="sender"
-              tabIndex={index === chosen.value ? 0 : -1}
-              onClick={() => (chosen.value = index)}
-            >
-              {name}
-            </button>
-          ))}
-        </div>
-      </div>
-      <div id="sender" role="tabpanel" aria-labelledby={`sender-${chosen.value}`}>
+      <SenderTabs label="By a command or a program" senders={PROGRAMS} chosen={chosen} />
+      <SenderTabs label="By what runs already" senders={SHIPPERS} chosen={chosen} />
+      <div id="sender" role="tabpanel" aria-labelledby={idOf(chosen.value)}>
         <pre class="codebox" tabIndex={0}>
           {code}
           <CopyButton class="btn small" text={code} />
         </pre>
+        {note !== undefined && <p class="note">{note}</p>}
       </div>
     </>
+  );
+}
+
+function idOf({ name }: Sender): string {
+  return `sender-${name.replace(/\W/g, "-").toLowerCase()}`;
+}
+
+type SenderTabsProperties = {
+  readonly label: string;
+  readonly senders: readonly Sender[];
+  readonly chosen: Signal<Sender>;
+};
+
+function SenderTabs({ label, senders, chosen }: SenderTabsProperties): JSX.Element {
+  const at = senders.indexOf(chosen.value);
+  const move = (event: KeyboardEvent) => {
+    const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    if (step === 0) return;
+    const next = senders[(at + step + senders.length) % senders.length]!;
+    chosen.value = next;
+    document.getElementById(idOf(next))?.focus();
+  };
+  return (
+    <div class="tabs">
+      <span class="note">{label}</span>
+      <div class="seg" role="tablist" aria-label={label} onKeyDown={move}>
+        {senders.map((sender, index) => (
+          <button
+            key={sender.name}
+            id={idOf(sender)}
+            type="button"
+            role="tab"
+            aria-selected={sender === chosen.value}
+            aria-controls="sender"
+            tabIndex={index === Math.max(0, at) ? 0 : -1}
+            onClick={() => (chosen.value = sender)}
+          >
+            {sender.name}
+          </button>
+        ))}
+      </div>
+    </div>
   );
 }
 

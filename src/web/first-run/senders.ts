@@ -1,5 +1,10 @@
-/** How a program sends an event: what a person copies, by language and shipper. */
-export type Sender = { readonly name: string; readonly code: (to: Target) => string };
+/** How events are sent: what a person copies, and where it goes. */
+export type Sender = {
+  readonly name: string;
+  readonly code: (to: Target) => string;
+  /** What it needs, or where it belongs. */
+  readonly note?: string;
+};
 
 export type Target = {
   /** Where events are posted, such as `http://127.0.0.1:8081`. */
@@ -10,7 +15,8 @@ export type Target = {
 
 const eventsOf = ({ post, log }: Target) => `${post}/1/logs/${log}/events`;
 
-export const SENDERS: readonly Sender[] = [
+/** Commands and programs, which need nothing but what a machine has anyway. */
+export const PROGRAMS: readonly Sender[] = [
   {
     name: "curl",
     code: (to) => `curl ${eventsOf(to)} \\
@@ -97,8 +103,10 @@ file_get_contents("${eventsOf(to)}", false, stream_context_create(["http" => [
   },
   {
     name: "A log file",
-    code: (to) => `loggia ship --post ${to.post.replace(/^https?:\/\//, "")} --log ${to.log} app.log
-# asks for the key, or takes it from LOGGIA_KEY`,
+    code: (to) => `curl '${to.post}/lines?source=app' \\
+  -H 'Authorization: Bearer ${to.key}' \\
+  --data-binary @app.log`,
+    note: "Each line of app.log is an event.",
   },
   {
     name: "Lines of JSON",
@@ -106,4 +114,71 @@ file_get_contents("${eventsOf(to)}", false, stream_context_create(["http" => [
   -H 'Content-Type: application/x-ndjson' \\
   --data-binary '{"text":"Hello from ${to.log}","tags":"hello first","attributes":{"http":{"status":200}}}'`,
   },
+  {
+    name: "loggia ship",
+    code: (to) => `LOGGIA_KEY=${to.key} npx loggia ship \\
+  --post ${to.post} --log ${to.log} --follow app.log`,
+    note: "Follows a file as it grows and is rotated, with the times of its lines. It needs Loggia and Node on that machine.",
+  },
 ];
+
+/** What many machines run already: it is pointed here by its configuration alone. */
+export const SHIPPERS: readonly Sender[] = [
+  {
+    name: "OpenTelemetry",
+    code: (to) => `OTEL_LOGS_EXPORTER=otlp
+OTEL_EXPORTER_OTLP_LOGS_PROTOCOL=http/protobuf
+OTEL_EXPORTER_OTLP_LOGS_ENDPOINT=${to.post}/v1/logs
+OTEL_EXPORTER_OTLP_LOGS_HEADERS=X-API-Key=${to.key}`,
+    note: "The environment of a program with an SDK. The Collector takes the same address in its exporter otlphttp.",
+  },
+  {
+    name: "Elasticsearch",
+    code: (to) => `output.elasticsearch:
+  hosts: ["${to.post}"]
+  api_key: "any:${to.key}"
+setup.template.enabled: false
+setup.ilm.enabled: false`,
+    note: "filebeat.yml. Logstash, Fluent Bit, Vector and the clients of Elasticsearch take the same address.",
+  },
+  {
+    name: "Loki",
+    code: (to) => `loki.write "loggia" {
+  endpoint {
+    url          = "${to.post}/loki/api/v1/push"
+    bearer_token = "${to.key}"
+  }
+}`,
+    note: "The configuration of Alloy. Promtail, Docker's driver for Loki and Fluent Bit take the same address.",
+  },
+  {
+    name: "Splunk",
+    code: (to) => `exporters:
+  splunk_hec:
+    endpoint: ${to.post}/services/collector
+    token: ${to.key}`,
+    note: "The OpenTelemetry Collector. Docker's driver for Splunk takes the address without its path.",
+  },
+  {
+    name: "Datadog",
+    code: (to) => `logs_enabled: true
+logs_config:
+  logs_dd_url: "${hostOf(to.post)}"
+  logs_no_ssl: ${!to.post.startsWith("https:")}
+  use_http: true
+api_key: ${to.key}`,
+    note: "datadog.yaml of the agent.",
+  },
+  {
+    name: "GELF",
+    code: (to) => `curl ${to.post}/gelf -H 'Authorization: Bearer ${to.key}' \\
+    -d '{"version":"1.1","host":"box","short_message":"Order 17 failed","level":3,"_order":17}'`,
+    note: "Libraries that can set nothing but an address take the key in it: /keys/KEY/gelf.",
+  },
+];
+
+/** `host:port` of an address, with the port that its scheme means. */
+function hostOf(address: string): string {
+  const { hostname, port, protocol } = new URL(address);
+  return `${hostname}:${port === "" ? (protocol === "https:" ? "443" : "80") : port}`;
+}
