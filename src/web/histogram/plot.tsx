@@ -147,7 +147,15 @@ export function Plot(properties: PlotProperties): JSX.Element {
         )}
         <AxisLabels columns={columns} formats={formats} low={low} high={high} />
       </svg>
-      {shown !== undefined && <Tip column={shown} isCount={properties.isCount} formats={formats} nameOf={nameOf} />}
+      {shown !== undefined && (
+        <Tip
+          column={shown}
+          isCount={properties.isCount}
+          formats={formats}
+          nameOf={nameOf}
+          isLate={(hot.value ?? 0) >= columns.length / 2}
+        />
+      )}
     </>
   );
 }

@@ -12,11 +12,13 @@ export function Tip(properties: {
   readonly isCount: boolean;
   readonly formats: Formats;
   readonly nameOf: (key: string) => string;
+  /** Whether the column is in the later half, of which nothing may be covered. */
+  readonly isLate: boolean;
 }): JSX.Element {
-  const { column, isCount, formats, nameOf } = properties;
+  const { column, isCount, formats, nameOf, isLate } = properties;
   const { height, parts } = column;
   return (
-    <div class="pop tip" aria-hidden="true">
+    <div class={isLate ? "pop tip start" : "pop tip"} aria-hidden="true">
       <p>{spanWords(column, formats)}</p>
       <dl>
         {parts.map((part) => (

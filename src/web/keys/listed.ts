@@ -28,7 +28,7 @@ const LABELS: { readonly [Place in keyof Bound]: Readonly<Record<keyof Bound[Pla
     copyText: "Copy as text",
     copyJson: "Copy as JSON",
     copyLql: "Copy as LQL",
-    copyCurl: "Copy as a curl command",
+    copyCurl: "Copy as curl",
   },
   everywhere: {
     search: "Search",

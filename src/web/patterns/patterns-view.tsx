@@ -9,6 +9,7 @@ import { Spark } from "../groups/lines.tsx";
 import { groupsOf } from "../groups/model.ts";
 import type { GroupRow, Groups } from "../groups/model.ts";
 import type { GroupRecord } from "../ask/groups.ts";
+import { Icon } from "../parts/icons.tsx";
 import { formatNumber } from "../parts/numbers.ts";
 import { ReadingLine, ReadingState } from "../faults/reading-state.tsx";
 import { sinceFirstEvent } from "../state/beginning.ts";
@@ -23,8 +24,8 @@ type Patterns = {
   readonly total: number;
 };
 
-/** Sparks are narrower than the histogram: so much coarser are their steps. */
-const COARSER = 3;
+/** Sparks are narrower than the histogram: so much coarser are their steps, some 24 in place of 96. */
+const COARSER = 2;
 
 /** What the result consists of: its patterns with their counts, over all of it. */
 export function PatternsView({ app, search }: { app: App; search: Search }): JSX.Element {
@@ -60,7 +61,7 @@ export function PatternsView({ app, search }: { app: App; search: Search }): JSX
           <thead>
             <tr>
               <th scope="col" class="num w-count" aria-sort="descending">
-                Events
+                Events <Icon name="sortDown" />
               </th>
               <th scope="col" class="w-trend">
                 Over time
