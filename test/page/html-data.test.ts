@@ -57,7 +57,7 @@ async function openProfile(t: ExecutionContext) {
   return {
     context,
     page: context.pages()[0] ?? (await context.newPage()),
-    async close() {
+    close: async () => {
       await context.close();
       return readFileSync(log, "utf8");
     },

@@ -97,7 +97,7 @@ test.serial(
   "while events keep arriving, counts are read at most every 5 s, four at a time, and no row moves",
   async (t) => {
     await pages.post(numbered("steady", 1, 60));
-    const { page } = await pages.open(t, { address: `${tailOf("steady")}&o=asc` });
+    const { page } = await pages.open(t, { address: `${tailOf("steady")}&order=old` });
     await headed(page, "60 events").waitFor();
     const asked: number[] = [];
     let underWay = 0;

@@ -83,7 +83,7 @@ for (const viewport of SIZES) {
 test.serial("a link to an event that is not in the list moves no row", async (t) => {
   await pages.post(Array.from({ length: 30 }, (_, i) => ({ text: `beside ${i}`, source: "still-link" })));
   const [id = ""] = await pages.post([{ text: "elsewhere", source: "still-other" }]);
-  const { page } = await pages.open(t, { address: "#/~account" });
+  const { page } = await pages.open(t, { address: "#/you" });
   await page.locator(".pane h1").waitFor();
   const asked = Promise.withResolvers<void>();
   const go = Promise.withResolvers<void>();
@@ -106,7 +106,7 @@ test.serial("groups and patterns stay where they are below what kept the next on
   await pages.post([{ text: "grouped 1", source: "still-groups" }]);
   for (const address of [
     `#/${LOG}?q=${encodeURIComponent("GET events WHERE source = 'still-groups' GROUPBY source COLUMNS(KEY, COUNT)")}`,
-    listOf("still-groups", "&v=patterns"),
+    listOf("still-groups", "&view=patterns"),
   ]) {
     const { page, problems } = await pages.open(t, { address });
     await page.locator(".groups tbody tr").first().waitFor();

@@ -164,7 +164,7 @@ export function Plot(properties: PlotProperties): JSX.Element {
 function momentBefore(left: EventTarget | null): number | null {
   const row = left instanceof Element ? left.closest(".slot") : null;
   const time = (row ?? document.querySelector("#list .slot:has(> .open)"))?.querySelector("time");
-  return time == null ? null : Date.parse(time.dateTime);
+  return time instanceof HTMLTimeElement ? Date.parse(time.dateTime) : null;
 }
 
 /** The column of a moment; without one the newest, which is where most questions begin. */

@@ -26,7 +26,7 @@ export function useListKeys(keys: Keys): (event: KeyboardEvent) => void {
   const move = (steps: number): void => {
     const { events, current } = latest.current;
     const from = events.findIndex(({ id }) => id === current.peek());
-    const hasFocus = latest.current.root.current?.querySelector(".row:focus") != null;
+    const hasFocus = latest.current.root.current?.matches(":has(.row:focus)") === true;
     // From elsewhere the focus comes to the selected row first.
     const to = hasFocus || from < 0 ? from + steps : from;
     const next = events[Math.min(events.length - 1, Math.max(0, to))];
