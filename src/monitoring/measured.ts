@@ -40,7 +40,7 @@ export function measureStore(store: Store, observe: EngineObserver): Store {
     writeEvents: (events, position) => written("events", () => store.writeEvents(events, position)),
     writeAlerts: (alerts) => written("alerts", () => store.writeAlerts(alerts)),
     writeVisits: (visits) => written("visits", () => store.writeVisits(visits)),
-    list: asked("list", (plan) => store.list(plan)),
+    list: asked("list", (plan, options) => store.list(plan, options)),
     rows: asked("list", (plan) => store.rows(plan)),
     group: asked("group", (plan) => store.group(plan)),
     users: asked("users", (plan) => store.users(plan)),

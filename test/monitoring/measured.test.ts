@@ -1,0 +1,60 @@
+import test from "ava";
+import { join } from "node:path";
+import { pino } from "pino";
+
+import type { EventId } from "../../src/events/id.ts";
+import { measureStore } from "../../src/monitoring/measured.ts";
+import type { EngineObserver } from "../../src/monitoring/measured.ts";
+import { openDuckdbStore } from "../../src/store/duckdb/store.ts";
+import type { Store } from "../../src/store/store.ts";
+import { event, groupPlan, listPlan, newLog } from "../contract/store-fixture.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { writeEvents } from "../support/write-events.ts";
+
+const ID = "6635f7a0000000010badcafe" as EventId;
+
+/** The store, which notes what each of its methods is called with. */
+function recording(store: Store, calls: Record<string, unknown[]>): Store {
+  return new Proxy(store, {
+    get(target, name: keyof Store & string) {
+      const method: unknown = target[name];
+      if (typeof method !== "function") return method;
+      return (...input: unknown[]): unknown => {
+        calls[name] = input;
+        return Reflect.apply(method, target, input) as unknown;
+      };
+    },
+  });
+}
+
+test("a measured store hands on all that it is asked, and tells what was asked", async (t) => {
+  const file = join(temporaryFolder(t), "events.duckdb");
+  await using store = await openDuckdbStore({ file, log: pino({ level: "silent" }) });
+  const log = newLog();
+  await writeEvents(store, [event(log), event(log), event(log)]);
+  const calls: Record<string, unknown[]> = {};
+  const asked: string[] = [];
+  const observer: EngineObserver = {
+    append: () => {},
+    write: () => {},
+    question: (kind, _, ok) => asked.push(`${kind} ${ok}`),
+  };
+  const measured = measureStore(recording(store, calls), observer);
+  const plan = listPlan(log);
+
+  t.is((await measured.list(plan, { countUpTo: 2 })).rows.length, 3);
+  await measured.rows(plan);
+  await measured.group(groupPlan(log));
+  await measured.find({ kind: "events" }, log, ID);
+  await measured.data(log, ID);
+  await measured.marks([ID]);
+  t.deepEqual(calls, {
+    list: [plan, { countUpTo: 2 }],
+    rows: [plan],
+    group: [groupPlan(log)],
+    find: [{ kind: "events" }, log, ID],
+    data: [log, ID],
+    marks: [[ID]],
+  });
+  t.deepEqual(asked, ["list true", "list true", "group true", "find true", "data true", "marks true"]);
+});
