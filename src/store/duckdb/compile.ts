@@ -53,6 +53,32 @@ export function compilePage(plan: ListPlan, skip: number, span: Span | null, kno
 }
 
 /**
+ * The same page of a span that holds few records besides it: all of them are read whole at once. With a second
+ * table DuckDB does not sort the keys first and look all rows of the span through for those of the page.
+ */
+export function compileShortPage(plan: ListPlan, skip: number, span: Span, known: Known): Statement {
+  const bind = new Binder(known, plan.logs);
+  return bind.statement(
+    `with single as materialized (select 1)
+     select ${ROW} from ${eventsOf(plan, bind)}, single where ${filter(plan, bind)} and ${isWithin(span, bind)}
+     order by ${order(plan.sort, bind)} limit ${bind.integer(plan.take)} offset ${bind.integer(skip)}`,
+  );
+}
+
+/**
+ * How many records of a plan, which is in the order of time, lie in a span; and `created` of the first `most` of
+ * them, in order, NULL where there are none.
+ */
+export function compileFirst(plan: ListPlan, most: number, span: Span, known: Known): Statement {
+  const bind = new Binder(known, plan.logs);
+  const first = plan.sort[0]?.direction === "desc" ? "max" : "min";
+  return bind.statement(
+    `select count(*), ${first}(created, ${bind.integer(most)})
+     from ${eventsOf(plan, bind)} where ${filter(plan, bind)} and ${isWithin(span, bind)}`,
+  );
+}
+
+/**
  * The same page, taken from a span that may be too narrow for it. The last column of each row is
  * the number of all that the plan finds, `most` at most.
  */

@@ -21,6 +21,7 @@ import { Facts } from "./facts.ts";
 import { LogNumbers } from "./logs.ts";
 import { AttributeNames, listFields } from "./fields.ts";
 import { DuckdbEvents } from "./prepared.ts";
+import * as list from "./list.ts";
 import * as read from "./read.ts";
 import { reclassify } from "./reclassify.ts";
 import { deleteExpired } from "./retention.ts";
@@ -81,8 +82,8 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
     writes: () => writer.writes,
     nextOffset: (topic, partition) => reading((connection) => read.nextOffset(connection, topic, partition)),
     list: (plan, { countUpTo = Infinity } = {}) =>
-      reading((connection) => read.list(connection, plan, countUpTo, facts)),
-    rows: (plan) => reading((connection) => read.rows(connection, plan, facts)),
+      reading((connection) => list.list(connection, plan, countUpTo, facts)),
+    rows: (plan) => reading((connection) => list.rows(connection, plan, facts)),
     group: (plan) => reading((connection) => read.group(connection, plan, facts)),
     users: (plan) => reading((connection) => users(connection, plan)),
     fields: (question) => reading((connection) => listFields(connection, question, facts)),

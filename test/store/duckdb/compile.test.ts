@@ -7,8 +7,10 @@ import {
   compileCount,
   compileFew,
   compileFind,
+  compileFirst,
   compileNear,
   compilePage,
+  compileShortPage,
   compileSlices,
 } from "../../../src/store/duckdb/compile.ts";
 import { compileTop } from "../../../src/store/duckdb/compile-fields.ts";
@@ -96,6 +98,8 @@ test("of what a caller says nothing but numbers and keys of logs becomes SQL", (
           compileNear(list, { from: 0n, to: 1n }, 10, known),
           compileCount(list, 10, { from: 0n, to: 1n }, known),
           compileFew(list, 10, known),
+          compileFirst(list, 10, { from: 0n, to: 1n }, known),
+          compileShortPage(list, 3, { from: 0n, to: 1n }, known),
           compileSlices(list, 3, known),
           compileGroup(group, known).statement,
         ]) {

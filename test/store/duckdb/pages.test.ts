@@ -17,18 +17,21 @@ test("a list that stops counting finds the same pages in a large store, wherever
   const file = join(temporaryFolder(t), "events.duckdb");
   const store = await openDuckdbStore({ file, log: pino({ level: "silent" }), memoryLimit_mb: 256, threads: 2 });
   t.teardown(() => store[Symbol.asyncDispose]());
-  const [dense, early] = [newLog(), newLog()];
+  const [dense, early, coarse] = [newLog(), newLog(), newLog()];
   for (let from = 0; from < COUNT; from += BATCH) {
-    const events = Array.from({ length: BATCH }, (_, i) => from + i).map((i) =>
-      event(i % 50 === 0 && i < 100_000 ? early : dense, { created: MORNING + i, text: "x", value: i % 97 }),
-    );
+    const events = Array.from({ length: BATCH }, (_, i) => from + i).map((i) => {
+      const log = i % 50 === 0 && i < 100_000 ? early : i % 50 === 1 ? coarse : dense;
+      // Of `coarse`, 500 events have the same moment, which is more than what is looked at around a page.
+      const created = MORNING + (log === coarse ? i - (i % 25_000) : i);
+      return event(log, { created, text: "x", value: i % 97 });
+    });
     await writeEvents(store, events);
   }
   const rare: ListPlan["where"] = { kind: "number", field: "value", op: "=", value: 3 };
-  for (const log of [dense, early]) {
+  for (const log of [dense, early, coarse]) {
     for (const direction of ["asc", "desc"] as const) {
       for (const where of [listPlan(log).where, rare]) {
-        for (const skip of [0, 1_900, 2_400, 9_950]) {
+        for (const skip of [0, 450, 1_900, 2_400, 9_950]) {
           const plan = listPlan(log, { where, skip, take: 100, sort: [{ field: "created", direction }] });
           const whole = await store.list(plan);
           const part = await store.list(plan, { countUpTo: 10_101 });

@@ -1,0 +1,282 @@
+import type { DuckDBConnection, DuckDBListValue } from "@duckdb/node-api";
+
+import type { EventRow } from "../../events/event.ts";
+import type { ListPlan } from "../../query/plan.ts";
+import type { Page } from "../store.ts";
+import { askRows } from "./ask.ts";
+import {
+  compileCount,
+  compileFew,
+  compileFirst,
+  compileNear,
+  compilePage,
+  compileShortPage,
+  compileSlices,
+} from "./compile.ts";
+import type { Span } from "./compile.ts";
+import { transaction } from "./database.ts";
+import type { Facts, Known, Reach } from "./facts.ts";
+import { toRow } from "./read.ts";
+
+/** A list in the order of time is counted in about this many slices, which tell where a page lies. */
+const SLICES = 1024;
+
+/**
+ * Fewer records than this are found and shown in one pass. It reads whole rows, which costs most where
+ * they lie far apart: so where blocks leave little to look at, it is given up sooner.
+ */
+const FEW = 1000;
+const FEW_IN_BLOCKS = 100;
+/** A store of no more records than this is looked through in one pass. */
+const SMALL_STORE = 100_000;
+
+/** What a question needs besides its plan. */
+type Reading = { readonly connection: DuckDBConnection; readonly facts: Facts; readonly known: Known };
+
+export async function list(
+  connection: DuckDBConnection,
+  plan: ListPlan,
+  countUpTo: number,
+  facts: Facts,
+): Promise<Page> {
+  return facts.ask(connection, async (known) => {
+    const reading = { connection, facts, known };
+    const few = isEverything(plan) ? 0 : await mostOfFew(reading, plan);
+    const soon = await (few === 0 ? listNear(reading, plan, countUpTo) : listFew(reading, plan, few));
+    if (soon !== null) return soon;
+    return transaction(connection, () => {
+      if (!isByTime(plan)) return listSorted(reading, plan, countUpTo);
+      if (countUpTo === Infinity) return listByTime(reading, plan);
+      const isNear = plan.take > 0 && plan.skip + plan.take <= MOST_FIRST;
+      return isNear ? listFirst(reading, plan, countUpTo) : listUntilCounted(reading, plan, countUpTo);
+    });
+  });
+}
+
+/** The records of a page alone. */
+export async function rows(connection: DuckDBConnection, plan: ListPlan, facts: Facts): Promise<EventRow[]> {
+  if (plan.take === 0) return [];
+  return facts.ask(connection, (known) => page({ connection, facts, known }, plan, plan.skip, null));
+}
+
+/** How many records one pass may find at most; 0 where records of a page are better found by their times first. */
+async function mostOfFew({ connection, facts, known }: Reading, plan: ListPlan): Promise<number> {
+  if (!isByTime(plan) || plan.from.kind !== "events") return FEW;
+  if (known.blocks.rangesOf(plan.where) !== null) return FEW_IN_BLOCKS;
+  return (await facts.reach(connection)).count <= SMALL_STORE ? FEW : 0;
+}
+
+/**
+ * What finds little is answered by the pass that finds it. Null where it is `most` or more, which that pass notices soon, as they lie close then; and where a
+ * page after the last tells nothing.
+ */
+async function listFew({ connection, known }: Reading, plan: ListPlan, most: number): Promise<Page | null> {
+  const found = await askRows(connection, compileFew(plan, most, known));
+  const total = found.length > 0 ? Number(found[0]!.at(-1)) : plan.skip === 0 && plan.take > 0 ? 0 : most;
+  return total < most ? { rows: found.map(toRow), total } : null;
+}
+
+/**
+ * A page near either end, looked for where events as dense as all would have it, and some more. Null where there is no such page, or where they are not as dense
+ * there.
+ */
+async function listNear(
+  { connection, facts, known }: Reading,
+  plan: ListPlan,
+  countUpTo: number,
+): Promise<Page | null> {
+  const { count, first, last } = await facts.reach(connection);
+  const needed = plan.skip + plan.take;
+  if (!isEverything(plan) || !isByTime(plan) || plan.take === 0 || needed > NEAR_ROWS || MARGIN * needed >= count)
+    return null;
+  const near_ms = BigInt(Math.ceil((MARGIN * needed * (last - first)) / count));
+  const span =
+    plan.sort[0]?.direction === "desc"
+      ? { from: BigInt(last) - near_ms, to: END }
+      : { from: -END, to: BigInt(first) + near_ms };
+  const found = await askRows(connection, compileNear(plan, span, countUpTo, known));
+  return found.length < plan.take ? null : { rows: found.map(toRow), total: Number(found[0]!.at(-1)) };
+}
+
+/** A page that ends further away would take a sort of all before it: slices skip those. */
+const NEAR_ROWS = 2000;
+/** So many times as far as events of an even density would need. */
+const MARGIN = 4;
+/** After all moments that there are. */
+const END = 10n ** 17n;
+
+function isEverything({ from, where }: ListPlan): boolean {
+  return from.kind === "events" && where.kind === "and" && where.conditions.length === 0;
+}
+
+/** The pass that counts also tells where the page lies, so that the first page and the thousandth read only their own neighbourhood. */
+async function listByTime(reading: Reading, plan: ListPlan): Promise<Page> {
+  const { connection, facts, known } = reading;
+  const { first, last } = await facts.reach(connection);
+  const shift = Math.max(0, (last - first).toString(2).length - SLICES.toString(2).length + 1);
+  const slices = (await askRows(connection, compileSlices(plan, shift, known))) as [bigint, bigint][];
+  const counted = slices.map(([slice, count]) => ({
+    from: slice << BigInt(shift),
+    to: (slice + 1n) << BigInt(shift),
+    count: Number(count),
+  }));
+  return pageAmong(reading, plan, isNewestFirst(plan) ? counted.toReversed() : counted);
+}
+
+/**
+ * A page in the order of time. Spans that grow from the end where the order begins tell how many records they
+ * hold and the moments of the first ones, until `countUpTo` records and the page are found: what lies beyond is
+ * not looked at. Only the rows of the page are read whole.
+ */
+async function listFirst(reading: Reading, plan: ListPlan, countUpTo: number): Promise<Page> {
+  const most = plan.skip + plan.take + SPARE;
+  const goal = Math.max(countUpTo, most);
+  const reach = await reading.facts.reach(reading.connection);
+  const moments: bigint[] = [];
+  let total = 0;
+  let edge: bigint | null = null;
+  let rows = FIRST_SPAN_ROWS;
+  do {
+    // Half of all that there is costs another span as much as all of it.
+    const isLast = rows >= reach.count / 2;
+    const span = spanUpTo(isLast ? null : edgeOf(reach, rows, isNewestFirst(plan)), edge, isNewestFirst(plan));
+    const found = await firstRecords(reading, plan, most - moments.length, span);
+    total += found.count;
+    moments.push(...found.moments);
+    if (isLast) break;
+    edge = isNewestFirst(plan) ? span.from : span.to;
+    const enough = (MARGIN_OF_SPANS * rows * goal) / Math.max(total, 1);
+    rows = Math.min(Math.max(enough, LEAST_GROWTH * rows), MOST_GROWTH * rows);
+  } while (total < goal);
+  return { rows: total <= plan.skip ? [] : await pageOf(reading, plan, moments), total };
+}
+
+/** Pages that end further away are not found by the moments of all records before them. */
+const MOST_FIRST = 10_000;
+/** So many moments more than a page needs tell whether others of the moment of its last record are few. */
+const SPARE = 100;
+const MARGIN_OF_SPANS = 1.5;
+const LEAST_GROWTH = 4;
+const MOST_GROWTH = 32;
+
+/** How many records a span holds, and the moments of the first `most` in the order of the plan. */
+async function firstRecords(
+  reading: Reading,
+  plan: ListPlan,
+  most: number,
+  span: Span,
+): Promise<{ readonly count: number; readonly moments: readonly bigint[] }> {
+  if (most === 0) return { count: await countRecords(reading, plan, Infinity, span), moments: [] };
+  const [row] = await askRows(reading.connection, compileFirst(plan, most, span, reading.known));
+  const [count, moments] = row as [bigint, DuckDBListValue | null];
+  return { count: Number(count), moments: (moments?.items ?? []) as bigint[] };
+}
+
+/** @param moments of the first records, from the first to one behind the page where there is one */
+async function pageOf(reading: Reading, plan: ListPlan, moments: readonly bigint[]): Promise<EventRow[]> {
+  const first = moments[plan.skip]!;
+  const last = moments[Math.min(plan.skip + plan.take, moments.length) - 1]!;
+  const [from, to] = isNewestFirst(plan) ? [last, first] : [first, last];
+  const span = { from, to: to + 1n };
+  const skip = plan.skip - moments.indexOf(first);
+  // Many records of one moment are sorted before they are read whole.
+  const isShort = moments.length < plan.skip + plan.take + SPARE || moments.at(-1) !== last;
+  return isShort
+    ? (await askRows(reading.connection, compileShortPage(plan, skip, span, reading.known))).map(toRow)
+    : page(reading, plan, skip, span);
+}
+
+/** About so many records of all logs lie between the end where the order begins and this moment. */
+function edgeOf({ count, first, last }: Reach, rows: number, newestFirst: boolean): bigint {
+  const reach_ms = Math.ceil((rows / count) * (last - first));
+  return BigInt(newestFirst ? last - reach_ms : first + reach_ms);
+}
+
+/** What lies behind `before`, up to `edge`; without end where these are null. */
+function spanUpTo(edge: bigint | null, before: bigint | null, newestFirst: boolean): Span {
+  return newestFirst ? { from: edge ?? -END, to: before ?? END } : { from: before ?? -END, to: edge ?? END };
+}
+
+/**
+ * A page in the order of time. Spans that grow are counted from the end where the order begins,
+ * until `countUpTo` records are found: what lies beyond is not looked at.
+ */
+async function listUntilCounted(reading: Reading, plan: ListPlan, countUpTo: number): Promise<Page> {
+  const counted: CountedSpan[] = [];
+  let left = countUpTo;
+  for (const span of growingSpans(await reading.facts.reach(reading.connection), isNewestFirst(plan))) {
+    const count = await countRecords(reading, plan, left, span);
+    counted.push({ ...span, count });
+    left -= count;
+    if (left <= 0) break;
+  }
+  return pageAmong(reading, plan, counted);
+}
+
+/** Spans that together hold all of time, from one end to the other. */
+function* growingSpans(reach: Reach, newestFirst: boolean): Generator<Span> {
+  let before: bigint | null = null;
+  for (let rows = FIRST_SPAN_ROWS; rows < reach.count; rows *= SPAN_GROWTH) {
+    const edge = edgeOf(reach, rows, newestFirst);
+    yield spanUpTo(edge, before, newestFirst);
+    before = edge;
+  }
+  yield spanUpTo(null, before, newestFirst);
+}
+
+/** About so many records of all logs are in the first span. */
+const FIRST_SPAN_ROWS = 50_000;
+const SPAN_GROWTH = 4;
+
+async function listSorted(reading: Reading, plan: ListPlan, countUpTo: number): Promise<Page> {
+  const total = await countRecords(reading, plan, countUpTo, null);
+  return { rows: total <= plan.skip ? [] : await page(reading, plan, plan.skip, null), total };
+}
+
+async function countRecords(
+  { connection, known }: Reading,
+  plan: ListPlan,
+  most: number,
+  span: Span | null,
+): Promise<number> {
+  return Number((await askRows(connection, compileCount(plan, most, span, known)))[0]?.[0]);
+}
+
+/** Whether a plan's order is (`created`, `id`), one way or the other. */
+function isByTime(plan: ListPlan): boolean {
+  return plan.sort.length === 0 || (plan.sort.length === 1 && plan.sort[0]?.field === "created");
+}
+
+function isNewestFirst({ sort }: ListPlan): boolean {
+  return sort[0]?.direction === "desc";
+}
+
+/** A span and how many records of a plan it holds. */
+type CountedSpan = Span & { readonly count: number };
+
+/** A page that lies within spans, which are in the order of the plan. */
+async function pageAmong(reading: Reading, plan: ListPlan, spans: readonly CountedSpan[]): Promise<Page> {
+  let total = 0;
+  let { skip } = plan;
+  let around: Span | null = null;
+  for (const { from, to, count } of spans) {
+    if (total + count <= plan.skip) skip -= count;
+    else if (total < plan.skip + plan.take) around = widened(around, from, to);
+    total += count;
+  }
+  return { rows: around === null ? [] : await page(reading, plan, skip, around), total };
+}
+
+function widened(span: Span | null, from: bigint, to: bigint): Span {
+  if (span === null) return { from, to };
+  return { from: from < span.from ? from : span.from, to: to > span.to ? to : span.to };
+}
+
+async function page(
+  { connection, known }: Reading,
+  plan: ListPlan,
+  skip: number,
+  span: Span | null,
+): Promise<EventRow[]> {
+  return (await askRows(connection, compilePage(plan, skip, span, known))).map(toRow);
+}
