@@ -4,6 +4,7 @@ import type { StoredEvent } from "../../events/event.ts";
 import type { AttributeColumns } from "./attributes.ts";
 import type { BlockIndex } from "./blocks/block-index.ts";
 import type { LogNumbers } from "./logs.ts";
+import type { MarkedLogs } from "./marked-logs.ts";
 
 /** The texts of which `events.folded` can hold a form of its own. */
 export const FOLDED_FIELDS = ["text", "link", "pattern", "tags", "source", "user", "class"] as const;
@@ -41,16 +42,18 @@ export class Facts {
   readonly logs: LogNumbers;
   readonly attributes: AttributeColumns;
   readonly blocks: BlockIndex;
+  readonly marked: MarkedLogs;
   readonly #known = new Set<Fact>();
   #looked: Promise<void> | null = null;
   #reach: Reach = { count: 0, first: Infinity, last: -Infinity };
   #reachIsGoodUntil_ms = -Infinity;
   #reached: Promise<void> = Promise.resolve();
 
-  constructor(logs: LogNumbers, attributes: AttributeColumns, blocks: BlockIndex) {
+  constructor({ logs, attributes, blocks, marked }: Pick<Facts, "logs" | "attributes" | "blocks" | "marked">) {
     this.logs = logs;
-    this.blocks = blocks;
     this.attributes = attributes;
+    this.blocks = blocks;
+    this.marked = marked;
   }
 
   /** Called when an event is made ready to be written. */

@@ -39,7 +39,7 @@ export async function list(
   countUpTo: number,
   facts: Facts,
 ): Promise<Page> {
-  return facts.ask(connection, async (known) => {
+  const page = await facts.ask(connection, async (known) => {
     const reading = { connection, facts, known };
     const few = isEverything(plan) ? 0 : await mostOfFew(reading, plan);
     const soon = await (few === 0 ? listNear(reading, plan, countUpTo) : listFew(reading, plan, few));
@@ -51,7 +51,12 @@ export async function list(
       return isNear ? listFirst(reading, plan, countUpTo) : listUntilCounted(reading, plan, countUpTo);
     });
   });
+  return plan.from.kind !== "events" || plan.logs.some((log) => facts.marked.has(log))
+    ? page
+    : { ...page, marks: NO_MARKS };
 }
+
+const NO_MARKS: NonNullable<Page["marks"]> = new Map();
 
 /** The records of a page alone. */
 export async function rows(connection: DuckDBConnection, plan: ListPlan, facts: Facts): Promise<EventRow[]> {

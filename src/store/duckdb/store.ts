@@ -19,6 +19,7 @@ import { Database } from "./database.ts";
 import { startError } from "./database-errors.ts";
 import { Facts } from "./facts.ts";
 import { LogNumbers } from "./logs.ts";
+import { MarkedLogs } from "./marked-logs.ts";
 import { AttributeNames, listFields } from "./fields.ts";
 import { DuckdbEvents } from "./prepared.ts";
 import * as list from "./list.ts";
@@ -90,9 +91,12 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
     attributeNames: (key) => reading((connection) => names.of(connection, key)),
     find: (from, key, id) => reading((connection) => read.find(connection, from, key, id)),
     data: (key, id) => reading((connection) => read.data(connection, key, id)),
-    marks: (ids) => reading((connection) => read.marks(connection, ids)),
+    marks: async (ids) => (facts.marked.isEmpty ? new Map() : reading((connection) => read.marks(connection, ids))),
     deleteEvent: (key, id) => writer.deleteEvent(key, id),
-    addBookmark: (user, key, id) => writing((connection) => write.insertBookmark(connection, user, key, id)),
+    addBookmark: (user, key, id) => {
+      facts.marked.add(key);
+      return writing((connection) => write.insertBookmark(connection, user, key, id));
+    },
     deleteBookmark: (user, key, id) => writing((connection) => write.deleteBookmark(connection, user, key, id)),
     deleteAlert: (user, key, id) => writing((connection) => write.deleteAlert(connection, user, key, id)),
     setAlertSeen: (alert, seen) => writing((connection) => setAlertSeen(connection, alert, seen)),
@@ -121,11 +125,12 @@ async function readFacts(
   try {
     return await database.maintain(
       async (connection) =>
-        new Facts(
-          await LogNumbers.read(connection),
-          await AttributeColumns.read(connection, countedEvents),
-          await readBlocks(connection, blockRows, log),
-        ),
+        new Facts({
+          logs: await LogNumbers.read(connection),
+          attributes: await AttributeColumns.read(connection, countedEvents),
+          blocks: await readBlocks(connection, blockRows, log),
+          marked: await MarkedLogs.read(connection),
+        }),
     );
   } catch (error) {
     throw startError(database.file, error);
@@ -219,6 +224,7 @@ class Writer {
 
   async alerts(alerts: readonly Alert[]): Promise<WriteOutcome[]> {
     if (alerts.length === 0) return [];
+    for (const { event } of alerts) this.#facts.marked.add(event.log);
     return write.writeEach(alerts, (items) =>
       this.#write(async (connection, high) => ({
         ...high,

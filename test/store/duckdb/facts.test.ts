@@ -5,12 +5,18 @@ import { AttributeColumns } from "../../../src/store/duckdb/attributes.ts";
 import { BlockIndex } from "../../../src/store/duckdb/blocks/block-index.ts";
 import { Facts } from "../../../src/store/duckdb/facts.ts";
 import { LogNumbers } from "../../../src/store/duckdb/logs.ts";
+import { MarkedLogs } from "../../../src/store/duckdb/marked-logs.ts";
 
 test("how far events reach is known to all who ask at once, and looked up again after it could not be", async (t) => {
   const instance = await DuckDBInstance.create(":memory:");
   t.teardown(() => instance.closeSync());
   const connections = [await instance.connect(), await instance.connect()];
-  const facts = new Facts(new LogNumbers(), new AttributeColumns(1024), new BlockIndex(8192));
+  const facts = new Facts({
+    logs: new LogNumbers(),
+    attributes: new AttributeColumns(1024),
+    blocks: new BlockIndex(8192),
+    marked: new MarkedLogs(),
+  });
   await t.throwsAsync(facts.reach(connections[0]!), { message: /events does not exist/ });
   await connections[0]!.run("create table events as select unnest([5000, 3000, 9000])::bigint as created");
   const all = await Promise.all(connections.map((connection) => facts.reach(connection)));

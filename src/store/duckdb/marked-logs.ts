@@ -1,0 +1,35 @@
+import type { DuckDBConnection } from "@duckdb/node-api";
+
+import type { LogKey } from "../../events/event.ts";
+
+/**
+ * The logs that may have bookmarks or alerts: lists of all others need not look for any.
+ *
+ * Invariant: a log is noted before a mark of one of its events can be seen. None is forgotten.
+ */
+export class MarkedLogs {
+  readonly #logs: Set<LogKey>;
+
+  constructor(logs: readonly LogKey[] = []) {
+    this.#logs = new Set(logs);
+  }
+
+  static async read(connection: DuckDBConnection): Promise<MarkedLogs> {
+    const sql = "select log from bookmarks union select log from alerts where not deleted";
+    const rows = (await connection.runAndReadAll(sql)).getRows() as [LogKey][];
+    return new MarkedLogs(rows.map(([log]) => log));
+  }
+
+  get isEmpty(): boolean {
+    return this.#logs.size === 0;
+  }
+
+  has(log: LogKey): boolean {
+    return this.#logs.has(log);
+  }
+
+  /** Called before a mark is written. */
+  add(log: LogKey): void {
+    this.#logs.add(log);
+  }
+}
