@@ -59,6 +59,8 @@ export class Database implements AsyncDisposable {
   #writing: Promise<unknown> = Promise.resolve();
   /** Those who write, and wait to. */
   #inLine = 0;
+  #turns = 0;
+  #changes = 0;
   #quiet: NodeJS.Timeout | null = null;
   #readings = 0;
   /** What is read now, by its number, with its end. */
@@ -143,9 +145,23 @@ export class Database implements AsyncDisposable {
     }
   }
 
-  /** Runs `work` on the writing connection, after all writes asked for before, in one transaction: when it throws, nothing was written. */
-  write<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
+  /** A number that stays the same while nothing is written; null while something is, or waits to be. */
+  get stillness(): number | null {
+    return this.#inLine > 0 ? null : this.#turns;
+  }
+
+  /** Raised before anything is written that may do more than add rows whose ids are greater than all there are. */
+  get changes(): number {
+    return this.#changes;
+  }
+
+  /**
+   * Runs `work` on the writing connection, after all writes asked for before, in one transaction: when it throws, nothing was written.
+   * @param options.adds whether all that it does with events is to add some with greater ids than all before
+   */
+  write<T>(work: (connection: DuckDBConnection) => Promise<T>, { adds = false } = {}): Promise<T> {
     if (this.#closed) return Promise.reject(new Error(`The store ${this.file} is closed`));
+    if (!adds) this.#changes += 1;
     const turn = this.#inTurn(() => this.#write(work));
     this.#foldWhenQuiet();
     return turn;
@@ -157,6 +173,7 @@ export class Database implements AsyncDisposable {
    */
   maintain<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
     if (this.#closed) return Promise.reject(new Error(`The store ${this.file} is closed`));
+    this.#changes += 1;
     return this.#inTurn(async () => {
       this.#open ??= await openFile(this.#options);
       return work(this.#open.writer);
@@ -169,6 +186,7 @@ export class Database implements AsyncDisposable {
     // Those before are written in pieces, and each waits for this thread's other work.
     if (this.#inLine > 0) hurryUntil(turn);
     this.#inLine += 1;
+    this.#turns += 1;
     this.#writing = turn.catch(() => undefined).finally(() => (this.#inLine -= 1));
     return turn;
   }

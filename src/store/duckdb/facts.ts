@@ -5,6 +5,7 @@ import type { AttributeColumns } from "./attributes.ts";
 import type { BlockIndex } from "./blocks/block-index.ts";
 import type { LogNumbers } from "./logs.ts";
 import type { MarkedLogs } from "./marked-logs.ts";
+import type { RememberedMoments } from "./remembered-moments.ts";
 
 /** The texts of which `events.folded` can hold a form of its own. */
 export const FOLDED_FIELDS = ["text", "link", "pattern", "tags", "source", "user", "class"] as const;
@@ -43,17 +44,19 @@ export class Facts {
   readonly attributes: AttributeColumns;
   readonly blocks: BlockIndex;
   readonly marked: MarkedLogs;
+  readonly remembered: RememberedMoments;
   readonly #known = new Set<Fact>();
   #looked: Promise<void> | null = null;
   #reach: Reach = { count: 0, first: Infinity, last: -Infinity };
   #reachIsGoodUntil_ms = -Infinity;
   #reached: Promise<void> = Promise.resolve();
 
-  constructor({ logs, attributes, blocks, marked }: Pick<Facts, "logs" | "attributes" | "blocks" | "marked">) {
-    this.logs = logs;
-    this.attributes = attributes;
-    this.blocks = blocks;
-    this.marked = marked;
+  constructor(parts: Pick<Facts, "logs" | "attributes" | "blocks" | "marked" | "remembered">) {
+    this.logs = parts.logs;
+    this.attributes = parts.attributes;
+    this.blocks = parts.blocks;
+    this.marked = parts.marked;
+    this.remembered = parts.remembered;
   }
 
   /** Called when an event is made ready to be written. */

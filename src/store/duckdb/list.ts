@@ -1,7 +1,7 @@
 import type { DuckDBConnection, DuckDBListValue } from "@duckdb/node-api";
 
 import type { EventRow } from "../../events/event.ts";
-import type { ListPlan } from "../../query/plan.ts";
+import type { Condition, ListPlan } from "../../query/plan.ts";
 import type { Page } from "../store.ts";
 import { askRows } from "./ask.ts";
 import {
@@ -17,6 +17,8 @@ import type { Span } from "./compile.ts";
 import { transaction } from "./database.ts";
 import type { Facts, Known, Reach } from "./facts.ts";
 import { toRow } from "./read.ts";
+import type { Remembered } from "./remembered-moments.ts";
+import { joinId } from "./schema.ts";
 
 /** A list in the order of time is counted in about this many slices, which tell where a page lies. */
 const SLICES = 1024;
@@ -31,7 +33,13 @@ const FEW_IN_BLOCKS = 100;
 const SMALL_STORE = 100_000;
 
 /** What a question needs besides its plan. */
-type Reading = { readonly connection: DuckDBConnection; readonly facts: Facts; readonly known: Known };
+type Reading = {
+  readonly connection: DuckDBConnection;
+  readonly facts: Facts;
+  readonly known: Known;
+  /** Before anything was read, see {@link RememberedMoments.note}. */
+  readonly stillness: number | null;
+};
 
 export async function list(
   connection: DuckDBConnection,
@@ -40,7 +48,7 @@ export async function list(
   facts: Facts,
 ): Promise<Page> {
   const page = await facts.ask(connection, async (known) => {
-    const reading = { connection, facts, known };
+    const reading = { connection, facts, known, stillness: facts.remembered.stillness };
     const few = isEverything(plan) ? 0 : await mostOfFew(reading, plan);
     const soon = await (few === 0 ? listNear(reading, plan, countUpTo) : listFew(reading, plan, few));
     if (soon !== null) return soon;
@@ -61,7 +69,7 @@ const NO_MARKS: NonNullable<Page["marks"]> = new Map();
 /** The records of a page alone. */
 export async function rows(connection: DuckDBConnection, plan: ListPlan, facts: Facts): Promise<EventRow[]> {
   if (plan.take === 0) return [];
-  return facts.ask(connection, (known) => page({ connection, facts, known }, plan, plan.skip, null));
+  return facts.ask(connection, (known) => page({ connection, known }, plan, plan.skip, null));
 }
 
 /** How many records one pass may find at most; 0 where records of a page are better found by their times first. */
@@ -134,27 +142,81 @@ async function listByTime(reading: Reading, plan: ListPlan): Promise<Page> {
  * not looked at. Only the rows of the page are read whole.
  */
 async function listFirst(reading: Reading, plan: ListPlan, countUpTo: number): Promise<Page> {
-  const most = plan.skip + plan.take + SPARE;
-  const goal = Math.max(countUpTo, most);
+  const needed = plan.skip + plan.take + SPARE;
+  const goal = Math.max(countUpTo, needed);
+  const remembered = await listRemembered(reading, plan, goal);
+  if (remembered !== null) return remembered;
   const reach = await reading.facts.reach(reading.connection);
   const moments: bigint[] = [];
   let total = 0;
   let edge: bigint | null = null;
-  let rows = FIRST_SPAN_ROWS;
-  do {
+  let isLast = false;
+  for (let rows = FIRST_SPAN_ROWS; !isLast && total < goal;) {
     // Half of all that there is costs another span as much as all of it.
-    const isLast = rows >= reach.count / 2;
+    isLast = rows >= reach.count / 2;
     const span = spanUpTo(isLast ? null : edgeOf(reach, rows, isNewestFirst(plan)), edge, isNewestFirst(plan));
-    const found = await firstRecords(reading, plan, most - moments.length, span);
+    // Where few are found, all of them are remembered.
+    const most = edge !== null && moments.length === total ? goal : needed;
+    const found = await firstRecords(reading, plan, Math.max(0, most - moments.length), span);
     total += found.count;
     moments.push(...found.moments);
-    if (isLast) break;
     edge = isNewestFirst(plan) ? span.from : span.to;
     const enough = (MARGIN_OF_SPANS * rows * goal) / Math.max(total, 1);
     rows = Math.min(Math.max(enough, LEAST_GROWTH * rows), MOST_GROWTH * rows);
-  } while (total < goal);
-  return { rows: total <= plan.skip ? [] : await pageOf(reading, plan, moments), total };
+  }
+  const all = BigInt64Array.from(moments);
+  const isAll = isLast && moments.length === total;
+  if (isAll) await remember(reading, plan, all);
+  return { rows: total <= plan.skip ? [] : await pageOf(reading, plan, all, isAll), total };
 }
+
+/** The same of moments that an earlier page knew, and of events that came since. */
+async function listRemembered(reading: Reading, plan: ListPlan, goal: number): Promise<Page | null> {
+  const { remembered } = reading.facts;
+  const before = remembered.of(plan);
+  if (before === null) return null;
+  for (let isSame = before.stillness === reading.stillness; ; isSame = false) {
+    const moments = isSame ? before.moments : await withFresh(reading, plan, before, goal);
+    if (moments === null) return null;
+    const total = moments.length;
+    const rows = total <= plan.skip ? [] : await pageOf(reading, plan, moments, true);
+    if (!remembered.holds(before)) return null;
+    // The rows may tell of what was written since the question began.
+    if (!isSame || before.stillness === remembered.stillness) return { rows, total };
+  }
+}
+
+/** Null where there are `goal` or more by now. */
+async function withFresh(
+  reading: Reading,
+  plan: ListPlan,
+  { moments, upTo }: Remembered,
+  goal: number,
+): Promise<BigInt64Array | null> {
+  const since: Condition = { kind: "accepted-after", id: joinId(upTo, MOST_LO) };
+  const where: Condition = { kind: "and", conditions: [plan.where, since] };
+  const fresh = await firstRecords(reading, { ...plan, where }, goal, { from: -END, to: END });
+  if (moments.length + fresh.count >= goal) return null;
+  const all = BigInt64Array.from([...moments, ...fresh.moments]).sort();
+  if (isNewestFirst(plan)) all.reverse();
+  await remember(reading, plan, all);
+  return all;
+}
+
+/** @param moments of all that a plan finds */
+async function remember(
+  { connection, facts, stillness }: Reading,
+  plan: ListPlan,
+  moments: BigInt64Array,
+): Promise<void> {
+  if (stillness === null || stillness !== facts.remembered.stillness) return;
+  const sql = "select coalesce(max(id_hi), 0) from events";
+  const [row] = await askRows(connection, { sql, values: [], types: [] });
+  facts.remembered.note(plan, stillness, { moments, upTo: row![0] as bigint });
+}
+
+/** The greatest second integer of an id. */
+const MOST_LO = 2 ** 32 - 1;
 
 /** Pages that end further away are not found by the moments of all records before them. */
 const MOST_FIRST = 10_000;
@@ -177,15 +239,19 @@ async function firstRecords(
   return { count: Number(count), moments: (moments?.items ?? []) as bigint[] };
 }
 
-/** @param moments of the first records, from the first to one behind the page where there is one */
-async function pageOf(reading: Reading, plan: ListPlan, moments: readonly bigint[]): Promise<EventRow[]> {
+/**
+ * @param moments of the first records, from the first to one behind the page where there is one
+ * @param isAll whether there are no others
+ */
+async function pageOf(reading: Reading, plan: ListPlan, moments: BigInt64Array, isAll: boolean): Promise<EventRow[]> {
   const first = moments[plan.skip]!;
   const last = moments[Math.min(plan.skip + plan.take, moments.length) - 1]!;
   const [from, to] = isNewestFirst(plan) ? [last, first] : [first, last];
   const span = { from, to: to + 1n };
-  const skip = plan.skip - moments.indexOf(first);
+  const [start, end] = [moments.indexOf(first), moments.lastIndexOf(last) + 1];
+  const skip = plan.skip - start;
   // Many records of one moment are sorted before they are read whole.
-  const isShort = moments.length < plan.skip + plan.take + SPARE || moments.at(-1) !== last;
+  const isShort = end - start <= plan.take + 2 * SPARE && (isAll || end < moments.length);
   return isShort
     ? (await askRows(reading.connection, compileShortPage(plan, skip, span, reading.known))).map(toRow)
     : page(reading, plan, skip, span);
@@ -278,7 +344,7 @@ function widened(span: Span | null, from: bigint, to: bigint): Span {
 }
 
 async function page(
-  { connection, known }: Reading,
+  { connection, known }: Pick<Reading, "connection" | "known">,
   plan: ListPlan,
   skip: number,
   span: Span | null,

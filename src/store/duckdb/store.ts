@@ -24,11 +24,12 @@ import { AttributeNames, listFields } from "./fields.ts";
 import { DuckdbEvents } from "./prepared.ts";
 import * as list from "./list.ts";
 import * as read from "./read.ts";
+import { RememberedMoments } from "./remembered-moments.ts";
 import { reclassify } from "./reclassify.ts";
 import { deleteExpired } from "./retention.ts";
 import { ALERTS_TABLE, eventsTable } from "./rows.ts";
 import type { EventRow } from "./rows.ts";
-import { TOKEN_BLOCKS } from "./schema.ts";
+import { splitId, TOKEN_BLOCKS } from "./schema.ts";
 import { markAlertsSeen, setAlertSeen, unmarkAlertsSeen } from "./seen.ts";
 import { insertVisits, users } from "./visits.ts";
 import * as write from "./write.ts";
@@ -130,6 +131,7 @@ async function readFacts(
           attributes: await AttributeColumns.read(connection, countedEvents),
           blocks: await readBlocks(connection, blockRows, log),
           marked: await MarkedLogs.read(connection),
+          remembered: new RememberedMoments(database),
         }),
     );
   } catch (error) {
@@ -183,13 +185,18 @@ class Writer {
     if (!(events instanceof DuckdbEvents)) throw new TypeError("these events were prepared by another store");
     const { length, faults } = events;
     if (length === 0) {
-      if (position) await this.#database.write((connection) => write.advance(connection, position)).catch(rethrow);
+      if (position)
+        await this.#write(async (connection, high) => {
+          await write.advance(connection, position);
+          return high;
+        }, true).catch(rethrow);
       return [];
     }
     events.mustBeHeld();
     const { attributes, blocks, logs } = this.#facts;
     let block: Block | null = null;
     const [outcome] = await write.writeEach([events], async () => {
+      const adds = this.#isBeyondAll(events);
       if (attributes.lacksColumns) await this.#database.maintain((connection) => attributes.grow(connection));
       await this.#write(async (connection, high) => {
         await logs.write(connection);
@@ -198,7 +205,7 @@ class Writer {
         block = inserted.block;
         if (position && faults.size === 0) await write.advance(connection, position);
         return { ...high, event: inserted.high };
-      });
+      }, adds);
       blocks.committed(block);
     });
     if (outcome!.kind === "rejected" && length > 1) return this.#halves(events, position);
@@ -226,17 +233,23 @@ class Writer {
     if (alerts.length === 0) return [];
     for (const { event } of alerts) this.#facts.marked.add(event.log);
     return write.writeEach(alerts, (items) =>
-      this.#write(async (connection, high) => ({
-        ...high,
-        alert: await write.insertAlerts(connection, items, high.alert, this.#alerts),
-      })),
+      this.#write(
+        async (connection, high) => ({
+          ...high,
+          alert: await write.insertAlerts(connection, items, high.alert, this.#alerts),
+        }),
+        true,
+      ),
     );
   }
 
   async visits(visits: readonly Visit[]): Promise<WriteOutcome[]> {
     if (visits.length === 0) return [];
     return write.writeEach(visits, (items) =>
-      this.#write(async (connection, high) => ({ ...high, visit: await insertVisits(connection, items, high.visit) })),
+      this.#write(
+        async (connection, high) => ({ ...high, visit: await insertVisits(connection, items, high.visit) }),
+        true,
+      ),
     );
   }
 
@@ -257,11 +270,24 @@ class Writer {
     return deleted;
   }
 
-  #write(work: (connection: DuckDBConnection, high: write.HighWater) => Promise<write.HighWater>): Promise<void> {
-    return this.#database.write(async (connection) => {
-      // Kept although the commit may fail: too high a mark costs a look, too low a mark would let an event in twice.
-      this.#high = await work(connection, this.#high ?? (await write.readHighWater(connection)));
-    });
+  /** Whether the first integers of their ids are greater than those of all events there are. */
+  #isBeyondAll({ isRising, first }: DuckdbEvents): boolean {
+    if (this.#high === null || !isRising || first === "") return false;
+    return this.#high.event === "" || splitId(first).hi > splitId(this.#high.event as EventId).hi;
+  }
+
+  /** @param adds see {@link Database.write} */
+  #write(
+    work: (connection: DuckDBConnection, high: write.HighWater) => Promise<write.HighWater>,
+    adds = false,
+  ): Promise<void> {
+    return this.#database.write(
+      async (connection) => {
+        // Kept although the commit may fail: too high a mark costs a look, too low a mark would let an event in twice.
+        this.#high = await work(connection, this.#high ?? (await write.readHighWater(connection)));
+      },
+      { adds },
+    );
   }
 }
 
