@@ -347,7 +347,7 @@ async function connect(instance: DuckDBInstance, file: string): Promise<Pick<Ope
   const writer = await instance.connect();
   await prepareSchema(writer, file);
   await writer.run(`set global late_materialization_max_rows = ${LATE_MATERIALIZATION_ROWS}`);
-  // Questions are built from parameters, numbers and checked keys; should one ever carry a stranger's SQL, it can still reach no other file and no setting.
+  // Questions are built from parameters, numbers, hexadecimal digits and checked keys; should one ever carry a stranger's SQL, it can still reach no other file and no setting.
   await writer.run("set global enable_external_access = false");
   await writer.run("set global lock_configuration = true");
   const readers = new FairPool(await Promise.all(Array.from({ length: READERS }, () => instance.connect())));
