@@ -6,7 +6,10 @@ import type { Statement } from "./binder.ts";
 
 export type Row = readonly DuckDBValue[];
 
-/** So many chunks, of up to 2,048 rows, are made into rows before other work of the process has its turn. */
+/**
+ * So many chunks, of up to 2,048 rows, are made into rows before other work of the process has its
+ * turn.
+ */
 const CHUNKS_A_TURN = 4;
 
 /** Of more texts, and of longer ones, the digits would cost more to read than a second planning. */
@@ -14,8 +17,9 @@ const MOST_SPELT = 8;
 const MOST_SPELT_LENGTH = 1_000;
 
 /**
- * Runs one statement. The client's own `run` looks first, by another turn on a thread of the pool, whether there are several. A statement is not kept for the
- * next time, as DuckDB would go on by the least and greatest values that its tables had when it was made.
+ * Runs one statement. The client's own `run` looks first, by another turn on a thread of the pool,
+ * whether there are several. A statement is not kept for the next time, as DuckDB would go on by
+ * the least and greatest values that its tables had when it was made.
  */
 export async function ask(connection: DuckDBConnection, statement: Statement): Promise<DuckDBMaterializedResult> {
   const spelt = spelled(statement);
@@ -30,9 +34,9 @@ export async function ask(connection: DuckDBConnection, statement: Statement): P
 }
 
 /**
- * The statement with its texts in the place of parameters: with these it would be planned twice, by two turns on a
- * thread of the pool. They stand there in hexadecimal digits, so that none can be anything else than a text.
- * Null where it has other parameters than a few short texts.
+ * The statement with its texts in the place of parameters: with these it would be planned twice, by
+ * two turns on a thread of the pool. They stand there in hexadecimal digits, so that none can be
+ * anything else than a text. Null where it has other parameters than a few short texts.
  */
 function spelled({ sql, values, types }: Statement): string | null {
   if (values.length > MOST_SPELT || types.some((type) => type !== VARCHAR)) return null;
@@ -42,7 +46,10 @@ function spelled({ sql, values, types }: Statement): string | null {
   return sql.replaceAll(/\$(\d+)/g, (_, number) => spelling[Number(number) - 1]!);
 }
 
-/** All rows of a result. They are there already: the client's readers would fetch each chunk, and the end, by a turn on a thread of the pool. */
+/**
+ * All rows of a result. They are there already: the client's readers would fetch each chunk, and
+ * the end, by a turn on a thread of the pool.
+ */
 export async function rowsOf(result: DuckDBMaterializedResult): Promise<Row[]> {
   const rows: Row[] = [];
   for (let i = 0; i < result.chunkCount; i++) {

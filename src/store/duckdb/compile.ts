@@ -53,8 +53,9 @@ export function compilePage(plan: ListPlan, skip: number, span: Span | null, kno
 }
 
 /**
- * The same page of a span that holds few records besides it: all of them are read whole at once. With a second
- * table DuckDB does not sort the keys first and look all rows of the span through for those of the page.
+ * The same page of a span that holds few records besides it: all of them are read whole at once.
+ * With a second table DuckDB does not sort the keys first and look all rows of the span through for
+ * those of the page.
  */
 export function compileShortPage(plan: ListPlan, skip: number, span: Span, known: Known): Statement {
   const bind = new Binder(known, plan.logs);
@@ -66,8 +67,8 @@ export function compileShortPage(plan: ListPlan, skip: number, span: Span, known
 }
 
 /**
- * How many records of a plan, which is in the order of time, lie in a span; and `created` of the first `most` of
- * them, in order, NULL where there are none.
+ * How many records of a plan, which is in the order of time, lie in a span; and `created` of the
+ * first `most` of them, in order, NULL where there are none.
  */
 export function compileFirst(plan: ListPlan, most: number, span: Span, known: Known): Statement {
   const bind = new Binder(known, plan.logs);

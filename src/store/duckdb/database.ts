@@ -145,19 +145,26 @@ export class Database implements AsyncDisposable {
     }
   }
 
-  /** A number that stays the same while nothing is written; null while something is, or waits to be. */
+  /**
+   * A number that stays the same while nothing is written; null while something is, or waits to be.
+   */
   get stillness(): number | null {
     return this.#inLine > 0 ? null : this.#turns;
   }
 
-  /** Raised before anything is written that may do more than add rows whose ids are greater than all there are. */
+  /**
+   * Raised before anything is written that may do more than add rows whose ids are greater than all
+   * there are.
+   */
   get changes(): number {
     return this.#changes;
   }
 
   /**
-   * Runs `work` on the writing connection, after all writes asked for before, in one transaction: when it throws, nothing was written.
-   * @param options.adds whether all that it does with events is to add some with greater ids than all before
+   * Runs `work` on the writing connection, after all writes asked for before, in one transaction:
+   * when it throws, nothing was written.
+   * @param options.adds whether all that it does with events is to add some with greater ids than
+   *   all before
    */
   write<T>(work: (connection: DuckDBConnection) => Promise<T>, { adds = false } = {}): Promise<T> {
     if (this.#closed) return Promise.reject(new Error(`The store ${this.file} is closed`));

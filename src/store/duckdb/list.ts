@@ -20,12 +20,14 @@ import { toRow } from "./read.ts";
 import type { Remembered } from "./remembered-moments.ts";
 import { joinId } from "./schema.ts";
 
-/** A list in the order of time is counted in about this many slices, which tell where a page lies. */
+/**
+ * A list in the order of time is counted in about this many slices, which tell where a page lies.
+ */
 const SLICES = 1024;
 
 /**
- * Fewer records than this are found and shown in one pass. It reads whole rows, which costs most where
- * they lie far apart: so where blocks leave little to look at, it is given up sooner.
+ * Fewer records than this are found and shown in one pass. It reads whole rows, which costs most
+ * where they lie far apart: so where blocks leave little to look at, it is given up sooner.
  */
 const FEW = 1000;
 const FEW_IN_BLOCKS = 100;
@@ -72,7 +74,10 @@ export async function rows(connection: DuckDBConnection, plan: ListPlan, facts: 
   return facts.ask(connection, (known) => page({ connection, known }, plan, plan.skip, null));
 }
 
-/** How many records one pass may find at most; 0 where records of a page are better found by their times first. */
+/**
+ * How many records one pass may find at most; 0 where records of a page are better found by their
+ * times first.
+ */
 async function mostOfFew({ connection, facts, known }: Reading, plan: ListPlan): Promise<number> {
   if (!isByTime(plan) || plan.from.kind !== "events") return FEW;
   if (known.blocks.rangesOf(plan.where) !== null) return FEW_IN_BLOCKS;
@@ -80,8 +85,8 @@ async function mostOfFew({ connection, facts, known }: Reading, plan: ListPlan):
 }
 
 /**
- * What finds little is answered by the pass that finds it. Null where it is `most` or more, which that pass notices soon, as they lie close then; and where a
- * page after the last tells nothing.
+ * What finds little is answered by the pass that finds it. Null where it is `most` or more, which
+ * that pass notices soon, as they lie close then; and where a page after the last tells nothing.
  */
 async function listFew({ connection, known }: Reading, plan: ListPlan, most: number): Promise<Page | null> {
   const found = await askRows(connection, compileFew(plan, most, known));
@@ -90,8 +95,8 @@ async function listFew({ connection, known }: Reading, plan: ListPlan, most: num
 }
 
 /**
- * A page near either end, looked for where events as dense as all would have it, and some more. Null where there is no such page, or where they are not as dense
- * there.
+ * A page near either end, looked for where events as dense as all would have it, and some more.
+ * Null where there is no such page, or where they are not as dense there.
  */
 async function listNear(
   { connection, facts, known }: Reading,
@@ -122,7 +127,10 @@ function isEverything({ from, where }: ListPlan): boolean {
   return from.kind === "events" && where.kind === "and" && where.conditions.length === 0;
 }
 
-/** The pass that counts also tells where the page lies, so that the first page and the thousandth read only their own neighbourhood. */
+/**
+ * The pass that counts also tells where the page lies, so that the first page and the thousandth
+ * read only their own neighbourhood.
+ */
 async function listByTime(reading: Reading, plan: ListPlan): Promise<Page> {
   const { connection, facts, known } = reading;
   const { first, last } = await facts.reach(connection);
@@ -137,9 +145,9 @@ async function listByTime(reading: Reading, plan: ListPlan): Promise<Page> {
 }
 
 /**
- * A page in the order of time. Spans that grow from the end where the order begins tell how many records they
- * hold and the moments of the first ones, until `countUpTo` records and the page are found: what lies beyond is
- * not looked at. Only the rows of the page are read whole.
+ * A page in the order of time. Spans that grow from the end where the order begins tell how many
+ * records they hold and the moments of the first ones, until `countUpTo` records and the page are
+ * found: what lies beyond is not looked at. Only the rows of the page are read whole.
  */
 async function listFirst(reading: Reading, plan: ListPlan, countUpTo: number): Promise<Page> {
   const needed = plan.skip + plan.take + SPARE;
@@ -220,7 +228,10 @@ const MOST_LO = 2 ** 32 - 1;
 
 /** Pages that end further away are not found by the moments of all records before them. */
 const MOST_FIRST = 10_000;
-/** So many moments more than a page needs tell whether others of the moment of its last record are few. */
+/**
+ * So many moments more than a page needs tell whether others of the moment of its last record are
+ * few.
+ */
 const SPARE = 100;
 const MARGIN_OF_SPANS = 1.5;
 const LEAST_GROWTH = 4;

@@ -1,7 +1,10 @@
 import type { ListPlan } from "../../query/plan.ts";
 import type { Database } from "./database.ts";
 
-/** The moments of all records that a plan finds, in its order, among those whose ids are not beyond `upTo`. */
+/**
+ * The moments of all records that a plan finds, in its order, among those whose ids are not beyond
+ * `upTo`.
+ */
 type Found = { readonly moments: BigInt64Array; readonly upTo: bigint };
 export type Remembered = Found & { readonly changes: number; readonly stillness: number };
 
@@ -10,11 +13,11 @@ const MOST = 32;
 const MOST_KEY_LENGTH = 4_000;
 
 /**
- * What lists found that were counted to their end, so that their next page, or the same one later, need not look at
- * all events again: those that came since have greater ids.
+ * What lists found that were counted to their end, so that their next page, or the same one later,
+ * need not look at all events again: those that came since have greater ids.
  *
- * Invariant: what is remembered was read while nothing was written, and goes with the next write that may do
- * anything else than add events with greater ids.
+ * Invariant: what is remembered was read while nothing was written, and goes with the next write
+ * that may do anything else than add events with greater ids.
  */
 export class RememberedMoments {
   readonly #database: Pick<Database, "changes" | "stillness">;
@@ -29,7 +32,10 @@ export class RememberedMoments {
     return this.#database.stillness;
   }
 
-  /** Null where nothing is remembered of such a plan; one that was longest not asked for is forgotten first. */
+  /**
+   * Null where nothing is remembered of such a plan; one that was longest not asked for is
+   * forgotten first.
+   */
   of(plan: ListPlan): Remembered | null {
     const key = keyOf(plan);
     const found = this.#found.get(key);
