@@ -21,8 +21,7 @@ import { createGate, type Gate } from "./gate/gate.ts";
 import { personOf } from "./gate/person.ts";
 import { createBrowserGuard } from "./http/browser-guard.ts";
 import { reportCuts } from "./http/cut-report.ts";
-import { shareDescriptors } from "./http/descriptors.ts";
-import { type ConnectionLimits, closeGracefully, DEFAULT_CONNECTION_LIMITS, listenOn } from "./http/listen.ts";
+import { closeGracefully, listenOn } from "./http/listen.ts";
 import { createSmtpMailer } from "./mail/smtp.ts";
 import { createFailedSignIns } from "./monitoring/failed-sign-ins.ts";
 import { createHolds, type Holds } from "./monitoring/holds.ts";
@@ -37,10 +36,12 @@ import { createPostListener } from "./post/listener.ts";
 import { createOnce } from "./post/once.ts";
 import type { Settings } from "./settings.ts";
 import type { Address } from "./settings/values.ts";
+import { type Connections, shareConnections } from "./start/connections.ts";
 import { startFirst } from "./start/first-records.ts";
 import { openHorizon } from "./start/horizon.ts";
 import { openPosting } from "./start/watermarks.ts";
 import { APPEND_TIMEOUT_MS, firstMoment, openDeletionLog, POST_DEADLINE_MS } from "./start/ids.ts";
+import { type ListenerAddress, startListeners } from "./start/listeners.ts";
 import { createOperations } from "./start/operations.ts";
 import { startSessionRemoval } from "./start/session-removal.ts";
 
@@ -49,6 +50,8 @@ export type Loggia = {
   /** Where the API listens; null where this process does not play that role. */
   readonly api: Address | null;
   readonly post: Address | null;
+  /** Where producers send by protocols other than HTTP. */
+  readonly listeners: readonly ListenerAddress[];
   /** Where health and metrics are told besides; null where no address is set for that. */
   readonly monitoring: Address | null;
   /** What the first start made, secrets included; null at later starts. */
@@ -112,14 +115,15 @@ export async function startLoggia(
     const locating = await openLocating(settings, log, closing);
     if (roles.has("pipeline")) done.push(...(await startPipelines(settings, engines, watch, locating, log, closing)));
     let post: Address | null = null;
+    let listeners: readonly ListenerAddress[] = [];
     const api = roles.has("api")
       ? await startApi(settings, engines, { ...watch, continuity, postPort: () => post?.port }, locating, log, closing)
       : null;
-    post = roles.has("post") ? await startPost(settings, engines, watch, log, closing) : null;
+    if (roles.has("post")) ({ post, listeners } = await startPost(settings, engines, watch, log, closing));
     // A role that dies later is told by `done`; one that nobody awaits yet must not end the process at once.
     const dead = Promise.race([...done, new Promise<never>(() => {})]);
     dead.catch(() => {});
-    return { api, post, monitoring, first, ports, done: dead, close: () => closing.disposeAsync() };
+    return { api, post, listeners, monitoring, first, ports, done: dead, close: () => closing.disposeAsync() };
   } catch (error) {
     await closing.disposeAsync();
     // An engine that can't be reached is for the operator to mend, whichever of its callers met it first.
@@ -155,22 +159,6 @@ async function openLocating({ geoip: file }: Settings, log: Logger, closing: Asy
 
 /** What counts, measures and bounds: one for all roles of the process. */
 type Watch = Monitoring & { readonly gate: Gate; readonly holds: Holds; readonly connections: Connections };
-
-type Connections = Readonly<Record<"api" | "post" | "monitoring", ConnectionLimits>>;
-const MONITORING_CONNECTIONS = 100;
-
-/** @throws StartError where this process may open too few files */
-function shareConnections({ roles, monitoring }: Settings, log: Logger): Connections {
-  const { connections: most } = DEFAULT_CONNECTION_LIMITS;
-  return shareDescriptors(
-    {
-      api: roles.has("api") ? most : 0,
-      post: roles.has("post") ? most : 0,
-      monitoring: monitoring === null ? 0 : MONITORING_CONNECTIONS,
-    },
-    log,
-  );
-}
 
 function startWatch(
   settings: Settings,
@@ -355,7 +343,7 @@ async function startPost(
   { metrics, appends, gate, front, connections }: Watch,
   log: Logger,
   closing: AsyncDisposableStack,
-): Promise<Address> {
+): Promise<{ post: Address; listeners: readonly ListenerAddress[] }> {
   const from = firstMoment(await accepted(), clock);
   const posting = await openPosting({ watermarks, clock, from, log }, closing);
   const gatherer = createGatherer({
@@ -389,8 +377,9 @@ async function startPost(
     cut: reportCuts("posting", log, metrics.cut),
     front: front("post"),
   });
-  const address = await listenOn(server, settings.post, { name: "posting", setting: "LOGGIA_POST" });
+  const post = await listenOn(server, settings.post, { name: "posting", setting: "LOGGIA_POST" });
   closing.defer(() => gatherer.drain());
   closing.defer(() => closeGracefully(server, CLOSE_TIMEOUT_MS));
-  return address;
+  const shared = { catalog, gatherer, once, clock, gate, metrics, connections: connections.listeners, log };
+  return { post, listeners: await startListeners(settings, shared, closing) };
 }

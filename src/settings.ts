@@ -6,6 +6,7 @@ import { type LogKey, parseLogKey } from "./events/event.ts";
 import { DEFAULT_LIMITS, type FieldLimits } from "./events/limits.ts";
 import { DEFAULT_RATES, type Rates } from "./gate/gate.ts";
 import { type EngineSettings, readEngines } from "./settings/engines.ts";
+import { type ListenerSettings, readListeners } from "./settings/listeners.ts";
 import { type MailSettings, readMail } from "./settings/mail.ts";
 import { type SettingName, SETTINGS } from "./settings/table.ts";
 import {
@@ -40,6 +41,8 @@ export type Settings = {
   readonly limits: FieldLimits;
   /** What producers that speak the protocol of Elasticsearch are told. */
   readonly elasticsearchVersion: string;
+  /** Where producers send by protocols other than HTTP. */
+  readonly listeners: ListenerSettings;
   /** File of a GeoIP database; null: addresses stay addresses. */
   readonly geoip: string | null;
   /** How to mail people about events; null: nobody is mailed. */
@@ -100,6 +103,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
       /^\d{1,2}\.\d{1,3}\.\d{1,3}$/,
       "a version such as 8.19.0",
     ),
+    listeners: readListeners(get),
     geoip: get("LOGGIA_GEOIP") || null,
     mail: readMail(get("LOGGIA_SMTP"), get("LOGGIA_MAIL_FROM")),
     monitoring: get("LOGGIA_OPS") === "" ? null : readAddress("LOGGIA_OPS", get("LOGGIA_OPS")),

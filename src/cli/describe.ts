@@ -30,14 +30,17 @@ export function describe({
   api,
   post,
   monitoring = null,
+  listeners = [],
   first,
   given = NOTHING_GIVEN,
-}: Pick<Loggia, "api" | "post" | "first"> & Partial<Pick<Loggia, "monitoring">> & { readonly given?: Given }): string {
+}: Pick<Loggia, "api" | "post" | "first"> &
+  Partial<Pick<Loggia, "monitoring" | "listeners">> & { readonly given?: Given }): string {
   const password = given.password ? "PASSWORD" : first?.admin?.password;
   const apiKey = given.apiKey ? "KEY" : first?.log?.apiKey;
   const lines: string[] = [];
   if (api !== null) lines.push(`page     ${urlOf(onThisMachine(api))}/`, `API      ${urlOf(api)}/1`);
   if (post !== null) lines.push(`posting  ${urlOf(post)}/1`);
+  for (const listener of listeners) lines.push(`${listener.protocol.padEnd(8)} ${urlOf(listener, listener.transport)}`);
   if (monitoring !== null)
     lines.push(`health   ${urlOf(monitoring)}/health/ready`, `metrics  ${urlOf(monitoring)}/metrics`);
   if (first?.ticket && api !== null)
@@ -67,8 +70,8 @@ function onThisMachine({ host, port }: Address): Address {
   return { host: loopback[host] ?? host, port };
 }
 
-function urlOf({ host, port }: Address): string {
-  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+function urlOf({ host, port }: Address, scheme = "http"): string {
+  return `${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 /** A word for a POSIX shell. */

@@ -72,8 +72,8 @@ async function run(settings: Settings, log: Logger): Promise<void> {
     process.exitCode = 1;
     grace.close();
   });
-  const { api, post, monitoring } = loggia;
-  log.info({ ...about, api, post, ops: monitoring }, "Started");
+  const { api, post, listeners, monitoring } = loggia;
+  log.info({ ...about, api, post, listeners, ops: monitoring }, "Started");
   console.log(describe({ ...loggia, given }));
   // By itself it is written at the end, which may be a sudden one.
   flushCompileCache();

@@ -38,8 +38,13 @@ export function createAddressReader(trusted: BlockList): AddressOf {
 
 /** Whether a connection comes from a trusted proxy, by its address. */
 export function isTrustedProxy(trusted: BlockList, remoteAddress: string | undefined): boolean {
+  return isAmong(trusted, remoteAddress);
+}
+
+/** Whether an address is one of these, also where a socket for both kinds tells IPv4 as IPv6. */
+export function isAmong(addresses: BlockList, remoteAddress: string | undefined): boolean {
   const address = plain(remoteAddress ?? "");
-  return address !== "" && trusted.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+  return address !== "" && addresses.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
 }
 
 function createTrust(trusted: BlockList): (address: string | undefined) => boolean {

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import type { Server } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import type { AddressInfo, Server as SocketServer, Socket } from "node:net";
 
 import { StartError } from "../errors.ts";
 import { limitUnread, shedConnections } from "./crowd.ts";
@@ -91,7 +91,7 @@ export type Listener = { readonly name: string; readonly setting: string };
  * @throws StartError in one line, where the address is taken, not allowed, or not of this machine
  */
 export async function listenOn(
-  server: Server,
+  server: SocketServer,
   address: { readonly host: string; readonly port: number },
   listener: Listener,
 ): Promise<{ host: string; port: number }> {
@@ -99,13 +99,19 @@ export async function listenOn(
     server.listen({ host: address.host, port: address.port, backlog: BACKLOG });
     await once(server, "listening");
   } catch (error) {
-    const where = `${address.host}:${address.port}`;
-    throw new StartError(
-      `${listener.name} can't listen on ${where}: ${reason(error)}; ${listener.setting} sets another address`,
-      { cause: error },
-    );
+    throw cannotListen(error, address, listener);
   }
   return { host: address.host, port: (server.address() as AddressInfo).port };
+}
+
+/** Why a socket cannot listen, in one line. */
+export function cannotListen(
+  error: unknown,
+  { host, port }: { readonly host: string; readonly port: number },
+  { name, setting }: Listener,
+): StartError {
+  const why = `${name} can't listen on ${host}:${port}: ${reason(error)}; ${setting} sets another address`;
+  return new StartError(why, { cause: error });
 }
 
 function reason(error: unknown): string {

@@ -14,11 +14,13 @@ import { HOLDS } from "./holds.ts";
 import type { Hold } from "./holds.ts";
 import type { Lag } from "./lag.ts";
 import type { EngineObserver, Write } from "./measured.ts";
+import { listenerMetrics } from "./listener-metrics.ts";
 import { mailMetrics } from "./mail-metrics.ts";
 import type { MailCounts } from "./mail-metrics.ts";
 import { pipelineMetrics } from "./pipeline-metrics.ts";
 import type { PipelineCounts } from "./pipeline-metrics.ts";
 import { processRegistry } from "./process.ts";
+import type { ListenerName, ListenerTally } from "../ingest/listeners/tally.ts";
 import type { PostObserver } from "../post/listener.ts";
 import type { WriteOutcome } from "../store/store.ts";
 import { createTally } from "./tally.ts";
@@ -29,6 +31,8 @@ export type Metrics = {
   readonly http: Observer;
   readonly refused: (reason: Refusal) => void;
   readonly cut: (reason: Cut) => void;
+  /** The counts of a listener of other protocols. */
+  readonly listener: (name: ListenerName) => ListenerTally;
   /** Reads what a pipeline has counted, from now on. */
   watchPipeline(read: () => PipelineCounts): void;
   /** Reads what a notifier has counted, from now on. */
@@ -74,6 +78,7 @@ export function createMetrics(): Metrics {
     http: httpMetrics(registry),
     refused: reasons(registry, "refused", "Requests answered 429, by what they had too much of", REFUSALS),
     cut: reasons(registry, "connections_cut", "Connections that had to leave for others, by what was short", CUTS),
+    listener: listenerMetrics(registry),
     watchPipeline(read) {
       pipelineMetrics(registry, read);
       counts = read;

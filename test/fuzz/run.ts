@@ -12,6 +12,7 @@ import { fileURLToPath } from "node:url";
 
 import { realEngines } from "../support/engines.ts";
 import { fuzzBytes } from "./bytes.ts";
+import { fuzzListeners } from "./listeners.ts";
 import { fuzzPosts } from "./posts.ts";
 import { fuzzProtocols } from "./protocols.ts";
 import { fuzzQuestions } from "./questions.ts";
@@ -31,10 +32,11 @@ const PARTS = {
   bytes: { share: 0.15, what: "raw bytes to both addresses" },
   posts: { share: 0.1, what: "forms, JSONP and batches" },
   protocols: { share: 0.1, what: "bodies of other producers' protocols, decoded in this process" },
+  listeners: { share: 0.1, what: "streams of listeners, decoded in this process" },
   questions: { share: 0.2, what: "LQL, filters and paths, as JSON, XML and JSONP" },
   topic: { share: 0.1, what: "records on the topic itself" },
   schemathesis: { share: 0.15, what: "requests made from the OpenAPI document" },
-  differential: { share: 0.3, what: `${DIFFERENTIAL_PLANS} random questions to the stores, against plain code` },
+  differential: { share: 0.2, what: `${DIFFERENTIAL_PLANS} random questions to the stores, against plain code` },
 } as const;
 type Part = keyof typeof PARTS;
 
@@ -62,6 +64,8 @@ async function runPart(part: Part, run: Run): Promise<string> {
       return await onTarget(run, (target, deadline_ms) => fuzzPosts(target, random, deadline_ms));
     case "protocols":
       return `${await fuzzProtocols(random, performance.now() + seconds * 1000)} bodies, nothing found`;
+    case "listeners":
+      return `${await fuzzListeners(random, performance.now() + seconds * 1000)} streams, nothing found`;
     case "questions":
       return await onTarget(run, (target, deadline_ms) => fuzzQuestions(target, random, deadline_ms));
     case "topic":

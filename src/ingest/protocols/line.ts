@@ -10,7 +10,7 @@ import type { ProducerEvent, ProducerTime } from "./protocol.ts";
 import { digitsOf } from "./times.ts";
 
 /** The tag of events of which something was cut. */
-const CUT_TAG = "cut";
+export const CUT_TAG = "cut";
 /** The moment in nanoseconds, where it is finer than the milliseconds of `created`. */
 const NANOSECONDS = "time_ns";
 /** The moment that a producer claimed, where an event cannot be created then. */

@@ -2,15 +2,12 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import type { Logger } from "pino";
 
-import type { Catalog, KeyGrant } from "../../catalog/catalog.ts";
-import { requireKeyOf, requirePostingScope } from "../../catalog/permissions.ts";
+import type { Catalog } from "../../catalog/catalog.ts";
 import { type ErrorCode, LoggiaError } from "../../errors.ts";
 import { HOST_CLOCK } from "../../events/clock.ts";
 import type { PostClock } from "../../events/clock.ts";
-import { parseLogKey } from "../../events/event.ts";
 import type { FieldLimits } from "../../events/limits.ts";
 import type { Gate } from "../../gate/gate.ts";
-import { grantOf } from "../../gate/grant.ts";
 import type { Place } from "../../gate/guesses.ts";
 import { personOf } from "../../gate/person.ts";
 import { announcedSize, hasBody, receiveSent } from "../../http/body.ts";
@@ -21,6 +18,7 @@ import { endAfter } from "../../http/last-answer.ts";
 import { discardBody } from "../../post/batch-post.ts";
 import type { Gatherer } from "../../post/gatherer.ts";
 import type { Once } from "../../post/once.ts";
+import { authorizeByKey } from "./authorize.ts";
 import { choiceOf } from "./choice.ts";
 import { keyOfRequest } from "./credentials.ts";
 import { decompress, encodingOfContent, mostInflated } from "./inflate.ts";
@@ -113,23 +111,6 @@ async function take(
   } finally {
     share.release();
   }
-}
-
-/** @throws LoggiaError `unauthorized`, `forbidden`, `too_many_requests` */
-async function authorizeByKey(
-  secret: string,
-  logOfPath: string | null,
-  place: Place,
-  { catalog, gate }: Pick<ServeOptions, "catalog" | "gate">,
-): Promise<KeyGrant> {
-  if (secret === "") {
-    throw new LoggiaError("unauthorized", "This request came without an API key; docs/producers tells where it may be");
-  }
-  const found = await grantOf(secret, place, { catalog, gate });
-  const grant = requireKeyOf(found, logOfPath === null ? (found?.log ?? null) : parseLogKey(logOfPath));
-  gate.rightKey(place, secret, grant.id, personOf(catalog, grant.log));
-  requirePostingScope(grant);
-  return grant;
 }
 
 /** Does what may refuse a request before its body is read: the connection goes on then. */

@@ -1,0 +1,72 @@
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { promisify } from "node:util";
+
+import { StartError } from "../src/errors.ts";
+
+const run = promisify(execFile);
+
+/** Where packages are unpacked, and stay from one run to the next. */
+const FOLDER = resolve(import.meta.dirname, "../.engines/debian");
+const LIBRARIES = ["x86_64-linux-gnu", "aarch64-linux-gnu", "syslog-ng"].flatMap((name) => [
+  `usr/lib/${name}`,
+  `lib/${name}`,
+]);
+
+/** Debian's packages, unpacked beside the system and not installed. */
+export type Unpacked = {
+  /** @throws StartError where no package holds it */
+  file(...candidates: readonly string[]): string;
+  /** What programs of these packages need to find their libraries. */
+  readonly environment: Readonly<Record<string, string>>;
+};
+
+/**
+ * Downloads packages of Debian and unpacks them, once.
+ * @throws StartError that says what is needed
+ */
+export async function unpackDebian(packages: readonly string[]): Promise<Unpacked> {
+  const name = createHash("sha256").update(packages.join(" ")).digest("hex").slice(0, 12);
+  const root = join(FOLDER, name);
+  if (!existsSync(root)) await download(packages, root);
+  const libraries = LIBRARIES.map((folder) => join(root, folder)).filter((folder) => existsSync(folder));
+  return {
+    file(...candidates) {
+      const found = candidates.map((path) => join(root, path)).find((path) => existsSync(path));
+      if (found !== undefined) return found;
+      throw new StartError(`None of the packages ${packages.join(", ")} holds ${candidates.join(" or ")}`);
+    },
+    environment: { LD_LIBRARY_PATH: libraries.join(":") },
+  };
+}
+
+/** Test files that start together each unpack into a folder of their own; the first one stays. */
+async function download(packages: readonly string[], root: string): Promise<void> {
+  await mkdir(FOLDER, { recursive: true });
+  const folder = await mkdtemp(join(FOLDER, "download-"));
+  try {
+    const fetch = () => run("apt-get", ["-qq", "download", ...packages], { cwd: folder });
+    await fetch().catch(async () => {
+      // Lists that are missing or old name no file that is still there.
+      await run("apt-get", ["-qq", "-o", "DPkg::Lock::Timeout=600", "update"]);
+      await fetch();
+    });
+    const unpacked = join(folder, "root");
+    const files = (await readdir(folder)).filter((file) => file.endsWith(".deb"));
+    for (const file of files) await run("dpkg-deb", ["-x", join(folder, file), unpacked]);
+    await rename(unpacked, root).catch((error: unknown) => {
+      if (!existsSync(root)) throw error;
+    });
+  } catch (error) {
+    const remedy = "they need a Debian or Ubuntu that reaches its packages (apt-get download, dpkg-deb)";
+    const why = error instanceof Error ? error.message.trim() : String(error);
+    throw new StartError(`The tests with real clients of syslog need ${packages.join(", ")}; ${remedy}: ${why}`, {
+      cause: error,
+    });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,122 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { LoggiaError } from "../../errors.ts";
+import type { LogKey } from "../../events/event.ts";
+import { personOf } from "../../gate/person.ts";
+import { momentsBy } from "../../post/created.ts";
+import type { Line } from "../../post/gatherer.ts";
+import { CUT_TAG, lineOf } from "../protocols/line.ts";
+import type { ProducerEvent } from "../protocols/protocol.ts";
+import type { Share } from "../protocols/room.ts";
+import type { ListenerContext } from "./listener.ts";
+import type { ListenerTally } from "./tally.ts";
+
+/** What one connection may have waiting, of one log. */
+const MOST_LINES = 5_000;
+const MOST_BYTES = 2 * 1024 * 1024;
+/** Of one append, so that appends of many connections share the bus. */
+const APPEND_LINES = 2_000;
+const PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 2_000;
+
+/**
+ * Stores the events of one connection for one log, in their order, one append at a time. What the
+ * bus does not take is offered again until it does: whoever reads the connection waits for room.
+ */
+export class Intake {
+  readonly #context: ListenerContext;
+  readonly #tally: ListenerTally;
+  readonly #log: LogKey;
+  readonly #tags: readonly string[];
+  readonly #person: string;
+  readonly #share: Share;
+  #lines: Line[] = [];
+  /** Of lines that wait and of those that are being appended. */
+  #held_bytes = 0;
+  #held_lines = 0;
+  #running: Promise<void> | null = null;
+
+  constructor(context: ListenerContext, tally: ListenerTally, log: LogKey, tags: readonly string[]) {
+    this.#context = context;
+    this.#tally = tally;
+    this.#log = log;
+    this.#tags = tags;
+    this.#person = personOf(context.catalog, log);
+    this.#share = context.room.enter(this.#person);
+  }
+
+  /** Adds an event; {@link flush} stores it. */
+  add(event: ProducerEvent): void {
+    const { limits, clock } = this.#context;
+    const { line, cut } = lineOf(event, { limits, tags: this.#tags, read_ms: momentsBy(clock).read_ms });
+    if (cut || event.tags.includes(CUT_TAG)) this.#tally.add("cut");
+    this.#lines.push(line);
+    this.#held_lines += 1;
+    this.#held_bytes += line.fields.length;
+  }
+
+  /** Begins to store what was added. */
+  flush(): void {
+    if (this.#lines.length > 0) this.#running ??= this.#run();
+  }
+
+  /** Whether there is room for more. */
+  hasRoom(): boolean {
+    if (this.#held_lines >= MOST_LINES || this.#held_bytes >= MOST_BYTES) return false;
+    try {
+      this.#share.take(this.#held_bytes);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Resolves once there is room for more. */
+  async room(): Promise<void> {
+    while (!this.hasRoom()) {
+      if (this.#running === null) await sleep(PAUSE_MS);
+      else await Promise.race([this.#running, sleep(PAUSE_MS)]);
+      if (this.#context.abandoned.aborted) return;
+    }
+  }
+
+  /** Resolves once all that was added is stored. */
+  async drain(): Promise<void> {
+    this.flush();
+    while (this.#running !== null) await this.#running;
+    this.#share.release();
+  }
+
+  async #run(): Promise<void> {
+    while (this.#lines.length > 0) {
+      const lines = this.#lines.length <= APPEND_LINES ? this.#lines : this.#lines.slice(0, APPEND_LINES);
+      this.#lines = lines === this.#lines ? [] : this.#lines.slice(APPEND_LINES);
+      const isStored = await this.#store(lines);
+      this.#tally.add(isStored ? "stored" : "dropped", lines.length);
+      this.#held_lines -= lines.length;
+      for (const { fields } of lines) this.#held_bytes -= fields.length;
+    }
+    this.#running = null;
+  }
+
+  /** False where the service ends before the bus takes them. */
+  async #store(lines: readonly Line[]): Promise<boolean> {
+    const { gate, gatherer, abandoned, log } = this.#context;
+    for (let pause_ms = PAUSE_MS; ; pause_ms = Math.min(2 * pause_ms, LONGEST_PAUSE_MS)) {
+      try {
+        gate.countCaller(this.#person);
+        await gatherer.submitLines(this.#log, lines);
+        return true;
+      } catch (error) {
+        // The bus has room again within moments, whatever else is wrong with it takes longer.
+        if (error instanceof LoggiaError && error.code === "overloaded") pause_ms = PAUSE_MS;
+        else if (!(error instanceof LoggiaError)) log.error({ err: error }, "events of a listener could not be stored");
+        if (abandoned.aborted) {
+          log.error({ err: error, events: lines.length }, "events that a listener had read were lost at the end");
+          return false;
+        }
+        await sleep(pause_ms, undefined, { signal: abandoned }).catch(() => {});
+      }
+    }
+  }
+}

@@ -1,0 +1,94 @@
+import { LoggiaError } from "../../errors.ts";
+import type { LogKey } from "../../events/event.ts";
+import type { Place } from "../../gate/guesses.ts";
+import type { RouteSettings } from "../../settings/listeners.ts";
+import { authorizeByKey } from "../protocols/authorize.ts";
+import type { ProducerEvent } from "../protocols/protocol.ts";
+import { Intake } from "./intake.ts";
+import type { ListenerContext } from "./listener.ts";
+import type { ListenerTally } from "./tally.ts";
+
+/** Logs that one connection may post to by keys. */
+const MOST_LOGS = 100;
+
+/** Where the events of one connection go, or of one sender of datagrams. */
+export class Sink {
+  readonly #context: ListenerContext;
+  readonly #tally: ListenerTally;
+  readonly #route: RouteSettings;
+  readonly #place: Place;
+  readonly #intakes = new Map<LogKey, Intake>();
+  /** Where keys lead, as was found since the last {@link flush}. */
+  readonly #logs = new Map<string, LogKey | null>();
+  /** Whether events that find no room are dropped. */
+  readonly #drops: boolean;
+
+  constructor(
+    context: ListenerContext,
+    tally: ListenerTally,
+    route: RouteSettings,
+    place: Place,
+    { drops = false }: { drops?: boolean } = {},
+  ) {
+    this.#context = context;
+    this.#tally = tally;
+    this.#route = route;
+    this.#place = place;
+    this.#drops = drops;
+  }
+
+  /**
+   * Takes an event. Resolves at once where its log is known.
+   * @param secret a key that came with it
+   */
+  put(event: ProducerEvent, secret: string | null): void | Promise<void> {
+    if (this.#route.log !== null) return this.#add(this.#route.log, event);
+    if (secret === null) return this.#tally.add("refused");
+    const log = this.#logs.get(secret);
+    if (log !== undefined) return log === null ? this.#tally.add("refused") : this.#add(log, event);
+    return this.#putByKey(event, secret);
+  }
+
+  /** Stores what was put. */
+  flush(): void {
+    this.#logs.clear();
+    for (const intake of this.#intakes.values()) intake.flush();
+  }
+
+  /** Resolves once there is room for more. */
+  async room(): Promise<void> {
+    for (const intake of this.#intakes.values()) if (!intake.hasRoom()) await intake.room();
+  }
+
+  /** Resolves once all that was put is stored. */
+  async drain(): Promise<void> {
+    await Promise.all(Array.from(this.#intakes.values(), (intake) => intake.drain()));
+    this.#intakes.clear();
+  }
+
+  async #putByKey(event: ProducerEvent, secret: string): Promise<void> {
+    const log = await this.#logOf(secret);
+    this.#logs.set(secret, log);
+    if (log === null) this.#tally.add("refused");
+    else this.#add(log, event);
+  }
+
+  async #logOf(secret: string): Promise<LogKey | null> {
+    try {
+      return (await authorizeByKey(secret, null, this.#place, this.#context)).log;
+    } catch (error) {
+      if (error instanceof LoggiaError) return null;
+      throw error;
+    }
+  }
+
+  #add(log: LogKey, event: ProducerEvent): void {
+    let intake = this.#intakes.get(log);
+    if (intake === undefined) {
+      if (this.#intakes.size >= MOST_LOGS) return this.#tally.add("refused");
+      this.#intakes.set(log, (intake = new Intake(this.#context, this.#tally, log, this.#route.tags)));
+    }
+    if (this.#drops && !intake.hasRoom()) this.#tally.add("dropped");
+    else intake.add(event);
+  }
+}

@@ -1,0 +1,60 @@
+import type { ProducerEvent } from "../protocols/protocol.ts";
+import { Frames } from "./frames.ts";
+import type { Frame, FrameOptions } from "./frames.ts";
+import type { Sink } from "./sink.ts";
+import type { Stream } from "./tcp.ts";
+
+/** An event, and the key that came with it. */
+export type Keyed = { readonly event: ProducerEvent; readonly secret: string | null };
+
+/** Reads a frame. It never fails: what cannot be read is the text of an event; null: there is none. */
+export type ReadFrame = (frame: Frame) => Keyed | null;
+
+/** Lines after which others have their turn. */
+const STEP_FRAMES = 500;
+
+/** Stores each frame of a connection as an event. */
+export class FrameStream implements Stream {
+  readonly #frames: Frames;
+  readonly #read: ReadFrame;
+  readonly #sink: Sink;
+
+  constructor(options: FrameOptions, read: ReadFrame, sink: Sink) {
+    this.#frames = new Frames(options);
+    this.#read = read;
+    this.#sink = sink;
+  }
+
+  get frames(): number {
+    return this.#frames.count;
+  }
+
+  get isWithin(): boolean {
+    return this.#frames.isWithin;
+  }
+
+  async take(bytes: Buffer): Promise<void> {
+    await this.#put(this.#frames.push(bytes));
+    await this.#sink.room();
+  }
+
+  async end(): Promise<void> {
+    await this.#put(this.#frames.end());
+    await this.#sink.drain();
+  }
+
+  async #put(frames: Iterable<Frame>): Promise<void> {
+    let n = 0;
+    for (const frame of frames) {
+      const read = this.#read(frame);
+      if (read === null) continue;
+      const waits = this.#sink.put(read.event, read.secret);
+      if (waits !== undefined) await waits;
+      if (++n % STEP_FRAMES === 0) {
+        this.#sink.flush();
+        await new Promise(setImmediate);
+      }
+    }
+    this.#sink.flush();
+  }
+}

@@ -1,0 +1,260 @@
+import { createServer } from "node:net";
+import type { Server, Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { LoggiaError } from "../../errors.ts";
+import type { Place } from "../../gate/guesses.ts";
+import { listenOn } from "../../http/listen.ts";
+import { noteRequest } from "../../pace.ts";
+import type { RouteSettings, SocketSettings } from "../../settings/listeners.ts";
+import type { ListenerContext, Listening } from "./listener.ts";
+import { routeOf } from "./routes.ts";
+import type { ListenerName, ListenerTally } from "./tally.ts";
+
+/** A connection of a producer whose address has a route. */
+export type Connection = {
+  readonly socket: Socket;
+  readonly place: Place;
+  readonly route: RouteSettings;
+  readonly tally: ListenerTally;
+};
+
+/** Reads what comes over one connection. */
+export type Stream = {
+  /** Takes bytes, and resolves when it can take more. Where it throws, the connection is closed. */
+  take(bytes: Buffer): Promise<void>;
+  /** Frames that were read whole. */
+  readonly frames: number;
+  /** Whether part of a frame has come, the rest of which is missing. */
+  readonly isWithin: boolean;
+  /** Takes what is left at the end of the stream. Resolves once all that was read is stored. */
+  end(): Promise<void>;
+};
+
+export type TcpOptions = {
+  readonly name: ListenerName;
+  /** As in "syslog", and the setting that names its address. */
+  readonly title: string;
+  readonly setting: string;
+  readonly context: ListenerContext;
+  /** Begins to read a connection. */
+  open(connection: Connection): Stream;
+  readonly times?: TcpTimes;
+};
+
+export type TcpTimes = {
+  /** How long a frame may take, from its first byte to its last. */
+  readonly frame_ms: number;
+  /** How long a connection may stay silent that has not brought a whole frame yet. */
+  readonly first_ms: number;
+  readonly idle_ms: number;
+  /** How long senders may go on at the end, after they were told of it. */
+  readonly ending_ms: number;
+};
+
+const TIMES: TcpTimes = { frame_ms: 60_000, first_ms: 60_000, idle_ms: 3_600_000, ending_ms: 1_000 };
+const SWEEP_MS = 1_000;
+const PROBE_MS = 60_000;
+const PAUSE_MS = 20;
+/** How long a client may take for its last answers. */
+const LINGER_MS = 5_000;
+/** The part of all connections that one address may hold. */
+const ADDRESS_SHARE = 0.5;
+/** A client that reads no answers holds at most so much of them. */
+const UNREAD_BYTES = 1024 * 1024;
+
+/** Where a connection stands. */
+type State = {
+  readonly stream: Stream;
+  served: Promise<void>;
+  /** Since when it waits for the rest of a frame, or for the next one. */
+  since_ms: number;
+  frames: number;
+  isWithin: boolean;
+  /** Whether it waits for us. */
+  isBusy: boolean;
+  /** Called when there may be more to read. */
+  wake: () => void;
+};
+
+/** Listens by TCP. @throws StartError where it cannot */
+export async function listenTcp(settings: SocketSettings, options: TcpOptions): Promise<Listening> {
+  const listener = new TcpListener(settings, options);
+  await listener.listen();
+  return listener;
+}
+
+class TcpListener implements Listening {
+  readonly host: string;
+  port: number;
+  readonly #routes: readonly RouteSettings[];
+  readonly #options: TcpOptions;
+  readonly #times: TcpTimes;
+  readonly #tally: ListenerTally;
+  readonly #server: Server;
+  /** In the order of arrival. */
+  readonly #open = new Map<Socket, State>();
+  readonly #ofAddress = new Map<string, number>();
+  #sweep: NodeJS.Timeout | null = null;
+  /** Whether what has arrived is the last that is read. */
+  #isOver = false;
+
+  constructor({ host, port, routes }: SocketSettings, options: TcpOptions) {
+    this.host = host;
+    this.port = port;
+    this.#routes = routes;
+    this.#options = options;
+    this.#times = options.times ?? TIMES;
+    this.#tally = options.context.tallyOf(options.name);
+    const keepAlive = { keepAlive: true, keepAliveInitialDelay: PROBE_MS, noDelay: true };
+    this.#server = createServer({ allowHalfOpen: true, ...keepAlive }, (socket) => this.#accept(socket));
+  }
+
+  async listen(): Promise<void> {
+    const { title, setting } = this.#options;
+    const { port } = await listenOn(this.#server, this, { name: title, setting });
+    this.port = port;
+    // A connection could not be taken, for want of descriptors. Without a listener, this would end the process.
+    this.#server.on("error", () => this.#tally.add("refused"));
+    this.#sweep = setInterval(() => this.#closeSlow(), SWEEP_MS).unref();
+  }
+
+  async close(): Promise<void> {
+    if (this.#sweep !== null) clearInterval(this.#sweep);
+    this.#server.close();
+    const served = Promise.all(Array.from(this.#open.values(), (state) => state.served));
+    // Senders that are told stop by themselves, and what they have sent by then is read.
+    for (const socket of this.#open.keys()) socket.end();
+    await Promise.race([served, sleep(this.#times.ending_ms, undefined, { ref: false })]);
+    this.#isOver = true;
+    for (const { wake } of this.#open.values()) wake();
+    await served;
+  }
+
+  #accept(socket: Socket): void {
+    socket.on("error", () => {});
+    const route = routeOf(this.#routes, socket.remoteAddress);
+    const address = socket.remoteAddress ?? "";
+    if (route === null || !this.#hasRoom(address, socket)) {
+      this.#tally.add("refused");
+      socket.destroy();
+      return;
+    }
+    const sender = { socket, headers: {} };
+    const place = this.#options.context.gate.placeOf(sender, address);
+    const stream = this.#options.open({ socket, place, route, tally: this.#tally });
+    const since_ms = performance.now();
+    const rest = { since_ms, frames: 0, isWithin: false, isBusy: false, wake() {} };
+    const state: State = { stream, served: Promise.resolve(), ...rest };
+    this.#open.set(socket, state);
+    this.#ofAddress.set(address, (this.#ofAddress.get(address) ?? 0) + 1);
+    this.#tally.connections += 1;
+    state.served = this.#serve(socket, state).finally(() => this.#forget(socket, address));
+  }
+
+  async #serve(socket: Socket, state: State): Promise<void> {
+    const { log } = this.#options.context;
+    const wake = (): void => state.wake();
+    socket.on("readable", wake).on("end", wake).on("close", wake);
+    try {
+      await this.#read(socket, state);
+    } catch (error) {
+      if (error instanceof LoggiaError) this.#tally.add("malformed");
+      else log.error({ err: error }, `a connection of ${this.#options.title} failed for a reason that nobody foresaw`);
+    }
+    state.isBusy = true;
+    await state.stream.end().catch((error: unknown) => log.error({ err: error }, "a connection could not be ended"));
+    if (!socket.destroyed) socket.end(() => socket.destroy());
+    // Of a client that reads nothing, the system may not take what is left.
+    setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  }
+
+  /** Reads until the client sends no more, or the service ends. What has arrived by then is taken. */
+  async #read(socket: Socket, state: State): Promise<void> {
+    for (let isLast = false; !isLast;) {
+      isLast = this.#isOver;
+      const more = new Promise<void>((resolve) => (state.wake = resolve));
+      const bytes = socket.read() as Buffer | null;
+      if (bytes !== null) await this.#take(socket, state, bytes);
+      else if (socket.readableEnded || socket.destroyed) return;
+      else if (!isLast) await more;
+      if (socket.writableLength > UNREAD_BYTES) return;
+    }
+  }
+
+  async #take(socket: Socket, state: State, bytes: Buffer): Promise<void> {
+    const { stream } = state;
+    noteRequest();
+    state.isBusy = true;
+    await this.#admit(socket);
+    await stream.take(bytes);
+    state.isBusy = false;
+    if (stream.frames !== state.frames || stream.isWithin !== state.isWithin) state.since_ms = performance.now();
+    state.frames = stream.frames;
+    state.isWithin = stream.isWithin;
+  }
+
+  /** Waits for as long as its address, or its owner, sends too much. */
+  async #admit(socket: Socket): Promise<void> {
+    const { gate, abandoned } = this.#options.context;
+    for (;;) {
+      try {
+        gate.enter({ socket, headers: {} });
+        return;
+      } catch (error) {
+        if (!(error instanceof LoggiaError) || abandoned.aborted) throw error;
+        await sleep(PAUSE_MS);
+      }
+    }
+  }
+
+  /** Makes room for a connection where the listener is full. */
+  #hasRoom(address: string, socket: Socket): boolean {
+    const { connections: most, descriptors } = this.#options.context.connections;
+    if ((this.#ofAddress.get(address) ?? 0) >= Math.max(1, most * ADDRESS_SHARE)) return false;
+    if (this.#open.size < most && descriptorOf(socket) < descriptors) return true;
+    const leaver = this.#firstToLeave();
+    if (leaver === null) return false;
+    this.#tally.add("refused");
+    leaver.destroy();
+    return true;
+  }
+
+  /** The connection that has brought nothing for longest; else the one that is idle for longest. */
+  #firstToLeave(): Socket | null {
+    let found: { socket: Socket; state: State } | null = null;
+    for (const [socket, state] of this.#open) {
+      if (state.isBusy || socket.destroyed) continue;
+      if (state.frames === 0) return socket;
+      if (found === null || state.since_ms < found.state.since_ms) found = { socket, state };
+    }
+    return found?.socket ?? null;
+  }
+
+  #closeSlow(): void {
+    const now_ms = performance.now();
+    const { frame_ms, first_ms, idle_ms } = this.#times;
+    for (const [socket, { since_ms, frames, isWithin, isBusy }] of this.#open) {
+      const most_ms = isWithin ? frame_ms : frames === 0 ? first_ms : idle_ms;
+      if (isBusy || now_ms - since_ms <= most_ms) continue;
+      if (isWithin || frames === 0) this.#tally.add("refused");
+      socket.destroy();
+    }
+  }
+
+  #forget(socket: Socket, address: string): void {
+    this.#open.delete(socket);
+    this.#tally.connections -= 1;
+    const left = (this.#ofAddress.get(address) ?? 1) - 1;
+    if (left === 0) this.#ofAddress.delete(address);
+    else this.#ofAddress.set(address, left);
+  }
+}
+
+type Handle = { readonly fd?: number } | null;
+
+/** The system gives the lowest number that is free, so all below it are in use. */
+function descriptorOf(socket: Socket): number {
+  // oxlint-disable-next-line no-underscore-dangle
+  return (socket as Socket & { readonly _handle?: Handle })._handle?.fd ?? -1;
+}

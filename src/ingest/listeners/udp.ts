@@ -1,0 +1,186 @@
+import { createSocket } from "node:dgram";
+import type { RemoteInfo, Socket } from "node:dgram";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { isIP } from "node:net";
+
+import { createBuckets } from "../../gate/buckets.ts";
+import { cannotListen } from "../../http/listen.ts";
+import { noteRequest } from "../../pace.ts";
+import type { RouteSettings, SocketSettings } from "../../settings/listeners.ts";
+import type { ListenerContext, Listening } from "./listener.ts";
+import { routeOf } from "./routes.ts";
+import { Sink } from "./sink.ts";
+import type { ReadFrame } from "./stream.ts";
+import type { ListenerName, ListenerTally } from "./tally.ts";
+
+export type UdpOptions = {
+  readonly name: ListenerName;
+  readonly title: string;
+  readonly setting: string;
+  readonly context: ListenerContext;
+  /** Begins to read the datagrams of a route. */
+  open(route: RouteSettings, tally: ListenerTally): DatagramReader;
+};
+
+/** Reads datagrams: at once, or several that belong together. */
+export type DatagramReader = {
+  /** The message that a datagram is, or completes; null: there is none yet. */
+  message(datagram: Buffer, sender: RemoteInfo): Promise<Buffer | null> | Buffer | null;
+  readonly read: ReadFrame;
+  close(): void;
+};
+
+/** Datagrams that wait to be read. */
+const MOST_WAITING = 20_000;
+const MOST_WAITING_BYTES = 16 * 1024 * 1024;
+const RECEIVE_BYTES = 8 * 1024 * 1024;
+/** Read at a time, before others have their turn. */
+const STEP = 500;
+const REMEMBERED = 10_000;
+
+type Waiting = { readonly datagram: Buffer; readonly sender: RemoteInfo; readonly lane: Lane };
+/** A route with what reads and stores its datagrams. */
+type Lane = { readonly route: RouteSettings; readonly reader: DatagramReader };
+
+/** Listens by UDP. @throws StartError where it cannot */
+export async function listenUdp(settings: SocketSettings, options: UdpOptions): Promise<Listening> {
+  const listener = new UdpListener(settings, options);
+  await listener.listen();
+  return listener;
+}
+
+class UdpListener implements Listening {
+  readonly host: string;
+  port: number;
+  readonly #options: UdpOptions;
+  readonly #tally: ListenerTally;
+  readonly #socket: Socket;
+  readonly #lanes: readonly Lane[];
+  /** One for each sender and route, as keys count by sender. */
+  readonly #sinks = new Map<string, Sink>();
+  readonly #rates;
+  #waiting: Waiting[] = [];
+  #waiting_bytes = 0;
+  #running: Promise<void> | null = null;
+
+  constructor({ host, port, routes }: SocketSettings, options: UdpOptions) {
+    this.host = host;
+    this.port = port;
+    this.#options = options;
+    this.#tally = options.context.tallyOf(options.name);
+    this.#lanes = routes.map((route) => ({ route, reader: options.open(route, this.#tally) }));
+    const rate_s = options.context.datagrams_s;
+    this.#rates = createBuckets({ rate_s, burst: 2 * rate_s, most: REMEMBERED });
+    const type = isIP(host) === 6 ? "udp6" : "udp4";
+    this.#socket = createSocket({ type, recvBufferSize: RECEIVE_BYTES });
+  }
+
+  async listen(): Promise<void> {
+    const { title, setting, context } = this.#options;
+    try {
+      this.#socket.bind({ address: this.host, port: this.port });
+      await once(this.#socket, "listening");
+    } catch (error) {
+      throw cannotListen(error, this, { name: title, setting });
+    }
+    this.port = this.#socket.address().port;
+    this.#socket.on("message", (datagram, sender) => this.#receive(datagram, sender));
+    this.#socket.on("error", (error) => context.log.error({ err: error }, `${title} by UDP met an error`));
+    this.#tally.watchSystemDrops(() => systemDrops(this.port));
+  }
+
+  async close(): Promise<void> {
+    this.#socket.close();
+    while (this.#running !== null) await this.#running;
+    await Promise.all(Array.from(this.#sinks.values(), (sink) => sink.drain()));
+    for (const { reader } of this.#lanes) reader.close();
+  }
+
+  #receive(datagram: Buffer, sender: RemoteInfo): void {
+    const route = routeOf(
+      this.#lanes.map((lane) => lane.route),
+      sender.address,
+    );
+    const lane = this.#lanes.find((one) => one.route === route);
+    if (lane === undefined) return this.#tally.add("refused");
+    if (
+      this.#waiting.length >= MOST_WAITING ||
+      this.#waiting_bytes + datagram.length > MOST_WAITING_BYTES ||
+      this.#rates.take(sender.address) > 0
+    ) {
+      return this.#tally.add("dropped");
+    }
+    this.#waiting.push({ datagram, sender, lane });
+    this.#waiting_bytes += datagram.length;
+    this.#running ??= this.#run();
+  }
+
+  async #run(): Promise<void> {
+    const { log, title } = { log: this.#options.context.log, title: this.#options.title };
+    while (this.#waiting.length > 0) {
+      noteRequest();
+      const taken = this.#waiting.splice(0, STEP);
+      for (const { datagram } of taken) this.#waiting_bytes -= datagram.length;
+      const sinks = new Set<Sink>();
+      for (const one of taken) {
+        await this.#take(one, sinks).catch((error: unknown) => {
+          this.#tally.add("malformed");
+          log.error({ err: error }, `a datagram of ${title} failed for a reason that nobody foresaw`);
+        });
+      }
+      for (const sink of sinks) sink.flush();
+      await new Promise(setImmediate);
+    }
+    this.#running = null;
+  }
+
+  async #take({ datagram, sender, lane }: Waiting, sinks: Set<Sink>): Promise<void> {
+    const given = lane.reader.message(datagram, sender);
+    const bytes = given instanceof Promise ? await given : given;
+    if (bytes === null) return;
+    const read = lane.reader.read({ bytes, isCut: false });
+    if (read === null) return;
+    const sink = this.#sinkOf(lane, sender.address);
+    sinks.add(sink);
+    const waits = sink.put(read.event, read.secret);
+    if (waits !== undefined) await waits;
+  }
+
+  /** Senders of a route that leads to a log share one; where keys choose it, each has its own. */
+  #sinkOf({ route }: Lane, address: string): Sink {
+    const n = this.#lanes.findIndex((lane) => lane.route === route);
+    const name = route.log === null ? `${n} ${address}` : String(n);
+    let sink = this.#sinks.get(name);
+    if (sink !== undefined) return sink;
+    if (this.#sinks.size >= REMEMBERED) this.#forgetOne();
+    // Addresses of datagrams can be made up: guesses there are nobody else's.
+    const place = { address: `udp ${address}`, connection: null };
+    sink = new Sink(this.#options.context, this.#tally, route, place, { drops: true });
+    this.#sinks.set(name, sink);
+    return sink;
+  }
+
+  #forgetOne(): void {
+    const [name, sink] = this.#sinks.entries().next().value!;
+    this.#sinks.delete(name);
+    void sink.drain();
+  }
+}
+
+/** Datagrams for this port that the system had no room for; 0 where it does not tell. */
+function systemDrops(port: number): number {
+  const local = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+  let drops = 0;
+  for (const file of ["/proc/net/udp", "/proc/net/udp6"]) {
+    try {
+      for (const line of readFileSync(file, "utf8").split("\n").slice(1)) {
+        const columns = line.trim().split(/\s+/);
+        if (columns[1]?.endsWith(local) === true) drops += Number(columns.at(-1)) || 0;
+      }
+    } catch {
+      // Not a Linux, or not allowed.
+    }
+  }
+  return drops;
+}

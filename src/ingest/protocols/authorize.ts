@@ -1,0 +1,31 @@
+import type { Catalog, KeyGrant } from "../../catalog/catalog.ts";
+import { requireKeyOf, requirePostingScope } from "../../catalog/permissions.ts";
+import { LoggiaError } from "../../errors.ts";
+import { parseLogKey } from "../../events/event.ts";
+import type { Gate } from "../../gate/gate.ts";
+import { grantOf } from "../../gate/grant.ts";
+import type { Place } from "../../gate/guesses.ts";
+import { personOf } from "../../gate/person.ts";
+
+type AuthorizeOptions = { readonly catalog: Catalog; readonly gate: Gate };
+
+/**
+ * What the API key of a request grants, where it may post.
+ * @param logOfPath the log that the request names; null: the key alone chooses it
+ * @throws LoggiaError `unauthorized`, `forbidden`, `too_many_requests`
+ */
+export async function authorizeByKey(
+  secret: string,
+  logOfPath: string | null,
+  place: Place,
+  { catalog, gate }: AuthorizeOptions,
+): Promise<KeyGrant> {
+  if (secret === "") {
+    throw new LoggiaError("unauthorized", "This request came without an API key; docs/producers tells where it may be");
+  }
+  const found = await grantOf(secret, place, { catalog, gate });
+  const grant = requireKeyOf(found, logOfPath === null ? (found?.log ?? null) : parseLogKey(logOfPath));
+  gate.rightKey(place, secret, grant.id, personOf(catalog, grant.log));
+  requirePostingScope(grant);
+  return grant;
+}

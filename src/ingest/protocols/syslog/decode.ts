@@ -1,0 +1,164 @@
+import { isUtf8 } from "node:buffer";
+
+import type { Zone } from "../../../query/zone.ts";
+import { put } from "../flatten.ts";
+import type { Gathered } from "../flatten.ts";
+import { CUT_TAG } from "../line.ts";
+import type { ProducerEvent, ProducerTime } from "../protocol.ts";
+import { severityOfSyslog } from "../severity.ts";
+import { BsdTimes, isoTime } from "./times.ts";
+import { readStructuredData } from "./structured-data.ts";
+
+export type SyslogOptions = {
+  /** Of times without a zone. */
+  readonly zone: Zone;
+  /** Of times without a year; null: the latest that is not ahead. */
+  readonly year: number | null;
+};
+
+/** A message as an event, and the key that its structured data may hold. */
+export type SyslogMessage = { readonly event: ProducerEvent; readonly secret: string | null };
+
+const SEVERITIES = ["emerg", "alert", "crit", "err", "warning", "notice", "info", "debug"] as const;
+const FACILITIES =
+  "kern user mail daemon auth syslog lpr news uucp cron authpriv ftp ntp audit alert clock local0 local1 local2 local3 local4 local5 local6 local7".split(
+    " ",
+  );
+const PRIORITY = /^<(\d{1,3})>/;
+const MOST_PRIORITY = 191;
+const NOTHING: readonly string[] = Object.freeze([]);
+const CUT: readonly string[] = Object.freeze([CUT_TAG]);
+
+/** What a header says. `text` is what stands behind it. */
+type Header = {
+  readonly time: ProducerTime | null;
+  readonly host: string;
+  readonly app: string;
+  readonly process: string;
+  readonly message: string;
+  readonly text: string;
+};
+
+/**
+ * Reads messages of syslog, as RFC 5424 and RFC 3164 have them and as devices send them. What
+ * cannot be read is the text of an event, whole.
+ */
+export class SyslogDecoder {
+  readonly #times: BsdTimes;
+
+  constructor({ zone, year }: SyslogOptions) {
+    this.#times = new BsdTimes(zone, year);
+  }
+
+  /**
+   * The event of a message.
+   * @param isCut whether the message was longer
+   */
+  read(bytes: Buffer, isCut: boolean, now_ms: number): SyslogMessage {
+    const line = textOf(bytes);
+    const [head = "", digits] = PRIORITY.exec(line) ?? [];
+    const priority = digits === undefined ? -1 : Number(digits);
+    const tags = isCut ? CUT : NOTHING;
+    if (priority < 0 || priority > MOST_PRIORITY) return plain(line, new Map(), -1, tags);
+    const attributes: Gathered = new Map();
+    const isNew = line.startsWith("1 ", head.length);
+    const secret: Secret = { key: null };
+    const header = isNew
+      ? readHeader(line, head.length + 2, attributes, secret)
+      : this.#readBsdHeader(line, head.length, now_ms);
+    if (header === null) return plain(line, attributes, priority, tags);
+    // In the order in which they are written.
+    if (header.app !== "") put(attributes, "app_name", header.app);
+    put(attributes, "facility", FACILITIES[priority >> 3]!);
+    if (header.host !== "") put(attributes, "hostname", header.host);
+    if (header.message !== "") put(attributes, "msg_id", header.message);
+    if (header.process !== "") put(attributes, "proc_id", numberOf(header.process));
+    put(attributes, "severity", SEVERITIES[priority & 7]!);
+    const severity = severityOfSyslog(priority & 7);
+    const text = header.text.startsWith("\ufeff") ? header.text.slice(1) : header.text;
+    const source = header.app === "" ? header.host : header.app;
+    const event = { text, severity, source, user: "", link: "", geo: null, tags, time: header.time, attributes };
+    return { event, secret: secret.key };
+  }
+
+  /** `Mmm dd hh:mm:ss host tag[process]: text`, of which each part may be missing. */
+  #readBsdHeader(line: string, start: number, now_ms: number): Header {
+    const found = this.#times.read(line, start, now_ms);
+    if (found === null) return { ...readTag(line, start, TAG_WITH_PROCESS), time: null, host: "", message: "" };
+    const { time, end } = found;
+    const blank = line.indexOf(" ", end);
+    const first = blank === -1 ? line.slice(end) : line.slice(end, blank);
+    // A tag in the place of the host.
+    const isTag = first.endsWith(":") || first.endsWith("]");
+    const host = isTag || !HOST.test(first) ? "" : first;
+    const rest = host === "" ? end : Math.min(line.length, end + host.length + 1);
+    return { ...readTag(line, rest, TAG), time, host, message: "" };
+  }
+}
+
+const HOST = /^[^\s[\]<>"=]{1,255}$/;
+/** A colon ends it, or its process. */
+const TAG = /([^\s:[\]]{1,100})(?::|\[([^\]\s]{0,100})\]:?) ?/y;
+/** Without a time before it, only what has a process is taken for a tag: else any word might be one. */
+const TAG_WITH_PROCESS = /([\w./-]{1,100})\[(\d{1,10})\]: ?/y;
+
+function readTag(line: string, start: number, pattern: RegExp): Pick<Header, "app" | "process" | "text"> {
+  pattern.lastIndex = start;
+  const [whole = "", app = "", process = ""] = pattern.exec(line) ?? [];
+  return { app, process, text: line.slice(start + whole.length) };
+}
+
+type Secret = { key: string | null };
+
+/** The header of RFC 5424 behind its version; null where it is none. */
+function readHeader(line: string, start: number, attributes: Gathered, secret: Secret): Header | null {
+  const ends: number[] = [];
+  for (let at = start, i = 0; i < 5; i++) {
+    const blank = line.indexOf(" ", at);
+    if (blank === -1 || blank === at) return null;
+    ends.push(blank);
+    at = blank + 1;
+  }
+  const [time_end = 0, host_end = 0, app_end = 0, process_end = 0, message_end = 0] = ends;
+  const stamp = line.slice(start, time_end);
+  const time = stamp === "-" ? null : isoTime(stamp);
+  if (time === null && stamp !== "-") return null;
+  const end = readStructuredData(line, message_end + 1, attributes, (key) => (secret.key = key));
+  if (end === -1) return null;
+  return {
+    time,
+    host: valueOf(line.slice(time_end + 1, host_end)),
+    app: valueOf(line.slice(host_end + 1, app_end)),
+    process: valueOf(line.slice(app_end + 1, process_end)),
+    message: valueOf(line.slice(process_end + 1, message_end)),
+    text: line.slice(end + 1),
+  };
+}
+
+function valueOf(field: string): string {
+  return field === "-" ? "" : field;
+}
+
+/** What is read by its priority alone, or not even that. */
+function plain(line: string, attributes: Gathered, priority: number, tags: readonly string[]): SyslogMessage {
+  attributes.clear();
+  if (priority >= 0) {
+    put(attributes, "facility", FACILITIES[priority >> 3]!);
+    put(attributes, "severity", SEVERITIES[priority & 7]!);
+  }
+  const severity = priority < 0 ? null : severityOfSyslog(priority & 7);
+  const event = { text: line, severity, source: "", user: "", link: "", geo: null, tags, time: null, attributes };
+  return { event, secret: null };
+}
+
+/** Devices that know no UTF-8 send Latin-1. */
+function textOf(bytes: Buffer): string {
+  const text = bytes.toString("utf8");
+  return text.includes("\ufffd") && !isUtf8(bytes) ? bytes.toString("latin1") : text;
+}
+
+const WHOLE = /^(?:0|[1-9]\d{0,14})$/;
+
+function numberOf(text: string): number | string {
+  return WHOLE.test(text) ? Number(text) : text;
+}

@@ -1,0 +1,50 @@
+import type { ListenerContext, Listening } from "../../listeners/listener.ts";
+import { Sink } from "../../listeners/sink.ts";
+import { FrameStream } from "../../listeners/stream.ts";
+import type { ReadFrame } from "../../listeners/stream.ts";
+import { listenTcp } from "../../listeners/tcp.ts";
+import type { TcpTimes } from "../../listeners/tcp.ts";
+import { listenUdp } from "../../listeners/udp.ts";
+import type { RouteSettings, SocketSettings } from "../../../settings/listeners.ts";
+import { SyslogDecoder } from "./decode.ts";
+
+/** A longer message is cut: more than this an event cannot hold. */
+const MESSAGE_BYTES = 64 * 1024;
+const FRAMES = Object.freeze({ most_bytes: MESSAGE_BYTES, nulOnly: false, counted: true });
+const NAMES = Object.freeze({ title: "syslog", setting: "LOGGIA_SYSLOG" });
+
+/** Listens for syslog at one address. @throws StartError where it cannot */
+export function listenForSyslog(
+  socket: SocketSettings,
+  context: ListenerContext,
+  times?: TcpTimes,
+): Promise<Listening> {
+  if (socket.transport === "udp") {
+    return listenUdp(socket, { ...NAMES, name: "syslog_udp", context, open: (route) => datagrams(route, context) });
+  }
+  return listenTcp(socket, {
+    ...NAMES,
+    name: "syslog_tcp",
+    context,
+    open: ({ place, route, tally }) =>
+      new FrameStream(FRAMES, messages(route, context), new Sink(context, tally, route, place)),
+    ...(times !== undefined && { times }),
+  });
+}
+
+function messages(route: RouteSettings, { clock }: ListenerContext): ReadFrame {
+  const decoder = new SyslogDecoder(route);
+  return ({ bytes, isCut }) => (bytes.length === 0 ? null : decoder.read(bytes, isCut, clock.latest()));
+}
+
+function datagrams(route: RouteSettings, context: ListenerContext) {
+  const read = messages(route, context);
+  return { message: withoutEnd, read, close() {} };
+}
+
+/** Some senders end datagrams as lines. */
+function withoutEnd(datagram: Buffer): Buffer {
+  let end = datagram.length;
+  while (end > 0 && (datagram[end - 1] === 0 || datagram[end - 1] === 0x0a || datagram[end - 1] === 0x0d)) end -= 1;
+  return datagram.subarray(0, end);
+}

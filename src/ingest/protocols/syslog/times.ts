@@ -1,0 +1,90 @@
+import { momentOf } from "../../../query/zone.ts";
+import type { Zone } from "../../../query/zone.ts";
+import type { ProducerTime } from "../protocol.ts";
+import { timeOf } from "../times.ts";
+
+const ISO = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?:Z|([+-])(\d\d):?(\d\d))$/i;
+
+/** A moment in ISO 8601 with its zone; null where it is none. */
+export function isoTime(text: string): ProducerTime | null {
+  const match = ISO.exec(text);
+  if (match === null) return timeOf(text);
+  const [, year, month, day, hour, minute, second, fraction = "", sign, zoneHour = "0", zoneMinute = "0"] = match;
+  const local = utcOf(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second));
+  if (local === null) return timeOf(text);
+  const ahead_min = 60 * Number(zoneHour) + Number(zoneMinute);
+  return withFraction(local - (sign === "-" ? -ahead_min : ahead_min) * 60_000, fraction);
+}
+
+const BSD =
+  /[*.]?([A-Z][a-z]{2}) {1,2}(\d{1,2}) (?:((?:19|20)\d\d) )?(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?: ((?:19|20)\d\d)(?=:? ))?(?: (UTC|GMT)(?=:))?:?(?: |$)/y;
+const ISO_WORD = /(\d{4}-\d\d-\d\dT\S{8,26})(?: |$)/y;
+const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
+
+/** A clock, or a zone that is not known, may be ahead by as much: later moments are of an earlier year. */
+const AHEAD_MS = 86_400_000;
+const YEARS_BACK = 10;
+
+/** Reads times of RFC 3164, which have no year and no zone, and those that devices send instead. */
+export class BsdTimes {
+  readonly #zone: Zone;
+  readonly #year: number | null;
+  /** The last one without its fraction: most lines are of the same second. */
+  #last = "";
+  #last_ms = 0;
+
+  constructor(zone: Zone, year: number | null) {
+    this.#zone = zone;
+    this.#year = year;
+  }
+
+  /** The time that stands at `start`, and where what follows begins; null where there is none. */
+  read(line: string, start: number, now_ms: number): { readonly time: ProducerTime; readonly end: number } | null {
+    BSD.lastIndex = start;
+    const match = BSD.exec(line);
+    if (match === null) return readIso(line, start);
+    const [, month = "", day = "", yearBefore, hour = "", minute = "", second = "", fraction = "", yearBehind, utc] =
+      match;
+    const end = BSD.lastIndex;
+    const name = `${month}${day}${yearBefore}${hour}${minute}${second}${yearBehind}${utc}`;
+    if (name !== this.#last) {
+      const given = yearBefore ?? yearBehind;
+      const moments = (given === undefined ? this.#years(now_ms) : [Number(given)])
+        .map((year) => utcOf(year, MONTHS.indexOf(month), Number(day), Number(hour), Number(minute), Number(second)))
+        .filter((local) => local !== null)
+        .map((local) => (utc === undefined ? momentOf(this.#zone, local) : local));
+      const last_ms = moments.find((ms) => ms <= now_ms + AHEAD_MS) ?? moments[0];
+      if (last_ms === undefined) return null;
+      this.#last_ms = last_ms;
+      this.#last = name;
+    }
+    return { time: withFraction(this.#last_ms, fraction), end };
+  }
+
+  /** From the next year back to one that surely had a 29 February. */
+  #years(now_ms: number): readonly number[] {
+    if (this.#year !== null) return [this.#year];
+    const next = new Date(now_ms).getUTCFullYear() + 1;
+    return Array.from({ length: YEARS_BACK }, (_, back) => next - back);
+  }
+}
+
+function readIso(line: string, start: number): { readonly time: ProducerTime; readonly end: number } | null {
+  ISO_WORD.lastIndex = start;
+  const word = ISO_WORD.exec(line)?.[1];
+  const time = word === undefined ? null : isoTime(word);
+  return time === null ? null : { time, end: ISO_WORD.lastIndex };
+}
+
+/** null where there is no such day or time. A leap second is the one before it. */
+function utcOf(year: number, month: number, day: number, hour: number, minute: number, second: number): number | null {
+  if (month < 0 || month > 11 || day < 1 || hour > 23 || minute > 59 || second > 60) return null;
+  const ms = Date.UTC(year, month, day, hour, minute, Math.min(second, 59));
+  return new Date(ms).getUTCDate() === day ? ms : null;
+}
+
+function withFraction(ms: number, fraction: string): ProducerTime {
+  if (fraction === "") return { ms, ns: 0 };
+  const digits = fraction.padEnd(9, "0");
+  return { ms: ms + Number(digits.slice(0, 3)), ns: Number(digits.slice(3, 9)) };
+}

@@ -1,0 +1,156 @@
+import { BlockList, isIP } from "node:net";
+
+import { StartError } from "../errors.ts";
+import { type LogKey, parseLogKey } from "../events/event.ts";
+import { splitTags } from "../post/draft.ts";
+import { parseZone, UTC } from "../query/zone.ts";
+import type { Zone } from "../query/zone.ts";
+import type { SettingName } from "./table.ts";
+import { readAddress } from "./values.ts";
+import type { Address } from "./values.ts";
+
+export type Transport = "tcp" | "udp";
+
+/** A socket that producers send to, and to which log each of them posts there. */
+export type SocketSettings = Address & {
+  readonly transport: Transport;
+  /** In the order of the setting: the first that fits counts. */
+  readonly routes: readonly RouteSettings[];
+};
+
+/** Who sends so, posts to this log. */
+export type RouteSettings = {
+  /** null: a key that each event carries chooses the log. */
+  readonly log: LogKey | null;
+  /** Senders; null: all. */
+  readonly from: BlockList | null;
+  /** Tags that each event gets besides its own. */
+  readonly tags: readonly string[];
+  /** Of times that come without a zone, and without a year; null: the latest that is not ahead. */
+  readonly zone: Zone;
+  readonly year: number | null;
+  /** What both sides of a connection have to know. */
+  readonly sharedKey: string | null;
+};
+
+/** What may be said of each address besides where it is. */
+type SocketKind = {
+  readonly transports: readonly Transport[];
+  readonly parameters: readonly ("zone" | "year" | "shared_key")[];
+  /** Whether events can carry a key, so that an address needs no log. */
+  readonly keyed: boolean;
+  readonly example: string;
+};
+
+/** The sockets that producers send to, by protocol. */
+export type ListenerSettings = {
+  readonly syslog: readonly SocketSettings[];
+};
+
+const SYSLOG: SocketKind = {
+  transports: ["tcp", "udp"],
+  parameters: ["zone", "year"],
+  keyed: true,
+  example: "tcp://127.0.0.1:514/log",
+};
+
+/** @throws StartError */
+export function readListeners(get: (name: SettingName) => string): ListenerSettings {
+  return { syslog: readSockets("LOGGIA_SYSLOG", get("LOGGIA_SYSLOG"), SYSLOG) };
+}
+
+const ADDRESS = /^(tcp|udp):\/\/([^/?#@]+)(?:\/([^?#]*))?(?:\?([^#]*))?$/;
+
+/**
+ * The sockets of a setting such as `tcp://127.0.0.1:514/log?from=10.0.0.0/8`: several come with
+ * commas or blanks between them, and those of one address are one socket.
+ * @throws StartError
+ */
+function readSockets(name: SettingName, value: string, kind: SocketKind): readonly SocketSettings[] {
+  const sockets = new Map<string, SocketSettings & { readonly routes: RouteSettings[] }>();
+  for (const entry of value.split(/[\s,]+/u).filter((part) => part !== "")) {
+    const [, transport = "", host = "", path = "", query = ""] = ADDRESS.exec(entry) ?? [];
+    const known = kind.transports.find((one) => one === transport);
+    if (known === undefined) {
+      const taken = kind.transports.map((one) => `${one}://`).join(" or ");
+      throw wrongEntry(name, entry, `addresses such as ${kind.example}, which begin with ${taken}`);
+    }
+    const address = readAddress(name, host);
+    const route = readRoute(name, entry, path, new URLSearchParams(query), kind);
+    const place = `${transport} ${address.host} ${address.port}`;
+    const socket = sockets.get(place) ?? { ...address, transport: known, routes: [] };
+    sockets.set(place, socket);
+    socket.routes.push(route);
+  }
+  return [...sockets.values()];
+}
+
+function readRoute(
+  name: SettingName,
+  entry: string,
+  path: string,
+  query: URLSearchParams,
+  kind: SocketKind,
+): RouteSettings {
+  const allowed: readonly string[] = ["from", "tags", ...kind.parameters];
+  for (const parameter of query.keys()) {
+    if (!allowed.includes(parameter)) throw wrongEntry(name, entry, `the parameters ${allowed.join(", ")}`);
+  }
+  const log = path === "" ? null : parseLogKey(path);
+  if (log === null && (path !== "" || !kind.keyed)) {
+    throw wrongEntry(name, entry, `the key of a log behind the port, as in ${kind.example}`);
+  }
+  return {
+    log,
+    from: readSenders(name, entry, query.getAll("from")),
+    tags: splitTags(query.getAll("tags").join(" ")),
+    zone: readZone(name, entry, query.get("zone")),
+    year: readYear(name, entry, query.get("year")),
+    sharedKey: readSharedKey(name, entry, query.get("shared_key")),
+  };
+}
+
+function readSenders(name: SettingName, entry: string, given: readonly string[]): BlockList | null {
+  if (given.length === 0) return null;
+  const senders = new BlockList();
+  for (const sender of given) {
+    const [address = "", bits, ...rest] = sender.split("/");
+    const version = isIP(address);
+    const most = version === 6 ? 128 : 32;
+    if (version === 0 || rest.length > 0 || (bits !== undefined && !(/^\d+$/.test(bits) && Number(bits) <= most))) {
+      throw wrongEntry(name, entry, "addresses and networks such as from=10.0.0.1 and from=10.0.0.0/8");
+    }
+    senders.addSubnet(address, bits === undefined ? most : Number(bits), version === 6 ? "ipv6" : "ipv4");
+  }
+  return senders;
+}
+
+function readZone(name: SettingName, entry: string, zone: string | null): Zone {
+  if (zone === null) return UTC;
+  try {
+    return parseZone(zone);
+  } catch (error) {
+    const allowed = "a zone such as zone=Europe/Berlin, or hours east of UTC";
+    throw new StartError(wrongEntry(name, entry, allowed).message, { cause: error });
+  }
+}
+
+function readYear(name: SettingName, entry: string, year: string | null): number | null {
+  if (year === null) return null;
+  if (!/^(?:19|20|21)\d\d$/.test(year)) throw wrongEntry(name, entry, "a year such as year=2026");
+  return Number(year);
+}
+
+const SHARED_KEY_LEAST = 8;
+
+function readSharedKey(name: SettingName, entry: string, key: string | null): string | null {
+  if (key === null) return null;
+  if (key.length < SHARED_KEY_LEAST) throw wrongEntry(name, entry, `a key of ${SHARED_KEY_LEAST} characters or more`);
+  return key;
+}
+
+/** A shared key is a secret: it is not shown. */
+function wrongEntry(name: SettingName, entry: string, allowed: string): StartError {
+  const shown = entry.replace(/shared_key=[^&]*/gu, "shared_key=…");
+  return new StartError(`${name} holds ${JSON.stringify(shown)}; allowed: ${allowed}`);
+}

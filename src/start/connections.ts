@@ -1,0 +1,26 @@
+import type { Logger } from "pino";
+
+import { shareDescriptors } from "../http/descriptors.ts";
+import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from "../http/listen.ts";
+import type { Settings } from "../settings.ts";
+import { connectionsOf } from "./listeners.ts";
+
+/** Limits of the listeners of a process; `listeners` are those of other protocols together. */
+export type Connections = Readonly<Record<"api" | "post" | "listeners" | "monitoring", ConnectionLimits>>;
+
+const MONITORING_CONNECTIONS = 100;
+
+/** @throws StartError where this process may open too few files */
+export function shareConnections(settings: Settings, log: Logger): Connections {
+  const { roles, monitoring } = settings;
+  const { connections: most } = DEFAULT_CONNECTION_LIMITS;
+  return shareDescriptors(
+    {
+      api: roles.has("api") ? most : 0,
+      post: roles.has("post") ? most : 0,
+      listeners: roles.has("post") ? connectionsOf(settings) : 0,
+      monitoring: monitoring === null ? 0 : MONITORING_CONNECTIONS,
+    },
+    log,
+  );
+}

@@ -1,0 +1,105 @@
+import type { Logger } from "pino";
+
+import type { Catalog } from "../catalog/catalog.ts";
+import { StartError } from "../errors.ts";
+import type { PostClock } from "../events/clock.ts";
+import type { Gate } from "../gate/gate.ts";
+import type { ConnectionLimits } from "../http/listen.ts";
+import type { ListenerContext } from "../ingest/listeners/listener.ts";
+import { RecentIds } from "../ingest/protocols/repeats.ts";
+import { BodyRoom } from "../ingest/protocols/room.ts";
+import { listenForSyslog } from "../ingest/protocols/syslog/listen.ts";
+import type { Metrics } from "../monitoring/metrics.ts";
+import type { Gatherer } from "../post/gatherer.ts";
+import type { Once } from "../post/once.ts";
+import type { Settings } from "../settings.ts";
+import type { ListenerSettings, SocketSettings, Transport } from "../settings/listeners.ts";
+import type { SettingName } from "../settings/table.ts";
+import type { Address } from "../settings/values.ts";
+
+export type ListenersOptions = {
+  readonly catalog: Catalog;
+  readonly gatherer: Gatherer;
+  readonly once: Once;
+  readonly clock: PostClock;
+  readonly gate: Gate;
+  readonly metrics: Pick<Metrics, "listener">;
+  /** Of all listeners together. */
+  readonly connections: ConnectionLimits;
+  readonly log: Logger;
+};
+
+/** Where each listener listens. */
+export type ListenerAddress = Address & {
+  readonly protocol: keyof ListenerSettings;
+  readonly transport: Transport;
+};
+
+/** How long what was read may wait for the bus at the end. */
+const CLOSE_MS = 5_000;
+const CONNECTIONS = 1_000;
+
+const PROTOCOLS = {
+  syslog: { setting: "LOGGIA_SYSLOG", listen: listenForSyslog },
+} as const satisfies Record<keyof ListenerSettings, { setting: SettingName; listen: Listen }>;
+
+type Listen = (socket: SocketSettings, context: ListenerContext) => Promise<Address & { close(): Promise<void> }>;
+
+/** Connections that the listeners of these settings may have. */
+export function connectionsOf({ listeners }: Settings): number {
+  return CONNECTIONS * streamsOf(listeners);
+}
+
+function streamsOf(listeners: ListenerSettings): number {
+  return Object.values(listeners)
+    .flat()
+    .filter(({ transport }) => transport === "tcp").length;
+}
+
+/** Opens the listeners of other protocols. @throws StartError where one cannot listen */
+export async function startListeners(
+  { listeners, limits, rates }: Settings,
+  options: ListenersOptions,
+  closing: AsyncDisposableStack,
+): Promise<readonly ListenerAddress[]> {
+  const all = Object.entries(listeners) as [keyof ListenerSettings, readonly SocketSettings[]][];
+  const ending = new AbortController();
+  const { connections, metrics, ...shared } = options;
+  const context: ListenerContext = {
+    ...shared,
+    limits,
+    room: new BodyRoom(),
+    recent: new RecentIds(),
+    tallyOf: metrics.listener,
+    connections: {
+      connections: Math.floor(connections.connections / Math.max(1, streamsOf(listeners))),
+      descriptors: connections.descriptors,
+    },
+    datagrams_s: rates.address,
+    abandoned: ending.signal,
+  };
+  const opened: ListenerAddress[] = [];
+  for (const [protocol, sockets] of all) {
+    const { setting, listen } = PROTOCOLS[protocol];
+    for (const socket of sockets) {
+      requireLogs(setting, socket, options.catalog);
+      const listening = await listen(socket, context);
+      closing.defer(() => closeInTime(listening, ending));
+      opened.push({ protocol, transport: socket.transport, host: listening.host, port: listening.port });
+    }
+  }
+  return opened;
+}
+
+async function closeInTime(listening: { close(): Promise<void> }, ending: AbortController): Promise<void> {
+  const timer = setTimeout(() => ending.abort(), CLOSE_MS);
+  await listening.close();
+  clearTimeout(timer);
+}
+
+/** Logs are never deleted: one that is there stays. */
+function requireLogs(setting: SettingName, { routes }: SocketSettings, catalog: Catalog): void {
+  const missing = routes.find(({ log }) => log !== null && catalog.log(log) === null)?.log;
+  if (missing === undefined) return;
+  throw new StartError(`${setting} names the log ${missing}, which there is not: create it before you set this`);
+}

@@ -1,0 +1,84 @@
+import type { LogKey } from "../../src/events/event.ts";
+import { firstIdAt } from "../../src/events/id.ts";
+import { DEFAULT_LIMITS } from "../../src/events/limits.ts";
+import { completeLine, decodeRecord, encodeRecord } from "../../src/events/record.ts";
+import { Frames } from "../../src/ingest/listeners/frames.ts";
+import { lineOf } from "../../src/ingest/protocols/line.ts";
+import type { ProducerEvent } from "../../src/ingest/protocols/protocol.ts";
+import { SyslogDecoder } from "../../src/ingest/protocols/syslog/decode.ts";
+import { UTC } from "../../src/query/zone.ts";
+import { mutate } from "./random.ts";
+import type { Random } from "./random.ts";
+import { Fault } from "./target.ts";
+
+const NOW_MS = 1_800_000_000_000;
+const TURN = 200;
+const MOST_BYTES = 2_000;
+
+/** A stream that is understood, and what reads it in pieces. */
+type Stream = {
+  readonly name: string;
+  readonly bytes: Buffer;
+  readonly read: (pieces: readonly Buffer[]) => Iterable<ProducerEvent> | Promise<Iterable<ProducerEvent>>;
+};
+
+const SYSLOG_STREAM =
+  '<165>1 2003-10-11T22:14:15.003Z h.example.com app 42 ID47 [a@1 b="c\\"" d="é"][e@2] \ufeffone\n' +
+  "<34>Oct 11 22:14:15 host su[9]: two\r\n<13>three\u000020 <13>1 - - - - - - four<1>*Nov  3 2024 1:2:3.5: five\n";
+
+const STREAMS: readonly Stream[] = [{ name: "syslog", bytes: Buffer.from(SYSLOG_STREAM), read: readSyslog }];
+
+function* readSyslog(pieces: readonly Buffer[]): Generator<ProducerEvent> {
+  const frames = new Frames({ most_bytes: MOST_BYTES, nulOnly: false, counted: true });
+  const decoder = new SyslogDecoder({ zone: UTC, year: null });
+  for (const piece of pieces) {
+    for (const { bytes, isCut } of frames.push(piece)) yield decoder.read(bytes, isCut, NOW_MS).event;
+  }
+  for (const { bytes, isCut } of frames.end()) yield decoder.read(bytes, isCut, NOW_MS).event;
+}
+
+/**
+ * Reads changed streams of every listener, in this process and in pieces of any size. A decoder
+ * makes events of them that the bus carries and a pipeline reads, or refuses the connection in
+ * words.
+ */
+export async function fuzzListeners(random: Random, deadline_ms: number): Promise<number> {
+  let tries = 0;
+  while (performance.now() < deadline_ms) {
+    for (let i = 0; i < TURN; i++) await readOne(random);
+    tries += TURN;
+    await new Promise(setImmediate);
+  }
+  return tries;
+}
+
+async function readOne(random: Random): Promise<void> {
+  const { name, bytes, read } = random.oneOf(STREAMS);
+  const stream = random.percent(5) ? random.bytes(random.below(300)) : mutate(random, bytes);
+  const pieces = piecesOf(random, stream);
+  const began_ms = performance.now();
+  try {
+    for (const event of await read(pieces)) {
+      const { line } = lineOf(event, { limits: DEFAULT_LIMITS, read_ms: NOW_MS, tags: [] });
+      const record = encodeRecord("fuzz" as LogKey, [completeLine(firstIdAt(0), line.created ?? "0", line.fields)]);
+      for (const one of decodeRecord(record)) if (one.kind !== "event") throw new Error(`it became ${line.fields}`);
+    }
+  } catch (error) {
+    const shown = `${name} in pieces of ${pieces.map(({ length }) => length).join(" ")}, base64: `;
+    throw new Fault(`${String((error as Error).stack)}\n  ${shown}${stream.toString("base64").slice(0, 4_000)}`, {
+      cause: error,
+    });
+  }
+  const took_ms = performance.now() - began_ms;
+  if (took_ms > 2_000) throw new Fault(`${name} took ${took_ms} ms: ${stream.toString("base64").slice(0, 4_000)}`);
+}
+
+function piecesOf(random: Random, stream: Buffer): Buffer[] {
+  const pieces: Buffer[] = [];
+  for (let at = 0; at < stream.length;) {
+    const size = random.percent(50) ? stream.length : 1 + random.below(20);
+    pieces.push(stream.subarray(at, at + size));
+    at += size;
+  }
+  return pieces;
+}

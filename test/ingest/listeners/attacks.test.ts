@@ -1,0 +1,144 @@
+import test from "ava";
+import { once } from "node:events";
+import { connect } from "node:net";
+import type { Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { listenForSyslog } from "../../../src/ingest/protocols/syslog/listen.ts";
+import { until } from "../../support/until.ts";
+import { contextOf, socketFor } from "./context.ts";
+import { connectTo, sendDatagrams, sendStream } from "./sockets.ts";
+
+const TIMES = { frame_ms: 1_500, first_ms: 1_500, idle_ms: 60_000, ending_ms: 200 };
+
+async function connectFrom(port: number, localAddress: string): Promise<Socket> {
+  const socket = connect({ port, host: "127.0.0.1", localAddress });
+  socket.on("error", () => {});
+  await once(socket, "connect");
+  return socket;
+}
+
+test("while the bus is full a TCP client waits, and no line is lost or out of order", async (t) => {
+  const { context, bus } = await contextOf(t);
+  const listening = await listenForSyslog(socketFor("tcp"), context, TIMES);
+  bus.isFull = true;
+  const socket = await connectTo(listening.port);
+  const COUNT = 100_000;
+  const pad = "x".repeat(300);
+  const piece = (from: number) => Array.from({ length: 1_000 }, (_, i) => `<11>line ${from + i} ${pad}\n`).join("");
+  let sent = 0;
+  const sending = (async () => {
+    for (; sent < COUNT; sent += 1_000) if (!socket.write(piece(sent))) await once(socket, "drain");
+    socket.end();
+  })();
+  await until(() => Promise.resolve(bus.refusals > 5 || null), { what: "a full bus to be met" });
+  await sleep(500);
+  t.true(sent < COUNT, `${sent} lines were sent while nothing was stored`);
+  t.is(bus.texts.length, 0);
+  bus.isFull = false;
+  await sending;
+  await until(() => Promise.resolve(bus.texts.length >= COUNT || null), { what: "all lines", timeout_ms: 60_000 });
+  t.true(bus.texts.length === COUNT && bus.texts.every((text, i) => text === `line ${i} ${pad}`));
+  await listening.close();
+});
+
+test("UDP drops what finds no room, counts it, and takes more afterwards", async (t) => {
+  const { context, bus, counts } = await contextOf(t);
+  const listening = await listenForSyslog(socketFor("udp"), context);
+  bus.isFull = true;
+  const piece = Array.from({ length: 2_000 }, (_, i) => `<11>line ${i}`);
+  await until(
+    async () => {
+      await sendDatagrams(listening.port, piece);
+      return (counts.get("dropped") ?? 0) > 0 || null;
+    },
+    { what: "datagrams to be dropped", timeout_ms: 60_000 },
+  );
+  bus.isFull = false;
+  await until(
+    async () => {
+      await sendDatagrams(listening.port, ["<11>after"]);
+      return bus.texts.includes("after") || null;
+    },
+    { what: "room", timeout_ms: 60_000 },
+  );
+  await listening.close();
+  t.true(bus.texts.length < 30_000, "what waits is bounded");
+  t.is(counts.get("stored"), bus.texts.length);
+});
+
+test("one address sends so many datagrams a second, and others are not held up", async (t) => {
+  const { context, bus, counts } = await contextOf(t, { datagrams_s: 10 });
+  const listening = await listenForSyslog(socketFor("udp"), context);
+  await sendDatagrams(
+    listening.port,
+    Array.from({ length: 500 }, (_, i) => `<11>line ${i}`),
+  );
+  await until(() => Promise.resolve((counts.get("dropped") ?? 0) > 400 || null), { what: "the limit to be met" });
+  await listening.close();
+  t.true(bus.texts.length < 100);
+});
+
+test("a slow sender is cut off, and what it sent is kept", async (t) => {
+  const { context, bus, counts } = await contextOf(t);
+  const listening = await listenForSyslog(socketFor("tcp"), context, TIMES);
+  const [silent, slow, idle] = [
+    await connectTo(listening.port),
+    await connectTo(listening.port),
+    await connectTo(listening.port),
+  ];
+  for (const socket of [silent, slow, idle]) socket.resume();
+  idle.write("<11>idle\n");
+  slow.write("<11>whole\n<11>s");
+  const timer = setInterval(() => slow.write("l"), 100);
+  const began_ms = performance.now();
+  await Promise.all([once(silent, "close"), once(slow, "close")]);
+  clearInterval(timer);
+  t.true(performance.now() - began_ms < 20_000);
+  await until(() => Promise.resolve(bus.texts.length === 3 || null), { what: "what was sent" });
+  t.deepEqual(bus.texts.slice(0, 2).toSorted(), ["idle", "whole"]);
+  t.regex(bus.texts[2]!, /^sl+$/);
+  t.false(idle.destroyed, "who has sent a whole message may be silent");
+  idle.write("<11>still there\n");
+  await until(() => Promise.resolve(bus.texts.includes("still there") || null), { what: "the next message" });
+  t.is(counts.get("refused"), 2);
+  await listening.close();
+});
+
+test("a flood of connections keeps out neither those who send nor those who come", async (t) => {
+  const connections = { connections: 10, descriptors: Number.POSITIVE_INFINITY };
+  const { context, bus } = await contextOf(t, { connections });
+  const listening = await listenForSyslog(socketFor("tcp"), context, { ...TIMES, first_ms: 60_000 });
+  const sender = await connectFrom(listening.port, "127.0.0.2");
+  sender.write("<11>before\n");
+  await until(() => Promise.resolve(bus.texts.includes("before") || null), { what: "the first message" });
+  const flood = await Promise.all(
+    Array.from({ length: 40 }, (_, i) => connectFrom(listening.port, `127.0.0.${3 + (i % 4)}`)),
+  );
+  for (const socket of flood) socket.resume();
+  await until(() => Promise.resolve(flood.filter(({ closed }) => !closed).length <= 10 || null), { what: "the limit" });
+  sender.write("<11>amid\n");
+  await until(() => Promise.resolve(bus.texts.includes("amid") || null), { what: "the message amid the flood" });
+  const late = await connectFrom(listening.port, "127.0.0.9");
+  late.write("<11>late\n");
+  await until(() => Promise.resolve(bus.texts.includes("late") || null), { what: "a message of who came late" });
+  t.false(sender.closed);
+  for (const socket of [sender, late, ...flood]) socket.destroy();
+  const own = await Promise.all(Array.from({ length: 20 }, () => connectFrom(listening.port, "127.0.0.77")));
+  for (const socket of own) socket.resume();
+  await until(() => Promise.resolve(own.filter(({ closed }) => !closed).length <= 5 || null), { what: "its half" });
+  await listening.close();
+});
+
+test("bytes without meaning and frames without end are text, and end nothing", async (t) => {
+  const { context, bus } = await contextOf(t);
+  const listening = await listenForSyslog(socketFor("tcp"), context, TIMES);
+  const noise = Buffer.from(Array.from({ length: 50_000 }, (_, i) => (i * 7919) % 256));
+  await sendStream(listening.port, noise);
+  await sendStream(listening.port, "9999999999 <", "x".repeat(300_000));
+  await sendStream(listening.port, "<11>", "y".repeat(10_000_000));
+  await sendStream(listening.port, "<11>after\n");
+  await until(() => Promise.resolve(bus.texts.includes("after") || null), { what: "the last message" });
+  t.is(bus.texts.filter((text) => /^<?x+$/.test(text) || /^y+$/.test(text)).length, 2);
+  await listening.close();
+});

@@ -1,0 +1,68 @@
+import type { ExecutionContext } from "ava";
+import { pino } from "pino";
+
+import { LoggiaError } from "../../../src/errors.ts";
+import { HOST_CLOCK } from "../../../src/events/clock.ts";
+import { parseLogKey } from "../../../src/events/event.ts";
+import { firstIdAt } from "../../../src/events/id.ts";
+import { DEFAULT_LIMITS } from "../../../src/events/limits.ts";
+import { createGate } from "../../../src/gate/gate.ts";
+import type { ListenerContext } from "../../../src/ingest/listeners/listener.ts";
+import type { ListenerCount, ListenerName } from "../../../src/ingest/listeners/tally.ts";
+import { RecentIds } from "../../../src/ingest/protocols/repeats.ts";
+import { BodyRoom } from "../../../src/ingest/protocols/room.ts";
+import type { RouteSettings, SocketSettings, Transport } from "../../../src/settings/listeners.ts";
+import { UTC } from "../../../src/query/zone.ts";
+import { LOG, serviceOf } from "../../support/service.ts";
+
+/** A bus that is full, or not, as a test says, and that keeps the texts it was given. */
+export type Bus = { isFull: boolean; readonly texts: string[]; refusals: number };
+
+/** What a listener needs, with the catalog of a real service and a bus that a test can fill. */
+export async function contextOf(
+  t: ExecutionContext,
+  given: Partial<ListenerContext> = {},
+): Promise<{ context: ListenerContext; bus: Bus; counts: Map<ListenerCount, number> }> {
+  const service = await serviceOf(t, "embedded");
+  const bus: Bus = { isFull: false, texts: [], refusals: 0 };
+  const counts = new Map<ListenerCount, number>();
+  const abandoned = new AbortController();
+  t.teardown(() => abandoned.abort());
+  const context: ListenerContext = {
+    catalog: service.ports.catalog,
+    gatherer: {
+      async submitLines(_log, lines) {
+        await new Promise(setImmediate);
+        if (bus.isFull) {
+          bus.refusals += 1;
+          throw new LoggiaError("overloaded", "full");
+        }
+        for (const { fields } of lines) bus.texts.push((JSON.parse(`{${fields}`) as { text: string }).text);
+        return firstIdAt(0);
+      },
+    },
+    once: { post: () => Promise.reject(new Error("not asked for")) },
+    recent: new RecentIds(),
+    gate: createGate(),
+    clock: HOST_CLOCK,
+    limits: DEFAULT_LIMITS,
+    room: new BodyRoom(),
+    log: pino({ level: "silent" }),
+    tallyOf: (_name: ListenerName) => ({
+      connections: 0,
+      add: (what, count = 1) => void counts.set(what, (counts.get(what) ?? 0) + count),
+      watchSystemDrops() {},
+    }),
+    connections: { connections: 1_000, descriptors: Number.POSITIVE_INFINITY },
+    datagrams_s: 100_000,
+    abandoned: abandoned.signal,
+    ...given,
+  };
+  return { context, bus, counts };
+}
+
+/** A socket whose senders all post to the first log. */
+export function socketFor(transport: Transport, route: Partial<RouteSettings> = {}): SocketSettings {
+  const all: RouteSettings = { log: parseLogKey(LOG), from: null, tags: [], zone: UTC, year: null, sharedKey: null };
+  return { host: "127.0.0.1", port: 0, transport, routes: [{ ...all, ...route }] };
+}

@@ -1,0 +1,59 @@
+import test from "ava";
+
+import { Frames } from "../../../src/ingest/listeners/frames.ts";
+import type { FrameOptions } from "../../../src/ingest/listeners/frames.ts";
+
+const OPTIONS: FrameOptions = { most_bytes: 100, nulOnly: false, counted: true };
+
+/** The frames of a stream that comes in pieces of so many bytes. */
+function framesOf(given: string | Buffer, size: number, options: FrameOptions = OPTIONS): [string, boolean][] {
+  const frames = new Frames(options);
+  const bytes = Buffer.from(given as string);
+  const found: [string, boolean][] = [];
+  for (let at = 0; at < bytes.length; at += size) {
+    for (const { bytes: one, isCut } of frames.push(bytes.subarray(at, at + size))) found.push([String(one), isCut]);
+  }
+  for (const { bytes: one, isCut } of frames.end()) found.push([String(one), isCut]);
+  return found;
+}
+
+const whole = (...texts: string[]): [string, boolean][] => texts.map((text) => [text, false]);
+
+test("lines end by LF, CRLF or NUL, and counted frames by their length, in any mixture and any pieces", (t) => {
+  const stream = "<1>a\n<2>b\r\n\n\n7 <3>c\nd\n<4>e\u00002 <5<6>f\n12 lines\n7 \nlast";
+  const expected = whole("<1>a", "<2>b", "<3>c\nd", "<4>e", "<5", "<6>f", "12 lines", "7 ", "last");
+  for (let size = 1; size <= stream.length; size++) t.deepEqual(framesOf(stream, size), expected, `by ${size}`);
+});
+
+test("only digits, a blank and < are a length", (t) => {
+  for (const line of ["5", "5 ", "12 monkeys", "12a <x", " 3 <a>", "12345678901 <x", "0 <x", "-3 <a>", "3  <a>"]) {
+    t.deepEqual(framesOf(`${line}\n`, 3), whole(line), line);
+  }
+});
+
+test("a client that ends by NUL may send lines in a message", (t) => {
+  t.deepEqual(framesOf("<1>a\nb\0<2>c\n\0", 100), whole("<1>a\nb", "<2>c"));
+});
+
+test("a longer frame is cut, and the next one is whole", (t) => {
+  const long = "x".repeat(250);
+  for (let size = 1; size <= 300; size += 7) {
+    const lines = framesOf(`${long}\nafter\n`, size);
+    t.deepEqual(lines, [["x".repeat(100), true], ...whole("after")], `a line by ${size}`);
+    const counted = framesOf(`251 <${long}5 <next`, size);
+    t.deepEqual(counted, [[`<${"x".repeat(99)}`, true], ...whole("<next")], `counted, by ${size}`);
+  }
+});
+
+test("a frame that never ends takes bounded memory and time", (t) => {
+  const frames = new Frames({ ...OPTIONS, most_bytes: 64 * 1024 });
+  const piece = Buffer.from("9999999999 <");
+  let count = 0;
+  for (const _ of frames.push(piece)) count += 1;
+  const began_ms = performance.now();
+  const one = Buffer.from("x");
+  for (let i = 0; i < 300_000; i++) for (const _ of frames.push(one)) count += 1;
+  t.is(count, 1);
+  t.true(performance.now() - began_ms < 5_000);
+  t.true(frames.isWithin);
+});
