@@ -45,6 +45,7 @@ type SocketKind = {
 /** The sockets that producers send to, by protocol. */
 export type ListenerSettings = {
   readonly syslog: readonly SocketSettings[];
+  readonly gelf: readonly SocketSettings[];
 };
 
 const SYSLOG: SocketKind = {
@@ -54,9 +55,19 @@ const SYSLOG: SocketKind = {
   example: "tcp://127.0.0.1:514/log",
 };
 
+const GELF: SocketKind = {
+  transports: ["udp", "tcp"],
+  parameters: [],
+  keyed: false,
+  example: "udp://127.0.0.1:12201/log",
+};
+
 /** @throws StartError */
 export function readListeners(get: (name: SettingName) => string): ListenerSettings {
-  return { syslog: readSockets("LOGGIA_SYSLOG", get("LOGGIA_SYSLOG"), SYSLOG) };
+  return {
+    syslog: readSockets("LOGGIA_SYSLOG", get("LOGGIA_SYSLOG"), SYSLOG),
+    gelf: readSockets("LOGGIA_GELF", get("LOGGIA_GELF"), GELF),
+  };
 }
 
 const ADDRESS = /^(tcp|udp):\/\/([^/?#@]+)(?:\/([^?#]*))?(?:\?([^#]*))?$/;

@@ -1,8 +1,12 @@
+import { gzipSync } from "node:zlib";
+
 import type { LogKey } from "../../src/events/event.ts";
 import { firstIdAt } from "../../src/events/id.ts";
 import { DEFAULT_LIMITS } from "../../src/events/limits.ts";
 import { completeLine, decodeRecord, encodeRecord } from "../../src/events/record.ts";
 import { Frames } from "../../src/ingest/listeners/frames.ts";
+import { Chunks } from "../../src/ingest/protocols/gelf/chunks.ts";
+import { readDatagram as readGelfMessage } from "../../src/ingest/protocols/gelf/listen.ts";
 import { lineOf } from "../../src/ingest/protocols/line.ts";
 import type { ProducerEvent } from "../../src/ingest/protocols/protocol.ts";
 import { SyslogDecoder } from "../../src/ingest/protocols/syslog/decode.ts";
@@ -26,7 +30,41 @@ const SYSLOG_STREAM =
   '<165>1 2003-10-11T22:14:15.003Z h.example.com app 42 ID47 [a@1 b="c\\"" d="é"][e@2] \ufeffone\n' +
   "<34>Oct 11 22:14:15 host su[9]: two\r\n<13>three\u000020 <13>1 - - - - - - four<1>*Nov  3 2024 1:2:3.5: five\n";
 
-const STREAMS: readonly Stream[] = [{ name: "syslog", bytes: Buffer.from(SYSLOG_STREAM), read: readSyslog }];
+const GELF = '{"version":"1.1","host":"h","short_message":"é","timestamp":"1700000000.1","level":3,"_a":{"b":[1]}}';
+
+const STREAMS: readonly Stream[] = [
+  { name: "syslog", bytes: Buffer.from(SYSLOG_STREAM), read: readSyslog },
+  { name: "GELF in chunks", bytes: inChunks(gzipSync(GELF), 20), read: readGelf },
+];
+
+/** As datagrams have them, each behind its length. */
+function inChunks(message: Buffer, size: number): Buffer {
+  const count = Math.ceil(message.length / size);
+  const chunks = Array.from({ length: count }, (_, i) => {
+    const chunk = Buffer.concat([chunkHead(i, count), message.subarray(i * size, (i + 1) * size)]);
+    return Buffer.concat([Buffer.from([chunk.length]), chunk]);
+  });
+  return Buffer.concat(chunks);
+}
+
+function chunkHead(number: number, count: number): Buffer {
+  return Buffer.from([0x1e, 0x0f, 1, 2, 3, 4, 5, 6, 7, 8, number, count]);
+}
+
+async function readGelf(pieces: readonly Buffer[]): Promise<ProducerEvent[]> {
+  const chunks = new Chunks(() => {});
+  const bytes = Buffer.concat(pieces);
+  const events: ProducerEvent[] = [];
+  for (let at = 0; at < bytes.length; at += 1 + bytes[at]!) {
+    const message = chunks.take(bytes.subarray(at + 1, at + 1 + bytes[at]!), "fuzz");
+    if (message === null) continue;
+    const read = await readGelfMessage({ bytes: message, isCut: false }, UNCOUNTED);
+    if (read !== null) events.push(read.event);
+  }
+  return events;
+}
+
+const UNCOUNTED = { add() {}, connections: 0, watchSystemDrops() {} };
 
 function* readSyslog(pieces: readonly Buffer[]): Generator<ProducerEvent> {
   const frames = new Frames({ most_bytes: MOST_BYTES, nulOnly: false, counted: true });

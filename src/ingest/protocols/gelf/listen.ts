@@ -1,0 +1,97 @@
+import type { RemoteInfo } from "node:dgram";
+
+import { LoggiaError } from "../../../errors.ts";
+import type { SocketSettings } from "../../../settings/listeners.ts";
+import type { Frame } from "../../listeners/frames.ts";
+import type { ListenerContext, Listening } from "../../listeners/listener.ts";
+import { Sink } from "../../listeners/sink.ts";
+import { FrameStream } from "../../listeners/stream.ts";
+import type { Keyed } from "../../listeners/stream.ts";
+import type { ListenerTally } from "../../listeners/tally.ts";
+import { listenTcp } from "../../listeners/tcp.ts";
+import type { TcpTimes } from "../../listeners/tcp.ts";
+import { listenUdp } from "../../listeners/udp.ts";
+import type { DatagramReader } from "../../listeners/udp.ts";
+import type { FieldChoice } from "../choice.ts";
+import { decompress, encodingOfContent } from "../inflate.ts";
+import { CUT_TAG } from "../line.ts";
+import type { ProducerEvent } from "../protocol.ts";
+import { Chunks } from "./chunks.ts";
+import { decodeGelf } from "./decode.ts";
+
+/** JSON cannot be cut: of a longer message the begin is kept as text. */
+const MESSAGE_BYTES = 1024 * 1024;
+const FRAMES = Object.freeze({ most_bytes: MESSAGE_BYTES, nulOnly: true, counted: false });
+/** So much may come of a datagram, or of its chunks. */
+const INFLATED_BYTES = 2 * 1024 * 1024;
+const KEPT_BYTES = 64 * 1024;
+const NAMES = Object.freeze({ title: "GELF", setting: "LOGGIA_GELF" });
+const USUAL: FieldChoice = Object.freeze({ text: [], time: [], source: [], tags: [] });
+
+/** Listens for GELF at one address. @throws StartError where it cannot */
+export function listenForGelf(socket: SocketSettings, context: ListenerContext, times?: TcpTimes): Promise<Listening> {
+  if (socket.transport === "udp") {
+    return listenUdp(socket, { ...NAMES, name: "gelf_udp", context, open: (_route, tally) => datagrams(tally) });
+  }
+  return listenTcp(socket, {
+    ...NAMES,
+    name: "gelf_tcp",
+    context,
+    open: ({ place, route, tally }) =>
+      new FrameStream(FRAMES, (frame) => readMessage(frame, tally), new Sink(context, tally, route, place)),
+    ...(times !== undefined && { times }),
+  });
+}
+
+function datagrams(tally: ListenerTally): DatagramReader {
+  const chunks = new Chunks((messages) => tally.add("malformed", messages));
+  const timer = setInterval(() => chunks.expire(), 1_000).unref();
+  return {
+    message(datagram: Buffer, { address, port }: RemoteInfo) {
+      const message = chunks.take(datagram, `${address} ${port}`);
+      const encoding = message === null ? "" : encodingOfContent(message);
+      return message === null || encoding === "" ? message : inflated(message, encoding);
+    },
+    read: (frame) => readMessage(frame, tally),
+    close: () => clearInterval(timer),
+  };
+}
+
+/** Reads a message as UDP has it, compressed or not. */
+export async function readDatagram({ bytes, isCut }: Frame, tally: ListenerTally): Promise<Keyed | null> {
+  const encoding = encodingOfContent(bytes);
+  return readMessage({ bytes: encoding === "" ? bytes : await inflated(bytes, encoding), isCut }, tally);
+}
+
+/** A message that cannot be decompressed is kept as it came. */
+async function inflated(message: Buffer, encoding: string): Promise<Buffer> {
+  try {
+    return await decompress(message, encoding, INFLATED_BYTES);
+  } catch (error) {
+    if (error instanceof LoggiaError) return message;
+    throw error;
+  }
+}
+
+/** What is no message of GELF is the text of an event. */
+function readMessage({ bytes, isCut }: Frame, tally: ListenerTally): Keyed | null {
+  if (bytes.length === 0) return null;
+  if (!isCut) {
+    try {
+      const [message, ...more] = decodeGelf(bytes, USUAL);
+      if (message !== undefined && more.length === 0 && !("fault" in message)) return { event: message, secret: null };
+    } catch (error) {
+      if (!(error instanceof LoggiaError)) throw error;
+    }
+  }
+  const text = bytes.toString("utf8", 0, KEPT_BYTES).trim();
+  if (text === "") return null;
+  tally.add("malformed");
+  const tags = isCut || bytes.length > KEPT_BYTES ? [CUT_TAG] : [];
+  return { event: eventOfText(text, tags), secret: null };
+}
+
+function eventOfText(text: string, tags: readonly string[]): ProducerEvent {
+  const none = { severity: null, source: "", user: "", link: "", geo: null, time: null };
+  return { ...none, text, tags, attributes: new Map() };
+}
