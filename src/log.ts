@@ -48,12 +48,17 @@ function escapeRest(line: string): string {
 }
 
 /** The secrets that an operator's settings hold. */
-export function secretsOf({ admin, log, engines, mail }: Settings): string[] {
+export function secretsOf({ admin, log, engines, mail, listeners }: Settings): string[] {
+  const shared = Object.values(listeners).flatMap((sockets) => sockets.flatMap(({ routes }) => routes));
   const cluster =
     engines.kind === "cluster" ? [engines.kafka.sasl?.password, ...authOf(engines.elasticsearch.auth)] : [];
-  return [admin?.password, log?.apiKey, mail?.credentials?.password, ...cluster].filter(
-    (secret) => typeof secret === "string",
-  );
+  return [
+    admin?.password,
+    log?.apiKey,
+    mail?.credentials?.password,
+    ...shared.map(({ sharedKey }) => sharedKey),
+    ...cluster,
+  ].filter((secret) => typeof secret === "string");
 }
 
 function authOf(auth: { password: string } | { apiKey: string } | null): string[] {

@@ -46,6 +46,7 @@ type SocketKind = {
 export type ListenerSettings = {
   readonly syslog: readonly SocketSettings[];
   readonly gelf: readonly SocketSettings[];
+  readonly forward: readonly SocketSettings[];
 };
 
 const SYSLOG: SocketKind = {
@@ -62,11 +63,19 @@ const GELF: SocketKind = {
   example: "udp://127.0.0.1:12201/log",
 };
 
+const FORWARD: SocketKind = {
+  transports: ["tcp"],
+  parameters: ["shared_key"],
+  keyed: false,
+  example: "tcp://127.0.0.1:24224/log",
+};
+
 /** @throws StartError */
 export function readListeners(get: (name: SettingName) => string): ListenerSettings {
   return {
     syslog: readSockets("LOGGIA_SYSLOG", get("LOGGIA_SYSLOG"), SYSLOG),
     gelf: readSockets("LOGGIA_GELF", get("LOGGIA_GELF"), GELF),
+    forward: readSockets("LOGGIA_FORWARD", get("LOGGIA_FORWARD"), FORWARD),
   };
 }
 

@@ -6,6 +6,7 @@ import type { PostClock } from "../events/clock.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { ConnectionLimits } from "../http/listen.ts";
 import type { ListenerContext } from "../ingest/listeners/listener.ts";
+import { listenForForward } from "../ingest/protocols/forward/listen.ts";
 import { listenForGelf } from "../ingest/protocols/gelf/listen.ts";
 import { RecentIds } from "../ingest/protocols/repeats.ts";
 import { BodyRoom } from "../ingest/protocols/room.ts";
@@ -43,6 +44,7 @@ const CONNECTIONS = 1_000;
 const PROTOCOLS = {
   syslog: { setting: "LOGGIA_SYSLOG", listen: listenForSyslog },
   gelf: { setting: "LOGGIA_GELF", listen: listenForGelf },
+  forward: { setting: "LOGGIA_FORWARD", listen: listenForForward },
 } as const satisfies Record<keyof ListenerSettings, { setting: SettingName; listen: Listen }>;
 
 type Listen = (socket: SocketSettings, context: ListenerContext) => Promise<Address & { close(): Promise<void> }>;

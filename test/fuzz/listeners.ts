@@ -1,10 +1,14 @@
+import { encode, ExtData } from "@msgpack/msgpack";
 import { gzipSync } from "node:zlib";
 
+import { LoggiaError } from "../../src/errors.ts";
 import type { LogKey } from "../../src/events/event.ts";
 import { firstIdAt } from "../../src/events/id.ts";
 import { DEFAULT_LIMITS } from "../../src/events/limits.ts";
 import { completeLine, decodeRecord, encodeRecord } from "../../src/events/record.ts";
 import { Frames } from "../../src/ingest/listeners/frames.ts";
+import { eventsOf, readMessage } from "../../src/ingest/protocols/forward/decode.ts";
+import { Scan } from "../../src/ingest/protocols/forward/scan.ts";
 import { Chunks } from "../../src/ingest/protocols/gelf/chunks.ts";
 import { readDatagram as readGelfMessage } from "../../src/ingest/protocols/gelf/listen.ts";
 import { lineOf } from "../../src/ingest/protocols/line.ts";
@@ -34,6 +38,7 @@ const GELF = '{"version":"1.1","host":"h","short_message":"é","timestamp":"1700
 
 const STREAMS: readonly Stream[] = [
   { name: "syslog", bytes: Buffer.from(SYSLOG_STREAM), read: readSyslog },
+  { name: "Fluent forward", bytes: forwardStream(), read: readForward },
   { name: "GELF in chunks", bytes: inChunks(gzipSync(GELF), 20), read: readGelf },
 ];
 
@@ -49,6 +54,37 @@ function inChunks(message: Buffer, size: number): Buffer {
 
 function chunkHead(number: number, count: number): Buffer {
   return Buffer.from([0x1e, 0x0f, 1, 2, 3, 4, 5, 6, 7, 8, number, count]);
+}
+
+function forwardStream(): Buffer {
+  const entries = Buffer.concat([encode([1_700_000_000, { log: "é", a: { b: [1, null] } }]), encode([1, { m: 1.5 }])]);
+  const time = new ExtData(0, Buffer.from([0x65, 0, 0, 0, 0, 0, 0, 1]));
+  return Buffer.concat([
+    encode(["t", time, { log: "one", level: "warn" }]),
+    encode(["t", [[[time, {}], { log: "two" }]], { chunk: "c" }]),
+    encode(["t", entries, { size: 2 }]),
+  ]);
+}
+
+/** What is no message ends a connection, in words. */
+function* readForward(pieces: readonly Buffer[]): Generator<ProducerEvent> {
+  let bytes: Buffer = Buffer.alloc(0);
+  let start = 0;
+  try {
+    let scan = new Scan(MOST_BYTES);
+    for (const piece of pieces) {
+      bytes = Buffer.concat([bytes, piece]);
+      for (let end = scan.end(bytes); end !== -1; end = scan.end(bytes)) {
+        const message = readMessage(bytes.subarray(start, end));
+        yield* eventsOf(message, message.entries, () => {});
+        start = end;
+        scan = new Scan(MOST_BYTES, start);
+        if (start === bytes.length) break;
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof LoggiaError)) throw error;
+  }
 }
 
 async function readGelf(pieces: readonly Buffer[]): Promise<ProducerEvent[]> {

@@ -1,17 +1,11 @@
+import { decodeMultiStream, encode } from "@msgpack/msgpack";
 import test from "ava";
-import type { ExecutionContext } from "ava";
+import { once } from "node:events";
+import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { freePorts } from "../../infra/engines/ports.ts";
-import { Program } from "../chaos/program.ts";
-import { AUTHORIZATION, environmentOf, KEY, LOG } from "../support/service.ts";
-import { temporaryFolder } from "../support/temporary.ts";
-import { until } from "../support/until.ts";
-
-const COUNT = 20_000;
-const BATCH = 250;
-const AT_ONCE = 4;
-const KILLS = 3;
+import { KEY, LOG } from "../support/service.ts";
+import { killAmid } from "./killing.ts";
 
 type Producer = { readonly path: string; readonly type: string; readonly body: (numbers: readonly number[]) => string };
 
@@ -28,43 +22,44 @@ const BULK: Producer = {
     numbers.map((n) => `{"create":{"_index":"app","_id":"id-${n}"}}\n{"message":"event ${n}"}\n`).join(""),
 };
 
-for (const [name, producer, once] of [
+for (const [name, producer, isOnce] of [
   ["_bulk with ids", BULK, true],
   ["Loki", LOKI, false],
 ] as const) {
-  test(`what ${name} was told is stored survives a kill, ${once ? "once" : "at least once"}`, async (t) => {
-    t.timeout(300_000);
-    const folder = temporaryFolder(t);
-    const [apiPort = 0, postPort = 0] = await freePorts(2);
-    const environment = {
-      ...environmentOf("embedded", folder),
-      LOGGIA_API: `127.0.0.1:${apiPort}`,
-      LOGGIA_POST: `127.0.0.1:${postPort}`,
-    };
-    await using program = await Program.start({ name: "killed", folder, environment });
-    const batches = Array.from({ length: COUNT / BATCH }, (_, b) =>
-      Array.from({ length: BATCH }, (_, i) => b * BATCH + i),
-    );
-    let stored = 0;
-    const posting = Promise.all(
-      Array.from({ length: AT_ONCE }, async () => {
-        for (let batch = batches.pop(); batch !== undefined; batch = batches.pop()) {
-          await postUntilStored(`http://127.0.0.1:${postPort}${producer.path}`, producer, batch);
-          stored += batch.length;
-        }
-      }),
-    );
-    for (let kills = 0; kills < KILLS; kills++) {
-      await until(() => Promise.resolve(stored >= (COUNT * (kills + 1)) / 5 || null), {
-        what: "events to be stored",
-        timeout_ms: 60_000,
-      });
-      await program.kill();
-      await program.start();
-    }
-    await posting;
-    await assertStored(t, `http://127.0.0.1:${apiPort}`, once);
+  test(`what ${name} was told is stored survives a kill, ${isOnce ? "once" : "at least once"}`, async (t) => {
+    const post = ({ post }: { readonly post: number }, numbers: readonly number[]) =>
+      postUntilStored(`http://127.0.0.1:${post}${producer.path}`, producer, numbers);
+    await killAmid(t, () => ({}), post, isOnce);
   });
+}
+
+test("what Fluent forward was told is stored survives a kill, once", async (t) => {
+  const settings = ({ listener }: { readonly listener: number }) => ({
+    LOGGIA_FORWARD: `tcp://127.0.0.1:${listener}/${LOG}`,
+  });
+  await killAmid(t, settings, ({ listener }, numbers) => forwardUntilStored(listener, numbers), true);
+});
+
+/** As clients do: the same chunk again, on a new connection, for as long as it is not acknowledged. */
+async function forwardUntilStored(port: number, numbers: readonly number[]): Promise<void> {
+  const time_s = Math.floor(Date.now() / 1000);
+  const entries = Buffer.concat(numbers.map((n) => encode([time_s, { log: `event ${n}` }])));
+  const message = encode(["app", entries, { chunk: `chunk ${numbers[0]}` }]);
+  for (;;) {
+    const socket = connect(port, "127.0.0.1");
+    try {
+      await once(socket, "connect");
+      socket.write(message);
+      for await (const answer of decodeMultiStream(socket)) {
+        if ((answer as { ack?: string }).ack === `chunk ${numbers[0]}`) return;
+      }
+    } catch {
+      // The connection ended with the process.
+    } finally {
+      socket.destroy();
+    }
+    await sleep(50);
+  }
 }
 
 /** As clients do: the same bytes again for as long as they are not answered with success. */
@@ -84,18 +79,4 @@ async function postUntilStored(url: string, { type, body }: Producer, numbers: r
     }
     await sleep(50);
   }
-}
-
-async function assertStored(t: ExecutionContext, api: string, once: boolean): Promise<void> {
-  const texts = await until(
-    async () => {
-      const response = await fetch(`${api}/1/logs/${LOG}/export`, { headers: { Authorization: AUTHORIZATION } });
-      const lines = (await response.text()).split("\n").filter((line) => line !== "");
-      const found = lines.map((line) => (JSON.parse(line) as { text: string }).text);
-      return new Set(found).size >= COUNT ? found : null;
-    },
-    { what: `${COUNT} events in the store`, timeout_ms: 90_000 },
-  );
-  t.is(new Set(texts).size, COUNT);
-  if (once) t.is(texts.length, COUNT);
 }

@@ -37,6 +37,8 @@ export type TcpOptions = {
   readonly title: string;
   readonly setting: string;
   readonly context: ListenerContext;
+  /** Whether clients are told what is stored, and send all else again. */
+  readonly isAcknowledged?: boolean;
   /** Begins to read a connection. */
   open(connection: Connection): Stream;
   readonly times?: TcpTimes;
@@ -123,9 +125,11 @@ class TcpListener implements Listening {
     if (this.#sweep !== null) clearInterval(this.#sweep);
     this.#server.close();
     const served = Promise.all(Array.from(this.#open.values(), (state) => state.served));
-    // Senders that are told stop by themselves, and what they have sent by then is read.
-    for (const socket of this.#open.keys()) socket.end();
-    await Promise.race([served, sleep(this.#times.ending_ms, undefined, { ref: false })]);
+    if (this.#options.isAcknowledged !== true) {
+      // Senders that are told stop by themselves, and what they have sent by then is read.
+      for (const socket of this.#open.keys()) socket.end();
+      await Promise.race([served, sleep(this.#times.ending_ms, undefined, { ref: false })]);
+    }
     this.#isOver = true;
     for (const { wake } of this.#open.values()) wake();
     await served;
@@ -159,7 +163,7 @@ class TcpListener implements Listening {
     try {
       await this.#read(socket, state);
     } catch (error) {
-      if (error instanceof LoggiaError) this.#tally.add("malformed");
+      if (error instanceof LoggiaError) this.#tally.add(error.status === 400 ? "malformed" : "refused");
       else log.error({ err: error }, `a connection of ${this.#options.title} failed for a reason that nobody foresaw`);
     }
     state.isBusy = true;

@@ -28,7 +28,7 @@ export async function connectTo(port: number): Promise<Socket> {
 }
 
 /** Sends bytes over a connection, and waits until the other side has ended it. */
-export async function sendStream(port: number, ...pieces: readonly (string | Buffer)[]): Promise<void> {
+export async function sendStream(port: number, ...pieces: readonly (string | Uint8Array)[]): Promise<void> {
   const socket = await connectTo(port);
   socket.resume();
   for (const piece of pieces) if (!socket.write(piece)) await once(socket, "drain");

@@ -1,0 +1,56 @@
+import { encode } from "@msgpack/msgpack";
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { hostname } from "node:os";
+
+import { LoggiaError } from "../../../errors.ts";
+import { decodeValue } from "./decode.ts";
+
+const NONCE_BYTES = 16;
+const LONGEST = 1_024;
+
+/** Both sides show that they know the shared key, and send it neither way. */
+export class Handshake {
+  readonly #key: string;
+  readonly #nonce = randomBytes(NONCE_BYTES);
+
+  constructor(key: string) {
+    this.#key = key;
+  }
+
+  /** What the service begins with. */
+  hello(): Uint8Array {
+    return encode(["HELO", { nonce: this.#nonce, auth: "", keepalive: true }]);
+  }
+
+  /**
+   * Reads what the client answers. Returns what it is told, or why it is refused.
+   * @throws LoggiaError `bad_body` where it is no such answer
+   */
+  answer(bytes: Uint8Array): { readonly isRight: boolean; readonly pong: Uint8Array; readonly digest: string } {
+    const ping = decodeValue(bytes);
+    if (!Array.isArray(ping) || ping.length < 4) throw wrong();
+    const [word, client, salt, digest] = (ping as unknown[]).map(bytesOf);
+    if (String(word) !== "PING" || client === undefined || salt === undefined || digest === undefined) throw wrong();
+    const wanted = Buffer.from(this.#digest(salt, client));
+    const isRight = digest.length === wanted.length && timingSafeEqual(digest, wanted);
+    const name = hostname();
+    const pong = isRight
+      ? ["PONG", true, "", name, this.#digest(salt, Buffer.from(name))]
+      : ["PONG", false, "shared_key mismatch", "", ""];
+    return { isRight, pong: encode(pong), digest: String(digest) };
+  }
+
+  #digest(salt: Buffer, name: Buffer): string {
+    return createHash("sha512").update(salt).update(name).update(this.#nonce).update(this.#key).digest("hex");
+  }
+}
+
+function bytesOf(value: unknown): Buffer | undefined {
+  const bytes =
+    typeof value === "string" ? Buffer.from(value) : value instanceof Uint8Array ? Buffer.from(value) : null;
+  return bytes === null || bytes.length > LONGEST ? undefined : bytes;
+}
+
+function wrong(): LoggiaError {
+  return new LoggiaError("unauthorized", "A client of Fluent forward did not answer with PING, as a shared key is set");
+}

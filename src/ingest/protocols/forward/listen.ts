@@ -1,0 +1,241 @@
+import { encode } from "@msgpack/msgpack";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { LoggiaError } from "../../../errors.ts";
+import { personOf } from "../../../gate/person.ts";
+import type { SocketSettings } from "../../../settings/listeners.ts";
+import type { ListenerContext, Listening } from "../../listeners/listener.ts";
+import { Sink } from "../../listeners/sink.ts";
+import { listenTcp } from "../../listeners/tcp.ts";
+import type { Connection, Stream, TcpTimes } from "../../listeners/tcp.ts";
+import { decompress } from "../inflate.ts";
+import { BODY_MAX_BYTES } from "../protocol.ts";
+import type { ProducerEvent, Reading } from "../protocol.ts";
+import type { Share } from "../room.ts";
+import { storeEvents } from "../store.ts";
+import { eventsOf, readMessage, unreadable } from "./decode.ts";
+import type { ForwardMessage } from "./decode.ts";
+import { Handshake } from "./handshake.ts";
+import { Scan } from "./scan.ts";
+
+const NOTHING = Buffer.alloc(0);
+/** Messages of a connection that are stored at a time. */
+const AT_ONCE = 64;
+/** Entries, before others have their turn. */
+const STEP_EVENTS = 200;
+const PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 2_000;
+/** How long a message waits for memory before its connection is closed. */
+const ROOM_MS = 20_000;
+/** Before a client has shown that it knows the key, it sends no more. */
+const PING_BYTES = 4_096;
+/** Times as much as is compressed are counted while it is decompressed. */
+const INFLATED_FACTOR = 10;
+
+/** Listens for Fluent forward at one address. @throws StartError where it cannot */
+export function listenForForward(
+  socket: SocketSettings,
+  context: ListenerContext,
+  times?: TcpTimes,
+): Promise<Listening> {
+  return listenTcp(socket, {
+    title: "Fluent forward",
+    setting: "LOGGIA_FORWARD",
+    name: "forward",
+    context,
+    isAcknowledged: true,
+    open: (connection) => new ForwardStream(connection, context),
+    ...(times !== undefined && { times }),
+  });
+}
+
+class ForwardStream implements Stream {
+  readonly #connection: Connection;
+  readonly #context: ListenerContext;
+  readonly #sink: Sink;
+  readonly #share: Share;
+  readonly #person: string;
+  #handshake: Handshake | null = null;
+  /** The begin of a message whose end is missing, in a buffer that grows by doubling. */
+  #buffer = NOTHING;
+  #held_bytes = 0;
+  #scan: Scan;
+  frames = 0;
+
+  constructor(connection: Connection, context: ListenerContext) {
+    const { route, place, tally, socket } = connection;
+    this.#connection = connection;
+    this.#context = context;
+    this.#sink = new Sink(context, tally, route, place);
+    this.#person = personOf(context.catalog, route.log!);
+    this.#share = context.room.enter(this.#person);
+    if (route.sharedKey !== null) {
+      this.#handshake = new Handshake(route.sharedKey);
+      socket.write(this.#handshake.hello());
+    }
+    this.#scan = this.#nextScan(0);
+  }
+
+  get isWithin(): boolean {
+    return this.#held_bytes > 0;
+  }
+
+  async take(bytes: Buffer): Promise<void> {
+    const all = await this.#hold(bytes);
+    let start = 0;
+    const storing: Promise<void>[] = [];
+    try {
+      for (let end = this.#scan.end(all); end !== -1; end = this.#scan.end(all)) {
+        this.frames += 1;
+        const message = all.subarray(start, end);
+        if (this.#handshake !== null) this.#greet(message);
+        else await this.#store(readMessage(message), storing);
+        start = end;
+        this.#scan = this.#nextScan(start);
+        if (start === all.length) break;
+      }
+    } finally {
+      // What came whole is stored, whatever comes behind it.
+      this.#sink.flush();
+      await Promise.all(storing);
+    }
+    this.#keep(all, start);
+    await this.#sink.room();
+  }
+
+  async end(): Promise<void> {
+    if (this.#held_bytes > 0) this.#connection.tally.add("malformed");
+    await this.#sink.drain();
+    this.#share.release();
+  }
+
+  #nextScan(start: number): Scan {
+    return new Scan(this.#handshake === null ? BODY_MAX_BYTES : PING_BYTES, start);
+  }
+
+  /** All bytes of the message under way. */
+  async #hold(bytes: Buffer): Promise<Buffer> {
+    if (this.#held_bytes === 0) return bytes;
+    const size_bytes = this.#held_bytes + bytes.length;
+    if (size_bytes > this.#buffer.length) {
+      await this.#takeRoom(2 * size_bytes);
+      const larger = Buffer.allocUnsafeSlow(2 * size_bytes);
+      this.#buffer.copy(larger, 0, 0, this.#held_bytes);
+      this.#buffer = larger;
+    }
+    bytes.copy(this.#buffer, this.#held_bytes);
+    this.#held_bytes = size_bytes;
+    return this.#buffer.subarray(0, size_bytes);
+  }
+
+  /** Keeps what is left behind whole messages. */
+  #keep(all: Buffer, start: number): void {
+    // A message of one piece was never held, and one that goes on stands where it is.
+    if (start === 0 && this.#held_bytes > 0) return;
+    const rest = all.subarray(start);
+    this.#buffer = rest.length === 0 ? NOTHING : Buffer.from(rest);
+    this.#held_bytes = rest.length;
+    // It is no longer than what is read at once.
+    this.#share.take(0);
+    // The rest stands at the begin of its buffer now.
+    if (start > 0) this.#scan = this.#nextScan(0);
+  }
+
+  /** @throws LoggiaError `overloaded`, `too_many_requests` where others leave no memory for long */
+  async #takeRoom(size_bytes: number): Promise<void> {
+    for (const began_ms = performance.now(); ;) {
+      try {
+        this.#share.take(size_bytes);
+        return;
+      } catch (error) {
+        if (performance.now() - began_ms > ROOM_MS || this.#context.abandoned.aborted) throw error;
+        await sleep(PAUSE_MS);
+      }
+    }
+  }
+
+  /** @throws LoggiaError `unauthorized`, `too_many_requests` */
+  #greet(bytes: Buffer): void {
+    const { gate } = this.#context;
+    const { place, socket } = this.#connection;
+    gate.beforeKey(place, "", () => undefined);
+    const { isRight, pong, digest } = this.#handshake!.answer(bytes);
+    socket.write(pong);
+    if (!isRight) {
+      gate.wrongKey(place, digest);
+      throw new LoggiaError("unauthorized", "A client of Fluent forward does not know the shared key");
+    }
+    this.#handshake = null;
+  }
+
+  /** Stores a message: at once with others where nobody waits to hear of it. */
+  async #store(message: ForwardMessage, storing: Promise<void>[]): Promise<void> {
+    const entries = await this.#decompressed(message, storing);
+    const { tally } = this.#connection;
+    if (message.chunk === null) {
+      let n = 0;
+      for (const event of readEntries(message, entries, () => tally.add("malformed"))) {
+        void this.#sink.put(event, null);
+        if (++n % STEP_EVENTS > 0) continue;
+        this.#sink.flush();
+        await this.#sink.room();
+        await new Promise(setImmediate);
+      }
+      return;
+    }
+    storing.push(this.#storeAndTell(message, entries, message.chunk));
+    if (storing.length >= AT_ONCE) await Promise.all(storing.splice(0));
+  }
+
+  /** One at a time, of a connection. null: they cannot be decompressed. */
+  async #decompressed({ entries, compressed }: ForwardMessage, storing: Promise<void>[]): Promise<Buffer | null> {
+    if (compressed === "") return entries;
+    await Promise.all(storing.splice(0));
+    await this.#takeRoom(this.#buffer.length + Math.min(BODY_MAX_BYTES, INFLATED_FACTOR * entries.length));
+    try {
+      const inflated = await decompress(entries, compressed, BODY_MAX_BYTES);
+      await this.#takeRoom(this.#buffer.length + inflated.length);
+      return inflated;
+    } catch (error) {
+      if (error instanceof LoggiaError) return null;
+      throw error;
+    }
+  }
+
+  /** Stores a message until it is stored, and tells the client then. */
+  async #storeAndTell(message: ForwardMessage, entries: Buffer | null, chunk: string): Promise<void> {
+    const { abandoned, gate, log } = this.#context;
+    const { route, socket, tally } = this.#connection;
+    const producer = { log: route.log!, apiKey: "forward", tags: route.tags };
+    let faults = 0;
+    const begin = (): Reading => {
+      faults = 0;
+      return { items: readEntries(message, entries, () => (faults += 1)), accepted: () => NO_ANSWER };
+    };
+    for (let pause_ms = PAUSE_MS; ; pause_ms = Math.min(2 * pause_ms, LONGEST_PAUSE_MS)) {
+      try {
+        gate.countCaller(this.#person);
+        const { stored } = await storeEvents(producer, entries?.length ?? 0, begin, this.#context);
+        tally.add("stored", stored.accepted);
+        if (stored.cut > 0) tally.add("cut", stored.cut);
+        if (faults > 0) tally.add("malformed", faults);
+        if (socket.writable) socket.write(encode({ ack: chunk }));
+        return;
+      } catch (error) {
+        if (!(error instanceof LoggiaError))
+          log.error({ err: error }, "a message of Fluent forward could not be stored");
+        // It was not acknowledged: the client sends it again.
+        if (abandoned.aborted || socket.destroyed) return;
+        await sleep(pause_ms, undefined, { signal: abandoned }).catch(() => {});
+      }
+    }
+  }
+}
+
+function* readEntries(message: ForwardMessage, entries: Buffer | null, onFault: () => void): Generator<ProducerEvent> {
+  if (entries !== null) return yield* eventsOf(message, entries, onFault);
+  onFault();
+  yield unreadable(message);
+}
+
+const NO_ANSWER = Object.freeze({ status: 200, type: null, body: "" });

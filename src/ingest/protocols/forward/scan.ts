@@ -1,0 +1,104 @@
+import { LoggiaError } from "../../../errors.ts";
+
+/** Deeper values are refused: whatever reads them would nest as deep. */
+const MOST_DEPTH = 64;
+/** Values of one message, each of which takes more memory than it has bytes. */
+const MOST_VALUES = 2_000_000;
+
+/**
+ * Finds where a value of MessagePack ends, in bytes that may come in pieces. It looks at each byte
+ * once, and at no byte of texts.
+ */
+export class Scan {
+  /** Where the next value begins; beyond the bytes that are there, while a text is missing. */
+  #at: number;
+  /** Values that are missing in each list and map around, the innermost last. */
+  readonly #missing: number[] = [1];
+  readonly #most_bytes: number;
+  #values = 0;
+
+  /** @param start where the value begins */
+  constructor(most_bytes: number, start = 0) {
+    this.#at = start;
+    this.#most_bytes = start + most_bytes;
+  }
+
+  /**
+   * Where the value ends; -1 where bytes are missing.
+   * @param bytes all that there are by now
+   * @throws LoggiaError `bad_body`, `body_too_large`
+   */
+  end(bytes: Buffer): number {
+    const missing = this.#missing;
+    for (;;) {
+      while (missing.length > 0 && missing[missing.length - 1] === 0) missing.pop();
+      if (this.#at > this.#most_bytes) {
+        throw new LoggiaError("body_too_large", `A message has more than ${this.#most_bytes} bytes`);
+      }
+      if (missing.length === 0) return this.#at <= bytes.length ? this.#at : -1;
+      if (this.#at >= bytes.length) return -1;
+      const head = headAt(bytes, this.#at);
+      if (head === null) return -1;
+      this.#at += head.size_bytes;
+      missing[missing.length - 1]! -= 1;
+      if (++this.#values > MOST_VALUES) throw new LoggiaError("bad_body", "A message holds too many values");
+      if (head.values === 0) continue;
+      if (missing.length >= MOST_DEPTH) throw new LoggiaError("bad_body", "A message is nested too deep");
+      missing.push(head.values);
+    }
+  }
+}
+
+/** What the first bytes of a value tell. */
+export type Head = {
+  readonly kind: "list" | "map" | "text" | "other";
+  /** Bytes of its head; with the content, where that is no list and no map. */
+  readonly size_bytes: number;
+  /** Where the content of a text begins. */
+  readonly head_bytes: number;
+  /** Values within it. */
+  readonly values: number;
+};
+
+/** null where bytes of the head are missing. @throws LoggiaError `bad_body` */
+export function headAt(bytes: Buffer, at: number): Head | null {
+  const first = bytes[at]!;
+  if (first <= 0x7f || first >= 0xe0) return other(1);
+  if (first <= 0x8f) return group("map", 1, first & 0x0f);
+  if (first <= 0x9f) return group("list", 1, first & 0x0f);
+  if (first <= 0xbf) return text(1, first & 0x1f);
+  if (first <= 0xc3) {
+    if (first === 0xc1) throw new LoggiaError("bad_body", "A message is no MessagePack");
+    return other(1);
+  }
+  const fixed = FIXED[first];
+  if (fixed !== undefined) return other(fixed);
+  const width = WIDTHS[first]!;
+  if (at + 1 + width > bytes.length) return null;
+  const length = bytes.readUIntBE(at + 1, width);
+  if (first <= 0xc6 || (first >= 0xd9 && first <= 0xdb)) return text(1 + width, length);
+  if (first <= 0xc9) return other(2 + width + length);
+  return group(first <= 0xdd ? "list" : "map", 1 + width, length);
+}
+
+/** Bytes of values whose first byte tells their length. */
+const FIXED: Readonly<Record<number, number>> = {
+  0xca: 5, 0xcb: 9, 0xcc: 2, 0xcd: 3, 0xce: 5, 0xcf: 9, 0xd0: 2, 0xd1: 3, 0xd2: 5, 0xd3: 9,
+  0xd4: 3, 0xd5: 4, 0xd6: 6, 0xd7: 10, 0xd8: 18,
+}; // prettier-ignore
+/** Bytes of the length of all others. */
+const WIDTHS: Readonly<Record<number, number>> = {
+  0xc4: 1, 0xc5: 2, 0xc6: 4, 0xc7: 1, 0xc8: 2, 0xc9: 4, 0xd9: 1, 0xda: 2, 0xdb: 4, 0xdc: 2, 0xdd: 4, 0xde: 2, 0xdf: 4,
+}; // prettier-ignore
+
+function other(size_bytes: number): Head {
+  return { kind: "other", size_bytes, head_bytes: 1, values: 0 };
+}
+
+function text(head_bytes: number, length: number): Head {
+  return { kind: "text", size_bytes: head_bytes + length, head_bytes, values: 0 };
+}
+
+function group(kind: "list" | "map", head_bytes: number, count: number): Head {
+  return { kind, size_bytes: head_bytes, head_bytes, values: kind === "map" ? 2 * count : count };
+}

@@ -1,0 +1,266 @@
+import { decode, decodeMultiStream, encode, ExtData } from "@msgpack/msgpack";
+import test from "ava";
+import fc from "fast-check";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import type { Socket } from "node:net";
+import { gzipSync } from "node:zlib";
+
+import { LoggiaError } from "../../../src/errors.ts";
+import { listenForForward } from "../../../src/ingest/protocols/forward/listen.ts";
+import { Scan } from "../../../src/ingest/protocols/forward/scan.ts";
+import { environmentOf, LOG, startService } from "../../support/service.ts";
+import { temporaryFolder } from "../../support/temporary.ts";
+import { until } from "../../support/until.ts";
+import { eventsOf } from "../posting.ts";
+import { contextOf, socketFor } from "./context.ts";
+import { connectTo, listeningService, metricOf, portOf, sendStream } from "./sockets.ts";
+
+const TIME_S = 1_763_632_800;
+
+function eventTime(seconds: number, nanoseconds: number): ExtData {
+  const bytes = Buffer.alloc(8);
+  bytes.writeUInt32BE(seconds);
+  bytes.writeUInt32BE(nanoseconds, 4);
+  return new ExtData(0, bytes);
+}
+
+const packed = (...entries: unknown[]): Buffer => Buffer.concat(entries.map((entry) => encode(entry)));
+
+/** Answers of a connection, one after the other. */
+function answersOf(socket: Socket): () => Promise<unknown> {
+  const answers = decodeMultiStream(socket);
+  return async () => (await answers.next()).value as unknown;
+}
+
+test("all modes arrive with their times, tags and types", async (t) => {
+  const service = await listeningService(t, { LOGGIA_FORWARD: `tcp://127.0.0.1:0/${LOG}?tags=fluent` });
+  const time = eventTime(TIME_S, 123_456_789);
+  const record = (log: string, more: object = {}) => ({ log, level: "warn", n: 7, half: 0.5, ok: true, ...more });
+  const gz = (log: string) => gzipSync(packed([time, record(log)]));
+  const stream = Buffer.concat([
+    encode(["app.a", TIME_S, record("message")]),
+    encode(["app.a", time, record("message with option"), { size: 1 }]),
+    encode([
+      "app.b",
+      [
+        [time, record("forward 1")],
+        [TIME_S, record("forward 2")],
+      ],
+      null,
+    ]),
+    encode(["app.c", packed([time, record("packed 1")], [time, record("packed 2")]), { size: 2 }]),
+    encode(["app.d", Buffer.concat([gz("gzip 1"), gz("gzip 2"), gz("gzip 3")]), { compressed: "gzip" }]),
+    encode(["app.e", [[[time, { meta: 1 }], record("with metadata")]]]),
+    encode(
+      [
+        "app.f",
+        time,
+        record("types", {
+          big: 2n ** 60n,
+          bytes: Buffer.from("text"),
+          raw: Buffer.from([0xff, 0]),
+          deep: { list: [1, "a"] },
+        }),
+      ],
+      { useBigInt64: true },
+    ),
+  ]);
+  const pieces = Array.from({ length: Math.ceil(stream.length / 37) }, (_, i) => stream.subarray(37 * i, 37 * (i + 1)));
+  await sendStream(portOf(service), ...pieces);
+  const events = new Map((await eventsOf(service, 11)).map((event) => [event.text, event]));
+  t.is(events.size, 11);
+  for (const [text, { source, tags, attributes = {}, created }] of events) {
+    t.deepEqual([...tags].toSorted(), ["fluent", "warn"], text);
+    t.regex(source, /^app\.[a-f]$/, text);
+    t.like(attributes, { n: 7, half: 0.5, ok: true, tag: source }, text);
+    const isWhole = text === "message" || text === "forward 2";
+    t.true(created.includes(`${TIME_S}${isWhole ? "000" : "123"}`), text);
+    if (!isWhole) t.is(attributes["time_ns"], `${TIME_S}123456789`, text);
+  }
+  t.like(events.get("types")!.attributes, {
+    big: String(2n ** 60n),
+    bytes: "text",
+    raw: Buffer.from([0xff, 0]).toString("base64"),
+    "deep.list": [1, "a"],
+  });
+  t.is(await metricOf(service, "events_total", "forward"), 11);
+});
+
+test("what is acknowledged is stored, and a chunk that comes again is stored once", async (t) => {
+  const environment = { ...environmentOf("embedded", temporaryFolder(t)), LOGGIA_FORWARD: `tcp://127.0.0.1:0/${LOG}` };
+  const service = await startService(environment);
+  const chunk = (id: string) =>
+    encode(["app", packed(...Array.from({ length: 50 }, (_, i) => [TIME_S, { log: `${id} ${i}` }])), { chunk: id }]);
+  const send = async (port: number, ids: readonly string[]): Promise<unknown[]> => {
+    const socket = await connectTo(port);
+    const next = answersOf(socket);
+    socket.write(Buffer.concat(ids.map(chunk)));
+    const answers: unknown[] = [];
+    for (const _ of ids) answers.push(await next());
+    socket.destroy();
+    return answers;
+  };
+  const told = (await send(portOf(service), ["a", "b"])) as { ack: string }[];
+  t.deepEqual(told.map(({ ack }) => ack).toSorted(), ["a", "b"]);
+  t.deepEqual(await send(portOf(service), ["a"]), [{ ack: "a" }]);
+  await service.close();
+  const again = await startService(environment);
+  t.teardown(() => again.close());
+  t.deepEqual(await send(portOf(again), ["b"]), [{ ack: "b" }], "after a restart as well");
+  t.deepEqual(await send(portOf(again), ["c"]), [{ ack: "c" }]);
+  const texts = (await eventsOf(again, 150)).map(({ text }) => text);
+  t.is(texts.length, 150);
+  t.is(new Set(texts).size, 150);
+});
+
+test("nothing is acknowledged that the bus does not hold", async (t) => {
+  const { context, bus } = await contextOf(t, {
+    once: {
+      post: async (_batch, append) => ({
+        first: await append({ reserve: async () => {} }),
+        read_ms: 0,
+        believed_ms: 0,
+      }),
+    },
+  });
+  const listening = await listenForForward(socketFor("tcp"), context);
+  bus.isFull = true;
+  const socket = await connectTo(listening.port);
+  const next = answersOf(socket);
+  let acknowledged = false;
+  const answer = next().then((value) => {
+    acknowledged = true;
+    return value;
+  });
+  socket.write(encode(["app", TIME_S, { log: "one" }, { chunk: "c1" }]));
+  await until(() => Promise.resolve(bus.refusals > 2 || null), { what: "a full bus to be met" });
+  t.false(acknowledged);
+  bus.isFull = false;
+  t.deepEqual(await answer, { ack: "c1" });
+  t.deepEqual(bus.texts, ["one"]);
+  socket.destroy();
+  await listening.close();
+});
+
+test("a shared key has to be known, and is shown by neither side", async (t) => {
+  const key = "a shared secret";
+  const service = await listeningService(t, {
+    LOGGIA_FORWARD: `tcp://127.0.0.1:0/${LOG}?shared_key=${key.replaceAll(" ", "+")}`,
+  });
+  const sha = (...parts: (string | Uint8Array)[]) =>
+    parts.reduce((hash, part) => hash.update(part), createHash("sha512")).digest("hex");
+  const greet = async (shared: string) => {
+    const socket = await connectTo(portOf(service));
+    const next = answersOf(socket);
+    const [word, { nonce }] = (await next()) as [string, { nonce: Uint8Array }];
+    t.is(word, "HELO");
+    socket.write(encode(["PING", "client", "salt", sha("salt", "client", nonce, shared), "", ""]));
+    const pong = (await next()) as [string, boolean, string, string, string];
+    return { socket, next, pong, nonce };
+  };
+  const right = await greet(key);
+  t.deepEqual(right.pong.slice(0, 2), ["PONG", true]);
+  t.is(right.pong[4], sha("salt", right.pong[3], right.nonce, key));
+  right.socket.write(encode(["app", TIME_S, { log: "inside" }, { chunk: "1" }]));
+  t.deepEqual(await right.next(), { ack: "1" });
+  right.socket.destroy();
+  const wrong = await greet("another secret");
+  t.deepEqual(wrong.pong.slice(0, 2), ["PONG", false]);
+  wrong.socket.resume();
+  if (!wrong.socket.closed) await once(wrong.socket, "close");
+  const silent = await connectTo(portOf(service));
+  silent.resume();
+  silent.write(encode(["app", TIME_S, { log: "outside" }, { chunk: "1" }]));
+  await once(silent, "close");
+  const endless = await connectTo(portOf(service));
+  endless.resume();
+  endless.write(Buffer.concat([Buffer.from([0x95, 0xc6, 0x7f, 0xff, 0xff, 0xff]), Buffer.alloc(100_000)]));
+  await once(endless, "close");
+  t.deepEqual(
+    (await eventsOf(service, 1)).map(({ text }) => text),
+    ["inside"],
+  );
+  t.is(await metricOf(service, "refused_total", "forward"), 3);
+});
+
+test("broken, nested and endless messages end their connection, and what came whole before them is stored", async (t) => {
+  const { context, bus, counts } = await contextOf(t);
+  const times = { frame_ms: 1_500, first_ms: 1_500, idle_ms: 60_000, ending_ms: 200 };
+  const listening = await listenForForward(socketFor("tcp"), context, times);
+  const good = encode(["app", TIME_S, { log: "good" }]);
+  const attacks: readonly (readonly [string, Buffer])[] = [
+    ["no MessagePack", Buffer.from([0xc1])],
+    ["no list", Buffer.from(encode({ a: 1 }))],
+    ["text", Buffer.from("GET / HTTP/1.1\r\n\r\n")],
+    ["an empty list", Buffer.from([0x90])],
+    ["nested lists", Buffer.alloc(1_000_000, 0x91)],
+    ["nested maps", Buffer.alloc(1_000_000, 0x81)],
+    ["a map of entries", Buffer.from(encode(["app", { a: 1 }]))],
+    [
+      "too many values",
+      Buffer.concat([Buffer.from([0x92, 0xa1, 0x61, 0xdd, 0xff, 0xff, 0xff, 0xff]), Buffer.alloc(3_000_000, 0xc0)]),
+    ],
+    [
+      "an announced gigabyte",
+      Buffer.concat([Buffer.from([0x92, 0xa1, 0x61, 0xc6, 0x7f, 0xff, 0xff, 0xff]), Buffer.alloc(1_000)]),
+    ],
+  ];
+  for (const [name, bytes] of attacks) {
+    const socket = await connectTo(listening.port);
+    socket.resume();
+    socket.write(Buffer.concat([good, bytes]));
+    await once(socket, "close");
+    t.pass(name);
+  }
+  t.is(bus.texts.filter((text) => text === "good").length, attacks.length);
+  const slow = await connectTo(listening.port);
+  slow.resume();
+  slow.write(Buffer.from([0x92, 0xa1]));
+  await once(slow, "close");
+  t.true((counts.get("malformed") ?? 0) + (counts.get("refused") ?? 0) >= attacks.length);
+  await listening.close();
+});
+
+test("an entry that cannot be read is kept as text, and those beside it are whole", async (t) => {
+  const { context, bus, counts } = await contextOf(t);
+  const listening = await listenForForward(socketFor("tcp"), context);
+  const bomb = gzipSync(Buffer.alloc(50_000_000, 0xc0));
+  await sendStream(
+    listening.port,
+    encode(["app", packed([TIME_S, { log: "one" }], "no entry", [TIME_S, "no record"], [TIME_S, { log: "two" }])]),
+    encode(["app", Buffer.concat([packed([TIME_S, { log: "three" }]), Buffer.from([0x92, 0xc1])])]),
+    encode(["app", bomb, { compressed: "gzip" }]),
+    Buffer.concat([encode(["app", [[TIME_S, { log: "four", ["__proto__x"]: 1 }]]])]),
+    encode(["app", TIME_S, JSON.parse(`{"log":"five","deep":${'{"a":'.repeat(40)}1${"}".repeat(40)}}`)]),
+  );
+  await until(() => Promise.resolve(bus.texts.includes("five") || null), { what: "the last entry" });
+  for (const text of ["one", "two", "three", "four", "five"]) t.true(bus.texts.includes(text), text);
+  t.is(bus.texts.length, 9);
+  t.is(counts.get("malformed"), 4);
+  await listening.close();
+});
+
+test("values end where the reference encoder ends them, in any pieces", (t) => {
+  fc.assert(
+    fc.property(
+      fc.anything({ withDate: true, withTypedArray: false, maxDepth: 4 }),
+      fc.integer({ min: 1, max: 9 }),
+      (value, size) => {
+        let bytes: Buffer;
+        try {
+          bytes = Buffer.from(encode(value, { ignoreUndefined: true }));
+          decode(bytes);
+        } catch {
+          return;
+        }
+        const more = Buffer.concat([bytes, Buffer.from([0xc0, 0x93])]);
+        const scan = new Scan(1_000_000);
+        for (let length = size; length < bytes.length; length += size) t.is(scan.end(more.subarray(0, length)), -1);
+        t.is(scan.end(more), bytes.length);
+      },
+    ),
+    { numRuns: 500 },
+  );
+  t.throws(() => new Scan(10).end(Buffer.alloc(100, 0x91)), { instanceOf: LoggiaError });
+});
