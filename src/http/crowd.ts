@@ -1,5 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
-import type { Socket } from "node:net";
+import type { Server as SocketServer, Socket } from "node:net";
 
 /** Why connections were cut that broke no rule: others needed the room. */
 export const CUTS = ["crowd", "descriptors", "unread"] as const;
@@ -36,7 +36,7 @@ type Seen = { readonly sent_bytes: number; readonly since_ms: number };
  * @param isAnswering whether a whole request of a connection is being handled
  */
 export function shedConnections(
-  server: Server,
+  server: SocketServer,
   { connections: most, descriptors }: Pick<CrowdLimits, "connections" | "descriptors">,
   isAnswering: (socket: Socket) => boolean,
   cut: (reason: Cut) => void,

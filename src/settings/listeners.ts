@@ -47,6 +47,8 @@ export type ListenerSettings = {
   readonly syslog: readonly SocketSettings[];
   readonly gelf: readonly SocketSettings[];
   readonly forward: readonly SocketSettings[];
+  /** By gRPC, where keys choose the log. */
+  readonly otlp: readonly SocketSettings[];
 };
 
 const SYSLOG: SocketKind = {
@@ -76,6 +78,7 @@ export function readListeners(get: (name: SettingName) => string): ListenerSetti
     syslog: readSockets("LOGGIA_SYSLOG", get("LOGGIA_SYSLOG"), SYSLOG),
     gelf: readSockets("LOGGIA_GELF", get("LOGGIA_GELF"), GELF),
     forward: readSockets("LOGGIA_FORWARD", get("LOGGIA_FORWARD"), FORWARD),
+    otlp: readGrpc(get("LOGGIA_OTLP_GRPC")),
   };
 }
 
@@ -103,6 +106,10 @@ function readSockets(name: SettingName, value: string, kind: SocketKind): readon
     socket.routes.push(route);
   }
   return [...sockets.values()];
+}
+
+function readGrpc(value: string): readonly SocketSettings[] {
+  return value === "" ? [] : [{ ...readAddress("LOGGIA_OTLP_GRPC", value), transport: "tcp", routes: [] }];
 }
 
 function readRoute(

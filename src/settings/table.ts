@@ -19,6 +19,7 @@ export const SETTINGS = [
   { name: "LOGGIA_SYSLOG", standard: "", help: "where syslog is taken, tcp://host:port/log or udp://host:port/log, several with commas (docs/producers/syslog.md)" },
   { name: "LOGGIA_GELF", standard: "", help: "where GELF is taken, udp://host:port/log or tcp://host:port/log, several with commas (docs/producers/gelf.md)" },
   { name: "LOGGIA_FORWARD", standard: "", help: "where Fluent forward is taken, tcp://host:port/log, several with commas (docs/producers/forward.md)", secret: true },
+  { name: "LOGGIA_OTLP_GRPC", standard: "", help: "address for logs of OpenTelemetry by gRPC, host:port, usually of port 4317 (docs/producers/otlp.md)" },
   { name: "LOGGIA_GEOIP", standard: "", help: "MaxMind database (.mmdb) of cities, to place events posted with geo=ip:<address>" },
   { name: "LOGGIA_SMTP", standard: "", help: "mail server for notifications, smtp(s)://user:password@host:port", secret: true },
   { name: "LOGGIA_MAIL_FROM", standard: "", help: "sender of notifications, such as Loggia <loggia@example.org>" },

@@ -8,6 +8,7 @@ import type { ConnectionLimits } from "../http/listen.ts";
 import type { ListenerContext } from "../ingest/listeners/listener.ts";
 import { listenForForward } from "../ingest/protocols/forward/listen.ts";
 import { listenForGelf } from "../ingest/protocols/gelf/listen.ts";
+import { listenForGrpc } from "../ingest/protocols/otlp/grpc.ts";
 import { RecentIds } from "../ingest/protocols/repeats.ts";
 import { BodyRoom } from "../ingest/protocols/room.ts";
 import { listenForSyslog } from "../ingest/protocols/syslog/listen.ts";
@@ -45,6 +46,7 @@ const PROTOCOLS = {
   syslog: { setting: "LOGGIA_SYSLOG", listen: listenForSyslog },
   gelf: { setting: "LOGGIA_GELF", listen: listenForGelf },
   forward: { setting: "LOGGIA_FORWARD", listen: listenForForward },
+  otlp: { setting: "LOGGIA_OTLP_GRPC", listen: listenForGrpc },
 } as const satisfies Record<keyof ListenerSettings, { setting: SettingName; listen: Listen }>;
 
 type Listen = (socket: SocketSettings, context: ListenerContext) => Promise<Address & { close(): Promise<void> }>;

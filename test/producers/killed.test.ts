@@ -4,6 +4,8 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
+import { call, framed, openSession } from "../ingest/listeners/grpc-client.ts";
+import { encodeRequest } from "../ingest/protocols/otlp-proto.ts";
 import { KEY, LOG } from "../support/service.ts";
 import { killAmid } from "./killing.ts";
 
@@ -58,6 +60,26 @@ async function forwardUntilStored(port: number, numbers: readonly number[]): Pro
     } finally {
       socket.destroy();
     }
+    await sleep(50);
+  }
+}
+
+test("what OTLP by gRPC was told is stored survives a kill, at least once", async (t) => {
+  const settings = ({ listener }: { readonly listener: number }) => ({ LOGGIA_OTLP_GRPC: `127.0.0.1:${listener}` });
+  await killAmid(t, settings, ({ listener }, numbers) => exportUntilStored(listener, numbers), false);
+});
+
+async function exportUntilStored(port: number, numbers: readonly number[]): Promise<void> {
+  const logRecords = numbers.map((n) => ({ body: { stringValue: `event ${n}` } }));
+  const body = framed(Buffer.from(encodeRequest({ resourceLogs: [{ scopeLogs: [{ logRecords }] }] })));
+  for (;;) {
+    const session = openSession(port);
+    const answer = await Promise.race([
+      call(session, body),
+      new Promise<null>((resolve) => session.once("close", () => resolve(null))),
+    ]);
+    session.destroy();
+    if (answer?.status === "0") return;
     await sleep(50);
   }
 }

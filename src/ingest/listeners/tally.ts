@@ -1,5 +1,5 @@
 /** Listeners by name, as metrics tell them. */
-export const LISTENERS = ["syslog_tcp", "syslog_udp", "gelf_tcp", "gelf_udp", "forward"] as const;
+export const LISTENERS = ["syslog_tcp", "syslog_udp", "gelf_tcp", "gelf_udp", "forward", "otlp_grpc"] as const;
 export type ListenerName = (typeof LISTENERS)[number];
 
 export const LISTENER_COUNTS = ["stored", "cut", "dropped", "malformed", "refused"] as const;

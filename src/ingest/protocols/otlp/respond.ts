@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 
 import type { Failure } from "../../../http/errors.ts";
 import type { Outcome, ProtocolAnswer } from "../protocol.ts";
+import { lengthField, textField, varintField } from "./write.ts";
 
 /** The two encodings of OTLP; answers come in that of the request. */
 export type Encoding = "json" | "protobuf";
@@ -39,23 +40,4 @@ export function failure(encoding: Encoding, { status, body }: Failure): Protocol
   const code = CODES[status] ?? INTERNAL;
   if (encoding === "json") return { status, type: JSON_TYPE, body: JSON.stringify({ code, message }) };
   return { status, type: PROTOBUF_TYPE, body: Buffer.concat([varintField(1, code), textField(2, message)]) };
-}
-
-function varintField(field: number, value: number): Buffer {
-  return Buffer.from([field << 3, ...varint(value)]);
-}
-
-function textField(field: number, text: string): Buffer {
-  return lengthField(field, Buffer.from(text));
-}
-
-function lengthField(field: number, bytes: Buffer): Buffer {
-  return Buffer.concat([Buffer.from([(field << 3) | 2, ...varint(bytes.length)]), bytes]);
-}
-
-function varint(value: number): number[] {
-  const bytes: number[] = [];
-  let left = value;
-  for (; left > 0x7f; left = Math.floor(left / 128)) bytes.push((left % 128) | 0x80);
-  return [...bytes, left];
 }

@@ -1,0 +1,96 @@
+import type { ServerHttp2Stream } from "node:http2";
+
+import { LoggiaError } from "../../../errors.ts";
+import { quote } from "../../../events/quote.ts";
+import { decompress, mostInflated } from "../inflate.ts";
+import { BODY_MAX_BYTES } from "../protocol.ts";
+import type { Share } from "../room.ts";
+
+/** A flag, and the length of what follows. */
+const HEAD_BYTES = 5;
+const COMPRESSED = 1;
+const INFLATED_FACTOR = 10;
+const METHODS: ReadonlySet<string> = new Set(["gzip", "deflate", "zstd"]);
+
+export type ReceiveOptions = {
+  /** As `grpc-encoding` says. */
+  readonly encoding: string;
+  /** Memory is taken before the message comes. */
+  readonly share: Share;
+  readonly deadline_ms: number;
+};
+
+/**
+ * The one message of a call, decompressed.
+ * @throws LoggiaError `bad_body`, `body_too_large`, `request_timeout`, `unsupported_media_type`,
+ *   `overloaded`, `too_many_requests`
+ */
+export async function receiveMessage(
+  stream: ServerHttp2Stream,
+  { encoding, share, deadline_ms }: ReceiveOptions,
+): Promise<Buffer> {
+  const { flags, message } = await receiveFrame(stream, share, deadline_ms);
+  if (flags === 0) return message;
+  if (flags !== COMPRESSED) throw new LoggiaError("bad_body", "The flags of the message are unknown");
+  if (!METHODS.has(encoding)) {
+    throw new LoggiaError(
+      "unsupported_media_type",
+      `grpc-encoding is ${quote(encoding)}; taken are gzip, deflate, zstd`,
+    );
+  }
+  share.take(message.length + Math.min(message.length * INFLATED_FACTOR, mostInflated(message.length, BODY_MAX_BYTES)));
+  const body = await decompress(message, encoding, BODY_MAX_BYTES);
+  share.take(body.length);
+  return body;
+}
+
+type MessageFrame = { readonly flags: number; readonly message: Buffer };
+
+function receiveFrame(stream: ServerHttp2Stream, share: Share, deadline_ms: number): Promise<MessageFrame> {
+  const { promise, resolve, reject } = Promise.withResolvers<MessageFrame>();
+  const head = Buffer.alloc(HEAD_BYTES);
+  let head_bytes = 0;
+  let message: Buffer | null = null;
+  let got_bytes = 0;
+  const take = (piece: Buffer): void => {
+    const copied = message === null ? piece.copy(head, head_bytes) : 0;
+    head_bytes += copied;
+    if (head_bytes < HEAD_BYTES) return;
+    const rest = piece.subarray(copied);
+    try {
+      message ??= allocate(head.readUInt32BE(1), share);
+      if (got_bytes + rest.length > message.length) throw new LoggiaError("bad_body", "A call has one message");
+      got_bytes += rest.copy(message, got_bytes);
+    } catch (error) {
+      reject(error);
+    }
+  };
+  const end = (): void => {
+    if (message !== null && got_bytes === message.length) resolve({ flags: head[0]!, message });
+    else reject(new LoggiaError("bad_body", "The message is cut off"));
+  };
+  const timer = setTimeout(() => {
+    reject(new LoggiaError("request_timeout", `The message did not arrive within ${deadline_ms / 1000} s`));
+  }, deadline_ms);
+  stream.on("data", take).once("end", end).once("close", end);
+  return promise.finally(() => {
+    clearTimeout(timer);
+    stream.off("data", take).off("end", end).off("close", end);
+  });
+}
+
+function allocate(size_bytes: number, share: Share): Buffer {
+  if (size_bytes > BODY_MAX_BYTES) {
+    throw new LoggiaError("body_too_large", `The message has more than ${BODY_MAX_BYTES} bytes`);
+  }
+  share.take(size_bytes);
+  // The system gives the memory as it is written to.
+  return Buffer.allocUnsafeSlow(size_bytes);
+}
+
+/** A message, uncompressed, as it is sent. */
+export function framed(message: Uint8Array): Buffer {
+  const head = Buffer.alloc(HEAD_BYTES);
+  head.writeUInt32BE(message.length, 1);
+  return Buffer.concat([head, message]);
+}

@@ -1,0 +1,49 @@
+import type { OutgoingHttpHeaders } from "node:http2";
+
+import { LoggiaError } from "../../../errors.ts";
+import { lengthField, textField, varintField } from "./write.ts";
+
+const OK = 0;
+export const UNIMPLEMENTED = 12;
+const INTERNAL = 13;
+/** The codes of gRPC that go with the statuses of HTTP. */
+const CODES: Readonly<Record<number, number>> = {
+  400: 3,
+  401: 16,
+  403: 7,
+  404: UNIMPLEMENTED,
+  408: 4,
+  413: 3,
+  415: UNIMPLEMENTED,
+  429: 8,
+  503: 14,
+};
+const RETRY_INFO = "type.googleapis.com/google.rpc.RetryInfo";
+/** What a message may hold as it is; the rest is percent-encoded. */
+const ESCAPED = /[^ -$&-~]/gu;
+
+/** Encodings of messages that are taken. */
+export const ENCODINGS = "identity,gzip,deflate,zstd";
+
+/** Headers of every answer. */
+export const ANSWER = Object.freeze({
+  ":status": 200,
+  "content-type": "application/grpc",
+  "grpc-accept-encoding": ENCODINGS,
+});
+
+export const SUCCESS: OutgoingHttpHeaders = Object.freeze({ "grpc-status": String(OK) });
+
+/** A failure as gRPC has it: when to come again is told where a client should. */
+export function failureOf(error: LoggiaError): OutgoingHttpHeaders {
+  const code = CODES[error.status] ?? INTERNAL;
+  const headers: OutgoingHttpHeaders = {
+    "grpc-status": String(code),
+    "grpc-message": error.message.replaceAll(ESCAPED, encodeURIComponent),
+  };
+  if (error.retryAfter_s === null) return headers;
+  const retry = lengthField(1, varintField(1, error.retryAfter_s));
+  const detail = Buffer.concat([textField(1, RETRY_INFO), lengthField(2, retry)]);
+  const status = Buffer.concat([varintField(1, code), textField(2, error.message), lengthField(3, detail)]);
+  return { ...headers, "grpc-status-details-bin": status.toString("base64") };
+}

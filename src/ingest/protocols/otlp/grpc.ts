@@ -1,0 +1,191 @@
+import { constants, createServer } from "node:http2";
+import type {
+  Http2Server,
+  IncomingHttpHeaders,
+  OutgoingHttpHeaders,
+  ServerHttp2Session,
+  ServerHttp2Stream,
+} from "node:http2";
+import type { Socket } from "node:net";
+
+import { LoggiaError } from "../../../errors.ts";
+import type { Sender } from "../../../gate/address.ts";
+import { personOf } from "../../../gate/person.ts";
+import { shedConnections } from "../../../http/crowd.ts";
+import { listenOn } from "../../../http/listen.ts";
+import { noteRequest } from "../../../pace.ts";
+import type { SocketSettings } from "../../../settings/listeners.ts";
+import type { ListenerContext, Listening } from "../../listeners/listener.ts";
+import { authorizeByKey } from "../authorize.ts";
+import { choiceOf } from "../choice.ts";
+import { keyOfRequest } from "../credentials.ts";
+import { storeEvents } from "../store.ts";
+import { decodeProtobuf } from "./decode-protobuf.ts";
+import { framed, receiveMessage } from "./grpc-message.ts";
+import { ANSWER, failureOf, SUCCESS } from "./grpc-status.ts";
+import { success } from "./respond.ts";
+
+const EXPORT = "/opentelemetry.proto.collector.logs.v1.LogsService/Export";
+const TYPE = /^application\/grpc(?:\+proto)?(?:;|$)/i;
+const NO_QUERY = new URLSearchParams();
+
+export type GrpcTimes = {
+  /** How long a message may take to arrive. */
+  readonly message_ms: number;
+  /** How long a connection may stay without a call: before the first one, and later. */
+  readonly first_ms: number;
+  readonly idle_ms: number;
+  /** How long calls may take to end when the listener closes. */
+  readonly drain_ms: number;
+};
+
+const TIMES: GrpcTimes = { message_ms: 60_000, first_ms: 60_000, idle_ms: 600_000, drain_ms: 4_000 };
+const SETTINGS = { maxConcurrentStreams: 64, maxHeaderListSize: 16 * 1024, enablePush: false };
+const SESSION_MB = 4;
+const REFUSED_MS = 1_000;
+
+/** Listens for logs of OpenTelemetry by gRPC. @throws StartError where it cannot */
+export async function listenForGrpc(
+  socket: SocketSettings,
+  context: ListenerContext,
+  times: GrpcTimes = TIMES,
+): Promise<Listening> {
+  const listener = new GrpcListener(context, times);
+  return await listener.listen(socket);
+}
+
+class GrpcListener {
+  readonly #context: ListenerContext;
+  readonly #times: GrpcTimes;
+  readonly #server: Http2Server;
+  readonly #tally;
+  readonly #sessions = new Set<ServerHttp2Session>();
+  /** Calls under way of each connection, by its peer: sessions hide their sockets. */
+  readonly #calls = new Map<string, number>();
+
+  constructor(context: ListenerContext, times: GrpcTimes) {
+    this.#context = context;
+    this.#times = times;
+    this.#tally = context.tallyOf("otlp_grpc");
+    this.#server = createServer({ settings: SETTINGS, maxSessionMemory: SESSION_MB });
+    const isAnswering = (socket: Socket): boolean => this.#calls.has(peerOf(socket));
+    shedConnections(this.#server, context.connections, isAnswering, () => this.#tally.add("refused"));
+    this.#server.on("connection", (socket: Socket) => {
+      this.#tally.connections += 1;
+      socket.once("close", () => (this.#tally.connections -= 1));
+    });
+    this.#server.on("session", (session) => this.#begin(session));
+    this.#server.on("sessionError", () => this.#tally.add("malformed"));
+    this.#server.on("stream", (stream, headers) => void this.#serve(stream as ServerHttp2Stream, headers));
+  }
+
+  async listen(address: SocketSettings): Promise<Listening> {
+    const listening = await listenOn(this.#server, address, { name: "OTLP by gRPC", setting: "LOGGIA_OTLP_GRPC" });
+    // A connection could not be taken, for want of descriptors. Without a listener, this would end the process.
+    this.#server.on("error", () => this.#tally.add("refused"));
+    return { ...listening, close: () => this.#close() };
+  }
+
+  #begin(session: ServerHttp2Session): void {
+    this.#sessions.add(session);
+    session.once("close", () => this.#sessions.delete(session));
+    session.setTimeout(this.#times.first_ms, () => session.destroy());
+    session.once("stream", () => session.setTimeout(this.#times.idle_ms));
+  }
+
+  /** Lets calls under way end. */
+  async #close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    for (const session of this.#sessions) session.close();
+    const timer = setTimeout(() => {
+      for (const session of this.#sessions) session.destroy();
+    }, this.#times.drain_ms);
+    await closed;
+    clearTimeout(timer);
+  }
+
+  async #serve(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Promise<void> {
+    stream.on("error", () => {});
+    const { session } = stream;
+    if (session === undefined || session.destroyed) return;
+    noteRequest();
+    const peer = peerOf(session.socket as Socket);
+    this.#calls.set(peer, (this.#calls.get(peer) ?? 0) + 1);
+    try {
+      if (!TYPE.test(headers["content-type"] ?? "") || headers[":method"] !== "POST") {
+        refuse(stream, { ":status": 415 });
+        return;
+      }
+      const message = await this.#export(stream, headers, session);
+      if (stream.destroyed || stream.headersSent) return;
+      stream.on("wantTrailers", () => stream.sendTrailers(SUCCESS));
+      stream.respond(ANSWER, { waitForTrailers: true });
+      stream.end(framed(message));
+    } catch (error) {
+      this.#fail(stream, error);
+    } finally {
+      const left = this.#calls.get(peer)! - 1;
+      if (left === 0) this.#calls.delete(peer);
+      else this.#calls.set(peer, left);
+    }
+  }
+
+  /** Stores the records of a call. Returns the answer, an `ExportLogsServiceResponse`. */
+  async #export(
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    session: object & { socket: Sender["socket"] },
+  ): Promise<Uint8Array> {
+    const { gate, catalog, room } = this.#context;
+    const sender: Sender = { socket: session.socket, headers };
+    const found = gate.placeOf(sender, gate.enter(sender));
+    const place = { ...found, connection: found.connection === null ? null : session };
+    if (headers[":path"] !== EXPORT) {
+      throw new LoggiaError("path_not_found", "Logs of OpenTelemetry are taken here, and nothing else");
+    }
+    const grant = await authorizeByKey(keyOfRequest(undefined, NO_QUERY, headers), null, place, this.#context);
+    const share = room.enter(personOf(catalog, grant.log));
+    try {
+      const encoding = String(headers["grpc-encoding"] ?? "");
+      const body = await receiveMessage(stream, { encoding, share, deadline_ms: this.#times.message_ms });
+      const choice = choiceOf(NO_QUERY, headers);
+      const producer = { log: grant.log, apiKey: grant.id, tags: choice.tags };
+      const begin = () => ({
+        items: decodeProtobuf(body, choice),
+        accepted: (outcome: Parameters<typeof success>[1]) => success("protobuf", outcome),
+      });
+      const { reading, stored } = await storeEvents(producer, body.length, begin, this.#context);
+      this.#tally.add("stored", stored.accepted);
+      if (stored.cut > 0) this.#tally.add("cut", stored.cut);
+      return reading.accepted(stored).body as Uint8Array;
+    } finally {
+      share.release();
+    }
+  }
+
+  #fail(stream: ServerHttp2Stream, error: unknown): void {
+    const isKnown = error instanceof LoggiaError;
+    const { log } = this.#context;
+    if (stream.destroyed && !isKnown) return;
+    if (!isKnown || error.status >= 500) log.error({ err: error }, "a call by gRPC failed");
+    const known = isKnown
+      ? error
+      : new LoggiaError("internal_error", "The service failed to answer; its log holds the reason");
+    this.#tally.add(known.status === 400 || known.status === 413 ? "malformed" : "refused");
+    if (stream.destroyed || stream.headersSent) return;
+    refuse(stream, { ...ANSWER, ...failureOf(known) });
+  }
+}
+
+/** Answers before the message has come: its rest is dropped, and a client that goes on is stopped. */
+function refuse(stream: ServerHttp2Stream, headers: OutgoingHttpHeaders): void {
+  stream.respond(headers, { endStream: true });
+  stream.resume();
+  // At once it would overtake the answer.
+  const timer = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), REFUSED_MS);
+  stream.once("close", () => clearTimeout(timer));
+}
+
+function peerOf({ remoteAddress, remotePort }: Pick<Socket, "remoteAddress" | "remotePort">): string {
+  return `${remoteAddress} ${remotePort}`;
+}
