@@ -194,3 +194,28 @@ for (const [environment, message] of FAULTS) {
 test("every setting has a help text of one line", (t) => {
   for (const { name, help } of SETTINGS) t.regex(help, /^[^\n]{10,90}$/, name);
 });
+
+test("sockets of producers: those of one address are one, and a shared key is never shown", (t) => {
+  const { listeners } = readSettings({
+    LOGGIA_SYSLOG: "tcp://0.0.0.0:514/net?from=10.0.0.0/8, tcp://0.0.0.0:514/rest udp://[::1]:514",
+    LOGGIA_FORWARD: "tcp://127.0.0.1:24224/shop?shared_key=a-shared-secret",
+    LOGGIA_OTLP_GRPC: "127.0.0.1:4317",
+  });
+  t.deepEqual(
+    listeners.syslog.map(({ transport, host, port, routes }) => [transport, host, port, routes.map(({ log }) => log)]),
+    [
+      ["tcp", "0.0.0.0", 514, ["net", "rest"]],
+      ["udp", "::1", 514, [null]],
+    ],
+  );
+  t.is(listeners.forward[0]!.routes[0]!.sharedKey, "a-shared-secret");
+  t.like(listeners.otlp[0], { host: "127.0.0.1", port: 4317, transport: "tcp" });
+  t.deepEqual(readSettings({}).listeners, { syslog: [], gelf: [], forward: [], otlp: [] });
+  for (const value of [
+    "tcp://127.0.0.1:24224?shared_key=a-shared-secret",
+    "udp://x:1/shop?shared_key=a-shared-secret",
+  ]) {
+    const error = t.throws(() => readSettings({ LOGGIA_FORWARD: value }), { instanceOf: StartError });
+    t.false(error.message.includes("secret"), error.message);
+  }
+});

@@ -13,7 +13,7 @@ type Sender = ReturnType<typeof fluent.createFluentSender> & {
   on(name: "error", listener: (error: unknown) => void): void;
 };
 const create = fluent.createFluentSender as (tag: string, options: object) => Sender;
-const { fromTimestamp } = fluent.EventTime as unknown as { fromTimestamp(ms: number): number };
+const times = fluent.EventTime as unknown as { fromTimestamp(ms: number): number };
 
 for (const [name, eventMode, sharedKey] of [
   ["messages", "Message", null],
@@ -46,9 +46,9 @@ for (const [name, eventMode, sharedKey] of [
           ok: n % 2 === 0,
           nested: { list: ["a", n] },
         };
-        const time = fromTimestamp(START_MS + n);
+        const time = times.fromTimestamp(START_MS + n);
         return new Promise<void>((resolve, reject) => {
-          sender.emit("orders", record, time, (error) => (error ? reject(error as Error) : resolve()));
+          sender.emit("orders", record, time, (error) => (error ? reject(error) : resolve()));
         });
       }),
     );

@@ -24,7 +24,8 @@ const SYSLOG_NG = ["syslog-ng-core", "libivykis0", "libnet1", "libwrap0", "libjs
 function messages(): string {
   return Array.from({ length: COUNT }, (_, n) => {
     const time = new Date(START_MS + n).toISOString().replace("Z", "789Z");
-    return `<${8 * 16 + (n % 8)}>1 ${time} box-${n % 3} shop 4${n} ID${n} [order@32473 n="${n}" q="a\\"b"] order ${n} é\n`;
+    const head = `<${8 * 16 + (n % 8)}>1 ${time} box-${n % 3} shop 4${n} ID${n}`;
+    return `${head} [order@32473 n="${n}" q="a\\"b"] order ${n} é\n`;
   }).join("");
 }
 

@@ -30,7 +30,7 @@ const packed = (...entries: unknown[]): Buffer => Buffer.concat(entries.map((ent
 /** Answers of a connection, one after the other. */
 function answersOf(socket: Socket): () => Promise<unknown> {
   const answers = decodeMultiStream(socket);
-  return async () => (await answers.next()).value as unknown;
+  return async () => (await answers.next()).value;
 }
 
 test("all modes arrive with their times, tags and types", async (t) => {
@@ -184,7 +184,7 @@ test("a shared key has to be known, and is shown by neither side", async (t) => 
   t.is(await metricOf(service, "refused_total", "forward"), 3);
 });
 
-test("broken, nested and endless messages end their connection, and what came whole before them is stored", async (t) => {
+test("broken, nested and endless messages end their connection; what came whole before them is stored", async (t) => {
   const { context, bus, counts } = await contextOf(t);
   const times = { frame_ms: 1_500, first_ms: 1_500, idle_ms: 60_000, ending_ms: 200 };
   const listening = await listenForForward(socketFor("tcp"), context, times);

@@ -79,8 +79,8 @@ test("what is no message is kept as text, and bombs are not unpacked", async (t)
   ]);
   await sendStream(portOf(service), `{"short_message":"${"y".repeat(2_000_000)}"}\0{"short_message":"after"}\0`);
   const events = await eventsOf(service, 6);
-  const texts = events.map(({ text }) => text);
-  for (const text of ["no JSON", '{"a":1}\n{"a":2}', "after"]) t.true(texts.includes(text), text);
+  const texts = new Set(events.map(({ text }) => text));
+  for (const text of ["no JSON", '{"a":1}\n{"a":2}', "after"]) t.true(texts.has(text), text);
   const cut = events.find(({ text }) => text.startsWith('{"short_message":"yyy'))!;
   t.true(cut.tags.includes("cut"));
   t.is(await metricOf(service, "malformed_total", "gelf_udp"), 4);

@@ -1,6 +1,6 @@
 import type { OutgoingHttpHeaders } from "node:http2";
 
-import { LoggiaError } from "../../../errors.ts";
+import type { LoggiaError } from "../../../errors.ts";
 import { lengthField, textField, varintField } from "./write.ts";
 
 const OK = 0;

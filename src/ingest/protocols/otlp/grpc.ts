@@ -109,7 +109,7 @@ class GrpcListener {
     const { session } = stream;
     if (session === undefined || session.destroyed) return;
     noteRequest();
-    const peer = peerOf(session.socket as Socket);
+    const peer = peerOf(session.socket);
     this.#calls.set(peer, (this.#calls.get(peer) ?? 0) + 1);
     try {
       if (!TYPE.test(headers["content-type"] ?? "") || headers[":method"] !== "POST") {

@@ -20,10 +20,10 @@ export type SyslogOptions = {
 export type SyslogMessage = { readonly event: ProducerEvent; readonly secret: string | null };
 
 const SEVERITIES = ["emerg", "alert", "crit", "err", "warning", "notice", "info", "debug"] as const;
-const FACILITIES =
-  "kern user mail daemon auth syslog lpr news uucp cron authpriv ftp ntp audit alert clock local0 local1 local2 local3 local4 local5 local6 local7".split(
-    " ",
-  );
+const FACILITIES = (
+  "kern user mail daemon auth syslog lpr news uucp cron authpriv ftp ntp audit alert clock " +
+  "local0 local1 local2 local3 local4 local5 local6 local7"
+).split(" ");
 const PRIORITY = /^<(\d{1,3})>/;
 const MOST_PRIORITY = 191;
 const NOTHING: readonly string[] = Object.freeze([]);

@@ -16,8 +16,13 @@ export function isoTime(text: string): ProducerTime | null {
   return withFraction(local - (sign === "-" ? -ahead_min : ahead_min) * 60_000, fraction);
 }
 
-const BSD =
-  /[*.]?([A-Z][a-z]{2}) {1,2}(\d{1,2}) (?:((?:19|20)\d\d) )?(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?: ((?:19|20)\d\d)(?=:? ))?(?: (UTC|GMT)(?=:))?:?(?: |$)/y;
+const CLOCK = String.raw`(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?`;
+/** The year may stand before the time of day, or behind it. */
+const BSD = new RegExp(
+  String.raw`[*.]?([A-Z][a-z]{2}) {1,2}(\d{1,2}) (?:((?:19|20)\d\d) )?${CLOCK}` +
+    String.raw`(?: ((?:19|20)\d\d)(?=:? ))?(?: (UTC|GMT)(?=:))?:?(?: |$)`,
+  "y",
+);
 const ISO_WORD = /(\d{4}-\d\d-\d\dT\S{8,26})(?: |$)/y;
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 
