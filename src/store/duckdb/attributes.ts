@@ -16,10 +16,14 @@ export type ColumnKind = "number" | "text";
 export type Place = { readonly number: number | null; readonly text: number | null; readonly others: boolean };
 
 /**
- * The values of one event: by columns, and the others as {@link Other}s in JSON, null where there
+ * The values of one event: all, by columns, and the others as {@link Other}s in JSON, null where there
  * are none.
  */
-export type Spread = { readonly cells: readonly (number | string | undefined)[]; readonly others: string | null };
+export type Spread = {
+  readonly values: readonly NamedValues[];
+  readonly cells: readonly (number | string | undefined)[];
+  readonly others: string | null;
+};
 
 /**
  * A value that lies in no column. `t` is its text, absent where that is {@link plainText} of `d`; `f`
@@ -166,7 +170,7 @@ export class AttributeColumns {
       if (own.otherNames.size < MAX_NAMES) own.otherNames.add(name);
       others.push(...all.map((one) => otherOf(name, one)));
     }
-    return { cells, others: others.length === 0 ? null : JSON.stringify(others) };
+    return { values, cells, others: others.length === 0 ? null : JSON.stringify(others) };
   }
 
   #of(log: number): LogAttributes {
@@ -274,13 +278,14 @@ async function readPlaces(connection: DuckDBConnection): Promise<PlaceRow[]> {
 }
 
 /** The values of an attribute of one event, and what a column would hold of them, if it could. */
-type NamedValues = {
+export type NamedValues = {
   readonly name: string;
   readonly all: readonly AttributeValue[];
   readonly cell: number | string | null;
 };
 
-function valuesIn(attributes: string): NamedValues[] {
+/** @param attributes in JSON */
+export function valuesIn(attributes: string): NamedValues[] {
   // Without their order, which the columns do not need.
   const object = JSON.parse(attributes) as Record<string, AttributeValue | readonly AttributeValue[]>;
   return Object.entries(object).map(([name, value]) => {

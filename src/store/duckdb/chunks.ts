@@ -65,10 +65,10 @@ export class Rows<Item, Row> {
 
   /**
    * Adds rows for the first of some items, and yields to other work in between.
-   * @returns for how many
+   * @returns those rows
    * @throws RangeError where a column does not take a value: then none was added
    */
-  async addSome(items: readonly Item[]): Promise<number> {
+  async addSome(items: readonly Item[]): Promise<readonly Row[]> {
     await giveWay();
     const { table } = this.#pool;
     const free = CHUNK_ROWS - (this.#open?.rows ?? 0);
@@ -81,7 +81,7 @@ export class Rows<Item, Row> {
     }
     open.rows += rows.length;
     if (open.rows === CHUNK_ROWS) this.#end();
-    return rows.length;
+    return rows;
   }
 
   /**
@@ -89,7 +89,7 @@ export class Rows<Item, Row> {
    * @throws RangeError where a column does not take a value: then rows of some before it may have been added
    */
   async add(items: readonly Item[]): Promise<void> {
-    for (let done = 0; done < items.length;) done += await this.addSome(items.slice(done));
+    for (let done = 0; done < items.length;) done += (await this.addSome(items.slice(done))).length;
   }
 
   /** All rows, in order. What is added later goes into further chunks. */

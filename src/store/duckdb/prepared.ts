@@ -69,9 +69,13 @@ export class DuckdbEvents implements PreparedEvents {
       let count = 1;
       if (Number.isSafeInteger(created)) {
         const odd = events.findIndex((event, i) => i > done && !Number.isSafeInteger(event.created));
-        count = await this.#held.addSome(events.slice(done, odd === -1 ? undefined : odd));
-        for (let i = done; i < done + count; i++) this.#note(events[i]!.id);
-        await this.#addTokens(events, done, done + count);
+        const rows = await this.#held.addSome(events.slice(done, odd === -1 ? undefined : odd));
+        count = rows.length;
+        await giveWay();
+        for (const { event, spread } of rows) {
+          this.#note(event.id);
+          addTokensOfEvent(event, spread?.values ?? [], this.#tokens);
+        }
       } else {
         this.faults.set(this.length, { id, reason: `created is ${created}, which is no whole number below 2^53` });
       }
@@ -109,11 +113,6 @@ export class DuckdbEvents implements PreparedEvents {
     this.#rows.release();
     this.#rows = null;
     if (!this.#sharesTokens) this.#sets.giveBack(this.#tokens);
-  }
-
-  async #addTokens(events: readonly StoredEvent[], from: number, to: number): Promise<void> {
-    await giveWay();
-    for (let i = from; i < to; i++) addTokensOfEvent(events[i]!, this.#tokens);
   }
 
   #note(id: EventId): void {

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 
 import { giveWay } from "../../../pace.ts";
+import { valuesIn } from "../attributes.ts";
 import { rowsOf } from "../ask.ts";
 import type { Database } from "../database.ts";
 import { tagsOfLine } from "../schema.ts";
@@ -100,6 +101,7 @@ async function addTokensBetween(connection: DuckDBConnection, { from, to }: Gap,
   for (const [i, row] of rows.entries()) {
     if (i % ROWS_A_TURN === 0) await giveWay();
     const [text, tags, source, user, attributes] = row as [string, string, string, string, string | null];
-    addTokensOfEvent({ text, tags: tagsOfLine(tags), source, user, attributes }, tokens);
+    const values = attributes === null ? [] : valuesIn(attributes);
+    addTokensOfEvent({ text, tags: tagsOfLine(tags), source, user }, values, tokens);
   }
 }

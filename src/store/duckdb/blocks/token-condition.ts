@@ -90,7 +90,7 @@ function tokens(addTo: (set: TokenList) => void): TokenCondition {
   const set = new TokenList(RECENT);
   addTo(set);
   const found: number[] = [];
-  set.each((token) => found.push(token));
+  found.push(...set.tokens);
   return { kind: "tokens", tokens: found };
 }
 

@@ -3,13 +3,13 @@ import { crc32 } from "node:zlib";
 import type { TokenList } from "./token-list.ts";
 
 /** Raise it with each change of what tokens are, or of how they are kept: filters of another format are built anew. */
-const FORMAT = 1;
+const FORMAT = 2;
 /** Format, checksum and number of bits. */
 const HEADER_BYTES = 12;
 /** So one token in eleven that is not there seems to be: what is asked for has several. */
 const BITS_A_TOKEN = 5;
-/** Bits of each token. */
-const PLACES = 3;
+/** By these, and their upper bits, a token has three places. Odd, without anything in common. */
+const FACTORS = [0x85ebca6b, 0xc2b2ae35, 0x27d4eb2f] as const;
 const LEAST_BITS = 64;
 /** Of the table by which different tokens are counted: as many as a block may have are told within a percent or two. */
 const COUNTED_BITS = 2 ** 20;
@@ -27,25 +27,19 @@ export class TokenFilter {
   static of(...lists: readonly TokenList[]): TokenFilter {
     const bits = Math.max(LEAST_BITS, countDistinct(lists) * BITS_A_TOKEN);
     const bytes = new Uint8Array(Math.ceil(bits / 8));
-    for (const tokens of lists) {
-      tokens.each((token) => {
-        for (let i = 0; i < PLACES; i++) {
-          const place = placeOf(token, i, bits);
-          bytes[place >>> 3]! |= 1 << (place & 7);
-        }
-      });
+    for (const { tokens } of lists) {
+      for (let i = 0; i < tokens.length; i++) {
+        const token = tokens[i]!;
+        set(bytes, placeOf(token, FACTORS[0], bits));
+        set(bytes, placeOf(token, FACTORS[1], bits));
+        set(bytes, placeOf(token, FACTORS[2], bits));
+      }
     }
     return new TokenFilter(bits, bytes);
   }
 
   mayHold(token: number): boolean {
-    // As a list keeps it.
-    const kept = token === 0 ? 1 : token;
-    for (let i = 0; i < PLACES; i++) {
-      const place = placeOf(kept, i, this.#bits);
-      if ((this.#bytes[place >>> 3]! & (1 << (place & 7))) === 0) return false;
-    }
-    return true;
+    return FACTORS.every((factor) => isSet(this.#bytes, placeOf(token, factor, this.#bits)));
   }
 
   encode(): Buffer {
@@ -75,22 +69,27 @@ export class TokenFilter {
 function countDistinct(lists: readonly TokenList[]): number {
   const table = new Uint8Array(COUNTED_BITS / 8);
   let taken = 0;
-  for (const tokens of lists) {
-    tokens.each((token) => {
-      const place = placeOf(token, PLACES, COUNTED_BITS);
-      const mask = 1 << (place & 7);
-      if ((table[place >>> 3]! & mask) === 0) taken += 1;
-      table[place >>> 3]! |= mask;
-    });
+  for (const { tokens } of lists) {
+    for (let i = 0; i < tokens.length; i++) {
+      const place = tokens[i]! & (COUNTED_BITS - 1);
+      taken += isSet(table, place) ? 0 : 1;
+      set(table, place);
+    }
   }
   // A table that is full says no more than that there are many.
   const free = Math.max(1, COUNTED_BITS - taken);
   return Math.ceil(COUNTED_BITS * Math.log(COUNTED_BITS / free));
 }
 
-/** One of the places of a token. */
-function placeOf(token: number, which: number, bits: number): number {
-  let hash = Math.imul(token ^ (token >>> 16) ^ which, 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return Math.floor((((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32) * bits);
+/** One of the places of a token, which is a hash itself. */
+function placeOf(token: number, factor: number, bits: number): number {
+  return Math.floor((Math.imul(token, factor) >>> 0) * (bits / 2 ** 32));
+}
+
+function set(bits: Uint8Array, place: number): void {
+  bits[place >>> 3]! |= 1 << (place & 7);
+}
+
+function isSet(bits: Uint8Array, place: number): boolean {
+  return (bits[place >>> 3]! & (1 << (place & 7))) !== 0;
 }

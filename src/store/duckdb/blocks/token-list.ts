@@ -4,9 +4,11 @@ const RECENT = 8192;
 /** A list that has held more is not used again. */
 const MAX_KEPT_LENGTH = 2 ** 20;
 const MAX_KEPT_LISTS = 4;
+/** No token. */
+const FREE = -1;
 
 /**
- * Tokens, which are signed integers of 32 bits. Those that were added a short while ago are not added once more:
+ * Tokens, which are integers of 30 bits. Those that were added a short while ago are not added once more:
  * most of what texts say is said again and again. What is left twice does no harm.
  */
 export class TokenList {
@@ -17,7 +19,7 @@ export class TokenList {
 
   /** @param recent how many tokens are remembered, a power of two */
   constructor(recent = RECENT) {
-    this.#recent = new Int32Array(recent);
+    this.#recent = new Int32Array(recent).fill(FREE);
     this.#mask = recent - 1;
   }
 
@@ -31,25 +33,39 @@ export class TokenList {
   }
 
   add(token: number): void {
-    // 0 marks what is free.
-    const kept = token === 0 ? 1 : token;
-    const place = kept & this.#mask;
-    if (this.#recent[place] === kept) return;
-    this.#recent[place] = kept;
+    const place = token & this.#mask;
+    if (this.#recent[place] === token) return;
+    this.#recent[place] = token;
     if (this.#size === this.#tokens.length) this.#grow();
-    this.#tokens[this.#size++] = kept;
+    this.#tokens[this.#size++] = token;
+  }
+
+  /** Adds those from one place to the one before another. */
+  addSome(tokens: Int32Array, from: number, to: number): void {
+    while (this.#size + to - from > this.#tokens.length) this.#grow();
+    const [recent, mask, own] = [this.#recent, this.#mask, this.#tokens];
+    let size = this.#size;
+    for (let i = from; i < to; i++) {
+      const token = tokens[i]!;
+      const place = token & mask;
+      if (recent[place] === token) continue;
+      recent[place] = token;
+      own[size++] = token;
+    }
+    this.#size = size;
   }
 
   addAll(tokens: TokenList): void {
-    tokens.each((token) => this.add(token));
+    this.addSome(tokens.#tokens, 0, tokens.#size);
   }
 
-  each(visit: (token: number) => void): void {
-    for (let i = 0; i < this.#size; i++) visit(this.#tokens[i]!);
+  /** Until the next is added. */
+  get tokens(): Int32Array {
+    return this.#tokens.subarray(0, this.#size);
   }
 
   clear(): void {
-    this.#recent.fill(0);
+    this.#recent.fill(FREE);
     this.#size = 0;
   }
 

@@ -7,6 +7,7 @@ import { parseAttributes } from "../../../../src/events/attributes.ts";
 import { equalsAttribute } from "../../../../src/query/attributes.ts";
 import type { Condition } from "../../../../src/query/plan.ts";
 import type { LogKey, StoredEvent } from "../../../../src/events/event.ts";
+import { valuesIn } from "../../../../src/store/duckdb/attributes.ts";
 import { mayMeet, tokenCondition } from "../../../../src/store/duckdb/blocks/token-condition.ts";
 import { TokenFilter } from "../../../../src/store/duckdb/blocks/token-filter.ts";
 import { TokenList } from "../../../../src/store/duckdb/blocks/token-list.ts";
@@ -16,19 +17,19 @@ import { holds } from "../../../reference/evaluate.ts";
 import { event } from "../../../contract/store-fixture.ts";
 
 const LOG = "shop" as LogKey;
-const tokens32 = fc.oneof(fc.nat(50), fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }));
+const anyToken = fc.oneof(fc.nat(50), fc.nat(2 ** 30 - 1));
 
 function tokensOf(text: string): number[] {
-  const set = new TokenList();
-  addTokensOfText(text, set);
-  const tokens: number[] = [];
-  set.each((token) => tokens.push(token));
-  return tokens;
+  const list = new TokenList();
+  addTokensOfText(text, list);
+  return [...list.tokens];
 }
 
-function filterOf(...events: Parameters<typeof addTokensOfEvent>[0][]): TokenFilter {
+function filterOf(...events: StoredEvent[]): TokenFilter {
   const tokens = new TokenList();
-  for (const each of events) addTokensOfEvent(each, tokens);
+  for (const each of events) {
+    addTokensOfEvent(each, each.attributes === null ? [] : valuesIn(each.attributes), tokens);
+  }
   return TokenFilter.of(tokens);
 }
 
@@ -58,12 +59,10 @@ function conditionsOn({ text, tags, source, user, attributes }: StoredEvent): fc
 
 test("a list holds each token, also after it has grown and was cleared, and few of them twice", (t) => {
   const list = new TokenList();
-  const property = fc.property(fc.array(tokens32, { maxLength: 3_000 }), (tokens) => {
+  const property = fc.property(fc.array(anyToken, { maxLength: 3_000 }), (tokens) => {
     for (const token of tokens) list.add(token);
-    const held: number[] = [];
-    list.each((token) => held.push(token));
-    // 0 marks what is free, and counts as 1.
-    const expected = new Set(tokens.map((token) => token || 1));
+    const held = [...list.tokens];
+    const expected = new Set(tokens);
     const isSame =
       held.length <= tokens.length &&
       new Set(held).size === expected.size &&
@@ -87,6 +86,26 @@ test("the tokens of a text hold those of whatever it contains, in whatever case"
     return asked.length > 0 && asked.every((token) => held.has(token));
   });
   fc.assert(property, { numRuns: 5_000 });
+  t.pass();
+});
+
+test("the tokens of a text are those of each of its parts of the least length", (t) => {
+  const long = fc.tuple(anyText({ minLength: LEAST_LENGTH, maxLength: 40 }), fc.nat(3_000)).map(([text, length]) => {
+    const numbered = Array.from({ length: 1 + length / text.length }, (_, i) => text + String(i * 7_919));
+    return fold(numbered.join("").toWellFormed());
+  });
+  const property = fc.property(long, (text) => {
+    const places = Array.from({ length: text.length - LEAST_LENGTH + 1 }, (_, from) => from);
+    // A part that begins or ends with half a character is none.
+    if (/[\ud800-\udfff]/.test(text)) return true;
+    const ofParts = places.flatMap((from) => tokensOf(text.slice(from, from + LEAST_LENGTH)));
+    return (
+      ofParts.length === places.length &&
+      new Set(ofParts).difference(new Set(tokensOf(text))).size === 0 &&
+      new Set(tokensOf(text)).difference(new Set(ofParts)).size === 0
+    );
+  });
+  fc.assert(property, { numRuns: 300 });
   t.pass();
 });
 
