@@ -10,7 +10,7 @@ import type { Patience } from "./retry.ts";
 export type EventInWork = { -readonly [Field in keyof StoredEvent]: StoredEvent[Field] };
 
 /**
- * An event on its way, with the place that it came from. Before `enrich` its hash is "", before `classify` its class is null.
+ * An event on its way, with the place that it came from. Before `enrich` its pattern is "", before `classify` its class is null.
  *
  * Invariant: nobody holds an event once the writers have taken it, but for who still has to tell of it. What lives on is copied and looked at again and again by the collector of
  * garbage, at the cost of whoever posts meanwhile.

@@ -86,7 +86,6 @@ const EVENT_COLUMNS: readonly Column<StoredEvent>[] = [
   [VARCHAR, (event) => event.log],
   [VARCHAR, (event) => event.text],
   [VARCHAR, (event) => event.link],
-  [VARCHAR, (event) => event.hash],
   [LIST(VARCHAR), (event) => listValue([...event.tags])],
   [VARCHAR, (event) => event.source],
   [VARCHAR, (event) => event.user],

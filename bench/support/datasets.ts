@@ -114,7 +114,7 @@ export const PLAIN_TABLE: readonly string[] = [
 
 /** The same with each attribute in a column of its own type. */
 const PLAIN_TABLE_OF_ATTRIBUTES: readonly string[] = [
-  `create table plain as select id_hi, id_lo, created, log, text, link, hash,
+  `create table plain as select id_hi, id_lo, created, log, text, link,
     if(tags = '', [], string_split(trim(tags, chr(10)), chr(10))) as tags,
     source, "user", class, value, lat, lon, ip, data, pattern,
     attributes->>'$.host' as host, attributes->>'$."http.route"' as route,

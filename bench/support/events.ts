@@ -3,7 +3,6 @@ import type { LogKey, StoredEvent } from "../../src/events/event.ts";
 import { parseLogKey } from "../../src/events/event.ts";
 import { createIdSource } from "../../src/events/id.ts";
 import { patternOf } from "../../src/events/pattern.ts";
-import { hashText } from "../../src/events/hash.ts";
 
 export const LOG: LogKey = parseLogKey("bench")!;
 export const API_KEY = "key-of-the-benchmarks";
@@ -94,7 +93,6 @@ export function* storedEvents(count: number, shape: Shape = "plain"): Generator<
       geo: null,
       data: null,
       attributes: shape === "plain" ? null : attributesOf(i, randomOfAttributes),
-      hash: hashText(text),
       pattern: patternOf(text),
       class: null,
     };

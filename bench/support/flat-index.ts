@@ -1,6 +1,7 @@
 import type { Client, estypes } from "@elastic/elasticsearch";
 
 import type { StoredEvent } from "../../src/events/event.ts";
+import { hashText } from "../../src/events/hash.ts";
 
 const BATCH = 5_000;
 const IN_FLIGHT = 3;
@@ -57,7 +58,7 @@ export async function fillFlatIndex(client: Client, alias: string, events: Itera
 
 /** Absent values are left out, as the service does. */
 function documentOf(event: StoredEvent): object {
-  const { id, log, created, text, link, hash, tags, source, user, value, pattern, attributes } = event;
+  const { id, log, created, text, link, tags, source, user, value, pattern, attributes } = event;
   const { "http.route": route, "http.status": status, ...others } = JSON.parse(attributes!) as Record<string, unknown>;
   return {
     id,
@@ -65,7 +66,7 @@ function documentOf(event: StoredEvent): object {
     created,
     text,
     link: link === "" ? undefined : link,
-    hash,
+    hash: hashText(text),
     tags,
     source,
     user,

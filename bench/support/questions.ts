@@ -67,7 +67,7 @@ export async function compareWithBare(
 
 /** The columns that a list shows, as the embedded store keeps them. */
 export const ROW_COLUMNS =
-  'id_hi, id_lo, created, log, text, link, hash, tags, source, "user", class, value, lat, lon, ip, data is not null';
+  'id_hi, id_lo, created, log, text, link, tags, source, "user", class, value, lat, lon, ip, data is not null';
 
 export function isLog(): NonNullable<estypes.QueryDslQueryContainer> {
   return { term: { log: LOG } };

@@ -1,6 +1,5 @@
 import type { Geo } from "../../src/events/event.ts";
 import { patternOf } from "../../src/events/pattern.ts";
-import { hashText } from "../../src/events/hash.ts";
 import { wellFormed } from "../../src/events/text.ts";
 import type { EventInWork, Transform } from "../stage.ts";
 
@@ -8,7 +7,7 @@ import type { EventInWork, Transform } from "../stage.ts";
 export type Locate = (ip: string) => { readonly lat: number; readonly lon: number } | null;
 
 /**
- * Gives an event its hash and pattern, replaces what no engine can hold in its texts, and places its
+ * Gives an event its pattern, replaces what no engine can hold in its texts, and places its
  * address on the map where `locate` can.
  */
 export function createEnrich({ locate }: { readonly locate: Locate | null }): Transform {
@@ -23,7 +22,6 @@ function enrich(event: EventInWork, locate: Locate | null): void {
   if (!event.tags.every((tag) => tag.isWellFormed())) event.tags = event.tags.map(wellFormed);
   if (event.data !== null) event.data = wellFormed(event.data);
   event.geo = place(event.geo, locate);
-  event.hash = hashText(event.text);
   event.pattern = patternOf(event.text);
 }
 

@@ -33,8 +33,6 @@ export type AcceptedEvent = {
 
 /** An event as the pipeline hands it to the store. */
 export type StoredEvent = AcceptedEvent & {
-  /** See {@link hashText}. */
-  readonly hash: string;
   /** See `pattern.ts`. */
   readonly pattern: string;
   /** The key of the class filter that matched with the highest weight. */
@@ -42,7 +40,11 @@ export type StoredEvent = AcceptedEvent & {
 };
 
 /** An event as the store lists it: of `data` only whether there is any. */
-export type EventRow = Omit<StoredEvent, "data"> & { readonly data: boolean };
+export type EventRow = Omit<StoredEvent, "data"> & {
+  /** See {@link hashText}. */
+  readonly hash: string;
+  readonly data: boolean;
+};
 
 const LOG_KEY = /^[a-z0-9][a-z0-9-]{0,62}$/;
 const RESERVED_LOG_KEYS: ReadonlySet<string> = new Set(["bookmarks", "alerts", "classfilters"]);

@@ -29,8 +29,8 @@ const LAST_MOMENT_MS = 8.64e15;
 
 /**
  * One line of a record: an event, a visit, a deletion, or why it is none of them. An event has
- * places for what the pipeline finds out, so that it need not be copied for that: its hash is ""
- * and its class null.
+ * places for what the pipeline finds out, so that it need not be copied for that: its pattern is
+ * "" and its class null.
  */
 export type RecordLine =
   | { readonly kind: "event"; readonly event: StoredEvent }
@@ -159,7 +159,7 @@ function eventOf(log: LogKey, fields: LineFields): StoredEvent | null {
   if (!isAccepted || !hasTexts || typeof tags === "string" || tags === null) return null;
   if (typeof value === "string" || !isGeo(geo) || (attributes !== null && !areAttributes(attributes))) return null;
   const accepted = { id, log, created, text, link, tags, source, user, value, geo, data, attributes };
-  return { ...accepted, hash: "", pattern: "", class: null };
+  return { ...accepted, pattern: "", class: null };
 }
 
 function decodeLine(log: LogKey, line: string): RecordLine {
@@ -195,7 +195,7 @@ function decodeEvent(accepted: Accepted, fields: Record<string, unknown>, line: 
   if (attributes === undefined) return broken("attributes is not an object of strings, numbers and booleans", line);
   const { id, log, created } = accepted;
   const event = { id, log, created, text, link, tags, source, user, value, geo, data, attributes };
-  return { kind: "event", event: { ...event, hash: "", pattern: "", class: null } };
+  return { kind: "event", event: { ...event, pattern: "", class: null } };
 }
 
 /** undefined where these are none. */

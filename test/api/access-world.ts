@@ -3,7 +3,6 @@ import { parseLogKey } from "../../src/events/event.ts";
 import type { LogKey, StoredEvent, UserId } from "../../src/events/event.ts";
 import { createIdSource } from "../../src/events/id.ts";
 import { patternOf } from "../../src/events/pattern.ts";
-import { hashText } from "../../src/events/hash.ts";
 import type { Service } from "../support/service.ts";
 import { uniqueName } from "../support/temporary.ts";
 import { writeAlerts, writeEvents } from "../support/write-events.ts";
@@ -57,7 +56,7 @@ export async function createWorld({ ports: { catalog, store }, apiUrl, postUrl }
   const newEvent = async (): Promise<string> => {
     const { id, created } = nextId();
     const absent = { link: "", tags: [], source: "", user: "", value: null, geo: null, class: null, attributes: null };
-    const made = { hash: hashText("one"), pattern: patternOf("one") };
+    const made = { pattern: patternOf("one") };
     const event: StoredEvent = { id, created, log, text: "one", data: "more", ...made, ...absent };
     const users: UserId[] = [foreign, user, admin, root].map((person) => person.id);
     const outcomes = [

@@ -67,7 +67,6 @@ export function event(log: LogKey, fields: Partial<StoredEvent> = {}): StoredEve
     geo: null,
     data: null,
     attributes: null,
-    hash: hashText(text),
     pattern: patternOf(text),
     class: null,
     ...fields,
@@ -93,7 +92,7 @@ export async function pageOf(store: Store, plan: ListPlan): Promise<Omit<Page, "
 
 /** The event as lists show it. */
 export function row(stored: StoredEvent): EventRow {
-  return { ...stored, data: stored.data !== null };
+  return { ...stored, hash: hashText(stored.text), data: stored.data !== null };
 }
 
 export function listPlan(logs: LogKey | readonly LogKey[], fields: Partial<ListPlan> = {}): ListPlan {

@@ -13,7 +13,7 @@ function event(fields: Partial<AcceptedEvent>): AcceptedEvent {
 }
 
 /** What the pipeline finds out. */
-const UNKNOWN = { hash: "", pattern: "", class: null };
+const UNKNOWN = { pattern: "", class: null };
 
 test("events come back as they were", (t) => {
   const events = [

@@ -157,7 +157,6 @@ export function storedEvent(logs: readonly LogKey[]): fc.Arbitrary<StoredEvent> 
     .map(({ counter, process, ...event }) =>
       Object.assign(event, {
         id: eventId(event.created, counter, process),
-        hash: hashText(event.text),
         pattern: patternOf(event.text),
       }),
     );

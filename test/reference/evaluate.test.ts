@@ -32,7 +32,6 @@ function event(number: number, fields: Partial<StoredEvent> = {}): StoredEvent {
     geo: null,
     data: null,
     attributes: null,
-    hash: "",
     pattern: "",
     class: null,
     ...fields,

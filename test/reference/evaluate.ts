@@ -1,5 +1,6 @@
 import { RE2JS } from "re2js";
 
+import { hashText } from "../../src/events/hash.ts";
 import type { EventRow, StoredEvent, UserId } from "../../src/events/event.ts";
 import type { EventId } from "../../src/events/id.ts";
 import type { Condition, Direction, GroupPlan, ListPlan, SortKey, Source } from "../../src/query/plan.ts";
@@ -89,7 +90,7 @@ export function compareCodePoints(a: string, b: string): number {
 
 /** An event as the store lists it. */
 export function toRow(event: StoredEvent): EventRow {
-  return { ...event, data: event.data !== null };
+  return { ...event, hash: hashText(event.text), data: event.data !== null };
 }
 
 export function select(
@@ -141,6 +142,7 @@ function compares(op: "=" | "<" | "<=" | ">" | ">=", difference: number): boolea
 export function texts(field: string, event: StoredEvent): readonly string[] {
   if (field.startsWith("@")) return attributeValues(field.slice(1), event).map(String);
   if (field === "tags") return event.tags;
+  if (field === "hash") return [hashText(event.text)];
   const text: unknown = event[field as keyof StoredEvent];
   return typeof text === "string" && text !== "" ? [text] : [];
 }
@@ -171,6 +173,7 @@ export function spelt(text: string): number | null {
 
 function isAbsent(field: string, event: StoredEvent): boolean {
   if (field.startsWith("@")) return texts(field, event).length === 0;
+  if (field === "hash") return false;
   const value: unknown = event[field as keyof StoredEvent];
   return value === null || value === "" || (Array.isArray(value) && value.length === 0);
 }
@@ -187,6 +190,7 @@ function compareRows(sort: readonly SortKey[], a: StoredEvent, b: StoredEvent): 
 
 /** What an event is sorted by: of several values the smallest, or where the direction is `desc` the largest. */
 function sorted(field: string, direction: Direction, event: StoredEvent): string | number | null {
+  if (field === "hash") return hashText(event.text);
   if (!field.startsWith("@")) return event[field as "text" | "value"];
   const values = attributeValues(field.slice(1), event).map((value) =>
     typeof value === "number" ? value : (spelt(String(value)) ?? String(value)),

@@ -4,7 +4,6 @@ import type { ExecutionContext } from "ava";
 import type { StoredEvent } from "../../src/events/event.ts";
 import { createIdSource } from "../../src/events/id.ts";
 import { patternOf } from "../../src/events/pattern.ts";
-import { hashText } from "../../src/events/hash.ts";
 import { AUTHORIZATION, KINDS, LOG, serviceOf } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
 import { writeEvents } from "../support/write-events.ts";
@@ -28,7 +27,6 @@ async function filled(t: ExecutionContext, kind: "embedded" | "cluster"): Promis
       text,
       source: `source ${i}`,
       value: i,
-      hash: hashText(text),
       pattern: patternOf(text),
       ...absent,
     };

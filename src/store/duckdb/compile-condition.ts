@@ -66,12 +66,17 @@ function compareColumn(field: TextField, where: TextComparison, bind: Binder): s
   throw unknown(where satisfies never);
 }
 
+/** What `hashText` makes of a text, in SQL. */
+export function hashOf(text: string): string {
+  return `to_base64(unhex(left(sha256(${text}), 32)))`;
+}
+
 /** Texts as they were given; "" where absent. Tags stand in one text, see {@link tagLine}. */
 export const AS_GIVEN: Record<TextField, string> = {
   id: "(lpad(lower(to_hex(id_hi)), 16, '0') || lpad(lower(to_hex(id_lo)), 8, '0'))",
   text: "text",
   link: "link",
-  hash: "hash",
+  hash: hashOf("text"),
   pattern: "pattern",
   source: "source",
   log: "log",
@@ -86,7 +91,7 @@ const LOWER: Record<TextField, string> = {
   pattern: "lower(pattern)",
   text: "lower(text)",
   link: "lower(link)",
-  hash: "lower(hash)",
+  hash: `lower(${hashOf("text")})`,
   source: "lower(source)",
   log: "lower(log)",
   class: "coalesce(lower(class), '')",
@@ -193,11 +198,11 @@ function absent(field: TextField | NumberField | "geo" | "data"): string {
     case "data":
       return "(coalesce(data, '') = '')";
     case "id":
+    case "hash":
       return "false";
     case "tags":
     case "text":
     case "link":
-    case "hash":
     case "pattern":
     case "source":
     case "log":

@@ -11,7 +11,7 @@ import type { Row } from "./ask.ts";
 import { plainText } from "./attributes.ts";
 import type { Binder } from "./binder.ts";
 import { hasOthers, valuesOf } from "./compile-attribute.ts";
-import { AS_GIVEN, foldedText, hasFolds, tagsOf } from "./compile-condition.ts";
+import { AS_GIVEN, foldedText, hasFolds, hashOf, tagsOf } from "./compile-condition.ts";
 
 /** A key of groups in SQL. */
 export type Key = {
@@ -72,6 +72,7 @@ function readValue([value]: Row): GroupValue {
 function fieldKey(field: Exclude<GroupField, "tags">, i: number, bind: Binder): Key {
   const name = `k${i}`;
   if (field === "value") return single("value", name);
+  if (field === "hash") return hashKey(name);
   const key = single(AS_GIVEN[field], name);
   if (!hasFolds(field, bind)) return { ...key, order: [`lower(${name})`, name] };
   return {
@@ -80,6 +81,12 @@ function fieldKey(field: Exclude<GroupField, "tags">, i: number, bind: Binder): 
     extra: [`f${i}`],
     order: [`coalesce(f${i}, lower(${name}))`, name],
   };
+}
+
+/** Texts are told apart as their hashes are, which are made once for a group. */
+function hashKey(name: string): Key {
+  const hash = hashOf(name);
+  return { ...single("text", name), order: [`lower(${hash})`, hash], shown: [hash] };
 }
 
 /** An event is in the group of each of its tags, and in that of "" where it has none. */

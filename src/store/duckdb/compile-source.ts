@@ -24,12 +24,13 @@ export function numbersOf(of: NumberSource, bind: Binder): Source {
   return { one, several: { has: hasOthers(of, bind), list } };
 }
 
-/** The different values: texts as they are, but numbers of `value` and, where there are only such, of attributes. */
+/** The different values, or others that are as many: texts as they are, but numbers of `value` and, where there are only such, of attributes. */
 export function valuesOfField(field: ValueField, bind: Binder): Source {
   if (field === "tags") {
     const list = `list_transform(${tagsOf("tags")}, lambda tag: {v: tag})`;
     return { one: "null::varchar", several: { has: "(tags <> '')", list } };
   }
+  if (field === "hash") return { one: "text", several: null };
   if (!isAttribute(field)) return { one: oneOf(field), several: null };
   const { number, text, others } = valuesOf(field, bind);
   if (others === null && text === null) return { one: number ?? "null::varchar", several: null };

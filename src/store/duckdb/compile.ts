@@ -14,10 +14,10 @@ export type Span = { readonly from: bigint; readonly to: bigint };
 type Filter = Pick<ListPlan, "from" | "logs" | "where">;
 
 /**
- * What a row of a list is made of, but for whether there is data; read by `toRow`. `hash` and `id`
- * come as they were given.
+ * What a row of a list is made of, but for whether there is data; read by `toRow`. `id`
+ * comes as they were given.
  */
-const FIELDS = `id_hi, id_lo, created, log, text, link, hash, tags, source, "user", class, value, lat, lon, ip, attributes, pattern`;
+const FIELDS = `id_hi, id_lo, created, log, text, link, tags, source, "user", class, value, lat, lon, ip, attributes, pattern`;
 const ROW = `${FIELDS}, data is not null`;
 
 /** How many records a plan finds, `most` at most, in `span` alone where one is given. */

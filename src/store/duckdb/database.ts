@@ -20,6 +20,9 @@ keepByteOrderMarks();
 /** Each query holds a thread of libuv's pool (four, unless set) while it runs: two readers and a writer leave one for files and hashing. */
 const READERS = 2;
 
+/** The format of new files. From this one on texts are compressed in one way, which takes a quarter less time. */
+const STORAGE = "v1.5.0";
+
 /** The log of changes is folded into the file once it is this large: seldom enough not to slow writing down, small enough to replay in 1.2 s. */
 const CHECKPOINT = "128MB";
 
@@ -334,6 +337,7 @@ async function openFile(options: DatabaseOptions): Promise<Open> {
       threads: String(options.threads),
       temp_directory: `${path}.tmp`,
       checkpoint_threshold: CHECKPOINT,
+      storage_compatibility_version: STORAGE,
       autoinstall_known_extensions: "false",
       autoload_known_extensions: "false",
       allow_community_extensions: "false",

@@ -39,26 +39,21 @@ export async function prepareSchema(connection: DuckDBConnection, file: string):
   if (!tables.includes("meta") || !tables.includes("events")) {
     throw new StartError(`The file ${file} is a DuckDB database, but not one of Loggia`);
   }
-  const version = (await connection.runAndReadAll("select version from meta")).getRows()[0]?.[0];
-  if (typeof version === "number" && version <= VERSION) {
+  const version = Number((await connection.runAndReadAll("select version from meta")).getRows()[0]?.[0]);
+  if (version <= VERSION) {
     for (const table of ADDED) await connection.run(table);
   }
-  if (version === 5) {
-    // Its releases would add events to blocks and leave their filters as they are: they may not open the file again.
-    await connection.run("update meta set version = $1", [VERSION]);
-    return;
-  }
-  if (version === 1 || version === 2 || version === 3 || version === 4) {
+  // Releases of version 5 would add events to blocks and leave their filters as they are.
+  if (version >= 1 && version < VERSION) {
     await connection.run("begin");
-    await migrate(connection, version);
+    if (version >= 5) await connection.run("alter table events drop column hash");
+    else await migrate(connection, version as 1 | 2 | 3 | 4);
     await connection.run("update meta set version = $1", [VERSION]);
     await connection.run("commit");
     return;
   }
   if (version !== VERSION) {
-    throw new StartError(
-      `The file ${file} has tables of version ${String(version)}; this Loggia reads version ${VERSION}`,
-    );
+    throw new StartError(`The file ${file} has tables of version ${version}; this Loggia reads version ${VERSION}`);
   }
 }
 
@@ -95,9 +90,9 @@ const LOGS_ANEW = [
   "insert into logs select log, row_number() over (order by log) from (select distinct log from events)",
 ];
 
-/** Version 4 had neither patterns nor attributes. @param rows as it has them */
+/** Version 4 had neither patterns nor attributes, and hashes of its own. @param rows as it has them */
 function withPatterns(rows: string): string {
-  return `select * exclude (folded, log_number, folded_pattern),
+  return `select * exclude (hash, folded, log_number, folded_pattern),
       if(folded is null and folded_pattern is null, null, struct_pack(text := folded.text, link := folded.link,
         pattern := folded_pattern, tags := folded.tags, source := folded.source, "user" := folded."user",
         class := folded.class)),

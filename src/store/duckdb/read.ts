@@ -2,6 +2,7 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 
 import type { Deletion } from "../../events/deletion.ts";
 import type { EventRow, LogKey, UserId } from "../../events/event.ts";
+import { hashText } from "../../events/hash.ts";
 import type { EventId } from "../../events/id.ts";
 import { orderOfGroups } from "../../query/groups.ts";
 import type { GroupPlan, Source } from "../../query/plan.ts";
@@ -104,7 +105,7 @@ export async function nextOffset(
 
 /** Of the columns that lists and {@link find} ask for. */
 export function toRow(row: Row): EventRow {
-  const [hi, lo, created, log, text, link, hash, tags, source, user, cls, value, lat, lon, ip, ...further] = row;
+  const [hi, lo, created, log, text, link, tags, source, user, cls, value, lat, lon, ip, ...further] = row;
   const [attributes, pattern, hasData] = further;
   return {
     id: joinId(hi as bigint, lo as number),
@@ -118,7 +119,7 @@ export function toRow(row: Row): EventRow {
     value: value as number | null,
     geo: ip === null ? (lat === null ? null : { lat: lat as number, lon: lon as number }) : { ip: ip as string },
     attributes: attributes as string | null,
-    hash: hash as string,
+    hash: hashText(text as string),
     pattern: pattern as string,
     class: cls as string | null,
     data: hasData as boolean,

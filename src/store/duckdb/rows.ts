@@ -55,7 +55,6 @@ const eventColumns = (facts: Facts): readonly Column<EventRow>[] => [
   texts(({ event }) => event.log),
   distinctTexts(({ event }) => event.text, noteOdd),
   texts(({ event }) => event.link, noteOdd),
-  distinctTexts(({ event }) => event.hash),
   distinctTexts(({ event }) => tagLine(distinctTags(event.tags)), noteOdd),
   texts(({ event }) => event.source, noteOdd),
   distinctTexts(({ event }) => event.user, noteOdd),

@@ -146,7 +146,7 @@ export async function deleteEvent(connection: DuckDBConnection, log: LogKey, id:
  * live. So their texts are overwritten before; what the file then no longer uses is overwritten
  * later (`erase.ts`).
  */
-const BLANK = `text = '', pattern = '', link = '', hash = '', tags = '', source = '', "user" = '', lat = null, lon = null,
+const BLANK = `text = '', pattern = '', link = '', tags = '', source = '', "user" = '', lat = null, lon = null,
   ip = null, data = null, folded = null, attributes = null, others = null`;
 
 async function blankEvent(connection: DuckDBConnection): Promise<string> {

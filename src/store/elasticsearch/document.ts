@@ -1,4 +1,5 @@
 import type { EventRow, LogKey, StoredEvent, UserId } from "../../events/event.ts";
+import { hashText } from "../../events/hash.ts";
 import type { EventId } from "../../events/id.ts";
 import { patternOf } from "../../events/pattern.ts";
 import { fold, wellFormed } from "../../events/text.ts";
@@ -92,7 +93,7 @@ function encode(event: StoredEvent, { hasColumns, owner, seen }: Encoding): stri
   const texts = {
     text: present(event.text),
     link: present(event.link),
-    hash: present(event.hash),
+    hash: hashText(event.text),
     pattern: present(event.pattern),
     tags: event.tags.length === 0 ? undefined : event.tags.map(wellFormed),
     source: present(event.source),

@@ -96,6 +96,15 @@ test("texts that no lower case folds are found by who asked before they came, be
 
 /** What earlier versions had otherwise, made of a file of this one. */
 const BACK_TO = {
+  6: [
+    "alter table events rename to hashless",
+    `create table events as select created, id_hi, id_lo, log, text, link,
+       to_base64(unhex(left(sha256(text), 32))) as hash, * exclude (created, id_hi, id_lo, log, text, link)
+     from hashless`,
+    "drop table hashless",
+    "update meta set version = 6",
+  ],
+  5: ["drop table token_blocks", "update meta set version = 5"],
   4: [
     "alter table events rename to patterned",
     `create table events as select * exclude (pattern, attributes, others) replace (
@@ -118,7 +127,7 @@ const BACK_TO = {
   1: ["drop table visits", "update meta set version = 1"],
 };
 
-for (const version of [1, 2, 3, 4] as const) {
+for (const version of [1, 2, 3, 4, 5, 6] as const) {
   test(`a file of version ${version} is brought up to date and keeps what it holds`, async (t) => {
     const file = newFile(t);
     const log = newLog();
@@ -134,7 +143,7 @@ for (const version of [1, 2, 3, 4] as const) {
       await using store = await open(file);
       await write(t, store, [...others, ...kept]);
     }
-    const back = ([4, 3, 2, 1] as const).filter((each) => each >= version).flatMap((each) => BACK_TO[each]);
+    const back = ([6, 5, 4, 3, 2, 1] as const).filter((each) => each >= version).flatMap((each) => BACK_TO[each]);
     for (const statement of back) await runIn(file, statement);
     for (let i = 0; i < 2; i++) {
       await using store = await open(file);

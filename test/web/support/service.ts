@@ -37,7 +37,6 @@ function asStored(event: EventRow): StoredEvent {
     ...event,
     id: event.id as EventId,
     log: LOG,
-    hash: "",
     pattern: "",
     data: null,
     attributes: null,

@@ -236,6 +236,7 @@ const DAMAGES: Record<string, (file: string) => Promise<unknown>> = {
   "are of a table of another shape": (file) => runIn(file, "alter table token_blocks drop column filter"),
   "are none, as in a file of version 5": async (file) => {
     await runIn(file, "drop table token_blocks");
+    await runIn(file, "alter table events add column hash varchar");
     await runIn(file, "update meta set version = 5");
   },
 };
