@@ -76,7 +76,8 @@ type Opened = Engines & { readonly accepted: () => Promise<number>; readonly del
  */
 const APPEND_SETTLE_MS = APPEND_TIMEOUT_MS + 3 * 10_000 + 3_000;
 const POST_MAX_WAITING_EVENTS = 50_000;
-const POST_MAX_WAITING_BYTES = 64 * 1024 * 1024;
+const MB = 1024 * 1024;
+const POST_MAX_WAITING_MB = 64;
 /** Processes that play the pipeline share the work under this name. */
 const PIPELINE_GROUP = "pipeline";
 /** Where `infra/page.ts` builds the page. */
@@ -160,6 +161,16 @@ async function openLocating({ geoip: file }: Settings, log: Logger, closing: Asy
 /** What counts, measures and bounds: one for all roles of the process. */
 type Watch = Monitoring & { readonly gate: Gate; readonly holds: Holds; readonly connections: Connections };
 
+/** Memory of all answers at a time: embedded engines take theirs of the same process. */
+function answersOf({ engines, memory, rates }: Settings): number {
+  return engines.kind === "embedded" ? Math.min(rates.answers_mb, memory.answers_mb) : rates.answers_mb;
+}
+
+/** The same of posts that wait for the bus. */
+function waitingOf({ engines, memory }: Settings): number {
+  return engines.kind === "embedded" ? Math.min(POST_MAX_WAITING_MB, memory.waiting_mb) : POST_MAX_WAITING_MB;
+}
+
 function startWatch(
   settings: Settings,
   { ports, clock, deletions }: Opened,
@@ -167,7 +178,8 @@ function startWatch(
   log: Logger,
   closing: AsyncDisposableStack,
 ): Omit<Watch, "connections"> {
-  const { rates, roles, trustedProxies } = settings;
+  const { roles, trustedProxies } = settings;
+  const rates = { ...settings.rates, answers_mb: answersOf(settings) };
   const deadLetters = createDeadLetters({ ...ports, deletions });
   const apart = settings.monitoring !== null;
   const monitoring = closing.use(
@@ -288,13 +300,14 @@ type ApiWatch = Watch & {
 };
 
 async function startApi(
-  { api: address, post, postUrl, hosts, rates, trustedProxies }: Settings,
+  settings: Settings,
   { ports, clock, backup, accepted, deletions, watermarks, reclassifications }: Opened,
   { metrics, gate, front, holds, connections, continuity, postPort }: ApiWatch,
   locating: Locating,
   log: Logger,
   closing: AsyncDisposableStack,
 ): Promise<Address> {
+  const { api: address, post, postUrl, hosts, trustedProxies } = settings;
   const { catalog } = ports;
   const store = measureStore(ports.store, metrics.engines);
   const horizon = await openHorizon({ ports, clock, accepted, watermarks, group: PIPELINE_GROUP, log }, closing);
@@ -325,7 +338,7 @@ async function startApi(
     reclassifications: createReclassifications(reclassifications, clock.now),
     gate,
     // Answers that wait for their readers leave half of the memory to others.
-    limits: { ...connections.api, unread_bytes: (rates.answers_mb * 1024 * 1024) / 2 },
+    limits: { ...connections.api, unread_bytes: (answersOf(settings) * MB) / 2 },
     browsers: createBrowserGuard({ hosts: [...hosts, address.host], trustedProxies }),
     posting: () => ({ url: postUrl, port: postPort() ?? post.port }),
     observe: metrics.http,
@@ -353,7 +366,7 @@ async function startPost(
     deadline_ms: POST_DEADLINE_MS,
     append_ms: APPEND_TIMEOUT_MS,
     maxWaitingEvents: POST_MAX_WAITING_EVENTS,
-    maxWaitingBytes: POST_MAX_WAITING_BYTES,
+    maxWaitingBytes: waitingOf(settings) * MB,
     // On a single core it would keep the bus waiting.
     staysAwake: settings.engines.kind === "embedded" && availableParallelism() > 1,
   });

@@ -8,6 +8,7 @@ import { DEFAULT_RATES, type Rates } from "./gate/gate.ts";
 import { type EngineSettings, readEngines } from "./settings/engines.ts";
 import { type ListenerSettings, readListeners } from "./settings/listeners.ts";
 import { type MailSettings, readMail } from "./settings/mail.ts";
+import { defaultMemory, LEAST_MEMORY, type MemoryShares, parseMemory, shareMemory } from "./settings/memory.ts";
 import { type SettingName, SETTINGS } from "./settings/table.ts";
 import {
   type Address,
@@ -31,6 +32,8 @@ export type Settings = {
   readonly data: string;
   /** How long the embedded bus keeps what the store holds. */
   readonly busKeep_ms: number;
+  /** How a process with embedded engines shares its memory. */
+  readonly memory: MemoryShares;
   readonly roles: ReadonlySet<Role>;
   /** Made at the first start; null: drawn and printed once. */
   readonly admin: { readonly email: string; readonly password: string } | null;
@@ -77,6 +80,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
     postUrl: readPostUrl(get("LOGGIA_POST_URL")),
     data: get("LOGGIA_DATA"),
     busKeep_ms: readDuration("LOGGIA_BUS_KEEP", get("LOGGIA_BUS_KEEP")),
+    memory: readMemory(get("LOGGIA_MEMORY")),
     roles,
     admin: readAdmin(get("LOGGIA_ADMIN")),
     log: readLog(get("LOGGIA_LOG")),
@@ -112,6 +116,14 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
     hosts: readHosts(get("LOGGIA_HOSTS")),
     accountLimits: readAccountLimits(get),
   };
+}
+
+function readMemory(value: string): MemoryShares {
+  const bytes = value === "" ? defaultMemory() : parseMemory(value);
+  if (bytes === null) {
+    throw wrong("LOGGIA_MEMORY", value, `a number and MB or GB, such as 512MB, from ${LEAST_MEMORY / 2 ** 20}MB on`);
+  }
+  return shareMemory(bytes);
 }
 
 const RATE_SETTINGS = {

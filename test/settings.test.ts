@@ -5,6 +5,7 @@ import test from "ava";
 import { StartError } from "../src/errors.ts";
 import { DEFAULT_RATES } from "../src/gate/gate.ts";
 import { readSettings } from "../src/settings.ts";
+import { defaultMemory, LEAST_MEMORY, shareMemory } from "../src/settings/memory.ts";
 import { SETTINGS } from "../src/settings/table.ts";
 import { temporaryFolder } from "./support/temporary.ts";
 
@@ -27,6 +28,24 @@ test("brokers and nodes make a cluster, with several addresses each", (t) => {
   t.deepEqual(engines.elasticsearch.nodes, ["http://e1:9200", "http://e2:9200"]);
   t.is(engines.kafka.tls, false);
   t.is(engines.kafka.sasl, null);
+});
+
+test("memory is a third of the machine and 512 MB at most, or what is given, and its shares fit into it", (t) => {
+  const given = readSettings({ LOGGIA_MEMORY: "2GB" }).memory;
+  t.deepEqual(readSettings({ LOGGIA_MEMORY: "2048mb" }).memory, given);
+  for (const bytes of [LEAST_MEMORY, defaultMemory(), 2 ** 30, 2 ** 34]) {
+    const { store_mb, heap_mb, waiting_mb, filters_mb, answers_mb } = shareMemory(bytes);
+    t.true(Math.min(store_mb, heap_mb, waiting_mb, filters_mb, answers_mb) >= 16);
+    t.true(store_mb + heap_mb + waiting_mb + filters_mb < bytes / 2 ** 20);
+  }
+  t.true(defaultMemory() >= LEAST_MEMORY && defaultMemory() <= 512 * 2 ** 20);
+  t.deepEqual(readSettings({}).memory, shareMemory(defaultMemory()));
+  for (const wrong of ["512", "0GB", "1.5GB", "447MB", "many", "-1GB"]) {
+    t.throws(() => readSettings({ LOGGIA_MEMORY: wrong }), {
+      instanceOf: StartError,
+      message: /^LOGGIA_MEMORY is .*; allowed: a number and MB or GB, such as 512MB, from 448MB on$/,
+    });
+  }
 });
 
 test("credentials come by variable or from a file, and not from both", (t) => {

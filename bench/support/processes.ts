@@ -8,7 +8,6 @@ import { killAfterUs } from "../../infra/engines/guard.ts";
 
 const PROJECT = resolve(import.meta.dirname, "../..");
 const STOP_TIMEOUT_MS = 20_000;
-const AS_MAKE_RUN = ["--max-semi-space-size=8", "--no-allocation-site-pretenuring", "--no-parallel-scavenge"];
 
 /** A process of the service. */
 export type ServiceProcess = AsyncDisposable & {
@@ -34,7 +33,7 @@ export async function startServiceProcess(
   flags: readonly string[] = [],
 ): Promise<ServiceProcess> {
   const inherited = Object.entries(process.env).filter(([name]) => !/^(LOGGIA|KAFKA|ELASTICSEARCH)_/.test(name));
-  const child = spawn(process.execPath, [...AS_MAKE_RUN, ...flags, resolve(PROJECT, "src/cli/loggia.mjs"), "start"], {
+  const child = spawn(process.execPath, [...flags, resolve(PROJECT, "src/cli/loggia.mjs"), "start"], {
     stdio: ["ignore", "pipe", "inherit"],
     env: {
       ...Object.fromEntries(inherited),

@@ -39,7 +39,15 @@ export async function openEmbedded(
   const catalog = closing.use(
     await createCatalog({ documents: catalogDocuments, log, limits: settings.accountLimits, now: clock.believed }),
   );
-  const store = closing.use(await openDuckdbStore({ file: join(folder, STORE_FILE), log }));
+  const store = closing.use(
+    await openDuckdbStore({
+      file: join(folder, STORE_FILE),
+      log,
+      memoryLimit_mb: settings.memory.store_mb,
+      filterLimit_mb: settings.memory.filters_mb,
+      spillLimit_mb: settings.memory.spilled_mb,
+    }),
+  );
   letPostsFirst(log);
   const open = (name: string) => openSqliteDocuments({ file: join(folder, `${name}.sqlite`), name });
   const notifications = mailsHere(settings) ? await open(NOTIFICATIONS) : null;

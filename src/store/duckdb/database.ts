@@ -24,7 +24,9 @@ const READERS = 2;
 const STORAGE = "v1.5.0";
 
 /** The log of changes is folded into the file once it is this large: seldom enough not to slow writing down, small enough to replay in 1.2 s. */
-const CHECKPOINT = "128MB";
+const CHECKPOINT_MB = 128;
+/** Rows that only the log has are to fit into memory beside what questions need. */
+const CHECKPOINT_SHARE = 2;
 
 /**
  * Once nothing was written for so long, it is folded in although it is smaller: rows that only the log has lie in memory as they came, neither compressed nor with
@@ -46,6 +48,8 @@ export type DatabaseOptions = {
   readonly file: string;
   readonly log: Logger;
   readonly memoryLimit_mb: number;
+  /** What may lie in the folder beside the file. */
+  readonly spillLimit_mb?: number | undefined;
   readonly threads: number;
   /** How long one piece of reading may take. */
   readonly readTimeout_ms: number;
@@ -65,6 +69,8 @@ export class Database implements AsyncDisposable {
   #turns = 0;
   #changes = 0;
   #quiet: NodeJS.Timeout | null = null;
+  /** While the log of changes is folded in because nothing was written. */
+  #folding: Promise<void> | null = null;
   #readings = 0;
   /** What is read now, by its number, with its end. */
   readonly #reading = new Map<number, Promise<void>>();
@@ -105,6 +111,7 @@ export class Database implements AsyncDisposable {
   }
 
   async #read<T>(work: (connection: DuckDBConnection) => Promise<T>, number: number): Promise<T> {
+    await this.#folding;
     if (this.#closed) throw new Error(`The store ${this.file} is closed`);
     if (this.#open === null) {
       this.#mend();
@@ -212,12 +219,27 @@ export class Database implements AsyncDisposable {
     }, QUIET_MS).unref();
   }
 
-  /** Where somebody reads, DuckDB may not be able to: then it is for the next time. */
+  /**
+   * While somebody reads it is put off, and who comes meanwhile waits: a question may fill the memory that folding
+   * needs, which is an error that DuckDB calls fatal.
+   */
   async #foldLog(): Promise<void> {
     if (this.#open === null) return;
     const { path, writer } = this.#open;
     const log = await stat(`${path}.wal`).catch(() => null);
     if (log === null || log.size < QUIET_LEAST_BYTES) return;
+    if (this.#reading.size > 0) {
+      this.#foldWhenQuiet();
+      return;
+    }
+    const folded = Promise.withResolvers<void>();
+    this.#folding = folded.promise;
+    await this.#checkpoint(path, writer);
+    this.#folding = null;
+    folded.resolve();
+  }
+
+  async #checkpoint(path: string, writer: DuckDBConnection): Promise<void> {
     await writer.run("checkpoint").catch((error: unknown) => {
       this.#options.log.debug({ err: error, file: path }, "the log of changes could not be folded in now");
     });
@@ -336,7 +358,8 @@ async function openFile(options: DatabaseOptions): Promise<Open> {
       memory_limit: `${options.memoryLimit_mb}MB`,
       threads: String(options.threads),
       temp_directory: `${path}.tmp`,
-      checkpoint_threshold: CHECKPOINT,
+      ...(options.spillLimit_mb === undefined ? {} : { max_temp_directory_size: `${options.spillLimit_mb}MB` }),
+      checkpoint_threshold: `${Math.min(CHECKPOINT_MB, Math.floor(options.memoryLimit_mb / CHECKPOINT_SHARE))}MB`,
       storage_compatibility_version: STORAGE,
       autoinstall_known_extensions: "false",
       autoload_known_extensions: "false",

@@ -12,7 +12,7 @@ import type { Alert, PreparedEvents, Store, WriteOutcome } from "../store.ts";
 import { AttributeColumns } from "./attributes.ts";
 import { BlockBuilder } from "./blocks/block-builder.ts";
 import { BlockIndex } from "./blocks/block-index.ts";
-import type { Block } from "./blocks/block-index.ts";
+import type { Block, BlockOptions } from "./blocks/block-index.ts";
 import { TokenListPool } from "./blocks/token-list.ts";
 import { ChunkPool } from "./chunks.ts";
 import { Database } from "./database.ts";
@@ -40,6 +40,10 @@ export type DuckdbOptions = {
   readonly log: Logger;
   /** What DuckDB may take; larger sorts and groups go to disk. 512 unless given. */
   readonly memoryLimit_mb?: number;
+  /** Filters of words that are kept in memory; those of older events are not asked. As many as there are, unless given. */
+  readonly filterLimit_mb?: number;
+  /** What questions may write beside the file. Nine tenths of what is free, unless given. */
+  readonly spillLimit_mb?: number;
   /** Threads that one query may use. As many as there are cores, at most four, unless given. */
   readonly threads?: number;
   /** How long one question may take. 30 s unless given. */
@@ -64,10 +68,12 @@ export type DuckdbStore = Store & {
  */
 export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbStore> {
   const { file, log, memoryLimit_mb = 512, threads = Math.min(4, availableParallelism()) } = options;
-  const { readTimeout_ms = 30_000, countedEvents = 1024, blockRows = 8192 } = options;
+  const { readTimeout_ms = 30_000, countedEvents = 1024, blockRows = 8192, spillLimit_mb, filterLimit_mb } = options;
   await using opening = new AsyncDisposableStack();
-  const database = opening.use(await Database.open({ file, log, memoryLimit_mb, threads, readTimeout_ms }));
-  const facts = await readFacts(database, { countedEvents, blockRows, log });
+  const limits = { memoryLimit_mb, spillLimit_mb, threads, readTimeout_ms };
+  const database = opening.use(await Database.open({ file, log, ...limits }));
+  const filterLimit_bytes = filterLimit_mb === undefined ? Infinity : filterLimit_mb * 2 ** 20;
+  const facts = await readFacts(database, countedEvents, { blockRows, filterLimit_bytes, log });
   const builder = opening.use(new BlockBuilder(database, facts.blocks, log));
   const names = new AttributeNames(facts);
   const writer = new Writer(database, facts);
@@ -119,17 +125,14 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
 }
 
 /** @throws StartError where the file is damaged */
-async function readFacts(
-  database: Database,
-  { countedEvents, blockRows, log }: { countedEvents: number; blockRows: number; log: Logger },
-): Promise<Facts> {
+async function readFacts(database: Database, countedEvents: number, options: BlockOptions): Promise<Facts> {
   try {
     return await database.maintain(
       async (connection) =>
         new Facts({
           logs: await LogNumbers.read(connection),
           attributes: await AttributeColumns.read(connection, countedEvents),
-          blocks: await readBlocks(connection, blockRows, log),
+          blocks: await readBlocks(connection, options),
           marked: await MarkedLogs.read(connection),
           remembered: new RememberedMoments(database),
         }),
@@ -140,14 +143,14 @@ async function readFacts(
 }
 
 /** Where the table is damaged it is made anew: all that it holds can be made of events. */
-async function readBlocks(connection: DuckDBConnection, blockRows: number, log: Logger): Promise<BlockIndex> {
+async function readBlocks(connection: DuckDBConnection, options: BlockOptions): Promise<BlockIndex> {
   try {
-    return await BlockIndex.read(connection, blockRows, log);
+    return await BlockIndex.read(connection, options);
   } catch (error) {
-    log.warn({ err: error }, "filters of words cannot be read and are built anew");
+    options.log.warn({ err: error }, "filters of words cannot be read and are built anew");
     await connection.run("drop table if exists token_blocks");
     await connection.run(TOKEN_BLOCKS);
-    return BlockIndex.read(connection, blockRows, log);
+    return BlockIndex.read(connection, options);
   }
 }
 

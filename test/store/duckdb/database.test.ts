@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import test from "ava";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
 
@@ -99,6 +100,30 @@ test("a question that finds no memory beside an earlier one is asked again when 
   await t.throwsAsync(large, { instanceOf: ClientGone });
   t.deepEqual(await small, [[400_000]]);
   t.is(attempts, 2);
+});
+
+test("the log of changes is not folded in while a question may fill the memory that this needs", async (t) => {
+  const log = pino({ level: "silent" });
+  const file = join(temporaryFolder(t), "events.duckdb");
+  await using database = await Database.open({ file, log, memoryLimit_mb: 256, threads: 1, readTimeout_ms: 600_000 });
+  const logSize = (): number => statSync(`${file}.wal`, { throwIfNoEntry: false })?.size ?? 0;
+  const leaving = new AbortController();
+  const large = askedBy(
+    "ann",
+    () =>
+      database.read((connection) => connection.run("select count(*) from range(1000000000000) where range % 7 = 8")),
+    leaving.signal,
+  );
+  await database.write((connection) =>
+    connection.run("insert into marks select range::varchar, repeat('x', 100) from range(100000)"),
+  );
+  const whole = logSize();
+  t.true(whole > 4_000_000, `${whole}`);
+  await sleep(3_000);
+  t.is(logSize(), whole);
+  leaving.abort();
+  await t.throwsAsync(large, { instanceOf: ClientGone });
+  await until(() => logSize() < whole, { what: "the log to be folded in" });
 });
 
 test("a question that needs more memory than there is says so", async (t) => {

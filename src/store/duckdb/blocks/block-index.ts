@@ -14,6 +14,17 @@ import { TokenList } from "./token-list.ts";
 /** All rows of which the upper integer of the id lies from `first` to `last` have their tokens in the filter. */
 export type Block = { readonly first: bigint; readonly last: bigint; readonly filter: TokenFilter };
 
+/** `filter` is null where it is in the table alone: the block is always looked at. */
+type KnownBlock = Omit<Block, "filter"> & { readonly filter: TokenFilter | null };
+
+export type BlockOptions = {
+  /** How many events a block has at least. */
+  readonly blockRows: number;
+  /** What filters may take in memory: of more, the oldest are left out. */
+  readonly filterLimit_bytes: number;
+  readonly log: Logger;
+};
+
 /** What is written at once. */
 export type Appended = {
   readonly tokens: TokenList;
@@ -37,8 +48,9 @@ export type Appended = {
  */
 export class BlockIndex {
   readonly #blockRows: number;
+  readonly #filterLimit_bytes: number;
   /** By their first id. Two may overlap: both are right. */
-  #blocks: Block[] = [];
+  #blocks: KnownBlock[] = [];
   #tailFrom = 0n;
   #tailRows = 0;
   #tailLast: bigint | null = null;
@@ -53,28 +65,32 @@ export class BlockIndex {
     null;
 
   /** Of a store without events. */
-  constructor(blockRows: number) {
+  constructor(blockRows: number, filterLimit_bytes = Infinity) {
     this.#blockRows = blockRows;
+    this.#filterLimit_bytes = filterLimit_bytes;
   }
 
   /** Filters that are damaged, or of another release, are left out: their rows get new ones. */
-  static async read(connection: DuckDBConnection, blockRows: number, log: Logger): Promise<BlockIndex> {
-    const index = new BlockIndex(blockRows);
-    const sql = "select first_hi, last_hi, filter from token_blocks order by first_hi";
-    const rows = (await connection.runAndReadAll(sql)).getRows() as [bigint, bigint, DuckDBBlobValue][];
-    let damaged = 0;
-    for (const [first, last, { bytes }] of rows) {
-      const filter = first > last ? null : TokenFilter.decode(bytes);
-      if (filter !== null) index.#blocks.push({ first, last, filter });
-      else {
-        damaged += 1;
-        await connection.run("delete from token_blocks where first_hi = $1::ubigint and last_hi = $2::ubigint", [
-          first,
-          last,
-        ]);
+  static async read(
+    connection: DuckDBConnection,
+    { blockRows, filterLimit_bytes, log }: BlockOptions,
+  ): Promise<BlockIndex> {
+    const index = new BlockIndex(blockRows, filterLimit_bytes);
+    const damaged: [first: bigint, last: bigint][] = [];
+    // A part at a time: all filters together may not fit into memory.
+    for await (const rows of (
+      await connection.stream("select first_hi, last_hi, filter from token_blocks")
+    ).yieldRows()) {
+      for (const [first, last, { bytes }] of rows as [bigint, bigint, DuckDBBlobValue][]) {
+        const filter = first > last ? null : TokenFilter.decode(bytes);
+        if (filter === null) damaged.push([first, last]);
+        else index.#place({ first, last, filter });
       }
     }
-    if (damaged > 0) log.warn({ blocks: damaged }, "filters of words cannot be used and are built anew");
+    for (const span of damaged) {
+      await connection.run("delete from token_blocks where first_hi = $1::ubigint and last_hi = $2::ubigint", span);
+    }
+    if (damaged.length > 0) log.warn({ blocks: damaged.length }, "filters of words cannot be used and are built anew");
     const [largest] = (await connection.runAndReadAll("select max(id_hi) from events")).getRows() as [bigint | null][];
     index.#startTail(
       index.#blocks.reduce((end, { last }) => (last >= end ? last + 1n : end), (largest?.[0] ?? -1n) + 1n),
@@ -106,7 +122,8 @@ export class BlockIndex {
     if (this.#blocks.length === 0) return null;
     if (this.#answer?.where === where && this.#answer.version === this.#version) return this.#answer.ranges;
     const condition = tokenCondition(where);
-    const without = condition === null ? [] : this.#blocks.filter(({ filter }) => !mayMeet(filter, condition));
+    const without =
+      condition === null ? [] : this.#blocks.filter(({ filter }) => filter !== null && !mayMeet(filter, condition));
     const ranges = idRanges(without, this.#blocks.length);
     this.#answer = { where, version: this.#version, ranges };
     return ranges;
@@ -212,6 +229,17 @@ export class BlockIndex {
     this.#version += 1;
     const before = this.#blocks.findLastIndex(({ first }) => first <= block.first);
     this.#blocks.splice(before + 1, 0, block);
+    this.#forgetOldest();
+  }
+
+  /** Leaves filters out until those that are left fit into memory. */
+  #forgetOldest(): void {
+    let size = this.#blocks.reduce((sum, { filter }) => sum + (filter?.size ?? 0), 0);
+    for (let i = 0; size > this.#filterLimit_bytes && i < this.#blocks.length; i++) {
+      const { filter, ...span } = this.#blocks[i]!;
+      this.#blocks[i] = { ...span, filter: null };
+      size -= filter?.size ?? 0;
+    }
   }
 
   /** Puts one block without tokens in the place of those that hold no row any more. Part of a transaction. */

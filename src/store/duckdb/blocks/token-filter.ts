@@ -38,6 +38,11 @@ export class TokenFilter {
     return new TokenFilter(bits, bytes);
   }
 
+  /** In memory, in bytes. */
+  get size(): number {
+    return this.#bytes.length;
+  }
+
   mayHold(token: number): boolean {
     return FACTORS.every((factor) => isSet(this.#bytes, placeOf(token, factor, this.#bits)));
   }

@@ -25,8 +25,9 @@ const STEPS = 16;
 /** More than all events: then there are no blocks. */
 const NO_BLOCKS = 1_000_000;
 
-function open(file: string, blockRows: number): Promise<DuckdbStore> {
-  return openDuckdbStore({ file, log: pino({ level: "silent" }), memoryLimit_mb: 128, threads: 1, blockRows });
+function open(file: string, blockRows: number, filterLimit_mb?: number): Promise<DuckdbStore> {
+  const limits = { memoryLimit_mb: 128, threads: 1, ...(filterLimit_mb !== undefined && { filterLimit_mb }) };
+  return openDuckdbStore({ file, log: pino({ level: "silent" }), blockRows, ...limits });
 }
 
 function newFile(t: ExecutionContext): string {
@@ -258,6 +259,33 @@ for (const [what, damage] of Object.entries(DAMAGES)) {
     t.is((await store.list(listPlan(log, { where: contains(events[50]!.text) }))).total, 0, "they are asked");
   });
 }
+
+test("filters of the oldest blocks that do not fit into memory are not asked, and stay in the file", async (t) => {
+  const [file, log] = [newFile(t), newLog()];
+  const random = randomFrom(5);
+  const batches = Array.from({ length: 25 }, (_, batch) =>
+    Array.from({ length: 4 }, (_, i) => eventOf(log, random, MORNING + batch * 1_000_000 + i * 1_000)),
+  );
+  {
+    await using store = await open(file, 4);
+    for (const batch of batches.slice(0, 24)) await write(t, store, batch);
+  }
+  const empty = TokenFilter.of(new TokenList());
+  await setFilters(file, empty.encode());
+  {
+    await using store = await open(file, 4, (12 * empty.size) / 2 ** 20);
+    const isFound = async (batch: number): Promise<boolean> =>
+      (await store.list(listPlan(log, { where: contains(batches[batch]![0]!.text) }))).total === 1;
+    t.deepEqual(
+      [await isFound(0), await isFound(11), await isFound(12), await isFound(23)],
+      [true, true, false, false],
+    );
+    // Its filter takes the place of others.
+    await write(t, store, batches[24]!);
+    t.deepEqual([await isFound(24), await isFound(12)], [true, true]);
+  }
+  t.is(await blocksIn(file), 25);
+});
 
 test("events that come late into a block are found at once, and the block is built anew", async (t) => {
   const [file, log] = [newFile(t), newLog()];

@@ -1,0 +1,59 @@
+import { totalmem } from "node:os";
+
+const MB = 2 ** 20;
+/** Code of Node, DuckDB and SQLite, stacks of threads, the bus, and what DuckDB takes beside its limit. */
+const FIXED_MB = 240;
+/** Objects that are there while nothing happens. */
+const HEAP_MB = 64;
+export const LEAST_MEMORY = 448 * MB;
+/** So that batches of many producers are taken. */
+const LEAST_WAITING_MB = 32;
+const MOST_BY_ITSELF = 512 * MB;
+/** Of the machine's memory, or of what the process may take of it. */
+const SHARE_OF_MACHINE = 3;
+
+/** How the memory of a process with embedded engines is shared, in bytes of 2^20. */
+export type MemoryShares = {
+  /** What DuckDB may take: its `memory_limit`. */
+  readonly store_mb: number;
+  /** Objects of JavaScript that have lived a while: V8's `--max-old-space-size`. */
+  readonly heap_mb: number;
+  /** Answers of the API at a time, as far as `LOGGIA_ANSWERS_MB` allows; part of the heap. */
+  readonly answers_mb: number;
+  /** Posts that wait for the bus. */
+  readonly waiting_mb: number;
+  /** Filters of words that are kept in memory. */
+  readonly filters_mb: number;
+  /** What questions may write to disk that do not fit into memory. */
+  readonly spilled_mb: number;
+};
+
+/** What a process takes that was not told. */
+export function defaultMemory(): number {
+  const allowed = process.constrainedMemory();
+  const machine = allowed > 0 ? Math.min(allowed, totalmem()) : totalmem();
+  return Math.max(LEAST_MEMORY, Math.min(MOST_BY_ITSELF, Math.floor(machine / SHARE_OF_MACHINE)));
+}
+
+export function shareMemory(bytes: number): MemoryShares {
+  const rest_mb = bytes / MB - FIXED_MB;
+  const share = (part: number): number => Math.floor(rest_mb * part);
+  return {
+    store_mb: share(0.33),
+    heap_mb: HEAP_MB + share(0.2),
+    answers_mb: share(0.15),
+    waiting_mb: Math.max(LEAST_WAITING_MB, share(0.1)),
+    filters_mb: share(0.13),
+    spilled_mb: Math.floor((8 * bytes) / MB),
+  };
+}
+
+const UNITS = { MB, GB: 2 ** 30 } as const;
+
+/** The bytes of a text such as 512MB or 2GB; null where it is none. */
+export function parseMemory(text: string): number | null {
+  const [, count, unit] = /^(\d{1,6})(MB|GB)$/i.exec(text) ?? [];
+  if (count === undefined || unit === undefined) return null;
+  const bytes = Number(count) * UNITS[unit.toUpperCase() as keyof typeof UNITS];
+  return bytes >= LEAST_MEMORY ? bytes : null;
+}
