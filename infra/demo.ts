@@ -79,7 +79,18 @@ async function demo(): Promise<void> {
     const alerting = found.classes[0]?.[0] ?? "";
     await loggiaCommand(["alert", "on", alerting, "--log", "packages", "--api", api]);
     await loggiaCommand(["class", "list", "--log", "packages", "--api", api]);
-    await loggiaCommand(["ship", "--post", post, "--log", "packages", "--pattern", found.pattern, found.path]);
+    await loggiaCommand([
+      "ship",
+      "--post",
+      post,
+      "--log",
+      "packages",
+      "--state",
+      "none",
+      "--pattern",
+      found.pattern,
+      found.path,
+    ]);
     await drained(api);
     await show("The newest three events", api, "/1/logs/packages/events?order=desc&pagesize=3");
     await show(`Three alerts: class ${alerting}`, api, "/1/logs/packages/alerts?order=desc&pagesize=3");

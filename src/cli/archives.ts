@@ -1,4 +1,4 @@
-import { open } from "node:fs/promises";
+import { type FileHandle, open } from "node:fs/promises";
 import { finished } from "node:stream/promises";
 import { createGunzip, createZstdDecompress } from "node:zlib";
 
@@ -19,7 +19,7 @@ const SIGNATURES: readonly { readonly format: Format; readonly signature: Signat
 ];
 const LONGEST = Math.max(...SIGNATURES.map(({ signature }) => signature.length));
 
-type Format = "gzip" | "zstd" | "xz" | "bzip2" | "zip";
+export type Format = "gzip" | "zstd" | "xz" | "bzip2" | "zip";
 
 const NAMED_AS_ARCHIVE = /\.(?:gz|tgz|zst|zstd)$/i;
 /** So little may still unpack to some megabytes, of zstd to some dozens. */
@@ -64,10 +64,17 @@ export async function* unpack(chunks: AsyncIterable<Buffer>, name = ""): AsyncGe
 /** @throws ArchiveError where the file is an archive: what is appended to one is no line */
 export async function refuseArchive(path: string): Promise<void> {
   await using file = await open(path);
+  const format = await formatOfFile(file);
+  if (format !== null)
+    throw new ArchiveError(`it is a ${format} archive, which can't be followed; ship it without --follow`);
+}
+
+/** What kind of archive a file is, or is named as; null where it is none. */
+export async function formatOfFile(file: FileHandle, name = ""): Promise<Format | null> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(LONGEST), 0, LONGEST, 0);
   const format = formatOf(buffer.subarray(0, bytesRead));
-  if (format !== null && format !== "unclear")
-    throw new ArchiveError(`it is a ${format} archive, which can't be followed; ship it without --follow`);
+  if (format !== null && format !== "unclear") return format;
+  return NAMED_AS_ARCHIVE.test(name) ? "gzip" : null;
 }
 
 /** Reads no more than it needs to tell: who types the first lines does not wait for it. */

@@ -2,17 +2,19 @@
 export type BatchBounds = { readonly items: number; readonly size_bytes: number; readonly age_ms: number };
 
 /**
- * Gathers items into batches, in order. While nobody asks for the next one, one item at most is read ahead.
+ * Gathers items into batches, in order. An item that stands for several, by `countOf`, is not parted. While nobody asks for the next one, one item at most is read ahead.
  * An item that comes late does not hold up those before it; where the source fails, what it gave before comes first.
  */
 export async function* batchesOf<T>(
   items: AsyncIterable<T>,
   sizeOf: (item: T) => number,
   bounds: BatchBounds,
+  countOf: (item: T) => number = () => 1,
 ): AsyncGenerator<readonly T[]> {
   const source = items[Symbol.asyncIterator]();
   let batch: T[] = [];
   let size_bytes = 0;
+  let count = 0;
   const ask = (): Promise<IteratorResult<T>> => {
     const answer = source.next();
     // It is waited for later, where it fails too, or never.
@@ -32,7 +34,8 @@ export async function* batchesOf<T>(
       if (result.done === true) break;
       const item = result.value;
       const size = sizeOf(item);
-      if (batch.length > 0 && size_bytes + size > bounds.size_bytes) {
+      const counted = countOf(item);
+      if (batch.length > 0 && (size_bytes + size > bounds.size_bytes || count + counted > bounds.items)) {
         yield batch;
         batch = [];
       }
@@ -40,11 +43,13 @@ export async function* batchesOf<T>(
         due.clear();
         due = createTimer(bounds.age_ms);
         size_bytes = 0;
+        count = 0;
       }
       batch.push(item);
+      count += counted;
       size_bytes += size;
       next = ask();
-      if (batch.length === bounds.items) {
+      if (count >= bounds.items) {
         yield batch;
         batch = [];
       }

@@ -1,6 +1,7 @@
 import { numberOf } from "../events/attributes.ts";
 import { DEFAULT_LIMITS } from "../events/limits.ts";
 import { firstCharacters } from "../events/text.ts";
+import { severityOf } from "../ingest/protocols/severity.ts";
 import { readTime } from "./times.ts";
 
 /** What a line says: fields as an event has them, and all else. */
@@ -27,6 +28,7 @@ export const FIELDS: ReadonlySet<string> = new Set([
 /** What loggers name the text and the time of an event, the first that is one counts. */
 const TEXT_NAMES = ["text", "message", "msg"];
 const TIME_NAMES = ["created", "time", "timestamp", "@timestamp", "ts"];
+const SOURCE_NAMES = ["name", "logger", "logger_name"];
 /** What is nested deeper becomes text. */
 const MAX_DEPTH = 20;
 
@@ -54,8 +56,25 @@ export function jsonFields(line: string): Said | null {
     TIME_NAMES.find((name) => isTime(others.get(name))),
   );
   for (const name of FIELDS) if (IS_FIELD[name]?.(others.get(name)) === true) take(name, name);
+  if (!others.has("source") && !("source" in fields)) copySource(fields, others);
+  if (!others.has("tags") && !("tags" in fields)) copySeverity(fields, others);
   unpackAttributes(others);
   return { fields, others: Object.fromEntries([...others].map(([name, value]) => [name, flattened(value, 1)])) };
+}
+
+/**
+ * The name that pino, bunyan and zap give their logger, or the class of logback's: the member stays
+ * an attribute, by which it is known.
+ */
+function copySource(fields: Record<string, unknown>, others: ReadonlyMap<string, unknown>): void {
+  const name = SOURCE_NAMES.find((name) => isText(others.get(name)) && isWithin(others.get(name), "source"));
+  if (name !== undefined && others.has("level")) fields["source"] = others.get(name);
+}
+
+/** The severity as one word: pino and bunyan count it, zap and logback spell it. */
+function copySeverity(fields: Record<string, unknown>, others: ReadonlyMap<string, unknown>): void {
+  const severity = severityOf(others.get("level"));
+  if (severity !== null) fields["tags"] = severity;
 }
 
 /**

@@ -27,7 +27,10 @@ program
 program
   .command("ship")
   .description("post each line of files, or of standard input, as an event")
-  .argument("[file...]", "files to read, also gzip and zstd archives; standard input where there are none")
+  .argument(
+    "[file...]",
+    "files, folders and globs to read, also gzip and zstd archives; standard input where there are none",
+  )
   .addOption(addressOption("LOGGIA_POST", "where events are posted"))
   .option("--url <address>", "the same as --post")
   .requiredOption("--log <key>", "log that takes the events")
@@ -41,7 +44,17 @@ program
       "others become attributes",
   )
   .option("--json", "lines are JSON objects: what is no field of an event becomes an attribute")
-  .option("--follow", "go on with what is appended to the file, until stopped")
+  .option(
+    "--multiline-start <regex>",
+    "expression of the first line of each event; lines without it go on with the one before",
+  )
+  .option("--follow", "go on with what is appended to the files, and with new ones, until stopped")
+  .option(
+    "--state <folder>",
+    "where it is kept how far files were read; none: nowhere (default: a folder of this command)",
+  )
+  .option("--journal", "read systemd's journal by journalctl; what stands behind -- are its arguments")
+  .option("--docker [folder]", "read what Docker's json-file driver writes in this folder")
   .option(
     "--in-flight <n>",
     "batches under way at once; more than one may change the order of lines",

@@ -1,6 +1,6 @@
 import { Option } from "commander";
 
-import { readLines } from "./lines.ts";
+import { readLines } from "./ship/streams.ts";
 import { CommandError } from "./request.ts";
 
 /** Words of a command are visible to all users of the machine, and stay in the shell's history. */

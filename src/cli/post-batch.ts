@@ -1,12 +1,12 @@
-import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
-import { gzip } from "node:zlib";
+import { gunzip, gzip } from "node:zlib";
 
 import { DECOMPRESSION_MAX_RATIO } from "../http/body.ts";
 import type { Outage } from "./outage.ts";
 import type { ShipCounts } from "./progress.ts";
 import { CommandError, messageOf, REPLY_TIMEOUT_MS, type Sender } from "./request.ts";
+import type { PendingBatch } from "./ship/state.ts";
 
 /** Smaller bodies fit a few packets anyway. */
 const ZIP_BYTES = 4_096;
@@ -16,6 +16,7 @@ const LAST_BACKOFF_MS = 5_000;
 const LAST_REPLY_MS = 1_000;
 
 const zip = promisify(gzip);
+const unzip = promisify(gunzip);
 
 /** A line, and the JSON of its event. */
 export type Item = { readonly line: string; readonly json: string };
@@ -35,9 +36,13 @@ export type Posting = {
  * @returns `given up` where it did not last: the service will not take the next batch either
  * @throws CommandError where the service refuses the key
  */
-export async function postBatch(batch: readonly Item[], posting: Posting): Promise<"settled" | "given up"> {
+export async function postBatch(
+  batch: readonly Item[],
+  kept: PendingBatch,
+  posting: Posting,
+): Promise<"settled" | "given up"> {
   const { sender, url, options, counts, fail, outage, signal } = posting;
-  const message = await messageFor(batch, options.key);
+  const message = messageFor(kept, options.key);
   const until_ms = performance.now() + options.patience_s * 1000;
   for (let backoff_ms = FIRST_BACKOFF_MS; ; backoff_ms = Math.min(backoff_ms * 2, LAST_BACKOFF_MS)) {
     const rest_ms = Math.max(until_ms - performance.now(), LAST_REPLY_MS);
@@ -73,22 +78,33 @@ export async function postBatch(batch: readonly Item[], posting: Posting): Promi
 
 type Message = { readonly method: "POST"; readonly headers: Record<string, string>; readonly body: Buffer };
 
-/**
- * The request that posts a batch, with a key that all its attempts share; compressed where that
- * makes it smaller.
- */
-async function messageFor(batch: readonly Item[], apiKey: string): Promise<Message> {
+/** The body that posts a batch, compressed where that makes it smaller. */
+export async function bodyOf(batch: readonly Item[]): Promise<{ body: Buffer; isZipped: boolean }> {
   const plain = Buffer.from(batch.map(({ json }) => json).join("\n"));
   const zipped = plain.length < ZIP_BYTES ? plain : await zip(plain, { level: 1 });
   // The service refuses what is compressed beyond that ratio.
   const pays = zipped.length < plain.length && plain.length <= zipped.length * DECOMPRESSION_MAX_RATIO;
+  return { body: pays ? zipped : plain, isZipped: pays };
+}
+
+/** The lines of a body that an earlier run kept: as they were sent. */
+export async function itemsOf({ body, isZipped }: PendingBatch): Promise<Item[]> {
+  const plain = isZipped ? await unzip(body) : body;
+  return plain
+    .toString("utf8")
+    .split("\n")
+    .map((json) => ({ line: json, json }));
+}
+
+/** The request that posts a batch, with a key that all its attempts share. */
+function messageFor({ key, body, isZipped }: PendingBatch, apiKey: string): Message {
   const headers = {
     Authorization: `Bearer ${apiKey}`,
     "Content-Type": "application/x-ndjson",
-    "Idempotency-Key": randomUUID(),
-    ...(pays && { "Content-Encoding": "gzip" }),
+    "Idempotency-Key": key,
+    ...(isZipped && { "Content-Encoding": "gzip" }),
   };
-  return { method: "POST", headers, body: pays ? zipped : plain };
+  return { method: "POST", headers, body };
 }
 
 /** Of a batch without any event the service shows the first faults alone. */

@@ -55,20 +55,38 @@ function groupsOf(expression: RegExp, line: string): Said | null {
   };
 }
 
-/** The JSON of the event that a line becomes. */
-export function eventOf(
-  line: string,
+/** Makes the JSON of the event that a line becomes. `beside` is what is known of it without its text. */
+export type WriteEvent = (line: string, beside?: Said) => string;
+
+export function eventWriter(
   read: ReadLine | null,
   options: EventOptions,
   unreadTime: (time: string) => void,
-): string {
-  const event: Record<string, unknown> = {};
+): WriteEvent {
+  const fixed: Record<string, unknown> = {};
   for (const name of ["tags", "source", "user"] as const) {
     const value = options[name];
-    if (value !== undefined && value !== "") event[name] = value;
+    if (value !== undefined && value !== "") fixed[name] = value;
   }
-  const { fields, others } = read?.(line) ?? NOTHING;
-  const { created, text = line, ...rest } = fields;
+  const begin = `${JSON.stringify(fixed).slice(0, -1)}${Object.keys(fixed).length === 0 ? "" : ","}"text":`;
+  return (line, beside) => {
+    const isShort = options.cut === 0 || line.length <= options.cut;
+    // Most lines: texts as they are.
+    if (read === null && beside === undefined && isShort) return `${begin}${JSON.stringify(line)}}`;
+    return eventOf(line, fixed, { said: read?.(line) ?? NOTHING, beside: beside ?? NOTHING }, options, unreadTime);
+  };
+}
+
+function eventOf(
+  line: string,
+  fixed: Readonly<Record<string, unknown>>,
+  { said, beside }: { readonly said: Said; readonly beside: Said },
+  options: EventOptions,
+  unreadTime: (time: string) => void,
+): string {
+  const event: Record<string, unknown> = { ...beside.fields, ...fixed };
+  delete event["created"];
+  const { created = beside.fields.created, text = line, ...rest } = said.fields;
   Object.assign(event, rest);
   if (created !== undefined) {
     const moment_ms = readTime(created, Date.now());
@@ -77,7 +95,7 @@ export function eventOf(
     else unreadTime(created);
   }
   event["text"] = options.cut > 0 ? firstCharacters(text, options.cut) : text;
-  const { attributes: all, faults } = flatten(others);
+  const { attributes: all, faults } = flatten({ ...beside.others, ...said.others });
   const { attributes, isWhole } = fitting(all);
   const isCut = event["text"] !== text || faults.length > 0 || !isWhole;
   if (isCut && !("data" in event)) event["data"] = firstCharacters(line, options.data);

@@ -1,30 +1,37 @@
+import { resolve } from "node:path";
+
 import { parseBase } from "./addresses.ts";
-import { ArchiveError, refuseArchive, unpack } from "./archives.ts";
 import { batchesOf } from "./batches.ts";
-import { followFile, readFileLines, readLines } from "./lines.ts";
 import { createOutage } from "./outage.ts";
-import { type Item, postBatch } from "./post-batch.ts";
+import { bodyOf, type Item, itemsOf, type Posting, postBatch } from "./post-batch.ts";
 import { type ShipCounts, showProgress } from "./progress.ts";
 import { CommandError, createSender } from "./request.ts";
-import { eventOf, lineReader } from "./ship-events.ts";
+import { eventWriter, lineReader } from "./ship-events.ts";
 import type { EventOptions, ReadLine } from "./ship-events.ts";
+import { type Piece, readPieces, type SourceOptions } from "./ship/pieces.ts";
+import { type PendingBatch, type Position, ShipState, stateFolder } from "./ship/state.ts";
 import { printable } from "./terminal.ts";
 
-export type ShipOptions = EventOptions & {
-  /** Where the service takes posts. */
-  readonly post: string;
-  readonly log: string;
-  readonly key: string;
-  readonly follow?: boolean;
-  /** Batches under way at once. */
-  readonly inFlight: number;
-  /** How long the service may take no posts before the run ends. */
-  readonly patience_s: number;
-};
+export type ShipOptions = EventOptions &
+  SourceOptions & {
+    /** Where the service takes posts. */
+    readonly post: string;
+    readonly log: string;
+    readonly key: string;
+    /** Batches under way at once. */
+    readonly inFlight: number;
+    /** How long the service may take no posts before the run ends. */
+    readonly patience_s: number;
+    /** The folder of the positions; `none` keeps none. Default: one of this command's own. */
+    readonly state?: string;
+  };
 
 type Terminal = { readonly stderr: NodeJS.WriteStream; readonly stdin: NodeJS.ReadStream };
 
-const BATCH_BOUNDS = { items: 1_000, size_bytes: 1_000_000, age_ms: 200 } as const;
+/** Batches grow from the first bound to the last while the service takes them. */
+const FIRST_ITEMS = 1_000;
+const MOST_ITEMS = 5_000;
+const BATCH_BOUNDS = { size_bytes: 1_000_000, age_ms: 200 } as const;
 /** Faults shown one by one; the rest are only counted. */
 const SHOWN_FAULTS = 10;
 
@@ -34,8 +41,9 @@ const UNMATCHED_LINES = 100;
 /**
  * Posts each line of the files (of standard input where there are none) as an event, many in one request, until they end or `signal` fires.
  * A batch is retried while the service is busy or away. Where that takes longer than the patience,
- * its lines count as failed and the run ends. Lines that the service refuses count as failed, and
- * files that can't be read as unread; the run goes on.
+ * its lines count as failed and the run ends; where positions are kept, the next run sends them
+ * first. Lines that the service refuses count as failed, and files that can't be read as unread; the
+ * run goes on.
  *
  * A batch whose answer got lost is retried too, under the same key, by which the service knows it: no line is there twice.
  */
@@ -50,6 +58,7 @@ export async function ship(
     `${base.origin}${base.pathname.replace(/\/$/, "")}/1/logs/${encodeURIComponent(options.log)}/events`,
   );
   const reader = lineReader(options);
+  using state = ShipState.open(folderOf(files, options, url), url.href);
   const counts: ShipCounts = { posted: 0, failed: 0, retried: 0, unread: 0, isUnmatched: false };
   const sender = createSender(options.inFlight);
   const progress = showProgress(counts, terminal.stderr);
@@ -61,10 +70,11 @@ export async function ship(
     counts.unread += 1;
     progress.note(`loggia: ${printable(`${file} can't be read: ${error.message}`)}`);
   };
-  const running = new Set<Promise<void>>();
-  const given_up: CommandError[] = [];
-  /** Fires as well where the service refuses all: who follows a file would not look before the next line. */
-  const stop = new AbortController();
+  const resumed = (found: number): void =>
+    progress.note(
+      `loggia: ${found === 1 ? "1 file goes" : `${found} files go`} on where an earlier run stopped; ` +
+        "--state none reads from the start",
+    );
   let unreadTimes = 0;
   const unreadTime = (time: string): void => {
     unreadTimes += 1;
@@ -73,86 +83,107 @@ export async function ship(
         `loggia: no time that can be read: ${printable(time.slice(0, 80))}: such lines get that of their post`,
       );
   };
+  /** Fires as well where the service refuses all: who follows a file would not look before the next line. */
+  const stop = new AbortController();
   const stopped = AbortSignal.any([signal, stop.signal]);
-  const lines = allLines(files, options, terminal, { signal: stopped, unreadable });
   const matches = reader === null ? null : createMatches(reader, counts, progress.note);
-  const items = eventsOf(lines, matches?.read ?? null, options, unreadTime);
+  const write = eventWriter(matches?.read ?? null, options, unreadTime);
+  const reading = { state, stdin: terminal.stdin, signal: stopped, write, unreadable, resumed };
   const outage = createOutage({ where: url.origin, patience_s: options.patience_s, note: progress.note });
   const posting = { sender, url, options, counts, fail, outage, signal: stopped };
-  const settle = async (batch: readonly Item[]): Promise<void> => {
-    try {
-      if ((await postBatch(batch, posting)) === "settled" || stopped.aborted) return;
-      progress.note(`loggia: gave up after ${options.patience_s} s; what was not read yet is not posted`);
-    } catch (error) {
-      given_up.push(asCommandError(error));
-    }
-    stop.abort();
-  };
+  const posts = createPosts({ state, posting, stop, note: progress.note });
+  const bounds = { ...BATCH_BOUNDS, items: FIRST_ITEMS };
   try {
-    for await (const batch of batchesOf(items, ({ json }) => Buffer.byteLength(json) + 1, BATCH_BOUNDS)) {
-      const post = settle(batch).finally(() => running.delete(post));
-      running.add(post);
-      if (running.size >= options.inFlight) await Promise.race(running);
+    for (const kept of state.pending()) await posts.add(await itemsOf(kept), () => kept);
+    const pieces = stopped.aborted ? [] : batchesOf(readPieces(files, options, reading), sizeOf, bounds, countOf);
+    for await (const batch of pieces) {
+      await posts.room(options.inFlight);
       if (stop.signal.aborted) break;
+      const items = batch.flatMap((piece) => piece.items);
+      const positions = batch.flatMap(({ position }) => (position === null ? [] : [position]));
+      if (items.length === 0) state.move(latestOf(positions));
+      else {
+        const { body, isZipped } = await bodyOf(items);
+        void posts.add(items, () => state.begin(body, isZipped, latestOf(positions)));
+        if (items.length === bounds.items) bounds.items = Math.min(bounds.items * 2, MOST_ITEMS);
+      }
     }
   } finally {
-    await Promise.all(running);
+    await posts.room(1);
     matches?.end();
     if (unreadTimes > 1) progress.note(`loggia: ${unreadTimes} lines have no time that can be read`);
     progress.close();
     sender.close();
   }
-  if (given_up[0] !== undefined) throw given_up[0];
+  posts.throwFault();
   return counts;
 }
 
-function asCommandError(error: unknown): CommandError {
-  return error instanceof CommandError ? error : new CommandError("Shipping failed", { cause: error });
+function folderOf(files: readonly string[], options: ShipOptions, url: URL): string | null {
+  if (options.journal === true) return stateFolder(options.state, url.href, ["--journal", ...files], process.env);
+  const named = options.docker === undefined ? files : ["--docker", String(options.docker)];
+  // What came by standard input can't be read again.
+  if (named.length === 0) return null;
+  return stateFolder(
+    options.state,
+    url.href,
+    named.map((word) => resolve(word)),
+    process.env,
+  );
 }
 
-async function* eventsOf(
-  lines: AsyncIterable<string>,
-  read: ReadLine | null,
-  options: ShipOptions,
-  unreadTime: (time: string) => void,
-): AsyncGenerator<Item> {
-  for await (const line of lines) {
-    if (line.trim() !== "") yield { line, json: eventOf(line, read, options, unreadTime) };
-  }
+function sizeOf({ items }: Piece): number {
+  return items.reduce((sum, { json }) => sum + Buffer.byteLength(json) + 1, 0);
 }
 
-async function* allLines(
-  files: readonly string[],
-  options: ShipOptions,
-  terminal: Terminal,
-  { signal, unreadable }: { signal: AbortSignal; unreadable: (file: string, error: Error) => void },
-): AsyncGenerator<string> {
-  if (files.length === 0) {
-    signal.addEventListener("abort", () => terminal.stdin.destroy(), { once: true });
+function countOf({ items }: Piece): number {
+  return items.length;
+}
+
+/** The last position of each. */
+function latestOf(positions: readonly Position[]): Position[] {
+  return [...new Map(positions.map((position) => [position.id, position])).values()];
+}
+
+type PostsOptions = {
+  readonly state: ShipState;
+  readonly posting: Posting & { readonly options: { readonly patience_s: number } };
+  readonly stop: AbortController;
+  readonly note: Note;
+};
+
+/** The batches that are under way. */
+function createPosts({ state, posting, stop, note }: PostsOptions) {
+  const running = new Set<Promise<void>>();
+  const faults: CommandError[] = [];
+  const settle = async (items: readonly Item[], keep: () => PendingBatch): Promise<void> => {
     try {
-      yield* readLines(unpack(terminal.stdin));
-    } catch (error) {
-      if (error instanceof ArchiveError) unreadable("standard input", error);
-      else if (!signal.aborted) throw error;
-    }
-    return;
-  }
-  if (options.follow === true && files.length > 1)
-    throw new CommandError("--follow takes one file; start one command for each");
-  for (const file of files) {
-    if (signal.aborted) return;
-    try {
-      if (options.follow === true) await refuseArchive(file);
-      const lines = options.follow === true ? followFile(file, signal) : readFileLines(file);
-      for await (const line of lines) {
-        yield line;
-        if (signal.aborted) return;
+      const kept = keep();
+      if ((await postBatch(items, kept, posting)) === "settled") {
+        state.settle(kept.key);
+        return;
       }
+      if (posting.signal.aborted) return;
+      note(`loggia: gave up after ${posting.options.patience_s} s; what was not read yet is not posted`);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === undefined) throw error;
-      unreadable(file, error as Error);
+      faults.push(error instanceof CommandError ? error : new CommandError("Shipping failed", { cause: error }));
     }
-  }
+    stop.abort();
+  };
+  return {
+    add(items: readonly Item[], keep: () => PendingBatch): Promise<void> {
+      const post = settle(items, keep).finally(() => running.delete(post));
+      running.add(post);
+      return post;
+    },
+    /** Resolves once fewer than so many are under way. */
+    async room(limit: number): Promise<void> {
+      while (running.size >= limit) await Promise.race(running);
+    },
+    throwFault(): void {
+      if (faults[0] !== undefined) throw faults[0];
+    },
+  };
 }
 
 /** Reads lines, and notices where none is as was meant: its author meant other lines. */

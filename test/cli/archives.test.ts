@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 
 import { ArchiveError, refuseArchive, unpack } from "../../src/cli/archives.ts";
-import { readLines } from "../../src/cli/lines.ts";
+import { readLines } from "../../src/cli/ship/streams.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
 const PACKERS = { gzip: gzipSync, zstd: zstdCompressSync } as const;

@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import test, { type ExecutionContext } from "ava";
 
-import { followFile, readFileLines, readLines } from "../../src/cli/lines.ts";
+import { readLines } from "../../src/cli/ship/streams.ts";
 import { temporaryFolder } from "../support/temporary.ts";
+import { fileLines } from "./shipped-lines.ts";
 
 async function* chunks(...texts: string[]): AsyncGenerator<Buffer> {
   for (const text of texts) yield Buffer.from(text, "latin1");
@@ -37,7 +38,7 @@ test("a line without end is cut at a megabyte", async (t) => {
 test("the lines of a file", async (t) => {
   const file = join(temporaryFolder(t), "a.log");
   writeFileSync(file, "one\ntwo");
-  t.deepEqual(await Array.fromAsync(readFileLines(file)), ["one", "two"]);
+  t.deepEqual(await Array.fromAsync(fileLines([file], false, new AbortController().signal)), ["one", "two"]);
 });
 
 /** A file of one line that is followed. */
@@ -46,7 +47,7 @@ function followed(t: ExecutionContext) {
   const file = join(folder, "a.log");
   writeFileSync(file, "one\n");
   const stop = new AbortController();
-  const lines = followFile(file, stop.signal);
+  const lines = fileLines([file], true, stop.signal);
   const next = async (): Promise<string | undefined> => (await lines.next()).value as string | undefined;
   return { folder, file, stop, lines, next };
 }

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { appendFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdtempSync, writeFileSync } from "node:fs";
 import { createServer, request as httpRequest } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -23,8 +23,12 @@ type Input = {
   readonly keepsNotes?: boolean;
 };
 
+/** Each run has positions of its own: files of other tests may have had the same inode and the same lines. */
+const STATE = temporaryFolder({ teardown: (remove) => test.after.always(remove) });
+
 function run(words: readonly string[], { input, stopWhen, keepsNotes = false }: Input = {}): Promise<Run> {
-  const child = spawn(process.execPath, [LOGGIA, ...words], { env: { ...process.env, LOGGIA_KEY: KEY } });
+  const env = { ...process.env, LOGGIA_KEY: KEY, XDG_STATE_HOME: mkdtempSync(join(STATE, "run-")) };
+  const child = spawn(process.execPath, [LOGGIA, ...words], { env });
   let out = "";
   let err = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (out += text));

@@ -1,0 +1,94 @@
+import { constants, createReadStream } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+
+import { type Format, formatOfFile, unpack } from "../archives.ts";
+
+/** Bytes by their position. */
+export type ByteSource = AsyncDisposable & {
+  readonly dev: string;
+  readonly ino: string;
+  readonly isArchive: boolean;
+  /** As many bytes as there are now, at most `length`. Archives are fastest read in order. */
+  read(position: number, length: number): Promise<Buffer>;
+  /** What ended it before its end, once all before that was read. */
+  readonly fault: () => Error | null;
+  /** The size in bytes; of an archive unknown before its end was read. */
+  size(): Promise<number>;
+};
+
+/** Opens a file, also one that is packed. @throws ArchiveError where it is an archive of another kind */
+export async function openBytes(path: string): Promise<ByteSource> {
+  const file = await open(path, constants.O_RDONLY);
+  try {
+    const { dev, ino } = await file.stat({ bigint: true });
+    const format: Format | null = await formatOfFile(file, path);
+    const known = { dev: String(dev), ino: String(ino) };
+    if (format === null) return plainBytes(file, known);
+    await file.close();
+    return archiveBytes(path, known);
+  } catch (error) {
+    await file.close().catch(() => {});
+    throw error;
+  }
+}
+
+type Known = Pick<ByteSource, "dev" | "ino">;
+
+function plainBytes(file: FileHandle, known: Known): ByteSource {
+  return {
+    ...known,
+    isArchive: false,
+    async read(position, length) {
+      const buffer = Buffer.allocUnsafe(length);
+      let filled = 0;
+      while (filled < length) {
+        const { bytesRead } = await file.read(buffer, filled, length - filled, position + filled);
+        if (bytesRead === 0) break;
+        filled += bytesRead;
+      }
+      return buffer.subarray(0, filled);
+    },
+    fault: () => null,
+    size: async () => (await file.stat()).size,
+    [Symbol.asyncDispose]: () => file.close(),
+  };
+}
+
+/** Unpacks as it is read, and holds what was asked for last; begins anew for what is before it. */
+function archiveBytes(path: string, known: Known): ByteSource {
+  let chunks: AsyncIterator<Buffer> | null = null;
+  let start = 0;
+  let window: Buffer = Buffer.alloc(0);
+  let isEnded = false;
+  let fault: Error | null = null;
+  async function restart(): Promise<void> {
+    await chunks?.return?.();
+    chunks = unpack(createReadStream(path), path)[Symbol.asyncIterator]();
+    [start, window, isEnded, fault] = [0, Buffer.alloc(0), false, null];
+  }
+  return {
+    ...known,
+    isArchive: true,
+    async read(position, length) {
+      if (chunks === null || position < start) await restart();
+      for (;;) {
+        const dropped = Math.min(Math.max(position - start, 0), window.length);
+        window = window.subarray(dropped);
+        start += dropped;
+        if (isEnded || (start === position && window.length >= length)) return window.subarray(0, length);
+        try {
+          const next = await chunks!.next();
+          if (next.done === true) isEnded = true;
+          else window = window.length === 0 ? next.value : Buffer.concat([window, next.value]);
+        } catch (error) {
+          [isEnded, fault] = [true, error as Error];
+        }
+      }
+    },
+    fault: () => fault,
+    size: () => Promise.resolve(isEnded ? start + window.length : Infinity),
+    async [Symbol.asyncDispose]() {
+      await chunks?.return?.();
+    },
+  };
+}

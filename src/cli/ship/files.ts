@@ -1,0 +1,179 @@
+import { glob, readdir, stat } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+
+import { refuseArchive } from "../archives.ts";
+import type { Framing } from "./framing.ts";
+import { Lane, type LanePiece } from "./lane.ts";
+import { isRotationOf } from "./rotation.ts";
+import type { ShipState } from "./state.ts";
+
+export type FilesOptions = {
+  readonly isFollowed: boolean;
+  readonly framing: Framing;
+  readonly state: ShipState;
+  readonly signal: AbortSignal;
+  readonly unreadable: (path: string, error: Error) => void;
+  /** Called once, with how many files go on where an earlier run stopped. */
+  readonly resumed: (files: number) => void;
+};
+
+export type FilePiece = LanePiece & { readonly path: string };
+
+/** Few enough that a batch ends near its bounds. */
+const PIECE_RECORDS = 250;
+/** So many pieces of one file, then the others have their turn. */
+const TURN_PIECES = 40;
+const POLL_MS = 250;
+const SCAN_MS = 1_000;
+/** Beyond that, files that stand still are closed, and opened again to look at them. */
+const MAX_OPEN = 200;
+
+/**
+ * The records of all files that the words name: files, folders and globs. Where they are followed,
+ * new files are found, and it goes on until `signal` fires. One piece is held at a time, whatever
+ * the number of files.
+ */
+export async function* readFiles(words: readonly string[], options: FilesOptions): AsyncGenerator<FilePiece> {
+  const { isFollowed, signal } = options;
+  const lanes = new Map<string, Lane>();
+  const look = createLook(words, options, lanes);
+  try {
+    let next_ms = -Infinity;
+    while (!signal.aborted) {
+      if (performance.now() >= next_ms) {
+        const started_ms = performance.now();
+        await look.again();
+        next_ms = performance.now() + Math.max(SCAN_MS, (performance.now() - started_ms) * 10);
+      }
+      let count = 0;
+      for (const lane of lanes.values()) {
+        for await (const piece of turnOf(lane, isFollowed ? TURN_PIECES : Infinity)) {
+          count += 1;
+          yield { ...piece, path: lane.path };
+          if (signal.aborted) return;
+        }
+        if (lane.isGone || lanes.size > MAX_OPEN) await lane.close();
+        if (lane.isGone && look.isOpen) lanes.delete(lane.path);
+      }
+      if (!isFollowed || (!look.isOpen && [...lanes.values()].every(({ isGone }) => isGone))) return;
+      if (count === 0) await delay(POLL_MS, undefined, { signal }).catch(() => {});
+    }
+  } finally {
+    for (const lane of lanes.values()) await lane.close();
+  }
+}
+
+async function* turnOf(lane: Lane, most: number): AsyncGenerator<LanePiece> {
+  for (let i = 0; i < most && !lane.isGone; i += 1) {
+    const piece = await lane.next(PIECE_RECORDS);
+    if (piece === null) return;
+    yield piece;
+  }
+}
+
+/** Finds the files that the words name, each look those that are new. */
+function createLook(words: readonly string[], options: FilesOptions, lanes: Map<string, Lane>) {
+  let isFirst = true;
+  const known = new Set<string>();
+  const add = async (path: string, kind: { isFound: boolean; hasOlder: boolean }): Promise<Lane | null> => {
+    if (lanes.has(path)) return null;
+    const lane = new Lane({ ...options, ...kind, path });
+    const isKnown = lane.isKnown;
+    await lane.begin();
+    lanes.set(path, lane);
+    return isKnown ? lane : null;
+  };
+  const report = (path: string, error: unknown): void => {
+    if (isFirst) options.unreadable(path, error as Error);
+  };
+  const named = async (word: string): Promise<Lane | null> => {
+    if (known.has(word)) return null;
+    known.add(word);
+    try {
+      if (options.isFollowed) await refuseArchive(word);
+      return await add(resolve(word), { isFound: false, hasOlder: false });
+    } catch (error) {
+      if (!(error instanceof Error) || !("code" in error)) throw error;
+      report(word, error);
+      return null;
+    }
+  };
+  const look = {
+    /** Whether files may come that are not there yet. */
+    isOpen: false,
+    async again(): Promise<void> {
+      let resumed = 0;
+      for (const word of words) {
+        const there = await stat(word).catch((error: unknown) => error as Error);
+        const isFolder = !(there instanceof Error) && there.isDirectory();
+        const isGlob = there instanceof Error && GLOB.test(word);
+        if (!isFolder && !isGlob) {
+          if (!(there instanceof Error)) resumed += (await named(word)) === null ? 0 : 1;
+          else if (!known.has(word)) report(word, there);
+          continue;
+        }
+        look.isOpen = options.isFollowed;
+        const found = isFolder ? await filesUnder(word) : await filesLike(word);
+        if (found.length === 0 && !options.isFollowed)
+          report(word, new Error(isFolder ? "EISDIR: it is a folder that holds no file" : "no file has such a name"));
+        for (const [path, hasOlder] of withoutRotations(found)) {
+          resumed += (await add(path, { isFound: true, hasOlder })) === null ? 0 : 1;
+        }
+      }
+      if (isFirst && resumed > 0) options.resumed(resumed);
+      isFirst = false;
+    },
+  };
+  return look;
+}
+
+const GLOB = /[*?[{]/;
+
+/** The files in a folder and those below it, but for hidden ones. */
+async function filesUnder(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  const found: string[] = [];
+  for (const entry of entries) {
+    if (entry.name.startsWith(".")) continue;
+    const path = resolve(folder, entry.name);
+    if (entry.isDirectory()) found.push(...(await filesUnder(path)));
+    else if (entry.isFile() || (entry.isSymbolicLink() && (await isFile(path)))) found.push(path);
+  }
+  return found;
+}
+
+async function filesLike(pattern: string): Promise<string[]> {
+  const found: string[] = [];
+  for await (const path of glob(pattern)) if (await isFile(path)) found.push(resolve(path));
+  return found;
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => null))?.isFile() === true;
+}
+
+/** The files without those that are earlier generations of others, which are read with these. */
+function withoutRotations(paths: readonly string[]): Map<string, boolean> {
+  const names = Map.groupBy(paths.toSorted(), dirname);
+  const found = new Map<string, boolean>();
+  for (const [folder, inFolder] of names) {
+    const latest: string[] = [];
+    for (const name of inFolder.map((path) => basename(path))) {
+      // Sorted, a name stands before those that rotation made of it, but for dates before an ending.
+      const base = latest.find((one) => isRotationOf(one, name));
+      if (base === undefined) {
+        for (const one of latest.filter((one) => isRotationOf(name, one))) {
+          latest.splice(latest.indexOf(one), 1);
+          found.delete(join(folder, one));
+        }
+        latest.push(name);
+        found.set(
+          join(folder, name),
+          inFolder.some((path) => isRotationOf(name, basename(path))),
+        );
+      } else found.set(join(folder, base), true);
+    }
+  }
+  return found;
+}

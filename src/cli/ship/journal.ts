@@ -1,0 +1,110 @@
+import { spawn } from "node:child_process";
+import { text } from "node:stream/consumers";
+
+import { severityOf } from "../../ingest/protocols/severity.ts";
+import type { Said } from "../json-lines.ts";
+import { CommandError } from "../request.ts";
+import { PLAIN_LINES } from "./framing.ts";
+import type { Position, ShipState } from "./state.ts";
+import { recordsOf } from "./streams.ts";
+
+export type JournalEntry = { readonly text: string; readonly said: Said };
+export type JournalPiece = { readonly entries: readonly JournalEntry[]; readonly position: Position | null };
+
+type Mark = { readonly cursor: string };
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Fields that are addresses of the entry, and those that become fields of the event. */
+const LEFT_OUT = new Set([
+  "MESSAGE",
+  "__REALTIME_TIMESTAMP",
+  "__MONOTONIC_TIMESTAMP",
+  "__CURSOR",
+  "__SEQNUM",
+  "__SEQNUM_ID",
+]);
+
+/**
+ * The entries of systemd's journal, by journalctl as a child, from behind the last one that the
+ * state knows; without one, all that the journal holds.
+ *
+ * @param more arguments of journalctl, such as `-u nginx`
+ * @throws CommandError where journalctl can't be run, or ends with an error
+ */
+export async function* readJournal(
+  more: readonly string[],
+  { state, isFollowed, signal }: { state: ShipState; isFollowed: boolean; signal: AbortSignal },
+): AsyncGenerator<JournalPiece> {
+  const [stored] = state.marks("journal") as { id: number; mark: Mark }[];
+  const id = stored?.id ?? state.add("journal", { cursor: "" });
+  const cursor = stored?.mark.cursor ?? "";
+  const words = ["--output=json", "--all", "--no-pager", "--quiet", ...(isFollowed ? ["--follow", "--no-tail"] : [])];
+  const from = cursor === "" ? [] : [`--after-cursor=${cursor}`];
+  const child = spawn("journalctl", [...words, ...from, ...more], { stdio: ["ignore", "pipe", "pipe"], signal });
+  const failed = new Promise<Error>((resolve) => child.once("error", resolve));
+  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
+  const faults = text(child.stderr);
+  faults.catch(() => {});
+  try {
+    for await (const records of recordsOf(child.stdout, PLAIN_LINES)) {
+      const read = records.map(({ text }) => entryOf(text));
+      const last = read.findLast(({ cursor }) => cursor !== "");
+      const position = last === undefined ? null : { source: "journal", id, mark: { cursor: last.cursor } };
+      yield { entries: read, position };
+    }
+    const outcome = await Promise.race([failed, ended]);
+    if (signal.aborted) return;
+    if (outcome instanceof Error) throw new CommandError(`journalctl can't be run: ${outcome.message}`);
+    if (outcome !== 0) throw new CommandError(`journalctl ended with ${outcome}: ${(await faults).trim()}`);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    child.kill();
+  }
+}
+
+/** What one line of `journalctl --output=json` says. */
+function entryOf(line: string): JournalEntry & { readonly cursor: string } {
+  const fields = parse(line);
+  if (fields === null) {
+    // Longer than a line may be, it was cut. The cursor stands at its beginning.
+    const cursor = /"__CURSOR"\s*:\s*"([^"]+)"/.exec(line)?.[1] ?? "";
+    return { text: line, said: { fields: {}, others: {} }, cursor };
+  }
+  const said = (name: string): string => textOf(fields[name]);
+  const severity = severityOf(said("PRIORITY"));
+  const source = said("SYSLOG_IDENTIFIER") || said("_SYSTEMD_UNIT") || said("_COMM") || said("_HOSTNAME");
+  const created = /^\d+$/.test(said("__REALTIME_TIMESTAMP")) ? said("__REALTIME_TIMESTAMP").slice(0, -3) : undefined;
+  const others = Object.entries(fields).filter(([name]) => !LEFT_OUT.has(name));
+  return {
+    text: said("MESSAGE").trim() === "" ? line : said("MESSAGE"),
+    said: {
+      fields: {
+        ...(created !== undefined && { created }),
+        ...(source !== "" && { source: source.slice(0, 200) }),
+        ...(severity !== null && { tags: severity }),
+      },
+      others: Object.fromEntries(others.map(([name, value]) => [name, valueOf(value)])),
+    },
+    cursor: said("__CURSOR"),
+  };
+}
+
+function parse(line: string): Fields | null {
+  try {
+    return JSON.parse(line) as Fields;
+  } catch {
+    return null;
+  }
+}
+
+/** A field that is no text is a list of its bytes; one that an entry has many times a list of these. */
+function valueOf(value: unknown): unknown {
+  if (!Array.isArray(value)) return value;
+  return value.every((one) => typeof one === "number") ? Buffer.from(value).toString("utf8") : value.map(textOf);
+}
+
+function textOf(value: unknown): string {
+  const one: unknown = valueOf(value);
+  return Array.isArray(one) ? textOf(one[0]) : typeof one === "string" ? one : "";
+}

@@ -1,0 +1,348 @@
+import { ArchiveError } from "../archives.ts";
+import { type ByteSource, openBytes } from "./byte-source.ts";
+import { frame, type Framing, LINE_MAX_BYTES, type TextRecord } from "./framing.ts";
+import { type FileMark, HEAD_BYTES, hasHead, isOf, NO_PRINT, printOf, TAIL_BYTES } from "./mark.ts";
+import { earlierGenerations, type Generation, generationAt } from "./rotation.ts";
+import type { Position, ShipState } from "./state.ts";
+
+export type LaneOptions = {
+  readonly path: string;
+  readonly isFollowed: boolean;
+  /** Whether generations that are older than the first run are read as well. */
+  readonly hasOlder: boolean;
+  /** Whether the path was found in a folder or by a glob: it is not waited for once it is gone. */
+  readonly isFound: boolean;
+  readonly framing: Framing;
+  readonly state: ShipState;
+  /** Called where a file can't be read, or not to its end. */
+  readonly unreadable: (path: string, error: Error) => void;
+};
+
+export type LanePiece = { readonly records: readonly TextRecord[]; readonly position: Position };
+
+const READ_BYTES = 256 * 1024;
+/** A line and its break, and some more. */
+const READ_MAX_BYTES = LINE_MAX_BYTES + READ_BYTES;
+/** Who writes a file may do so for a while after another was put in its place: so long it is read on, and then to its end. */
+const REPLACED_MS = 2_000;
+/** Lines that may belong to a record that has begun are waited for so long. */
+const GROUP_MS = 1_000;
+/** A look after that, at which what is not ended becomes records. */
+const FLUSHED_MS = 1;
+/** Marks of generations that nobody saw for so long are forgotten. */
+const FORGET_MS = 30 * 86_400_000;
+
+type Stored = { readonly id: number; mark: FileMark };
+
+type Current = {
+  readonly id: number;
+  readonly source: ByteSource;
+  readonly path: string;
+  /** Bytes that were read at the position, and not framed yet. */
+  /** Whether it is what the path of the lane names, or an earlier generation. */
+  readonly isLatest: boolean;
+  mark: FileMark;
+  /** What was read behind the position; where it is less than `read_bytes`, it reaches the end. */
+  bytes: Buffer;
+  read_bytes: number;
+  /** Its size when it was looked at last, and since when it has that. */
+  size_bytes: number;
+  idleSince_ms: number;
+  /** When another was seen in its place. */
+  replacedAt_ms: number;
+};
+
+/**
+ * Reads one file and what becomes of it: appended lines, the generations that rotation puts in its
+ * place, and where the run stopped before, those that were put aside meanwhile.
+ *
+ * Generations are told apart by inode and by what they hold, see `FileMark`. While a file is waited
+ * for no bytes of it are held: what is not a whole record yet is read again.
+ */
+export class Lane {
+  readonly path: string;
+  readonly #options: LaneOptions;
+  #stored: Stored[];
+  #current: Current | null = null;
+  /** Inodes that could not be read, so that each is reported once. */
+  readonly #broken = new Set<string>();
+  isGone = false;
+
+  constructor(options: LaneOptions) {
+    this.path = options.path;
+    this.#options = options;
+    this.#stored = options.state.marks(options.path) as Stored[];
+  }
+
+  /** Whether an earlier run left a position. */
+  get isKnown(): boolean {
+    return this.#stored.length > 0;
+  }
+
+  /** Forgets what is long gone; on a first run notes which generations were there before it. */
+  async begin(): Promise<void> {
+    const before_ms = Date.now() - FORGET_MS;
+    for (const { id } of this.#stored.filter(({ mark }) => mark.seen_ms < before_ms)) this.#options.state.remove(id);
+    this.#stored = this.#stored.filter(({ mark }) => mark.seen_ms >= before_ms);
+    if (this.isKnown || this.#options.hasOlder) return;
+    for (const generation of await earlierGenerations(this.path)) {
+      await using source = await openBytes(generation.path).catch(() => null);
+      if (source === null) continue;
+      const isDone = source.isArchive;
+      const position = isDone ? 0 : await source.size();
+      const head = isDone ? NO_PRINT : printOf(await source.read(0, Math.min(position, HEAD_BYTES)));
+      this.#add({ ...newMark(generation), position, head, isDone });
+    }
+  }
+
+  /**
+   * The next records, and the position behind them; null where there are none now.
+   * `isGone` is set once none will come any more.
+   */
+  async next(mostRecords: number): Promise<LanePiece | null> {
+    while (!this.isGone) {
+      this.#current ??= await this.#advance();
+      const current = this.#current;
+      if (current === null) return null;
+      let isOver = true;
+      try {
+        const piece = await this.#read(current, mostRecords);
+        if (piece !== null && piece !== "renewed") return piece;
+        isOver = piece === "renewed" || (await this.#isOver(current));
+      } catch (error) {
+        if (!isFileError(error)) throw error;
+        this.#giveUp(current.path, current.source.ino, error);
+      }
+      if (!isOver) return null;
+      await this.close();
+      if (current.source.isArchive) return this.#ended(current);
+    }
+    return null;
+  }
+
+  async close(): Promise<void> {
+    const current = this.#current;
+    this.#current = null;
+    await current?.source[Symbol.asyncDispose]();
+  }
+
+  /** What is read next of what is open; `renewed` where the file holds other bytes than those that were read. */
+  async #read(current: Current, mostRecords: number): Promise<LanePiece | "renewed" | null> {
+    for (;;) {
+      if (current.bytes.length === 0 && !(await this.#fill(current))) return "renewed";
+      const { position, isWithin } = current.mark;
+      const isAll = current.bytes.length < current.read_bytes;
+      const flush = isAll ? this.#flush(current) : "nothing";
+      const options = { isFirst: position === 0, isWithin, flush, mostRecords } as const;
+      const framed = frame(current.bytes, this.#options.framing, options);
+      if (framed.consumed > 0) {
+        await this.#move(current, framed.consumed, framed.isWithin);
+        if (framed.records.length === 0) continue;
+        const { id, mark } = current;
+        return { records: framed.records, position: { source: this.path, id, mark } };
+      }
+      if (isAll) {
+        // It is read again once there is more.
+        current.bytes = Buffer.alloc(0);
+        return null;
+      }
+      current.read_bytes = Math.min(current.bytes.length * 4 + READ_BYTES, READ_MAX_BYTES);
+      current.bytes = await current.source.read(position, current.read_bytes);
+    }
+  }
+
+  /** Reads what stands behind the position; false where what stands before it is not what was read. */
+  async #fill(current: Current): Promise<boolean> {
+    const { source, mark } = current;
+    const { size_bytes } = mark.tail;
+    current.read_bytes = READ_BYTES;
+    const bytes = await source.read(mark.position - size_bytes, size_bytes + READ_BYTES);
+    current.bytes = bytes.subarray(size_bytes);
+    if (printOf(bytes.subarray(0, size_bytes)).hash === mark.tail.hash) return true;
+    this.#detach(current.id);
+    return false;
+  }
+
+  /** Sets the position of what is open in memory. The piece that is read carries it to the state. */
+  async #move(current: Current, consumed: number, isWithin: boolean): Promise<void> {
+    const { mark, bytes, source } = current;
+    const position = mark.position + consumed;
+    const head_bytes = Math.min(position, HEAD_BYTES);
+    const known = bytes.subarray(Math.max(consumed - TAIL_BYTES, 0), consumed);
+    let { head } = mark;
+    if (head.size_bytes < head_bytes) {
+      const first = mark.position === 0 ? bytes.subarray(0, head_bytes) : await source.read(0, head_bytes);
+      head = printOf(first);
+    }
+    current.mark = { ...mark, position, head, tail: printOf(known), isWithin, seen_ms: Date.now() };
+    this.#find(current.id).mark = current.mark;
+    current.bytes = bytes.subarray(consumed);
+    current.read_bytes -= consumed;
+  }
+
+  #flush({ idleSince_ms, replacedAt_ms, source }: Current): "nothing" | "groups" | "all" {
+    if (!this.#options.isFollowed || source.isArchive) return "all";
+    if (performance.now() - replacedAt_ms >= REPLACED_MS) return "all";
+    return performance.now() - idleSince_ms >= GROUP_MS ? "groups" : "nothing";
+  }
+
+  /** Whether all was read that will ever stand in what is open. */
+  async #isOver(current: Current): Promise<boolean> {
+    const { source, isLatest } = current;
+    const fault = source.fault();
+    if (fault !== null) throw fault;
+    if (source.isArchive || !this.#options.isFollowed) {
+      if (isLatest) this.isGone = true;
+      return true;
+    }
+    const size = await source.size();
+    const now_ms = performance.now();
+    if (size !== current.size_bytes) [current.size_bytes, current.idleSince_ms] = [size, now_ms];
+    if (isLatest) {
+      const there = await generationAt(this.path);
+      const isReplaced = there === null ? this.#options.isFound : there.ino !== source.ino || there.dev !== source.dev;
+      if (!isReplaced) current.replacedAt_ms = Infinity;
+      else if (current.replacedAt_ms === Infinity) current.replacedAt_ms = now_ms;
+    }
+    return now_ms - current.replacedAt_ms >= REPLACED_MS + FLUSHED_MS;
+  }
+
+  /** Says in the state, in the order of the pieces, that an archive was read to its end. */
+  #ended({ id, mark }: Current): LanePiece {
+    const done = { ...mark, isDone: true, seen_ms: Date.now() };
+    this.#find(id).mark = done;
+    return { records: [], position: { source: this.path, id, mark: done } };
+  }
+
+  /** Opens the oldest generation that holds what was not read; null where there is none now. */
+  async #advance(): Promise<Current | null> {
+    const earlier = await earlierGenerations(this.path);
+    const latest = await generationAt(this.path);
+    const there = (latest === null ? earlier : [...earlier, latest]).filter(({ ino }) => !this.#broken.has(ino));
+    const opened: { generation: Generation; source: ByteSource; stored: Stored | null }[] = [];
+    let found: Current | null = null;
+    try {
+      const claimed = new Set<Stored>();
+      for (const generation of there) {
+        const stored = this.#byInode(generation);
+        if (stored?.mark.isDone === true) continue;
+        const source = await this.#open(generation);
+        if (source === null) continue;
+        const isSame = stored !== undefined && (await isOf(stored.mark, source));
+        if (stored !== undefined && !isSame) this.#detach(stored.id);
+        if (isSame) claimed.add(stored);
+        opened.push({ generation, source, stored: isSame ? stored : null });
+      }
+      for (const { generation, source, stored } of opened) {
+        const known = stored ?? (await this.#byContent(source, claimed));
+        if (known === null && source.isArchive && (await isCopy(source, claimed))) continue;
+        if (known !== null) claimed.add(known);
+        const current = this.#begin(generation, source, known, generation === latest);
+        if (generation !== latest && !(await hasMore(current))) continue;
+        found = current;
+        return found;
+      }
+    } finally {
+      for (const { source } of opened) if (source !== found?.source) await source[Symbol.asyncDispose]();
+    }
+    if (latest === null && (this.#options.isFound || !this.#options.isFollowed)) this.isGone = true;
+    return null;
+  }
+
+  #begin(
+    { path, dev, ino, changed_ns }: Generation,
+    source: ByteSource,
+    known: Stored | null,
+    isLatest: boolean,
+  ): Current {
+    let stored = known;
+    if (stored === null) stored = this.#add(newMark({ dev, ino }));
+    else if (stored.mark.ino !== ino || stored.mark.dev !== dev) {
+      stored.mark = { ...stored.mark, dev, ino };
+      this.#options.state.patch(stored.id, { dev, ino });
+    }
+    const now_ms = performance.now();
+    const age_ms = Date.now() - Number(changed_ns / 1_000_000n);
+    const replacedAt_ms = isLatest ? Infinity : age_ms < REPLACED_MS ? now_ms : -Infinity;
+    const times = { idleSince_ms: now_ms, size_bytes: -1, replacedAt_ms };
+    const { id, mark } = stored;
+    return { id, mark, source, path, isLatest, bytes: Buffer.alloc(0), read_bytes: READ_BYTES, ...times };
+  }
+
+  async #open({ path, ino }: Generation): Promise<ByteSource | null> {
+    let source: ByteSource | null = null;
+    try {
+      source = await openBytes(path);
+      // Whether an archive can be read shows when it is.
+      await source.read(0, 1);
+      const fault = source.fault();
+      if (fault !== null && (await source.size()) === 0) throw fault;
+      if (source.ino === ino) return source;
+    } catch (error) {
+      if (!isFileError(error)) throw error;
+      if (error.code !== "ENOENT") this.#giveUp(path, ino, error);
+    }
+    // It was moved since its folder was listed, and is found at the next look.
+    await source?.[Symbol.asyncDispose]();
+    return null;
+  }
+
+  #giveUp(path: string, ino: string, error: Error): void {
+    this.#options.unreadable(path, error);
+    this.#broken.add(ino);
+    if (path === this.path) this.isGone = true;
+  }
+
+  #byInode({ dev, ino }: Generation): Stored | undefined {
+    return this.#stored.find(({ mark }) => mark.ino === ino && mark.dev === dev);
+  }
+
+  /** The mark of a file that was compressed or copied since: its inode is another's. */
+  async #byContent(source: ByteSource, claimed: ReadonlySet<Stored>): Promise<Stored | null> {
+    for (const stored of this.#stored) {
+      const { position, isDone } = stored.mark;
+      if (position > 0 && !isDone && !claimed.has(stored) && (await isOf(stored.mark, source))) return stored;
+    }
+    return null;
+  }
+
+  /** Parts a mark from its inode, which holds something else now: what it held may lie elsewhere as a copy. */
+  #detach(id: number): void {
+    const stored = this.#find(id);
+    stored.mark = { ...stored.mark, ino: "" };
+    this.#options.state.patch(id, { ino: "" });
+  }
+
+  #find(id: number): Stored {
+    return this.#stored.find((stored) => stored.id === id)!;
+  }
+
+  #add(mark: FileMark): Stored {
+    const stored = { id: this.#options.state.add(this.path, mark), mark };
+    this.#stored.push(stored);
+    return stored;
+  }
+}
+
+function newMark({ dev, ino }: Pick<FileMark, "dev" | "ino">): FileMark {
+  const none = { head: NO_PRINT, tail: NO_PRINT, isWithin: false, isDone: false };
+  return { dev, ino, position: 0, ...none, seen_ms: Date.now() };
+}
+
+/** Whether an archive holds what another file here holds. */
+async function isCopy(source: ByteSource, claimed: ReadonlySet<Stored>): Promise<boolean> {
+  for (const { mark } of claimed) {
+    if (mark.head.size_bytes > 0 && (await hasHead(mark, source))) return true;
+  }
+  return false;
+}
+
+async function hasMore({ source, mark }: Current): Promise<boolean> {
+  return source.isArchive || (await source.size()) > mark.position;
+}
+
+type FileError = Error & { readonly code: string };
+
+function isFileError(error: unknown): error is FileError {
+  return error instanceof ArchiveError || (error instanceof Error && "code" in error && "syscall" in error);
+}

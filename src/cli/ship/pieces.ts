@@ -1,0 +1,132 @@
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+
+import { ArchiveError, unpack } from "../archives.ts";
+import type { Item } from "../post-batch.ts";
+import { CommandError } from "../request.ts";
+import type { WriteEvent } from "../ship-events.ts";
+import { createContainers, DOCKER_FOLDER } from "./docker.ts";
+import { readFiles } from "./files.ts";
+import type { Framing, TextRecord } from "./framing.ts";
+import { readJournal } from "./journal.ts";
+import type { Position, ShipState } from "./state.ts";
+import { recordsOf } from "./streams.ts";
+
+export type SourceOptions = {
+  readonly follow?: boolean;
+  /** An expression that matches the first line of each event of several lines. */
+  readonly multilineStart?: string;
+  /** Whether the journal of systemd is read; words are arguments of journalctl then. */
+  readonly journal?: boolean;
+  /** The folder of Docker's containers; true where it is where Docker puts it. */
+  readonly docker?: string | true;
+};
+
+/** Events that are posted together or not, and the position behind them; null where nothing of it is kept. */
+export type Piece = { readonly items: readonly Item[]; readonly position: Position | null };
+
+export type Reading = {
+  readonly state: ShipState;
+  readonly stdin: NodeJS.ReadStream;
+  readonly signal: AbortSignal;
+  readonly write: WriteEvent;
+  readonly unreadable: (file: string, error: Error) => void;
+  readonly resumed: (files: number) => void;
+};
+
+/** The events of all that a command reads. */
+export function readPieces(words: readonly string[], options: SourceOptions, reading: Reading): AsyncIterable<Piece> {
+  if (options.journal === true) {
+    if (options.docker !== undefined) throw new CommandError("--journal and --docker exclude each other");
+    return journalPieces(words, options, reading);
+  }
+  const framing = { start: startOf(options), isDocker: options.docker !== undefined };
+  if (options.docker !== undefined) {
+    if (words.length > 0) throw new CommandError("--docker takes its folder, and no further files");
+    const folder = options.docker === true ? DOCKER_FOLDER : options.docker;
+    return filePieces([`${folder}/*/*-json.log*`], { options, framing }, reading);
+  }
+  return words.length === 0 ? inputPieces(framing, reading) : filePieces(words, { options, framing }, reading);
+}
+
+function startOf({ multilineStart: text }: SourceOptions): RegExp | null {
+  if (text === undefined) return null;
+  try {
+    return new RegExp(text, "u");
+  } catch (error) {
+    throw new CommandError(`--multiline-start is no regular expression: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+type Framed = { readonly options: SourceOptions; readonly framing: Framing };
+
+async function* filePieces(
+  words: readonly string[],
+  { options, framing }: Framed,
+  reading: Reading,
+): AsyncGenerator<Piece> {
+  const { state, signal, unreadable, resumed, write } = reading;
+  const files: string[] = [];
+  for (const word of words) {
+    // Pipes and the like, which are read once and have no position.
+    if (await isStream(word)) yield* streamPieces(word, framing, reading);
+    else files.push(word);
+    if (signal.aborted) return;
+  }
+  if (files.length === 0) return;
+  const containerOf = createContainers();
+  const read = { isFollowed: options.follow === true, framing, state, signal, unreadable, resumed };
+  for await (const { records, position, path } of readFiles(files, read)) {
+    const items: Item[] = [];
+    for (const { text, docker } of records) {
+      if (text.trim() === "") continue;
+      const json = framing.isDocker ? write(text, await containerOf(path, docker)) : write(text);
+      items.push({ line: text, json });
+    }
+    yield { items, position };
+  }
+}
+
+async function isStream(path: string): Promise<boolean> {
+  const there = await stat(path).catch(() => null);
+  return there !== null && !there.isFile() && !there.isDirectory();
+}
+
+async function* streamPieces(
+  path: string,
+  framing: Framing,
+  { write, unreadable, signal }: Reading,
+): AsyncGenerator<Piece> {
+  try {
+    const chunks = unpack(createReadStream(path, { signal }), path);
+    for await (const records of recordsOf(chunks, framing)) yield { items: itemsOf(records, write), position: null };
+  } catch (error) {
+    if (!signal.aborted) unreadable(path, error as Error);
+  }
+}
+
+async function* inputPieces(framing: Framing, { stdin, write, unreadable, signal }: Reading): AsyncGenerator<Piece> {
+  signal.addEventListener("abort", () => stdin.destroy(), { once: true });
+  try {
+    for await (const records of recordsOf(unpack(stdin), framing)) {
+      yield { items: itemsOf(records, write), position: null };
+    }
+  } catch (error) {
+    if (error instanceof ArchiveError) unreadable("standard input", error);
+    else if (!signal.aborted) throw error;
+  }
+}
+
+function itemsOf(records: readonly TextRecord[], write: WriteEvent): Item[] {
+  return records.filter(({ text }) => text.trim() !== "").map(({ text }) => ({ line: text, json: write(text) }));
+}
+
+async function* journalPieces(
+  more: readonly string[],
+  { follow = false }: SourceOptions,
+  { state, signal, write }: Reading,
+): AsyncGenerator<Piece> {
+  for await (const { entries, position } of readJournal(more, { state, isFollowed: follow, signal })) {
+    yield { items: entries.map(({ text, said }) => ({ line: text, json: write(text, said) })), position };
+  }
+}

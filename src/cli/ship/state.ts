@@ -1,0 +1,181 @@
+import { createHash, randomUUID } from "node:crypto";
+import { mkdirSync } from "node:fs";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+
+import { CommandError } from "../request.ts";
+
+/** A request that was on its way, as it was sent. `key` is its Idempotency-Key. */
+export type PendingBatch = {
+  readonly key: string;
+  readonly isZipped: boolean;
+  readonly body: Buffer;
+};
+
+/** How far something was read: `mark` is what its reader wrote, as JSON. */
+export type Position = { readonly source: string; readonly id: number; readonly mark: object };
+
+type MarkRow = { readonly id: number; readonly mark: string };
+type PendingRow = { readonly key: string; readonly zipped: number; readonly body: Uint8Array };
+
+const LAYOUT = `
+  CREATE TABLE IF NOT EXISTS target (name TEXT PRIMARY KEY) STRICT;
+  CREATE TABLE IF NOT EXISTS marks (id INTEGER PRIMARY KEY AUTOINCREMENT, source TEXT NOT NULL, mark TEXT NOT NULL) STRICT;
+  CREATE INDEX IF NOT EXISTS marks_by_source ON marks (source);
+  CREATE TABLE IF NOT EXISTS pending (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, zipped INTEGER NOT NULL, body BLOB NOT NULL
+  ) STRICT;
+`;
+
+/**
+ * What a run leaves to the next one, in one SQLite file: how far each file was read, and the
+ * requests of which no answer came.
+ *
+ * A position and the request that carries the lines before it are written in one transaction,
+ * before the request is sent. A run that follows sends these requests first, as they were and under
+ * their keys, by which the service knows them. So nothing between two positions is lost or doubled,
+ * wherever a run was ended. The file is locked for the length of a run.
+ */
+export class ShipState implements Disposable {
+  readonly #database: DatabaseSync;
+
+  private constructor(database: DatabaseSync) {
+    this.#database = database;
+  }
+
+  /**
+   * @param folder where the file lies; null keeps nothing beyond the run
+   * @param target the address and the log that positions count for
+   * @throws CommandError where another run uses the file, or it belongs to another log
+   */
+  static open(folder: string | null, target: string): ShipState {
+    if (folder === null) {
+      const database = new DatabaseSync(":memory:");
+      database.exec(LAYOUT);
+      return new ShipState(database);
+    }
+    const file = join(folder, "positions.db");
+    let database: DatabaseSync | null = null;
+    try {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      database = new DatabaseSync(file);
+      database.exec(
+        "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; BEGIN IMMEDIATE",
+      );
+      database.exec(LAYOUT);
+      database.prepare("INSERT INTO target SELECT ? WHERE NOT EXISTS (SELECT 1 FROM target)").run(target);
+      const [row] = database.prepare("SELECT name FROM target").all() as { name: string }[];
+      database.exec("COMMIT");
+      if (row?.name !== target)
+        throw new CommandError(`--state ${folder} belongs to ${row?.name}; name another folder for ${target}`);
+    } catch (error) {
+      database?.close();
+      throw stateFault(folder, error);
+    }
+    return new ShipState(database);
+  }
+
+  /** The marks of a source, oldest first. */
+  marks(source: string): { id: number; mark: unknown }[] {
+    const rows = this.#database.prepare("SELECT id, mark FROM marks WHERE source = ? ORDER BY id").all(source);
+    return (rows as MarkRow[]).map(({ id, mark }) => ({ id, mark: JSON.parse(mark) as unknown }));
+  }
+
+  add(source: string, mark: object): number {
+    const insert = this.#database.prepare("INSERT INTO marks (source, mark) VALUES (?, ?) RETURNING id");
+    const [row] = insert.all(source, JSON.stringify(mark)) as { id: number }[];
+    return row!.id;
+  }
+
+  /** Changes members of a mark. What was read is said by `begin` and `move` alone. */
+  patch(id: number, members: object): void {
+    this.#database.prepare("UPDATE marks SET mark = json_patch(mark, ?) WHERE id = ?").run(JSON.stringify(members), id);
+  }
+
+  remove(id: number): void {
+    this.#database.prepare("DELETE FROM marks WHERE id = ?").run(id);
+  }
+
+  /** Keeps a request that is about to be sent, and the positions behind what it carries. */
+  begin(body: Buffer, isZipped: boolean, positions: readonly Position[]): PendingBatch {
+    const key = randomUUID();
+    this.#inOne(() => {
+      this.#database
+        .prepare("INSERT INTO pending (key, zipped, body) VALUES (?, ?, ?)")
+        .run(key, Number(isZipped), body);
+      this.#replace(positions);
+    });
+    return { key, isZipped, body };
+  }
+
+  /** Keeps positions behind which nothing needs to be sent. */
+  move(positions: readonly Position[]): void {
+    if (positions.length > 0) this.#inOne(() => this.#replace(positions));
+  }
+
+  #replace(positions: readonly Position[]): void {
+    const update = this.#database.prepare("UPDATE marks SET mark = ? WHERE id = ?");
+    for (const { id, mark } of positions) update.run(JSON.stringify(mark), id);
+  }
+
+  /** The service answered: the request need not be sent again. */
+  settle(key: string): void {
+    this.#database.prepare("DELETE FROM pending WHERE key = ?").run(key);
+  }
+
+  /** What earlier runs sent, or meant to send, without hearing an answer. */
+  *pending(): Generator<PendingBatch> {
+    const next = this.#database.prepare("SELECT id, key, zipped, body FROM pending WHERE id > ? ORDER BY id LIMIT 1");
+    for (let after = 0; ;) {
+      const [row] = next.all(after) as (PendingRow & { id: number })[];
+      if (row === undefined) return;
+      after = row.id;
+      yield { key: row.key, isZipped: row.zipped === 1, body: Buffer.from(row.body) };
+    }
+  }
+
+  #inOne(work: () => void): void {
+    this.#database.exec("BEGIN");
+    try {
+      work();
+      this.#database.exec("COMMIT");
+    } catch (error) {
+      this.#database.exec("ROLLBACK");
+      throw error;
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#database.close();
+  }
+}
+
+function stateFault(folder: string, error: unknown): CommandError {
+  if (error instanceof CommandError) return error;
+  const { message, errcode } = error as Error & { errcode?: number };
+  const SQLITE_BUSY = 5;
+  if (errcode === SQLITE_BUSY)
+    return new CommandError(`Another loggia ship keeps its positions in ${folder}; name another folder with --state`);
+  return new CommandError(
+    `The positions of ${folder} can't be kept: ${message}; --state names a folder, --state none keeps none`,
+  );
+}
+
+/** The folder of the positions of one command: that of the same service, log and files is the same. */
+export function stateFolder(
+  given: string | undefined,
+  target: string,
+  what: readonly string[],
+  environment: NodeJS.ProcessEnv,
+): string | null {
+  if (given === "none") return null;
+  if (given !== undefined) return resolve(given);
+  const home = environment["XDG_STATE_HOME"];
+  const base = home !== undefined && home.startsWith("/") ? home : join(homedir(), ".local", "state");
+  const name = createHash("sha256")
+    .update(JSON.stringify([target, ...what.toSorted()]))
+    .digest("hex")
+    .slice(0, 16);
+  return join(base, "loggia", "ship", name);
+}
