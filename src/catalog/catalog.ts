@@ -54,7 +54,9 @@ export type Catalog = AsyncDisposable & {
     apiKey?: string;
   }): Promise<{ log: Log; apiKey: NewApiKey }>;
   /** @throws LoggiaError `bad_parameter`, `log_not_found` */
-  updateLog(key: LogKey, change: { display?: string; retentionDays?: number | null }): Promise<Log>;
+  updateLog(key: LogKey, change: LogSettings): Promise<Log>;
+  /** Whether any log lets pages of this origin post. A plain look-up. */
+  namesOrigin(origin: string): boolean;
   /** @throws LoggiaError `account_not_found`, `log_not_found`; `conflict` where the log would lose its last admin, or has 1,000 shares */
   share(log: LogKey, email: string, role: Role): Promise<void>;
   /** @throws LoggiaError `share_not_found`, `conflict` where the log would lose its last admin */
@@ -236,8 +238,17 @@ export type Log = {
   readonly plan: "development";
   /** null: kept for ever. */
   readonly retentionDays: number | null;
+  /** Origins of pages that may post to it from a browser, as browsers send them; `*`: any. */
+  readonly origins: readonly string[];
   readonly shares: readonly { readonly user: UserId; readonly role: Role }[];
   readonly apiKeys: readonly ApiKey[];
+};
+
+/** What of a log its admins set. */
+export type LogSettings = {
+  readonly display?: string;
+  readonly retentionDays?: number | null;
+  readonly origins?: readonly string[];
 };
 
 export type Scope = "read-write" | "read-only" | "write-only";

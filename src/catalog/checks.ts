@@ -15,6 +15,8 @@ export const API_KEY_LENGTH = { least: 8, most: 200 } as const;
 const MAX_EMAIL_BYTES = 254;
 const MAX_WEIGHT = 1_000_000;
 const MAX_RETENTION_DAYS = 36_500;
+const MAX_ORIGINS = 50;
+const MAX_ORIGIN_LENGTH = 300;
 
 /** `POST …/classFilters/preview` tries a filter. */
 const RESERVED_CLASS_KEY = "preview";
@@ -53,6 +55,20 @@ export function checkRetentionDays(days: number | null): number | null {
   throw bad(
     `The field retentionDays must be a whole number from 1 to ${MAX_RETENTION_DAYS}, or null to keep events for ever`,
   );
+}
+
+/** Origins as browsers send them, so that they compare as texts; `*` stands for every origin. */
+export function checkOrigins(origins: readonly string[]): readonly string[] {
+  if (origins.length > MAX_ORIGINS) throw bad(`The field origins may hold at most ${MAX_ORIGINS} origins`);
+  for (const origin of origins) {
+    if (origin === "*") continue;
+    const url = origin.length <= MAX_ORIGIN_LENGTH ? URL.parse(origin) : null;
+    const sent = url !== null && /^https?:$/.test(url.protocol) ? url.origin : null;
+    if (sent === origin) continue;
+    const right = sent === null ? "https://shop.example.org or http://localhost:3000, or * for every page" : sent;
+    throw bad(`The field origins holds ${JSON.stringify(origin.slice(0, 100))}; it would have to be ${right}`);
+  }
+  return [...new Set(origins)];
 }
 
 /** Printable ASCII, so that a key survives addresses, forms and shells as it is. */

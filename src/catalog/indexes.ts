@@ -44,6 +44,8 @@ export function createLogIndex(exists: (user: UserId) => boolean) {
   // Views are made when they are first asked for: ten thousand logs are loaded without making one.
   const views = new Map<LogKey, Log>();
   const viewsOfUser = new Map<UserId, readonly Log[]>();
+  /** How many logs name an origin. */
+  const origins = new Map<string, number>();
   let sorted: readonly Log[] | null = null;
 
   const find = (key: LogKey): Log | null => {
@@ -66,6 +68,7 @@ export function createLogIndex(exists: (user: UserId) => boolean) {
       entities.set(entity.key, entity);
       within(owned, entity.owner).set(entity.key, entity);
       for (const { user, role } of entity.shares) within(roles, user).set(entity.key, role);
+      for (const origin of entity.origins ?? []) origins.set(origin, (origins.get(origin) ?? 0) + 1);
       for (const { hash, id, scope, disabled } of entity.apiKeys) {
         grants.set(hash, Object.freeze({ log: entity.key, id, scope, disabled }));
       }
@@ -75,6 +78,11 @@ export function createLogIndex(exists: (user: UserId) => boolean) {
       entities.delete(entity.key);
       removeWithin(owned, entity.owner, entity.key);
       for (const { user } of entity.shares) removeWithin(roles, user, entity.key);
+      for (const origin of entity.origins ?? []) {
+        const left = (origins.get(origin) ?? 1) - 1;
+        if (left === 0) origins.delete(origin);
+        else origins.set(origin, left);
+      }
       for (const { hash, id } of entity.apiKeys) if (grants.get(hash)?.id === id) grants.delete(hash);
       changed(entity);
     },
@@ -96,6 +104,7 @@ export function createLogIndex(exists: (user: UserId) => boolean) {
     roleOf: (user: UserId, log: LogKey): Role | null => (exists(user) ? (roles.get(user)?.get(log) ?? null) : null),
     entity: (log: LogKey): LogEntity | null => entities.get(log) ?? null,
     ownedBy: (owner: UserId): Iterable<LogEntity> => owned.get(owner)?.values() ?? [],
+    namesOrigin: (origin: string): boolean => origins.has(origin),
     ownerOf: (log: LogKey): UserId | null => entities.get(log)?.owner ?? null,
     grant: (hash: string): KeyGrant | null => grants.get(hash) ?? null,
   };
@@ -226,6 +235,7 @@ function viewOf(entity: LogEntity, exists: (user: UserId) => boolean): Log {
     display: entity.display,
     plan: "development",
     retentionDays: entity.retentionDays,
+    origins: Object.freeze([...(entity.origins ?? [])]),
     shares: Object.freeze(entity.shares.filter(({ user }) => exists(user)).map((share) => Object.freeze(share))),
     apiKeys: Object.freeze(entity.apiKeys.map(apiKeyOf)),
   });

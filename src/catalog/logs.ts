@@ -1,9 +1,11 @@
+import { isDeepStrictEqual } from "node:util";
+
 import { LoggiaError } from "../errors.ts";
 import type { LogKey } from "../events/event.ts";
 import { requireAccount } from "./accounts.ts";
 import { newApiKey } from "./api-keys.ts";
 import type { Catalog, Log } from "./catalog.ts";
-import { checkApiKey, checkDisplay, checkOneOf, checkRetentionDays } from "./checks.ts";
+import { checkApiKey, checkDisplay, checkOneOf, checkOrigins, checkRetentionDays } from "./checks.ts";
 import { expectLog, findLog, withoutShare, withShare } from "./log-changes.ts";
 import { idOf } from "./model.ts";
 import type { LogEntity } from "./model.ts";
@@ -14,7 +16,7 @@ import type { Writer } from "./writer.ts";
 
 type Logs = Pick<
   Catalog,
-  "log" | "logs" | "logsOf" | "roleOf" | "ownerOf" | "createLog" | "updateLog" | "share" | "unshare"
+  "log" | "logs" | "logsOf" | "namesOrigin" | "roleOf" | "ownerOf" | "createLog" | "updateLog" | "share" | "unshare"
 >;
 
 export function createLogs(parts: {
@@ -30,6 +32,7 @@ export function createLogs(parts: {
     log: (key) => snapshot.log(key),
     logs: () => snapshot.logs(),
     logsOf: (user) => snapshot.logsOf(user),
+    namesOrigin: (origin) => snapshot.namesOrigin(origin),
     roleOf: (user, log) => snapshot.roleOf(user, log),
     ownerOf: (log) => snapshot.ownerOf(log),
     async createLog({ key, display, owner, apiKey: secret }) {
@@ -59,12 +62,14 @@ export function createLogs(parts: {
     async updateLog(key, change) {
       if (change.display !== undefined) checkDisplay(change.display);
       if (change.retentionDays !== undefined) checkRetentionDays(change.retentionDays);
+      const origins = change.origins === undefined ? undefined : checkOrigins(change.origins);
       await writer.write(idOf.log(key), (current) => {
         const log = expectLog(current, key);
         const { display = log.display, retentionDays = log.retentionDays } = change;
-        return display === log.display && retentionDays === log.retentionDays
+        const isSame = display === log.display && retentionDays === log.retentionDays;
+        return isSame && (origins === undefined || isDeepStrictEqual(origins, log.origins ?? []))
           ? log
-          : { ...log, display, retentionDays };
+          : { ...log, display, retentionDays, ...(origins !== undefined && { origins }) };
       });
       return view(key);
     },

@@ -36,6 +36,8 @@ export type LogEntity = {
   readonly owner: UserId;
   readonly display: string;
   readonly retentionDays: number | null;
+  /** Absent where there are none. */
+  readonly origins?: readonly string[];
   readonly shares: readonly ShareEntity[];
   readonly apiKeys: readonly ApiKeyEntity[];
 };

@@ -40,6 +40,7 @@ export type Snapshot = {
   logs(): readonly Log[];
   logsOf(user: UserId): readonly Log[];
   roleOf(user: UserId, log: LogKey): Role | null;
+  namesOrigin(origin: string): boolean;
   ownerOf(log: LogKey): UserId | null;
   /** What the logs that an account owns hold together. */
   countOwned(owner: UserId): AccountLimits;
@@ -133,6 +134,7 @@ export function createSnapshot(): Snapshot {
     logs: logs.all,
     logsOf: logs.of,
     roleOf: logs.roleOf,
+    namesOrigin: logs.namesOrigin,
     ownerOf: logs.ownerOf,
     countOwned(owner) {
       const counts = { logs: 0, apiKeys: 0, classFilters: 0, shares: 0 };

@@ -58,6 +58,11 @@ function isBlank(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
+/** By the content type; or by the query string, as `sendBeacon` may set no content type of JSON. */
+function typeOf(contentType: string | undefined, query: URLSearchParams): "lines" | "json" | null {
+  return query.get("body") === "ndjson" ? "lines" : jsonTypeOf(contentType);
+}
+
 /** Takes a request whose content type is one of JSON; null where it is none. */
 export async function takeJson(
   request: IncomingMessage,
@@ -66,7 +71,7 @@ export async function takeJson(
   query: URLSearchParams,
   options: JsonPostOptions,
 ): Promise<JsonPost | null> {
-  const type = request.method === "POST" ? jsonTypeOf(request.headers["content-type"]) : null;
+  const type = request.method === "POST" ? typeOf(request.headers["content-type"], query) : null;
   if (type === null) return null;
   const secret = keyBesideForm(query, request.headers);
   if (secret === "" && type === "json") {

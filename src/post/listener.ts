@@ -29,6 +29,7 @@ import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS, limitConnections } fr
 import { type Body, type Format, JSON_FORMAT, jsonOf, negotiate, render } from "../http/formats.ts";
 import { limitPipelining } from "../http/pipelining.ts";
 import { refuseAmbiguous, requireHost } from "../http/unreadable.ts";
+import { answerPage, destinationOf, methodOf } from "../ingest/pages/cors.ts";
 import { matchProtocol } from "../ingest/protocols/match.ts";
 import { DEFAULT_ELASTICSEARCH_VERSION } from "../ingest/protocols/protocol.ts";
 import type { ProtocolSettings } from "../ingest/protocols/protocol.ts";
@@ -86,7 +87,6 @@ export type PostObserver = {
 
 /** Of one connection, so that posts which are sent ahead share an append. */
 const POSTS_AT_ONCE = 64;
-
 const ACCEPTED_HEADERS = { ...COMMON_HEADERS, "Content-Type": "application/json; charset=utf-8" } as const;
 /** Of `{"id":"…"}`. */
 const POSTED_HEADERS = Object.freeze({ ...ACCEPTED_HEADERS, "Content-Length": "33" });
@@ -157,6 +157,8 @@ function createFormPath(options: Options): FastPath<FormRoute> {
     route({ method, target, headers }) {
       const [, key, table] = PATH.exec(target) ?? [];
       if (method !== "POST" || key === undefined || table !== "events") return null;
+      // Whether a page may read the answer is for its log to say.
+      if (headers.get("origin") !== undefined) return null;
       if (jsonTypeOf(headers.get("content-type")) !== null) return null;
       if (negotiate(NO_QUERY, headers.get("accept")) !== JSON_FORMAT) return null;
       return { path: decodeSegment(key), headers: forwardingOf(headers) };
@@ -203,7 +205,9 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
     const mark = url.indexOf("?");
     const route = PATH.exec(mark === -1 ? url : url.slice(0, mark));
     // Only what has no address of ours is asked whether it is a protocol of others.
-    const match = route === null ? matchProtocol(request.method ?? "", url) : null;
+    const match = route === null ? matchProtocol(methodOf(request), url) : null;
+    const destination = destinationOf(route?.[1], match);
+    if (answerPage(request, response, destination, options.catalog)) return { outcome: "accepted", events: 0 };
     if (match !== null) return await serveProtocol(request, response, match, place, options);
     const query = mark === -1 ? NO_QUERY : parseForm(url.slice(mark + 1));
     format = negotiate(query, request.headers.accept);

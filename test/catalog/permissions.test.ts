@@ -127,7 +127,7 @@ function accountOf(digit: string, email: string): Account {
 
 function logOf(key: LogKey, roles: Record<string, Role>): Log {
   const shares = Object.entries(roles).map(([user, role]) => ({ user: user as UserId, role }));
-  return { key, display: key, plan: "development", retentionDays: null, shares, apiKeys: [] };
+  return { key, display: key, plan: "development", retentionDays: null, origins: [], shares, apiKeys: [] };
 }
 
 function grantOf(scope: Scope): KeyGrant {

@@ -133,6 +133,7 @@ async function logs(t: ExecutionContext, start: () => Promise<Catalog>): Promise
     display: "The shop",
     plan: "development",
     retentionDays: null,
+    origins: [],
     shares: [{ user: ann, role: "admin" }],
     apiKeys: [shown],
   });
@@ -159,6 +160,15 @@ async function logSettings(t: ExecutionContext, start: () => Promise<Catalog>): 
   t.like(await catalog.updateLog(SHOP, { display: "Shop 2" }), { display: "Shop 2", retentionDays: null });
   t.like(await catalog.updateLog(SHOP, { retentionDays: 30 }), { display: "Shop 2", retentionDays: 30 });
   t.like(await catalog.updateLog(SHOP, { retentionDays: null }), { display: "Shop 2", retentionDays: null });
+  const origins = ["https://shop.example.org", "*"];
+  t.like(await catalog.updateLog(SHOP, { origins }), { display: "Shop 2", origins });
+  t.true(catalog.namesOrigin("https://shop.example.org"));
+  const other = await start();
+  t.deepEqual(other.log(SHOP)?.origins, origins);
+  t.true(other.namesOrigin("*"));
+  t.like(await catalog.updateLog(SHOP, { origins: [] }), { origins: [] });
+  t.false(catalog.namesOrigin("https://shop.example.org"));
+  await fails(t, "bad_parameter", catalog.updateLog(SHOP, { origins: ["null"] }), /origins holds "null"/);
   await fails(t, "bad_parameter", catalog.updateLog(SHOP, { retentionDays: 0 }), /retentionDays.*1 to 36500/);
   await fails(t, "bad_parameter", catalog.updateLog(SHOP, { display: "" }), /display.*1 to 200/);
   await fails(t, "log_not_found", catalog.updateLog(parseLogKey("none")!, { display: "x" }));

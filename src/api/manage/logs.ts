@@ -22,10 +22,11 @@ export function managedLogRoutes(context: Context): Route[] {
     managed(context, "GET", "/logs/:log", (call) => ok(showLog(requireAdministered(context, call)))),
     managed(context, "PATCH", "/logs/:log", async (call) => {
       const { key } = requireAdministered(context, call);
-      const { display, retentionDays } = await readJson(context, call, LogChange);
+      const { display, retentionDays, origins } = await readJson(context, call, LogChange);
       const log = await catalog.updateLog(key, {
         ...(display !== undefined && { display }),
         ...(retentionDays !== undefined && { retentionDays }),
+        ...(origins !== undefined && { origins }),
       });
       return ok(showLog(log));
     }),
@@ -74,8 +75,8 @@ export function requireAdministered({ catalog }: Context, call: ApiCall): Log {
   return requireLogAdmin(catalog, call.caller, logKeyOf(call)).log;
 }
 
-function showLog({ key, display, plan, retentionDays }: Log) {
-  return { key, display, plan, retentionDays };
+function showLog({ key, display, plan, retentionDays, origins }: Log) {
+  return { key, display, plan, retentionDays, origins };
 }
 
 function showShares({ catalog }: Context, log: Log): { email: string; role: Role }[] {

@@ -287,6 +287,7 @@ const ManagedLogFields = {
   display: z.string(),
   plan: z.literal("development"),
   retentionDays: z.int().min(1).nullable().describe("null: events are kept for ever."),
+  origins: z.array(z.string()).describe("Origins of pages that may post from a browser; `*`: any page."),
 };
 
 export const ManagedLogRecord = named("ManagedLog", z.strictObject(ManagedLogFields));

@@ -111,10 +111,15 @@ export const LogChange = named(
         .number()
         .nullable()
         .meta({ description: "How long events are kept, in whole days; null: for ever.", minimum: 1, maximum: 36_500 }),
+      origins: z.array(z.string()).meta({
+        description:
+          "Origins of pages that may post from a browser, such as `https://shop.example.org`; `*`: any page.",
+        maxItems: 50,
+      }),
     })
     .partial()
-    .refine((change) => change.display !== undefined || change.retentionDays !== undefined, {
-      error: "There is nothing to change; give display, retentionDays or both",
+    .refine((change) => Object.values(change).some((value) => value !== undefined), {
+      error: "There is nothing to change; give display, retentionDays or origins",
     })
     .meta({ minProperties: 1 }),
 );

@@ -18,6 +18,7 @@ import { endAfter } from "../../http/last-answer.ts";
 import { discardBody } from "../../post/batch-post.ts";
 import type { Gatherer } from "../../post/gatherer.ts";
 import type { Once } from "../../post/once.ts";
+import { admitPage } from "../pages/cors.ts";
 import { authorizeByKey } from "./authorize.ts";
 import { choiceOf } from "./choice.ts";
 import { keyOfRequest } from "./credentials.ts";
@@ -68,7 +69,7 @@ export async function serveProtocol(
     return { outcome: "accepted", events: 0 };
   }
   try {
-    const { answer, events } = await take(request, { endpoint, logOfPath, secret }, place, options);
+    const { answer, events } = await take(request, response, { endpoint, logOfPath, secret }, place, options);
     send(request, response, answer, {});
     return { outcome: "accepted", events };
   } catch (error) {
@@ -82,6 +83,7 @@ type PostMatch = Pick<Match, "logOfPath" | "secret"> & { readonly endpoint: Post
 
 async function take(
   request: IncomingMessage,
+  response: ServerResponse,
   { endpoint, logOfPath, secret }: PostMatch,
   place: Place,
   options: ServeOptions,
@@ -91,6 +93,7 @@ async function take(
   const { catalog, clock = HOST_CLOCK, room } = options;
   const key = keyOfRequest(secret ?? endpoint.secret, query, headers);
   const grant = await orDiscard(request, () => authorizeByKey(key, logOfPath, place, options));
+  admitPage(request, response, { log: grant.log }, catalog);
   const share = room.enter(personOf(catalog, grant.log));
   try {
     await orDiscard(request, () => share.take(Math.min(announcedSize(request), BODY_MAX_BYTES)));

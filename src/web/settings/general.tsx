@@ -13,9 +13,10 @@ type ManagedLog = {
   readonly display: string;
   readonly plan: string;
   readonly retentionDays: number | null;
+  readonly origins: readonly string[];
 };
 
-/** The name of a log, and how long it keeps its events; for its admins, to be changed. */
+/** The name of a log, how long it keeps its events, and which pages may post; for its admins, to be changed. */
 export function General({ app, log }: PartProperties): JSX.Element {
   return mayChange(app, log) ? <ChangeLog app={app} log={log} /> : <ReadLog app={app} log={log} />;
 }
@@ -56,8 +57,12 @@ function ChangeLog({ app, log }: PartProperties): JSX.Element {
   const managed = resource.value.value;
   const save = (form: HTMLFormElement) =>
     act(async () => {
-      const { display = "", days = "" } = valuesOf(form);
-      const json = { display, retentionDays: days === "" ? null : Number(days) };
+      const { display = "", days = "", origins = "" } = valuesOf(form);
+      const json = {
+        display,
+        retentionDays: days === "" ? null : Number(days),
+        origins: origins.split(/[\s,]+/).filter((origin) => origin !== ""),
+      };
       await app.client.ask(path, { method: "PATCH", json });
       await resource.reload();
       app.toaster.show("The log was changed");
@@ -88,6 +93,22 @@ function ChangeLog({ app, log }: PartProperties): JSX.Element {
             />
             <p class="help">
               Empty: for ever. Older events are removed within the hour, and no one can bring them back.
+            </p>
+          </div>
+          <div>
+            <label for="origins">Pages that may post from a browser</label>
+            <textarea
+              class="in"
+              id="origins"
+              name="origins"
+              rows={3}
+              spellcheck={false}
+              placeholder="https://shop.example.org"
+              defaultValue={managed.origins.join("\n")}
+            />
+            <p class="help">
+              Their origins, one a line: scheme, host and port, as the browser shows them. A star lets every page post.
+              They still need a key, which whoever opens such a page can read: give them one that is write-only.
             </p>
           </div>
           <div>

@@ -23,7 +23,15 @@ import { writeEvents } from "../../support/write-events.ts";
 const DAY_MS = 86_400_000;
 
 function logOf(key: string, retentionDays: number | null) {
-  return { key: key as LogKey, display: key, plan: "development", retentionDays, shares: [], apiKeys: [] } as const;
+  return {
+    key: key as LogKey,
+    display: key,
+    plan: "development",
+    retentionDays,
+    origins: [],
+    shares: [],
+    apiKeys: [],
+  } as const;
 }
 
 function clockAt(now_ms: number) {
