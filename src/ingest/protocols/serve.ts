@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import type { Logger } from "pino";
@@ -15,7 +16,7 @@ import { toFailure } from "../../http/errors.ts";
 import { parseForm } from "../../http/form.ts";
 import { COMMON_HEADERS } from "../../http/headers.ts";
 import { endAfter } from "../../http/last-answer.ts";
-import { discardBody } from "../../post/batch-post.ts";
+import { discardBody, idempotencyKey } from "../../post/batch-post.ts";
 import type { Gatherer } from "../../post/gatherer.ts";
 import type { Once } from "../../post/once.ts";
 import { admitPage } from "../pages/cors.ts";
@@ -28,7 +29,7 @@ import { BODY_MAX_BYTES } from "./protocol.ts";
 import type { PostEndpoint, ProtocolAnswer, ProtocolSettings } from "./protocol.ts";
 import type { RecentIds } from "./repeats.ts";
 import type { BodyRoom } from "./room.ts";
-import { storeEvents } from "./store.ts";
+import { type Producer, storeEvents } from "./store.ts";
 
 export type ServeOptions = {
   readonly catalog: Catalog;
@@ -106,7 +107,7 @@ async function take(
     share.take(body.length);
     const choice = choiceOf(query, headers);
     const received = { body, headers, query, choice };
-    const producer = { log: grant.log, apiKey: grant.id, tags: choice.tags };
+    const producer = { log: grant.log, apiKey: grant.id, tags: choice.tags, repeat: repeatOf(request, body) };
     const begin = () => endpoint.read(received);
     const { reading, stored } = await storeEvents(producer, body.length, begin, { ...options, clock });
     if (stored.cut > 0) options.cutEvents(stored.cut);
@@ -124,6 +125,17 @@ async function orDiscard<T>(request: IncomingMessage, work: () => T | Promise<T>
     await discardBody(request);
     throw error;
   }
+}
+
+/** What tells a request that is sent again: its key, and all that decides what it becomes. */
+function repeatOf(request: IncomingMessage, body: Buffer): Producer["repeat"] {
+  const key = idempotencyKey(request);
+  if (key === null) return null;
+  const { url = "", headers } = request;
+  const hash = createHash("sha256")
+    .update(`${url}\n${headers["content-type"] ?? ""}\n`)
+    .update(body);
+  return { key, hash: hash.digest("base64url") };
 }
 
 function encodingOf({ headers }: IncomingMessage, body: Buffer, { encoding }: PostEndpoint): string {

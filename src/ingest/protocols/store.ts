@@ -9,7 +9,7 @@ import { createTurns } from "../../http/turns.ts";
 import { noteRequest } from "../../pace.ts";
 import { momentsBy } from "../../post/created.ts";
 import type { Gatherer, Line } from "../../post/gatherer.ts";
-import type { Once } from "../../post/once.ts";
+import type { Append, Once } from "../../post/once.ts";
 import { lineOf } from "./line.ts";
 import type { Outcome, ReadEvent, Reading } from "./protocol.ts";
 import { nameOfAll, nameOfId } from "./repeats.ts";
@@ -30,6 +30,8 @@ export type Producer = {
   readonly apiKey: string;
   /** Tags of the request. */
   readonly tags: readonly string[];
+  /** The request's Idempotency-Key, and what stands for its body; null where it has none. */
+  readonly repeat: { readonly key: string; readonly hash: string } | null;
 };
 
 /** What was stored, and of how many events something was cut. */
@@ -174,7 +176,7 @@ async function appendChunk(producer: Producer, chunk: Chunk, firsts: First[], op
   recent.begin(names);
   let isStored = false;
   try {
-    const first = await appendLines(producer, chunk, firsts.length === 0, options);
+    const first = await appendLines(producer, chunk, firsts.length, options);
     isStored = true;
     firsts.push({ first, count: lines.length });
   } finally {
@@ -182,38 +184,40 @@ async function appendChunk(producer: Producer, chunk: Chunk, firsts: First[], op
   }
 }
 
-/** The first append decides whether there is room for a request; its rest waits for room. */
-async function appendLines(
-  producer: Producer,
-  chunk: Chunk,
-  isFirst: boolean,
-  options: StoreOptions,
-): Promise<EventId> {
+/**
+ * The first append decides whether there is room for a request; its rest waits for room.
+ * @param n how many appends of the request came before
+ */
+async function appendLines(producer: Producer, chunk: Chunk, n: number, options: StoreOptions): Promise<EventId> {
   const start_ms = performance.now();
   for (;;) {
     try {
-      return await appendOnce(producer, chunk, options);
+      return await appendOnce(producer, chunk, n, options);
     } catch (error) {
       const isFull = error instanceof LoggiaError && error.code === "overloaded";
-      if (!isFull || isFirst || performance.now() - start_ms > REST_MS) throw error;
+      if (!isFull || n === 0 || performance.now() - start_ms > REST_MS) throw error;
       await sleep(PAUSE_MS);
     }
   }
 }
 
 /**
- * Events that all have an id are stored once for a day, also after a restart and by another
- * process, where they come in the same company.
+ * A request with an Idempotency-Key is stored once for a day, also after a restart and by another
+ * process. So are events that all have an id, where they come in the same company.
  */
 async function appendOnce(
-  { log, apiKey }: Producer,
+  { log, apiKey, repeat }: Producer,
   { lines, names }: Chunk,
+  n: number,
   { gatherer, once, clock }: StoreOptions,
 ): Promise<EventId> {
+  const keyed = { log, apiKey, count: lines.length, ...momentsBy(clock) };
+  const append: Append = (ids) => gatherer.submitLines(log, lines, ids);
+  if (repeat !== null)
+    return (await once.post({ ...keyed, key: `${repeat.key} ${n}`, hash: repeat.hash }, append)).first;
   if (names.length < lines.length) return await gatherer.submitLines(log, lines);
   const hash = nameOfAll(names);
-  const batch = { log, apiKey, key: `ids ${hash}`, hash, count: lines.length, ...momentsBy(clock) };
-  return (await once.post(batch, (ids) => gatherer.submitLines(log, lines, ids))).first;
+  return (await once.post({ ...keyed, key: `ids ${hash}`, hash }, append)).first;
 }
 
 function underWay(): LoggiaError {

@@ -1,0 +1,263 @@
+import { createHash, randomUUID } from "node:crypto";
+import { appendFile, mkdir, readdir, readFile, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+
+const BATCH_LINES = 1000;
+const BATCH_BYTES = 1_000_000;
+const INTERVAL_MS = 200;
+const MAX_BYTES = 64 * 1024 * 1024;
+const EXIT_MS = 5000;
+const REPLY_MS = 30_000;
+const FIRST_PAUSE_MS = 200;
+const LAST_PAUSE_MS = 10_000;
+/** Two looks at when a process started may differ so much. */
+const START_JITTER_MS = 5000;
+
+/** @typedef {{ readonly path: string, readonly key: string, size: number, lines: number, isSent: boolean }} Batch */
+
+/**
+ * Lines on their way to the service. They are written to files before they are sent, each file a
+ * request under a key by which the service knows it, and removed once the service has them. What a
+ * process leaves, however it ended, the next one of the same log sends.
+ */
+export class Outbox {
+  #options;
+  #root;
+  #folder;
+  /** @type {Batch[]} */
+  #batches = [];
+  /** @type {string[]} */
+  #lines = [];
+  #size = 0;
+  #stored = 0;
+  #count = 0;
+  #dropped = 0;
+  #isWarned = false;
+  #isClosing = new AbortController();
+  #timer = null;
+  /** @type {Promise<void>} */
+  #writing = Promise.resolve();
+  /** @type {Promise<void> | null} */
+  #sending = null;
+
+  /** @param {import("./pino.d.mts").LoggiaOptions} options */
+  static async open(options) {
+    for (const name of ["url", "log", "key"]) {
+      if (typeof options?.[name] !== "string" || options[name] === "")
+        throw new Error(`The transport loggia/pino needs the option ${name}, a text`);
+    }
+    const outbox = new Outbox(options);
+    await outbox.#adopt();
+    return outbox;
+  }
+
+  constructor(options) {
+    this.#options = options;
+    const home = process.env["XDG_STATE_HOME"] || join(homedir(), ".local", "state");
+    const name = createHash("sha256").update(`${options.url}\n${options.log}`).digest("hex").slice(0, 16);
+    this.#root = options.folder ?? join(home, "loggia", "pino", name);
+    this.#folder = join(this.#root, `${process.pid}-${startedAt()}-${randomUUID().slice(0, 8)}`);
+  }
+
+  /** Takes a line. Resolves once there is room for the next. */
+  async add(line) {
+    this.#lines.push(line);
+    this.#size += line.length + 1;
+    if (this.#lines.length >= BATCH_LINES || this.#size >= BATCH_BYTES) await this.#write();
+    else this.#timer ??= setTimeout(() => void this.#write(), this.#options.interval ?? INTERVAL_MS);
+  }
+
+  /** Writes what is left, and sends all of it while the time for that lasts. The next process sends the rest. */
+  async close() {
+    await this.#write();
+    const limit = this.#options.exitTimeout ?? EXIT_MS;
+    await Promise.race([this.#sent(), delay(limit, undefined, { ref: false })]);
+    this.#isClosing.abort();
+    await this.#sent();
+    await rmdir(this.#folder).catch(() => {});
+  }
+
+  async #sent() {
+    while (this.#sending !== null) await this.#sending;
+  }
+
+  #write() {
+    clearTimeout(this.#timer);
+    this.#timer = null;
+    const lines = this.#lines;
+    this.#lines = [];
+    this.#size = 0;
+    if (lines.length > 0)
+      this.#writing = this.#writing.then(() => this.#keep(lines)).catch((error) => this.#lost(lines, error));
+    return this.#writing;
+  }
+
+  /** Puts lines into the last file where it was not sent yet and has room, else into a new one. */
+  async #keep(lines) {
+    const text = Buffer.from(`${lines.join("\n")}\n`);
+    const last = this.#batches.at(-1);
+    if (last !== undefined && !last.isSent && last.size + text.length <= BATCH_BYTES) {
+      last.size += text.length;
+      last.lines += lines.length;
+      await appendFile(last.path, text);
+    } else {
+      const key = randomUUID();
+      this.#count += 1;
+      const path = join(this.#folder, `${String(this.#count).padStart(12, "0")}-${key}.ndjson`);
+      await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+      await writeFile(path, text, { mode: 0o600 });
+      this.#batches.push({ path, key, size: text.length, lines: lines.length, isSent: false });
+    }
+    this.#stored += text.length;
+    await this.#makeRoom();
+    this.#start();
+  }
+
+  #start() {
+    this.#sending ??= this.#sendAll().finally(() => {
+      this.#sending = null;
+      // What came as it ended.
+      if (this.#batches.length > 0 && !this.#isClosing.signal.aborted) this.#start();
+    });
+  }
+
+  /** Drops the oldest that is not under way, where all is more than may be kept. */
+  async #makeRoom() {
+    while (this.#stored > (this.#options.maxBytes ?? MAX_BYTES) && this.#batches.length > 1) {
+      const [oldest] = this.#batches.splice(this.#batches[0].isSent ? 1 : 0, 1);
+      this.#dropped += oldest.lines;
+      this.#stored -= oldest.size;
+      await rm(oldest.path, { force: true });
+    }
+  }
+
+  async #sendAll() {
+    let pause = FIRST_PAUSE_MS;
+    while (this.#batches.length > 0 && !this.#isClosing.signal.aborted) {
+      const [batch] = this.#batches;
+      // Nothing is added to it from here on.
+      batch.isSent = true;
+      await this.#writing.catch(() => {});
+      const { isSettled, why, wait = 0 } = await this.#send(batch);
+      if (isSettled) {
+        if (why !== undefined) warn(`${batch.lines} lines were refused: ${why}`);
+        this.#batches.splice(this.#batches.indexOf(batch), 1);
+        this.#stored -= batch.size;
+        await rm(batch.path, { force: true });
+        pause = FIRST_PAUSE_MS;
+        this.#isWarned = false;
+        this.#tellDropped();
+        continue;
+      }
+      if (!this.#isWarned) warn(`The service takes nothing: ${why}; lines are kept in ${this.#root}`);
+      this.#isWarned = true;
+      const { signal } = this.#isClosing;
+      await delay(Math.max(pause * (0.5 + Math.random() / 2), wait), undefined, { signal }).catch(() => {});
+      pause = Math.min(pause * 2, LAST_PAUSE_MS);
+    }
+  }
+
+  async #send({ path, key }) {
+    try {
+      const body = await readFile(path);
+      const response = await fetch(this.#address(), {
+        method: "POST",
+        body,
+        headers: {
+          Authorization: `Bearer ${this.#options.key}`,
+          "Content-Type": "application/x-ndjson",
+          "Idempotency-Key": key,
+          // A logger that has a name is better known by it than by its host.
+          "X-Loggia-Source-Field": "service.name,name",
+          ...(this.#options.tags && { "X-Loggia-Tags": this.#options.tags.trim().replaceAll(/\s+/g, ",") }),
+        },
+        signal: AbortSignal.any([AbortSignal.timeout(REPLY_MS), this.#isClosing.signal]),
+      });
+      const text = await response.text();
+      const { status } = response;
+      if (status === 201) return { isSettled: true };
+      const why = `${status} ${text.slice(0, 200)}`;
+      // A key may be made right, and a service that is busy has time again. Anything else stays as it is.
+      if (status === 429 || status >= 500 || [401, 403, 404].includes(status))
+        return { isSettled: false, why, wait: Number(response.headers.get("retry-after")) * 1000 || 0 };
+      return { isSettled: true, why };
+    } catch (error) {
+      if (error.code === "ENOENT") return { isSettled: true };
+      return { isSettled: false, why: error.cause?.message ?? error.message };
+    }
+  }
+
+  #address() {
+    const { url, log } = this.#options;
+    return `${url.replace(/\/+$/, "")}/1/logs/${encodeURIComponent(log)}/lines`;
+  }
+
+  /** Says in the log itself what it lacks. */
+  #tellDropped() {
+    if (this.#dropped === 0) return;
+    const msg = `${this.#dropped} lines were dropped: more than ${this.#options.maxBytes ?? MAX_BYTES} bytes waited for the service`;
+    this.#dropped = 0;
+    warn(msg);
+    void this.add(JSON.stringify({ level: 40, time: Date.now(), name: "loggia/pino", msg }));
+  }
+
+  #lost(lines, error) {
+    warn(`${lines.length} lines can't be kept: ${error.message}`);
+  }
+
+  /** Takes over what processes left that are gone. */
+  async #adopt() {
+    const names = await readdir(this.#root).catch(() => []);
+    for (const name of names) {
+      if (isAlive(name)) continue;
+      await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+      for (const file of (await readdir(join(this.#root, name)).catch(() => [])).toSorted(byName)) {
+        const key = /^\d+-([0-9a-f-]{36})\.ndjson$/.exec(file)?.[1];
+        if (key === undefined) continue;
+        this.#count += 1;
+        const path = join(this.#folder, `${String(this.#count).padStart(12, "0")}-${key}.ndjson`);
+        try {
+          await rename(join(this.#root, name, file), path);
+        } catch {
+          // Another process was faster.
+          continue;
+        }
+        const { size } = await stat(path);
+        const lines = (await readFile(path, "latin1")).split("\n").length - 1;
+        // It may have been sent, so nothing may be added to it.
+        this.#batches.push({ path, key, size, lines, isSent: true });
+        this.#stored += size;
+      }
+      await rmdir(join(this.#root, name)).catch(() => {});
+    }
+    if (this.#batches.length > 0) this.#start();
+  }
+}
+
+/** When this process started, in milliseconds since the Unix epoch, the same in all its threads but for some milliseconds. */
+function startedAt() {
+  return Math.round(Date.now() - process.uptime() * 1000);
+}
+
+/** Whether the process lives that a folder is named after. In containers all have the same number. */
+function isAlive(name) {
+  const [, pid, started] = /^(\d+)-(\d+)-/.exec(name) ?? [];
+  if (pid === undefined) return true;
+  if (Number(pid) === process.pid) return Math.abs(Number(started) - startedAt()) < START_JITTER_MS;
+  try {
+    process.kill(Number(pid), 0);
+    return true;
+  } catch (error) {
+    return error.code === "EPERM";
+  }
+}
+
+function byName(a, b) {
+  return a < b ? -1 : 1;
+}
+
+function warn(message) {
+  process.emitWarning(message, "LoggiaPino");
+}

@@ -1,0 +1,159 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import test, { type ExecutionContext } from "ava";
+
+import { freePorts } from "../../infra/engines/ports.ts";
+import { eventsOf } from "../ingest/posting.ts";
+import { environmentOf, KEY, LOG, startService } from "../support/service.ts";
+import type { Service } from "../support/service.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { until } from "../support/until.ts";
+
+const ROOT = new URL("../../", import.meta.url).pathname;
+
+/** An application with its own copy of the package, as npm installs it: Node strips no types there. */
+const APPLICATION = `
+  import { pino } from "pino";
+  const { options, from, count, stay } = JSON.parse(process.argv[2]);
+  const logger = pino({ name: "shop" }, pino.transport({ target: "loggia/pino", options }));
+  for (let n = from; n < from + count; n += 1) logger.warn({ n, req: { id: "r" + n } }, "order " + n);
+  if (stay) setInterval(() => {}, 1000);
+`;
+
+type Place = { readonly folder: string; readonly buffer: string; readonly script: string };
+
+function install(t: ExecutionContext): Place {
+  const folder = temporaryFolder(t);
+  const modules = join(folder, "node_modules");
+  mkdirSync(join(modules, "loggia", "src"), { recursive: true });
+  cpSync(join(ROOT, "src/pino"), join(modules, "loggia/src/pino"), { recursive: true });
+  copyFileSync(join(ROOT, "package.json"), join(modules, "loggia/package.json"));
+  for (const name of ["pino", "pino-abstract-transport"])
+    symlinkSync(join(ROOT, "node_modules", name), join(modules, name));
+  const script = join(folder, "application.mjs");
+  writeFileSync(script, APPLICATION);
+  return { folder, buffer: join(folder, "buffer"), script };
+}
+
+type Work = { readonly from: number; readonly count: number; readonly stay?: boolean; readonly more?: object };
+
+function start({ script, buffer }: Place, url: string, { more, ...work }: Work) {
+  const options = { url, log: LOG, key: KEY, folder: buffer, interval: 50, ...more };
+  const child: ChildProcess = spawn(process.execPath, [script, JSON.stringify({ options, ...work })]);
+  let err = "";
+  child.stderr!.setEncoding("utf8").on("data", (text: string) => (err += text));
+  const ended = new Promise<{ code: number | null; err: string }>((resolve) => {
+    child.on("close", (code) => resolve({ code, err }));
+  });
+  return { child, ended };
+}
+
+/** A service at a port that stays its own while it is away. */
+async function serviceAt(t: ExecutionContext) {
+  const [port = 0] = await freePorts(1);
+  const environment = { ...environmentOf("embedded", temporaryFolder(t)), LOGGIA_POST: `127.0.0.1:${port}` };
+  let running: Service | null = null;
+  t.teardown(() => running?.close());
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async start(): Promise<Service> {
+      running = await startService(environment);
+      return running;
+    },
+  };
+}
+
+async function numbers(service: Service, count: number): Promise<number[]> {
+  const events = await eventsOf(service, count);
+  return events.map(({ attributes }) => (attributes as { n: number }).n).toSorted((a, b) => a - b);
+}
+
+const upTo = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
+
+test("all lines of an application that ends at once arrive, with their fields", async (t) => {
+  const place = install(t);
+  const target = await serviceAt(t);
+  const service = await target.start();
+  const { ended } = start(place, target.url, { from: 0, count: 5_000, more: { tags: "eu web" } });
+  const { code, err } = await ended;
+  t.is(err, "");
+  t.is(code, 0);
+  t.deepEqual(await numbers(service, 5_000), upTo(5_000));
+  const event = (await eventsOf(service, 5_000)).find(({ text }) => text === "order 17");
+  t.like(event, { text: "order 17", source: "shop", tags: ["warn", "eu", "web"] });
+  t.like(event?.attributes, { n: 17, "req.id": "r17", level: 40 });
+  t.deepEqual(readdirSync(place.buffer), []);
+});
+
+test("lines that were written while the service was away arrive once when it is back", async (t) => {
+  const place = install(t);
+  const target = await serviceAt(t);
+  const { child, ended } = start(place, target.url, { from: 0, count: 3_000, stay: true });
+  await filled(place, 'order 2999"');
+  const service = await target.start();
+  t.deepEqual(await numbers(service, 3_000), upTo(3_000));
+  child.kill("SIGKILL");
+  const { err } = await ended;
+  t.regex(err, /LoggiaPino: The service takes nothing: .*; lines are kept in /);
+  t.deepEqual(await numbers(service, 3_000), upTo(3_000));
+});
+
+test("what an application left that was killed is sent by the next one, once", async (t) => {
+  const place = install(t);
+  const target = await serviceAt(t);
+  const first = start(place, target.url, { from: 0, count: 2_500, stay: true });
+  await filled(place, 'order 2499"');
+  first.child.kill("SIGKILL");
+  await first.ended;
+  // Another one, which ends while the service is away.
+  const second = start(place, target.url, { from: 2_500, count: 10, more: { exitTimeout: 100 } });
+  t.is((await second.ended).code, 0);
+  t.true(readTree(place.buffer).includes('order 2509"'));
+  const service = await target.start();
+  const third = start(place, target.url, { from: 2_510, count: 1, stay: true });
+  t.deepEqual(await numbers(service, 2_511), upTo(2_511));
+  await until(() => Promise.resolve(readTree(place.buffer) === "" || null), { what: "an empty buffer" });
+  third.child.kill("SIGKILL");
+  await third.ended;
+});
+
+test("beyond its bound the buffer drops the oldest and says so in the log", async (t) => {
+  const place = install(t);
+  const target = await serviceAt(t);
+  const { child, ended } = start(place, target.url, {
+    from: 0,
+    count: 30_000,
+    stay: true,
+    more: { maxBytes: 400_000 },
+  });
+  await filled(place, 'order 29999"');
+  const service = await target.start();
+  const events = await until(
+    async () => {
+      const found = await eventsOf(service, 1_000);
+      return found.some(({ source }) => source === "loggia/pino") ? found : null;
+    },
+    { what: "the note about what was dropped", timeout_ms: 60_000 },
+  );
+  const note = events.find(({ source }) => source === "loggia/pino");
+  const dropped = Number(/^(\d+) lines were dropped/.exec(note?.text ?? "")?.[1]);
+  t.true(dropped > 0);
+  t.is(events.length - 1, 30_000 - dropped);
+  child.kill("SIGKILL");
+  await ended;
+});
+
+/** Waits until the buffer of an application holds a line. */
+async function filled({ buffer }: Place, last: string): Promise<void> {
+  await until(() => Promise.resolve(readTree(buffer).includes(last) || null), { what: last, timeout_ms: 60_000 });
+}
+
+function readTree(folder: string): string {
+  try {
+    const names = readdirSync(folder, { recursive: true }).map(String);
+    return names.map((name) => (name.endsWith(".ndjson") ? readFileSync(join(folder, name), "utf8") : "")).join("");
+  } catch {
+    return "";
+  }
+}
