@@ -18,4 +18,5 @@ export type LoggiaOptions = {
   readonly exitTimeout?: number;
 };
 
+// oxlint-disable-next-line import/no-default-export -- pino calls the default export
 export default function loggia(options: LoggiaOptions): Promise<Transform>;

@@ -90,4 +90,9 @@ export const SEEDS: readonly Seed[] = [
     type: "application/json",
     body: '{"version":"1.1","host":"h","short_message":"m","full_message":"f","timestamp":"1700000000.1","level":3,"_a":{"b":1}}',
   },
+  {
+    path: "/upload",
+    type: "application/vnd.fdo.journal",
+    body: "__CURSOR=s=1;i=1\n__REALTIME_TIMESTAMP=1767323045678901\nPRIORITY=3\nMESSAGE\n\u0005\0\0\0\0\0\0\0a\n\nb\0\n_PID=1\n\n__CURSOR=s=1;i=2\nMESSAGE=two\nX=1\nX=2\n\n",
+  },
 ];

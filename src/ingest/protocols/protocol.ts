@@ -38,6 +38,15 @@ export type PostEndpoint = {
   /** How a body is compressed, where `Content-Encoding` alone does not say. */
   readonly encoding?: "snappy unless JSON" | "by content";
   /**
+   * Where a body may be of any length: how it is parted. Each piece is stored before the next is
+   * read, so that a request may be refused after some of it is stored: its events need ids.
+   */
+  readonly pieces?: {
+    /** How many bytes at the beginning are whole entries, at most so many. @throws LoggiaError `bad_body` */
+    readonly split: (bytes: Buffer, most: number) => { readonly count: number; readonly end: number };
+    readonly largest_bytes: number;
+  };
+  /**
    * Begins to read a body. Large bodies are read twice: once to see that all of it can be read.
    * @throws LoggiaError `bad_body`, `unsupported_media_type`
    */

@@ -26,7 +26,8 @@ import { keyOfRequest } from "./credentials.ts";
 import { decompress, encodingOfContent, mostInflated } from "./inflate.ts";
 import type { Match } from "./match.ts";
 import { BODY_MAX_BYTES } from "./protocol.ts";
-import type { PostEndpoint, ProtocolAnswer, ProtocolSettings } from "./protocol.ts";
+import { piecesOf } from "./pieces.ts";
+import type { PostEndpoint, ProtocolAnswer, ProtocolSettings, Received } from "./protocol.ts";
 import type { RecentIds } from "./repeats.ts";
 import type { BodyRoom } from "./room.ts";
 import { type Producer, storeEvents } from "./store.ts";
@@ -97,6 +98,12 @@ async function take(
   admitPage(request, response, { log: grant.log }, catalog);
   const share = room.enter(personOf(catalog, grant.log));
   try {
+    const choice = choiceOf(query, headers);
+    const producer = { log: grant.log, apiKey: grant.id, tags: choice.tags };
+    if (endpoint.pieces !== undefined) {
+      const pieces = piecesOf(request, endpoint.pieces, share);
+      return await storePieces(pieces, { endpoint, producer, received: { headers, query, choice } }, options);
+    }
     await orDiscard(request, () => share.take(Math.min(announcedSize(request), BODY_MAX_BYTES)));
     const sent = await receiveSent(request, { limit_bytes: BODY_MAX_BYTES, deadline_ms: BODY_DEADLINE_MS });
     const encoding = encodingOf(request, sent, endpoint);
@@ -105,16 +112,42 @@ async function take(
     }
     const body = await decompress(sent, encoding, BODY_MAX_BYTES);
     share.take(body.length);
-    const choice = choiceOf(query, headers);
     const received = { body, headers, query, choice };
-    const producer = { log: grant.log, apiKey: grant.id, tags: choice.tags, repeat: repeatOf(request, body) };
     const begin = () => endpoint.read(received);
-    const { reading, stored } = await storeEvents(producer, body.length, begin, { ...options, clock });
+    const repeat = repeatOf(request, body);
+    const { reading, stored } = await storeEvents({ ...producer, repeat }, body.length, begin, { ...options, clock });
     if (stored.cut > 0) options.cutEvents(stored.cut);
     return { answer: reading.accepted(stored), events: stored.accepted };
   } finally {
     share.release();
   }
+}
+
+type Pieced = {
+  readonly endpoint: PostEndpoint;
+  readonly producer: Omit<Producer, "repeat">;
+  readonly received: Omit<Received, "body">;
+};
+
+/** Stores a body piece by piece. Of one that is refused, what came before is stored. */
+async function storePieces(
+  pieces: AsyncIterable<Buffer>,
+  { endpoint, producer, received }: Pieced,
+  { clock = HOST_CLOCK, ...options }: ServeOptions,
+): Promise<{ readonly answer: ProtocolAnswer; readonly events: number }> {
+  let events = 0;
+  let answer: ProtocolAnswer | null = null;
+  const store = async (body: Buffer): Promise<void> => {
+    const begin = () => endpoint.read({ ...received, body });
+    const given = { ...producer, repeat: null };
+    const { reading, stored } = await storeEvents(given, body.length, begin, { ...options, clock });
+    if (stored.cut > 0) options.cutEvents(stored.cut);
+    events += stored.accepted;
+    answer = reading.accepted(stored);
+  };
+  for await (const piece of pieces) await store(piece);
+  if (answer === null) await store(Buffer.alloc(0));
+  return { answer: answer!, events };
 }
 
 /** Does what may refuse a request before its body is read: the connection goes on then. */

@@ -1,0 +1,126 @@
+import { LoggiaError } from "../../../errors.ts";
+import type { FieldChoice } from "../choice.ts";
+import { eventOfAttributes } from "../document.ts";
+import { add } from "../flatten.ts";
+import type { Gathered } from "../flatten.ts";
+import type { ProducerEvent } from "../protocol.ts";
+import { severityOf } from "../severity.ts";
+import { timeOf } from "../times.ts";
+
+const LINE_END = 10;
+const EQUALS = 61;
+const LENGTH_BYTES = 8;
+const NAME_MAX_BYTES = 256;
+/** The largest field and entry, in bytes. journald's own limits are 768 MB, of which nothing would be left here. */
+const FIELD_MAX_BYTES = 16 * 1024 * 1024;
+export const ENTRY_MAX_BYTES = 32 * 1024 * 1024;
+
+/** Where entries stand, and what tells them apart: no fields of the event. */
+const ADDRESSES: ReadonlySet<string> = new Set([
+  "__CURSOR",
+  "__REALTIME_TIMESTAMP",
+  "__MONOTONIC_TIMESTAMP",
+  "__SEQNUM",
+  "__SEQNUM_ID",
+]);
+/** Of whom an entry is, the most telling first. */
+const SOURCES = ["SYSLOG_IDENTIFIER", "_SYSTEMD_UNIT", "_COMM", "_HOSTNAME"] as const;
+
+/** One field: its name, and where its value stands; "end" is the blank line behind an entry. */
+type Field = { readonly name: string; readonly from: number; readonly to: number; readonly next: number };
+
+/**
+ * The entries of a body in journald's export format.
+ * https://systemd.io/JOURNAL_EXPORT_FORMATS/
+ * @throws LoggiaError `bad_body` where it is not of that form, or ends within an entry
+ */
+export function* decodeJournal(body: Buffer, choice: FieldChoice): Generator<ProducerEvent> {
+  let fields: Field[] = [];
+  for (let at = 0; at < body.length;) {
+    const field = fieldAt(body, at);
+    if (field === null) throw bad("it ends within a field");
+    at = field === "end" ? at + 1 : field.next;
+    if (field !== "end") fields.push(field);
+    if ((field === "end" || at === body.length) && fields.length > 0) {
+      yield eventOf(body, fields, choice);
+      fields = [];
+    }
+  }
+}
+
+/**
+ * How many bytes at the beginning are whole entries, at most so many of them. A body is taken in
+ * such pieces, which are the same whenever it comes again.
+ */
+export function wholeEntries(bytes: Buffer, most: number): { readonly count: number; readonly end: number } {
+  let count = 0;
+  let end = 0;
+  let hasFields = false;
+  for (let at = 0; at < bytes.length && count < most;) {
+    const field = fieldAt(bytes, at);
+    if (field === null) break;
+    at = field === "end" ? at + 1 : field.next;
+    if (field !== "end") hasFields = true;
+    else {
+      if (hasFields) count += 1;
+      hasFields = false;
+      end = at;
+    }
+  }
+  return { count, end };
+}
+
+/** The field that begins there; null where its end is not there yet. @throws LoggiaError `bad_body` */
+function fieldAt(bytes: Buffer, at: number): Field | "end" | null {
+  if (bytes[at] === LINE_END) return "end";
+  const lineEnd = bytes.indexOf(LINE_END, at);
+  const equals = bytes.subarray(at, Math.min(at + NAME_MAX_BYTES, bytes.length)).indexOf(EQUALS);
+  if (lineEnd === -1 && bytes.length - at > FIELD_MAX_BYTES) throw bad("a field is too long");
+  if (lineEnd === -1) return null;
+  if (equals !== -1 && at + equals < lineEnd) {
+    return { name: nameAt(bytes, at, at + equals), from: at + equals + 1, to: lineEnd, next: lineEnd + 1 };
+  }
+  const name = nameAt(bytes, at, lineEnd);
+  const from = lineEnd + 1 + LENGTH_BYTES;
+  if (from > bytes.length) return null;
+  const length = bytes.readBigUInt64LE(lineEnd + 1);
+  if (length > FIELD_MAX_BYTES) throw bad(`the field ${name} has ${length} bytes`);
+  const to = from + Number(length);
+  if (to >= bytes.length) return null;
+  if (bytes[to] !== LINE_END) throw bad(`the field ${name} does not end where it says`);
+  return { name, from, to, next: to + 1 };
+}
+
+function nameAt(bytes: Buffer, from: number, to: number): string {
+  const name = bytes.toString("latin1", from, Math.min(to, from + NAME_MAX_BYTES));
+  if (to - from >= NAME_MAX_BYTES || !/^\w+$/.test(name)) throw bad("a field has no name such as MESSAGE");
+  return name;
+}
+
+function bad(why: string): LoggiaError {
+  return new LoggiaError("bad_body", `The body is not in journald's export format: ${why}`);
+}
+
+function eventOf(body: Buffer, fields: readonly Field[], choice: FieldChoice): ProducerEvent {
+  const attributes: Gathered = new Map();
+  const addresses = new Map<string, string>();
+  let message: string | undefined;
+  for (const { name, from, to } of fields) {
+    const value = body.toString("utf8", from, to);
+    if (ADDRESSES.has(name)) addresses.set(name, value);
+    else if (name === "MESSAGE" && message === undefined && choice.text.length === 0) message = value;
+    else add(attributes, name, value);
+  }
+  const one = (name: string): string => {
+    const value = attributes.get(name);
+    return typeof value === "string" ? value : "";
+  };
+  const source = SOURCES.map(one).find((text) => text !== "");
+  const around = {
+    severity: severityOf(one("PRIORITY")),
+    time: timeOf(addresses.get("__REALTIME_TIMESTAMP")),
+    ...(source !== undefined && { source }),
+    ...(message !== undefined && { text: message }),
+  };
+  return { ...eventOfAttributes(attributes, choice, around), id: addresses.get("__CURSOR") };
+}

@@ -1,0 +1,30 @@
+import type { Failure } from "../../../http/errors.ts";
+import type { PostEndpoint, Protocol, ProtocolAnswer } from "../protocol.ts";
+import { decodeJournal, ENTRY_MAX_BYTES, wholeEntries } from "./decode.ts";
+
+const TYPE = "text/plain; charset=utf-8";
+
+/**
+ * What systemd-journal-upload sends, as systemd-journal-remote takes it: all that a journal holds
+ * since the last success, in one request.
+ */
+export const JOURNALD: Protocol = {
+  name: "journald",
+  match: (method, path) => (method === "POST" && path === "/upload" ? ENDPOINT : null),
+};
+
+const ENDPOINT: PostEndpoint = {
+  kind: "post",
+  pieces: { split: wholeEntries, largest_bytes: ENTRY_MAX_BYTES },
+  read: ({ body, choice }) => ({ items: decodeJournal(body, choice), accepted }),
+  failed,
+};
+
+function accepted(): ProtocolAnswer {
+  return { status: 202, type: TYPE, body: "OK.\n" };
+}
+
+/** The client writes the body of a refusal into its log. */
+function failed({ status, body }: Failure): ProtocolAnswer {
+  return { status, type: "application/json", body: `${body.json()}\n` };
+}

@@ -1,0 +1,61 @@
+import type { IncomingMessage } from "node:http";
+
+import { LoggiaError } from "../../errors.ts";
+import type { PostEndpoint } from "./protocol.ts";
+import type { Share } from "./room.ts";
+
+const PIECE_ENTRIES = 1_000;
+/** Behind so many bytes a piece is looked for. */
+const LOOK_BYTES = 1024 * 1024;
+
+/**
+ * The body of a request in pieces of whole entries, as it arrives: of any length in bounded memory.
+ * The next piece is read once the one before is stored.
+ * @throws LoggiaError `bad_body`, `body_too_large`
+ */
+export async function* piecesOf(
+  request: IncomingMessage,
+  { split, largest_bytes }: NonNullable<PostEndpoint["pieces"]>,
+  share: Share,
+): AsyncGenerator<Buffer> {
+  let held: Buffer = Buffer.alloc(0);
+  let chunks: Buffer[] = [];
+  let size_bytes = 0;
+  let next_bytes = LOOK_BYTES;
+  const gather = (): void => {
+    held = Buffer.concat([held, ...chunks]);
+    chunks = [];
+  };
+  try {
+    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+      chunks.push(chunk as Buffer);
+      size_bytes += (chunk as Buffer).length;
+      if (size_bytes < next_bytes) continue;
+      // What is held, and the piece of it that is being stored.
+      share.take(size_bytes * 2);
+      gather();
+      for (let found = split(held, PIECE_ENTRIES); found.count === PIECE_ENTRIES; found = split(held, PIECE_ENTRIES)) {
+        yield held.subarray(0, found.end);
+        held = held.subarray(found.end);
+      }
+      size_bytes = held.length;
+      if (size_bytes > largest_bytes) {
+        const { end } = split(held, PIECE_ENTRIES);
+        if (end === 0) throw new LoggiaError("body_too_large", `An entry may hold at most ${largest_bytes} bytes`);
+        yield held.subarray(0, end);
+        held = held.subarray(end);
+        size_bytes = held.length;
+      }
+      next_bytes = size_bytes + LOOK_BYTES;
+    }
+  } catch (error) {
+    if (error instanceof LoggiaError) throw error;
+    throw new LoggiaError("bad_body", "The connection ended before the body did", { cause: error });
+  }
+  gather();
+  for (let found = split(held, PIECE_ENTRIES); found.count === PIECE_ENTRIES; found = split(held, PIECE_ENTRIES)) {
+    yield held.subarray(0, found.end);
+    held = held.subarray(found.end);
+  }
+  if (held.length > 0) yield held;
+}
