@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { appendFileSync, mkdirSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { copyFile } from "node:fs/promises";
 import { createServer, request as httpRequest } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -75,6 +75,7 @@ test("a run goes on where the one before stopped, and only for the same log and 
   t.is(await ship(service.postUrl, state, "--state", "none", file), "posted 3, failed 0, retried 0\n");
   const own = join(state, "own");
   t.is(await ship(service.postUrl, state, "--state", own, file), "posted 3, failed 0, retried 0\n");
+  t.is(statSync(own).mode & 0o777, 0o700);
   const other = await startShipping("http://127.0.0.1:1", state, "--state", own, file).ended;
   t.is(other.code, 1);
   t.regex(other.err, /^loggia: --state \S+ belongs to http:\S+; name another folder for http:\S+\n$/);
