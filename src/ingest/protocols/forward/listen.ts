@@ -206,7 +206,7 @@ class ForwardStream implements Stream {
   async #storeAndTell(message: ForwardMessage, entries: Buffer | null, chunk: string): Promise<void> {
     const { abandoned, gate, log } = this.#context;
     const { route, socket, tally } = this.#connection;
-    const producer = { log: route.log!, apiKey: "forward", tags: route.tags };
+    const producer = { log: route.log!, apiKey: "forward", tags: route.tags, repeat: null };
     let faults = 0;
     const begin = (): Reading => {
       faults = 0;

@@ -149,7 +149,7 @@ class GrpcListener {
       const encoding = String(headers["grpc-encoding"] ?? "");
       const body = await receiveMessage(stream, { encoding, share, deadline_ms: this.#times.message_ms });
       const choice = choiceOf(NO_QUERY, headers);
-      const producer = { log: grant.log, apiKey: grant.id, tags: choice.tags };
+      const producer = { log: grant.log, apiKey: grant.id, tags: choice.tags, repeat: null };
       const begin = () => ({
         items: decodeProtobuf(body, choice),
         accepted: (outcome: Parameters<typeof success>[1]) => success("protobuf", outcome),
