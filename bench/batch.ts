@@ -28,7 +28,10 @@ const BODIES: readonly string[] = Array.from({ length: REQUESTS }, (_, n) =>
 
 const POSTS: readonly string[] = BODIES.map(batchRequest);
 
-/** Stores the same bytes, a batch at a time, by nothing but the engine: so many in flight as the service has connections. Answers events a second. */
+/**
+ * Stores the same bytes, a batch at a time, by nothing but the engine: so many in flight as the
+ * service has connections. Answers events a second.
+ */
 type Bare = AsyncDisposable & { readonly name: string; write(duration_ms: number): Promise<number> };
 
 /** The first is the limit; what follows is told besides. */

@@ -1,6 +1,8 @@
 /**
- * What finding an event's class costs, by number of class filters. Events are decoded right before, a record at a time, as the pipeline does: strings that nobody has seen before have
- * to be hashed where a map is asked for them, and tables share the processor's caches with all that decoding touches. Neither shows where the same strings come again and again.
+ * What finding an event's class costs, by number of class filters. Events are decoded right before,
+ * a record at a time, as the pipeline does: strings that nobody has seen before have to be hashed
+ * where a map is asked for them, and tables share the processor's caches with all that decoding
+ * touches. Neither shows where the same strings come again and again.
  */
 import type { ClassFilter } from "../src/catalog/catalog.ts";
 import { createIdSource } from "../src/events/id.ts";
@@ -18,7 +20,10 @@ const COUNTS = [10, 100, 1_000, 10_000];
 const EVENTS = 2_048;
 /** Events of a record, as many as the pipeline takes through a stage at a time. */
 const RECORD_EVENTS = 256;
-/** A run goes on at least this long, so that it says little of what the one before put out of the processor's caches; the loop over 10,000 filters takes longer for its first record. */
+/**
+ * A run goes on at least this long, so that it says little of what the one before put out of the
+ * processor's caches; the loop over 10,000 filters takes longer for its first record.
+ */
 const RUN_MS = 20;
 
 const random = createRandom(7);
@@ -44,7 +49,10 @@ function filter(i: number, conditions: Conditions): ClassFilter {
   };
 }
 
-/** An event of nine words, three tags and a link that meets the conditions of `filter`, so that with any number of filters as many events have a class. */
+/**
+ * An event of nine words, three tags and a link that meets the conditions of `filter`, so that with
+ * any number of filters as many events have a class.
+ */
 function event({ tag, text, link, source }: ClassFilter): Subject {
   return {
     text: `${words(4)} ${text} ${words(4)}`,
@@ -97,7 +105,10 @@ type Folded = {
   readonly source: string;
 };
 
-/** The loop as one would write it: filters folded and ordered beforehand, the event folded once, the first that matches wins. */
+/**
+ * The loop as one would write it: filters folded and ordered beforehand, the event folded once, the
+ * first that matches wins.
+ */
 function compileLoop(filters: readonly ClassFilter[]): Matcher {
   const ordered: Folded[] = filters
     .toSorted((a, b) => b.weight - a.weight || (a.key < b.key ? -1 : 1))

@@ -22,7 +22,10 @@ const FEW = 60_000;
 const ROUNDS: Record<Kind, number> = { embedded: 5, cluster: 4 };
 /** Asking an embedded service how far it is costs it something. */
 const ASK_EVERY_MS: Record<Kind, number> = { embedded: 50, cluster: 25 };
-/** Events that tell how far an embedded service is, once they are found: a look at one by its id is the cheapest question. */
+/**
+ * Events that tell how far an embedded service is, once they are found: a look at one by its id is
+ * the cheapest question.
+ */
 const MILESTONES = 20;
 
 /** How much of a backlog is done, from 0 to 1. */
@@ -46,7 +49,8 @@ async function compare({ world, report, quick }: Bench): Promise<void> {
   let before = 0;
   /** Processor time that an event has cost, in each round. */
   let costs = { service: [] as number[], engine: [] as number[] };
-  // Engines go on merging, or folding their log in, for seconds after a turn: what they have left is not the next one's to pay for.
+  // Engines go on merging, or folding their log in, for seconds after a turn: what they have left
+  // is not the next one's to pay for.
   const drain = async (count: number): Promise<number> => {
     const backlog = createBacklog(count, users);
     inFlight = await appendBacklog(place, backlog);
@@ -107,12 +111,15 @@ async function engineBusy(place: Place): Promise<number> {
   return Object.values(nodes).reduce((sum, { process }) => sum + (process?.cpu?.total_in_millis ?? NaN), 0);
 }
 
-/** What draining a backlog came to: events a second, and what one of them took of the processors in the service's process. */
+/**
+ * What draining a backlog came to: events a second, and what one of them took of the processors in
+ * the service's process.
+ */
 type Drained = { readonly perSecond: number; readonly service_us: number };
 
 /**
- * Starts a service on a full bus and tells how its events went into the store, from the first batch that was done to the last:
- * starting up does not count. At the end the log must hold all of them.
+ * Starts a service on a full bus and tells how its events went into the store, from the first batch
+ * that was done to the last: starting up does not count. At the end the log must hold all of them.
  */
 export async function drainBacklog(
   place: Place,

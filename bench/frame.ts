@@ -27,8 +27,9 @@ export type Bench = {
 export type Way = { readonly name: string; readonly once: () => Promise<number> };
 
 /**
- * The figures of each way, by round. Within a round every way has its turn; each round begins with another one and goes the other way round, so that whatever
- * else the machine does, and whatever a way leaves to the next, meets all of them alike.
+ * The figures of each way, by round. Within a round every way has its turn; each round begins with
+ * another one and goes the other way round, so that whatever else the machine does, and whatever a
+ * way leaves to the next, meets all of them alike.
  *
  * @param options.least so many rounds in any case
  * @param options.most and no more than so many
@@ -82,7 +83,10 @@ export type Unit = "/s" | "ms" | "µs" | "MB" | "KiB" | "×";
 /** Prints what was measured and keeps the verdicts. */
 export type Report = {
   line(text?: string): void;
-  /** Ours beside a limit of the same rounds: both, and the ratio of each round, by its median and spread. Without a target there is no verdict. */
+  /**
+   * Ours beside a limit of the same rounds: both, and the ratio of each round, by its median and
+   * spread. Without a target there is no verdict.
+   */
   ratio(row: { name: string; unit: Unit; ours: Figures; limit: Figures; target?: Target }): void;
   /** A figure that is judged by itself. */
   figure(row: { name: string; unit: Unit; ours: Figures; target?: Target }): void;

@@ -108,8 +108,9 @@ async function read(port: number, parameters: Record<string, string>): Promise<S
 }
 
 /**
- * Looks at the newest events again and again, as an analyst with an open page does: page by page as far as there is anything new, and one page further, as
- * what comes meanwhile moves all others down.
+ * Looks at the newest events again and again, as an analyst with an open page does: page by page as
+ * far as there is anything new, and one page further, as what comes meanwhile moves all others
+ * down.
  */
 function createLooker(port: number, last: string): Reader {
   const seen = new Set<string>();

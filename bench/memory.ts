@@ -30,7 +30,10 @@ export const benchmark: Benchmark = {
   run: measure,
 };
 
-/** Posts faster than the pipeline takes them in, so that it never waits; meanwhile readers ask again as soon as they are answered. */
+/**
+ * Posts faster than the pipeline takes them in, so that it never waits; meanwhile readers ask again
+ * as soon as they are answered.
+ */
 async function measure({ world, report, quick }: Bench): Promise<void> {
   const duration_ms = quick ? 5_000 : 180_000;
   await using closing = new AsyncDisposableStack();

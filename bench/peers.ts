@@ -14,7 +14,10 @@ const MB = 1_000_000;
 const BATCH = 1_000;
 const LOAD_TIMEOUT_MS = 300_000;
 
-/** A line of the table: what others came to over 500,000 events of 30 days, on two cores as well, and how ours is measured. */
+/**
+ * A line of the table: what others came to over 500,000 events of 30 days, on two cores as well,
+ * and how ours is measured.
+ */
 type Line = { readonly name: string; readonly unit: Unit; readonly victoriaLogs: number; readonly loki: number };
 
 const POSTS: Line = { name: "single posts", unit: "/s", victoriaLogs: 4_607, loki: 4_541 };
@@ -133,7 +136,10 @@ async function measure(bench: Bench): Promise<Map<string, number>> {
   return figures;
 }
 
-/** Posts a month of events with times of their own, in batches, and waits until a list counts all of them. Answers events a second. */
+/**
+ * Posts a month of events with times of their own, in batches, and waits until a list counts all of
+ * them. Answers events a second.
+ */
 async function load(
   { world }: Bench,
   service: ServiceProcess,

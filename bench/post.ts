@@ -13,7 +13,10 @@ export const CONNECTIONS = 64;
 const SHARE: Record<Kind, number> = { embedded: 0.75, cluster: 0.6 };
 const REQUESTS = 1_000;
 const LASTING_MS = 20_000;
-/** For so long each way is asked before it is measured. Kafka, which is compiled while it runs, takes half as many posts in its first 10 s as later. */
+/**
+ * For so long each way is asked before it is measured. Kafka, which is compiled while it runs,
+ * takes half as many posts in its first 10 s as later.
+ */
 const WARM_MS: Record<Kind, number> = { embedded: 4_000, cluster: 16_000 };
 
 export const POSTS: readonly string[] = Array.from({ length: REQUESTS }, (_, i) =>
@@ -24,7 +27,10 @@ export const POSTS: readonly string[] = Array.from({ length: REQUESTS }, (_, i) 
 export type Posting = AsyncDisposable & {
   readonly name: string;
   readonly port: number;
-  /** Waits until nothing of what was posted is on its way any more, so that it does not burden what is measured next. */
+  /**
+   * Waits until nothing of what was posted is on its way any more, so that it does not burden what
+   * is measured next.
+   */
   settle(answered: number): Promise<void>;
 };
 

@@ -1,6 +1,8 @@
 /**
- * `node bench/profile.ts post|drain [--embedded] [--quick] [--keep FOLDER]`: a CPU profile of the service's process while it takes posts or drains the
- * bus, on each pair of engines, and the functions in which it spends its time. `--keep` leaves the profiles there, for a browser's developer tools.
+ * `node bench/profile.ts post|drain [--embedded] [--quick] [--keep FOLDER]`: a CPU profile of the
+ * service's process while it takes posts or drains the bus, on each pair of engines, and the
+ * functions in which it spends its time. `--keep` leaves the profiles there, for a browser's
+ * developer tools.
  */
 import { cpSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";

@@ -8,14 +8,23 @@ import { ask } from "./support/client.ts";
 import { ROW_COLUMNS } from "./support/questions.ts";
 import { atRest } from "./support/rest.ts";
 
-/** The service's time, at most so many times that of the limit: a tenth of a bare `regexp`, and no more than the scan. */
+/**
+ * The service's time, at most so many times that of the limit: a tenth of a bare `regexp`, and no
+ * more than the scan.
+ */
 const SHARE = { embedded: 1, cluster: 0.1 } as const;
-/** Each time another one is asked for: Elasticsearch remembers what a filter found, and whoever looks for something mostly does so once. */
+/**
+ * Each time another one is asked for: Elasticsearch remembers what a filter found, and whoever
+ * looks for something mostly does so once.
+ */
 const EXPRESSIONS = [
   { name: "an expression", texts: RARE_EXPRESSIONS, warming: OTHER_EXPRESSIONS },
   { name: "a word", texts: RARE_WORDS, warming: OTHER_WORDS },
 ];
-/** Compilers have to become warm, those of an engine above all: right after its start it takes three times as long. Each way has as much time, of which the slow one would else take all. */
+/**
+ * Compilers have to become warm, those of an engine above all: right after its start it takes three
+ * times as long. Each way has as much time, of which the slow one would else take all.
+ */
 const WARM_MS = { embedded: 500, cluster: 10_000 } as const;
 const BULK = 5_000;
 

@@ -6,11 +6,17 @@ import type { Dataset } from "./support/datasets.ts";
 const PAGE = 500;
 /** Embedded, DuckDB lives within the process, and may take 512 MB there by itself. */
 const MOST_MB = { embedded: 800, cluster: 350 } as const;
-/** How much larger the way back may find the process than the way there did, when DuckDB has all in its cache that it will keep. */
+/**
+ * How much larger the way back may find the process than the way there did, when DuckDB has all in
+ * its cache that it will keep.
+ */
 const FLAT = { kind: "at most", value: 1.1 } as const;
 
 const MANY = 1_000_000;
-/** Of how many events the pages are walked through where others are measured too: those of a million take two minutes embedded, and ten on a cluster. */
+/**
+ * Of how many events the pages are walked through where others are measured too: those of a million
+ * take two minutes embedded, and ten on a cluster.
+ */
 const FEWER = { embedded: MANY / 2, cluster: MANY / 10 } as const;
 
 type Order = "asc" | "desc";

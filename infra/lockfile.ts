@@ -1,8 +1,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
 
 /**
- * Completes `package-lock.json` with the optional packages of platforms other than this one's. npm leaves out those that it could not
- * see when the lock was written, and `npm ci` then refuses the lock on every platform. Run it after `npm install` (`make lock`).
+ * Completes `package-lock.json` with the optional packages of platforms other than this one's. npm
+ * leaves out those that it could not see when the lock was written, and `npm ci` then refuses the
+ * lock on every platform. Run it after `npm install` (`make lock`).
  */
 
 type Entry = {

@@ -1,7 +1,10 @@
 import type { AcceptedEvent } from "../src/events/event.ts";
 import type { Visit } from "../src/events/visit.ts";
 
-/** Cuts a list into runs of at most `max` items and `maxBytes` (one larger item stands alone), in order. Nothing gives no run. */
+/**
+ * Cuts a list into runs of at most `max` items and `maxBytes` (one larger item stands alone), in
+ * order. Nothing gives no run.
+ */
 export function chunk<T>(
   items: readonly T[],
   { max, maxBytes, sizeOf }: { max: number; maxBytes: number; sizeOf: (item: T) => number },

@@ -1,6 +1,7 @@
 /**
- * How many slices of all partitions may be under way at a time. Each partition may have one in any case, so that none waits for another that is held up;
- * more than one only while there are fewer than `most` in all.
+ * How many slices of all partitions may be under way at a time. Each partition may have one in any
+ * case, so that none waits for another that is held up; more than one only while there are fewer
+ * than `most` in all.
  */
 export class Slots {
   readonly #most: number;
@@ -28,7 +29,8 @@ export class Slots {
 /**
  * The slices of one batch that are under way. The first that fails stops the others.
  *
- * Invariant: when it is disposed of, none is under way any more; a batch that is delivered again meets no writes of its former delivery.
+ * Invariant: when it is disposed of, none is under way any more; a batch that is delivered again
+ * meets no writes of its former delivery.
  */
 export class Flight implements AsyncDisposable {
   readonly #slots: Slots;

@@ -50,12 +50,15 @@ export type Delivery<T> = {
 };
 
 /**
- * Writes items until each is done or rejected, and gives the rejected ones with their reasons. Items that are done are not written again.
+ * Writes items until each is done or rejected, and gives the rejected ones with their reasons.
+ * Items that are done are not written again.
  *
- * An engine that is busy or away is waited for without end. A write that throws anything else is split in halves until the item that causes it
- * stands alone, so that it holds up no other; if the engine is well and still throws at that item, the item is rejected.
+ * An engine that is busy or away is waited for without end. A write that throws anything else is
+ * split in halves until the item that causes it stands alone, so that it holds up no other; if the
+ * engine is well and still throws at that item, the item is rejected.
  *
- * @throws the reason of `patience.signal` once that fires, or of `patience.closing` where it would have to wait
+ * @throws the reason of `patience.signal` once that fires, or of `patience.closing` where it would
+ * have to wait
  */
 export async function deliver<T>(delivery: Delivery<T>, patience: Patience): Promise<ReadonlyMap<T, string>> {
   const ledger: Ledger<T> = { rejected: new Map(), strikes: new Map(), settled: 0, progress: false, cause: null };
@@ -144,7 +147,10 @@ async function isWell(ping: () => Promise<void>): Promise<boolean> {
   );
 }
 
-/** Waits after the `failures`-th failure in a row, at random between half of the full time and all of it, so that processes do not come back at once. */
+/**
+ * Waits after the `failures`-th failure in a row, at random between half of the full time and all
+ * of it, so that processes do not come back at once.
+ */
 async function pause(
   failures: number,
   why: object,

@@ -36,11 +36,15 @@ export type PipelineOptions = {
   /** Bounds of a slice, which is written as one: 5,000 events and 5 MB unless given. */
   readonly maxEvents?: number;
   readonly maxBytes?: number;
-  /** Slices under way at a time, in all partitions together: 4 unless given. Each partition may have one in any case. */
+  /**
+   * Slices under way at a time, in all partitions together: 4 unless given. Each partition may have
+   * one in any case.
+   */
   readonly maxSlices?: number;
   /**
-   * Whether the events of a partition are written in its order, one slice after the other, and the position with the last of them: for a store that keeps
-   * offsets, and where readers go by what is there. So it is unless given; otherwise several writes of a partition are under way at a time.
+   * Whether the events of a partition are written in its order, one slice after the other, and the
+   * position with the last of them: for a store that keeps offsets, and where readers go by what is
+   * there. So it is unless given; otherwise several writes of a partition are under way at a time.
    */
   readonly inOrder?: boolean;
   /** The wait after a first failed write, which doubles up to the last. */
@@ -49,7 +53,10 @@ export type PipelineOptions = {
 };
 
 export type Pipeline = {
-  /** Lets the batches in flight finish, at most so long; what waits to be tried again is left at once. What was left is delivered at the next start. */
+  /**
+   * Lets the batches in flight finish, at most so long; what waits to be tried again is left at
+   * once. What was left is delivered at the next start.
+   */
   close(timeout_ms?: number): Promise<void>;
   /** Rejects when the pipeline has died for good and cannot mend itself; resolves when it was closed. */
   readonly done: Promise<void>;
@@ -72,8 +79,9 @@ const HEARTBEAT_MS = 1_000;
 /**
  * Takes what was accepted from the bus through all stages into the store.
  *
- * Invariant: a batch is acknowledged only when each of its events, with all that is derived from it, is durable in the store or a durable dead letter.
- * Whatever happens before, the same batch comes again, and as all writes are create-only, doing it again changes nothing.
+ * Invariant: a batch is acknowledged only when each of its events, with all that is derived from
+ * it, is durable in the store or a durable dead letter. Whatever happens before, the same batch
+ * comes again, and as all writes are create-only, doing it again changes nothing.
  *
  * @throws LoggiaError `bus_unavailable` where the bus can't be subscribed to
  */
@@ -157,7 +165,10 @@ async function handle(batch: Batch, context: Context): Promise<void> {
   stats.batch("acked");
 }
 
-/** Brings all of a batch to where it is durable, and then its position: several slices at a time, and the position after all of them. */
+/**
+ * Brings all of a batch to where it is durable, and then its position: several slices at a time,
+ * and the position after all of them.
+ */
 async function carry(batch: Batch, patience: Patience, context: Context): Promise<void> {
   const end = batch.records.at(-1)!.position;
   let covered = false;
@@ -279,7 +290,10 @@ async function timed<T>(stage: StageName, stats: StatsKeeper, work: () => Promis
   return result;
 }
 
-/** Sends signs of life for a batch until disposed of. `lost` fires when the bus takes no more of them: then the partition may already be another's. */
+/**
+ * Sends signs of life for a batch until disposed of. `lost` fires when the bus takes no more of
+ * them: then the partition may already be another's.
+ */
 function keepAlive(batch: Batch): Disposable & { readonly lost: AbortSignal } {
   const lost = new AbortController();
   const timer = setInterval(() => {

@@ -6,14 +6,19 @@ import { giveWay } from "../src/pace.ts";
 import type { Failure } from "./deadletters/letter.ts";
 import type { Patience } from "./retry.ts";
 
-/** An event that stages change in its place. A copy for each change is most of what they would leave to be collected. */
+/**
+ * An event that stages change in its place. A copy for each change is most of what they would leave
+ * to be collected.
+ */
 export type EventInWork = { -readonly [Field in keyof StoredEvent]: StoredEvent[Field] };
 
 /**
- * An event on its way, with the place that it came from. Before `enrich` its pattern is "", before `classify` its class is null.
+ * An event on its way, with the place that it came from. Before `enrich` its pattern is "", before
+ * `classify` its class is null.
  *
- * Invariant: nobody holds an event once the writers have taken it, but for who still has to tell of it. What lives on is copied and looked at again and again by the collector of
- * garbage, at the cost of whoever posts meanwhile.
+ * Invariant: nobody holds an event once the writers have taken it, but for who still has to tell of
+ * it. What lives on is copied and looked at again and again by the collector of garbage, at the
+ * cost of whoever posts meanwhile.
  */
 export type Item = { readonly record: BusRecord; readonly line: number; readonly event: EventInWork };
 
@@ -26,9 +31,15 @@ export type DeletionItem = { readonly record: BusRecord; readonly line: number; 
 /** What the stages share while they write one slice of a batch. */
 export type Work = {
   readonly patience: Patience;
-  /** The position that goes along with the last rows of a batch; null where more of it follows, or where it is moved by itself. */
+  /**
+   * The position that goes along with the last rows of a batch; null where more of it follows, or
+   * where it is moved by itself.
+   */
   readonly position: Position | null;
-  /** Resolves when all slices before, of the same batch, are durable: for events that are written in order. null where they need not be. */
+  /**
+   * Resolves when all slices before, of the same batch, are durable: for events that are written in
+   * order. null where they need not be.
+   */
   readonly turn: Promise<void> | null;
   /** Called by the stage that had `position` committed together with the last rows. */
   covered(): void;
@@ -54,7 +65,10 @@ export type Writer = {
   begin(): Writing;
 };
 
-/** What is to be written of one slice: found out of its events a part at a time, while they are at hand, and written when all were. */
+/**
+ * What is to be written of one slice: found out of its events a part at a time, while they are at
+ * hand, and written when all were.
+ */
 export type Writing = {
   /** @returns what cannot be written, and why: then no stage writes anything of it. */
   take(items: readonly Item[]): Promise<readonly Failure[]>;

@@ -71,7 +71,10 @@ export class ClientGone extends LoggiaError {
   }
 }
 
-/** A setting, a port, a folder or an engine that keeps the process from starting: one line for the operator, exit code 1. */
+/**
+ * A setting, a port, a folder or an engine that keeps the process from starting: one line for the
+ * operator, exit code 1.
+ */
 export class StartError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -83,8 +86,8 @@ const UNTRUSTED = /self-signed certificate|unable to (?:get|verify)[a-z ]* certi
 const OTHER_NAMES = /does not match certificate's altnames/;
 
 /**
- * What is wrong with a server's certificate, where the reason that Node or a client gave says so; else null. The reason counts,
- * for clients keep that and drop the code.
+ * What is wrong with a server's certificate, where the reason that Node or a client gave says so;
+ * else null. The reason counts, for clients keep that and drop the code.
  * @param setting - names the variable that says which authorities to trust
  */
 export function certificateFault(reason: string, setting: string): string | null {

@@ -19,9 +19,10 @@ const CAUSES = 5;
 const SECRET_FIELDS = ["password", "apikey", "apiKey", "secret", "authorization", "Authorization", "credentials"];
 
 /**
- * The log of a process: lines of JSON. Nothing in it can break a line or begin another, for JSON escapes control characters; and no secret of the
- * operator's gets into it, not even by the message of a library. Of errors it holds what they say and where they come from, but not what clients of engines
- * hang on to them: requests with their headers, documents with people's words.
+ * The log of a process: lines of JSON. Nothing in it can break a line or begin another, for JSON
+ * escapes control characters; and no secret of the operator's gets into it, not even by the message
+ * of a library. Of errors it holds what they say and where they come from, but not what clients of
+ * engines hang on to them: requests with their headers, documents with people's words.
  */
 export function createLog({ level, secrets, destination }: LogOptions): Logger {
   const hidden = secrets
@@ -40,7 +41,10 @@ export function createLog({ level, secrets, destination }: LogOptions): Logger {
   );
 }
 
-/** What JSON leaves as it is, and still steers a terminal or breaks a line: further control characters, and marks of direction. */
+/**
+ * What JSON leaves as it is, and still steers a terminal or breaks a line: further control
+ * characters, and marks of direction.
+ */
 const STEERING = /[\u007f-\u009f\p{Bidi_Control}\u2028\u2029]/gu;
 
 function escapeRest(line: string): string {

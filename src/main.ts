@@ -232,7 +232,10 @@ async function listenForMonitoring(
   return listening;
 }
 
-/** The pipeline of events and, where a mail server is configured, the one of mails. Returns what rejects when one of them dies. */
+/**
+ * The pipeline of events and, where a mail server is configured, the one of mails. Returns what
+ * rejects when one of them dies.
+ */
 async function startPipelines(
   settings: Settings,
   { ports, clock, notifications: documents, reclassifications }: Engines,

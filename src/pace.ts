@@ -21,11 +21,13 @@ let wanted_ms = -Infinity;
 let hurried = 0;
 
 /**
- * For work that nobody waits for, on the thread that answers requests: awaited between two steps of it, each of some tenths of a millisecond. Steps are done in pieces. Of all
- * such work of the process one piece is done at a time, and whoever else has something to do comes in between.
+ * For work that nobody waits for, on the thread that answers requests: awaited between two steps of
+ * it, each of some tenths of a millisecond. Steps are done in pieces. Of all such work of the
+ * process one piece is done at a time, and whoever else has something to do comes in between.
  *
- * A request needs several turns of the event loop. If each of them held a piece, those who post over a few connections would get nowhere meanwhile, and what they have
- * to send would pile up: so where requests arrive, they get more than one turn.
+ * A request needs several turns of the event loop. If each of them held a piece, those who post
+ * over a few connections would get nowhere meanwhile, and what they have to send would pile up: so
+ * where requests arrive, they get more than one turn.
  */
 export function giveWay(): Promise<void> {
   if (isUnderWay && isShort(performance.now())) return Promise.resolve();
@@ -42,7 +44,10 @@ export function noteRequest(): void {
   isWanted = true;
 }
 
-/** Tells that somebody waits for the work itself, until `waited` settles: others have no more than a turn between two pieces of it then. */
+/**
+ * Tells that somebody waits for the work itself, until `waited` settles: others have no more than a
+ * turn between two pieces of it then.
+ */
 export function hurryUntil(waited: Promise<unknown>): void {
   hurried += 1;
   void waited

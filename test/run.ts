@@ -1,8 +1,9 @@
 /**
- * Runs the tests: `node test/run.ts [what ava takes]`. Starts the engines that the tests need, once for all of them, runs ava, stops what
- * it started, and closes with one line, `N passed, N failed`.
+ * Runs the tests: `node test/run.ts [what ava takes]`. Starts the engines that the tests need, once
+ * for all of them, runs ava, stops what it started, and closes with one line, `N passed, N failed`.
  *
- * TEST_ENGINES=embedded: without Kafka and Elasticsearch. TEST_KAFKA_BROKERS and TEST_ELASTICSEARCH_URL: with those that run there.
+ * TEST_ENGINES=embedded: without Kafka and Elasticsearch. TEST_KAFKA_BROKERS and
+ * TEST_ELASTICSEARCH_URL: with those that run there.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";

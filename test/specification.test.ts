@@ -4,8 +4,8 @@ import { readScenarios } from "./scenarios/scenario.ts";
 import type { Step } from "./scenarios/scenario.ts";
 
 /**
- * The tables of the API's specification, row by row. Each row must be met by a step of a scenario, which says what is asked and what must be answered; the scenarios
- * themselves run on every engine.
+ * The tables of the API's specification, row by row. Each row must be met by a step of a scenario,
+ * which says what is asked and what must be answered; the scenarios themselves run on every engine.
  */
 
 /** Method, path, the status of the answer, and the formats in which it must be shown. */

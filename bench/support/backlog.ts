@@ -105,7 +105,10 @@ export function createBacklog(count: number, users: readonly UserId[]): Backlog 
   return { events, alerts, ofFirstLog };
 }
 
-/** Appends the events to the bus, as accepting them did; nobody may have the place open. Returns the number of partitions where they lie. */
+/**
+ * Appends the events to the bus, as accepting them did; nobody may have the place open. Returns the
+ * number of partitions where they lie.
+ */
 export async function appendBacklog(place: Place, { events }: Backlog): Promise<number> {
   await using bus = await openBus(place);
   const before = await bus.lag("events", "pipeline");

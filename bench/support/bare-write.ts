@@ -106,7 +106,10 @@ const ALERT_COLUMNS: readonly Column<Alert>[] = [
   [BOOLEAN, () => false],
 ];
 
-/** The appender of DuckDB, whole chunks at a time, and a transaction for as many events as the pipeline puts into one. */
+/**
+ * The appender of DuckDB, whole chunks at a time, and a transaction for as many events as the
+ * pipeline puts into one.
+ */
 async function createBareAppender(file: string): Promise<BareWriter> {
   await (await openDuckdbStore({ file, log: SILENT }))[Symbol.asyncDispose]();
   await using closing = new AsyncDisposableStack();

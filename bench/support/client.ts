@@ -7,7 +7,10 @@ const agent = new Agent({ keepAlive: true });
 /** `total` is NaN where the service did not count all records. */
 export type Answer = { readonly total: number; readonly body: string };
 
-/** Asks the API for `/1/logs/bench` and what `path` adds, as a user of the log's key. Resolves when all of the answer is here. */
+/**
+ * Asks the API for `/1/logs/bench` and what `path` adds, as a user of the log's key. Resolves when
+ * all of the answer is here.
+ */
 export function ask(port: number, path: string, parameters: Readonly<Record<string, string>> = {}): Promise<Answer> {
   return get(port, `/1/logs/${LOG}${path}`, { ...parameters, apikey: API_KEY });
 }

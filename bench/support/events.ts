@@ -70,7 +70,8 @@ function attributesOf(i: number, random: (below: number) => number): string {
 }
 
 /**
- * So many events of one log, in order of acceptance, spread evenly over the {@link DAYS} before {@link END_MS}. Every text is different from all others.
+ * So many events of one log, in order of acceptance, spread evenly over the {@link DAYS} before
+ * {@link END_MS}. Every text is different from all others.
  */
 export function* storedEvents(count: number, shape: Shape = "plain"): Generator<StoredEvent> {
   const random = createRandom(11);

@@ -1,6 +1,7 @@
 /**
- * The load generator: a process of its own that sends ready-made requests over kept-alive connections and reads no more of the answers than
- * status and length. Told what to do by `load.ts`, one job at a time.
+ * The load generator: a process of its own that sends ready-made requests over kept-alive
+ * connections and reads no more of the answers than status and length. Told what to do by
+ * `load.ts`, one job at a time.
  */
 import { connect } from "node:net";
 import type { Socket } from "node:net";
@@ -108,7 +109,10 @@ function requestsOf({ requests, stamp }: Job): () => Buffer {
   };
 }
 
-/** Keeps the answers of a job. A time runs from when the request was due, so that a server that stalls is charged for all it kept waiting. */
+/**
+ * Keeps the answers of a job. A time runs from when the request was due, so that a server that
+ * stalls is charged for all it kept waiting.
+ */
 function createTally(job: Job, end_ms: number) {
   const latencies: number[] = [];
   const statuses = new Map<number, number>();

@@ -1,4 +1,7 @@
-/** The limit of posting: `node:http` that reads a form, parses it and answers 201. A process of its own, as the service is. */
+/**
+ * The limit of posting: `node:http` that reads a form, parses it and answers 201. A process of its
+ * own, as the service is.
+ */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 

@@ -9,12 +9,18 @@ export type Job = {
   readonly connections: number;
   /** Whole requests, sent in turn. */
   readonly requests: readonly string[];
-  /** Thirteen digits within each request, in whose place the moment of sending is written, in milliseconds since the Unix epoch. */
+  /**
+   * Thirteen digits within each request, in whose place the moment of sending is written, in
+   * milliseconds since the Unix epoch.
+   */
   readonly stamp?: string;
   /** Requests a second at an even pace; null: each connection asks again as soon as it is answered. */
   readonly perSecond: number | null;
   readonly duration_ms: number;
-  /** Whether each request is sent once, by connections that are as many or fewer; then `duration_ms` is the most that it may take. */
+  /**
+   * Whether each request is sent once, by connections that are as many or fewer; then `duration_ms`
+   * is the most that it may take.
+   */
   readonly once?: boolean;
   /** The status that counts. */
   readonly expect: number;

@@ -1,4 +1,7 @@
-/** The least that can stand between a client and Elasticsearch: `node:http` that hands a search on, and its answer back, unread. A process of its own, as the service is. */
+/**
+ * The least that can stand between a client and Elasticsearch: `node:http` that hands a search on,
+ * and its answer back, unread. A process of its own, as the service is.
+ */
 import { Agent, createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 

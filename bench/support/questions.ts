@@ -14,7 +14,10 @@ export type Question = {
   readonly parameters: Readonly<Record<string, string>>;
   readonly sql: string;
   readonly search: estypes.SearchRequest;
-  /** What the answer comes to, so that no figure stands for a wrong one; read from the service's answer and from each engine's. */
+  /**
+   * What the answer comes to, so that no figure stands for a wrong one; read from the service's
+   * answer and from each engine's.
+   */
   readonly sizes: {
     readonly service: (body: string) => number;
     readonly duckdb: (rows: readonly (readonly unknown[])[]) => number;
@@ -23,7 +26,10 @@ export type Question = {
   readonly target?: Target;
 };
 
-/** Compilers have to become warm, those of all processes: a question that a process has not been asked some hundred times takes a tenth to a fifth longer. */
+/**
+ * Compilers have to become warm, those of all processes: a question that a process has not been
+ * asked some hundred times takes a tenth to a fifth longer.
+ */
 const WARM_MS = { embedded: 1_000, cluster: 4_000 } as const;
 
 /** Asks a service over HTTP. */

@@ -10,8 +10,9 @@ const PATIENCE_MS = 60_000;
 let isRestless = false;
 
 /**
- * Waits until the machine was at rest for so long: until engines have started, merged what was written, folded their logs in. A minute at most, and once, for on a machine that
- * others share that may never be.
+ * Waits until the machine was at rest for so long: until engines have started, merged what was
+ * written, folded their logs in. A minute at most, and once, for on a machine that others share
+ * that may never be.
  */
 export async function atRest(calm_ms = 1_000): Promise<void> {
   const deadline_ms = performance.now() + PATIENCE_MS;

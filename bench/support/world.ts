@@ -13,7 +13,10 @@ import type { Kind, Place } from "./places.ts";
 import { startLimitServer } from "./processes.ts";
 import { atRest } from "./rest.ts";
 
-/** What benchmarks of one kind of engines share: engines, data sets and helping processes, each made when first asked for and gone at the end. */
+/**
+ * What benchmarks of one kind of engines share: engines, data sets and helping processes, each made
+ * when first asked for and gone at the end.
+ */
 export class World implements AsyncDisposable {
   readonly kind: Kind;
   readonly #say: (line: string) => void;

@@ -124,7 +124,10 @@ export async function startElasticsearchContainer(): Promise<Engine> {
   });
 }
 
-/** The port is chosen before the start: Kafka has to be told the address it gives to clients, and it must outlast a restart. */
+/**
+ * The port is chosen before the start: Kafka has to be told the address it gives to clients, and it
+ * must outlast a restart.
+ */
 async function place(): Promise<{ host: string; port: number }> {
   const { getContainerRuntimeClient } = await import("testcontainers");
   const { info } = await getContainerRuntimeClient().catch((cause: Error) => {

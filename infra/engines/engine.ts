@@ -3,7 +3,10 @@ import type { Detached } from "./processes.ts";
 
 export type EngineName = "kafka" | "elasticsearch";
 
-/** One running engine and the hand on it that a test of faults needs. Its address and its data stay the same through restarts. */
+/**
+ * One running engine and the hand on it that a test of faults needs. Its address and its data stay
+ * the same through restarts.
+ */
 export type Engine = AsyncDisposable & {
   readonly name: EngineName;
   /** `host:port` */

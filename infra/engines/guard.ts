@@ -2,10 +2,12 @@ import { spawn, type ChildProcess } from "node:child_process";
 import type { Socket } from "node:net";
 
 /**
- * Has `command` run once this process is gone, or the thread that asks for it: however it ends, kill -9 included. To dispose of it is to call that off.
+ * Has `command` run once this process is gone, or the thread that asks for it: however it ends,
+ * kill -9 included. To dispose of it is to call that off.
  *
- * A shell waits for the end of a pipe whose other end is held here alone. It has a session of its own, so that a Ctrl-C which ends us leaves it to its work.
- * It runs the command without `exec`: small images of Linux have `kill` as a word of the shell alone.
+ * A shell waits for the end of a pipe whose other end is held here alone. It has a session of its
+ * own, so that a Ctrl-C which ends us leaves it to its work. It runs the command without `exec`:
+ * small images of Linux have `kill` as a word of the shell alone.
  */
 export function afterUs(command: string, args: readonly string[]): Disposable {
   const shell = spawn("/bin/sh", ["-c", 'read -r _; "$@"', "guard", command, ...args], {

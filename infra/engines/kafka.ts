@@ -79,9 +79,9 @@ export async function startKafkaProcess(
 }
 
 /**
- * One broker, so every topic of Kafka's own has one replica. Topics are made by who owns them, with the partitions and the
- * retention they mean, never by a first use. The broker's session is shorter than Kafka's own 9 s: one that was killed cannot join again before
- * its last session has ended.
+ * One broker, so every topic of Kafka's own has one replica. Topics are made by who owns them, with
+ * the partitions and the retention they mean, never by a first use. The broker's session is shorter
+ * than Kafka's own 9 s: one that was killed cannot join again before its last session has ended.
  */
 function serverProperties(data: string, port: number, controllerPort: number, extras: KafkaExtras): string {
   const added = extras.listeners.map(({ name, port }) => `,${name}://127.0.0.1:${port}`).join("");

@@ -9,7 +9,10 @@ export function markOf(folder: string, name: EngineName): string {
   return `-Dloggia.engine=${join(folder, name)}`;
 }
 
-/** The processes that the state of `folder` names and that run: a pid that has gone to another program is none of ours. */
+/**
+ * The processes that the state of `folder` names and that run: a pid that has gone to another
+ * program is none of ours.
+ */
 export function processesOf(folder: string): Partial<Record<EngineName, Detached>> {
   const state = readState(folder);
   const running: Partial<Record<EngineName, Detached>> = {};

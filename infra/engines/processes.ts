@@ -82,7 +82,8 @@ export async function isGone(detached: Detached, timeout_ms: number): Promise<bo
 
 /**
  * Waits until `ask` resolves: a real request to the engine.
- * @throws StartError with the end of `log`, when the process died or `timeout_ms` passed; or the reason of `signal`, when that fires
+ * @throws StartError with the end of `log`, when the process died or `timeout_ms` passed; or the
+ * reason of `signal`, when that fires
  */
 export async function waitUntilReady(
   engine: string,

@@ -29,7 +29,10 @@ export async function askElasticsearch(url: string): Promise<void> {
 
 let hushed = false;
 
-/** The Kafka client sets a timer to a time gone by at each connection, of which Node warns each time; nothing can be done about it here. */
+/**
+ * The Kafka client sets a timer to a time gone by at each connection, of which Node warns each
+ * time; nothing can be done about it here.
+ */
 function hushTimers(): void {
   if (hushed) return;
   hushed = true;

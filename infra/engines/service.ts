@@ -4,8 +4,8 @@ import { printable } from "../../src/cli/terminal.ts";
 const TIMEOUT_MS = 5_000;
 
 /**
- * What a running service tells about itself, a line each: whether it is ready, how far the pipeline is behind, and how many dead letters wait.
- * None where nothing answers as one does.
+ * What a running service tells about itself, a line each: whether it is ready, how far the pipeline
+ * is behind, and how many dead letters wait. None where nothing answers as one does.
  *
  * @param addresses where one may answer; the first that does counts
  */

@@ -29,8 +29,9 @@ export type StartOptions = {
 };
 
 /**
- * A pair of engines for the caller alone, with empty data and on free ports: those of TEST_KAFKA_BROKERS and TEST_ELASTICSEARCH_URL where both
- * are set, else containers where a container engine answers, else local processes.
+ * A pair of engines for the caller alone, with empty data and on free ports: those of
+ * TEST_KAFKA_BROKERS and TEST_ELASTICSEARCH_URL where both are set, else containers where a
+ * container engine answers, else local processes.
  * @throws StartError that says what to install or to set
  */
 export async function startEngines(options: StartOptions = {}): Promise<Engines> {
@@ -57,9 +58,11 @@ export async function startEngines(options: StartOptions = {}): Promise<Engines>
 }
 
 /**
- * A Kafka for the caller alone, on a free port, that can be frozen, killed and started again on the same port and data.
- * It ends with `stop` (and takes its data along), at the latest with its owner, however that ends.
- * @param options.extras - guarded listeners; one that has them is a local process, also where a container engine answers
+ * A Kafka for the caller alone, on a free port, that can be frozen, killed and started again on the
+ * same port and data. It ends with `stop` (and takes its data along), at the latest with its owner,
+ * however that ends.
+ * @param options.extras - guarded listeners; one that has them is a local process, also where a
+ * container engine answers
  * @throws StartError
  */
 export function startKafka(options: StartOptions & { readonly extras?: KafkaExtras } = {}): Promise<Engine> {

@@ -11,7 +11,10 @@ export type State = {
 
 const FILE = "state.json";
 
-/** The state of `folder`; null where nothing was started, or where the file is not what we write (cut off, of another make). */
+/**
+ * The state of `folder`; null where nothing was started, or where the file is not what we write
+ * (cut off, of another make).
+ */
 export function readState(folder: string): State | null {
   try {
     const state = JSON.parse(readFileSync(join(folder, FILE), "utf8")) as State;

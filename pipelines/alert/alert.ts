@@ -8,8 +8,9 @@ import type { Item, Writer, Writing } from "../stage.ts";
 /**
  * Writes an alert for each user who wants alerts for the class of an event.
  *
- * An event one of whose alerts is rejected is refused as a whole, and not indexed: an event that lists show has had all its alerts, and what has not is
- * found in one place, the dead letters. Its other alerts stand; sending the letter through again completes it, as all writes are create-only.
+ * An event one of whose alerts is rejected is refused as a whole, and not indexed: an event that
+ * lists show has had all its alerts, and what has not is found in one place, the dead letters. Its
+ * other alerts stand; sending the letter through again completes it, as all writes are create-only.
  */
 export function createAlert({
   catalog,

@@ -2,20 +2,26 @@ import { copyInSteps, forEachOf, sortInSteps, STEP_ITEMS } from "./steps.ts";
 import type { Steps } from "./steps.ts";
 
 /**
- * Aho–Corasick: one pass over a text finds which of many patterns it contains, whatever their number.
+ * Aho–Corasick: one pass over a text finds which of many patterns it contains, whatever their
+ * number.
  *
- * Several independent sets of patterns share one arena of typed arrays; set `s` has node `s` as its root. Nodes are numbered breadth first,
- * so that the children of a node lie side by side (ordered by label), and the few nodes near the roots, where most of the time is spent,
- * lie close together in memory. A node costs 34 bytes, a pattern with its table at most half a kilobyte more, and the tables near the roots 512 KB at most.
+ * Several independent sets of patterns share one arena of typed arrays; set `s` has node `s` as its
+ * root. Nodes are numbered breadth first, so that the children of a node lie side by side (ordered
+ * by label), and the few nodes near the roots, where most of the time is spent, lie close together
+ * in memory. A node costs 34 bytes, a pattern with its table at most half a kilobyte more, and the
+ * tables near the roots 512 KB at most.
  *
- * Patterns and texts are compared by UTF-16 unit, which is by code point as long as both are well-formed.
+ * Patterns and texts are compared by UTF-16 unit, which is by code point as long as both are
+ * well-formed.
  */
 export type Automaton = {
   /**
    * One pass over `text`, linear in its length and in what goes to `ids`.
    *
-   * @param ids takes the ids of all patterns of `set` that `text` contains, each once, in no order; null where nobody wants to know
-   * @returns the least value below `bound` of the patterns of `set` that `text` contains, else `bound`
+   * @param ids takes the ids of all patterns of `set` that `text` contains, each once, in no order;
+   * null where nobody wants to know
+   * @returns the least value below `bound` of the patterns of `set` that `text` contains, else
+   * `bound`
    */
   search(set: number, text: string, bound: number, ids: number[] | null): number;
 };
@@ -38,7 +44,10 @@ const ASCII = 128;
 const STEP_NODES = 8_192;
 const STEP_SETS = 64;
 
-/** The arena. `fail` of a root is the root itself; `end` is the nearest node on the way of `fail`, from the node itself on, that has an id, or -1. */
+/**
+ * The arena. `fail` of a root is the root itself; `end` is the nearest node on the way of `fail`,
+ * from the node itself on, that has an id, or -1.
+ */
 type Arena = {
   readonly roots: number;
   readonly firstChild: Int32Array;
@@ -52,8 +61,10 @@ type Arena = {
   /** The column of each ASCII unit in `table`; 0 for all that no pattern has. */
   readonly column: Uint8Array;
   /**
-   * Where the row of a node starts in `table`, or -1. The first nodes and all with several children have a row: it says for each ASCII unit where to go,
-   * whether by a child or by failing on. Of the latter there is at most one for each pattern and set, and nearly all steps start or end at a row.
+   * Where the row of a node starts in `table`, or -1. The first nodes and all with several children
+   * have a row: it says for each ASCII unit where to go, whether by a child or by failing on. Of
+   * the latter there is at most one for each pattern and set, and nearly all steps start or end at
+   * a row.
    */
   readonly row: Int32Array;
   readonly table: Int32Array;
@@ -65,7 +76,8 @@ type Arena = {
 type Trie = Omit<Arena, "column" | "row" | "table" | "rowed">;
 
 /**
- * Compiles sets of patterns; the set's index is its name in {@link Automaton}. Linear in the sum of all lengths, but for sorting.
+ * Compiles sets of patterns; the set's index is its name in {@link Automaton}. Linear in the sum of
+ * all lengths, but for sorting.
  * @param near how many entries the tables of nodes near the roots may have: 512 KB unless given
  */
 export function* compileAutomaton(sets: readonly (readonly Pattern[])[], near = NEAR_SIZE): Steps<Automaton> {
@@ -125,7 +137,10 @@ export function* compileAutomaton(sets: readonly (readonly Pattern[])[], near = 
   };
 }
 
-/** What a pass needs to know of nearly all nodes: where the row starts. The complement of the node where a pattern ends there, or where it has no row. */
+/**
+ * What a pass needs to know of nearly all nodes: where the row starts. The complement of the node
+ * where a pattern ends there, or where it has no row.
+ */
 function codeOf({ best, end, row }: Arena, node: number): number {
   const isPlain = row[node]! >= 0 && best[node] === NO_VALUE && end[node]! < 0;
   return isPlain ? row[node]! : ~node;
@@ -157,7 +172,10 @@ function childOf(arena: Pick<Arena, "firstChild" | "label">, node: number, unit:
   return -1;
 }
 
-/** Lays the nodes out level by level. A node of depth d stands for a run of the sorted patterns of its set that share their first d units. */
+/**
+ * Lays the nodes out level by level. A node of depth d stands for a run of the sorted patterns of
+ * its set that share their first d units.
+ */
 function* layOut(sets: readonly (readonly Pattern[])[]): Steps<Trie> {
   const patterns: Pattern[] = [];
   for (const [i, set] of sets.entries()) {
@@ -216,7 +234,8 @@ function* layOut(sets: readonly (readonly Pattern[])[]): Steps<Trie> {
       arena.best[child] = NO_VALUE;
       arena.id[child] = -1;
       arena.end[child] = -1;
-      // A pattern that ends with this unit sorts first in the run: it makes the child what it is and has no part in its children.
+      // A pattern that ends with this unit sorts first in the run: it makes the child what it is
+      // and has no part in its children.
       if (patterns[at]!.text.length === depth + 1) {
         arena.best[child] = patterns[at]!.value;
         arena.id[child] = patterns[at]!.id;

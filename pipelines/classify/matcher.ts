@@ -19,17 +19,22 @@ export type Subject = Pick<StoredEvent, "text" | "link" | "tags" | "source">;
 export type Matcher = (event: Subject) => string | null;
 
 /**
- * Compiles class filters into a matcher whose cost depends on the event and not on how many filters there are.
+ * Compiles class filters into a matcher whose cost depends on the event and not on how many filters
+ * there are.
  *
- * A filter's rank is its place in the order (weight falling, key rising): the matching filter of least rank wins. Filters that ask for the same tag
- * and source (or for none) form a group, found by name; an event with t tags belongs to at most 2t + 2 groups. Within a group
+ * A filter's rank is its place in the order (weight falling, key rising): the matching filter of
+ * least rank wins. Filters that ask for the same tag and source (or for none) form a group, found
+ * by name; an event with t tags belongs to at most 2t + 2 groups. Within a group
  *
  * - filters without `text` and `link` always match: only the one of least rank counts;
- * - what filters ask of the text is searched for in one pass or two however many match: by a hash of windows, and what that leaves by a set of an automaton, both of which
- *   carry the least rank of those without `link` along; the same goes for the link;
- * - filters with both are pairs of patterns: the pass over the link says which of their links were found. Where these have few pairs, the text is looked at for each of them,
- *   else it is searched for those of all pairs, and the pairs of the side with fewer of them are looked through. This alone may grow with the number of filters, where
- *   thousands of them share a pattern that the event contains: by one read of an array for each.
+ * - what filters ask of the text is searched for in one pass or two however many match: by a hash
+ *   of windows, and what that leaves by a set of an automaton, both of which carry the least rank
+ *   of those without `link` along; the same goes for the link;
+ * - filters with both are pairs of patterns: the pass over the link says which of their links were
+ *   found. Where these have few pairs, the text is looked at for each of them, else it is searched
+ *   for those of all pairs, and the pairs of the side with fewer of them are looked through. This
+ *   alone may grow with the number of filters, where thousands of them share a pattern that the
+ *   event contains: by one read of an array for each.
  *
  * A group is asked only where its least rank is better than what was found before.
  */
@@ -46,7 +51,10 @@ export function* matcherInSteps(filters: readonly ClassFilter[]): Steps<Matcher>
   const asking: Asking[] = [];
   let count = 0;
 
-  /** Keeps the filters of a tag, or of a tag and a source, that ask for more. Returns the least rank of those that do not, or `bound`. */
+  /**
+   * Keeps the filters of a tag, or of a tag and a source, that ask for more. Returns the least rank
+   * of those that do not, or `bound`.
+   */
   function collect(members: Members | undefined, event: Subject, bound: number): number {
     if (members === undefined) return bound;
     if (typeof members === "number") return Math.min(bound, members);
@@ -88,7 +96,10 @@ function takeTexts({ text, link }: Pick<Subject, "text" | "link">): void {
   take(LINK, link);
 }
 
-/** Filters with the same tag and source: the least rank where none asks for more, and nobody for a source besides. Where there are no such filters, a rank is {@link NO_VALUE}. */
+/**
+ * Filters with the same tag and source: the least rank where none asks for more, and nobody for a
+ * source besides. Where there are no such filters, a rank is {@link NO_VALUE}.
+ */
 type Members = number | Asking;
 
 /** Its ranks alone tell of most events that the texts need not be looked at. */
@@ -102,7 +113,10 @@ type Asking = {
   readonly link: string;
   /** The others, where there are several. */
   readonly group: Group | null;
-  /** Of those that ask for a tag and no source, or for neither: the filters with the same tag and a source, by source. */
+  /**
+   * Of those that ask for a tag and no source, or for neither: the filters with the same tag and a
+   * source, by source.
+   */
   readonly bySource: Names<Members> | null;
 };
 
@@ -136,7 +150,10 @@ type Side = {
 
 type Pair = { readonly rank: number; readonly text: number; readonly link: number };
 
-/** The pairs of pattern `id` are those from `from[id]` on and before `from[id + 1]`, by rising rank; `other` is the id of their other half. */
+/**
+ * The pairs of pattern `id` are those from `from[id]` on and before `from[id + 1]`, by rising rank;
+ * `other` is the id of their other half.
+ */
 type Pairs = { readonly from: Int32Array; readonly rank: Int32Array; readonly other: Int32Array };
 
 const NOTHING_ASKED: Side = {
@@ -191,7 +208,10 @@ function countPairs({ pairs }: Side, ids: readonly number[]): number {
   return count;
 }
 
-/** The least rank below `bound` of the pairs that hold one of the patterns of a side, and whose other half `isFound`, given its id. */
+/**
+ * The least rank below `bound` of the pairs that hold one of the patterns of a side, and whose
+ * other half `isFound`, given its id.
+ */
 function searchPairs(
   { pairs }: Side,
   ids: readonly number[],

@@ -20,17 +20,24 @@ const MOST_CROWD = 16;
 const ROOM = 1.1;
 /** So many buckets there are at most, and slots of a kind: which of them, 16 bits of a hash say. */
 const MOST = 2 ** 16;
-/** Factors of buckets are odd numbers from 3 on, as 1 leads names that share a bucket to one part of the slots. Where none will do, they are left to the map, so that no choice of names makes the table slow. */
+/**
+ * Factors of buckets are odd numbers from 3 on, as 1 leads names that share a bucket to one part of
+ * the slots. Where none will do, they are left to the map, so that no choice of names makes the
+ * table slow.
+ */
 const LAST_FACTOR = 2_001;
 const LONGEST = 16;
 /** Slots that are looked at in one step. */
 const STEP_TRIES = 1_024;
 
 /**
- * Tags and sources come with each event as strings that nobody has seen before: a map has to hash all of each, and to go through memory for it, before it can say of most that nothing
- * belongs to them. Here a bit says so of many, found by three units of a name and its length. What may belong to something is compared with a single name, four units at a time. Which one, a hash says that is perfect for the
- * names there are: it puts them into buckets, each of which has a factor that leads its names to slots of their own (after Belazzougui, Botelho and Dietzfelbinger, "Hash, displace, and
- * compress", 2009). Long names, and those that are not ASCII, are left to the map.
+ * Tags and sources come with each event as strings that nobody has seen before: a map has to hash
+ * all of each, and to go through memory for it, before it can say of most that nothing belongs to
+ * them. Here a bit says so of many, found by three units of a name and its length. What may belong
+ * to something is compared with a single name, four units at a time. Which one, a hash says that is
+ * perfect for the names there are: it puts them into buckets, each of which has a factor that leads
+ * its names to slots of their own (after Belazzougui, Botelho and Dietzfelbinger, "Hash, displace,
+ * and compress", 2009). Long names, and those that are not ASCII, are left to the map.
  *
  * @param byName by folded name; numbers are whole ones from 0 to 2^31 - 1
  */
@@ -58,8 +65,9 @@ export function* compileNames<T>(byName: ReadonlyMap<string, T | number>): Steps
     end += (numbers + 1) * counts[numbers]!;
   }
   /**
-   * Bits; the factors of buckets, 0 where their names are left to the map; and slots: the numbers of a name, and last what belongs to it, a number by its complement, else which of the
-   * values it is, 0 where the slot is free. All slots can be read as if they were of four numbers.
+   * Bits; the factors of buckets, 0 where their names are left to the map; and slots: the numbers
+   * of a name, and last what belongs to it, a number by its complement, else which of the values it
+   * is, 0 where the slot is free. All slots can be read as if they were of four numbers.
    */
   const table = new Int32Array(end + 3);
   const values: (T | undefined)[] = [undefined];
@@ -77,7 +85,10 @@ export function* compileNames<T>(byName: ReadonlyMap<string, T | number>): Steps
     yield* settle(bucket, crowd);
   }
 
-  /** Gives a bucket a factor that leads each of its names to a free slot of its own, and the slots to these, where there is one. */
+  /**
+   * Gives a bucket a factor that leads each of its names to a free slot of its own, and the slots
+   * to these, where there is one.
+   */
   function* settle(bucket: number, crowd: readonly string[]): Steps<void> {
     if (crowd.length > MOST_CROWD) return;
     const hashes = crowd.map(hashOf);
@@ -111,7 +122,9 @@ export function* compileNames<T>(byName: ReadonlyMap<string, T | number>): Steps
   }
 
   return {
-    // Bucket and slot are found as above, but written out: below 460 bytecodes (--max-inlined-bytecode-size) V8 would take this into its callers, and call there what it takes in here.
+    // Bucket and slot are found as above, but written out: below 460 bytecodes
+    // (--max-inlined-bytecode-size) V8 would take this into its callers, and call there what it
+    // takes in here.
     find(name) {
       const ends = endsOf(name);
       if (ends >= 0 && ((table[(ends >>> 5) & lastWord]! >>> ends) & 1) === 0) return undefined;
@@ -149,9 +162,11 @@ function numbersIn(length: number): number {
 }
 
 /**
- * A name as numbers of four units each, folded: its first four, its last four, those after the first, those before the last. In a shorter name they overlap, and there are fewer numbers.
- * ASCII leaves the eighth bit of each unit free: two of the first number have the length by four, so that names with the same numbers, and as many, are the same. A number is negative
- * where a unit is not ASCII.
+ * A name as numbers of four units each, folded: its first four, its last four, those after the
+ * first, those before the last. In a shorter name they overlap, and there are fewer numbers. ASCII
+ * leaves the eighth bit of each unit free: two of the first number have the length by four, so that
+ * names with the same numbers, and as many, are the same. A number is negative where a unit is not
+ * ASCII.
  */
 function numbersOf(name: string): number[] {
   return [firstOf(name), secondOf(name), thirdOf(name), fourthOf(name)].slice(0, numbersIn(name.length));
@@ -222,7 +237,8 @@ function findIn<T>(byName: ReadonlyMap<string, T>, name: string): T | undefined 
 }
 
 /**
- * 17 bits of the last two units of a name, its first and its length, whatever their case, those that differ most from name to name in the lower ones; negative where one of them is not ASCII,
+ * 17 bits of the last two units of a name, its first and its length, whatever their case, those
+ * that differ most from name to name in the lower ones; negative where one of them is not ASCII,
  * which may fold to one that is.
  */
 function endsOf(name: string): number {

@@ -1,15 +1,19 @@
 import { fold } from "../../src/events/text.ts";
 
 /**
- * A text that is searched: folded, or by a byte for each UTF-16 unit, whichever is asked for first. One is used for text after text, so that nothing is made for each.
- * Bytes are written in a third of the time that folding takes, and read in less than characters are.
+ * A text that is searched: folded, or by a byte for each UTF-16 unit, whichever is asked for first.
+ * One is used for text after text, so that nothing is made for each. Bytes are written in a third
+ * of the time that folding takes, and read in less than characters are.
  */
 export type Scan = {
   text: string;
   /** Null until somebody asks, as `length` is -1 until bytes were written. */
   folded: string | null;
   length: number;
-  /** Whether the bytes are the text's as it came, all ASCII, and not folded; else they are the lower halves of the folded text's units. */
+  /**
+   * Whether the bytes are the text's as it came, all ASCII, and not folded; else they are the lower
+   * halves of the folded text's units.
+   */
   isAscii: boolean;
   bytes: Buffer;
   view: DataView;
@@ -18,7 +22,10 @@ export type Scan = {
 };
 
 const SIZE = 1_024;
-/** So much longer than the text is what bytes are written to: a text that is not ASCII takes more bytes than it has units, and a character that has no room, of four at most, is left out. */
+/**
+ * So much longer than the text is what bytes are written to: a text that is not ASCII takes more
+ * bytes than it has units, and a character that has no room, of four at most, is left out.
+ */
 const MARGIN = 4;
 
 export function createScan(): Scan {

@@ -9,12 +9,15 @@ import { endStepAfter, forEachOf } from "./steps.ts";
 import type { Steps } from "./steps.ts";
 
 /**
- * The search of Karp and Rabin ("Efficient randomized pattern-matching algorithms", 1987), for many patterns at once: the hash of each window of a text tells whether it
- * may be part of a pattern. A window costs the same few steps and a bit of a table that stays in the processor's caches, where an automaton of thousands of patterns goes
- * through memory.
+ * The search of Karp and Rabin ("Efficient randomized pattern-matching algorithms", 1987), for many
+ * patterns at once: the hash of each window of a text tells whether it may be part of a pattern. A
+ * window costs the same few steps and a bit of a table that stays in the processor's caches, where
+ * an automaton of thousands of patterns goes through memory.
  *
- * Each pattern is looked for by that one of its windows which the fewest others have: of thousands that begin alike, each has one of its own. Where patterns are long enough
- * they are looked for by several, so that every second or fourth window of a text does (as Wu and Manber's search skips): wherever a pattern stands, one of its own begins there.
+ * Each pattern is looked for by that one of its windows which the fewest others have: of thousands
+ * that begin alike, each has one of its own. Where patterns are long enough they are looked for by
+ * several, so that every second or fourth window of a text does (as Wu and Manber's search skips):
+ * wherever a pattern stands, one of its own begins there.
  */
 export type WindowHash = {
   /** As that of an `Automaton`. */
@@ -23,7 +26,11 @@ export type WindowHash = {
 
 /** So few patterns are found as fast one by one, and take less memory so. */
 export const FEW = 4;
-/** So many patterns with the same hash are compared at most where it is found, so that chosen patterns make an event cost some milliseconds and no more, however many groups it asks. With two, it takes no choice: hashes of some thousands that are alike meet by chance. */
+/**
+ * So many patterns with the same hash are compared at most where it is found, so that chosen
+ * patterns make an event cost some milliseconds and no more, however many groups it asks. With two,
+ * it takes no choice: hashes of some thousands that are alike meet by chance.
+ */
 const MOST_ALIKE = 8;
 
 /** Odd numbers of this process's own, so that nobody can choose patterns whose hashes crowd. */
@@ -52,7 +59,8 @@ function windowsFor(patterns: number, least: number): Window[] {
 /**
  * Compiles patterns, which are folded; linear in the sum of their lengths.
  *
- * @returns `rest` are the patterns that it does not look for: short ones, and those without windows that few others have; all, and `pass` is null, where too few are left
+ * @returns `rest` are the patterns that it does not look for: short ones, and those without windows
+ * that few others have; all, and `pass` is null, where too few are left
  */
 export function* compileWindowHash(patterns: readonly Pattern[]): Steps<{
   readonly pass: WindowHash | null;
@@ -84,7 +92,10 @@ type Anchored = { readonly pattern: Pattern; readonly hash: number; readonly sta
 /** `alike` are the patterns that would be looked for by a window that too many have, or one of them too often. */
 type Anchors = { readonly window: Window; readonly taken: readonly Anchored[]; readonly alike: ReadonlySet<Pattern> };
 
-/** Counters of windows for each pattern, and of all at most, which are 1 MB. Several windows may share one: then they seem to be more frequent than they are, never rarer. */
+/**
+ * Counters of windows for each pattern, and of all at most, which are 1 MB. Several windows may
+ * share one: then they seem to be more frequent than they are, never rarer.
+ */
 const COUNTERS = 64;
 const MOST_COUNTERS = 2 ** 18;
 
@@ -158,7 +169,10 @@ function timesIn(hashes: Int32Array, hash: number): number {
 /** How many times rarer texts have two words of a pattern side by side than one of them. */
 const RARER = 8;
 
-/** Which of the windows at `from`, `from + step` and so on of a pattern is likely to be the rarest in texts, and to lead to the fewest patterns. */
+/**
+ * Which of the windows at `from`, `from + step` and so on of a pattern is likely to be the rarest
+ * in texts, and to lead to the fewest patterns.
+ */
 function rarest(
   text: string,
   hashes: Int32Array,
@@ -187,7 +201,10 @@ function spansWords(text: string, from: number, to: number): boolean {
 /** Blanks, and nearly all that stands between words, come before it. */
 const ZERO = 0x30;
 
-/** Windows that differ alike have hashes that differ alike: mixed once more, those of many patterns do not meet those of many others all at once. */
+/**
+ * Windows that differ alike have hashes that differ alike: mixed once more, those of many patterns
+ * do not meet those of many others all at once.
+ */
 function counterOf(hash: number, counts: Uint32Array): number {
   return upper(Math.imul(hash ^ (hash >>> 15), MIX), counts);
 }
@@ -205,7 +222,10 @@ function hashesOf(text: string, { length }: Window): Int32Array {
   return hashes;
 }
 
-/** Bits that tell a capital ASCII letter from a small one: windows do without them, as they are of texts that were not folded. */
+/**
+ * Bits that tell a capital ASCII letter from a small one: windows do without them, as they are of
+ * texts that were not folded.
+ */
 const CASE = 0x20202020;
 
 /** Of the window at `at`, whose second half begins `second` bytes behind. */
@@ -215,8 +235,9 @@ function hashAt(view: DataView, at: number, second: number): number {
 }
 
 /**
- * How many words of 32 bits the marks of windows have for each pattern, at least. A window has two bits of one word: so a text of 70 characters has one that passes and is no part of a
- * pattern in every fifth or tenth, where one bit in twice as many words let one pass in every second or third.
+ * How many words of 32 bits the marks of windows have for each pattern, at least. A window has two
+ * bits of one word: so a text of 70 characters has one that passes and is no part of a pattern in
+ * every fifth or tenth, where one bit in twice as many words let one pass in every second or third.
  */
 const WORDS = 2;
 
@@ -230,7 +251,10 @@ function* createPass(anchors: readonly Anchored[], { length, step }: Window): St
   const marked = new Int32Array(WORDS * 2 ** Math.ceil(Math.log2(patterns.length)));
   const slots = new Int32Array(2 ** Math.ceil(Math.log2(ROOM * anchors.length)));
   const { entries, places, bytesAt } = yield* layOut(patterns, step);
-  /** A slot tells by its upper bits which window of which entry it is for, and holds in the others the lower ones of the window's hash, mixed: 0 where it is free, as no entry is at 0. */
+  /**
+   * A slot tells by its upper bits which window of which entry it is for, and holds in the others
+   * the lower ones of the window's hash, mixed: 0 where it is free, as no entry is at 0.
+   */
   const windowBits = Math.ceil(Math.log2((entries.byteLength / UNIT) * step));
   const hashBits = 32 - windowBits;
   const mask = 2 ** hashBits - 1;
@@ -304,7 +328,10 @@ function* createPass(anchors: readonly Anchored[], { length, step }: Window): St
 
 /** Entries begin at multiples of so many bytes. */
 const UNIT = 4;
-/** Where the numbers of an entry stand: its pattern's value and number, the length of its bytes, and the start of each of its windows; behind them are its bytes. */
+/**
+ * Where the numbers of an entry stand: its pattern's value and number, the length of its bytes, and
+ * the start of each of its windows; behind them are its bytes.
+ */
 const VALUE = 0;
 const NUMBER = 4;
 const LENGTH = 8;
@@ -312,7 +339,11 @@ const STARTS = 10;
 /** Starts and lengths are numbers of 16 bits. */
 const MOST_UNITS = 2 ** 16 - 1;
 
-/** All that is asked of a pattern, side by side, and where in an entry its bytes begin. Of one that is not ASCII there are no bytes: no text of which bytes are compared can have it. No entry is at 0. */
+/**
+ * All that is asked of a pattern, side by side, and where in an entry its bytes begin. Of one that
+ * is not ASCII there are no bytes: no text of which bytes are compared can have it. No entry is at
+ * 0.
+ */
 function* layOut(
   patterns: readonly Pattern[],
   step: number,
@@ -338,8 +369,9 @@ function* layOut(
 }
 
 /**
- * Writes to `marks` which of the places 0, `step` and so on up to `last` have a window that is marked. A function by itself, so that all it needs stays in registers, and without
- * a branch on what it finds: the processor would guess it wrong, which costs as much as ten places.
+ * Writes to `marks` which of the places 0, `step` and so on up to `last` have a window that is
+ * marked. A function by itself, so that all it needs stays in registers, and without a branch on
+ * what it finds: the processor would guess it wrong, which costs as much as ten places.
  *
  * @returns how many
  */
@@ -371,7 +403,10 @@ function isSame(text: DataView, start: number, pattern: DataView, from: number, 
   return foldFour(text.getInt32(start + last, true)) === pattern.getInt32(from + last, true);
 }
 
-/** The place in a table that follows from the upper bits of a hash, which all of its window has a part in. @param table as long as a power of two, at least two */
+/**
+ * The place in a table that follows from the upper bits of a hash, which all of its window has a
+ * part in. @param table as long as a power of two, at least two
+ */
 function upper(hash: number, table: Int32Array | Uint32Array): number {
   return hash >>> (Math.clz32(table.length) + 1);
 }

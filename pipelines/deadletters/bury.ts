@@ -10,8 +10,9 @@ const APPEND_MAX_RECORDS = 1_000;
 const APPEND_MAX_BYTES = 1024 * 1024;
 
 /**
- * Appends what failed to the `dead-letters` topic. Resolves once all of it is durable; a bus that does not take it is asked again and again,
- * because a letter that is given up would be an event that is lost.
+ * Appends what failed to the `dead-letters` topic. Resolves once all of it is durable; a bus that
+ * does not take it is asked again and again, because a letter that is given up would be an event
+ * that is lost.
  * @throws what `patience` fired with
  */
 export async function bury(

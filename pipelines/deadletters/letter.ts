@@ -2,18 +2,21 @@ import { isUtf8 } from "node:buffer";
 import type { BusRecord, NewRecord, Topic } from "../../src/bus/bus.ts";
 
 /**
- * A dead letter: something of the `events` topic that the pipeline could not take, why, and what it takes to send it through again.
- * On the `dead-letters` topic it is one JSON object in UTF-8:
+ * A dead letter: something of the `events` topic that the pipeline could not take, why, and what it
+ * takes to send it through again. On the `dead-letters` topic it is one JSON object in UTF-8:
  *
  *     {"v":1,"time":1308491673911,"stage":"decode","reason":"the line is not a JSON object",
  *      "origin":{"topic":"events","partition":0,"offset":17,"line":3},
  *      "key":"shop","part":1,"parts":1,"encoding":"utf8","content":"{\"v\":1,\"log\":\"shop\"}\n{oops"}
  *
- * `content` is a whole record once more: the record's first line and the one line that failed, or all of a record whose first line cannot be read.
- * So a letter is sent through again by appending {@link recordOf} to `events`; as all writes are create-only, doing that too often does no harm.
- * Content too large for one record of the bus is spread over several letters, which differ in `part` alone.
+ * `content` is a whole record once more: the record's first line and the one line that failed, or
+ * all of a record whose first line cannot be read. So a letter is sent through again by appending
+ * {@link recordOf} to `events`; as all writes are create-only, doing that too often does no harm.
+ * Content too large for one record of the bus is spread over several letters, which differ in
+ * `part` alone.
  *
- * Letters may come twice where the pipeline was cut off between writing them and moving its offset: `origin` and `part` tell.
+ * Letters may come twice where the pipeline was cut off between writing them and moving its offset:
+ * `origin` and `part` tell.
  */
 export type DeadLetter = {
   /** When the pipeline gave up, in milliseconds since the Unix epoch. */
@@ -109,7 +112,10 @@ function contentOf(value: Buffer, line: number, lineStarts: readonly number[]): 
   return Buffer.concat([value.subarray(0, lineStarts[1]), value.subarray(lineStarts[line], lineStarts[line + 1]! - 1)]);
 }
 
-/** Text as text where it is, for whoever reads letters; base64 where it is not, or where JSON's escapes would swell it more. */
+/**
+ * Text as text where it is, for whoever reads letters; base64 where it is not, or where JSON's
+ * escapes would swell it more.
+ */
 function encodeContent(content: Buffer): { encoding: "utf8" | "base64"; content: string } {
   if (isUtf8(content)) {
     const text = content.toString("utf8");

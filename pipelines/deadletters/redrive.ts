@@ -16,8 +16,9 @@ const CONTENT_MAX_CHARACTERS = 200;
 const WAITING_MAX_BYTES = 64 * 1024 * 1024;
 
 /**
- * The dead letters of a bus, for those who look after them. What was sent through again stays on the topic, with a mark behind it; as all writes of
- * the pipeline are create-only, sending a letter through twice changes nothing.
+ * The dead letters of a bus, for those who look after them. What was sent through again stays on
+ * the topic, with a mark behind it; as all writes of the pipeline are create-only, sending a letter
+ * through twice changes nothing.
  */
 export function createDeadLetters(ports: DeadLetterPorts): DeadLetters {
   return {
@@ -158,7 +159,10 @@ async function deletionsOf(
 
 type Parts = [DeadLetter, ...DeadLetter[]];
 
-/** Letters with all their parts, each under the id of its first part. A letter not all of whose parts are there does not come. */
+/**
+ * Letters with all their parts, each under the id of its first part. A letter not all of whose
+ * parts are there does not come.
+ */
 async function* wholeLetters(bus: Pick<Bus, "read">): AsyncGenerator<{ id: string; letters: Parts }> {
   const waiting = new Map<string, { id: string; letters: Parts }>();
   let waiting_bytes = 0;

@@ -7,7 +7,10 @@ import type { Failure } from "../deadletters/letter.ts";
 import { TURN_ITEMS } from "../stage.ts";
 import type { DeletionItem, Item, VisitItem } from "../stage.ts";
 
-/** As much of a batch as is decoded at a time: so few events that none outlives the next collection of what is young, and enough of them to fill columns at once. */
+/**
+ * As much of a batch as is decoded at a time: so few events that none outlives the next collection
+ * of what is young, and enough of them to fill columns at once.
+ */
 const PART_LINES = 256;
 
 /** A part of a slice; a slice is as much of a batch as is written at a time. */
@@ -21,8 +24,9 @@ export type Part = {
 };
 
 /**
- * Decodes records one after the other, as far as the next part needs it: a batch is bounded in records, and a record may hold any number of events.
- * Lines that are none of what a record holds come out as failures of the part in which they stand.
+ * Decodes records one after the other, as far as the next part needs it: a batch is bounded in
+ * records, and a record may hold any number of events. Lines that are none of what a record holds
+ * come out as failures of the part in which they stand.
  */
 export async function* partsOf(
   records: readonly BusRecord[],

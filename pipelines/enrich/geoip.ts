@@ -46,7 +46,8 @@ export async function openGeoip({ file, setting, log, watch_ms = WATCH_MS }: Geo
       database = await readDatabase(file);
       log.info({ file, ...aboutOf(database) }, "geoip: a new database was taken");
     } catch (error) {
-      // While it is being replaced the file may be away or half written: then the one in memory stays until it is whole.
+      // While it is being replaced the file may be away or half written: then the one in memory
+      // stays until it is whole.
       log.error({ err: error, file }, "geoip: the new database cannot be read; the old one stays");
     }
   }

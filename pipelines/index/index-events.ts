@@ -7,8 +7,9 @@ import type { Item, Refused, Writer, Writing } from "../stage.ts";
 type EventStore = Pick<Store, "prepareEvents" | "writeEvents" | "ping">;
 
 /**
- * Writes events to the store: the last stage. Where the slice completes its batch, the position goes along with the rows, so that a store that keeps
- * offsets commits both in one transaction; but only in a write after which nothing of the batch is owed.
+ * Writes events to the store: the last stage. Where the slice completes its batch, the position
+ * goes along with the rows, so that a store that keeps offsets commits both in one transaction; but
+ * only in a write after which nothing of the batch is owed.
  */
 export function createIndex({ store }: { readonly store: EventStore }): Writer {
   return { name: "index", begin: () => beginIndex(store) };
@@ -80,7 +81,10 @@ function lineAt(run: Run, place: number): number {
   return run.line + place - run.place;
 }
 
-/** Where events came from, by their places. Few runs say so of thousands of events; a pair for each of these would grow old while they are written. */
+/**
+ * Where events came from, by their places. Few runs say so of thousands of events; a pair for each
+ * of these would grow old while they are written.
+ */
 class Origins {
   readonly #runs: Run[] = [];
   #length = 0;

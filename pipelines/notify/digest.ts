@@ -3,14 +3,16 @@ import { acceptedAt, type EventId } from "../../src/events/id.ts";
 import type { Line, Notice } from "./notice.ts";
 
 /**
- * What one user is to be told about one class: a small durable document, and the functions that change it. They are plain: no clock, no I/O.
+ * What one user is to be told about one class: a small durable document, and the functions that
+ * change it. They are plain: no clock, no I/O.
  *
  *     gather ──▶ pending ──begin──▶ sending ──succeed──▶ (gone)
  *                   ▲                  ├──────fail─────▶ back to pending: it certainly did not go out
  *                   └── doubtful ◀─────┴─────doubt─────  it may have gone out: counted, never sent again
  *
- * Invariant: a mail is sent only after `sending` is durable, and what is in `sending` returns to `pending` only where the mail certainly did not go
- * out. So whatever ends a process in between, no mail goes out twice.
+ * Invariant: a mail is sent only after `sending` is durable, and what is in `sending` returns to
+ * `pending` only where the mail certainly did not go out. So whatever ends a process in between, no
+ * mail goes out twice.
  */
 export type Digest = {
   readonly v: typeof VERSION;
@@ -80,7 +82,10 @@ export function emptyDigest({ user, log, class: classKey }: Pick<Digest, "user" 
   };
 }
 
-/** Takes in notices, in their order, but for those that it has taken in before: the same digest where there is nothing new. */
+/**
+ * Takes in notices, in their order, but for those that it has taken in before: the same digest
+ * where there is nothing new.
+ */
 export function gather(
   digest: Digest,
   notices: readonly Notice[],
@@ -108,7 +113,10 @@ function advance(mark: Mark | undefined, { id, origin: { offset, line } }: Notic
   return acceptedAt(id) > acceptedAt(mark.id) + CLOCKS_DIFFER_MS ? { offset, line, id } : mark;
 }
 
-/** When there is something to do about a digest, in milliseconds since the Unix epoch; null: not before more is gathered. */
+/**
+ * When there is something to do about a digest, in milliseconds since the Unix epoch; null: not
+ * before more is gathered.
+ */
 export function readyAt({ sending, pending, sent_ms }: Digest, { gather_ms, interval_ms }: Rhythm): number | null {
   if (sending !== null) return sending.until_ms;
   if (pending.count === 0) return null;
@@ -127,7 +135,10 @@ export function succeed(digest: Digest, now_ms: number): Digest {
   return { ...digest, sent_ms: now_ms, sending: null };
 }
 
-/** The mail certainly did not go out: its events are told together with those that came meanwhile, under the same Message-ID. */
+/**
+ * The mail certainly did not go out: its events are told together with those that came meanwhile,
+ * under the same Message-ID.
+ */
 export function fail(digest: Digest, lines: number): Digest {
   const { sending, pending } = digest;
   if (sending === null) return digest;

@@ -39,14 +39,18 @@ type Taken = ReturnType<typeof take>;
 type Hold = { readonly failures: number; readonly until_ms: number };
 
 /**
- * Mails digests when they are due. It holds in memory only when to look at which; what is true is read from the state at that moment, and every step is a
- * guarded write. So it does not matter how many processes look at the same digest: one of them mails it.
+ * Mails digests when they are due. It holds in memory only when to look at which; what is true is
+ * read from the state at that moment, and every step is a guarded write. So it does not matter how
+ * many processes look at the same digest: one of them mails it.
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #agenda = new Map<DigestId, number>();
   readonly #busy = new Map<DigestId, Promise<void>>();
-  /** Digests that are not to be tried before a time: the server deferred them, or their user has had enough for a day. */
+  /**
+   * Digests that are not to be tried before a time: the server deferred them, or their user has had
+   * enough for a day.
+   */
   readonly #holds = new Map<DigestId, Hold>();
   readonly #counts = { sent: 0, refused: 0, deferred: 0, unavailable: 0, unknown: 0, dropped: 0 };
   readonly #closing = new AbortController();
@@ -181,7 +185,10 @@ export class Dispatcher {
     return readyAt(after, rhythm);
   }
 
-  /** Mails a digest for which one mail of the day was taken: writes down that it will, does, and writes down what came of it. */
+  /**
+   * Mails a digest for which one mail of the day was taken: writes down that it will, does, and
+   * writes down what came of it.
+   */
   async #mail(id: DigestId, to: string, now_ms: number): Promise<number | null> {
     const { state, rhythm, mailer } = this.#options;
     const token = randomBytes(8).toString("hex");

@@ -3,7 +3,8 @@ import type { AcceptedEvent, LogKey, StoredEvent, UserId } from "../../src/event
 import { acceptedAt, parseEventId, type EventId } from "../../src/events/id.ts";
 
 /**
- * A record of the `alerts` topic: an event, who wants mail about it, and where on the `events` topic it came from. One JSON object in UTF-8:
+ * A record of the `alerts` topic: an event, who wants mail about it, and where on the `events`
+ * topic it came from. One JSON object in UTF-8:
  *
  *     {"v":1,"log":"shop","id":"…","created":1308491673911,"class":"failure","text":"Disk full","source":"web-3","value":97.5,
  *      "users":["0123456789abcdef"],"origin":{"partition":0,"offset":17,"line":1}}

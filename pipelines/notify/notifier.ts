@@ -31,7 +31,10 @@ export type NotifierOptions = {
 };
 
 export type Notifier = {
-  /** Begins no more mails, and lets those on their way finish, at most so long. What is pending goes out after the next start. */
+  /**
+   * Begins no more mails, and lets those on their way finish, at most so long. What is pending goes
+   * out after the next start.
+   */
   close(timeout_ms?: number): Promise<void>;
   /** Rejects when it has died for good; resolves when it was closed. */
   readonly done: Promise<void>;
@@ -53,10 +56,12 @@ const BATCH_MAX_BYTES = 4 * 1024 * 1024;
 const CLOSE_TIMEOUT_MS = 8_000;
 
 /**
- * Gathers what the pipeline tells on the `alerts` topic into digests, one for each user and class, and mails them. Mails go out beside the subscription:
- * however slow or dead the mail server is, notices are gathered, and events are not concerned at all.
+ * Gathers what the pipeline tells on the `alerts` topic into digests, one for each user and class,
+ * and mails them. Mails go out beside the subscription: however slow or dead the mail server is,
+ * notices are gathered, and events are not concerned at all.
  *
- * Invariant: a batch is acknowledged only when all its notices are in durable digests; one that comes again changes nothing.
+ * Invariant: a batch is acknowledged only when all its notices are in durable digests; one that
+ * comes again changes nothing.
  *
  * @throws LoggiaError `bus_unavailable` where the bus can't be subscribed to
  */

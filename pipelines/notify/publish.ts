@@ -10,8 +10,8 @@ const APPEND_MAX_RECORDS = 1_000;
 const APPEND_MAX_BYTES = 1024 * 1024;
 
 /**
- * Appends a notice to the `alerts` topic for each event about which somebody wants mail. Mails are gathered and sent from there, so that no mail server
- * holds up an event. Refuses nothing.
+ * Appends a notice to the `alerts` topic for each event about which somebody wants mail. Mails are
+ * gathered and sent from there, so that no mail server holds up an event. Refuses nothing.
  */
 export function createNotify({
   catalog,

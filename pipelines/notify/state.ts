@@ -4,7 +4,10 @@ import type { LogKey, UserId } from "../../src/events/event.ts";
 import { allowanceOf, type Allowance } from "./allowance.ts";
 import { emptyDigest, type Digest } from "./digest.ts";
 
-/** What the notifier needs of a document store: small bodies under an id, each write guarded by the version that it was based on. */
+/**
+ * What the notifier needs of a document store: small bodies under an id, each write guarded by the
+ * version that it was based on.
+ */
 export type StateDocuments = AsyncDisposable & {
   create(id: string, body: Body): Promise<Written>;
   replace(id: string, body: Body, expected: string): Promise<Written>;
@@ -26,8 +29,8 @@ export type State = {
   /** The digests of one partition of `alerts`. */
   digestsOf(partition: number): Promise<{ id: DigestId; digest: Digest }[]>;
   /**
-   * Writes what `change` makes of a document, once it is sure that nobody changed it meanwhile; `change` may be called several times. Returning what was
-   * given writes nothing.
+   * Writes what `change` makes of a document, once it is sure that nobody changed it meanwhile;
+   * `change` may be called several times. Returning what was given writes nothing.
    */
   changeDigest(id: DigestId, change: (digest: Digest) => Digest): Promise<Digest>;
   changeAllowance(user: UserId, change: (allowance: Allowance) => Allowance): Promise<Allowance>;

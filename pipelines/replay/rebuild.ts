@@ -12,10 +12,12 @@ export type RebuildOptions = Omit<ReplayOptions, "store" | "report"> & {
 const DONE: WriteOutcome = Object.freeze({ kind: "done" });
 
 /**
- * Builds the store anew beside the one that is there, of what the bus holds and of what it does not, and then switches. All events get the classes that today's
- * filters give them, be they on the bus or copied; what people did stays as it is; old events raise no new alerts.
+ * Builds the store anew beside the one that is there, of what the bus holds and of what it does
+ * not, and then switches. All events get the classes that today's filters give them, be they on the
+ * bus or copied; what people did stays as it is; old events raise no new alerts.
  *
- * @throws LoggiaError `conflict` where somebody is at it; `bus_unavailable`, `store_unavailable`; the reason of `signal`. Then the store is as it was.
+ * @throws LoggiaError `conflict` where somebody is at it; `bus_unavailable`, `store_unavailable`;
+ * the reason of `signal`. Then the store is as it was.
  */
 export async function rebuild(options: RebuildOptions): Promise<ReplayProgress> {
   const { store, catalog, since, signal } = options;

@@ -34,9 +34,11 @@ const CLOSE_TIMEOUT_MS = 5_000;
 export const NOTHING_READ: BusProgress = { records: 0, events: 0, visits: 0, expired: 0, refused: 0 };
 
 /**
- * Sends what the bus still holds through the pipeline once more, beside the running one and at its leisure. As all writes are create-only, that brings back what
- * the store has lost and changes nothing else: what people deleted stays deleted, bookmarks stay, and what the bus no longer holds stays in the store.
- * Nobody gets mail, no group's offset moves, and a line that is refused makes no new dead letter, for it stays on the bus.
+ * Sends what the bus still holds through the pipeline once more, beside the running one and at its
+ * leisure. As all writes are create-only, that brings back what the store has lost and changes
+ * nothing else: what people deleted stays deleted, bookmarks stay, and what the bus no longer holds
+ * stays in the store. Nobody gets mail, no group's offset moves, and a line that is refused makes
+ * no new dead letter, for it stays on the bus.
  *
  * @throws LoggiaError `bus_unavailable`; the reason of `signal`
  */

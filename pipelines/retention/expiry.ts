@@ -3,7 +3,10 @@ import type { Expiry } from "../../src/store/store.ts";
 
 const DAY_MS = 86_400_000;
 
-/** The moment before which a log keeps nothing, by what its events say of their creation; null where it keeps everything. */
+/**
+ * The moment before which a log keeps nothing, by what its events say of their creation; null where
+ * it keeps everything.
+ */
 export function expiresBefore({ retentionDays }: Pick<Log, "retentionDays">, now_ms: number): number | null {
   return retentionDays === null ? null : now_ms - retentionDays * DAY_MS;
 }

@@ -16,8 +16,9 @@ export type KeepOptions = {
 const DONE: WriteOutcome = Object.freeze({ kind: "done" });
 
 /**
- * The store, but what has expired is not written to it: an event that was redelivered, replayed or sent in late would only go again with the next sweep, after
- * it had raised alerts. To the writer it is done.
+ * The store, but what has expired is not written to it: an event that was redelivered, replayed or
+ * sent in late would only go again with the next sweep, after it had raised alerts. To the writer
+ * it is done.
  */
 export function keepOnlyFresh({ store, catalog, now, left }: KeepOptions): Store {
   /** Which of the items have not expired. */
@@ -116,7 +117,10 @@ class FreshEvents implements PreparedEvents {
     return new FreshEvents(fresh, this.#rule, new Map(expired));
   }
 
-  /** Puts what there is of the fresh ones among what there is of the others. @param ofFresh is the answer where there are no others */
+  /**
+   * Puts what there is of the fresh ones among what there is of the others. @param ofFresh is the
+   * answer where there are no others
+   */
   spread<T>(ofFresh: T[], ofExpired: (id: EventId) => T): T[] {
     if (this.#expired.size === 0) return ofFresh;
     const rest = ofFresh.values();

@@ -16,7 +16,10 @@ export type RetentionOptions = {
    * clock
    */
   readonly clock?: RemovalClock;
-  /** The first sweep comes so long after the start, the others so long after the one before; each up to a fifth later, at random. */
+  /**
+   * The first sweep comes so long after the start, the others so long after the one before; each up
+   * to a fifth later, at random.
+   */
   readonly first_ms?: number;
   readonly interval_ms?: number;
 };
@@ -35,8 +38,8 @@ const FIRST_MS = 60_000;
 const INTERVAL_MS = 3_600_000;
 
 /**
- * Keeps each log to its `retentionDays`, by `created`: sweeps once an hour. Any number of processes may sweep at once; a sweep that fails, or is cut off, leaves
- * the rest to the next one.
+ * Keeps each log to its `retentionDays`, by `created`: sweeps once an hour. Any number of processes
+ * may sweep at once; a sweep that fails, or is cut off, leaves the rest to the next one.
  */
 export function startRetention(options: RetentionOptions): Retention {
   const { store, catalog, log, clock = HOST_CLOCK, first_ms = FIRST_MS, interval_ms = INTERVAL_MS } = options;

@@ -7,8 +7,9 @@ import type { Patience } from "../retry.ts";
 import type { VisitItem } from "../stage.ts";
 
 /**
- * Writes the visits of a slice, and gives those that were refused. Visits go past the stages of events, and before them: the position
- * of a batch goes along with its last events, when nothing else of the batch is owed.
+ * Writes the visits of a slice, and gives those that were refused. Visits go past the stages of
+ * events, and before them: the position of a batch goes along with its last events, when nothing
+ * else of the batch is owed.
  */
 export async function track(
   items: readonly VisitItem[],

@@ -189,7 +189,10 @@ async function checkKey(secret: string, call: Call, options: AuthenticationOptio
   return caller;
 }
 
-/** `e-mail:password`, as `curl -d` sends it; or a form with an `apikey`, as a post has it that was sent to this address by mistake. */
+/**
+ * `e-mail:password`, as `curl -d` sends it; or a form with an `apikey`, as a post has it that was
+ * sent to this address by mistake.
+ */
 async function checkBody(body: string, call: Call, options: AuthenticationOptions): Promise<Caller> {
   const key = parseForm(body).get("apikey");
   if (key !== null) return await checkKey(key, call, options);

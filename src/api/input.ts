@@ -27,7 +27,8 @@ export async function readJson<T>(context: Context, call: Call, schema: z.ZodTyp
 }
 
 /**
- * The form of a request, whatever its content type. Of a repeated field the first counts; fields that the schema does not know are ignored.
+ * The form of a request, whatever its content type. Of a repeated field the first counts; fields
+ * that the schema does not know are ignored.
  * @throws LoggiaError `bad_parameter`
  */
 export async function readForm<T>(context: Context, call: Call, schema: z.ZodType<T>): Promise<T> {

@@ -19,7 +19,10 @@ export async function listRecords(
   return withPages(reply, call, plan, total);
 }
 
-/** A list with `sinceid` tells only of a time that is complete: its reader comes back for the rest, and would not for what turned up behind it. */
+/**
+ * A list with `sinceid` tells only of a time that is complete: its reader comes back for the rest,
+ * and would not for what turned up behind it.
+ */
 export function endAtHorizon({ horizon }: Context, { query }: ApiCall, plan: ListPlan): ListPlan {
   if (horizon === null || (query.get("sinceid") ?? "") === "") return plan;
   const later: Condition = { kind: "accepted-after", id: horizon.current() };
@@ -59,7 +62,10 @@ export function withPages(
 /** A longer query is not said again in `Link`: clients refuse answers whose headers are larger than some 16 KB. */
 const LINKED_QUERY_LENGTH = 4000;
 
-/** `Link` to the pages beside this one, relative to the address that was called: what stands before it (a proxy) is not ours to know. */
+/**
+ * `Link` to the pages beside this one, relative to the address that was called: what stands before
+ * it (a proxy) is not ours to know.
+ */
 function linkPages({ path, query }: ApiCall, { skip, take }: Pick<ListPlan, "skip" | "take">, total: number): string {
   if (query.toString().length > LINKED_QUERY_LENGTH) return "";
   const page = skip / take + 1;

@@ -4,8 +4,8 @@ const EMPTY_TURN_MS = 0.01;
 let awake_ms = 0;
 
 /**
- * Keeps this thread awake for as long as `isWanted` says so: where something comes in a moment, falling asleep until then and being woken takes longer than that,
- * for who wakes it as well.
+ * Keeps this thread awake for as long as `isWanted` says so: where something comes in a moment,
+ * falling asleep until then and being woken takes longer than that, for who wakes it as well.
  */
 export function stayAwake(isWanted: () => boolean): void {
   const before_ms = performance.now();
@@ -16,7 +16,10 @@ export function stayAwake(isWanted: () => boolean): void {
   });
 }
 
-/** For how long this thread has been awake with nothing to do, in all: what the utilization of its event loop counts as work. */
+/**
+ * For how long this thread has been awake with nothing to do, in all: what the utilization of its
+ * event loop counts as work.
+ */
 export function idleAwake_ms(): number {
   return awake_ms;
 }

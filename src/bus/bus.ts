@@ -4,8 +4,9 @@
  */
 
 /**
- * `events`: records of `src/events/record.ts`, keyed by log. `dead-letters`: what the pipeline could not take, with the reason.
- * `alerts`: events that somebody wants mail about, keyed by log; they are news, so they go by age, read or not.
+ * `events`: records of `src/events/record.ts`, keyed by log. `dead-letters`: what the pipeline
+ * could not take, with the reason. `alerts`: events that somebody wants mail about, keyed by log;
+ * they are news, so they go by age, read or not.
  */
 export const TOPICS = ["events", "dead-letters", "alerts"] as const;
 export type Topic = (typeof TOPICS)[number];
@@ -49,13 +50,15 @@ export type SubscribeOptions = {
   readonly maxRecords: number;
   readonly maxBytes: number;
   /**
-   * Asked once for each partition when it is assigned: the first offset to deliver, for a store that keeps its own offset
-   * together with its rows. null: the group's offset, or the start of the partition where there is none.
+   * Asked once for each partition when it is assigned: the first offset to deliver, for a store
+   * that keeps its own offset together with its rows. null: the group's offset, or the start of the
+   * partition where there is none.
    */
   readonly from?: (partition: number) => Promise<number | null>;
   /**
-   * Whether the values of a batch are no longer needed once its handler has settled: then a bus may take their memory back, and they are empty. Records live too long to be
-   * collected with what is young, and each of them would have the collector look at all there is the sooner.
+   * Whether the values of a batch are no longer needed once its handler has settled: then a bus may
+   * take their memory back, and they are empty. Records live too long to be collected with what is
+   * young, and each of them would have the collector look at all there is the sooner.
    */
   readonly transient?: boolean;
 };
@@ -97,18 +100,22 @@ export type PartitionLag = {
 
 export type Bus = AsyncDisposable & {
   /**
-   * Appends records, in order for each key. Resolves once they are durable (fsync, or acks from all in-sync replicas).
-   * @throws LoggiaError `bus_unavailable` where that did not happen before `deadline_ms` (from now); then they may or may not have been appended.
+   * Appends records, in order for each key. Resolves once they are durable (fsync, or acks from all
+   * in-sync replicas).
+   * @throws LoggiaError `bus_unavailable` where that did not happen before `deadline_ms` (from
+   * now); then they may or may not have been appended.
    */
   append(topic: Topic, records: readonly NewRecord[], options?: { deadline_ms?: number }): Promise<void>;
   /**
-   * Delivers batches to `handler`, one at a time for each partition. A handler that throws sees the same records again after a back-off;
-   * a handler that returns without `ack` goes on with the next batch, and what it left is delivered after a restart.
+   * Delivers batches to `handler`, one at a time for each partition. A handler that throws sees the
+   * same records again after a back-off; a handler that returns without `ack` goes on with the next
+   * batch, and what it left is delivered after a restart.
    */
   subscribe(options: SubscribeOptions, handler: (batch: Batch) => Promise<void>): Promise<Subscription>;
   /**
-   * Reads what a topic holds as it begins, once, in batches of one partition each, in order within a partition. No group is asked and none is moved;
-   * what was appended later does not come, and what the bus removes meanwhile may not.
+   * Reads what a topic holds as it begins, once, in batches of one partition each, in order within
+   * a partition. No group is asked and none is moved; what was appended later does not come, and
+   * what the bus removes meanwhile may not.
    * @throws LoggiaError `bus_unavailable`
    */
   read(options: ReadOptions): AsyncIterable<readonly BusRecord[]>;

@@ -43,16 +43,19 @@ export const REQUEST_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_MS = 15_000;
 
 /**
- * The client retries inside itself, on several levels that multiply. So it gets few retries, and those who use it try again
- * with a deadline of their own: then an engine that comes back is noticed within a second.
+ * The client retries inside itself, on several levels that multiply. So it gets few retries, and
+ * those who use it try again with a deadline of their own: then an engine that comes back is
+ * noticed within a second.
  */
 export const CLIENT_RETRY: RetryOptions = { initialRetryTime: 100, maxRetryTime: 1000, retries: 2 };
 
 /**
- * A client for one use (producer, consumer or admin). Its connections are its own, so that one use can drop them without disturbing another.
+ * A client for one use (producer, consumer or admin). Its connections are its own, so that one use
+ * can drop them without disturbing another.
  *
- * kafkajs keeps a connection on which requests time out; where its packets go nowhere, nothing would mend until TCP gives up after a
- * quarter of an hour. Users therefore call `dropConnections` at `REQUEST_TIMEOUT`.
+ * kafkajs keeps a connection on which requests time out; where its packets go nowhere, nothing
+ * would mend until TCP gives up after a quarter of an hour. Users therefore call `dropConnections`
+ * at `REQUEST_TIMEOUT`.
  */
 export function createKafkaClient(connection: KafkaConnection): KafkaClient {
   restWhereNothingWaits();
@@ -94,8 +97,9 @@ const connectSocket: ISocketFactory = ({ host, port, ssl, onConnect }) => {
 };
 
 /**
- * The client tells each of many retries as an error, on two levels, and each join as news. Here a retry is a warning of one line, the same one only now
- * and then; all else is for debugging. Only fields that are known to hold no secret are passed on.
+ * The client tells each of many retries as an error, on two levels, and each join as news. Here a
+ * retry is a warning of one line, the same one only now and then; all else is for debugging. Only
+ * fields that are known to hold no secret are passed on.
  */
 function createLogWriter(log: Logger): (entry: LogEntry) => void {
   const told = new Map<string, number>();
@@ -127,8 +131,10 @@ type RequestQueue = {
 let rests = false;
 
 /**
- * kafkajs looks at the queue of each connection every millisecond for as long as it is open: where nothing waits, it asks for a timer in the past, of which Node makes one
- * millisecond (and warns). Only where something waits there is something to look at; and whatever comes to wait asks for that itself.
+ * kafkajs looks at the queue of each connection every millisecond for as long as it is open: where
+ * nothing waits, it asks for a timer in the past, of which Node makes one millisecond (and warns).
+ * Only where something waits there is something to look at; and whatever comes to wait asks for
+ * that itself.
  */
 function restWhereNothingWaits(): void {
   if (rests) return;
@@ -149,7 +155,10 @@ export function reasonOf(error: unknown): string {
   return inner instanceof Error ? inner.message : String(inner);
 }
 
-/** What a broker answered, in Kafka's fixed words; null where the client failed by itself, whose words may name files and addresses. */
+/**
+ * What a broker answered, in Kafka's fixed words; null where the client failed by itself, whose
+ * words may name files and addresses.
+ */
 export function refusalOf(error: unknown): string | null {
   let inner = error;
   while (inner instanceof Error && inner.cause instanceof Error) inner = inner.cause;

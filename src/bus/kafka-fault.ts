@@ -2,8 +2,9 @@ import { certificateFault } from "../errors.ts";
 import { kindOf, reasonOf, type KafkaConnection } from "./kafka-client.ts";
 
 /**
- * Why a first connection failed, in one line without secrets. A broker says little where a client speaks otherwise than its listener
- * does: it closes the connection. So the line names what the settings leave out.
+ * Why a first connection failed, in one line without secrets. A broker says little where a client
+ * speaks otherwise than its listener does: it closes the connection. So the line names what the
+ * settings leave out.
  */
 export function whyNotOpened(error: unknown, { tls, sasl }: Pick<KafkaConnection, "tls" | "sasl">): string {
   const reason = reasonOf(error).replaceAll("\n", " ");

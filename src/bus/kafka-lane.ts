@@ -63,7 +63,10 @@ export type LaneOptions = {
   left(items: readonly Item[]): void;
 };
 
-/** A broker's default limit is 1,048,588 bytes for what one request brings to one partition; a record adds up to 40 bytes to its own size. */
+/**
+ * A broker's default limit is 1,048,588 bytes for what one request brings to one partition; a
+ * record adds up to 40 bytes to its own size.
+ */
 const REQUEST_BYTES = 1_000_000;
 const REQUEST_RECORDS = 5000;
 const RECORD_OVERHEAD_BYTES = 40;
@@ -100,7 +103,10 @@ export class Lane {
     this.#queue.push(item);
   }
 
-  /** The next request: in order, within its limits, without what its caller has given up. The lane is busy until {@link sent} or {@link sendAlone} is through. */
+  /**
+   * The next request: in order, within its limits, without what its caller has given up. The lane
+   * is busy until {@link sent} or {@link sendAlone} is through.
+   */
   take(): Item[] {
     const items: Item[] = [];
     const givenUp: Item[] = [];

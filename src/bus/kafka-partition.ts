@@ -17,8 +17,9 @@ export type PartitionOptions = {
 const COMMIT_ATTEMPTS = 8;
 
 /**
- * One assigned partition: what was fetched and not yet handed over, and the one handler at work. It lives apart from the consumer's
- * fetch loop, so that a handler that takes long, or waits to try again, holds up neither the heartbeats nor the other partitions.
+ * One assigned partition: what was fetched and not yet handed over, and the one handler at work. It
+ * lives apart from the consumer's fetch loop, so that a handler that takes long, or waits to try
+ * again, holds up neither the heartbeats nor the other partitions.
  */
 export class KafkaPartition {
   readonly #options: PartitionOptions;

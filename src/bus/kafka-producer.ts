@@ -6,7 +6,10 @@ import { Append, Lane, type Item } from "./kafka-lane.ts";
 import { APPEND_DEADLINE_MS, QUEUE_BYTES, QUEUE_RECORDS, sizeOf } from "./limits.ts";
 import { settledWithin } from "./wait.ts";
 
-/** How many shared requests may be in flight, each with partitions of its own. A second one is for those that come just after the first has gone. */
+/**
+ * How many shared requests may be in flight, each with partitions of its own. A second one is for
+ * those that come just after the first has gone.
+ */
 const SHARED_REQUESTS = 2;
 const SHARED_REQUEST_BYTES = 8 * 1024 * 1024;
 const DISCONNECT_TIMEOUT_MS = 2000;
@@ -15,12 +18,15 @@ const DISCONNECT_TIMEOUT_MS = 2000;
 type Load = { readonly lane: Lane; readonly items: readonly Item[] };
 
 /**
- * Appends to Kafka. There is a lane a partition, with one request in flight at most: so order holds for each key. The lanes that have something to send
- * share a request, since the client's work is by request: what arrives meanwhile gathers, and requests grow with the load. Where a shared request
- * fails, each of its lanes goes on alone until it got through, so that a partition without a leader holds up nobody else's.
+ * Appends to Kafka. There is a lane a partition, with one request in flight at most: so order holds
+ * for each key. The lanes that have something to send share a request, since the client's work is
+ * by request: what arrives meanwhile gathers, and requests grow with the load. Where a shared
+ * request fails, each of its lanes goes on alone until it got through, so that a partition without
+ * a leader holds up nobody else's.
  *
- * The producer is not idempotent on purpose: kafkajs then retries without end, and once its retries are limited a gap in the sequence
- * makes every later request fail. What a retry appended twice, the store keeps once, because events have ids.
+ * The producer is not idempotent on purpose: kafkajs then retries without end, and once its retries
+ * are limited a gap in the sequence makes every later request fail. What a retry appended twice,
+ * the store keeps once, because events have ids.
  */
 export class KafkaProducer {
   readonly #producer: Producer;

@@ -25,7 +25,8 @@ const SILENCE_MS = 30_000;
 const DISCONNECT_TIMEOUT_MS = 3000;
 
 /**
- * Reads ranges of a topic's partitions once. Nothing is committed: should the group have to join again, what comes a second time is left out.
+ * Reads ranges of a topic's partitions once. Nothing is committed: should the group have to join
+ * again, what comes a second time is left out.
  * @throws LoggiaError `bus_unavailable`
  */
 export async function* readRanges(options: RangesOptions): AsyncGenerator<readonly BusRecord[]> {

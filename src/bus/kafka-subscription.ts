@@ -9,16 +9,21 @@ import { backoff_ms, CLOSE_TIMEOUT_MS } from "./limits.ts";
 import { pause, settledWithin } from "./wait.ts";
 
 /**
- * Heartbeats go out whatever the handlers do, so only a dead or frozen process misses this. Then the others wait that long. Not the least that brokers
- * allow, 6 s: the client sends no heartbeat before the fetch under way is answered, which may bring 16 MB and take as long as any request. With 2 s from
- * one to the next they came up to 4.5 s apart on a starved machine; and a session that ends for being late has all members of the group begin anew.
+ * Heartbeats go out whatever the handlers do, so only a dead or frozen process misses this. Then
+ * the others wait that long. Not the least that brokers allow, 6 s: the client sends no heartbeat
+ * before the fetch under way is answered, which may bring 16 MB and take as long as any request.
+ * With 2 s from one to the next they came up to 4.5 s apart on a starved machine; and a session
+ * that ends for being late has all members of the group begin anew.
  */
 const SESSION_TIMEOUT_MS = 10_000;
 const HEARTBEAT_MS = 3000;
 const REBALANCE_TIMEOUT_MS = 30_000;
 /** A fetch that finds nothing returns this soon: a partition that was paused waits no longer for its turn. */
 const FETCH_WAIT_MS = 100;
-/** How long the fetch loop itself waits for handlers. Those that take longer have their partition paused, and the others go on. */
+/**
+ * How long the fetch loop itself waits for handlers. Those that take longer have their partition
+ * paused, and the others go on.
+ */
 const INLINE_MS = 50;
 const FETCH_BYTES_LEAST = 256 * 1024;
 const FETCH_BYTES_MOST = 4 * 1024 * 1024;
@@ -43,11 +48,11 @@ export type KafkaSubscriptionOptions = {
 };
 
 /**
- * A member of a consumer group that outlives its consumers: kafkajs does not come back from every crash, and its loop can hang in a rebalance.
- * Then the consumer is thrown away and built anew.
+ * A member of a consumer group that outlives its consumers: kafkajs does not come back from every
+ * crash, and its loop can hang in a rebalance. Then the consumer is thrown away and built anew.
  *
- * kafkajs fetches from a broker again only when every batch of its last fetch is done. So its loop only feeds {@link KafkaPartition}s,
- * and pauses those that cannot keep up.
+ * kafkajs fetches from a broker again only when every batch of its last fetch is done. So its loop
+ * only feeds {@link KafkaPartition}s, and pauses those that cannot keep up.
  */
 export class KafkaSubscription implements Subscription {
   readonly done: Promise<void>;
@@ -61,7 +66,10 @@ export class KafkaSubscription implements Subscription {
   readonly #endings = new Map<number, Promise<void>>();
   readonly #leave: PromiseWithResolvers<void> = Promise.withResolvers();
   #timeOfClose_ms = CLOSE_TIMEOUT_MS;
-  /** Of the consumer alive: commits without the consumer's own retries, which do not ask whether the partition is still ours. */
+  /**
+   * Of the consumer alive: commits without the consumer's own retries, which do not ask whether the
+   * partition is still ours.
+   */
   #commit: ((offsets: Offsets) => Promise<void>) | null = null;
   #joined_ms = 0;
   readonly #membership: KafkaMembership;
@@ -179,7 +187,10 @@ export class KafkaSubscription implements Subscription {
     return { reason, stop: () => clearInterval(timer) };
   }
 
-  /** Brings the partitions in line with what the group gave this member. Runs before the first fetch of that generation. */
+  /**
+   * Brings the partitions in line with what the group gave this member. Runs before the first fetch
+   * of that generation.
+   */
   #assign(consumer: Consumer, assigned: readonly number[]): void {
     const { topic } = this.#options;
     for (const [number, partition] of this.#partitions) {

@@ -24,7 +24,10 @@ import { APPEND_DEADLINE_MS } from "./limits.ts";
 import { settledWithin } from "./wait.ts";
 
 export type KafkaBusOptions = KafkaConnection & {
-  /** Topics are `<namespace>.events`, `<namespace>.dead-letters` and `<namespace>.alerts`, consumer groups `<namespace>.<group>` for events. */
+  /**
+   * Topics are `<namespace>.events`, `<namespace>.dead-letters` and `<namespace>.alerts`, consumer
+   * groups `<namespace>.<group>` for events.
+   */
   readonly namespace: string;
   /** Of the topics of events and of alerts, where this process creates them. Dead letters have one. */
   readonly partitions?: number;
@@ -82,8 +85,9 @@ async function ensureTopics(admin: Admin, options: KafkaBusOptions): Promise<Rea
 }
 
 /**
- * A broker may lead a partition only a moment after it has heard of it. Until then it refuses records for that one, and those of the request for other partitions
- * are appended twice. Only a leader tells offsets.
+ * A broker may lead a partition only a moment after it has heard of it. Until then it refuses
+ * records for that one, and those of the request for other partitions are appended twice. Only a
+ * leader tells offsets.
  */
 async function askLeaders(admin: Admin, options: KafkaBusOptions, created: readonly Topic[]): Promise<void> {
   await Promise.all(created.map((topic) => admin.fetchTopicOffsets(topicName(options, topic))));
@@ -152,7 +156,10 @@ function topicName({ namespace }: { namespace: string }, topic: Topic): string {
   return `${namespace}.${topic}`;
 }
 
-/** Members of one Kafka group must want the same topics (kafkajs gives all members the leader's), so a group has an id for each topic. */
+/**
+ * Members of one Kafka group must want the same topics (kafkajs gives all members the leader's), so
+ * a group has an id for each topic.
+ */
 function groupId({ namespace }: { namespace: string }, topic: Topic, group: string): string {
   return topic === "events" ? `${namespace}.${group}` : `${namespace}.${group}.${topic}`;
 }
@@ -248,7 +255,8 @@ class KafkaBus implements Bus {
     return ends
       .map(({ partition, high, low }) => {
         const next = nexts.get(partition) ?? -1;
-        // A group that never acknowledged anything here begins at the oldest record; so does one whose next record is already gone.
+        // A group that never acknowledged anything here begins at the oldest record; so does one
+        // whose next record is already gone.
         return { partition, first: Number(low), end: Number(high), next: Math.max(next, Number(low)) };
       })
       .toSorted((a, b) => a.partition - b.partition);

@@ -19,7 +19,10 @@ export function sizeOf(record: NewRecord): number {
   return record.key.length + record.value.length;
 }
 
-/** How long to wait after the `failures`-th failure in a row (from 1): doubles from 100 ms to 5 s, with up to a fifth taken off at random. */
+/**
+ * How long to wait after the `failures`-th failure in a row (from 1): doubles from 100 ms to 5 s,
+ * with up to a fifth taken off at random.
+ */
 export function backoff_ms(failures: number): number {
   const full_ms = Math.min(BACKOFF_FIRST_MS * 2 ** Math.min(failures - 1, 16), BACKOFF_LAST_MS);
   return full_ms * (1 - Math.random() / 5);

@@ -11,7 +11,10 @@ export type PassageOptions = {
   /** A clock that is never set back; or of which moment all lies on the bus by then. */
   readonly now: () => number | Promise<number>;
   readonly log: Logger;
-  /** Told after each look: where the group stands; and the last moment, by `now`, of which all that lay on the bus was passed since the look before, or null. */
+  /**
+   * Told after each look: where the group stands; and the last moment, by `now`, of which all that
+   * lay on the bus was passed since the look before, or null.
+   */
   readonly seen: (lags: readonly PartitionLag[], passed_ms: number | null) => void;
 };
 
@@ -22,8 +25,9 @@ type Sample = { readonly taken_ms: number; readonly ends: ReadonlyMap<number, nu
 const MAX_SAMPLES = 512;
 
 /**
- * Watches a group pass what lies on the topic of events: notes where the topic ends at a moment, and sees later that the group's offsets are beyond those ends.
- * So it is known up to which moment all is done, and no record has to be read for it. While the bus is away it tells nothing.
+ * Watches a group pass what lies on the topic of events: notes where the topic ends at a moment,
+ * and sees later that the group's offsets are beyond those ends. So it is known up to which moment
+ * all is done, and no record has to be read for it. While the bus is away it tells nothing.
  */
 export function watchPassage({ bus, group, every_ms, now, log, seen }: PassageOptions): AsyncDisposable {
   const stop = new AbortController();

@@ -1,10 +1,14 @@
 /**
- * How long the handler of a subscription rests, while producers append to the bus of its own process. Both share a processor, and who waits for an answer comes
- * first. What gathers meanwhile makes the next batch larger, and so cheaper for each record. Without producers nothing rests.
+ * How long the handler of a subscription rests, while producers append to the bus of its own
+ * process. Both share a processor, and who waits for an answer comes first. What gathers meanwhile
+ * makes the next batch larger, and so cheaper for each record. Without producers nothing rests.
  */
 const SHARE = 2;
 const MOST_MS = 300;
-/** Where producers keep the thread busy, every moment of the handler is taken from them: what they send in a burst waits on the bus, which is made for that. */
+/**
+ * Where producers keep the thread busy, every moment of the handler is taken from them: what they
+ * send in a burst waits on the bus, which is made for that.
+ */
 const BURST_BUSY = 0.6;
 /** Some 2,500 events a second. Where less comes it is others who keep the thread busy, and a rest would help nobody. */
 const BURST_BYTES_S = 500_000;
@@ -46,7 +50,10 @@ export function restLeft({ worked_ms, rested_ms, busy, appended_bytes_s, behind_
   return isBurst && Math.max(behind_ms, rested_ms) < BURST_MS ? BURST_LOOK_MS : 0;
 }
 
-/** What `before` becomes by what was seen in a rest of `over_ms`: as if over the last 200 ms of rest, but where producers have fallen silent. */
+/**
+ * What `before` becomes by what was seen in a rest of `over_ms`: as if over the last 200 ms of
+ * rest, but where producers have fallen silent.
+ */
 export function crowdSince(before: Crowd, seen: Crowd, over_ms: number): Crowd {
   if (seen.appended_bytes_s === 0 && seen.busy < BURST_BUSY && over_ms >= SILENCE_MS) return seen;
   const weight = Math.min(1, over_ms / CROWD_OVER_MS);

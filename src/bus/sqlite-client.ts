@@ -9,10 +9,16 @@ import type { Answer, BusFileCall, BusThreadData, Request } from "./sqlite-threa
 
 type Waiting = { readonly resolve: (value: unknown) => void; readonly reject: (error: Error) => void };
 
-/** The file of the embedded bus, on a thread of its own: {@link BusFile}, whose every call is a promise here. Calls are done in their order. */
+/**
+ * The file of the embedded bus, on a thread of its own: {@link BusFile}, whose every call is a
+ * promise here. Calls are done in their order.
+ */
 export class BusFileClient implements AsyncDisposable {
   readonly #thread: Worker;
-  /** By the id of the call. Ids are given again: few calls are under way at a time. (The tables that a map leaves behind as it comes and goes are held by each other, until the old are collected.) */
+  /**
+   * By the id of the call. Ids are given again: few calls are under way at a time. (The tables that
+   * a map leaves behind as it comes and goes are held by each other, until the old are collected.)
+   */
   readonly #waiting: (Waiting | null)[] = [];
   /** What SQLite said first of damage to the file. */
   #damage: string | null = null;

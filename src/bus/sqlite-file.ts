@@ -232,7 +232,8 @@ export class BusFile {
   }
 
   /**
-   * Copies all that was committed when the copy ends, and meanwhile lets everybody else go on. In the copy, groups stand where `groups` says.
+   * Copies all that was committed when the copy ends, and meanwhile lets everybody else go on. In
+   * the copy, groups stand where `groups` says.
    * @param file is not there, or empty
    */
   async copyTo(file: string, groups: GroupOffsets): Promise<void> {
@@ -249,8 +250,9 @@ export class BusFile {
   }
 
   /**
-   * Another thread copies, and SQLite refuses it while this one is amid a transaction. Node then waits for its end, but for the first pages, of which it says
-   * that they failed with SQLITE_OK, "not an error" (26.10; `BackupJob::AfterThreadPoolWork` takes no page left for all pages done).
+   * Another thread copies, and SQLite refuses it while this one is amid a transaction. Node then
+   * waits for its end, but for the first pages, of which it says that they failed with SQLITE_OK,
+   * "not an error" (26.10; `BackupJob::AfterThreadPoolWork` takes no page left for all pages done).
    */
   async #copyPages(file: string): Promise<void> {
     const end_ms = performance.now() + COPY_BEGINS_MS;

@@ -1,6 +1,8 @@
 /**
- * The thread that has the file of the embedded bus: `sqlite-client.ts` starts it and calls it. SQLite blocks whoever commits until the disk has answered, which on a busy one takes many
- * times as long as the commit itself; here that keeps no request waiting, and whatever is posted meanwhile shares the next commit.
+ * The thread that has the file of the embedded bus: `sqlite-client.ts` starts it and calls it.
+ * SQLite blocks whoever commits until the disk has answered, which on a busy one takes many times
+ * as long as the commit itself; here that keeps no request waiting, and whatever is posted
+ * meanwhile shares the next commit.
  */
 import { parentPort, workerData } from "node:worker_threads";
 import type { Transferable } from "node:worker_threads";

@@ -32,15 +32,19 @@ export type SqliteBusOptions = {
    * reads go by age alone, and so do alerts. A day unless given.
    */
   readonly keep_ms?: number;
-  /** The largest the file may become, in bytes; appends fail beyond that as on a full disk. 0 (the default): as large as the disk allows. */
+  /**
+   * The largest the file may become, in bytes; appends fail beyond that as on a full disk. 0 (the
+   * default): as large as the disk allows.
+   */
   readonly maxFile_bytes?: number;
 };
 
 /** The embedded bus can be copied while it runs. */
 export type SqliteBus = Bus & {
   /**
-   * Prepares a copy: until disposed of, no record is removed; and whatever groups acknowledge from now on, they have not in the copy.
-   * So a store that is copied in between is never ahead of what the copied bus delivers.
+   * Prepares a copy: until disposed of, no record is removed; and whatever groups acknowledge from
+   * now on, they have not in the copy. So a store that is copied in between is never ahead of what
+   * the copied bus delivers.
    */
   hold(): BusHold;
 };
@@ -95,8 +99,8 @@ type Pending = Commit & {
 };
 
 /**
- * Group commit: appends and acknowledgements that arrive while one commit is under way share the next transaction and its fsync. So a commit grows with the load,
- * and waits for nobody without it.
+ * Group commit: appends and acknowledgements that arrive while one commit is under way share the
+ * next transaction and its fsync. So a commit grows with the load, and waits for nobody without it.
  */
 class FileBus implements SqliteBus {
   readonly #file: BusFileClient;
@@ -337,7 +341,10 @@ class FileBus implements SqliteBus {
     return this.#pending.splice(0, count);
   }
 
-  /** Acknowledgements are few and small: they count against no limit, and share the commit of the appends beside them. */
+  /**
+   * Acknowledgements are few and small: they count against no limit, and share the commit of the
+   * appends beside them.
+   */
   #saveOffset(topic: Topic, group: string, next: number): Promise<void> {
     return this.#enqueue({
       records: 0,
@@ -355,8 +362,8 @@ class FileBus implements SqliteBus {
     let next = Math.max(from, 1);
     const end = await this.#file.call("end", topic);
     if (from > end) {
-      // The file is younger than the store: it was lost, or came from a backup. What it holds may be news to the store, and what comes must not
-      // get offsets that the store has seen already.
+      // The file is younger than the store: it was lost, or came from a backup. What it holds may
+      // be news to the store, and what comes must not get offsets that the store has seen already.
       this.#log.warn(
         { topic, group, from, end },
         "the store is ahead of the bus file: all that the file holds is delivered again",
@@ -372,7 +379,8 @@ class FileBus implements SqliteBus {
 
   #wake(topic: Topic, size_bytes: number): void {
     this.#appended_bytes[topic] += size_bytes;
-    // A set that is cleared keeps what it was until its memory is collected: not for nothing, a thousand times a second.
+    // A set that is cleared keeps what it was until its memory is collected: not for nothing, a
+    // thousand times a second.
     if (this.#wakers[topic].size === 0) return;
     const wakers = [...this.#wakers[topic]];
     this.#wakers[topic].clear();

@@ -71,7 +71,8 @@ export function createAccounts(parts: {
       await refresh();
       const { id } = await requireAccount(parts, email);
       const logs = snapshot.logsOf(id).map((log) => log.key);
-      // All are asked before the first is changed; each is asked again as it is written, as others may change it meanwhile.
+      // All are asked before the first is changed; each is asked again as it is written, as others
+      // may change it meanwhile.
       for (const key of logs) withoutShare(snapshot, snapshot.known(idOf.log(key))?.entity ?? null, key, id);
       for (const key of logs) {
         await writer.write(idOf.log(key), (current) => withoutShare(snapshot, current, key, id));

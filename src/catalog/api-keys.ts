@@ -11,7 +11,10 @@ import { drawApiKey, drawId, hashSecret } from "./secrets.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { Writer } from "./writer.ts";
 
-/** So many digests of keys that were right are remembered: posts come with the same few keys again and again, and a digest takes half a microsecond. */
+/**
+ * So many digests of keys that were right are remembered: posts come with the same few keys again
+ * and again, and a digest takes half a microsecond.
+ */
 const REMEMBERED = 10_000;
 
 type ApiKeys = Pick<Catalog, "apiKey" | "knownApiKey" | "createApiKey" | "setApiKeyDisabled" | "deleteApiKey">;

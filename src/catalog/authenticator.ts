@@ -17,9 +17,10 @@ const MAX_PASSWORD_UNITS = 400;
 const SERVICE = Object.freeze({ address: "", isKnown: true });
 
 /**
- * Checks pairs of e-mail and password. A pair that was right is remembered for a minute, as an HMAC under a key that lives and dies with
- * this process. The stored hash is part of what is remembered: a new password, set here or by any other process, makes it worthless at once.
- * So is one that was wrong: a client that keeps an old password takes no time from those who have the right one.
+ * Checks pairs of e-mail and password. A pair that was right is remembered for a minute, as an HMAC
+ * under a key that lives and dies with this process. The stored hash is part of what is remembered:
+ * a new password, set here or by any other process, makes it worthless at once. So is one that was
+ * wrong: a client that keeps an old password takes no time from those who have the right one.
  *
  * An unknown e-mail takes the path of a wrong password, against a hash that nothing matches.
  */

@@ -1,11 +1,13 @@
 import type { LogKey, UserId } from "../events/event.ts";
 
 /**
- * The catalog port: accounts, logs, shares, API keys, class filters and each person's options for them.
+ * The catalog port: accounts, logs, shares, API keys, class filters and each person's options for
+ * them.
  *
- * Every process holds all of it in memory, so that reads are plain calls: the hot paths ask it for each request. Changes by this process
- * show at once, changes by others within `CATALOG_POLL_MS`. `createCatalog` of `create.ts` makes it on a small document store with
- * optimistic concurrency, whose adapters are `documents/sqlite.ts` (embedded) and `documents/elasticsearch.ts` (cluster).
+ * Every process holds all of it in memory, so that reads are plain calls: the hot paths ask it for
+ * each request. Changes by this process show at once, changes by others within `CATALOG_POLL_MS`.
+ * `createCatalog` of `create.ts` makes it on a small document store with optimistic concurrency,
+ * whose adapters are `documents/sqlite.ts` (embedded) and `documents/elasticsearch.ts` (cluster).
  */
 export type Catalog = AsyncDisposable & {
   // Accounts
@@ -20,10 +22,14 @@ export type Catalog = AsyncDisposable & {
   passwordMark(id: UserId): string | null;
   /** Makes an account a service admin. @throws LoggiaError `account_not_found` */
   makeAdmin(email: string): Promise<void>;
-  /** Removes the account, its shares and its options. @throws LoggiaError `account_not_found`; `conflict` where a log would lose its last admin */
+  /**
+   * Removes the account, its shares and its options. @throws LoggiaError `account_not_found`;
+   * `conflict` where a log would lose its last admin
+   */
   deleteAccount(email: string): Promise<void>;
   /**
-   * The account, where the pair is right. Costs the same for unknown e-mails; slow hashing is bounded and verified pairs are cached.
+   * The account, where the pair is right. Costs the same for unknown e-mails; slow hashing is
+   * bounded and verified pairs are cached.
    * @throws LoggiaError `overloaded` where too many pairs wait to be checked; whatever {@link
    *   Asker.recheck} throws
    */
@@ -42,10 +48,13 @@ export type Catalog = AsyncDisposable & {
    */
   ownerOf(log: LogKey): UserId | null;
   /**
-   * The creator becomes its admin; plan `development`; one read-write API key, whose secret is returned this once.
-   * @param apiKey a secret of the operator's choice instead of a drawn one: 8 to 200 printable ASCII characters. Only its plain SHA-256 is
-   *   kept, so it should be as hard to guess as a drawn one
-   * @throws LoggiaError `bad_parameter`, `log_exists`, `account_not_found` (the owner); `conflict` where the secret is in use
+   * The creator becomes its admin; plan `development`; one read-write API key, whose secret is
+   * returned this once.
+   * @param apiKey a secret of the operator's choice instead of a drawn one: 8 to 200 printable
+   * ASCII characters. Only its plain SHA-256 is kept, so it should be as hard to guess as a drawn
+   * one
+   * @throws LoggiaError `bad_parameter`, `log_exists`, `account_not_found` (the owner); `conflict`
+   * where the secret is in use
    */
   createLog(log: {
     key: LogKey;
@@ -57,19 +66,25 @@ export type Catalog = AsyncDisposable & {
   updateLog(key: LogKey, change: LogSettings): Promise<Log>;
   /** Whether any log lets pages of this origin post. A plain look-up. */
   namesOrigin(origin: string): boolean;
-  /** @throws LoggiaError `account_not_found`, `log_not_found`; `conflict` where the log would lose its last admin, or has 1,000 shares */
+  /**
+   * @throws LoggiaError `account_not_found`, `log_not_found`; `conflict` where the log would lose
+   * its last admin, or has 1,000 shares
+   */
   share(log: LogKey, email: string, role: Role): Promise<void>;
   /** @throws LoggiaError `share_not_found`, `conflict` where the log would lose its last admin */
   unshare(log: LogKey, email: string): Promise<void>;
 
   // API keys
   /**
-   * What a secret opens, or null where no log knows it. An unknown one is first looked for in changes by other processes
-   * (at most a few times a second, however many wrong keys come).
+   * What a secret opens, or null where no log knows it. An unknown one is first looked for in
+   * changes by other processes (at most a few times a second, however many wrong keys come).
    * @throws LoggiaError `store_unavailable` where it is unknown and there are no accounts at all
    */
   apiKey(secret: string): Promise<KeyGrant | null>;
-  /** The same from memory alone: null may mean "not yet seen". For the hot path, which falls back to {@link Catalog.apiKey}. */
+  /**
+   * The same from memory alone: null may mean "not yet seen". For the hot path, which falls back to
+   * {@link Catalog.apiKey}.
+   */
   knownApiKey(secret: string): KeyGrant | null;
   /** @throws LoggiaError `bad_parameter`, `log_not_found`; `conflict` where the log has 200 keys */
   createApiKey(log: LogKey, scope: Scope): Promise<NewApiKey>;
@@ -81,7 +96,10 @@ export type Catalog = AsyncDisposable & {
   // Class filters and options
   /** Of a log, by key. The same array until it changes, so that a compiled matcher can be kept beside it. */
   classFilters(log: LogKey): readonly ClassFilter[];
-  /** @throws LoggiaError `bad_parameter` (naming the field and its limit), `class_filter_exists`, `log_not_found`; `conflict` where the log has 10,000 */
+  /**
+   * @throws LoggiaError `bad_parameter` (naming the field and its limit), `class_filter_exists`,
+   * `log_not_found`; `conflict` where the log has 10,000
+   */
   createClassFilter(log: LogKey, filter: ClassFilter): Promise<ClassFilter>;
   /** @throws LoggiaError `bad_parameter`, `class_filter_not_found` */
   updateClassFilter(log: LogKey, key: string, filter: Omit<ClassFilter, "key">): Promise<ClassFilter>;

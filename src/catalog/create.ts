@@ -21,8 +21,9 @@ import { createStartTicket } from "./start-ticket.ts";
 import { createWriter } from "./writer.ts";
 
 /**
- * The catalog over a document store. Once this has resolved the store is the catalog's: disposing the catalog disposes it.
- * Reads the whole of it before it resolves, then follows what other processes write.
+ * The catalog over a document store. Once this has resolved the store is the catalog's: disposing
+ * the catalog disposes it. Reads the whole of it before it resolves, then follows what other
+ * processes write.
  *
  * @param options.poll_ms how often to look for changes by others
  * @param options.limits how much an account may have

@@ -25,7 +25,10 @@ export type Follower = AsyncDisposable & {
   checkFresh(): void;
 };
 
-/** Reads everything once, then follows every `poll_ms`. @throws LoggiaError `store_unavailable` where the first read fails */
+/**
+ * Reads everything once, then follows every `poll_ms`. @throws LoggiaError `store_unavailable`
+ * where the first read fails
+ */
 export async function createFollower(options: {
   documents: Documents;
   snapshot: Snapshot;

@@ -26,7 +26,10 @@ export async function findLog(
   return expectLog(snapshot.known(id)?.entity ?? null, key);
 }
 
-/** The log with a share more, or another role in one. @throws LoggiaError `conflict` where it has too many, or would lose its last admin */
+/**
+ * The log with a share more, or another role in one. @throws LoggiaError `conflict` where it has
+ * too many, or would lose its last admin
+ */
 export function withShare(snapshot: Snapshot, current: Entity | null, key: LogKey, share: ShareEntity): LogEntity {
   const log = expectLog(current, key);
   const before = log.shares.find(({ user }) => user === share.user);
@@ -39,7 +42,10 @@ export function withShare(snapshot: Snapshot, current: Entity | null, key: LogKe
   return before?.role === "admin" ? keepAdmin(snapshot, { ...log, shares }) : { ...log, shares };
 }
 
-/** The log without a user's share; the log itself where there is none. @throws LoggiaError `conflict` where nobody else is admin */
+/**
+ * The log without a user's share; the log itself where there is none. @throws LoggiaError
+ * `conflict` where nobody else is admin
+ */
 export function withoutShare(snapshot: Snapshot, current: Entity | null, key: LogKey, user: UserId): LogEntity {
   const log = expectLog(current, key);
   const shares = log.shares.filter((share) => share.user !== user);

@@ -3,8 +3,9 @@ import { fold } from "../events/text.ts";
 import type { AccountLimits, ClassFilter, ClassOptions, Role, SavedQuery, Scope } from "./catalog.ts";
 
 /**
- * What the catalog stores, as documents. What changes together stands together: a log holds its shares and keys, so that "a log keeps an
- * admin" is a matter of one guarded write; class filters and options have a document each, so that ten thousand of them stay cheap to change.
+ * What the catalog stores, as documents. What changes together stands together: a log holds its
+ * shares and keys, so that "a log keeps an admin" is a matter of one guarded write; class filters
+ * and options have a document each, so that ten thousand of them stay cheap to change.
  */
 export type Entity =
   | AccountEntity
@@ -169,7 +170,10 @@ export type Reservation = Addition & { readonly until: number };
  */
 export type FirstStartEntity = { readonly kind: "first-start"; readonly by: string };
 
-/** The ids of documents. Keys hold no slash, and an e-mail address stands last: without regard to case or to how accents are composed. */
+/**
+ * The ids of documents. Keys hold no slash, and an e-mail address stands last: without regard to
+ * case or to how accents are composed.
+ */
 export const idOf = {
   account: (email: string): string => `account/${fold(email.normalize("NFC"))}`,
   log: (key: LogKey): string => `log/${key}`,

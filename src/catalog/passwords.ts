@@ -16,7 +16,10 @@ const MAX_WAITING_PER_ACCOUNT = 24;
 /** Long enough for an early check of an account that is attacked little. */
 const PATIENCE_MS = 3_000;
 
-/** `$argon2id$v=19$m=19456,t=2,p=1$salt$tag`, the usual form: a hash says how it was made, so parameters can change between releases. */
+/**
+ * `$argon2id$v=19$m=19456,t=2,p=1$salt$tag`, the usual form: a hash says how it was made, so
+ * parameters can change between releases.
+ */
 const STORED = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 
 /** The default asker. */

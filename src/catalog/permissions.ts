@@ -4,8 +4,9 @@ import { fold } from "../events/text.ts";
 import type { Account, Catalog, KeyGrant, Log, Role, Session } from "./catalog.ts";
 
 /**
- * Who may do what, in one place. Functions named `require…` return what the caller then needs, or throw: 401 `unauthorized`, 403 `forbidden`,
- * 404 `log_not_found`. A log that is not the caller's is answered like one that does not exist: its existence is not told.
+ * Who may do what, in one place. Functions named `require…` return what the caller then needs, or
+ * throw: 401 `unauthorized`, 403 `forbidden`, 404 `log_not_found`. A log that is not the caller's
+ * is answered like one that does not exist: its existence is not told.
  */
 export type Caller =
   | {
@@ -22,7 +23,10 @@ type Rights = Pick<Catalog, "log" | "logsOf" | "roleOf">;
 /** A member of a log: what a person with a share is to it. */
 export type Member = { readonly account: Account; readonly log: Log; readonly role: Role };
 
-/** The caller that an API key makes. @param grant as {@link Catalog.apiKey} found it. @throws LoggiaError `unauthorized` where it is unknown or disabled */
+/**
+ * The caller that an API key makes. @param grant as {@link Catalog.apiKey} found it. @throws
+ * LoggiaError `unauthorized` where it is unknown or disabled
+ */
 export function requireKey(grant: KeyGrant | null): Extract<Caller, { kind: "key" }> {
   return { kind: "key", grant: requireEnabled(grant) };
 }

@@ -25,11 +25,15 @@ import type {
 export type Known = { readonly version: Version; readonly entity: Entity | null };
 
 /**
- * All of the catalog in memory, with the indexes that make every read of the port a look-up. It changes only by {@link Snapshot.apply};
- * answers are frozen, and stay the same objects until something in them changes.
+ * All of the catalog in memory, with the indexes that make every read of the port a look-up. It
+ * changes only by {@link Snapshot.apply}; answers are frozen, and stay the same objects until
+ * something in them changes.
  */
 export type Snapshot = {
-  /** Takes in one document. A version that is not newer than the known one changes nothing, so changes may come twice and in any order. */
+  /**
+   * Takes in one document. A version that is not newer than the known one changes nothing, so
+   * changes may come twice and in any order.
+   */
   apply(document: Document): void;
   known(id: string): Known | null;
   accountEntity(email: string): AccountEntity | null;

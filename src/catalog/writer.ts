@@ -5,7 +5,10 @@ import type { Body, Documents, WriteResult } from "./documents/documents.ts";
 import type { Entity } from "./model.ts";
 import type { Known, Snapshot } from "./snapshot.ts";
 
-/** How often a write is tried again after another process came first. Of N processes that contend, one wins each round. */
+/**
+ * How often a write is tried again after another process came first. Of N processes that contend,
+ * one wins each round.
+ */
 const MAX_ATTEMPTS = 30;
 
 /** How many writes of one document may wait for each other in this process. */
@@ -13,12 +16,14 @@ const MAX_WAITING = 1000;
 
 export type Writer = {
   /**
-   * Writes what `change` makes of a document: null removes it, and returning what was given writes nothing. Resolves once that is
-   * durable and shows in this process. `change` may be called several times, as other processes change the document meanwhile, so it
-   * must do nothing but look and answer. What it throws is thrown, but only after all changes by others were taken in.
+   * Writes what `change` makes of a document: null removes it, and returning what was given writes
+   * nothing. Resolves once that is durable and shows in this process. `change` may be called
+   * several times, as other processes change the document meanwhile, so it must do nothing but look
+   * and answer. What it throws is thrown, but only after all changes by others were taken in.
    * @param options.readsOthers whether `change` looks at other records as well: then all changes
    *   are taken in after a conflict
-   * @throws LoggiaError `overloaded` where others kept coming first, or too many writes wait; `store_unavailable`
+   * @throws LoggiaError `overloaded` where others kept coming first, or too many writes wait;
+   * `store_unavailable`
    */
   write<Next extends Entity | null>(
     id: string,

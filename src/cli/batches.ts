@@ -1,9 +1,13 @@
-/** Where a batch ends: at so many items, so many bytes (one larger item comes alone), or so long after its first item. */
+/**
+ * Where a batch ends: at so many items, so many bytes (one larger item comes alone), or so long
+ * after its first item.
+ */
 export type BatchBounds = { readonly items: number; readonly size_bytes: number; readonly age_ms: number };
 
 /**
- * Gathers items into batches, in order. An item that stands for several, by `countOf`, is not parted. While nobody asks for the next one, one item at most is read ahead.
- * An item that comes late does not hold up those before it; where the source fails, what it gave before comes first.
+ * Gathers items into batches, in order. An item that stands for several, by `countOf`, is not
+ * parted. While nobody asks for the next one, one item at most is read ahead. An item that comes
+ * late does not hold up those before it; where the source fails, what it gave before comes first.
  */
 export async function* batchesOf<T>(
   items: AsyncIterable<T>,

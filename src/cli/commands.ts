@@ -63,7 +63,10 @@ export function addQuestions(program: Command): void {
   );
 }
 
-/** Adds the commands that talk to the running service: all of its management API, a group of commands for each kind of record. */
+/**
+ * Adds the commands that talk to the running service: all of its management API, a group of
+ * commands for each kind of record.
+ */
 export function addManagement(program: Command): void {
   const group = (name: string, what: string): Command =>
     program.command(name).description(`${what} (talks to the running service)`);
@@ -317,7 +320,10 @@ function inLog(command: Command): Command {
   return command.requiredOption("--log <key>", "the log");
 }
 
-/** Gives a command its options of address and account, and prints what its action answers. Every argument of a command is required. */
+/**
+ * Gives a command its options of address and account, and prints what its action answers. Every
+ * argument of a command is required.
+ */
 function acting(
   command: Command,
   action: (given: Given, ...words: [string, string, ...string[]]) => Promise<manage.Answer>,

@@ -39,13 +39,14 @@ const SHOWN_FAULTS = 10;
 const UNMATCHED_LINES = 100;
 
 /**
- * Posts each line of the files (of standard input where there are none) as an event, many in one request, until they end or `signal` fires.
- * A batch is retried while the service is busy or away. Where that takes longer than the patience,
- * its lines count as failed and the run ends; where positions are kept, the next run sends them
- * first. Lines that the service refuses count as failed, and files that can't be read as unread; the
- * run goes on.
+ * Posts each line of the files (of standard input where there are none) as an event, many in one
+ * request, until they end or `signal` fires. A batch is retried while the service is busy or away.
+ * Where that takes longer than the patience, its lines count as failed and the run ends; where
+ * positions are kept, the next run sends them first. Lines that the service refuses count as
+ * failed, and files that can't be read as unread; the run goes on.
  *
- * A batch whose answer got lost is retried too, under the same key, by which the service knows it: no line is there twice.
+ * A batch whose answer got lost is retried too, under the same key, by which the service knows it:
+ * no line is there twice.
  */
 export async function ship(
   files: readonly string[],

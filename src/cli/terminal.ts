@@ -1,4 +1,7 @@
-/** What could move a terminal's cursor, change its title or hide text: control characters, and marks that reverse the direction of text. */
+/**
+ * What could move a terminal's cursor, change its title or hide text: control characters, and marks
+ * that reverse the direction of text.
+ */
 const UNSAFE = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
 
 /** `text` as it can be shown on a terminal: whatever could steer the terminal becomes visible. */

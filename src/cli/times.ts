@@ -25,9 +25,10 @@ const FORMS: readonly RegExp[] = [
 const COUNTED = /^(?<seconds>\d{10})(?:\.(?<fraction>\d{1,9})|(?<more>(?:\d{3}){1,3}))?$/;
 
 /**
- * The moment that a line of a log file tells, in milliseconds since the Unix epoch: ISO 8601, access logs, mail, syslog, ctime, and
- * seconds, milli-, micro- or nanoseconds since 1970. Without a zone it is this machine's time, as log files have it; without a year the
- * latest that is not more than a day ahead. Null where it is none of these.
+ * The moment that a line of a log file tells, in milliseconds since the Unix epoch: ISO 8601,
+ * access logs, mail, syslog, ctime, and seconds, milli-, micro- or nanoseconds since 1970. Without
+ * a zone it is this machine's time, as log files have it; without a year the latest that is not
+ * more than a day ahead. Null where it is none of these.
  */
 export function readTime(text: string, now_ms: number): number | null {
   const trimmed = text.trim();

@@ -32,7 +32,8 @@ export function createElasticsearchClient(options: ElasticsearchOptions): Client
     ...(ca && { tls: { ca } }),
     maxRetries: 2,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    // A node that failed is tried again after a while by a real request: the client's own ping asks for `/`, which not every node has.
+    // A node that failed is tried again after a while by a real request: the client's own ping asks
+    // for `/`, which not every node has.
     resurrectStrategy: "optimistic",
   });
   const isPatient = (path: string): boolean => path.endsWith("/_bulk") || context.getStore()?.isPatient === true;
@@ -82,10 +83,11 @@ export function outlastSilence<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Gives all requests of `work` this much time together: one question may take many, and each begins with a time of its own.
- * The cluster gives up what nobody waits for any more.
+ * Gives all requests of `work` this much time together: one question may take many, and each begins
+ * with a time of its own. The cluster gives up what nobody waits for any more.
  * @param gone fires when the client has left: it ends the work as well
- * @throws LoggiaError where that was not enough: `store_unavailable`, or `overloaded` where it was not the cluster; {@link ClientGone}
+ * @throws LoggiaError where that was not enough: `store_unavailable`, or `overloaded` where it was
+ * not the cluster; {@link ClientGone}
  */
 export async function inTime<T>(time_ms: number, work: () => Promise<T>, gone?: AbortSignal): Promise<T> {
   const hasLeft = (): boolean => gone?.aborted === true;
@@ -111,7 +113,10 @@ function tookTooLong(time_ms: number): LoggiaError {
   );
 }
 
-/** Ends work of our own that {@link inTime} gave up, as it ends requests. @throws LoggiaError, or what {@link inTime} makes {@link ClientGone} of */
+/**
+ * Ends work of our own that {@link inTime} gave up, as it ends requests. @throws LoggiaError, or
+ * what {@link inTime} makes {@link ClientGone} of
+ */
 export function throwIfGivenUp(): void {
   context.getStore()?.signal?.throwIfAborted();
 }
@@ -135,8 +140,9 @@ export async function pingElasticsearch(client: Client): Promise<void> {
 }
 
 /**
- * What a failed request means to a caller: `store_unavailable` where the cluster is away, busy or refuses our credentials, with the
- * node's address. A request that the cluster finds wrong is a fault of ours: `internal_error`.
+ * What a failed request means to a caller: `store_unavailable` where the cluster is away, busy or
+ * refuses our credentials, with the node's address. A request that the cluster finds wrong is a
+ * fault of ours: `internal_error`.
  */
 export function translateElasticsearchError(error: unknown): LoggiaError {
   if (error instanceof LoggiaError) return error;
@@ -159,8 +165,8 @@ export function translateElasticsearchError(error: unknown): LoggiaError {
   const status = error.statusCode ?? 0;
   // Whatever asks for credentials in front of a cluster, its own security or a proxy, need not name the product.
   if (status === 401) return unavailable(isAnonymous(error) ? "asks for credentials (401)" : REFUSED_401);
-  // An index that is being replaced and a disk past its flood stage answer so: without the product's name, and with a status that means something else
-  // everywhere else.
+  // An index that is being replaced and a disk past its flood stage answer so: without the
+  // product's name, and with a status that means something else everywhere else.
   if ((status === 403 || status === 429) && isBlocked(error)) return unavailable(`takes no writes: ${reasonOf(error)}`);
   if (status < 500 && error.headers?.["x-elastic-product"] === undefined) return unavailable(FOREIGN);
   if (status === 403) return unavailable("refused the configured credentials (403)");
@@ -200,7 +206,10 @@ function nodeOf(error: Error): string | null {
   return url === undefined ? null : new URL(url).origin;
 }
 
-/** Whether the request that failed went without credentials; the client tells that they went along, never what they are. */
+/**
+ * Whether the request that failed went without credentials; the client tells that they went along,
+ * never what they are.
+ */
 function isAnonymous(error: InstanceType<typeof errors.ResponseError>): boolean {
   const { headers } = error.meta.meta.request.params as { headers?: Record<string, unknown> };
   return headers?.["authorization"] === undefined;

@@ -20,7 +20,10 @@ import { BATCHES, CLOCK, DECISIONS, mailsHere, MARKS, NOTIFICATIONS, RECLASSIFIC
 import type { Engines } from "./engines.ts";
 import { letPostsFirst } from "./priority.ts";
 
-/** SQLite and DuckDB in this process, each with its file in one folder. @throws StartError where one of them can't be opened */
+/**
+ * SQLite and DuckDB in this process, each with its file in one folder. @throws StartError where one
+ * of them can't be opened
+ */
 export async function openEmbedded(
   settings: Settings,
   holds: Holds,

@@ -2,8 +2,9 @@
 export type SteadyClock = () => number;
 
 /**
- * The time of day as those need it who put events in order: where the host's clock is set back it runs on at its pace, instead of standing still
- * or going back with it. It is the host's clock again when that is ahead, at the latest in the next life of the process.
+ * The time of day as those need it who put events in order: where the host's clock is set back it
+ * runs on at its pace, instead of standing still or going back with it. It is the host's clock
+ * again when that is ahead, at the latest in the next life of the process.
  *
  * @param options.from never tells less than this
  */

@@ -3,15 +3,18 @@ import type { EventId } from "./id.ts";
 /** The key of a log, checked and in lower case. Only {@link parseLogKey} makes one from text. */
 export type LogKey = string & { readonly brand: "LogKey" };
 
-/** The opaque, permanent id of an account: 16 lower-case hex digits. It is what `bookmarks` and `alerts` of an event hold. */
+/**
+ * The opaque, permanent id of an account: 16 lower-case hex digits. It is what `bookmarks` and
+ * `alerts` of an event hold.
+ */
 export type UserId = string & { readonly brand: "UserId" };
 
 /** Where an event happened. `ip` stands alone where no GeoIP database could place the address. Degrees, WGS 84. */
 export type Geo = { readonly lat: number; readonly lon: number } | { readonly ip: string };
 
 /**
- * An event as acceptance made it: what the producer posted, checked, with the `id` and the moment that the service gave it.
- * Absent texts are "", absent `value`, `geo` and `data` are null.
+ * An event as acceptance made it: what the producer posted, checked, with the `id` and the moment
+ * that the service gave it. Absent texts are "", absent `value`, `geo` and `data` are null.
  */
 export type AcceptedEvent = {
   readonly id: EventId;

@@ -39,7 +39,10 @@ export function firstIdAt(ms: number): EventId {
   return (hex(Math.floor(ms / 1000), 8) + hex(ms % 1000, 3) + "0".repeat(13)) as EventId;
 }
 
-/** Gives the next id and its moment, or with `count` (below a million) the first of so many ids of one moment: {@link nthId} tells the others. */
+/**
+ * Gives the next id and its moment, or with `count` (below a million) the first of so many ids of
+ * one moment: {@link nthId} tells the others.
+ */
 export type IdSource = (count?: number) => { readonly id: EventId; readonly created: number };
 
 /** The `n`-th id (from 0) of those that were given at once, of which `first` is the first. */
@@ -55,8 +58,9 @@ export function idsFrom(first: EventId): (n: number) => EventId {
 }
 
 /**
- * A source of ids that rise strictly for the life of the process, also where the clock is set back: its own runs on then, and a clock that
- * was given by `now` is waited for, at the last moment it told.
+ * A source of ids that rise strictly for the life of the process, also where the clock is set back:
+ * its own runs on then, and a clock that was given by `now` is waited for, at the last moment it
+ * told.
  *
  * @param options.host the host's clock: `created` is what it shows where ids are of another moment,
  *   since ids can never go back

@@ -1,4 +1,7 @@
-/** The longest value of each field that a producer may post, in characters (Unicode code points). `tags` counts all of them together. */
+/**
+ * The longest value of each field that a producer may post, in characters (Unicode code points).
+ * `tags` counts all of them together.
+ */
 export type FieldLimits = {
   readonly text: number;
   readonly link: number;
@@ -18,7 +21,10 @@ export type FieldLimits = {
   readonly attributesBytes: number;
 };
 
-/** The limits of the original service, and for what it left open: no e-mail address is longer (RFC 5321), a page is much like a link. */
+/**
+ * The limits of the original service, and for what it left open: no e-mail address is longer (RFC
+ * 5321), a page is much like a link.
+ */
 export const DEFAULT_LIMITS: FieldLimits = Object.freeze({
   text: 500,
   link: 200,

@@ -33,7 +33,8 @@ const MAX_DIGITS = 15;
 /** In longer texts `JSON.parse` is faster, which looks at many bytes at once. */
 const MAX_TEXT_BYTES = 400;
 /**
- * So much is made into characters at once: a text that is kept keeps all of that, and what is larger than 128 KB V8 allocates as an object of pages of its own.
+ * So much is made into characters at once: a text that is kept keeps all of that, and what is
+ * larger than 128 KB V8 allocates as an object of pages of its own.
  */
 const PART_BYTES = 32 * 1024;
 /** An event has few. */

@@ -20,11 +20,14 @@ import type { Visit } from "./visit.ts";
  * A deletion has an id of its own and names the event. With `user`, only that person's alert was
  * deleted.
  *
- * One record for many events costs the bus one checksum and one append; one line an event means that a broken line spoils itself alone.
- * A line without `kind` is an event.
+ * One record for many events costs the bus one checksum and one append; one line an event means
+ * that a broken line spoils itself alone. A line without `kind` is an event.
  */
 const VERSION = 1;
-/** The furthest from the Unix epoch, either way, that JavaScript's dates reach. What lies beyond could be stored, and then no list that holds it be shown. */
+/**
+ * The furthest from the Unix epoch, either way, that JavaScript's dates reach. What lies beyond
+ * could be stored, and then no list that holds it be shown.
+ */
 const LAST_MOMENT_MS = 8.64e15;
 
 /**
@@ -54,14 +57,18 @@ export function encodeDeletionLine(id: EventId, created: number, { event, alertO
 }
 
 /**
- * A line of fields made by {@link encodeFields} or {@link encodeVisitFields}, which can be made before the id is given, or of those of a plain line (`LineScanner`) as they were posted.
+ * A line of fields made by {@link encodeFields} or {@link encodeVisitFields}, which can be made
+ * before the id is given, or of those of a plain line (`LineScanner`) as they were posted.
  * @param created in digits
  */
 export function completeLine(id: EventId, created: string, fields: string): string {
   return `{"id":"${id}","created":${created},${fields}`;
 }
 
-/** What an event's line holds besides id and moment. (`JSON.stringify` takes 0.3 µs for a usual one; by hand it is no faster.) */
+/**
+ * What an event's line holds besides id and moment. (`JSON.stringify` takes 0.3 µs for a usual one;
+ * by hand it is no faster.)
+ */
 export function encodeFields(event: Omit<AcceptedEvent, "id" | "log" | "created">): string {
   const fields = JSON.stringify({
     text: event.text,
@@ -101,8 +108,9 @@ export function decodeRecord(value: Buffer): RecordLine[] {
 }
 
 /**
- * Reads the lines of a record, one after the other. A record whose first line cannot be read comes back as one broken line that holds all of it.
- * Never throws: whatever stands on the topic becomes events or dead letters.
+ * Reads the lines of a record, one after the other. A record whose first line cannot be read comes
+ * back as one broken line that holds all of it. Never throws: whatever stands on the topic becomes
+ * events or dead letters.
  */
 export class RecordReader {
   /** Whether the one line that there is stands for all of the record. */

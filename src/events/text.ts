@@ -1,8 +1,9 @@
 /**
- * The form in which strings are compared, ordered and looked up, "ignoring case": each code point folded by itself.
- * Two code points have one form where Unicode's simple case folding (CaseFolding.txt, status C and S) says so, which is
- * also when RE2 takes one for the other ignoring case: containing a text means the same folded as it does by expression.
- * Both engines store and compare this form, made here, so that neither engine's own idea of lower case matters.
+ * The form in which strings are compared, ordered and looked up, "ignoring case": each code point
+ * folded by itself. Two code points have one form where Unicode's simple case folding
+ * (CaseFolding.txt, status C and S) says so, which is also when RE2 takes one for the other
+ * ignoring case: containing a text means the same folded as it does by expression. Both engines
+ * store and compare this form, made here, so that neither engine's own idea of lower case matters.
  */
 export function fold(text: string): string {
   // Most tags and sources. (Without it, `toLowerCase` makes a copy first.)

@@ -2,8 +2,9 @@ import type { LogKey } from "./event.ts";
 import type { EventId } from "./id.ts";
 
 /**
- * A use of the producer's application by one of its users, as acceptance made it. Its id comes from the same source as ids of events,
- * so that it is counted once, however often the bus delivers it. Absent texts are "".
+ * A use of the producer's application by one of its users, as acceptance made it. Its id comes from
+ * the same source as ids of events, so that it is counted once, however often the bus delivers it.
+ * Absent texts are "".
  */
 export type Visit = {
   readonly id: EventId;

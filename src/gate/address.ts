@@ -9,14 +9,15 @@ export type Sender = {
 };
 
 /**
- * Where a request comes from, as one client is told from another: an IPv4 address, or the first 64 bits of an IPv6 one, for whoever has
- * one address of such a network has all of them.
+ * Where a request comes from, as one client is told from another: an IPv4 address, or the first 64
+ * bits of an IPv6 one, for whoever has one address of such a network has all of them.
  */
 export type AddressOf = (sender: Sender) => string;
 
 /**
- * Reads the address of a request's connection. `X-Forwarded-For` counts where the connection comes from a trusted proxy, and then from
- * the right: each proxy adds whom it talks with, so what a client made up stands left of what the first trusted proxy saw.
+ * Reads the address of a request's connection. `X-Forwarded-For` counts where the connection comes
+ * from a trusted proxy, and then from the right: each proxy adds whom it talks with, so what a
+ * client made up stands left of what the first trusted proxy saw.
  */
 export function createAddressReader(trusted: BlockList): AddressOf {
   const trusts = createTrust(trusted);

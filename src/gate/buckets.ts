@@ -22,7 +22,10 @@ export type Buckets = {
   wait(name: string): number;
   /** How many tokens are missing: 0 where nothing was taken lately. */
   spent(name: string): number;
-  /** Takes `cost` whether it is there or not: what is missing then is paid by waiting longer. A negative cost gives back what was taken. */
+  /**
+   * Takes `cost` whether it is there or not: what is missing then is paid by waiting longer. A
+   * negative cost gives back what was taken.
+   */
   charge(name: string, cost: number): void;
 };
 
@@ -72,8 +75,9 @@ export type Recent<Value> = {
 };
 
 /**
- * Two generations: when the young one is full it becomes the old one, and what was old and not asked for since is forgotten.
- * So using and forgetting cost the same few steps, whatever strangers do. Holds at most `most`, and the last half of that surely.
+ * Two generations: when the young one is full it becomes the old one, and what was old and not
+ * asked for since is forgotten. So using and forgetting cost the same few steps, whatever strangers
+ * do. Holds at most `most`, and the last half of that surely.
  */
 export function createRecent<Value>(most: number): Recent<Value> {
   let young = new Map<string, Value>();

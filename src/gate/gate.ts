@@ -26,7 +26,10 @@ export type Rates = {
   readonly answers_mb: number;
 };
 
-/** Beyond what one process can answer where requests count, so that whoever means well never meets them; strict where secrets are guessed. */
+/**
+ * Beyond what one process can answer where requests count, so that whoever means well never meets
+ * them; strict where secrets are guessed.
+ */
 export const DEFAULT_RATES: Rates = Object.freeze({
   address: 100_000,
   caller: 100_000,
@@ -52,8 +55,8 @@ export const REFUSALS = ["address", "caller", "failures", "queries", "answers"] 
 export type Refusal = (typeof REFUSALS)[number];
 
 /**
- * What every request passes, so that no client can take the service from the others: by address, by caller, and by what it asks.
- * All of it is counted in this process alone, in bounded memory.
+ * What every request passes, so that no client can take the service from the others: by address, by
+ * caller, and by what it asks. All of it is counted in this process alone, in bounded memory.
  */
 export type Gate = {
   /** Lets a request in, and tells its address. @throws LoggiaError `too_many_requests` */

@@ -20,7 +20,10 @@ export type BodyOptions = {
  */
 export const DECOMPRESSION_MAX_RATIO = 100;
 
-/** How much of a body over its limit is read and thrown away, so that its sender comes to read the answer: times the limit. */
+/**
+ * How much of a body over its limit is read and thrown away, so that its sender comes to read the
+ * answer: times the limit.
+ */
 const DISCARD_FACTOR = 16;
 
 const NOTHING = Buffer.alloc(0);
@@ -90,8 +93,8 @@ async function decompress(body: Buffer, limit_bytes: number): Promise<Buffer> {
 }
 
 /**
- * The body of a request that came with its head, as small ones do; null where more is to come. Spares it the listeners and the timer, which cost 2.5 µs
- * of the 20 that a post took.
+ * The body of a request that came with its head, as small ones do; null where more is to come.
+ * Spares it the listeners and the timer, which cost 2.5 µs of the 20 that a post took.
  */
 async function receiveAtOnce(request: IncomingMessage): Promise<Buffer | null> {
   // By then the parser has gone on from the head to the body.

@@ -48,9 +48,9 @@ const AUTHORITY = /^(?:\[[\da-f:.]+\]|[^\s:/?#@\\[\]%]+)(?::\d{1,5})?$/i;
 
 /**
  * A browser sends the credentials that it remembers with what any page asks for. `Sec-Fetch-Site`
- * tells whose page that is; where it is absent, `Origin` does, and for JSONP `Referer`. A page whose name resolves to this
- * service's address (DNS rebinding) is of the same origin in both, so the name itself has to be
- * known. Clients that are no browsers pass.
+ * tells whose page that is; where it is absent, `Origin` does, and for JSONP `Referer`. A page
+ * whose name resolves to this service's address (DNS rebinding) is of the same origin in both, so
+ * the name itself has to be known. Clients that are no browsers pass.
  */
 export function createBrowserGuard({ hosts = [], trustedProxies }: BrowserGuardOptions = {}): BrowserGuard {
   const machine = hostname().toLowerCase();

@@ -10,7 +10,10 @@ export type CrowdLimits = {
   readonly connections: number;
   /** The number of a descriptor from which on the process is short of them. */
   readonly descriptors: number;
-  /** What all answers of a listener may hold that clients have not read, beside those that have lain there for less than {@link YOUNG_MS}. */
+  /**
+   * What all answers of a listener may hold that clients have not read, beside those that have lain
+   * there for less than {@link YOUNG_MS}.
+   */
   readonly unread_bytes: number;
 };
 
@@ -108,8 +111,9 @@ function descriptorOf(socket: Socket): number {
 }
 
 /**
- * Cuts clients that ask and do not read, those first whose answers have lain there for longest, until what is left is within bounds. An answer is kept until the
- * system has taken it all, so without this anyone who may ask could fill the memory.
+ * Cuts clients that ask and do not read, those first whose answers have lain there for longest,
+ * until what is left is within bounds. An answer is kept until the system has taken it all, so
+ * without this anyone who may ask could fill the memory.
  */
 export function limitUnread(server: Server, most_bytes: number, cut: (reason: Cut) => void): void {
   /** Each with the moment at which it was first seen unread. */

@@ -12,8 +12,9 @@ export type Failure = {
 };
 
 /**
- * The answer that tells of `error`. What is not a {@link LoggiaError} is a fault of ours: it is logged in full, and the caller
- * learns no more than that. So is what a {@link LoggiaError} of status 500 or above was caused by.
+ * The answer that tells of `error`. What is not a {@link LoggiaError} is a fault of ours: it is
+ * logged in full, and the caller learns no more than that. So is what a {@link LoggiaError} of
+ * status 500 or above was caused by.
  */
 export function toFailure(error: unknown, log: Logger): Failure {
   if (!(error instanceof LoggiaError)) {

@@ -21,7 +21,8 @@ export type FastPath<Route> = {
   /** What a head leads to; null: nothing here. Asked once for many equal heads, so it must depend on nothing else. */
   route(head: RequestHead): Route | null;
   /**
-   * Takes a request, and calls `answer` once, now or later. False leaves it to the server, as if it had never been here: then nothing may have been done about it.
+   * Takes a request, and calls `answer` once, now or later. False leaves it to the server, as if it
+   * had never been here: then nothing may have been done about it.
    * @param body is written over by what comes next
    */
   take(route: Route, body: Buffer, socket: Socket, answer: (plain: PlainAnswer) => void): boolean;
@@ -33,7 +34,10 @@ const HEAD_MAX_BYTES = 2_048;
 const BODY_MAX_BYTES = 64 * 1024;
 /** Heads that are remembered: producers send the same ones over and over, but for the length. */
 const HEADS_MAX = 2_048;
-/** How long the rest of a request that came in two pieces may take, before it is left to the server with its own time-outs. */
+/**
+ * How long the rest of a request that came in two pieces may take, before it is left to the server
+ * with its own time-outs.
+ */
 const REST_MS = 1_000;
 /** Whoever leaves so much of what was answered unread is left to the server as well. */
 const UNREAD_MAX_BYTES = 16 * 1024;
@@ -41,11 +45,14 @@ const UNREAD_MAX_BYTES = 16 * 1024;
 const READ = Buffer.allocUnsafeSlow(64 * 1024);
 
 /**
- * Answers requests of one kind straight from the bytes of a connection, before `server` sees them. Creating the objects of a request and a response, with their
- * streams and events, is most of what a bare `node:http` does for a small post; and nearly all posts are alike.
+ * Answers requests of one kind straight from the bytes of a connection, before `server` sees them.
+ * Creating the objects of a request and a response, with their streams and events, is most of what
+ * a bare `node:http` does for a small post; and nearly all posts are alike.
  *
- * Only what {@link parseRequestHead} calls plain, came whole in one or two pieces, and alone, is taken here. With anything else the connection, and all that was
- * read of it, is handed to the server and stays there: so each rule of HTTP is kept in one place, and this one is only ever allowed to say "not mine".
+ * Only what {@link parseRequestHead} calls plain, came whole in one or two pieces, and alone, is
+ * taken here. With anything else the connection, and all that was read of it, is handed to the
+ * server and stays there: so each rule of HTTP is kept in one place, and this one is only ever
+ * allowed to say "not mine".
  *
  * @param keepAlive_ms how long a connection may stay idle between two requests
  * @param first_ms how long it may take to send its first byte
@@ -280,7 +287,10 @@ function failure(code: "ERR_HTTP_REQUEST_TIMEOUT" | "HPE_INVALID_EOF_STATE"): Er
 type Head = { readonly lines: string; second: number; dated: string };
 const heads = new WeakMap<Readonly<OutgoingHttpHeaders>, Head>();
 
-/** The status line and headers, with the moment as RFC 9110 §5.6.7 writes it. Headers that are the same object every time are written once a second. */
+/**
+ * The status line and headers, with the moment as RFC 9110 §5.6.7 writes it. Headers that are the
+ * same object every time are written once a second.
+ */
 function headOf(status: number, headers: Readonly<OutgoingHttpHeaders>): string {
   let head = heads.get(headers);
   if (head === undefined) {

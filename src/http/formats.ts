@@ -35,8 +35,10 @@ const CALLBACK =
 const CALLBACK_LENGTH = 128;
 
 /**
- * The format that a request asks for: `fmt` before `Accept`, by quality values; JSON where nothing acceptable is asked for.
- * @throws LoggiaError `bad_parameter` for an unknown `fmt`, or a `callback` that is no dotted JavaScript identifier
+ * The format that a request asks for: `fmt` before `Accept`, by quality values; JSON where nothing
+ * acceptable is asked for.
+ * @throws LoggiaError `bad_parameter` for an unknown `fmt`, or a `callback` that is no dotted
+ * JavaScript identifier
  */
 export function negotiate(query: URLSearchParams, accept: string | undefined): Format {
   const fmt = query.get("fmt") ?? "";
@@ -75,8 +77,9 @@ export function render(format: Format, body: Body): { readonly contentType: stri
 }
 
 /**
- * A script that calls `callback` with `json`. The comment keeps what stands first in the body from being read as anything else
- * (plug-ins that sniff for their own signatures); U+2028 and U+2029 ended a line of older JavaScript.
+ * A script that calls `callback` with `json`. The comment keeps what stands first in the body from
+ * being read as anything else (plug-ins that sniff for their own signatures); U+2028 and U+2029
+ * ended a line of older JavaScript.
  */
 export function wrapJsonp(callback: string, json: string): string {
   return `/**/${callback}(${escapeLines(json)});`;
@@ -123,7 +126,10 @@ function preference(ranges: ReadonlyMap<string, number>, type: string): { qualit
   return { quality: 0, precision: 0 };
 }
 
-/** The ranges of an `Accept` or `Accept-Encoding` header with their quality, from 0 to 1; one that cannot be read counts as 1. */
+/**
+ * The ranges of an `Accept` or `Accept-Encoding` header with their quality, from 0 to 1; one that
+ * cannot be read counts as 1.
+ */
 export function parseAccept(header: string): ReadonlyMap<string, number> {
   const ranges = new Map<string, number>();
   for (const part of header.split(",")) {

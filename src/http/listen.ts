@@ -39,7 +39,10 @@ export const DEFAULT_CONNECTION_LIMITS: ConnectionLimits = Object.freeze({
   drain_ms: 10_000,
 });
 
-/** How often Node looks for requests that did not come in time. Left alone it does twice a minute, and so gives them half a minute more. */
+/**
+ * How often Node looks for requests that did not come in time. Left alone it does twice a minute,
+ * and so gives them half a minute more.
+ */
 const CHECK_MS = 1_000;
 
 /**
@@ -64,7 +67,8 @@ export function limitConnections(
   checked.connectionsCheckingInterval = Math.min(CHECK_MS, checked.connectionsCheckingInterval);
   // Node reads this property for each new connection; its types know it as an option of `createServer` only.
   (server as Server & { maxHeaderSize: number }).maxHeaderSize = limits.headersSize_bytes;
-  // A client may say that it sends no more and still wait for its answer (`nc`, HTTP/1.0): Node would hang up on it, though the request is done.
+  // A client may say that it sends no more and still wait for its answer (`nc`, HTTP/1.0): Node
+  // would hang up on it, though the request is done.
   (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
   answerUnreadable(server);
   // Whoever takes over the server's own listeners has done so by then.
@@ -137,8 +141,8 @@ function reason(error: unknown): string {
 const SWEEP_MS = 50;
 
 /**
- * Takes no more connections, lets the requests in flight end (for `drain_ms`, then they are cut off), and resolves when all is closed.
- * Closing again does nothing.
+ * Takes no more connections, lets the requests in flight end (for `drain_ms`, then they are cut
+ * off), and resolves when all is closed. Closing again does nothing.
  */
 export async function closeGracefully(server: Server, drain_ms: number): Promise<void> {
   if (!server.listening) return;

@@ -1,11 +1,17 @@
 declare global {
   interface JSON {
-    /** A value that `JSON.stringify` writes as exactly this JSON text (ECMAScript's "JSON.parse source text access"). */
+    /**
+     * A value that `JSON.stringify` writes as exactly this JSON text (ECMAScript's "JSON.parse
+     * source text access").
+     */
     rawJSON(text: string): object;
   }
 }
 
-/** A moment, in milliseconds since the Unix epoch, as JSON has it: `"\/Date(1308491673911)\/"`, where only its slashes are escaped. */
+/**
+ * A moment, in milliseconds since the Unix epoch, as JSON has it: `"\/Date(1308491673911)\/"`,
+ * where only its slashes are escaped.
+ */
 export function momentAsJson(ms: number): string {
   return `"\\/Date(${ms})\\/"`;
 }

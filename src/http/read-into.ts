@@ -14,9 +14,11 @@ type Names = { readonly buffer: symbol; readonly callback: symbol };
 let names: Names | null | undefined;
 
 /**
- * Has each piece of what comes on a connection read to the start of `buffer`, and calls `take` with its size: as `onread` of `net.Socket` does, which Node offers for connections that one opens,
- * and not for those that a server accepts. The next piece, of whatever connection has the same buffer, is written over it. Read as a stream, Node sets aside 64 KB
- * for each piece, and makes a `Buffer` and a stream's event of it: for small requests a tenth of all they cost.
+ * Has each piece of what comes on a connection read to the start of `buffer`, and calls `take` with
+ * its size: as `onread` of `net.Socket` does, which Node offers for connections that one opens, and
+ * not for those that a server accepts. The next piece, of whatever connection has the same buffer,
+ * is written over it. Read as a stream, Node sets aside 64 KB for each piece, and makes a `Buffer`
+ * and a stream's event of it: for small requests a tenth of all they cost.
  *
  * @returns null where this release of Node has it elsewhere: then nothing is done
  */

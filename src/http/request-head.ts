@@ -25,8 +25,10 @@ const NOT_PLAIN: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Reads a head of HTTP/1.1 that holds nothing but what can be understood in one way: null for every other, be it wrong or only rare. Names and values
- * keep to RFC 9112 §5, lines end in CRLF, no header comes twice, there is one host, and the length of the body is told by `Content-Length` alone.
+ * Reads a head of HTTP/1.1 that holds nothing but what can be understood in one way: null for every
+ * other, be it wrong or only rare. Names and values keep to RFC 9112 §5, lines end in CRLF, no
+ * header comes twice, there is one host, and the length of the body is told by `Content-Length`
+ * alone.
  *
  * @param text without the empty line that ends it
  */

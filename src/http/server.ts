@@ -59,10 +59,11 @@ const REQUESTS_AT_ONCE = 8;
 const PATH_LENGTH = 2048;
 
 /**
- * An HTTP server that answers by `routes`. Restify finds the route; reading bodies, writing answers and telling of errors are ours.
+ * An HTTP server that answers by `routes`. Restify finds the route; reading bodies, writing answers
+ * and telling of errors are ours.
  *
- * Invariant: no request can end the process. Every handler is awaited inside `answer`, and what Restify does with an address
- * before a handler runs is tried first, in {@link findFault}.
+ * Invariant: no request can end the process. Every handler is awaited inside `answer`, and what
+ * Restify does with an address before a handler runs is tried first, in {@link findFault}.
  */
 export function createHttpServer(given: HttpServerOptions): HttpServer {
   const options: Options = { ...given, gate: given.gate ?? createGate() };
@@ -104,7 +105,8 @@ function guard(restifyServer: Restify.Server, server: Server, options: Options):
       void answer({ ...common, request, response, url: NOWHERE, params: {}, route: null, handle: refuse });
     }
   };
-  // Restify would leave a connection that asks for an upgrade hanging; without a listener, Node takes it for a usual request.
+  // Restify would leave a connection that asks for an upgrade hanging; without a listener, Node
+  // takes it for a usual request.
   server.removeAllListeners("upgrade").removeAllListeners("request").on("request", receive);
   restifyServer.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
     response.writeContinue();
@@ -116,7 +118,10 @@ const NOWHERE = new URL("http://localhost/");
 /** A segment `.` or `..`, plain or encoded, in the path of an address. */
 const DOT_SEGMENT = /^[^?]*\/(?:\.|%2e){1,2}(?:[/?]|$)/i;
 
-/** The answer to a request that Restify could not route: its address is none, or its method is one that no address has. */
+/**
+ * The answer to a request that Restify could not route: its address is none, or its method is one
+ * that no address has.
+ */
 function findFault(request: Restify.Request): Handler | null {
   if (!Object.hasOwn(METHODS, request.method ?? "")) return refuseMethod(METHOD_NAMES.join(", "));
   // Who stands in front judges the path by its letters, so it means what they say: no step up is taken.

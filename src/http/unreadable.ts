@@ -7,8 +7,9 @@ import { COMMON_HEADERS } from "./headers.ts";
 import { endAfter, isEnding, linger, unansweredOf } from "./last-answer.ts";
 
 /**
- * Answers, as all errors are answered, what never becomes a request: bytes that are no HTTP, headers without end, requests that
- * don't come in time, and CONNECT. Node alone would send a bare status line. What else a client `Expect`s does not matter.
+ * Answers, as all errors are answered, what never becomes a request: bytes that are no HTTP,
+ * headers without end, requests that don't come in time, and CONNECT. Node alone would send a bare
+ * status line. What else a client `Expect`s does not matter.
  */
 export function answerUnreadable(server: Server): void {
   const refused = new WeakSet<Duplex>();

@@ -9,7 +9,10 @@ import type { XmlValue } from "./xml.ts";
 /** An answer that is bytes already. */
 export type Written = { readonly contentType: string; readonly payload: Buffer };
 
-/** A list that may be long: how many records it has, and how some of them are shown. XML has each as an element of this name in `results`. */
+/**
+ * A list that may be long: how many records it has, and how some of them are shown. XML has each as
+ * an element of this name in `results`.
+ */
 export type LongList = {
   readonly length: number;
   readonly element: string;
@@ -35,8 +38,9 @@ const SHORT = 1000;
 const inTurn = createTurns();
 
 /**
- * Writes a long list piece by piece, and one list after the other (a short one waits for none), so that posts and other questions are answered meanwhile. As one text, what takes a hundred
- * thousand records holds up the process for a second, and as XML for three.
+ * Writes a long list piece by piece, and one list after the other (a short one waits for none), so
+ * that posts and other questions are answered meanwhile. As one text, what takes a hundred thousand
+ * records holds up the process for a second, and as XML for three.
  *
  * @param isWanted whether anyone still waits for it; where nobody does, the rest is left out
  */

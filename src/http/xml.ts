@@ -2,7 +2,10 @@ import { Builder } from "xml2js";
 
 import { Moment } from "./moment.ts";
 
-/** What may stand in an element: text, a number, a truth, nothing, child elements by name, or (for a list) an element for each item. */
+/**
+ * What may stand in an element: text, a number, a truth, nothing, child elements by name, or (for a
+ * list) an element for each item.
+ */
 export type XmlValue = XmlLeaf | readonly XmlValue[] | { readonly [element: string]: XmlValue };
 
 type XmlLeaf = string | number | boolean | null | Moment | NamedText;

@@ -2,7 +2,10 @@
  * The mail port: one plain-text message to one person. Adapter: `smtp.ts`.
  */
 export type Mailer = {
-  /** Hands a mail to the mail server. Takes at most `deadline_ms`, and never rejects: every way that it can go is an outcome. */
+  /**
+   * Hands a mail to the mail server. Takes at most `deadline_ms`, and never rejects: every way that
+   * it can go is an outcome.
+   */
   send(mail: Mail): Promise<MailOutcome>;
   readonly deadline_ms: number;
 };

@@ -26,8 +26,9 @@ const CONNECT_TIMEOUT_MS = 15_000;
 const QUIT_TIMEOUT_MS = 1_000;
 
 /**
- * Mails through an SMTP server, a connection for each mail. Credentials never cross a network in clear text: towards any host but this
- * machine itself they need TLS, from the start or by STARTTLS.
+ * Mails through an SMTP server, a connection for each mail. Credentials never cross a network in
+ * clear text: towards any host but this machine itself they need TLS, from the start or by
+ * STARTTLS.
  */
 export function createSmtpMailer(options: SmtpOptions): Mailer {
   const { deadline_ms = DEADLINE_MS } = options;
@@ -42,7 +43,10 @@ export function createSmtpMailer(options: SmtpOptions): Mailer {
 
 async function sendMail(mail: Mail, options: SmtpOptions, deadline_ms: number): Promise<MailOutcome> {
   const connection = new SMTPConnection(connectionOptions(options, deadline_ms));
-  /** Whether the server has been given any of the message: from then on only its answer tells whether it took the mail. */
+  /**
+   * Whether the server has been given any of the message: from then on only its answer tells
+   * whether it took the mail.
+   */
   let handed = false;
   const { promise: broken, reject: fail } = Promise.withResolvers<never>();
   broken.catch(() => {});

@@ -3,7 +3,10 @@ import { LoggiaError } from "../errors.ts";
 
 /** How the appends of those who post have gone of late. */
 export type AppendWatch = Pick<Bus, "append"> & {
-  /** Why the bus did not take what was last appended, in words for callers; null where it did, or where that is too long ago to count. */
+  /**
+   * Why the bus did not take what was last appended, in words for callers; null where it did, or
+   * where that is too long ago to count.
+   */
   fault(): string | null;
 };
 
@@ -11,12 +14,16 @@ export type AppendWatch = Pick<Bus, "append"> & {
 export const UNFORESEEN = "failed; the log of the service holds the reason";
 
 /**
- * For how long a failed append says that the next one would fail too. A listener that is not ready may be sent no posts, and then nothing is appended that
- * could show otherwise: so the first posts after that time are the probe. A record of our own would be one that nobody posted.
+ * For how long a failed append says that the next one would fail too. A listener that is not ready
+ * may be sent no posts, and then nothing is appended that could show otherwise: so the first posts
+ * after that time are the probe. A record of our own would be one that nobody posted.
  */
 const VERDICT_MS = 10_000;
 
-/** A bus may answer each question and take nothing all the same: its disk is full, too few replicas are in sync, or the account may not write. */
+/**
+ * A bus may answer each question and take nothing all the same: its disk is full, too few replicas
+ * are in sync, or the account may not write.
+ */
 export function watchAppends(bus: Pick<Bus, "append">, now_ms: () => number = () => performance.now()): AppendWatch {
   let last: { readonly why: string; readonly until_ms: number } | null = null;
   let begun = 0;

@@ -11,7 +11,10 @@ export type CountOptions = {
 
 const CACHE_MS = 10_000;
 
-/** How many dead letters wait for somebody. The topic is read only after something has been written to it, and never more than once in 10 s. */
+/**
+ * How many dead letters wait for somebody. The topic is read only after something has been written
+ * to it, and never more than once in 10 s.
+ */
 export function countOpen({ bus, deadLetters, group }: CountOptions): () => Promise<number> {
   let counted = { ends: "", open: 0 };
   return cached(CACHE_MS, async () => {

@@ -28,7 +28,10 @@ type Told = { readonly status: number; readonly type: string; readonly payload: 
 const JSON_TYPE = "application/json; charset=utf-8";
 const LIVE: Told = { status: 200, type: JSON_TYPE, payload: Buffer.from(JSON.stringify({ status: "live" })) };
 
-/** Answers `/health/live`, `/health/ready` and `/metrics`. None of them costs more because it is asked for more often. */
+/**
+ * Answers `/health/live`, `/health/ready` and `/metrics`. None of them costs more because it is
+ * asked for more often.
+ */
 export function createFront({ health, needed, metrics, log }: FrontOptions): Front {
   const bytesOf = lastBytes();
   const answers: Readonly<Record<string, () => Promise<Told>>> = {
@@ -57,7 +60,10 @@ export function createFront({ health, needed, metrics, log }: FrontOptions): Fro
   };
 }
 
-/** The bytes of a text, the same ones for as long as it is the same text: whoever asks and does not read holds no copy. */
+/**
+ * The bytes of a text, the same ones for as long as it is the same text: whoever asks and does not
+ * read holds no copy.
+ */
 function lastBytes(): (text: string) => Buffer {
   let last = { text: "", bytes: Buffer.alloc(0) };
   return (text) => {

@@ -47,7 +47,10 @@ export type Readiness = {
 };
 
 export type Health = {
-  /** Whether all that `needed` names can be used, as seen within the last second. Never rejects, and answers within 3 s. */
+  /**
+   * Whether all that `needed` names can be used, as seen within the last second. Never rejects, and
+   * answers within 3 s.
+   */
   ready(needed: readonly Need[]): Promise<Readiness>;
 };
 

@@ -6,7 +6,10 @@ import { watchPassage } from "../bus/passage.ts";
 export type Lag = {
   /** Records on the bus that have not been carried into the store. */
   readonly records: number;
-  /** For how long the oldest of them has been there, at the most; since this process began to look, where that is longer ago. */
+  /**
+   * For how long the oldest of them has been there, at the most; since this process began to look,
+   * where that is longer ago.
+   */
   readonly age_s: number;
 };
 
@@ -24,8 +27,9 @@ export type LagOptions = {
 const LOOK_EVERY_MS = 1_000;
 
 /**
- * Watches how far the pipeline is behind the bus. What lay on the bus at a moment has been carried once the offsets have passed the ends of that
- * moment: so the last such moment tells how old the oldest record is that waits, and no record has to be read for it.
+ * Watches how far the pipeline is behind the bus. What lay on the bus at a moment has been carried
+ * once the offsets have passed the ends of that moment: so the last such moment tells how old the
+ * oldest record is that waits, and no record has to be read for it.
  */
 export function watchLag({ bus, group, log }: LagOptions): LagWatch {
   let done_ms = performance.now();

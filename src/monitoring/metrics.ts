@@ -64,8 +64,8 @@ const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PAT
 const OUTCOMES: readonly ("accepted" | ErrorCode)[] = ["accepted", ...(Object.keys(STATUS_OF_CODE) as ErrorCode[])];
 
 /**
- * What a process counts and measures. No label holds anything that a client sends: routes, methods, codes and kinds are fixed sets, and logs, keys,
- * people and addresses are in none.
+ * What a process counts and measures. No label holds anything that a client sends: routes, methods,
+ * codes and kinds are fixed sets, and logs, keys, people and addresses are in none.
  */
 export function createMetrics(): Metrics {
   const registry = new Registry();

@@ -42,7 +42,10 @@ export function pipelineMetrics(registry: Registry, read: () => PipelineCounts):
   readGauge(registry, "loggia_pipeline_last_ack_timestamp_seconds", help, () => (read().lastAck ?? 0) / 1000);
 }
 
-/** How many events went through the stages at a time. The pipeline keeps a histogram of its own, which needs no more than its name here. */
+/**
+ * How many events went through the stages at a time. The pipeline keeps a histogram of its own,
+ * which needs no more than its name here.
+ */
 function batchSizes(registry: Registry, read: () => PipelineCounts): void {
   const name = "loggia_pipeline_batch_events";
   const family = {

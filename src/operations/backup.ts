@@ -25,10 +25,12 @@ export type BackupOptions = {
 export const STORE_FILE = "events.duckdb";
 
 /**
- * Copies the files of the embedded engines while they work. The store goes first and the bus after it, so that whatever was acknowledged before the backup
- * began is in the one or the other, and the pipeline of a restored service goes on where its store ends.
+ * Copies the files of the embedded engines while they work. The store goes first and the bus after
+ * it, so that whatever was acknowledged before the backup began is in the one or the other, and the
+ * pipeline of a restored service goes on where its store ends.
  *
- * @throws LoggiaError `bad_parameter` where the folder can't take a backup; then, and after any other failure, nothing of the backup is left in it
+ * @throws LoggiaError `bad_parameter` where the folder can't take a backup; then, and after any
+ * other failure, nothing of the backup is left in it
  */
 export async function backup(options: BackupOptions): Promise<BackupProgress> {
   const { folder, bus, store, documents, to, report, signal } = options;
@@ -95,8 +97,9 @@ function copyDocuments(from: string, to: string): void {
 }
 
 /**
- * Only what the disk says is for those who asked; all else is a fault of ours. Backups are for service admins alone, who named the folder: what engines keep from
- * other callers, the cause, is for them.
+ * Only what the disk says is for those who asked; all else is a fault of ours. Backups are for
+ * service admins alone, who named the folder: what engines keep from other callers, the cause, is
+ * for them.
  */
 function explain(error: unknown, to: string): unknown {
   if (error instanceof LoggiaError) {

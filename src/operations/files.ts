@@ -46,7 +46,8 @@ export async function copyDurably(from: string, to: string): Promise<string> {
 }
 
 /**
- * Like `mkdir -p`, for this user alone. Node's own recursive form never ends where the file system denies that there can be such a folder (`/proc/x`).
+ * Like `mkdir -p`, for this user alone. Node's own recursive form never ends where the file system
+ * denies that there can be such a folder (`/proc/x`).
  * @param folder an absolute path
  */
 export function makeFolders(folder: string): void {

@@ -2,8 +2,9 @@ import type { Holds } from "../monitoring/holds.ts";
 import type { RebuildProgress } from "../store/store.ts";
 
 /**
- * What an operator can ask of a running service, as the management API offers it: the bus and the embedded files belong to the running processes alone,
- * so whatever is done with them is done by one of these.
+ * What an operator can ask of a running service, as the management API offers it: the bus and the
+ * embedded files belong to the running processes alone, so whatever is done with them is done by
+ * one of these.
  */
 export type Operations = {
   readonly deadLetters: DeadLetters;

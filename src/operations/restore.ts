@@ -7,7 +7,8 @@ import { BUS_FILE, copyDurably, flush, makeFolders, Manifest, MANIFEST, RESTORIN
 
 /**
  * Copies a backup into a data folder, in which no service has ever run.
- * @throws StartError in one line: `from` holds no whole and undamaged backup, or `data` is not empty. What was copied of a damaged backup is taken away again
+ * @throws StartError in one line: `from` holds no whole and undamaged backup, or `data` is not
+ * empty. What was copied of a damaged backup is taken away again
  */
 export async function restore(from: string, data: string): Promise<Manifest> {
   const manifest = readManifest(from);

@@ -12,7 +12,10 @@ import type { Place } from "../gate/guesses.ts";
 
 const BEARER = /^bearer +(\S+) *$/i;
 
-/** The API key that a request carries outside of its form: in the query string, as a bearer token, or in the header `apikey` or `X-API-Key`; "" where there is none. */
+/**
+ * The API key that a request carries outside of its form: in the query string, as a bearer token,
+ * or in the header `apikey` or `X-API-Key`; "" where there is none.
+ */
 export function keyBesideForm(query: URLSearchParams, headers: IncomingHttpHeaders): string {
   const inQuery = query.get("apikey");
   if (inQuery !== null) return inQuery;
@@ -51,7 +54,8 @@ function keyMissing(): LoggiaError {
 }
 
 /**
- * The same where nothing has to be looked up or refused; null where it takes {@link authorize}, which then tells why: nothing was counted for it.
+ * The same where nothing has to be looked up or refused; null where it takes {@link authorize},
+ * which then tells why: nothing was counted for it.
  * @param sender as {@link Gate.admit} wants it
  */
 export function authorizeAtOnce(

@@ -33,9 +33,11 @@ const inTurn = createTurns();
 export type BatchBody = { readonly body: Buffer; readonly sent_bytes: number };
 
 /**
- * Reads the body of a batch, one batch after the other: posts pass between their steps. An event with bad information becomes an error event, as does a line that is no JSON object.
+ * Reads the body of a batch, one batch after the other: posts pass between their steps. An event
+ * with bad information becomes an error event, as does a line that is no JSON object.
  *
- * @throws LoggiaError `bad_body` where an array is no JSON, or there is no event; `body_too_large` where there are too many
+ * @throws LoggiaError `bad_body` where an array is no JSON, or there is no event; `body_too_large`
+ * where there are too many
  */
 export async function readBatch(form: BatchForm, given: BatchBody, limits: FieldLimits, keeps: Keeps): Promise<Batch> {
   const reading = (): Promise<Batch> => read(form, given, limits, keeps);
@@ -181,7 +183,10 @@ function fits(text: string | null | undefined, limit: number): boolean {
   return text === undefined || (text !== null && text.length <= limit);
 }
 
-/** Whether these are tags as {@link splitTags} would give them, of ASCII without escapes: no other white space than a blank can be among them. */
+/**
+ * Whether these are tags as {@link splitTags} would give them, of ASCII without escapes: no other
+ * white space than a blank can be among them.
+ */
 function areTags(tags: LineFields["tags"], limit: number): boolean {
   if (tags === undefined) return true;
   if (tags === null || typeof tags === "string" || distinctTags(tags) !== tags) return false;

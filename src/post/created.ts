@@ -31,7 +31,10 @@ const MILLISECONDS = /^\s*\d{12,}\s*$/;
 const ANSWERED = /^\/Date\((?<ms>-?\d{1,15})\)\/$/;
 const EXPECTED = "a time such as 2011-06-19T13:54:33.911Z, or milliseconds since 1970, is expected";
 
-/** Reads when an event happened: ISO 8601 (UTC where it names no offset), milliseconds since the Unix epoch, or nothing, which is null. */
+/**
+ * Reads when an event happened: ISO 8601 (UTC where it names no offset), milliseconds since the
+ * Unix epoch, or nothing, which is null.
+ */
 export function readCreated(value: unknown, keeps: Keeps, faults: string[]): number | null {
   if (value === undefined || value === null || value === "") return null;
   const ms = momentOf(value);

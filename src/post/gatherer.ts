@@ -12,14 +12,20 @@ export type GathererOptions = {
   readonly ids: IdSource;
   /** A post that the bus has not taken by then is answered 503. */
   readonly deadline_ms: number;
-  /** How long one append may take: so long after its id an event may still come to be on the bus (see `src/api/horizon.ts`). */
+  /**
+   * How long one append may take: so long after its id an event may still come to be on the bus
+   * (see `src/api/horizon.ts`).
+   */
   readonly append_ms: number;
   /** The person that posts to a log count for. */
   readonly personOf: (log: LogKey) => string;
   /** Posts beyond these bounds are refused with 503 at once: a full queue would only make all of them late. */
   readonly maxWaitingEvents: number;
   readonly maxWaitingBytes: number;
-  /** Whether this thread stays awake for a moment while many wait for an append: for a bus that answers within a millisecond. Default: false */
+  /**
+   * Whether this thread stays awake for a moment while many wait for an append: for a bus that
+   * answers within a millisecond. Default: false
+   */
   readonly staysAwake?: boolean;
 };
 
@@ -31,8 +37,9 @@ const RESERVE = 0.25;
 const SMALL_SHARE = 0.05;
 
 /**
- * While one append is made durable, the next is gathered: half of those who post are answered and send what comes next, while the other half is written. Without that,
- * all of them would come to wait for the same append, and this thread for nothing but the disk.
+ * While one append is made durable, the next is gathered: half of those who post are answered and
+ * send what comes next, while the other half is written. Without that, all of them would come to
+ * wait for the same append, and this thread for nothing but the disk.
  */
 const APPENDS_AT_ONCE = 2;
 /** How much of a crowd is remembered from one append to the next. */
@@ -43,8 +50,9 @@ const GATHER_MS = 2;
 const AWAKE_CROWD = 32;
 const AWAKE_MS = 2;
 /**
- * Bounds of one append: large enough to be cheap per event, so small that those under way never fill the bus's own queue, which would refuse the second of them;
- * and of its records, small enough for the bus's limit on one (1 MB on Kafka).
+ * Bounds of one append: large enough to be cheap per event, so small that those under way never
+ * fill the bus's own queue, which would refuse the second of them; and of its records, small enough
+ * for the bus's limit on one (1 MB on Kafka).
  */
 const APPEND_MAX_EVENTS = 2_000;
 const APPEND_MAX_BYTES = 8 * 1024 * 1024;
@@ -55,7 +63,10 @@ const LINE_OVERHEAD_BYTES = 64;
 /** An append that was given up may still reach the bus, for so long. */
 const LATE_MS = 500;
 
-/** A line of a record that has yet to get its id: its fields, made by `encodeFields` or as they were posted, and its moment in digits; null: the moment of acceptance. */
+/**
+ * A line of a record that has yet to get its id: its fields, made by `encodeFields` or as they were
+ * posted, and its moment in digits; null: the moment of acceptance.
+ */
 export type Line = { readonly fields: string; readonly created: string | null };
 
 /**
@@ -64,7 +75,10 @@ export type Line = { readonly fields: string; readonly created: string | null };
  */
 export type Reserve = (first: EventId, created: number) => Promise<void>;
 
-/** How lines come by their ids: new ones, which may have to be reserved, or those they were given before, of which this is the first. */
+/**
+ * How lines come by their ids: new ones, which may have to be reserved, or those they were given
+ * before, of which this is the first.
+ */
 export type Ids = { readonly reserve: Reserve | null } | { readonly first: EventId; readonly created: number };
 const NEW_IDS: Ids = Object.freeze({ reserve: null });
 
@@ -91,8 +105,9 @@ type Share = { events: number; size_bytes: number };
 type Accepted = { readonly post: Waiting; readonly first: EventId; readonly created: number };
 
 /**
- * Gathers posts into few appends to the bus: whatever arrives while others are under way, and right behind it, shares the next one.
- * So a lone post waits for nobody, and a flood costs one durable write for hundreds of events.
+ * Gathers posts into few appends to the bus: whatever arrives while others are under way, and right
+ * behind it, shares the next one. So a lone post waits for nobody, and a flood costs one durable
+ * write for hundreds of events.
  *
  * Ids are given when an append starts, so that their order is the order on the bus.
  */
@@ -108,8 +123,8 @@ export type Gatherer = {
   /** The same of a visit: it shares appends, bounds and ids with the events. */
   submitVisit(log: LogKey, draft: VisitDraft): Promise<EventId>;
   /**
-   * The same of lines that belong together: they come in one append, and their ids are the first, which is what it resolves with,
-   * and those that `nthId` counts from it.
+   * The same of lines that belong together: they come in one append, and their ids are the first,
+   * which is what it resolves with, and those that `nthId` counts from it.
    */
   submitLines(log: LogKey, lines: readonly Line[], ids?: Ids): Promise<EventId>;
   /** The first id of those that may still come to be on the bus; null where there is none. */
@@ -159,8 +174,9 @@ export function createGatherer({
   }
 
   /**
-   * Waits for as long as each turn of the event loop brings more posts, but not for long, and only until half of the crowd is here. Where the thread stays awake, many turns
-   * bring none: then for as long as the bus is at work.
+   * Waits for as long as each turn of the event loop brings more posts, but not for long, and only
+   * until half of the crowd is here. Where the thread stays awake, many turns bring none: then for
+   * as long as the bus is at work.
    */
   async function gathered(): Promise<void> {
     const start_ms = performance.now();
@@ -172,7 +188,10 @@ export function createGatherer({
     }
   }
 
-  /** Resolves once the bus has been given a batch, while it makes it durable: the next one comes behind it. Or once it is sure that it will get nothing of it. */
+  /**
+   * Resolves once the bus has been given a batch, while it makes it durable: the next one comes
+   * behind it. Or once it is sure that it will get nothing of it.
+   */
   function begin(batch: readonly Waiting[]): Promise<void> {
     return new Promise((given) => {
       underWay += batch.length;
@@ -257,7 +276,10 @@ export function createGatherer({
     return { first, created };
   }
 
-  /** Those of which there is nothing to reserve, or whose reservation came in time: others must not wait for it for long. */
+  /**
+   * Those of which there is nothing to reserve, or whose reservation came in time: others must not
+   * wait for it for long.
+   */
   async function reserveAll(accepted: readonly Accepted[]): Promise<readonly Accepted[]> {
     if (accepted.every(({ post }) => reserveOf(post) === null)) return accepted;
     const isReserved = await Promise.all(

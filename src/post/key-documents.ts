@@ -4,7 +4,10 @@ import type { Logger } from "pino";
 import { HOST_CLOCK } from "../events/clock.ts";
 import type { RemovalClock } from "../events/clock.ts";
 
-/** Where keys of batches are kept: what is needed of the document store beneath the catalog, in a collection of its own. */
+/**
+ * Where keys of batches are kept: what is needed of the document store beneath the catalog, in a
+ * collection of its own.
+ */
 export type KeyDocuments = {
   create(id: string, body: Body): Promise<WriteResult>;
   replace(id: string, body: Body, expected: string): Promise<WriteResult>;
@@ -19,7 +22,10 @@ type WriteResult = { readonly kind: "done"; readonly version: string } | { reado
 /** For so long a key is remembered, at the least. */
 export const KEY_LIFE_MS = 24 * 3_600_000;
 
-/** The document that says where the feed of changes stood at which moment: what lies before a mark was written before it. No key has that name. */
+/**
+ * The document that says where the feed of changes stood at which moment: what lies before a mark
+ * was written before it. No key has that name.
+ */
 const MARKS = "marks";
 const INTERVAL_MS = 3_600_000;
 

@@ -98,11 +98,12 @@ const JSONP_PARAMETERS: ReadonlySet<string> = new Set(["fmt", "callback", "_"]);
 const PATH = /^(?:https?:\/\/[^/?]*)?\/1\/logs\/([^/?]+)\/(events|users)\/?$/;
 
 /**
- * The listener that takes events: `POST /1/logs/{k}/events` with a form, and the same by `GET` with `fmt=jsonp`. In the same way it
- * takes what the producer tells of its users, at `/1/logs/{k}/users`; and many events at once, as JSON, where it takes forms.
+ * The listener that takes events: `POST /1/logs/{k}/events` with a form, and the same by `GET` with
+ * `fmt=jsonp`. In the same way it takes what the producer tells of its users, at
+ * `/1/logs/{k}/users`; and many events at once, as JSON, where it takes forms.
  *
- * It stands on `node:http` alone: of what a framework does for each request, nothing is needed here, and this is the path
- * that producers hit thousands of times a second.
+ * It stands on `node:http` alone: of what a framework does for each request, nothing is needed
+ * here, and this is the path that producers hit thousands of times a second.
  */
 export function createPostListener(given: PostListenerOptions): Server {
   const options: Options = {
@@ -150,7 +151,10 @@ type Options = PostListenerOptions &
 /** Where a form is posted to, and the headers that tell for whom the sender speaks, where it is a trusted proxy. */
 type FormRoute = { readonly path: string; readonly headers: IncomingHttpHeaders };
 
-/** How nearly all posts are taken: an event as a form, with the key in it and nothing wrong about it. Whatever else there is, {@link handle} knows. */
+/**
+ * How nearly all posts are taken: an event as a form, with the key in it and nothing wrong about
+ * it. Whatever else there is, {@link handle} knows.
+ */
 function createFormPath(options: Options): FastPath<FormRoute> {
   const { gatherer, limits, observe, log } = options;
   return {

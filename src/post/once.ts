@@ -18,8 +18,9 @@ export type OnceOptions = {
   readonly store: Pick<Store, "deletionsAmong">;
   readonly deletions: DeletionLog;
   /**
-   * How long after its ids were given an append may still reach the bus, whatever became of whoever sent it: only then "it is not there" is an answer.
-   * 0 where no other process appends, and an append that failed is known to be undone.
+   * How long after its ids were given an append may still reach the bus, whatever became of whoever
+   * sent it: only then "it is not there" is an answer. 0 where no other process appends, and an
+   * append that failed is known to be undone.
    */
   readonly settle_ms: number;
   readonly log: Logger;
@@ -44,7 +45,10 @@ export type KeyedBatch = {
 /** Where the batch stands on the bus. Its moments are of the attempt that brought it there. */
 export type Posted = Pick<KeyedBatch, "read_ms" | "believed_ms"> & { readonly first: EventId };
 
-/** How a batch is appended: with new ids, which are reserved first, or with those it was given before. Resolves with the first id. */
+/**
+ * How a batch is appended: with new ids, which are reserved first, or with those it was given
+ * before. Resolves with the first id.
+ */
 export type Append = (
   ids: { readonly reserve: Reserve } | { readonly first: EventId; readonly created: number },
 ) => Promise<EventId>;
@@ -52,8 +56,8 @@ export type Append = (
 /** Sees to it that a batch which comes again under its key is stored once. */
 export type Once = {
   /**
-   * @throws LoggiaError `conflict` where the key was used for another body; `bus_unavailable` where an earlier attempt may still be under way; and what
-   *   `append` throws
+   * @throws LoggiaError `conflict` where the key was used for another body; `bus_unavailable` where
+   * an earlier attempt may still be under way; and what `append` throws
    */
   post(batch: KeyedBatch, append: Append): Promise<Posted>;
 };
@@ -74,12 +78,13 @@ const LOOK_BYTES = 4 * 1024 * 1024;
 const RETRY_AFTER_S = 5;
 
 /**
- * A batch's ids are reserved under its key before it is appended, and the reservation is marked as done once it is on the bus. A repeat
+ * A batch's ids are reserved under its key before it is appended, and the reservation is marked as
+ * done once it is on the bus. A repeat
  *
  * - of one that is under way in this process waits for it;
  * - of one that is done is answered from the reservation;
- * - of any other looks on the bus for the ids. Where they are not, and can't come any more, the batch gets new ids: events with ids of long ago would
- *   appear behind pollers that have gone on.
+ * - of any other looks on the bus for the ids. Where they are not, and can't come any more, the
+ *   batch gets new ids: events with ids of long ago would appear behind pollers that have gone on.
  */
 export function createOnce(options: OnceOptions): Once {
   const { documents, bus, store, deletions, settle_ms, log, now = Date.now } = options;
@@ -164,7 +169,10 @@ export function createOnce(options: OnceOptions): Once {
     return { first, read_ms, believed_ms };
   }
 
-  /** Under new ids, in place of a reservation that leads nowhere. Where another process was faster, its attempt is under way. */
+  /**
+   * Under new ids, in place of a reservation that leads nowhere. Where another process was faster,
+   * its attempt is under way.
+   */
   async function replaced(name: string, batch: KeyedBatch, append: Append, version: string): Promise<Posted> {
     try {
       return await appendNew(name, batch, append, version);

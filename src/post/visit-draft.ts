@@ -12,7 +12,10 @@ export const VISIT_FIELDS = ["user", "email", "page"] as const;
 export type ReadVisitDraft =
   { readonly kind: "draft"; readonly draft: VisitDraft } | { readonly kind: "bad"; readonly faults: readonly string[] };
 
-/** Reads a posted form. Every fault is named, not only the first. An e-mail address is taken as it is: the producer knows its users. */
+/**
+ * Reads a posted form. Every fault is named, not only the first. An e-mail address is taken as it
+ * is: the producer knows its users.
+ */
 export function readVisitDraft(fields: Fields, limits: FieldLimits): ReadVisitDraft {
   const faults: string[] = [];
   const user = readField(fields, "user", limits, faults);

@@ -2,7 +2,10 @@ import { civil, daysInMonth } from "./calendar.ts";
 import { fixedZone, momentOf } from "./zone.ts";
 import type { Zone } from "./zone.ts";
 
-/** What a date that somebody wrote means: a whole day, given by its first moment, or one moment. In milliseconds since the Unix epoch. */
+/**
+ * What a date that somebody wrote means: a whole day, given by its first moment, or one moment. In
+ * milliseconds since the Unix epoch.
+ */
 export type WrittenDate =
   | { readonly kind: "day"; readonly start: number }
   | { readonly kind: "moment"; readonly at: number }
@@ -16,7 +19,8 @@ const ISO = new RegExp(String.raw`^(?<year>\d{4})-(?<month>\d\d)-(?<day>\d\d)(?:
 export const DATE_FORMS = "write 9/19/2011, 2011-09-19, or '2011-09-19T14:00' in quotes";
 
 /**
- * Reads `9/19/2011` (month first), `2011-09-19`, either with a time behind a blank, and ISO 8601 with or without offset.
+ * Reads `9/19/2011` (month first), `2011-09-19`, either with a time behind a blank, and ISO 8601
+ * with or without offset.
  *
  * @param zone where the date names no offset of its own
  */

@@ -60,8 +60,8 @@ export function planFilters(parameters: URLSearchParams, list: { from: Source; l
 }
 
 /**
- * The plan that the parameters of a list of tracked users mean: `pagenum` and `pagesize`, as of other lists. Users come in the order of
- * their names.
+ * The plan that the parameters of a list of tracked users mean: `pagenum` and `pagesize`, as of
+ * other lists. Users come in the order of their names.
  *
  * @throws LoggiaError `bad_parameter` that names the parameter, its value, and what is allowed
  */

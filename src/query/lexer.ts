@@ -7,8 +7,9 @@ export const QUERY_LIMIT = 4096;
 
 export type Token = {
   /**
-   * `class` is the `.key` that directly follows the table. `end` stands once, last; or `fault` does, where reading could not
-   * go on: the parser tells it when it comes there, as something before it may be wrong too.
+   * `class` is the `.key` that directly follows the table. `end` stands once, last; or `fault`
+   * does, where reading could not go on: the parser tells it when it comes there, as something
+   * before it may be wrong too.
    */
   readonly kind: "word" | "attribute" | "class" | "string" | "number" | "date" | "symbol" | "end" | "fault";
   /** As written. */
@@ -115,7 +116,10 @@ export function writeAttribute(name: string): string {
   return match(ATTRIBUTE, plain, 0) === plain ? plain : `@'${name.replaceAll("'", "''")}'`;
 }
 
-/** A quote within a string is written twice; a backslash is an ordinary character, so that expressions need no second one. */
+/**
+ * A quote within a string is written twice; a backslash is an ordinary character, so that
+ * expressions need no second one.
+ */
 function readString(text: string, start: number, quote: string): Token {
   let value = "";
   let at = start + 1;

@@ -51,7 +51,10 @@ function readKey(reader: Reader): Key {
   throw unexpected(reader, `a field, ${oneOf(functions)}`, hint);
 }
 
-/** `period = ( "SECONDS" | "MINUTES" | "HOURS" | "DAYS" ) "(" n ")"`, where n divides the minute, the hour or the day */
+/**
+ * `period = ( "SECONDS" | "MINUTES" | "HOURS" | "DAYS" ) "(" n ")"`, where n divides the minute,
+ * the hour or the day
+ */
 function readPeriod(reader: Reader): Key {
   const { text, span } = take(reader);
   const unit = PERIOD_UNITS.find((name) => name === text.toUpperCase())!;

@@ -3,8 +3,9 @@ import type { EventId } from "../events/id.ts";
 import type { Zone } from "./zone.ts";
 
 /**
- * What a question means, whether it was asked by list parameters or in LQL: a tree of tagged, frozen, JSON-serialisable values.
- * Front ends make plans; the compiler of each store reads them. A plan holds no clock and no time zone but as numbers.
+ * What a question means, whether it was asked by list parameters or in LQL: a tree of tagged,
+ * frozen, JSON-serialisable values. Front ends make plans; the compiler of each store reads them. A
+ * plan holds no clock and no time zone but as numbers.
  */
 export type Plan = ListPlan | GroupPlan | UsersPlan;
 
@@ -26,8 +27,8 @@ export type ListPlan = {
   readonly logs: readonly LogKey[];
   readonly where: Condition;
   /**
-   * Texts compare folded; absent values are smaller than all others. Ties are broken by (`created`, `id`) in the direction
-   * of the last key; empty means (`created`, `id`) ascending.
+   * Texts compare folded; absent values are smaller than all others. Ties are broken by (`created`,
+   * `id`) in the direction of the last key; empty means (`created`, `id`) ascending.
    */
   readonly sort: readonly SortKey[];
   readonly skip: number;
@@ -63,14 +64,18 @@ export type GroupPlan = {
 };
 
 /**
- * Users of the producer's application, tracked by posting: one record for each log and user. Conditions and sort name the fields of
- * {@link UserField} and look at the record, not at single visits.
+ * Users of the producer's application, tracked by posting: one record for each log and user.
+ * Conditions and sort name the fields of {@link UserField} and look at the record, not at single
+ * visits.
  */
 export type UsersPlan = {
   readonly kind: "users";
   readonly logs: readonly LogKey[];
   readonly where: UserCondition;
-  /** Texts compare folded; absent values are smaller than all others. Ties are broken by (`user`, log) in the direction of the last key; empty means ascending. */
+  /**
+   * Texts compare folded; absent values are smaller than all others. Ties are broken by (`user`,
+   * log) in the direction of the last key; empty means ascending.
+   */
   readonly sort: readonly { readonly field: UserField; readonly direction: Direction }[];
   readonly skip: number;
   readonly take: number;
@@ -184,11 +189,12 @@ export type SortField =
 export type GroupField = "text" | "link" | "hash" | "pattern" | "tags" | "source" | "log" | "class" | "user" | "value";
 
 /**
- * A condition on one event. Logic is two-valued: a comparison with an absent field ("" or null, no tag) is false, except equality
- * with "" itself, and `not` is the plain complement. On `tags` a comparison holds where it holds for any tag.
+ * A condition on one event. Logic is two-valued: a comparison with an absent field ("" or null, no
+ * tag) is false, except equality with "" itself, and `not` is the plain complement. On `tags` a
+ * comparison holds where it holds for any tag.
  *
- * On an attribute a comparison holds where it holds for any value; values of all kinds have a text, and
- * "" is one. `number` holds where the text spells a number that compares; a front end asks for
+ * On an attribute a comparison holds where it holds for any value; values of all kinds have a text,
+ * and "" is one. `number` holds where the text spells a number that compares; a front end asks for
  * equality with a text that spells a number by `number`.
  */
 export type Condition<Field extends string = ConditionField> =
@@ -200,7 +206,10 @@ export type Condition<Field extends string = ConditionField> =
 
 /** What a condition is made of. */
 export type Comparison<Field extends string = ConditionField> =
-  /** `value` is folded (see {@link fold}) and compares, by code point, with the folded field. Equality with "" finds absence. */
+  /**
+   * `value` is folded (see {@link fold}) and compares, by code point, with the folded field.
+   * Equality with "" finds absence.
+   */
   | { readonly kind: "text"; readonly field: Field; readonly op: ComparisonOp; readonly value: string }
   /** One of these folded values. */
   | { readonly kind: "in"; readonly field: Field; readonly values: readonly string[] }

@@ -19,7 +19,10 @@ const PIECES = [
 ];
 const CLASS_PIECES = [PROPERTY, /\\[^]/y, /\[:\^?\w+:\]/y, /(?<classEnd>\])/y, /[^]/y];
 
-/** Walks over an expression as far as needed to tell its groups, classes and properties apart. Never fails: RE2 judges. */
+/**
+ * Walks over an expression as far as needed to tell its groups, classes and properties apart. Never
+ * fails: RE2 judges.
+ */
 export function* piecesOf(source: string): Generator<Piece> {
   let inClass = false;
   let at = 0;
@@ -35,8 +38,9 @@ export function* piecesOf(source: string): Generator<Piece> {
 }
 
 /**
- * The expression as our parser must read it to mean what RE2 means: to RE2, `\pC` are controls, formats, surrogates and what is
- * kept for private use; to our parser it is also whatever is no character yet.
+ * The expression as our parser must read it to mean what RE2 means: to RE2, `\pC` are controls,
+ * formats, surrogates and what is kept for private use; to our parser it is also whatever is no
+ * character yet.
  */
 export function meantByRe2(source: string): string {
   if (!/\\[pP]\{?\^?C/.test(source)) return source;

@@ -15,8 +15,9 @@ const STATES_BYTES_OF_ALL = 8 * 1024 * 1024;
 const FEW_SEARCHES = 4;
 
 /**
- * An RE2 expression that is looked for in texts, with bounds on memory and on what is done at a time. re2js searches by
- * states that it remembers. Where these are too many, the program is run here on all of its threads side by side, in steps.
+ * An RE2 expression that is looked for in texts, with bounds on memory and on what is done at a
+ * time. re2js searches by states that it remembers. Where these are too many, the program is run
+ * here on all of its threads side by side, in steps.
  */
 export class ExpressionSearch {
   readonly #expression: RE2JS;

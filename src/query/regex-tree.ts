@@ -3,8 +3,9 @@ import { RE2JS, RE2Set } from "re2js";
 import { meantByRe2 } from "./regex-pieces.ts";
 
 /**
- * A regular expression as sets of characters put together, with nothing left of flags, groups and greediness:
- * all that matters to whether a text matches. Made from the syntax tree of the very parser that defines what our expressions mean.
+ * A regular expression as sets of characters put together, with nothing left of flags, groups and
+ * greediness: all that matters to whether a text matches. Made from the syntax tree of the very
+ * parser that defines what our expressions mean.
  */
 export type Tree =
   /** Matches nothing at all. */
@@ -32,7 +33,10 @@ export const WORD: readonly number[] = [0x30, 0x39, 0x41, 0x5a, 0x5f, 0x5f, 0x61
 /** Any text. */
 export const ANYTHING: Tree = Object.freeze({ kind: "repeat", part: ANY_CHARACTER, min: 0, max: null });
 
-/** Trees of more nodes are not made: an expression of a few characters can spell millions of them (`((a{99}){99}){99}`). */
+/**
+ * Trees of more nodes are not made: an expression of a few characters can spell millions of them
+ * (`((a{99}){99}){99}`).
+ */
 const MAX_NODES = 20_000;
 /** Deeper nesting could exhaust the stack of whoever walks over a tree. */
 const MAX_DEPTH = 1000;
@@ -76,13 +80,19 @@ export function compileAnew(pattern: string): RE2JS {
   return RE2JS.compile(meantByRe2(pattern), RE2JS.CASE_INSENSITIVE);
 }
 
-/** A question's expression is checked, translated and looked for one after the other, by whom it concerns: so the latest answer is given again. (Of several, none is.) */
+/**
+ * A question's expression is checked, translated and looked for one after the other, by whom it
+ * concerns: so the latest answer is given again. (Of several, none is.)
+ */
 function rememberLatest<Answer>(make: (pattern: string) => Answer): (pattern: string) => Answer {
   let latest: { readonly pattern: string; readonly answer: Answer } | null = null;
   return (pattern) => (latest?.pattern === pattern ? latest : (latest = { pattern, answer: make(pattern) })).answer;
 }
 
-/** What we read of re2js's syntax tree, which `RE2Set` shows. Its operations are numbers; the class of a node names them. */
+/**
+ * What we read of re2js's syntax tree, which `RE2Set` shows. Its operations are numbers; the class
+ * of a node names them.
+ */
 type Re2Node = {
   readonly op: number;
   readonly flags: number;

@@ -6,10 +6,16 @@ import { compileAsIs, parseTree, TreeTooLargeError } from "./regex-tree.ts";
 
 /** The longest expression, in characters. */
 const EXPRESSION_LIMIT = 1000;
-/** How many instructions an expression may compile to, its counted repeats written out, and those of a question together. */
+/**
+ * How many instructions an expression may compile to, its counted repeats written out, and those of
+ * a question together.
+ */
 const PROGRAM_LIMIT = 2000;
 const PROGRAM_LIMIT_OF_ALL = 4000;
-/** How many ranges of characters all instructions may hold together, also of all expressions: `\pL` alone holds some 600. */
+/**
+ * How many ranges of characters all instructions may hold together, also of all expressions: `\pL`
+ * alone holds some 600.
+ */
 const RANGE_LIMIT = 20_000;
 
 const TOO_LARGE = "it is too large once its counted repeats are written out; make them smaller, or leave them out";
@@ -64,7 +70,10 @@ export function checkExpression(source: string, all: ExpressionSizes = { size: 0
   }
 }
 
-/** Where a fragment stands that RE2 refused: of several that read the same, the first up to which the expression fails alike. */
+/**
+ * Where a fragment stands that RE2 refused: of several that read the same, the first up to which
+ * the expression fails alike.
+ */
 function locate(source: string, error: Error, fragment: string): number {
   const first = Math.max(source.indexOf(fragment), 0);
   let at = first;

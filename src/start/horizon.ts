@@ -30,7 +30,8 @@ export async function openHorizon(
     watchHorizon({
       bus,
       group,
-      // As the clocks of those who give ids: one that was set back would hold every poller for as long as it takes to catch up.
+      // As the clocks of those who give ids: one that was set back would hold every poller for as
+      // long as it takes to catch up.
       now: createSteadyClock({ now: clock.now, from: await accepted() }),
       accept_ms: ACCEPT_MS,
       settledBefore,

@@ -159,7 +159,10 @@ function momentOf({ body }: Document): number {
   return (body?.["before_ms"] ?? 0) as number;
 }
 
-/** Reads the lowest watermark of the processes that live; null where there is none. What was stated before is heeded. */
+/**
+ * Reads the lowest watermark of the processes that live; null where there is none. What was stated
+ * before is heeded.
+ */
 export function watermarkReader(documents: Pick<Documents, "read">): (now_ms: number) => Promise<number | null> {
   let expected = 0;
   return async (now_ms) => {

@@ -41,7 +41,10 @@ export class Pacer {
   }
 }
 
-/** Sorts, stably, with turns for others in between: in runs, which are then merged. A hundred thousand long texts at once hold up the process for a second. */
+/**
+ * Sorts, stably, with turns for others in between: in runs, which are then merged. A hundred
+ * thousand long texts at once hold up the process for a second.
+ */
 export async function sortGently<T>(items: readonly T[], compare: Compare<T>): Promise<T[]> {
   let runs: T[][] = [];
   for (let from = 0; from < items.length; from += RUN) {

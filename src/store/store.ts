@@ -6,23 +6,32 @@ import type { Position } from "../bus/bus.ts";
 import type { EventField, GroupPlan, ListPlan, Source, UsersPlan } from "../query/plan.ts";
 
 /**
- * The store port: events, what people did with them (bookmarks, alerts, deletions), and visits of the producer's users.
- * Adapters: `duckdb/` (embedded) and `elasticsearch/` (cluster). Both pass `test/contract/store.test.ts`.
+ * The store port: events, what people did with them (bookmarks, alerts, deletions), and visits of
+ * the producer's users. Adapters: `duckdb/` (embedded) and `elasticsearch/` (cluster). Both pass
+ * `test/contract/store.test.ts`.
  *
- * Invariant: writes of the pipeline are create-only. What is there stays; what was deleted left a marker, and stays deleted.
- * The class of an event is all that is ever changed, by {@link Store.reclassify}.
+ * Invariant: writes of the pipeline are create-only. What is there stays; what was deleted left a
+ * marker, and stays deleted. The class of an event is all that is ever changed, by {@link
+ * Store.reclassify}.
  */
 export type Store = AsyncDisposable & {
   /** None yet: what is added to them is made ready to be written by this store. */
   prepareEvents(): PreparedEvents;
   /**
-   * Writes events. Writing one again, or one that was deleted, is `done` and changes nothing. An outcome for each event, in order.
-   * @param events of {@link Store.prepareEvents} of the same store, or picked from them. Once each of them is `done` or `rejected` they may not be written again.
-   * @param position the last bus position that this batch covers; a store that keeps offsets commits it in the same transaction. May come with no events.
-   * It is committed only where every outcome is `done`: otherwise the caller still owes something of the batch, and sends the position again later.
+   * Writes events. Writing one again, or one that was deleted, is `done` and changes nothing. An
+   * outcome for each event, in order.
+   * @param events of {@link Store.prepareEvents} of the same store, or picked from them. Once each
+   * of them is `done` or `rejected` they may not be written again.
+   * @param position the last bus position that this batch covers; a store that keeps offsets
+   * commits it in the same transaction. May come with no events. It is committed only where every
+   * outcome is `done`: otherwise the caller still owes something of the batch, and sends the
+   * position again later.
    */
   writeEvents(events: PreparedEvents, position?: Position): Promise<WriteOutcome[]>;
-  /** Writes an alert for each pair; the same rules. An alert holds what it needs of the event, which may be written later. */
+  /**
+   * Writes an alert for each pair; the same rules. An alert holds what it needs of the event, which
+   * may be written later.
+   */
   writeAlerts(alerts: readonly Alert[]): Promise<WriteOutcome[]>;
   /** Writes visits, each once by its id. An outcome for each, in order. */
   writeVisits(visits: readonly Visit[]): Promise<WriteOutcome[]>;
@@ -31,7 +40,10 @@ export type Store = AsyncDisposable & {
    * not what was deleted is there. Doing it again changes nothing. An outcome for each, in order.
    */
   writeDeletions(deletions: readonly Deletion[]): Promise<WriteOutcome[]>;
-  /** The first offset not yet covered by a `position`, for a store that keeps offsets; null where the bus keeps them, or none was written. */
+  /**
+   * The first offset not yet covered by a `position`, for a store that keeps offsets; null where
+   * the bus keeps them, or none was written.
+   */
   nextOffset(topic: Position["topic"], partition: number): Promise<number | null>;
 
   /** A page and the count of all that the plan finds without `skip` and `take`. */
@@ -41,7 +53,11 @@ export type Store = AsyncDisposable & {
    * most 10,000.
    */
   rows(plan: ListPlan): Promise<readonly EventRow[]>;
-  /** The groups of a plan, sorted, after `skip` and `take`. @throws LoggiaError `unsupported` where these are more than `MAX_GROUPS` of groups.ts; on some stores those count that `skip` leaves out */
+  /**
+   * The groups of a plan, sorted, after `skip` and `take`. @throws LoggiaError `unsupported` where
+   * these are more than `MAX_GROUPS` of groups.ts; on some stores those count that `skip` leaves
+   * out
+   */
   group(plan: GroupPlan): Promise<Group[]>;
   /** The tracked users that a plan finds, one for each log and user, and the count of all without `skip` and `take`. */
   users(plan: UsersPlan): Promise<UsersPage>;
@@ -89,25 +105,30 @@ export type Store = AsyncDisposable & {
   deletionsAmong(log: LogKey, ids: readonly EventId[]): Promise<Deletion[]>;
 
   /**
-   * Deletes what its log keeps no longer: events, their bookmarks and alerts, and visits. No marker stays, so that one of them that is written again is
-   * there again. In steps with rests between them, so that writing and reading go on beside it; any number of processes may do it at once.
+   * Deletes what its log keeps no longer: events, their bookmarks and alerts, and visits. No marker
+   * stays, so that one of them that is written again is there again. In steps with rests between
+   * them, so that writing and reading go on beside it; any number of processes may do it at once.
    * @param signal ends it between two steps
    * @returns how many events and visits went
    */
   deleteExpired(expiry: Expiry, signal?: AbortSignal): Promise<number>;
 
   /**
-   * Gives the next events of a log, and what people have of them, the class that `classOf` returns. Changes nothing else.
-   * An event that was changed or deleted meanwhile is read again, so that no other change is lost. In pieces of bounded
-   * size, without a state between them: any later call can go on where an earlier one ended.
-   * @throws LoggiaError `store_unavailable`, also while somebody rebuilds the store; the piece can be repeated
+   * Gives the next events of a log, and what people have of them, the class that `classOf` returns.
+   * Changes nothing else. An event that was changed or deleted meanwhile is read again, so that no
+   * other change is lost. In pieces of bounded size, without a state between them: any later call
+   * can go on where an earlier one ended.
+   * @throws LoggiaError `store_unavailable`, also while somebody rebuilds the store; the piece can
+   * be repeated
    */
   reclassify(piece: ReclassifyPiece): Promise<Reclassified>;
 
   /**
-   * Builds all that was accepted from a moment on anew, and all that people did, beside what is there; and then puts it in its place in one step. Readers and writers go on
-   * meanwhile. Whatever ends it before that step leaves everything as it was. Absent where the engine can't.
-   * @throws LoggiaError `conflict` where another process is at it; `store_unavailable`; the reason of `signal`
+   * Builds all that was accepted from a moment on anew, and all that people did, beside what is
+   * there; and then puts it in its place in one step. Readers and writers go on meanwhile. Whatever
+   * ends it before that step leaves everything as it was. Absent where the engine can't.
+   * @throws LoggiaError `conflict` where another process is at it; `store_unavailable`; the reason
+   * of `signal`
    */
   readonly rebuild?: (options: RebuildOptions) => Promise<RebuildProgress>;
 
@@ -117,15 +138,18 @@ export type Store = AsyncDisposable & {
   /** The parts that can be lost one by one. Absent where the store is a single file. */
   readonly parts?: () => Promise<readonly StorePart[]>;
 
-  /** Makes all that was written before visible to `list`, `group` and `users` (a cluster store shows it within a second unasked). */
+  /**
+   * Makes all that was written before visible to `list`, `group` and `users` (a cluster store shows
+   * it within a second unasked).
+   */
   refresh(): Promise<void>;
   /** @throws LoggiaError `store_unavailable` that says which engine could not be reached. */
   ping(): Promise<void>;
 };
 
 /**
- * Events in the form in which one store writes them: bytes outside of what JavaScript collects, a fraction of what the events themselves take. So these need not live until
- * they are written.
+ * Events in the form in which one store writes them: bytes outside of what JavaScript collects, a
+ * fraction of what the events themselves take. So these need not live until they are written.
  */
 export type PreparedEvents = {
   /** How many they are. */
@@ -133,8 +157,9 @@ export type PreparedEvents = {
   /** Of the events, in order. */
   ids(): EventId[];
   /**
-   * What is wrong with one of them is told when they are written. Where it throws all the same, the first of them may have been added: `length` tells.
-   * Until it has settled nothing else may be asked of them.
+   * What is wrong with one of them is told when they are written. Where it throws all the same, the
+   * first of them may have been added: `length` tells. Until it has settled nothing else may be
+   * asked of them.
    * @throws TypeError or RangeError where an event is at fault; LoggiaError `store_unavailable`
    */
   add(events: readonly StoredEvent[]): Promise<void>;
@@ -156,7 +181,10 @@ export type StorePart = {
 export type Expiry = {
   /** For each log that keeps nothing for ever: what was `created` before that moment has expired. */
   readonly before: ReadonlyMap<LogKey, number>;
-  /** No log keeps what was created before this moment, nor the markers of what was deleted of it; null: some log keeps everything. */
+  /**
+   * No log keeps what was created before this moment, nor the markers of what was deleted of it;
+   * null: some log keeps everything.
+   */
   readonly markersBefore: number | null;
 };
 
@@ -187,8 +215,9 @@ export type RebuildOptions = {
   /** What was accepted in earlier months may stay as it is: milliseconds since the Unix epoch. */
   readonly since: number;
   /**
-   * Writes what the bus holds into what is being built, by the rules of `writeEvents` and `writeVisits`. All that it leaves out is copied from what is
-   * there; of the same event, its document stays, unless the event was deleted.
+   * Writes what the bus holds into what is being built, by the rules of `writeEvents` and
+   * `writeVisits`. All that it leaves out is copied from what is there; of the same event, its
+   * document stays, unless the event was deleted.
    * @param signal ends it, with its reason: nothing will come of what is being built
    */
   readonly fill: (
@@ -250,8 +279,8 @@ export type Group = { readonly keys: readonly GroupValue[]; readonly values: rea
 export type GroupValue = number | string | null;
 
 /**
- * A user of the producer's application, as all visits of one log with an equal folded `user` tell: the last in the order of ids
- * decides. "" where no visit told an e-mail or a page.
+ * A user of the producer's application, as all visits of one log with an equal folded `user` tell:
+ * the last in the order of ids decides. "" where no visit told an e-mail or a page.
  */
 export type TrackedUser = {
   readonly log: LogKey;

@@ -14,7 +14,10 @@ export type World = {
   readonly callers: Readonly<Record<string, { readonly authorization?: string; readonly apikey?: string }>>;
   /** Begins a session of a caller who is a person. @returns its cookie */
   signIn(caller: string): Promise<string>;
-  /** What the parameters of a route's path stand for: records that are there, new ones where the call takes them away. */
+  /**
+   * What the parameters of a route's path stand for: records that are there, new ones where the
+   * call takes them away.
+   */
   recordsFor(method: string, route: string): Promise<Readonly<Record<string, string>>>;
 };
 

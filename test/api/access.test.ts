@@ -13,8 +13,9 @@ import type { World } from "./access-world.ts";
 /**
  * Who may call what: the status of every route for every kind of caller. Columns:
  *
- * nobody    without credentials            foreign   a person with whom the log is not shared   reader    a read-only key of the log
- * wrong     an admin with a wrong password  user      one with the user role                     writer    a write-only key of the log
+ * nobody    without credentials            foreign   a person with whom the log is not shared
+ * reader    a read-only key of the log wrong     an admin with a wrong password  user      one with
+ * the user role                     writer    a write-only key of the log
  *                                           admin     one with the admin role                    disabled  a disabled read-write key of it
  *                                           root      a service admin, without a share           other     another log's read-write key
  */
@@ -175,7 +176,10 @@ for (const kind of KINDS) {
   });
 }
 
-/** Calls a route in the name of a caller, with input that is right, on records that are there; and answers with the status. */
+/**
+ * Calls a route in the name of a caller, with input that is right, on records that are there; and
+ * answers with the status.
+ */
 async function call(world: World, row: string, caller: string | { readonly cookie: string }): Promise<number> {
   const [method = "", route = ""] = row.split(" ");
   const toPost = route.startsWith("post:");

@@ -206,7 +206,10 @@ test("the parameter tz is described as it is read", (t) => {
   }
 });
 
-/** Whether a parameter's schema takes a text of an address, which stands for a number where the schema speaks of one. */
+/**
+ * Whether a parameter's schema takes a text of an address, which stands for a number where the
+ * schema speaks of one.
+ */
 function accepts(schema: z.ZodType, text: string): boolean {
   const { type } = z.toJSONSchema(schema, { io: "input" });
   return schema.safeParse(type === "string" ? text : Number(text)).success;

@@ -36,7 +36,10 @@ function filterOf(n: number): ClassFilter {
   return { key: `class-${n}`, display: "", color: "red", tag: `tag-${n}`, text: "", link: "", source: "", weight: 0 };
 }
 
-/** Makes `count` more filters of the first, `class-1` and on, in one transaction: a commit each would take a busy disk half a minute. */
+/**
+ * Makes `count` more filters of the first, `class-1` and on, in one transaction: a commit each
+ * would take a busy disk half a minute.
+ */
 function copyFilter(file: string, count: number): void {
   const database = new DatabaseSync(file, { timeout: 5000 });
   database

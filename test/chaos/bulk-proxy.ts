@@ -3,12 +3,15 @@ import { Agent, createServer, type IncomingMessage, request, type ServerResponse
 import type { AddressInfo } from "node:net";
 
 /**
- * What becomes of bulk requests: they pass; all are refused with 429 or 503; every other of their items is refused with 429;
- * or they are carried out, and the answer breaks off in its middle.
+ * What becomes of bulk requests: they pass; all are refused with 429 or 503; every other of their
+ * items is refused with 429; or they are carried out, and the answer breaks off in its middle.
  */
 export type Pushback = "none" | "429" | "429-items" | "503" | "truncated";
 
-/** An HTTP proxy before Elasticsearch that answers bulk requests as a node does at its worst. All other requests pass. */
+/**
+ * An HTTP proxy before Elasticsearch that answers bulk requests as a node does at its worst. All
+ * other requests pass.
+ */
 export type BulkProxy = AsyncDisposable & {
   readonly url: string;
   /** From now on bulk requests meet this. Resolves when those that came before have been answered. */

@@ -1,6 +1,9 @@
 import { randomBytes } from "node:crypto";
 
-/** What became of a post: answered 201 with an id; answered 5xx or not at all, or taken back with a backup, so it may be stored or not; or refused (any other status), so it must not be. */
+/**
+ * What became of a post: answered 201 with an id; answered 5xx or not at all, or taken back with a
+ * backup, so it may be stored or not; or refused (any other status), so it must not be.
+ */
 export type Outcome =
   | { readonly kind: "accepted"; readonly id: string }
   | { readonly kind: "open"; readonly status: number | null }
@@ -20,7 +23,10 @@ export type Content = {
   readonly data: string | null;
 };
 
-/** What was posted in one run, and how it was answered. A 201 is an obligation: that event must be stored, once, as it was posted. */
+/**
+ * What was posted in one run, and how it was answered. A 201 is an obligation: that event must be
+ * stored, once, as it was posted.
+ */
 export class Ledger {
   /** Begins the text of each event of this run. */
   readonly run = `run-${randomBytes(4).toString("hex")}`;

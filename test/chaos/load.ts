@@ -30,7 +30,10 @@ export type Load = {
   readonly failures: ReadonlyMap<number, number>;
   /** What the last 503 said. */
   readonly lastMessage: string;
-  /** Resolves when a post that is begun from now on was answered 201; with how long that took from now, in milliseconds. */
+  /**
+   * Resolves when a post that is begun from now on was answered 201; with how long that took from
+   * now, in milliseconds.
+   */
   nextAccepted(): Promise<number>;
   /** Resolves when the limit is reached. */
   readonly done: Promise<void>;
@@ -38,7 +41,10 @@ export type Load = {
   stop(): Promise<void>;
 };
 
-/** Producers that post events of a ledger and write down how each was answered. A post is never tried again: the next has a number of its own. */
+/**
+ * Producers that post events of a ledger and write down how each was answered. A post is never
+ * tried again: the next has a number of its own.
+ */
 export function startLoad(options: LoadOptions): Load {
   const { ledger, producers, limit = Infinity } = options;
   const state = {

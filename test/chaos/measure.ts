@@ -28,7 +28,10 @@ export function keptFigures(verdict: Verdict): Figures {
   return { "answered 201": obligations, "answered 5xx or not": open, stored, "lost, double, changed": 0 };
 }
 
-/** Every answer was a 201 or a 503, before the deadline; `unanswered`: connections may break too, because processes are killed. */
+/**
+ * Every answer was a 201 or a 503, before the deadline; `unanswered`: connections may break too,
+ * because processes are killed.
+ */
 export function assertAnswers(load: Load, options: { unanswered: boolean }): void {
   const allowed = options.unanswered ? [0, 503] : [503];
   const others = [...load.failures].filter(([status]) => !allowed.includes(status));
@@ -45,7 +48,10 @@ export function answerFigures(load: Load): Figures {
   };
 }
 
-/** How long `next` took, in milliseconds. @throws AssertionError where that is longer than service may be away after a fault */
+/**
+ * How long `next` took, in milliseconds. @throws AssertionError where that is longer than service
+ * may be away after a fault
+ */
 export async function backAgain(next: Promise<number>, what: string): Promise<number> {
   const late = Symbol();
   const { promise, resolve } = Promise.withResolvers<typeof late>();
@@ -56,7 +62,10 @@ export async function backAgain(next: Promise<number>, what: string): Promise<nu
   return took_ms;
 }
 
-/** How far the pipeline has acknowledged, once that is the same for a second: what was under way may still end and be acknowledged. */
+/**
+ * How far the pipeline has acknowledged, once that is the same for a second: what was under way may
+ * still end and be acknowledged.
+ */
 export async function standstill(scene: Pick<Scene, "covered">): Promise<readonly number[]> {
   let covered = await scene.covered();
   const isStill = async (): Promise<boolean> => {

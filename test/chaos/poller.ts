@@ -36,7 +36,10 @@ export class Poller implements AsyncDisposable {
     this.#last = id;
   }
 
-  /** Goes on until all of `rows` were seen, or `timeout_ms` are over; then tells how many never were, and how many more than once. */
+  /**
+   * Goes on until all of `rows` were seen, or `timeout_ms` are over; then tells how many never
+   * were, and how many more than once.
+   */
   async finish(rows: readonly Row[], timeout_ms: number): Promise<{ missed: Row[]; twice: number }> {
     const deadline_ms = performance.now() + timeout_ms;
     const missed = (): Row[] => rows.filter(({ id }) => !this.seen.has(id));

@@ -1,14 +1,16 @@
 /**
- * Tests of faults, with an oracle: `node test/chaos/run.ts [NAME…]`; `--list` names them, `--short` runs their short forms.
- * Runs them on engines of its own: those that need Kafka and Elasticsearch, beside them those that need neither, and the soak alone at last. Closes with a table
- * of figures for `docs/reliability.md`.
+ * Tests of faults, with an oracle: `node test/chaos/run.ts [NAME…]`; `--list` names them, `--short`
+ * runs their short forms. Runs them on engines of its own: those that need Kafka and Elasticsearch,
+ * beside them those that need neither, and the soak alone at last. Closes with a table of figures
+ * for `docs/reliability.md`.
  */
 import { type Chaos, createEnginePool, type Fault, type Figures, runFault } from "./chaos.ts";
 import { FAULTS, LANES, LAST } from "./faults.ts";
 
 /**
- * A whole run ends about here; the soak, which comes last, takes what is left. By itself it lasts its full time.
- * On a machine so slow that time runs out, the tests that are left are run in their short forms, and the report says so.
+ * A whole run ends about here; the soak, which comes last, takes what is left. By itself it lasts
+ * its full time. On a machine so slow that time runs out, the tests that are left are run in their
+ * short forms, and the report says so.
  */
 const RUN_MINUTES = 30;
 const FULL_UNTIL_S = 25 * 60;

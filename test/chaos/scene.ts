@@ -34,7 +34,10 @@ export type SceneOptions = {
   readonly data?: string;
 };
 
-/** The service as real processes, with logs, two users who want alerts, a ledger of what is posted, and an oracle that reads it back. */
+/**
+ * The service as real processes, with logs, two users who want alerts, a ledger of what is posted,
+ * and an oracle that reads it back.
+ */
 export type Scene = {
   readonly ledger: Ledger;
   readonly programs: ReadonlyMap<string, Program>;
@@ -125,7 +128,10 @@ async function enginesOf({ engines }: Chaos, namespace: string): Promise<Record<
   };
 }
 
-/** A free port outside of the range that outgoing connections take theirs from, so that it is still free when a process comes back to it. */
+/**
+ * A free port outside of the range that outgoing connections take theirs from, so that it is still
+ * free when a process comes back to it.
+ */
 export async function stablePort(): Promise<number> {
   for (;;) {
     const port = 20_000 + Math.floor(Math.random() * 12_000);
@@ -276,7 +282,10 @@ async function isThere({ url, authorization }: Reader, path: string): Promise<bo
   return status === 200;
 }
 
-/** Every process hears of the class and of who wants its alerts within a moment: posts until an event of each log was alerted to both. */
+/**
+ * Every process hears of the class and of who wants its alerts within a moment: posts until an
+ * event of each log was alerted to both.
+ */
 async function waitForAlerts({ postUrls, readers, targets }: Scene): Promise<void> {
   const wait = async (target: Target): Promise<void> => {
     const alerted = async (): Promise<boolean> => {

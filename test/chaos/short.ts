@@ -5,12 +5,16 @@ import { seconds } from "./measure.ts";
 
 const TIMEOUT_MS = 170_000;
 const SOAK_S = 8;
-/** Those of a cluster wait for most of their time: for processes to start, for sessions to end, for time to be complete. */
+/**
+ * Those of a cluster wait for most of their time: for processes to start, for sessions to end, for
+ * time to be complete.
+ */
 const AT_ONCE = 2;
 
 /**
- * Declares the short forms of tests of faults. Those of one file share a Kafka and an Elasticsearch: those that kill these go first, one after the other, and
- * then the others, some at a time. Those on embedded engines load the machine all the while, and go one after the other.
+ * Declares the short forms of tests of faults. Those of one file share a Kafka and an
+ * Elasticsearch: those that kill these go first, one after the other, and then the others, some at
+ * a time. Those on embedded engines load the machine all the while, and go one after the other.
  */
 export function declareShort(faults: readonly Fault[]): void {
   const engines = createEnginePool(() => {});

@@ -3,8 +3,8 @@ import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * How bytes move: as they come; not at all, in either direction; only towards the server, whose answers are swallowed; or one at a time.
- * Connections are taken in every mode.
+ * How bytes move: as they come; not at all, in either direction; only towards the server, whose
+ * answers are swallowed; or one at a time. Connections are taken in every mode.
  */
 export type Flow = "open" | "stalled" | "half-open" | "trickle";
 

@@ -364,7 +364,8 @@ test("a batch whose answer got lost is sent again under its key, and is there on
   const lines = Array.from({ length: 300 }, (_, n) => `line ${n} of a log that says much the same all day`);
   const { out } = await run(shipTo(url), { input: lines.join("\n") });
   t.is(out, "posted 300, failed 0, retried 2\n");
-  // On a busy machine the lines may come in more batches than one; two requests are repeats, each under its batch's key.
+  // On a busy machine the lines may come in more batches than one; two requests are repeats, each
+  // under its batch's key.
   t.is(keys.length, new Set(keys).size + 2);
   for (const key of keys) t.regex(key ?? "", /^[0-9a-f-]{36}$/);
   t.true(encodings.includes("gzip"));

@@ -22,7 +22,10 @@ const SEEN_MS = 2000;
 type Start = () => Promise<Catalog>;
 type Run = (t: ExecutionContext, start: Start) => Promise<void>;
 
-/** What the catalog keeps to over every adapter of its document store. `start` twice, and two processes share the catalog. */
+/**
+ * What the catalog keeps to over every adapter of its document store. `start` twice, and two
+ * processes share the catalog.
+ */
 export function catalogContract(test: TestFn, name: string, take: (t: ExecutionContext) => Promise<Place>): void {
   const declare = (title: string, run: Run): void => {
     test(`${name}: ${title}`, async (t) => {

@@ -9,7 +9,10 @@ import { createElasticsearchClient } from "../../src/elasticsearch/client.ts";
 import { elasticsearchUrl, realEngines } from "../support/engines.ts";
 import { temporaryFolder, uniqueName } from "../support/temporary.ts";
 
-/** An empty store of one test's own. Each call of `connect` stands for another process; what it opened closes with the test. */
+/**
+ * An empty store of one test's own. Each call of `connect` stands for another process; what it
+ * opened closes with the test.
+ */
 export type Place = { connect(): Promise<Documents> };
 
 /** Every adapter of the document store, with how to get an empty one. */

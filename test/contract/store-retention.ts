@@ -12,7 +12,10 @@ import { writeAlerts } from "../support/write-events.ts";
 const EARLY = Date.UTC(2011, 2, 15);
 const DAY_MS = 86_400_000;
 
-/** What goes when its log keeps it no longer. One after the other: while one drops a month, a write of another there would have to be tried again. */
+/**
+ * What goes when its log keeps it no longer. One after the other: while one drops a month, a write
+ * of another there would have to be tried again.
+ */
 export function retentionContract({ name, open }: StorePlace): void {
   test.serial(`${name}: what is older than its log keeps goes, and nothing else`, async (t) => {
     const store = await open(t);

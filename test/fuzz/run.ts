@@ -1,8 +1,10 @@
 /**
- * Looks for inputs that break the service: `node test/fuzz/run.ts [part...]`. FUZZ_SECONDS bounds all of it; without it, the parts that have no end
- * share ten minutes, and the differential part asks all it has. FUZZ_SEED brings the inputs of an earlier run back.
+ * Looks for inputs that break the service: `node test/fuzz/run.ts [part...]`. FUZZ_SECONDS bounds
+ * all of it; without it, the parts that have no end share ten minutes, and the differential part
+ * asks all it has. FUZZ_SEED brings the inputs of an earlier run back.
  *
- * What must hold, whatever is sent: no 5xx but 503, no death, no leak of what is inside, and the service does its work afterwards.
+ * What must hold, whatever is sent: no 5xx but 503, no death, no leak of what is inside, and the
+ * service does its work afterwards.
  *
  * Exit code 0: nothing was found. 1: something was; the input is printed. 2: not understood.
  */
@@ -23,7 +25,10 @@ import { Fault, startTarget } from "./target.ts";
 import type { Target } from "./target.ts";
 import { fuzzTopic } from "./topic.ts";
 
-/** Questions to both stores that must be answered as plain code answers them: all of them, where nobody bounded the time. */
+/**
+ * Questions to both stores that must be answered as plain code answers them: all of them, where
+ * nobody bounded the time.
+ */
 const DIFFERENTIAL_PLANS = 10_000;
 const DIFFERENTIAL_SECONDS = 1800;
 
@@ -81,7 +86,10 @@ async function runPart(part: Part, run: Run): Promise<string> {
   }
 }
 
-/** The contract suite of each store, with more rounds, one after the other: so that each store has its time, and each round tells how far it came. */
+/**
+ * The contract suite of each store, with more rounds, one after the other: so that each store has
+ * its time, and each round tells how far it came.
+ */
 async function runDifferential(seconds: number): Promise<string> {
   const end_ms = performance.now() + seconds * 1000;
   await runRounds("DuckDB", realEngines ? seconds / 2 : seconds);

@@ -19,7 +19,10 @@ const LINES = [
 
 const BATCH = 200;
 
-/** Records on the topic itself, past the posting address: each is stored or becomes a dead letter, and the pipeline goes on. */
+/**
+ * Records on the topic itself, past the posting address: each is stored or becomes a dead letter,
+ * and the pipeline goes on.
+ */
 export async function fuzzTopic(kind: "embedded" | "cluster", random: Random, deadline_ms: number): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), "loggia-fuzz-"));
   const clear = (): void => rmSync(folder, { recursive: true, force: true });

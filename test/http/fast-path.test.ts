@@ -23,8 +23,9 @@ function onceClosing(server: Server): Promise<unknown> {
 }
 
 /**
- * A server that tells how much it was sent, with the fast path before it or without. What says `slow` takes its time; on the fast path `held` is answered a moment after the
- * server has begun to close, and `swept` just before it looks for idle connections.
+ * A server that tells how much it was sent, with the fast path before it or without. What says
+ * `slow` takes its time; on the fast path `held` is answered a moment after the server has begun to
+ * close, and `swept` just before it looks for idle connections.
  */
 async function serve(
   fast: boolean,

@@ -6,8 +6,9 @@ import type { Service } from "../support/service.ts";
 import { shareService } from "../support/shared-service.ts";
 
 /**
- * Requests byte by byte, as clients of many languages and ages send them. `<FORM>` is a form that is taken, `<LENGTH>` its length; the
- * connection stays open unless a request or an answer says otherwise, so what comes back is read up to the end of that answer.
+ * Requests byte by byte, as clients of many languages and ages send them. `<FORM>` is a form that
+ * is taken, `<LENGTH>` its length; the connection stays open unless a request or an answer says
+ * otherwise, so what comes back is read up to the end of that answer.
  */
 const FORM = `apikey=${KEY}&text=hello`;
 const POST = `POST /1/logs/${LOG}/events HTTP/1.1\r\nHost: localhost`;

@@ -32,7 +32,10 @@ async function start(t: ExecutionContext, routes: readonly Route[]) {
   return { server, host, port, url: `http://${host}:${port}` };
 }
 
-/** Sends exactly these bytes and gives back what comes until the other side closes, or answers twice for `answers: 2`. */
+/**
+ * Sends exactly these bytes and gives back what comes until the other side closes, or answers twice
+ * for `answers: 2`.
+ */
 async function exchange(port: number, bytes: string | Buffer): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   socket.write(bytes);

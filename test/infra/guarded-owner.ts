@@ -1,4 +1,7 @@
-/** Starts what must not outlive it, tells what that is, and waits for its own end. A process of its own, or a thread of the test's. */
+/**
+ * Starts what must not outlive it, tells what that is, and waits for its own end. A process of its
+ * own, or a thread of the test's.
+ */
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { parentPort } from "node:worker_threads";

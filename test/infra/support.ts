@@ -4,7 +4,10 @@ import { join, resolve } from "node:path";
 
 export const PROJECT = resolve(import.meta.dirname, "../..");
 
-/** Plants what looks like a JDK: `java`, `javac`, `jar` and, unless `version` is null, the file that tells its release. */
+/**
+ * Plants what looks like a JDK: `java`, `javac`, `jar` and, unless `version` is null, the file that
+ * tells its release.
+ */
 export function plantJdk(home: string, version: string | null): string {
   for (const name of ["java", "javac", "jar"]) plantProgram(join(home, "bin"), name, "exit 1");
   if (version !== null) writeFileSync(join(home, "release"), `IMPLEMENTOR="x"\nJAVA_VERSION="${version}"\n`);

@@ -37,7 +37,10 @@ async function around<T>(
   return faults.map((outcome) => outcome ?? outcomes.next().value!);
 }
 
-/** The real store, but for what `faults` says of single items. As every store, it commits a position only where all is done. */
+/**
+ * The real store, but for what `faults` says of single items. As every store, it commits a position
+ * only where all is done.
+ */
 function overStore(
   store: Store,
   faults: { event?: Fault<EventId>; alert?: Fault<string>; seen?: (id: EventId) => void },

@@ -1,5 +1,6 @@
 /**
- * A pipeline on the embedded engines of a folder, as a process that a test can kill: writes a line for each batch that is acknowledged.
+ * A pipeline on the embedded engines of a folder, as a process that a test can kill: writes a line
+ * for each batch that is acknowledged.
  *
  *     node process.ts <folder>
  */

@@ -256,7 +256,10 @@ test("logs of one person share what is left to those who wait for little", async
 });
 
 test.serial("where many wait for an append that takes a moment, the thread stays awake", async (t) => {
-  /** How much of the time the thread sleeps in which so many posts wait again and again for an append that takes so long. */
+  /**
+   * How much of the time the thread sleeps in which so many posts wait again and again for an
+   * append that takes so long.
+   */
   const sleeping = async (posts: number, append_ms: number, staysAwake: boolean): Promise<number> => {
     const bus = { append: () => new Promise<void>((resolve) => setTimeout(resolve, append_ms)) };
     const gatherer = createGatherer({ bus, ids: createIdSource(), ...BOUNDS, staysAwake });

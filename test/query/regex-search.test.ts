@@ -55,7 +55,10 @@ test("a search finds what re2js does, at once and in steps", (t) => {
   t.true(found > 1000);
 });
 
-/** Expressions that cost most, each with a text that meets many of their states and ends in what they look for, or not. */
+/**
+ * Expressions that cost most, each with a text that meets many of their states and ends in what
+ * they look for, or not.
+ */
 const COSTLY = [
   "a[ab]{400}[cx]",
   "(?:[ab]?){900}[cx]",

@@ -48,7 +48,10 @@ async function writes(t: ExecutionContext, environment: Environment): Promise<vo
   await client.indices.delete({ index });
 }
 
-/** The service does not start, with one line that names the node and `why`; neither that nor what was logged shows a secret. */
+/**
+ * The service does not start, with one line that names the node and `why`; neither that nor what
+ * was logged shows a secret.
+ */
 async function refuses(t: ExecutionContext, url: string, environment: Environment, why: string): Promise<void> {
   const log = recordLog();
   const cluster = { ...environmentOf("cluster", folder), KAFKA_BROKERS: kafkaBrokers().join(",") };

@@ -23,8 +23,9 @@ const CHALLENGES = ['Basic realm="security", charset="UTF-8"', 'Bearer realm="se
 export type GuardedElasticsearch = { readonly url: string; readonly passed: number; readonly refused: number };
 
 /**
- * The Elasticsearch of this run behind TLS and credentials. Its own node has no security, so this front asks for them, with the
- * answers that Elasticsearch gives, and passes on whatever comes with the right ones.
+ * The Elasticsearch of this run behind TLS and credentials. Its own node has no security, so this
+ * front asks for them, with the answers that Elasticsearch gives, and passes on whatever comes with
+ * the right ones.
  */
 export async function guardElasticsearch(
   t: Pick<ExecutionContext, "teardown">,

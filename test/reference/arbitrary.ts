@@ -11,9 +11,15 @@ import { fixedZone, parseZone } from "../../src/query/zone.ts";
 import { attributeConditions, attributeFields, attributes } from "./arbitrary-attributes.ts";
 import { CHARACTERS_IN_DISPUTE, expressions } from "./expressions.ts";
 
-/** Events and plans for properties: few distinct values, so that conditions hit, and all the odd ones, so that they hurt. */
+/**
+ * Events and plans for properties: few distinct values, so that conditions hit, and all the odd
+ * ones, so that they hurt.
+ */
 
-/** Letters whose cases are not one to one, marks that combine, code points beyond the basic plane, both ends of Unicode's ranges. */
+/**
+ * Letters whose cases are not one to one, marks that combine, code points beyond the basic plane,
+ * both ends of Unicode's ranges.
+ */
 const ODD_CHARACTERS = [
   ...CHARACTERS_IN_DISPUTE,
   ...Array.from("aAzZ09 sSſKkKåÅÅßẞσςΣİiIéÉΩωΩǆǅǄᾳᾼﬁﬀıΐﬅﬆ'\"\\/%_*?.^$()[]{}|+-&<>#@~`,;:=!"),

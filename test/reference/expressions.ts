@@ -2,8 +2,9 @@ import * as fc from "fast-check";
 import { RE2JS } from "re2js";
 
 /**
- * Characters that an engine with older tables of Unicode, or another idea of case, takes for something else: letters with three forms, letters that are equal
- * although neither is the other's upper case, letters and ideographs of Unicode 15 to 17.
+ * Characters that an engine with older tables of Unicode, or another idea of case, takes for
+ * something else: letters with three forms, letters that are equal although neither is the other's
+ * upper case, letters and ideographs of Unicode 15 to 17.
  */
 export const CHARACTERS_IN_DISPUTE: readonly string[] = [
   ...Array.from("kKKsSſåÅÅΩωΩßẞσςΣιͅιΐΐΰΰﬅﬆθϑϴµμıİ"),

@@ -11,7 +11,10 @@ import type { TrackedUser, UsersPage } from "../../src/store/store.ts";
 import { anyText, moments } from "./arbitrary.ts";
 import { compareCodePoints, fold } from "./evaluate.ts";
 
-/** What plans of tracked users mean, in the plainest code that says it, and random ones: the oracle that both stores are held against. */
+/**
+ * What plans of tracked users mean, in the plainest code that says it, and random ones: the oracle
+ * that both stores are held against.
+ */
 export function evaluateUsers(plan: UsersPlan, visits: readonly Visit[]): UsersPage {
   const found = summarise(visits.filter(({ log }) => plan.logs.includes(log))).filter((user) =>
     holds(plan.where, user),

@@ -7,7 +7,10 @@ import { POSTING } from "../../src/api/openapi/posting.ts";
 import { ErrorRecord } from "../../src/api/schemas/answers.ts";
 import type { Step } from "./scenario.ts";
 
-/** Where an answer is not as the OpenAPI document describes the answers of its operation: status, headers, body, error code and its tone. */
+/**
+ * Where an answer is not as the OpenAPI document describes the answers of its operation: status,
+ * headers, body, error code and its tone.
+ */
 export function describedFaults(step: Step, response: Response, body: string): string[] {
   const [method = "", address = ""] = step.request.split(" ", 2);
   const described = operationOf(method, address);

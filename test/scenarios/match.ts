@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 
 /**
- * Where `actual` is not as `expected`, in words; empty where it is. Objects may have more fields than expected, lists not more items.
- * `$any` is anything, `$absent` a field that is not there, `$match <regular expression>` a text like that, `$number` any number.
+ * Where `actual` is not as `expected`, in words; empty where it is. Objects may have more fields
+ * than expected, lists not more items. `$any` is anything, `$absent` a field that is not there,
+ * `$match <regular expression>` a text like that, `$number` any number.
  */
 export function differences(expected: unknown, actual: unknown, path = "the answer"): string[] {
   if (typeof expected === "string" && expected.startsWith("$")) return matchMarker(expected, actual, path);

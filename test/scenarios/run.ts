@@ -26,7 +26,10 @@ function changesSomething({ request }: Step): boolean {
   return request.includes(" post:") || !/^(GET|HEAD|OPTIONS) /.test(request);
 }
 
-/** What it answers. A list with `sinceid` stays a few seconds behind on a cluster, so it is asked for again until it is as it must be. */
+/**
+ * What it answers. A list with `sinceid` stays a few seconds behind on a cluster, so it is asked
+ * for again until it is as it must be.
+ */
 async function play(service: Service, step: Step, scenario: Scenario, names: Names): Promise<string> {
   const until_ms = performance.now() + (step.request.includes("sinceid=") ? HORIZON_TIMEOUT_MS : 0);
   for (;;) {

@@ -3,7 +3,10 @@ import { join } from "node:path";
 import { parse } from "yaml";
 import { z } from "zod";
 
-/** The form of a scenario file; `README.md` beside this file explains it. Unknown names are errors, so that a misspelt check can't pass. */
+/**
+ * The form of a scenario file; `README.md` beside this file explains it. Unknown names are errors,
+ * so that a misspelt check can't pass.
+ */
 const Text = z.union([z.string(), z.number(), z.boolean()]).transform(String);
 const Texts = z.record(z.string(), Text);
 

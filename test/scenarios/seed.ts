@@ -21,7 +21,8 @@ export const PASSWORD = "correct horse battery staple";
 
 /**
  * Makes what a scenario has before its first step, under keys and e-mails that no other run uses.
- * Names: `${ann}` an e-mail, `${ann.id}`, `${shop}` a log key, `${shop.name of a key}` an API key, `${first}` an event's id, `${first.ms}` its time.
+ * Names: `${ann}` an e-mail, `${ann.id}`, `${shop}` a log key, `${shop.name of a key}` an API key,
+ * `${first}` an event's id, `${first.ms}` its time.
  */
 export async function seed(service: Service, scenario: Scenario): Promise<Names> {
   const names: Names = new Map();

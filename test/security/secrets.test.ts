@@ -51,7 +51,10 @@ const basic = (email: string, password: string) => ({
   Authorization: `Basic ${Buffer.from(`${email}:${password}`).toString("base64")}`,
 });
 
-/** Uses every secret in every place where one may stand, rightly and wrongly. Returns the secrets that the service drew, and all its answers to failures. */
+/**
+ * Uses every secret in every place where one may stand, rightly and wrongly. Returns the secrets
+ * that the service drew, and all its answers to failures.
+ */
 async function keepBusy({ api, post }: { api: string; post: string }): Promise<{ drawn: string[]; answers: string }> {
   const ann = basic("ann@example.org", SECRETS.password);
   let answers = "";

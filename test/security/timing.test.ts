@@ -7,8 +7,9 @@ import { temporaryFolder, uniqueName } from "../support/temporary.ts";
 type Bounds = { readonly above: number; readonly below: number };
 
 /**
- * Times two kinds of requests in turns, so that whatever else the machine does meets both. Gives the ratio of their medians. While that is out of bounds, as many rounds again are taken
- * into it, three times at most: what is told by the time stays told, and what was chance does not.
+ * Times two kinds of requests in turns, so that whatever else the machine does meets both. Gives
+ * the ratio of their medians. While that is out of bounds, as many rounds again are taken into it,
+ * three times at most: what is told by the time stays told, and what was chance does not.
  */
 async function compare(
   rounds: number,

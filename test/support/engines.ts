@@ -2,8 +2,9 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 
 /**
- * False when this run has only the embedded engines (`TEST_ENGINES=embedded`): then tests that need Kafka or Elasticsearch are
- * declared with `test.skip`, and the runner says so at its start and its end.
+ * False when this run has only the embedded engines (`TEST_ENGINES=embedded`): then tests that need
+ * Kafka or Elasticsearch are declared with `test.skip`, and the runner says so at its start and its
+ * end.
  */
 export const realEngines = process.env["TEST_ENGINES"] !== "embedded";
 

@@ -11,8 +11,8 @@ export type MmdbOptions = {
 };
 
 /**
- * A database in MaxMind's format (https://maxmind.github.io/MaxMind-DB/), version 2.0, with a value for each network such as
- * `203.0.113.0/24`. In a database of IPv6, IPv4 lies below `::/96`.
+ * A database in MaxMind's format (https://maxmind.github.io/MaxMind-DB/), version 2.0, with a value
+ * for each network such as `203.0.113.0/24`. In a database of IPv6, IPv4 lies below `::/96`.
  */
 export function mmdb(
   networks: Readonly<Record<string, Value>>,

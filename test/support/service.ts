@@ -15,7 +15,10 @@ export const KINDS: readonly ("embedded" | "cluster")[] = realEngines ? ["embedd
 
 export type Service = Loggia & { readonly apiUrl: string; readonly postUrl: string };
 
-/** What `startLoggia` needs for a service of a test's own: ports 0, and a folder or a namespace that nobody else has. */
+/**
+ * What `startLoggia` needs for a service of a test's own: ports 0, and a folder or a namespace that
+ * nobody else has.
+ */
 export function environmentOf(kind: "embedded" | "cluster", folder: string): Record<string, string> {
   const environment = {
     LOGGIA_API: "127.0.0.1:0",

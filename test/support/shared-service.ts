@@ -7,7 +7,10 @@ import { join } from "node:path";
 import { environmentOf, get, post, startService } from "./service.ts";
 import type { Service } from "./service.ts";
 
-/** One embedded service for all tests of a file, from before the first until after the last. @param started is handed it */
+/**
+ * One embedded service for all tests of a file, from before the first until after the last. @param
+ * started is handed it
+ */
 export function shareService(started: (service: Service) => void): void {
   const folder = mkdtempSync(join(tmpdir(), "loggia-test-"));
   let service: Service | null = null;

@@ -15,7 +15,10 @@ export type ReceivedMail = {
   readonly at_ms: number;
 };
 
-/** What to answer a command instead of the usual; null: the usual; "close": the connection goes. `.` stands for the end of a mail. */
+/**
+ * What to answer a command instead of the usual; null: the usual; "close": the connection goes. `.`
+ * stands for the end of a mail.
+ */
 export type Rule = (command: string) => string | null | Promise<string | null>;
 
 export type SmtpServer = {

@@ -15,10 +15,12 @@ const FAILED = /^ {2}(\d+) (?:hooks? failed|tests? failed|tests? remained pendin
 const UNCAUGHT = /^ {2}(\d+) (?:unhandled rejections?|uncaught exceptions?)$/;
 
 /**
- * Counts what ava reports, line by line as it comes; what the tests themselves print goes another way.
+ * Counts what ava reports, line by line as it comes; what the tests themselves print goes another
+ * way.
  *
- * A test that passed counts as passed. A test or a hook that failed or hung, an error that nobody caught, a file without tests or one that
- * ended before its time each count as failed; a run that ended badly for any other reason counts as one failure.
+ * A test that passed counts as passed. A test or a hook that failed or hung, an error that nobody
+ * caught, a file without tests or one that ended before its time each count as failed; a run that
+ * ended badly for any other reason counts as one failure.
  */
 export function createTally(): { line(text: string): void; close(exitCode: number | null): Tally } {
   let passed = 0;

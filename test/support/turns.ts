@@ -15,7 +15,10 @@ export async function turnsDuring(work: () => Promise<unknown>): Promise<number>
   return turns;
 }
 
-/** Does work, and tells for how long others had no turn at most, in milliseconds of processor time: what other processes take does not count. */
+/**
+ * Does work, and tells for how long others had no turn at most, in milliseconds of processor time:
+ * what other processes take does not count.
+ */
 export async function longestHold_ms<T>(work: () => Promise<T>): Promise<{ longest_ms: number; answer: T }> {
   const busy_ms = (): number => {
     const { user, system } = process.threadCpuUsage();

@@ -17,7 +17,10 @@ export async function writeEvents(
 /** Said of a document whose shard is not there yet. */
 const NOT_READY = /No shard available|its shard is not ready/;
 
-/** Writes alerts, again as long as the shard of a new index is not there, which takes seconds on a busy machine: whatever else is to be tried again comes out as it is. */
+/**
+ * Writes alerts, again as long as the shard of a new index is not there, which takes seconds on a
+ * busy machine: whatever else is to be tried again comes out as it is.
+ */
 export function writeAlerts(store: Pick<Store, "writeAlerts">, alerts: readonly Alert[]): Promise<WriteOutcome[]> {
   const write = async (): Promise<WriteOutcome[] | null> => {
     const outcomes = await store.writeAlerts(alerts);

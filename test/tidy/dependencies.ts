@@ -4,7 +4,10 @@ import extractTSConfig from "dependency-cruiser/config-utl/extract-ts-config";
 
 const CONFIG = new URL("../../.dependency-cruiser.json", import.meta.url).pathname;
 const TS_CONFIG = new URL("../../tsconfig.json", import.meta.url).pathname;
-/** Fewer modules than this means that the tool could not read TypeScript, and would find nothing wrong with anything. */
+/**
+ * Fewer modules than this means that the tool could not read TypeScript, and would find nothing
+ * wrong with anything.
+ */
 const LEAST_MODULES = 40;
 
 /**

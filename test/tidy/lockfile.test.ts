@@ -21,7 +21,10 @@ const manifest = read("package.json") as Record<"dependencies" | "devDependencie
 const locked = Object.entries(packages).filter(([path]) => path !== "");
 const nameOf = (path: string): string => path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length);
 
-/** A binary for other platforms than this one: npm could not see them when the lock was written, and installs none of them here. */
+/**
+ * A binary for other platforms than this one: npm could not see them when the lock was written, and
+ * installs none of them here.
+ */
 function isForeign(path: string, { optional = false }: Entry): boolean {
   return optional && !existsSync(new URL(path, ROOT));
 }

@@ -4,7 +4,10 @@ import { describeApi } from "./document.ts";
 
 const PATH = { method: "GET", path: "/openapi.json", formats: "json" } as const;
 
-/** The address of the OpenAPI document, open to everybody: it says no more than the source does. @param routes all others */
+/**
+ * The address of the OpenAPI document, open to everybody: it says no more than the source does.
+ * @param routes all others
+ */
 export function openApiRoute(routes: readonly Route[]): Route {
   let reply: Reply | undefined;
   // Written once: strangers may ask for it as often as they like.

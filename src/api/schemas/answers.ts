@@ -5,8 +5,9 @@ import type { ErrorCode } from "../../errors.ts";
 import { named } from "./named.ts";
 
 /**
- * What the API answers, as it stands in JSON: the source of the OpenAPI document, and what every JSON answer of the scenarios is held
- * against. Objects are strict, so that a field that nobody described is a fault.
+ * What the API answers, as it stands in JSON: the source of the OpenAPI document, and what every
+ * JSON answer of the scenarios is held against. Objects are strict, so that a field that nobody
+ * described is a fault.
  */
 
 const EventIdText = named(

@@ -7,8 +7,9 @@ import type { FieldLimits } from "../../events/limits.ts";
 import { named } from "./named.ts";
 
 /**
- * What callers send: these schemas check forms and JSON bodies, and describe them in the OpenAPI document. Lengths are in characters
- * (code points), as JSON Schema counts them and zod does not; so they are told here, and judged by the catalog.
+ * What callers send: these schemas check forms and JSON bodies, and describe them in the OpenAPI
+ * document. Lengths are in characters (code points), as JSON Schema counts them and zod does not;
+ * so they are told here, and judged by the catalog.
  */
 
 const display = z.string().meta({ description: "A name for people.", minLength: 1, maxLength: 200 });

@@ -9,7 +9,10 @@ export function named<S extends z.ZodType>(id: string, schema: S): S {
   return schema;
 }
 
-/** The name of a schema. @throws Error where it has none, which is a mistake of whoever describes an operation with it */
+/**
+ * The name of a schema. @throws Error where it has none, which is a mistake of whoever describes an
+ * operation with it
+ */
 export function nameOf(schema: z.ZodType): string {
   const name = NAMED_SCHEMAS.get(schema)?.id;
   if (name === undefined) throw new Error("a schema of an operation has no name");

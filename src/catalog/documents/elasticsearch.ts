@@ -10,8 +10,9 @@ import type { Body, Cursor, Document, Documents, Version, WriteResult } from "./
 const LAYOUT_VERSION = 1;
 
 /**
- * How long, and how far back at most, the feed reads changes again. Where writes run at the same time, a later sequence number can
- * become searchable before an earlier one, on a replica by the time that replication takes.
+ * How long, and how far back at most, the feed reads changes again. Where writes run at the same
+ * time, a later sequence number can become searchable before an earlier one, on a replica by the
+ * time that replication takes.
  */
 const OVERLAP_MS = 10_000;
 const OVERLAP_CHANGES = 1000;
@@ -22,10 +23,16 @@ const PAGE_SIZE = 2000;
 const READ_LIMITS = { requestTimeout: 10_000, maxRetries: 1 } as const;
 const PING_LIMITS = { requestTimeout: 3000, maxRetries: 1 } as const;
 
-/** What is stored. `write` names the attempt, so that a write whose answer was lost recognises itself; `body` is kept, never indexed. */
+/**
+ * What is stored. `write` names the attempt, so that a write whose answer was lost recognises
+ * itself; `body` is kept, never indexed.
+ */
 type Stored = { removed: boolean; write: string; body?: Body };
 
-/** `settled`: what is not above it is not read again. `latest`: the largest sequence number that was seen at `since_ms`. */
+/**
+ * `settled`: what is not above it is not read again. `latest`: the largest sequence number that was
+ * seen at `since_ms`.
+ */
 type FeedPosition = { settled: number; latest: number; since_ms: number };
 
 /** Documents of a cluster, and what marks tell of the index that holds them. */
@@ -35,17 +42,19 @@ export type ElasticsearchDocuments = Documents & {
 };
 
 /**
- * Documents in one index of one shard, `<namespace>-catalog`: its sequence numbers order all writes. A removed document stays as a
- * marker without a body.
+ * Documents in one index of one shard, `<namespace>-catalog`: its sequence numbers order all
+ * writes. A removed document stays as a marker without a body.
  *
  * Requests name the index by an alias that belongs to this one alone. By its name, the first write
  * after a loss would create an empty index, and a process would go on with what it remembers.
  * docs/decisions/0038-an-index-by-an-alias-of-its-own.md
  *
  * @param options.name the end of the index's name, where it is not the catalog's
- * @param options.overlap_ms how long the feed tells a change again, for changes that become searchable out of order (10 s)
+ * @param options.overlap_ms how long the feed tells a change again, for changes that become
+ * searchable out of order (10 s)
  * @param options.lost called where a lost index was created anew; without it requests go on to fail
- * @throws StartError where the index has a layout of a later release; LoggiaError `store_unavailable` where the engine cannot be reached
+ * @throws StartError where the index has a layout of a later release; LoggiaError
+ * `store_unavailable` where the engine cannot be reached
  */
 export async function openElasticsearchDocuments(options: {
   client: Client;
@@ -148,7 +157,10 @@ function write(client: Client, index: string, id: string, stored: Stored, expect
 
 type WriteAnswer = { _seq_no?: number; _primary_term?: number };
 
-/** What became of one write. A conflict with itself, after an answer was lost and the client tried again, is success. */
+/**
+ * What became of one write. A conflict with itself, after an answer was lost and the client tried
+ * again, is success.
+ */
 async function settle(
   client: Client,
   index: string,
@@ -186,8 +198,9 @@ async function get(client: Client, index: string, id: string): Promise<{ documen
 }
 
 /**
- * Everything above the cursor's settled sequence number, oldest first. Refreshes first, which costs next to nothing where nothing was
- * written: so writes need not wait for one, and what was answered before is found.
+ * Everything above the cursor's settled sequence number, oldest first. Refreshes first, which costs
+ * next to nothing where nothing was written: so writes need not wait for one, and what was answered
+ * before is found.
  */
 async function changes(
   client: Client,
@@ -232,7 +245,10 @@ async function changes(
   return { documents: newestOfEach(documents), cursor: JSON.stringify(next) as Cursor };
 }
 
-/** Deletes, in steps, what was last written with a sequence number up to `settled`, unless somebody writes it anew meanwhile. */
+/**
+ * Deletes, in steps, what was last written with a sequence number up to `settled`, unless somebody
+ * writes it anew meanwhile.
+ */
 async function forget(client: Client, index: string, settled: number): Promise<number> {
   await client.indices.refresh({ index }, READ_LIMITS);
   let forgotten = 0;
@@ -278,7 +294,10 @@ function nameAttempt(): string {
   return randomBytes(12).toString("base64url");
 }
 
-/** Term before sequence number: after a failover, numbers that were never acknowledged may be given again, under a higher term. */
+/**
+ * Term before sequence number: after a failover, numbers that were never acknowledged may be given
+ * again, under a higher term.
+ */
 function versionOf(
   answer: WriteAnswer | { _seq_no?: number | undefined; _primary_term?: number | undefined },
 ): Version {

@@ -9,7 +9,10 @@ import type { Body, Cursor, Document, Documents, Version, WriteResult } from "./
 
 const LAYOUT_VERSION = 1;
 
-/** Versions are one rising sequence over all documents: the feed is a range of it. Removal keeps the row, without its body. */
+/**
+ * Versions are one rising sequence over all documents: the feed is a range of it. Removal keeps the
+ * row, without its body.
+ */
 const LAYOUT = `
   CREATE TABLE documents (
     id TEXT PRIMARY KEY,
@@ -34,14 +37,16 @@ const CHANGES_STEP = 100;
 type Row = { id: string; version: number; body: string | null };
 
 /**
- * Documents in one SQLite file: WAL, fsync at every commit. Several processes may share the file, as a server and its command line do.
+ * Documents in one SQLite file: WAL, fsync at every commit. Several processes may share the file,
+ * as a server and its command line do.
  *
  * @param options.name what the documents are, for messages; the catalog unless given
  * @param options.pause awaited before each write, which blocks the thread until the disk has it;
  *   none unless given
  * @param options.truncateEvery_ms how often the log is emptied of what was removed; once an hour
  *   unless given
- * @throws StartError where the file cannot be opened, is no database of this kind, or has a layout of a later release
+ * @throws StartError where the file cannot be opened, is no database of this kind, or has a layout
+ * of a later release
  */
 export async function openSqliteDocuments(options: {
   file: string;
@@ -139,7 +144,8 @@ function open(file: string, what: string): DatabaseSync {
   let database: DatabaseSync | null = null;
   try {
     mkdirSync(dirname(file), { recursive: true });
-    // Hashes of passwords and keys: for the operator's eyes alone. SQLite gives its side files the mode of the main one.
+    // Hashes of passwords and keys: for the operator's eyes alone. SQLite gives its side files the
+    // mode of the main one.
     closeSync(openSync(file, "a", 0o600));
     database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS });
     // The file is looked at before anything of it is changed: it may be somebody else's.

@@ -23,7 +23,10 @@ export type LanePiece = { readonly records: readonly TextRecord[]; readonly posi
 const READ_BYTES = 256 * 1024;
 /** A line and its break, and some more. */
 const READ_MAX_BYTES = LINE_MAX_BYTES + READ_BYTES;
-/** Who writes a file may do so for a while after another was put in its place: so long it is read on, and then to its end. */
+/**
+ * Who writes a file may do so for a while after another was put in its place: so long it is read
+ * on, and then to its end.
+ */
 const REPLACED_MS = 2_000;
 /** Lines that may belong to a record that has begun are waited for so long. */
 const GROUP_MS = 1_000;

@@ -1,7 +1,10 @@
 import { readdir, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
-/** What rotation puts behind a name, such as .1, -20260101, .2026-01-01.3 and .old; worker-2.log is a log of its own. */
+/**
+ * What rotation puts behind a name, such as .1, -20260101, .2026-01-01.3 and .old; worker-2.log is
+ * a log of its own.
+ */
 const MARK = String.raw`(?:\.\d[\w.:-]*?|[._-]\d{4}[\w.:-]*?|\.old)`;
 const PACKED = String.raw`(?:\.(?:gz|zst|zstd))?`;
 const BEHIND = new RegExp(`^${MARK}${PACKED}$`);

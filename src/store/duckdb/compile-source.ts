@@ -24,7 +24,10 @@ export function numbersOf(of: NumberSource, bind: Binder): Source {
   return { one, several: { has: hasOthers(of, bind), list } };
 }
 
-/** The different values, or others that are as many: texts as they are, but numbers of `value` and, where there are only such, of attributes. */
+/**
+ * The different values, or others that are as many: texts as they are, but numbers of `value` and,
+ * where there are only such, of attributes.
+ */
 export function valuesOfField(field: ValueField, bind: Binder): Source {
   if (field === "tags") {
     const list = `list_transform(${tagsOf("tags")}, lambda tag: {v: tag})`;

@@ -99,7 +99,8 @@ function isWithin({ from, to }: Span, bind: Binder): string {
 }
 
 /**
- * The same page in one pass that ends once it has found `most` records: where there are fewer, they are all. In each row the number that it has found stands last.
+ * The same page in one pass that ends once it has found `most` records: where there are fewer, they
+ * are all. In each row the number that it has found stands last.
  */
 export function compileFew(plan: ListPlan, most: number, known: Known): Statement {
   const bind = new Binder(known, plan.logs);

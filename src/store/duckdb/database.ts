@@ -17,20 +17,27 @@ import { keepByteOrderMarks } from "./text-decoder.ts";
 
 keepByteOrderMarks();
 
-/** Each query holds a thread of libuv's pool (four, unless set) while it runs: two readers and a writer leave one for files and hashing. */
+/**
+ * Each query holds a thread of libuv's pool (four, unless set) while it runs: two readers and a
+ * writer leave one for files and hashing.
+ */
 const READERS = 2;
 
 /** The format of new files. From this one on texts are compressed in one way, which takes a quarter less time. */
 const STORAGE = "v1.5.0";
 
-/** The log of changes is folded into the file once it is this large: seldom enough not to slow writing down, small enough to replay in 1.2 s. */
+/**
+ * The log of changes is folded into the file once it is this large: seldom enough not to slow
+ * writing down, small enough to replay in 1.2 s.
+ */
 const CHECKPOINT_MB = 128;
 /** Rows that only the log has are to fit into memory beside what questions need. */
 const CHECKPOINT_SHARE = 2;
 
 /**
- * Once nothing was written for so long, it is folded in although it is smaller: rows that only the log has lie in memory as they came, neither compressed nor with
- * repeated texts kept once, and a question for a tag takes twice as long.
+ * Once nothing was written for so long, it is folded in although it is smaller: rows that only the
+ * log has lie in memory as they came, neither compressed nor with repeated texts kept once, and a
+ * question for a tag takes twice as long.
  */
 const QUIET_MS = 1_000;
 /** Not for less. */
@@ -56,8 +63,9 @@ export type DatabaseOptions = {
 };
 
 /**
- * One open file: a connection that writes, one user at a time, and a few that read beside it.
- * After an error that DuckDB calls fatal (a full disk at the wrong moment) it refuses all further work: then the file is opened anew.
+ * One open file: a connection that writes, one user at a time, and a few that read beside it. After
+ * an error that DuckDB calls fatal (a full disk at the wrong moment) it refuses all further work:
+ * then the file is opened anew.
  */
 export class Database implements AsyncDisposable {
   readonly #options: DatabaseOptions;
@@ -91,9 +99,11 @@ export class Database implements AsyncDisposable {
   }
 
   /**
-   * Runs `work` on a reading connection. Each of its questions sees the state of when it is asked; those that have to see the same one ask in a {@link transaction}.
-   * @throws LoggiaError `overloaded` where it took too long, and was interrupted, or needs too much memory;
-   *   `too_many_requests` where its caller's others hold it up; {@link ClientGone} where its client left
+   * Runs `work` on a reading connection. Each of its questions sees the state of when it is asked;
+   * those that have to see the same one ask in a {@link transaction}.
+   * @throws LoggiaError `overloaded` where it took too long, and was interrupted, or needs too much
+   * memory; `too_many_requests` where its caller's others hold it up; {@link ClientGone} where its
+   * client left
    */
   async read<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
     for (;;) {
@@ -246,7 +256,8 @@ export class Database implements AsyncDisposable {
   }
 
   /**
-   * Copies all that was committed, with the log of changes (`.wal`) where there is one. Writing waits meanwhile, reading does not.
+   * Copies all that was committed, with the log of changes (`.wal`) where there is one. Writing
+   * waits meanwhile, reading does not.
    * @returns the files that it made
    */
   copyTo(file: string): Promise<string[]> {
@@ -325,8 +336,8 @@ const COPY = `
   }`;
 
 /**
- * Copies a file that is open in this process, by another process: a POSIX lock goes when its holder closes any of its descriptors of the file, and DuckDB's would
- * go with the copier's.
+ * Copies a file that is open in this process, by another process: a POSIX lock goes when its holder
+ * closes any of its descriptors of the file, and DuckDB's would go with the copier's.
  * @throws Error in one line of what the system says
  */
 async function copyFile(from: string, to: string): Promise<void> {
@@ -381,7 +392,8 @@ async function connect(instance: DuckDBInstance, file: string): Promise<Pick<Ope
   const writer = await instance.connect();
   await prepareSchema(writer, file);
   await writer.run(`set global late_materialization_max_rows = ${LATE_MATERIALIZATION_ROWS}`);
-  // Questions are built from parameters, numbers, hexadecimal digits and checked keys; should one ever carry a stranger's SQL, it can still reach no other file and no setting.
+  // Questions are built from parameters, numbers, hexadecimal digits and checked keys; should one
+  // ever carry a stranger's SQL, it can still reach no other file and no setting.
   await writer.run("set global enable_external_access = false");
   await writer.run("set global lock_configuration = true");
   const readers = new FairPool(await Promise.all(Array.from({ length: READERS }, () => instance.connect())));

@@ -11,8 +11,9 @@ import type { RememberedMoments } from "./remembered-moments.ts";
 export const FOLDED_FIELDS = ["text", "link", "pattern", "tags", "source", "user", "class"] as const;
 
 /**
- * What may be true of some event, and costs time to reckon with: that a field has a folded form of its own, which takes as long to read as the text itself; and that it
- * was created before {@link EARLY_MS}, which division has to be told of.
+ * What may be true of some event, and costs time to reckon with: that a field has a folded form of
+ * its own, which takes as long to read as the text itself; and that it was created before {@link
+ * EARLY_MS}, which division has to be told of.
  */
 export const FACTS = [...FOLDED_FIELDS, "early"] as const;
 export type Fact = (typeof FACTS)[number];
@@ -31,7 +32,11 @@ const EARLY_MS = 86_400_000;
 /** How far events reach is looked up again after this long: they go, and the oldest first. */
 const REACH_TTL_MS = 60_000;
 
-/** How many events there are, and from when to when, about: what is of the last minute may be missing here, may have gone, or may not have been written. Times are milliseconds since the Unix epoch. */
+/**
+ * How many events there are, and from when to when, about: what is of the last minute may be
+ * missing here, may have gone, or may not have been written. Times are milliseconds since the Unix
+ * epoch.
+ */
 export type Reach = { readonly count: number; readonly first: number; readonly last: number };
 
 /**
@@ -77,7 +82,8 @@ export class Facts {
   }
 
   /**
-   * Answers a question that depends on what is known. What becomes known meanwhile may be true of rows that the question saw: then it is asked again.
+   * Answers a question that depends on what is known. What becomes known meanwhile may be true of
+   * rows that the question saw: then it is asked again.
    */
   async ask<T>(connection: DuckDBConnection, work: (known: Known) => Promise<T>): Promise<T> {
     await (this.#looked ??= this.#look(connection));

@@ -5,10 +5,12 @@ import type { LogKey } from "../../events/event.ts";
 const SHAPE = JSON.stringify([{ log: "VARCHAR", number: "UINTEGER" }]);
 
 /**
- * A number for each log, from 1 on, by which a scan finds its events: of integers the least and greatest value tell that all rows of a row group are of one log,
- * of texts they never do. Over a million events of a single log that is an eighth of a group by hour.
+ * A number for each log, from 1 on, by which a scan finds its events: of integers the least and
+ * greatest value tell that all rows of a row group are of one log, of texts they never do. Over a
+ * million events of a single log that is an eighth of a group by hour.
  *
- * Invariant: numbers are committed before, or with, the first event that has them, and none is ever given to another log.
+ * Invariant: numbers are committed before, or with, the first event that has them, and none is ever
+ * given to another log.
  */
 export class LogNumbers {
   readonly #numbers = new Map<LogKey, number>();
@@ -39,7 +41,10 @@ export class LogNumbers {
     return number;
   }
 
-  /** Writes the numbers that the table lacks. Part of the transaction that writes events; should it fail, the next writes them. */
+  /**
+   * Writes the numbers that the table lacks. Part of the transaction that writes events; should it
+   * fail, the next writes them.
+   */
   async write(connection: DuckDBConnection): Promise<void> {
     if (this.#committed === this.#numbers.size) return;
     // What is seen as a transaction begins is committed: whoever writes is alone.

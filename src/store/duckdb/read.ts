@@ -76,7 +76,10 @@ export async function marks(connection: DuckDBConnection, ids: readonly EventId[
 
 type Mark = [kind: "bookmarks" | "alerts", hi: bigint, lo: number, user: UserId];
 
-/** All marks of the events, by user, and maybe some of events between them: where these are few, picking out costs less than a join. */
+/**
+ * All marks of the events, by user, and maybe some of events between them: where these are few,
+ * picking out costs less than a join.
+ */
 async function marksNear(connection: DuckDBConnection, ids: readonly EventId[]): Promise<readonly Mark[]> {
   const [least, greatest] = spanOf(ids);
   const isNear = `id_hi between ${least}::ubigint and ${greatest}::ubigint`;

@@ -17,7 +17,10 @@ type Re2Expression = {
   readonly pattern: string;
   /** Whether it may match a text without characters. */
   readonly matchesEmpty: boolean;
-  /** Characters that stand in each text that it matches, side by side and just like this; null where there are fewer than {@link FIXED}. */
+  /**
+   * Characters that stand in each text that it matches, side by side and just like this; null where
+   * there are fewer than {@link FIXED}.
+   */
   readonly fixed: string | null;
 };
 
@@ -25,16 +28,19 @@ type Re2Expression = {
 const FIXED = 2;
 
 /**
- * An RE2 expression that ignores case, written out for DuckDB's RE2 so that nothing is left to its tables of Unicode, which are years older than those of the
- * parser that defines what our expressions mean: each letter as the set of its forms, each class as its ranges. What comes out has no flags, properties and
- * counted repeats, and costs DuckDB the same as the expression itself (measured: equal within 5 %).
+ * An RE2 expression that ignores case, written out for DuckDB's RE2 so that nothing is left to its
+ * tables of Unicode, which are years older than those of the parser that defines what our
+ * expressions mean: each letter as the set of its forms, each class as its ranges. What comes out
+ * has no flags, properties and counted repeats, and costs DuckDB the same as the expression itself
+ * (measured: equal within 5 %).
  *
  * null matches nothing.
  * @throws RE2JSSyntaxException where `pattern` is no RE2 expression
  */
 export function toRe2(pattern: string): Re2Expression | null {
   const tree = betweenCharacters(parseTree(pattern));
-  // In a group, as DuckDB's optimizer makes comparisons of what it takes for a plain text with anchors, some of them wrong: of `\z\z` it makes `= ''`.
+  // In a group, as DuckDB's optimizer makes comparisons of what it takes for a plain text with
+  // anchors, some of them wrong: of `\z\z` it makes `= ''`.
   if (tree.kind === "none") return null;
   const fixed = longest(fixedRuns(tree));
   return {
@@ -48,7 +54,10 @@ function longest(texts: readonly string[]): string {
   return texts.reduce((long, text) => (text.length > long.length ? text : long), "");
 }
 
-/** Runs of characters that stand in each text which the tree matches. Letters are none: each is the set of its cases. */
+/**
+ * Runs of characters that stand in each text which the tree matches. Letters are none: each is the
+ * set of its cases.
+ */
 function fixedRuns(tree: Tree): string[] {
   const runs: string[] = [];
   let run = "";
@@ -88,8 +97,9 @@ const HAS_NO_EDGE: Tree = union([
 ]);
 
 /**
- * The same where places are looked at byte by byte: there `\B` also holds inside a character of several bytes. An expression that takes a character never meets such
- * a place. One that `\B` alone satisfies is found wherever there is any, and where there is none, `\B` matches nothing.
+ * The same where places are looked at byte by byte: there `\B` also holds inside a character of
+ * several bytes. An expression that takes a character never meets such a place. One that `\B` alone
+ * satisfies is found wherever there is any, and where there is none, `\B` matches nothing.
  */
 function betweenCharacters(tree: Tree): Tree {
   if (!matchesEmpty(tree, (what) => what === "no-word-edge") || matchesEmpty(tree, () => false)) return tree;

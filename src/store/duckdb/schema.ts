@@ -5,17 +5,22 @@ import type { EventId } from "../../events/id.ts";
 /**
  * What lies in the database file.
  *
- * - An id is kept as two integers, because zone maps (the least and greatest value of each row group, by which a scan skips) see all of
- *   an integer and only eight bytes of a text: finding a row of a million by id takes 2 ms instead of 19.
- * - No table has an index: a primary key slows each insert down and is kept in memory. That a row is not there yet is known from
- *   the largest id, or looked up by zone map.
- * - The tags of an event stand in one text, `⏎first⏎second⏎`. Few texts of tags differ, so that DuckDB keeps each once and looks for a tag in those alone: a tag is
- *   found among a million events in 2 ms, and in lists of texts in 17.
- * - The hash of a text is made of it when somebody asks: it would be a third of the file, and no two would be alike.
+ * - An id is kept as two integers, because zone maps (the least and greatest value of each row
+ *   group, by which a scan skips) see all of an integer and only eight bytes of a text: finding a
+ *   row of a million by id takes 2 ms instead of 19.
+ * - No table has an index: a primary key slows each insert down and is kept in memory. That a row
+ *   is not there yet is known from the largest id, or looked up by zone map.
+ * - The tags of an event stand in one text, `⏎first⏎second⏎`. Few texts of tags differ, so that
+ *   DuckDB keeps each once and looks for a tag in those alone: a tag is found among a million
+ *   events in 2 ms, and in lists of texts in 17.
+ * - The hash of a text is made of it when somebody asks: it would be a third of the file, and no
+ *   two would be alike.
  * - Attributes that many events of a log have lie in columns of their own, see `AttributeColumns`;
  *   `attributes` is the text of all of them, as it is shown.
- * - Logs are found by number, see `LogNumbers`, for the same reason: of a text a zone map sees how it begins.
- * - Texts compare folded. For a text of ASCII alone `lower` is the same as our folding, so `folded` holds only what it would get wrong.
+ * - Logs are found by number, see `LogNumbers`, for the same reason: of a text a zone map sees how
+ *   it begins.
+ * - Texts compare folded. For a text of ASCII alone `lower` is the same as our folding, so `folded`
+ *   holds only what it would get wrong.
  */
 
 /** Raise it with each change of the tables, and say in `migrate.ts` how to come from the one before. */
@@ -70,8 +75,9 @@ const NULLABLE: ReadonlySet<string> = new Set([
 export const IDS_SHAPE = JSON.stringify([{ id_hi: "UBIGINT", id_lo: "UINTEGER" }]);
 
 /**
- * The beginning of a question and its condition for the rows of some ids, whose parameters are {@link idParameters}. With the least and the greatest spelt out, the
- * scan skips all row groups that lie elsewhere.
+ * The beginning of a question and its condition for the rows of some ids, whose parameters are
+ * {@link idParameters}. With the least and the greatest spelt out, the scan skips all row groups
+ * that lie elsewhere.
  */
 export const ASKED = `with asked as (select unnest(from_json($1::json, '${IDS_SHAPE}'), max_depth := 2))`;
 export const NEAR =

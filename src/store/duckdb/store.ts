@@ -35,12 +35,18 @@ import { insertVisits, users } from "./visits.ts";
 import * as write from "./write.ts";
 
 export type DuckdbOptions = {
-  /** Made with its folder where it is not there. Beside it DuckDB keeps its log of changes (`.wal`) and, while needed, a folder (`.tmp`). */
+  /**
+   * Made with its folder where it is not there. Beside it DuckDB keeps its log of changes (`.wal`)
+   * and, while needed, a folder (`.tmp`).
+   */
   readonly file: string;
   readonly log: Logger;
   /** What DuckDB may take; larger sorts and groups go to disk. 512 unless given. */
   readonly memoryLimit_mb?: number;
-  /** Filters of words that are kept in memory; those of older events are not asked. As many as there are, unless given. */
+  /**
+   * Filters of words that are kept in memory; those of older events are not asked. As many as there
+   * are, unless given.
+   */
   readonly filterLimit_mb?: number;
   /** What questions may write beside the file. Nine tenths of what is free, unless given. */
   readonly spillLimit_mb?: number;
@@ -56,7 +62,10 @@ export type DuckdbOptions = {
 
 /** The embedded store can be copied while it runs. */
 export type DuckdbStore = Store & {
-  /** Copies all that was written, with a `.wal` beside `file` where there is one; writing waits meanwhile. @returns the files that it made */
+  /**
+   * Copies all that was written, with a `.wal` beside `file` where there is one; writing waits
+   * meanwhile. @returns the files that it made
+   */
   copyTo(file: string): Promise<string[]>;
   /** Resolves once all events are in blocks that are not among the latest, or this failed and is to be tried again. */
   indexed(): Promise<void>;

@@ -55,7 +55,10 @@ function encodeVisit({ id, created, log, user, email, page }: Visit): object {
   return { ...encodeId(id), created, log, user, email, page, folded: hasFolded ? folded : null };
 }
 
-/** Answers a plan. The count and the page come from two passes, as the first leaves out all that the condition does not ask for. */
+/**
+ * Answers a plan. The count and the page come from two passes, as the first leaves out all that the
+ * condition does not ask for.
+ */
 export async function users(connection: DuckDBConnection, plan: UsersPlan): Promise<UsersPage> {
   return transaction(connection, async () => {
     const [[counted = 0] = []] = await askRows(connection, compileUserCount(plan));
@@ -91,7 +94,10 @@ export function compileUsers(plan: UsersPlan): Statement {
   );
 }
 
-/** The records that conditions and sort look at; `…_folded` is what texts compare by. An id as one number tells the last visit. */
+/**
+ * The records that conditions and sort look at; `…_folded` is what texts compare by. An id as one
+ * number tells the last visit.
+ */
 function tracked({ logs }: UsersPlan): string {
   const isOfLogs = logs.length === 0 ? "false" : `log in (${logs.map(quoted).join(", ")})`;
   return `with visited as (

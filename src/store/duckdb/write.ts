@@ -17,8 +17,8 @@ import { ASKED, encodeId, idParameters, IDS_SHAPE, joinId, NEAR, splitId } from 
 const DONE: WriteOutcome = Object.freeze({ kind: "done" });
 
 /**
- * The largest ids that `events`, `alerts` and `visits` hold, or held before a deletion. A larger one is new without a look: so it is in
- * ordinary running, where ids rise.
+ * The largest ids that `events`, `alerts` and `visits` hold, or held before a deletion. A larger
+ * one is new without a look: so it is in ordinary running, where ids rise.
  */
 export type HighWater = { readonly event: string; readonly alert: string; readonly visit: string };
 
@@ -72,7 +72,10 @@ async function unknownAmong(connection: DuckDBConnection, events: DuckdbEvents, 
   return places.length === ids.length ? events : events.pick(places);
 }
 
-/** Inserts the alerts that are neither there nor deleted, nor of a deleted event, each once, and returns the largest id there is now. */
+/**
+ * Inserts the alerts that are neither there nor deleted, nor of a deleted event, each once, and
+ * returns the largest id there is now.
+ */
 export async function insertAlerts(
   connection: DuckDBConnection,
   alerts: readonly Alert[],
@@ -271,8 +274,8 @@ export async function deleteAlert(
 }
 
 /**
- * Writes items all at once, and where one of them cannot be stored, by halves until it is found: it alone is `rejected`.
- * Any other failure (a full disk, no memory) makes the items `retry`.
+ * Writes items all at once, and where one of them cannot be stored, by halves until it is found: it
+ * alone is `rejected`. Any other failure (a full disk, no memory) makes the items `retry`.
  */
 export async function writeEach<T>(
   items: readonly T[],

@@ -18,10 +18,16 @@ import type { Hit, Request, Searcher } from "./scan.ts";
 import { searchTogether } from "./together.ts";
 import { testOfEvents } from "./verify.ts";
 
-/** More events than this are not read to look at each one. Measured: 120,000 a second, so that a request takes eight at most. */
+/**
+ * More events than this are not read to look at each one. Measured: 120,000 a second, so that a
+ * request takes eight at most.
+ */
 const MAX_CANDIDATES = 1_000_000;
 const BATCH = 2000;
-/** As many events as the index of words finds are looked at sooner than every text of the index is asked. The first of them come along with their number. */
+/**
+ * As many events as the index of words finds are looked at sooner than every text of the index is
+ * asked. The first of them come along with their number.
+ */
 const FEW = 2000;
 const FIRST = 500;
 
@@ -48,8 +54,9 @@ type Ways<T> = {
 };
 
 /**
- * Answers a plan by the index of words, where that decides or leaves few events; else by its query alone where that is exact. Otherwise, and where
- * the index finds an expression too complex, `looking` gets a query that finds more, and looks at each event that it finds.
+ * Answers a plan by the index of words, where that decides or leaves few events; else by its query
+ * alone where that is exact. Otherwise, and where the index finds an expression too complex,
+ * `looking` gets a query that finds more, and looks at each event that it finds.
  */
 export async function answer<T>(plan: ListPlan | GroupPlan, ways: Ways<T>): Promise<T> {
   const { wordless, earlier } = ways.few.names;

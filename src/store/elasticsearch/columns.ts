@@ -9,7 +9,10 @@ import { searcherOf } from "./scan.ts";
 
 /** So many attributes of a log get columns. */
 const MAX_OF_LOG = 256;
-/** Names that an index has room for: each may get a field of every kind, and some fields are not those of attributes. */
+/**
+ * Names that an index has room for: each may get a field of every kind, and some fields are not
+ * those of attributes.
+ */
 const ROOM = Math.floor((FIELD_LIMIT - 150) / COLUMN_KINDS.length);
 /** The logs of one person may take this part of the room that others leave, so that there is always some left. */
 const PART_OF_PERSON = 1 / 4;

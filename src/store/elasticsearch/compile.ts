@@ -32,7 +32,10 @@ export type { Query } from "./queries.ts";
  */
 export type Compiled = { readonly query: Query; readonly exact: boolean; readonly doubts?: readonly Query[] };
 
-/** `broad` asks for no expressions at all: for those that Lucene finds too complex. Another asks the index of words where that knows something. */
+/**
+ * `broad` asks for no expressions at all: for those that Lucene finds too complex. Another asks the
+ * index of words where that knows something.
+ */
 export type Mode = "narrow" | "broad" | ByWords;
 
 export type ByWords = {
@@ -64,8 +67,8 @@ function compileSource(from: Source): Query[] {
 }
 
 /**
- * The query of the visits that a plan's users made. Of its conditions, those that are on `user` and hold for all visits of a user
- * alike narrow it; all must still be asked of the users.
+ * The query of the visits that a plan's users made. Of its conditions, those that are on `user` and
+ * hold for all visits of a user alike narrow it; all must still be asked of the users.
  */
 export function compileVisits(plan: Pick<UsersPlan, "logs" | "where">): Query {
   const conditions = plan.where.kind === "and" ? plan.where.conditions : [plan.where];
@@ -100,7 +103,10 @@ function asksForWords(condition: Condition): boolean {
   );
 }
 
-/** Where a condition stands: under an odd number of `not`, and in a conjunction or a disjunction that lies this deep. */
+/**
+ * Where a condition stands: under an odd number of `not`, and in a conjunction or a disjunction
+ * that lies this deep.
+ */
 type Place = {
   readonly negated: boolean;
   readonly inAnd: boolean;
@@ -242,7 +248,10 @@ function compileNumberOf(key: string, op: "=" | keyof typeof RANGE, value: numbe
   return or([byColumn, { range: { [ATTRIBUTE_PATHS.terms]: numberRange(key, op, value) } }]);
 }
 
-/** Moments are whole milliseconds: bounds between two of them, and beyond what they can be, are moved to the nearest that says the same. */
+/**
+ * Moments are whole milliseconds: bounds between two of them, and beyond what they can be, are
+ * moved to the nearest that says the same.
+ */
 function toMoment(whole: number): number {
   return Math.min(Math.max(whole, -Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER);
 }
@@ -315,8 +324,9 @@ function wordsOf(expression: Expression): Known | null {
 }
 
 /**
- * Texts that have the words, and of those whose words are not indexed as they are, those that the expression finds: all of them where each is looked at in any case, as it
- * takes milliseconds to write it for Lucene, and Lucene some more to make ready for it.
+ * Texts that have the words, and of those whose words are not indexed as they are, those that the
+ * expression finds: all of them where each is looked at in any case, as it takes milliseconds to
+ * write it for Lucene, and Lucene some more to make ready for it.
  */
 function foundByWords({ condition, exact }: Known, expression: Expression, { wordless }: ByWords): Compiled {
   const odd: Query = { term: { has: ODD_TEXT } };

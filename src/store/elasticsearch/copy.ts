@@ -40,8 +40,9 @@ export type CopyOptions = {
 export type Copied = { readonly compared: number; readonly buried: number };
 
 /**
- * Copies what was written to an index after a number of its sequence. Unless it overwrites, a document is created, so that one that is there already stays;
- * a marker takes the place of whatever is there. Done again, it changes nothing.
+ * Copies what was written to an index after a number of its sequence. Unless it overwrites, a
+ * document is created, so that one that is there already stays; a marker takes the place of
+ * whatever is there. Done again, it changes nothing.
  * @returns how many documents were looked at
  */
 export async function copyAfter(options: CopyOptions, after: number): Promise<number> {

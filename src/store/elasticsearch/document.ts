@@ -8,9 +8,9 @@ import type { AttributeIndex } from "./attributes.ts";
 import { digitsOf, isOdd } from "./words.ts";
 
 /**
- * What an index holds: an event, or with `owner` somebody's copy of one. Absent values are left out.
- * Instead of a document that was deleted for good there is the marker `{}`: without `log` no query finds it, and a write that
- * creates runs into it.
+ * What an index holds: an event, or with `owner` somebody's copy of one. Absent values are left
+ * out. Instead of a document that was deleted for good there is the marker `{}`: without `log` no
+ * query finds it, and a write that creates runs into it.
  */
 export type Document = {
   id: EventId;
@@ -56,8 +56,10 @@ export const MARKER = "{}";
 export const ROW_SOURCE = { excludes: ["data", "folded", ATTRIBUTES, "place"] };
 
 /**
- * What is read of the documents of a few rows. To leave something out Elasticsearch takes each document apart, which costs more than sending the folded forms; but `data` may be
- * large, and what is indexed of attributes. So all is asked for of logs until a document of theirs has come with it.
+ * What is read of the documents of a few rows. To leave something out Elasticsearch takes each
+ * document apart, which costs more than sending the folded forms; but `data` may be large, and what
+ * is indexed of attributes. So all is asked for of logs until a document of theirs has come with
+ * it.
  */
 export function sourceOfFewRows(logs: readonly LogKey[]): true | typeof ROW_SOURCE {
   return logs.some((log) => logsWithMore.has(log)) ? ROW_SOURCE : true;

@@ -3,7 +3,10 @@ import type { Client } from "@elastic/elasticsearch";
 import { patiently, totalOf } from "./scan.ts";
 import type { Hit, Request } from "./scan.ts";
 
-/** Of more indices than this, all are searched as ever: what a round costs is little then beside the searches themselves. */
+/**
+ * Of more indices than this, all are searched as ever: what a round costs is little then beside the
+ * searches themselves.
+ */
 const FEW_INDICES = 4;
 /** How long the indices of an alias are remembered. That one has come or gone meanwhile is seen by the next search. */
 const REMEMBERED_MS = 60_000;
@@ -15,11 +18,13 @@ const known = new Map<string, Known>();
 export type Found = { readonly hits: readonly Hit[]; readonly total: number };
 
 /**
- * Searches the few indices of an alias each by itself, all in one request. Of several shards at once, a search first learns which documents to read and then reads them in a second
- * round, which costs as much as finding a hundred; of one shard it does both in one.
+ * Searches the few indices of an alias each by itself, all in one request. Of several shards at
+ * once, a search first learns which documents to read and then reads them in a second round, which
+ * costs as much as finding a hundred; of one shard it does both in one.
  *
  * What comes is in no order, and each index gives its part of `size`; the total is that of all.
- * @returns null where the indices are one, or many, or not those that were remembered: then the alias is to be searched as a whole, which also tells what is wrong with one
+ * @returns null where the indices are one, or many, or not those that were remembered: then the
+ * alias is to be searched as a whole, which also tells what is wrong with one
  */
 export async function searchEachIndex(client: Client, alias: string, request: Request): Promise<Found | null> {
   const indices = await indicesOf(client, alias);

@@ -23,7 +23,10 @@ type Aggs = Record<string, estypes.AggregationsAggregationContainer>;
 
 /** Names and values that one pass gives; of more, all are read page by page. */
 const PAGE = 10_000;
-/** Different values of a field that a shard tells in one pass: some 150 bytes of its node's memory each, for a moment. */
+/**
+ * Different values of a field that a shard tells in one pass: some 150 bytes of its node's memory
+ * each, for a moment.
+ */
 const MANY = 1_000_000;
 /** Fields whose values are asked for at once. */
 const AT_ONCE = 32;

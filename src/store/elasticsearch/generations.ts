@@ -7,7 +7,10 @@ import type { Names } from "./mapping.ts";
 
 /** Names in one address: they are part of a line that a node bounds at 4 KB. */
 const MAX_NAMES = 40;
-/** A change of aliases that the cluster has not made by then is not made at all. Well below the time after which a lease is taken over. */
+/**
+ * A change of aliases that the cluster has not made by then is not made at all. Well below the time
+ * after which a lease is taken over.
+ */
 const SWITCH_TIMEOUT_S = 10;
 const SWITCH_REQUEST_TIMEOUT_MS = 30_000;
 
@@ -141,8 +144,9 @@ export async function unblock(client: Client, indices: readonly string[]): Promi
 /**
  * Puts new indices in the places of old ones, all in one step or none, and deletes the old ones.
  *
- * Invariant: only an index that is still marked as being built is switched to. Whoever clears away what another left takes that mark first: from then on
- * the other can't switch any more, however late it wakes up.
+ * Invariant: only an index that is still marked as being built is switched to. Whoever clears away
+ * what another left takes that mark first: from then on the other can't switch any more, however
+ * late it wakes up.
  */
 export async function switchTo(
   client: Client,

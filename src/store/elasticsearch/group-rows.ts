@@ -17,7 +17,10 @@ type Growing = { add(row: EventRow): void; value(): GroupValue };
 
 type GrowingGroup = { readonly keys: readonly GroupValue[]; readonly values: readonly Growing[] };
 
-/** The groups of rows. @throws LoggiaError `unsupported` where there are too many, `overloaded` where they take too long to look at */
+/**
+ * The groups of rows. @throws LoggiaError `unsupported` where there are too many, `overloaded`
+ * where they take too long to look at
+ */
 export async function groupsOfRows(
   plan: GroupPlan,
   rows: readonly EventRow[] | AsyncIterable<EventRow>,

@@ -46,7 +46,10 @@ async function look(client: Client, index: string): Promise<Found | null> {
   return { ...document, seqNo, primaryTerm };
 }
 
-/** Looks until it is known what became of the lease: as long as {@link LEASE_MS} where its holder gives no sign of life. */
+/**
+ * Looks until it is known what became of the lease: as long as {@link LEASE_MS} where its holder
+ * gives no sign of life.
+ */
 export async function fateOf(client: Client, index: string, signal: AbortSignal): Promise<Fate> {
   const first = await look(client, index);
   if (first === null || first.holder === null) return { kind: "free", found: first };

@@ -81,15 +81,19 @@ async function firstVerified(search: Searcher, plan: ListPlan, query: Query): Pr
 }
 
 /**
- * The marks of all that a plan finds, or null where they have to be asked for by ids. They are asked for without expressions, as copies have no index of words: what that finds
- * holds all that the plan does.
+ * The marks of all that a plan finds, or null where they have to be asked for by ids. They are
+ * asked for without expressions, as copies have no index of words: what that finds holds all that
+ * the plan does.
  */
 async function marksAlong(client: Client, names: Names, plan: ListPlan): ReturnType<typeof marksAmong> {
   if (plan.from.kind !== "events" || asksForClass(plan.where)) return null;
   return marksAmong(client, names, compileFilter(plan, "broad", names.earlier).query);
 }
 
-/** Few rows in the order of a plan. Of time, we make it: ordering a hundred rows takes the engine as long as finding a third of them. */
+/**
+ * Few rows in the order of a plan. Of time, we make it: ordering a hundred rows takes the engine as
+ * long as finding a third of them.
+ */
 function inOrder(rows: readonly EventRow[], plan: ListPlan): readonly EventRow[] {
   if (!isSortedByIndex(plan)) return rows.toSorted(orderOfRows(plan.sort));
   return isByTimeAlone(plan) ? byTime(rows, directionOf(plan)) : rows;
@@ -104,8 +108,10 @@ function asksForClass(condition: Condition): boolean {
 const COUNTED = 10_001;
 
 /**
- * Who wants all hits counted makes the search look at each of them, where a page in the order of time needs but a few; counting alone costs next to nothing. So where
- * there are many, they are counted apart. The count may be of a later moment than the page: what the page shows is counted in any case.
+ * Who wants all hits counted makes the search look at each of them, where a page in the order of
+ * time needs but a few; counting alone costs next to nothing. So where there are many, they are
+ * counted apart. The count may be of a later moment than the page: what the page shows is counted
+ * in any case.
  */
 async function nearPage(search: Searcher, plan: ListPlan, query: Query, countUpTo: number): Promise<Page> {
   const { skip, take } = plan;

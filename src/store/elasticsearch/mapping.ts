@@ -14,11 +14,13 @@ const LAYOUT_VERSION = 3;
 const TEMPLATE_PRIORITY = 500;
 
 /**
- * Where things lie. Events, alerts and visits lie in an index for each month of acceptance, which the event's id tells: a redelivered event
- * meets its own document, and whoever has an id asks one index.
+ * Where things lie. Events, alerts and visits lie in an index for each month of acceptance, which
+ * the event's id tells: a redelivered event meets its own document, and whoever has an id asks one
+ * index.
  *
- * Each of these names is a place: an index made by its first document, or, once that was rebuilt (`rebuild.ts`), an alias of an index of a later
- * generation. Searches tell the index that they looked into; who writes goes by the place, which may have another index by then.
+ * Each of these names is a place: an index made by its first document, or, once that was rebuilt
+ * (`rebuild.ts`), an alias of an index of a later generation. Searches tell the index that they
+ * looked into; who writes goes by the place, which may have another index by then.
  */
 export type Names = {
   /** Aliases over all months. */
@@ -65,7 +67,10 @@ export function namesIn(namespace: string): Names {
   };
 }
 
-/** The place that an index stands for, be it the first or a later generation: `logs-events.g2-2026.11` is one of `logs-events-2026.11`. */
+/**
+ * The place that an index stands for, be it the first or a later generation:
+ * `logs-events.g2-2026.11` is one of `logs-events-2026.11`.
+ */
 export function placeOfIndex(index: string): string {
   return index.replace(GENERATION, "");
 }
@@ -77,7 +82,10 @@ export function generationOf(index: string): number {
 
 const GENERATION = /\.g(\d+)/;
 
-/** The index of a generation of a place. Its name keeps it out of the templates that show an index to readers as soon as it is made. */
+/**
+ * The index of a generation of a place. Its name keeps it out of the templates that show an index
+ * to readers as soon as it is made.
+ */
 export function indexOfGeneration(names: Names, place: string, generation: number): string {
   const kind = kindOf(names, place);
   return `${kind}.g${generation}${place.slice(kind.length)}`;
@@ -90,7 +98,10 @@ export function kindOf(names: Names, place: string): string {
   return kind;
 }
 
-/** The start of the month that a place is for, in milliseconds since the Unix epoch, and its end; null for what is not kept by months. */
+/**
+ * The start of the month that a place is for, in milliseconds since the Unix epoch, and its end;
+ * null for what is not kept by months.
+ */
 export function monthAt(names: Names, place: string): { readonly start: number; readonly end: number } | null {
   const [, year, month] = /^-(\d{4})\.(\d{2})$/.exec(place.slice(kindOf(names, place).length)) ?? [];
   if (year === undefined) return null;
@@ -111,7 +122,10 @@ function monthOf(id: EventId): string {
   return latest.month;
 }
 
-/** Ids that begin alike so far were accepted within the same 16 seconds, of which each month is a multiple; whoever writes has many of them in a row. */
+/**
+ * Ids that begin alike so far were accepted within the same 16 seconds, of which each month is a
+ * multiple; whoever writes has many of them in a row.
+ */
 const SAME_MONTH_DIGITS = 7;
 let latest = { moment: "", month: "" };
 
@@ -123,7 +137,8 @@ export type IndexOptions = {
 };
 
 /**
- * Tells the cluster how to make our indices, once they are first written to. Safe to run by any number of processes at once.
+ * Tells the cluster how to make our indices, once they are first written to. Safe to run by any
+ * number of processes at once.
  * @throws StartError where a later release has changed the layout
  */
 export async function putTemplates(client: Client, names: Names, options: IndexOptions): Promise<void> {
@@ -237,9 +252,10 @@ const FIELD_LIMITS = {
 
 const keyword: estypes.MappingProperty = { type: "keyword" };
 /**
- * Kept by document alone, without an index of all terms: for grouping, sorting, and expressions, which then look at the texts of
- * the events that the other conditions leave over and not at every text of the month. Measured over 300,000 distinct texts:
- * finding takes as long as with an index, 10 ms instead of 24 where the time is narrowed, and writing has less to do.
+ * Kept by document alone, without an index of all terms: for grouping, sorting, and expressions,
+ * which then look at the texts of the events that the other conditions leave over and not at every
+ * text of the month. Measured over 300,000 distinct texts: finding takes as long as with an index,
+ * 10 ms instead of 24 where the time is narrowed, and writing has less to do.
  */
 const column: estypes.MappingProperty = { type: "keyword", index: false };
 
@@ -283,8 +299,8 @@ const ADDED_MAPPINGS = {
 } satisfies estypes.MappingTypeMapping;
 
 /**
- * Fields are posted values as they were; `folded` holds the forms that are compared. Absent values are left out of a document.
- * What is not listed (`data`, `attributes`) is kept and never indexed.
+ * Fields are posted values as they were; `folded` holds the forms that are compared. Absent values
+ * are left out of a document. What is not listed (`data`, `attributes`) is kept and never indexed.
  */
 const MAPPINGS = {
   dynamic: false,

@@ -9,8 +9,9 @@ export type Mender = AsyncDisposable & {
 };
 
 /**
- * Of a process that is killed while it rebuilds, half-built indices may stay and, for the worse, indices that take no writes: so every process that is held up by one looks
- * whether the one who is at it still lives, and each looks once as it starts.
+ * Of a process that is killed while it rebuilds, half-built indices may stay and, for the worse,
+ * indices that take no writes: so every process that is held up by one looks whether the one who is
+ * at it still lives, and each looks once as it starts.
  */
 export function createMender(context: RebuildContext): Mender {
   const closing = new AbortController();

@@ -1,7 +1,10 @@
 /** A line or two of a bulk request, each ended by a line break. */
 export type Operation = string;
 
-/** Operations of bulk requests, as the bytes that are sent: one piece of memory, and where each operation begins in it. */
+/**
+ * Operations of bulk requests, as the bytes that are sent: one piece of memory, and where each
+ * operation begins in it.
+ */
 export class PackedOperations {
   readonly #bytes: Buffer;
   /** One more than there are operations: the last is where they end. */

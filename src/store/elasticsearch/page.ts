@@ -63,14 +63,19 @@ async function readByKeys(
   return { rows: answer.hits.hits.map(rowOf), answer };
 }
 
-/** How long pages of a log are not asked for by their time alone any more, once one had begun or ended among events of the same moment. */
+/**
+ * How long pages of a log are not asked for by their time alone any more, once one had begun or
+ * ended among events of the same moment.
+ */
 const TIES_LAST_MS = 60_000;
 /** When that ends, by log. */
 const tiesEnd_ms = new Map<LogKey, number>();
 
 /**
- * A page by its time alone, which takes the engine two thirds of what it takes by time and id: ids decide where moments are the same, and then so do we. Null where that is no
- * page, as events beside it are of the same moment as its first or its last, so that which of them belong to it is for the ids to say.
+ * A page by its time alone, which takes the engine two thirds of what it takes by time and id: ids
+ * decide where moments are the same, and then so do we. Null where that is no page, as events
+ * beside it are of the same moment as its first or its last, so that which of them belong to it is
+ * for the ids to say.
  */
 async function readByTime(
   search: Searcher,

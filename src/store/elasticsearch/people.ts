@@ -31,7 +31,8 @@ async function read(client: Client, index: string, id: string, filter: SourceFil
   const fields = "includes" in filter ? { _source_includes: filter.includes } : { _source_excludes: filter.excludes };
   const get = () => patiently(() => client.get<Partial<Document>>({ index, id, ...fields }, { ignore: [404] }));
   let answer = await get();
-  // A missing index answers without `found`: none was made yet, or a later generation replaces it just now, and is there a moment later.
+  // A missing index answers without `found`: none was made yet, or a later generation replaces it
+  // just now, and is there a moment later.
   if (answer.found === undefined) answer = await get();
   const { found, _source: source, _seq_no: seqNo, _primary_term: primaryTerm } = answer;
   if (!found || source?.log === undefined || seqNo === undefined || primaryTerm === undefined) return null;
@@ -113,8 +114,9 @@ const FEW_MARKS = 200;
 const ALONG_MS = 250;
 
 /**
- * Who marked what a query of events finds: a copy has all fields of its event but today's class, so that the same query finds it, at the same time, and no second request has to
- * wait for the ids. Null where the copies are many, or could not be asked: then {@link marks} tells.
+ * Who marked what a query of events finds: a copy has all fields of its event but today's class, so
+ * that the same query finds it, at the same time, and no second request has to wait for the ids.
+ * Null where the copies are many, or could not be asked: then {@link marks} tells.
  */
 export async function marksAmong(
   client: Client,
@@ -173,8 +175,8 @@ async function bury(client: Client, index: string, id: string, stored: Stored): 
 }
 
 /**
- * Deletes an event and everybody's copies. Copies go first, so that a failure on the way leaves an event that can be deleted again;
- * and once more after it, for those that were made meanwhile.
+ * Deletes an event and everybody's copies. Copies go first, so that a failure on the way leaves an
+ * event that can be deleted again; and once more after it, for those that were made meanwhile.
  */
 export async function deleteEvent(client: Client, names: Names, log: LogKey, id: EventId): Promise<boolean> {
   const index = names.eventsOf(id);
@@ -226,7 +228,8 @@ export async function addBookmark(
   if (event === null) return false;
   const bookmark = JSON.stringify({ ...event.document, owner: user });
   await writeNow(client, [createOperation(names.bookmarks, copyId(id, user), bookmark)]);
-  // Who deletes the event meanwhile may have looked for bookmarks before this one was there. They bury the event first, so we see it.
+  // Who deletes the event meanwhile may have looked for bookmarks before this one was there. They
+  // bury the event first, so we see it.
   const isStill = (await readIn(client, names.eventsOf(id), id, log, { includes: ["log"] })) !== null;
   if (!isStill) await writeNow(client, [deleteOperation(names.bookmarks, copyId(id, user))]);
   await refresh(client, names.bookmarks);

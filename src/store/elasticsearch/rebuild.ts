@@ -54,8 +54,8 @@ type Target = {
 };
 
 /**
- * The number after which an index has writes that were not copied, or null where it has none. A search tells numbers of all shards alike: so what a
- * shard is ahead of another is looked at again.
+ * The number after which an index has writes that were not copied, or null where it has none. A
+ * search tells numbers of all shards alike: so what a shard is ahead of another is looked at again.
  */
 function missingAfter({ copied }: Target, { uuid, latest }: Writes): number | null {
   const behind = latest.flatMap((number, shard) => {
@@ -71,12 +71,14 @@ const NOTHING = -1;
 /**
  * Builds new indices beside those that are there, and puts them in their places.
  *
- * What the bus brings is written first, so that its documents stay. Then all that is there is copied where the new index lacks it, and the markers of what
- * people deleted go on top; then what was written meanwhile, by the numbers of its writes, again and again until little is left. For the rest the old indices
- * take no writes: the pipeline tries again until it reaches the new ones.
+ * What the bus brings is written first, so that its documents stay. Then all that is there is
+ * copied where the new index lacks it, and the markers of what people deleted go on top; then what
+ * was written meanwhile, by the numbers of its writes, again and again until little is left. For
+ * the rest the old indices take no writes: the pipeline tries again until it reaches the new ones.
  *
- * Invariant: until {@link switchTo} the old indices serve all readers and writers; in that one step the new ones do. Whoever is cut off before leaves the lease behind,
- * and the next one who meets it, or a write that is held up, clears away (`mend.ts`).
+ * Invariant: until {@link switchTo} the old indices serve all readers and writers; in that one step
+ * the new ones do. Whoever is cut off before leaves the lease behind, and the next one who meets
+ * it, or a write that is held up, clears away (`mend.ts`).
  */
 export async function rebuild(context: RebuildContext, options: RebuildOptions): Promise<RebuildProgress> {
   const { client, names, log } = context;
@@ -92,7 +94,8 @@ export async function rebuild(context: RebuildContext, options: RebuildOptions):
       cleared = true;
       return progress;
     } catch (error) {
-      // Whether the cluster will yet switch, nobody knows now: by the time that somebody takes the lease over, it is known.
+      // Whether the cluster will yet switch, nobody knows now: by the time that somebody takes the
+      // lease over, it is known.
       if (!lease.lost.aborted && !work.isUnsure) {
         await discardUnserved(client, names);
         await unblock(client, work.blocked);
@@ -105,7 +108,10 @@ export async function rebuild(context: RebuildContext, options: RebuildOptions):
   }
 }
 
-/** Clears away what somebody who was cut off has left: first what he could still have switched to, then what holds up writes. */
+/**
+ * Clears away what somebody who was cut off has left: first what he could still have switched to,
+ * then what holds up writes.
+ */
 export async function clearAway({ client, names, log }: RebuildContext, lease: Lease): Promise<void> {
   await discardUnserved(client, names);
   if (!lease.inherited) return;

@@ -18,10 +18,12 @@ const MAX_SEQUENCES = 64;
 const NEWLINE: readonly number[] = [10, 10];
 
 /**
- * A tree of whole texts that matches the same without assertions (`^`, `$`, `\b`, …), or null where they stand too deep to tell.
+ * A tree of whole texts that matches the same without assertions (`^`, `$`, `\b`, …), or null where
+ * they stand too deep to tell.
  *
- * Alternatives that hold assertions are unfolded into sequences. Then each assertion goes by looking at its two sides: what
- * can the last character on its left be, and the first on its right? `.*\bfoo.*` becomes `foo.*|.*[^word]foo.*`.
+ * Alternatives that hold assertions are unfolded into sequences. Then each assertion goes by
+ * looking at its two sides: what can the last character on its left be, and the first on its right?
+ * `.*\bfoo.*` becomes `foo.*|.*[^word]foo.*`.
  */
 export function resolveAssertions(tree: Tree): Tree | null {
   const sequences = unfold(tree);
@@ -47,7 +49,10 @@ function holdsAssertion(tree: Tree): boolean {
   return tree.kind === "assert";
 }
 
-/** Sequences whose assertions stand at their top level and which together match what `tree` does; null where there would be too many. */
+/**
+ * Sequences whose assertions stand at their top level and which together match what `tree` does;
+ * null where there would be too many.
+ */
 function unfold(tree: Tree): Sequence[] | null {
   if (tree.kind === "assert" || !holdsAssertion(tree)) return [tree.kind === "concat" ? tree.parts : [tree]];
   switch (tree.kind) {
@@ -110,7 +115,10 @@ function onlyEmpty(parts: Sequence, rest: Sequence): Sequence[] {
 
 type Pair = { readonly before: Tree; readonly after: Tree };
 
-/** How both sides of an assertion may look where it holds; null where the right side does not tell. `before` holds no assertion. */
+/**
+ * How both sides of an assertion may look where it holds; null where the right side does not tell.
+ * `before` holds no assertion.
+ */
 function sidesOf(what: Assertion["what"], before: Tree, after: Tree): Pair[] | null {
   switch (what) {
     case "line-start":

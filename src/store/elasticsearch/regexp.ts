@@ -4,13 +4,15 @@ import type { Tree } from "../../query/regex-tree.ts";
 import { resolveAssertions } from "./regexp-assertions.ts";
 
 /**
- * An RE2 expression, found anywhere and ignoring case, in Lucene's dialect, which always means the whole value.
+ * An RE2 expression, found anywhere and ignoring case, in Lucene's dialect, which always means the
+ * whole value.
  *
  * - `exact`: matches the same texts.
  * - `wider`: matches all of them and others too; whoever asks must look at each text found.
  *
- * `on` says what it is to be matched with: the folded copy of a text, where letters have one form and expressions are small,
- * or the text as it was posted, where the expression itself tells upper from lower case. `expression` null matches nothing.
+ * `on` says what it is to be matched with: the folded copy of a text, where letters have one form
+ * and expressions are small, or the text as it was posted, where the expression itself tells upper
+ * from lower case. `expression` null matches nothing.
  */
 export type LuceneRegexp = {
   readonly kind: "exact" | "wider";
@@ -55,12 +57,14 @@ export function containing(text: string): string {
 }
 
 function translate(tree: Tree): LuceneRegexp {
-  // What letters are equal to changes whether they stand at a word's edge: the Kelvin sign is no word character, k is one.
+  // What letters are equal to changes whether they stand at a word's edge: the Kelvin sign is no
+  // word character, k is one.
   const on = !asksForWords(tree) && ignoresCase(tree) ? "folded" : "original";
   const anywhere = concat([ANYTHING, tree, ANYTHING]);
   const resolved = resolveAssertions(anywhere);
   const whole = resolved ?? withoutAssertions(anywhere);
-  // Every word's edge splits what stands beside it: with large classes that took Lucene half a minute over a few hundred texts.
+  // Every word's edge splits what stands beside it: with large classes that took Lucene half a
+  // minute over a few hundred texts.
   if (costOf(whole, asksForWords(tree) ? COST_OF_RANGE_AT_WORD : COST_OF_RANGE) > MAX_COST) return ANY_TEXT;
   const expression = whole.kind === "none" ? null : print(on === "folded" ? foldTree(whole) : whole, PLACE.union);
   if (expression !== null && expression.length > MAX_EXPRESSION_LENGTH) return ANY_TEXT;
@@ -68,9 +72,10 @@ function translate(tree: Tree): LuceneRegexp {
 }
 
 /**
- * About what it costs Lucene to make an automaton. A character costs 1, in large classes more, and where it may be missing 10: each
- * run of such characters makes steps from any of them to any later one, which Lucene does not count among the work that it bounds.
- * (Measured: 250 in a row take 1.8 s, 100 take 0.2 s.)
+ * About what it costs Lucene to make an automaton. A character costs 1, in large classes more, and
+ * where it may be missing 10: each run of such characters makes steps from any of them to any later
+ * one, which Lucene does not count among the work that it bounds. (Measured: 250 in a row take 1.8
+ * s, 100 take 0.2 s.)
  */
 function costOf(tree: Tree, ofRange: number): number {
   switch (tree.kind) {
@@ -158,7 +163,10 @@ function includes(ranges: readonly number[], code: number): boolean {
 type Letter = { readonly forms: readonly number[] };
 let letters: readonly Letter[] | null = null;
 
-/** All letters that have more than one form, made once: some 1,400. No letter with case lies above the supplementary plane's first part. */
+/**
+ * All letters that have more than one form, made once: some 1,400. No letter with case lies above
+ * the supplementary plane's first part.
+ */
 function letterForms(): readonly Letter[] {
   if (letters !== null) return letters;
   const byFolded = new Map<number, number[]>();
@@ -181,7 +189,10 @@ function withoutAssertions(tree: Tree): Tree {
 
 const PLACE = { union: 0, concat: 1, repeat: 2 } as const;
 
-/** @param place where it stands: inside a repetition all but single characters need parentheses, inside a concatenation unions do */
+/**
+ * @param place where it stands: inside a repetition all but single characters need parentheses,
+ * inside a concatenation unions do
+ */
 function print(tree: Tree, place: number): string {
   switch (tree.kind) {
     case "none":
@@ -246,8 +257,9 @@ function withoutSurrogates(ranges: readonly number[]): number[] {
 }
 
 /**
- * The inside of a class. Lucene takes an escaped character there for a whole item, so it cannot begin a range: `[\!-/]` means three
- * characters. Those that must be escaped stand for themselves, and the range begins after them.
+ * The inside of a class. Lucene takes an escaped character there for a whole item, so it cannot
+ * begin a range: `[\!-/]` means three characters. Those that must be escaped stand for themselves,
+ * and the range begins after them.
  */
 function printRanges(ranges: readonly number[]): string {
   let printed = "";

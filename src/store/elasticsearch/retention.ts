@@ -29,8 +29,8 @@ const ATTEMPTS = 5;
 const BACK_OFF_MS = 500;
 
 /**
- * Deletes what has expired: whole months of which nothing may stay, and of others document by document. While somebody rebuilds the store it stands aside: the next
- * sweep does it.
+ * Deletes what has expired: whole months of which nothing may stay, and of others document by
+ * document. While somebody rebuilds the store it stands aside: the next sweep does it.
  * @returns how many events and visits went
  */
 export async function deleteExpired(
@@ -163,8 +163,9 @@ async function dropMonths(
 }
 
 /**
- * Drops an index unless a query finds something in it. An event that comes late might be on its way: so the index first takes no more writes, which waits for
- * those in flight, and is looked through once more. A writer that meets it so tries again, and then makes the index anew.
+ * Drops an index unless a query finds something in it. An event that comes late might be on its
+ * way: so the index first takes no more writes, which waits for those in flight, and is looked
+ * through once more. A writer that meets it so tries again, and then makes the index anew.
  */
 async function dropUnless(sweep: Sweep, found: Index, query: Query): Promise<number> {
   const { client, names } = sweep;

@@ -16,8 +16,9 @@ export type Hit = estypes.SearchHit;
 export type Request = Omit<estypes.SearchRequest, "index" | "allow_partial_search_results">;
 
 /**
- * Of a search that orders its hits by a field, Elasticsearch first asks each shard what it may hold, in a round of its own. That is not worth it for as many shards as a node is
- * asked to search at once in any case.
+ * Of a search that orders its hits by a field, Elasticsearch first asks each shard what it may
+ * hold, in a round of its own. That is not worth it for as many shards as a node is asked to search
+ * at once in any case.
  */
 export const FEW_SHARDS_UNASKED: Request = { pre_filter_shard_size: 5 };
 
@@ -66,14 +67,18 @@ export function searcherOf(client: Client, index: string): Searcher {
 }
 
 /**
- * An index answers 503 for the first moments after its first document has made it: a month begins, somebody bookmarks for the first
- * time. One that is being replaced by a later generation takes no writes for a moment, and then is gone. That is waited for.
+ * An index answers 503 for the first moments after its first document has made it: a month begins,
+ * somebody bookmarks for the first time. One that is being replaced by a later generation takes no
+ * writes for a moment, and then is gone. That is waited for.
  */
 export function patiently<T>(request: () => Promise<T>): Promise<T> {
   return retryWhile(isPassing, NEW_INDEX_DELAYS_MS, request);
 }
 
-/** Documents of a request whose shard has no copy that is ready. Elasticsearch tells of each document, and answers the request 200. */
+/**
+ * Documents of a request whose shard has no copy that is ready. Elasticsearch tells of each
+ * document, and answers the request 200.
+ */
 export class NotReady extends LoggiaError {
   constructor(reason: string | null | undefined) {
     super("store_unavailable", `Elasticsearch could not read an event: ${reason ?? "its shard is not ready"}`);
@@ -102,8 +107,9 @@ export function isBlocked(error: unknown): boolean {
 export const BLOCKED = "cluster_block_exception";
 
 /**
- * Runs `work` on the state of an index as it is now, whatever is written meanwhile. Where a later generation replaces the index under it, the state is gone:
- * then it runs once more, on what is there now.
+ * Runs `work` on the state of an index as it is now, whatever is written meanwhile. Where a later
+ * generation replaces the index under it, the state is gone: then it runs once more, on what is
+ * there now.
  */
 export async function atOneMoment<T>(
   client: Client,

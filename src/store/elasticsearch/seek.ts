@@ -7,9 +7,9 @@ import type { Searcher } from "./scan.ts";
 const BUCKETS = 1000;
 
 /**
- * Moves a place in the order of `created` near: a query that leaves out whole stretches of time before it, and how much
- * of the rest is still to skip. Counts events by time and looks closer where the place falls, until a search can reach it
- * (or all of them are of one millisecond).
+ * Moves a place in the order of `created` near: a query that leaves out whole stretches of time
+ * before it, and how much of the rest is still to skip. Counts events by time and looks closer
+ * where the place falls, until a search can reach it (or all of them are of one millisecond).
  */
 export async function seek(
   search: Searcher,
@@ -40,7 +40,10 @@ export async function seek(
 /** Milliseconds since the Unix epoch, both inclusive. */
 type Range = { first: number; last: number };
 
-/** From the first to the last moment of all that the index holds: that it knows, where those of a query take a look at each event. */
+/**
+ * From the first to the last moment of all that the index holds: that it knows, where those of a
+ * query take a look at each event.
+ */
 export async function rangeOf(search: Searcher, query?: Query): Promise<Range | null> {
   const { aggregations } = await search({
     ...(query !== undefined && { query }),

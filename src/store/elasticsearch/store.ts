@@ -47,7 +47,10 @@ import { createOperation, indexOperation, writeBulk, writePacked } from "./write
 
 export type ElasticsearchStoreOptions = IndexOptions & {
   readonly client: Client;
-  /** Begins the names of all indices, so that several services can share a cluster: lower-case letters, digits and hyphens. */
+  /**
+   * Begins the names of all indices, so that several services can share a cluster: lower-case
+   * letters, digits and hyphens.
+   */
   readonly namespace: string;
   readonly log: Logger;
   /**
@@ -63,8 +66,9 @@ export type ElasticsearchStoreOptions = IndexOptions & {
 const QUESTION_MS = 30_000;
 
 /**
- * The store in Elasticsearch: plain indices by month, made from templates, for any number of processes. The bus keeps the offsets.
- * The client stays the caller's, to be closed after the store.
+ * The store in Elasticsearch: plain indices by month, made from templates, for any number of
+ * processes. The bus keeps the offsets. The client stays the caller's, to be closed after the
+ * store.
  *
  * @throws StartError where a later release has changed the layout; LoggiaError `store_unavailable`
  */
@@ -171,8 +175,9 @@ function noticing(mender: Mender) {
 }
 
 /**
- * Writes alerts, and then looks whether their events were deleted: by then whoever deletes an event has either seen the alert
- * or buried the event where we see it. Alerts of deleted events are buried too, also those that a replay would make anew.
+ * Writes alerts, and then looks whether their events were deleted: by then whoever deletes an event
+ * has either seen the alert or buried the event where we see it. Alerts of deleted events are
+ * buried too, also those that a replay would make anew.
  */
 async function writeAlerts(client: Client, names: Names, alerts: readonly Alert[]): Promise<WriteOutcome[]> {
   const outcomes = await writeBulk(

@@ -57,8 +57,9 @@ export function visitOf({ id, log, created, user, email = "", page = "" }: Visit
 }
 
 /**
- * Puts users together from their visits, and then filters, sorts and cuts them: conditions are on users, not on visits. The cluster
- * counts visits; what they tell is read of the page's users alone, unless a condition or the order asks for it: then of all.
+ * Puts users together from their visits, and then filters, sorts and cuts them: conditions are on
+ * users, not on visits. The cluster counts visits; what they tell is read of the page's users
+ * alone, unless a condition or the order asks for it: then of all.
  */
 export async function users(client: Client, names: Names, plan: UsersPlan): Promise<UsersPage> {
   if (plan.logs.length === 0) return { rows: [], total: 0 };
@@ -75,7 +76,10 @@ export async function users(client: Client, names: Names, plan: UsersPlan): Prom
   });
 }
 
-/** Whether a condition asks for more than the folded name and what is counted. An expression may mind the case of a name. */
+/**
+ * Whether a condition asks for more than the folded name and what is counted. An expression may
+ * mind the case of a name.
+ */
 function asksForTexts(where: UserCondition): boolean {
   return someComparison(where, (each) => {
     if (each.kind === "matches") return true;

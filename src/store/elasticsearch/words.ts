@@ -5,15 +5,19 @@ import { requirementOf, treeUnlessTooLarge } from "../../query/requirements.ts";
 import type { Found, Reader, Requirement } from "../../query/requirements.ts";
 
 /**
- * The index of words, by which the events are found that an expression may match without a look at every text. It holds, of a folded text,
+ * The index of words, by which the events are found that an expression may match without a look at
+ * every text. It holds, of a folded text,
  *
- * - `letters`: each run of letters; what a log says in letters are few different words, so that asking all of them is cheap;
- * - `digits`: each run of ASCII digits, with the character before it where that is one of ASCII that shows; these are many, and found by how they begin.
+ * - `letters`: each run of letters; what a log says in letters are few different words, so that
+ *   asking all of them is cheap;
+ * - `digits`: each run of ASCII digits, with the character before it where that is one of ASCII
+ *   that shows; these are many, and found by how they begin.
  *
- * An expression that matches a text says something of such runs: `timeout.*id=9[0-9]{3}$` finds texts that hold a run of letters with `timeout` in it,
- * and the run of digits `=9[0-9]{3}`.
+ * An expression that matches a text says something of such runs: `timeout.*id=9[0-9]{3}$` finds
+ * texts that hold a run of letters with `timeout` in it, and the run of digits `=9[0-9]{3}`.
  *
- * Invariant: a text that the expression matches meets the condition, but for texts that are {@link isOdd odd}.
+ * Invariant: a text that the expression matches meets the condition, but for texts that are {@link
+ * isOdd odd}.
  */
 export type WordCondition = Requirement<Word>;
 
@@ -28,7 +32,8 @@ export function digitsOf(folded: string): string | undefined {
 }
 
 /**
- * Whether the index of words may hold a folded text otherwise than it is: the engine cuts runs of 255 characters, and of one letter it makes an `i`.
+ * Whether the index of words may hold a folded text otherwise than it is: the engine cuts runs of
+ * 255 characters, and of one letter it makes an `i`.
  */
 export function isOdd(folded: string): boolean {
   if (folded.includes("\u0130")) return true;
@@ -39,7 +44,10 @@ const LONGEST_RUN = 255;
 // oxlint-disable-next-line no-control-regex
 const LONG_RUN = /[^\x00-@[-`{-\x7f]{255}|[0-9]{254}/;
 
-/** Found by the index of words: `condition` null where it says nothing. `exact`: the condition holds for no other texts (but odd ones). */
+/**
+ * Found by the index of words: `condition` null where it says nothing. `exact`: the condition holds
+ * for no other texts (but odd ones).
+ */
 export type Words = { readonly condition: WordCondition | null; readonly exact: boolean };
 
 const NOTHING_KNOWN: Words = { condition: null, exact: false };
@@ -115,7 +123,10 @@ const SIGNS = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
 const UNKNOWN: Kind = { letters: LETTERS, digits: DIGITS, signs: SIGNS, blank: true, beyond: true };
 /** An end of the text or of a line. */
 const END: Kind = { letters: "", digits: "", signs: "", blank: true, beyond: false };
-/** What stands on the other side of a word's edge: for RE2, which knows ASCII alone, also a letter that folds into it. */
+/**
+ * What stands on the other side of a word's edge: for RE2, which knows ASCII alone, also a letter
+ * that folds into it.
+ */
 const BESIDE_WORD: Kind = { letters: "ks", digits: "", signs: SIGNS.replace("_", ""), blank: true, beyond: true };
 
 function kindOf(ranges: readonly number[]): Kind {

@@ -105,7 +105,10 @@ async function judgeFailure(client: Client, operations: PackedOperations, error:
   return { outcomes: [...first.outcomes, ...second.outcomes], away: second.away };
 }
 
-/** Refusals of one document for what it holds. All others (no room for shards, no right to write, …) may end, and then it is taken. */
+/**
+ * Refusals of one document for what it holds. All others (no room for shards, no right to write, …)
+ * may end, and then it is taken.
+ */
 const REJECTED_TYPES: ReadonlySet<string> = new Set([
   "document_parsing_exception",
   "mapper_parsing_exception",

@@ -47,7 +47,10 @@ export type Client = {
    * @throws ApiFault; the reason of `signal`
    */
   readonly ask: <Body>(path: string, options?: Ask) => Promise<Answer<Body>>;
-  /** The response itself, for what is read as it arrives. It counts among the requests at once until its head is there. */
+  /**
+   * The response itself, for what is read as it arrives. It counts among the requests at once until
+   * its head is there.
+   */
   readonly open: (path: string, options?: Ask) => Promise<Response>;
 };
 

@@ -1,4 +1,7 @@
-/** Puts a text on the clipboard. Over plain HTTP, browsers offer only the older way. @throws Error where neither is allowed */
+/**
+ * Puts a text on the clipboard. Over plain HTTP, browsers offer only the older way. @throws Error
+ * where neither is allowed
+ */
 export async function copyText(text: string): Promise<void> {
   // oxlint-disable-next-line typescript/no-unnecessary-condition -- absent over plain HTTP
   if (navigator.clipboard !== undefined) {

@@ -9,7 +9,10 @@ export type Reading<Value> =
   | { readonly kind: "read"; readonly value: Value }
   | { readonly kind: "failed"; readonly fault: unknown };
 
-/** What an open event has read and how it is shown. It outlives the elements: those leave when the reader scrolls on. */
+/**
+ * What an open event has read and how it is shown. It outlives the elements: those leave when the
+ * reader scrolls on.
+ */
 export type OpenState = {
   readonly data: Signal<Reading<string>>;
   readonly isUnfolded: Signal<boolean>;

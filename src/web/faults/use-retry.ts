@@ -9,7 +9,10 @@ type Retry = {
   /** false: it is being tried, or the fault is not one that passes. */
   readonly isOn: boolean;
   readonly retry: () => void;
-  /** Whether the service itself holds each try back for as long as it can: then none has to wait longer than the first. */
+  /**
+   * Whether the service itself holds each try back for as long as it can: then none has to wait
+   * longer than the first.
+   */
   readonly isHeldBack?: boolean;
 };
 

@@ -114,7 +114,10 @@ export function FieldsPane({ app, search, run, isOpen }: FieldsPaneProperties): 
   );
 }
 
-/** The fields that the log has in the range, and what the query's events say of each; null where the query has a fault. */
+/**
+ * The fields that the log has in the range, and what the query's events say of each; null where the
+ * query has a fault.
+ */
 async function readFields({ client }: App, run: Run): Promise<Read<FieldFacts> | null> {
   const ask = eventsOf(run.query);
   if (ask === null) return null;

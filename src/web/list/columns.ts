@@ -31,7 +31,10 @@ const LEAST_TEXT = 120;
 /** The time's column, the gutter and the padding. */
 const TIME_AND_EDGES = 156;
 
-/** Reads `source,@took:160,text`, as the address has it; null where it names none. Names that hold `,` or `:` are encoded. */
+/**
+ * Reads `source,@took:160,text`, as the address has it; null where it names none. Names that hold
+ * `,` or `:` are encoded.
+ */
 export function readColumns(written: string): readonly ListColumn[] | null {
   const columns = new Map<string, ListColumn>();
   for (const part of written.split(",").slice(0, MAX_COLUMNS)) {

@@ -14,7 +14,10 @@ const LiveView = lazy<ResultListProperties>(async () => (await import("../live/l
 const loadListState = async () => (await import("../faults/list-state.tsx")).ListState;
 const ListState = lazy<ListStateProperties>(loadListState);
 
-/** The events that the last run found, or those of a tail. While another run is asked, and where it fails, they stay. */
+/**
+ * The events that the last run found, or those of a tail. While another run is asked, and where it
+ * fails, they stay.
+ */
 export function ResultList({ app, search, results }: ResultListProperties): JSX.Element {
   const run = search.run.value;
   const isTail = isLive(app);

@@ -1,4 +1,7 @@
-/** A piece of a text as it is shown: as it is, as a match of the query, or as the name of a character that has no form. */
+/**
+ * A piece of a text as it is shown: as it is, as a match of the query, or as the name of a
+ * character that has no form.
+ */
 export type Piece = { readonly text: string; readonly kind: "plain" | "match" | "control" };
 
 /**

@@ -9,7 +9,10 @@ import { liveWords } from "./words.ts";
 
 type LiveBarProperties = { readonly live: Live; readonly onStop: () => void };
 
-/** Says whether the list follows, and resumes it. It stands for as long as the tail is on, so that a pause moves nothing. */
+/**
+ * Says whether the list follows, and resumes it. It stands for as long as the tail is on, so that a
+ * pause moves nothing.
+ */
 export function LiveBar({ live, onStop }: LiveBarProperties): JSX.Element {
   const { tail, rows } = live;
   const now_ms = useSeconds(tail.connection.value.kind === "waiting");

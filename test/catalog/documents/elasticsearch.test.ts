@@ -132,7 +132,10 @@ function connect(t: ExecutionContext, url: string) {
   return { client, namespace };
 }
 
-/** Stands between a client and the real Elasticsearch, and cuts the line instead of passing on the answers of some writes. */
+/**
+ * Stands between a client and the real Elasticsearch, and cuts the line instead of passing on the
+ * answers of some writes.
+ */
 async function startProxy(t: ExecutionContext) {
   let losing = 0;
   let lost = 0;

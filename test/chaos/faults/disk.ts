@@ -178,7 +178,10 @@ export const diskElasticsearch: Fault = {
   },
 };
 
-/** Reading needs no room. Whoever wants to write is told what is the matter; so is the log. @returns what they are told */
+/**
+ * Reading needs no room. Whoever wants to write is told what is the matter; so is the log. @returns
+ * what they are told
+ */
 async function askForWrite({ readers: [{ url, authorization }], programs }: Scene): Promise<string> {
   const headers = { Authorization: authorization, "Content-Type": "application/json" };
   const list = await send({ url: `${url}/1/logs/first/events?pagesize=1`, headers });
@@ -204,7 +207,10 @@ async function setBlock(url: string, { namespace }: Scene, blocked: boolean): Pr
   await put(`${url}/${namespace}-*/_settings`, { "index.blocks.read_only_allow_delete": blocked ? true : null });
 }
 
-/** Lets Elasticsearch take its disk for full, or for empty again, and waits until it has noticed: it looks every 10 s. */
+/**
+ * Lets Elasticsearch take its disk for full, or for empty again, and waits until it has noticed: it
+ * looks every 10 s.
+ */
 async function setFloodStage(url: string, { namespace }: Scene, flooded: boolean): Promise<void> {
   const persistent = flooded
     ? {

@@ -160,7 +160,10 @@ async function strain(
   };
 }
 
-/** Lists until the time has come. A list may take long where the store is away; what comes after the end does not count. */
+/**
+ * Lists until the time has come. A list may take long where the store is away; what comes after the
+ * end does not count.
+ */
 async function readUntil(
   { readers: [{ url, authorization }], targets }: Scene,
   end_ms: number,

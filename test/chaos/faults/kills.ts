@@ -9,7 +9,10 @@ import type { Program } from "../program.ts";
 import { openScene, type Scene } from "../scene.ts";
 
 const SPREAD = { "post-1": "post", "post-2": "post", "pipeline-1": "pipeline", "pipeline-2": "pipeline", api: "api" };
-/** A broker that comes back waits for the members of the group whose connections it lost, 10 s on a machine that has nothing else to do. */
+/**
+ * A broker that comes back waits for the members of the group whose connections it lost, 10 s on a
+ * machine that has nothing else to do.
+ */
 const CARRY_LIMIT_MS = 60_000;
 /** For short forms: each process takes seconds of a small machine to start. */
 const FEW = { post: "post,api", pipeline: "pipeline" };
@@ -115,7 +118,10 @@ export const killElasticsearch: Fault = {
   },
 };
 
-/** How long it took, in milliseconds, until the pipeline acknowledged something again, or had nothing left to do. @throws Error where that is too long */
+/**
+ * How long it took, in milliseconds, until the pipeline acknowledged something again, or had
+ * nothing left to do. @throws Error where that is too long
+ */
 async function drainingAgain(scene: Scene, timeout_ms = BACK_LIMIT_MS): Promise<number> {
   const start_ms = performance.now();
   const before = await scene.covered();

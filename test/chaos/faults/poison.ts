@@ -15,7 +15,10 @@ import { assertAnswers, backAgain, keptFigures } from "../measure.ts";
 import { PROBE } from "../oracle.ts";
 import { openScene, type Scene } from "../scene.ts";
 
-/** A record that something else than the service put on the topic, and which of its lines (0: all of it) must become dead letters. */
+/**
+ * A record that something else than the service put on the topic, and which of its lines (0: all of
+ * it) must become dead letters.
+ */
 type Poison = { readonly what: string; readonly value: Buffer; readonly dead: readonly number[] };
 
 export const poisonEmbedded = poison("embedded");
@@ -58,7 +61,10 @@ async function feed(chaos: Chaos, kind: "embedded" | "cluster"): Promise<Figures
   return { "dead letters": dead, ...keptFigures(verdict) };
 }
 
-/** Does something with the topics, from beside the service. An embedded bus has one owner, so the service makes room meanwhile. */
+/**
+ * Does something with the topics, from beside the service. An embedded bus has one owner, so the
+ * service makes room meanwhile.
+ */
 async function onTopic<T>(scene: Scene, kind: "embedded" | "cluster", work: (bus: Bus) => Promise<T>): Promise<T> {
   if (kind === "cluster") return work(await scene.bus());
   const program = scene.program("all");

@@ -171,7 +171,10 @@ export const pollerSpread: Fault = {
   },
 };
 
-/** What matters is that two post; in short forms the first plays all else too, for each process takes seconds of a small machine to start. */
+/**
+ * What matters is that two post; in short forms the first plays all else too, for each process
+ * takes seconds of a small machine to start.
+ */
 function spreadOver({ full }: Chaos): Record<string, string> {
   if (!full) return { "post-1": "post,api,pipeline", "post-2": "post" };
   return { "post-1": "post,api", "post-2": "post", "pipeline-1": "pipeline", "pipeline-2": "pipeline" };

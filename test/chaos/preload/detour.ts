@@ -1,6 +1,7 @@
 /**
- * Loaded into a process before the service: connections to one address go to another. CHAOS_DETOUR is `host:port=host:port`. Kafka's clients follow the
- * address that the broker advertises, so a proxy before it needs this; Elasticsearch is simply configured with its proxy's address.
+ * Loaded into a process before the service: connections to one address go to another. CHAOS_DETOUR
+ * is `host:port=host:port`. Kafka's clients follow the address that the broker advertises, so a
+ * proxy before it needs this; Elasticsearch is simply configured with its proxy's address.
  */
 import { syncBuiltinESMExports } from "node:module";
 import net from "node:net";

@@ -65,7 +65,10 @@ test("no filter gives no class", (t) => {
   t.is(compileMatcher([])(subject({ text: "a", tags: ["b"] })), null);
 });
 
-/** Few letters, so that patterns overlap, begin and end one another; the letters are those that folding and UTF-16 make hard. */
+/**
+ * Few letters, so that patterns overlap, begin and end one another; the letters are those that
+ * folding and UTF-16 make hard.
+ */
 const letters = fc.constantFrom(
   "a",
   "A",

@@ -10,7 +10,10 @@ function indexOf(names: readonly string[]): Map<string, string> {
   return new Map(names.map((name) => [fold(name), `of ${fold(name)}`]));
 }
 
-/** What is hard about them: capitals and what lies beside them, units that fold to ASCII and such of which the lower half is ASCII, units of nothing. */
+/**
+ * What is hard about them: capitals and what lies beside them, units that fold to ASCII and such of
+ * which the lower half is ASCII, units of nothing.
+ */
 const UNITS = [
   "a",
   "b",

@@ -9,7 +9,10 @@ import { compileWindowHash } from "../../../pipelines/classify/window-hash.ts";
 import { fold } from "../../../src/events/text.ts";
 import { finish } from "../../../pipelines/classify/steps.ts";
 
-/** As many patterns as `texts` has distinct ones; every third is of interest for its id alone, every second has none. */
+/**
+ * As many patterns as `texts` has distinct ones; every third is of interest for its id alone, every
+ * second has none.
+ */
 function patternsOf(texts: readonly string[]): Pattern[] {
   return [...new Set(texts)].map((text, i) => ({
     text,
@@ -29,7 +32,10 @@ function scanOf(text: string): Scan {
   return scan;
 }
 
-/** What is hard about them: capitals, ends of words, bytes that differ as capitals do and are none, units of which the lower half is that of another, halves of pairs. */
+/**
+ * What is hard about them: capitals, ends of words, bytes that differ as capitals do and are none,
+ * units of which the lower half is that of another, halves of pairs.
+ */
 const ASCII = ["a", "b", "c", "d", "A", " ", "[", "{"];
 const ANY = [...ASCII, "é", "€", "\u0161", "\u212a", "\u{1f600}", "\ud83d"];
 

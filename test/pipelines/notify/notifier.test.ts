@@ -81,7 +81,8 @@ for (const { name, open } of OFFICES) {
     await proceed(office);
     t.is(mailsTo(office.server, email).length, 2, "spent, and said so");
     await happen(office, "number 4");
-    // All of it waits once it has come through both: a clock that is set forward wakes nobody, so that the next day begins with a start.
+    // All of it waits once it has come through both: a clock that is set forward wakes nobody, so
+    // that the next day begins with a start.
     await caughtUp(office.pipeline);
     await caughtUp(second);
     await second.close();
@@ -239,7 +240,8 @@ for (const { name, open } of OFFICES) {
     const first = await startMailing(t, office, { gather_ms: 1_000 });
     await happen(office, "shared");
     await until(() => first.stats().notices === 1, { what: "the notice" });
-    // Another owner of the same partitions, of whom the first does not know: it looks at the digest, and goes on when the first has begun.
+    // Another owner of the same partitions, of whom the first does not know: it looks at the
+    // digest, and goes on when the first has begun.
     let writes = 0;
     const documents: typeof office.documents = {
       ...office.documents,

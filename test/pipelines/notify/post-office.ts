@@ -16,7 +16,10 @@ import { until } from "../../support/until.ts";
 import { accept, caughtUp, classFilter, makeLog, post, SILENT, start, type House, type Place } from "../house.ts";
 import { PLACES } from "../places.ts";
 
-/** All that a mail goes through: engines, a log with a class for events tagged `error`, a mail server, and a pipeline that tells of such events. */
+/**
+ * All that a mail goes through: engines, a log with a class for events tagged `error`, a mail
+ * server, and a pipeline that tells of such events.
+ */
 export type PostOffice = {
   readonly house: House;
   readonly documents: StateDocuments;
@@ -116,8 +119,9 @@ export async function received(server: SmtpServer, email: string, count: number)
 }
 
 /**
- * Waits until somebody new was mailed about something new: by then, whatever was due before has been looked at. Who comes while the pipeline has events
- * left would be mailed about these, and what happens for them would still be on its way.
+ * Waits until somebody new was mailed about something new: by then, whatever was due before has
+ * been looked at. Who comes while the pipeline has events left would be mailed about these, and
+ * what happens for them would still be on its way.
  */
 export async function proceed(office: PostOffice): Promise<void> {
   await caughtUp(office.pipeline);

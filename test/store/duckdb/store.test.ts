@@ -480,7 +480,8 @@ test("a question that takes too long is interrupted and says so; the next one is
   await using store = await openDuckdbStore(options);
   const many = Array.from({ length: 10_000 }, (_, i) => event(log, { text: `x${"ab".repeat(200)} ${i}` }));
   await write(t, store, many);
-  // A second and more, so that it is not over before this process, which may have much else to do, finds that it is late.
+  // A second and more, so that it is not over before this process, which may have much else to do,
+  // finds that it is late.
   const slow = {
     kind: "or",
     conditions: Array.from({ length: 40 }, (_, i) => ({

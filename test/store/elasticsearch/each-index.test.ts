@@ -88,7 +88,10 @@ if (realEngines) {
   });
   test.after.always(() => client.close());
 
-  /** A store of the test's own that holds events of some months, and the kinds of searches for events that it has sent. */
+  /**
+   * A store of the test's own that holds events of some months, and the kinds of searches for
+   * events that it has sent.
+   */
   async function storeOf(t: ExecutionContext, months: readonly number[]) {
     const namespace = uniqueName("months");
     const names: Names = namesIn(namespace);

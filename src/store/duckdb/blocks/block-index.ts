@@ -55,7 +55,10 @@ export class BlockIndex {
   #tailRows = 0;
   #tailLast: bigint | null = null;
   readonly #tail = new TokenList();
-  /** Made of the tail, and of tokens beside it, in a transaction of which it is not known yet whether it was committed. */
+  /**
+   * Made of the tail, and of tokens beside it, in a transaction of which it is not known yet
+   * whether it was committed.
+   */
   #closing: { readonly block: Block; readonly tokens: TokenList } | null = null;
   #lateInserts = 0;
   #onGap: () => void = () => undefined;
