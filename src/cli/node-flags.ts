@@ -15,6 +15,6 @@ export function nodeFlags(environment: NodeJS.ProcessEnv, given: readonly string
   const isCluster = (environment["KAFKA_BROKERS"] ?? "") !== "";
   // A wrong value is told once settings are read.
   const memory = parseMemory(environment["LOGGIA_MEMORY"] ?? "") ?? defaultMemory();
-  const heap = isCluster ? [] : [`--max-old-space-size=${shareMemory(memory).heap_mb}`];
+  const heap = isCluster ? [] : [`--max-old-space-size=${shareMemory(memory).heapLimit_mb}`];
   return [...FLAGS, ...heap, ...given];
 }

@@ -6,6 +6,7 @@ const FIXED_MB = 240;
 /** Objects that are there while nothing happens. */
 const HEAP_MB = 64;
 export const LEAST_MEMORY = 448 * MB;
+const LEAST_HEAP_LIMIT_MB = 1_024;
 /** So that batches of many producers are taken. */
 const LEAST_WAITING_MB = 32;
 const MOST_BY_ITSELF = 512 * MB;
@@ -16,8 +17,14 @@ const SHARE_OF_MACHINE = 3;
 export type MemoryShares = {
   /** What DuckDB may take: its `memory_limit`. */
   readonly store_mb: number;
-  /** Objects of JavaScript that have lived a while: V8's `--max-old-space-size`. */
+  /** Objects of JavaScript that have lived a while. */
   readonly heap_mb: number;
+  /**
+   * V8's `--max-old-space-size`, at which it ends the process. It is far above what is reckoned
+   * with, since class filters and accounts are held in memory and nobody is to end the service by
+   * making more of them.
+   */
+  readonly heapLimit_mb: number;
   /** Answers of the API at a time, as far as `LOGGIA_ANSWERS_MB` allows; part of the heap. */
   readonly answers_mb: number;
   /** Posts that wait for the bus. */
@@ -41,9 +48,10 @@ export function shareMemory(bytes: number): MemoryShares {
   return {
     store_mb: share(0.33),
     heap_mb: HEAP_MB + share(0.2),
+    heapLimit_mb: Math.max(LEAST_HEAP_LIMIT_MB, 4 * (HEAP_MB + share(0.2))),
     answers_mb: share(0.15),
     waiting_mb: Math.max(LEAST_WAITING_MB, share(0.1)),
-    filters_mb: share(0.13),
+    filters_mb: share(0.22),
     spilled_mb: Math.floor((8 * bytes) / MB),
   };
 }
