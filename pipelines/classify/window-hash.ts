@@ -1,4 +1,3 @@
-import { randomInt } from "node:crypto";
 import { isAscii } from "../../src/events/ascii.ts";
 import { NO_VALUE } from "./automaton.ts";
 import type { Pattern } from "./automaton.ts";
@@ -7,6 +6,7 @@ import { createScan, foldedOf, take, write } from "./scan.ts";
 import type { Scan } from "./scan.ts";
 import { endStepAfter, forEachOf } from "./steps.ts";
 import type { Steps } from "./steps.ts";
+import { addMark, createMarks, findMarked, HALF, hashAt, LONGEST, upper } from "./window-marks.ts";
 
 /**
  * The search of Karp and Rabin ("Efficient randomized pattern-matching algorithms", 1987), for many
@@ -33,16 +33,9 @@ export const FEW = 4;
  */
 const MOST_ALIKE = 8;
 
-/** Odd numbers of this process's own, so that nobody can choose patterns whose hashes crowd. */
-const FIRST = 2 * randomInt(2 ** 31) + 1;
-const SECOND = 2 * randomInt(2 ** 31) + 1;
-
 /** What is looked at in a text: so many bytes, at every `step`-th place. */
 type Window = { readonly length: number; readonly step: number };
 
-/** A window is read as two numbers of so many bytes, which lie over each other as far as it is shorter than both. */
-const HALF = 4;
-const LONGEST = 7;
 /** Shorter ones are so frequent in texts that leaving out places brings nothing. */
 const SHORTEST_IN_STEPS = 6;
 
@@ -222,25 +215,6 @@ function hashesOf(text: string, { length }: Window): Int32Array {
   return hashes;
 }
 
-/**
- * Bits that tell a capital ASCII letter from a small one: windows do without them, as they are of
- * texts that were not folded.
- */
-const CASE = 0x20202020;
-
-/** Of the window at `at`, whose second half begins `second` bytes behind. */
-function hashAt(view: DataView, at: number, second: number): number {
-  const first = view.getInt32(at, true) | CASE;
-  return Math.imul(Math.imul(first, FIRST) + (view.getInt32(at + second, true) | CASE), SECOND);
-}
-
-/**
- * How many words of 32 bits the marks of windows have for each pattern, at least. A window has two
- * bits of one word: so a text of 70 characters has one that passes and is no part of a pattern in
- * every fifth or tenth, where one bit in twice as many words let one pass in every second or third.
- */
-const WORDS = 2;
-
 /** So many slots there are at least for each that is taken: with more of them, fewer stay in the processor's caches. */
 const ROOM = 3;
 
@@ -248,7 +222,7 @@ const ROOM = 3;
 function* createPass(anchors: readonly Anchored[], { length, step }: Window): Steps<WindowHash> {
   const patterns = anchors.filter((_, i) => i % step === 0).map(({ pattern }) => pattern);
   const second = length - HALF;
-  const marked = new Int32Array(WORDS * 2 ** Math.ceil(Math.log2(patterns.length)));
+  const marked = createMarks(patterns.length);
   const slots = new Int32Array(2 ** Math.ceil(Math.log2(ROOM * anchors.length)));
   const { entries, places, bytesAt } = yield* layOut(patterns, step);
   /**
@@ -261,7 +235,7 @@ function* createPass(anchors: readonly Anchored[], { length, step }: Window): St
   const stepBits = Math.log2(step);
   yield* forEachOf(anchors.length, (i) => {
     const { hash, start } = anchors[i]!;
-    marked[upper(hash, marked)]! |= (1 << bitOf(hash)) | (1 << otherBitOf(hash));
+    addMark(marked, hash);
     const entry = places[Math.floor(i / step)]!;
     const window = i % step;
     entries.setUint16(entry + STARTS + 2 * window, start, true);
@@ -315,7 +289,7 @@ function* createPass(anchors: readonly Anchored[], { length, step }: Window): St
       if (pass === 1) told.fill(0);
       if (bound <= floor && ids === null) return bound;
       write(text);
-      const count = mark(text.view, text.length - length, second, step, marked, text.marks);
+      const count = findMarked(text.view, text.length - length, second, step, marked, text.marks);
       let found = bound;
       for (let i = 0; i < count; i++) {
         found = look(text, text.marks[i]!, found, ids);
@@ -368,32 +342,6 @@ function* layOut(
   return { entries: new DataView(bytes.buffer, bytes.byteOffset, bytes.length), places, bytesAt };
 }
 
-/**
- * Writes to `marks` which of the places 0, `step` and so on up to `last` have a window that is
- * marked. A function by itself, so that all it needs stays in registers, and without a branch on
- * what it finds: the processor would guess it wrong, which costs as much as ten places.
- *
- * @returns how many
- */
-function mark(
-  view: DataView,
-  last: number,
-  second: number,
-  step: number,
-  marked: Int32Array,
-  marks: Int32Array,
-): number {
-  const shift = Math.clz32(marked.length) + 1;
-  let count = 0;
-  for (let place = 0; place <= last; place += step) {
-    const hash = hashAt(view, place, second);
-    marks[count] = place;
-    const bits = marked[hash >>> shift]!;
-    count += (bits >>> bitOf(hash)) & (bits >>> otherBitOf(hash)) & 1;
-  }
-  return count;
-}
-
 /** Whether `size` bytes of a text, which are ASCII, are those of a pattern once they are folded. */
 function isSame(text: DataView, start: number, pattern: DataView, from: number, size: number): boolean {
   const last = size - HALF;
@@ -401,23 +349,6 @@ function isSame(text: DataView, start: number, pattern: DataView, from: number, 
     if (foldFour(text.getInt32(start + i, true)) !== pattern.getInt32(from + i, true)) return false;
   }
   return foldFour(text.getInt32(start + last, true)) === pattern.getInt32(from + last, true);
-}
-
-/**
- * The place in a table that follows from the upper bits of a hash, which all of its window has a
- * part in. @param table as long as a power of two, at least two
- */
-function upper(hash: number, table: Int32Array | Uint32Array): number {
-  return hash >>> (Math.clz32(table.length) + 1);
-}
-
-/** The bits of a word that a window has, of which shifts take the lowest five bits. */
-function bitOf(hash: number): number {
-  return hash >>> 10;
-}
-
-function otherBitOf(hash: number): number {
-  return hash >>> 5;
 }
 
 function next(slot: number, slots: Int32Array): number {
