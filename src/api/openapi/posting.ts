@@ -1,5 +1,5 @@
 import { PostAnswer, PostOrBatchAnswer, VisitAnswer } from "../schemas/answers.ts";
-import { PostForm, PostJson, PostLines, VisitForm } from "../schemas/inputs.ts";
+import { PostForm, PostJson, PostLines, VisitForm } from "../schemas/posts.ts";
 import type { Operation } from "./operation.ts";
 
 const base = { tag: "posting", callers: "keys" } as const;

@@ -2,14 +2,12 @@ import { z } from "zod";
 
 import { parseLogKey } from "../../events/event.ts";
 import { parseEventId } from "../../events/id.ts";
-import { DEFAULT_LIMITS } from "../../events/limits.ts";
-import type { FieldLimits } from "../../events/limits.ts";
 import { named } from "./named.ts";
 
 /**
- * What callers send: these schemas check forms and JSON bodies, and describe them in the OpenAPI
- * document. Lengths are in characters (code points), as JSON Schema counts them and zod does not;
- * so they are told here, and judged by the catalog.
+ * What callers of the API send; `posts.ts` has what producers post. These schemas check forms and
+ * JSON bodies, and describe them in the OpenAPI document. Lengths are in characters (code points),
+ * as JSON Schema counts them and zod does not; so they are told here, and judged by the catalog.
  */
 
 const display = z.string().meta({ description: "A name for people.", minLength: 1, maxLength: 200 });
@@ -320,79 +318,6 @@ export const LqlQuery = ShownQuery.extend({
     .default(0)
     .describe("Hours from UTC, fractions allowed, or a time zone such as `Europe/Berlin`: for days, hours and TODAY."),
 });
-
-const apikey = z.string().describe("An API key of the log that may write.");
-
-/** A field that producers post, and the posting listener reads. An operator may set other limits. */
-function posted(field: keyof FieldLimits, description: string) {
-  return z.string().meta({ description, maxLength: DEFAULT_LIMITS[field] });
-}
-
-const CREATED =
-  "When it happened: ISO 8601 (UTC where it names no offset) or milliseconds since 1970; at most 5 minutes ahead.";
-
-const ATTRIBUTES =
-  "The producer's own fields. Those of nested objects are named with dots; " +
-  "values are strings, numbers, booleans and arrays of them.";
-
-export const PostForm = named(
-  "NewEvent",
-  z
-    .object({
-      apikey,
-      text: posted("text", "What happened; not blank."),
-      tags: posted("tags", "Separated by blanks.").optional(),
-      source: posted("source", "Where it comes from.").optional(),
-      user: posted("user", "Whom it concerns.").optional(),
-      value: posted("value", "A decimal number.").optional(),
-      geo: posted("geo", "`<latitude>,<longitude>` or `ip:<address>`.").optional(),
-      link: posted("link", "An address to go on from.").optional(),
-      data: posted("data", "More text; HTML behind a first line `@html`.").optional(),
-      created: z.string().describe(CREATED).optional(),
-      attributes: z.string().describe(`A JSON object. ${ATTRIBUTES}`).optional(),
-    })
-    .meta({ patternProperties: { "^attr\\.": { type: "string", description: "An attribute of this name." } } }),
-);
-
-const orNull = <S extends z.ZodType>(schema: S) => schema.nullable().optional();
-
-export const PostLines = named(
-  "NewEventOfBatch",
-  z
-    .object({
-      text: posted("text", "What happened; not blank."),
-      tags: orNull(z.union([posted("tags", "Separated by blanks."), z.array(z.string())])),
-      source: orNull(posted("source", "Where it comes from.")),
-      user: orNull(posted("user", "Whom it concerns.")),
-      value: orNull(z.union([z.number(), posted("value", "A decimal number.")])),
-      geo: orNull(
-        z.union([
-          posted("geo", "`<latitude>,<longitude>` or `ip:<address>`."),
-          z.object({ lat: z.number().min(-90).max(90), lon: z.number().min(-180).max(180) }),
-          z.object({ ip: z.string() }),
-        ]),
-      ),
-      link: orNull(posted("link", "An address to go on from.")),
-      data: orNull(posted("data", "More text; HTML behind a first line `@html`.")),
-      created: orNull(z.union([z.string(), z.number()]).describe(CREATED)),
-      attributes: orNull(z.record(z.string(), z.unknown()).describe(ATTRIBUTES)),
-    })
-    .describe("An event; as application/x-ndjson, one a line."),
-);
-
-export const PostBatch = named("NewEvents", z.array(PostLines).min(1).max(5_000));
-
-export const PostJson = named("NewEventOrEvents", z.union([PostLines, PostBatch]));
-
-export const VisitForm = named(
-  "NewVisit",
-  z.object({
-    apikey,
-    user: posted("user", "Who was seen in the producer's application; not blank."),
-    email: posted("email", "Their e-mail address.").optional(),
-    page: posted("page", "The address or title of where they are.").optional(),
-  }),
-);
 
 /** Says what the field must be. */
 function fault(context: z.core.$RefinementCtx, mustBe: string): never {

@@ -1,0 +1,83 @@
+import { z } from "zod";
+
+import { DEFAULT_LIMITS } from "../../events/limits.ts";
+import type { FieldLimits } from "../../events/limits.ts";
+import { named } from "./named.ts";
+
+/**
+ * What producers post: these schemas describe it in the OpenAPI document. The posting listener
+ * reads it without them.
+ */
+
+const apikey = z.string().describe("An API key of the log that may write.");
+
+/** A field that producers post, and the posting listener reads. An operator may set other limits. */
+function posted(field: keyof FieldLimits, description: string) {
+  return z.string().meta({ description, maxLength: DEFAULT_LIMITS[field] });
+}
+
+const CREATED =
+  "When it happened: ISO 8601 (UTC where it names no offset) or milliseconds since 1970; at most 5 minutes ahead.";
+
+const ATTRIBUTES =
+  "The producer's own fields. Those of nested objects are named with dots; " +
+  "values are strings, numbers, booleans and arrays of them.";
+
+export const PostForm = named(
+  "NewEvent",
+  z
+    .object({
+      apikey,
+      text: posted("text", "What happened; not blank."),
+      tags: posted("tags", "Separated by blanks.").optional(),
+      source: posted("source", "Where it comes from.").optional(),
+      user: posted("user", "Whom it concerns.").optional(),
+      value: posted("value", "A decimal number.").optional(),
+      geo: posted("geo", "`<latitude>,<longitude>` or `ip:<address>`.").optional(),
+      link: posted("link", "An address to go on from.").optional(),
+      data: posted("data", "More text; HTML behind a first line `@html`.").optional(),
+      created: z.string().describe(CREATED).optional(),
+      attributes: z.string().describe(`A JSON object. ${ATTRIBUTES}`).optional(),
+    })
+    .meta({ patternProperties: { "^attr\\.": { type: "string", description: "An attribute of this name." } } }),
+);
+
+const orNull = <S extends z.ZodType>(schema: S) => schema.nullable().optional();
+
+export const PostLines = named(
+  "NewEventOfBatch",
+  z
+    .object({
+      text: posted("text", "What happened; not blank."),
+      tags: orNull(z.union([posted("tags", "Separated by blanks."), z.array(z.string())])),
+      source: orNull(posted("source", "Where it comes from.")),
+      user: orNull(posted("user", "Whom it concerns.")),
+      value: orNull(z.union([z.number(), posted("value", "A decimal number.")])),
+      geo: orNull(
+        z.union([
+          posted("geo", "`<latitude>,<longitude>` or `ip:<address>`."),
+          z.object({ lat: z.number().min(-90).max(90), lon: z.number().min(-180).max(180) }),
+          z.object({ ip: z.string() }),
+        ]),
+      ),
+      link: orNull(posted("link", "An address to go on from.")),
+      data: orNull(posted("data", "More text; HTML behind a first line `@html`.")),
+      created: orNull(z.union([z.string(), z.number()]).describe(CREATED)),
+      attributes: orNull(z.record(z.string(), z.unknown()).describe(ATTRIBUTES)),
+    })
+    .describe("An event; as application/x-ndjson, one a line."),
+);
+
+export const PostBatch = named("NewEvents", z.array(PostLines).min(1).max(5_000));
+
+export const PostJson = named("NewEventOrEvents", z.union([PostLines, PostBatch]));
+
+export const VisitForm = named(
+  "NewVisit",
+  z.object({
+    apikey,
+    user: posted("user", "Who was seen in the producer's application; not blank."),
+    email: posted("email", "Their e-mail address.").optional(),
+    page: posted("page", "The address or title of where they are.").optional(),
+  }),
+);
