@@ -13,14 +13,15 @@ import {
   type Subscription,
   type Topic,
 } from "./bus.ts";
-import { APPEND_DEADLINE_MS, QUEUE_BYTES, QUEUE_RECORDS, sizeOf } from "./limits.ts";
+import { APPEND_DEADLINE_MS, sizeOf } from "./limits.ts";
 import { BusFileClient } from "./sqlite-client.ts";
-import { explain, isFull, tooLate } from "./sqlite-errors.ts";
+import { GroupCommit } from "./sqlite-commit.ts";
+import type { CommitRequest } from "./sqlite-commit.ts";
+import { explain } from "./sqlite-errors.ts";
 import { ofEachTopic } from "./sqlite-file.ts";
-import type { Commit, GroupOffsets } from "./sqlite-file.ts";
+import type { GroupOffsets } from "./sqlite-file.ts";
 import { Removal } from "./sqlite-removal.ts";
 import { SqliteSubscription } from "./sqlite-subscription.ts";
-import { turn } from "./wait.ts";
 
 export type SqliteBusOptions = {
   readonly file: string;
@@ -72,12 +73,10 @@ export async function openSqliteBus(options: SqliteBusOptions): Promise<SqliteBu
 const DAY_MS = 86_400_000;
 /** How long records stay after every group has acknowledged them, at the least. */
 const GRACE_MS = DAY_MS;
-/** Bounds of one commit, so that those who wait for the next one don't wait for long. */
-const COMMIT_RECORDS = 5000;
-const COMMIT_BYTES = 8 * 1024 * 1024;
 /** Bounds of one read: the file's thread does nothing else meanwhile. */
 const READ_RECORDS = 256;
 const READ_BYTES = 1024 * 1024;
+
 type FileBusOptions = {
   readonly log: Logger;
   readonly clock: RemovalClock;
@@ -87,21 +86,7 @@ type FileBusOptions = {
 
 type ReadLimits = Pick<ReadOptions, "maxRecords" | "maxBytes">;
 
-/** Something that waits for the next commit: some appends or some acknowledgements, never both. */
-type Pending = Commit & {
-  readonly records: number;
-  readonly size_bytes: number;
-  /** On the clock of `performance.now()`. */
-  readonly deadline_ms: number;
-  /** Runs after it is durable. */
-  done(): void;
-  failed(error: LoggiaError): void;
-};
-
-/**
- * Group commit: appends and acknowledgements that arrive while one commit is under way share the
- * next transaction and its fsync. So a commit grows with the load, and waits for nobody without it.
- */
+/** The embedded bus on its file, which a thread of its own reads and writes. */
 class FileBus implements SqliteBus {
   readonly #file: BusFileClient;
   /** What each group has acknowledged, by `<topic> <group>`. */
@@ -112,14 +97,10 @@ class FileBus implements SqliteBus {
   readonly #turns = new Map<string, Promise<void>>();
   readonly #appended_bytes = ofEachTopic(() => 0);
   readonly #wakers = ofEachTopic(() => new Set<() => void>());
-  #pending: Pending[] = [];
-  #pendingRecords = 0;
-  #pending_bytes = 0;
-  /** Settles when nothing waits for a commit any more. */
-  #committing: Promise<void> | null = null;
   #closed = false;
   #holds = 0;
   readonly #removal: Removal;
+  readonly #commits: GroupCommit;
 
   constructor(file: BusFileClient, offsets: GroupOffsets, options: FileBusOptions) {
     this.#file = file;
@@ -127,15 +108,19 @@ class FileBus implements SqliteBus {
     this.#log = options.log;
     this.#options = options;
     this.#removal = new Removal({ ...options, file, offsets: this.#offsets, isHeld: () => this.#holds > 0 });
+    this.#commits = new GroupCommit({
+      file,
+      log: options.log,
+      now: options.clock.now,
+      acknowledged: ({ topic, group, next }) => this.#offsets.set(`${topic} ${group}`, next),
+      full: () => this.#removal.soon(),
+    });
   }
 
   append(topic: Topic, records: readonly NewRecord[], options: { deadline_ms?: number } = {}): Promise<void> {
     if (records.length === 0) return Promise.resolve();
     const size_bytes = records.reduce((sum, record) => sum + sizeOf(record), 0);
-    // What waits is never refused for its own size: a large append comes alone.
-    const overflows =
-      this.#pendingRecords + records.length > QUEUE_RECORDS || this.#pending_bytes + size_bytes > QUEUE_BYTES;
-    if (overflows && this.#pendingRecords > 0) {
+    if (!this.#commits.hasRoom(records.length, size_bytes)) {
       return Promise.reject(new LoggiaError("overloaded", "Too much is waiting to be stored; try again in a moment"));
     }
     return this.#enqueue({
@@ -241,7 +226,7 @@ class FileBus implements SqliteBus {
     await Promise.all([...this.#subscriptions].map((subscription) => subscription.close()));
     this.#closed = true;
     await this.#removal.close();
-    await this.#committing;
+    await this.#commits.settled();
     await this.#file[Symbol.asyncDispose]();
   }
 
@@ -266,79 +251,8 @@ class FileBus implements SqliteBus {
     }
   }
 
-  #enqueue(pending: Omit<Pending, "failed">): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#refuseWhenClosed();
-      const { deadline_ms } = pending;
-      const timer =
-        deadline_ms === Infinity
-          ? null
-          : setTimeout(() => reject(tooLate()), Math.max(0, deadline_ms - performance.now()));
-      this.#pending.push({
-        ...pending,
-        done() {
-          if (timer !== null) clearTimeout(timer);
-          pending.done();
-          resolve();
-        },
-        failed(error) {
-          if (timer !== null) clearTimeout(timer);
-          reject(error);
-        },
-      });
-      this.#pendingRecords += pending.records;
-      this.#pending_bytes += pending.size_bytes;
-      this.#committing ??= this.#commitAll();
-    });
-  }
-
-  async #commitAll(): Promise<void> {
-    // What comes in the same turn of the event loop comes along.
-    await turn();
-    while (this.#pending.length > 0) await this.#commit();
-    this.#committing = null;
-  }
-
-  async #commit(): Promise<void> {
-    const now_ms = performance.now();
-    const group = this.#takeGroup();
-    for (const pending of group) if (pending.deadline_ms <= now_ms) pending.failed(tooLate());
-    await this.#write(group.filter(({ deadline_ms }) => deadline_ms > now_ms));
-  }
-
-  async #write(group: readonly Pending[]): Promise<void> {
-    if (group.length === 0) return;
-    const appends = group.flatMap((pending) => pending.appends);
-    const acks = group.flatMap((pending) => pending.acks);
-    try {
-      await this.#file.commit({ appends, acks }, this.#options.clock.now());
-    } catch (error) {
-      const failed = appends.length > 0 ? group.filter(({ records }) => records > 0) : group;
-      this.#log.error({ err: error, appends: appends.length, acks: acks.length }, "the bus could not commit");
-      const explained = explain(error);
-      for (const pending of failed) pending.failed(explained);
-      // What needs no new room makes some: acknowledged records may be removed.
-      if (appends.length > 0) await this.#write(group.filter(({ records }) => records === 0));
-      if (isFull(error)) this.#removal.soon();
-      return;
-    }
-    for (const { topic, group: name, next } of acks) this.#offsets.set(`${topic} ${name}`, next);
-    for (const pending of group) pending.done();
-  }
-
-  #takeGroup(): Pending[] {
-    let count = 0;
-    let records = 0;
-    let size_bytes = 0;
-    for (const pending of this.#pending) {
-      records += pending.records;
-      size_bytes += pending.size_bytes;
-      if (count > 0 && (records > COMMIT_RECORDS || size_bytes > COMMIT_BYTES)) break;
-      count += 1;
-      this.#pendingRecords -= pending.records;
-      this.#pending_bytes -= pending.size_bytes;
-    }
-    return this.#pending.splice(0, count);
+  #enqueue(request: CommitRequest): Promise<void> {
+    return this.#closed ? Promise.reject(closed()) : this.#commits.add(request);
   }
 
   /**
@@ -401,6 +315,10 @@ class FileBus implements SqliteBus {
   }
 
   #refuseWhenClosed(): void {
-    if (this.#closed) throw new LoggiaError("bus_unavailable", "The bus is closed");
+    if (this.#closed) throw closed();
   }
+}
+
+function closed(): LoggiaError {
+  return new LoggiaError("bus_unavailable", "The bus is closed");
 }
