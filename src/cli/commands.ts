@@ -1,8 +1,9 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, Option } from "commander";
 
 import { addressOption } from "./addresses.ts";
 import type { ServiceOptions } from "./call.ts";
 import * as manage from "./manage.ts";
+import { collect, readFields, readLogChange, readShare, wholeFrom } from "./option-values.ts";
 import { passwordFromStdin, readPassword } from "./password.ts";
 import { CommandError } from "./request.ts";
 import { printableLines } from "./terminal.ts";
@@ -351,52 +352,4 @@ async function withPassword(given: Given): Promise<Given> {
   if (given["passwordStdin"] === undefined) return given;
   if (given["password"] !== undefined) throw new CommandError("Give one of --password and --password-stdin");
   return Object.assign({}, given, { password: await readPassword(process.stdin) });
-}
-
-function readFields(given: Given): manage.ClassFields {
-  const fields: Record<string, string | number> = {};
-  for (const name of ["display", "color", "tag", "text", "link", "source"]) {
-    if (given[name] !== undefined) fields[name] = given[name];
-  }
-  if (given["weight"] !== undefined) fields["weight"] = readWhole("--weight", given["weight"], -1_000_000, 1_000_000);
-  return fields;
-}
-
-function readLogChange(given: Given): { display?: string; retentionDays?: number | null } {
-  const { display, retentionDays } = given;
-  return {
-    ...(display !== undefined && { display }),
-    ...(retentionDays !== undefined && {
-      retentionDays: retentionDays === "never" ? null : readWhole("--retention-days", retentionDays, 1, 36_500),
-    }),
-  };
-}
-
-function collect(value: string, all: string[]): string[] {
-  return [...all, value];
-}
-
-function readShare(text: string): { log: string; role: string } {
-  const [log = "", role = "user"] = text.split(":");
-  return { log, role };
-}
-
-function readWhole(option: string, text: string, least: number, most: number): number {
-  const number = parseWhole(text, least, most);
-  if (number !== null) return number;
-  throw new CommandError(`${option} is ${JSON.stringify(text)}; a whole number from ${least} to ${most} is expected`);
-}
-
-/** Reads a whole number in these bounds, as commander reads the values of options. */
-export function wholeFrom(least: number, most: number): (text: string) => number {
-  return (text) => {
-    const number = parseWhole(text, least, most);
-    if (number !== null) return number;
-    throw new InvalidArgumentError(`A whole number from ${least} to ${most} is expected.`);
-  };
-}
-
-function parseWhole(text: string, least: number, most: number): number | null {
-  const number = /^-?\d+$/.test(text) ? Number(text) : Number.NaN;
-  return number >= least && number <= most ? number : null;
 }
