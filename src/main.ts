@@ -42,6 +42,7 @@ import { openHorizon } from "./start/horizon.ts";
 import { openPosting } from "./start/watermarks.ts";
 import { APPEND_TIMEOUT_MS, firstMoment, openDeletionLog, POST_DEADLINE_MS } from "./start/ids.ts";
 import { type ListenerAddress, startListeners } from "./start/listeners.ts";
+import { answersOf, waitingOf } from "./start/memory.ts";
 import { createOperations } from "./start/operations.ts";
 import { startSessionRemoval } from "./start/session-removal.ts";
 
@@ -77,7 +78,6 @@ type Opened = Engines & { readonly accepted: () => Promise<number>; readonly del
 const APPEND_SETTLE_MS = APPEND_TIMEOUT_MS + 3 * 10_000 + 3_000;
 const POST_MAX_WAITING_EVENTS = 50_000;
 const MB = 1024 * 1024;
-const POST_MAX_WAITING_MB = 64;
 /** Processes that play the pipeline share the work under this name. */
 const PIPELINE_GROUP = "pipeline";
 /** Where `infra/page.ts` builds the page. */
@@ -160,16 +160,6 @@ async function openLocating({ geoip: file }: Settings, log: Logger, closing: Asy
 
 /** What counts, measures and bounds: one for all roles of the process. */
 type Watch = Monitoring & { readonly gate: Gate; readonly holds: Holds; readonly connections: Connections };
-
-/** Memory of all answers at a time: embedded engines take theirs of the same process. */
-function answersOf({ engines, memory, rates }: Settings): number {
-  return engines.kind === "embedded" ? Math.min(rates.answers_mb, memory.answers_mb) : rates.answers_mb;
-}
-
-/** The same of posts that wait for the bus. */
-function waitingOf({ engines, memory }: Settings): number {
-  return engines.kind === "embedded" ? Math.min(POST_MAX_WAITING_MB, memory.waiting_mb) : POST_MAX_WAITING_MB;
-}
 
 function startWatch(
   settings: Settings,
