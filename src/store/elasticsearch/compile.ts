@@ -1,17 +1,5 @@
-import type { estypes } from "@elastic/elasticsearch";
-
 import { isAttribute, someComparison } from "../../query/plan.ts";
-import type {
-  Condition,
-  ConditionField,
-  Direction,
-  GroupPlan,
-  ListPlan,
-  SortField,
-  SortKey,
-  Source,
-  UsersPlan,
-} from "../../query/plan.ts";
+import type { Condition, ConditionField, GroupPlan, ListPlan, Source, UsersPlan } from "../../query/plan.ts";
 import { ATTRIBUTE_PATHS, columnOf, keyOfField, numberRange, textRange, textTerm } from "./attributes.ts";
 import { ODD_TEXT, SEEN } from "./document.ts";
 import { doubtOfEarlier, lacksNumbers } from "./doubts.ts";
@@ -363,7 +351,7 @@ function queryOfWords(condition: WordCondition): Query {
 const PATH_OF_WORDS = { letters: "folded.text.letters", digits: "folded.digits" } as const;
 
 /** Ids and keys of logs are in their folded form already. */
-function foldedPath(field: ConditionField): string {
+export function foldedPath(field: ConditionField): string {
   return field === "id" || field === "log" || field === "created" || field === "value" ? field : `folded.${field}`;
 }
 
@@ -371,35 +359,4 @@ function foldedPath(field: ConditionField): string {
 export function exists(field: ConditionField): Query {
   if (isAttribute(field)) return { term: { [ATTRIBUTE_PATHS.keys]: keyOfField(field) } };
   return { exists: { field: foldedPath(field) } };
-}
-
-export type Sort = estypes.SortCombinations[];
-
-/** @param reversed the same order from its end */
-export function compileSort(keys: readonly SortKey[], reversed = false): Sort {
-  const last = keys.at(-1)?.direction ?? "asc";
-  const ties: SortKey[] = [
-    { field: "created", direction: last },
-    { field: "id", direction: last },
-  ];
-  const seen = new Set<SortField>();
-  const sort: Sort = [];
-  for (const { field, direction } of [...keys, ...ties]) {
-    if (seen.has(field)) continue;
-    seen.add(field);
-    const order: Direction = (direction === "asc") !== reversed ? "asc" : "desc";
-    // Absent values are smaller than all others.
-    const missing = order === "asc" ? "_first" : "_last";
-    if (isAttribute(field)) {
-      // Whatever has a text comes behind all numbers, and what has neither before them.
-      const key = keyOfField(field);
-      sort.push({ [columnOf("folded", key)]: { order, missing, unmapped_type: "keyword" } });
-      sort.push({ [columnOf("numbers", key)]: { order, missing, unmapped_type: "double" } });
-      continue;
-    }
-    sort.push({ [foldedPath(field)]: { order, missing } });
-    // Ids are unique: what follows decides nothing.
-    if (field === "id") break;
-  }
-  return sort;
 }

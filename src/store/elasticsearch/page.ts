@@ -1,7 +1,7 @@
 import type { EventRow, LogKey } from "../../events/event.ts";
 import type { Direction, ListPlan } from "../../query/plan.ts";
-import { compileSort } from "./compile.ts";
 import type { Query } from "./compile.ts";
+import { compileSort } from "./compile-sort.ts";
 import { sourceOfFewRows, toRow } from "./document.ts";
 import type { Document } from "./document.ts";
 import { FEW_SHARDS_UNASKED, WINDOW } from "./scan.ts";

@@ -4,7 +4,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { LoggiaError } from "../../errors.ts";
 import { NEW_INDEX_DELAYS_MS, retryWhile } from "../../elasticsearch/retry.ts";
-import type { Query, Sort } from "./compile.ts";
+import type { Query } from "./compile.ts";
+import type { Sort } from "./compile-sort.ts";
 
 /** A search at most reaches this far into its hits; beyond, one goes on from the last hit seen. */
 export const WINDOW = 10_000;

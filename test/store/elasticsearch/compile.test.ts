@@ -3,8 +3,9 @@ import test from "ava";
 import type { LogKey, UserId } from "../../../src/events/event.ts";
 import type { EventId } from "../../../src/events/id.ts";
 import type { Condition, SortKey } from "../../../src/query/plan.ts";
-import { compileByWords, compileFilter, compileSort } from "../../../src/store/elasticsearch/compile.ts";
+import { compileByWords, compileFilter } from "../../../src/store/elasticsearch/compile.ts";
 import type { Query } from "../../../src/store/elasticsearch/compile.ts";
+import { compileSort } from "../../../src/store/elasticsearch/compile-sort.ts";
 
 const SHOP: Query = { term: { log: "shop" } };
 const tagged: Condition = { kind: "text", field: "tags", op: "=", value: "error" };
