@@ -1,38 +1,17 @@
-import { DuckDBInstance } from "@duckdb/node-api";
 import type { DuckDBConnection } from "@duckdb/node-api";
-import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, stat } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
-import { promisify } from "node:util";
+import { stat } from "node:fs/promises";
 import type { Logger } from "pino";
 
 import { asker, askerGone, askerLeft_ms } from "../../asker.ts";
-import { ClientGone, StartError } from "../../errors.ts";
+import { ClientGone } from "../../errors.ts";
 import { hurryUntil } from "../../pace.ts";
-import { isFatal, isOutOfMemory, startError, tooLarge, tooSlow } from "./database-errors.ts";
-import { FairPool } from "./fair-pool.ts";
-import { prepareSchema } from "./migrate.ts";
+import { isFatal, isOutOfMemory, tooLarge, tooSlow } from "./database-errors.ts";
+import { closeFile, copyFile, openFile } from "./database-file.ts";
+import type { FileOptions, OpenFile } from "./database-file.ts";
 import { keepByteOrderMarks } from "./text-decoder.ts";
 
 keepByteOrderMarks();
-
-/**
- * Each query holds a thread of libuv's pool (four, unless set) while it runs: two readers and a
- * writer leave one for files and hashing.
- */
-const READERS = 2;
-
-/** The format of new files. From this one on texts are compressed in one way, which takes a quarter less time. */
-const STORAGE = "v1.5.0";
-
-/**
- * The log of changes is folded into the file once it is this large: seldom enough not to slow
- * writing down, small enough to replay in 1.2 s.
- */
-const CHECKPOINT_MB = 128;
-/** Rows that only the log has are to fit into memory beside what questions need. */
-const CHECKPOINT_SHARE = 2;
 
 /**
  * Once nothing was written for so long, it is folded in although it is smaller: rows that only the
@@ -43,21 +22,13 @@ const QUIET_MS = 1_000;
 /** Not for less. */
 const QUIET_LEAST_BYTES = 4_000_000;
 
-/** Lists fetch the wide columns of just their page, up to pages that end at this row; 50 is DuckDB's default. */
-const LATE_MATERIALIZATION_ROWS = 1_000_000;
-
 const INTERRUPT_AGAIN_MS = 20;
 
 /** How long a question waits for a reader. */
 const WAIT_MS = 20_000;
 
-export type DatabaseOptions = {
-  readonly file: string;
+export type DatabaseOptions = FileOptions & {
   readonly log: Logger;
-  readonly memoryLimit_mb: number;
-  /** What may lie in the folder beside the file. */
-  readonly spillLimit_mb?: number | undefined;
-  readonly threads: number;
   /** How long one piece of reading may take. */
   readonly readTimeout_ms: number;
 };
@@ -70,7 +41,7 @@ export type DatabaseOptions = {
 export class Database implements AsyncDisposable {
   readonly #options: DatabaseOptions;
   /** null after a failure for good, until the file could be opened anew. */
-  #open: Open | null;
+  #open: OpenFile | null;
   #writing: Promise<unknown> = Promise.resolve();
   /** Those who write, and wait to. */
   #inLine = 0;
@@ -84,7 +55,7 @@ export class Database implements AsyncDisposable {
   readonly #reading = new Map<number, Promise<void>>();
   #closed = false;
 
-  private constructor(options: DatabaseOptions, open: Open) {
+  private constructor(options: DatabaseOptions, open: OpenFile) {
     this.#options = options;
     this.#open = open;
   }
@@ -290,12 +261,12 @@ export class Database implements AsyncDisposable {
   }
 
   /** At once, not with the next write: readers are waiting. */
-  async #reopen(broken: Open, cause: unknown): Promise<void> {
+  async #reopen(broken: OpenFile, cause: unknown): Promise<void> {
     const { file, log } = this.#options;
     log.error({ err: cause, file }, "the store failed for good and is opened anew");
     this.#open = null;
     try {
-      await close(broken);
+      await closeFile(broken);
       this.#open = await openFile(this.#options);
     } catch (error) {
       log.error({ err: error, file }, "the store could not be opened anew; the next write tries again");
@@ -321,90 +292,9 @@ export class Database implements AsyncDisposable {
       // Nothing is lost: the next opening reads the log of changes.
       this.#options.log.warn({ err: error, file: this.file }, "the store was closed without a checkpoint");
     } finally {
-      await close(this.#open);
+      await closeFile(this.#open);
     }
   }
-}
-
-const COPY = `
-  const [from, to] = process.argv.slice(1);
-  try {
-    fs.copyFileSync(from, to, fs.constants.COPYFILE_FICLONE);
-  } catch ({ message }) {
-    console.error(message);
-    process.exitCode = 1;
-  }`;
-
-/**
- * Copies a file that is open in this process, by another process: a POSIX lock goes when its holder
- * closes any of its descriptors of the file, and DuckDB's would go with the copier's.
- * @throws Error in one line of what the system says
- */
-async function copyFile(from: string, to: string): Promise<void> {
-  try {
-    await promisify(execFile)(process.execPath, ["-e", COPY, from, to]);
-  } catch (error) {
-    const said = (error as { stderr?: string }).stderr?.trim();
-    throw new Error(said || `${from} could not be copied`, { cause: error });
-  }
-}
-
-type Open = {
-  readonly path: string;
-  readonly instance: DuckDBInstance;
-  readonly writer: DuckDBConnection;
-  readonly readers: FairPool<DuckDBConnection>;
-};
-
-/** DuckDB locks its file against other processes alone: two instances in one process would spoil it. */
-const openPaths = new Set<string>();
-
-async function openFile(options: DatabaseOptions): Promise<Open> {
-  const path = resolve(options.file);
-  if (openPaths.has(path)) throw new StartError(`The store ${options.file} is already open in this process`);
-  openPaths.add(path);
-  try {
-    await mkdir(dirname(path), { recursive: true });
-    const instance = await DuckDBInstance.create(path, {
-      memory_limit: `${options.memoryLimit_mb}MB`,
-      threads: String(options.threads),
-      temp_directory: `${path}.tmp`,
-      ...(options.spillLimit_mb === undefined ? {} : { max_temp_directory_size: `${options.spillLimit_mb}MB` }),
-      checkpoint_threshold: `${Math.min(CHECKPOINT_MB, Math.floor(options.memoryLimit_mb / CHECKPOINT_SHARE))}MB`,
-      storage_compatibility_version: STORAGE,
-      autoinstall_known_extensions: "false",
-      autoload_known_extensions: "false",
-      allow_community_extensions: "false",
-    });
-    try {
-      return { path, instance, ...(await connect(instance, options.file)) };
-    } catch (error) {
-      instance.closeSync();
-      throw error;
-    }
-  } catch (error) {
-    openPaths.delete(path);
-    throw error instanceof StartError ? error : startError(options.file, error);
-  }
-}
-
-async function connect(instance: DuckDBInstance, file: string): Promise<Pick<Open, "writer" | "readers">> {
-  const writer = await instance.connect();
-  await prepareSchema(writer, file);
-  await writer.run(`set global late_materialization_max_rows = ${LATE_MATERIALIZATION_ROWS}`);
-  // Questions are built from parameters, numbers, hexadecimal digits and checked keys; should one
-  // ever carry a stranger's SQL, it can still reach no other file and no setting.
-  await writer.run("set global enable_external_access = false");
-  await writer.run("set global lock_configuration = true");
-  const readers = new FairPool(await Promise.all(Array.from({ length: READERS }, () => instance.connect())));
-  return { writer, readers };
-}
-
-async function close(open: Open): Promise<void> {
-  for (const connection of await open.readers.drain()) connection.closeSync();
-  open.writer.closeSync();
-  open.instance.closeSync();
-  openPaths.delete(open.path);
 }
 
 /** Runs `work` in one transaction, which is undone where it throws. */
