@@ -2,7 +2,6 @@ import {
   createServer,
   type IncomingHttpHeaders,
   type IncomingMessage,
-  type OutgoingHttpHeaders,
   type Server,
   type ServerResponse,
 } from "node:http";
@@ -22,11 +21,9 @@ import { toFailure } from "../http/errors.ts";
 import { addFastPath } from "../http/fast-path.ts";
 import type { FastPath } from "../http/fast-path.ts";
 import { parseForm } from "../http/form.ts";
-import { COMMON_HEADERS } from "../http/headers.ts";
 import type { Cut } from "../http/crowd.ts";
-import { endAfter } from "../http/last-answer.ts";
 import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS, limitConnections } from "../http/listen.ts";
-import { type Body, type Format, JSON_FORMAT, jsonOf, negotiate, render } from "../http/formats.ts";
+import { type Format, JSON_FORMAT, jsonOf, negotiate } from "../http/formats.ts";
 import { limitPipelining } from "../http/pipelining.ts";
 import { refuseAmbiguous, requireHost } from "../http/unreadable.ts";
 import { answerPage, destinationOf, methodOf } from "../ingest/pages/cors.ts";
@@ -38,8 +35,9 @@ import { BodyRoom } from "../ingest/protocols/room.ts";
 import { serveProtocol } from "../ingest/protocols/serve.ts";
 import { noteRequest } from "../pace.ts";
 import { hintHeaders, parameterHints } from "../query/hints.ts";
+import { answer, answerBatch, answerEvent, POSTED_HEADERS, written } from "./answers.ts";
+import type { Hints } from "./answers.ts";
 import { authorize, authorizeAtOnce, keyBesideForm } from "./api-key.ts";
-import { batchBody, batchJson } from "./batch-answer.ts";
 import type { BatchOutcome } from "./batch-answer.ts";
 import { momentsBy } from "./created.ts";
 import type { Keeps } from "./created.ts";
@@ -87,9 +85,6 @@ export type PostObserver = {
 
 /** Of one connection, so that posts which are sent ahead share an append. */
 const POSTS_AT_ONCE = 64;
-const ACCEPTED_HEADERS = { ...COMMON_HEADERS, "Content-Type": "application/json; charset=utf-8" } as const;
-/** Of `{"id":"…"}`. */
-const POSTED_HEADERS = Object.freeze({ ...ACCEPTED_HEADERS, "Content-Length": "33" });
 const NO_QUERY = new URLSearchParams();
 const FORM_TYPE = "application/x-www-form-urlencoded";
 /** What the query string of a JSONP call holds besides the event: `_` is what browser libraries add against caches. */
@@ -253,36 +248,6 @@ function idOf({ first, items }: BatchOutcome): string {
   throw new LoggiaError("bad_event", `${fault}. The log got an error event in its place`);
 }
 
-type Hints = ReturnType<typeof hintHeaders>;
-
-function answerEvent(
-  request: IncomingMessage,
-  response: ServerResponse,
-  hints: Hints,
-  format: Format,
-  id: string,
-): void {
-  if (format === JSON_FORMAT) {
-    response.writeHead(201, { ...POSTED_HEADERS, ...hints }).end(`{"id":"${id}"}`);
-    return;
-  }
-  const xml = () => ({ root: "results", content: { event: { id } } });
-  answer(request, response, 201, hints, format, { json: jsonOf({ id }), xml });
-}
-
-function answerBatch(
-  request: IncomingMessage,
-  response: ServerResponse,
-  hints: Hints,
-  format: Format,
-  outcome: BatchOutcome,
-): void {
-  if (format !== JSON_FORMAT) return answer(request, response, 201, hints, format, batchBody(outcome));
-  const payload = batchJson(outcome);
-  response.writeHead(201, { ...ACCEPTED_HEADERS, ...hints, "Content-Length": Buffer.byteLength(payload) });
-  response.end(payload);
-}
-
 /**
  * What a query string may hold, besides the parameters of every address: by JSONP the fields of a
  * post.
@@ -367,38 +332,4 @@ async function postUser(path: string, fields: URLSearchParams, place: Place, opt
   }
   await gatherer.submit(log, errorDraft("user", read.faults, describeForm(fields)));
   throw new LoggiaError("bad_user", `Bad user: ${read.faults.join("; ")}. The log got an error event in its place`);
-}
-
-function answer(
-  request: IncomingMessage,
-  response: ServerResponse,
-  status: number,
-  headers: Readonly<Record<string, string>>,
-  format: Format,
-  body: Body,
-): void {
-  if (response.headersSent || response.destroyed) return;
-  const { headers: all, payload } = written(format, headers, body);
-  if (status === 405) all["Allow"] = "POST, GET";
-  // What is left of a body that nobody reads would be taken for the next request.
-  if (!request.complete) {
-    all["Connection"] = "close";
-    endAfter(request);
-  }
-  response.writeHead(status, all);
-  response.end(payload);
-}
-
-/** What an answer carries, in the format asked for. */
-function written(
-  format: Format,
-  headers: Readonly<Record<string, string>>,
-  body: Body,
-): { readonly headers: OutgoingHttpHeaders; readonly payload: string } {
-  const { contentType, payload } = render(format, body);
-  const length = Buffer.byteLength(payload);
-  return {
-    headers: { ...COMMON_HEADERS, ...headers, "Content-Type": contentType, "Content-Length": length },
-    payload,
-  };
 }
