@@ -1,7 +1,7 @@
 import { encodeFields } from "../events/record.ts";
 import { wellFormed } from "../events/text.ts";
 import { errorDraft } from "./draft.ts";
-import type { Line } from "./gatherer.ts";
+import type { Line } from "./lines.ts";
 
 /** One event of a batch as it was read: the line that it becomes, or its fault. */
 export type ReadItem = { readonly line: Line; readonly fault: null } | BadItem;

@@ -2,9 +2,11 @@ import { stayAwake } from "../bus/awake.ts";
 import type { Bus } from "../bus/bus.ts";
 import { LoggiaError } from "../errors.ts";
 import type { LogKey } from "../events/event.ts";
-import { type EventId, type IdSource, idsFrom } from "../events/id.ts";
-import { completeLine, encodeFields, encodeRecord, encodeVisitFields } from "../events/record.ts";
+import type { EventId, IdSource } from "../events/id.ts";
+import { encodeFields, encodeVisitFields } from "../events/record.ts";
 import type { Draft } from "./draft.ts";
+import { buildRecords, lineOf, sizeOf } from "./lines.ts";
+import type { AcceptedLines, Line } from "./lines.ts";
 import type { VisitDraft } from "./visit-draft.ts";
 
 export type GathererOptions = {
@@ -51,23 +53,12 @@ const AWAKE_CROWD = 32;
 const AWAKE_MS = 2;
 /**
  * Bounds of one append: large enough to be cheap per event, so small that those under way never
- * fill the bus's own queue, which would refuse the second of them; and of its records, small enough
- * for the bus's limit on one (1 MB on Kafka).
+ * fill the bus's own queue, which would refuse the second of them.
  */
 const APPEND_MAX_EVENTS = 2_000;
 const APPEND_MAX_BYTES = 8 * 1024 * 1024;
-const RECORD_MAX_EVENTS = 2_000;
-const RECORD_MAX_BYTES = 400_000;
-/** What id, moment and punctuation add to a line. */
-const LINE_OVERHEAD_BYTES = 64;
 /** An append that was given up may still reach the bus, for so long. */
 const LATE_MS = 500;
-
-/**
- * A line of a record that has yet to get its id: its fields, made by `encodeFields` or as they were
- * posted, and its moment in digits; null: the moment of acceptance.
- */
-export type Line = { readonly fields: string; readonly created: string | null };
 
 /**
  * Called with the first id of lines, and the moment of those without their own, before they are
@@ -101,8 +92,8 @@ type Waiting = {
 
 type Share = { events: number; size_bytes: number };
 
-/** Of what was given ids. */
-type Accepted = { readonly post: Waiting; readonly first: EventId; readonly created: number };
+/** A post that was given its ids. */
+type Accepted = AcceptedLines & { readonly post: Waiting };
 
 /**
  * Gathers posts into few appends to the bus: whatever arrives while others are under way, and right
@@ -343,10 +334,6 @@ export function createGatherer({
   };
 }
 
-function lineOf(fields: string, created: number | null = null): Line {
-  return { fields, created: created === null ? null : String(created) };
-}
-
 function grow(share: Share, events: number, size_bytes: number): void {
   share.events += events;
   share.size_bytes += size_bytes;
@@ -362,36 +349,6 @@ function countForAppend(queue: readonly Waiting[]): number {
     if (i > 0 && (events > APPEND_MAX_EVENTS || taken_bytes > APPEND_MAX_BYTES)) return i;
   }
   return queue.length;
-}
-
-/** Records by log, in order of arrival. */
-function buildRecords(accepted: readonly Accepted[]): { key: string; value: Buffer }[] {
-  const records: { key: string; value: Buffer }[] = [];
-  const open = new Map<LogKey, { lines: string[]; size_bytes: number }>();
-  for (const { post, first, created } of accepted) {
-    const { log } = post;
-    const nthId = idsFrom(first);
-    const accepted = String(created);
-    for (const [n, line] of post.lines.entries()) {
-      const size_bytes = sizeOf(line);
-      let record = open.get(log);
-      const isFull = (r: NonNullable<typeof record>): boolean =>
-        r.size_bytes + size_bytes > RECORD_MAX_BYTES || r.lines.length === RECORD_MAX_EVENTS;
-      if (record !== undefined && isFull(record)) {
-        records.push({ key: log, value: encodeRecord(log, record.lines) });
-        record = undefined;
-      }
-      if (record === undefined) open.set(log, (record = { lines: [], size_bytes: 0 }));
-      record.lines.push(completeLine(nthId(n), line.created ?? accepted, line.fields));
-      record.size_bytes += size_bytes;
-    }
-  }
-  for (const [log, { lines }] of open) records.push({ key: log, value: encodeRecord(log, lines) });
-  return records;
-}
-
-function sizeOf({ fields }: Line): number {
-  return Buffer.byteLength(fields) + LINE_OVERHEAD_BYTES;
 }
 
 function reserveOf({ ids }: Waiting): Reserve | null {

@@ -4,7 +4,7 @@ import { LoggiaError } from "../../errors.ts";
 import type { LogKey } from "../../events/event.ts";
 import { personOf } from "../../gate/person.ts";
 import { momentsBy } from "../../post/created.ts";
-import type { Line } from "../../post/gatherer.ts";
+import type { Line } from "../../post/lines.ts";
 import { CUT_TAG, lineOf } from "../protocols/line.ts";
 import type { ProducerEvent } from "../protocols/protocol.ts";
 import type { Share } from "../protocols/room.ts";
