@@ -6,7 +6,8 @@ import { acceptedAt, parseEventId, type EventId } from "../../src/events/id.ts";
  * A record of the `alerts` topic: an event, who wants mail about it, and where on the `events`
  * topic it came from. One JSON object in UTF-8:
  *
- *     {"v":1,"log":"shop","id":"…","created":1308491673911,"class":"failure","text":"Disk full","source":"web-3","value":97.5,
+ *     {"v":1,"log":"shop","id":"…","created":1308491673911,"class":"failure","text":"Disk full",
+ *      "source":"web-3","value":97.5,
  *      "users":["0123456789abcdef"],"origin":{"partition":0,"offset":17,"line":1}}
  *
  * It may come twice, as events do; `origin` tells.

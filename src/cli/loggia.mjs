@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// Starts the command under the Node that the project pins: any Node can run this file, and only a recent one can run TypeScript.
+// Starts the command under the Node that the project pins. Any Node can run this file; only a recent
+// one can run TypeScript.
 import { spawn } from "node:child_process";
 import { existsSync, realpathSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -7,7 +8,8 @@ import { fileURLToPath } from "node:url";
 const NEEDED_MAJOR = 26;
 
 if (Number(process.versions.node.split(".")[0]) >= NEEDED_MAJOR) {
-  // Code is compiled, and its types taken out, by the first start: later ones take half as long, and 30 MB less. Where the folder cannot be written, each compiles anew.
+  // The first start compiles the code and keeps it: later ones are faster and take less memory.
+  // Where the folder cannot be written, each start compiles anew.
   const { enableCompileCache } = await import("node:module");
   enableCompileCache(fileURLToPath(new URL("../../node_modules/.cache/loggia", import.meta.url)));
   await takeFlags();
@@ -28,7 +30,10 @@ if (Number(process.versions.node.split(".")[0]) >= NEEDED_MAJOR) {
   child.on("exit", (code, signal) => process.exit(code ?? (signal === "SIGINT" ? 130 : 143)));
 }
 
-/** Puts the service under V8's flags, in the same process: they count from its beginning alone. So does how many arenas libc has for its threads. */
+/**
+ * Restarts the service under V8's flags and with libc's number of arenas, in the same process: both
+ * only take effect when a process begins.
+ */
 async function takeFlags() {
   if (process.argv[2] !== "start" || process.platform === "win32") return;
   const { nodeFlags } = await import("./node-flags.ts");

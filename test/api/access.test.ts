@@ -13,11 +13,16 @@ import type { World } from "./access-world.ts";
 /**
  * Who may call what: the status of every route for every kind of caller. Columns:
  *
- * nobody    without credentials            foreign   a person with whom the log is not shared
- * reader    a read-only key of the log wrong     an admin with a wrong password  user      one with
- * the user role                     writer    a write-only key of the log
- *                                           admin     one with the admin role                    disabled  a disabled read-write key of it
- *                                           root      a service admin, without a share           other     another log's read-write key
+ * nobody    without credentials
+ * wrong     an admin with a wrong password
+ * foreign   a person with whom the log is not shared
+ * user      one with the user role
+ * admin     one with the admin role
+ * root      a service admin, without a share
+ * reader    a read-only key of the log
+ * writer    a write-only key of the log
+ * disabled  a disabled read-write key of it
+ * other     another log's read-write key
  */
 const TABLE = `
                                                            nobody wrong foreign user admin root reader writer disabled other
