@@ -107,7 +107,9 @@ async function openBareProducer(world: World): Promise<Bare> {
 
 export const benchmark: Benchmark = {
   name: "batch",
-  about: `${BATCH} events a request, ${CONNECTIONS} connections, 201 after the durable write | the same bytes by the bare engine`,
+  about:
+    `${BATCH} events a request, ${CONNECTIONS} connections, 201 after the durable write ` +
+    "| the same bytes by the bare engine",
   async run({ world, report, quick }) {
     const duration_ms = quick ? 700 : 3_000;
     const generator = await world.generator();

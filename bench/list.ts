@@ -50,7 +50,8 @@ export const LISTS: readonly Question[] = [
 export const benchmark: Benchmark = {
   name: "list",
   about:
-    "newest 100; of a tag and a source; page 1,000 of 500; among 1,000,000 events | the bare engine's query; the first page",
+    "newest 100; of a tag and a source; page 1,000 of 500; among 1,000,000 events " +
+    "| the bare engine's query; the first page",
   async run(bench) {
     const dataset = await bench.world.dataset(bench.quick ? 10_000 : 1_000_000);
     for (const question of LISTS) await compareWithBare(bench, dataset, question);

@@ -24,7 +24,8 @@ type Sampled = { readonly name: keyof typeof MOST_MB; readonly process: ServiceP
 export const benchmark: Benchmark = {
   name: "memory",
   about:
-    "each role in a process of its own, all at their top rates for three minutes, on a cluster | resident memory, Node alone",
+    "each role in a process of its own, all at their top rates for three minutes, on a cluster " +
+    "| resident memory, Node alone",
   // Embedded engines live within the one process of the service.
   kind: "cluster",
   run: measure,
@@ -65,7 +66,8 @@ async function measure({ world, report, quick }: Bench): Promise<void> {
   }, SAMPLE_MS);
   const [posted, read] = await Promise.all([posting, reading]).finally(() => clearInterval(sampling));
   report.line(
-    `  meanwhile ${show(posted.perSecond, "/s")} posts/s over ${CONNECTIONS} connections and ${show(read.perSecond, "/s")} questions/s over ${READERS}`,
+    `  meanwhile ${show(posted.perSecond, "/s")} posts/s over ${CONNECTIONS} connections and ` +
+      `${show(read.perSecond, "/s")} questions/s over ${READERS}`,
   );
   for (const role of roles) judge(report, role);
 }

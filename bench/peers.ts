@@ -85,7 +85,8 @@ const QUESTIONS: readonly Question[] = [
 export const benchmark: Benchmark = {
   name: "peers",
   about:
-    "500,000 events over 30 days: our figures beside those of VictoriaLogs and Loki, measured once on a machine of two cores",
+    "500,000 events over 30 days: our figures beside those of VictoriaLogs and Loki, " +
+    "measured once on a machine of two cores",
   async run(bench) {
     const { world, report } = bench;
     const ours = await measure(bench);

@@ -30,7 +30,9 @@ const BULK = 5_000;
 
 export const benchmark: Benchmark = {
   name: "regex",
-  about: `${RARE_EXPRESSIONS[0]} and a word, over 1,000,000 distinct texts, few matches | the bare regexp query; the full scan in DuckDB`,
+  about:
+    `${RARE_EXPRESSIONS[0]} and a word, over 1,000,000 distinct texts, few matches ` +
+    "| the bare regexp query; the full scan in DuckDB",
   async run(bench) {
     const { world, quick } = bench;
     const count = quick ? 20_000 : 1_000_000;

@@ -83,8 +83,10 @@ async function runAll(chosen: readonly Benchmark[], { quick, embedded, named }: 
 
 function describeMachine(quick: boolean): string {
   const lines = [
-    `${availableParallelism()} cores (${cpus()[0]?.model.trim()}), ${Math.round(totalmem() / 2 ** 30)} GB, Node ${process.version}, load before: ${loadavg()[0]!.toFixed(1)}`,
-    "The load generator, the service (a process of its own) and the engines share these cores; so did the limits in their turn.",
+    `${availableParallelism()} cores (${cpus()[0]?.model.trim()}), ${Math.round(totalmem() / 2 ** 30)} GB, ` +
+      `Node ${process.version}, load before: ${loadavg()[0]!.toFixed(1)}`,
+    "The load generator, the service (a process of its own) and the engines share these cores; " +
+      "so did the limits in their turn.",
     "Figures: median of the rounds, and from where to where all but the outermost tenths of them lie.",
   ];
   if (quick) lines.push("--quick: this shows that the benchmarks work; the figures say little.");

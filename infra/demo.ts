@@ -57,7 +57,8 @@ async function demo(): Promise<void> {
   const found = LOGS.find(({ path }) => existsSync(path));
   if (found === undefined) {
     console.error(
-      `demo: none of ${LOGS.map(({ path }) => path).join(", ")} is here; ship a file of your own with loggia ship (see README.md)`,
+      `demo: none of ${LOGS.map(({ path }) => path).join(", ")} is here; ` +
+        "ship a file of your own with loggia ship (see README.md)",
     );
     process.exitCode = 1;
     return;

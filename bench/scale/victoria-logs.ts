@@ -38,7 +38,8 @@ export async function startVictoriaLogs(program: string): Promise<Contender> {
     lineOf: ({ created, text, tags, source, user, value }) =>
       JSON.stringify({ _time: new Date(created).toISOString(), _msg: text, tags: tags.join(" "), source, user, value }),
     requestOf: (body) =>
-      "POST /insert/jsonline?_stream_fields=source HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/stream+json\r\n" +
+      "POST /insert/jsonline?_stream_fields=source HTTP/1.1\r\nHost: 127.0.0.1\r\n" +
+      "Content-Type: application/stream+json\r\n" +
       `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
     holds: (count, patience_ms) => holds(port, count, patience_ms),
     ask: async ({ victoriaLogs }) => [(await get(port, "/select/logsql/query", victoriaLogs)).body],

@@ -141,7 +141,8 @@ export function postRequest(path: string, form: string): string {
 /** A whole HTTP request that posts the lines of a batch. */
 export function batchRequest(body: string): string {
   return (
-    `POST /1/logs/${LOG}/events HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-ndjson\r\nX-API-Key: ${API_KEY}\r\n` +
+    `POST /1/logs/${LOG}/events HTTP/1.1\r\nHost: 127.0.0.1\r\n` +
+    `Content-Type: application/x-ndjson\r\nX-API-Key: ${API_KEY}\r\n` +
     `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
   );
 }

@@ -59,7 +59,8 @@ async function compose(settings: EngineSettings, ...args: string[]): Promise<voi
   } catch (error) {
     const told = ((error as { stderr?: string }).stderr ?? "").trim().split("\n").slice(-10).join("\n");
     throw new StartError(
-      `docker compose ${args[0]} failed (ENGINES_WAY=processes does without containers):\n${told || (error as Error).message}`,
+      `docker compose ${args[0]} failed (ENGINES_WAY=processes does without containers):\n` +
+        (told || (error as Error).message),
       { cause: error },
     );
   }
@@ -161,7 +162,8 @@ async function startContainer(plan: ContainerPlan): Promise<Engine> {
       .start();
   } catch (error) {
     throw new StartError(
-      `The container ${plan.image} did not start (ENGINES_WAY=processes does without containers): ${(error as Error).message}`,
+      `The container ${plan.image} did not start (ENGINES_WAY=processes does without containers): ` +
+        (error as Error).message,
       { cause: error },
     );
   }

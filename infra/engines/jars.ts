@@ -82,7 +82,8 @@ async function copyDependencies(folder: string, { jdk, signal, env = process.env
     const { code, stdout } = error as { code?: unknown; stdout?: string };
     if (code === "ENOENT") {
       throw new StartError(
-        "The local engines are resolved by Maven and there is no `mvn`: install it (Debian: apt install maven; macOS: brew install maven).",
+        "The local engines are resolved by Maven and there is no `mvn`: " +
+          "install it (Debian: apt install maven; macOS: brew install maven).",
       );
     }
     const complaints = (stdout ?? "").split("\n").filter((line) => line.includes("ERROR"));

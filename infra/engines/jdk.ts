@@ -48,7 +48,8 @@ export async function findJdk(places: JdkPlaces = HERE): Promise<Jdk> {
 
   const seen = newest ? ` (the newest found is ${newest.release}, in ${newest.home})` : "";
   throw new StartError(
-    `The local engines need a JDK of release ${OLDEST_RELEASE} or newer${seen}: install one (Debian: apt install openjdk-21-jdk-headless; ` +
+    `The local engines need a JDK of release ${OLDEST_RELEASE} or newer${seen}: ` +
+      "install one (Debian: apt install openjdk-21-jdk-headless; " +
       "macOS: brew install openjdk) or point JAVA_HOME at it.",
   );
 }
