@@ -111,7 +111,8 @@ function countWords(count: number | undefined): string {
 function useCounts(app: App, log: string): ReadonlyMap<string, number> {
   const query = useMemo(() => {
     const now = Date.now();
-    return `GET events GROUPBY class OCCURS('${new Date(now - DAY_MS).toISOString()}', '${new Date(now).toISOString()}') COLUMNS(KEY, COUNT)`;
+    const [from, to] = [new Date(now - DAY_MS).toISOString(), new Date(now).toISOString()];
+    return `GET events GROUPBY class OCCURS('${from}', '${to}') COLUMNS(KEY, COUNT)`;
   }, [log]);
   const { value } = useResource<readonly GroupRecord[]>(app, `/1/logs/${log}/query?query=${encodeURIComponent(query)}`);
   return new Map((value.value ?? []).map((record) => [record.key, Number(record["count"])]));

@@ -17,7 +17,8 @@ export function rangeInWords(range: Range, moments: Moments, formats: Formats): 
 
 /** `the source “payment”` @param classNameOf the name of a class by its key */
 export function valueInWords({ field, value }: TextCondition, classNameOf: (key: string) => string): string {
-  return `${field === "tags" ? "tag" : visibleText(field)} “${field === "class" ? classNameOf(value) : visibleText(value)}”`;
+  const name = field === "tags" ? "tag" : visibleText(field);
+  return `${name} “${field === "class" ? classNameOf(value) : visibleText(value)}”`;
 }
 
 /** What no event does: `has the source “payment”`, or how many conditions there are. */

@@ -27,7 +27,8 @@ export function wordsForFault(fault: unknown, log: string): FaultWords {
   if (code === "bad_query") return refused(message);
   const queries = QUERIES_RUNNING.exec(message)?.groups?.["count"];
   if (status === 429 && queries !== undefined) {
-    const title = `${numberWord(Number(queries))} ${queries === "1" ? "query is" : "queries are"} running for your account`;
+    const running = queries === "1" ? "query is" : "queries are";
+    const title = `${numberWord(Number(queries))} ${running} running for your account`;
     return { kind: "warn", icon: "clock", title, text: "This one starts by itself as soon as one ends.", help: "wait" };
   }
   if (TOO_LONG.test(message)) {

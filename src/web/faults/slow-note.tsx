@@ -52,5 +52,6 @@ function lengthOf(search: Search): string {
   const range = search.range.value;
   const name = rangeName(range, moments, formatsOf(zone));
   const isNamed = !/^-?\d+$/.test(range.from) && range.to === "now";
-  return `The range is ${isNamed ? name.replace(/^Last (?:hour$)?/, "").toLowerCase() || "an hour" : lengthWords(moments.to - moments.from)}.`;
+  if (!isNamed) return `The range is ${lengthWords(moments.to - moments.from)}.`;
+  return `The range is ${name.replace(/^Last (?:hour$)?/, "").toLowerCase() || "an hour"}.`;
 }

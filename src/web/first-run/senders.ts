@@ -118,7 +118,9 @@ file_get_contents("${eventsOf(to)}", false, stream_context_create(["http" => [
     name: "loggia ship",
     code: (to) => `LOGGIA_KEY=${to.key} npx loggia ship \\
   --post ${to.post} --log ${to.log} --follow app.log`,
-    note: "Follows a file as it grows and is rotated, with the times of its lines. It needs Loggia and Node on that machine.",
+    note:
+      "Follows a file as it grows and is rotated, with the times of its lines. " +
+      "It needs Loggia and Node on that machine.",
   },
 ];
 

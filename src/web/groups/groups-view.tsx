@@ -93,7 +93,9 @@ export function GroupsView({ app, search }: { app: App; search: Search }): JSX.E
     if (moments === null) search.start();
     else search.narrow(moments);
   };
-  const label = `${column} by ${groups.keys.map(({ name }) => visibleText(name)).join(" and ")}. The table below holds the numbers.`;
+  const label =
+    `${column} by ${groups.keys.map(({ name }) => visibleText(name)).join(" and ")}. ` +
+    "The table below holds the numbers.";
   return (
     <>
       <div class="found">
