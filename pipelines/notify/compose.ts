@@ -12,12 +12,14 @@ export function describeDigest({ log, class: classKey }: Digest, { count, doubtf
   const first = lines[0] === undefined ? "" : oneLine(lines[0].text, SUBJECT_TEXT_MAX_CHARACTERS);
   const subject = count === 1 ? `[${log}] ${classKey}: ${first}` : `[${log}] ${classKey}: ${count} events: ${first}`;
   const paragraphs = [
-    `${counted(count)} of class ${classKey} in log ${log} since the last mail${count > lines.length ? `, the first ${lines.length} of them` : ""}:`,
+    `${counted(count)} of class ${classKey} in log ${log} since the last mail` +
+      `${count > lines.length ? `, the first ${lines.length} of them` : ""}:`,
     lines.map(describeLine).join("\n"),
     ...(count > lines.length ? [`... and ${count - lines.length} more.`] : []),
     ...(doubtful > 0
       ? [
-          `An earlier mail may not have reached you: it is not known whether it told of ${counted(doubtful)}. What happened is in the log.`,
+          `An earlier mail may not have reached you: it is not known whether it told of ${counted(doubtful)}. ` +
+            "What happened is in the log.",
         ]
       : []),
     `--\nYou get this because you want mail about this class.\nloggia notify off --log ${log} ${classKey}\nturns it off.`,
@@ -30,8 +32,10 @@ export function describeEnd({ day }: Allowance, most: number): Words {
   return {
     subject: `No more mail about events on ${day}`,
     text:
-      `${most} mails about events were sent to you on ${day} (UTC), as many as a day may have. This is the last one.\n\n` +
-      "Events go on being stored, and alerts being raised. What comes until midnight is counted, and told in the first mails of the next day.\n",
+      `${most} mails about events were sent to you on ${day} (UTC), ` +
+      "as many as a day may have. This is the last one.\n\n" +
+      "Events go on being stored, and alerts being raised. What comes until midnight is counted, " +
+      "and told in the first mails of the next day.\n",
   };
 }
 

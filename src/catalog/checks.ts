@@ -31,7 +31,8 @@ export function checkEmail(email: string): string {
   const normal = typeof email === "string" ? email.normalize("NFC") : "";
   if (EMAIL.test(normal) && normal.isWellFormed() && Buffer.byteLength(normal) <= MAX_EMAIL_BYTES) return normal;
   throw bad(
-    `The field email must be an e-mail address such as ann@example.org, of at most ${MAX_EMAIL_BYTES} bytes, without blanks or colons`,
+    "The field email must be an e-mail address such as ann@example.org, " +
+      `of at most ${MAX_EMAIL_BYTES} bytes, without blanks or colons`,
   );
 }
 

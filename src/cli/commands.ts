@@ -156,7 +156,9 @@ export function addOperations(program: Command): void {
     program
       .command("replay <from>")
       .description(
-        "build the store anew of what the bus holds from its start or a date such as 2026-11-21, and of what is there, and switch to it; embedded: add what is missing (talks to the running service)",
+        "build the store anew of what the bus holds from its start or a date such as 2026-11-21, " +
+          "and of what is there, and switch to it; " +
+          "embedded: add what is missing (talks to the running service)",
       )
       .option("--into <store>", "old: add what is missing to the store that is there; new: the standard on a cluster"),
     (given, from) => operate.replay(given, from, process.stderr),

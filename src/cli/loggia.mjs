@@ -19,7 +19,8 @@ if (Number(process.versions.node.split(".")[0]) >= NEEDED_MAJOR) {
   // One that an older release has pinned would start itself without end.
   if (!existsSync(pinned) || realpathSync(pinned) === realpathSync(process.execPath)) {
     console.error(
-      `loggia needs Node ${NEEDED_MAJOR} or newer, this is ${process.version}; run npm ci in its folder, which brings it`,
+      `loggia needs Node ${NEEDED_MAJOR} or newer, this is ${process.version}; ` +
+        "run npm ci in its folder, which brings it",
     );
     process.exit(1);
   }

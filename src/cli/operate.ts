@@ -102,7 +102,10 @@ function showReplay(replay: Replay): string {
 }
 
 function showRead({ records, events, visits, expired, refused }: Replay): string {
-  return `read ${records} records: ${events} events and ${visits} visits, of which ${expired} had expired; ${refused} refused`;
+  return (
+    `read ${records} records: ${events} events and ${visits} visits, ` +
+    `of which ${expired} had expired; ${refused} refused`
+  );
 }
 
 function showRebuilt(replay: Replay, { rebuilt, copied, markers }: Built): string {

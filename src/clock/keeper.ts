@@ -156,7 +156,9 @@ class Keeper implements KeptClock {
       why:
         `the clock of this machine shows ${show(this.host())}, and by all that the service knows it is ` +
         `${show(this.#time.believed())}: nothing is removed by age`,
-      todo: "set the clock right; where it is right (the machine was off, or its clock was wrong before), loggia clock accept",
+      todo:
+        "set the clock right; " +
+        "where it is right (the machine was off, or its clock was wrong before), loggia clock accept",
       blocks: null,
       accept: () => this.#accept(),
     });

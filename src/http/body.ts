@@ -161,6 +161,8 @@ function tooLarge(limit_bytes: number): LoggiaError {
 }
 
 function tooCompressed(sent_bytes: number): LoggiaError {
-  const message = `The ${sent_bytes} bytes of gzip come to more than ${DECOMPRESSION_MAX_RATIO} times as many, the most that is taken; send the body uncompressed`;
+  const message =
+    `The ${sent_bytes} bytes of gzip come to more than ${DECOMPRESSION_MAX_RATIO} times as many, ` +
+    "the most that is taken; send the body uncompressed";
   return new LoggiaError("body_too_large", message);
 }

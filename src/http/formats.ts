@@ -93,7 +93,8 @@ function parseCallback(callback: string): string {
   if (callback.length <= CALLBACK_LENGTH && CALLBACK.test(callback)) return callback;
   throw new LoggiaError(
     "bad_parameter",
-    `With fmt=jsonp, the parameter callback must be JavaScript identifiers joined by dots, at most ${CALLBACK_LENGTH} characters, for instance page.show`,
+    "With fmt=jsonp, the parameter callback must be JavaScript identifiers joined by dots, " +
+      `at most ${CALLBACK_LENGTH} characters, for instance page.show`,
   );
 }
 

@@ -91,7 +91,8 @@ function describe({ code }: NodeJS.ErrnoException, limits: HeaderLimits): Loggia
     case "HPE_HEADER_OVERFLOW":
       return new LoggiaError(
         "headers_too_large",
-        `A request may have at most ${limits.maxHeadersCount} headers, which with its address hold at most ${limits.maxHeaderSize} bytes`,
+        `A request may have at most ${limits.maxHeadersCount} headers, ` +
+          `which with its address hold at most ${limits.maxHeaderSize} bytes`,
       );
     case "HPE_CHUNK_EXTENSIONS_OVERFLOW":
       return new LoggiaError("body_too_large", "The extensions of a chunk may hold at most 16 KB");

@@ -34,7 +34,9 @@ export function faultsOf(state: State, before: Marks | null): Partial<Record<Par
   }
   if (state.replaced !== null) {
     const { partition, offset } = state.replaced;
-    faults.bus ??= `the bus was made anew or cut: from record ${offset} of partition ${partition} on it holds other records than before`;
+    faults.bus ??=
+      "the bus was made anew or cut: " +
+      `from record ${offset} of partition ${partition} on it holds other records than before`;
   }
   // Marks may be older than the first accounts. Events need an account that owns their log.
   const isUsed = before?.hasAccounts === true || state.hasEvents || isPosted(state);

@@ -197,7 +197,9 @@ export class Outbox {
   /** Says in the log itself what it lacks. */
   #tellDropped() {
     if (this.#dropped === 0) return;
-    const msg = `${this.#dropped} lines were dropped: more than ${this.#options.maxBytes ?? MAX_BYTES} bytes waited for the service`;
+    const msg =
+      `${this.#dropped} lines were dropped: ` +
+      `more than ${this.#options.maxBytes ?? MAX_BYTES} bytes waited for the service`;
     this.#dropped = 0;
     warn(msg);
     void this.add(JSON.stringify({ level: 40, time: Date.now(), name: "loggia/pino", msg }));

@@ -189,7 +189,8 @@ function createFormPath(options: Options): FastPath<FormRoute> {
 
 /** Said of a body that has no field of an event. */
 const TYPES_TAKEN =
-  "this was read as a form, application/x-www-form-urlencoded; JSON needs the Content-Type application/json, or application/x-ndjson where each line is an event";
+  "this was read as a form, application/x-www-form-urlencoded; " +
+  "JSON needs the Content-Type application/json, or application/x-ndjson where each line is an event";
 
 type Outcome = { readonly outcome: "accepted" | ErrorCode; readonly events: number };
 const ACCEPTED: Outcome = Object.freeze({ outcome: "accepted", events: 1 });

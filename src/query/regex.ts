@@ -20,7 +20,8 @@ const RANGE_LIMIT = 20_000;
 
 const TOO_LARGE = "it is too large once its counted repeats are written out; make them smaller, or leave them out";
 const TOO_LARGE_TOGETHER =
-  "with the expressions before it, it is too large once counted repeats are written out; make them smaller, or ask for fewer";
+  "with the expressions before it, it is too large once counted repeats are written out; " +
+  "make them smaller, or ask for fewer";
 
 /** Properties of characters that our parser would take, and RE2 does not. */
 const PROPERTIES_OF_OTHERS: ReadonlySet<string> = new Set(

@@ -6,6 +6,7 @@ export const MAX_GROUPS = 100_000;
 export function tooManyGroups(): LoggiaError {
   return new LoggiaError(
     "unsupported",
-    `There are more than ${MAX_GROUPS} groups: narrow the question by WHERE or OCCURS, or, without FILL, take some of them by TAKE`,
+    `There are more than ${MAX_GROUPS} groups: ` +
+      "narrow the question by WHERE or OCCURS, or, without FILL, take some of them by TAKE",
   );
 }

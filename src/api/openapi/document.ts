@@ -58,7 +58,9 @@ export function describeApi(routes: readonly Pick<Route, "method" | "path" | "fo
     info: {
       title: "Loggia",
       version: manifest.version,
-      description: `${manifest.description} Unknown parameters and fields are ignored; a known one with a bad value is refused.`,
+      description:
+        `${manifest.description} ` +
+        "Unknown parameters and fields are ignored; a known one with a bad value is refused.",
       license: { name: manifest.license, identifier: manifest.license },
     },
     servers: [{ url: "/", description: "Where this document comes from" }],

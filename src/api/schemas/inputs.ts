@@ -24,7 +24,8 @@ export const NewLog = named(
           parseLogKey(text) ??
           fault(
             context,
-            "a free log key: 1 to 63 letters a to z, digits and hyphens, not beginning with a hyphen, and not bookmarks, alerts or classfilters",
+            "a free log key: 1 to 63 letters a to z, digits and hyphens, " +
+              "not beginning with a hyphen, and not bookmarks, alerts or classfilters",
           ),
       ),
     display,

@@ -32,7 +32,8 @@ export const ReplayOrder = named(
     into: z
       .enum(["new", "old"])
       .describe(
-        "new, the standard on a cluster: the store is built anew beside the old one, which it then replaces. old, the standard and all there is on embedded engines: what the store lacks is added.",
+        "new, the standard on a cluster: the store is built anew beside the old one, which it then replaces. " +
+          "old, the standard and all there is on embedded engines: what the store lacks is added.",
       )
       .optional(),
   }),

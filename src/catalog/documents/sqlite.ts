@@ -63,7 +63,9 @@ export async function openSqliteDocuments(options: {
      RETURNING version`,
   );
   const update = database.prepare(
-    `UPDATE documents SET version = ${NEXT_VERSION}, body = ? WHERE id = ? AND version = ? AND body IS NOT NULL RETURNING version`,
+    `UPDATE documents SET version = ${NEXT_VERSION}, body = ?
+     WHERE id = ? AND version = ? AND body IS NOT NULL
+     RETURNING version`,
   );
   const select = database.prepare("SELECT id, version, body FROM documents WHERE id = ?");
   const page = (live: string): StatementSync =>
@@ -190,7 +192,8 @@ function prepareLayout(database: DatabaseSync, what: string): void {
       );
     else if (layout !== LAYOUT_VERSION) {
       throw new StartError(
-        `${what} has layout ${String(layout)}; this release reads layout ${LAYOUT_VERSION}: start the release that wrote it`,
+        `${what} has layout ${String(layout)}; this release reads layout ${LAYOUT_VERSION}: ` +
+          "start the release that wrote it",
       );
     }
     database.exec("COMMIT");

@@ -38,7 +38,8 @@ export function compileSlices(plan: Filter, shift: number, known: Known): Statem
   const bind = new Binder(known, plan.logs);
   const where = filter(plan, bind);
   return bind.statement(
-    `select created >> ${bind.integer(shift)} as slice, count(*) from ${eventsOf(plan, bind)} where ${where} group by slice order by slice`,
+    `select created >> ${bind.integer(shift)} as slice, count(*) ` +
+      `from ${eventsOf(plan, bind)} where ${where} group by slice order by slice`,
   );
 }
 

@@ -57,7 +57,8 @@ async function deleteStep(
 ): Promise<number> {
   const keys = JSON.stringify(logs);
   const step = await connection.runAndReadAll(
-    `select created from ${table} where created < $2::bigint and ${OF_LOGS} order by created limit 1 offset ${STEP_ROWS - 1}`,
+    `select created from ${table} where created < $2::bigint and ${OF_LOGS} ` +
+      `order by created limit 1 offset ${STEP_ROWS - 1}`,
     [keys, BigInt(before)],
   );
   const last = step.getRows()[0]?.[0] as bigint | undefined;

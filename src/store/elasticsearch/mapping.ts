@@ -222,7 +222,8 @@ async function refuseLaterLayout(client: Client, name: string): Promise<void> {
   const layout: unknown = meta?.["layout"];
   if (typeof layout === "number" && layout > LAYOUT_VERSION) {
     throw new StartError(
-      `The index template ${name} of Elasticsearch has layout ${layout}, made by a later release; this one knows ${LAYOUT_VERSION}`,
+      `The index template ${name} of Elasticsearch has layout ${layout}, ` +
+        `made by a later release; this one knows ${LAYOUT_VERSION}`,
     );
   }
 }

@@ -157,7 +157,8 @@ async function* readUsers(search: Searcher, query: Query): AsyncGenerator<Tracke
   if (count > MAX_VISITS) {
     throw new LoggiaError(
       "unsupported",
-      `This question needs a look at each of more than ${MAX_VISITS} visits: narrow it, by user for example, or ask neither for email nor page`,
+      `This question needs a look at each of more than ${MAX_VISITS} visits: ` +
+        "narrow it, by user for example, or ask neither for email nor page",
     );
   }
   const growing = new Map<string, Growing>();

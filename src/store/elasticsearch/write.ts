@@ -126,7 +126,8 @@ function judgeItem(item: estypes.BulkResponseItem | undefined): WriteOutcome {
   const type = item?.error?.type ?? "error";
   // The engine's reasons quote what they do not like, at any length: the cause, which says why, comes first.
   const why = [item?.error?.caused_by?.reason, item?.error?.reason].filter((part) => typeof part === "string");
-  const reason = `${status} ${type}: ${why.map((part) => part.slice(0, MAX_REASON_LENGTH)).join("; ") || "no reason given"}`;
+  const said = why.map((part) => part.slice(0, MAX_REASON_LENGTH)).join("; ");
+  const reason = `${status} ${type}: ${said || "no reason given"}`;
   return status === 400 && REJECTED_TYPES.has(type) ? { kind: "rejected", reason } : retry(reason);
 }
 

@@ -96,7 +96,8 @@ async function endOf(connection: DuckDBConnection, { from, to }: Gap, rows: numb
 }
 
 async function addTokensBetween(connection: DuckDBConnection, { from, to }: Gap, tokens: TokenList): Promise<void> {
-  const sql = `select text, tags, source, "user", attributes from events where id_hi between $1::ubigint and $2::ubigint`;
+  const sql = `select text, tags, source, "user", attributes from events
+    where id_hi between $1::ubigint and $2::ubigint`;
   const rows = await rowsOf(await connection.run(sql, [from, to]));
   for (const [i, row] of rows.entries()) {
     if (i % ROWS_A_TURN === 0) await giveWay();
