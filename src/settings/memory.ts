@@ -7,6 +7,8 @@ const FIXED_MB = 240;
 const HEAP_MB = 64;
 export const LEAST_MEMORY = 448 * MB;
 const LEAST_HEAP_LIMIT_MB = 1_024;
+/** So that a person can export, which reserves 40 MB, twice at a time, or beside a page that asks. */
+const LEAST_ANSWERS_MB = 160;
 /** So that batches of many producers are taken. */
 const LEAST_WAITING_MB = 32;
 const MOST_BY_ITSELF = 512 * MB;
@@ -25,7 +27,10 @@ export type MemoryShares = {
    * making more of them.
    */
   readonly heapLimit_mb: number;
-  /** Answers of the API at a time, as far as `LOGGIA_ANSWERS_MB` allows; part of the heap. */
+  /**
+   * Answers of the API at a time, as far as `LOGGIA_ANSWERS_MB` allows: what they may take at the
+   * most, which is far more than most do. Part of the heap.
+   */
   readonly answers_mb: number;
   /** Posts that wait for the bus. */
   readonly waiting_mb: number;
@@ -49,7 +54,7 @@ export function shareMemory(bytes: number): MemoryShares {
     store_mb: share(0.33),
     heap_mb: HEAP_MB + share(0.2),
     heapLimit_mb: Math.max(LEAST_HEAP_LIMIT_MB, 4 * (HEAP_MB + share(0.2))),
-    answers_mb: share(0.15),
+    answers_mb: Math.max(LEAST_ANSWERS_MB, share(0.15)),
     waiting_mb: Math.max(LEAST_WAITING_MB, share(0.1)),
     filters_mb: share(0.22),
     spilled_mb: Math.floor((8 * bytes) / MB),
