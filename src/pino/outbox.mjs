@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
-import { appendFile, mkdir, readdir, readFile, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
+import { appendFileSync, mkdirSync, rmSync, writeSync } from "node:fs";
+import { mkdir, readdir, readFile, rename, rm, rmdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -35,10 +36,11 @@ export class Outbox {
   #count = 0;
   #dropped = 0;
   #isWarned = false;
+  #why = "no time was left";
+  #isEnding = false;
   #isClosing = new AbortController();
+  #writeSoon = null;
   #timer = null;
-  /** @type {Promise<void>} */
-  #writing = Promise.resolve();
   /** @type {Promise<void> | null} */
   #sending = null;
 
@@ -61,88 +63,115 @@ export class Outbox {
     this.#folder = join(this.#root, `${process.pid}-${startedAt()}-${randomUUID().slice(0, 8)}`);
   }
 
-  /** Takes a line. Resolves once there is room for the next. */
-  async add(line) {
+  /**
+   * Takes a line. It is in a file by the end of this turn of the event loop: pino stops the worker without a word
+   * once the application refers to its transport no more, and what is in memory then is lost.
+   */
+  add(line) {
     this.#lines.push(line);
     this.#size += line.length + 1;
-    if (this.#lines.length >= BATCH_LINES || this.#size >= BATCH_BYTES) await this.#write();
-    else this.#timer ??= setTimeout(() => void this.#write(), this.#options.interval ?? INTERVAL_MS);
+    if (this.#lines.length >= BATCH_LINES || this.#size >= BATCH_BYTES) this.#write();
+    else this.#writeSoon ??= setImmediate(() => this.#write());
+    this.#timer ??= setTimeout(() => this.#stopWaiting(), this.#options.interval ?? INTERVAL_MS);
   }
 
   /** Writes what is left, and sends all of it while the time for that lasts. The next process sends the rest. */
   async close() {
-    await this.#write();
+    this.#isEnding = true;
+    this.#write();
+    this.#stopWaiting();
     const limit = this.#options.exitTimeout ?? EXIT_MS;
     await Promise.race([this.#sent(), delay(limit, undefined, { ref: false })]);
     this.#isClosing.abort();
     await this.#sent();
     await rmdir(this.#folder).catch(() => {});
+    const left = this.#batches.reduce((sum, { lines }) => sum + lines, 0);
+    if (left > 0) this.#warn(`${left} lines wait in ${this.#root} for the next process: ${this.#why}`);
   }
 
   async #sent() {
     while (this.#sending !== null) await this.#sending;
   }
 
+  /** Writes by blocking calls, for the worker may be stopped between any two others. */
   #write() {
-    clearTimeout(this.#timer);
-    this.#timer = null;
+    clearImmediate(this.#writeSoon);
+    this.#writeSoon = null;
     const lines = this.#lines;
     this.#lines = [];
     this.#size = 0;
-    if (lines.length > 0)
-      this.#writing = this.#writing.then(() => this.#keep(lines)).catch((error) => this.#lost(lines, error));
-    return this.#writing;
+    if (lines.length === 0) return;
+    try {
+      this.#keep(lines);
+    } catch (error) {
+      this.#warn(`${lines.length} lines can't be kept: ${error.message}`);
+    }
+    if (this.#hasDue()) this.#start();
   }
 
   /** Puts lines into the last file where it was not sent yet and has room, else into a new one. */
-  async #keep(lines) {
+  #keep(lines) {
     const text = Buffer.from(`${lines.join("\n")}\n`);
-    const last = this.#batches.at(-1);
-    if (last !== undefined && !last.isSent && last.size + text.length <= BATCH_BYTES) {
-      last.size += text.length;
-      last.lines += lines.length;
-      await appendFile(last.path, text);
-    } else {
+    let last = this.#batches.at(-1);
+    if (last === undefined || last.isSent || last.size + text.length > Math.min(BATCH_BYTES, this.#maxBytes() / 4)) {
       const key = randomUUID();
       this.#count += 1;
       const path = join(this.#folder, `${String(this.#count).padStart(12, "0")}-${key}.ndjson`);
-      await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-      await writeFile(path, text, { mode: 0o600 });
-      this.#batches.push({ path, key, size: text.length, lines: lines.length, isSent: false });
+      mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+      last = { path, key, size: 0, lines: 0, isSent: false };
+      this.#batches.push(last);
     }
+    appendFileSync(last.path, text, { mode: 0o600 });
+    last.size += text.length;
+    last.lines += lines.length;
     this.#stored += text.length;
-    await this.#makeRoom();
-    this.#start();
+    this.#makeRoom();
+  }
+
+  /** The last file takes lines until its interval is over. */
+  #hasDue() {
+    return this.#batches.length > (this.#timer === null ? 0 : 1);
+  }
+
+  #stopWaiting() {
+    clearTimeout(this.#timer);
+    this.#timer = null;
+    if (this.#hasDue()) this.#start();
   }
 
   #start() {
     this.#sending ??= this.#sendAll().finally(() => {
       this.#sending = null;
       // What came as it ended.
-      if (this.#batches.length > 0 && !this.#isClosing.signal.aborted) this.#start();
+      if (this.#hasDue() && !this.#isClosing.signal.aborted) this.#start();
     });
   }
 
-  /** Drops the oldest that is not under way, where all is more than may be kept. */
-  async #makeRoom() {
-    while (this.#stored > (this.#options.maxBytes ?? MAX_BYTES) && this.#batches.length > 1) {
-      const [oldest] = this.#batches.splice(this.#batches[0].isSent ? 1 : 0, 1);
+  #maxBytes() {
+    return this.#options.maxBytes ?? MAX_BYTES;
+  }
+
+  /** Drops the oldest that is not under way, where all is more than may be kept, but not the newest. */
+  #makeRoom() {
+    while (this.#stored > this.#maxBytes()) {
+      const index = this.#batches[0].isSent ? 1 : 0;
+      if (index >= this.#batches.length - 1) return;
+      const [oldest] = this.#batches.splice(index, 1);
       this.#dropped += oldest.lines;
       this.#stored -= oldest.size;
-      await rm(oldest.path, { force: true });
+      rmSync(oldest.path, { force: true });
     }
   }
 
   async #sendAll() {
     let pause = FIRST_PAUSE_MS;
-    while (this.#batches.length > 0 && !this.#isClosing.signal.aborted) {
+    while (this.#hasDue() && !this.#isClosing.signal.aborted) {
       const [batch] = this.#batches;
       // Nothing is added to it from here on.
       batch.isSent = true;
-      await this.#writing.catch(() => {});
       const { isSettled, why, wait = 0 } = await this.#send(batch);
       if (isSettled) {
-        if (why !== undefined) warn(`${batch.lines} lines were refused: ${why}`);
+        if (why !== undefined) this.#warn(`${batch.lines} lines were refused: ${why}`);
         this.#batches.splice(this.#batches.indexOf(batch), 1);
         this.#stored -= batch.size;
         await rm(batch.path, { force: true });
@@ -151,7 +180,9 @@ export class Outbox {
         this.#tellDropped();
         continue;
       }
-      if (!this.#isWarned) warn(`The service takes nothing: ${why}; lines are kept in ${this.#root}`);
+      if (!this.#isClosing.signal.aborted) this.#why = why;
+      if (!this.#isWarned && !this.#isEnding)
+        this.#warn(`The service takes nothing: ${why}; lines are kept in ${this.#root}`);
       this.#isWarned = true;
       const { signal } = this.#isClosing;
       await delay(Math.max(pause * (0.5 + Math.random() / 2), wait), undefined, { signal }).catch(() => {});
@@ -197,16 +228,20 @@ export class Outbox {
   /** Says in the log itself what it lacks. */
   #tellDropped() {
     if (this.#dropped === 0) return;
-    const msg =
-      `${this.#dropped} lines were dropped: ` +
-      `more than ${this.#options.maxBytes ?? MAX_BYTES} bytes waited for the service`;
+    const msg = `${this.#dropped} lines were dropped: more than ${this.#maxBytes()} bytes waited for the service`;
     this.#dropped = 0;
-    warn(msg);
-    void this.add(JSON.stringify({ level: 40, time: Date.now(), name: "loggia/pino", msg }));
+    this.#warn(msg);
+    this.add(JSON.stringify({ level: 40, time: Date.now(), name: "loggia/pino", msg }));
   }
 
-  #lost(lines, error) {
-    warn(`${lines.length} lines can't be kept: ${error.message}`);
+  /** At the end the thread that shows warnings waits for this one, and shows none any more. */
+  #warn(message) {
+    if (!this.#isEnding) return process.emitWarning(message, "LoggiaPino");
+    try {
+      writeSync(2, `(node:${process.pid}) LoggiaPino: ${message}\n`);
+    } catch {
+      // Nobody reads it.
+    }
   }
 
   /** Takes over what processes left that are gone. */
@@ -238,10 +273,7 @@ export class Outbox {
   }
 }
 
-/**
- * When this process started, in milliseconds since the Unix epoch. Its threads differ by some
- * milliseconds at most.
- */
+/** When this process started, in milliseconds since the Unix epoch, the same in all its threads but for some milliseconds. */
 function startedAt() {
   return Math.round(Date.now() - process.uptime() * 1000);
 }
@@ -261,8 +293,4 @@ function isAlive(name) {
 
 function byName(a, b) {
   return a < b ? -1 : 1;
-}
-
-function warn(message) {
-  process.emitWarning(message, "LoggiaPino");
 }

@@ -14,7 +14,7 @@ export default async function loggia(options) {
   let isRead = Promise.resolve();
   const read = async (source) => {
     // A line is asked for once the one before has its place: pino waits, and not the memory of the worker grows.
-    for await (const line of source) await outbox.add(line);
+    for await (const line of source) outbox.add(line);
   };
   return build(
     (source) => {
