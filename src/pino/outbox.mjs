@@ -64,8 +64,8 @@ export class Outbox {
   }
 
   /**
-   * Takes a line. It is in a file by the end of this turn of the event loop: pino stops the worker without a word
-   * once the application refers to its transport no more, and what is in memory then is lost.
+   * Takes a line. It is in a file by the end of this turn of the event loop: pino stops the worker
+   * of a transport that nothing refers to, and what is in memory then is lost. See decision 79.
    */
   add(line) {
     this.#lines.push(line);
