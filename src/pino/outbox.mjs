@@ -273,7 +273,10 @@ export class Outbox {
   }
 }
 
-/** When this process started, in milliseconds since the Unix epoch, the same in all its threads but for some milliseconds. */
+/**
+ * When this process started, in milliseconds since the Unix epoch: the same in all its threads but
+ * for some milliseconds.
+ */
 function startedAt() {
   return Math.round(Date.now() - process.uptime() * 1000);
 }
