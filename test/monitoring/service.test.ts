@@ -110,7 +110,12 @@ for (const kind of KINDS) {
 }
 
 test("the documentation names each metric, and no other", async (t) => {
-  const environment = { LOGGIA_SMTP: "smtp://127.0.0.1:9", LOGGIA_MAIL_FROM: "loggia@example.org" };
+  const environment = {
+    LOGGIA_SMTP: "smtp://127.0.0.1:9",
+    LOGGIA_MAIL_FROM: "loggia@example.org",
+    // Listeners are told of where one is set.
+    LOGGIA_SYSLOG: `udp://127.0.0.1:0/${LOG}`,
+  };
   const service = await startService({ ...environmentOf("embedded", temporaryFolder(t)), ...environment });
   t.teardown(() => service.close());
   // Told from the first look on.
