@@ -7,8 +7,11 @@ const FIXED_MB = 240;
 const HEAP_MB = 64;
 export const LEAST_MEMORY = 448 * MB;
 const LEAST_HEAP_LIMIT_MB = 1_024;
-/** So that a person can export, which reserves 40 MB, twice at a time, or beside a page that asks. */
-const LEAST_ANSWERS_MB = 160;
+/**
+ * So that a person, who gets half, can export, which reserves 40 MB, beside pages that ask: each
+ * question reserves the most that its answer may take.
+ */
+const LEAST_ANSWERS_MB = 256;
 /** So that batches of many producers are taken. */
 const LEAST_WAITING_MB = 32;
 const MOST_BY_ITSELF = 512 * MB;
