@@ -8,6 +8,7 @@ import { readAsk, withClause } from "../ask/compose.ts";
 import { withRange } from "../ask/range.ts";
 import { Form, valuesOf } from "../parts/form.tsx";
 import type { Run } from "../state/search.ts";
+import "../css/blank.css";
 import "../css/forms.css";
 
 const FORMATS = { csv: "CSV, for spreadsheets", ndjson: "NDJSON, a line of JSON each", xml: "XML" } as const;

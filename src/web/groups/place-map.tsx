@@ -10,6 +10,7 @@ import { countOf, formatNumber } from "../parts/numbers.ts";
 import type { GroupRow } from "./model.ts";
 import { MOST_CIRCLES, circleAt, circlesOf, dotsOf, placesOf, projectionOf } from "./places.ts";
 import type { Circle, Place, Size } from "./places.ts";
+import "../css/groups.css";
 
 const WORLD = atlas as unknown as Parameters<typeof feature>[0];
 type Countries = NonNullable<Parameters<typeof mesh>[1]>;

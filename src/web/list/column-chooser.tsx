@@ -7,6 +7,7 @@ import { Icon } from "../parts/icons.tsx";
 import { COLUMN_FIELDS, hasColumn, moveColumn, resizeColumn, titleOf, toggleColumn, widthOf } from "./columns.ts";
 import type { ListColumn } from "./columns.ts";
 import "../css/columns.css";
+import "../css/forms.css";
 import { visibleText } from "./visible-text.ts";
 
 export type ColumnsProperties = {

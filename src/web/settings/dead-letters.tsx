@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 import { Clock, PaneHead, Records } from "./pane.tsx";
 import { useAct, useResource } from "../state/resource.ts";
 import type { PartProperties } from "./part.ts";
+import "../css/event.css";
 
 type Letter = {
   readonly id: string;
