@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
 
 import type { ClassRecord } from "../api/types.ts";
 import type { App } from "../app.ts";
@@ -22,14 +23,19 @@ export function ClassEditor(properties: {
   readonly log: string;
   readonly start: Draft;
   readonly classes: readonly ClassRecord[];
+  /** Whether somebody asked for a new class, whose name comes next. */
+  readonly takesFocus: boolean;
 }): JSX.Element {
-  const { app, log, start, classes } = properties;
+  const { app, log, start, classes, takesFocus } = properties;
   const draft = useSignal(start);
   const { fault, isBusy, act } = useAct();
   const path = `/manage/1/logs/${log}/classFilters`;
   const isNew = start.key === "";
   const options = useSignal<ClassOptions | null>(null);
   const stored = useResource<ClassOptions>(app, isNew ? "" : `${path}/${start.key}/options`);
+  useEffect(() => {
+    if (takesFocus) document.getElementById("class-name")?.focus();
+  }, []);
   const change = (changes: Partial<Draft>) => (draft.value = { ...draft.value, ...changes });
   const shown = options.value ?? stored.value.value ?? NO_OPTIONS;
   const save = () =>

@@ -29,9 +29,9 @@ export function draftOf(record: ClassRecord): Draft {
   return { ...record, weight: String(record.weight) };
 }
 
-/** A new class, heavier than all others, in a colour that none of them has. */
+/** A new class, lighter than all others, so that none of them loses events, in a colour that none of them has. */
 export function newDraft(classes: readonly ClassRecord[]): Draft {
-  const heaviest = classes.reduce((most, { weight }) => Math.max(most, weight), 0);
+  const lightest = Math.min(...classes.map(({ weight }) => weight));
   const used = new Set(classes.map(({ color }) => color.toLowerCase()));
   return {
     key: "",
@@ -41,7 +41,7 @@ export function newDraft(classes: readonly ClassRecord[]): Draft {
     text: "",
     link: "",
     source: "",
-    weight: String(heaviest + WEIGHT_STEP),
+    weight: String(classes.length === 0 ? WEIGHT_STEP : lightest - WEIGHT_STEP),
   };
 }
 

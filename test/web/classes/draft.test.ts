@@ -16,9 +16,12 @@ const record = (key: string, weight: number, color: string): ClassRecord => ({
 });
 const CLASSES = [record("error", 50, "Tomato"), record("slow", 20, "orange")];
 
-test("a new class is heavier than all others, in a colour of its own", (t) => {
+test("a new class takes no events from the others, and has a colour of its own", (t) => {
   const draft = newDraft(CLASSES);
-  t.is(draft.weight, "60");
+  t.is(draft.weight, "10");
+  t.deepEqual(heavierThan(draft, CLASSES), CLASSES);
+  t.is(newDraft([record("ignored", 0, "gray")]).weight, "-10");
+  t.is(newDraft([]).weight, "10");
   t.is(draft.color, "mediumvioletred");
 });
 
