@@ -3,6 +3,8 @@ import type { ComponentType, JSX } from "preact";
 import type { App } from "../app.ts";
 import { lastLog } from "../shell/last-log.ts";
 import { useTitle } from "../shell/title.ts";
+import { visibleText } from "../list/visible-text.ts";
+import { Message } from "../parts/message.tsx";
 import type { Place, SERVICE_PARTS } from "../state/address.ts";
 import { mayChange } from "../state/roles.ts";
 import { Accounts } from "./accounts.tsx";
@@ -47,6 +49,14 @@ const OF_SERVICE: readonly (Part & { readonly key: (typeof SERVICE_PARTS)[number
   { key: "backup", label: "Backup and replay", view: Backup },
 ];
 
+/** Why an address leads to a part that is not there for the reader. */
+function whyMissing(part: string, log: string): string {
+  const [ofLog, ofService] = [OF_LOG, OF_SERVICE].map((parts) => parts.find(({ key }) => key === part)?.label);
+  if (ofService !== undefined) return `${ofService}: only admins of this service see it`;
+  if (ofLog === undefined) return `The settings have no part ${visibleText(part)}`;
+  return log === "" ? `${ofLog}: you may read no log` : `${ofLog}: only admins of the log ${log} see it`;
+}
+
 /** Everything that is set up: of the log, of the person, and, for service admins, of the service. */
 export function SettingsScreen({ app }: { app: App }): JSX.Element {
   const { screen, log: named, part } = app.location.place.value;
@@ -61,6 +71,7 @@ export function SettingsScreen({ app }: { app: App }): JSX.Element {
   const all = groups.flatMap(({ parts }) => parts);
   const [standard = all[0]] = screen === "settings" ? all : OF_PERSON;
   const shown = all.find(({ key }) => key === part) ?? standard;
+  const missing = part === "" || all.some(({ key }) => key === part) ? null : whyMissing(part, log);
   const placeOf = (key: string): Partial<Place> =>
     OF_LOG.some((each) => each.key === key)
       ? { screen: "settings", log, part: key }
@@ -103,6 +114,11 @@ export function SettingsScreen({ app }: { app: App }): JSX.Element {
             </optgroup>
           ))}
         </select>
+        {missing !== null && (
+          <Message kind="warn" title={missing}>
+            {shown.label} is shown instead.
+          </Message>
+        )}
         <View key={shown.key} app={app} log={log} />
       </main>
     </div>
