@@ -115,9 +115,9 @@ export function GroupTable(properties: {
           ))}
         </tbody>
       </table>
-      {rows.length === 0 && <p class="end">No events match, so there are no groups.</p>}
+      {rows.length === 0 && <p class="ending">No events match, so there are no groups.</p>}
       {rows.length > most.value && (
-        <p class="end">
+        <p class="ending">
           <button class="btn small" type="button" onClick={() => (most.value += ROWS_AT_ONCE)}>
             Show more of {formatNumber(rows.length)} groups
           </button>

@@ -79,7 +79,7 @@ export function List(properties: ListProperties): JSX.Element {
     >
       <Head {...properties} first={first} />
       <div ref={canvas} class="canvas" role="rowgroup" />
-      <div class="end" role="row">
+      <div class="ending" role="row">
         <div role="gridcell">{end}</div>
       </div>
     </div>

@@ -102,8 +102,8 @@ export function PatternsView({ app, search }: { app: App; search: Search }): JSX
             ))}
           </tbody>
         </table>
-        {rows.length === 0 && <p class="end">No events match, so there are no patterns.</p>}
-        {total > rows.length && <p class="end">These are the {MOST_PATTERNS} most frequent ones.</p>}
+        {rows.length === 0 && <p class="ending">No events match, so there are no patterns.</p>}
+        {total > rows.length && <p class="ending">These are the {MOST_PATTERNS} most frequent ones.</p>}
       </div>
       {state}
     </>
