@@ -2,7 +2,7 @@ import { visibleText } from "../list/visible-text.ts";
 import type { MenuItems } from "../parts/menu.tsx";
 import type { Measure } from "./bars.ts";
 
-const FIGURES = { avg: "Average", min: "Least", max: "Most" } as const;
+const FIGURES = { avg: "Average", min: "Minimum", max: "Maximum" } as const;
 /** A menu of more would be hard to use. */
 const MOST_FIELDS = 8;
 
