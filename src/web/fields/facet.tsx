@@ -113,13 +113,26 @@ export function Facet(properties: {
   );
 }
 
-/** Keeps an open facet as high as it was: what stands below stays under the pointer when a query has fewer values. */
+/**
+ * Keeps an open facet as high as it was while the pointer or a key is at the fields: what stands below stays
+ * under it when a query has fewer values. Nobody aims at anything there otherwise, and the room is given up.
+ */
 function useRoom(isOpen: boolean, causes: readonly unknown[]): { readonly current: HTMLElement | null } {
   const section = useRef<HTMLElement>(null);
-  useLayoutEffect(() => {
+  const fit = () => {
     const { style, offsetHeight } = section.current!;
-    style.minHeight = isOpen ? `${offsetHeight}px` : "";
-  }, [isOpen, ...causes]);
+    const isUsed = section.current!.closest(".side")?.matches(":hover, :has(:focus-visible)") === true;
+    style.minHeight = isOpen && isUsed ? `${offsetHeight}px` : "";
+  };
+  useLayoutEffect(fit, [isOpen, ...causes]);
+  useEffect(() => {
+    const pane = section.current!.closest(".side");
+    const events = ["pointerenter", "pointerleave", "focusin", "focusout"] as const;
+    // The focus is nowhere while it goes from one field to the next.
+    const later = () => requestAnimationFrame(() => section.current !== null && fit());
+    for (const event of events) pane?.addEventListener(event, later);
+    return () => events.forEach((event) => pane?.removeEventListener(event, later));
+  }, [isOpen]);
   return section;
 }
 
