@@ -16,6 +16,7 @@ import { Facet } from "./facet.tsx";
 import { conditioned, facetFields, factsQuery, MOST_FACETS, readFacts } from "./facets.ts";
 import type { FieldFacts, FieldRecord } from "./facets.ts";
 import { useOrder } from "./use-order.ts";
+import "../css/forms.css";
 import type { Read } from "./use-order.ts";
 
 /** Fields that are open from the start. */
@@ -47,6 +48,17 @@ export function FieldsPane({ app, search, run, isOpen }: FieldsPaneProperties): 
       ]),
     [],
   );
+  useEffect(() => {
+    if (!isOpen.value) return undefined;
+    const before = document.activeElement;
+    // So that Escape closes it, and Tab goes on in it.
+    if (pane.current?.contains(before) !== true) pane.current?.focus();
+    return () => {
+      const isLost =
+        document.activeElement === document.body || pane.current?.contains(document.activeElement) === true;
+      if (isLost && before instanceof HTMLElement) before.focus();
+    };
+  }, [isOpen.value]);
   const there = useSignal<ReadonlySet<string>>(new Set());
   const words = sought.value?.toLowerCase() ?? "";
   // A field that the query looks at stays, so that what it leaves out can be taken in again.
@@ -63,6 +75,7 @@ export function FieldsPane({ app, search, run, isOpen }: FieldsPaneProperties): 
     <aside
       ref={pane}
       class={isOpen.value ? "side over" : "side"}
+      tabIndex={-1}
       aria-label="Fields"
       onKeyDown={({ key }) => {
         if (key === "Escape") isOpen.value = false;
@@ -80,7 +93,9 @@ export function FieldsPane({ app, search, run, isOpen }: FieldsPaneProperties): 
             ref={(input) => input?.focus()}
             onInput={(event) => (sought.value = event.currentTarget.value)}
             onKeyDown={(event) => {
-              if (event.key === "Escape") sought.value = null;
+              if (event.key !== "Escape") return;
+              event.stopPropagation();
+              sought.value = null;
             }}
           />
         )}
