@@ -4,8 +4,10 @@ import { useEffect, useRef } from "preact/hooks";
 import type { SavedQuery } from "../api/types.ts";
 import type { App } from "../app.ts";
 import { Form, valuesOf } from "../parts/form.tsx";
+import { Progress } from "../parts/progress.tsx";
 import { useAct, useResource } from "../state/resource.ts";
 import type { Search } from "../state/search.ts";
+import "../css/blank.css";
 import "../css/forms.css";
 import "../css/saved.css";
 import { Name } from "../event/pieces.tsx";
@@ -15,7 +17,7 @@ export type SavedListProperties = { readonly app: App; readonly search: Search; 
 
 /** Saves the query that is typed, and opens those that were saved. */
 export function SavedList({ app, search, close }: SavedListProperties): JSX.Element {
-  const path = `/manage/1/logs/${search.log}/queries`;
+  const path = pathOf(search);
   const saved = useResource<readonly SavedQuery[]>(app, path);
   const { fault, isBusy, act } = useAct();
   const first = useRef<HTMLInputElement>(null);
@@ -29,12 +31,7 @@ export function SavedList({ app, search, close }: SavedListProperties): JSX.Elem
       close();
       app.toaster.show(`Saved as ${name}`);
     });
-  const open = ({ query }: SavedQuery) => {
-    search.query.value = query;
-    search.start();
-    close();
-  };
-  const own = app.session.account.value?.email;
+  const queries = saved.value.value ?? [];
   return (
     <>
       <Form class="form pad" onSubmit={save}>
@@ -57,22 +54,63 @@ export function SavedList({ app, search, close }: SavedListProperties): JSX.Elem
           </button>
         </div>
       </Form>
-      {(saved.value.value ?? []).length > 0 && (
+      {queries.length > 0 && (
         <>
           <hr />
           <h3>Saved queries</h3>
-          <ul class="saved">
-            {(saved.value.value ?? []).map((each) => (
-              <li key={`${each.owner} ${each.name}`}>
-                <button class="pick" type="button" title={visibleText(each.query)} onClick={() => open(each)}>
-                  <Name text={each.name} />
-                  <span class="hint">{each.owner === own ? (each.shared ? "shared" : "") : each.owner}</span>
-                </button>
-              </li>
-            ))}
-          </ul>
+          <Choices app={app} search={search} close={close} queries={queries} />
         </>
       )}
     </>
+  );
+}
+
+/** Opens queries that were saved, beside the field in which one is written. */
+export function SavedOpener({ app, search, close }: SavedListProperties): JSX.Element {
+  const saved = useResource<readonly SavedQuery[]>(app, pathOf(search));
+  const root = useRef<HTMLDivElement>(null);
+  const queries = saved.value.value;
+  useEffect(() => root.current?.querySelector("button")?.focus(), [queries]);
+  return (
+    <div ref={root}>
+      {saved.fault.value !== null ? (
+        <p class="pad err" role="alert">
+          {saved.fault.value}
+        </p>
+      ) : queries === null ? (
+        <Progress />
+      ) : queries.length === 0 ? (
+        <p class="pad note">No query of {search.log} was saved yet. Save one beside its result.</p>
+      ) : (
+        <Choices app={app} search={search} close={close} queries={queries} />
+      )}
+    </div>
+  );
+}
+
+function pathOf({ log }: Search): string {
+  return `/manage/1/logs/${log}/queries`;
+}
+
+type ChoicesProperties = SavedListProperties & { readonly queries: readonly SavedQuery[] };
+
+function Choices({ app, search, close, queries }: ChoicesProperties): JSX.Element {
+  const open = ({ query }: SavedQuery) => {
+    search.query.value = query;
+    search.start();
+    close();
+  };
+  const own = app.session.account.value?.email;
+  return (
+    <ul class="saved">
+      {queries.map((each) => (
+        <li key={`${each.owner} ${each.name}`}>
+          <button class="pick" type="button" title={visibleText(each.query)} onClick={() => open(each)}>
+            <Name text={each.name} />
+            <span class="hint">{each.owner === own ? (each.shared ? "shared" : "") : each.owner}</span>
+          </button>
+        </li>
+      ))}
+    </ul>
   );
 }

@@ -8,8 +8,13 @@ import { QueryField } from "../editor/query-field.tsx";
 import { useWait } from "../faults/use-wait.ts";
 import { isLive, switchLive } from "../live/switch.ts";
 import { Icon } from "../parts/icons.tsx";
+import { PopoverButton } from "../parts/popover.tsx";
+import type { SavedListProperties } from "../saved/saved-list.tsx";
+import { lazy } from "../shell/lazy.tsx";
 import type { Search } from "../state/search.ts";
 import { RangeButton } from "../time/range-button.tsx";
+
+const SavedOpener = lazy<SavedListProperties>(async () => (await import("../saved/saved-list.tsx")).SavedOpener);
 
 type AskBarProperties = {
   readonly app: App;
@@ -45,6 +50,16 @@ export function AskBar({ app, search, isFieldsOpen }: AskBarProperties): JSX.Ele
     >
       <div class="field">
         <QueryField app={app} search={search} />
+        <PopoverButton
+          class="run"
+          label="Open a saved query"
+          popoverClass="under end form-pop"
+          popoverLabel="Saved queries"
+          renderContent={(close) => <SavedOpener app={app} search={search} close={close} />}
+        >
+          <Icon name="star" />
+          <span class="hide-small">Saved</span>
+        </PopoverButton>
         <RunButton search={search} />
       </div>
       <RangeButton app={app} search={search} />
