@@ -50,7 +50,16 @@ export function LiveBar({ live, onStop }: LiveBarProperties): JSX.Element {
       <button class="quiet" type="button" onClick={onStop}>
         Stop
       </button>
-      <Announcement words={connection.kind === "open" || pause === null ? title : `${title}. ${note}`} />
+      <Announcement
+        state={dot}
+        words={
+          connection.kind === "connecting"
+            ? null
+            : connection.kind === "open" || pause === null
+              ? title
+              : `${title}. ${note}`
+        }
+      />
     </div>
   );
 }
@@ -68,15 +77,24 @@ function useSeconds(isNeeded: boolean): number {
 }
 
 const BETWEEN_MS = 10_000;
+const SETTLED_MS = 500;
 
-/** Says what has changed to those who hear the page, every 10 s at most. */
-function Announcement({ words }: { readonly words: string }): JSX.Element {
-  const said = useSignal({ words: "", at_ms: -Infinity });
+type Said = { readonly words: string; readonly state: string; readonly at_ms: number };
+
+/**
+ * Says what has changed to those who hear the page: another state when it lasts, more of the same one
+ * every 10 s at most. While a connection is made, null, what was said still holds.
+ */
+function Announcement({ state, words }: { readonly state: string; readonly words: string | null }): JSX.Element {
+  const said = useSignal<Said>({ words: "", state: "", at_ms: -Infinity });
   useEffect(() => {
-    const wait_ms = said.peek().at_ms + BETWEEN_MS - performance.now();
-    const timer = setTimeout(() => (said.value = { words, at_ms: performance.now() }), Math.max(0, wait_ms));
+    if (words === null) return undefined;
+    const last = said.peek();
+    const wait_ms = last.state === state ? last.at_ms + BETWEEN_MS - performance.now() : SETTLED_MS;
+    const say = () => (said.value = { words, state, at_ms: performance.now() });
+    const timer = setTimeout(say, Math.max(0, wait_ms));
     return () => clearTimeout(timer);
-  }, [words]);
+  }, [words, state]);
   return (
     <span class="sr" role="status">
       {said.value.words}
