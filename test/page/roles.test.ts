@@ -55,7 +55,17 @@ test.serial("the settings of a log have what a reader of it may see, and say why
     await page.goto(`/#/${LOG}/settings/${part}`);
     await page.getByText(SENTENCE, { exact: true }).waitFor();
     t.is(await page.locator(".pane :is(input, button)").count(), 0, part);
+    const words = new RegExp(`^${part}: only admins of the log ${LOG} see it$`, "i");
+    await page.getByRole("heading", { name: words }).waitFor();
   }
+  await page.getByText("General is shown instead.").waitFor();
+  await page.goto("/#/service/health");
+  await page.getByRole("heading", { name: "Health: only admins of this service see it" }).waitFor();
+  await page.getByText("Preferences is shown instead.").waitFor();
+  await assertAccessible(t, page, "a part that a reader may not see");
+  await page.goto("/#/you/sessions");
+  await page.getByRole("heading", { name: "Sessions", exact: true }).waitFor();
+  t.is(await page.getByText("is shown instead").count(), 0);
 });
 
 test.serial("a reader sees what classes are made of, and chooses for themselves alone", async (t) => {
@@ -98,7 +108,11 @@ test.serial("an admin of the log still has it all", async (t) => {
   const query = encodeURIComponent("GET events WHERE source = 'roles'");
   const { page } = await pages.open(t, { address: `#/${LOG}?q=${query}` });
   await page.locator("#list").getByText("paid by card").first().click();
-  await page.getByRole("button", { name: "Make a class" }).first().waitFor();
+  await page.getByRole("button", { name: "Make a class" }).first().click();
+  const name = page.getByLabel("Name", { exact: true });
+  await page.waitForFunction(() => document.querySelector<HTMLInputElement>("#class-name")?.value === "Paid by card");
+  t.true(await name.evaluate((field) => field === document.activeElement), "the name comes first");
+  await page.getByText("Paid outweighs this one.").waitFor();
   await page.goto(`/#/${LOG}/settings/keys`);
   await page.getByRole("button", { name: "Make key" }).waitFor();
   await page.goto(`/#/${LOG}/classes`);

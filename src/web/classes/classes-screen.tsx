@@ -97,7 +97,7 @@ export function ClassesScreen({ app, log }: { app: App; log: string }): JSX.Elem
           log={log}
           start={draft}
           classes={classes}
-          takesFocus={part === "~new"}
+          takesFocus={part === "~new" || event.value !== null}
         />
       )}
     </div>
