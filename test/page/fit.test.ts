@@ -40,7 +40,7 @@ async function makeClasses(context: BrowserContext, source: string, count: numbe
   return { from, to: from + 24 * HOUR_MS };
 }
 
-test("at 360 px a range of two whole moments fits, and so does what stands beside it", async (t) => {
+test.serial("at 360 px a range of two whole moments fits, and so does what stands beside it", async (t) => {
   const [from, to] = [Date.UTC(2024, 8, 23, 10, 11, 12, 345), Date.UTC(2026, 8, 24, 20, 21, 22, 678)];
   const { page } = await pages.open(t, { viewport: PHONE, address: `#/${LOG}?from=${from}&to=${to}&tz=UTC` });
   await page.getByRole("button", { name: /^Range: / }).waitFor();
@@ -51,7 +51,7 @@ test("at 360 px a range of two whole moments fits, and so does what stands besid
   await assertFits(t, page, "the picker of ranges");
 });
 
-test("at 360 px the act of a full inbox is whole", async (t) => {
+test.serial("at 360 px the act of a full inbox is whole", async (t) => {
   const { page, context } = await pages.open(t, { viewport: PHONE, address: "#/you" });
   const json = { key: "many", display: "Many", color: "teal", weight: 3, tag: "many" };
   await send(context, "POST", `/manage/1/logs/${LOG}/classFilters`, json);
@@ -66,7 +66,7 @@ test("at 360 px the act of a full inbox is whole", async (t) => {
   await assertFits(t, page, "the inbox");
 });
 
-test("at 360 px Escape closes the fields at once, and the focus returns to their button", async (t) => {
+test.serial("at 360 px Escape closes the fields at once, and the focus returns to their button", async (t) => {
   await pages.post([{ text: "of a phone", source: "phone" }]);
   const { page } = await pages.open(t, { viewport: PHONE, address: `#/${LOG}` });
   await page.locator(".side").waitFor({ state: "attached" });
@@ -80,7 +80,7 @@ test("at 360 px Escape closes the fields at once, and the focus returns to their
   t.true(await button.evaluate((element) => element === document.activeElement));
 });
 
-test("bars as a table scroll in a part of their own, a line each, and leave the list in sight", async (t) => {
+test.serial("bars as a table scroll in a part of their own, a line each, and leave the list in sight", async (t) => {
   const { page, context } = await pages.open(t, { address: "#/you" });
   const { from, to } = await makeClasses(context, "wide", 8);
   await page.goto(`/#/${LOG}?${queryOf("wide")}&from=${from}&to=${to}&tz=Europe/Berlin`);
@@ -100,7 +100,7 @@ test("bars as a table scroll in a part of their own, a line each, and leave the 
   t.true((await page.locator("#list").boundingBox())!.height > 300);
 });
 
-test("what the pointer says of a bar hides no bar", async (t) => {
+test.serial("what the pointer says of a bar hides no bar", async (t) => {
   const { page, context } = await pages.open(t, { address: "#/you" });
   const { from, to } = await makeClasses(context, "told", 3);
   await page.goto(`/#/${LOG}?${queryOf("told")}&from=${from}&to=${to}&tz=UTC`);
@@ -113,7 +113,7 @@ test("what the pointer says of a bar hides no bar", async (t) => {
   }
 });
 
-test("a measure of a long name stays above the width of the bars and beside the axis", async (t) => {
+test.serial("a measure of a long name stays above the width of the bars and beside the axis", async (t) => {
   const created = Date.UTC(2026, 9, 8, 12);
   await pages.post(
     Array.from({ length: 30 }, (_, i) => ({
@@ -141,7 +141,7 @@ test("a measure of a long name stays above the width of the bars and beside the 
   t.deepEqual([...new Set(lefts)], ["8px"]);
 });
 
-test("what opens under a button at the right end has the edge of every popover", async (t) => {
+test.serial("what opens under a button at the right end has the edge of every popover", async (t) => {
   const { page } = await pages.open(t, { address: `#/${LOG}` });
   for (const name of [/^Save$/, /^Export$/, /account/]) {
     await page.getByRole("button", { name }).click();
@@ -154,7 +154,7 @@ test("what opens under a button at the right end has the edge of every popover",
   }
 });
 
-test("the fields give up the room of values that are gone when the pointer leaves them", async (t) => {
+test.serial("the fields give up the room of values that are gone when the pointer leaves them", async (t) => {
   await pages.post(
     Array.from({ length: 12 }, (_, i) => ({ text: `of room ${i}`, source: `room-${i % 4}`, tags: ["room", `r${i}`] })),
   );
@@ -176,7 +176,7 @@ test("the fields give up the room of values that are gone when the pointer leave
   await until(async () => Math.abs((await rest()) - before) < 1, { what: "the room to be given up" });
 });
 
-test("the values of the service's health stand in one column", async (t) => {
+test.serial("the values of the service's health stand in one column", async (t) => {
   const { page } = await pages.open(t, { address: "#/service/health" });
   await page.getByRole("row", { name: /^dead letters/ }).waitFor();
   await page.getByRole("row", { name: /^store/ }).waitFor();
@@ -187,7 +187,7 @@ test("the values of the service's health stand in one column", async (t) => {
   t.is(new Set(lefts).size, 1, lefts.join());
 });
 
-test("the columns' field to search in is styled on a first visit", async (t) => {
+test.serial("the columns' field to search in is styled on a first visit", async (t) => {
   await pages.post([{ text: "of columns", source: "columns" }]);
   const { page } = await pages.open(t, { address: `#/${LOG}` });
   await page.locator("#list .row").first().waitFor();
@@ -201,7 +201,7 @@ test("the columns' field to search in is styled on a first visit", async (t) => 
   t.deepEqual(style, { height: "34px", outlineStyle: "none" });
 });
 
-test("a query that was saved is opened beside the field in which queries are written", async (t) => {
+test.serial("a query that was saved is opened beside the field in which queries are written", async (t) => {
   const query = "GET events WHERE source = 'opened-again'";
   const { page, context } = await pages.open(t, { viewport: PHONE, address: "#/you" });
   await pages.post([{ text: "found again", source: "opened-again" }]);

@@ -50,6 +50,7 @@ export function AskBar({ app, search, isFieldsOpen }: AskBarProperties): JSX.Ele
     >
       <div class="field">
         <QueryField app={app} search={search} />
+        <RunButton search={search} />
         <PopoverButton
           class="run"
           label="Open a saved query"
@@ -60,7 +61,6 @@ export function AskBar({ app, search, isFieldsOpen }: AskBarProperties): JSX.Ele
           <Icon name="star" />
           <span class="hide-small">Saved</span>
         </PopoverButton>
-        <RunButton search={search} />
       </div>
       <RangeButton app={app} search={search} />
       <LiveButton app={app} search={search} />
