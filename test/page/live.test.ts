@@ -168,7 +168,10 @@ test("a tail that lost its connection counts down, and goes on behind the last e
   await page.unroute(/\/tail\?/);
   await page.locator("#list").getByText("number 8").waitFor();
   // Those who hear the page learn of it at once, and not behind the announcement of the loss.
-  await live.getByRole("status").filter({ hasText: /^Live$/ }).waitFor({ state: "attached", timeout: 4_000 });
+  await live
+    .getByRole("status")
+    .filter({ hasText: /^Live$/ })
+    .waitFor({ state: "attached", timeout: 4_000 });
   t.deepEqual(
     await allTexts(page),
     [8, 7, 6, 5, 4, 3, 2, 1].map((number) => `number ${number}`),
