@@ -17,8 +17,8 @@ async function send(context: BrowserContext, method: "POST" | "PUT", path: strin
 }
 
 async function assertFits(t: ExecutionContext, page: Page, what: string): Promise<void> {
-  const [document, window] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
-  t.is(document, window, what);
+  const [needed, there] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+  t.is(needed, there, what);
 }
 
 const queryOf = (source: string) => `q=${encodeURIComponent(`GET events WHERE source = '${source}'`)}`;
