@@ -218,3 +218,20 @@ test.serial("a query that was saved is opened beside the field in which queries 
   await page.locator("#found", { hasText: "1 event" }).waitFor();
   t.is(await page.getByRole("textbox", { name: /Query/ }).inputValue(), query);
 });
+
+test.serial("fields that are too many for the store at once are read some at a time", async (t) => {
+  const attributes = Object.fromEntries(Array.from({ length: 9 }, (_, i) => [`part${i}`, i]));
+  await pages.post([{ text: "of many fields", source: "many-fields", attributes }]);
+  const { page, problems } = await pages.open(t, { address: "#/you" });
+  problems.allowStatus(503);
+  await page.route(/DISTINCT/, async (route) => {
+    const count = route.request().url().split("DISTINCT").length - 1;
+    if (count <= 4) return route.continue();
+    const error = { code: "overloaded", message: "The question needs more memory than the store may take" };
+    return route.fulfill({ status: 503, json: { error } });
+  });
+  await page.goto(`/#/${LOG}?${queryOf("many-fields")}`);
+  await page.locator(".facet h3", { hasText: "@part8" }).waitFor();
+  await page.locator(".facet .val", { hasText: "many-fields" }).waitFor();
+  t.is(await page.locator(".side").getByText("Not read").count(), 0);
+});

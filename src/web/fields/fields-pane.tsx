@@ -3,6 +3,7 @@ import type { Signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
+import { ApiFault } from "../api/client.ts";
 import type { App } from "../app.ts";
 import { shortcut } from "../keys/table.ts";
 import { readAsk } from "../ask/compose.ts";
@@ -21,6 +22,8 @@ import type { Read } from "./use-order.ts";
 
 /** Fields that are open from the start. */
 const OPEN = 5;
+/** Fields whose facts are asked for together where all of them are too many for the store. */
+const FEW_FIELDS = 4;
 
 type FieldsPaneProperties = {
   readonly app: App;
@@ -151,8 +154,20 @@ async function readFields({ client }: App, run: Run): Promise<Read<FieldFacts> |
     });
     return readFacts(body[0], some);
   };
+  const allFacts = async (): Promise<readonly FieldFacts[]> => {
+    try {
+      return await factsIn(ask, shown);
+    } catch (fault) {
+      // Distinct values of many fields at once may need more memory than a small store has.
+      if (!(fault instanceof ApiFault && fault.code === "overloaded")) throw fault;
+      const facts: FieldFacts[] = [];
+      for (let from = 0; from < shown.length; from += FEW_FIELDS)
+        facts.push(...(await factsIn(ask, shown.slice(from, from + FEW_FIELDS))));
+      return facts;
+    }
+  };
   const [facts, ...own] = await Promise.all([
-    factsIn(ask, shown),
+    allFacts(),
     ...conditioned(ask, shown).map(({ rest, field }) => factsIn(rest, [field])),
   ]);
   const byName = new Map(own.flat().map((each) => [each.name, each]));
