@@ -30,7 +30,7 @@ test("brokers and nodes make a cluster, with several addresses each", (t) => {
   t.is(engines.kafka.sasl, null);
 });
 
-test("memory is a third of the machine and 512 MB at most, or what is given, and its shares fit into it", (t) => {
+test("memory is a third of the machine and 1 GB at most, or what is given, and its shares fit into it", (t) => {
   const given = readSettings({ LOGGIA_MEMORY: "2GB" }).memory;
   t.deepEqual(readSettings({ LOGGIA_MEMORY: "2048mb" }).memory, given);
   for (const bytes of [LEAST_MEMORY, defaultMemory(), 2 ** 30, 2 ** 34]) {
@@ -38,7 +38,7 @@ test("memory is a third of the machine and 512 MB at most, or what is given, and
     t.true(Math.min(store_mb, heap_mb, waiting_mb, filters_mb, answers_mb) >= 16);
     t.true(store_mb + heap_mb + waiting_mb + filters_mb < bytes / 2 ** 20);
   }
-  t.true(defaultMemory() >= LEAST_MEMORY && defaultMemory() <= 512 * 2 ** 20);
+  t.true(defaultMemory() >= LEAST_MEMORY && defaultMemory() <= 2 ** 30);
   t.deepEqual(readSettings({}).memory, shareMemory(defaultMemory()));
   for (const wrong of ["512", "0GB", "1.5GB", "447MB", "many", "-1GB"]) {
     t.throws(() => readSettings({ LOGGIA_MEMORY: wrong }), {

@@ -14,7 +14,7 @@ const LEAST_HEAP_LIMIT_MB = 1_024;
 const LEAST_ANSWERS_MB = 256;
 /** So that batches of many producers are taken. */
 const LEAST_WAITING_MB = 32;
-const MOST_BY_ITSELF = 512 * MB;
+const MOST_BY_ITSELF = 1_024 * MB;
 /** Of the machine's memory, or of what the process may take of it. */
 const SHARE_OF_MACHINE = 3;
 
