@@ -42,6 +42,7 @@ export function ContextView({ app, search, results }: ContextProperties): JSX.El
     void rows.begin().catch(() => undefined);
     return () => rows.close();
   }, [rows]);
+  useEffect(() => void (results.contextOf = id), []);
   const event = useComputed(() => (rows.version.value, rows.at(rows.indexOf(id))));
   const isHere = useComputed(() => rows.length.value > 0);
   const back = (): void => goBack(app, results);
@@ -180,6 +181,7 @@ function ContextList({ app, search, results, rows, id, screenTop }: ListOfContex
           if (made === null) return;
           const offset = screenTop === null ? FROM_LINK : made.view.offsetAt(screenTop);
           made.view.restore({ place: { id, offset }, extras: new Map() });
+          made.takeFocus(id);
         }}
         onMenu={menu.show}
         end={<EndOfContext rows={rows} order={run.order} />}

@@ -87,6 +87,11 @@ export class ListControl {
     if (index !== -1) this.view.focus(index);
   }
 
+  /** Focuses a row where nothing has the focus: the element that had it left the page. */
+  takeFocus(id: string): void {
+    if (document.activeElement === null || document.activeElement === document.body) this.focus(id);
+  }
+
   /** The row that keys act on: the focused one, else the one that Tab would lead to. */
   get current(): string | null {
     return this.view.slotAt(document.activeElement)?.id ?? this.view.current;

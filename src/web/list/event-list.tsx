@@ -99,6 +99,9 @@ export function EventList({ app, search, results, run, source, end, live }: Even
         onControl={(made) => {
           if (made === null) results.leave(control.current);
           control.current = results.control = made;
+          if (made === null || results.contextOf === null) return;
+          made.takeFocus(results.contextOf);
+          results.contextOf = results.contextTop = null;
         }}
         onMenu={menu.show}
         onHold={(reason) => {

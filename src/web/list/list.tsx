@@ -120,8 +120,8 @@ function useControl(properties: ListProperties, { scroller, canvas, first }: Par
       },
     });
     control.current = made;
-    properties.onControl?.(made);
     if (properties.start) made.view.restore(properties.start);
+    properties.onControl?.(made);
     return () => {
       latest.current.onControl?.(null);
       made.destroy();

@@ -57,6 +57,8 @@ export class Results {
   memory: ListMemory | null = null;
   /** Where on the screen the event stood whose neighbours are shown; null: a link led to them. */
   contextTop: number | null = null;
+  /** The event whose neighbours are shown: the list that comes after them gives it the focus. */
+  contextOf: string | null = null;
   /** What acts on the list, while it is drawn. */
   control: ListControl | null = null;
   /** The run whose first page was asked for before there was a list. */

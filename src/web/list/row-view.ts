@@ -26,6 +26,8 @@ export function fillRow(element: HTMLElement, row: EventRow, look: RowLook): voi
   const isBookmarked = look.isBookmarked(row);
   const marks = [...look.marksOf(row), ...(row.class === null ? ["bare"] : []), ...(isBookmarked ? ["flagged"] : [])];
   element.className = ["row", ...marks].join(" ");
+  if (marks.includes("at")) element.setAttribute("aria-current", "true");
+  else element.removeAttribute("aria-current");
   if (row.class === null) delete element.dataset["class"];
   else element.dataset["class"] = row.class;
   element.replaceChildren(
@@ -36,6 +38,7 @@ export function fillRow(element: HTMLElement, row: EventRow, look: RowLook): voi
 
 /** A row that is being read again. */
 export function fillGhost(element: HTMLElement, columns: number): void {
+  element.removeAttribute("aria-current");
   element.className = "row bare";
   const bars = ["a", "b", "c"].slice(0, Math.min(3, columns)).map((width) => {
     const cell = gridcell("");
