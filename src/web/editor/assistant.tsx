@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 
 import "../css/complete.css";
 import { Icon } from "../parts/icons.tsx";
+import { cancelOrLeave } from "../search/leave-query.ts";
 import type { Fault } from "./check.ts";
 import { wantAt } from "./complete.ts";
 import type { Want } from "./complete.ts";
@@ -97,8 +98,10 @@ export function Assistant({ app, search, field, fault, active, id }: AssistantPr
     const dismissOrCancel = (event: KeyboardEvent) => {
       event.stopPropagation();
       const text = search.query.peek();
-      if (fault.peek() !== null && dismissed.peek() !== text) dismissed.value = text;
-      else search.cancel();
+      const isRun = text === search.run.peek().typed;
+      // What is typed and was not run yet is left by a second press.
+      if ((fault.peek() !== null || !isRun) && dismissed.peek() !== text) dismissed.value = text;
+      else cancelOrLeave(search);
     };
     const onInput = (event: Event) => {
       if (!(event instanceof InputEvent && event.isComposing)) suggest(false);

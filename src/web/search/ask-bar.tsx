@@ -13,6 +13,7 @@ import type { SavedListProperties } from "../saved/saved-list.tsx";
 import { lazy } from "../shell/lazy.tsx";
 import type { Search } from "../state/search.ts";
 import { RangeButton } from "../time/range-button.tsx";
+import { cancelOrLeave } from "./leave-query.ts";
 
 const SavedOpener = lazy<SavedListProperties>(async () => (await import("../saved/saved-list.tsx")).SavedOpener);
 
@@ -45,7 +46,11 @@ export function AskBar({ app, search, isFieldsOpen }: AskBarProperties): JSX.Ele
         search.start();
       }}
       onKeyDown={(event) => {
-        if (event.key === "Escape" && !event.defaultPrevented) search.cancel();
+        if (event.key !== "Escape" || event.defaultPrevented) return;
+        // Around an event, Escape on a button leads back to the list of the query.
+        if (app.location.place.peek().screen === "context" && !isField(event.target)) return;
+        event.preventDefault();
+        cancelOrLeave(search);
       }}
     >
       <div class="field">
@@ -70,6 +75,10 @@ export function AskBar({ app, search, isFieldsOpen }: AskBarProperties): JSX.Ele
       </button>
     </form>
   );
+}
+
+function isField(target: EventTarget | null): boolean {
+  return target instanceof Element && target.matches("input, textarea");
 }
 
 /** The query of a new search is there to be replaced, any other to be gone on with. */
