@@ -116,3 +116,27 @@ test("a producer's page reaches no other host, not even by hints for the browser
   t.false(log.includes('"looked-up.example'), "a name was looked up");
   t.false(log.includes("//looked-up.example"), "a name was looked up");
 });
+
+test.serial("a page that is drawn again is still shown, and never beside its source", async (t) => {
+  const source = "pages-again";
+  await pages.post([{ text: "a page", source, data: "@html\n<p>Shown again</p>" }]);
+  const query = encodeURIComponent(`GET events WHERE source = '${source}'`);
+  const { page, problems } = await pages.open(t, { address: `#/${LOG}?q=${query}` });
+  // Going quickly from list to list may ask more at once than one account may; the page asks again.
+  problems.allowStatus(429);
+  await page.locator("#list").getByText("a page", { exact: true }).click();
+  await page.getByRole("button", { name: "Show as a page" }).click();
+  const shown = page.frameLocator("iframe.page-frame").getByText("Shown again");
+  await shown.waitFor();
+  t.is(await page.locator(".open pre.data").count(), 0);
+  // The way to its neighbours and back draws the event anew.
+  await page.keyboard.press("c");
+  await page.getByRole("heading", { level: 1, name: /^Around/ }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("heading", { level: 1, name: "1 event" }).waitFor();
+  await shown.waitFor();
+  t.is(await page.locator(".open pre.data").count(), 0);
+  await page.getByRole("button", { name: "Show as text" }).click();
+  await page.locator(".open pre.data").getByText("<p>Shown again</p>").waitFor();
+  t.is(await page.locator("iframe.page-frame").count(), 0);
+});

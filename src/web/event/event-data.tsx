@@ -1,15 +1,18 @@
+import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 
+import { wordsOf } from "../api/client.ts";
 import { Message } from "../parts/message.tsx";
 import type { OpenEventProperties } from "./event-acts.ts";
 import { foldData, isHtml } from "./data.ts";
 import { readInto } from "./memory.ts";
-
+import type { Reading } from "./memory.ts";
 import { Pieces } from "./pieces.tsx";
 
 /** The data of an event: its first lines until more are asked for, and always as text at first. */
-export function EventData({ row, state, acts, words }: OpenEventProperties): JSX.Element {
+export function EventData(properties: OpenEventProperties): JSX.Element {
+  const { row, state, acts, words } = properties;
   const data = state.data.value;
   const read = (): void => void readInto(state.data, async () => await acts.readData(row));
   useEffect(read, [row.id]);
@@ -35,10 +38,8 @@ export function EventData({ row, state, acts, words }: OpenEventProperties): JSX
   }
   const { shown, moreLines } = foldData(data.value);
   const isWhole = moreLines === 0 || state.isUnfolded.value;
-  return (
+  const text = (
     <>
-      <h2>data</h2>
-      {isHtml(data.value) && <AsPage row={row} state={state} acts={acts} words={words} />}
       <pre class="data">
         <Pieces text={isWhole ? data.value : shown} needles={words.needles.get("data")} keepLines />
       </pre>
@@ -54,29 +55,59 @@ export function EventData({ row, state, acts, words }: OpenEventProperties): JSX
       )}
     </>
   );
+  return (
+    <>
+      <h2>data</h2>
+      {isHtml(data.value) ? <HtmlData {...properties}>{text}</HtmlData> : text}
+    </>
+  );
 }
 
-/** Shows data as a page where that is asked for: in a frame that may run, send and open nothing. */
-function AsPage({ row, state, acts }: OpenEventProperties): JSX.Element {
-  const frame = state.frame.value;
-  const show = (): void => void readInto(state.frame, async () => await acts.openPage(row));
-  if (frame.kind === "read") {
+/** Data as a page where that is asked for: in a frame that may run, send and open nothing. Else as text. */
+function HtmlData({
+  row,
+  state,
+  acts,
+  children,
+}: OpenEventProperties & { readonly children: JSX.Element }): JSX.Element {
+  // A ticket is good for one request: a frame that is drawn again needs another one.
+  const frame = useSignal<Reading<string>>({ kind: "none" });
+  const isPage = state.isPage.value;
+  useEffect(() => {
+    if (isPage) void readInto(frame, async () => await acts.openPage(row));
+    else frame.value = { kind: "none" };
+  }, [isPage]);
+  const { kind } = frame.value;
+  if (isPage && frame.value.kind === "read") {
     return (
       <>
-        <iframe class="page-frame" title="Data as a page" sandbox="" referrerpolicy="no-referrer" src={frame.value} />
-        <button class="fold link" type="button" onClick={() => (state.frame.value = { kind: "none" })}>
+        <iframe
+          class="page-frame"
+          title="Data as a page"
+          sandbox=""
+          referrerpolicy="no-referrer"
+          src={frame.value.value}
+        />
+        <button class="fold link" type="button" onClick={() => (state.isPage.value = false)}>
           Show as text
         </button>
       </>
     );
   }
+  const show = (): void => {
+    if (isPage) void readInto(frame, async () => await acts.openPage(row));
+    else state.isPage.value = true;
+  };
   return (
-    <p class="note">
-      The producer sent this as a page. It is shown as text.{" "}
-      <button class="link" type="button" disabled={frame.kind === "reading"} onClick={show}>
-        Show as a page
-      </button>
-      {frame.kind === "failed" && ` ${frame.fault instanceof Error ? frame.fault.message : String(frame.fault)}`}
-    </p>
+    <>
+      <p class="note">
+        The producer sent this as a page. It is shown as text.{" "}
+        <button class="link" type="button" disabled={kind === "reading"} onClick={show}>
+          Show as a page
+        </button>
+        {frame.value.kind === "failed" && ` ${wordsOf(frame.value.fault)}`}
+      </p>
+      {children}
+    </>
   );
 }

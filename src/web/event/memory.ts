@@ -16,8 +16,8 @@ export type Reading<Value> =
 export type OpenState = {
   readonly data: Signal<Reading<string>>;
   readonly isUnfolded: Signal<boolean>;
-  /** The address of its data as a page, where that was asked for. */
-  readonly frame: Signal<Reading<string>>;
+  /** Whether its data is shown as a page. */
+  readonly isPage: Signal<boolean>;
   /** Events of the range with its pattern. */
   readonly alike: Signal<Reading<number>>;
 };
@@ -33,7 +33,7 @@ export class OpenStates {
     const state: OpenState = {
       data: signal({ kind: "none" }),
       isUnfolded: signal(false),
-      frame: signal({ kind: "none" }),
+      isPage: signal(false),
       alike: signal({ kind: "none" }),
     };
     const oldest = this.#states.keys().next();
