@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 
 import { Icon } from "./icons.tsx";
 
@@ -7,12 +7,14 @@ import { Icon } from "./icons.tsx";
 export function Dialog(properties: {
   readonly class: string;
   readonly title: string;
-  readonly onClose: () => void;
+  /** null: it stays until what it asks for is done, and has no button that closes it. */
+  readonly onClose: (() => void) | null;
   readonly children: ComponentChildren;
 }): JSX.Element {
   const root = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
+  // Before the effects of what it holds, which may choose another control for the focus.
+  useLayoutEffect(() => {
     const dialog = root.current;
     dialog?.showModal();
     return () => dialog?.close();
@@ -24,20 +26,22 @@ export function Dialog(properties: {
       aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault();
-        properties.onClose();
+        properties.onClose?.();
       }}
       onClick={(event) => {
         // The backdrop is the element itself; what lies on it are its children.
         const dialog = root.current;
-        if (dialog !== null && event.target === dialog && isOutside(event, dialog)) properties.onClose();
+        if (dialog !== null && event.target === dialog && isOutside(event, dialog)) properties.onClose?.();
       }}
     >
       <div class="bar">
         <h2 id={id}>{properties.title}</h2>
         <span class="space" />
-        <button class="quiet icon" type="button" aria-label="Close" onClick={properties.onClose}>
-          <Icon name="close" />
-        </button>
+        {properties.onClose !== null && (
+          <button class="quiet icon" type="button" aria-label="Close" onClick={properties.onClose}>
+            <Icon name="close" />
+          </button>
+        )}
       </div>
       {properties.children}
     </dialog>

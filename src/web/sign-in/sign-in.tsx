@@ -26,7 +26,7 @@ export function SignIn({ app }: { app: App }): JSX.Element {
 /** Over the page where a session ended: what is behind it stays as it was. */
 export function SignInAgain({ app }: { app: App }): JSX.Element {
   return (
-    <Dialog class="again" title="Your session ended" onClose={() => undefined}>
+    <Dialog class="again" title="Your session ended" onClose={null}>
       <SignInForm app={app} email={app.session.account.value?.email ?? ""}>
         <p id="sign-in">Sign in again and this page goes on where it was. Your query is kept.</p>
       </SignInForm>
