@@ -252,3 +252,24 @@ test("a click with Shift on a value of a field leaves it out, and a second one t
   await slotOf(page, "goes").waitFor();
   t.is(await field.inputValue(), query);
 });
+
+test.serial("the columns offer the attributes that the log's events have, with their counts", async (t) => {
+  const source = "measured";
+  await pages.post([
+    ...Array.from({ length: 12 }, (_, i) => ({ text: `call ${i}`, source, attributes: { "took-in-all": i } })),
+    { text: "without", source },
+  ]);
+  const { page } = await pages.open(t, { address: listOf(source) });
+  await page.locator("#list .row .x").first().waitFor();
+  await page.keyboard.press("v");
+  const columns = page.getByRole("dialog", { name: "Columns" });
+  await columns.getByLabel("Find a field").fill("took-in");
+  const offered = columns.getByRole("checkbox", { name: /@took-in-all/ });
+  await offered.waitFor();
+  t.regex((await offered.textContent()) ?? "", /@took-in-all\s*12$/);
+  await assertAccessible(t, page, "columns with attributes");
+  await offered.click();
+  await page.getByRole("columnheader", { name: "@took-in-all" }).waitFor();
+  await columns.getByLabel("Find a field").fill("no-such-field");
+  await columns.getByText("No field of this name in the range.").waitFor();
+});

@@ -170,7 +170,7 @@ function ContextList({ app, search, results, rows, id, screenTop }: ListOfContex
         order={run.order}
         onOrder={null}
         onColumns={(next) => results.setColumns(next)}
-        attributes={results.attributes.value}
+        readFields={() => results.readFields()}
         day={words.day}
         label={`Events around ${words.moment(rows.at(rows.indexOf(id))?.created ?? 0)}`}
         total={null}

@@ -2,8 +2,11 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
+import { wordsOf } from "../api/client.ts";
 import { Name } from "../event/pieces.tsx";
+import type { FieldRecord } from "../fields/facets.ts";
 import { Icon } from "../parts/icons.tsx";
+import { formatNumber } from "../parts/numbers.ts";
 import { COLUMN_FIELDS, hasColumn, moveColumn, resizeColumn, titleOf, toggleColumn, widthOf } from "./columns.ts";
 import type { ListColumn } from "./columns.ts";
 import "../css/columns.css";
@@ -12,19 +15,29 @@ import { visibleText } from "./visible-text.ts";
 
 export type ColumnsProperties = {
   readonly columns: readonly ListColumn[];
-  /** With their `@`. */
-  readonly attributes: readonly string[];
+  /** Reads which fields events have, attributes with their `@`, and how many have each. @throws ApiFault */
+  readonly readFields: () => Promise<readonly FieldRecord[]>;
   readonly onColumns: (columns: readonly ListColumn[]) => void;
 };
 
 const STEP = 16;
 
 /** Fields that are columns, in their order, then all others. */
-export function ColumnChooser({ columns, attributes, onColumns }: ColumnsProperties): JSX.Element {
+export function ColumnChooser({ columns, readFields, onColumns }: ColumnsProperties): JSX.Element {
   const filter = useSignal("");
   const list = useRef<HTMLUListElement>(null);
   const search = useRef<HTMLInputElement>(null);
+  const fields = useSignal<readonly FieldRecord[] | null>(null);
+  const fault = useSignal<string | null>(null);
   useEffect(() => search.current?.focus(), []);
+  useEffect(() => {
+    readFields().then(
+      (read) => (fields.value = read),
+      (error: unknown) => (fault.value = wordsOf(error)),
+    );
+  }, []);
+  const counts = new Map(fields.value?.map(({ name, count }) => [name, Number(count)]));
+  const attributes = [...counts.keys()].filter((name) => name.startsWith("@"));
   const chosen = columns.map(({ name }) => name);
   const others = [...COLUMN_FIELDS, ...attributes].filter((name) => !hasColumn(columns, name));
   const wanted = filter.value.toLowerCase();
@@ -62,6 +75,7 @@ export function ColumnChooser({ columns, attributes, onColumns }: ColumnsPropert
             >
               <span class="box">{hasColumn(columns, name) && <Icon name="tick" />}</span>
               <Name text={titleOf(name)} />
+              {counts.has(name) && <span class="note num">{formatNumber(counts.get(name)!)}</span>}
             </button>
             {hasColumn(columns, name) && (
               <>
@@ -80,6 +94,15 @@ export function ColumnChooser({ columns, attributes, onColumns }: ColumnsPropert
           </li>
         ))}
       </ul>
+      <p class="note" role="status">
+        {fault.value !== null
+          ? `Attributes could not be read: ${fault.value}`
+          : fields.value === null
+            ? "Reading attributes…"
+            : names.length === 0
+              ? "No field of this name in the range."
+              : ""}
+      </p>
       <p class="note">Alt with arrows up and down moves a column, with left and right sets its width.</p>
     </>
   );

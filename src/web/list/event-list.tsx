@@ -89,7 +89,7 @@ export function EventList({ app, search, results, run, source, end, live }: Even
         order={run.order}
         onOrder={isSorted ? null : turn}
         onColumns={(next) => results.setColumns(next)}
-        attributes={results.attributes.value}
+        readFields={() => results.readFields()}
         day={words.day}
         label={`Events, ${growsAtTop ? "newest first" : "oldest first"}`}
         total={total.value}

@@ -7,6 +7,7 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { Icon } from "../parts/icons.tsx";
 import { leastWidthOf, titleOf, tracksOf, writeColumns } from "./columns.ts";
 import type { ListColumn } from "./columns.ts";
+import type { ColumnsProperties } from "./column-chooser.tsx";
 import { ColumnsButton } from "./columns-button.tsx";
 import { ListControl } from "./control.ts";
 import type { Hold, MenuPlace } from "./control.ts";
@@ -24,8 +25,7 @@ export type ListProperties = {
   /** null: the order cannot be changed. */
   readonly onOrder: (() => void) | null;
   readonly onColumns: (columns: readonly ListColumn[]) => void;
-  /** Attributes that events of the log have, with their `@`. */
-  readonly attributes: readonly string[];
+  readonly readFields: ColumnsProperties["readFields"];
   /** The day of a moment, as the head shows it. */
   readonly day: (ms: number) => string;
   /** What the list is of, for those who hear it. */
@@ -145,7 +145,7 @@ function useTracks(scroller: Parts["scroller"], columns: readonly ListColumn[]):
 }
 
 function Head(properties: ListProperties & { readonly first: Signal<number> }): JSX.Element {
-  const { order, onOrder, look, day, first, onColumns, attributes } = properties;
+  const { order, onOrder, look, day, first, onColumns, readFields } = properties;
   const date = useComputed(() => (first.value === 0 ? "Time" : day(first.value)));
   const words = order === "desc" ? "newest first" : "oldest first";
   const arrow = <Icon name={order === "desc" ? "sortDown" : "sortUp"} />;
@@ -165,7 +165,7 @@ function Head(properties: ListProperties & { readonly first: Signal<number> }): 
           {visibleText(titleOf(name))}
           <ColumnGrip name={name} columns={look.columns} onColumns={onColumns} />
           {index === look.columns.length - 1 && (
-            <ColumnsButton columns={look.columns} attributes={attributes} onColumns={onColumns} />
+            <ColumnsButton columns={look.columns} readFields={readFields} onColumns={onColumns} />
           )}
         </span>
       ))}

@@ -10,6 +10,7 @@ import { readPart } from "../state/search.ts";
 import type { Run, Search } from "../state/search.ts";
 import { DEFAULT_COLUMNS, readColumns, writeColumns } from "./columns.ts";
 import type { ListColumn } from "./columns.ts";
+import type { FieldRecord } from "../fields/facets.ts";
 import type { ListControl } from "./control.ts";
 import type { ListMemory } from "./list-view.ts";
 import { PagedRows } from "./paged-rows.ts";
@@ -50,8 +51,6 @@ export class Results {
   /** The tail, while one is on. */
   readonly live: Signal<Live | null> = signal(null);
   readonly bookmarks: Bookmarks;
-  /** Attributes that events of the log have, with their `@`: whoever reads the fields says so. */
-  readonly attributes: Signal<readonly string[]> = signal([]);
   readonly columns: ReadonlySignal<readonly ListColumn[]>;
   /** Where the reader was when the list was taken away. */
   memory: ListMemory | null = null;
@@ -163,6 +162,14 @@ export class Results {
     };
     if (rows instanceof PagedRows) while (isMissing() && (await rows.readNext()));
     return rows.indexOf(id) !== -1;
+  }
+
+  /** The fields that events of the present range have, attributes with their `@`. @throws ApiFault */
+  async readFields(): Promise<readonly FieldRecord[]> {
+    const { moments, log } = this.#search.run.peek();
+    const query = { created: `${moments.from}:${moments.to}`, values: 0 };
+    const { body } = await this.#app.client.ask<readonly FieldRecord[]>(`/1/logs/${log}/fields`, { query });
+    return body;
   }
 
   setColumns(columns: readonly ListColumn[]): void {
