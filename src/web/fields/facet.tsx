@@ -18,6 +18,7 @@ import { useRead } from "../state/use-read.ts";
 import { boundsOf, choicesBeside, countsQuery, facetQuery, MOST_COUNTED, readCounts, readFacet } from "./facets.ts";
 import type { FacetValue, FieldFacts } from "./facets.ts";
 import { useOrder } from "./use-order.ts";
+import { useRoving } from "./use-roving.ts";
 import type { Read } from "./use-order.ts";
 
 const FEW = 5;
@@ -52,8 +53,9 @@ export function Facet(properties: {
     if (isThere) onThere();
   }, [isThere]);
   const section = useRoom(isOpen.value, [value.value, isHidden]);
+  const keys = useRoving(section);
   const values = useOrder(value, ({ choice }) => JSON.stringify(choice)) ?? [];
-  const ask = readAsk(search.query.value);
+  const ask = askOf(search);
   const most = Math.max(
     1,
     values.reduce((sum, { count }) => sum + count, 0),
@@ -63,7 +65,7 @@ export function Facet(properties: {
       ? 0
       : facts.distinct - values.filter(({ choice, count }) => typeof choice === "string" && count > 0).length;
   return (
-    <section ref={section} class="facet" hidden={isHidden}>
+    <section ref={section} class="facet" hidden={isHidden} {...keys}>
       <h3>
         <button type="button" aria-expanded={isOpen.value} onClick={() => (isOpen.value = !isOpen.value)}>
           <Icon name="right" />
@@ -99,9 +101,7 @@ export function Facet(properties: {
               class="more-vals"
               type="button"
               onClick={() => {
-                if (ask === null) return;
-                search.query.value = groupedBy(ask, facts.name);
-                search.start();
+                changeQuery(app, search, (asked) => groupedBy(asked, facts.name));
               }}
             >
               Show all as a table
@@ -111,6 +111,25 @@ export function Facet(properties: {
       )}
     </section>
   );
+}
+
+/** What a press on a value changes: the query that is typed, or the one that ran last while that has a fault. */
+function askOf({ query, run }: Search): Ask | null {
+  return readAsk(query.value) ?? readAsk(run.value.typed);
+}
+
+/** Runs a query with one change. A text that is unfinished makes room for it, and comes back by Undo. */
+function changeQuery({ toaster }: App, search: Search, change: (ask: Ask) => string): void {
+  const typed = search.query.peek();
+  const ask = askOf(search);
+  if (ask === null) {
+    toaster.show("Not changed: the query has a fault");
+    return;
+  }
+  search.query.value = change(ask);
+  search.start();
+  if (readAsk(typed) === null)
+    toaster.show("Changed the last query that ran: what was typed has a fault", () => (search.query.value = typed));
 }
 
 /**
@@ -197,9 +216,7 @@ function Value(properties: {
   const isChosen = hasChoice(field, chosen, choice);
   const isLeftOut = hasChoice(field, not, choice);
   const change = (by: (ask: Ask, field: string, choice: Choice) => string) => {
-    if (ask === null) return;
-    search.query.value = by(ask, field, choice);
-    search.start();
+    changeQuery(app, search, (asked) => by(asked, field, choice));
   };
   const isClass = field === "class";
   const isHidden = isClass && typeof choice === "string" && search.run.value.hidden.includes(choice);
