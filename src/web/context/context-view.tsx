@@ -141,7 +141,7 @@ type ListOfContext = ContextProperties & {
 function ContextList({ app, search, results, rows, id, screenTop }: ListOfContext): JSX.Element {
   const run = search.run.value;
   const control = useRef<ListControl | null>(null);
-  const opened = useSignal<ReadonlySet<string>>(new Set());
+  const opened = useSignal<ReadonlySet<string>>(new Set(results.contextOpen === id ? [id] : []));
   const matching = useMatching(app, search, rows);
   const marksOf = useMemo(
     () => (row: EventRow) => [

@@ -58,7 +58,7 @@ export function EventList({ app, search, results, run, source, end, live }: Even
   const words = useWords(app, results, run);
   // The first event that is opened finds its code loaded.
   useAhead(loadOpenEvent);
-  useOpenInAddress({ app, results, source, control });
+  useOpenInAddress({ app, results, run, source, control });
   const scrolled = useRowInAddress(app, control);
   useEffect(
     () => bindListKeys(app.shortcuts, () => control.current, { acts, rowOf: (id) => rowIn(source, id) }),

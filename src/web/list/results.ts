@@ -56,6 +56,8 @@ export class Results {
   memory: ListMemory | null = null;
   /** Where on the screen the event stood whose neighbours are shown; null: a link led to them. */
   contextTop: number | null = null;
+  /** The event that is open from the start when its neighbours are shown. */
+  contextOpen: string | null = null;
   /** The event whose neighbours are shown: the list that comes after them gives it the focus. */
   contextOf: string | null = null;
   /** What acts on the list, while it is drawn. */
