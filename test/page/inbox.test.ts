@@ -276,3 +276,20 @@ test("alerts of two logs stand in one list, which the address narrows to one of 
   await until(async () => (await logs()).includes(LOG), { what: "the alerts of the other log" });
   t.false((await logs()).includes("depot"));
 });
+
+test.serial("counts beside an inbox of which not all is loaded are those of all alerts", async (t) => {
+  const { page, context, problems } = await pages.open(t, { address: "#/you" });
+  problems.allowStatus(429);
+  await alarm(context, "beyond-500", 620);
+  const count = (await unseen(context, "beyond-500")).toLocaleString("en-US");
+  await page.goto("/#/inbox");
+  await page.getByText("The newest 500 of").waitFor();
+  const narrow = page.getByRole("complementary", { name: "Narrow the list" });
+  const value = narrow.getByRole("button", { name: /Class beyond-500/ });
+  await until(async () => (await value.locator(".c").textContent()) === count, { what: `${count} beside the class` });
+  await value.click();
+  await page.getByRole("heading", { level: 1, name: `${count} unread alerts` }).waitFor();
+  t.pass();
+  // Other tests of this file speak of few alerts.
+  await call(context, "DELETE", "/1/logs/alerts");
+});

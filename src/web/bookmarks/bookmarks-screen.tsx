@@ -35,6 +35,7 @@ export function BookmarksScreen({ app }: { app: App }): JSX.Element {
     <MarksScreen
       app={app}
       marked={marked}
+      kind="bookmarks"
       name="Bookmarks"
       countWords={(count) => countOf(count, "bookmark")}
       label="Bookmarks, newest first"

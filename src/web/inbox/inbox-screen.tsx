@@ -66,6 +66,7 @@ export function InboxScreen({ app }: { app: App }): JSX.Element {
     <MarksScreen
       app={app}
       marked={marked}
+      kind="alerts"
       name="Inbox"
       countWords={(count) => countOf(count, "unread alert")}
       label="Alerts, newest first"

@@ -1,14 +1,17 @@
 import type { ComponentChildren, JSX } from "preact";
+import { useSignal } from "@preact/signals";
 import type { Signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
 import type { App } from "../app.ts";
 import { Message } from "../parts/message.tsx";
 import { formatNumber } from "../parts/numbers.ts";
+import { countEach } from "./count-marked.ts";
+import type { Counts } from "./count-marked.ts";
 import type { MarkedEvents } from "./marked-events.ts";
 import { MarkedList } from "./marked-list.tsx";
 import { narrowed } from "./marked.ts";
-import type { MarkedEvent, TakeOut } from "./marked.ts";
+import type { MarkedEvent, Narrowing, TakeOut } from "./marked.ts";
 import { Narrow } from "./narrow.tsx";
 import { narrowingOf } from "./use-marked.ts";
 import "../css/marks.css";
@@ -17,6 +20,7 @@ import "../css/blank.css";
 type MarksScreenProperties = {
   readonly app: App;
   readonly marked: MarkedEvents;
+  readonly kind: "alerts" | "bookmarks";
   /** What the page's title says: Inbox. */
   readonly name: string;
   /** The number of events, in words: 12 unread alerts. */
@@ -36,18 +40,19 @@ export function MarksScreen(properties: MarksScreenProperties): JSX.Element {
   const events = marked.events.value;
   const shown = narrowed(events ?? [], by);
   const isNarrowed = by.log !== null || by.class !== null;
-  const count = isNarrowed ? shown.length : marked.total.value;
+  const isMore = events !== null && events.length < marked.total.value;
+  const counts = useCounts(properties, by);
+  const count = !isNarrowed ? marked.total.value : isMore ? (counts?.shown ?? null) : shown.length;
   useEffect(() => {
     app.title.value = `${name}, Loggia`;
   }, [name]);
-  const isMore = events !== null && events.length < marked.total.value;
   return (
     <div class="marks">
-      <Narrow app={app} events={events ?? []} by={by} />
+      <Narrow app={app} events={events ?? []} by={by} counts={counts} isWhole={!isMore} />
       <main id="main" tabIndex={-1} class="main" aria-labelledby="found">
         <div class="found">
           <h1 id="found" aria-live="polite">
-            {events === null ? name : countWords(count)}
+            {events === null || count === null ? name : countWords(count)}
           </h1>
           <span class="note hide-small">{events !== null && shown.length > 0 && placesOf(shown)}</span>
           <span class="space" />
@@ -77,6 +82,25 @@ export function MarksScreen(properties: MarksScreenProperties): JSX.Element {
       </main>
     </div>
   );
+}
+
+/** Exact counts where not all events are loaded; null until they are known, and where all are. */
+function useCounts({ app, marked, kind }: MarksScreenProperties, by: Narrowing): Counts | null {
+  const counts = useSignal<Counts | null>(null);
+  const events = marked.events.value;
+  const total = marked.total.value;
+  useEffect(() => {
+    counts.value = null;
+    if (events === null || events.length >= total) return undefined;
+    let isLast = true;
+    countEach(app.client, kind, events, by).then(
+      (found) => isLast && (counts.value = found),
+      // Without them no number is shown.
+      () => undefined,
+    );
+    return () => (isLast = false);
+  }, [events, total, by.log, by.class]);
+  return counts.value;
 }
 
 function placesOf(events: readonly MarkedEvent[]): string {

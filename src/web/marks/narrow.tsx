@@ -4,6 +4,7 @@ import type { App } from "../app.ts";
 import { Name } from "../event/pieces.tsx";
 import { Icon } from "../parts/icons.tsx";
 import { formatNumber } from "../parts/numbers.ts";
+import type { Counts } from "./count-marked.ts";
 import { countsOf } from "./marked.ts";
 import type { Count, MarkedEvent, Narrowing } from "./marked.ts";
 
@@ -11,17 +12,21 @@ type NarrowProperties = {
   readonly app: App;
   readonly events: readonly MarkedEvent[];
   readonly by: Narrowing;
+  /** Exact counts where not all events are loaded; null where they are, or the counts are not known. */
+  readonly counts: Counts | null;
+  /** Whether all events are loaded, so that they can be counted here. */
+  readonly isWhole: boolean;
 };
 
 /** The logs and classes of a list across logs, each with its count. A second press widens again. */
-export function Narrow({ app, events, by }: NarrowProperties): JSX.Element {
+export function Narrow({ app, events, by, counts: exact, isWhole }: NarrowProperties): JSX.Element {
   return (
     <aside class="side" aria-label="Narrow the list">
       <header>
         <h2>Narrow</h2>
       </header>
       {(["log", "class"] as const).map((field) => {
-        const counts = countsOf(events, field, by);
+        const counts = exact?.[field] ?? countsOf(events, field, by);
         return (
           <section key={field} class="facet">
             <h3 class="plain">
@@ -29,7 +34,16 @@ export function Narrow({ app, events, by }: NarrowProperties): JSX.Element {
               <span class="note num">{formatNumber(counts.length)}</span>
             </h3>
             {counts.map((each) => (
-              <Value key={each.value} app={app} field={field} by={by} shown={each} events={events} />
+              <Value
+                key={each.value}
+                app={app}
+                field={field}
+                by={by}
+                shown={each}
+                events={events}
+                isCounted={isWhole || exact !== null}
+                all={counts.reduce((sum, { count }) => sum + count, 0)}
+              />
             ))}
           </section>
         );
@@ -44,9 +58,13 @@ type ValueProperties = {
   readonly by: Narrowing;
   readonly shown: Count;
   readonly events: readonly MarkedEvent[];
+  /** Whether the count is one of all events. */
+  readonly isCounted: boolean;
+  /** Of all values of the field. */
+  readonly all: number;
 };
 
-function Value({ app, field, by, events, shown: { value, count } }: ValueProperties): JSX.Element {
+function Value({ app, field, by, events, shown: { value, count }, isCounted, all }: ValueProperties): JSX.Element {
   const isChosen = by[field] === value;
   const isClass = field === "class";
   const change = () => {
@@ -66,14 +84,14 @@ function Value({ app, field, by, events, shown: { value, count } }: ValuePropert
         onClick={change}
       >
         <svg class="share" aria-hidden="true">
-          <rect width={`${((count / Math.max(1, events.length)) * 100).toFixed(1)}%`} height="22" rx="3" />
+          <rect width={`${((count / Math.max(1, all)) * 100).toFixed(1)}%`} height="22" rx="3" />
         </svg>
         {isChosen && <Icon name="tick" class="tick" />}
         {isClass && <span class="sw" />}
         <span class="n">
           <Name text={isClass ? app.classes.nameOf(logOfClass(app, events, value), value) : value} />
         </span>
-        <span class="c">{formatNumber(count)}</span>
+        <span class="c">{isCounted && formatNumber(count)}</span>
       </button>
     </div>
   );
