@@ -273,3 +273,16 @@ test.serial("the columns offer the attributes that the log's events have, with t
   await columns.getByLabel("Find a field").fill("no-such-field");
   await columns.getByText("No field of this name in the range.").waitFor();
 });
+
+test.serial("the key for the last row says where more events follow than are loaded", async (t) => {
+  await pages.post(numbered("long", 1_500));
+  const { page } = await pages.open(t, { address: listOf("long") });
+  await page.locator("#list .row .x").first().waitFor();
+  await page.keyboard.press("j");
+  await page.locator("#list .row:focus").waitFor();
+  await page.keyboard.press("End");
+  await page.getByText(/^Event [\d,]+ is the last one loaded; more follow as you go on\. Press o/).waitFor();
+  await page.keyboard.press("o");
+  await page.locator("#list").getByText("number 1", { exact: true }).waitFor();
+  t.pass();
+});

@@ -49,7 +49,7 @@ export type Line = { readonly keys: readonly string[]; readonly label: string };
 const OF_LIST: readonly Line[] = [
   { keys: ["ArrowUp", "ArrowDown"], label: "Move" },
   { keys: ["PageUp", "PageDown"], label: "Move by a page" },
-  { keys: ["Home", "End"], label: "First, last" },
+  { keys: ["Home", "End"], label: "First, last loaded" },
   { keys: ["Enter"], label: "Open or close" },
 ];
 const OF_QUERY: readonly Line[] = [

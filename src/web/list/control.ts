@@ -19,6 +19,8 @@ export type ListControlOptions = Omit<ListViewOptions, "panelsOf" | "onScroll"> 
   readonly onHold: (reason: Hold) => void;
   /** The pointer that pressed the list is up again, and its click was dealt with. */
   readonly onRelease: () => void;
+  /** Called when the last row was asked for, and further ones are not loaded yet. */
+  readonly onPartEnd?: () => void;
   /** Called on a right click, and by the key for menus. */
   readonly onMenu: (place: MenuPlace) => void;
 };
@@ -205,8 +207,10 @@ export class ListControl {
       End: Infinity,
     };
     const to = steps[key];
-    if (to !== undefined) this.#focusIndex(to);
-    else if (key === "Enter") this.toggle(id);
+    if (to !== undefined) {
+      if (key === "End" && !this.#source.isComplete.peek()) this.#options.onPartEnd?.();
+      this.#focusIndex(to);
+    } else if (key === "Enter") this.toggle(id);
     else if (key === "ArrowRight") this.#openOrEnter(id);
     else if ((key === "ArrowLeft" || key === "Escape") && this.isOpen(id)) this.setOpen(id, false);
     else return false;

@@ -8,6 +8,7 @@ import { readAsk } from "../ask/compose.ts";
 import { searchActs } from "../event/acts.ts";
 import type { EventActs, EventWords, OpenEventProperties } from "../event/event-acts.ts";
 import { shortcut } from "../keys/table.ts";
+import { formatNumber } from "../parts/numbers.ts";
 import { lazy, useAhead } from "../shell/lazy.tsx";
 import type { Run, Search } from "../state/search.ts";
 import type { Hold, ListControl } from "./control.ts";
@@ -103,6 +104,7 @@ export function EventList({ app, search, results, run, source, end, live }: Even
           made.takeFocus(results.contextOf);
           results.contextOf = results.contextTop = null;
         }}
+        onPartEnd={() => app.toaster.show(partEndWords(source, isSorted ? null : run.order))}
         onMenu={menu.show}
         onHold={(reason) => {
           if (reason === "scrolled") scrolled();
@@ -137,6 +139,14 @@ export function Opened({ id, results, source, acts, words }: OpenedProperties): 
   void source.version.value;
   const row = rowIn(source, id);
   return row === undefined ? null : <OpenEvent row={row} state={results.states.of(row)} acts={acts} words={words} />;
+}
+
+/** What the key for the last row says where more follow than are loaded. @param order null: it cannot be turned */
+function partEndWords({ length }: RowSource, order: Run["order"] | null): string {
+  const further = "more follow as you go on";
+  const words = `Event ${formatNumber(length.peek())} is the last one loaded; ${further}`;
+  if (order === null) return words;
+  return `${words}. Press o to begin at the ${order === "desc" ? "oldest" : "newest"}`;
 }
 
 function rowIn(source: RowSource, id: string): EventRow | undefined {

@@ -39,6 +39,7 @@ export type ListProperties = {
   readonly follow?: ReadonlySignal<Follow>;
   readonly onHold?: (reason: Hold) => void;
   readonly onRelease?: () => void;
+  readonly onPartEnd?: () => void;
   readonly onMenu: (place: MenuPlace) => void;
   /** Where the reader was. */
   readonly start?: ListMemory | null;
@@ -108,6 +109,7 @@ function useControl(properties: ListProperties, { scroller, canvas, first }: Par
       gaps: () => new Set(latest.current.gaps?.peek().keys()),
       onHold: (reason) => latest.current.onHold?.(reason),
       onRelease: () => latest.current.onRelease?.(),
+      onPartEnd: () => latest.current.onPartEnd?.(),
       onMenu: (place) => latest.current.onMenu(place),
       onSeen: ({ from }) => {
         const created = latest.current.source.at(from)?.created;

@@ -1,6 +1,6 @@
 import type { Search } from "../state/search.ts";
 
-/** What Escape does in the bar of the query, once nothing is left to close: it cancels what runs, else leads to the list. */
+/** Escape in the bar of the query, with nothing left to close: cancels what runs, else leads to the list. */
 export function cancelOrLeave(search: Search): void {
   if (isRunning(search)) search.cancel();
   else (document.querySelector<HTMLElement>("#list .row[tabindex='0']") ?? document.getElementById("main"))?.focus();
