@@ -57,7 +57,7 @@ const OF_QUERY: readonly Line[] = [
   { keys: ["Shift+Enter"], label: "New line" },
   { keys: ["Alt+ArrowDown"], label: "Completions" },
   { keys: ["Tab"], label: "Take the first" },
-  { keys: ["Escape"], label: "Close, then cancel" },
+  { keys: ["Escape"], label: "Close, cancel, then leave" },
 ];
 
 type Listed = { readonly title: string; readonly screens: readonly Screen[]; readonly lines: readonly Line[] };
