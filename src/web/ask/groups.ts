@@ -29,6 +29,16 @@ export function eventsOf(text: string): Ask | null {
   );
 }
 
+/** A grouped query with KEY among its columns. Without it, rows of different groups look the same. */
+export function withKey(ask: Ask): Ask {
+  const { groupBy, columns } = ask.query.clauses;
+  const span = ask.clauses.get("columns");
+  const isNamed = columns?.some(({ of, as }) => as === null && of.kind === "name" && /^key$/i.test(of.name.text));
+  if (groupBy === null || span === undefined || isNamed === true) return ask;
+  const closing = span.end - 1;
+  return readAsk(`${ask.text.slice(0, closing)}, KEY${ask.text.slice(closing)}`) ?? ask;
+}
+
 /** A query with further clauses, within a range unless it has its own. */
 export function within(ask: Ask, clauses: Parameters<typeof withClauses>[1], moments: Moments, zone: string): string {
   const text = withClauses(ask, clauses);

@@ -5,6 +5,7 @@ import { useMemo } from "preact/hooks";
 import type { App } from "../app.ts";
 import { readAsk } from "../ask/compose.ts";
 import { withRange } from "../ask/range.ts";
+import { withKey } from "../ask/groups.ts";
 import type { GroupRecord } from "../ask/groups.ts";
 import { visibleText } from "../list/visible-text.ts";
 import { countOf, formatNumber } from "../parts/numbers.ts";
@@ -159,7 +160,7 @@ async function readGroups({ client }: App, run: Run): Promise<Answer | null> {
   const ask = readAsk(run.query);
   if (ask === null) return null;
   const { body, took_ms } = await client.ask<readonly GroupRecord[]>(`/1/logs/${run.log}/query`, {
-    query: { query: withRange(ask, run.moments, run.zone), tz: run.zone },
+    query: { query: withRange(withKey(ask), run.moments, run.zone), tz: run.zone },
     signal: run.signal,
   });
   const keys = keysOf(ask);
