@@ -109,3 +109,25 @@ test("an option that was chosen elsewhere holds where the page is opened", async
   await page.goto(`/${addressOf(name, `&hide=`)}`);
   await until(async () => (await textsOf(page)).size === 2, { what: "both kinds, by the address" });
 });
+
+// Before the others: all together would ask more at once than one account may.
+test.serial("groups and patterns say which classes they leave out, and count them on demand", async (t) => {
+  const name = "unsaid";
+  const { page, context } = await pages.open(t);
+  await postTwoKinds(context, name);
+  const hidden = `&hide=${name}`;
+  const grouped = `#/${LOG}?q=${encodeURIComponent(`GET events WHERE tags = '${name}' GROUPBY text`)}`;
+  for (const [what, address, rows] of [
+    ["groups", `${grouped}${hidden}`, ".groups .rowname"],
+    ["patterns", addressOf(name, `${hidden}&view=patterns`), ".groups .pat"],
+  ] as const) {
+    await page.goto(`/${address}`);
+    await page.locator(rows, { hasText: `voice of ${name}` }).waitFor();
+    t.is(await page.locator(rows).count(), 1, what);
+    await page.getByText(`1 class hidden: Class ${name}`).waitFor();
+    await assertAccessible(t, page, `${what} without a hidden class`);
+    await page.getByRole("button", { name: "Show all" }).click();
+    await page.locator(rows, { hasText: `noise of ${name}` }).waitFor();
+    t.is(await page.locator(rows).count(), 2, what);
+  }
+});

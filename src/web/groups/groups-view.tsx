@@ -11,7 +11,7 @@ import { visibleText } from "../list/visible-text.ts";
 import { countOf, formatNumber } from "../parts/numbers.ts";
 import { ReadingLine, ReadingState, Unanswered } from "../faults/reading-state.tsx";
 import { lazy } from "../shell/lazy.tsx";
-import { rangeWords } from "../search/found-line.tsx";
+import { HiddenClasses, rangeWords } from "../search/found-line.tsx";
 import { useTitle } from "../shell/title.ts";
 import { ResultActs } from "../search/result-acts.tsx";
 import type { Run, Search } from "../state/search.ts";
@@ -105,6 +105,7 @@ export function GroupsView({ app, search }: { app: App; search: Search }): JSX.E
           {groups.keys.length > 0 && `by ${keys.map(({ name }) => visibleText(name)).join(" and ")}, `}
           {rangeWords(run.moments, formats)}, {found.took_ms.toFixed(0)} ms
         </span>
+        <HiddenClasses app={app} search={search} />
         <span class="space" />
         <div class="seg hide-small" role="group" aria-label="Chart">
           {charts.map((name) => (

@@ -44,7 +44,6 @@ export function FoundLine({ app, search, results, run }: FoundLineProperties): J
         ? "No result"
         : "Searching…";
   useTitle(app, pausedWords(results.live.value) ?? text, search.log);
-  const isHiding = run.hidden.length > 0 || (search.hide.value === "" && hasHidden(app, search.log));
   const isEmpty = isOfThisRun && found.value?.all === 0;
   useEffect(() => {
     if (!isEmpty) return;
@@ -66,7 +65,7 @@ export function FoundLine({ app, search, results, run }: FoundLineProperties): J
           {isOfThisRun && shownOf(found.value!) < found.value!.all && ", bars and fields count all of them"}
         </span>
       )}
-      {isHiding && <HidingNote app={app} search={search} />}
+      <HiddenClasses app={app} search={search} />
       <span class="space" />
       <ViewTabs app={app} />
       <ResultActs app={app} search={search} run={run} />
@@ -74,8 +73,11 @@ export function FoundLine({ app, search, results, run }: FoundLineProperties): J
   );
 }
 
-function hasHidden({ preferences }: App, log: string): boolean {
-  return (preferences.now.value.hidden[log] ?? []).length > 0;
+/** Beside what was found: the classes that it leaves out; nothing where the reader hides none. */
+export function HiddenClasses({ app, search }: HidingNoteProperties): JSX.Element | null {
+  const hasOwn = (app.preferences.now.value.hidden[search.log] ?? []).length > 0;
+  const isTold = search.run.value.hidden.length > 0 || (search.hide.value === "" && hasOwn);
+  return isTold ? <HidingNote app={app} search={search} /> : null;
 }
 
 const SECOND_MS = 1_000;
