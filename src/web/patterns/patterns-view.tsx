@@ -10,17 +10,18 @@ import { groupsOf } from "../groups/model.ts";
 import type { GroupRow, Groups } from "../groups/model.ts";
 import type { GroupRecord } from "../ask/groups.ts";
 import { Icon } from "../parts/icons.tsx";
-import { formatNumber } from "../parts/numbers.ts";
+import { countOf, formatNumber } from "../parts/numbers.ts";
 import { ReadingLine, ReadingState } from "../faults/reading-state.tsx";
 import { sinceFirstEvent } from "../state/beginning.ts";
 import type { Run, Search } from "../state/search.ts";
 import { useRead } from "../state/use-read.ts";
-import { courseQuery, MOST_PATTERNS, patternQueries, piecesOfPattern } from "./patterns.ts";
+import { classWords, courseQuery, MOST_PATTERNS, patternQueries, patternRowOf, piecesOfPattern } from "./patterns.ts";
+import type { PatternRow } from "./patterns.ts";
 import "../css/groups.css";
 import "../css/tables.css";
 
 type Patterns = {
-  readonly rows: readonly { readonly pattern: string; readonly count: number; readonly class: string }[];
+  readonly rows: readonly PatternRow[];
   readonly total: number;
 };
 
@@ -82,9 +83,7 @@ export function PatternsView({ app, search }: { app: App; search: Search }): JSX
                 <td>
                   <Course row={byPattern.get(row.pattern)} courses={courses.value} />
                 </td>
-                <td class="kcell" data-class={row.class === "" ? undefined : row.class}>
-                  {row.class !== "" && app.classes.nameOf(run.log, row.class)}
-                </td>
+                <ClassCell row={row} nameOf={(key) => app.classes.nameOf(run.log, key)} />
                 <td class="pat">
                   <code>
                     <PatternText pattern={row.pattern} />
@@ -107,6 +106,23 @@ export function PatternsView({ app, search }: { app: App; search: Search }): JSX
       </div>
       {state}
     </>
+  );
+}
+
+/** The class that all events of a pattern have has its colour; what only some have is named beside their share. */
+function ClassCell({ row, nameOf }: { row: PatternRow; nameOf: (key: string) => string }): JSX.Element {
+  const { count, classed, classes } = row;
+  const isOfAll = classes === 1 && classed === count;
+  const words = classWords(row, nameOf);
+  const title = `${formatNumber(classed)} of ${countOf(count, "event")} ${classed === 1 ? "has" : "have"} a class`;
+  return (
+    <td
+      class={isOfAll ? "kcell" : "kcell note"}
+      data-class={isOfAll ? row.class : undefined}
+      title={classed > 0 && !isOfAll ? title : undefined}
+    >
+      {words}
+    </td>
   );
 }
 
@@ -140,13 +156,8 @@ async function readPatterns({ client }: App, run: Run): Promise<Patterns | null>
       signal: run.signal,
     });
   const [patterns, total] = await Promise.all([ask(queries.patterns), ask(queries.total)]);
-  const textOf = (value: unknown) => (typeof value === "string" ? value : "");
   return {
-    rows: patterns.body.map((record) => ({
-      pattern: record.key,
-      count: Number(record["count"]),
-      class: textOf(record["class"]),
-    })),
+    rows: patterns.body.map(patternRowOf),
     total: Number(total.body[0]?.["patterns"] ?? 0),
   };
 }

@@ -1,8 +1,10 @@
 import { readAsk, withCondition } from "../ask/compose.ts";
 import { eventsOf, within } from "../ask/groups.ts";
+import type { GroupRecord } from "../ask/groups.ts";
 import { writeString } from "../ask/print.ts";
 import type { Moments } from "../ask/range.ts";
 import type { Step } from "../ask/steps.ts";
+import { countOf } from "../parts/numbers.ts";
 
 /** The most frequent ones; the count above the list says how many there are. */
 export const MOST_PATTERNS = 200;
@@ -18,7 +20,10 @@ export function patternQueries(text: string, moments: Moments, zone: string) {
       events,
       [
         ["groupBy", "GROUPBY pattern"],
-        ["columns", "COLUMNS(KEY, COUNT, LAST(class) AS class)"],
+        [
+          "columns",
+          "COLUMNS(KEY, COUNT, LAST(class) AS class, COUNT(class IS NOT NULL) AS classed, DISTINCT(class) AS classes)",
+        ],
         ["sort", "SORT COUNT DESC"],
         ["take", `TAKE ${MOST_PATTERNS}`],
       ],
@@ -27,6 +32,37 @@ export function patternQueries(text: string, moments: Moments, zone: string) {
     ),
     total: within(events, [["columns", "COLUMNS(DISTINCT(pattern) AS patterns)"]], moments, zone),
   };
+}
+
+/** A pattern with its events, and how many of those have a class. */
+export type PatternRow = {
+  readonly pattern: string;
+  readonly count: number;
+  /** One of its classes, the only one where `classes` is 1; "" where no event has any. */
+  readonly class: string;
+  readonly classed: number;
+  readonly classes: number;
+};
+
+/** A record of the list of patterns as a row. */
+export function patternRowOf(record: GroupRecord): PatternRow {
+  const { key, count, class: name, classed, classes } = record;
+  return {
+    pattern: key,
+    count: Number(count),
+    class: typeof name === "string" ? name : "",
+    classed: Number(classed),
+    classes: Number(classes),
+  };
+}
+
+/** The class of a pattern in words: how much of it has one where not all has. "" where nothing has. */
+export function classWords(row: PatternRow, nameOf: (key: string) => string): string {
+  if (row.classed === 0) return "";
+  const name = row.classes > 1 ? countOf(row.classes, "class", "classes") : nameOf(row.class);
+  if (row.classed >= row.count) return name;
+  const percent = Math.floor((100 * row.classed) / row.count);
+  return `${name}, ${percent === 0 ? "under 1" : percent} %`;
 }
 
 /** The query for the courses of the first of these patterns, as many as one query has room for. */

@@ -2,7 +2,13 @@ import test from "ava";
 
 import { readAsk } from "../../../src/web/ask/compose.ts";
 import { stepOf } from "../../../src/web/ask/steps.ts";
-import { courseQuery, patternQueries, piecesOfPattern } from "../../../src/web/patterns/patterns.ts";
+import {
+  classWords,
+  courseQuery,
+  patternQueries,
+  patternRowOf,
+  piecesOfPattern,
+} from "../../../src/web/patterns/patterns.ts";
 
 const RANGE = { from: Date.UTC(2026, 10, 24), to: Date.UTC(2026, 10, 25) };
 
@@ -31,4 +37,19 @@ test("what varies in a pattern is told from what does not", (t) => {
     { text: " of <shop> at ", varies: false },
     { text: "<time>", varies: true },
   ]);
+});
+
+test("a pattern is of a class where all of its events are, else the share is said", (t) => {
+  const words = (count: number, classed: number, classes: number) => {
+    const record = { key: "p", class: classed > 0 ? "slow" : "" };
+    const numbers = { count: String(count), classed: String(classed), classes: String(classes) };
+    return classWords(patternRowOf({ ...record, ...numbers }), (key) => `Class ${key}`);
+  };
+  t.is(words(100, 0, 0), "");
+  t.is(words(100, 100, 1), "Class slow");
+  t.is(words(100, 3, 1), "Class slow, 3 %");
+  t.is(words(1000, 999, 1), "Class slow, 99 %");
+  t.is(words(1000, 1, 1), "Class slow, under 1 %");
+  t.is(words(100, 100, 2), "2 classes");
+  t.is(words(100, 40, 2), "2 classes, 40 %");
 });
