@@ -3,6 +3,7 @@ import { equalsAttribute } from "../../query/attributes.ts";
 import { isAttribute } from "../../query/plan.ts";
 import type { Expression, Literal } from "../../query/syntax.ts";
 import { fieldName, isPlainNumber, writeField, writeValue } from "./print.ts";
+import { formatBound } from "../parts/numbers.ts";
 
 /** A band of numbers: from inclusive, to exclusive; null where it is open. */
 export type Band = { readonly from: number | null; readonly to: number | null };
@@ -141,6 +142,6 @@ export function isSameChoice(field: string, a: Choice, b: Choice): boolean {
 
 /** `10 to 50`, `up to 10` */
 export function bandWords({ from, to }: Band): string {
-  if (from === null) return to === null ? "any number" : `up to ${to}`;
-  return to === null ? `from ${from}` : `${from} to ${to}`;
+  if (from === null) return to === null ? "any number" : `up to ${formatBound(to)}`;
+  return to === null ? `from ${formatBound(from)}` : `${formatBound(from)} to ${formatBound(to)}`;
 }

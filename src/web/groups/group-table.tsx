@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 
 import { Icon } from "../parts/icons.tsx";
 import { visibleText } from "../list/visible-text.ts";
-import { formatNumber } from "../parts/numbers.ts";
+import { formatMeasure, formatNumber } from "../parts/numbers.ts";
 import type { Formats } from "../time/moments.ts";
 import { Spark } from "./lines.tsx";
 import { changeWords, isAddedUp, peakOf } from "./model.ts";
@@ -13,6 +13,8 @@ import type { Order } from "./sort-rows.ts";
 
 /** Rows that are drawn at first; more of them where they are asked for. */
 const ROWS_AT_ONCE = 200;
+/** The characters that any cell has room for. */
+const LONGEST_FIGURE = 20;
 
 /** The groups with their figures. Each row leads to its events. */
 export function GroupTable(properties: {
@@ -95,7 +97,7 @@ export function GroupTable(properties: {
                 );
               })}
               {groups.columns.map((name) => (
-                <td class="num">{visibleText(numberWords(row.values[name] ?? ""))}</td>
+                <Figure text={row.values[name] ?? ""} />
               ))}
               <td class="w-bar">
                 <svg class="cell-bar" aria-hidden="true">
@@ -163,7 +165,7 @@ function Before({ row, column }: { row: GroupRow; column: string }): JSX.Element
   const before = row.previous?.[column] ?? "0";
   return (
     <>
-      <td class="num note">{numberWords(before)}</td>
+      <Figure text={before} isNote />
       <td class="num">{changeWords(Number(row.values[column]), Number(before))}</td>
     </>
   );
@@ -174,7 +176,7 @@ function Course({ row, groups, formats }: { row: GroupRow; groups: Groups; forma
   return (
     <>
       <td class="num note w-peak">
-        {peak === null ? "" : `${formatNumber(peak.value)} at ${formats.short(peak.moments.from)}`}
+        {peak === null ? "" : `${formatMeasure(peak.value)} at ${formats.short(peak.moments.from)}`}
       </td>
       <td class="w-spark">
         <Spark row={row} times={groups.times} />
@@ -184,8 +186,18 @@ function Course({ row, groups, formats }: { row: GroupRow; groups: Groups; forma
 }
 
 /** A figure with its thousands apart; what is no number stays as it is. */
-function numberWords(text: string): string {
+function figureWords(text: string): string {
   const number = Number(text);
-  if (text === "" || Number.isNaN(number)) return text;
-  return number.toLocaleString("en", { maximumFractionDigits: 3 });
+  return text === "" || Number.isNaN(number) ? visibleText(text) : formatMeasure(number);
+}
+
+/** A cell of a figure or of a text. What it has no room for is its title. */
+function Figure({ text, isNote = false }: { readonly text: string; readonly isNote?: boolean }): JSX.Element {
+  const words = figureWords(text);
+  const isWhole = words.replaceAll(",", "") === text && text.length < LONGEST_FIGURE;
+  return (
+    <td class={isNote ? "num note" : "num"} title={isWhole ? undefined : visibleText(text) || undefined}>
+      {words}
+    </td>
+  );
 }

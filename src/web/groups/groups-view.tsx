@@ -3,9 +3,10 @@ import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 
 import type { App } from "../app.ts";
+import { bandWords } from "../ask/choices.ts";
 import { readAsk } from "../ask/compose.ts";
 import { withRange } from "../ask/range.ts";
-import { withKey } from "../ask/groups.ts";
+import { bandOfKey, withKey } from "../ask/groups.ts";
 import type { GroupRecord } from "../ask/groups.ts";
 import { visibleText } from "../list/visible-text.ts";
 import { countOf, formatNumber } from "../parts/numbers.ts";
@@ -71,6 +72,7 @@ export function GroupsView({ app, search }: { app: App; search: Search }): JSX.E
     const key = groups.keys[index];
     if (key?.kind === "time") return timeWords(key, value, run.zone, formats);
     if (value === "") return key?.name === "class" ? "No class" : "none";
+    if (key?.kind === "bands") return bandWords(bandOfKey(value)!);
     if (key?.kind === "place") return value.replace(",", ", ");
     return key?.name === "class" ? app.classes.nameOf(search.log, value) : visibleText(value);
   };

@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 
 import { DAY_MS } from "../../query/calendar.ts";
 import type { Moments } from "../ask/range.ts";
-import { roundUp, shorten } from "../parts/numbers.ts";
+import { formatBound, roundUp, shorten } from "../parts/numbers.ts";
 import type { Formats } from "../time/moments.ts";
 import { valuesAt } from "./model.ts";
 import type { GroupRow } from "./model.ts";
@@ -46,7 +46,7 @@ export function Lines({ rows, times, formats, nameOf, classOf, at, label }: Char
           <>
             <line class="grid" x1="36" x2="100%" y1={y(high * part)} y2={y(high * part)} />
             <text x="28" y={y(high * part) + 4} text-anchor="end">
-              {(high * part).toLocaleString("en", { maximumFractionDigits: 1, notation: "compact" })}
+              {axisWords(high * part)}
             </text>
           </>
         ))}
@@ -90,6 +90,13 @@ export function Lines({ rows, times, formats, nameOf, classOf, at, label }: Char
       </svg>
     </figure>
   );
+}
+
+/** The axis has room for five characters or so. */
+function axisWords(number: number): string {
+  return number < 1e15 && (number === 0 || number >= 0.05)
+    ? number.toLocaleString("en", { maximumFractionDigits: 1, notation: "compact" })
+    : formatBound(number);
 }
 
 /** Labels beside the ends of lines, moved apart so that each can be read; in the order of the lines. */
