@@ -154,3 +154,26 @@ test.serial("a promise that nobody looks after is said, and stands in the consol
   t.false(await isHandled);
   await page.locator(".toast", { hasText: "Something failed: planted" }).waitFor();
 });
+
+test.serial("a heading says that a query has a fault, and what the list below it is of", async (t) => {
+  await pages.post([{ text: "found first", source: "headed" }]);
+  const heading = (page: Page, name: string) => page.getByRole("heading", { level: 1, name, exact: true });
+  const { page, problems } = await pages.open(t, { address: `#/${LOG}?q=${encodeURIComponent("GET events WHERE")}` });
+  await page.locator(".msg").waitFor();
+  await heading(page, "No result").waitFor();
+  t.is(await page.title(), `No result, ${LOG}, Loggia`);
+  await queryOf(page).fill("GET events WHERE source = 'headed'");
+  await queryOf(page).press("Enter");
+  await heading(page, "1 event").waitFor();
+  await page.goto(`/#/${LOG}?q=${encodeURIComponent("GET events WHERE source =")}`);
+  await page.locator(".msg").waitFor();
+  await page.locator(".found .note", { hasText: /, as the last query found them$/ }).waitFor();
+  t.is(await page.locator("#found").textContent(), "1 event");
+  t.true(await page.locator("#list").getByText("found first").isVisible());
+  await assertAccessible(t, page, "the last list below a fault");
+  problems.allowStatus(503);
+  await page.route(/\/query\?.*COLUMNS(?:\(|%28)COUNT/, (route) => route.fulfill({ status: 503, body: "busy" }));
+  await queryOf(page).fill("GET events WHERE text = 'found first'");
+  await page.getByRole("button", { name: "Run" }).click();
+  await heading(page, "Not counted").waitFor();
+});

@@ -36,13 +36,21 @@ export function FoundLine({ app, search, results, run }: FoundLineProperties): J
   const { value: found, error } = useRead(run, () => countEvents(app, run));
   const formats = useMemo(() => formatsOf(run.zone), [run.zone]);
   const isOfThisRun = found.value?.run === run.number;
-  const text = isOfThisRun
-    ? foundWords(found.value!)
-    : search.isCancelled.value
-      ? "Cancelled"
-      : error.value !== null
-        ? "No result"
-        : "Searching…";
+  // A query with a fault is not asked at all.
+  const hasFailed = error.value !== null || readAsk(run.query) === null;
+  // The last list stays below a failure, and with it its count. One that is there has failed to be counted alone.
+  const isListed = results.shown.value?.run.number === run.number;
+  const isOfLast = !isOfThisRun && hasFailed && found.value !== null && !isListed && !search.isCancelled.value;
+  const text =
+    isOfThisRun || isOfLast
+      ? foundWords(found.value!)
+      : search.isCancelled.value
+        ? "Cancelled"
+        : hasFailed
+          ? isListed
+            ? "Not counted"
+            : "No result"
+          : "Searching…";
   useTitle(app, pausedWords(results.live.value) ?? text, search.log);
   const isEmpty = isOfThisRun && found.value?.all === 0;
   useEffect(() => {
@@ -60,7 +68,8 @@ export function FoundLine({ app, search, results, run }: FoundLineProperties): J
       {/* Not before the count, which would push it aside. */}
       {(found.value !== null || error.value !== null) && (
         <span class="note">
-          {rangeWords(isOfThisRun ? found.value!.moments : run.moments, formats)} {placeOf(run.zone)}
+          {rangeWords(isOfThisRun || isOfLast ? found.value!.moments : run.moments, formats)} {placeOf(run.zone)}
+          {isOfLast && ", as the last query found them"}
           {isOfThisRun && !isFollowing && `, ${(found.value?.took_ms ?? 0).toFixed(0)} ms`}
           {isOfThisRun && shownOf(found.value!) < found.value!.all && ", bars and fields count all of them"}
         </span>
