@@ -2,6 +2,7 @@ import test from "ava";
 import type { Page } from "playwright-core";
 
 import { LOG } from "../support/service.ts";
+import { assertAccessible } from "./support/accessibility.ts";
 import { sharePages } from "./support/pages.ts";
 
 const pages = sharePages();
@@ -11,15 +12,16 @@ const keysOf = (page: Page) => page.locator(".groups .rowname").allTextContents(
 const figuresOf = (page: Page, column: number) =>
   page.locator(`.groups tbody td.num:nth-of-type(${column})`).allTextContents();
 
-/** Posts events of some users: user n has n events, each of the value 100 - n. */
+/** Posts events of some users: user n has n events, each of the value 100 - n, within two hours. */
 async function postUsers(tag: string, count: number): Promise<void> {
   await pages.post(
     Array.from({ length: count }, (_, i) => i + 1).flatMap((number) =>
-      Array.from({ length: number }, () => ({
+      Array.from({ length: number }, (__, event) => ({
         text: `of ${number}`,
         tags: [tag],
         user: `user-of-a-long-name-${tag}-${number}`,
         value: 100 - number,
+        created: Date.now() - (event % 2) * 3_600_000,
       })),
     ),
   );
@@ -81,4 +83,33 @@ test("one value that is huge leaves groups and bands readable, and its digits in
     words.some((each) => /e\+|\d{10}/.test(each)),
     words.join(),
   );
+});
+
+test("a chart draws the column that the table is sorted by, and names it, its zone and what it leaves out", async (t) => {
+  await postUsers("drawn", 26);
+  const query = "GET events WHERE tags = 'drawn' GROUPBY user COLUMNS(KEY, COUNT, MIN)";
+  const { page } = await pages.open(t, { address: addressOf(query) });
+  await headed(page, "351 events in 26 groups").waitFor();
+  const caption = page.locator(".chart figcaption");
+  t.is(await caption.textContent(), "Events by user, 24 of 26 groups");
+  t.regex((await page.locator(".found .note").textContent()) ?? "", / Berlin, \d+ ms$/);
+  t.is(await page.getByRole("button", { name: "Lines" }).count(), 0);
+  const bars = page.locator(".chart .bar title");
+  t.is((await bars.allTextContents())[0], "user-of-a-long-name-drawn-26: 26");
+  const labels = await page.locator(".chart .bar + text").allTextContents();
+  t.is(new Set(labels).size, 24);
+  t.is(labels[0], "use…awn-26");
+  await page.getByRole("columnheader", { name: "min" }).getByRole("button").click();
+  await caption.filter({ hasText: /^min by user, 24 of 26 groups$/ }).waitFor();
+  t.is((await bars.allTextContents())[0], "user-of-a-long-name-drawn-1: 99");
+  const widths = await page
+    .locator(".groups .cell-bar rect")
+    .evaluateAll((all) => all.map((each) => Number.parseFloat(each.getAttribute("width") ?? "")));
+  t.is(widths[0], 100);
+  t.true(Math.abs(widths.at(-1)! - (74 / 99) * 100) < 0.1, String(widths));
+  await assertAccessible(t, page, "groups sorted by a column of their own");
+
+  await page.goto(`/${addressOf(`${query.replace("user", "user, HOUR")} SORT MIN DESC`)}`);
+  await caption.filter({ hasText: /^min by user, 8 of 26 groups$/ }).waitFor();
+  await page.getByRole("button", { name: "Lines" }).waitFor();
 });

@@ -1,13 +1,13 @@
 import type { JSX } from "preact";
 
-import { shorten } from "../parts/numbers.ts";
+import { formatMeasure, shortenMiddle } from "../parts/numbers.ts";
+import { Axis, BOTTOM, LEFT, highOf, yOf } from "./axis.tsx";
 import type { GroupRow } from "./model.ts";
 
-const BOTTOM = 176;
-const TOP = 8;
-const MOST_BARS = 24;
+export const MOST_BARS = 24;
+const LONGEST_NAME = 24;
 
-/** The largest groups beside each other. The table below it holds the numbers. */
+/** The first groups of the table beside each other. The table below holds the numbers. */
 export function Bars(properties: {
   readonly rows: readonly GroupRow[];
   readonly column: string;
@@ -18,16 +18,21 @@ export function Bars(properties: {
 }): JSX.Element {
   const { rows, column, nameOf, classOf, at, label } = properties;
   const shown = rows.slice(0, MOST_BARS);
-  const high = Math.max(1, ...shown.map(({ values }) => Number(values[column])));
+  const figures = shown.map(({ values }) => Number(values[column]));
+  const high = highOf(figures);
   const width = 100 / Math.max(1, shown.length);
-  // As much of a name as has room under its bar.
-  const room = Math.max(3, Math.floor(150 / shown.length));
+  // Names of many bars stand in two rows, so that there is room for twice as much of each.
+  const nameRows = shown.length > 8 ? 2 : 1;
+  const room = Math.min(LONGEST_NAME, Math.floor((130 * nameRows) / shown.length));
+  // A small screen has room for some names alone.
+  const every = Math.ceil(shown.length / 4);
   return (
-    <figure class="chart">
-      <svg class="lines" role="img" aria-label={label}>
-        <line class="grid" x1="0" x2="100%" y1={BOTTOM} y2={BOTTOM} />
+    <svg class="lines" role="img" aria-label={label}>
+      <Axis high={high} />
+      <svg x={LEFT} width="91%" height="208" overflow="visible">
         {shown.map((row, index) => {
-          const height = (Math.max(0, Number(row.values[column])) / high) * (BOTTOM - TOP);
+          const figure = figures[index] ?? 0;
+          const y = yOf(figure, high);
           return (
             <>
               <rect
@@ -35,21 +40,23 @@ export function Bars(properties: {
                 data-class={classOf(row)}
                 x={`${index * width + width * 0.1}%`}
                 width={`${width * 0.8}%`}
-                y={BOTTOM - height}
-                height={Math.max(1, height)}
-              />
+                y={y}
+                height={Math.max(1, BOTTOM - y)}
+              >
+                <title>{`${nameOf(row)}: ${formatMeasure(figure)}`}</title>
+              </rect>
               <text
                 x={`${index * width + width / 2}%`}
-                y="194"
+                y={194 + (index % nameRows) * 13}
                 text-anchor="middle"
-                class={index === at ? "at" : undefined}
+                class={index === at ? "at" : index % every > 0 ? "minor" : undefined}
               >
-                {shorten(nameOf(row), room)}
+                {shortenMiddle(nameOf(row), room)}
               </text>
             </>
           );
         })}
       </svg>
-    </figure>
+    </svg>
   );
 }

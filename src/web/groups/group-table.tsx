@@ -7,7 +7,7 @@ import { visibleText } from "../list/visible-text.ts";
 import { formatMeasure, formatNumber } from "../parts/numbers.ts";
 import type { Formats } from "../time/moments.ts";
 import { Spark } from "./lines.tsx";
-import { changeWords, isAddedUp, peakOf } from "./model.ts";
+import { changeWords, columnWords, peakOf } from "./model.ts";
 import type { GroupRow, Groups } from "./model.ts";
 import type { Order } from "./sort-rows.ts";
 
@@ -20,6 +20,8 @@ const LONGEST_FIGURE = 20;
 export function GroupTable(properties: {
   readonly groups: Groups;
   readonly rows: readonly GroupRow[];
+  /** The column whose figures are drawn. */
+  readonly column: string;
   /** null: as the service sorted them. */
   readonly order: Order | null;
   readonly onOrder: (order: Order) => void;
@@ -29,10 +31,9 @@ export function GroupTable(properties: {
   readonly classOf: (row: GroupRow) => string | undefined;
   readonly openEvents: (row: GroupRow) => void;
 }): JSX.Element {
-  const { groups, rows, order, onOrder, at, formats, nameOfKey, classOf, openEvents } = properties;
+  const { groups, rows, column, order, onOrder, at, formats, nameOfKey, classOf, openEvents } = properties;
   const most = useSignal(ROWS_AT_ONCE);
-  const [column = "count"] = groups.columns;
-  const high = Math.max(1, ...rows.map(({ values }) => Number(values[column])));
+  const high = Math.max(0, ...rows.map(({ values }) => Number(values[column]) || 0)) || 1;
   const hasCourse = groups.times.length > 1 && groups.keys.every(({ kind }) => kind !== "time");
   const hasPrevious = rows.some(({ previous }) => previous !== null);
   return (
@@ -45,7 +46,7 @@ export function GroupTable(properties: {
             ))}
             {groups.columns.map((name) => (
               <Head
-                label={visibleText(labelOf(name, hasCourse))}
+                label={visibleText(columnWords(name, hasCourse))}
                 order={order}
                 onOrder={onOrder}
                 column={name}
@@ -53,7 +54,7 @@ export function GroupTable(properties: {
               />
             ))}
             <th scope="col" class="w-bar">
-              <span class="sr">Share</span>
+              <span class="sr">{visibleText(columnWords(column, hasCourse))} as a bar</span>
             </th>
             {hasPrevious && (
               <>
@@ -101,7 +102,11 @@ export function GroupTable(properties: {
               ))}
               <td class="w-bar">
                 <svg class="cell-bar" aria-hidden="true">
-                  <rect width={`${((Number(row.values[column]) / high) * 100).toFixed(1)}%`} height="6" rx="1" />
+                  <rect
+                    width={`${(Math.max(0, (Number(row.values[column]) || 0) / high) * 100).toFixed(1)}%`}
+                    height="6"
+                    rx="1"
+                  />
                 </svg>
               </td>
               {hasPrevious && <Before row={row} column={column} />}
@@ -127,12 +132,6 @@ export function GroupTable(properties: {
       )}
     </div>
   );
-}
-
-/** The head of a column; of figures that are not added up, a row with a course has the last one. */
-function labelOf(column: string, hasCourse: boolean): string {
-  if (column === "count") return "Events";
-  return hasCourse && !isAddedUp(column) ? `last ${column}` : column;
 }
 
 function Head(properties: {

@@ -1,5 +1,5 @@
 import { useComputed, useSignal } from "@preact/signals";
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { useMemo } from "preact/hooks";
 
 import type { App } from "../app.ts";
@@ -18,12 +18,22 @@ import { ResultActs } from "../search/result-acts.tsx";
 import type { Run, Search } from "../state/search.ts";
 import { useRead } from "../state/use-read.ts";
 import { formatsOf } from "../time/moments.ts";
+import { placeOf } from "../time/zones.ts";
 import type { Formats } from "../time/moments.ts";
-import { Bars } from "./bars.tsx";
+import { Bars, MOST_BARS } from "./bars.tsx";
 import { GroupTable } from "./group-table.tsx";
 import { momentsOfKey } from "./key-moments.ts";
-import { Lines } from "./lines.tsx";
-import { eventsOfGroup, groupsOf, isAddedUp, keysOf } from "./model.ts";
+import { Lines, MOST_LINES } from "./lines.tsx";
+import {
+  columnWords,
+  eventsOfGroup,
+  groupsOf,
+  isAddedUp,
+  keysOf,
+  measureOf,
+  measuredBy,
+  sortColumnOf,
+} from "./model.ts";
 import { readOrder, sortRows, writeOrder } from "./sort-rows.ts";
 import type { Order } from "./sort-rows.ts";
 import type { GroupKey, GroupRow, Groups } from "./model.ts";
@@ -39,6 +49,8 @@ type Answer = {
   readonly groups: Groups;
   readonly took_ms: number;
   readonly keys: ReturnType<typeof keysOf>;
+  /** The column that the query sorts by. */
+  readonly sortColumn: string | null;
   /** How they are sorted at first; null: as the query says, or by time or band. */
   readonly order: Order | null;
 };
@@ -55,19 +67,27 @@ export function GroupsView({ app, search }: { app: App; search: Search }): JSX.E
   const at = useSignal(-1);
   const formats = useMemo(() => formatsOf(run.zone), [run.zone]);
   const found = answer.value;
-  const rows = useComputed(() => sortRows(answer.value?.groups ?? null, order.value ?? answer.value?.order ?? null));
+  // What is drawn is what the rows are sorted by.
+  const measured = useComputed(() => {
+    if (answer.value === null) return null;
+    const sorted = order.value ?? answer.value.order;
+    const column = measureOf(answer.value.groups, sorted?.column ?? answer.value.sortColumn);
+    return { groups: measuredBy(answer.value.groups, column), column };
+  });
+  const rows = useComputed(() => sortRows(measured.value?.groups ?? null, order.value ?? answer.value?.order ?? null));
   const head = found !== null ? headOf(found.groups) : error.value === null ? "Searching…" : "No result";
   useTitle(app, head, search.log);
   const line = <ReadingLine search={search} reading={reading} />;
   const state = <ReadingState app={app} search={search} reading={reading} what="groups" />;
-  if (found === null)
+  if (found === null || measured.value === null)
     return (
       <Unanswered head={head}>
         {line}
         {state}
       </Unanswered>
     );
-  const { groups, keys } = found;
+  const { keys } = found;
+  const { groups, column } = measured.value;
   const nameOfKey = (index: number, value: string) => {
     const key = groups.keys[index];
     if (key?.kind === "time") return timeWords(key, value, run.zone, formats);
@@ -84,28 +104,34 @@ export function GroupsView({ app, search }: { app: App; search: Search }): JSX.E
   const classOf = ({ keys: values }: GroupRow) => values[classKey] || undefined;
   const hasCourse = groups.times.length > 1 && keys.length > 1;
   const isOfPlaces = groups.keys.length === 1 && groups.keys[0]?.kind === "place";
-  const charts: readonly Chart[] = [...(isOfPlaces ? ["Map" as const] : []), "Lines", "Bars", "None"];
+  const isOfTimes = keys.some(({ kind }) => kind === "time");
+  const charts: readonly Chart[] = [
+    ...(isOfPlaces ? ["Map" as const] : []),
+    ...(isOfTimes ? ["Lines" as const] : []),
+    "Bars",
+    "None",
+  ];
   const usable = charts.filter((name) => name !== "Lines" || hasCourse);
   const shown =
     usable.find((name) => name.toLowerCase() === parameters.get("chart")) ??
     (isOfPlaces ? "Map" : hasCourse ? "Lines" : "Bars");
-  const column = groups.columns[0] ?? "count";
   const openEvents = (row: GroupRow) => {
     const { query, moments } = eventsOfGroup(run.typed, keys.length > 1 ? groups.keys : keys, row, run.zone);
     search.query.value = query;
     if (moments === null) search.start();
     else search.narrow(moments);
   };
-  const label =
-    `${column} by ${groups.keys.map(({ name }) => visibleText(name)).join(" and ")}. ` +
-    "The table below holds the numbers.";
+  const by = groups.keys.map(({ name }) => visibleText(name)).join(" and ");
+  const label = `${visibleText(column)} by ${by}. The table below holds the numbers.`;
+  // A line has each figure of its column, a bar the one of its row.
+  const what = `${visibleText(columnWords(column, hasCourse && shown !== "Lines"))} by ${by}`;
   return (
     <>
       <div class="found">
         <h1 id="found">{head}</h1>
         <span class="note">
           {groups.keys.length > 0 && `by ${keys.map(({ name }) => visibleText(name)).join(" and ")}, `}
-          {rangeWords(run.moments, formats)}, {found.took_ms.toFixed(0)} ms
+          {rangeWords(run.moments, formats)} {placeOf(run.zone)}, {found.took_ms.toFixed(0)} ms
         </span>
         <HiddenClasses app={app} search={search} />
         <span class="space" />
@@ -130,22 +156,27 @@ export function GroupsView({ app, search }: { app: App; search: Search }): JSX.E
         </figure>
       )}
       {shown === "Lines" && (
-        <Lines
-          rows={rows.value}
-          times={groups.times}
-          formats={formats}
-          nameOf={nameOf}
-          classOf={classOf}
-          at={at.value}
-          label={label}
-        />
+        <ChartFigure what={what} shown={MOST_LINES} of={rows.value.length}>
+          <Lines
+            rows={rows.value}
+            times={groups.times}
+            formats={formats}
+            nameOf={nameOf}
+            classOf={classOf}
+            at={at.value}
+            label={label}
+          />
+        </ChartFigure>
       )}
       {shown === "Bars" && rows.value.length > 1 && (
-        <Bars rows={rows.value} column={column} nameOf={axisNameOf} classOf={classOf} at={at.value} label={label} />
+        <ChartFigure what={what} shown={MOST_BARS} of={rows.value.length}>
+          <Bars rows={rows.value} column={column} nameOf={axisNameOf} classOf={classOf} at={at.value} label={label} />
+        </ChartFigure>
       )}
       <GroupTable
         groups={groups}
         rows={rows.value}
+        column={column}
         order={order.value ?? found.order}
         onOrder={(next) => app.location.note({ sort: writeOrder(next) })}
         at={at}
@@ -156,6 +187,25 @@ export function GroupsView({ app, search }: { app: App; search: Search }): JSX.E
       />
       {state}
     </>
+  );
+}
+
+/** A chart under what it draws, and how many of the groups it has room for. */
+function ChartFigure(properties: {
+  readonly what: string;
+  readonly shown: number;
+  readonly of: number;
+  readonly children: ComponentChildren;
+}): JSX.Element {
+  const { what, shown, of, children } = properties;
+  return (
+    <figure class="chart">
+      <figcaption class="note">
+        {what}
+        {of > shown && `, ${formatNumber(shown)} of ${formatNumber(of)} groups`}
+      </figcaption>
+      {children}
+    </figure>
   );
 }
 
@@ -173,7 +223,13 @@ async function readGroups({ client }: App, run: Run): Promise<Answer | null> {
   const groups = isChosen ? found : { ...found, columns: found.columns.filter(isAddedUp) };
   const [column = null] = groups.columns;
   const isOrdered = ask.clauses.has("sort") || groups.keys.some(({ kind }) => kind === "time" || kind === "bands");
-  return { groups, took_ms, keys, order: isOrdered ? null : { column, key: 0, isDescending: true } };
+  return {
+    groups,
+    took_ms,
+    keys,
+    sortColumn: sortColumnOf(ask),
+    order: isOrdered ? null : { column, key: 0, isDescending: true },
+  };
 }
 
 function headOf({ rows, columns, keys }: Groups): string {

@@ -2,16 +2,15 @@ import type { JSX } from "preact";
 
 import { DAY_MS } from "../../query/calendar.ts";
 import type { Moments } from "../ask/range.ts";
-import { formatBound, roundUp, shorten } from "../parts/numbers.ts";
+import { shortenMiddle } from "../parts/numbers.ts";
 import type { Formats } from "../time/moments.ts";
+import { Axis, BOTTOM, LEFT, highOf, yOf } from "./axis.tsx";
 import { valuesAt } from "./model.ts";
 import type { GroupRow } from "./model.ts";
 
-const TOP = 8;
-const BOTTOM = 176;
 const WIDTH = 1000;
 /** More lines cannot be told apart. */
-const MOST_LINES = 8;
+export const MOST_LINES = 8;
 const LABEL_HEIGHT = 15;
 
 export type ChartProperties = {
@@ -30,73 +29,55 @@ export type ChartProperties = {
 export function Lines({ rows, times, formats, nameOf, classOf, at, label }: ChartProperties): JSX.Element {
   const shown = rows.slice(0, MOST_LINES);
   const lines = shown.map((row) => ({ row, values: valuesAt(row, times) }));
-  const most = Math.max(1, ...lines.flatMap(({ values }) => values));
-  // The half of it is a round number too.
-  const high = Math.min(roundUp(most), 2 * roundUp(most / 2));
+  const high = highOf(lines.flatMap(({ values }) => values));
   const x = (index: number) => (times.length < 2 ? 0 : (index / (times.length - 1)) * WIDTH);
-  const y = (value: number) => BOTTOM - (Math.max(0, value) / high) * (BOTTOM - TOP);
+  const y = (value: number) => yOf(value, high);
   const path = (values: readonly number[]) => pathOf(values.map((value, index) => [x(index), y(value)] as const));
   const ends = spread(lines.map(({ values }) => y(values.at(-1) ?? 0)));
   const isLong = times.length > 1 && times.at(-1)!.from - times[0]!.from > 2 * DAY_MS;
   const every = Math.max(1, Math.ceil(times.length / 7));
   return (
-    <figure class="chart">
-      <svg class="lines" role="img" aria-label={label}>
-        {[0, 0.5, 1].map((part) => (
-          <>
-            <line class="grid" x1="36" x2="100%" y1={y(high * part)} y2={y(high * part)} />
-            <text x="28" y={y(high * part) + 4} text-anchor="end">
-              {axisWords(high * part)}
-            </text>
-          </>
+    <svg class="lines" role="img" aria-label={label}>
+      <Axis high={high} />
+      <svg
+        x={LEFT}
+        width="84%"
+        height={BOTTOM}
+        viewBox={`0 0 ${WIDTH} ${BOTTOM}`}
+        preserveAspectRatio="none"
+        overflow="visible"
+      >
+        {lines.map(({ row, values }, index) => (
+          <path class={index === at ? "l at" : "l"} data-class={classOf(row)} d={path(values)} />
         ))}
-        <svg
-          x="36"
-          width="84%"
-          height={BOTTOM}
-          viewBox={`0 0 ${WIDTH} ${BOTTOM}`}
-          preserveAspectRatio="none"
-          overflow="visible"
-        >
-          {lines.map(({ row, values }, index) => (
-            <path class={index === at ? "l at" : "l"} data-class={classOf(row)} d={path(values)} />
-          ))}
-        </svg>
-        <svg x="36" width="84%" height="208" overflow="visible">
-          {lines.map(({ row }, index) => (
-            <text
-              x="100%"
-              dx="10"
-              y={(ends[index] ?? 0) + 4}
-              class={index === at ? "name at" : "name"}
-              data-class={classOf(row)}
-            >
-              {shorten(nameOf(row), LONGEST_LABEL)}
-            </text>
-          ))}
-          {times.map(({ from }, index) =>
-            index % every === 0 ? (
-              <text
-                class={index % (2 * every) === 0 ? undefined : "minor"}
-                x={`${(x(index) / WIDTH) * 100}%`}
-                y="194"
-                text-anchor={index === 0 ? "start" : "middle"}
-              >
-                {isLong ? formats.day(from).replace(/^\S+ /, "") : formats.clock(from)}
-              </text>
-            ) : null,
-          )}
-        </svg>
       </svg>
-    </figure>
+      <svg x={LEFT} width="84%" height="208" overflow="visible">
+        {lines.map(({ row }, index) => (
+          <text
+            x="100%"
+            dx="10"
+            y={(ends[index] ?? 0) + 4}
+            class={index === at ? "name at" : "name"}
+            data-class={classOf(row)}
+          >
+            {shortenMiddle(nameOf(row), LONGEST_LABEL)}
+          </text>
+        ))}
+        {times.map(({ from }, index) =>
+          index % every === 0 ? (
+            <text
+              class={index % (2 * every) === 0 ? undefined : "minor"}
+              x={`${(x(index) / WIDTH) * 100}%`}
+              y="194"
+              text-anchor={index === 0 ? "start" : "middle"}
+            >
+              {isLong ? formats.day(from).replace(/^\S+ /, "") : formats.clock(from)}
+            </text>
+          ) : null,
+        )}
+      </svg>
+    </svg>
   );
-}
-
-/** The axis has room for five characters or so. */
-function axisWords(number: number): string {
-  return number < 1e15 && (number === 0 || number >= 0.05)
-    ? number.toLocaleString("en", { maximumFractionDigits: 1, notation: "compact" })
-    : formatBound(number);
 }
 
 /** Labels beside the ends of lines, moved apart so that each can be read; in the order of the lines. */

@@ -7,7 +7,7 @@ import { fieldName } from "../ask/print.ts";
 import type { Step } from "../ask/steps.ts";
 import type { Moments } from "../ask/range.ts";
 import { placeOfKey } from "../../query/places.ts";
-import type { Key } from "../../query/syntax.ts";
+import type { Key, Term } from "../../query/syntax.ts";
 import { formatNumber } from "../parts/numbers.ts";
 import { momentsOfKey } from "./key-moments.ts";
 
@@ -29,7 +29,12 @@ export type GroupRow = {
   readonly previous: Readonly<Record<string, string>> | null;
 };
 
-export type Point = { readonly key: string; readonly moments: Moments; readonly value: number };
+export type Point = {
+  readonly key: string;
+  readonly moments: Moments;
+  readonly value: number;
+  readonly record: GroupRecord;
+};
 
 export type Groups = {
   readonly keys: readonly GroupKey[];
@@ -82,7 +87,7 @@ export function groupsOf(keys: readonly GroupKey[], records: readonly GroupRecor
     const key = keys[time];
     const moments = key?.kind === "time" ? momentsOfKey(all[time] ?? "", key.step, zone) : null;
     if (moments === null) continue;
-    row.series.push({ key: all[time] ?? "", moments, value: Number(record[measure]) });
+    row.series.push({ key: all[time] ?? "", moments, value: Number(record[measure]), record });
     if (!seen.has(all[time] ?? "")) times.push(moments);
     seen.add(all[time] ?? "");
   }
@@ -97,6 +102,38 @@ export function groupsOf(keys: readonly GroupKey[], records: readonly GroupRecor
 function columnsOf(records: readonly GroupRecord[]): readonly string[] {
   const [first] = records;
   return first === undefined ? [] : Object.keys(first).filter((name) => !["key", "keys", "previous"].includes(name));
+}
+
+/** The same groups, with the course of another column. */
+export function measuredBy(groups: Groups, column: string): Groups {
+  const measured = (point: Point): Point => ({ ...point, value: Number(point.record[column]) });
+  return { ...groups, rows: groups.rows.map((row) => ({ ...row, series: row.series.map(measured) })) };
+}
+
+/** The column that is drawn: the one that the rows are sorted by, or else the first one of numbers. */
+export function measureOf({ columns, rows }: Groups, sorted: string | null): string {
+  const isNumeric = (column: string) =>
+    rows.some(({ values }) => values[column] !== "" && !Number.isNaN(Number(values[column])));
+  const [first = "count"] = columns;
+  if (sorted !== null && columns.includes(sorted) && isNumeric(sorted)) return sorted;
+  return columns.find(isNumeric) ?? first;
+}
+
+/** The column that a query sorts by; null where it sorts by none that is shown. */
+export function sortColumnOf({ query }: Ask): string | null {
+  const { sort, columns } = query.clauses;
+  if (sort === null) return null;
+  const nameOf = (term: Term) =>
+    (term.kind === "name" ? term.name : term.written).text.replace(/\s/gu, "").toLowerCase();
+  const name = nameOf(sort.key);
+  const column = columns?.find(({ of, as }) => (as?.text.toLowerCase() ?? nameOf(of)) === name);
+  return (column ?? columns?.find(({ of }) => nameOf(of) === name))?.as?.text ?? name;
+}
+
+/** A column as its head names it; of figures that are not added up, a row with a course has the last one. */
+export function columnWords(column: string, hasCourse: boolean): string {
+  if (column === "count") return "Events";
+  return hasCourse && !isAddedUp(column) ? `last ${column}` : column;
 }
 
 /** Whether the figures of several times come to one of all of them. */

@@ -9,6 +9,13 @@ export function shorten(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
 }
 
+/** The same with its beginning and its end: names of a kind often differ at the end. */
+export function shortenMiddle(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const end = Math.ceil((2 * (most - 1)) / 3);
+  return `${text.slice(0, most - 1 - end)}…${text.slice(-end)}`;
+}
+
 /** `1 event`, `12,480 events`. */
 export function countOf(count: number, noun: string, plural = `${noun}s`): string {
   return `${formatNumber(count)} ${count === 1 ? noun : plural}`;

@@ -1,7 +1,17 @@
 import test from "ava";
 
 import { readAsk } from "../../../src/web/ask/compose.ts";
-import { changeWords, eventsOfGroup, groupsOf, keysOf, peakOf, valuesAt } from "../../../src/web/groups/model.ts";
+import {
+  changeWords,
+  eventsOfGroup,
+  groupsOf,
+  keysOf,
+  measureOf,
+  measuredBy,
+  peakOf,
+  sortColumnOf,
+  valuesAt,
+} from "../../../src/web/groups/model.ts";
 
 const QUERY = "GET events WHERE tag = 'x' GROUPBY source, HOUR COLUMNS(KEY, COUNT)";
 const RECORDS = [
@@ -90,4 +100,23 @@ test("changes are said in whole per cent", (t) => {
   t.is(changeWords(96, 141), "−32 %");
   t.is(changeWords(5, 0), "new");
   t.is(changeWords(0, 0), "0 %");
+});
+
+test("what is drawn is the column that rows are sorted by, or else the first one of numbers", (t) => {
+  const records = RECORDS.slice(0, 2).map((record, i) => ({ ...record, note: "late", "sum(@took)": String(70 - i) }));
+  const groups = groupsOf(keysOf(readAsk(QUERY)!), records, "UTC");
+  t.is(measureOf(groups, "sum(@took)"), "sum(@took)");
+  for (const sorted of [null, "note", "gone"]) t.is(measureOf(groups, sorted), "count");
+  const [row] = measuredBy(groups, "sum(@took)").rows;
+  t.deepEqual(valuesAt(row!, groups.times), [69, 70]);
+  t.is(peakOf(row!.series)!.value, 70);
+});
+
+test("the column that a query sorts by is found by its name, or by what it is of", (t) => {
+  const columnOf = (clauses: string) => sortColumnOf(readAsk(`GET events GROUPBY user ${clauses}`)!);
+  t.is(columnOf(""), null);
+  t.is(columnOf("SORT COUNT DESC"), "count");
+  t.is(columnOf("COLUMNS(KEY, SUM( @took )) SORT SUM(@took)"), "sum(@took)");
+  t.is(columnOf("COLUMNS(KEY, SUM(@took) AS Spent) SORT spent"), "Spent");
+  t.is(columnOf("COLUMNS(KEY, SUM(@took) AS Spent) SORT SUM(@took)"), "Spent");
 });

@@ -1,7 +1,7 @@
 import test from "ava";
 import * as fc from "fast-check";
 
-import { formatBound, formatMeasure, formatNumber, roundUp } from "../../../src/web/parts/numbers.ts";
+import { formatBound, formatMeasure, formatNumber, roundUp, shortenMiddle } from "../../../src/web/parts/numbers.ts";
 
 test("numbers are written as the browser's English format writes them", (t) => {
   const numbers = fc.oneof(fc.integer(), fc.double({ min: -1e9, max: 1e9, noNaN: true }));
@@ -31,4 +31,10 @@ test("very large and very small numbers are written as powers of ten", (t) => {
 test("the largest number is rounded up to one that can still be drawn", (t) => {
   t.is(roundUp(1.7e308), Number.MAX_VALUE);
   t.is(roundUp(3), 5);
+});
+
+test("a name that is cut in the middle keeps its beginning and more of its end", (t) => {
+  t.is(shortenMiddle("user-2031", 9), "user-2031");
+  t.is(shortenMiddle("user-2031", 6), "u…2031");
+  t.is(shortenMiddle("user-2031", 6).length, 6);
 });

@@ -1,0 +1,43 @@
+import type { JSX } from "preact";
+
+import { formatBound, roundUp } from "../parts/numbers.ts";
+
+/** The upper and the lower edge of a chart's plot. */
+export const TOP = 8;
+export const BOTTOM = 176;
+/** Where the plot begins, behind the figures of the axis. */
+export const LEFT = 36;
+
+/** The end of an axis for figures of at most so much; the half of it is a round number too. */
+export function highOf(figures: readonly number[]): number {
+  const most = Math.max(0, ...figures.filter(Number.isFinite)) || 1;
+  return Math.min(roundUp(most), 2 * roundUp(most / 2));
+}
+
+/** The height of a figure in the plot. */
+export function yOf(figure: number, high: number): number {
+  return BOTTOM - (Math.max(0, figure || 0) / high) * (BOTTOM - TOP);
+}
+
+/** The figures at the left of a chart, and a line for each. */
+export function Axis({ high }: { readonly high: number }): JSX.Element {
+  return (
+    <>
+      {[0, 0.5, 1].map((part) => (
+        <>
+          <line class="grid" x1={LEFT} x2="100%" y1={yOf(high * part, high)} y2={yOf(high * part, high)} />
+          <text x={LEFT - 8} y={yOf(high * part, high) + 4} text-anchor="end">
+            {axisWords(high * part)}
+          </text>
+        </>
+      ))}
+    </>
+  );
+}
+
+/** There is room for five characters or so. */
+function axisWords(number: number): string {
+  return number < 1e15 && (number === 0 || number >= 0.05)
+    ? number.toLocaleString("en", { maximumFractionDigits: 1, notation: "compact" })
+    : formatBound(number);
+}
