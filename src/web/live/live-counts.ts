@@ -27,6 +27,8 @@ const LOOK_MS = 500;
  */
 export class LiveCounts {
   readonly run: Signal<Run>;
+  /** Whether events have arrived that are not counted because the reader looks into what is counted. */
+  readonly isHeld: Signal<boolean> = signal(false);
   readonly #options: Required<LiveCountsOptions>;
   readonly #stops: readonly (() => void)[];
   #cancelLook: (() => void) | null = null;
@@ -65,7 +67,9 @@ export class LiveCounts {
 
   #look(): void {
     if (!this.#hasNews || this.#cancelLook !== null) return;
-    if (this.#mayBegin()) this.#begin();
+    const isDue = this.#isDue();
+    this.isHeld.value = isDue && this.#options.isInUse();
+    if (isDue && !this.isHeld.peek()) this.#begin();
     else {
       this.#cancelLook = this.#options.later(() => {
         this.#cancelLook = null;
@@ -75,9 +79,9 @@ export class LiveCounts {
     }
   }
 
-  #mayBegin(): boolean {
+  #isDue(): boolean {
     const { reading } = this.run.peek();
-    return this.#options.now() >= this.#next_ms && reading.peek() === 0 && !this.#options.isInUse();
+    return this.#options.now() >= this.#next_ms && reading.peek() === 0;
   }
 
   #begin(): void {

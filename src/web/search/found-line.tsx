@@ -33,7 +33,7 @@ const HidingNote = lazy<HidingNoteProperties>(async () => (await import("../clas
 /** How many events were found, in which range, and how long it took. */
 export function FoundLine({ app, search, results, run }: FoundLineProperties): JSX.Element {
   const isFollowing = isLive(app);
-  const { value: found, error } = useRead(run, () => countEvents(app, run));
+  const { value: found, error, at_ms } = useRead(run, () => countEvents(app, run));
   const formats = useMemo(() => formatsOf(run.zone), [run.zone]);
   const isOfThisRun = found.value?.run === run.number;
   // A query with a fault is not asked at all.
@@ -71,6 +71,8 @@ export function FoundLine({ app, search, results, run }: FoundLineProperties): J
           {rangeWords(isOfThisRun || isOfLast ? found.value!.moments : run.moments, formats)} {placeOf(run.zone)}
           {isOfLast && ", as the last query found them"}
           {isOfThisRun && !isFollowing && `, ${(found.value?.took_ms ?? 0).toFixed(0)} ms`}
+          {isOfThisRun && isFollowing && `, counted at ${formats.time(at_ms.value).slice(0, 8)}`}
+          {results.live.value?.counts.isHeld.value === true && ", counts go on when you leave bars and fields"}
           {isOfThisRun && shownOf(found.value!) < found.value!.all && ", bars and fields count all of them"}
         </span>
       )}

@@ -129,3 +129,18 @@ test("nothing is counted once the tail has ended", (t) => {
   arrive();
   t.is(look(60_000), run);
 });
+
+test("counts that stand still say so as long as there is more to count", (t) => {
+  const { arrive, look, state, counts } = driven();
+  state.isInUse = true;
+  t.false(counts.isHeld.peek());
+  arrive();
+  t.true(counts.isHeld.peek());
+  state.isInUse = false;
+  look(500);
+  t.false(counts.isHeld.peek());
+  state.isInUse = true;
+  arrive();
+  // Within 5 s nothing would be counted in any case.
+  t.false(counts.isHeld.peek());
+});
