@@ -48,6 +48,11 @@ function followed(t: ExecutionContext) {
   writeFileSync(file, "one\n");
   const stop = new AbortController();
   const lines = fileLines([file], true, stop.signal);
+  // A file that nobody closes ends the process when it is collected.
+  t.teardown(async () => {
+    stop.abort();
+    await lines.return(undefined);
+  });
   const next = async (): Promise<string | undefined> => (await lines.next()).value as string | undefined;
   return { folder, file, stop, lines, next };
 }
