@@ -62,3 +62,19 @@ test("where there is no room beside the list the fields stand over it, until the
   await fields.getByRole("button", { name: "Close" }).click();
   await fields.waitFor({ state: "hidden" });
 });
+
+test("Escape leaves no text that was not run while completions are still loading", async (t) => {
+  await pages.post([1, 2, 3].map((n) => ({ text: `soon ${n}`, source: "soon" })));
+  const { page } = await pages.open(t, { signedIn: true });
+  // Scripts that the page asks for from here on do not come.
+  await page.goto(`/#/${LOG}?q=GET+events+WHERE+source+%3D+'none'`);
+  await page.getByRole("heading", { level: 1, name: "0 events" }).waitFor();
+  await page.route(/\/assets\/.*\.js$/, () => {});
+  await page.keyboard.press("/");
+  const query = page.getByRole("textbox", { name: /Query/ });
+  await query.fill("GET events WHERE source = 'soon'");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { level: 1, name: "3 events" }).waitFor();
+  t.is(await query.inputValue(), "GET events WHERE source = 'soon'");
+});

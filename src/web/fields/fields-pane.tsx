@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { Signal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
 import { ApiFault } from "../api/client.ts";
 import type { App } from "../app.ts";
@@ -51,10 +51,10 @@ export function FieldsPane({ app, search, run, isOpen }: FieldsPaneProperties): 
       ]),
     [],
   );
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!isOpen.value) return undefined;
     const before = document.activeElement;
-    // So that Escape closes it, and Tab goes on in it.
+    // So that Escape closes it from the moment that it is there, and Tab goes on in it.
     if (pane.current?.contains(before) !== true) pane.current?.focus();
     return () => {
       const isLost =

@@ -50,6 +50,8 @@ export function AskBar({ app, search, isFieldsOpen }: AskBarProperties): JSX.Ele
         // Around an event, Escape on a button leads back to the list of the query.
         if (app.location.place.peek().screen === "context" && !isField(event.target)) return;
         event.preventDefault();
+        // The field's assistant may not be loaded yet: what is typed and was not run keeps the focus.
+        if (isField(event.target) && search.query.peek() !== search.run.peek().typed) return;
         cancelOrLeave(search);
       }}
     >
