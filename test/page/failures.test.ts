@@ -169,7 +169,7 @@ test.serial("a heading says that a query has a fault, and what the list below it
   await page.locator(".msg").waitFor();
   await page.locator(".found .note", { hasText: /, as the last query found them$/ }).waitFor();
   t.is(await page.locator("#found").textContent(), "1 event");
-  t.true(await page.locator("#list").getByText("found first").isVisible());
+  await page.locator("#list").getByText("found first").waitFor();
   await assertAccessible(t, page, "the last list below a fault");
   problems.allowStatus(503);
   await page.route(/\/query\?.*COLUMNS(?:\(|%28)COUNT/, (route) => route.fulfill({ status: 503, body: "busy" }));
