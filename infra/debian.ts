@@ -11,7 +11,7 @@ const run = promisify(execFile);
 
 /** Where packages are unpacked, and stay from one run to the next. */
 const FOLDER = resolve(import.meta.dirname, "../.engines/debian");
-const LIBRARIES = ["x86_64-linux-gnu", "aarch64-linux-gnu", "syslog-ng"].flatMap((name) => [
+const LIBRARIES = ["x86_64-linux-gnu", "aarch64-linux-gnu", "syslog-ng", "systemd"].flatMap((name) => [
   `usr/lib/${name}`,
   `lib/${name}`,
 ]);
@@ -63,7 +63,7 @@ async function download(packages: readonly string[], root: string): Promise<void
   } catch (error) {
     const remedy = "they need a Debian or Ubuntu that reaches its packages (apt-get download, dpkg-deb)";
     const why = error instanceof Error ? error.message.trim() : String(error);
-    throw new StartError(`The tests with real clients of syslog need ${packages.join(", ")}; ${remedy}: ${why}`, {
+    throw new StartError(`The tests with real clients need ${packages.join(", ")}; ${remedy}: ${why}`, {
       cause: error,
     });
   } finally {

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import test from "ava";
 
 import { entryOf, journalTools, writeJournal } from "../producers/journal-tools.ts";
@@ -11,17 +11,13 @@ const LOGGIA = new URL("../../src/cli/loggia.mjs", import.meta.url).pathname;
 
 test("the journal is read from where the run before stopped, with the fields of its entries", async (t) => {
   const tools = await journalTools();
-  if ("missing" in tools) {
-    t.log(`left out: ${tools.missing}`);
-    t.pass();
-    return;
-  }
   const service = await serviceOf(t, "embedded");
   const folder = temporaryFolder(t);
   const journal = join(folder, "a.journal");
   const ship = async (): Promise<string> => {
     const words = ["ship", "--post", service.postUrl, "--log", LOG, "--journal", "--", `--file=${journal}`];
-    const env = { ...process.env, LOGGIA_KEY: KEY, XDG_STATE_HOME: join(folder, "state") };
+    const path = `${tools.bin}${delimiter}${process.env["PATH"] ?? ""}`;
+    const env = { ...tools.env, PATH: path, LOGGIA_KEY: KEY, XDG_STATE_HOME: join(folder, "state") };
     const child = spawn(process.execPath, [LOGGIA, ...words], { env });
     let out = "";
     child.stdout.setEncoding("utf8").on("data", (text: string) => (out += text));

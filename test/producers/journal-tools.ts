@@ -1,37 +1,29 @@
-import { execFile, spawn } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync } from "node:fs";
-import { join } from "node:path";
-import { promisify } from "node:util";
+import { spawn } from "node:child_process";
+import { dirname } from "node:path";
 
-const run = promisify(execFile);
+import { unpackDebian } from "../../infra/debian.ts";
 
-const FOLDER = new URL("../../.engines/debian/", import.meta.url).pathname;
-const PACKAGES = ["systemd-journal-remote", "libmicrohttpd12"];
+// journalctl belongs to the system's own systemd, whose shared library all of them need.
+const PACKAGES = ["systemd-journal-remote", "libmicrohttpd12", "systemd", "libsystemd-shared"];
 
 /** Programs of systemd for journals that lie in files of their own. */
-export type JournalTools = { readonly upload: string; readonly remote: string; readonly env: NodeJS.ProcessEnv };
+export type JournalTools = {
+  readonly upload: string;
+  readonly remote: string;
+  /** The folder of `journalctl`. */
+  readonly bin: string;
+  readonly env: NodeJS.ProcessEnv;
+};
 
-/** Debian's own, downloaded and unpacked without installing them; null with the reason where they don't run here. */
-export async function journalTools(): Promise<JournalTools | { readonly missing: string }> {
-  const root = join(FOLDER, "root");
-  const programs = join(root, "lib", "systemd");
-  try {
-    if (!existsSync(join(programs, "systemd-journal-upload"))) {
-      mkdirSync(FOLDER, { recursive: true });
-      await run("apt-get", ["download", ...PACKAGES], { cwd: FOLDER });
-      for (const name of readdirSync(FOLDER).filter((name) => name.endsWith(".deb"))) {
-        await run("dpkg-deb", ["-x", join(FOLDER, name), root]);
-      }
-    }
-    const libraries = [join(root, "usr/lib/x86_64-linux-gnu"), "/usr/lib/x86_64-linux-gnu/systemd"];
-    const env = { ...process.env, LD_LIBRARY_PATH: libraries.join(":") };
-    const upload = join(programs, "systemd-journal-upload");
-    await run(upload, ["--version"], { env });
-    await run("journalctl", ["--version"]);
-    return { upload, remote: join(programs, "systemd-journal-remote"), env };
-  } catch (error) {
-    return { missing: (error as Error).message };
-  }
+/** Debian's own, downloaded and unpacked without installing them. @throws StartError that says what is needed */
+export async function journalTools(): Promise<JournalTools> {
+  const unpacked = await unpackDebian(PACKAGES);
+  return {
+    upload: unpacked.file("lib/systemd/systemd-journal-upload", "usr/lib/systemd/systemd-journal-upload"),
+    remote: unpacked.file("lib/systemd/systemd-journal-remote", "usr/lib/systemd/systemd-journal-remote"),
+    bin: dirname(unpacked.file("bin/journalctl", "usr/bin/journalctl")),
+    env: { ...process.env, ...unpacked.environment },
+  };
 }
 
 /** Writes a journal that holds entries of journald's export format. */
