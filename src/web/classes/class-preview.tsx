@@ -13,6 +13,7 @@ import { barsQuery, columnsOf } from "../histogram/bars.ts";
 import type { Column } from "../histogram/bars.ts";
 import { Plot } from "../histogram/plot.tsx";
 import { countOf, formatNumber } from "../parts/numbers.ts";
+import { askRun } from "../state/ask-run.ts";
 import { zoneOf } from "../state/preferences.ts";
 import { formatsOf } from "../time/moments.ts";
 import { Pieces } from "../event/pieces.tsx";
@@ -152,10 +153,7 @@ async function readFitting(
       json: { tag, text, link, source, ...moments },
       signal,
     }),
-    client.ask<readonly GroupRecord[]>(`/1/logs/${log}/query`, {
-      query: { query, tz: zone },
-      signal,
-    }),
+    askRun<GroupRecord>(client, { log, zone, signal }, query),
   ]);
   const weights = (classes.byLog.peek().get(log) ?? []).map(({ key }) => key);
   const columns = columnsOf(groups.body, step, moments, zone, weights);

@@ -4,6 +4,7 @@ import { momentOf } from "../api/types.ts";
 import type { App } from "../app.ts";
 import { eventsOf, within } from "../ask/groups.ts";
 import { BEGINNING, hasOwnRange } from "../ask/range.ts";
+import { askRun } from "../state/ask-run.ts";
 import type { Run } from "../state/search.ts";
 import { nearValue, textConditions } from "./near-value.ts";
 import type { TextCondition } from "./near-value.ts";
@@ -48,9 +49,6 @@ export async function readNewest({ client }: App, run: Asked, signal: AbortSigna
     ["take", "TAKE 1"],
   ] as const;
   const query = within(ask, newest, { from: BEGINNING, to: Date.now() }, run.zone);
-  const { body } = await client.ask<readonly EventRecord[]>(`/1/logs/${run.log}/query`, {
-    query: { query, tz: run.zone },
-    signal,
-  });
+  const { body } = await askRun<EventRecord>(client, { ...run, signal }, query);
   return body[0] === undefined ? null : momentOf(body[0].created);
 }

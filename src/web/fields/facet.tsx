@@ -13,6 +13,7 @@ import type { GroupRecord } from "../ask/groups.ts";
 import { Name } from "../event/pieces.tsx";
 import { Icon } from "../parts/icons.tsx";
 import { formatNumber } from "../parts/numbers.ts";
+import { askRun } from "../state/ask-run.ts";
 import type { Run, Search } from "../state/search.ts";
 import { useRead } from "../state/use-read.ts";
 import { boundsOf, choicesBeside, countsQuery, facetQuery, MOST_COUNTED, readCounts, readFacet } from "./facets.ts";
@@ -160,10 +161,7 @@ async function readValues(app: App, run: Run, facts: FieldFacts, take: number): 
   const ask = eventsOf(run.query);
   const query = ask === null || take === 0 ? null : facetQuery(facts, ask, run.moments, run.zone, take);
   if (query === null) return null;
-  const { body } = await app.client.ask<readonly GroupRecord[]>(`/1/logs/${run.log}/query`, {
-    query: { query, tz: run.zone },
-    signal: run.signal,
-  });
+  const { body } = await askRun<GroupRecord>(app.client, run, query);
   const values = readFacet(facts, body);
   const entries = [...values, ...(await countBeside(app, run, facts.name, values))];
   return { of: `${run.number} ${take}`, entries };
@@ -184,10 +182,7 @@ async function countBeside(
     const some = choices.slice(from, from + MOST_COUNTED);
     const query = countsQuery(field, some, ask, run.moments, run.zone);
     if (query === null) return [];
-    const { body } = await app.client.ask<readonly GroupRecord[]>(`/1/logs/${run.log}/query`, {
-      query: { query, tz: run.zone },
-      signal: run.signal,
-    });
+    const { body } = await askRun<GroupRecord>(app.client, run, query);
     counted.push(...readCounts(some, body[0]));
   }
   return counted;

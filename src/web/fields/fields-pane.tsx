@@ -11,6 +11,7 @@ import type { Ask } from "../ask/compose.ts";
 import { eventsOf } from "../ask/groups.ts";
 import type { GroupRecord } from "../ask/groups.ts";
 import { Icon } from "../parts/icons.tsx";
+import { askRun, readFieldsOf } from "../state/ask-run.ts";
 import type { Run, Search } from "../state/search.ts";
 import { useRead } from "../state/use-read.ts";
 import { Facet } from "./facet.tsx";
@@ -139,19 +140,12 @@ export function FieldsPane({ app, search, run, isOpen }: FieldsPaneProperties): 
 async function readFields({ client }: App, run: Run): Promise<Read<FieldFacts> | null> {
   const ask = eventsOf(run.query);
   if (ask === null) return null;
-  const { signal, moments, zone, log } = run;
-  const { body: fields } = await client.ask<readonly { name: string; kind: string; count: string }[]>(
-    `/1/logs/${log}/fields`,
-    { query: { created: `${moments.from}:${moments.to}`, values: 0 }, signal },
-  );
-  const shown = facetFields(fields).slice(0, MOST_FACETS);
+  const { signal, moments, zone } = run;
+  const shown = facetFields(await readFieldsOf(client, run, { signal })).slice(0, MOST_FACETS);
   const of = String(run.number);
   if (shown.length === 0) return { of, entries: [] };
   const factsIn = async (part: Ask, some: readonly FieldRecord[]): Promise<readonly FieldFacts[]> => {
-    const { body } = await client.ask<readonly GroupRecord[]>(`/1/logs/${log}/query`, {
-      query: { query: factsQuery(part, some, moments, zone), tz: zone },
-      signal,
-    });
+    const { body } = await askRun<GroupRecord>(client, run, factsQuery(part, some, moments, zone));
     return readFacts(body[0], some);
   };
   const allFacts = async (): Promise<readonly FieldFacts[]> => {

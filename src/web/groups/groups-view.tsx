@@ -15,6 +15,7 @@ import { lazy } from "../shell/lazy.tsx";
 import { HiddenClasses, rangeWords } from "../search/found-line.tsx";
 import { useTitle } from "../shell/title.ts";
 import { ResultActs } from "../search/result-acts.tsx";
+import { askRun } from "../state/ask-run.ts";
 import type { Run, Search } from "../state/search.ts";
 import { useRead } from "../state/use-read.ts";
 import { formatsOf } from "../time/moments.ts";
@@ -212,10 +213,8 @@ function ChartFigure(properties: {
 async function readGroups({ client }: App, run: Run): Promise<Answer | null> {
   const ask = readAsk(run.query);
   if (ask === null) return null;
-  const { body, took_ms } = await client.ask<readonly GroupRecord[]>(`/1/logs/${run.log}/query`, {
-    query: { query: withRange(withKey(ask), run.moments, run.zone), tz: run.zone },
-    signal: run.signal,
-  });
+  const query = withRange(withKey(ask), run.moments, run.zone);
+  const { body, took_ms } = await askRun<GroupRecord>(client, run, query);
   const keys = keysOf(ask);
   const found = groupsOf(keys, body, run.zone);
   // Without COLUMNS there are five figures, of which the last average or least of a course says little.

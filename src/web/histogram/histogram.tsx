@@ -10,6 +10,7 @@ import type { Step } from "../ask/steps.ts";
 import { Icon } from "../parts/icons.tsx";
 import { shortcut } from "../keys/table.ts";
 import { MenuButton } from "../parts/menu.tsx";
+import { askRun } from "../state/ask-run.ts";
 import type { Run, Search } from "../state/search.ts";
 import { useRead } from "../state/use-read.ts";
 import { formatsOf } from "../time/moments.ts";
@@ -98,10 +99,7 @@ async function readColumns(app: App, run: Run, measure: Measure): Promise<Shown 
   const query = barsQuery(run.query, moments, run.zone, step, measure);
   // The list says what is wrong with the query.
   if (query === null) return null;
-  const { body } = await app.client.ask<readonly GroupRecord[]>(`/1/logs/${run.log}/query`, {
-    query: { query, tz: run.zone },
-    signal: run.signal,
-  });
+  const { body } = await askRun<GroupRecord>(app.client, run, query);
   const columns = columnsOf(body, step, moments, run.zone, weightsOf(app, run.log));
   return { columns, isCount: measure.kind === "count", step, zone: run.zone };
 }

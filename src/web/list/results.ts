@@ -6,6 +6,7 @@ import { createBookmarks } from "../event/bookmarks.ts";
 import type { Bookmarks } from "../event/bookmarks.ts";
 import { OpenStates } from "../event/memory.ts";
 import type { Live } from "../live/live.ts";
+import { readFieldsOf } from "../state/ask-run.ts";
 import { readPart } from "../state/search.ts";
 import type { Run, Search } from "../state/search.ts";
 import { DEFAULT_COLUMNS, readColumns, writeColumns } from "./columns.ts";
@@ -167,11 +168,8 @@ export class Results {
   }
 
   /** The fields that events of the present range have, attributes with their `@`. @throws ApiFault */
-  async readFields(): Promise<readonly FieldRecord[]> {
-    const { moments, log } = this.#search.run.peek();
-    const query = { created: `${moments.from}:${moments.to}`, values: 0 };
-    const { body } = await this.#app.client.ask<readonly FieldRecord[]>(`/1/logs/${log}/fields`, { query });
-    return body;
+  readFields(): Promise<readonly FieldRecord[]> {
+    return readFieldsOf(this.#app.client, this.#search.run.peek());
   }
 
   setColumns(columns: readonly ListColumn[]): void {

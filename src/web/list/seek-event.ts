@@ -3,7 +3,7 @@ import { momentOf } from "../api/types.ts";
 import type { EventRecord } from "../api/types.ts";
 import type { App } from "../app.ts";
 import { eventsOf, within } from "../ask/groups.ts";
-import type { GroupRecord } from "../ask/groups.ts";
+import { askRun } from "../state/ask-run.ts";
 import type { Run } from "../state/search.ts";
 import { listQuestion } from "./question.ts";
 
@@ -24,11 +24,9 @@ export async function seekEvent({ client }: App, run: Run, id: string): Promise<
   // The moment says nothing of the place in a list that is sorted by something else.
   if (ask === null || ownSort !== null) return "near";
   const before = order === "desc" ? { from: created, to } : { from, to: created + 1 };
-  const { body } = await client.ask<readonly GroupRecord[]>(`/1/logs/${run.log}/query`, {
-    query: { query: within(ask, [["columns", "COLUMNS(COUNT)"]], before, run.zone), tz: run.zone },
-    signal: run.signal,
-  });
-  return Number(body[0]?.["count"] ?? 0) > NEAR ? "far" : "near";
+  const query = within(ask, [["columns", "COLUMNS(COUNT)"]], before, run.zone);
+  const { body } = await askRun<{ readonly count: string }>(client, run, query);
+  return Number(body[0]?.count ?? 0) > NEAR ? "far" : "near";
 }
 
 async function momentOfEvent(client: App["client"], { log, signal }: Run, id: string): Promise<number | null> {

@@ -12,6 +12,7 @@ import type { GroupRecord } from "../ask/groups.ts";
 import { Icon } from "../parts/icons.tsx";
 import { countOf, formatNumber } from "../parts/numbers.ts";
 import { ReadingLine, ReadingState } from "../faults/reading-state.tsx";
+import { askRun } from "../state/ask-run.ts";
 import { sinceFirstEvent } from "../state/beginning.ts";
 import type { Run, Search } from "../state/search.ts";
 import { useRead } from "../state/use-read.ts";
@@ -150,11 +151,7 @@ function Course({ row, courses }: { row: GroupRow | undefined; courses: Groups |
 async function readPatterns({ client }: App, run: Run): Promise<Patterns | null> {
   const queries = patternQueries(run.query, run.moments, run.zone);
   if (queries === null) return null;
-  const ask = (query: string) =>
-    client.ask<readonly GroupRecord[]>(`/1/logs/${run.log}/query`, {
-      query: { query, tz: run.zone },
-      signal: run.signal,
-    });
+  const ask = (query: string) => askRun<GroupRecord>(client, run, query);
   const [patterns, total] = await Promise.all([ask(queries.patterns), ask(queries.total)]);
   return {
     rows: patterns.body.map(patternRowOf),
@@ -169,10 +166,7 @@ async function readCourses(app: App, run: Run, found: Patterns | null): Promise<
   const patterns = found.rows.map(({ pattern }) => pattern);
   const query = courseQuery(run.query, patterns, step, moments, run.zone);
   if (query === null) return null;
-  const { body } = await app.client.ask<readonly GroupRecord[]>(`/1/logs/${run.log}/query`, {
-    query: { query, tz: run.zone },
-    signal: run.signal,
-  });
+  const { body } = await askRun<GroupRecord>(app.client, run, query);
   return groupsOf(
     [
       { kind: "field", name: "pattern" },

@@ -9,6 +9,7 @@ import type { HidingNoteProperties } from "../classes/hiding-note.tsx";
 import type { ResultListProperties } from "../list/results.ts";
 import type { Live } from "../live/live.ts";
 import { isLive } from "../live/switch.ts";
+import { askRun } from "../state/ask-run.ts";
 import type { Run } from "../state/search.ts";
 import { useRead } from "../state/use-read.ts";
 import { formatsOf } from "../time/moments.ts";
@@ -108,10 +109,8 @@ async function countEvents({ client }: App, run: Run): Promise<Count | null> {
   const ask = readAsk(run.query);
   const events = eventsOf(run.query);
   if (ask === null || events === null) return null;
-  const { body, took_ms } = await client.ask<readonly { readonly count: string }[]>(`/1/logs/${run.log}/query`, {
-    query: { query: within(events, [["columns", "COLUMNS(COUNT)"]], run.moments, run.zone), tz: run.zone },
-    signal: run.signal,
-  });
+  const query = within(events, [["columns", "COLUMNS(COUNT)"]], run.moments, run.zone);
+  const { body, took_ms } = await askRun<{ readonly count: string }>(client, run, query);
   const all = Number(body[0]?.count ?? 0);
   return { run: run.number, moments: run.moments, all, ...partOf(ask.query.clauses), took_ms };
 }

@@ -7,6 +7,7 @@ import { writeString } from "../ask/print.ts";
 import { ReadingLine, ReadingState, Unanswered } from "../faults/reading-state.tsx";
 import { countOf, formatNumber } from "../parts/numbers.ts";
 import { useTitle } from "../shell/title.ts";
+import { askRun } from "../state/ask-run.ts";
 import type { Run, Search } from "../state/search.ts";
 import { useRead } from "../state/use-read.ts";
 import { formatsOf } from "../time/moments.ts";
@@ -90,11 +91,7 @@ export function UsersView({ app, search }: { readonly app: App; readonly search:
 }
 
 async function readUsers({ client }: App, run: Run): Promise<readonly UserRecord[]> {
-  const { body } = await client.ask<readonly UserRecord[]>(`/1/logs/${run.log}/query`, {
-    query: { query: run.typed, tz: run.zone },
-    signal: run.signal,
-  });
-  return body;
+  return (await askRun<UserRecord>(client, run, run.typed)).body;
 }
 
 function shown(field: string, value: string | number, moment: (ms: number) => string): string {
