@@ -32,9 +32,7 @@ const topOf = (page: Page, id: string) =>
   page.locator(`#list .slot[data-id="${id}"] > .row`).evaluate((row) => row.getBoundingClientRect().top);
 
 test.serial("the focus goes to the event among its neighbours, at its pixel, and back to its row", async (t) => {
-  const { page, problems } = await pages.open(t, { address: addressOf });
-  // Going quickly from list to list may ask more at once than one account may; the page asks again.
-  problems.allowStatus(429);
+  const { page } = await pages.open(t, { address: addressOf });
   const { keyboard } = page;
   await page.locator("#list .row .x").first().waitFor();
   await page.locator("#list .row", { hasText: /row 90\b/ }).scrollIntoViewIfNeeded();
@@ -60,9 +58,7 @@ test.serial("the focus goes to the event among its neighbours, at its pixel, and
 });
 
 test.serial("Escape out of the neighbours cancels nothing, wherever the focus is", async (t) => {
-  const { page, problems } = await pages.open(t, { address: addressOf });
-  // Going quickly from list to list may ask more at once than one account may; the page asks again.
-  problems.allowStatus(429);
+  const { page } = await pages.open(t, { address: addressOf });
   const { keyboard } = page;
   await page.locator(".plot .b").first().waitFor();
   await page.locator("#list .row .x").first().waitFor();
@@ -80,9 +76,7 @@ test.serial("Escape out of the neighbours cancels nothing, wherever the focus is
 });
 
 test.serial("Escape in a query that has run leads to the list, in one that has not at the second press", async (t) => {
-  const { page, problems } = await pages.open(t, { address: addressOf });
-  // Going quickly from list to list may ask more at once than one account may; the page asks again.
-  problems.allowStatus(429);
+  const { page } = await pages.open(t, { address: addressOf });
   const { keyboard } = page;
   await page.locator("#list .row .x").first().waitFor();
   await page.waitForLoadState("networkidle");

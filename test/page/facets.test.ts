@@ -38,9 +38,7 @@ test.serial(
 );
 
 test.serial("a field is one stop of Tab, and arrows move among its values", async (t) => {
-  const { page, problems } = await pages.open(t, { address });
-  // A run that follows another at once may ask more than one account may; the page asks again.
-  problems.allowStatus(429);
+  const { page } = await pages.open(t, { address });
   const { keyboard } = page;
   await valueOf(page, "facet-west").first().waitFor();
   await page.waitForLoadState("networkidle");

@@ -165,11 +165,12 @@ test.serial("a heading says that a query has a fault, and what the list below it
   await queryOf(page).fill("GET events WHERE source = 'headed'");
   await queryOf(page).press("Enter");
   await heading(page, "1 event").waitFor();
+  await page.locator("#list").getByText("found first").waitFor();
   await page.goto(`/#/${LOG}?q=${encodeURIComponent("GET events WHERE source =")}`);
   await page.locator(".msg").waitFor();
   await page.locator(".found .note", { hasText: /, as the last query found them$/ }).waitFor();
   t.is(await page.locator("#found").textContent(), "1 event");
-  await page.locator("#list").getByText("found first").waitFor();
+  t.true(await page.locator("#list").getByText("found first").isVisible());
   await assertAccessible(t, page, "the last list below a fault");
   problems.allowStatus(503);
   await page.route(/\/query\?.*COLUMNS(?:\(|%28)COUNT/, (route) => route.fulfill({ status: 503, body: "busy" }));

@@ -6,7 +6,7 @@ import { LOG } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { assertAccessible } from "./support/accessibility.ts";
 import { stopClock, within } from "./support/clock.ts";
-import { sharePages } from "./support/pages.ts";
+import { postEvents, sharePages } from "./support/pages.ts";
 import type { NewEvent } from "./support/pages.ts";
 
 const pages = sharePages();
@@ -51,19 +51,15 @@ function alarmOf(cls: string, number: number): NewEvent {
 }
 
 /** A log of the test's own. @returns what posts to it */
-async function addLog(context: BrowserContext, log: string): Promise<(events: readonly NewEvent[]) => Promise<void>> {
+async function addLog(
+  context: BrowserContext,
+  log: string,
+): Promise<(events: readonly NewEvent[]) => Promise<unknown>> {
   const made = await context.request.post("/1/logs", { form: { key: log, display: log }, headers: HEADERS });
   if (!made.ok()) throw new Error(`The log ${log} was not made: ${await made.text()}`);
   const created = await call(context, "POST", `/manage/1/logs/${log}/apiKeys`, { scope: "write-only" });
   const { key } = (await created.json()) as { key: string };
-  return async (events) => {
-    const response = await fetch(`${pages.service().postUrl}/1/logs/${log}/events`, {
-      method: "POST",
-      headers: { Authorization: `Bearer ${key}`, "Content-Type": "application/json" },
-      body: JSON.stringify(events),
-    });
-    if (!response.ok) throw new Error(`Posting to ${log} was answered ${response.status}`);
-  };
+  return (events) => postEvents(pages.service(), { log, key }, events);
 }
 
 async function unseen(context: BrowserContext, cls: string): Promise<number> {
@@ -278,8 +274,7 @@ test("alerts of two logs stand in one list, which the address narrows to one of 
 });
 
 test.serial("counts beside an inbox of which not all is loaded are those of all alerts", async (t) => {
-  const { page, context, problems } = await pages.open(t, { address: "#/you" });
-  problems.allowStatus(429);
+  const { page, context } = await pages.open(t, { address: "#/you" });
   await alarm(context, "beyond-500", 620);
   const count = (await unseen(context, "beyond-500")).toLocaleString("en-US");
   await page.goto("/#/inbox");

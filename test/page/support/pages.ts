@@ -45,6 +45,17 @@ export type Pages = {
   readonly post: (events: readonly NewEvent[]) => Promise<readonly string[]>;
 };
 
+/**
+ * The tests of a file are people of their own who look at once, and share one account: its limits of
+ * queries and of answers at a time would be met by their number, and not by what one page asks.
+ */
+const MANY_READERS = {
+  LOGGIA_RATE_QUERIES: "100",
+  LOGGIA_RATE_QUERIES_ALL: "100",
+  LOGGIA_ANSWERS_MB: "4096",
+  LOGGIA_MEMORY: "32GB",
+};
+
 /** One browser and one service for the tests of a file. Call it at the top of the file. */
 export function sharePages(kind: "embedded" | "cluster" = "embedded"): Pages {
   const folder = mkdtempSync(join(tmpdir(), "loggia-test-"));
@@ -53,7 +64,8 @@ export function sharePages(kind: "embedded" | "cluster" = "embedded"): Pages {
   test.before(async (t) => {
     t.timeout(600_000, "The browser may have to be installed first");
     await buildPageIfStale();
-    [service, browser] = await Promise.all([startService(environmentOf(kind, folder)), launchChromium()]);
+    const environment = { ...environmentOf(kind, folder), ...MANY_READERS };
+    [service, browser] = await Promise.all([startService(environment), launchChromium()]);
   });
   test.after.always(async () => {
     await browser?.close();
@@ -70,7 +82,7 @@ export function sharePages(kind: "embedded" | "cluster" = "embedded"): Pages {
       if (browser === null) throw new Error("The browser is not started yet");
       return openPage(t, browser, running(), options);
     },
-    post: (events) => postEvents(running(), events),
+    post: (events) => postEvents(running(), { log: LOG, key: KEY }, events),
   };
 }
 
@@ -106,10 +118,15 @@ export async function signIn(context: BrowserContext, account: { email: string; 
   if (!response.ok()) throw new Error(`Signing in was answered ${response.status()} ${await response.text()}`);
 }
 
-async function postEvents(service: Service, events: readonly NewEvent[]): Promise<readonly string[]> {
-  const response = await fetch(`${service.postUrl}/1/logs/${LOG}/events`, {
+/** Posts events and waits until they can be found, which their alerts can be by then. @returns their ids */
+export async function postEvents(
+  service: Service,
+  { log, key }: { readonly log: string; readonly key: string },
+  events: readonly NewEvent[],
+): Promise<readonly string[]> {
+  const response = await fetch(`${service.postUrl}/1/logs/${log}/events`, {
     method: "POST",
-    headers: { Authorization: `Bearer ${KEY}`, "Content-Type": "application/json" },
+    headers: { Authorization: `Bearer ${key}`, "Content-Type": "application/json" },
     body: JSON.stringify(events),
   });
   if (!response.ok) throw new Error(`Posting was answered ${response.status} ${await response.text()}`);
@@ -117,7 +134,7 @@ async function postEvents(service: Service, events: readonly NewEvent[]): Promis
   const ids = items.map(({ id }) => id);
   const last = ids.at(-1);
   if (last === undefined) return ids;
-  await until(async () => (await get(service, `/1/logs/${LOG}/events/${last}`)).status === 200, {
+  await until(async () => (await get(service, `/1/logs/${log}/events/${last}`)).status === 200, {
     what: "the events that were posted",
   });
   return ids;
