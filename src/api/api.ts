@@ -28,6 +28,7 @@ import { logRoutes } from "./logs.ts";
 import { accountRoutes } from "./manage/accounts.ts";
 import { apiKeyRoutes } from "./manage/api-keys.ts";
 import { managedClassFilterRoutes } from "./manage/class-filters.ts";
+import { hookRoutes } from "./manage/hooks.ts";
 import { managedLogRoutes } from "./manage/logs.ts";
 import { operationRoutes } from "./manage/operations.ts";
 import { postingRoute } from "./manage/posting.ts";
@@ -87,6 +88,7 @@ export function apiRoutes(parts: Omit<Context, "attributes" | "body">): Route[] 
     ...managedClassFilterRoutes(context),
     ...reclassifyRoutes(context),
     ...savedQueryRoutes(context),
+    ...hookRoutes(context),
     ...operationRoutes(context),
   ];
   return [...routes, openApiRoute(routes)];

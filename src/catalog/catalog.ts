@@ -142,6 +142,30 @@ export type Catalog = AsyncDisposable & {
   /** Removes one's own. @throws LoggiaError `saved_query_not_found` */
   deleteSavedQuery(log: LogKey, user: UserId, name: string): Promise<void>;
 
+  // Hooks
+  /** Of a log, by name, without their secrets. */
+  hooks(log: LogKey): readonly Hook[];
+  /**
+   * A hook with all that a request to it is judged by; null where there is none. An unknown one is
+   * first looked for in changes by other processes, at most a few times a second.
+   * @param name in any case
+   */
+  receivingHook(log: LogKey, name: string): Promise<ReceivingHook | null>;
+  /**
+   * With a signature and no secret, one is drawn: it is shown this once.
+   * @throws LoggiaError `bad_parameter` (naming the field, and where a template is wrong),
+   *   `hook_exists`, `log_not_found`; `conflict` where the log has 50
+   */
+  createHook(log: LogKey, hook: GivenHook & Pick<Hook, "name">): Promise<NewHook>;
+  /**
+   * Puts all but the name anew. The secret stays where none is given, and is gone without a
+   * signature.
+   * @throws LoggiaError `bad_parameter`, `hook_not_found`
+   */
+  updateHook(log: LogKey, name: string, hook: GivenHook): Promise<NewHook>;
+  /** @throws LoggiaError `hook_not_found` */
+  deleteHook(log: LogKey, name: string): Promise<void>;
+
   // Sessions
   /**
    * Begins a session of an account, which ends with the password whose mark is given. The oldest of
@@ -312,6 +336,32 @@ export type SavedQuery = {
   /** Milliseconds since the Unix epoch. */
   readonly created: number;
 };
+
+/** Whose requests a hook takes, by which it knows what they mean. */
+export type HookKind = "github" | "alertmanager" | "sentry" | "json";
+
+/** How the requests of a hook are signed. `none`: an API key stands in for it. */
+export type HookSignature = "none" | "github" | "standard" | "sentry" | "grafana" | "gitlab";
+
+export type HookSettings = {
+  readonly kind: HookKind;
+  readonly signature: HookSignature;
+  /** What becomes of a body, as `hook-template.ts` reads it; null: what its kind makes of it. */
+  readonly template: Readonly<Record<string, unknown>> | null;
+};
+
+/** Settings that are absent follow from the others. */
+export type GivenHook = { readonly [F in keyof HookSettings | "secret"]?: (HookSettings & Secret)[F] | undefined };
+type Secret = { readonly secret: string };
+
+/** Where another service posts in its own form. `name`: `[a-z0-9][a-z0-9-]{0,62}`. */
+export type Hook = HookSettings & { readonly name: string; readonly created: number };
+
+/** `secret`: one that was drawn just now; null where none was. */
+export type NewHook = Hook & { readonly secret: string | null };
+
+/** `secret`: absent where nothing is signed. */
+export type ReceivingHook = Hook & Partial<Secret>;
 
 export type OwnedQuery = SavedQuery & { readonly owner: UserId };
 

@@ -9,6 +9,7 @@ import { createClassFilters } from "./class-filters.ts";
 import type { Documents } from "./documents/documents.ts";
 import { createFirstStart } from "./first-start.ts";
 import { createFollower } from "./follower.ts";
+import { createHooks } from "./hooks.ts";
 import { createLogs } from "./logs.ts";
 import { createPasswordHasher } from "./passwords.ts";
 import { createQuotas, DEFAULT_ACCOUNT_LIMITS } from "./quotas.ts";
@@ -57,6 +58,7 @@ export async function createCatalog(options: {
     ...createApiKeys({ snapshot, writer, quotas, refresh, look }),
     ...createClassFilters({ snapshot, writer, quotas, refresh }),
     ...createSavedQueries({ snapshot, writer, refresh }),
+    ...createHooks({ snapshot, writer, refresh, look }),
     ...startTicket,
     ...sessions,
     ...createSessionTickets(records, { snapshot, look, now }),

@@ -1,6 +1,6 @@
 import type { LogKey, UserId } from "../events/event.ts";
 import { fold } from "../events/text.ts";
-import type { AccountLimits, ClassFilter, ClassOptions, Role, SavedQuery, Scope } from "./catalog.ts";
+import type { AccountLimits, ClassFilter, ClassOptions, Hook, Role, SavedQuery, Scope } from "./catalog.ts";
 
 /**
  * What the catalog stores, as documents. What changes together stands together: a log holds its
@@ -13,6 +13,7 @@ export type Entity =
   | ClassEntity
   | OptionsEntity
   | SavedQueriesEntity
+  | HooksEntity
   | SessionsEntity
   | StartTicketEntity
   | QuotaEntity
@@ -83,6 +84,19 @@ export type SavedQueriesEntity = {
   readonly user: UserId;
   readonly queries: readonly SavedQuery[];
 };
+
+/**
+ * The hooks of one log, by name. One document for all of them, so that their number is bounded by
+ * the guarded write of that document. Absent where there are none.
+ */
+export type HooksEntity = {
+  readonly kind: "hooks";
+  readonly log: LogKey;
+  readonly hooks: readonly HookEntity[];
+};
+
+/** `secret`: as it is, for signatures are made with it. Absent where nothing is signed. */
+export type HookEntity = Hook & { readonly secret?: string };
 
 /**
  * The sessions of one account. One document for all of them, so that their number is bounded by its
@@ -181,6 +195,7 @@ export const idOf = {
   class: (log: LogKey, key: string): string => `class/${log}/${key}`,
   options: (user: UserId, log: LogKey, key: string): string => `options/${user}/${log}/${key}`,
   savedQueries: (user: UserId, log: LogKey): string => `saved-queries/${user}/${log}`,
+  hooks: (log: LogKey): string => `hooks/${log}`,
   sessions: (user: UserId): string => `sessions/${user}`,
   startTicket: (): string => "start-ticket",
   firstStart: (): string => "first-start",

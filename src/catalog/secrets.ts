@@ -33,6 +33,11 @@ export function isDrawnSecret(text: string): boolean {
   return SECRET.test(text);
 }
 
+/** A new secret of a hook, as Standard Webhooks write it: 256 random bits in base64. */
+export function drawHookSecret(): string {
+  return `whsec_${randomBytes(SECRET_BYTES).toString("base64")}`;
+}
+
 /**
  * What is kept of an API key or a drawn secret. These are too random to be guessed from it, so it
  * need not be slow.

@@ -14,6 +14,7 @@ import type {
   AccountEntity,
   Addition,
   Entity,
+  HookEntity,
   OptionsEntity,
   SavedQueriesEntity,
   SessionEntity,
@@ -59,6 +60,7 @@ export type Snapshot = {
   subscribers(log: LogKey, classKey: string, option: "alert" | "notify"): readonly UserId[];
   savedQueriesOfLog(log: LogKey): readonly SavedQueriesEntity[];
   savedQueriesOfUser(user: UserId): readonly SavedQueriesEntity[];
+  hooks(log: LogKey): readonly HookEntity[];
   /** Sessions that are over may be among them. */
   sessionsOf(user: UserId): readonly SessionEntity[];
   sessions(): readonly SessionsEntity[];
@@ -66,6 +68,7 @@ export type Snapshot = {
   sessionByTicket(hash: string): { readonly user: UserId; readonly session: SessionEntity } | null;
 };
 
+const NO_HOOKS: readonly HookEntity[] = Object.freeze([]);
 const NO_OPTIONS: ClassOptions = Object.freeze({ alert: false, notify: false, hide: false });
 
 export function createSnapshot(): Snapshot {
@@ -75,6 +78,7 @@ export function createSnapshot(): Snapshot {
   const classes = createClassIndex();
   const options = createOptionsIndex();
   const savedQueries = createSavedQueryIndex();
+  const hooks = new Map<LogKey, readonly HookEntity[]>();
   const sessions = createSessionIndex();
 
   const take = (entity: Entity, sign: "add" | "drop"): void => {
@@ -95,6 +99,10 @@ export function createSnapshot(): Snapshot {
         break;
       case "saved-queries":
         savedQueries[sign](entity);
+        break;
+      case "hooks":
+        if (sign === "add") hooks.set(entity.log, entity.hooks);
+        else hooks.delete(entity.log);
         break;
       case "sessions":
         sessions[sign](entity);
@@ -181,6 +189,7 @@ export function createSnapshot(): Snapshot {
         .sort(),
     savedQueriesOfLog: savedQueries.ofLog,
     savedQueriesOfUser: savedQueries.ofUser,
+    hooks: (log) => hooks.get(log) ?? NO_HOOKS,
     sessionsOf: sessions.ofUser,
     sessions: sessions.all,
     sessionByHash: sessions.byHash,

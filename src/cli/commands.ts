@@ -7,6 +7,7 @@ import { collect, readFields, readLogChange, readShare, wholeFrom } from "./opti
 import { passwordFromStdin, readPassword } from "./password.ts";
 import { CommandError } from "./request.ts";
 import { printableLines } from "./terminal.ts";
+import * as hooks from "./hooks.ts";
 import * as operate from "./operate.ts";
 import * as questions from "./questions.ts";
 import { applyClasses } from "./reclassify.ts";
@@ -74,6 +75,7 @@ export function addManagement(program: Command): void {
   addUserCommands(group("user", "accounts"));
   addLogCommands(group("log", "logs, and with whom they are shared"));
   addKeyCommands(group("key", "API keys of a log"));
+  addHookCommands(group("hook", "hooks of a log, where other services post in their own forms"));
   addClassCommands(group("class", "class filters of a log"));
   for (const option of manage.OPTIONS) addOptionCommands(group(option, `your own ${WHAT[option]} a class`), option);
   acting(
@@ -267,6 +269,29 @@ function addKeyCommands(key: Command): void {
   }
   acting(inLog(key.command("remove <id>").description("remove an API key")), (given, id) =>
     manage.removeKey(given, given.log, id),
+  );
+}
+
+function addHookCommands(hook: Command): void {
+  const withSettings = (command: Command): Command =>
+    inLog(command)
+      .addOption(new Option("--kind <kind>", "who posts; as the name says, else json").choices(hooks.KINDS))
+      .addOption(new Option("--signature <signature>", "how requests are signed").choices(hooks.SIGNATURES))
+      .option("--secret <secret>", "what requests are signed with; drawn and shown where not given")
+      .option("--template <json>", "what becomes of a body, or @file; none: as the kind has it");
+  acting(
+    withSettings(hook.command("add <name>").description("make a hook; a drawn secret is shown once")),
+    (given, name) => hooks.addHook(given, given.log, name, hooks.readSettings(given)),
+  );
+  acting(
+    withSettings(hook.command("change <name>").description("change what is given here, and leave the rest as it is")),
+    (given, name) => hooks.changeHook(given, given.log, name, hooks.readSettings(given)),
+  );
+  acting(inLog(hook.command("list").description("list the hooks of a log")), (given) =>
+    hooks.listHooks(given, given.log),
+  );
+  acting(inLog(hook.command("remove <name>").description("remove a hook")), (given, name) =>
+    hooks.removeHook(given, given.log, name),
   );
 }
 

@@ -51,6 +51,8 @@ export async function createWorld({ ports: { catalog, store }, apiUrl, postUrl }
     return (await catalog.saveQuery(log, admin.id, query)).name;
   };
 
+  const newHook = async () => (await catalog.createHook(log, { name: uniqueName("hook") })).name;
+
   const newSession = (person: Account) =>
     catalog.createSession({ account: person, password: catalog.passwordMark(person.id)!, address: "", agent: "" });
 
@@ -73,7 +75,7 @@ export async function createWorld({ ports: { catalog, store }, apiUrl, postUrl }
     if (outcomes.some(({ kind }) => kind !== "done")) throw new Error("the event could not be written");
     return id;
   };
-  const kept = { event: await newEvent(), key: await newClass(), query: await newQuery() };
+  const kept = { event: await newEvent(), key: await newClass(), query: await newQuery(), hook: await newHook() };
 
   return {
     apiUrl,
@@ -104,6 +106,7 @@ export async function createWorld({ ports: { catalog, store }, apiUrl, postUrl }
         records["id"] = changes || route.includes("/alerts/") ? await newEvent() : kept.event;
       }
       if (route.includes("queries/:name")) records["name"] = changes ? await newQuery() : kept.query;
+      if (route.includes("hooks/:name")) records["name"] = changes ? await newHook() : kept.hook;
       if (route.includes(":key")) records["key"] = changes ? await newClass() : kept.key;
       if (route.includes(":email") && (method === "DELETE" || route.includes("shares")) && changes) {
         const { email } = await account("passing");

@@ -121,6 +121,12 @@ GET    /manage/1/logs/:log/queries/:name                      401   401     404 
 PUT    /manage/1/logs/:log/queries/:name                      401   401     404  404   200  404    403    403      401   403
 DELETE /manage/1/logs/:log/queries/:name                      401   401     404  404   204  404    403    403      401   403
 
+GET    /manage/1/logs/:log/hooks                              401   401     404  403   200  404    403    403      401   403
+POST   /manage/1/logs/:log/hooks                              401   401     404  403   201  404    403    403      401   403
+GET    /manage/1/logs/:log/hooks/:name                        401   401     404  403   200  404    403    403      401   403
+PUT    /manage/1/logs/:log/hooks/:name                        401   401     404  403   200  404    403    403      401   403
+DELETE /manage/1/logs/:log/hooks/:name                        401   401     404  403   204  404    403    403      401   403
+
 POST   post:/1/logs/:log/events                               401   401     401  401   401  401    403    201      401   401
 GET    post:/1/logs/:log/events                               401   401     401  401   401  401    403    201      401   401
 POST   post:/1/logs/:log/users                                401   401     401  401   401  401    403    201      401   401

@@ -23,6 +23,7 @@ const PATH_PARAMETERS: Readonly<Record<string, string>> = {
   id: "The id of the record: of an event, its bookmark or its alert the event's.",
   key: "The key of a class filter. Case does not matter.",
   email: "The e-mail address of an account. Case does not matter.",
+  name: "The name of the record. Case does not matter.",
 };
 
 const FORMATS = ["json", "xml", "jsonp"];

@@ -294,9 +294,51 @@ const SAVED_QUERIES: Readonly<Record<string, Operation>> = {
   },
 };
 
+const HOOKS: Readonly<Record<string, Operation>> = {
+  "GET /logs/:log/hooks": {
+    ...base,
+    id: "listHooks",
+    summary: "The hooks of a log, without their secrets; for its admins",
+    answers: { 200: { what: "The hooks, by name", schema: answers.HookList } },
+    errors: ["log_not_found"],
+  },
+  "POST /logs/:log/hooks": {
+    ...base,
+    id: "createHook",
+    summary: "Make a hook, where another service posts in its own form; for admins of the log",
+    json: inputs.NewHook,
+    answers: {
+      201: { what: "The hook, a drawn secret this once", schema: answers.ChangedHookRecord, headers: ["Location"] },
+    },
+    errors: ["log_not_found", "hook_exists", "conflict"],
+  },
+  "GET /logs/:log/hooks/:name": {
+    ...base,
+    id: "readHook",
+    summary: "One hook, without its secret; for admins of the log",
+    answers: { 200: { what: "The hook", schema: answers.HookRecord } },
+    errors: ["log_not_found", "hook_not_found"],
+  },
+  "PUT /logs/:log/hooks/:name": {
+    ...base,
+    id: "changeHook",
+    summary: "Put all but the name of a hook anew, and its secret where one is given; for admins of the log",
+    json: inputs.HookFields,
+    answers: { 200: { what: "The hook, a drawn secret this once", schema: answers.ChangedHookRecord } },
+    errors: ["log_not_found", "hook_not_found"],
+  },
+  "DELETE /logs/:log/hooks/:name": {
+    ...base,
+    id: "deleteHook",
+    summary: "Remove a hook; for admins of the log",
+    answers: { 204: gone },
+    errors: ["log_not_found", "hook_not_found"],
+  },
+};
+
 /** The operations of `/manage/1`, by method and path of the router. */
 export const MANAGEMENT: Readonly<Record<string, Operation>> = Object.fromEntries(
-  Object.entries({ ...ACCOUNTS, ...POSTING, ...LOGS, ...API_KEYS, ...CLASSES, ...SAVED_QUERIES, ...OPERATING }).map(
+  Object.entries({ ...ACCOUNTS, ...POSTING, ...LOGS, ...API_KEYS, ...CLASSES, ...SAVED_QUERIES, ...HOOKS, ...OPERATING }).map(
     ([name, operation]) => [name.replace(" ", " /manage/1"), operation],
   ),
 );

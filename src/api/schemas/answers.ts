@@ -1,5 +1,6 @@
 import { z } from "zod";
 
+import { HOOK_KINDS, HOOK_SIGNATURES } from "../../catalog/hook-checks.ts";
 import { STATUS_OF_CODE } from "../../errors.ts";
 import type { ErrorCode } from "../../errors.ts";
 import { named } from "./named.ts";
@@ -337,6 +338,27 @@ export const SavedQueryRecord = named(
 );
 
 export const SavedQueryList = named("SavedQueries", z.array(SavedQueryRecord));
+
+const HookShape = {
+  name: z.string(),
+  kind: z.enum(HOOK_KINDS),
+  signature: z.enum(HOOK_SIGNATURES),
+  template: z.record(z.string(), z.unknown()).nullable(),
+  created: MomentText,
+  path: z.string().describe("Where the sender posts, at the posting address."),
+};
+
+export const HookRecord = named("Hook", z.strictObject(HookShape));
+
+export const HookList = named("Hooks", z.array(HookRecord));
+
+export const ChangedHookRecord = named(
+  "ChangedHook",
+  z.strictObject({
+    ...HookShape,
+    secret: z.string().nullable().describe("What was drawn, which is shown this once; null where nothing was."),
+  }),
+);
 
 export const ErrorRecord = named(
   "Error",

@@ -1,5 +1,6 @@
 import { z } from "zod";
 
+import { HOOK_KINDS, HOOK_SIGNATURES } from "../../catalog/hook-checks.ts";
 import { parseLogKey } from "../../events/event.ts";
 import { parseEventId } from "../../events/id.ts";
 import { named } from "./named.ts";
@@ -211,6 +212,39 @@ const queryFields = {
 export const SavedQueryFields = named("SavedQueryFields", z.object({ name: queryName.optional(), ...queryFields }));
 
 export const NewSavedQuery = named("NewSavedQuery", z.object({ name: queryName, ...queryFields }));
+
+const hookFields = {
+  kind: z
+    .enum(HOOK_KINDS)
+    .optional()
+    .describe("Who posts, by which it is known what a body means; absent: as the name says, else `json`."),
+  signature: z
+    .enum(HOOK_SIGNATURES)
+    .optional()
+    .describe("How requests are signed; absent: with a secret as senders of the kind do it, else `none`."),
+  secret: z.string().optional().meta({
+    description: "What requests are signed with. Absent: drawn for a new hook, and kept by a change.",
+    minLength: 8,
+    maxLength: 200,
+    format: "password",
+  }),
+  template: z
+    .record(z.string(), z.unknown())
+    .nullable()
+    .optional()
+    .describe(
+      "What becomes of a body: text, data, severity, source, user, link, value, created, id and tags as texts " +
+        "with paths in braces; each is the path of a list whose items are events.",
+    ),
+};
+
+/** What a hook is made of but its name. */
+export const HookFields = named("HookFields", z.object(hookFields));
+
+export const NewHook = named(
+  "NewHook",
+  z.object({ name: z.string().meta({ pattern: "^[A-Za-z0-9][A-Za-z0-9-]{0,62}$" }), ...hookFields }),
+);
 
 /** Parameters of lists. `planFilters` reads and checks them; a test holds both together. */
 export const ListQuery = z.object({

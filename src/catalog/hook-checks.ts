@@ -1,0 +1,86 @@
+import { LoggiaError } from "../errors.ts";
+import type { GivenHook, HookKind, HookSettings, HookSignature } from "./catalog.ts";
+import { parseTemplate } from "./hook-template.ts";
+
+/** What one log may hold. */
+export const MAX_HOOKS = 50;
+
+export const HOOK_KINDS = ["github", "alertmanager", "sentry", "json"] as const satisfies readonly HookKind[];
+export const HOOK_SIGNATURES = [
+  "none",
+  "github",
+  "standard",
+  "sentry",
+  "grafana",
+  "gitlab",
+] as const satisfies readonly HookSignature[];
+
+/** The names that work without being made, with a key, and what they take. */
+export const READY_HOOKS: ReadonlyMap<string, HookKind> = new Map<string, HookKind>([
+  ["github", "github"],
+  ["alertmanager", "alertmanager"],
+  ["grafana", "alertmanager"],
+  ["sentry", "sentry"],
+  ["json", "json"],
+  ["generic", "json"],
+]);
+
+/** The signature that senders of a kind make. */
+const USUAL: Readonly<Record<HookKind, HookSignature>> = {
+  github: "github",
+  alertmanager: "grafana",
+  sentry: "sentry",
+  json: "standard",
+};
+
+const NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
+const SECRET_LENGTH = { least: 8, most: 200 } as const;
+/** Of what Standard Webhooks sign with. */
+const STANDARD_BYTES = { least: 16, most: 128 } as const;
+const STANDARD = /^(?:whsec_)?(?<base64>[A-Za-z0-9+/]+={0,2})$/;
+
+/** The name of a hook that `text` spells, in lower case, or null where it is none. */
+export function parseHookName(text: string): string | null {
+  const name = text.toLowerCase();
+  return NAME.test(name) ? name : null;
+}
+
+/** @throws LoggiaError `bad_parameter`, as all checks here */
+export function checkHookName(text: string): string {
+  const name = parseHookName(text);
+  if (name !== null) return name;
+  throw bad("The field name must be 1 to 63 letters a to z, digits and hyphens, and not begin with a hyphen");
+}
+
+/** The settings of a hook, whole. */
+export function checkHook(name: string, { kind, signature, secret, template = null }: GivenHook): HookSettings {
+  const known = kind ?? READY_HOOKS.get(name) ?? "json";
+  if (template !== null) parseTemplate(template);
+  return { kind: known, signature: signature ?? (secret === undefined ? "none" : USUAL[known]), template };
+}
+
+export function checkHookSecret(signature: HookSignature, secret: string): string {
+  const { least, most } = SECRET_LENGTH;
+  if (!/^[\x21-\x7e]+$/.test(secret) || secret.length < least || secret.length > most) {
+    throw bad(`The field secret must have ${least} to ${most} printable ASCII characters, without blanks`);
+  }
+  if (signature === "standard" && standardKey(secret) === null) {
+    throw bad(
+      "The field secret must be one of Standard Webhooks: whsec_ and base64 of " +
+        `${STANDARD_BYTES.least} to ${STANDARD_BYTES.most} bytes`,
+    );
+  }
+  return secret;
+}
+
+/** The bytes that a secret of Standard Webhooks stands for; null where it stands for none. */
+export function standardKey(secret: string): Buffer | null {
+  const base64 = STANDARD.exec(secret)?.groups?.["base64"];
+  if (base64 === undefined) return null;
+  const key = Buffer.from(base64, "base64");
+  return key.length >= STANDARD_BYTES.least && key.length <= STANDARD_BYTES.most ? key : null;
+}
+
+function bad(message: string): LoggiaError {
+  return new LoggiaError("bad_parameter", message);
+}

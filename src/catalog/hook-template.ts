@@ -1,0 +1,166 @@
+import { LoggiaError } from "../errors.ts";
+
+/** A template as people write it: each field is a text with paths in braces. */
+export type TemplateSource = Readonly<Record<string, unknown>>;
+
+/** The fields of an event that a template may fill, besides `tags` and `each`. */
+export const TEMPLATE_FIELDS = [
+  "text",
+  "data",
+  "severity",
+  "source",
+  "user",
+  "link",
+  "value",
+  "created",
+  "id",
+] as const;
+export type TemplateField = (typeof TEMPLATE_FIELDS)[number];
+
+/** A template that can be filled. */
+export type Template = Readonly<Partial<Record<TemplateField, Pattern>>> & {
+  readonly tags: readonly Pattern[];
+  /** The list whose items are events; null: the body is one. */
+  readonly each: Path | null;
+};
+
+/** Text, and places that are filled by the first of their paths that leads to something. */
+export type Pattern = readonly (string | readonly Path[])[];
+
+/** Where a value stands: in the item, in the whole body, or among the headers of the request. */
+export type Path = { readonly from: "item" | "body" | "header"; readonly steps: readonly string[] };
+
+const MAX_CHARACTERS = 4_096;
+const MAX_FIELD = 1_000;
+const MAX_TAGS = 20;
+const MAX_PATHS = 100;
+const MAX_STEPS = 16;
+const KNOWN: ReadonlySet<string> = new Set([...TEMPLATE_FIELDS, "tags", "each"]);
+/** Headers that may hold a secret are no part of an event. */
+const SECRET_HEADER = /auth|cookie|key|token|secret|signature|password/i;
+const STEP = /^(?:"(?<quoted>[^"]{1,200})"|(?<bare>[^\s."|{}]{1,200}))/;
+
+/**
+ * Reads a template. Its size is bounded, it holds no code, and it reaches nothing but the body and
+ * the headers of a request.
+ * @throws LoggiaError `bad_parameter` that says which field is wrong, and where
+ */
+export function parseTemplate(source: TemplateSource): Template {
+  if (JSON.stringify(source).length > MAX_CHARACTERS) {
+    throw bad("template", `is too long: all of it may have ${MAX_CHARACTERS} characters as JSON`);
+  }
+  const parser = new PatternParser();
+  const fields: Partial<Record<TemplateField, Pattern>> = {};
+  for (const [name, value] of Object.entries(source)) {
+    if (!KNOWN.has(name)) throw bad(`template.${name}`, `is unknown; a template has ${[...KNOWN].join(", ")}`);
+    if (name === "tags" || name === "each") continue;
+    fields[name as TemplateField] = parser.parse(`template.${name}`, value);
+  }
+  const { tags, each } = source;
+  const listed = tags === undefined ? [] : typeof tags === "string" ? tags.split(/\s+(?![^{]*\})/u) : tags;
+  if (!Array.isArray(listed) || listed.length > MAX_TAGS) {
+    throw bad("template.tags", `must be a list of at most ${MAX_TAGS} texts`);
+  }
+  const parsed = {
+    ...fields,
+    tags: listed
+      .filter((tag) => tag !== "")
+      .map((tag, n) => parser.parse(`template.tags[${n}]`, tag)),
+    each: each === undefined ? null : readEach(parser, each),
+  };
+  if (Object.keys(fields).length === 0 && parsed.tags.length === 0 && parsed.each === null) {
+    throw bad("template", 'says nothing; give it a field, such as {"text": "{title}"}');
+  }
+  return parsed;
+}
+
+/** A path stands here without braces; with them it means the same. */
+function readEach(parser: PatternParser, each: unknown): Path {
+  const text = typeof each === "string" && !each.startsWith("{") ? `{${each}}` : each;
+  const [paths, ...more] = parser.parse("template.each", text);
+  const [path, ...others] = typeof paths === "object" ? paths : [];
+  if (path !== undefined && more.length === 0 && others.length === 0 && path.from !== "header") {
+    return { ...path, from: "body" };
+  }
+  throw bad("template.each", "must be one path to a list, such as alerts or data.items");
+}
+
+/** Reads the patterns of one template, whose paths are counted together. */
+class PatternParser {
+  #paths = 0;
+
+  parse(field: string, text: unknown): Pattern {
+    if (typeof text !== "string") throw bad(field, "must be text");
+    if (text.length > MAX_FIELD) throw bad(field, `is too long: it may have ${MAX_FIELD} characters`);
+    const parts: (string | readonly Path[])[] = [];
+    let plain = "";
+    for (let at = 0; at < text.length; at++) {
+      const char = text[at]!;
+      if ((char === "{" || char === "}") && text[at + 1] === char) {
+        plain += char;
+        at += 1;
+      } else if (char === "}") {
+        throw bad(field, `has a } at character ${at + 1} without a { before it; }} stands for a brace`);
+      } else if (char === "{") {
+        if (plain !== "") parts.push(plain);
+        plain = "";
+        const { paths, end } = this.#place(field, text, at + 1);
+        parts.push(paths);
+        at = end;
+      } else plain += char;
+    }
+    if (plain !== "") parts.push(plain);
+    return parts;
+  }
+
+  /** Paths with `|` between them, and the place of the brace that ends them. */
+  #place(field: string, text: string, start: number): { paths: readonly Path[]; end: number } {
+    const paths: Path[] = [];
+    let at = start;
+    for (;;) {
+      const { path, end } = readPath(field, text, skipBlanks(text, at));
+      if (++this.#paths > MAX_PATHS) throw bad(field, `is one too many: a template has at most ${MAX_PATHS} paths`);
+      paths.push(path);
+      at = skipBlanks(text, end);
+      if (text[at] === "}") return { paths, end: at };
+      if (text[at] !== "|") throw badPath(field, at, text, "a dot, a | or a } is expected");
+      at += 1;
+    }
+  }
+}
+
+function readPath(field: string, text: string, start: number): { path: Path; end: number } {
+  const steps: string[] = [];
+  let at = start;
+  for (;;) {
+    const found = STEP.exec(text.slice(at, at + MAX_FIELD));
+    if (found === null) throw badPath(field, at, text, 'a name is expected; one with other characters stands in "');
+    steps.push(found.groups?.["quoted"] ?? found.groups?.["bare"] ?? "");
+    at += found[0].length;
+    if (steps.length > MAX_STEPS) throw badPath(field, at, text, `a path has at most ${MAX_STEPS} names`);
+    if (text[at] !== ".") break;
+    at += 1;
+  }
+  const [first = "", ...rest] = steps;
+  if (first !== "$" && first !== "$header") return { path: { from: "item", steps }, end: at };
+  if (rest.length === 0) throw badPath(field, at, text, `${first} needs a name behind it, such as ${first}.name`);
+  if (first === "$") return { path: { from: "body", steps: rest }, end: at };
+  const name = rest.join(".").toLowerCase();
+  if (SECRET_HEADER.test(name)) throw badPath(field, start, text, `the header ${name} may hold a secret`);
+  return { path: { from: "header", steps: [name] }, end: at };
+}
+
+function skipBlanks(text: string, at: number): number {
+  let next = at;
+  while (text[next] === " ") next += 1;
+  return next;
+}
+
+function badPath(field: string, at: number, text: string, why: string): LoggiaError {
+  const where = at >= text.length ? "at its end" : `at character ${at + 1}`;
+  return bad(field, `is wrong ${where}: ${why}`);
+}
+
+function bad(field: string, what: string): LoggiaError {
+  return new LoggiaError("bad_parameter", `The field ${field} ${what}`);
+}
