@@ -63,9 +63,7 @@ export function parseTemplate(source: TemplateSource): Template {
   }
   const parsed = {
     ...fields,
-    tags: listed
-      .filter((tag) => tag !== "")
-      .map((tag, n) => parser.parse(`template.tags[${n}]`, tag)),
+    tags: listed.filter((tag) => tag !== "").map((tag, n) => parser.parse(`template.tags[${n}]`, tag)),
     each: each === undefined ? null : readEach(parser, each),
   };
   if (Object.keys(fields).length === 0 && parsed.tags.length === 0 && parsed.each === null) {

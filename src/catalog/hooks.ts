@@ -54,7 +54,10 @@ export function createHooks(parts: {
           throw new LoggiaError("hook_exists", `The log ${log} has a hook ${name} already`);
         }
         if (hooks.length >= MAX_HOOKS) {
-          throw new LoggiaError("conflict", `The log ${log} has ${MAX_HOOKS} hooks, as many as it may; remove one first`);
+          throw new LoggiaError(
+            "conflict",
+            `The log ${log} has ${MAX_HOOKS} hooks, as many as it may; remove one first`,
+          );
         }
         return [...hooks, made].sort((a, b) => (a.name < b.name ? -1 : 1));
       });

@@ -46,12 +46,7 @@ function readTemplate(text: string): unknown {
   }
 }
 
-export async function addHook(
-  options: ServiceOptions,
-  log: string,
-  name: string,
-  settings: Settings,
-): Promise<Answer> {
+export async function addHook(options: ServiceOptions, log: string, name: string, settings: Settings): Promise<Answer> {
   const value = (await call(options, "POST", at("logs", log, "hooks"), { json: { ...settings, name } })) as Hook;
   return { value, text: `hook ${describe(value, log)} added: POST ${value.path}${secretOf(value)}` };
 }
@@ -63,7 +58,8 @@ export async function changeHook(
   name: string,
   settings: Settings,
 ): Promise<Answer> {
-  if (Object.keys(settings).length === 0) throw new CommandError("Give at least one of the settings that are to change");
+  if (Object.keys(settings).length === 0)
+    throw new CommandError("Give at least one of the settings that are to change");
   const path = at("logs", log, "hooks", name);
   const { kind, signature, template } = (await call(options, "GET", path)) as Hook;
   const before = { kind, template, ...(!(signature === "none" && settings.secret !== undefined) && { signature }) };

@@ -31,7 +31,7 @@ import { matchProtocol } from "../ingest/protocols/match.ts";
 import { DEFAULT_ELASTICSEARCH_VERSION } from "../ingest/protocols/protocol.ts";
 import type { ProtocolSettings } from "../ingest/protocols/protocol.ts";
 import { RecentIds } from "../ingest/protocols/repeats.ts";
-import { BodyRoom } from "../ingest/protocols/room.ts";
+import { BodyRoom, UNVERIFIED_BOUNDS } from "../ingest/protocols/room.ts";
 import { serveProtocol } from "../ingest/protocols/serve.ts";
 import { noteRequest } from "../pace.ts";
 import { hintHeaders, parameterHints } from "../query/hints.ts";
@@ -107,6 +107,7 @@ export function createPostListener(given: PostListenerOptions): Server {
     ...given,
     batches: { all: 0, ofPerson: new Map() },
     room: new BodyRoom(),
+    unverified: new BodyRoom(UNVERIFIED_BOUNDS),
     recent: new RecentIds(),
     settings: { elasticsearchVersion: given.elasticsearchVersion ?? DEFAULT_ELASTICSEARCH_VERSION },
     cutEvents: (events) => given.observe?.cut?.(events),
@@ -138,6 +139,7 @@ type Options = PostListenerOptions &
   Required<Pick<PostListenerOptions, "gate" | "observe">> & {
     readonly batches: Batches;
     readonly room: BodyRoom;
+    readonly unverified: BodyRoom;
     readonly recent: RecentIds;
     readonly settings: ProtocolSettings;
     readonly cutEvents: (events: number) => void;

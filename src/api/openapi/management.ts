@@ -338,7 +338,14 @@ const HOOKS: Readonly<Record<string, Operation>> = {
 
 /** The operations of `/manage/1`, by method and path of the router. */
 export const MANAGEMENT: Readonly<Record<string, Operation>> = Object.fromEntries(
-  Object.entries({ ...ACCOUNTS, ...POSTING, ...LOGS, ...API_KEYS, ...CLASSES, ...SAVED_QUERIES, ...HOOKS, ...OPERATING }).map(
-    ([name, operation]) => [name.replace(" ", " /manage/1"), operation],
-  ),
+  Object.entries({
+    ...ACCOUNTS,
+    ...POSTING,
+    ...LOGS,
+    ...API_KEYS,
+    ...CLASSES,
+    ...SAVED_QUERIES,
+    ...HOOKS,
+    ...OPERATING,
+  }).map(([name, operation]) => [name.replace(" ", " /manage/1"), operation]),
 );

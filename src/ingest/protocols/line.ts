@@ -59,7 +59,7 @@ export function lineOf(event: ProducerEvent, { limits, read_ms, tags }: LineOpti
     user,
     data,
     tags: cut ? distinctTags([...all, CUT_TAG]) : all,
-    value: null,
+    value: event.value ?? null,
     geo: event.geo,
     attributes: encoded,
   });

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 
+import type { ReceivingHook } from "../../catalog/catalog.ts";
 import type { AttributeValue } from "../../events/attributes.ts";
 import type { Geo } from "../../events/event.ts";
 import type { EventId } from "../../events/id.ts";
@@ -35,6 +36,8 @@ export type PostEndpoint = {
   readonly kind: "post";
   /** A key that stands in the path, for clients that can set nothing else. */
   readonly secret?: string | undefined;
+  /** The hook that the path names: a signature may stand in for a key. */
+  readonly hook?: string;
   /** How a body is compressed, where `Content-Encoding` alone does not say. */
   readonly encoding?: "snappy unless JSON" | "by content";
   /**
@@ -61,6 +64,8 @@ export type Received = {
   readonly headers: IncomingHttpHeaders;
   readonly query: URLSearchParams;
   readonly choice: FieldChoice;
+  /** The hook that the request was made to, where one was made. */
+  readonly hook?: ReceivingHook | null;
 };
 
 /** A body that is being read. */
@@ -102,6 +107,8 @@ export type ProducerEvent = {
   readonly source: string;
   readonly user: string;
   readonly link: string;
+  /** A measure; absent where there is none. */
+  readonly value?: number | null;
   readonly geo: Geo | null;
   readonly tags: readonly string[];
   /** When it happened; null where the producer does not say. */

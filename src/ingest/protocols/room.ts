@@ -14,21 +14,47 @@ export type Share = {
   release(): void;
 };
 
+export type RoomBounds = {
+  readonly most_bytes: number;
+  readonly ofPerson_bytes: number;
+  /** Who a person is, for those who are refused. */
+  readonly who: string;
+};
+
+const BOUNDS: RoomBounds = Object.freeze({
+  most_bytes: MOST_BYTES,
+  ofPerson_bytes: MOST_OF_PERSON_BYTES,
+  who: "for the owner of this log",
+});
+
+/** Of bodies that are read to see whether they are signed. A person is an address. */
+export const UNVERIFIED_BOUNDS: RoomBounds = Object.freeze({
+  most_bytes: 96 * 1024 * 1024,
+  ofPerson_bytes: 32 * 1024 * 1024,
+  who: "from your address",
+});
+
 /** Bounds the memory of all bodies that are being read, and leaves room for each person. */
 export class BodyRoom {
   #taken_bytes = 0;
   readonly #ofPerson = new Map<string, number>();
+  readonly #bounds: RoomBounds;
+
+  constructor(bounds: RoomBounds = BOUNDS) {
+    this.#bounds = bounds;
+  }
 
   /** A request of this person enters. */
   enter(person: string): Share {
+    const { most_bytes, ofPerson_bytes, who } = this.#bounds;
     let own_bytes = 0;
     const grow = (by_bytes: number): void => {
       const theirs_bytes = (this.#ofPerson.get(person) ?? 0) + by_bytes;
-      if (by_bytes > 0 && theirs_bytes > MOST_OF_PERSON_BYTES) {
-        const message = "Too much is being read for the owner of this log; let some of it end before you send more";
+      if (by_bytes > 0 && theirs_bytes > ofPerson_bytes) {
+        const message = `Too much is being read ${who}; let some of it end before you send more`;
         throw new LoggiaError("too_many_requests", message, { retryAfter_s: 1 });
       }
-      if (by_bytes > 0 && this.#taken_bytes + by_bytes > MOST_BYTES) {
+      if (by_bytes > 0 && this.#taken_bytes + by_bytes > most_bytes) {
         throw new LoggiaError("overloaded", "Too much is being read and stored; try again shortly");
       }
       own_bytes += by_bytes;

@@ -22,6 +22,7 @@ import type { Once } from "../../post/once.ts";
 import { admitPage } from "../pages/cors.ts";
 import { authorizeByKey } from "./authorize.ts";
 import { choiceOf } from "./choice.ts";
+import { type Admitted, admitHook } from "./hooks/admit.ts";
 import { keyOfRequest } from "./credentials.ts";
 import { decompress, encodingOfContent, mostInflated } from "./inflate.ts";
 import type { Match } from "./match.ts";
@@ -41,6 +42,8 @@ export type ServeOptions = {
   readonly log: Logger;
   readonly once: Once;
   readonly room: BodyRoom;
+  /** Bounds the memory of bodies that nobody has vouched for yet. */
+  readonly unverified: BodyRoom;
   readonly recent: RecentIds;
   readonly settings: ProtocolSettings;
   /** Called with the number of events of which something was cut. */
@@ -94,25 +97,30 @@ async function take(
   const query = queryOf(request.url ?? "/");
   const { catalog, clock = HOST_CLOCK, room } = options;
   const key = keyOfRequest(secret ?? endpoint.secret, query, headers);
-  const grant = await orDiscard(request, () => authorizeByKey(key, logOfPath, place, options));
-  admitPage(request, response, { log: grant.log }, catalog);
-  const share = room.enter(personOf(catalog, grant.log));
+  const admitted = await orDiscard(request, async (): Promise<Admitted> => {
+    const { hook: name } = endpoint;
+    if (name !== undefined) return await admitHook(request, { name, logOfPath, key }, place, options);
+    return { ...(await authorizeByKey(key, logOfPath, place, options)), hook: null, sent: null };
+  });
+  admitPage(request, response, { log: admitted.log }, catalog);
+  const share = room.enter(personOf(catalog, admitted.log));
   try {
     const choice = choiceOf(query, headers);
-    const producer = { log: grant.log, apiKey: grant.id, tags: choice.tags };
+    const producer = { log: admitted.log, apiKey: admitted.id, tags: choice.tags };
     if (endpoint.pieces !== undefined) {
       const pieces = piecesOf(request, endpoint.pieces, share);
       return await storePieces(pieces, { endpoint, producer, received: { headers, query, choice } }, options);
     }
     await orDiscard(request, () => share.take(Math.min(announcedSize(request), BODY_MAX_BYTES)));
-    const sent = await receiveSent(request, { limit_bytes: BODY_MAX_BYTES, deadline_ms: BODY_DEADLINE_MS });
+    const sent =
+      admitted.sent ?? (await receiveSent(request, { limit_bytes: BODY_MAX_BYTES, deadline_ms: BODY_DEADLINE_MS }));
     const encoding = encodingOf(request, sent, endpoint);
     if (encoding !== "") {
       share.take(sent.length + Math.min(sent.length * INFLATED_FACTOR, mostInflated(sent.length, BODY_MAX_BYTES)));
     }
     const body = await decompress(sent, encoding, BODY_MAX_BYTES);
     share.take(body.length);
-    const received = { body, headers, query, choice };
+    const received = { body, headers, query, choice, hook: admitted.hook };
     const begin = () => endpoint.read(received);
     const repeat = repeatOf(request, body);
     const { reading, stored } = await storeEvents({ ...producer, repeat }, body.length, begin, { ...options, clock });

@@ -1,0 +1,140 @@
+import type { IncomingMessage } from "node:http";
+
+import type { Catalog, ReceivingHook } from "../../../catalog/catalog.ts";
+import { READY_HOOKS } from "../../../catalog/hook-checks.ts";
+import { hookNotFound } from "../../../catalog/hooks.ts";
+import { LoggiaError } from "../../../errors.ts";
+import { HOST_CLOCK } from "../../../events/clock.ts";
+import type { PostClock } from "../../../events/clock.ts";
+import { parseLogKey } from "../../../events/event.ts";
+import type { LogKey } from "../../../events/event.ts";
+import type { Gate } from "../../../gate/gate.ts";
+import type { Place } from "../../../gate/guesses.ts";
+import { personOf } from "../../../gate/person.ts";
+import { authorizeByKey } from "../authorize.ts";
+import type { BodyRoom, Share } from "../room.ts";
+import { isSigned, signatureOf } from "./signatures.ts";
+
+/** Bodies of strangers are read to be checked: GitHub's have 25 MB at the most. */
+const UNVERIFIED_MAX_BYTES = 25 * 1024 * 1024;
+const BODY_DEADLINE_MS = 20_000;
+/** Shorter secrets can be guessed, as people choose them. */
+const UNGUESSABLE_CHARACTERS = 32;
+
+export type AdmitOptions = {
+  readonly catalog: Catalog;
+  readonly gate: Gate;
+  readonly clock?: PostClock;
+  /** Bounds the memory of bodies that nobody has vouched for yet. */
+  readonly unverified: BodyRoom;
+};
+
+/** Whose events a request brings. */
+export type Admitted = {
+  readonly log: LogKey;
+  /** The id of the API key, or what stands for the signature. */
+  readonly id: string;
+  /** The hook that was made; null: one that works without. */
+  readonly hook: ReceivingHook | null;
+  /** The body, where it had to be read for its signature. */
+  readonly sent: Buffer | null;
+};
+
+/**
+ * Lets a request of a hook in: by its signature alone where the hook has a secret, else by an API
+ * key. What is wrong is answered in the same words, whether there is such a log and hook or not.
+ * @param key the API key that the request carries; "": none
+ * @throws LoggiaError `unauthorized`, `forbidden`, `hook_not_found`, `too_many_requests`
+ */
+export async function admitHook(
+  request: IncomingMessage,
+  { name, logOfPath, key }: { readonly name: string; readonly logOfPath: string | null; readonly key: string },
+  place: Place,
+  options: AdmitOptions,
+): Promise<Admitted> {
+  const { catalog } = options;
+  const log = logOfPath === null ? null : parseLogKey(logOfPath);
+  if (log !== null) {
+    const hook = await catalog.receivingHook(log, name);
+    if (hook?.secret !== undefined) return await admitSigned(request, { log, hook }, place, options);
+  }
+  if (key === "") throw unsigned();
+  const grant = await authorizeByKey(key, logOfPath, place, options);
+  const hook = await catalog.receivingHook(grant.log, name);
+  if (hook?.secret !== undefined) return await admitSigned(request, { log: grant.log, hook }, place, options);
+  if (hook === null && !READY_HOOKS.has(name)) throw hookNotFound(grant.log, name);
+  return { log: grant.log, id: grant.id, hook, sent: null };
+}
+
+async function admitSigned(
+  request: IncomingMessage,
+  { log, hook }: { readonly log: LogKey; readonly hook: ReceivingHook },
+  place: Place,
+  { catalog, gate, clock = HOST_CLOCK, unverified }: AdmitOptions,
+): Promise<Admitted> {
+  const { name, signature, secret = "" } = hook;
+  const { headers } = request;
+  const id = `hook ${name}`;
+  const given = signatureOf(signature, headers);
+  if (given === "") throw unsigned();
+  const isGuessable = secret.length < UNGUESSABLE_CHARACTERS;
+  const guess = `${log} ${id} ${given}`;
+  if (isGuessable) gate.beforeKey(place, guess, () => `${log} ${id}`);
+  const share = unverified.enter(place.address);
+  try {
+    const sent = await receiveCounted(request, share);
+    if (!isSigned(signature, secret, { body: sent, headers }, clock.now())) {
+      if (isGuessable) gate.wrongKey(place, guess);
+      throw unsigned();
+    }
+    const person = personOf(catalog, log);
+    if (isGuessable) gate.rightKey(place, guess, `${log} ${id}`, person);
+    else gate.countCaller(person);
+    return { log, id, hook, sent };
+  } finally {
+    share.release();
+  }
+}
+
+/**
+ * The body of a stranger's request. It counts as it arrives: what is announced and not sent takes
+ * no room of others.
+ * @throws LoggiaError `bad_body`, `body_too_large`, `too_many_requests`, `overloaded`
+ */
+async function receiveCounted(request: IncomingMessage, share: Share): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size_bytes = 0;
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    reject(new LoggiaError("bad_body", `The body did not arrive within ${BODY_DEADLINE_MS} ms`));
+  }, BODY_DEADLINE_MS);
+  const arriving = request.iterator({ destroyOnReturn: false });
+  try {
+    for (;;) {
+      const { done, value } = await Promise.race([arriving.next(), late]);
+      if (done === true) return Buffer.concat(chunks, size_bytes);
+      size_bytes += (value as Buffer).length;
+      if (size_bytes > UNVERIFIED_MAX_BYTES) {
+        throw new LoggiaError("body_too_large", `The body of a hook may hold at most ${UNVERIFIED_MAX_BYTES} bytes`);
+      }
+      share.take(size_bytes);
+      chunks.push(value as Buffer);
+    }
+  } catch (error) {
+    if (error instanceof LoggiaError) throw error;
+    throw new LoggiaError("bad_body", "The connection ended before the body did", { cause: error });
+  } finally {
+    clearTimeout(timer);
+    // What is left of it is for whoever answers.
+    void arriving.return?.();
+  }
+}
+
+/** In the same words for all that may be wrong: strangers learn neither of logs nor of hooks. */
+function unsigned(): LoggiaError {
+  return new LoggiaError(
+    "unauthorized",
+    "This request is not let in. A hook with a secret takes a right signature of the body as it was sent, " +
+      "at most 5 minutes old where the signature has a time; any other one takes an API key of its log",
+  );
+}

@@ -1,0 +1,85 @@
+import { createHash } from "node:crypto";
+
+import { LoggiaError } from "../../../errors.ts";
+import { flattenInto, put } from "../flatten.ts";
+import type { Gathered } from "../flatten.ts";
+import { isObject } from "../json.ts";
+import type { ProducerEvent, ReadEvent, Received } from "../protocol.ts";
+import { severityOf } from "../severity.ts";
+import { timeOf } from "../times.ts";
+import { at, objectOf, textAt, textOf } from "./payload.ts";
+import type { Fields } from "./payload.ts";
+
+/** What of the group stands with each of its alerts. */
+const OF_GROUP = ["receiver", "groupKey", "externalURL", "truncatedAlerts", "orgId"] as const;
+/** A moment that did not come yet. */
+const NEVER = /^0001-/;
+
+/**
+ * The alerts of a notification of Alertmanager (version 4) or Grafana, which has the same form.
+ * https://prometheus.io/docs/alerting/latest/configuration/#webhook_config
+ * @throws LoggiaError `bad_body`
+ */
+export function* decodeAlerts(received: Received): Generator<ReadEvent> {
+  const group = objectOf(received);
+  const alerts = group["alerts"];
+  if (!Array.isArray(alerts)) throw new LoggiaError("bad_body", "The body has no list of alerts");
+  for (const alert of alerts as readonly unknown[]) {
+    yield isObject(alert) ? eventOf(alert, group) : { fault: "an alert is no object" };
+  }
+}
+
+function eventOf(alert: Fields, group: Fields): ProducerEvent {
+  const status = textAt(alert, "status") || textAt(group, "status") || "firing";
+  const [name, said] = [
+    textAt(alert, "labels.alertname"),
+    textAt(alert, "annotations.summary", "annotations.title", "annotations.message", "annotations.description"),
+  ];
+  const description = textAt(alert, "annotations.description", "annotations.message");
+  const isOver = status === "resolved";
+  const hasEnded = !NEVER.test(textAt(alert, "endsAt"));
+  const attributes: Gathered = new Map();
+  flattenInto(attributes, alert);
+  if (!hasEnded) attributes.delete("endsAt");
+  for (const name of OF_GROUP) {
+    const value = group[name];
+    if (typeof value === "string" || (typeof value === "number" && value !== 0)) put(attributes, name, value);
+  }
+  return {
+    id: idOf(alert, status, isOver),
+    text: [name, said].filter((part) => part !== "").join(": "),
+    ...(description !== "" && description !== said && { data: description }),
+    severity: severityOf(textAt(alert, "labels.severity", "labels.level", "labels.priority")),
+    source: textAt(alert, "labels.service", "labels.app", "labels.job", "labels.instance") || textAt(group, "receiver"),
+    user: "",
+    link: textAt(alert, "generatorURL", "panelURL", "dashboardURL") || textAt(group, "externalURL"),
+    value: valueOf(alert),
+    geo: null,
+    tags: [status],
+    time: timeOf(alert[isOver && hasEnded ? "endsAt" : "startsAt"]),
+    attributes,
+  };
+}
+
+/** An alert that fires, or is over: notified again, whether repeated or with others, it is the same. */
+function idOf(alert: Fields, status: string, isOver: boolean): string {
+  const end = isOver ? textAt(alert, "endsAt") : "";
+  const which = textAt(alert, "fingerprint") || fingerprintOf(alert["labels"]);
+  return [which, status, textAt(alert, "startsAt"), end].join(" ");
+}
+
+/** Releases before 0.17 send no fingerprint. */
+function fingerprintOf(labels: unknown): string {
+  const pairs = isObject(labels) ? Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)) : [];
+  const hash = createHash("sha256");
+  for (const [name, value] of pairs) hash.update(`${name}=${textOf(value)}\n`);
+  return hash.digest("base64url");
+}
+
+/** What Grafana measured, where it is one number. */
+function valueOf(alert: Fields): number | null {
+  const values = at(alert, "values");
+  const all = isObject(values) ? Object.values(values) : [];
+  const [value] = all;
+  return all.length === 1 && typeof value === "number" && Number.isFinite(value) ? value : null;
+}

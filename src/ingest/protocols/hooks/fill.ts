@@ -1,0 +1,155 @@
+import type { AttributeValue } from "../../../events/attributes.ts";
+import { parseTemplate } from "../../../catalog/hook-template.ts";
+import type { Path, Pattern, Template, TemplateField, TemplateSource } from "../../../catalog/hook-template.ts";
+import { put, flattenInto } from "../flatten.ts";
+import type { Gathered } from "../flatten.ts";
+import { CUT_TAG } from "../line.ts";
+import type { ProducerEvent, Received } from "../protocol.ts";
+import { severityOf } from "../severity.ts";
+import { timeOf } from "../times.ts";
+import { follow, headerOf, textOf } from "./payload.ts";
+
+/** Of one value so much goes into a field: fields are shorter unless an operator raised their limits. */
+const MOST_OF_VALUE = 32_768;
+/** So many attributes of the body around a list are given to each of its items. */
+const MOST_AROUND = 64;
+const MOST_TAGS_OF_VALUE = 50;
+const LONGEST_ID = 400;
+
+const parsed = new WeakMap<TemplateSource, Template>();
+
+/** Fills a template with a body: the event that it makes of it, or those of the items of a list. */
+export function* fillTemplate(
+  source: TemplateSource,
+  body: unknown,
+  headers: Received["headers"],
+): Generator<ProducerEvent> {
+  let template = parsed.get(source);
+  if (template === undefined) parsed.set(source, (template = parseTemplate(source)));
+  const filler = new Filler(template, body, headers);
+  const items = template.each === null ? null : follow(body, template.each.steps);
+  // A body without the list is told as it is, rather than lost.
+  if (!Array.isArray(items) || items.length === 0) {
+    yield filler.event(body, new Map());
+    return;
+  }
+  const around = attributesAround(body, template.each!.steps);
+  for (const item of items as readonly unknown[]) yield filler.event(item, around);
+}
+
+class Filler {
+  readonly #template: Template;
+  readonly #body: unknown;
+  readonly #headers: Received["headers"];
+  /** What paths into the whole body lead to: the same for each item. */
+  readonly #ofBody = new Map<Path, string>();
+  #isCut = false;
+
+  constructor(template: Template, body: unknown, headers: Received["headers"]) {
+    this.#template = template;
+    this.#body = body;
+    this.#headers = headers;
+  }
+
+  event(item: unknown, around: Gathered): ProducerEvent {
+    this.#isCut = false;
+    const attributes = attributesOf(item);
+    const { text, created } = this.#template;
+    const time = created === undefined ? null : timeOf(this.#one(created, item) ?? this.#fill(created, item));
+    const filled = (field: TemplateField): string => {
+      const pattern = this.#template[field];
+      return pattern === undefined ? "" : this.#fill(pattern, item).trim();
+    };
+    const id = filled("id");
+    const data = filled("data");
+    const value = filled("value");
+    const event = {
+      ...(id !== "" && { id: id.slice(0, LONGEST_ID) }),
+      text: filled("text"),
+      ...(data !== "" && { data }),
+      severity: severityOf(filled("severity")),
+      source: filled("source"),
+      user: filled("user"),
+      link: filled("link"),
+      value: /^[-+]?\d/.test(value) && Number.isFinite(Number(value)) ? Number(value) : null,
+      geo: null,
+      tags: this.#tags(item),
+      time,
+      attributes,
+    };
+    // What is a field by itself is no attribute besides, as with documents.
+    if (event.text !== "") taken(attributes, text);
+    if (time !== null) taken(attributes, created);
+    for (const [name, one] of around) put(attributes, name, one);
+    return this.#isCut ? { ...event, tags: [...event.tags, CUT_TAG] } : event;
+  }
+
+  #tags(item: unknown): readonly string[] {
+    return this.#template.tags.flatMap((pattern) => {
+      const one = this.#one(pattern, item);
+      if (Array.isArray(one)) return one.slice(0, MOST_TAGS_OF_VALUE).map((tag) => this.#cut(textOf(tag)));
+      return this.#fill(pattern, item);
+    });
+  }
+
+  /** The value of a pattern that is nothing but one place. */
+  #one(pattern: Pattern, item: unknown): unknown {
+    const [paths, ...more] = pattern;
+    if (typeof paths !== "object" || more.length > 0) return undefined;
+    return paths.map((path) => this.#find(path, item)).find((value) => textOf(value) !== "");
+  }
+
+  #fill(pattern: Pattern, item: unknown): string {
+    return pattern
+      .map((part) => {
+        if (typeof part === "string") return part;
+        for (const path of part) {
+          const text = this.#text(path, item);
+          if (text !== "") return text;
+        }
+        return "";
+      })
+      .join("");
+  }
+
+  #text(path: Path, item: unknown): string {
+    if (path.from !== "body") return this.#cut(textOf(this.#find(path, item)));
+    let text = this.#ofBody.get(path);
+    if (text === undefined) this.#ofBody.set(path, (text = textOf(this.#find(path, item))));
+    return this.#cut(text);
+  }
+
+  #find(path: Path, item: unknown): unknown {
+    if (path.from === "header") return headerOf(this.#headers, path.steps[0]!);
+    return follow(path.from === "body" ? this.#body : item, path.steps);
+  }
+
+  #cut(text: string): string {
+    if (text.length <= MOST_OF_VALUE) return text;
+    this.#isCut = true;
+    return text.slice(0, MOST_OF_VALUE);
+  }
+}
+
+function attributesOf(item: unknown): Gathered {
+  const attributes: Gathered = new Map();
+  if (typeof item === "object" && item !== null && !Array.isArray(item)) flattenInto(attributes, item);
+  else if (item !== null && item !== undefined) flattenInto(attributes, { item });
+  return attributes;
+}
+
+/** The attributes of a body but those of a list within it. */
+function attributesAround(body: unknown, steps: readonly string[]): Gathered {
+  const all: Gathered = new Map();
+  if (typeof body !== "object" || body === null || Array.isArray(body)) return all;
+  const [first = ""] = steps;
+  flattenInto(all, Object.fromEntries(Object.entries(body).filter(([name]) => name !== first)));
+  return new Map<string, AttributeValue | readonly AttributeValue[]>([...all].slice(0, MOST_AROUND));
+}
+
+function taken(attributes: Gathered, pattern: Pattern | undefined): void {
+  const [paths, ...more] = pattern ?? [];
+  if (typeof paths !== "object" || more.length > 0) return;
+  const [path, ...others] = paths;
+  if (path?.from === "item" && others.length === 0) attributes.delete(path.steps.join("."));
+}

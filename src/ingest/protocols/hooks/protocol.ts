@@ -1,0 +1,87 @@
+import type { HookKind } from "../../../catalog/catalog.ts";
+import { READY_HOOKS } from "../../../catalog/hook-checks.ts";
+import { LoggiaError } from "../../../errors.ts";
+import type { Failure } from "../../../http/errors.ts";
+import type { Endpoint, Outcome, PostEndpoint, Protocol, ProtocolAnswer, ReadEvent, Received } from "../protocol.ts";
+import { decodeAlerts } from "./alertmanager.ts";
+import { fillTemplate } from "./fill.ts";
+import { decodeGithub } from "./github.ts";
+import { decodeJson } from "./json.ts";
+import { headerOf, payloadOf } from "./payload.ts";
+import { decodeSentry } from "./sentry.ts";
+
+const PATH = /^\/hooks\/(?<name>[A-Za-z0-9][A-Za-z0-9-]{0,62})$/;
+const TYPE = "application/json; charset=utf-8";
+
+/** Webhooks of services that post in forms of their own. */
+export const HOOKS: Protocol = {
+  name: "hooks",
+  match(method, path): Endpoint | null {
+    const name = method === "POST" || method === "PUT" ? PATH.exec(path)?.groups?.["name"] : undefined;
+    return name === undefined ? null : endpoint(name.toLowerCase());
+  },
+};
+
+function endpoint(name: string): PostEndpoint {
+  return {
+    kind: "post",
+    hook: name,
+    read(received) {
+      let known = 0;
+      return {
+        items: withIds(name, decode(name, received), received),
+        known: () => (known += 1),
+        accepted: (outcome) => accepted(outcome, known),
+      };
+    },
+    failed,
+  };
+}
+
+const DECODERS: Readonly<Record<HookKind, (received: Received) => Iterable<ReadEvent>>> = {
+  github: decodeGithub,
+  alertmanager: decodeAlerts,
+  sentry: decodeSentry,
+  json: decodeJson,
+};
+
+/** By the hook that was made; else by its name, where that works without. */
+function decode(name: string, received: Received): Iterable<ReadEvent> {
+  const { hook, headers } = received;
+  const kind = hook?.kind ?? READY_HOOKS.get(name);
+  if (kind === undefined) throw new LoggiaError("hook_not_found", "There is no such hook");
+  const template = hook?.template ?? null;
+  return template === null ? DECODERS[kind](received) : fillTemplate(template, payloadOf(received), headers);
+}
+
+/**
+ * The ids of events are those of their hook. An event that has none of its own is told by that of
+ * its delivery, which senders repeat where they got no answer.
+ */
+function* withIds(name: string, events: Iterable<ReadEvent>, { headers }: Received): Generator<ReadEvent> {
+  const delivery = ["x-github-delivery", "webhook-id", "svix-id"]
+    .map((header) => headerOf(headers, header))
+    .find((id) => id !== "");
+  let n = 0;
+  for (const event of events) {
+    n += 1;
+    if ("fault" in event) yield event;
+    else if (event.id !== undefined) yield { ...event, id: `\0hook\n${name}\n${event.id}` };
+    else yield delivery === undefined ? event : { ...event, id: `\0hook\n${name}\n${delivery}\n${n}` };
+  }
+}
+
+/**
+ * @param known how many events were stored before
+ * @throws LoggiaError `bad_body` where none of a body could be read
+ */
+function accepted({ accepted: count, rejected, fault }: Outcome, known: number): ProtocolAnswer {
+  if (count === 0 && known === 0 && rejected > 0)
+    throw new LoggiaError("bad_body", `Nothing of the body could be read: ${fault ?? ""}`);
+  const told = rejected === 0 ? { accepted: count } : { accepted: count, rejected, fault };
+  return { status: 200, type: TYPE, body: JSON.stringify(told) };
+}
+
+function failed({ status, body }: Failure): ProtocolAnswer {
+  return { status, type: TYPE, body: body.json() };
+}

@@ -1,0 +1,212 @@
+import { flattenInto, put } from "../flatten.ts";
+import type { Gathered } from "../flatten.ts";
+import { isObject } from "../json.ts";
+import type { ProducerEvent, Received } from "../protocol.ts";
+import { severityOf } from "../severity.ts";
+import { timeOf } from "../times.ts";
+import { at, headerOf, objectOf, textAt } from "./payload.ts";
+import type { Fields } from "./payload.ts";
+
+/** Members of Sentry's events that are long, and read better in Sentry. */
+const LEFT_OUT: ReadonlySet<string> = new Set(
+  "_meta _metrics _ref _ref_version breadcrumbs debug_meta exception fingerprint grouping_config hashes modules stacktrace threads tags".split(
+    " ",
+  ),
+);
+/** The project in addresses of Sentry's API. */
+const PROJECT = /\/projects\/[^/]+\/(?<project>[^/]+)\//;
+const MOST_FRAMES = 50;
+const MOST_EXCEPTIONS = 10;
+
+/**
+ * The event of a request of Sentry: of an integration, told by `Sentry-Hook-Resource`, or of the
+ * earlier plugin, whose body is the issue itself.
+ * https://docs.sentry.io/organization/integrations/integration-platform/webhooks/
+ * @throws LoggiaError `bad_body`
+ */
+export function decodeSentry(received: Received): readonly ProducerEvent[] {
+  const body = objectOf(received);
+  const resource = headerOf(received.headers, "sentry-hook-resource");
+  const action = textAt(body, "action");
+  const data = body["data"];
+  if (!isObject(data)) return [eventOfPlugin(body)];
+  const request = headerOf(received.headers, "request-id");
+  const around: Around = { action, resource, data, body, ...(request !== "" && { id: `request ${request}` }) };
+  for (const name of ["event", "error"] as const) {
+    const told = data[name];
+    if (isObject(told)) return [eventOfError(told, around)];
+  }
+  if (isObject(data["issue"])) return [eventOfIssue(data["issue"], around)];
+  if (isObject(data["metric_alert"])) return [eventOfMetric(data["metric_alert"], around)];
+  return [eventOfOther(around)];
+}
+
+/** What stands around the thing that a request tells of. */
+type Around = {
+  readonly id?: string;
+  readonly action: string;
+  readonly resource: string;
+  readonly data: Fields;
+  readonly body: Fields;
+};
+
+const NOTHING = { severity: null, source: "", user: "", link: "", geo: null, time: null } as const;
+
+/** Of an issue alert, or an error that was caught: with its stack. */
+function eventOfError(told: Fields, around: Around): ProducerEvent {
+  const rule = textAt(around.data, "triggered_rule");
+  const event = textAt(told, "event_id");
+  const stack = stackOf(told);
+  const title = textAt(told, "title", "message", "metadata.title", "metadata.value");
+  return {
+    ...NOTHING,
+    ...idOf(event === "" ? (around.id ?? "") : [event, around.resource, rule].join(" ")),
+    text: title === "" ? sentenceOf(around) : title,
+    ...(stack !== "" && { data: stack }),
+    severity: severityOf(textAt(told, "level")),
+    source: sourceOf(told),
+    user: textAt(told, "user.username", "user.email", "user.id", "user.ip_address"),
+    link: textAt(told, "web_url", "issue_url", "url"),
+    tags: tagsOf(around),
+    time: timeOf(told["timestamp"]) ?? timeOf(told["datetime"]),
+    attributes: attributesOf(told, around, rule === "" ? {} : { triggered_rule: rule }),
+  };
+}
+
+function eventOfIssue(issue: Fields, around: Around): ProducerEvent {
+  const title = textAt(issue, "title", "metadata.value", "culprit");
+  return {
+    ...NOTHING,
+    ...idOf(around.id ?? ""),
+    text: `Issue ${textAt(issue, "shortId", "id")} ${around.action}: ${title}`,
+    severity: around.action === "resolved" ? "info" : severityOf(textAt(issue, "level")),
+    source: sourceOf(issue),
+    user: textAt(around.body, "actor.name"),
+    link: textAt(issue, "web_url", "permalink", "url"),
+    tags: tagsOf(around),
+    attributes: attributesOf(issue, around),
+  };
+}
+
+function eventOfMetric(alert: Fields, around: Around): ProducerEvent {
+  const { action, data } = around;
+  const text = textAt(data, "description_title") || textAt(alert, "title");
+  const description = textAt(data, "description_text");
+  return {
+    ...NOTHING,
+    ...idOf(around.id ?? ""),
+    text: text === "" ? sentenceOf(around) : text,
+    ...(description !== "" && { data: description }),
+    severity: action === "resolved" ? "info" : severityOf(action),
+    source: textAt(alert, "projects.0", "organization.slug"),
+    link: textAt(data, "web_url"),
+    tags: tagsOf(around),
+    time: timeOf(at(alert, action === "resolved" ? "date_closed" : "date_detected")),
+    attributes: attributesOf(alert, around, description === "" ? {} : { description_text: description }),
+  };
+}
+
+/** Comments, installations, and what there may be one day. */
+function eventOfOther(around: Around): ProducerEvent {
+  const { data, body } = around;
+  const comment = textAt(data, "comment");
+  const source = textAt(data, "project_slug", "project.slug", "installation.organization.slug");
+  const who = textAt(body, "actor.name");
+  return {
+    ...NOTHING,
+    ...idOf(around.id ?? ""),
+    text: comment === "" ? sentenceOf(around) : `${who || "Somebody"} commented on an issue: ${comment}`,
+    source,
+    user: who,
+    tags: tagsOf(around),
+    time: timeOf(data["timestamp"]),
+    attributes: attributesOf(data, around),
+  };
+}
+
+/** The body of the plugin that came before integrations. */
+function eventOfPlugin(body: Fields): ProducerEvent {
+  const told = isObject(body["event"]) ? body["event"] : {};
+  const stack = stackOf(told);
+  const { event: _, ...rest } = body;
+  const title = textAt(body, "message", "title", "culprit") || textAt(told, "title", "metadata.title", "message");
+  const event = textAt(told, "event_id", "id");
+  const around = { action: "", resource: "issue", data: {}, body: {} };
+  return {
+    ...NOTHING,
+    ...idOf(event === "" ? "" : [event, textAt(body, "id"), textAt(body, "triggering_rules.0")].join(" ")),
+    text: title,
+    ...(stack !== "" && { data: stack }),
+    severity: severityOf(textAt(body, "level")) ?? severityOf(textAt(told, "level")),
+    source: textAt(body, "project_slug", "project", "project_name"),
+    user: textAt(told, "user.username", "user.email", "user.id"),
+    link: textAt(body, "url"),
+    tags: tagsOf(around),
+    time: timeOf(told["timestamp"]) ?? timeOf(told["datetime"]),
+    attributes: attributesOf(told, around, rest),
+  };
+}
+
+function idOf(id: string): { readonly id?: string } {
+  return id === "" ? {} : { id };
+}
+
+function sentenceOf({ resource, action }: Around): string {
+  return ["Sentry", resource.replaceAll("_", " "), action].filter((word) => word !== "").join(" ");
+}
+
+function tagsOf({ resource, action }: Around): readonly string[] {
+  return [resource, action].filter((tag) => tag !== "");
+}
+
+/** The project: by its name, or where events name but its number, from an address. */
+function sourceOf(told: Fields): string {
+  const named = textAt(told, "project.slug", "project.name", "project_slug", "project_name");
+  return named || (PROJECT.exec(textAt(told, "url", "web_url"))?.groups?.["project"] ?? textAt(told, "project"));
+}
+
+function attributesOf(told: Fields, { action, resource, body }: Around, more: Fields = {}): Gathered {
+  const attributes: Gathered = new Map();
+  const around = {
+    resource,
+    action,
+    actor: textAt(body, "actor.name"),
+    installation: textAt(body, "installation.uuid"),
+  };
+  for (const [name, value] of Object.entries(around)) if (value !== "") put(attributes, name, value);
+  flattenInto(attributes, more);
+  for (const [name, value] of pairsOf(told["tags"])) put(attributes, `tags.${name}`, value);
+  flattenInto(attributes, Object.fromEntries(Object.entries(told).filter(([name]) => !LEFT_OUT.has(name))));
+  return attributes;
+}
+
+/** Tags of Sentry: pairs, or objects with key and value. */
+function* pairsOf(tags: unknown): Generator<readonly [string, string]> {
+  if (!Array.isArray(tags)) return;
+  for (const tag of tags as readonly unknown[]) {
+    const name = textAt(tag, "0", "key");
+    const value = textAt(tag, "1", "value");
+    if (name !== "" && value !== "") yield [name, value];
+  }
+}
+
+/** The stack of an event, the innermost call first, as people read it. */
+function stackOf(told: Fields): string {
+  const exceptions = at(told, "exception.values") ?? at(told, "sentry.interfaces.Exception.values");
+  if (!Array.isArray(exceptions)) return "";
+  const lines: string[] = [];
+  for (const exception of (exceptions as readonly unknown[]).slice(-MOST_EXCEPTIONS).toReversed()) {
+    const said = [textAt(exception, "type"), textAt(exception, "value")].filter((part) => part !== "").join(": ");
+    if (said !== "") lines.push(lines.length === 0 ? said : `Caused by: ${said}`);
+    const frames = at(exception, "stacktrace.frames");
+    if (!Array.isArray(frames)) continue;
+    for (const frame of (frames as readonly unknown[]).slice(-MOST_FRAMES).toReversed()) lines.push(lineOf(frame));
+  }
+  return lines.join("\n");
+}
+
+function lineOf(frame: unknown): string {
+  const where = textAt(frame, "filename", "abs_path", "module") || "?";
+  const place = [where, textAt(frame, "lineno"), textAt(frame, "colno")].filter((part) => part !== "").join(":");
+  return `    at ${textAt(frame, "function") || "?"} (${place})`;
+}

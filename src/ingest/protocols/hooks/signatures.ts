@@ -1,0 +1,99 @@
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
+
+import type { HookSignature } from "../../../catalog/catalog.ts";
+import { standardKey } from "../../../catalog/hook-checks.ts";
+
+/** What is signed: the bytes of a body as they were sent, and the headers beside them. */
+export type Signed = { readonly body: Buffer; readonly headers: IncomingHttpHeaders };
+
+/** How far the moment of a signature may be from now, as Standard Webhooks have it. */
+const TOLERANCE_S = 300;
+/** A sender that changes its secret signs with both for a while. */
+const MOST_SIGNATURES = 16;
+/** Standard Webhooks, and those who had them before these had a name. */
+const STANDARD_PREFIXES = ["webhook", "svix"] as const;
+
+const HEADERS: Readonly<Record<Exclude<HookSignature, "none">, readonly string[]>> = {
+  github: ["x-hub-signature-256"],
+  standard: STANDARD_PREFIXES.map((prefix) => `${prefix}-signature`),
+  sentry: ["sentry-hook-signature"],
+  grafana: ["x-grafana-alerting-signature"],
+  gitlab: ["x-gitlab-token"],
+};
+
+/** The signature of a request, right or wrong; "": it has none. */
+export function signatureOf(signature: HookSignature, headers: IncomingHttpHeaders): string {
+  if (signature === "none") return "";
+  return HEADERS[signature].map((name) => textOf(headers[name])).find((value) => value !== "") ?? "";
+}
+
+/** Whether a request is signed with this secret. What is compared takes the same time, right or wrong. */
+export function isSigned(signature: HookSignature, secret: string, signed: Signed, now_ms: number): boolean {
+  const given = signatureOf(signature, signed.headers);
+  if (given === "") return false;
+  switch (signature) {
+    case "none":
+      return false;
+    case "github":
+      return given.startsWith("sha256=") && isEqual(fromHex(given.slice("sha256=".length)), hmac(secret, signed.body));
+    case "sentry":
+      return isEqual(fromHex(given), hmac(secret, signed.body));
+    case "grafana":
+      return isSignedByGrafana(secret, given, signed, now_ms);
+    case "gitlab":
+      return isEqual(sha256(given), sha256(secret));
+    case "standard":
+      return STANDARD_PREFIXES.some((prefix) => isSignedByStandard(prefix, secret, signed, now_ms));
+    default:
+      return signature satisfies never;
+  }
+}
+
+function isSignedByStandard(prefix: string, secret: string, { body, headers }: Signed, now_ms: number): boolean {
+  const [id, timestamp, signatures] = ["id", "timestamp", "signature"].map((name) =>
+    textOf(headers[`${prefix}-${name}`]),
+  ) as [string, string, string];
+  const key = standardKey(secret);
+  if (id === "" || signatures === "" || key === null || !isNow(timestamp, now_ms)) return false;
+  const expected = hmac(key, `${id}.${timestamp}.`, body);
+  let isRight = false;
+  for (const one of signatures.split(" ", MOST_SIGNATURES)) {
+    const [version, base64 = ""] = one.split(",", 2);
+    if (version === "v1" && isEqual(Buffer.from(base64, "base64"), expected)) isRight = true;
+  }
+  return isRight;
+}
+
+/** With a header for its moment, that is signed as well. */
+function isSignedByGrafana(secret: string, given: string, { body, headers }: Signed, now_ms: number): boolean {
+  const timestamp = textOf(headers["x-grafana-alerting-timestamp"]);
+  if (timestamp === "") return isEqual(fromHex(given), hmac(secret, body));
+  return isNow(timestamp, now_ms) && isEqual(fromHex(given), hmac(secret, `${timestamp}:`, body));
+}
+
+function isNow(timestamp_s: string, now_ms: number): boolean {
+  return /^\d{1,12}$/.test(timestamp_s) && Math.abs(Number(timestamp_s) - now_ms / 1000) <= TOLERANCE_S;
+}
+
+function hmac(key: string | Buffer, ...parts: readonly (string | Buffer)[]): Buffer {
+  const hash = createHmac("sha256", key);
+  for (const part of parts) hash.update(part);
+  return hash.digest();
+}
+
+function sha256(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}
+
+function fromHex(text: string): Buffer {
+  return /^[0-9a-f]{64}$/i.test(text) ? Buffer.from(text, "hex") : Buffer.alloc(0);
+}
+
+function isEqual(given: Buffer, expected: Buffer): boolean {
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}
+
+function textOf(value: string | string[] | undefined): string {
+  return typeof value === "string" ? value : "";
+}
