@@ -9,7 +9,7 @@ import type { Fields } from "./payload.ts";
 /**
  * Addresses of GitHub's API stand with everything, and say what names say as well.
  */
-const NOISE = /^(?:url|node_id|gravatar_id|avatar_url|_links|user_view_type|site_admin)$|(?<!html)_url$/;
+const NOISE = /^(?:url|gravatar_id|avatar_url|_links|user_view_type|site_admin)$|(?:^|_)node_id$|(?<!html)_url$/;
 /** What tells accounts and repositories apart: of these, all else is left out. */
 const OF_ACCOUNT: ReadonlySet<string> = new Set("id login name email type html_url".split(" "));
 const OF_REPOSITORY: ReadonlySet<string> = new Set(

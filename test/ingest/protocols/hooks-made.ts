@@ -1,0 +1,11 @@
+import type { GivenHook } from "../../../src/catalog/catalog.ts";
+import { parseLogKey } from "../../../src/events/event.ts";
+import { LOG } from "../../support/service.ts";
+import type { Service } from "../../support/service.ts";
+
+/** Makes a hook of the first log. @returns a drawn secret; "" where none was drawn */
+export async function makeHook({ ports }: Service, name: string, given: GivenHook = {}): Promise<string> {
+  return (await ports.catalog.createHook(parseLogKey(LOG)!, { name, ...given })).secret ?? "";
+}
+
+export const hookPath = (name: string): string => `/1/logs/${LOG}/hooks/${name}`;

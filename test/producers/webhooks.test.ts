@@ -1,0 +1,185 @@
+import { sign } from "@octokit/webhooks-methods";
+import test from "ava";
+import { createRequire } from "node:module";
+import { Webhook } from "standardwebhooks";
+
+import { parseLogKey } from "../../src/events/event.ts";
+import { freePorts } from "../../infra/engines/ports.ts";
+import { Program } from "../chaos/program.ts";
+import { eventsOf, send } from "../ingest/posting.ts";
+import type { Listed } from "../ingest/posting.ts";
+import { AUTHORIZATION, environmentOf, KEY, KINDS, LOG, serviceOf } from "../support/service.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { until } from "../support/until.ts";
+
+type Example = Readonly<Record<string, unknown>> & { readonly action?: string };
+const EXAMPLES = createRequire(import.meta.url)("@octokit/webhooks-examples") as readonly {
+  readonly name: string;
+  readonly examples: readonly Example[];
+}[];
+
+const SECRET = "It's a Secret to Everybody".replaceAll(" ", "-");
+
+/** Signs and sends a delivery as GitHub does. */
+async function deliver(url: { postUrl: string }, name: string, payload: Example, delivery: string, secret = SECRET) {
+  const body = JSON.stringify(payload);
+  return await send(url, `/1/logs/${LOG}/hooks/github`, body, {
+    headers: {
+      "Content-Type": "application/json",
+      "X-GitHub-Event": name,
+      "X-GitHub-Delivery": delivery,
+      "X-Hub-Signature-256": await sign(secret, body),
+      apikey: "",
+    },
+  });
+}
+
+for (const kind of KINDS) {
+  test(`${kind}: every example of GitHub, signed by Octokit, is an event that reads as a sentence`, async (t) => {
+    t.timeout(120_000);
+    const service = await serviceOf(t, kind);
+    await service.ports.catalog.createHook(parseLogKey(LOG)!, { name: "github", secret: SECRET });
+    const deliveries = EXAMPLES.flatMap(({ name, examples }) => examples.map((payload) => ({ name, payload })));
+    t.true(deliveries.length > 300);
+    for (const [n, { name, payload }] of deliveries.entries()) {
+      const { status, text } = await deliver(service, name, payload, `delivery-${n}`);
+      t.is(status, 200, `${name}: ${text}`);
+      t.deepEqual(JSON.parse(text), { accepted: 1 });
+      // As it comes when GitHub got no answer in time.
+      if (n % 10 === 0)
+        t.deepEqual(JSON.parse((await deliver(service, name, payload, `delivery-${n}`)).text), { accepted: 0 });
+    }
+    const events = await eventsOf(service, deliveries.length);
+    t.is(events.length, deliveries.length, "a delivery that comes again is stored once");
+    const byName = (name: string, action?: string): readonly Listed[] =>
+      events.filter(({ tags }) => tags.includes(name) && (action === undefined || tags.includes(action)));
+    for (const { name, examples } of EXAMPLES) {
+      t.is(events.filter(({ attributes }) => attributes?.["event"] === name).length, examples.length, name);
+    }
+    for (const { text, tags, attributes } of events) {
+      t.notRegex(text, /undefined|\[object|NaN|^\{| {2}/, text);
+      t.false(tags.includes("cut"), text);
+      t.true(Object.keys(attributes!).length > 3);
+      t.deepEqual(
+        Object.keys(attributes!).filter((key) => /(?<!html)_url$|node_id$/.test(key)),
+        [],
+      );
+    }
+    t.true(
+      byName("push").some(({ text }) => text.startsWith("Codertocat pushed tag simple-tag of Codertocat/Hello-World")),
+    );
+    t.like(
+      byName("pull_request", "opened").find(({ user }) => user === "Codertocat"),
+      {
+        text: "Codertocat opened pull request #2 of Codertocat/Hello-World: Update the README with new information.",
+        source: "Codertocat/Hello-World",
+        link: "https://github.com/Codertocat/Hello-World/pull/2",
+      },
+    );
+    t.like(
+      byName("check_run", "completed").find(({ tags }) => tags.includes("error")),
+      {
+        text: "Check Octocoders-linter of Codertocat/Hello-World: failure",
+      },
+    );
+  });
+}
+
+test("what Octokit signs with another secret, or of another body, is refused and leaves nothing", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  await service.ports.catalog.createHook(parseLogKey(LOG)!, { name: "github", secret: SECRET });
+  const payload = { zen: "Keep it logically awesome." };
+  t.is((await deliver(service, "ping", payload, "1", `${SECRET}x`)).status, 401);
+  const signature = await sign(SECRET, JSON.stringify(payload));
+  const post = (body: string, headers: Record<string, string>) =>
+    send(service, `/1/logs/${LOG}/hooks/github`, body, { headers: { "X-GitHub-Event": "ping", ...headers } });
+  for (const headers of [
+    { "X-Hub-Signature-256": signature.replace("sha256=", "") },
+    { "X-Hub-Signature-256": signature.slice(0, -1) },
+    { "X-Hub-Signature-256": "sha256=" },
+    { "X-Hub-Signature-256": `${signature}00` },
+    { "X-Hub-Signature": signature },
+    { Authorization: `Bearer ${KEY}` },
+  ]) {
+    t.is((await post(JSON.stringify(payload), headers)).status, 401, JSON.stringify(headers));
+  }
+  t.is((await post(`${JSON.stringify(payload)} `, { "X-Hub-Signature-256": signature })).status, 401);
+  t.is((await post(JSON.stringify(payload), { "X-Hub-Signature-256": signature })).status, 200);
+  t.is((await eventsOf(service, 1)).length, 1);
+});
+
+test("standardwebhooks signs what a drawn secret takes, and its ids are stored once", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const made = await service.ports.catalog.createHook(parseLogKey(LOG)!, { name: "billing", signature: "standard" });
+  const signer = new Webhook(made.secret!);
+  const other = new Webhook(`whsec_${Buffer.alloc(32, 7).toString("base64")}`);
+  const body = JSON.stringify({ type: "invoice.paid", message: "Invoice 17 was paid", data: { amount: 12.5 } });
+  const post = (id: string, at: Date, signature: string, prefix = "webhook") =>
+    send(service, `/1/logs/${LOG}/hooks/billing`, body, {
+      headers: {
+        "Content-Type": "application/json",
+        [`${prefix}-id`]: id,
+        [`${prefix}-timestamp`]: String(Math.floor(at.getTime() / 1000)),
+        [`${prefix}-signature`]: signature,
+        apikey: "",
+      },
+    });
+  const now = new Date();
+  const before = (seconds: number) => new Date(now.getTime() - seconds * 1000);
+  t.is((await post("msg_1", now, signer.sign("msg_1", now, body))).status, 200);
+  t.deepEqual(JSON.parse((await post("msg_1", now, signer.sign("msg_1", now, body))).text), { accepted: 0 });
+  // While a sender changes its secret it signs with both.
+  const both = `v1a,bm90aGluZw== ${other.sign("msg_2", now, body)} ${signer.sign("msg_2", now, body)}`;
+  t.is((await post("msg_2", now, both)).status, 200);
+  t.is((await post("msg_3", before(280), signer.sign("msg_3", before(280), body))).status, 200);
+  t.is((await post("msg_4", now, signer.sign("msg_4", now, body), "svix")).status, 200);
+  const refused: readonly (readonly [string, Date, string])[] = [
+    ["msg_5", before(320), signer.sign("msg_5", before(320), body)],
+    ["msg_5", before(-320), signer.sign("msg_5", before(-320), body)],
+    ["msg_5", now, signer.sign("msg_1", now, body)],
+    ["msg_5", now, signer.sign("msg_5", before(1), body)],
+    ["msg_5", now, other.sign("msg_5", now, body)],
+    ["msg_5", now, signer.sign("msg_5", now, body).replace("v1,", "v2,")],
+    ["msg_5", now, "v1,"],
+    ["msg_5", now, "v1"],
+  ];
+  for (const [id, at, signature] of refused) t.is((await post(id, at, signature)).status, 401, signature);
+  const events = await eventsOf(service, 4);
+  t.is(events.length, 4);
+  t.like(events[0], { text: "Invoice 17 was paid", attributes: { type: "invoice.paid", "data.amount": 12.5 } });
+});
+
+test("a delivery that comes again after a kill is stored once", async (t) => {
+  t.timeout(120_000);
+  const folder = temporaryFolder(t);
+  const [api = 0, post = 0] = await freePorts(2);
+  const environment = {
+    ...environmentOf("embedded", folder),
+    LOGGIA_API: `127.0.0.1:${api}`,
+    LOGGIA_POST: `127.0.0.1:${post}`,
+  };
+  await using program = await Program.start({ name: "hooks", folder, environment });
+  const url = { postUrl: `http://127.0.0.1:${post}` };
+  const made = await fetch(`http://127.0.0.1:${api}/manage/1/logs/${LOG}/hooks`, {
+    method: "POST",
+    headers: { Authorization: AUTHORIZATION, "Content-Type": "application/json" },
+    body: JSON.stringify({ name: "github", signature: "github" }),
+  });
+  const { secret } = (await made.json()) as { secret: string };
+  t.is((await deliver(url, "ping", { zen: "one" }, "a", secret)).status, 200);
+  await program.kill();
+  await program.start();
+  t.is((await deliver(url, "ping", { zen: "one" }, "a", secret)).status, 200);
+  t.is((await deliver(url, "ping", { zen: "two" }, "b", secret)).status, 200);
+  const texts = await until(
+    async () => {
+      const response = await fetch(`http://127.0.0.1:${api}/1/logs/${LOG}/events`, {
+        headers: { Authorization: AUTHORIZATION },
+      });
+      const events = (await response.json()) as Listed[];
+      return events.length >= 2 ? events.map(({ text }) => text) : null;
+    },
+    { what: "two events", timeout_ms: 30_000 },
+  );
+  t.deepEqual(texts, ["GitHub's webhook is set up: one", "GitHub's webhook is set up: two"]);
+});
