@@ -151,6 +151,8 @@ export type Catalog = AsyncDisposable & {
    * @param name in any case
    */
   receivingHook(log: LogKey, name: string): Promise<ReceivingHook | null>;
+  /** The same from memory alone: null may mean "not yet seen". */
+  knownHook(log: LogKey, name: string): ReceivingHook | null;
   /**
    * With a signature and no secret, one is drawn: it is shown this once.
    * @throws LoggiaError `bad_parameter` (naming the field, and where a template is wrong),

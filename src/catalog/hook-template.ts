@@ -64,7 +64,7 @@ export function parseTemplate(source: TemplateSource): Template {
   const parsed = {
     ...fields,
     tags: listed.filter((tag) => tag !== "").map((tag, n) => parser.parse(`template.tags[${n}]`, tag)),
-    each: each === undefined ? null : readEach(parser, each),
+    each: each === undefined ? null : readEach(each),
   };
   if (Object.keys(fields).length === 0 && parsed.tags.length === 0 && parsed.each === null) {
     throw bad("template", 'says nothing; give it a field, such as {"text": "{title}"}');
@@ -73,14 +73,13 @@ export function parseTemplate(source: TemplateSource): Template {
 }
 
 /** A path stands here without braces; with them it means the same. */
-function readEach(parser: PatternParser, each: unknown): Path {
-  const text = typeof each === "string" && !each.startsWith("{") ? `{${each}}` : each;
-  const [paths, ...more] = parser.parse("template.each", text);
-  const [path, ...others] = typeof paths === "object" ? paths : [];
-  if (path !== undefined && more.length === 0 && others.length === 0 && path.from !== "header") {
-    return { ...path, from: "body" };
-  }
-  throw bad("template.each", "must be one path to a list, such as alerts or data.items");
+function readEach(each: unknown): Path {
+  const field = "template.each";
+  if (typeof each !== "string") throw bad(field, "must be text");
+  const text = each.startsWith("{") && each.endsWith("}") ? each.slice(1, -1) : each;
+  const { path, end } = readPath(field, text, 0);
+  if (end === text.length && path.from !== "header") return { ...path, from: "body" };
+  throw bad(field, "must be one path to a list, such as alerts or data.items");
 }
 
 /** Reads the patterns of one template, whose paths are counted together. */

@@ -10,7 +10,7 @@ import { drawHookSecret } from "./secrets.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { Writer } from "./writer.ts";
 
-type Hooks = Pick<Catalog, "hooks" | "receivingHook" | "createHook" | "updateHook" | "deleteHook">;
+type Hooks = Pick<Catalog, "hooks" | "receivingHook" | "knownHook" | "createHook" | "updateHook" | "deleteHook">;
 
 export function createHooks(parts: {
   snapshot: Snapshot;
@@ -29,16 +29,17 @@ export function createHooks(parts: {
     });
   };
 
-  const find = (log: LogKey, name: string): ReceivingHook | null =>
-    snapshot.hooks(log).find((hook) => hook.name === name) ?? null;
+  const find = (log: LogKey, text: string): ReceivingHook | null => {
+    const name = parseHookName(text);
+    return snapshot.hooks(log).find((hook) => hook.name === name) ?? null;
+  };
 
   return {
     hooks: (log) => snapshot.hooks(log).map(hookOf),
-    async receivingHook(log, text) {
-      const name = parseHookName(text);
-      if (name === null) return null;
+    knownHook: find,
+    async receivingHook(log, name) {
       const known = find(log, name);
-      if (known !== null) return known;
+      if (known !== null || parseHookName(name) === null) return known;
       // It may have been made by another process a moment ago.
       await look();
       return find(log, name);

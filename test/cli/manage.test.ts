@@ -72,6 +72,43 @@ test("accounts are added, listed and removed, and get other passwords", async (t
   );
 });
 
+test("hooks are made, changed, listed and removed, and drawn secrets shown once", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const loggia = commandOf(service);
+  const inLog = ["--log", LOG] as const;
+  const made = await done(t, loggia("hook", "add", "github", ...inLog, "--signature", "github"));
+  t.regex(
+    made,
+    /^hook github of log first added: POST \/1\/logs\/first\/hooks\/github, its secret, shown this once: whsec_\S{44}$/,
+  );
+  const template = '{"text":"{a}"}';
+  const plain = await done(t, loggia("hook", "add", "deploys", ...inLog, "--template", template));
+  t.is(plain, "hook deploys of log first added: POST /1/logs/first/hooks/deploys");
+  t.deepEqual(cells(await done(t, loggia("hook", "list", ...inLog))), [
+    ["deploys", "json", "none", template, "/1/logs/first/hooks/deploys"],
+    ["github", "github", "github", "/1/logs/first/hooks/github"],
+  ]);
+  t.is(
+    await done(t, loggia("hook", "change", "deploys", ...inLog, "--secret", `whsec_${"A".repeat(32)}`)),
+    "hook deploys of log first changed",
+  );
+  await done(t, loggia("hook", "change", "github", ...inLog, "--template", template));
+  t.deepEqual(
+    cells(await done(t, loggia("hook", "list", ...inLog))).map(([name, kind, signature, own]) => [
+      name,
+      kind,
+      signature,
+      own,
+    ]),
+    [["deploys", "json", "standard", template], ["github", "github", "github", template]], // prettier-ignore
+  );
+  await refused(t, loggia("hook", "change", "github", ...inLog), /Give at least one of the settings/);
+  await refused(t, loggia("hook", "add", "x", ...inLog, "--template", "{"), /--template cannot be read/);
+  await refused(t, loggia("hook", "add", "x", ...inLog, "--template", '{"text":"{"}'), /400: The field template\.text/);
+  t.is(await done(t, loggia("hook", "remove", "github", ...inLog)), "hook github of log first removed");
+  await refused(t, loggia("hook", "remove", "github", ...inLog), /404: The log first has no hook "github"/);
+});
+
 test("logs are added, shown, changed and shared", async (t) => {
   const service = await serviceOf(t, "embedded");
   const loggia = commandOf(service);

@@ -3,6 +3,7 @@ import { pino } from "pino";
 
 import type { AccountLimits, Catalog, ClassFilter } from "../../src/catalog/catalog.ts";
 import { MAX_SAVED_QUERIES } from "../../src/catalog/checks.ts";
+import { MAX_HOOKS } from "../../src/catalog/hook-checks.ts";
 import { createCatalog } from "../../src/catalog/create.ts";
 import { idOf } from "../../src/catalog/model.ts";
 import { DEFAULT_ACCOUNT_LIMITS } from "../../src/catalog/quotas.ts";
@@ -64,6 +65,8 @@ export function catalogContract(test: TestFn, name: string, take: (t: ExecutionC
   declare("subscribers are those who chose it and still have access", subscribers);
   declare("saved queries belong to one person and one log, and end with the account", savedQueries);
   declare("a person saves as many queries as they may, in all processes together", savedQueriesRace);
+  declare("hooks belong to one log, and keep their secret until it is changed", hooks);
+  declare("a log has as many hooks as it may, in all processes together", hooksRace);
   declare("all of it is there after a restart", restart);
   declare("what one process changes shows in the other within 2 s", following);
   declare("a new key opens at once in another process, and wrong ones cost few reads", newKeyElsewhere);
@@ -483,6 +486,88 @@ async function savedQueriesRace(t: ExecutionContext, start: () => Promise<Catalo
   t.is(here.savedQueries(SHOP, owner).length, MAX_SAVED_QUERIES);
 }
 
+async function hooks(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {
+  const [catalog, there] = [await start(), await start()];
+  await addLog(catalog, SHOP, "ann@example.org");
+  const other = parseLogKey("other")!;
+  t.deepEqual(catalog.hooks(SHOP), []);
+  const made = await catalog.createHook(SHOP, { name: "GitHub", signature: "github" });
+  t.like(made, { name: "github", kind: "github", signature: "github", template: null });
+  t.regex(made.secret!, /^whsec_[A-Za-z0-9+/]{43}=$/);
+  t.is((await there.receivingHook(SHOP, "GITHUB"))?.secret, made.secret!, "another process looks for it");
+  t.is(await there.receivingHook(other, "github"), null);
+  t.is(await there.receivingHook(SHOP, "no hook's name"), null);
+  t.is(catalog.knownHook(SHOP, "github")?.secret, made.secret!);
+  t.deepEqual(
+    catalog.hooks(SHOP).map((hook) => Object.keys(hook).toSorted()),
+    [["created", "kind", "name", "signature", "template"]],
+    "lists show no secret",
+  );
+
+  const chosen = await catalog.createHook(SHOP, { name: "billing", secret: `whsec_${"A".repeat(32)}` });
+  t.like(chosen, { kind: "json", signature: "standard", secret: null });
+  t.deepEqual(
+    catalog.hooks(SHOP).map(({ name }) => name),
+    ["billing", "github"],
+  );
+  await fails(t, "hook_exists", catalog.createHook(SHOP, { name: "Billing" }), /billing already/);
+  await fails(t, "log_not_found", catalog.createHook(other, { name: "billing" }), /other/);
+  await fails(t, "bad_parameter", catalog.createHook(SHOP, { name: "a b" }), /field name/);
+  await fails(
+    t,
+    "bad_parameter",
+    catalog.createHook(SHOP, { name: "x", signature: "github", secret: "short" }),
+    /8 to 200/,
+  );
+  await fails(
+    t,
+    "bad_parameter",
+    catalog.createHook(SHOP, { name: "x", signature: "none", secret: "long enough" }),
+    /signature/,
+  );
+  await fails(
+    t,
+    "bad_parameter",
+    catalog.createHook(SHOP, { name: "x", signature: "standard", secret: "not-base64!" }),
+    /whsec_/,
+  );
+  await fails(
+    t,
+    "bad_parameter",
+    catalog.createHook(SHOP, { name: "x", template: { text: "{a" } }),
+    /template\.text .*end/,
+  );
+
+  t.is((await catalog.updateHook(SHOP, "github", { signature: "github", template: { text: "{a}" } })).secret, null);
+  t.is(catalog.knownHook(SHOP, "github")?.secret, made.secret!, "kept where none is given");
+  await catalog.updateHook(SHOP, "github", { signature: "github", secret: "another-secret" });
+  t.like(catalog.knownHook(SHOP, "github"), { secret: "another-secret", template: null });
+  await catalog.updateHook(SHOP, "github", { signature: "none" });
+  t.is(catalog.knownHook(SHOP, "github")?.secret, undefined);
+  t.regex((await catalog.updateHook(SHOP, "github", { signature: "github" })).secret!, /^whsec_/, "drawn anew");
+  await fails(t, "hook_not_found", catalog.updateHook(SHOP, "gone", {}), /gone/);
+  await catalog.deleteHook(SHOP, "GITHUB");
+  await fails(t, "hook_not_found", catalog.deleteHook(SHOP, "github"), /github/);
+  await catalog.deleteHook(SHOP, "billing");
+  t.deepEqual(catalog.hooks(SHOP), []);
+}
+
+async function hooksRace(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {
+  const [here, there] = [await start(), await start()];
+  await addLog(here, SHOP, "ann@example.org");
+  await there.refresh();
+  const attempts = await Promise.allSettled(
+    Array.from({ length: MAX_HOOKS + 6 }, (_, i) =>
+      (i % 2 === 0 ? here : there).createHook(SHOP, { name: `hook-${i}` }),
+    ),
+  );
+  const refused = attempts.flatMap((attempt) => (attempt.status === "rejected" ? [attempt.reason as unknown] : []));
+  t.is(refused.length, 6);
+  t.true(refused.every((error) => error instanceof LoggiaError && error.code === "conflict"));
+  await here.refresh();
+  t.is(here.hooks(SHOP).length, MAX_HOOKS);
+}
+
 async function classFilters(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {
   const catalog = await start();
   const { owner } = await addLog(catalog, SHOP, "ann@example.org");
@@ -566,6 +651,7 @@ async function restart(t: ExecutionContext, start: () => Promise<Catalog>): Prom
   await before.deleteClassFilter(SHOP, "gone");
   await before.setClassOptions(ann, SHOP, "errors", { alert: true, notify: false, hide: false });
   await before.saveQuery(SHOP, ann, { name: "All", query: "GET events", tz: "", shared: false });
+  const hook = await before.createHook(SHOP, { name: "github", signature: "github", template: { text: "{a}" } });
   await before[Symbol.asyncDispose]();
   const after = await start();
   t.deepEqual(after.accounts(), before.accounts());
@@ -573,6 +659,7 @@ async function restart(t: ExecutionContext, start: () => Promise<Catalog>): Prom
   t.deepEqual(after.classFilters(SHOP), [filterOf("errors")]);
   t.deepEqual(after.subscribers(SHOP, "errors", "alert"), [ann]);
   t.is(after.savedQuery(SHOP, ann, "all")?.query, "GET events");
+  t.like(after.knownHook(SHOP, "github"), { secret: hook.secret, template: { text: "{a}" } });
   t.is(after.knownApiKey(secret)?.log, SHOP);
   t.is((await after.authenticate("ann@example.org", PASSWORD))?.id, ann);
   await t.notThrowsAsync(after.ping());

@@ -1,3 +1,6 @@
+import type { ReceivingHook } from "../../src/catalog/catalog.ts";
+import { parseTemplate } from "../../src/catalog/hook-template.ts";
+import type { TemplateSource } from "../../src/catalog/hook-template.ts";
 import { LoggiaError } from "../../src/errors.ts";
 import { DEFAULT_LIMITS } from "../../src/events/limits.ts";
 import { completeLine, decodeRecord, encodeRecord } from "../../src/events/record.ts";
@@ -29,17 +32,36 @@ export async function fuzzProtocols(random: Random, deadline_ms: number): Promis
   return tries;
 }
 
+/** A hook with this template, or with one whose texts are changed where that is one still. */
+function hookOf(random: Random, template: TemplateSource): ReceivingHook {
+  const made = { name: "made", kind: "json", signature: "none", created: 0 } as const;
+  const changed = Object.fromEntries(
+    Object.entries(template).map(([field, text]) => [
+      field,
+      typeof text === "string" && random.percent(30) ? mutate(random, Buffer.from(text)).toString("utf8") : text,
+    ]),
+  );
+  try {
+    parseTemplate(changed);
+  } catch (error) {
+    if (error instanceof LoggiaError && error.code === "bad_parameter") return { ...made, template };
+    throw new Fault(`${String((error as Error).stack)}\n  template ${JSON.stringify(changed)}`, { cause: error });
+  }
+  return { ...made, template: changed };
+}
+
 function decodeOne(random: Random): void {
   const seed = random.oneOf(SEEDS);
   const original = Buffer.from(seed.body);
   const body = random.percent(5) ? random.bytes(random.below(200)) : mutate(random, original);
   const match = matchProtocol(seed.method ?? "POST", seed.path);
   if (match === null || match.endpoint.kind !== "post") throw new Fault(`nothing takes ${seed.path}`);
-  const headers = { "content-type": seed.type };
+  const headers = { "content-type": seed.type, ...seed.headers };
+  const hook = seed.template === undefined ? null : hookOf(random, seed.template);
   const query = new URLSearchParams(seed.path.split("?", 2)[1] ?? "");
   const began_ms = performance.now();
   try {
-    const reading = match.endpoint.read({ body, headers, query, choice: choiceOf(query, headers) });
+    const reading = match.endpoint.read({ body, headers, query, choice: choiceOf(query, headers), hook });
     let accepted = 0;
     for (const event of reading.items) {
       if ("fault" in event) continue;

@@ -7,6 +7,9 @@ export type Seed = {
   readonly path: string;
   readonly type: string;
   readonly body: string | Buffer;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Of a hook that was made: what becomes of a body. */
+  readonly template?: Readonly<Record<string, unknown>>;
 };
 
 const OTLP = {
@@ -35,7 +38,55 @@ const OTLP = {
   ],
 };
 
+/** Bodies of webhooks, and a template that reaches into them. */
+const HOOKS: readonly Seed[] = [
+  {
+    path: "/hooks/github",
+    type: "application/json",
+    headers: { "x-github-event": "pull_request", "x-github-delivery": "d1" },
+    body: '{"action":"closed","number":2,"pull_request":{"merged":true,"title":"t","number":2,"html_url":"https://g/2","user":{"login":"a","node_id":"n"}},"label":{"name":"bug"},"repository":{"full_name":"o/r","node_id":"n","html_url":"https://g"},"sender":{"login":"a"}}',
+  },
+  {
+    path: "/hooks/github",
+    type: "application/x-www-form-urlencoded",
+    headers: { "x-github-event": "push" },
+    body: "payload=%7B%22ref%22%3A%22refs%2Fheads%2Fmain%22%2C%22commits%22%3A%5B%7B%7D%5D%2C%22head_commit%22%3A%7B%22message%22%3A%22m%22%7D%7D",
+  },
+  {
+    path: "/hooks/alertmanager",
+    type: "application/json",
+    body: '{"receiver":"r","status":"firing","groupKey":"{}","alerts":[{"status":"resolved","labels":{"alertname":"A","severity":"critical"},"annotations":{"summary":"s","description":"d"},"startsAt":"2026-11-20T10:00:00.1Z","endsAt":"0001-01-01T00:00:00Z","generatorURL":"http://p","values":{"B":1.5}},{"fingerprint":"f"}]}',
+  },
+  {
+    path: "/hooks/sentry",
+    type: "application/json",
+    headers: { "sentry-hook-resource": "event_alert", "request-id": "r" },
+    body: '{"action":"triggered","actor":{"name":"n"},"data":{"event":{"title":"t","level":"error","event_id":"e","datetime":"2026-11-20T10:00:00Z","tags":[["a","b"]],"exception":{"values":[{"type":"T","value":"v","stacktrace":{"frames":[{"function":"f","lineno":1}]}}]}},"triggered_rule":"r"}}',
+  },
+  {
+    path: "/hooks/json?text_field=m",
+    type: "application/json",
+    headers: { "webhook-id": "msg" },
+    body: '[{"m":"x","level":"warn"},{"title":"t","a":{"b":[1,{"c":null}]}}]',
+  },
+  {
+    path: "/hooks/made",
+    type: "application/json",
+    template: {
+      text: "{a.b|$.c} {$header.x-a} {0}",
+      tags: ["{t}", "{__proto__}"],
+      source: "{$.s}",
+      value: "{v}",
+      created: "{at}",
+      id: "{constructor.name|i}",
+      each: "list",
+    },
+    body: '{"c":"d","s":"src","list":[{"a":{"b":"x"},"t":["p","q"],"v":"1.5","at":1700000000123,"i":1},[1],null,"y"]}',
+  },
+];
+
 export const SEEDS: readonly Seed[] = [
+  ...HOOKS,
   { path: "/lines", type: "text/plain", body: "first\r\nsecond é\n\nthird" },
   {
     path: "/lines?text_field=m&tags=a",

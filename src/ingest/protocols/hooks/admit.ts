@@ -53,14 +53,17 @@ export async function admitHook(
   options: AdmitOptions,
 ): Promise<Admitted> {
   const { catalog } = options;
+  // Where a key is enough without a hook, none is waited for that another process may just have made.
+  const find = async (log: LogKey): Promise<ReceivingHook | null> =>
+    key !== "" && READY_HOOKS.has(name) ? catalog.knownHook(log, name) : await catalog.receivingHook(log, name);
   const log = logOfPath === null ? null : parseLogKey(logOfPath);
   if (log !== null) {
-    const hook = await catalog.receivingHook(log, name);
+    const hook = await find(log);
     if (hook?.secret !== undefined) return await admitSigned(request, { log, hook }, place, options);
   }
   if (key === "") throw unsigned();
   const grant = await authorizeByKey(key, logOfPath, place, options);
-  const hook = await catalog.receivingHook(grant.log, name);
+  const hook = await find(grant.log);
   if (hook?.secret !== undefined) return await admitSigned(request, { log: grant.log, hook }, place, options);
   if (hook === null && !READY_HOOKS.has(name)) throw hookNotFound(grant.log, name);
   return { log: grant.log, id: grant.id, hook, sent: null };

@@ -12,6 +12,8 @@ import type { Fields } from "./payload.ts";
 
 /** What of the group stands with each of its alerts. */
 const OF_GROUP = ["receiver", "groupKey", "externalURL", "truncatedAlerts", "orgId"] as const;
+/** Of a value that stands with each alert. */
+const MOST_OF_COMMON = 1_024;
 /** A moment that did not come yet. */
 const NEVER = /^0001-/;
 
@@ -24,9 +26,20 @@ export function* decodeAlerts(received: Received): Generator<ReadEvent> {
   const group = objectOf(received);
   const alerts = group["alerts"];
   if (!Array.isArray(alerts)) throw new LoggiaError("bad_body", "The body has no list of alerts");
+  const common = commonOf(group);
   for (const alert of alerts as readonly unknown[]) {
-    yield isObject(alert) ? eventOf(alert, group) : { fault: "an alert is no object" };
+    yield isObject(alert) ? eventOf(alert, common) : { fault: "an alert is no object" };
   }
+}
+
+/** What a group says of all its alerts, short. */
+function commonOf(group: Fields): Fields {
+  const common = [...OF_GROUP, "status"].flatMap((name): [string, string | number][] => {
+    const value = group[name];
+    if (typeof value === "string") return [[name, value.slice(0, MOST_OF_COMMON)]];
+    return typeof value === "number" ? [[name, value]] : [];
+  });
+  return Object.fromEntries(common);
 }
 
 function eventOf(alert: Fields, group: Fields): ProducerEvent {

@@ -11,6 +11,8 @@ import { follow, headerOf, textOf } from "./payload.ts";
 
 /** Of one value so much goes into a field: fields are shorter unless an operator raised their limits. */
 const MOST_OF_VALUE = 32_768;
+/** Of a value that stands in the event of each item. */
+const MOST_OF_COMMON = 1_024;
 /** So many attributes of the body around a list are given to each of its items. */
 const MOST_AROUND = 64;
 const MOST_TAGS_OF_VALUE = 50;
@@ -87,7 +89,8 @@ class Filler {
   #tags(item: unknown): readonly string[] {
     return this.#template.tags.flatMap((pattern) => {
       const one = this.#one(pattern, item);
-      if (Array.isArray(one)) return one.slice(0, MOST_TAGS_OF_VALUE).map((tag) => this.#cut(textOf(tag)));
+      if (Array.isArray(one))
+        return one.slice(0, MOST_TAGS_OF_VALUE).map((tag) => this.#cut(textOf(tag), MOST_OF_VALUE));
       return this.#fill(pattern, item);
     });
   }
@@ -113,10 +116,10 @@ class Filler {
   }
 
   #text(path: Path, item: unknown): string {
-    if (path.from !== "body") return this.#cut(textOf(this.#find(path, item)));
+    if (path.from !== "body") return this.#cut(textOf(this.#find(path, item)), MOST_OF_VALUE);
     let text = this.#ofBody.get(path);
     if (text === undefined) this.#ofBody.set(path, (text = textOf(this.#find(path, item))));
-    return this.#cut(text);
+    return this.#cut(text, this.#template.each === null ? MOST_OF_VALUE : MOST_OF_COMMON);
   }
 
   #find(path: Path, item: unknown): unknown {
@@ -124,10 +127,10 @@ class Filler {
     return follow(path.from === "body" ? this.#body : item, path.steps);
   }
 
-  #cut(text: string): string {
-    if (text.length <= MOST_OF_VALUE) return text;
+  #cut(text: string, most: number): string {
+    if (text.length <= most) return text;
     this.#isCut = true;
-    return text.slice(0, MOST_OF_VALUE);
+    return text.slice(0, most);
   }
 }
 
@@ -138,13 +141,18 @@ function attributesOf(item: unknown): Gathered {
   return attributes;
 }
 
-/** The attributes of a body but those of a list within it. */
+/** The attributes of a body but those of a list within it: short, as each item has them. */
 function attributesAround(body: unknown, steps: readonly string[]): Gathered {
   const all: Gathered = new Map();
   if (typeof body !== "object" || body === null || Array.isArray(body)) return all;
   const [first = ""] = steps;
   flattenInto(all, Object.fromEntries(Object.entries(body).filter(([name]) => name !== first)));
-  return new Map<string, AttributeValue | readonly AttributeValue[]>([...all].slice(0, MOST_AROUND));
+  const short = new Map<string, AttributeValue>();
+  for (const [name, value] of all) {
+    if (short.size === MOST_AROUND) break;
+    if (typeof value !== "object") short.set(name, typeof value === "string" ? value.slice(0, MOST_OF_COMMON) : value);
+  }
+  return short;
 }
 
 function taken(attributes: Gathered, pattern: Pattern | undefined): void {

@@ -149,7 +149,7 @@ const SENTENCES: ReadonlyMap<string, (payload: Fields, names: Names) => Said> = 
         severity: SEVERITIES.get(state) ?? null,
       };
     },
-    star: (payload, { who, action, of }) => ({
+    star: (_, { who, action, of }) => ({
       text: `${who} ${action === "deleted" ? "took back the star" : "starred"}${action === "deleted" ? of : of.slice(3)}`,
     }),
     watch: (_, { who, of }) => ({ text: `${who} starred${of.slice(3)}` }),

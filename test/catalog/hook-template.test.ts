@@ -1,0 +1,83 @@
+import test from "ava";
+
+import { parseTemplate } from "../../src/catalog/hook-template.ts";
+import type { TemplateSource } from "../../src/catalog/hook-template.ts";
+import { LoggiaError } from "../../src/errors.ts";
+
+const item = (...steps: readonly string[]) => ({ from: "item", steps });
+
+test("a template is texts with paths in braces", (t) => {
+  const { text, tags, each, source } = parseTemplate({
+    text: '{action} by {sender.login | $.by|"a.b|{}".0} {{x}}',
+    tags: ["{a}", "deploy"],
+    source: "{$header.X-GitHub-Event}",
+    each: "data.items",
+  });
+  t.deepEqual(text, [
+    [item("action")],
+    " by ",
+    [item("sender", "login"), { from: "body", steps: ["by"] }, item("a.b|{}", "0")],
+    " {x}",
+  ]);
+  t.deepEqual(tags, [[[item("a")]], ["deploy"]]);
+  t.deepEqual(source, [[{ from: "header", steps: ["x-github-event"] }]]);
+  t.deepEqual(each, { from: "body", steps: ["data", "items"] });
+  t.deepEqual(parseTemplate({ tags: "deploy  {a | b} {c}" }).tags, [
+    ["deploy"],
+    [[item("a"), item("b")]],
+    [[item("c")]],
+  ]);
+  t.deepEqual(parseTemplate({ each: "{$.a.b}" }).each, { from: "body", steps: ["a", "b"] });
+});
+
+const many = (count: number, text: string) => Array.from({ length: count }, () => text);
+
+const WRONG: readonly (readonly [TemplateSource, RegExp])[] = [
+  [{}, /The field template says nothing/],
+  [{ text: 1 }, /The field template\.text must be text/],
+  [{ txt: "a" }, /The field template\.txt is unknown; a template has text, .*tags, each/],
+  [{ text: "a {b" }, /template\.text is wrong at its end: a dot, a \| or a \} is expected/],
+  [{ text: "{}" }, /template\.text is wrong at character 2: a name is expected/],
+  [{ text: "{a..b}" }, /template\.text is wrong at character 4/],
+  [{ text: "{a b}" }, /template\.text is wrong at character 4/],
+  [{ text: "{a|}" }, /template\.text is wrong at character 4/],
+  [{ text: '{"a}' }, /template\.text is wrong at character 2/],
+  [{ text: "{a}}" }, /template\.text has a \} at character 4 without a \{ before it/],
+  [{ text: "{$}" }, /\$ needs a name behind it/],
+  [{ text: "{$header.authorization}" }, /the header authorization may hold a secret/],
+  [{ text: "{$header.X-API-Key}" }, /the header x-api-key may hold a secret/],
+  [{ text: "{$header.x-hub-signature-256}" }, /may hold a secret/],
+  [{ text: "{$header.cookie}" }, /may hold a secret/],
+  [{ tags: [1] }, /template\.tags\[0\] must be text/],
+  [{ tags: ["a", "{"] }, /template\.tags\[1\] is wrong/],
+  [{ tags: { a: 1 } }, /template\.tags must be a list/],
+  [{ tags: many(21, "a") }, /at most 20/],
+  [{ each: "a.b c" }, /template\.each must be one path/],
+  [{ each: "a..b" }, /template\.each is wrong at character 3/],
+  [{ each: "{a}{b}" }, /template\.each must be one path/],
+  [{ each: "{a|b}" }, /template\.each must be one path/],
+  [{ each: "$header.x" }, /template\.each must be one path/],
+  [{ each: 1 }, /template\.each must be text/],
+  [{ text: "x".repeat(1_001) }, /template\.text is too long/],
+  [
+    {
+      text: "x".repeat(900),
+      data: "x".repeat(900),
+      user: "x".repeat(900),
+      source: "x".repeat(900),
+      link: "x".repeat(900),
+    },
+    /4096/,
+  ],
+  [{ text: `{${many(17, "a").join(".")}}` }, /a path has at most 16 names/],
+  [{ text: many(101, "{a}").join("") }, /at most 100 paths/],
+  [JSON.parse('{"__proto__":"{a}"}') as TemplateSource, /template\.__proto__ is unknown/],
+];
+
+for (const [n, [template, message]] of WRONG.entries()) {
+  test(`what is wrong is told with its place: ${n} ${JSON.stringify(template).slice(0, 60)}`, (t) => {
+    const error = t.throws(() => parseTemplate(template), { instanceOf: LoggiaError });
+    t.is(error?.code, "bad_parameter");
+    t.regex(error?.message ?? "", message);
+  });
+}
