@@ -245,6 +245,8 @@ function inputOf(row: string, records: Readonly<Record<string, string>>): [strin
     "PUT /manage/1/logs/:log/classFilters/:key/options": { alert: false },
     "POST /manage/1/logs/:log/queries": { name: uniqueName("query"), query: "GET events" },
     "PUT /manage/1/logs/:log/queries/:name": { query: "GET events" },
+    "POST /manage/1/logs/:log/hooks": { name: uniqueName("hook"), signature: "github" },
+    "PUT /manage/1/logs/:log/hooks/:name": { signature: "none" },
     "POST post:/1/logs/:log/events": { text: "hello" },
     "GET post:/1/logs/:log/events": { text: "hello" },
     "POST post:/1/logs/:log/users": { user: "carla" },

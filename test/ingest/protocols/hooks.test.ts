@@ -75,7 +75,7 @@ test("an alert is an event that fires, and one that is over; notified again it i
   t.deepEqual(await notify([again]), { accepted: 1 }, "it fires once more");
   const events = await eventsOf(service, 4);
   t.is(events.length, 4);
-  const [full] = events.filter(({ tags, created }) => tags.includes("firing") && created.includes("1795168800123"));
+  const full = events.find(({ tags, created }) => tags.includes("firing") && created.includes("1795168800123"));
   t.like(full, {
     text: "DiskFull: Disk of db-1 is full",
     source: "node",

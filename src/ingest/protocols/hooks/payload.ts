@@ -75,7 +75,7 @@ export function textAt(value: unknown, ...paths: readonly string[]): string {
 export function textOf(value: unknown): string {
   if (value === undefined || value === null) return "";
   if (typeof value === "string") return value;
-  if (typeof value !== "object") return String(value);
+  if (typeof value !== "object") return compactJson(value);
   const isPlain = Array.isArray(value) && value.every((one) => typeof one !== "object" || one === null);
   return isPlain ? (value as unknown[]).map(textOf).join(", ") : compactJson(value);
 }
