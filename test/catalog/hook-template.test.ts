@@ -1,4 +1,5 @@
 import test from "ava";
+import { readFileSync } from "node:fs";
 
 import { parseTemplate } from "../../src/catalog/hook-template.ts";
 import type { TemplateSource } from "../../src/catalog/hook-template.ts";
@@ -28,6 +29,15 @@ test("a template is texts with paths in braces", (t) => {
     [[item("c")]],
   ]);
   t.deepEqual(parseTemplate({ each: "{$.a.b}" }).each, { from: "body", steps: ["a", "b"] });
+});
+
+test("the templates of the manual can be read", (t) => {
+  const page = readFileSync(new URL("../../docs/producers/webhooks.md", import.meta.url), "utf8");
+  const found = [...page.matchAll(/```json\n(.*?)```|--template '(.*?)'/gs)].map(
+    ([, block, given]) => block ?? given ?? "",
+  );
+  t.is(found.length, 2);
+  for (const source of found) t.notThrows(() => parseTemplate(JSON.parse(source) as TemplateSource), source);
 });
 
 const many = (count: number, text: string) => Array.from({ length: count }, () => text);
