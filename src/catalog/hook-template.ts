@@ -1,4 +1,5 @@
 import { LoggiaError } from "../errors.ts";
+import { shorten } from "../events/quote.ts";
 
 /** A template as people write it: each field is a text with paths in braces. */
 export type TemplateSource = Readonly<Record<string, unknown>>;
@@ -46,24 +47,18 @@ const STEP = /^(?:"(?<quoted>[^"]{1,200})"|(?<bare>[^\s."|{}]{1,200}))/;
  * @throws LoggiaError `bad_parameter` that says which field is wrong, and where
  */
 export function parseTemplate(source: TemplateSource): Template {
-  if (JSON.stringify(source).length > MAX_CHARACTERS) {
-    throw bad("template", `is too long: all of it may have ${MAX_CHARACTERS} characters as JSON`);
-  }
   const parser = new PatternParser();
   const fields: Partial<Record<TemplateField, Pattern>> = {};
   for (const [name, value] of Object.entries(source)) {
-    if (!KNOWN.has(name)) throw bad(`template.${name}`, `is unknown; a template has ${[...KNOWN].join(", ")}`);
-    if (name === "tags" || name === "each") continue;
-    fields[name as TemplateField] = parser.parse(`template.${name}`, value);
+    if (!KNOWN.has(name)) {
+      throw bad(`template.${shorten(name)}`, `is unknown; a template has ${[...KNOWN].join(", ")}`);
+    }
+    if (name !== "tags" && name !== "each") fields[name as TemplateField] = parser.parse(`template.${name}`, value);
   }
   const { tags, each } = source;
-  const listed = tags === undefined ? [] : typeof tags === "string" ? tags.split(/\s+(?![^{]*\})/u) : tags;
-  if (!Array.isArray(listed) || listed.length > MAX_TAGS) {
-    throw bad("template.tags", `must be a list of at most ${MAX_TAGS} texts`);
-  }
   const parsed = {
     ...fields,
-    tags: listed.filter((tag) => tag !== "").map((tag, n) => parser.parse(`template.tags[${n}]`, tag)),
+    tags: tags === undefined ? [] : readTags(parser, tags),
     each: each === undefined ? null : readEach(each),
   };
   if (Object.keys(fields).length === 0 && parsed.tags.length === 0 && parsed.each === null) {
@@ -72,23 +67,40 @@ export function parseTemplate(source: TemplateSource): Template {
   return parsed;
 }
 
+/** A list of texts, or one text with blanks between tags. */
+function readTags(parser: PatternParser, tags: unknown): readonly Pattern[] {
+  const field = "template.tags";
+  if (typeof tags === "string") checkLength(field, tags);
+  const listed = typeof tags === "string" ? tags.split(/\s+(?![^{]*\})/u) : tags;
+  if (!Array.isArray(listed) || listed.length > MAX_TAGS) {
+    throw bad(field, `must be a list of at most ${MAX_TAGS} texts`);
+  }
+  return listed.filter((tag) => tag !== "").map((tag, n) => parser.parse(`${field}[${n}]`, tag));
+}
+
 /** A path stands here without braces; with them it means the same. */
 function readEach(each: unknown): Path {
   const field = "template.each";
   if (typeof each !== "string") throw bad(field, "must be text");
+  checkLength(field, each);
   const text = each.startsWith("{") && each.endsWith("}") ? each.slice(1, -1) : each;
   const { path, end } = readPath(field, text, 0);
   if (end === text.length && path.from !== "header") return { ...path, from: "body" };
   throw bad(field, "must be one path to a list, such as alerts or data.items");
 }
 
-/** Reads the patterns of one template, whose paths are counted together. */
+/** Reads the patterns of one template, whose paths and characters are counted together. */
 class PatternParser {
   #paths = 0;
+  #characters = 0;
 
   parse(field: string, text: unknown): Pattern {
     if (typeof text !== "string") throw bad(field, "must be text");
-    if (text.length > MAX_FIELD) throw bad(field, `is too long: it may have ${MAX_FIELD} characters`);
+    checkLength(field, text);
+    this.#characters += text.length;
+    if (this.#characters > MAX_CHARACTERS) {
+      throw bad("template", `is too long: its texts may have ${MAX_CHARACTERS} characters together`);
+    }
     const parts: (string | readonly Path[])[] = [];
     let plain = "";
     for (let at = 0; at < text.length; at++) {
@@ -145,6 +157,10 @@ function readPath(field: string, text: string, start: number): { path: Path; end
   const name = rest.join(".").toLowerCase();
   if (SECRET_HEADER.test(name)) throw badPath(field, start, text, `the header ${name} may hold a secret`);
   return { path: { from: "header", steps: [name] }, end: at };
+}
+
+function checkLength(field: string, text: string): void {
+  if (text.length > MAX_FIELD) throw bad(field, `is too long: it may have ${MAX_FIELD} characters`);
 }
 
 function skipBlanks(text: string, at: number): number {

@@ -42,6 +42,9 @@ test("the templates of the manual can be read", (t) => {
 
 const many = (count: number, text: string) => Array.from({ length: count }, () => text);
 
+/** Deeper than JSON can be written. */
+const deep: unknown = JSON.parse(`${"[".repeat(50_000)}${"]".repeat(50_000)}`);
+
 const WRONG: readonly (readonly [TemplateSource, RegExp])[] = [
   [{}, /The field template says nothing/],
   [{ text: 1 }, /The field template\.text must be text/],
@@ -62,6 +65,10 @@ const WRONG: readonly (readonly [TemplateSource, RegExp])[] = [
   [{ tags: ["a", "{"] }, /template\.tags\[1\] is wrong/],
   [{ tags: { a: 1 } }, /template\.tags must be a list/],
   [{ tags: many(21, "a") }, /at most 20/],
+  [{ tags: " ".repeat(60_000) }, /template\.tags is too long/],
+  [{ each: "a".repeat(60_000) }, /template\.each is too long/],
+  [{ ["x".repeat(60_000)]: "a" }, /^The field template\.x{40}… is unknown/],
+  [{ text: deep }, /template\.text must be text/],
   [{ each: "a.b c" }, /template\.each must be one path/],
   [{ each: "a..b" }, /template\.each is wrong at character 3/],
   [{ each: "{a}{b}" }, /template\.each must be one path/],
@@ -85,7 +92,7 @@ const WRONG: readonly (readonly [TemplateSource, RegExp])[] = [
 ];
 
 for (const [n, [template, message]] of WRONG.entries()) {
-  test(`what is wrong is told with its place: ${n} ${JSON.stringify(template).slice(0, 60)}`, (t) => {
+  test(`what is wrong is told with its place: ${n} ${Object.keys(template).join().slice(0, 60)}`, (t) => {
     const error = t.throws(() => parseTemplate(template), { instanceOf: LoggiaError });
     t.is(error?.code, "bad_parameter");
     t.regex(error?.message ?? "", message);

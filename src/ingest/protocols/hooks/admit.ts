@@ -129,7 +129,7 @@ async function receiveCounted(request: IncomingMessage, share: Share): Promise<B
   } finally {
     clearTimeout(timer);
     // What is left of it is for whoever answers.
-    void arriving.return?.();
+    arriving.return?.().catch(() => {});
   }
 }
 

@@ -4,6 +4,7 @@ import { LoggiaError } from "../../../errors.ts";
 import { flattenInto, put } from "../flatten.ts";
 import type { Gathered } from "../flatten.ts";
 import { isObject } from "../json.ts";
+import { CUT_TAG } from "../line.ts";
 import type { ProducerEvent, ReadEvent, Received } from "../protocol.ts";
 import { severityOf } from "../severity.ts";
 import { timeOf } from "../times.ts";
@@ -32,17 +33,20 @@ export function* decodeAlerts(received: Received): Generator<ReadEvent> {
   }
 }
 
-/** What a group says of all its alerts, short. */
-function commonOf(group: Fields): Fields {
+/** What a group says of all its alerts, short, and whether something of it was cut. */
+type Common = { readonly fields: Fields; readonly isCut: boolean };
+
+function commonOf(group: Fields): Common {
   const common = [...OF_GROUP, "status"].flatMap((name): [string, string | number][] => {
     const value = group[name];
     if (typeof value === "string") return [[name, value.slice(0, MOST_OF_COMMON)]];
     return typeof value === "number" ? [[name, value]] : [];
   });
-  return Object.fromEntries(common);
+  const isCut = common.some(([name]) => textAt(group, name).length > MOST_OF_COMMON);
+  return { fields: Object.fromEntries(common), isCut };
 }
 
-function eventOf(alert: Fields, group: Fields): ProducerEvent {
+function eventOf(alert: Fields, { fields: group, isCut }: Common): ProducerEvent {
   const status = textAt(alert, "status") || textAt(group, "status") || "firing";
   const [name, said] = [
     textAt(alert, "labels.alertname"),
@@ -68,7 +72,7 @@ function eventOf(alert: Fields, group: Fields): ProducerEvent {
     link: textAt(alert, "generatorURL", "panelURL", "dashboardURL") || textAt(group, "externalURL"),
     value: valueOf(alert),
     geo: null,
-    tags: [status],
+    tags: isCut ? [status, CUT_TAG] : [status],
     time: timeOf(alert[isOver && hasEnded ? "endsAt" : "startsAt"]),
     attributes,
   };

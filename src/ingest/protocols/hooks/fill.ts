@@ -1,7 +1,7 @@
 import type { AttributeValue } from "../../../events/attributes.ts";
 import { parseTemplate } from "../../../catalog/hook-template.ts";
 import type { Path, Pattern, Template, TemplateField, TemplateSource } from "../../../catalog/hook-template.ts";
-import { put, flattenInto } from "../flatten.ts";
+import { compactJson, flattenInto, put } from "../flatten.ts";
 import type { Gathered } from "../flatten.ts";
 import { CUT_TAG } from "../line.ts";
 import type { ProducerEvent, Received } from "../protocol.ts";
@@ -16,7 +16,7 @@ const MOST_OF_COMMON = 1_024;
 /** So many attributes of the body around a list are given to each of its items. */
 const MOST_AROUND = 64;
 const MOST_TAGS_OF_VALUE = 50;
-const LONGEST_ID = 400;
+const LONGEST_TAG = 200;
 
 const parsed = new WeakMap<TemplateSource, Template>();
 
@@ -32,12 +32,15 @@ export function* fillTemplate(
   const items = template.each === null ? null : follow(body, template.each.steps);
   // A body without the list is told as it is, rather than lost.
   if (!Array.isArray(items) || items.length === 0) {
-    yield filler.event(body, new Map());
+    yield filler.event(body, { attributes: new Map(), isCut: false });
     return;
   }
-  const around = attributesAround(body, template.each!.steps);
+  const around = aroundOf(body, template.each!.steps);
   for (const item of items as readonly unknown[]) yield filler.event(item, around);
 }
+
+/** What of the body around a list each of its items has. */
+type Around = { readonly attributes: Gathered; readonly isCut: boolean };
 
 class Filler {
   readonly #template: Template;
@@ -53,8 +56,8 @@ class Filler {
     this.#headers = headers;
   }
 
-  event(item: unknown, around: Gathered): ProducerEvent {
-    this.#isCut = false;
+  event(item: unknown, around: Around): ProducerEvent {
+    this.#isCut = around.isCut;
     const attributes = attributesOf(item);
     const { text, created } = this.#template;
     const time = created === undefined ? null : timeOf(this.#one(created, item) ?? this.#fill(created, item));
@@ -66,7 +69,7 @@ class Filler {
     const data = filled("data");
     const value = filled("value");
     const event = {
-      ...(id !== "" && { id: id.slice(0, LONGEST_ID) }),
+      ...(id !== "" && { id }),
       text: filled("text"),
       ...(data !== "" && { data }),
       severity: severityOf(filled("severity")),
@@ -82,16 +85,16 @@ class Filler {
     // What is a field by itself is no attribute besides, as with documents.
     if (event.text !== "") taken(attributes, text);
     if (time !== null) taken(attributes, created);
-    for (const [name, one] of around) put(attributes, name, one);
+    for (const [name, one] of around.attributes) put(attributes, name, one);
     return this.#isCut ? { ...event, tags: [...event.tags, CUT_TAG] } : event;
   }
 
   #tags(item: unknown): readonly string[] {
     return this.#template.tags.flatMap((pattern) => {
       const one = this.#one(pattern, item);
-      if (Array.isArray(one))
-        return one.slice(0, MOST_TAGS_OF_VALUE).map((tag) => this.#cut(textOf(tag), MOST_OF_VALUE));
-      return this.#fill(pattern, item);
+      if (!Array.isArray(one)) return this.#fill(pattern, item);
+      const tags = one.filter((tag) => tag !== null && typeof tag !== "object").slice(0, MOST_TAGS_OF_VALUE);
+      return tags.map((tag) => this.#cut(textOf(tag), LONGEST_TAG));
     });
   }
 
@@ -99,7 +102,9 @@ class Filler {
   #one(pattern: Pattern, item: unknown): unknown {
     const [paths, ...more] = pattern;
     if (typeof paths !== "object" || more.length > 0) return undefined;
-    return paths.map((path) => this.#find(path, item)).find((value) => textOf(value) !== "");
+    return paths
+      .map((path) => this.#find(path, item))
+      .find((value) => value !== undefined && value !== null && value !== "");
   }
 
   #fill(pattern: Pattern, item: unknown): string {
@@ -142,17 +147,21 @@ function attributesOf(item: unknown): Gathered {
 }
 
 /** The attributes of a body but those of a list within it: short, as each item has them. */
-function attributesAround(body: unknown, steps: readonly string[]): Gathered {
+function aroundOf(body: unknown, [first = ""]: readonly string[]): Around {
   const all: Gathered = new Map();
-  if (typeof body !== "object" || body === null || Array.isArray(body)) return all;
-  const [first = ""] = steps;
-  flattenInto(all, Object.fromEntries(Object.entries(body).filter(([name]) => name !== first)));
-  const short = new Map<string, AttributeValue>();
-  for (const [name, value] of all) {
-    if (short.size === MOST_AROUND) break;
-    if (typeof value !== "object") short.set(name, typeof value === "string" ? value.slice(0, MOST_OF_COMMON) : value);
+  if (typeof body === "object" && body !== null && !Array.isArray(body)) {
+    flattenInto(all, Object.fromEntries(Object.entries(body).filter(([name]) => name !== first)));
   }
-  return short;
+  const attributes = new Map<string, AttributeValue>();
+  let isCut = false;
+  for (const [name, value] of all) {
+    if (attributes.size === MOST_AROUND) break;
+    const one = Array.isArray(value) ? compactJson(value) : (value as AttributeValue);
+    const isLong = typeof one === "string" && one.length > MOST_OF_COMMON;
+    if (isLong) isCut = true;
+    attributes.set(name, isLong ? one.slice(0, MOST_OF_COMMON) : one);
+  }
+  return { attributes, isCut: isCut || attributes.size < all.size };
 }
 
 function taken(attributes: Gathered, pattern: Pattern | undefined): void {

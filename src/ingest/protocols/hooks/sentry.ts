@@ -8,10 +8,8 @@ import { at, headerOf, objectOf, textAt } from "./payload.ts";
 import type { Fields } from "./payload.ts";
 
 /** Members of Sentry's events that are long, and read better in Sentry. */
-const LEFT_OUT: ReadonlySet<string> = new Set(
-  "_meta _metrics _ref _ref_version breadcrumbs debug_meta exception fingerprint grouping_config hashes modules stacktrace threads tags".split(
-    " ",
-  ),
+const LONG: ReadonlySet<string> = new Set(
+  "_meta _metrics _ref _ref_version breadcrumbs debug_meta grouping_config hashes modules threads".split(" "),
 );
 /** The project in addresses of Sentry's API. */
 const PROJECT = /\/projects\/[^/]+\/(?<project>[^/]+)\//;
@@ -69,7 +67,7 @@ function eventOfError(told: Fields, around: Around): ProducerEvent {
     link: textAt(told, "web_url", "issue_url", "url"),
     tags: tagsOf(around),
     time: timeOf(told["timestamp"]) ?? timeOf(told["datetime"]),
-    attributes: attributesOf(told, around, rule === "" ? {} : { triggered_rule: rule }),
+    attributes: attributesOf(briefOf(told, stack), around, rule === "" ? {} : { triggered_rule: rule }),
   };
 }
 
@@ -143,7 +141,7 @@ function eventOfPlugin(body: Fields): ProducerEvent {
     link: textAt(body, "url"),
     tags: tagsOf(around),
     time: timeOf(told["timestamp"]) ?? timeOf(told["datetime"]),
-    attributes: attributesOf(told, around, rest),
+    attributes: attributesOf(briefOf(told, stack), around, rest),
   };
 }
 
@@ -175,9 +173,17 @@ function attributesOf(told: Fields, { action, resource, body }: Around, more: Fi
   };
   for (const [name, value] of Object.entries(around)) if (value !== "") put(attributes, name, value);
   flattenInto(attributes, more);
-  for (const [name, value] of pairsOf(told["tags"])) put(attributes, `tags.${name}`, value);
-  flattenInto(attributes, Object.fromEntries(Object.entries(told).filter(([name]) => !LEFT_OUT.has(name))));
+  const { tags, ...rest } = told;
+  for (const [name, value] of pairsOf(tags)) put(attributes, `tags.${name}`, value);
+  flattenInto(attributes, Array.isArray(tags) ? rest : told);
   return attributes;
+}
+
+/** An event of Sentry without its long members, and without an exception that was written out. */
+function briefOf(told: Fields, stack: string): Fields {
+  return Object.fromEntries(
+    Object.entries(told).filter(([name]) => !LONG.has(name) && (name !== "exception" || stack === "")),
+  );
 }
 
 /** Tags of Sentry: pairs, or objects with key and value. */
