@@ -278,14 +278,15 @@ function addHookCommands(hook: Command): void {
       .addOption(new Option("--kind <kind>", "who posts; as the name says, else json").choices(hooks.KINDS))
       .addOption(new Option("--signature <signature>", "how requests are signed").choices(hooks.SIGNATURES))
       .option("--secret <secret>", "what requests are signed with; drawn and shown where not given")
+      .option("--secret-stdin", "read it from standard input, where no list of processes shows it")
       .option("--template <json>", "what becomes of a body, or @file; none: as the kind has it");
   acting(
     withSettings(hook.command("add <name>").description("make a hook; a drawn secret is shown once")),
-    (given, name) => hooks.addHook(given, given.log, name, hooks.readSettings(given)),
+    async (given, name) => await hooks.addHook(given, given.log, name, await hooks.readSettings(given)),
   );
   acting(
     withSettings(hook.command("change <name>").description("change what is given here, and leave the rest as it is")),
-    (given, name) => hooks.changeHook(given, given.log, name, hooks.readSettings(given)),
+    async (given, name) => await hooks.changeHook(given, given.log, name, await hooks.readSettings(given)),
   );
   acting(inLog(hook.command("list").description("list the hooks of a log")), (given) =>
     hooks.listHooks(given, given.log),

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { HOOK_KINDS, HOOK_SIGNATURES } from "../catalog/hook-checks.ts";
 import { call, type ServiceOptions } from "./call.ts";
 import { at, type Answer } from "./manage.ts";
+import { readPassword } from "./password.ts";
 import { CommandError } from "./request.ts";
 import { printable, table } from "./terminal.ts";
 
@@ -27,8 +28,12 @@ type Hook = {
 };
 
 /** Reads the settings of a hook, those that are given. @throws CommandError */
-export function readSettings(given: Readonly<Record<string, string | undefined>>): Settings {
-  const { kind, signature, secret, template } = given;
+export async function readSettings(given: Readonly<Record<string, string | undefined>>): Promise<Settings> {
+  const { kind, signature, template, secretStdin } = given;
+  if (secretStdin !== undefined && given["secret"] !== undefined) {
+    throw new CommandError("Give one of --secret and --secret-stdin");
+  }
+  const secret = secretStdin === undefined ? given["secret"] : await readPassword(process.stdin);
   return {
     ...(kind !== undefined && { kind }),
     ...(signature !== undefined && { signature }),

@@ -1,8 +1,10 @@
 import test, { type ExecutionContext } from "ava";
 import { execFile } from "node:child_process";
+import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
+import { parseLogKey } from "../../src/events/event.ts";
 import { ADMIN, LOG, type Service, serviceOf } from "../support/service.ts";
 import { post } from "../support/service.ts";
 import { until } from "../support/until.ts";
@@ -102,6 +104,13 @@ test("hooks are made, changed, listed and removed, and drawn secrets shown once"
     ]),
     [["deploys", "json", "standard", template], ["github", "github", "github", template]], // prettier-ignore
   );
+  const piped = execFile(process.execPath, [
+    ...[LOGGIA, "hook", "change", "deploys", ...inLog, "--secret-stdin", "--api", service.apiUrl],
+    ...["--as", `${ADMIN.email}:${ADMIN.password}`],
+  ]);
+  piped.stdin!.end(`whsec_${"B".repeat(32)}\n`);
+  t.deepEqual(await once(piped, "exit"), [0, null]);
+  t.is(service.ports.catalog.knownHook(parseLogKey(LOG)!, "deploys")?.secret, `whsec_${"B".repeat(32)}`);
   await refused(t, loggia("hook", "change", "github", ...inLog), /Give at least one of the settings/);
   await refused(t, loggia("hook", "add", "x", ...inLog, "--template", "{"), /--template cannot be read/);
   await refused(t, loggia("hook", "add", "x", ...inLog, "--template", '{"text":"{"}'), /400: The field template\.text/);
