@@ -114,7 +114,7 @@ test("standardwebhooks signs what a drawn secret takes, and its ids are stored o
   const signer = new Webhook(made.secret!);
   const other = new Webhook(`whsec_${Buffer.alloc(32, 7).toString("base64")}`);
   const body = JSON.stringify({ type: "invoice.paid", message: "Invoice 17 was paid", data: { amount: 12.5 } });
-  const post = (id: string, at: Date, signature: string, prefix = "webhook") =>
+  const post = (id: string, at: Date, signature: string, prefix = "webhook", more: Record<string, string> = {}) =>
     send(service, `/1/logs/${LOG}/hooks/billing`, body, {
       headers: {
         "Content-Type": "application/json",
@@ -122,6 +122,7 @@ test("standardwebhooks signs what a drawn secret takes, and its ids are stored o
         [`${prefix}-timestamp`]: String(Math.floor(at.getTime() / 1000)),
         [`${prefix}-signature`]: signature,
         apikey: "",
+        ...more,
       },
     });
   const now = new Date();
@@ -133,6 +134,15 @@ test("standardwebhooks signs what a drawn secret takes, and its ids are stored o
   t.is((await post("msg_2", now, both)).status, 200);
   t.is((await post("msg_3", before(280), signer.sign("msg_3", before(280), body))).status, 200);
   t.is((await post("msg_4", now, signer.sign("msg_4", now, body), "svix")).status, 200);
+  // Whoever got hold of a signed body makes no other delivery of it by headers that nobody signed.
+  for (const [id, prefix, more] of [
+    ["msg_1", "webhook", { "X-GitHub-Delivery": "new" }],
+    ["msg_1", "webhook", { "svix-id": "new", "Idempotency-Key": "new" }],
+    ["msg_4", "svix", { "webhook-id": "new" }],
+  ] as const) {
+    const again = await post(id, now, signer.sign(id, now, body), prefix, more);
+    t.deepEqual(JSON.parse(again.text), { accepted: 0 }, JSON.stringify(more));
+  }
   const refused: readonly (readonly [string, Date, string])[] = [
     ["msg_5", before(320), signer.sign("msg_5", before(320), body)],
     ["msg_5", before(-320), signer.sign("msg_5", before(-320), body)],

@@ -122,7 +122,8 @@ async function take(
     share.take(body.length);
     const received = { body, headers, query, choice, hook: admitted.hook };
     const begin = () => endpoint.read(received);
-    const repeat = repeatOf(request, body);
+    // An id that is signed with the body says more than a header that nobody signed.
+    const repeat = admitted.hook?.signature === "standard" ? null : repeatOf(request, body);
     const { reading, stored } = await storeEvents({ ...producer, repeat }, body.length, begin, { ...options, clock });
     if (stored.cut > 0) options.cutEvents(stored.cut);
     return { answer: reading.accepted(stored), events: stored.accepted };

@@ -7,8 +7,9 @@ import { decodeAlerts } from "./alertmanager.ts";
 import { fillTemplate } from "./fill.ts";
 import { decodeGithub } from "./github.ts";
 import { decodeJson } from "./json.ts";
-import { headerOf, payloadOf } from "./payload.ts";
+import { payloadOf } from "./payload.ts";
 import { decodeSentry } from "./sentry.ts";
+import { deliveryOf } from "./signatures.ts";
 
 const PATH = /^\/hooks\/(?<name>[A-Za-z0-9][A-Za-z0-9-]{0,62})$/;
 const TYPE = "application/json; charset=utf-8";
@@ -58,16 +59,14 @@ function decode(name: string, received: Received): Iterable<ReadEvent> {
  * The ids of events are those of their hook. An event that has none of its own is told by that of
  * its delivery, which senders repeat where they got no answer.
  */
-function* withIds(name: string, events: Iterable<ReadEvent>, { headers }: Received): Generator<ReadEvent> {
-  const delivery = ["x-github-delivery", "webhook-id", "svix-id"]
-    .map((header) => headerOf(headers, header))
-    .find((id) => id !== "");
+function* withIds(name: string, events: Iterable<ReadEvent>, { headers, hook }: Received): Generator<ReadEvent> {
+  const delivery = deliveryOf(hook?.signature ?? "none", headers);
   let n = 0;
   for (const event of events) {
     n += 1;
     if ("fault" in event) yield event;
     else if (event.id !== undefined) yield { ...event, id: `\0hook\n${name}\n${event.id}` };
-    else yield delivery === undefined ? event : { ...event, id: `\0hook\n${name}\n${delivery}\n${n}` };
+    else yield delivery === "" ? event : { ...event, id: `\0hook\n${name}\n${delivery}\n${n}` };
   }
 }
 

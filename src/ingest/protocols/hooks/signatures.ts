@@ -44,10 +44,25 @@ export function isSigned(signature: HookSignature, secret: string, signed: Signe
     case "gitlab":
       return isEqual(sha256(given), sha256(secret));
     case "standard":
-      return STANDARD_PREFIXES.some((prefix) => isSignedByStandard(prefix, secret, signed, now_ms));
+      return isSignedByStandard(standardPrefix(signed.headers), secret, signed, now_ms);
     default:
       return signature satisfies never;
   }
+}
+
+/**
+ * What the sender calls a delivery, the same when it comes again; "": nothing. Where it is signed,
+ * no other header counts: else a signed body could be sent again under another name.
+ */
+export function deliveryOf(signature: HookSignature, headers: IncomingHttpHeaders): string {
+  const names =
+    signature === "standard" ? [`${standardPrefix(headers)}-id`] : ["x-github-delivery", "webhook-id", "svix-id"];
+  return names.map((name) => textOf(headers[name])).find((id) => id !== "") ?? "";
+}
+
+/** The first whose signature is there, right or wrong. */
+function standardPrefix(headers: IncomingHttpHeaders): string {
+  return STANDARD_PREFIXES.find((prefix) => textOf(headers[`${prefix}-signature`]) !== "") ?? STANDARD_PREFIXES[0];
 }
 
 function isSignedByStandard(prefix: string, secret: string, { body, headers }: Signed, now_ms: number): boolean {
