@@ -104,10 +104,9 @@ test("hooks are made, changed, listed and removed, and drawn secrets shown once"
     ]),
     [["deploys", "json", "standard", template], ["github", "github", "github", template]], // prettier-ignore
   );
-  const piped = execFile(process.execPath, [
-    ...[LOGGIA, "hook", "change", "deploys", ...inLog, "--secret-stdin", "--api", service.apiUrl],
-    ...["--as", `${ADMIN.email}:${ADMIN.password}`],
-  ]);
+  const account = ["--api", service.apiUrl, "--as", `${ADMIN.email}:${ADMIN.password}`];
+  const words = ["hook", "change", "deploys", ...inLog, "--secret-stdin", ...account];
+  const piped = execFile(process.execPath, [LOGGIA, ...words]);
   piped.stdin!.end(`whsec_${"B".repeat(32)}\n`);
   t.deepEqual(await once(piped, "exit"), [0, null]);
   t.is(service.ports.catalog.knownHook(parseLogKey(LOG)!, "deploys")?.secret, `whsec_${"B".repeat(32)}`);
