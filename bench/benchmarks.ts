@@ -15,6 +15,7 @@ import { benchmark as page } from "./page/page.ts";
 import { benchmark as peers } from "./peers.ts";
 import { benchmark as postSlow } from "./post-slow.ts";
 import { benchmark as post } from "./post.ts";
+import { benchmark as producers } from "./producers.ts";
 import { benchmark as regex } from "./regex.ts";
 import { benchmark as scale } from "./scale/scale.ts";
 import { benchmark as tail } from "./tail.ts";
@@ -25,6 +26,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   post,
   postSlow,
   batch,
+  producers,
   drain,
   freshness,
   tail,

@@ -10,10 +10,14 @@ import type { Job, Outcome } from "./load.ts";
 
 const HEAD_END = Buffer.from("\r\n\r\n");
 const LENGTH = Buffer.from("ontent-Length: ");
+const CHUNKED = Buffer.from("ransfer-Encoding: chunked");
+const LAST_CHUNK = Buffer.from("\r\n0\r\n\r\n");
 /** Into which all connections are read, one after the other: none of what comes is kept. */
 const READ = Buffer.allocUnsafeSlow(64 * 1024);
 /** A connection that waits for its turn looks at the clock so often. */
 const TICK_MS = 1;
+
+const NOTHING = Buffer.alloc(0);
 
 type Answered = (connection: Connection, status: number) => void;
 
@@ -23,8 +27,10 @@ class Connection {
   /** What came of a head that is not complete yet. */
   #head: Buffer | null = null;
   #status = 0;
-  /** Bytes of the body that are still to come; -1 between two answers. */
+  /** Bytes of the body that are still to come; -1 between two answers, Infinity where it is in chunks. */
   #left = -1;
+  /** The last bytes of a body in chunks. */
+  #tail: Buffer = NOTHING;
   started_ms = 0;
 
   private constructor(socket: Socket, answered: Answered) {
@@ -70,8 +76,15 @@ class Connection {
       }
       this.#head = null;
       this.#status = (rest[9]! - 48) * 100 + (rest[10]! - 48) * 10 + (rest[11]! - 48);
-      this.#left = lengthOf(rest, end);
-      rest = rest.subarray(end + HEAD_END.length);
+      this.#left = this.#status === 204 ? 0 : lengthOf(rest, end);
+      // The line break before the last chunk may be that of the head.
+      rest = rest.subarray(end + (this.#left === Infinity ? 2 : HEAD_END.length));
+    }
+    if (this.#left === Infinity) {
+      this.#tail = Buffer.from(Buffer.concat([this.#tail, rest]).subarray(-LAST_CHUNK.length));
+      if (!this.#tail.equals(LAST_CHUNK)) return;
+      this.#tail = NOTHING;
+      this.#left = rest.length;
     }
     this.#left -= rest.length;
     if (this.#left > 0) return;
@@ -83,6 +96,8 @@ class Connection {
 
 function lengthOf(head: Buffer, end: number): number {
   const at = head.indexOf(LENGTH);
+  const chunked = head.indexOf(CHUNKED);
+  if (chunked >= 0 && chunked < end) return Infinity;
   if (at < 0 || at > end) throw new Error(`an answer has no length: ${head.toString("latin1", 0, end)}`);
   let length = 0;
   for (let i = at + LENGTH.length; head[i]! >= 48 && head[i]! <= 57; i++) length = length * 10 + head[i]! - 48;

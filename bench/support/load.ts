@@ -8,7 +8,7 @@ export type Job = {
   readonly port: number;
   readonly connections: number;
   /** Whole requests, sent in turn. */
-  readonly requests: readonly string[];
+  readonly requests: readonly (string | Uint8Array)[];
   /**
    * Thirteen digits within each request, in whose place the moment of sending is written, in
    * milliseconds since the Unix epoch.

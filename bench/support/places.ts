@@ -47,14 +47,17 @@ function environmentOf(place: Place): Record<string, string> {
   };
 }
 
-/** @param options.roles all unless given; on a cluster each can be a process of its own */
+/**
+ * @param options.roles all unless given; on a cluster each can be a process of its own
+ * @param options.settings more settings
+ */
 export function startService(
   place: Place,
-  options: { roles?: string; flags?: readonly string[] } = {},
+  options: { roles?: string; flags?: readonly string[]; settings?: Readonly<Record<string, string>> } = {},
 ): Promise<ServiceProcess> {
-  const { roles, flags = [] } = options;
+  const { roles, flags = [], settings = {} } = options;
   return startServiceProcess(
-    { ...environmentOf(place), ...(roles === undefined ? {} : { LOGGIA_ROLES: roles }) },
+    { ...environmentOf(place), ...settings, ...(roles === undefined ? {} : { LOGGIA_ROLES: roles }) },
     flags,
   );
 }

@@ -15,6 +15,8 @@ export type ServiceProcess = AsyncDisposable & {
   /** Ports on 127.0.0.1; NaN where the process does not play that role. */
   readonly apiPort: number;
   readonly postPort: number;
+  /** Ports of its other listeners as `protocol transport`, in the order of its settings. */
+  listenerPorts(): ReadonlyMap<string, number>;
   /** Resident memory, in bytes. */
   resident(): number;
   /** Processor time that all its threads have taken so far, in milliseconds. */
@@ -60,6 +62,13 @@ export async function startServiceProcess(
     pid: child.pid!,
     apiPort: port("API"),
     postPort: port("posting"),
+    listenerPorts: () =>
+      new Map(
+        Array.from(
+          said.matchAll(/^(syslog|gelf|forward) +(tcp|udp):\/\/[^/]*:(\d+)/gm),
+          ([, protocol, transport, at]) => [`${protocol} ${transport}`, Number(at)],
+        ),
+      ),
     resident: () => residentOf(child.pid!),
     busy: () => busyOf(child.pid!),
     stop,

@@ -1,0 +1,39 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+
+export type StreamJob = {
+  readonly port: number;
+  /** Whole frames. */
+  readonly payload: Uint8Array;
+  readonly connections: number;
+  readonly duration_ms: number;
+};
+
+/** How often the payload was written; all connections are closed. */
+export type StreamOutcome = { readonly written: number };
+
+/** Writes over plain connections, in a process of its own. One job at a time. */
+export type Streamer = AsyncDisposable & { run(job: StreamJob): Promise<StreamOutcome> };
+
+export async function startStreamer(): Promise<Streamer> {
+  const child = fork(fileURLToPath(new URL("./streamer.ts", import.meta.url)), { serialization: "advanced" });
+  await once(child, "spawn");
+  const exited = once(child, "exit").then(([code]) => {
+    throw new Error(`the streamer has ended with ${String(code)}`);
+  });
+  exited.catch(() => {});
+  return {
+    async run(job) {
+      const answer = once(child, "message");
+      child.send(job);
+      const [outcome] = (await Promise.race([answer, exited])) as [StreamOutcome];
+      return outcome;
+    },
+    async [Symbol.asyncDispose]() {
+      if (child.exitCode !== null) return;
+      child.disconnect();
+      await exited.catch(() => {});
+    },
+  };
+}
