@@ -26,8 +26,8 @@ export type LineOptions = {
 
 type Values = AttributeValue | readonly AttributeValue[];
 
-/** The line of an event, and whether something of it was cut to fit the limits. */
-export type CutLine = { readonly line: Line; readonly cut: boolean };
+/** The line of an event, the bytes of its fields, and whether something was cut to fit the limits. */
+export type CutLine = { readonly line: Line; readonly size_bytes: number; readonly cut: boolean };
 
 /** Fits an event into the limits of its fields: what is longer is cut, never refused. */
 export function lineOf(event: ProducerEvent, { limits, read_ms, tags }: LineOptions): CutLine {
@@ -63,7 +63,10 @@ export function lineOf(event: ProducerEvent, { limits, read_ms, tags }: LineOpti
     geo: event.geo,
     attributes: encoded,
   });
-  return { line: { fields, created: created === null ? null : String(created) }, cut };
+  // Counting bytes makes one flat string of the pieces: thousands of lines wait for their append,
+  // and the collector would copy each piece of each of them.
+  const size_bytes = Buffer.byteLength(fields);
+  return { line: { fields, created: created === null ? null : String(created) }, size_bytes, cut };
 }
 
 /** A moment that no event may have becomes that of the post, and is kept as it was claimed. */

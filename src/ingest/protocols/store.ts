@@ -129,8 +129,8 @@ class Chunks {
     const pause = createPauses();
     const lines: Line[] = [];
     const names: string[] = [];
-    let size_bytes = 0;
-    while (lines.length < CHUNK_EVENTS && size_bytes < CHUNK_BYTES) {
+    let all_bytes = 0;
+    while (lines.length < CHUNK_EVENTS && all_bytes < CHUNK_BYTES) {
       if (pause.isDue()) await pause.take();
       const { done, value } = this.#events.next();
       if (done === true) {
@@ -147,10 +147,10 @@ class Chunks {
         this.#reading.known?.(n);
         continue;
       }
-      const { line, cut } = lineOf(value, lineOptions);
+      const { line, size_bytes, cut } = lineOf(value, lineOptions);
       if (cut) this.cut += 1;
       lines.push(line);
-      size_bytes += line.fields.length;
+      all_bytes += size_bytes;
     }
     this.accepted += lines.length;
     return { lines, names };
