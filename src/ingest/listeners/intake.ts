@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { LoggiaError } from "../../errors.ts";
 import type { LogKey } from "../../events/event.ts";
 import { personOf } from "../../gate/person.ts";
 import { momentsBy } from "../../post/created.ts";
@@ -9,6 +8,7 @@ import { CUT_TAG, lineOf } from "../protocols/line.ts";
 import type { ProducerEvent } from "../protocols/protocol.ts";
 import type { Share } from "../protocols/room.ts";
 import type { ListenerContext } from "./listener.ts";
+import { appendWithRetry } from "./retry.ts";
 import type { ListenerTally } from "./tally.ts";
 
 /** What one connection may have waiting, of one log. */
@@ -17,7 +17,6 @@ const MOST_BYTES = 2 * 1024 * 1024;
 /** Of one append, so that appends of many connections share the bus. */
 const APPEND_LINES = 2_000;
 const PAUSE_MS = 50;
-const LONGEST_PAUSE_MS = 2_000;
 
 /**
  * Stores the events of one connection for one log, in their order, one append at a time. What the
@@ -48,11 +47,11 @@ export class Intake {
   /** Adds an event; {@link flush} stores it. */
   add(event: ProducerEvent): void {
     const { limits, clock } = this.#context;
-    const { line, cut } = lineOf(event, { limits, tags: this.#tags, read_ms: momentsBy(clock).read_ms });
+    const { line, size_bytes, cut } = lineOf(event, { limits, tags: this.#tags, read_ms: momentsBy(clock).read_ms });
     if (cut || event.tags.includes(CUT_TAG)) this.#tally.add("cut");
     this.#lines.push(line);
     this.#held_lines += 1;
-    this.#held_bytes += line.fields.length;
+    this.#held_bytes += size_bytes;
   }
 
   /** Begins to store what was added. */
@@ -94,29 +93,21 @@ export class Intake {
       const isStored = await this.#store(lines);
       this.#tally.add(isStored ? "stored" : "dropped", lines.length);
       this.#held_lines -= lines.length;
-      for (const { fields } of lines) this.#held_bytes -= fields.length;
+      for (const { fields } of lines) this.#held_bytes -= Buffer.byteLength(fields);
     }
     this.#running = null;
   }
 
   /** False where the service ends before the bus takes them. */
   async #store(lines: readonly Line[]): Promise<boolean> {
-    const { gate, gatherer, abandoned, log } = this.#context;
-    for (let pause_ms = PAUSE_MS; ; pause_ms = Math.min(2 * pause_ms, LONGEST_PAUSE_MS)) {
-      try {
-        gate.countCaller(this.#person);
-        await gatherer.submitLines(this.#log, lines);
-        return true;
-      } catch (error) {
-        // The bus has room again within moments, whatever else is wrong with it takes longer.
-        if (error instanceof LoggiaError && error.code === "overloaded") pause_ms = PAUSE_MS;
-        else if (!(error instanceof LoggiaError)) log.error({ err: error }, "events of a listener could not be stored");
-        if (abandoned.aborted) {
-          log.error({ err: error, events: lines.length }, "events that a listener had read were lost at the end");
-          return false;
-        }
-        await sleep(pause_ms, undefined, { signal: abandoned }).catch(() => {});
-      }
-    }
+    const { gatherer, log } = this.#context;
+    const stored = await appendWithRetry(() => gatherer.submitLines(this.#log, lines), {
+      context: this.#context,
+      person: this.#person,
+      what: "events of a listener",
+      gaveUp: (error) =>
+        log.error({ err: error, events: lines.length }, "events that a listener had read were lost at the end"),
+    });
+    return stored !== null;
   }
 }

@@ -8,7 +8,7 @@ import { listenOn } from "../../http/listen.ts";
 import { noteRequest } from "../../pace.ts";
 import type { RouteSettings, SocketSettings } from "../../settings/listeners.ts";
 import type { ListenerContext, Listening } from "./listener.ts";
-import { routeOf } from "./routes.ts";
+import { isRouteOf } from "./routes.ts";
 import type { ListenerName, ListenerTally } from "./tally.ts";
 
 /** A connection of a producer whose address has a route. */
@@ -137,7 +137,7 @@ class TcpListener implements Listening {
 
   #accept(socket: Socket): void {
     socket.on("error", () => {});
-    const route = routeOf(this.#routes, socket.remoteAddress);
+    const route = this.#routes.find((one) => isRouteOf(one, socket.remoteAddress)) ?? null;
     const address = socket.remoteAddress ?? "";
     if (route === null || !this.#hasRoom(address, socket)) {
       this.#tally.add("refused");

@@ -9,7 +9,7 @@ import { cannotListen } from "../../http/listen.ts";
 import { noteRequest } from "../../pace.ts";
 import type { RouteSettings, SocketSettings } from "../../settings/listeners.ts";
 import type { ListenerContext, Listening } from "./listener.ts";
-import { routeOf } from "./routes.ts";
+import { isRouteOf } from "./routes.ts";
 import { Sink } from "./sink.ts";
 import type { ReadFrame } from "./stream.ts";
 import type { ListenerName, ListenerTally } from "./tally.ts";
@@ -41,7 +41,12 @@ const REMEMBERED = 10_000;
 
 type Waiting = { readonly datagram: Buffer; readonly sender: RemoteInfo; readonly lane: Lane };
 /** A route with what reads and stores its datagrams. */
-type Lane = { readonly route: RouteSettings; readonly reader: DatagramReader };
+type Lane = {
+  readonly route: RouteSettings;
+  readonly reader: DatagramReader;
+  /** Its sinks by sender, as keys count by sender; by "" where the route leads to a log. */
+  readonly sinks: Map<string, Sink>;
+};
 
 /** Listens by UDP. @throws StartError where it cannot */
 export async function listenUdp(settings: SocketSettings, options: UdpOptions): Promise<Listening> {
@@ -57,19 +62,19 @@ class UdpListener implements Listening {
   readonly #tally: ListenerTally;
   readonly #socket: Socket;
   readonly #lanes: readonly Lane[];
-  /** One for each sender and route, as keys count by sender. */
-  readonly #sinks = new Map<string, Sink>();
   readonly #rates;
   #waiting: Waiting[] = [];
   #waiting_bytes = 0;
   #running: Promise<void> | null = null;
+  /** What the system had dropped when the socket was closed. */
+  #closedDrops: number | null = null;
 
   constructor({ host, port, routes }: SocketSettings, options: UdpOptions) {
     this.host = host;
     this.port = port;
     this.#options = options;
     this.#tally = options.context.tallyOf(options.name);
-    this.#lanes = routes.map((route) => ({ route, reader: options.open(route, this.#tally) }));
+    this.#lanes = routes.map((route) => ({ route, reader: options.open(route, this.#tally), sinks: new Map() }));
     const rate_s = options.context.datagrams_s;
     this.#rates = createBuckets({ rate_s, burst: 2 * rate_s, most: REMEMBERED });
     const type = isIP(host) === 6 ? "udp6" : "udp4";
@@ -87,22 +92,21 @@ class UdpListener implements Listening {
     this.port = this.#socket.address().port;
     this.#socket.on("message", (datagram, sender) => this.#receive(datagram, sender));
     this.#socket.on("error", (error) => context.log.error({ err: error }, `${title} by UDP met an error`));
-    this.#tally.watchSystemDrops(() => systemDrops(this.port));
+    this.#tally.watchSystemDrops(() => this.#closedDrops ?? systemDrops(this.port));
   }
 
   async close(): Promise<void> {
+    // With the socket goes what the system knows of it.
+    this.#closedDrops = systemDrops(this.port);
     this.#socket.close();
     while (this.#running !== null) await this.#running;
-    await Promise.all(Array.from(this.#sinks.values(), (sink) => sink.drain()));
+    const sinks = this.#lanes.flatMap((lane) => [...lane.sinks.values()]);
+    await Promise.all(sinks.map((sink) => sink.drain()));
     for (const { reader } of this.#lanes) reader.close();
   }
 
   #receive(datagram: Buffer, sender: RemoteInfo): void {
-    const route = routeOf(
-      this.#lanes.map((lane) => lane.route),
-      sender.address,
-    );
-    const lane = this.#lanes.find((one) => one.route === route);
+    const lane = this.#lanes.find(({ route }) => isRouteOf(route, sender.address));
     if (lane === undefined) return this.#tally.add("refused");
     if (
       this.#waiting.length >= MOST_WAITING ||
@@ -117,7 +121,10 @@ class UdpListener implements Listening {
   }
 
   async #run(): Promise<void> {
-    const { log, title } = { log: this.#options.context.log, title: this.#options.title };
+    const {
+      title,
+      context: { log },
+    } = this.#options;
     while (this.#waiting.length > 0) {
       noteRequest();
       const taken = this.#waiting.splice(0, STEP);
@@ -148,24 +155,23 @@ class UdpListener implements Listening {
   }
 
   /** Senders of a route that leads to a log share one; where keys choose it, each has its own. */
-  #sinkOf({ route }: Lane, address: string): Sink {
-    const n = this.#lanes.findIndex((lane) => lane.route === route);
-    const name = route.log === null ? `${n} ${address}` : String(n);
-    let sink = this.#sinks.get(name);
-    if (sink !== undefined) return sink;
-    if (this.#sinks.size >= REMEMBERED) this.#forgetOne();
+  #sinkOf({ route, sinks }: Lane, address: string): Sink {
+    const name = route.log === null ? address : "";
+    const known = sinks.get(name);
+    if (known !== undefined) return known;
+    if (sinks.size >= Math.ceil(REMEMBERED / this.#lanes.length)) forgetFirst(sinks);
     // Addresses of datagrams can be made up: guesses there are nobody else's.
     const place = { address: `udp ${address}`, connection: null };
-    sink = new Sink(this.#options.context, this.#tally, route, place, { drops: true });
-    this.#sinks.set(name, sink);
+    const sink = new Sink(this.#options.context, this.#tally, route, place, { drops: true });
+    sinks.set(name, sink);
     return sink;
   }
+}
 
-  #forgetOne(): void {
-    const [name, sink] = this.#sinks.entries().next().value!;
-    this.#sinks.delete(name);
-    void sink.drain();
-  }
+function forgetFirst(sinks: Map<string, Sink>): void {
+  const [name, sink] = sinks.entries().next().value!;
+  sinks.delete(name);
+  void sink.drain();
 }
 
 /** Datagrams for this port that the system had no room for; 0 where it does not tell. */

@@ -16,7 +16,7 @@ import { UTC } from "../../../src/query/zone.ts";
 import { LOG, serviceOf } from "../../support/service.ts";
 
 /** A bus that is full, or not, as a test says, and that keeps the texts it was given. */
-export type Bus = { isFull: boolean; readonly texts: string[]; refusals: number };
+export type Bus = { isFull: boolean; readonly texts: string[]; readonly logs: Set<string>; refusals: number };
 
 /** What a listener needs, with the catalog of a real service and a bus that a test can fill. */
 export async function contextOf(
@@ -24,19 +24,20 @@ export async function contextOf(
   given: Partial<ListenerContext> = {},
 ): Promise<{ context: ListenerContext; bus: Bus; counts: Map<ListenerCount, number> }> {
   const service = await serviceOf(t, "embedded");
-  const bus: Bus = { isFull: false, texts: [], refusals: 0 };
+  const bus: Bus = { isFull: false, texts: [], logs: new Set(), refusals: 0 };
   const counts = new Map<ListenerCount, number>();
   const abandoned = new AbortController();
   t.teardown(() => abandoned.abort());
   const context: ListenerContext = {
     catalog: service.ports.catalog,
     gatherer: {
-      async submitLines(_log, lines) {
+      async submitLines(log, lines) {
         await new Promise(setImmediate);
         if (bus.isFull) {
           bus.refusals += 1;
           throw new LoggiaError("overloaded", "full");
         }
+        bus.logs.add(log);
         for (const { fields } of lines) bus.texts.push((JSON.parse(`{${fields}`) as { text: string }).text);
         return firstIdAt(0);
       },

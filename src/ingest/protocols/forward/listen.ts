@@ -5,6 +5,7 @@ import { LoggiaError } from "../../../errors.ts";
 import { personOf } from "../../../gate/person.ts";
 import type { SocketSettings } from "../../../settings/listeners.ts";
 import type { ListenerContext, Listening } from "../../listeners/listener.ts";
+import { appendWithRetry } from "../../listeners/retry.ts";
 import { Sink } from "../../listeners/sink.ts";
 import { listenTcp } from "../../listeners/tcp.ts";
 import type { Connection, Stream, TcpTimes } from "../../listeners/tcp.ts";
@@ -24,7 +25,6 @@ const AT_ONCE = 64;
 /** Entries, before others have their turn. */
 const STEP_EVENTS = 200;
 const PAUSE_MS = 50;
-const LONGEST_PAUSE_MS = 2_000;
 /** How long a message waits for memory before its connection is closed. */
 const ROOM_MS = 20_000;
 /** Before a client has shown that it knows the key, it sends no more. */
@@ -204,7 +204,6 @@ class ForwardStream implements Stream {
 
   /** Stores a message until it is stored, and tells the client then. */
   async #storeAndTell(message: ForwardMessage, entries: Buffer | null, chunk: string): Promise<void> {
-    const { abandoned, gate, log } = this.#context;
     const { route, socket, tally } = this.#connection;
     const producer = { log: route.log!, apiKey: "forward", tags: route.tags, repeat: null };
     let faults = 0;
@@ -212,23 +211,19 @@ class ForwardStream implements Stream {
       faults = 0;
       return { items: readEntries(message, entries, () => (faults += 1)), accepted: () => NO_ANSWER };
     };
-    for (let pause_ms = PAUSE_MS; ; pause_ms = Math.min(2 * pause_ms, LONGEST_PAUSE_MS)) {
-      try {
-        gate.countCaller(this.#person);
-        const { stored } = await storeEvents(producer, entries?.length ?? 0, begin, this.#context);
-        tally.add("stored", stored.accepted);
-        if (stored.cut > 0) tally.add("cut", stored.cut);
-        if (faults > 0) tally.add("malformed", faults);
-        if (socket.writable) socket.write(encode({ ack: chunk }));
-        return;
-      } catch (error) {
-        if (!(error instanceof LoggiaError))
-          log.error({ err: error }, "a message of Fluent forward could not be stored");
-        // It was not acknowledged: the client sends it again.
-        if (abandoned.aborted || socket.destroyed) return;
-        await sleep(pause_ms, undefined, { signal: abandoned }).catch(() => {});
-      }
-    }
+    const done = await appendWithRetry(() => storeEvents(producer, entries?.length ?? 0, begin, this.#context), {
+      context: this.#context,
+      person: this.#person,
+      what: "a message of Fluent forward",
+      // It was not acknowledged: the client sends it again.
+      isAbandoned: () => socket.destroyed,
+    });
+    if (done === null) return;
+    const { stored } = done;
+    tally.add("stored", stored.accepted);
+    if (stored.cut > 0) tally.add("cut", stored.cut);
+    if (faults > 0) tally.add("malformed", faults);
+    if (socket.writable) socket.write(encode({ ack: chunk }));
   }
 }
 
