@@ -6,7 +6,7 @@ import { distinctTags } from "../../events/tags.ts";
 import { characters, firstCharacters, wellFormed } from "../../events/text.ts";
 import type { Line } from "../../post/lines.ts";
 import { CREATED_AHEAD_MS } from "../../store/expiry.ts";
-import type { ProducerEvent, ProducerTime } from "./protocol.ts";
+import type { ProducerEvent, ProducerTime, ReadEvent } from "./protocol.ts";
 import { digitsOf } from "./times.ts";
 
 /** The tag of events of which something was cut. */
@@ -15,6 +15,14 @@ export const CUT_TAG = "cut";
 const NANOSECONDS = "time_ns";
 /** The moment that a producer claimed, where an event cannot be created then. */
 const CLAIMED = "claimed_created";
+
+/** An event, marked where parts of it were left out before it was read. */
+export function markedIf<E extends ReadEvent>(isCut: boolean, event: E): E {
+  return isCut && !("fault" in event) ? { ...event, tags: [...event.tags, CUT_TAG] } : event;
+}
+
+/** A character has two units at the most, so that a text of more than twice its limit is cut. */
+const LONG_TIMES = 3;
 
 export type LineOptions = {
   readonly limits: FieldLimits;
@@ -32,7 +40,9 @@ export type CutLine = { readonly line: Line; readonly size_bytes: number; readon
 /** Fits an event into the limits of its fields: what is longer is cut, never refused. */
 export function lineOf(event: ProducerEvent, { limits, read_ms, tags }: LineOptions): CutLine {
   let cut = false;
-  const fit = (text: string, limit: number): string => {
+  const fit = (given: string, limit: number): string => {
+    // Of a text of many megabytes no more is looked at than can be kept.
+    const text = given.length > LONG_TIMES * limit ? given.slice(0, LONG_TIMES * limit) : given;
     const clean = wellFormed(text);
     // A text has no more characters than units.
     if (clean.length <= limit || characters(clean) <= limit) return clean;

@@ -85,6 +85,12 @@ export type ReadEvent = ProducerEvent | Unread;
 
 export type Unread = { readonly fault: string };
 
+/**
+ * Stands for no event: long work yields it now and then between two events, so that others have
+ * their turn.
+ */
+export const PENDING: Unread = Object.freeze({ fault: "" });
+
 /** What became of a request. Its events are durable. */
 export type Outcome = {
   readonly accepted: number;

@@ -54,6 +54,8 @@ export type ServeOptions = {
 export type Served = { readonly outcome: "accepted" | ErrorCode; readonly events: number };
 
 const BODY_DEADLINE_MS = 60_000;
+/** Hashed at a time, before others have their turn. */
+const HASH_BYTES = 1024 * 1024;
 /** How many times as much as was sent is counted as taken while a body is decompressed. */
 const INFLATED_FACTOR = 10;
 
@@ -123,7 +125,7 @@ async function take(
     const received = { body, headers, query, choice, hook: admitted.hook };
     const begin = () => endpoint.read(received);
     // An id that is signed with the body says more than a header that nobody signed.
-    const repeat = admitted.hook?.signature === "standard" ? null : repeatOf(request, body);
+    const repeat = admitted.hook?.signature === "standard" ? null : await repeatOf(request, body);
     const { reading, stored } = await storeEvents({ ...producer, repeat }, body.length, begin, { ...options, clock });
     if (stored.cut > 0) options.cutEvents(stored.cut);
     return { answer: reading.accepted(stored), events: stored.accepted };
@@ -170,13 +172,15 @@ async function orDiscard<T>(request: IncomingMessage, work: () => T | Promise<T>
 }
 
 /** What tells a request that is sent again: its key, and all that decides what it becomes. */
-function repeatOf(request: IncomingMessage, body: Buffer): Producer["repeat"] {
+async function repeatOf(request: IncomingMessage, body: Buffer): Promise<Producer["repeat"]> {
   const key = idempotencyKey(request);
   if (key === null) return null;
   const { url = "", headers } = request;
-  const hash = createHash("sha256")
-    .update(`${url}\n${headers["content-type"] ?? ""}\n`)
-    .update(body);
+  const hash = createHash("sha256").update(`${url}\n${headers["content-type"] ?? ""}\n`);
+  for (let at = 0; at < body.length; at += HASH_BYTES) {
+    if (at > 0) await new Promise(setImmediate);
+    hash.update(body.subarray(at, at + HASH_BYTES));
+  }
   return { key, hash: hash.digest("base64url") };
 }
 

@@ -11,7 +11,8 @@ import { momentsBy } from "../../post/created.ts";
 import type { Gatherer } from "../../post/gatherer.ts";
 import type { Line } from "../../post/lines.ts";
 import type { Append, Once } from "../../post/once.ts";
-import { lineOf } from "./line.ts";
+import { CUT_TAG, lineOf } from "./line.ts";
+import { PENDING } from "./protocol.ts";
 import type { Outcome, ReadEvent, Reading } from "./protocol.ts";
 import { nameOfAll, nameOfId } from "./repeats.ts";
 import type { RecentIds } from "./repeats.ts";
@@ -98,7 +99,7 @@ type Chunk = { readonly lines: readonly Line[]; readonly names: readonly string[
 
 async function readThrough({ items }: Reading): Promise<void> {
   const pause = createPauses();
-  for (const _ of items) if (pause.isDue()) await pause.take();
+  for (const item of items) if (item === PENDING ? pause.isLate() : pause.isDue()) await pause.take();
 }
 
 /** Reads events, an append's worth at a time. */
@@ -137,6 +138,10 @@ class Chunks {
         this.isDone = true;
         break;
       }
+      if (value === PENDING) {
+        if (pause.isLate()) await pause.take();
+        continue;
+      }
       const n = this.#read++;
       if ("fault" in value) {
         this.rejected += 1;
@@ -148,7 +153,7 @@ class Chunks {
         continue;
       }
       const { line, size_bytes, cut } = lineOf(value, lineOptions);
-      if (cut) this.cut += 1;
+      if (cut || value.tags.includes(CUT_TAG)) this.cut += 1;
       lines.push(line);
       all_bytes += size_bytes;
     }
@@ -234,11 +239,13 @@ function* idsOf(firsts: readonly First[]): Generator<EventId> {
 }
 
 /** Pauses of long work, in which posts pass. */
-function createPauses(): { isDue(): boolean; take(): Promise<void> } {
+function createPauses(): { isDue(): boolean; isLate(): boolean; take(): Promise<void> } {
   let steps = 0;
   let began_ms = performance.now();
+  const isLate = (): boolean => performance.now() - began_ms > STEP_MS;
   return {
-    isDue: () => ++steps % STEP_EVENTS === 0 && performance.now() - began_ms > STEP_MS,
+    isDue: () => ++steps % STEP_EVENTS === 0 && isLate(),
+    isLate,
     async take() {
       noteRequest();
       await new Promise(setImmediate);

@@ -2,7 +2,7 @@ import test from "ava";
 import fc from "fast-check";
 
 import { parseExactly } from "../../../src/ingest/protocols/json.ts";
-import { objectsOf } from "../../../src/ingest/protocols/splunk/objects.ts";
+import { objectsOf, type ReadObject } from "../../../src/ingest/protocols/splunk/objects.ts";
 import { parseLogKey } from "../../../src/events/event.ts";
 import { KEY, LOG, serviceOf } from "../../support/service.ts";
 import { eventsOf, send } from "../posting.ts";
@@ -111,7 +111,7 @@ test("objects that run together are those that JSON writes", (t) => {
       fc.constantFrom("", "\n", ", "),
       (objects, between) => {
         const texts = objects.map((object) => JSON.stringify(object));
-        const found = [...objectsOf(Buffer.from(texts.join(between)))];
+        const found = [...objectsOf(Buffer.from(texts.join(between)))].map((read) => (read as ReadObject).value);
         t.deepEqual(found, parseExactly(`[${texts.join(",")}]`) as never);
       },
     ),

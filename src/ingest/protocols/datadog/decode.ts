@@ -3,7 +3,10 @@ import type { FieldChoice } from "../choice.ts";
 import { eventOfAttributes } from "../document.ts";
 import { add, flattenInto } from "../flatten.ts";
 import type { Gathered } from "../flatten.ts";
-import { isObject, parseBody } from "../json.ts";
+import { isObject, parseBody, withoutMark } from "../json.ts";
+import { JsonScanner, wrong } from "../json-scanner.ts";
+import { markedIf } from "../line.ts";
+import { readValue, WHOLE_BYTES } from "../long-json.ts";
 import type { ReadEvent } from "../protocol.ts";
 import { severityOf } from "../severity.ts";
 
@@ -13,14 +16,37 @@ import { severityOf } from "../severity.ts";
  * @throws LoggiaError `bad_body`
  */
 export function* decodeLogs(body: Buffer, query: URLSearchParams, choice: FieldChoice): Generator<ReadEvent> {
+  if (body.length > WHOLE_BYTES) return yield* decodeLong(withoutMark(body), query, choice);
   const posted = parseBody(body);
-  if (!Array.isArray(posted) && !isObject(posted)) {
-    throw new LoggiaError("bad_body", "The body must be an object or a list of them");
+  if (!Array.isArray(posted) && !isObject(posted)) throw noLogs();
+  for (const one of Array.isArray(posted) ? (posted as unknown[]) : [posted]) yield* logOf(one, query, choice);
+}
+
+/** The same of a long body, a log at a time. */
+function* decodeLong(body: Buffer, query: URLSearchParams, choice: FieldChoice): Generator<ReadEvent> {
+  const scanner = new JsonScanner(body);
+  const start = scanner.skipBlank(0);
+  const isList = body[start] === OPEN_LIST;
+  if (!isList && body[start] !== OPEN) throw noLogs();
+  let end = start + 1;
+  for (let at = isList ? scanner.firstOf(start) : start; at !== -1; at = isList ? scanner.nextOf(end) : -1) {
+    const read = yield* readValue(scanner, at);
+    for (const event of logOf(read.value, query, choice)) yield markedIf(read.isCut, event);
+    end = read.end;
   }
-  for (const one of Array.isArray(posted) ? (posted as unknown[]) : [posted]) {
-    if (!isObject(one)) yield { fault: "a log is no object" };
-    else if (Object.keys(one).length > 0) yield eventOf(one, query, choice);
-  }
+  const close = isList ? scanner.skipBlank(end) + 1 : end;
+  if (scanner.skipBlank(close) < body.length) throw wrong("something stands behind its end");
+}
+
+const [OPEN, OPEN_LIST] = [0x7b, 0x5b];
+
+function noLogs(): LoggiaError {
+  return new LoggiaError("bad_body", "The body must be an object or a list of them");
+}
+
+function* logOf(one: unknown, query: URLSearchParams, choice: FieldChoice): Generator<ReadEvent> {
+  if (!isObject(one)) yield { fault: "a log is no object" };
+  else if (Object.keys(one).length > 0) yield eventOf(one, query, choice);
 }
 
 /** What objects lack may stand in the query string. */

@@ -1,7 +1,11 @@
 import { LoggiaError } from "../../../errors.ts";
 import { eventOfDocument } from "../document.ts";
 import { isObject, parseExactly, withoutMark } from "../json.ts";
-import { linesOf } from "../lines.ts";
+import type { Steps } from "../json-scanner.ts";
+import { markedIf } from "../line.ts";
+import { isBlank, linesOf } from "../lines.ts";
+import { readOnly } from "../long-json.ts";
+import { PENDING } from "../protocol.ts";
 import type { ReadEvent, Received } from "../protocol.ts";
 
 /** What an action asks for. */
@@ -43,7 +47,11 @@ export function* decodeBulk(
   let last: Omit<Action, "refusal"> | null = null;
   for (const line of lines) {
     number += 1;
-    if (line.trim() === "") continue;
+    if (isBlank(line)) {
+      yield PENDING;
+      continue;
+    }
+    if (typeof line !== "string") throw malformed(number, "it is too long");
     if (line !== lastLine || last === null) last = readAction(line, number, indexOfPath);
     lastLine = line;
     const { operation, index, id } = last;
@@ -55,7 +63,9 @@ export function* decodeBulk(
     const next = lines.next();
     number += 1;
     if (next.done === true) throw malformed(number, "the document of the action before it is missing");
-    const document = readDocument(next.value, operation);
+    const { value: text } = next;
+    const isLong = typeof text !== "string";
+    const document = isLong ? yield* readLong(text, operation) : readDocument(text, operation);
     if (!isObject(document)) {
       const reason = typeof document === "string" ? document : "the document is no object of JSON";
       told({ operation, index, id, refusal: { status: 400, type: "document_parsing_exception", reason } });
@@ -65,7 +75,7 @@ export function* decodeBulk(
     told({ operation, index, id, refusal: null });
     const attributes = new Map(index === "" ? [] : [["_index", index]]);
     if (id !== null) attributes.set("_id", id);
-    const event = eventOfDocument(document, choice, { attributes });
+    const event = markedIf(isLong, eventOfDocument(document, choice, { attributes }));
     yield id === null ? event : { ...event, id: `${index}\n${id}` };
   }
   if (number === 0) throw new LoggiaError("bad_body", "request body is required");
@@ -103,6 +113,20 @@ function readDocument(line: string, operation: Operation): unknown {
   } catch (error) {
     return `the document is no JSON: ${(error as Error).message}`;
   }
+  return documentOf(value, operation);
+}
+
+/** The same of a line that is too long to be parsed at once. */
+function* readLong(line: Buffer, operation: Operation): Steps<unknown> {
+  try {
+    return documentOf((yield* readOnly(line)).value, operation);
+  } catch (error) {
+    if (error instanceof LoggiaError) return `the document is no JSON: ${error.message}`;
+    throw error;
+  }
+}
+
+function documentOf(value: unknown, operation: Operation): unknown {
   if (operation !== "update" || !isObject(value)) return value;
   const { doc, upsert, doc_as_upsert: asUpsert } = value;
   return upsert ?? (asUpsert === true ? doc : "events never change: an update needs upsert or doc_as_upsert");

@@ -4,7 +4,11 @@ import { eventOfAttributes } from "../document.ts";
 import { flattenInto } from "../flatten.ts";
 import type { Gathered } from "../flatten.ts";
 import { isObject, parseExactly, withoutMark } from "../json.ts";
-import { linesOf } from "../lines.ts";
+import type { Steps } from "../json-scanner.ts";
+import { markedIf } from "../line.ts";
+import { isBlank, linesOf } from "../lines.ts";
+import { readOnly, WHOLE_BYTES } from "../long-json.ts";
+import { PENDING } from "../protocol.ts";
 import type { ProducerEvent, ReadEvent } from "../protocol.ts";
 import { severityOf } from "../severity.ts";
 import { timeOf } from "../times.ts";
@@ -14,32 +18,57 @@ import { timeOf } from "../times.ts";
  * @throws LoggiaError `bad_body` where the only one, or all, are none
  */
 export function* decodeGelf(body: Buffer, choice: FieldChoice): Generator<ReadEvent> {
-  const text = withoutMark(body);
-  const whole = messageOf(trimmed(text.toString("utf8", 0, Math.min(text.length, ONE_MAX_BYTES))));
-  if (whole !== null && text.length <= ONE_MAX_BYTES) {
-    yield eventOfMessage(whole, choice);
-    return;
+  const bytes = withoutMark(body);
+  if (bytes.length > WHOLE_BYTES) {
+    const only = yield* onlyMessage(bytes);
+    if (only !== null) return yield markedIf(only.isCut, eventOfMessage(only.message, choice));
+  } else {
+    const whole = messageOf(trimmed(bytes.toString("utf8")));
+    if (whole !== null) return yield eventOfMessage(whole, choice);
   }
   let count = 0;
-  for (const line of linesOf(text)) {
-    if (trimmed(line) === "") continue;
-    const message = messageOf(trimmed(line));
-    if (message === null) {
+  for (const line of linesOf(bytes)) {
+    if (isBlank(line)) {
+      yield PENDING;
+      continue;
+    }
+    const read =
+      typeof line === "string" ? { message: messageOf(trimmed(line)), isCut: false } : yield* onlyMessage(line);
+    if (read === null || read.message === null) {
       yield { fault: "a line is no message of GELF: an object of JSON is expected" };
       continue;
     }
     count += 1;
-    yield eventOfMessage(message, choice);
+    yield markedIf(read.isCut, eventOfMessage(read.message, choice));
   }
   if (count === 0) throw new LoggiaError("bad_body", "The body must be a message of GELF, an object of JSON");
 }
 
-/** A body beyond this is one of many lines. */
-const ONE_MAX_BYTES = 1024 * 1024;
+/** The message that all of these bytes are; null where they are none, or several. */
+function* onlyMessage(given: Buffer): Steps<{ message: Message; isCut: boolean } | null> {
+  let end = given.length;
+  while (end > 0 && isEnd(given[end - 1]!)) end -= 1;
+  const bytes = given.subarray(0, end);
+  try {
+    const { value, isCut } = yield* readOnly(bytes);
+    return isObject(value) ? { message: value, isCut } : null;
+  } catch (error) {
+    if (error instanceof LoggiaError) return null;
+    throw error;
+  }
+}
+
+type Message = Readonly<Record<string, unknown>>;
+
+function isEnd(byte: number): boolean {
+  return byte === 0 || byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
+}
 
 /** Some clients end a message by NUL, as on TCP. */
 function trimmed(text: string): string {
-  return text.replace(/[\0\s]+$/u, "");
+  let end = text.length;
+  while (end > 0 && isEnd(text.charCodeAt(end - 1))) end -= 1;
+  return text.slice(0, end);
 }
 
 function messageOf(text: string): Readonly<Record<string, unknown>> | null {

@@ -15,6 +15,7 @@ import type { DatagramReader } from "../../listeners/udp.ts";
 import type { FieldChoice } from "../choice.ts";
 import { decompress, encodingOfContent } from "../inflate.ts";
 import { CUT_TAG } from "../line.ts";
+import { PENDING } from "../protocol.ts";
 import type { ProducerEvent } from "../protocol.ts";
 import { Chunks } from "./chunks.ts";
 import { decodeGelf } from "./decode.ts";
@@ -78,7 +79,7 @@ function readMessage({ bytes, isCut }: Frame, tally: ListenerTally): Keyed | nul
   if (bytes.length === 0) return null;
   if (!isCut) {
     try {
-      const [message, ...more] = decodeGelf(bytes, USUAL);
+      const [message, ...more] = [...decodeGelf(bytes, USUAL)].filter((read) => read !== PENDING);
       if (message !== undefined && more.length === 0 && !("fault" in message)) return { event: message, secret: null };
     } catch (error) {
       if (!(error instanceof LoggiaError)) throw error;

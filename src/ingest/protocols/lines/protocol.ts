@@ -26,7 +26,7 @@ const ENDPOINT: PostEndpoint = {
 };
 
 function* withSource(events: ReturnType<typeof decodeLines>, source: string): ReturnType<typeof decodeLines> {
-  for (const event of events) yield event.source === "" ? { ...event, source } : event;
+  for (const event of events) yield !("fault" in event) && event.source === "" ? { ...event, source } : event;
 }
 
 function accepted(outcome: Outcome): ProtocolAnswer {

@@ -3,7 +3,10 @@ import type { FieldChoice } from "../choice.ts";
 import { eventOfAttributes } from "../document.ts";
 import { flattenInto, put } from "../flatten.ts";
 import type { Gathered } from "../flatten.ts";
-import { isObject, parseBody, parseExactly } from "../json.ts";
+import { isObject, parseBody, parseExactly, withoutMark } from "../json.ts";
+import { JsonScanner, wrong } from "../json-scanner.ts";
+import { markedIf } from "../line.ts";
+import { readValue, WHOLE_BYTES } from "../long-json.ts";
 import { LENGTH, ProtobufReader, VARINT } from "../protobuf.ts";
 import type { ProducerEvent, ProducerTime, ReadEvent } from "../protocol.ts";
 import { timeOf, timeOfNanoseconds } from "../times.ts";
@@ -80,20 +83,55 @@ function readPair(reader: ProtobufReader, into: Map<string, string>): void {
  * @throws LoggiaError `bad_body`
  */
 export function* decodeJson(body: Buffer, common: Common): Generator<ReadEvent> {
+  if (body.length > WHOLE_BYTES) return yield* decodeLong(withoutMark(body), common);
   const request = parseBody(body);
   const streams = isObject(request) ? (request["streams"] ?? []) : null;
-  if (!Array.isArray(streams)) throw new LoggiaError("bad_body", "The body must be an object with streams, an array");
+  if (!Array.isArray(streams)) throw noStreams();
   for (const stream of streams) {
     if (!isObject(stream)) throw new LoggiaError("bad_body", "A stream must be an object");
     const labels = labelsOf(stream);
     const values = stream["values"] ?? stream["entries"] ?? [];
     if (!Array.isArray(values)) throw new LoggiaError("bad_body", "The values of a stream must be an array");
-    for (const value of values) {
-      const entry = entryOf(value);
-      if (entry === null) yield { fault: "a value is no array of a time and a line" };
-      else yield eventOfEntry(entry, labels, common);
+    for (const value of values) yield eventOf(value, labels, common);
+  }
+}
+
+/** The same of a long body, a value at a time. */
+function* decodeLong(body: Buffer, common: Common): Generator<ReadEvent> {
+  const scanner = new JsonScanner(body);
+  const start = scanner.skipBlank(0);
+  if (body[start] !== OPEN) throw noStreams();
+  const { starts, end } = yield* scanner.membersOf(start, ["streams"]);
+  if (scanner.skipBlank(end) < body.length) throw wrong("something stands behind its end");
+  if (starts["streams"] === undefined) return;
+  for (let at = scanner.firstOf(starts["streams"]); at !== -1;) {
+    const stream = yield* scanner.membersOf(at, ["stream", "labels", "values", "entries"]);
+    at = scanner.nextOf(stream.end);
+    const given: Record<string, unknown> = {};
+    for (const name of ["stream", "labels"]) {
+      const place = stream.starts[name];
+      if (place !== undefined) given[name] = (yield* readValue(scanner, place)).value;
+    }
+    const labels = labelsOf(given);
+    const list = stream.starts["values"] ?? stream.starts["entries"];
+    if (list === undefined) continue;
+    for (let value_at = scanner.firstOf(list); value_at !== -1;) {
+      const read = yield* readValue(scanner, value_at);
+      value_at = scanner.nextOf(read.end);
+      yield markedIf(read.isCut, eventOf(read.value, labels, common));
     }
   }
+}
+
+const OPEN = 0x7b;
+
+function noStreams(): LoggiaError {
+  return new LoggiaError("bad_body", "The body must be an object with streams, an array");
+}
+
+function eventOf(value: unknown, labels: Labels, common: Common): ReadEvent {
+  const entry = entryOf(value);
+  return entry === null ? { fault: "a value is no array of a time and a line" } : eventOfEntry(entry, labels, common);
 }
 
 function labelsOf({ stream, labels }: Readonly<Record<string, unknown>>): Labels {

@@ -2,7 +2,10 @@ import { LoggiaError } from "../../../errors.ts";
 import type { FieldChoice } from "../choice.ts";
 import { compactJson, flattenInto, put } from "../flatten.ts";
 import type { Gathered } from "../flatten.ts";
-import { isObject, parseBody } from "../json.ts";
+import { isObject, parseBody, withoutMark } from "../json.ts";
+import { JsonScanner, wrong } from "../json-scanner.ts";
+import { markedIf } from "../line.ts";
+import { readValue, WHOLE_BYTES } from "../long-json.ts";
 import type { ProducerTime, ReadEvent } from "../protocol.ts";
 import { timeOfNanoseconds } from "../times.ts";
 import { eventOfRecord, readBodyValue } from "./record.ts";
@@ -23,20 +26,78 @@ const NOT_FINITE = new Set(["NaN", "Infinity", "-Infinity"]);
  * @throws LoggiaError `bad_body`
  */
 export function* decodeJson(body: Buffer, choice: FieldChoice): Generator<ReadEvent> {
+  if (body.length > WHOLE_BYTES) return yield* decodeLong(withoutMark(body), choice);
   const request = parseBody(body);
-  if (!isObject(request)) throw new LoggiaError("bad_body", "The body must be an object with resourceLogs");
+  if (!isObject(request)) throw notAnObject();
   for (const resourceLogs of objectsOf(request, "resourceLogs", "resource_logs")) {
-    const resource: Gathered = new Map();
-    const given = resourceLogs["resource"];
-    if (isObject(given)) readAttributes(given["attributes"], resource);
+    const resource = readResource(resourceLogs["resource"]);
     for (const scopeLogs of objectsOf(resourceLogs, "scopeLogs", "scope_logs")) {
       const scope = readScope(scopeLogs["scope"]);
       for (const record of listOf(scopeLogs, "logRecords", "log_records")) {
-        if (!isObject(record)) yield { fault: "a log record is no object" };
-        else yield eventOfRecord(readRecord(record), scope, resource, choice);
+        yield eventOf(record, scope, resource, choice);
       }
     }
   }
+}
+
+/** The same of a long body, a record at a time. */
+function* decodeLong(body: Buffer, choice: FieldChoice): Generator<ReadEvent> {
+  const scanner = new JsonScanner(body);
+  const start = scanner.skipBlank(0);
+  if (body[start] !== OPEN) throw notAnObject();
+  const { starts, end } = yield* scanner.membersOf(start, RESOURCE_LOGS);
+  if (scanner.skipBlank(end) < body.length) throw wrong("something stands behind its end");
+  const list = starts["resourceLogs"] ?? starts["resource_logs"];
+  if (list === undefined) return;
+  for (let at = scanner.firstOf(list); at !== -1;) {
+    const resourceLogs = yield* scanner.membersOf(at, OF_RESOURCE_LOGS);
+    at = scanner.nextOf(resourceLogs.end);
+    const given = resourceLogs.starts["resource"];
+    const resource = readResource(given === undefined ? null : (yield* readValue(scanner, given)).value);
+    const scopes = resourceLogs.starts["scopeLogs"] ?? resourceLogs.starts["scope_logs"];
+    if (scopes !== undefined) yield* decodeScopes(scanner, scopes, resource, choice);
+  }
+}
+
+function* decodeScopes(
+  scanner: JsonScanner,
+  list: number,
+  resource: Gathered,
+  choice: FieldChoice,
+): Generator<ReadEvent> {
+  for (let at = scanner.firstOf(list); at !== -1;) {
+    const { starts, end } = yield* scanner.membersOf(at, OF_SCOPE_LOGS);
+    at = scanner.nextOf(end);
+    const scope = readScope(starts["scope"] === undefined ? null : (yield* readValue(scanner, starts["scope"])).value);
+    const records = starts["logRecords"] ?? starts["log_records"];
+    if (records === undefined) continue;
+    for (let record_at = scanner.firstOf(records); record_at !== -1;) {
+      const record = yield* readValue(scanner, record_at);
+      record_at = scanner.nextOf(record.end);
+      yield markedIf(record.isCut, eventOf(record.value, scope, resource, choice));
+    }
+  }
+}
+
+const OPEN = 0x7b;
+const RESOURCE_LOGS = ["resourceLogs", "resource_logs"];
+const OF_RESOURCE_LOGS = ["resource", "scopeLogs", "scope_logs"];
+const OF_SCOPE_LOGS = ["scope", "logRecords", "log_records"];
+
+function notAnObject(): LoggiaError {
+  return new LoggiaError("bad_body", "The body must be an object with resourceLogs");
+}
+
+function eventOf(record: unknown, scope: Gathered, resource: Gathered, choice: FieldChoice): ReadEvent {
+  return isObject(record)
+    ? eventOfRecord(readRecord(record), scope, resource, choice)
+    : { fault: "a log record is no object" };
+}
+
+function readResource(given: unknown): Gathered {
+  const resource: Gathered = new Map();
+  if (isObject(given)) readAttributes(given["attributes"], resource);
+  return resource;
 }
 
 function* objectsOf(parent: Json, name: string, otherName: string): Generator<Json> {

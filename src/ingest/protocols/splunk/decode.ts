@@ -4,8 +4,10 @@ import { eventOfAttributes } from "../document.ts";
 import { compactJson, flattenInto, put } from "../flatten.ts";
 import type { Gathered } from "../flatten.ts";
 import { isObject, withoutMark } from "../json.ts";
-import { linesOf } from "../lines.ts";
-import type { ProducerEvent } from "../protocol.ts";
+import { markedIf } from "../line.ts";
+import { beginOf, linesOf } from "../lines.ts";
+import { PENDING } from "../protocol.ts";
+import type { ProducerEvent, ReadEvent } from "../protocol.ts";
 import { timeOf } from "../times.ts";
 import { objectsOf } from "./objects.ts";
 
@@ -32,30 +34,40 @@ export class NoData extends LoggiaError {
 const METADATA = ["host", "source", "sourcetype", "index"] as const;
 
 /** The events of objects with metadata around them. @throws BadObject, BadEvent, NoData */
-export function* decodeEvents(body: Buffer, choice: FieldChoice): Generator<ProducerEvent> {
+export function* decodeEvents(body: Buffer, choice: FieldChoice): Generator<ReadEvent> {
   let number = 0;
-  for (const envelope of objectsOf(body)) {
+  for (const read of objectsOf(body)) {
+    if ("fault" in read) {
+      yield read;
+      continue;
+    }
+    const { value: envelope, isCut } = read;
     const { event } = envelope;
     if (event === undefined || event === null) throw new BadEvent(number, false);
     if (event === "") throw new BadEvent(number, true);
-    yield eventOf(event, envelope, choice);
+    yield markedIf(isCut, eventOf(event, envelope, choice));
     number += 1;
   }
   if (number === 0) throw new NoData();
 }
 
 /** The events of a raw body, a line each. @throws NoData */
-export function* decodeRaw(body: Buffer, query: URLSearchParams, choice: FieldChoice): Generator<ProducerEvent> {
+export function* decodeRaw(body: Buffer, query: URLSearchParams, choice: FieldChoice): Generator<ReadEvent> {
   let count = 0;
-  for (const line of linesOf(withoutMark(body))) {
-    if (line.trim() === "") continue;
+  for (const read of linesOf(withoutMark(body))) {
+    const isCut = typeof read !== "string";
+    const line = isCut ? beginOf(read) : read;
+    if (line.trim() === "") {
+      yield PENDING;
+      continue;
+    }
     count += 1;
     const attributes: Gathered = new Map();
     for (const name of METADATA) {
       const value = query.get(name);
       if (value !== null && value !== "") put(attributes, name, value);
     }
-    yield eventOfAttributes(attributes, choice, { text: line, time: timeOf(query.get("time")) });
+    yield markedIf(isCut, eventOfAttributes(attributes, choice, { text: line, time: timeOf(query.get("time")) }));
   }
   if (count === 0) throw new NoData();
 }

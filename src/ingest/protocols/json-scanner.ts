@@ -1,0 +1,161 @@
+import { LoggiaError } from "../../errors.ts";
+import { PENDING } from "./protocol.ts";
+import type { Unread } from "./protocol.ts";
+
+/** Work that yields {@link PENDING} now and then, and returns what it came to. */
+export type Steps<T> = Generator<Unread, T>;
+
+/** Where a value ends is not known yet. */
+const NOT_YET = -1;
+/** Looked at between two pauses: up to some milliseconds' work where it is full of empty objects. */
+const STEP_BYTES = 16 * 1024;
+/** More white space in one place is none of JSON that anybody writes. */
+const MOST_BLANK = 64 * 1024;
+const LONGEST_NAME = 64;
+
+const [QUOTE, COMMA, COLON, BACKSLASH] = [0x22, 0x2c, 0x3a, 0x5c];
+const [OPEN_LIST, CLOSE_LIST, OPEN, CLOSE] = [0x5b, 0x5d, 0x7b, 0x7d];
+
+/**
+ * Finds where values of JSON begin and end, in bytes that may be many. It looks at quotes and
+ * brackets alone: what stands between them is checked by whoever parses it.
+ */
+export class JsonScanner {
+  readonly bytes: Buffer;
+  #at = 0;
+  #depth = 0;
+  #isText = false;
+  /** Behind it a pause is due. */
+  #pause = STEP_BYTES;
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+
+  /** Where the value ends that begins at `start`. @throws LoggiaError `bad_body` where it does not */
+  *endOf(start: number): Steps<number> {
+    this.#at = start;
+    this.#depth = 0;
+    this.#isText = false;
+    // It may have been further on, where a list is gone through after its end was looked for.
+    this.#pause = Math.min(this.#pause, start + STEP_BYTES);
+    for (;;) {
+      const stop = Math.min(this.bytes.length, Math.max(this.#pause, this.#at + 1));
+      const end = this.#isText ? this.#throughText(stop) : this.#through(stop, start);
+      if (end !== NOT_YET) return end;
+      if (this.#at < stop) continue;
+      if (this.#at >= this.bytes.length) {
+        if (this.#depth === 0 && !this.#isText && this.#at > start) return this.#at;
+        throw wrong("it ends within a value");
+      }
+      this.#pause = this.#at + STEP_BYTES;
+      yield PENDING;
+    }
+  }
+
+  /**
+   * Where the values of these members of an object begin; of two of one name the last counts.
+   * Nulls are none.
+   */
+  *membersOf(start: number, names: readonly string[]): Steps<Members> {
+    const starts: { [name: string]: number } = {};
+    this.#pause = Math.min(this.#pause, start + STEP_BYTES);
+    if (start >= this.#pause) {
+      // Many empty objects, of which each is too short for a pause of its own.
+      this.#pause = start + STEP_BYTES;
+      yield PENDING;
+    }
+    if (this.bytes[start] !== OPEN) throw wrong("an object is expected");
+    let at = this.skipBlank(start + 1);
+    if (this.bytes[at] === CLOSE) return { starts, end: at + 1 };
+    for (;;) {
+      if (this.bytes[at] !== QUOTE) throw wrong("a name in quotes is expected");
+      const name_end = yield* this.endOf(at);
+      const name = name_end - at <= LONGEST_NAME ? this.bytes.toString("utf8", at + 1, name_end - 1) : "";
+      at = this.skipBlank(name_end);
+      if (this.bytes[at] !== COLON) throw wrong("a colon is missing");
+      at = this.skipBlank(at + 1);
+      if (names.includes(name) && this.bytes[at] !== LETTER_N) starts[name] = at;
+      at = this.skipBlank(yield* this.endOf(at));
+      if (this.bytes[at] === CLOSE) return { starts, end: at + 1 };
+      if (this.bytes[at] !== COMMA) throw wrong("a comma is missing");
+      at = this.skipBlank(at + 1);
+    }
+  }
+
+  /** Where the first element of the array at `start` begins; -1: it has none. */
+  firstOf(start: number): number {
+    if (this.bytes[start] !== OPEN_LIST) throw wrong("an array is expected");
+    const at = this.skipBlank(start + 1);
+    return this.bytes[at] === CLOSE_LIST ? -1 : at;
+  }
+
+  /** Where the element behind the one that ends at `end` begins; -1: there is none. */
+  nextOf(end: number): number {
+    const at = this.skipBlank(end);
+    if (this.bytes[at] === CLOSE_LIST) return -1;
+    if (this.bytes[at] !== COMMA) throw wrong("a comma is missing");
+    return this.skipBlank(at + 1);
+  }
+
+  skipBlank(start: number): number {
+    let at = start;
+    while (isBlank(this.bytes[at])) at += 1;
+    if (at - start > MOST_BLANK) throw wrong("there is too much white space");
+    return at;
+  }
+
+  #through(stop: number, start: number): number {
+    const { bytes } = this;
+    for (let at = this.#at; at < stop; at++) {
+      const byte = bytes[at]!;
+      if (byte === QUOTE) {
+        this.#at = at + 1;
+        this.#isText = true;
+        return NOT_YET;
+      }
+      if (byte === OPEN || byte === OPEN_LIST) this.#depth += 1;
+      else if (byte === CLOSE || byte === CLOSE_LIST) {
+        if (this.#depth === 0) return this.#scalarEnd(at, start);
+        if (--this.#depth === 0) return at + 1;
+      } else if (this.#depth === 0 && (byte === COMMA || byte === COLON || isBlank(byte))) {
+        return this.#scalarEnd(at, start);
+      }
+    }
+    this.#at = stop;
+    return NOT_YET;
+  }
+
+  #scalarEnd(at: number, start: number): number {
+    if (at === start) throw wrong("a value is missing");
+    return at;
+  }
+
+  #throughText(stop: number): number {
+    const { bytes } = this;
+    let at = this.#at;
+    for (; at < stop; at++) {
+      const byte = bytes[at]!;
+      if (byte === BACKSLASH) at += 1;
+      else if (byte === QUOTE) {
+        this.#at = at + 1;
+        this.#isText = false;
+        return this.#depth === 0 ? at + 1 : NOT_YET;
+      }
+    }
+    this.#at = at;
+    return NOT_YET;
+  }
+}
+
+const LETTER_N = 0x6e;
+
+export type Members = { readonly starts: Readonly<Record<string, number | undefined>>; readonly end: number };
+
+function isBlank(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+export function wrong(why: string): LoggiaError {
+  return new LoggiaError("bad_body", `The body is no JSON: ${why}`);
+}

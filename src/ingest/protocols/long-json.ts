@@ -1,0 +1,140 @@
+import { parseExactly } from "./json.ts";
+import { JsonScanner, wrong } from "./json-scanner.ts";
+import type { Steps } from "./json-scanner.ts";
+
+/** JSON up to this size is parsed at once: some milliseconds' work whatever it is. */
+export const WHOLE_BYTES = 256 * 1024;
+/** What is kept of a longer value, which is more than an event holds. */
+const KEPT_BYTES = 512 * 1024;
+const MOST_DEPTH = 32;
+/** Members of an object, and elements of a list: more than an event keeps. */
+const MOST_MEMBERS = 1_100;
+/** Names and numbers beyond this are left out. */
+const MOST_SCALAR_BYTES = 4_096;
+/** Texts beyond this are cut. */
+const MOST_TEXT_BYTES = 128 * 1024;
+/** A member finds no room where less than this is left. */
+const LEAST_BYTES = 64;
+/** What groups that end, and members that just found room, take beyond. */
+const SPARE_BYTES = 16 * 1024;
+const NULL = Buffer.from("null");
+
+const [QUOTE, COMMA, COLON, BACKSLASH, LETTER_U] = [0x22, 0x2c, 0x3a, 0x5c, 0x75];
+const [OPEN_LIST, CLOSE_LIST, OPEN, CLOSE] = [0x5b, 0x5d, 0x7b, 0x7d];
+
+/** A value, and whether parts of it were left out as it is too long. */
+export type LongValue = { readonly value: unknown; readonly end: number; readonly isCut: boolean };
+
+/**
+ * The value that begins at `start`. Of one that is too long to be parsed at once some is kept:
+ * texts are cut, and members are left out that find no room.
+ * @throws LoggiaError `bad_body`
+ */
+export function* readValue(scanner: JsonScanner, start: number): Steps<LongValue> {
+  const end = yield* scanner.endOf(start);
+  const { bytes } = scanner;
+  const isCut = end - start > WHOLE_BYTES;
+  const kept = isCut ? yield* new Shortener(scanner).shorten(start) : bytes.subarray(start, end);
+  try {
+    return { value: parseExactly(kept.toString("utf8")), end, isCut };
+  } catch (error) {
+    throw wrong((error as Error).message);
+  }
+}
+
+/** The only value that these bytes hold. @throws LoggiaError `bad_body` */
+export function* readOnly(bytes: Buffer): Steps<LongValue> {
+  const scanner = new JsonScanner(bytes);
+  const read = yield* readValue(scanner, scanner.skipBlank(0));
+  if (scanner.skipBlank(read.end) < bytes.length) throw wrong("something stands behind its end");
+  return read;
+}
+
+/** Copies a value in one pass, as much of it as there is room for. */
+class Shortener {
+  readonly #scanner: JsonScanner;
+  readonly #bytes: Buffer;
+  readonly #out = Buffer.allocUnsafe(KEPT_BYTES + SPARE_BYTES);
+  #size = 0;
+
+  constructor(scanner: JsonScanner) {
+    this.#scanner = scanner;
+    this.#bytes = scanner.bytes;
+  }
+
+  *shorten(start: number): Steps<Buffer> {
+    yield* this.#value(start, KEPT_BYTES, 0);
+    return this.#out.subarray(0, this.#size);
+  }
+
+  /** Copies the value at `start` as far as `most`. Returns where it ends. */
+  *#value(start: number, most: number, depth: number): Steps<number> {
+    const first = this.#bytes[start];
+    const isGroup = first === OPEN || first === OPEN_LIST;
+    if (isGroup && depth < MOST_DEPTH) return yield* this.#group(start, most, depth);
+    const end = yield* this.#scanner.endOf(start);
+    if (first === QUOTE) this.#putText(start, end, most);
+    else if (isGroup || end - start > MOST_SCALAR_BYTES || this.#size + end - start > most) this.#put(NULL);
+    else this.#put(this.#bytes.subarray(start, end));
+    return end;
+  }
+
+  /** The same of an object or a list: half of the room is left for what comes behind it. */
+  *#group(start: number, most: number, depth: number): Steps<number> {
+    const scanner = this.#scanner;
+    const bytes = this.#bytes;
+    const [open, close] = bytes[start] === OPEN ? [OPEN, CLOSE] : [OPEN_LIST, CLOSE_LIST];
+    this.#out[this.#size++] = open;
+    const own = this.#size + Math.floor((most - this.#size) / 2);
+    let at = scanner.skipBlank(start + 1);
+    for (let members = 0; bytes[at] !== close;) {
+      const name_start = at;
+      let name_end = at;
+      if (open === OPEN) {
+        if (bytes[at] !== QUOTE) throw wrong("a name in quotes is expected");
+        name_end = yield* scanner.endOf(at);
+        at = scanner.skipBlank(name_end);
+        if (bytes[at] !== COLON) throw wrong("a colon is missing");
+        at = scanner.skipBlank(at + 1);
+      }
+      const name_bytes = name_end - name_start;
+      if (members < MOST_MEMBERS && this.#size + name_bytes + LEAST_BYTES < own && name_bytes <= MOST_SCALAR_BYTES) {
+        if (members > 0) this.#out[this.#size++] = COMMA;
+        this.#put(bytes.subarray(name_start, name_end));
+        if (open === OPEN) this.#out[this.#size++] = COLON;
+        at = yield* this.#value(at, own, depth + 1);
+        members += 1;
+      } else at = yield* scanner.endOf(at);
+      at = scanner.skipBlank(at);
+      if (bytes[at] === close) break;
+      if (bytes[at] !== COMMA) throw wrong("a comma is missing");
+      at = scanner.skipBlank(at + 1);
+      if (bytes[at] === close) throw wrong("a value is missing");
+    }
+    this.#out[this.#size++] = close;
+    return at + 1;
+  }
+
+  /**
+   * A text, or its begin where it would take more than half of the room: neither an escape nor a
+   * character is cut in two.
+   */
+  #putText(start: number, end: number, most: number): void {
+    const bytes = this.#bytes;
+    const room = Math.max(0, Math.min((most - this.#size) >> 1, MOST_TEXT_BYTES) - 2);
+    if (end - start - 2 <= room) return this.#put(bytes.subarray(start, end));
+    let at = start + 1;
+    for (const stop = at + room; at < stop;) {
+      const length = bytes[at] !== BACKSLASH ? 1 : bytes[at + 1] === LETTER_U ? 6 : 2;
+      if (at + length > stop) break;
+      at += length;
+    }
+    while (at > start + 1 && (bytes[at]! & 0xc0) === 0x80) at -= 1;
+    this.#put(bytes.subarray(start, at));
+    this.#out[this.#size++] = QUOTE;
+  }
+
+  #put(bytes: Buffer): void {
+    this.#size += bytes.copy(this.#out, this.#size);
+  }
+}

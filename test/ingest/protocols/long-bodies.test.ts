@@ -1,0 +1,198 @@
+import test from "ava";
+
+import { LoggiaError } from "../../../src/errors.ts";
+import { HOST_CLOCK } from "../../../src/events/clock.ts";
+import { parseLogKey } from "../../../src/events/event.ts";
+import { firstIdAt } from "../../../src/events/id.ts";
+import { DEFAULT_LIMITS } from "../../../src/events/limits.ts";
+import { matchProtocol } from "../../../src/ingest/protocols/match.ts";
+import { RecentIds } from "../../../src/ingest/protocols/repeats.ts";
+import { storeEvents } from "../../../src/ingest/protocols/store.ts";
+import type { Stored } from "../../../src/ingest/protocols/store.ts";
+
+const BODY_BYTES = 24 * 1024 * 1024;
+const NO_CHOICE = { text: [], time: [], source: [], tags: [] };
+const TIME = "1795668973536000000";
+
+/** A body of so many events as it takes, or of one with so many fields. */
+type Shape = {
+  readonly head: string;
+  readonly one: (i: number) => string;
+  readonly between: string;
+  readonly tail: string;
+};
+type Case = { readonly path: string; readonly many: Shape; readonly wide: Shape };
+
+const field = (i: number): string => `"name${i}":"value ${i}"`;
+const lines = (one: (i: number) => string): Shape => ({ head: "", one, between: "\n", tail: "\n" });
+const object = (head: string, tail: string): Shape => ({ head, one: field, between: ",", tail });
+
+const CASES: Readonly<Record<string, Case>> = {
+  otlp: {
+    path: "/v1/logs",
+    many: {
+      head: '{"resourceLogs":[{"scopeLogs":[{"logRecords":[',
+      one: (i) => `{"timeUnixNano":"${TIME}","body":{"stringValue":"text ${i}"}}`,
+      between: ",",
+      tail: ']}],"resource":{"attributes":[]}}]}',
+    },
+    wide: {
+      head: '{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"body":{"stringValue":"text 0"},"attributes":[',
+      one: (i) => `{"key":"k${i}","value":{"intValue":"${i}"}}`,
+      between: ",",
+      tail: "]}]}]}]}",
+    },
+  },
+  loki: {
+    path: "/loki/api/v1/push",
+    many: {
+      head: '{"streams":[{"values":[',
+      one: (i) => `["${TIME}","text ${i}"]`,
+      between: ",",
+      tail: '],"stream":{"a":"b"}}]}',
+    },
+    wide: object(`{"streams":[{"stream":{"a":"b"},"values":[["${TIME}","text 0",{`, "}]]}]}"),
+  },
+  splunk: {
+    path: "/services/collector/event",
+    many: lines((i) => `{"event":{"message":"text ${i}","n":${i}}}`),
+    wide: object('{"event":{"message":"text 0",', "}}"),
+  },
+  datadog: {
+    path: "/api/v2/logs",
+    many: { head: "[", one: (i) => `{"message":"text ${i}","n":${i}}`, between: ",", tail: "]" },
+    wide: object('[{"message":"text 0",', "}]"),
+  },
+  gelf: {
+    path: "/gelf",
+    many: lines((i) => `{"short_message":"text ${i}","_n":${i}}`),
+    wide: object('{"short_message":"text 0",', "}"),
+  },
+  bulk: {
+    path: "/_bulk",
+    many: lines((i) => `{"create":{}}\n{"message":"text ${i}","n":${i}}`),
+    wide: object('{"create":{}}\n{"message":"text 0",', "}\n"),
+  },
+  lines: {
+    path: "/lines",
+    many: lines((i) => `{"message":"text ${i}","n":${i}}`),
+    wide: object('{"message":"text 0",', "}\n"),
+  },
+};
+
+function bodyOf({ head, one, between, tail }: Shape): { body: Buffer; count: number } {
+  const parts: string[] = [];
+  for (let size = 0; size < BODY_BYTES; size += parts.at(-1)!.length + 1) parts.push(one(parts.length));
+  return { body: Buffer.from(head + parts.join(between) + tail), count: parts.length };
+}
+
+type Taken = {
+  readonly stored: Stored;
+  readonly texts: readonly string[];
+  /** The most processor time between two turns of the event loop. */
+  readonly longest_us: number;
+};
+
+/** Stores a body, with nothing but turns of the event loop beside it. */
+async function take(path: string, body: Buffer): Promise<Taken> {
+  const match = matchProtocol("POST", path);
+  if (match?.endpoint.kind !== "post") throw new Error(`nothing takes ${path}`);
+  const { endpoint } = match;
+  const texts: string[] = [];
+  const type = path === "/lines" ? "application/x-ndjson" : "application/json";
+  const received = { body, headers: { "content-type": type }, query: new URLSearchParams(), choice: NO_CHOICE };
+  const options = {
+    gatherer: {
+      async submitLines(_log: unknown, all: readonly { fields: string }[]) {
+        for (const [i, { fields }] of all.entries()) {
+          if (i % 500 === 0) await new Promise(setImmediate);
+          texts.push(/"text":"([^"]*)"/.exec(fields)![1]!);
+        }
+        return firstIdAt(0);
+      },
+    },
+    once: { post: () => Promise.reject(new Error("not asked for")) },
+    recent: new RecentIds(),
+    limits: DEFAULT_LIMITS,
+    clock: HOST_CLOCK,
+  };
+  const producer = { log: parseLogKey("a")!, apiKey: "", tags: [], repeat: null };
+  let longest_us = 0;
+  let isOver = false;
+  let before_us = spent_us();
+  const turn = (): void => {
+    const now_us = spent_us();
+    longest_us = Math.max(longest_us, now_us - before_us);
+    before_us = now_us;
+    if (!isOver) setImmediate(turn);
+  };
+  setImmediate(turn);
+  try {
+    const { stored } = await storeEvents(producer, body.length, () => endpoint.read(received), options);
+    await new Promise(setImmediate);
+    return { stored, texts, longest_us };
+  } finally {
+    isOver = true;
+    await new Promise(setImmediate);
+  }
+}
+
+/** Processor time of this thread, which others on the machine do not lengthen. */
+function spent_us(): number {
+  const { user, system } = process.threadCpuUsage();
+  return user + system;
+}
+
+for (const [name, { path, many, wide }] of Object.entries(CASES)) {
+  test.serial(`${name}: a long body of many events is taken in short steps, each event once and whole`, async (t) => {
+    const { body, count } = bodyOf(many);
+    const { stored, texts, longest_us } = await take(path, body);
+    t.is(stored.accepted, count);
+    t.is(stored.cut, 0);
+    t.true(texts.every((text, i) => text === `text ${i}`));
+    const whole_us = parsed_us(body);
+    t.log(`longest ${longest_us / 1_000} ms, parsed at once ${whole_us / 1_000} ms`);
+    t.true(longest_us < whole_us / 2, `${longest_us} µs in one step, ${whole_us} to parse all of it`);
+  });
+
+  test.serial(`${name}: one event of many megabytes is cut in short steps, and marked`, async (t) => {
+    const { body } = bodyOf(wide);
+    const { stored, texts, longest_us } = await take(path, body);
+    t.is(stored.accepted, 1);
+    t.is(stored.cut, 1);
+    t.is(texts[0], "text 0");
+    const whole_us = parsed_us(body);
+    t.log(`longest ${longest_us / 1_000} ms, parsed at once ${whole_us / 1_000} ms`);
+    t.true(longest_us < whole_us / 2, `${longest_us} µs in one step, ${whole_us} to parse all of it`);
+  });
+
+  if (path === "/gelf" || path === "/lines") continue;
+  test.serial(`${name}: of a long body that ends too early nothing is stored`, async (t) => {
+    const { body } = bodyOf(many);
+    const texts: string[] = [];
+    const cut = body.subarray(0, body.length - (path === "/_bulk" ? body.length - body.lastIndexOf('{"message') : 3));
+    const error = await t.throwsAsync(async () => texts.push(...(await take(path, cut)).texts));
+    t.true(error instanceof LoggiaError && error.code === "bad_body", String(error));
+    t.deepEqual(texts, []);
+  });
+}
+
+test.serial("objects without members by the million are passed over in short steps", async (t) => {
+  const body = Buffer.from(`{"resourceLogs":[${"{},".repeat(BODY_BYTES / 3)}{}]}`);
+  const { stored, longest_us } = await take("/v1/logs", body);
+  t.is(stored.accepted, 0);
+  const whole_us = parsed_us(body);
+  t.true(longest_us < whole_us / 2, `${longest_us} µs in one step, ${whole_us} to parse all of it`);
+});
+
+/** What a body costs that is parsed at once: the largest JSON in it. */
+function parsed_us(body: Buffer): number {
+  const before_us = spent_us();
+  const text = body.toString("utf8");
+  try {
+    JSON.parse(text);
+  } catch {
+    JSON.parse(`[${text.trim().split("\n").join(",")}]`);
+  }
+  return spent_us() - before_us;
+}
