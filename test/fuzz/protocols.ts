@@ -8,6 +8,7 @@ import { firstIdAt } from "../../src/events/id.ts";
 import type { LogKey } from "../../src/events/event.ts";
 import { choiceOf } from "../../src/ingest/protocols/choice.ts";
 import { lineOf } from "../../src/ingest/protocols/line.ts";
+import { WHOLE_BYTES } from "../../src/ingest/protocols/long-json.ts";
 import { matchProtocol } from "../../src/ingest/protocols/match.ts";
 import { decompressSnappy } from "../../src/ingest/protocols/snappy.ts";
 import { SEEDS } from "../ingest/seeds.ts";
@@ -50,10 +51,18 @@ function hookOf(random: Random, template: TemplateSource): ReceivingHook {
   return { ...made, template: changed };
 }
 
+/** JSON beyond what is parsed at once. */
+function lengthened(body: Buffer): Buffer {
+  const brace = body.indexOf("{");
+  const pad = Buffer.from(`"pad":"${"x".repeat(WHOLE_BYTES)}",`);
+  return Buffer.concat([body.subarray(0, brace + 1), pad, body.subarray(brace + 1)]);
+}
+
 function decodeOne(random: Random): void {
   const seed = random.oneOf(SEEDS);
   const original = Buffer.from(seed.body);
-  const body = random.percent(5) ? random.bytes(random.below(200)) : mutate(random, original);
+  const changed = random.percent(5) ? random.bytes(random.below(200)) : mutate(random, original);
+  const body = random.percent(2) ? lengthened(changed) : changed;
   const match = matchProtocol(seed.method ?? "POST", seed.path);
   if (match === null || match.endpoint.kind !== "post") throw new Fault(`nothing takes ${seed.path}`);
   const headers = { "content-type": seed.type, ...seed.headers };

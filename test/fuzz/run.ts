@@ -14,6 +14,7 @@ import { fileURLToPath } from "node:url";
 
 import { realEngines } from "../support/engines.ts";
 import { fuzzBytes } from "./bytes.ts";
+import { fuzzGrpc } from "./grpc.ts";
 import { fuzzListeners } from "./listeners.ts";
 import { fuzzPosts } from "./posts.ts";
 import { fuzzProtocols } from "./protocols.ts";
@@ -37,7 +38,8 @@ const PARTS = {
   bytes: { share: 0.15, what: "raw bytes to both addresses" },
   posts: { share: 0.1, what: "forms, JSONP and batches" },
   protocols: { share: 0.1, what: "bodies of other producers' protocols, decoded in this process" },
-  listeners: { share: 0.1, what: "streams of listeners, decoded in this process" },
+  listeners: { share: 0.05, what: "streams of listeners, decoded in this process" },
+  grpc: { share: 0.05, what: "frames, streams and resets to the listener of gRPC" },
   questions: { share: 0.2, what: "LQL, filters and paths, as JSON, XML and JSONP" },
   topic: { share: 0.1, what: "records on the topic itself" },
   schemathesis: { share: 0.15, what: "requests made from the OpenAPI document" },
@@ -71,6 +73,8 @@ async function runPart(part: Part, run: Run): Promise<string> {
       return `${await fuzzProtocols(random, performance.now() + seconds * 1000)} bodies, nothing found`;
     case "listeners":
       return `${await fuzzListeners(random, performance.now() + seconds * 1000)} streams, nothing found`;
+    case "grpc":
+      return await onTarget(run, (target, deadline_ms) => fuzzGrpc(target, random, deadline_ms));
     case "questions":
       return await onTarget(run, (target, deadline_ms) => fuzzQuestions(target, random, deadline_ms));
     case "topic":

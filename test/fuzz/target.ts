@@ -13,6 +13,8 @@ import type { Answer } from "./judge.ts";
 export type Target = AsyncDisposable & {
   readonly api: { readonly port: number; readonly url: string };
   readonly post: { readonly port: number; readonly url: string };
+  /** The listener of OTLP by gRPC. */
+  readonly grpcPort: number;
   /** Sends a request and judges the answer. @throws Fault */
   ask(url: string, init?: RequestInit): Promise<Answer>;
   /** @throws Fault where the process has died, has failed in a way that nobody foresaw, or does its work no longer */
@@ -34,11 +36,12 @@ export async function startTarget(): Promise<Target> {
   const folder = mkdtempSync(join(tmpdir(), "loggia-fuzz-"));
   const clear = (): void => rmSync(folder, { recursive: true, force: true });
   process.once("exit", clear);
-  const [apiPort = 0, postPort = 0] = await freePorts(2);
+  const [apiPort = 0, postPort = 0, grpcPort = 0] = await freePorts(3);
   const environment = {
     ...environmentOf("embedded", join(folder, "data")),
     LOGGIA_API: `127.0.0.1:${apiPort}`,
     LOGGIA_POST: `127.0.0.1:${postPort}`,
+    LOGGIA_OTLP_GRPC: `127.0.0.1:${grpcPort}`,
     LOGGIA_LOG_LEVEL: "warn",
     // Whoever fuzzes sends wrong credentials too, and wants more than refusals.
     LOGGIA_RATE_FAILURES: "1000000",
@@ -95,6 +98,7 @@ export async function startTarget(): Promise<Target> {
   return {
     api,
     post,
+    grpcPort,
     ask,
     check,
     async [Symbol.asyncDispose]() {
