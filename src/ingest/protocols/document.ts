@@ -62,7 +62,7 @@ export function eventOfDocument(document: object, choice: FieldChoice, around: S
 export function eventOfAttributes(attributes: Gathered, choice: FieldChoice, around: Surrounding): ProducerEvent {
   const tags = takeTags(attributes);
   const found = findFields(attributes);
-  const time = takeTime(attributes, found.time, choice.time, around.time ?? null);
+  const time = takeTime(attributes, found, choice.time, around.time ?? null);
   return {
     text: around.text ?? takeText(attributes, choice.text.length > 0 ? firstText(attributes, choice.text) : found.text),
     severity: around.severity ?? severityOf(valueOf(attributes, found.severity)),
@@ -78,16 +78,24 @@ export function eventOfAttributes(attributes: Gathered, choice: FieldChoice, aro
 }
 
 /** The attribute that is each field, by its most telling name. */
-type Found = { -readonly [F in Field]?: string | undefined };
+type Found = { -readonly [F in Field]?: string | undefined } & {
+  /** What the attribute that is the time says. */
+  moment?: ProducerTime;
+};
 
 function findFields(attributes: Gathered): Found {
   const found: Found = {};
   const ranks: { [F in Field]?: number } = {};
   for (const [name, value] of attributes) {
     const meaning = MEANINGS.get(name);
-    if (meaning === undefined || !isLike(meaning.field, value)) continue;
+    if (meaning === undefined) continue;
     const { field, rank } = meaning;
     if (rank >= (ranks[field] ?? Infinity)) continue;
+    if (field === "time") {
+      const moment = timeOf(value);
+      if (moment === null) continue;
+      found.moment = moment;
+    } else if (!isLike(field, value)) continue;
     found[field] = name;
     ranks[field] = rank;
   }
@@ -95,12 +103,10 @@ function findFields(attributes: Gathered): Found {
 }
 
 /** Whether a value can be that of a field. */
-function isLike(field: Field, value: unknown): boolean {
+function isLike(field: Exclude<Field, "time">, value: unknown): boolean {
   switch (field) {
     case "text":
       return isText(value);
-    case "time":
-      return timeOf(value) !== null;
     case "severity":
       return severityOf(value) !== null;
     case "source":
@@ -145,15 +151,22 @@ function takeText(attributes: Gathered, name: string | undefined): string {
 /** A time that was given around the document is the time, unless one of its fields was chosen. */
 function takeTime(
   attributes: Gathered,
-  usual: string | undefined,
+  found: Found,
   chosen: readonly string[],
   around: ProducerTime | null,
 ): ProducerTime | null {
-  if (around !== null && chosen.length === 0) return around;
-  const name = chosen.length === 0 ? usual : chosen.find((one) => timeOf(attributes.get(one)) !== null);
-  const time = name === undefined ? null : timeOf(attributes.get(name));
-  if (name !== undefined) attributes.delete(name);
-  return time ?? around;
+  if (chosen.length === 0) {
+    if (around !== null) return around;
+    if (found.time !== undefined) attributes.delete(found.time);
+    return found.moment ?? null;
+  }
+  for (const name of chosen) {
+    const time = timeOf(attributes.get(name));
+    if (time === null) continue;
+    attributes.delete(name);
+    return time;
+  }
+  return around;
 }
 
 const LONGEST_TAG = 100;

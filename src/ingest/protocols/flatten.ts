@@ -16,14 +16,15 @@ const MAX_VALUES = 256;
  * list of scalars becomes compact JSON. Two members of one name make an attribute of both.
  */
 export function flattenInto(into: Gathered, object: object, prefix = "", depth = 0): void {
-  for (const [key, value] of Object.entries(object)) {
+  for (const key of Object.keys(object)) {
     if (into.size > MAX_NAMES) return;
+    const value = (object as Readonly<Record<string, unknown>>)[key];
     const name = prefix + key;
     if (typeof value === "string" || typeof value === "boolean") add(into, name, value);
     else if (typeof value === "number") add(into, name, Number.isFinite(value) ? value : String(value));
     else if (value === null || value === undefined) continue;
     else if (Array.isArray(value)) addList(into, name, value);
-    else if (depth < MAX_DEPTH) flattenInto(into, value as object, `${name}.`, depth + 1);
+    else if (depth < MAX_DEPTH) flattenInto(into, value, `${name}.`, depth + 1);
     else add(into, name, compactJson(value));
   }
 }

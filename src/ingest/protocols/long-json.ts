@@ -3,7 +3,7 @@ import { JsonScanner, wrong } from "./json-scanner.ts";
 import type { Steps } from "./json-scanner.ts";
 
 /** JSON up to this size is parsed at once: some milliseconds' work whatever it is. */
-export const WHOLE_BYTES = 256 * 1024;
+export const WHOLE_BYTES = 512 * 1024;
 /** What is kept of a longer value, which is more than an event holds. */
 const KEPT_BYTES = 512 * 1024;
 const MOST_DEPTH = 32;

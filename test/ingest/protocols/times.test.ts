@@ -1,6 +1,8 @@
 import test from "ava";
+import fc from "fast-check";
 
 import { severityOf, severityOfOtel, severityOfSyslog } from "../../../src/ingest/protocols/severity.ts";
+import { isoTime } from "../../../src/ingest/protocols/syslog/times.ts";
 import { digitsOf, timeOf } from "../../../src/ingest/protocols/times.ts";
 
 const MS = Date.UTC(2026, 10, 20, 10, 0, 0, 123);
@@ -24,6 +26,25 @@ test("a moment is told by its size, or by ISO 8601", (t) => {
   t.deepEqual(timeOf(`${MS}456789`), { ms: MS, ns: 456_789 });
   t.is(digitsOf({ ms: MS, ns: 456_789 }), `${MS}456789`);
   t.deepEqual(timeOf(0), { ms: 0, ns: 0 });
+});
+
+test("times in the usual form are read as those with another zone", (t) => {
+  const date = fc.date({ min: new Date(0), max: new Date("9999-12-31T23:59:59Z"), noInvalidDate: true });
+  fc.assert(
+    fc.property(date, fc.stringMatching(/^(?:[0-9]{3,9})?$/), (moment, fraction) => {
+      const text = moment.toISOString().slice(0, 19) + (fraction === "" ? "" : `.${fraction}`);
+      const usual = timeOf(`${text}Z`);
+      t.deepEqual(usual, timeOf(`${text}+00:00`), text);
+      t.deepEqual(isoTime(`${text}Z`), usual);
+      t.is(usual?.ms, Date.parse(`${text.slice(0, 23)}Z`));
+    }),
+  );
+  for (const wrong of ["2026-00-01", "2026-1-001", "2026-11-00", "20x6-11-01"]) {
+    t.is(timeOf(`${wrong}T00:00:00Z`), null, wrong);
+  }
+  for (const wrong of ["24:00:00", "00:60:00", "00:00:6x", "00:00:00.12x"]) {
+    t.is(timeOf(`2026-11-01T${wrong}Z`), null, wrong);
+  }
 });
 
 test("what names no moment is none", (t) => {

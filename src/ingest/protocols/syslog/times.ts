@@ -1,12 +1,14 @@
 import { momentOf } from "../../../query/zone.ts";
 import type { Zone } from "../../../query/zone.ts";
 import type { ProducerTime } from "../protocol.ts";
-import { timeOf } from "../times.ts";
+import { timeOf, timeOfUsual } from "../times.ts";
 
 const ISO = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?:Z|([+-])(\d\d):?(\d\d))$/i;
 
 /** A moment in ISO 8601 with its zone; null where it is none. */
 export function isoTime(text: string): ProducerTime | null {
+  const usual = timeOfUsual(text);
+  if (usual !== null) return usual;
   const match = ISO.exec(text);
   if (match === null) return timeOf(text);
   const [, year, month, day, hour, minute, second, fraction = "", sign, zoneHour = "0", zoneMinute = "0"] = match;
