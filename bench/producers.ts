@@ -95,22 +95,23 @@ const SETTINGS = {
 export const benchmark: Benchmark = {
   name: "producers",
   kind: "embedded",
+  isApart: true,
   about: "events/s by each protocol of other producers | our own batches of the same events",
   run: compare,
 };
 
-async function compare({ world, report, quick, named }: Bench): Promise<void> {
+async function compare({ world, report, quick }: Bench): Promise<void> {
   await using closing = new AsyncDisposableStack();
   const place = await world.place();
   closing.defer(() => clearPlace(place));
   const service = closing.use(await startService(place, { settings: SETTINGS }));
   const streamer = closing.use(await startStreamer());
   const generator = await world.generator();
-  const load = new Load(service, generator, streamer, quick ? 500 : named ? 2_500 : 1_500);
+  const load = new Load(service, generator, streamer, quick ? 500 : 2_500);
   const ways = PRODUCERS.map((producer) => load.wayOf(producer));
   for (const way of ways) await way.once();
   load.costs.clear();
-  const figures = await interleaved(ways, { least: quick ? 1 : named ? 5 : 3 });
+  const figures = await interleaved(ways, { least: quick ? 1 : 5 });
   const [limit, ...others] = figures;
   for (const [i, ours] of others.entries()) {
     const { name, share, least } = PRODUCERS[i + 1]!;

@@ -28,7 +28,13 @@ const APPLICATION = `
   else setTimeout(gc, 1);
 `;
 
-type Place = { readonly folder: string; readonly buffer: string; readonly script: string };
+type Place = {
+  readonly folder: string;
+  readonly buffer: string;
+  readonly script: string;
+  /** Applications that were started: one that is left would keep the test's process from ending. */
+  readonly children: ChildProcess[];
+};
 
 function install(t: ExecutionContext): Place {
   const folder = temporaryFolder(t);
@@ -40,20 +46,35 @@ function install(t: ExecutionContext): Place {
     symlinkSync(join(ROOT, "node_modules", name), join(modules, name));
   const script = join(folder, "application.mjs");
   writeFileSync(script, APPLICATION);
-  return { folder, buffer: join(folder, "buffer"), script };
+  const children: ChildProcess[] = [];
+  t.teardown(() => children.forEach((child) => child.kill("SIGKILL")));
+  return { folder, buffer: join(folder, "buffer"), script, children };
 }
 
 type Work = { readonly from: number; readonly count: number; readonly stay?: boolean; readonly more?: object };
 
-function start({ script, buffer }: Place, url: string, { more, ...work }: Work) {
+function start({ script, buffer, children }: Place, url: string, { more, ...work }: Work) {
   const options = { url, log: LOG, key: KEY, folder: buffer, interval: 50, ...more };
   const child: ChildProcess = spawn(process.execPath, ["--expose-gc", script, JSON.stringify({ options, ...work })]);
+  children.push(child);
   let err = "";
   child.stderr!.setEncoding("utf8").on("data", (text: string) => (err += text));
   const ended = new Promise<{ code: number | null; err: string }>((resolve) => {
     child.on("close", (code) => resolve({ code, err }));
   });
   return { child, ended };
+}
+
+/** pino gives its worker 10 s at the end, in which a busy machine may send nothing. */
+const NO_TIME = /^\(node:\d+\) LoggiaPino: \d+ lines wait in \S+ for the next process: no time was left\n/;
+
+/** Runs an application to its end; where it had no time to send, the next one does. */
+async function runToEnd(place: Place, url: string, work: Work) {
+  let { code, err } = await start(place, url, work).ended;
+  for (let again = 0; again < 5 && code === 0 && NO_TIME.test(err); again++) {
+    ({ code, err } = await start(place, url, { ...work, count: 0 }).ended);
+  }
+  return { code, err };
 }
 
 /** A service at a port that stays its own while it is away. */
@@ -82,8 +103,7 @@ test("all lines of an application that ends at once arrive, with their fields", 
   const place = install(t);
   const target = await serviceAt(t);
   const service = await target.start();
-  const { ended } = start(place, target.url, { from: 0, count: 5_000, more: { tags: "eu web" } });
-  const { code, err } = await ended;
+  const { code, err } = await runToEnd(place, target.url, { from: 0, count: 5_000, more: { tags: "eu web" } });
   t.is(err, "");
   t.is(code, 0);
   t.deepEqual(await numbers(service, 5_000), upTo(5_000));
@@ -114,7 +134,7 @@ test("what an application left that was killed is sent by the next one, once", a
   first.child.kill("SIGKILL");
   await first.ended;
   // Another one, which ends while the service is away.
-  const second = start(place, target.url, { from: 2_500, count: 10, more: { exitTimeout: 100 } });
+  const second = start(place, target.url, { from: 2_500, count: 10, more: { exitTimeout: 3_000 } });
   const { code, err } = await second.ended;
   t.is(code, 0);
   t.regex(err, /LoggiaPino: 2510 lines wait in .* for the next process: .*ECONNREFUSED/);
@@ -135,8 +155,7 @@ test("a line is on disk before its interval is over, so that a killed applicatio
   first.child.kill("SIGKILL");
   await first.ended;
   const service = await target.start();
-  const second = start(place, target.url, { from: 10, count: 1 });
-  t.deepEqual(await second.ended, { code: 0, err: "" });
+  t.deepEqual(await runToEnd(place, target.url, { from: 10, count: 1 }), { code: 0, err: "" });
   t.deepEqual(await numbers(service, 11), upTo(11));
 });
 
@@ -156,7 +175,7 @@ test("beyond its bound the buffer drops the oldest and says so in the log", asyn
       const found = await eventsOf(service, 1_000);
       return found.some(({ source }) => source === "loggia/pino") ? found : null;
     },
-    { what: "the note about what was dropped", timeout_ms: 60_000 },
+    { what: "the note about what was dropped" },
   );
   const note = events.find(({ source }) => source === "loggia/pino");
   const dropped = Number(/^(\d+) lines were dropped/.exec(note?.text ?? "")?.[1]);
