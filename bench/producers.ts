@@ -36,6 +36,9 @@ const REQUESTS = 8;
 const LINES = 200_000;
 const OURS = "NDJSON, 1,000";
 
+/** The `n`-th request, of so many events. */
+type Request = (n: number, count: number) => Buffer;
+
 /** How events are posted by a protocol. */
 type Producer = {
   readonly name: string;
@@ -44,8 +47,8 @@ type Producer = {
   /** Events a second; null: told without a verdict. */
   readonly least: number | null;
 } & (
-  | { readonly by: "http"; readonly batch: number; readonly expect: number; request(n: number, count: number): Buffer }
-  | { readonly by: "tcp"; readonly listener: string; readonly metric: string; payload(): Buffer }
+  | { readonly by: "http"; readonly batch: number; readonly expect: number; readonly request: Request }
+  | { readonly by: "tcp"; readonly listener: string; readonly metric: string; readonly payload: () => Buffer }
 );
 
 const HTTP = { by: "http", batch: BATCH, expect: 200, share: null, least: null } as const;

@@ -49,16 +49,16 @@ test("of a burst of datagrams each is stored or counted as dropped, and TCP goes
   });
   const exited = once(sender, "exit");
   let lines = 0;
-  let isOver = false;
+  const over = new AbortController();
   const writing = (async () => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       socket.write(`<14>tcp ${lines++}\n`);
       await sleep(2);
     }
   })();
   t.deepEqual(await exited, [0, null]);
   await until(() => Promise.resolve(counted() >= BURST || null), { what: "all datagrams", timeout_ms: 60_000 });
-  isOver = true;
+  over.abort();
   await writing;
   socket.end();
   await tcp.close();
