@@ -1,6 +1,7 @@
 import { parseExactly } from "./json.ts";
 import { JsonScanner, wrong } from "./json-scanner.ts";
 import type { Steps } from "./json-scanner.ts";
+import type { Unread } from "./protocol.ts";
 
 /** JSON up to this size is parsed at once: some milliseconds' work whatever it is. */
 export const WHOLE_BYTES = 512 * 1024;
@@ -48,6 +49,24 @@ export function* readOnly(bytes: Buffer): Steps<LongValue> {
   const read = yield* readValue(scanner, scanner.skipBlank(0));
   if (scanner.skipBlank(read.end) < bytes.length) throw wrong("something stands behind its end");
   return read;
+}
+
+/**
+ * The elements of a list, one at a time, or the only value of a body that holds no list.
+ * @throws LoggiaError `bad_body`
+ */
+export function* elementsOf(body: Buffer): Generator<LongValue | Unread> {
+  const scanner = new JsonScanner(body);
+  const start = scanner.skipBlank(0);
+  const isList = body[start] === OPEN_LIST;
+  let end = start + 1;
+  for (let at = isList ? scanner.firstOf(start) : start; at !== -1; at = isList ? scanner.nextOf(end) : -1) {
+    const read = yield* readValue(scanner, at);
+    yield read;
+    end = read.end;
+  }
+  const close = isList ? scanner.skipBlank(end) + 1 : end;
+  if (scanner.skipBlank(close) < body.length) throw wrong("something stands behind its end");
 }
 
 /** Copies a value in one pass, as much of it as there is room for. */

@@ -68,3 +68,32 @@ test("lines of JSON have their fields found by name, or chosen by argument and h
   t.like(events.get('{"big":"12345678901234567890"}'), { attributes: { big: "12345678901234567890" } });
   t.truthy(events.get("no JSON"));
 });
+
+test("a list of objects and an object over several lines are events, as senders of batches post them", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const post = (body: string) =>
+    send(service, "/1/logs/first/lines?source=till", body, { headers: { "Content-Type": "application/json" } });
+  const many = Array.from({ length: 400 }, (_, i) => ({ message: `many ${i}`, level: "warn", took: i }));
+  for (const [body, accepted] of [
+    ['\ufeff [ {"message":"one","level":"info"},\n{"message":"two"}, 5 ]\n', 3],
+    [JSON.stringify({ message: "three", user: { name: "ann" } }, null, 2), 1],
+    [JSON.stringify(many), 400],
+    ["[]", 0],
+    ["[info] no list", 1],
+    ['{"message":"four"}\n{"message":"five"}', 2],
+    ['{"message":"cut off\n{"message":"six"}', 2],
+    ['{\n"message": "cut off"\n', 2],
+  ] as const) {
+    const posted = await post(body);
+    t.is(posted.status, 201, posted.text);
+    t.deepEqual(JSON.parse(posted.text), { accepted }, body.slice(0, 80));
+  }
+  const events = await eventsOf(service, 411);
+  const texts = new Map(events.map((event) => [event.text, event]));
+  for (const text of ["one", "two", "5", "three", "many 399", "[info] no list", "four", "five", "six", "{"])
+    t.truthy(texts.get(text), text);
+  t.like(texts.get("three"), { user: "ann", source: "till" });
+  t.deepEqual(texts.get("many 7")?.tags, ["warn"]);
+  for (const body of ['[{"message":"one"},]', '[{"message":"one"}', '[{"message":"one"}] two', "[]\n[]"])
+    t.like(await post(body), { status: 400 }, body);
+});

@@ -4,9 +4,8 @@ import { eventOfAttributes } from "../document.ts";
 import { add, flattenInto } from "../flatten.ts";
 import type { Gathered } from "../flatten.ts";
 import { isObject, parseBody, withoutMark } from "../json.ts";
-import { JsonScanner, wrong } from "../json-scanner.ts";
 import { markedIf } from "../line.ts";
-import { readValue, WHOLE_BYTES } from "../long-json.ts";
+import { elementsOf, WHOLE_BYTES } from "../long-json.ts";
 import type { ReadEvent } from "../protocol.ts";
 import { severityOf } from "../severity.ts";
 
@@ -24,21 +23,15 @@ export function* decodeLogs(body: Buffer, query: URLSearchParams, choice: FieldC
 
 /** The same of a long body, a log at a time. */
 function* decodeLong(body: Buffer, query: URLSearchParams, choice: FieldChoice): Generator<ReadEvent> {
-  const scanner = new JsonScanner(body);
-  const start = scanner.skipBlank(0);
-  const isList = body[start] === OPEN_LIST;
-  if (!isList && body[start] !== OPEN) throw noLogs();
-  let end = start + 1;
-  for (let at = isList ? scanner.firstOf(start) : start; at !== -1; at = isList ? scanner.nextOf(end) : -1) {
-    const read = yield* readValue(scanner, at);
-    for (const event of logOf(read.value, query, choice)) yield markedIf(read.isCut, event);
-    end = read.end;
+  if (!/^\s*[[{]/.test(body.toString("latin1", 0, BEGIN_BYTES))) throw noLogs();
+  for (const read of elementsOf(body)) {
+    if ("fault" in read) yield read;
+    else for (const event of logOf(read.value, query, choice)) yield markedIf(read.isCut, event);
   }
-  const close = isList ? scanner.skipBlank(end) + 1 : end;
-  if (scanner.skipBlank(close) < body.length) throw wrong("something stands behind its end");
 }
 
-const [OPEN, OPEN_LIST] = [0x7b, 0x5b];
+/** More white space before a list is none that anybody writes. */
+const BEGIN_BYTES = 256;
 
 function noLogs(): LoggiaError {
   return new LoggiaError("bad_body", "The body must be an object or a list of them");

@@ -2,23 +2,35 @@ import { LoggiaError } from "../../../errors.ts";
 import type { FieldChoice } from "../choice.ts";
 import { eventOfDocument } from "../document.ts";
 import { isObject, parseExactly, withoutMark } from "../json.ts";
+import { JsonScanner } from "../json-scanner.ts";
 import type { Steps } from "../json-scanner.ts";
 import { markedIf } from "../line.ts";
 import { beginOf, isBlank, linesOf } from "../lines.ts";
-import { readOnly } from "../long-json.ts";
+import { elementsOf, readOnly } from "../long-json.ts";
 import { PENDING } from "../protocol.ts";
 import type { ProducerEvent, ReadEvent } from "../protocol.ts";
 
+const LINE_FEED = 0x0a;
 const NO_ATTRIBUTES: ProducerEvent["attributes"] = new Map();
+
+/** A list of objects, as senders of JSON in batches post it. An empty list is one, too. */
+const LIST = /^\s*\[\s*[{\]]/;
+/** An object that goes on in the next line. */
+const OBJECT = /^\s*\{/;
+/** So much of a body is looked at to see what it begins with. */
+const BEGIN_BYTES = 256;
 
 /**
  * The events of a body with one event a line. Blank lines are none.
- * @param json whether lines that are objects of JSON are read as such; others stay text
+ * @param json whether JSON is read as such: lines that are objects, a list of objects, or one
+ *   object over several lines. Other lines stay text
  * @throws LoggiaError `bad_body` where there is no event
  */
-export function* decodeLines(body: Buffer, json: boolean, choice: FieldChoice): Generator<ReadEvent> {
+export function* decodeLines(given: Buffer, json: boolean, choice: FieldChoice): Generator<ReadEvent> {
+  const body = withoutMark(given);
+  if (json && (yield* isDocument(body))) return yield* decodeDocument(body, choice);
   let count = 0;
-  for (const line of linesOf(withoutMark(body))) {
+  for (const line of linesOf(body)) {
     if (isBlank(line)) {
       yield PENDING;
       continue;
@@ -28,6 +40,36 @@ export function* decodeLines(body: Buffer, json: boolean, choice: FieldChoice): 
     else yield (json ? yield* eventOfLong(line, choice) : null) ?? markedIf(true, eventOfText(beginOf(line)));
   }
   if (count === 0) throw new LoggiaError("bad_body", "The body must hold at least one line that is not blank");
+}
+
+/** Whether a body is one document of JSON, and not one a line. */
+function* isDocument(body: Buffer): Steps<boolean> {
+  const begin = body.toString("latin1", 0, BEGIN_BYTES);
+  if (LIST.test(begin)) return true;
+  if (!OBJECT.test(begin)) return false;
+  const start = begin.indexOf("{");
+  const feed = body.indexOf(LINE_FEED, start);
+  if (feed === -1) return false;
+  try {
+    const scanner = new JsonScanner(body);
+    const end = yield* scanner.endOf(start);
+    return end > feed && scanner.skipBlank(end) >= body.length;
+  } catch (error) {
+    if (error instanceof LoggiaError) return false;
+    throw error;
+  }
+}
+
+/** The events of a list of objects, or of one object. What is no object stays text. */
+function* decodeDocument(body: Buffer, choice: FieldChoice): Generator<ReadEvent> {
+  for (const read of elementsOf(body)) {
+    if ("fault" in read) {
+      yield read;
+      continue;
+    }
+    const { value, isCut } = read;
+    yield markedIf(isCut, isObject(value) ? eventOfDocument(value, choice) : eventOfText(JSON.stringify(value)));
+  }
 }
 
 function eventOfJson(line: string, choice: FieldChoice): ProducerEvent | null {
