@@ -1,8 +1,11 @@
-const [NUL, LINE_FEED, CARRIAGE_RETURN, SPACE, LESS, ZERO, NINE] = [0x00, 0x0a, 0x0d, 0x20, 0x3c, 0x30, 0x39];
+const [NUL, LINE_FEED, CARRIAGE_RETURN, SPACE] = [0x00, 0x0a, 0x0d, 0x20];
+const [LESS, GREATER, ZERO, NINE] = [0x3c, 0x3e, 0x30, 0x39];
 /** Digits of a length: more are none. */
 const MOST_DIGITS = 10;
-/** Where a line begins that is a message by itself. */
+/** Where a message begins behind the end of another one, and its priority. */
 const NEXT_LINE = "\n<";
+const NEXT_NUL = "\0<";
+const MOST_PRIORITY_DIGITS = 3;
 const NOTHING = Buffer.alloc(0);
 
 /** What stands between two ends of a stream, or in one datagram. */
@@ -53,7 +56,7 @@ export class Frames {
 
   *push(given: Buffer): Generator<Frame> {
     let bytes = given;
-    if (this.count === 0 && given[given.length - 1] === NUL && !given.includes(NEXT_LINE)) this.#nulOnly = true;
+    if (this.count === 0 && !this.#nulOnly) this.#nulOnly = endsByNul(given);
     if (this.#skip_bytes > 0) {
       const skipped = Math.min(this.#skip_bytes, bytes.length);
       this.#skip_bytes -= skipped;
@@ -163,6 +166,23 @@ export class Frames {
     const feed = bytes.indexOf(LINE_FEED, at);
     return nul === -1 || (feed !== -1 && feed < nul) ? feed : nul;
   }
+}
+
+/** Whether NUL ends messages here, and no line is a message. */
+function endsByNul(bytes: Buffer): boolean {
+  const nul = bytes.indexOf(NUL);
+  if (nul === -1 || messageAt(bytes, NEXT_LINE)) return false;
+  return bytes[bytes.length - 1] === NUL || messageAt(bytes, NEXT_NUL, nul);
+}
+
+/** Whether a priority stands behind this end of a message anywhere: within a text, "<" may begin anything. */
+function messageAt(bytes: Buffer, end: string, from = 0): boolean {
+  for (let at = bytes.indexOf(end, from); at !== -1; at = bytes.indexOf(end, at + 1)) {
+    let i = at + end.length;
+    while (i - at - end.length < MOST_PRIORITY_DIGITS && bytes[i]! >= ZERO && bytes[i]! <= NINE) i += 1;
+    if (i > at + end.length && bytes[i] === GREATER) return true;
+  }
+  return false;
 }
 
 const NOT_COUNTED = "not counted";

@@ -33,6 +33,11 @@ test("only digits, a blank and < are a length", (t) => {
 
 test("a client that ends by NUL may send lines in a message", (t) => {
   t.deepEqual(framesOf("<1>a\nb\0<2>c\n\0", 100), whole("<1>a\nb", "<2>c"));
+  // A page within a message, and a read that ends amid the second one.
+  t.deepEqual(framesOf("<1>a\n<p>\n<1 b\0<2>c\n<d>\0", 100), whole("<1>a\n<p>\n<1 b", "<2>c\n<d>"));
+  t.deepEqual(framesOf("<1>a\nb\0<2>c\nd\0", 12), whole("<1>a\nb", "<2>c\nd"));
+  t.deepEqual(framesOf("<1>a\0b\n<2>c\n", 100), whole("<1>a", "b", "<2>c"));
+  t.deepEqual(framesOf("<1>a\0<2>b\n<3>c\n", 100), whole("<1>a", "<2>b", "<3>c"));
 });
 
 test("a longer frame is cut, and the next one is whole", (t) => {
