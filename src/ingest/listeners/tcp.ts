@@ -54,7 +54,12 @@ export type TcpTimes = {
   readonly ending_ms: number;
 };
 
-const TIMES: TcpTimes = { frame_ms: 60_000, first_ms: 60_000, idle_ms: 3_600_000, ending_ms: 1_000 };
+/**
+ * Clients may be silent for as long as they like: most write their next message into a connection that
+ * was closed meanwhile, and lose it. Idle ones leave first where the listener is full, and keep-alive
+ * finds those whose client is gone.
+ */
+const TIMES: TcpTimes = { frame_ms: 60_000, first_ms: Infinity, idle_ms: Infinity, ending_ms: 1_000 };
 const SWEEP_MS = 1_000;
 const PROBE_MS = 60_000;
 const PAUSE_MS = 20;

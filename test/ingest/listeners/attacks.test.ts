@@ -105,6 +105,25 @@ test("a slow sender is cut off, and what it sent is kept", async (t) => {
   await listening.close();
 });
 
+test.serial("a client that has been silent for a day loses nothing, before its first message and later", async (t) => {
+  const { context, bus, counts } = await contextOf(t);
+  const listening = await listenForSyslog(socketFor("tcp"), context);
+  const [first, later] = [await connectTo(listening.port), await connectTo(listening.port)];
+  for (const socket of [first, later]) socket.resume();
+  later.write("<11>before\n");
+  await until(() => Promise.resolve(bus.texts.includes("before") || null), { what: "the first message" });
+  const now = performance.now.bind(performance);
+  performance.now = () => now() + 86_400_000;
+  t.teardown(() => (performance.now = now));
+  await sleep(2_500);
+  first.write("<11>first\n");
+  later.write("<11>later\n");
+  await until(() => Promise.resolve(bus.texts.length === 3 || null), { what: "both messages", timeout_ms: 10_000 });
+  t.deepEqual(bus.texts.toSorted(), ["before", "first", "later"]);
+  t.is(counts.get("refused"), undefined);
+  await listening.close();
+});
+
 test("a flood of connections keeps out neither those who send nor those who come", async (t) => {
   const connections = { connections: 10, descriptors: Number.POSITIVE_INFINITY };
   const { context, bus } = await contextOf(t, { connections });
