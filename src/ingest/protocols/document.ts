@@ -110,6 +110,7 @@ function isLike(field: Exclude<Field, "time">, value: unknown): boolean {
     case "severity":
       return severityOf(value) !== null;
     case "source":
+      return !isStream(value) && (isText(value) || typeof value === "number");
     case "user":
     case "link":
       return isText(value) || typeof value === "number";
@@ -122,6 +123,11 @@ function isLike(field: Exclude<Field, "time">, value: unknown): boolean {
     default:
       return field satisfies never;
   }
+}
+
+/** Whether a value names the stream of a container, which says nothing about whose it is. */
+export function isStream(value: unknown): boolean {
+  return value === "stdout" || value === "stderr";
 }
 
 function isText(value: unknown): value is string {

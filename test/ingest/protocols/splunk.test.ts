@@ -51,6 +51,24 @@ test("events run together, with metadata around them and times of every kind", a
     );
 });
 
+test("a line of Docker's driver is the text, and its tag the source", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const body =
+    '{"event":{"line":"inline é","source":"stderr","tag":"web-1","attrs":{"env":"prod"}},"time":"1700000000.5","host":"box"}' +
+    '{"event":{"line":{"message":"json","level":"warn","n":5,"at":{"x":1}},"source":"stdout","tag":"web-1"},"host":"box"}' +
+    '{"event":{"line":{"n":6},"source":"stdout"},"host":"box"}' +
+    '{"event":{"message":"own text","line":"17"},"host":"box"}';
+  t.is((await send(service, EVENT, body, { headers: TOKEN })).status, 200);
+  const events = new Map((await eventsOf(service, 4)).map((event) => [event.text, event]));
+  t.like(events.get("inline é"), {
+    source: "web-1",
+    attributes: { source: "stderr", tag: "web-1", "attrs.env": "prod", host: "box" },
+  });
+  t.like(events.get("json"), { source: "web-1", tags: ["warn"], attributes: { n: 5, "at.x": 1, source: "stdout" } });
+  t.like(events.get('{"line":{"n":6},"source":"stdout"}'), { source: "box", attributes: { n: 6, source: "stdout" } });
+  t.like(events.get("own text"), { attributes: { line: "17" } });
+});
+
 test("raw bodies are an event a line, with metadata by argument", async (t) => {
   const service = await serviceOf(t, "embedded");
   const path = "/services/collector/raw?host=box&sourcetype=app&channel=c1";

@@ -1,6 +1,6 @@
 import { LoggiaError } from "../../../errors.ts";
 import type { FieldChoice } from "../choice.ts";
-import { eventOfAttributes } from "../document.ts";
+import { eventOfAttributes, isStream } from "../document.ts";
 import { compactJson, flattenInto, put } from "../flatten.ts";
 import type { Gathered } from "../flatten.ts";
 import { isObject, withoutMark } from "../json.ts";
@@ -75,7 +75,7 @@ export function* decodeRaw(body: Buffer, query: URLSearchParams, choice: FieldCh
 function eventOf(event: unknown, envelope: Readonly<Record<string, unknown>>, choice: FieldChoice): ProducerEvent {
   const attributes: Gathered = new Map();
   const isText = !isObject(event);
-  if (isObject(event)) flattenInto(attributes, event);
+  const tag = isText ? null : flattenEvent(event, attributes);
   if (isObject(envelope["fields"])) flattenInto(attributes, envelope["fields"]);
   for (const name of METADATA) {
     const value = envelope[name];
@@ -83,5 +83,21 @@ function eventOf(event: unknown, envelope: Readonly<Record<string, unknown>>, ch
   }
   const text = typeof event === "string" ? event : compactJson(event);
   const read = eventOfAttributes(attributes, choice, { time: timeOf(envelope["time"]), ...(isText && { text }) });
-  return read.text === "" ? { ...read, text } : read;
+  const isOfHost = read.source === "" || read.source === envelope["host"];
+  return { ...read, text: read.text === "" ? text : read.text, source: isOfHost && tag !== null ? tag : read.source };
+}
+
+/**
+ * Docker's driver puts what was logged into a line, as text or as object, beside the stream that it
+ * came from. Returns its tag, the container; null where the event is another.
+ */
+function flattenEvent(event: Readonly<Record<string, unknown>>, into: Gathered): string | null {
+  const { line, ...around } = event;
+  if (line === undefined || !isStream(event["source"])) {
+    flattenInto(into, event);
+    return null;
+  }
+  flattenInto(into, around);
+  flattenInto(into, isObject(line) ? line : { message: line });
+  return typeof around["tag"] === "string" ? around["tag"] : null;
 }
