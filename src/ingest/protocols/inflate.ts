@@ -4,7 +4,7 @@ import { gunzip, inflate, inflateRaw, zstdDecompress } from "node:zlib";
 import { LoggiaError } from "../../errors.ts";
 import { quote } from "../../events/quote.ts";
 import { DECOMPRESSION_MAX_RATIO } from "../../http/body.ts";
-import { decompressSnappy, sizeOfSnappy } from "./snappy.ts";
+import { decompressFramedSnappy, decompressSnappy, isFramedSnappy, sizeOfSnappy } from "./snappy.ts";
 
 const METHODS = {
   gzip: promisify(gunzip),
@@ -31,13 +31,15 @@ export async function decompress(body: Buffer, encoding: string, limit_bytes: nu
   if (body.length === 0 || encoding === "" || encoding === "identity") return body;
   const most_bytes = mostInflated(body.length, limit_bytes);
   try {
-    if (encoding === "snappy") {
+    if (encoding === "snappy" || encoding === "x-snappy-framed") {
+      if (isFramedSnappy(body)) return decompressFramedSnappy(body, most_bytes);
       if (sizeOfSnappy(body) > most_bytes) throw tooLarge(most_bytes);
       return decompressSnappy(body);
     }
     return await METHODS[methodOf(body, encoding)](body, { maxOutputLength: most_bytes });
   } catch (error) {
     if (error instanceof LoggiaError) throw error;
+    if (error instanceof RangeError && encoding.includes("snappy")) throw tooLarge(most_bytes);
     if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") throw tooLarge(most_bytes);
     const message = `The body says that it is ${encoding}, but it cannot be decompressed`;
     throw new LoggiaError("bad_body", message, { cause: error });
@@ -52,6 +54,7 @@ function methodOf(body: Buffer, encoding: string): keyof typeof METHODS {
     case "zstd":
       return "zstd";
     case "deflate":
+    case "zlib":
       return isZlib(body) ? "zlib" : "raw";
     default:
       throw new LoggiaError("unsupported_media_type", `Content-Encoding is ${quote(encoding)}; taken is ${TAKEN}`);

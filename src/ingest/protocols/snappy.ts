@@ -50,6 +50,52 @@ export function sizeOfSnappy(input: Buffer): number {
   return readSize(input).value;
 }
 
+/** What framed snappy begins with: a chunk of type 0xff that holds "sNaPpY". */
+const STREAM_BEGIN = Buffer.from([0xff, 0x06, 0x00, 0x00, ...Buffer.from("sNaPpY")]);
+const CHUNK_HEAD_BYTES = 4;
+const SUM_BYTES = 4;
+/** A chunk of type 0 is compressed. */
+const [PLAIN, FIRST_SKIPPED] = [0x01, 0x80];
+
+/** Whether this is framed snappy: a stream of blocks with sums, by which some clients mean "snappy". */
+export function isFramedSnappy(input: Buffer): boolean {
+  return input.subarray(0, STREAM_BEGIN.length).equals(STREAM_BEGIN);
+}
+
+/**
+ * Decompresses framed snappy: https://github.com/google/snappy/blob/main/framing_format.txt
+ *
+ * Its sums are not checked: what comes over HTTP is whole, and a broken block does not decompress.
+ * @throws LoggiaError `bad_body`
+ * @throws RangeError where it comes to more than `limit_bytes`
+ */
+export function decompressFramedSnappy(input: Buffer, limit_bytes: number): Buffer {
+  let size_bytes = 0;
+  for (const { block, isPlain } of chunksOf(input)) {
+    size_bytes += isPlain ? block.length : sizeOfSnappy(block);
+    if (size_bytes > limit_bytes) throw new RangeError("too large");
+  }
+  const output = Buffer.allocUnsafe(size_bytes);
+  let written = 0;
+  for (const { block, isPlain } of chunksOf(input)) {
+    written += (isPlain ? block : decompressSnappy(block)).copy(output, written);
+  }
+  return output;
+}
+
+function* chunksOf(input: Buffer): Generator<{ readonly block: Buffer; readonly isPlain: boolean }> {
+  for (let at = 0; at < input.length;) {
+    if (at + CHUNK_HEAD_BYTES > input.length) throw broken();
+    const type = input[at]!;
+    const start = at + CHUNK_HEAD_BYTES;
+    at = start + input.readUIntLE(start - 3, 3);
+    if (at > input.length) throw broken();
+    if (type >= FIRST_SKIPPED) continue;
+    if (type > PLAIN || at - start < SUM_BYTES) throw broken();
+    yield { block: input.subarray(start + SUM_BYTES, at), isPlain: type === PLAIN };
+  }
+}
+
 function readSize(input: Buffer): { value: number; at: number } {
   let value = 0;
   for (let at = 0; at < Math.min(5, input.length); at++) {

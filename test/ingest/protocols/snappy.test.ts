@@ -2,7 +2,8 @@ import test from "ava";
 import fc from "fast-check";
 import { compress, uncompress } from "snappyjs";
 
-import { decompressSnappy, sizeOfSnappy } from "../../../src/ingest/protocols/snappy.ts";
+import { decompress } from "../../../src/ingest/protocols/inflate.ts";
+import { decompressFramedSnappy, decompressSnappy, sizeOfSnappy } from "../../../src/ingest/protocols/snappy.ts";
 
 /** Texts with repeats of every distance and length, which copies are made of. */
 const repeating = fc
@@ -62,4 +63,40 @@ test("blocks that lie about their size, or copy from before their beginning, are
   t.is(decompressSnappy(Buffer.from([0x00])).length, 0);
   // A copy that goes on within itself.
   t.is(decompressSnappy(Buffer.from([0x08, 0x00, 0x61, 0x0d, 0x01])).toString(), "aaaaaaaa");
+});
+
+/** A chunk of framed snappy. */
+const chunk = (type: number, bytes: Uint8Array) =>
+  Buffer.concat([Buffer.from([type, bytes.length & 0xff, (bytes.length >> 8) & 0xff, bytes.length >> 16]), bytes]);
+const BEGIN = chunk(0xff, Buffer.from("sNaPpY"));
+const SUM = Buffer.alloc(4);
+
+test("framed snappy, which the Collector means by snappy, becomes what it was", async (t) => {
+  const text = Buffer.from("0123456789".repeat(10_000));
+  const framed = Buffer.concat([
+    BEGIN,
+    chunk(0x00, Buffer.concat([SUM, Buffer.from(compress(text.subarray(0, 65_536)))])),
+    chunk(0xfe, Buffer.alloc(10)),
+    BEGIN,
+    chunk(0x80, Buffer.from("skipped")),
+    chunk(0x01, Buffer.concat([SUM, text.subarray(65_536)])),
+  ]);
+  for (const encoding of ["snappy", "x-snappy-framed"]) {
+    t.true((await decompress(framed, encoding, 1_000_000)).equals(text), encoding);
+    await t.throwsAsync(decompress(framed, encoding, text.length - 1), { message: /more than/ });
+  }
+  t.true((await decompress(Buffer.from(compress(text)), "snappy", 1_000_000)).equals(text));
+  t.is((await decompress(BEGIN, "snappy", 1_000)).length, 0);
+});
+
+test("framed snappy that is cut off, of an unknown kind or larger than allowed is refused", (t) => {
+  const good = chunk(0x00, Buffer.concat([SUM, Buffer.from(compress(Buffer.from("good")))]));
+  const refused = (bytes: Buffer) =>
+    t.throws(() => decompressFramedSnappy(Buffer.concat([BEGIN, bytes]), 1_000), { message: /no block of snappy/ });
+  for (let end = 1; end < good.length; end++) refused(good.subarray(0, end));
+  refused(chunk(0x02, Buffer.alloc(8)));
+  refused(chunk(0x00, Buffer.alloc(3)));
+  refused(chunk(0x00, SUM));
+  const large = chunk(0x00, Buffer.concat([SUM, Buffer.from([0xff, 0xff, 0xff, 0xff, 0x0f])]));
+  t.throws(() => decompressFramedSnappy(Buffer.concat([BEGIN, large]), 1_000), { instanceOf: RangeError });
 });
