@@ -7,15 +7,17 @@ import { NO_TAGS } from "../../events/tags.ts";
 import { flattenInto } from "./flatten.ts";
 import type { Gathered } from "./flatten.ts";
 import type { ProducerEvent, ProducerTime } from "./protocol.ts";
-import { severityOf } from "./severity.ts";
+import { severityOf, severityOfOtel } from "./severity.ts";
 import type { Severity } from "./severity.ts";
 import { timeOf } from "./times.ts";
 
 /** The names by which producers call a field, the most telling first. */
 const NAMES = {
-  text: "message msg log text body short_message _msg MESSAGE @message event",
+  text: "message msg log text body body.text Body short_message _msg MESSAGE @message event",
   time: "@timestamp timestamp time ts datetime date created _time eventTime",
-  severity: "log.level level severity loglevel log_level lvl levelname severity_text detected_level",
+  severity:
+    "log.level level severity loglevel log_level lvl levelname severity_text SeverityText otel.log.severity.text " +
+    "detected_level severity_number SeverityNumber otel.log.severity.number",
   source:
     "service.name service_name service app application appname app_name " +
     "program process.name ident syslog_identifier " +
@@ -29,13 +31,24 @@ const NAMES = {
 } as const;
 type Field = keyof typeof NAMES;
 
+/** What exporters of the Collector put before names of attributes: those named like a text are none. */
+const PREFIXES = ["", "attributes.", "Attributes.", "resource.attributes.", "Resource.", "resources."];
+const PREFIXED: ReadonlySet<string> = new Set<Field>(["source", "user", "link", "ip", "latitude", "longitude"]);
+
 /** What a name means, and how telling it is: 0 is the most. */
 type Meaning = { readonly field: Field; readonly rank: number };
 const MEANINGS: ReadonlyMap<string, Meaning> = new Map(
   Object.entries(NAMES).flatMap(([field, names]) =>
-    names.split(" ").map((name, rank): [string, Meaning] => [name, { field: field as Field, rank }]),
+    names.split(" ").flatMap((name, n) =>
+      (PREFIXED.has(field) ? PREFIXES : [""]).map((prefix, i): [string, Meaning] => {
+        return [prefix + name, { field: field as Field, rank: n * PREFIXES.length + i }];
+      }),
+    ),
   ),
 );
+
+/** Names of numbers as OpenTelemetry has them, which others use otherwise. */
+const OTEL_NUMBERS: ReadonlySet<string> = new Set(["severity_number", "SeverityNumber", "otel.log.severity.number"]);
 
 /** What a protocol knows of an event besides its document. */
 export type Surrounding = {
@@ -65,7 +78,7 @@ export function eventOfAttributes(attributes: Gathered, choice: FieldChoice, aro
   const time = takeTime(attributes, found, choice.time, around.time ?? null);
   return {
     text: around.text ?? takeText(attributes, choice.text.length > 0 ? firstText(attributes, choice.text) : found.text),
-    severity: around.severity ?? severityOf(valueOf(attributes, found.severity)),
+    severity: around.severity ?? severityNamed(found.severity, valueOf(attributes, found.severity)),
     source:
       textOf(attributes, firstText(attributes, choice.source)) || around.source || textOf(attributes, found.source),
     user: textOf(attributes, found.user),
@@ -95,7 +108,7 @@ function findFields(attributes: Gathered): Found {
       const moment = timeOf(value);
       if (moment === null) continue;
       found.moment = moment;
-    } else if (!isLike(field, value)) continue;
+    } else if (!isLike(field, value, name)) continue;
     found[field] = name;
     ranks[field] = rank;
   }
@@ -103,12 +116,12 @@ function findFields(attributes: Gathered): Found {
 }
 
 /** Whether a value can be that of a field. */
-function isLike(field: Exclude<Field, "time">, value: unknown): boolean {
+function isLike(field: Exclude<Field, "time">, value: unknown, name = ""): boolean {
   switch (field) {
     case "text":
       return isText(value);
     case "severity":
-      return severityOf(value) !== null;
+      return severityNamed(name, value) !== null;
     case "source":
       return !isStream(value) && (isText(value) || typeof value === "number");
     case "user":
@@ -123,6 +136,10 @@ function isLike(field: Exclude<Field, "time">, value: unknown): boolean {
     default:
       return field satisfies never;
   }
+}
+
+function severityNamed(name: string | undefined, value: unknown): Severity | null {
+  return name !== undefined && OTEL_NUMBERS.has(name) ? severityOfOtel(Number(value)) : severityOf(value);
 }
 
 /** Whether a value names the stream of a container, which says nothing about whose it is. */

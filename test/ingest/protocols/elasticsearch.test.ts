@@ -121,6 +121,40 @@ test("an event that comes again under its id is stored once", async (t) => {
   t.is((await eventsOf(service, 102)).length, 102);
 });
 
+test("documents of the Collector's exporter have text, severity and source in each of its mappings", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const index = { create: { _index: "logs-generic-default" } };
+  const { status } = await bulk(
+    service,
+    lines(
+      index,
+      {
+        "@timestamp": "1795673947801.301794",
+        body: { text: "otel" },
+        severity_number: 17,
+        attributes: { n: 1, "user.name": "ann", message: "an attribute" },
+        resource: { attributes: { "service.name": "shop", "host.name": "box" } },
+      },
+      index,
+      {
+        "@timestamp": "2026-11-26T06:19:11.655508662Z",
+        Body: "none",
+        SeverityText: "WARN",
+        Resource: { service: { name: "shop" } },
+      },
+      index,
+      { Body: "no word", SeverityNumber: 9, Resource: { host: { name: "box" } }, "Attributes.user.id": "u1" },
+    ),
+  );
+  t.is(status, 200);
+  const events = new Map((await eventsOf(service, 3)).map((event) => [event.text, event]));
+  const otel = events.get("otel")!;
+  t.like(otel, { source: "shop", tags: ["error"], user: "ann" });
+  t.like(otel.attributes, { "attributes.n": 1, "attributes.message": "an attribute", time_ns: "1795673947801301794" });
+  t.like(events.get("none"), { source: "shop", tags: ["warn"] });
+  t.like(events.get("no word"), { source: "box", tags: ["info"], user: "u1" });
+});
+
 test("what cannot be understood as a whole leaves nothing", async (t) => {
   const service = await serviceOf(t, "embedded");
   const good = lines({ index: {} }, { message: "good" });

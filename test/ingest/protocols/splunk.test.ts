@@ -51,15 +51,19 @@ test("events run together, with metadata around them and times of every kind", a
     );
 });
 
-test("a line of Docker's driver is the text, and its tag the source", async (t) => {
+test("a line of Docker's driver is the text, its tag the source, and severities of the Collector are read", async (t) => {
   const service = await serviceOf(t, "embedded");
   const body =
     '{"event":{"line":"inline é","source":"stderr","tag":"web-1","attrs":{"env":"prod"}},"time":"1700000000.5","host":"box"}' +
     '{"event":{"line":{"message":"json","level":"warn","n":5,"at":{"x":1}},"source":"stdout","tag":"web-1"},"host":"box"}' +
     '{"event":{"line":{"n":6},"source":"stdout"},"host":"box"}' +
-    '{"event":{"message":"own text","line":"17"},"host":"box"}';
+    '{"event":{"message":"own text","line":"17"},"host":"box"}' +
+    '{"event":"of the Collector","fields":{"otel.log.severity.text":"ERROR","otel.log.severity.number":17}}' +
+    '{"event":"by number","fields":{"otel.log.severity.number":13}}';
   t.is((await send(service, EVENT, body, { headers: TOKEN })).status, 200);
-  const events = new Map((await eventsOf(service, 4)).map((event) => [event.text, event]));
+  const events = new Map((await eventsOf(service, 6)).map((event) => [event.text, event]));
+  t.deepEqual(events.get("of the Collector")!.tags, ["error"]);
+  t.deepEqual(events.get("by number")!.tags, ["warn"]);
   t.like(events.get("inline é"), {
     source: "web-1",
     attributes: { source: "stderr", tag: "web-1", "attrs.env": "prod", host: "box" },
