@@ -40,6 +40,7 @@ test("all modes arrive with their times, tags and types", async (t) => {
   const gz = (log: string) => gzipSync(packed([time, record(log)]));
   const stream = Buffer.concat([
     encode(["app.a", TIME_S, record("message")]),
+    encode(null),
     encode(["app.a", time, record("message with option"), { size: 1 }]),
     encode([
       "app.b",

@@ -123,6 +123,8 @@ test("labels are read as Prometheus writes them", (t) => {
     ["b", 'x"y\\'],
   ]);
   t.deepEqual(pairs('{a="\\u00e9\\x41\\t\\\\"}'), [["a", "éA\t\\"]]);
+  t.deepEqual(pairs('{a="\\U0001f600\\U000e0001\\101"}'), [["a", "\u{1f600}\u{e0001}A"]]);
+  t.deepEqual(pairs('{a="\\Uffffffff"}'), [["a", "\ufffd"]]);
   for (const text of [
     "{",
     "}",

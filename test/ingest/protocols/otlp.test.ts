@@ -5,6 +5,7 @@ import { compress } from "snappyjs";
 
 import { decodeJson } from "../../../src/ingest/protocols/otlp/decode-json.ts";
 import { decodeProtobuf } from "../../../src/ingest/protocols/otlp/decode-protobuf.ts";
+import type { ProducerEvent } from "../../../src/ingest/protocols/protocol.ts";
 import { KEY, serviceOf } from "../../support/service.ts";
 import { eventsOf, send } from "../posting.ts";
 import { encodeRequest, Request, Status } from "./otlp-proto.ts";
@@ -182,6 +183,24 @@ test("what is no record is a partial success", async (t) => {
   });
   const [event] = await eventsOf(service, 1);
   t.like(event, { text: "good", tags: ["warn"], attributes: { severity_number: 15 } });
+});
+
+test("ids of JSON are read that are base64, as protobuf writes bytes without OTLP's rule", (t) => {
+  const read = (ids: object) => {
+    const body = JSON.stringify({
+      resourceLogs: [{ scopeLogs: [{ logRecords: [{ body: { stringValue: "a" }, ...ids }] }] }],
+    });
+    const [event] = [...decodeJson(Buffer.from(body), NO_CHOICE)];
+    return Object.fromEntries((event as ProducerEvent).attributes) as Record<string, unknown>;
+  };
+  const [trace, span] = [
+    Buffer.from("5b8efff798038103d269b633813fc60c", "hex"),
+    Buffer.from("eee19b7ec3c1b174", "hex"),
+  ];
+  const expected = { trace_id: trace.toString("hex"), span_id: span.toString("hex") };
+  t.deepEqual(read({ traceId: trace.toString("base64"), spanId: span.toString("base64") }), expected);
+  t.deepEqual(read({ traceId: trace.toString("hex"), spanId: span.toString("hex").toUpperCase() }), expected);
+  t.deepEqual(read({ traceId: "zz", spanId: "=" }), {});
 });
 
 test("a text is never empty, and can be chosen", (t) => {

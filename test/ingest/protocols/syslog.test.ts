@@ -57,6 +57,8 @@ test("RFC 3164, and what devices make of it", (t) => {
     ["<13>Feb  5 17:32:18 su(pam_unix)[7]: x", { text: "x", source: "su(pam_unix)" }, { proc_id: 7 }],
     ["<30>2026-11-26T02:06:24.123456+02:00 box app[1]: iso", { text: "iso", created: "2026-11-26T00:06:24.123Z" }, {}],
     ["<13>Nov 26 2025 10:00:00 box app: y", { created: "2025-11-26T10:00:00.000Z", source: "app" }, {}],
+    ["<13>Nov 26 2025 10:00:00 - app: y", { text: "y", source: "app" }, { hostname: undefined, app_name: "app" }],
+    ["<13>Nov 26 2025 10:00:00 - y", { text: "y", source: "" }, { hostname: undefined }],
     ["<13>Nov 26 10:00:00 2024 box app: y", { created: "2024-11-26T10:00:00.000Z", source: "app" }, {}],
     ["<13>*Nov 26 10:00:00.250: %SYS-5-CONFIG_I: z", { source: "%SYS-5-CONFIG_I", text: "z" }, {}],
     ["<13>Nov 26 10:00:00 UTC: %SYS-5-X: z", { source: "%SYS-5-X", created: "2026-11-26T10:00:00.000Z" }, {}],

@@ -20,6 +20,8 @@ import { Handshake } from "./handshake.ts";
 import { Scan } from "./scan.ts";
 
 const NOTHING = Buffer.alloc(0);
+/** A heartbeat. */
+const NIL = 0xc0;
 /** Messages of a connection that are stored at a time. */
 const AT_ONCE = 64;
 /** Entries, before others have their turn. */
@@ -89,7 +91,7 @@ class ForwardStream implements Stream {
         this.frames += 1;
         const message = all.subarray(start, end);
         if (this.#handshake !== null) this.#greet(message);
-        else await this.#store(readMessage(message), storing);
+        else if (message[0] !== NIL) await this.#store(readMessage(message), storing);
         start = end;
         this.#scan = this.#nextScan(start);
         if (start === all.length) break;

@@ -22,14 +22,18 @@ export function parseLabels(text: string): ReadonlyMap<string, string> {
   return labels;
 }
 
-const ESCAPED = /\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))/gs;
+const ESCAPED = /\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|x([0-9a-fA-F]{2})|([0-7]{3})|(.))/gs;
+const LAST_CODE = 0x10ffff;
+const NO_CODE = 0xfffd;
 const LETTERS: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "\r", a: "\x07", b: "\b", f: "\f", v: "\v" };
 
 /** A text as Go quotes it. */
 function unquote(quoted: string): string {
-  return quoted.slice(1, -1).replaceAll(ESCAPED, (_, unit?: string, byte?: string, letter?: string) => {
-    const code = unit ?? byte;
-    return code === undefined ? (LETTERS[letter!] ?? letter!) : String.fromCharCode(parseInt(code, 16));
+  return quoted.slice(1, -1).replaceAll(ESCAPED, (_, unit?: string, code?: string, ...more: (string | undefined)[]) => {
+    const [byte, octal, letter] = more;
+    if (letter !== undefined) return LETTERS[letter] ?? letter;
+    const value = octal === undefined ? parseInt(unit ?? code ?? byte!, 16) : parseInt(octal, 8);
+    return String.fromCodePoint(value > LAST_CODE ? NO_CODE : value);
   });
 }
 

@@ -18,6 +18,8 @@ const TOO_DEEP = "nested too deep";
 const DIGITS = /^\d{1,19}$/;
 const WHOLE = /^-?\d{1,19}$/;
 const HEX = /^[0-9a-f]+$/i;
+/** 16 bytes, or 8. */
+const BASE64_ID = /^(?:[\w+/-]{22}==|[\w+/-]{11}=)$/;
 const NOT_FINITE = new Set(["NaN", "Infinity", "-Infinity"]);
 
 /**
@@ -211,8 +213,11 @@ function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
+/** Ids are hex; encoders of protobuf that know nothing of OTLP write base64. */
 function hexOf(value: unknown): string {
-  return typeof value === "string" && value.length <= 64 && HEX.test(value) ? value.toLowerCase() : "";
+  if (typeof value !== "string" || value.length > 64) return "";
+  if (HEX.test(value)) return value.toLowerCase();
+  return BASE64_ID.test(value) ? Buffer.from(value, "base64").toString("hex") : "";
 }
 
 function countOf(value: unknown): number {

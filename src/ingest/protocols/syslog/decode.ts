@@ -92,7 +92,7 @@ export class SyslogDecoder {
     const isTag = first.endsWith(":") || first.endsWith("]");
     const host = isTag || !HOST.test(first) ? "" : first;
     const rest = host === "" ? end : Math.min(line.length, end + host.length + 1);
-    return { ...readTag(line, rest, TAG), time, host, message: "" };
+    return { ...readTag(line, rest, TAG), time, host: valueOf(host), message: "" };
   }
 }
 
