@@ -249,6 +249,8 @@ test("clients find what they ask for before they post", async (t) => {
     "/_nodes",
     "/_nodes/http",
     "/_xpack",
+    "/_alias/filebeat-7.17.0",
+    "/x/_alias",
     "/x/_refresh",
   ]) {
     await ask("GET", path);
@@ -257,6 +259,16 @@ test("clients find what they ask for before they post", async (t) => {
   for (const path of ["/_index_template/x", "/_template/x", "/_ilm/policy/x", "/_ingest/pipeline/x"])
     await ask("PUT", path);
   await ask("POST", "/x/_refresh");
+  for (const [method, path] of [
+    ["GET", "/orders/_search"],
+    ["POST", "/_search"],
+    ["DELETE", "/_index_template/x"],
+  ] as const) {
+    const { status, headers, text } = await send(service, path, null, { method });
+    t.is(status, 404, path);
+    t.is(headers.get("x-elastic-product"), "Elasticsearch", path);
+    t.like(JSON.parse(text) as object, { status: 404 });
+  }
   const vendor = "application/vnd.elasticsearch+x-ndjson; compatible-with=9";
   const posted = await send(service, `/keys/${KEY}/_bulk`, lines({ index: {} }, { message: "x" }), {
     headers: { "Content-Type": vendor, Accept: vendor },

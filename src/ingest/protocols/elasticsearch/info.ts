@@ -28,6 +28,8 @@ const READ: readonly (readonly [path: RegExp, answer: Answer])[] = [
   ],
   [/^\/_index_template(?:\/[^/]+)?$/, () => ({ index_templates: [] })],
   [/^\/(?:_template|_component_template|_ilm\/policy|_ingest\/pipeline|_data_stream)(?:\/[^/]+)?$/, () => ({})],
+  // Beats that find no alias create an index.
+  [/^(?:\/[^/]+)?\/_alias(?:\/[^/]+)?$/, () => ({})],
   [/^(?:\/[^/]+)?\/_refresh$/, () => SHARDS],
 ];
 const WRITTEN: readonly (readonly [path: RegExp, answer: Answer])[] = [
@@ -38,12 +40,26 @@ const WRITTEN: readonly (readonly [path: RegExp, answer: Answer])[] = [
   [/^(?:\/[^/]+)?\/_refresh$/, () => SHARDS],
 ];
 
+/** All that Elasticsearch has beside documents is below a name with an underscore. */
+const ITS_OWN = /^(?:\/[^/]+)?\/_[a-z]/;
+const NOT_HERE = {
+  type: "resource_not_found_exception",
+  reason: "events are posted by _bulk; there is nothing else here",
+};
+const NOT_FOUND: ProtocolAnswer = {
+  status: 404,
+  type: "application/json",
+  headers: PRODUCT,
+  body: JSON.stringify({ error: { root_cause: [NOT_HERE], ...NOT_HERE }, status: 404 }),
+};
+
 /** The answer to a request that posts nothing; null where there is none. */
 export function infoOf(method: string, path: string): ((settings: ProtocolSettings) => ProtocolAnswer) | null {
   const isRead = method === "GET" || method === "HEAD";
-  if (!isRead && method !== "PUT" && method !== "POST") return null;
-  const [, answer] = (isRead ? READ : WRITTEN).find(([pattern]) => pattern.test(path)) ?? [];
-  if (answer === undefined) return null;
+  const known = isRead ? READ : method === "PUT" || method === "POST" ? WRITTEN : [];
+  const [, answer] = known.find(([pattern]) => pattern.test(path)) ?? [];
+  // Clients take an answer without the product for another server's, whatever it says.
+  if (answer === undefined) return ITS_OWN.test(path) ? () => NOT_FOUND : null;
   return (settings) => {
     const given = answer(settings);
     const isText = typeof given === "string";
