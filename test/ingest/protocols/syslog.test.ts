@@ -46,7 +46,7 @@ test("RFC 5424 without what may be missing", (t) => {
 });
 
 test("RFC 3164, and what devices make of it", (t) => {
-  const cases: readonly (readonly [string, object, Record<string, string | number>])[] = [
+  const cases: readonly (readonly [string, object, Record<string, string | number | undefined>])[] = [
     [
       "<34>Oct 11 22:14:15 mymachine su[99]: 'su root' failed",
       { text: "'su root' failed", severity: "fatal", source: "su", created: "2026-10-11T22:14:15.000Z" },
