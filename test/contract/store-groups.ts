@@ -2,7 +2,7 @@ import test from "ava";
 
 import type { Geo } from "../../src/events/event.ts";
 import { periodKeyFormat } from "../../src/query/calendar.ts";
-import type { Aggregate, Direction } from "../../src/query/plan.ts";
+import type { Aggregate, Condition, Direction } from "../../src/query/plan.ts";
 import { parseZone } from "../../src/query/zone.ts";
 import { event, groupPlan, newLog, write } from "./store-fixture.ts";
 import type { StorePlace } from "./store-fixture.ts";
@@ -45,6 +45,21 @@ export function groupKeyContract({ name, open }: StorePlace): void {
     ];
     t.deepEqual(await counts("asc"), found);
     t.deepEqual(await counts("desc"), found.toReversed());
+  });
+
+  test(`${name}: a range of time that ends before it begins has no groups, on any clock`, async (t) => {
+    const store = await open(t);
+    const log = newLog();
+    await write(t, store, [event(log)]);
+    const bound = (op: "<" | ">", value: number): Condition => ({ kind: "number", field: "created", op, value });
+    const where: Condition = {
+      kind: "and",
+      conditions: [bound(">", Date.UTC(2024, 5, 1)), bound("<", Date.UTC(2019, 0, 1))],
+    };
+    for (const unit of ["hours", "days", "months"] as const) {
+      const period = { kind: "period", unit, count: 1, zone: parseZone("Europe/Berlin") } as const;
+      t.deepEqual(await store.group(groupPlan(log, { where, by: [period] })), [], unit);
+    }
   });
 
   test(`${name}: places beside another key, with what is refined in each group`, async (t) => {

@@ -204,7 +204,7 @@ function periodKey(by: Period, i: number, where: Condition, bind: Binder): Key {
   const origin_ms = originOf(by);
   const early_ms = bind.known.facts.has("early") ? Math.ceil(BEFORE_ALL_MS / length_ms) * length_ms : 0;
   const length = bind.integer(length_ms);
-  const stretches = stretchesOfPeriod(by, ...spanOf(where));
+  const stretches = stretchesIn(by, where);
   const number = ({ offset_ms }: Stretch): string => {
     const shift_ms = offset_ms + early_ms - origin_ms;
     return shift_ms === 0 ? `created // ${length}` : `(created + ${bind.integer(shift_ms)}) // ${length}`;
@@ -223,9 +223,15 @@ function periodKey(by: Period, i: number, where: Condition, bind: Binder): Key {
   return { ...single(twice, name), read };
 }
 
+/** One at least: a range that ends before it begins has none. */
+function stretchesIn(by: Period, where: Condition): readonly Stretch[] {
+  const stretches = stretchesOfPeriod(by, ...spanOf(where));
+  return stretches.length > 0 ? stretches : stretchesOfPeriod(by).slice(0, 1);
+}
+
 /** Months of the clock, by number from the year 0 on. */
 function monthKey(by: Period, i: number, where: Condition, bind: Binder): Key {
-  const stretches = stretchesOfPeriod(by, ...spanOf(where));
+  const stretches = stretchesIn(by, where);
   const month = ({ offset_ms }: Stretch): string => {
     const local = `epoch_ms(created + ${bind.integer(offset_ms)})`;
     return `12 * year(${local}) + month(${local}) - 1`;
