@@ -24,6 +24,8 @@ const duckdb: StorePlace = {
       countedEvents: 5,
       // And so that they are in blocks.
       blockRows: 8,
+      // And so that groups by time are made of sums.
+      summedEvents: 0,
     });
     t.teardown(() => store[Symbol.asyncDispose]());
     return store;

@@ -27,6 +27,12 @@ const INTERRUPT_AGAIN_MS = 20;
 /** How long a question waits for a reader. */
 const WAIT_MS = 20_000;
 
+/**
+ * What a write may do to events: `adds` some, whose ids are greater than those of all before;
+ * `marks` them, so that none comes, goes, or has another time or value; or `anything`.
+ */
+export type Effect = "adds" | "marks" | "anything";
+
 export type DatabaseOptions = FileOptions & {
   readonly log: Logger;
   /** How long one piece of reading may take. */
@@ -47,6 +53,9 @@ export class Database implements AsyncDisposable {
   #inLine = 0;
   #turns = 0;
   #changes = 0;
+  #rewrites = 0;
+  /** Those that do `anything`, and wait to. */
+  #rewriting = 0;
   #quiet: NodeJS.Timeout | null = null;
   /** While the log of changes is folded in because nothing was written. */
   #folding: Promise<void> | null = null;
@@ -152,15 +161,26 @@ export class Database implements AsyncDisposable {
   }
 
   /**
+   * A number that stays the same while events only come whose ids are greater than those of all
+   * before; null while it may be otherwise.
+   */
+  get settled(): number | null {
+    return this.#rewriting > 0 ? null : this.#rewrites;
+  }
+
+  /**
    * Runs `work` on the writing connection, after all writes asked for before, in one transaction:
    * when it throws, nothing was written.
-   * @param options.adds whether all that it does with events is to add some with greater ids than
-   *   all before
    */
-  write<T>(work: (connection: DuckDBConnection) => Promise<T>, { adds = false } = {}): Promise<T> {
+  write<T>(work: (connection: DuckDBConnection) => Promise<T>, does: Effect = "anything"): Promise<T> {
     if (this.#closed) return Promise.reject(new Error(`The store ${this.file} is closed`));
-    if (!adds) this.#changes += 1;
+    if (does !== "adds") this.#changes += 1;
     const turn = this.#inTurn(() => this.#write(work));
+    if (does === "anything") {
+      this.#rewrites += 1;
+      this.#rewriting += 1;
+      void turn.catch(() => undefined).finally(() => (this.#rewriting -= 1));
+    }
     this.#foldWhenQuiet();
     return turn;
   }

@@ -6,6 +6,7 @@ import type { BlockIndex } from "./blocks/block-index.ts";
 import type { LogNumbers } from "./logs.ts";
 import type { MarkedLogs } from "./marked-logs.ts";
 import type { RememberedMoments } from "./remembered-moments.ts";
+import type { TimeSums } from "./sums/time-sums.ts";
 
 /** The texts of which `events.folded` can hold a form of its own. */
 export const FOLDED_FIELDS = ["text", "link", "pattern", "tags", "source", "user", "class"] as const;
@@ -50,18 +51,20 @@ export class Facts {
   readonly blocks: BlockIndex;
   readonly marked: MarkedLogs;
   readonly remembered: RememberedMoments;
+  readonly sums: TimeSums;
   readonly #known = new Set<Fact>();
   #looked: Promise<void> | null = null;
   #reach: Reach = { count: 0, first: Infinity, last: -Infinity };
   #reachIsGoodUntil_ms = -Infinity;
   #reached: Promise<void> = Promise.resolve();
 
-  constructor(parts: Pick<Facts, "logs" | "attributes" | "blocks" | "marked" | "remembered">) {
+  constructor(parts: Pick<Facts, "logs" | "attributes" | "blocks" | "marked" | "remembered" | "sums">) {
     this.logs = parts.logs;
     this.attributes = parts.attributes;
     this.blocks = parts.blocks;
     this.marked = parts.marked;
     this.remembered = parts.remembered;
+    this.sums = parts.sums;
   }
 
   /** Called when an event is made ready to be written. */

@@ -4,44 +4,12 @@ import type { Deletion } from "../../events/deletion.ts";
 import type { EventRow, LogKey, UserId } from "../../events/event.ts";
 import { hashText } from "../../events/hash.ts";
 import type { EventId } from "../../events/id.ts";
-import { orderOfGroups } from "../../query/groups.ts";
-import type { GroupPlan, Source } from "../../query/plan.ts";
-import type { Group, GroupValue, Marks } from "../store.ts";
-import { numberOf } from "../../events/attributes.ts";
-import { MAX_GROUPS, tooManyGroups } from "../groups.ts";
-import { ask, askRows, rowsOf } from "./ask.ts";
+import type { Source } from "../../query/plan.ts";
+import type { Marks } from "../store.ts";
+import { askRows, rowsOf } from "./ask.ts";
 import type { Row } from "./ask.ts";
 import { compileFind } from "./compile.ts";
-import { compileGroup } from "./compile-group.ts";
-import type { Key } from "./compile-key.ts";
-import type { Facts } from "./facts.ts";
 import { ASKED, idParameters, joinId, NEAR, spanOf, splitId, tagsOfLine } from "./schema.ts";
-
-export async function group(connection: DuckDBConnection, plan: GroupPlan, facts: Facts): Promise<Group[]> {
-  const { found, keys, isSorted } = await facts.ask(connection, async (known) => {
-    const compiled = compileGroup(plan, known);
-    return { ...compiled, found: await ask(connection, compiled.statement) };
-  });
-  if (found.rowCount > MAX_GROUPS) throw tooManyGroups();
-  const groups = (await rowsOf(found)).map((row) => toGroup(row, keys, plan.aggregates.length));
-  return isSorted ? groups : sorted(groups, plan);
-}
-
-function toGroup(row: Row, keys: readonly Key[], aggregates: number): Group {
-  let next = 0;
-  const keysOfGroup = keys.map(({ shown, read }) => read(row.slice(next, (next += shown.length))));
-  const values = row
-    .slice(next, next + aggregates)
-    .map((value) => (typeof value === "bigint" ? Number(value) : value)) as GroupValue[];
-  return { keys: keysOfGroup, values };
-}
-
-/** By what DuckDB cannot sort by. */
-function sorted(groups: readonly Group[], plan: GroupPlan): Group[] {
-  const { rank, compare } = orderOfGroups<Group>(plan, numberOf);
-  const ranked = groups.map(rank).sort(compare);
-  return ranked.slice(plan.skip, plan.take === null ? undefined : plan.skip + plan.take).map((one) => one.group);
-}
 
 export async function find(
   connection: DuckDBConnection,

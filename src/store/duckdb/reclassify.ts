@@ -34,7 +34,7 @@ export async function reclassify(
   const changes = found.flatMap(({ id, event }, i): Change[] =>
     event.class === classes[i] ? [] : [{ id, before: event.class, after: classes[i] ?? null }],
   );
-  const changed = changes.length === 0 ? 0 : await database.write((connection) => change(connection, changes));
+  const changed = changes.length === 0 ? 0 : await database.write((connection) => change(connection, changes), "marks");
   const isEnd = found.length < PIECE_ROWS;
   return { looked: found.length, changed, last: isEnd ? null : { created: last.created, id: last.id } };
 }

@@ -30,19 +30,22 @@ export async function deleteExpired(
       for (let rows = STEP_ROWS; rows >= STEP_ROWS; count += rows) {
         signal?.throwIfAborted();
         const start_ms = performance.now();
-        rows = await database.write((connection) => deleteStep(connection, table, expired));
+        const does = table === "events" ? "anything" : "marks";
+        rows = await database.write((connection) => deleteStep(connection, table, expired), does);
         await sleep(Math.max(REST_LEAST_MS, performance.now() - start_ms), undefined, { signal });
       }
     }
-    await database.write((connection) => deleteLeftAlerts(connection, expired));
+    await database.write((connection) => deleteLeftAlerts(connection, expired), "marks");
   }
   const { markersBefore } = expiry;
   if (markersBefore !== null) {
-    await database.write((connection) =>
-      connection.run("delete from deleted_events where id_hi < $1::ubigint", [firstAfter(markersBefore)]),
+    await database.write(
+      (connection) =>
+        connection.run("delete from deleted_events where id_hi < $1::ubigint", [firstAfter(markersBefore)]),
+      "marks",
     );
   }
-  if (count > 0) await database.write((connection) => blocks.dropEmpty(connection));
+  if (count > 0) await database.write((connection) => blocks.dropEmpty(connection), "marks");
   await eraseDeleted(database, signal);
   return count;
 }

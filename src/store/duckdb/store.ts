@@ -16,12 +16,14 @@ import type { Block, BlockOptions } from "./blocks/block-index.ts";
 import { TokenListPool } from "./blocks/token-list.ts";
 import { ChunkPool } from "./chunks.ts";
 import { Database } from "./database.ts";
+import type { Effect } from "./database.ts";
 import { startError } from "./database-errors.ts";
 import { Facts } from "./facts.ts";
 import { LogNumbers } from "./logs.ts";
 import { MarkedLogs } from "./marked-logs.ts";
 import { AttributeNames, listFields } from "./fields.ts";
 import { DuckdbEvents } from "./prepared.ts";
+import { group } from "./group.ts";
 import * as list from "./list.ts";
 import * as read from "./read.ts";
 import { RememberedMoments } from "./remembered-moments.ts";
@@ -32,6 +34,7 @@ import type { EventRow } from "./rows.ts";
 import { splitId, TOKEN_BLOCKS } from "./schema.ts";
 import { markAlertsSeen, setAlertSeen, unmarkAlertsSeen } from "./seen.ts";
 import { insertVisits, users } from "./visits.ts";
+import { TimeSums } from "./sums/time-sums.ts";
 import * as write from "./write.ts";
 
 export type DuckdbOptions = {
@@ -58,6 +61,8 @@ export type DuckdbOptions = {
   readonly countedEvents?: number;
   /** Events of a block, of which a filter tells what words they have. 8,192 unless given. */
   readonly blockRows?: number;
+  /** A store of more events than this keeps sums by time in memory. 100,000 unless given. */
+  readonly summedEvents?: number;
 };
 
 /** The embedded store can be copied while it runs. */
@@ -77,17 +82,18 @@ export type DuckdbStore = Store & {
  */
 export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbStore> {
   const { file, log, memoryLimit_mb = 512, threads = Math.min(4, availableParallelism()) } = options;
-  const { readTimeout_ms = 30_000, countedEvents = 1024, blockRows = 8192, spillLimit_mb, filterLimit_mb } = options;
+  const { readTimeout_ms = 30_000, countedEvents = 1024, blockRows = 8192, summedEvents = 100_000 } = options;
+  const { spillLimit_mb, filterLimit_mb } = options;
   await using opening = new AsyncDisposableStack();
   const limits = { memoryLimit_mb, spillLimit_mb, threads, readTimeout_ms };
   const database = opening.use(await Database.open({ file, log, ...limits }));
   const filterLimit_bytes = filterLimit_mb === undefined ? Infinity : filterLimit_mb * 2 ** 20;
-  const facts = await readFacts(database, countedEvents, { blockRows, filterLimit_bytes, log });
+  const facts = await readFacts(database, { countedEvents, summedEvents, blockRows, filterLimit_bytes, log });
   const builder = opening.use(new BlockBuilder(database, facts.blocks, log));
   const names = new AttributeNames(facts);
   const writer = new Writer(database, facts);
   const reading: Database["read"] = (work) => database.read(work).catch(rethrow);
-  const writing: Database["write"] = (work) => database.write(work).catch(rethrow);
+  const marking: Database["write"] = (work) => database.write(work, "marks").catch(rethrow);
   const closing = opening.move();
   builder.start();
   return {
@@ -101,7 +107,7 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
     list: (plan, { countUpTo = Infinity } = {}) =>
       reading((connection) => list.list(connection, plan, countUpTo, facts)),
     rows: (plan) => reading((connection) => list.rows(connection, plan, facts)),
-    group: (plan) => reading((connection) => read.group(connection, plan, facts)),
+    group: (plan) => reading((connection) => group(connection, plan, facts)),
     users: (plan) => reading((connection) => users(connection, plan)),
     fields: (question) => reading((connection) => listFields(connection, question, facts)),
     attributeNames: (key) => reading((connection) => names.of(connection, key)),
@@ -111,13 +117,13 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
     deleteEvent: (key, id) => writer.deleteEvent(key, id),
     addBookmark: (user, key, id) => {
       facts.marked.add(key);
-      return writing((connection) => write.insertBookmark(connection, user, key, id));
+      return marking((connection) => write.insertBookmark(connection, user, key, id));
     },
-    deleteBookmark: (user, key, id) => writing((connection) => write.deleteBookmark(connection, user, key, id)),
-    deleteAlert: (user, key, id) => writing((connection) => write.deleteAlert(connection, user, key, id)),
-    setAlertSeen: (alert, seen) => writing((connection) => setAlertSeen(connection, alert, seen)),
-    markAlertsSeen: (asked) => writing((connection) => markAlertsSeen(connection, asked)),
-    unmarkAlertsSeen: (asked) => writing((connection) => unmarkAlertsSeen(connection, asked)),
+    deleteBookmark: (user, key, id) => marking((connection) => write.deleteBookmark(connection, user, key, id)),
+    deleteAlert: (user, key, id) => marking((connection) => write.deleteAlert(connection, user, key, id)),
+    setAlertSeen: (alert, seen) => marking((connection) => setAlertSeen(connection, alert, seen)),
+    markAlertsSeen: (asked) => marking((connection) => markAlertsSeen(connection, asked)),
+    unmarkAlertsSeen: (asked) => marking((connection) => unmarkAlertsSeen(connection, asked)),
     deletionsOfAlerts: (user) => reading((connection) => read.deletionsOfAlerts(connection, user)),
     deletionsAmong: (key, ids) => reading((connection) => read.deletionsAmong(connection, key, ids)),
     deleteExpired: (expiry, signal) => deleteExpired(database, expiry, facts.blocks, signal).catch(rethrow),
@@ -134,7 +140,10 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
 }
 
 /** @throws StartError where the file is damaged */
-async function readFacts(database: Database, countedEvents: number, options: BlockOptions): Promise<Facts> {
+async function readFacts(
+  database: Database,
+  { countedEvents, summedEvents, ...options }: BlockOptions & { countedEvents: number; summedEvents: number },
+): Promise<Facts> {
   try {
     return await database.maintain(
       async (connection) =>
@@ -144,6 +153,7 @@ async function readFacts(database: Database, countedEvents: number, options: Blo
           blocks: await readBlocks(connection, options),
           marked: await MarkedLogs.read(connection),
           remembered: new RememberedMoments(database),
+          sums: new TimeSums(database, summedEvents),
         }),
     );
   } catch (error) {
@@ -172,6 +182,8 @@ class Writer {
   readonly #sets = new TokenListPool();
   /** null until the first write. Changes only while writing. */
   #high: write.HighWater | null = null;
+  /** The largest id of an event that was to be written, whether or not it was. */
+  #asked: EventId | "" = "";
   #writes = 0;
 
   constructor(database: Database, facts: Facts) {
@@ -201,14 +213,14 @@ class Writer {
         await this.#write(async (connection, high) => {
           await write.advance(connection, position);
           return high;
-        }, true).catch(rethrow);
+        }, "adds").catch(rethrow);
       return [];
     }
     events.mustBeHeld();
     const { attributes, blocks, logs } = this.#facts;
     let block: Block | null = null;
     const [outcome] = await write.writeEach([events], async () => {
-      const adds = this.#isBeyondAll(events);
+      const does = this.#isBeyondAll(events) ? "adds" : "anything";
       if (attributes.lacksColumns) await this.#database.maintain((connection) => attributes.grow(connection));
       await this.#write(async (connection, high) => {
         await logs.write(connection);
@@ -217,7 +229,7 @@ class Writer {
         block = inserted.block;
         if (position && faults.size === 0) await write.advance(connection, position);
         return { ...high, event: inserted.high };
-      }, adds);
+      }, does);
       blocks.committed(block);
     });
     if (outcome!.kind === "rejected" && length > 1) return this.#halves(events, position);
@@ -250,7 +262,7 @@ class Writer {
           ...high,
           alert: await write.insertAlerts(connection, items, high.alert, this.#alerts),
         }),
-        true,
+        "adds",
       ),
     );
   }
@@ -260,16 +272,17 @@ class Writer {
     return write.writeEach(visits, (items) =>
       this.#write(
         async (connection, high) => ({ ...high, visit: await insertVisits(connection, items, high.visit) }),
-        true,
+        "adds",
       ),
     );
   }
 
   async deletions(deletions: readonly Deletion[]): Promise<WriteOutcome[]> {
     if (deletions.length === 0) return [];
-    return write.writeEach(deletions, (items) =>
-      this.#write((connection, high) => write.insertDeletions(connection, items, high)),
-    );
+    return write.writeEach(deletions, (items) => {
+      const does = items.some(({ alertOf }) => alertOf === null) ? "anything" : "marks";
+      return this.#write((connection, high) => write.insertDeletions(connection, items, high), does);
+    });
   }
 
   async deleteEvent(log: LogKey, id: EventId): Promise<boolean> {
@@ -282,24 +295,27 @@ class Writer {
     return deleted;
   }
 
-  /** Whether the first integers of their ids are greater than those of all events there are. */
-  #isBeyondAll({ isRising, first }: DuckdbEvents): boolean {
+  /**
+   * Whether the first integers of their ids are greater than those of all events that there are, or
+   * are about to be.
+   */
+  #isBeyondAll(events: DuckdbEvents): boolean {
+    const { isRising, first } = events;
+    const high = [this.#high?.event ?? "", this.#asked].reduce((a, b) => (a > b ? a : b));
+    const last = isRising ? events.last : events.ids().reduce((a, b) => (a > b ? a : b), first);
+    if (last > this.#asked) this.#asked = last;
     if (this.#high === null || !isRising || first === "") return false;
-    return this.#high.event === "" || splitId(first).hi > splitId(this.#high.event as EventId).hi;
+    return high === "" || splitId(first).hi > splitId(high as EventId).hi;
   }
 
-  /** @param adds see {@link Database.write} */
   #write(
     work: (connection: DuckDBConnection, high: write.HighWater) => Promise<write.HighWater>,
-    adds = false,
+    does: Effect = "anything",
   ): Promise<void> {
-    return this.#database.write(
-      async (connection) => {
-        // Kept although the commit may fail: too high a mark costs a look, too low a mark would let an event in twice.
-        this.#high = await work(connection, this.#high ?? (await write.readHighWater(connection)));
-      },
-      { adds },
-    );
+    return this.#database.write(async (connection) => {
+      // Kept although the commit may fail: too high a mark costs a look, too low a mark would let an event in twice.
+      this.#high = await work(connection, this.#high ?? (await write.readHighWater(connection)));
+    }, does);
   }
 }
 

@@ -7,6 +7,7 @@ import { Facts } from "../../../src/store/duckdb/facts.ts";
 import { LogNumbers } from "../../../src/store/duckdb/logs.ts";
 import { MarkedLogs } from "../../../src/store/duckdb/marked-logs.ts";
 import { RememberedMoments } from "../../../src/store/duckdb/remembered-moments.ts";
+import { TimeSums } from "../../../src/store/duckdb/sums/time-sums.ts";
 
 test("how far events reach is known to all who ask at once, and looked up again after it could not be", async (t) => {
   const instance = await DuckDBInstance.create(":memory:");
@@ -18,6 +19,7 @@ test("how far events reach is known to all who ask at once, and looked up again 
     blocks: new BlockIndex(8192),
     marked: new MarkedLogs(),
     remembered: new RememberedMoments({ changes: 0, stillness: 0 }),
+    sums: new TimeSums({ settled: 0, stillness: 0 }, 0),
   });
   await t.throwsAsync(facts.reach(connections[0]!), { message: /events does not exist/ });
   await connections[0]!.run("create table events as select unnest([5000, 3000, 9000])::bigint as created");

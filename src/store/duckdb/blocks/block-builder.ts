@@ -82,7 +82,7 @@ async function fillFirst(database: Database, index: BlockIndex, gap: Gap): Promi
     return end;
   });
   const block = { first: gap.from, last, filter: TokenFilter.of(tokens) };
-  const place = await database.write((connection) => index.fill(connection, block, late));
+  const place = await database.write((connection) => index.fill(connection, block, late), "marks");
   place?.();
 }
 

@@ -1,0 +1,34 @@
+import { Binder } from "../binder.ts";
+import type { Statement } from "../binder.ts";
+import type { Span } from "../compile.ts";
+import { MOST_SLICES, SLICE_MS } from "./time-sums.ts";
+
+/** The columns of {@link compileSums}, as DuckDB gives them. */
+export type SumsRow = readonly [
+  edge: number,
+  slice: bigint,
+  count: bigint,
+  numbers: bigint,
+  sum: number | null,
+  min: number | null,
+  max: number | null,
+  last: bigint,
+];
+
+/**
+ * Sums by slice of a log's events with greater ids than `beyond`, of all where it is null: their
+ * `edge` is 0. Beside them, from 1 on, those of all events within each of the edges. One statement,
+ * so that all are of one moment. Where there are more than {@link MOST_SLICES}, some are left out.
+ */
+export function compileSums(log: number, beyond: bigint | null, edges: readonly Span[]): Statement {
+  const bind = new Binder();
+  const isBeyond = beyond === null ? "" : ` and id_hi > ${bind.unsigned(beyond)}`;
+  const within = edges.map(({ from, to }) => ` and created >= ${bind.big(from)} and created < ${bind.big(to)}`);
+  const scans = [isBeyond, ...within].map(
+    (condition, edge) =>
+      `(select ${edge}, created // ${bind.integer(SLICE_MS)} as slice, count(*), count("value"), fsum("value"),
+         min("value"), max("value"), max(id_hi)
+       from events where log_number = ${bind.unsigned32(log)}${condition} group by slice limit ${MOST_SLICES + 1})`,
+  );
+  return bind.statement(scans.join(" union all "));
+}

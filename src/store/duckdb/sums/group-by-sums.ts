@@ -1,0 +1,223 @@
+import type { DuckDBConnection } from "@duckdb/node-api";
+
+import { numberOf } from "../../../events/attributes.ts";
+import { keyOfPeriod, lengthOf, stretchesOfPeriod } from "../../../query/calendar.ts";
+import { meetsHaving, orderOfGroups } from "../../../query/groups.ts";
+import type { Aggregate, Condition, GroupPlan, NumberSource, Period } from "../../../query/plan.ts";
+import { rangeOf } from "../../../query/span.ts";
+import type { Group, GroupValue } from "../../store.ts";
+import { askRows } from "../ask.ts";
+import type { Span } from "../compile.ts";
+import type { Facts, Known } from "../facts.ts";
+import { compileSums } from "./compile-sums.ts";
+import type { SumsRow } from "./compile-sums.ts";
+import { added, MOST_SLICES, SLICE_MS } from "./time-sums.ts";
+import type { LogSums, Slice } from "./time-sums.ts";
+
+/** Of a shorter range all events are looked at as fast. */
+const LEAST_MS = 86_400_000;
+
+/** Sums are first made by a question that looks at this share of all time that there are events of. */
+const SHARE_OF_REACH = 0.5;
+
+type SumAggregate =
+  | Extract<Aggregate, { readonly kind: "count" }>
+  | { readonly kind: "avg" | "sum" | "min" | "max"; readonly of: "value" };
+
+/** A question that sums by time can answer. */
+type Question = { readonly period: Period | null; readonly aggregates: readonly SumAggregate[] };
+
+/** The slices that lie within a range as a whole, and the parts of it that do not fill one. */
+type Cut = { readonly from: number; readonly to: number; readonly edges: readonly Span[] };
+
+/**
+ * Answers a group plan by sums by time. Null where it asks for anything else, where these are not
+ * there and not worth making, or where something was written meanwhile that they do not know of.
+ */
+export async function groupBySums(
+  connection: DuckDBConnection,
+  plan: GroupPlan,
+  facts: Facts,
+  known: Known,
+): Promise<Group[] | null> {
+  const question = questionOf(plan);
+  const log = plan.logs.length === 1 ? known.logs.get(plan.logs[0]!) : undefined;
+  if (question === null || log === undefined || known.facts.has("early")) return null;
+  const cut = cutOf(plan.where);
+  if (cut === null) return null;
+  const { sums } = facts;
+  const { settled, stillness } = sums;
+  const before = sums.of(log);
+  if (settled === null || before?.slices === null) return null;
+  if (before === undefined && !(await isWorthMaking(connection, cut, facts))) return null;
+  // Counts alone cost a third of sums, which nobody may ask for before they are lost.
+  const isCount = plan.aggregates.every(({ kind }) => kind === "count");
+  if (before === undefined && isCount && !sums.isAskedAgain(log)) return null;
+  const isSame = before !== undefined && stillness !== null && before.stillness === stillness;
+  const edges: Slice[] = [];
+  let now = before;
+  if (!isSame || cut.edges.length > 0) {
+    const rows = await askRows(connection, compileSums(log, before?.upTo ?? null, cut.edges));
+    const found = rows.map((row) => sliceOf(row as unknown as SumsRow));
+    if (sums.settled !== settled) return null;
+    const fresh = found.filter(({ edge }) => edge === 0);
+    edges.push(...found.filter(({ edge }) => edge > 0).map(({ slice }) => slice));
+    const isStill = stillness !== null && stillness === sums.stillness;
+    now = withFresh(before, fresh, settled, isStill ? stillness : null);
+    sums.note(log, now);
+  }
+  const slices = now?.slices ?? null;
+  if (slices === null) return null;
+  const whole = slices.values().filter(({ slice }) => slice >= cut.from && slice < cut.to);
+  const groups = groupsOf([...whole, ...edges], question);
+  return groups === null ? null : arranged(groups, plan);
+}
+
+function questionOf({ from, by, aggregates }: GroupPlan): Question | null {
+  const [first = null] = by;
+  if (from.kind !== "events" || by.length > 1) return null;
+  if (first !== null && (first.kind !== "period" || !isOfSlices(first))) return null;
+  return aggregates.every(isOfSums) ? { period: first, aggregates } : null;
+}
+
+function isOfSums(aggregate: Aggregate): aggregate is SumAggregate {
+  switch (aggregate.kind) {
+    case "count":
+      return aggregate.where === null;
+    case "avg":
+    case "sum":
+    case "min":
+    case "max":
+      return isValue(aggregate.of);
+    case "percentile":
+    case "distinct":
+    case "first":
+    case "last":
+      return false;
+  }
+  throw aggregate satisfies never;
+}
+
+function isValue(of: NumberSource): of is "value" {
+  return of === "value";
+}
+
+function isOfSlices(period: Period): boolean {
+  const length_ms = lengthOf(period);
+  return length_ms === null || length_ms % SLICE_MS === 0;
+}
+
+/** Null where a condition asks for anything else than a range of time, or for a short one. */
+function cutOf(where: Condition): Cut | null {
+  if (!isOfTime(where)) return null;
+  const { from_ms, to_ms } = rangeOf(where);
+  if (!(to_ms - from_ms >= LEAST_MS)) return null;
+  const [from, to] = [Math.ceil(from_ms / SLICE_MS), Math.floor(to_ms / SLICE_MS)];
+  const edges = [
+    { from_ms, to_ms: from * SLICE_MS },
+    { from_ms: to * SLICE_MS, to_ms },
+  ].filter((edge) => edge.from_ms < edge.to_ms);
+  return { from, to, edges: edges.map((edge) => ({ from: BigInt(edge.from_ms), to: BigInt(edge.to_ms) })) };
+}
+
+function isOfTime(where: Condition): boolean {
+  return where.kind === "and" ? where.conditions.every(isOfTime) : where.kind === "number" && where.field === "created";
+}
+
+async function isWorthMaking(connection: DuckDBConnection, { from, to }: Cut, facts: Facts): Promise<boolean> {
+  const { count, first, last } = await facts.reach(connection);
+  if (count <= facts.sums.leastEvents) return false;
+  const asked_ms = Math.min(to * SLICE_MS, last) - Math.max(from * SLICE_MS, first);
+  return asked_ms >= SHARE_OF_REACH * (last - first);
+}
+
+type Found = { readonly edge: number; readonly slice: Slice; readonly last: bigint };
+
+function sliceOf([edge, slice, count, numbers, sum, min, max, last]: SumsRow): Found {
+  return {
+    edge,
+    slice: {
+      slice: Number(slice),
+      count: Number(count),
+      numbers: Number(numbers),
+      sum: sum ?? 0,
+      error: 0,
+      min: min ?? 0,
+      max: max ?? 0,
+    },
+    last,
+  };
+}
+
+function withFresh(
+  before: LogSums | undefined,
+  fresh: readonly Found[],
+  settled: number,
+  stillness: number | null,
+): LogSums {
+  const upTo = fresh.reduce((most, { last }) => (last > most ? last : most), before?.upTo ?? 0n);
+  const known = before?.slices ?? new Map<number, Slice>();
+  if (fresh.length === 0) return { settled, upTo, stillness, slices: known };
+  if (fresh.length > MOST_SLICES) return { settled, upTo, stillness, slices: null };
+  const slices = new Map(known);
+  for (const { slice } of fresh) {
+    const same = slices.get(slice.slice);
+    slices.set(slice.slice, same === undefined ? slice : added(same, slice));
+  }
+  return { settled, upTo, stillness, slices };
+}
+
+/** Null where a group does not consist of whole slices, or where a sum exceeds all numbers. */
+function groupsOf(slices: readonly Slice[], { period, aggregates }: Question): Group[] | null {
+  if (period !== null && !isAligned(period, slices)) return null;
+  const keyOf = period === null ? () => null : keyOfPeriod(period);
+  const found = new Map<number | null, Slice>();
+  if (period === null) found.set(null, NOTHING);
+  for (const slice of slices) {
+    const key = keyOf(slice.slice * SLICE_MS);
+    const same = found.get(key);
+    found.set(key, same === undefined ? slice : added(same, slice));
+  }
+  if (!found.values().every(({ sum }) => Number.isFinite(sum))) return null;
+  return Array.from(found, ([key, slice]) => ({
+    keys: key === null ? [] : [key],
+    values: aggregates.map((aggregate) => valueOf(aggregate, slice)),
+  }));
+}
+
+const NOTHING: Slice = { slice: 0, count: 0, numbers: 0, sum: 0, error: 0, min: 0, max: 0 };
+
+/** Whether the clock is a multiple of a slice ahead in all of their time. */
+function isAligned(period: Period, slices: readonly Slice[]): boolean {
+  const [first, last] = slices.reduce<readonly [number, number]>(
+    ([least, most], { slice }) => [Math.min(least, slice), Math.max(most, slice)],
+    [Infinity, -Infinity],
+  );
+  return stretchesOfPeriod(period, first * SLICE_MS, (last + 1) * SLICE_MS).every(
+    ({ from_ms, offset_ms }) => offset_ms % SLICE_MS === 0 && (from_ms <= first * SLICE_MS || from_ms % SLICE_MS === 0),
+  );
+}
+
+function valueOf(aggregate: SumAggregate, { count, numbers, sum, error, min, max }: Slice): GroupValue {
+  if (aggregate.kind === "count") return count;
+  if (numbers === 0) return null;
+  switch (aggregate.kind) {
+    case "sum":
+      return sum + error;
+    case "avg":
+      return (sum + error) / numbers;
+    case "min":
+      return min;
+    case "max":
+      return max;
+  }
+  throw aggregate satisfies never;
+}
+
+function arranged(groups: readonly Group[], plan: GroupPlan): Group[] {
+  const { having, skip, take } = plan;
+  const kept = groups.filter(({ values }) => having === null || meetsHaving(having, values));
+  const { rank, compare } = orderOfGroups<Group>(plan, numberOf);
+  const sorted = kept.map(rank).sort(compare);
+  return sorted.slice(skip, take === null ? undefined : skip + take).map(({ group }) => group);
+}
