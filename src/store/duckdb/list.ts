@@ -12,6 +12,7 @@ import {
   compilePage,
   compileShortPage,
   compileSlices,
+  compileSome,
 } from "./compile.ts";
 import type { Span } from "./compile.ts";
 import { transaction } from "./database.ts";
@@ -89,9 +90,20 @@ async function mostOfFew({ connection, facts, known }: Reading, plan: ListPlan):
  * that pass notices soon, as they lie close then; and where a page after the last tells nothing.
  */
 async function listFew({ connection, known }: Reading, plan: ListPlan, most: number): Promise<Page | null> {
+  if (isByTime(plan) && most <= FEW_IN_BLOCKS) {
+    const all = await askRows(connection, compileSome(plan, most, known));
+    return all.length < most ? { rows: pageOfAll(all.map(toRow), plan), total: all.length } : null;
+  }
   const found = await askRows(connection, compileFew(plan, most, known));
   const total = found.length > 0 ? Number(found[0]!.at(-1)) : plan.skip === 0 && plan.take > 0 ? 0 : most;
   return total < most ? { rows: found.map(toRow), total } : null;
+}
+
+/** The page of a plan in the order of time, of all records that it finds. */
+function pageOfAll(all: readonly EventRow[], plan: ListPlan): EventRow[] {
+  const sign = isNewestFirst(plan) ? -1 : 1;
+  const sorted = all.toSorted((a, b) => sign * (a.created - b.created || (a.id < b.id ? -1 : 1)));
+  return sorted.slice(plan.skip, plan.skip + plan.take);
 }
 
 /**
@@ -164,13 +176,14 @@ async function listFirst(reading: Reading, plan: ListPlan, countUpTo: number): P
     isLast = rows >= reach.count / 2;
     const span = spanUpTo(isLast ? null : edgeOf(reach, rows, isNewestFirst(plan)), edge, isNewestFirst(plan));
     // Where few are found, all of them are remembered.
-    const most = edge !== null && moments.length === total ? goal : needed;
-    const found = await firstRecords(reading, plan, Math.max(0, most - moments.length), span);
+    const needs = edge !== null && moments.length === total ? goal : needed;
+    const found = await firstRecords(reading, plan, Math.max(0, needs - moments.length), span);
     total += found.count;
     moments.push(...found.moments);
     edge = isNewestFirst(plan) ? span.from : span.to;
     const enough = (MARGIN_OF_SPANS * rows * goal) / Math.max(total, 1);
-    rows = Math.min(Math.max(enough, LEAST_GROWTH * rows), MOST_GROWTH * rows);
+    const most = total >= TELLING && enough >= SURELY_ALL * reach.count ? reach.count : MOST_GROWTH * rows;
+    rows = Math.min(Math.max(enough, LEAST_GROWTH * rows), most);
   }
   const all = BigInt64Array.from(moments);
   const isAll = isLast && moments.length === total;
@@ -234,6 +247,9 @@ const MOST_FIRST = 10_000;
  */
 const SPARE = 100;
 const MARGIN_OF_SPANS = 1.5;
+/** So many records tell how dense they are, about: where that is far too little, all is looked at next. */
+const TELLING = 5;
+const SURELY_ALL = 2;
 const LEAST_GROWTH = 4;
 const MOST_GROWTH = 32;
 

@@ -12,6 +12,7 @@ import {
   compilePage,
   compileShortPage,
   compileSlices,
+  compileSome,
 } from "../../../src/store/duckdb/compile.ts";
 import { compileTop } from "../../../src/store/duckdb/compile-fields.ts";
 import { compileGroup } from "../../../src/store/duckdb/compile-group.ts";
@@ -98,6 +99,7 @@ test("of what a caller says nothing but numbers and keys of logs becomes SQL", (
           compileNear(list, { from: 0n, to: 1n }, 10, known),
           compileCount(list, 10, { from: 0n, to: 1n }, known),
           compileFew(list, 10, known),
+          compileSome(list, 10, known),
           compileFirst(list, 10, { from: 0n, to: 1n }, known),
           compileShortPage(list, 3, { from: 0n, to: 1n }, known),
           compileSlices(list, 3, known),
