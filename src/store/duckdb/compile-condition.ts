@@ -100,7 +100,9 @@ const LOWER: Record<TextField, string> = {
 };
 
 export function foldedText(field: TextField, bind: Binder): string {
-  return hasFolds(field, bind) ? `coalesce(folded."${field}", ${LOWER[field]})` : LOWER[field];
+  const isLower = field === "user" && !bind.known.facts.has("upper-user");
+  const lower = isLower ? AS_GIVEN.user : LOWER[field];
+  return hasFolds(field, bind) ? `coalesce(folded."${field}", ${lower})` : lower;
 }
 
 export function hasFolds(field: TextField, { known }: Binder): boolean {

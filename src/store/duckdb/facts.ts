@@ -13,10 +13,11 @@ export const FOLDED_FIELDS = ["text", "link", "pattern", "tags", "source", "user
 
 /**
  * What may be true of some event, and costs time to reckon with: that a field has a folded form of
- * its own, which takes as long to read as the text itself; and that it was created before {@link
+ * its own, which takes as long to read as the text itself; that its user is not as `lower` would
+ * write it, which takes half as long again to look for; and that it was created before {@link
  * EARLY_MS}, which division has to be told of.
  */
-export const FACTS = [...FOLDED_FIELDS, "early"] as const;
+export const FACTS = [...FOLDED_FIELDS, "early", "upper-user"] as const;
 export type Fact = (typeof FACTS)[number];
 
 /** What a question reckons with. */
@@ -26,6 +27,9 @@ export type Known = {
   readonly attributes: Pick<AttributeColumns, "placeOf" | "namesOf" | "hasOthers">;
   readonly blocks: Pick<BlockIndex, "rangesOf">;
 };
+
+/** What `lower` may change. */
+const UPPER = /[A-Z\u0080-\uffff]/;
 
 /** The second day of 1970: from there on no time zone knows a negative time. */
 const EARLY_MS = 86_400_000;
@@ -70,6 +74,11 @@ export class Facts {
   /** Called when an event is made ready to be written. */
   add(fact: Fact): void {
     this.#known.add(fact);
+  }
+
+  /** Called as {@link add} is. */
+  addUsers(events: readonly StoredEvent[]): void {
+    if (!this.#known.has("upper-user") && events.some(({ user }) => UPPER.test(user))) this.add("upper-user");
   }
 
   /** Called as {@link add} is. */
@@ -137,11 +146,13 @@ export class Facts {
     }
   }
 
-  /** Looks at what earlier processes wrote. The least and greatest value of row groups tell most of it. */
+  /**
+   * Looks at what earlier processes wrote. The least and greatest value of row groups tell most of
+   * it; all users are looked at, where none is in upper case.
+   */
   async #look(connection: DuckDBConnection): Promise<void> {
     try {
-      const tests = FACTS.map((fact) => (fact === "early" ? `created < ${EARLY_MS}` : `folded."${fact}" is not null`));
-      const questions = tests.map((test) => `exists(from events where ${test})`);
+      const questions = FACTS.map((fact) => `exists(from events where ${testOf(fact)})`);
       const [row] = (await connection.runAndReadAll(`select ${questions.join(", ")}`)).getRows();
       FACTS.forEach((fact, i) => row?.[i] === true && this.#known.add(fact));
     } catch (error) {
@@ -149,4 +160,22 @@ export class Facts {
       throw error;
     }
   }
+}
+
+function testOf(fact: Fact): string {
+  switch (fact) {
+    case "early":
+      return `created < ${EARLY_MS}`;
+    case "upper-user":
+      return 'lower("user") <> "user"';
+    case "text":
+    case "link":
+    case "pattern":
+    case "tags":
+    case "source":
+    case "user":
+    case "class":
+      return `folded."${fact}" is not null`;
+  }
+  throw fact satisfies never;
 }

@@ -116,6 +116,7 @@ export function eventsTable(facts: Facts): Table<StoredEvent, EventRow> {
     },
     toRows(events) {
       facts.addTimes(events);
+      facts.addUsers(events);
       const step = { isAscii: true };
       const spreads = spreadsOf(events, facts);
       return events.map((event, i) => ({ event, step, spread: spreads?.[i] ?? null }));
