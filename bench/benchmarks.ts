@@ -3,6 +3,7 @@ import { benchmark as batch } from "./batch.ts";
 import { benchmark as classify } from "./classify.ts";
 import { benchmark as drain } from "./drain.ts";
 import { benchmark as exporting } from "./export.ts";
+import { benchmark as few } from "./few.ts";
 import { benchmark as fields } from "./fields.ts";
 import { benchmark as filters } from "./filters.ts";
 import type { Benchmark } from "./frame.ts";
@@ -32,6 +33,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   tail,
   classify,
   filters,
+  few,
   list,
   walk,
   group,
