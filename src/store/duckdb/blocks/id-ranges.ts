@@ -6,6 +6,12 @@ type Span = { readonly first: bigint; readonly last: bigint };
 /** Each range is a scan by itself, which costs about as much as looking at so many blocks. */
 const BLOCKS_A_RANGE = 8;
 const MAX_RANGES = 16;
+/**
+ * More of them where there are more blocks, for so much longer is what lies between two ranges that
+ * are made one.
+ */
+const BLOCKS_A_FURTHER_RANGE = 32;
+const MAX_RANGES_OF_MANY = 64;
 /** Where fewer blocks than this share can be left out, that is not worth its while. */
 const WORTH = 0.25;
 
@@ -24,7 +30,12 @@ export function idRanges(without: readonly Span[], all: number): readonly IdRang
     if (last >= from) from = last + 1n;
   }
   ranges.push({ from, to: null });
-  return joined(ranges, Math.max(1, Math.min(MAX_RANGES, Math.floor(all / BLOCKS_A_RANGE))));
+  return joined(ranges, mostRanges(all));
+}
+
+function mostRanges(blocks: number): number {
+  const ofMany = Math.min(MAX_RANGES_OF_MANY, Math.floor(blocks / BLOCKS_A_FURTHER_RANGE));
+  return Math.max(1, ofMany, Math.min(MAX_RANGES, Math.floor(blocks / BLOCKS_A_RANGE)));
 }
 
 /** At most `most` ranges: those that lie nearest to one another are made one. */

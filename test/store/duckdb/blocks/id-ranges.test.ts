@@ -38,3 +38,18 @@ test("what can be left out is left out", (t) => {
   ]);
   t.is(idRanges(without.slice(0, 7), 32), null, "too few to be worth it");
 });
+
+test("in a large store ranges that lie far apart stay apart, up to 64 of them", (t) => {
+  const lookedAt = (blocks: number, every: number): number => {
+    const without = Array.from({ length: blocks }, (_, n) => ({ first: BigInt(n), last: BigInt(n) }));
+    const ranges = idRanges(
+      without.filter((_, n) => n % every > 0),
+      blocks,
+    )!;
+    t.true(ranges.length <= 64);
+    return ranges.reduce((sum, { from, to }) => sum + (to === null ? 0 : Number(to - from) + 1), 0);
+  };
+  t.is(lookedAt(1_024, 40), 26, "none but those that are to be looked at");
+  t.is(lookedAt(10_000, 200), 50);
+  t.true(lookedAt(10_000, 100) < 10_000 / 2, "of too many, those that lie nearest become one");
+});
