@@ -189,6 +189,42 @@ const EXAMPLES: readonly Example[] = [
 
 /** Every kind of condition on every kind of field. */
 export function conditionContract({ name, open }: StorePlace): void {
+  test(`${name}: parts of texts are found in any case, with and without characters that have none`, async (t) => {
+    const store = await open(t);
+    const log = newLog();
+    const all = [
+      "Job 4711-Ab done",
+      "job 4711-aB",
+      "JOB 4711",
+      "\u212aey 123\u017f",
+      "KEY 123S",
+      "\u0661\u0662\u0663",
+      "k 12 3",
+    ];
+    await write(
+      t,
+      store,
+      all.map((each, i) => event(log, { text: each, created: MORNING + i })),
+    );
+    const among = (...places: number[]): string[] => places.map((place) => all[place]!);
+    const cases: readonly (readonly [string, readonly string[]])[] = [
+      ["4711", among(0, 1, 2)],
+      ["4711-", among(0, 1)],
+      ["4711-AB", among(0, 1)],
+      ["b 4711-ab D", among(0)],
+      ["key 123s", among(3, 4)],
+      ["123", among(3, 4)],
+      [" 12", among(3, 4, 6)],
+      ["k 12 3", among(6)],
+      ["   ", []],
+      ["\u0661\u0662\u0663", among(5)],
+    ];
+    for (const [value, expected] of cases) {
+      const where: Condition = { kind: "contains", field: "text", value };
+      t.deepEqual(await texts(store, listPlan(log, { where })), expected, value);
+    }
+  });
+
   test(`${name}: conditions find what they mean`, async (t) => {
     const store = await open(t);
     const log = newLog();

@@ -3,7 +3,7 @@ import type { Database } from "../database.ts";
 /** Clocks of all zones differ by multiples of this, but for some of the first half of the last century. */
 export const SLICE_MS = 900_000;
 
-/** Slices of all logs together: about as many as a log of a year and a half has, and 7 MB. */
+/** Slices of all logs together: about as many as a log of a year and a half has, and 8 MB. */
 export const MOST_SLICES = 50_000;
 
 /** What the events of a log come to that were created in one slice of time. */
