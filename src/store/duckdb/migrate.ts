@@ -12,13 +12,13 @@ import {
   SEEN_ALERTS,
   TABLES,
   TAG_SEPARATOR,
-  TOKEN_BLOCKS,
+  tokenBlocks,
   VERSION,
   VISITS,
 } from "./schema.ts";
 
 /** Tables that releases of the same version may lack. */
-const ADDED = [MARKS, SEEN_ALERTS, TOKEN_BLOCKS];
+const ADDED = [MARKS, SEEN_ALERTS, tokenBlocks()];
 
 /**
  * Creates the tables of a new file, and brings those of an older Loggia up to date.
@@ -43,11 +43,12 @@ export async function prepareSchema(connection: DuckDBConnection, file: string):
   if (version <= VERSION) {
     for (const table of ADDED) await connection.run(table);
   }
-  // Releases of version 5 would add events to blocks and leave their filters as they are.
+  // Releases of version 5 would add events to blocks and leave their filters as they are; those of
+  // version 7 would do so where filters lie in more tables than one.
   if (version >= 1 && version < VERSION) {
     await connection.run("begin");
-    if (version >= 5) await connection.run("alter table events drop column hash");
-    else await migrate(connection, version as 1 | 2 | 3 | 4);
+    if (version === 5 || version === 6) await connection.run("alter table events drop column hash");
+    else if (version < 5) await migrate(connection, version as 1 | 2 | 3 | 4);
     await connection.run("update meta set version = $1", [VERSION]);
     await connection.run("commit");
     return;

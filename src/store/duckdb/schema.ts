@@ -24,7 +24,7 @@ import type { EventId } from "../../events/id.ts";
  */
 
 /** Raise it with each change of the tables, and say in `migrate.ts` how to come from the one before. */
-export const VERSION = 7;
+export const VERSION = 8;
 
 /** The columns of `events`, in order. */
 const EVENT_COLUMNS = {
@@ -110,9 +110,11 @@ export const MARKS = "create table if not exists marks (name varchar not null, v
 export const SEEN_ALERTS = `create table if not exists seen_alerts (id_hi ubigint not null, id_lo uinteger not null,
   user_id varchar not null, log varchar not null, mark varchar)`;
 
-/** See `BlockIndex`. */
-export const TOKEN_BLOCKS = `create table if not exists token_blocks (first_hi ubigint not null,
-  last_hi ubigint not null, filter blob not null)`;
+/** A table of filters, see `FilterTables`. Their bits are as good as random, so compressing them is in vain. */
+export function tokenBlocks(table = "token_blocks"): string {
+  return `create table if not exists ${table} (first_hi ubigint not null, last_hi ubigint not null,
+    filter blob not null using compression uncompressed)`;
+}
 
 export const TABLES = [
   EVENTS,

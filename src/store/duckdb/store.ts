@@ -31,7 +31,7 @@ import { reclassify } from "./reclassify.ts";
 import { deleteExpired } from "./retention.ts";
 import { ALERTS_TABLE, eventsTable } from "./rows.ts";
 import type { EventRow } from "./rows.ts";
-import { splitId, TOKEN_BLOCKS } from "./schema.ts";
+import { splitId } from "./schema.ts";
 import { markAlertsSeen, setAlertSeen, unmarkAlertsSeen } from "./seen.ts";
 import { insertVisits, users } from "./visits.ts";
 import { TimeSums } from "./sums/time-sums.ts";
@@ -63,6 +63,8 @@ export type DuckdbOptions = {
   readonly blockRows?: number;
   /** A store of more events than this keeps sums by time in memory. 100,000 unless given. */
   readonly summedEvents?: number;
+  /** Blocks of one table of filters. 128 unless given. */
+  readonly tableBlocks?: number;
 };
 
 /** The embedded store can be copied while it runs. */
@@ -82,13 +84,15 @@ export type DuckdbStore = Store & {
  */
 export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbStore> {
   const { file, log, memoryLimit_mb = 512, threads = Math.min(4, availableParallelism()) } = options;
-  const { readTimeout_ms = 30_000, countedEvents = 1024, blockRows = 8192, summedEvents = 100_000 } = options;
+  const { readTimeout_ms = 30_000, countedEvents = 1024, summedEvents = 100_000 } = options;
+  const { blockRows = 8192, tableBlocks } = options;
   const { spillLimit_mb, filterLimit_mb } = options;
   await using opening = new AsyncDisposableStack();
   const limits = { memoryLimit_mb, spillLimit_mb, threads, readTimeout_ms };
   const database = opening.use(await Database.open({ file, log, ...limits }));
   const filterLimit_bytes = filterLimit_mb === undefined ? Infinity : filterLimit_mb * 2 ** 20;
-  const facts = await readFacts(database, { countedEvents, summedEvents, blockRows, filterLimit_bytes, log });
+  const blocks = { blockRows, filterLimit_bytes, tableBlocks, log };
+  const facts = await readFacts(database, { countedEvents, summedEvents, ...blocks });
   const builder = opening.use(new BlockBuilder(database, facts.blocks, log));
   const names = new AttributeNames(facts);
   const writer = new Writer(database, facts);
@@ -150,7 +154,7 @@ async function readFacts(
         new Facts({
           logs: await LogNumbers.read(connection),
           attributes: await AttributeColumns.read(connection, countedEvents),
-          blocks: await readBlocks(connection, options),
+          blocks: await BlockIndex.read(connection, options),
           marked: await MarkedLogs.read(connection),
           remembered: new RememberedMoments(database),
           sums: new TimeSums(database, summedEvents),
@@ -158,18 +162,6 @@ async function readFacts(
     );
   } catch (error) {
     throw startError(database.file, error);
-  }
-}
-
-/** Where the table is damaged it is made anew: all that it holds can be made of events. */
-async function readBlocks(connection: DuckDBConnection, options: BlockOptions): Promise<BlockIndex> {
-  try {
-    return await BlockIndex.read(connection, options);
-  } catch (error) {
-    options.log.warn({ err: error }, "filters of words cannot be read and are built anew");
-    await connection.run("drop table if exists token_blocks");
-    await connection.run(TOKEN_BLOCKS);
-    return BlockIndex.read(connection, options);
   }
 }
 

@@ -1,10 +1,11 @@
-import { blobValue } from "@duckdb/node-api";
-import type { DuckDBBlobValue, DuckDBConnection } from "@duckdb/node-api";
+import type { DuckDBConnection } from "@duckdb/node-api";
 import type { Logger } from "pino";
 
 import type { EventId } from "../../../events/id.ts";
 import type { Condition } from "../../../query/plan.ts";
-import { ASKED, idParameters, splitId } from "../schema.ts";
+import { splitId } from "../schema.ts";
+import { FilterTables } from "./filter-tables.ts";
+import type { Span } from "./filter-tables.ts";
 import { idRanges } from "./id-ranges.ts";
 import type { IdRange } from "./id-ranges.ts";
 import { mayMeet, tokenCondition } from "./token-condition.ts";
@@ -12,16 +13,18 @@ import { TokenFilter } from "./token-filter.ts";
 import { TokenList } from "./token-list.ts";
 
 /** All rows of which the upper integer of the id lies from `first` to `last` have their tokens in the filter. */
-export type Block = { readonly first: bigint; readonly last: bigint; readonly filter: TokenFilter };
+export type Block = Span & { readonly filter: TokenFilter };
 
 /** `filter` is null where it is in the table alone: the block is always looked at. */
-type KnownBlock = Omit<Block, "filter"> & { readonly filter: TokenFilter | null };
+type KnownBlock = Span & { readonly filter: TokenFilter | null };
 
 export type BlockOptions = {
   /** How many events a block has at least. */
   readonly blockRows: number;
   /** What filters may take in memory: of more, the oldest are left out. */
   readonly filterLimit_bytes: number;
+  /** How many blocks a table of the file has; see {@link FilterTables}. */
+  readonly tableBlocks?: number | undefined;
   readonly log: Logger;
 };
 
@@ -49,6 +52,7 @@ export type Appended = {
 export class BlockIndex {
   readonly #blockRows: number;
   readonly #filterLimit_bytes: number;
+  readonly #tables: FilterTables;
   /** By their first id. Two may overlap: both are right. */
   #blocks: KnownBlock[] = [];
   #tailFrom = 0n;
@@ -68,37 +72,46 @@ export class BlockIndex {
     null;
 
   /** Of a store without events. */
-  constructor(blockRows: number, filterLimit_bytes = Infinity) {
+  constructor(blockRows: number, filterLimit_bytes = Infinity, tableBlocks?: number) {
     this.#blockRows = blockRows;
     this.#filterLimit_bytes = filterLimit_bytes;
+    this.#tables = new FilterTables(tableBlocks);
   }
 
-  /** Filters that are damaged, or of another release, are left out: their rows get new ones. */
+  /**
+   * Filters that are damaged, or of another release, are left out: their rows get new ones. A table
+   * that cannot be read is made anew.
+   */
   static async read(
     connection: DuckDBConnection,
-    { blockRows, filterLimit_bytes, log }: BlockOptions,
+    { blockRows, filterLimit_bytes, tableBlocks, log }: BlockOptions,
   ): Promise<BlockIndex> {
-    const index = new BlockIndex(blockRows, filterLimit_bytes);
-    const damaged: [first: bigint, last: bigint][] = [];
-    // A part at a time: all filters together may not fit into memory.
-    for await (const rows of (
-      await connection.stream("select first_hi, last_hi, filter from token_blocks")
-    ).yieldRows()) {
-      for (const [first, last, { bytes }] of rows as [bigint, bigint, DuckDBBlobValue][]) {
-        const filter = first > last ? null : TokenFilter.decode(bytes);
-        if (filter === null) damaged.push([first, last]);
-        else index.#place({ first, last, filter });
-      }
-    }
-    for (const span of damaged) {
-      await connection.run("delete from token_blocks where first_hi = $1::ubigint and last_hi = $2::ubigint", span);
-    }
-    if (damaged.length > 0) log.warn({ blocks: damaged.length }, "filters of words cannot be used and are built anew");
+    const index = new BlockIndex(blockRows, filterLimit_bytes, tableBlocks);
+    for (const table of await index.#tables.names(connection)) await index.#readTable(connection, table, log);
     const [largest] = (await connection.runAndReadAll("select max(id_hi) from events")).getRows() as [bigint | null][];
     index.#startTail(
       index.#blocks.reduce((end, { last }) => (last >= end ? last + 1n : end), (largest?.[0] ?? -1n) + 1n),
     );
     return index;
+  }
+
+  async #readTable(connection: DuckDBConnection, table: string, log: Logger): Promise<void> {
+    const damaged: Span[] = [];
+    const before = new Set(this.#blocks);
+    try {
+      for await (const { first, last, encoded } of this.#tables.read(connection, table)) {
+        const filter = first > last ? null : TokenFilter.decode(encoded);
+        if (filter === null) damaged.push({ first, last });
+        else this.#place({ first, last, filter });
+      }
+    } catch (error) {
+      log.warn({ err: error, table }, "filters of words cannot be read and are built anew");
+      this.#blocks = this.#blocks.filter((block) => before.has(block));
+      await this.#tables.reset(connection, table);
+      return;
+    }
+    for (const span of damaged) await this.#tables.remove(connection, span);
+    if (damaged.length > 0) log.warn({ blocks: damaged.length }, "filters of words cannot be used and are built anew");
   }
 
   get blockRows(): number {
@@ -160,7 +173,7 @@ export class BlockIndex {
     }
     const block = { first: this.#tailFrom, last: this.#tailLast, filter: TokenFilter.of(this.#tail, tokens) };
     this.#closing = { block, tokens };
-    await insert(connection, block);
+    await this.#insert(connection, block);
     return block;
   }
 
@@ -172,13 +185,8 @@ export class BlockIndex {
     const his = BigUint64Array.from(late, (id) => splitId(id).hi).sort();
     this.#blocks = this.#blocks.filter(({ first, last }) => !hasBetween(his, first, last));
     this.#version += 1;
-    const [asked] = idParameters(late);
     // Also those that a transaction left of which it was not known that it was committed.
-    await connection.run(
-      `${ASKED} delete from token_blocks
-       where exists (from asked where asked.id_hi between token_blocks.first_hi and token_blocks.last_hi)`,
-      [asked],
-    );
+    await this.#tables.removeAround(connection, late);
     this.#onGap();
   }
 
@@ -198,9 +206,7 @@ export class BlockIndex {
     if (this.#closing === null) return;
     const { block, tokens } = this.#closing;
     // Of a commit that failed it is not known whether it came to be.
-    const sql = "select 1 from token_blocks where first_hi = $1::ubigint and last_hi = $2::ubigint";
-    const { currentRowCount } = await connection.runAndReadAll(sql, [block.first, block.last]);
-    if (currentRowCount > 0) this.committed(block);
+    if (await this.#tables.has(connection, block)) this.committed(block);
     else {
       this.#closing = null;
       this.#tail.addAll(tokens);
@@ -222,10 +228,14 @@ export class BlockIndex {
    */
   async fill(connection: DuckDBConnection, block: Block, lateInserts: number): Promise<(() => void) | null> {
     if (this.#lateInserts !== lateInserts) return null;
-    await insert(connection, block);
+    await this.#insert(connection, block);
     return () => {
       if (this.#lateInserts === lateInserts) this.#place(block);
     };
+  }
+
+  #insert(connection: DuckDBConnection, { first, last, filter }: Block): Promise<void> {
+    return this.#tables.insert(connection, { first, last, encoded: filter.encode() });
   }
 
   #place(block: Block): void {
@@ -253,9 +263,9 @@ export class BlockIndex {
     const empty = this.#blocks.filter(({ last }) => least === null || last < least);
     if (empty.length < 2) return;
     const last = empty.reduce((end, block) => (block.last > end ? block.last : end), 0n);
-    await connection.run("delete from token_blocks where last_hi <= $1::ubigint", [last]);
+    await this.#tables.removeUpTo(connection, last);
     const block = { first: 0n, last, filter: TokenFilter.of(new TokenList()) };
-    await insert(connection, block);
+    await this.#insert(connection, block);
     this.#version += 1;
     this.#blocks = [block, ...this.#blocks.filter((one) => one.last > last)];
   }
@@ -270,12 +280,4 @@ function hasBetween(rising: BigUint64Array, first: bigint, last: bigint): boolea
     else to = middle;
   }
   return from < rising.length && rising[from]! <= last;
-}
-
-function insert(connection: DuckDBConnection, { first, last, filter }: Block): Promise<unknown> {
-  return connection.run("insert into token_blocks values ($1::ubigint, $2::ubigint, $3)", [
-    first,
-    last,
-    blobValue(filter.encode()),
-  ]);
 }
