@@ -7,6 +7,8 @@ export type Contender = AsyncDisposable & {
   readonly pid: number;
   /** Where all of its files are. */
   readonly folder: string;
+  /** Whether a file of the folder is of a bus that events pass before they are stored. */
+  readonly isOfBus: (file: string) => boolean;
   readonly postPort: number;
   /** The status of an answer that has taken a batch. */
   readonly accepts: number;

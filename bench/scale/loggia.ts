@@ -13,6 +13,7 @@ export async function startLoggia(world: World): Promise<Contender> {
     name: "Loggia",
     pid: service.pid,
     folder: place.folder,
+    isOfBus: (file) => file.startsWith("bus.sqlite"),
     postPort: service.postPort,
     accepts: 201,
     lineOf: (event) => JSON.stringify(event),

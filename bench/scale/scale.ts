@@ -28,8 +28,14 @@ const LEAST_PER_MS = 2;
 const ACCEPTED: Row = { name: "accepted", unit: "/s", goal: "240,000" };
 const FOUND: Row = { name: "until all are found", unit: "/s", goal: "150,000" };
 const DISK: Row = { name: "on disk, all files", unit: "MB", goal: "524" };
+const BUS: Row = { name: "of that the bus", unit: "MB", goal: "" };
+const STORE: Row = { name: "of that all else", unit: "MB", goal: "" };
 const MEMORY: Row = { name: "resident memory, highest", unit: "MB", goal: "524" };
-const ROWS: readonly Row[] = [...QUESTIONS, ACCEPTED, FOUND, DISK, MEMORY];
+const OWN: Row = { name: "of its own (RssAnon), highest", unit: "MB", goal: "" };
+const MAPPED: Row = { name: "of files (RssFile), highest", unit: "MB", goal: "" };
+const ROWS: readonly Row[] = [...QUESTIONS, ACCEPTED, FOUND, DISK, BUS, STORE, MEMORY, OWN, MAPPED];
+/** Linux keeps the highest of all resident memory alone, so that its parts are looked at this often. */
+const LOOK_MS = 50;
 
 type Column = {
   readonly head: string;
@@ -69,6 +75,7 @@ export const benchmark: Benchmark = {
 /** Loads a contender, asks it all questions, and takes it away. */
 async function measure(bench: Bench, contender: Contender, count: number): Promise<Column> {
   await using _ = contender;
+  using memory = watchMemory(contender.pid);
   const figures = new Map<string, number>();
   const records = new Map<string, number>();
   const before = busyOfThreads(contender.pid);
@@ -86,8 +93,13 @@ async function measure(bench: Bench, contender: Contender, count: number): Promi
     records.set(question.name, found);
     figures.set(question.name, took_ms);
   }
-  figures.set(MEMORY.name, highestResident(contender.pid) / MB);
-  figures.set(DISK.name, sizeOfFolder(contender.folder) / MB);
+  figures.set(MEMORY.name, memory.highest().VmHWM / MB);
+  figures.set(OWN.name, memory.highest().RssAnon / MB);
+  figures.set(MAPPED.name, memory.highest().RssFile / MB);
+  const [bus, others] = sizesIn(contender);
+  figures.set(DISK.name, (bus + others) / MB);
+  figures.set(BUS.name, bus / MB);
+  figures.set(STORE.name, others / MB);
   return { head: `${contender.name}, ${count.toLocaleString("en-US")}`, figures, records };
 }
 
@@ -145,13 +157,34 @@ async function time(
   return [found, median(figures!.rounds)];
 }
 
-/** In bytes, by what Linux kept. */
-function highestResident(pid: number): number {
-  const kilobytes = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
-  return Number(kilobytes ?? NaN) * 1024;
+type Memory = Record<"VmHWM" | "RssAnon" | "RssFile", number>;
+
+/** What a process takes, in bytes, by what Linux tells. */
+function memoryOf(pid: number): Memory {
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  const of = (name: keyof Memory): number =>
+    Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(status)?.[1] ?? NaN) * 1024;
+  return { VmHWM: of("VmHWM"), RssAnon: of("RssAnon"), RssFile: of("RssFile") };
 }
 
-function sizeOfFolder(folder: string): number {
+/** Notes the highest of each, until it is disposed of. */
+function watchMemory(pid: number): Disposable & { readonly highest: () => Memory } {
+  const highest = memoryOf(pid);
+  const look = (): Memory => {
+    const now = memoryOf(pid);
+    for (const name of ["VmHWM", "RssAnon", "RssFile"] as const) highest[name] = Math.max(highest[name], now[name]);
+    return highest;
+  };
+  const timer = setInterval(look, LOOK_MS);
+  return { highest: look, [Symbol.dispose]: () => clearInterval(timer) };
+}
+
+/** In bytes. */
+function sizesIn({ folder, isOfBus }: Contender): readonly [bus: number, others: number] {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-  return files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0);
+  const sizeOf = (ofBus: boolean): number =>
+    files
+      .filter(({ name }) => isOfBus(name) === ofBus)
+      .reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0);
+  return [sizeOf(true), sizeOf(false)];
 }

@@ -33,6 +33,7 @@ export async function startVictoriaLogs(program: string): Promise<Contender> {
     name: "VictoriaLogs",
     pid: child.pid!,
     folder,
+    isOfBus: () => false,
     postPort: port,
     accepts: 200,
     lineOf: ({ created, text, tags, source, user, value }) =>
