@@ -34,7 +34,10 @@ test("memory is a third of the machine and 1 GB at most, or what is given, and i
   const given = readSettings({ LOGGIA_MEMORY: "2GB" }).memory;
   t.deepEqual(readSettings({ LOGGIA_MEMORY: "2048mb" }).memory, given);
   for (const bytes of [LEAST_MEMORY, defaultMemory(), 2 ** 30, 2 ** 34]) {
-    const { store_mb, heap_mb, waiting_mb, filters_mb, answers_mb } = shareMemory(bytes);
+    const { store_mb, heapLimit_mb, waiting_mb, filters_mb, answers_mb } = shareMemory(bytes);
+    // Objects get 64 MB and a fifth of what is not there anyway.
+    const heap_mb = 64 + Math.floor((bytes / 2 ** 20 - 240) * 0.2);
+    t.is(heapLimit_mb, Math.max(1024, 4 * heap_mb));
     t.true(Math.min(store_mb, heap_mb, waiting_mb, filters_mb, answers_mb) >= 16);
     t.true(store_mb + heap_mb + waiting_mb + filters_mb < bytes / 2 ** 20);
   }

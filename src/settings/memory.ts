@@ -6,6 +6,7 @@ const FIXED_MB = 240;
 /** Objects that are there while nothing happens. */
 const HEAP_MB = 64;
 export const LEAST_MEMORY = 448 * MB;
+const HEAP_SHARE = 0.2;
 const LEAST_HEAP_LIMIT_MB = 1_024;
 /**
  * So that a person, who gets half, can export, which reserves 40 MB, beside pages that ask: each
@@ -22,12 +23,10 @@ const SHARE_OF_MACHINE = 3;
 export type MemoryShares = {
   /** What DuckDB may take: its `memory_limit`. */
   readonly store_mb: number;
-  /** Objects of JavaScript that have lived a while. */
-  readonly heap_mb: number;
   /**
-   * V8's `--max-old-space-size`, at which it ends the process. It is far above what is reckoned
-   * with, since class filters and accounts are held in memory and nobody is to end the service by
-   * making more of them.
+   * V8's `--max-old-space-size`, at which it ends the process. It is four times what is reckoned
+   * with for objects or more, since class filters and accounts are held in memory and nobody is to
+   * end the service by making more of them.
    */
   readonly heapLimit_mb: number;
   /**
@@ -55,8 +54,7 @@ export function shareMemory(bytes: number): MemoryShares {
   const share = (part: number): number => Math.floor(rest_mb * part);
   return {
     store_mb: share(0.33),
-    heap_mb: HEAP_MB + share(0.2),
-    heapLimit_mb: Math.max(LEAST_HEAP_LIMIT_MB, 4 * (HEAP_MB + share(0.2))),
+    heapLimit_mb: Math.max(LEAST_HEAP_LIMIT_MB, 4 * (HEAP_MB + share(HEAP_SHARE))),
     answers_mb: Math.max(LEAST_ANSWERS_MB, share(0.15)),
     waiting_mb: Math.max(LEAST_WAITING_MB, share(0.1)),
     filters_mb: share(0.22),
