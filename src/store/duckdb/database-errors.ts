@@ -45,6 +45,11 @@ export function isFatal(error: unknown): boolean {
   return error instanceof Error && /^(FATAL|INTERNAL) Error|database has been invalidated/i.test(error.message);
 }
 
+/** What DuckDB says where it is to end a transaction, and there is none. */
+export function isWithoutTransaction(error: unknown): boolean {
+  return error instanceof Error && error.message.includes("no transaction is active");
+}
+
 /** DuckDB adds the statement and hints below. */
 export function firstLine(message: string): string {
   return message.split("\n", 1)[0] ?? message;

@@ -43,7 +43,8 @@ export type FileOptions = {
 export type OpenFile = {
   readonly path: string;
   readonly instance: DuckDBInstance;
-  readonly writer: DuckDBConnection;
+  /** Replaced where a failed transaction could not be rolled back. */
+  writer: DuckDBConnection;
   readonly readers: FairPool<DuckDBConnection>;
 };
 

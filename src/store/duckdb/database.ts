@@ -1,4 +1,4 @@
-import type { DuckDBConnection } from "@duckdb/node-api";
+import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import type { Logger } from "pino";
@@ -6,7 +6,7 @@ import type { Logger } from "pino";
 import { asker, askerGone, askerLeft_ms } from "../../asker.ts";
 import { ClientGone } from "../../errors.ts";
 import { hurryUntil } from "../../pace.ts";
-import { isFatal, isOutOfMemory, tooLarge, tooSlow } from "./database-errors.ts";
+import { isFatal, isOutOfMemory, isWithoutTransaction, tooLarge, tooSlow } from "./database-errors.ts";
 import { closeFile, copyFile, openFile } from "./database-file.ts";
 import type { FileOptions, OpenFile } from "./database-file.ts";
 import { keepByteOrderMarks } from "./text-decoder.ts";
@@ -107,7 +107,7 @@ export class Database implements AsyncDisposable {
       this.#mend();
       throw new Error(`The store ${this.file} failed and is being opened anew`);
     }
-    const { readers } = this.#open;
+    const { instance, readers } = this.#open;
     const caller = asker();
     const gone = askerGone();
     const connection = await readers.take(
@@ -119,6 +119,7 @@ export class Database implements AsyncDisposable {
     const ended = Promise.withResolvers<void>();
     this.#reading.set(number, ended.promise);
     let isInterrupted = false;
+    let isFailed = false;
     // An interruption between two statements is lost: it is said until it is heard.
     const interrupt = (): void => {
       isInterrupted = true;
@@ -131,17 +132,18 @@ export class Database implements AsyncDisposable {
     try {
       return await work(connection);
     } catch (error) {
+      isFailed = true;
       if (isFatal(error)) this.#mend();
       if (!isInterrupted) throw error;
       throw gone?.aborted === true ? new ClientGone() : tooSlow(readTimeout_ms, error);
     } finally {
       clearTimeout(timer);
       gone?.removeEventListener("abort", interrupt);
-      // Where an interruption met the end of a transaction, that is still there.
-      if (isInterrupted) await connection.run("rollback").catch(() => undefined);
+      // Where an interruption, or a lack of memory, met the end of a transaction, that is still there.
+      const next = isInterrupted || isFailed ? await withoutTransaction(connection, instance) : connection;
       this.#reading.delete(number);
       ended.resolve();
-      readers.give(connection, caller);
+      readers.give(next, caller);
     }
   }
 
@@ -271,11 +273,12 @@ export class Database implements AsyncDisposable {
   }
 
   async #write<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
-    this.#open ??= await openFile(this.#options);
+    const open = (this.#open ??= await openFile(this.#options));
     try {
-      return await transaction(this.#open.writer, work);
+      return await transaction(open.writer, work);
     } catch (error) {
-      if (isFatal(error)) await this.#reopen(this.#open, error);
+      if (isFatal(error)) await this.#reopen(open, error);
+      else open.writer = await withoutTransaction(open.writer, open.instance);
       throw error;
     }
   }
@@ -315,6 +318,22 @@ export class Database implements AsyncDisposable {
       await closeFile(this.#open);
     }
   }
+}
+
+/**
+ * A connection after an error, outside of any transaction. Without memory a rollback fails too, and
+ * the transaction would stay: then it is another connection, and closing the first ends it.
+ */
+async function withoutTransaction(connection: DuckDBConnection, instance: DuckDBInstance): Promise<DuckDBConnection> {
+  try {
+    await connection.run("rollback");
+  } catch (error) {
+    if (!isWithoutTransaction(error) && !isFatal(error)) {
+      connection.closeSync();
+      return instance.connect();
+    }
+  }
+  return connection;
 }
 
 /** Runs `work` in one transaction, which is undone where it throws. */

@@ -1,3 +1,4 @@
+import type { DuckDBConnection } from "@duckdb/node-api";
 import { setTimeout as sleep } from "node:timers/promises";
 import test from "ava";
 import { statSync } from "node:fs";
@@ -134,4 +135,28 @@ test("a question that needs more memory than there is says so", async (t) => {
   const error = await t.throwsAsync(large, { instanceOf: LoggiaError });
   t.is(error.code, "overloaded");
   t.regex(error.message, /needs more memory/);
+});
+
+test("a transaction whose end fails as well is over for who comes next", async (t) => {
+  const log = pino({ level: "silent" });
+  const file = join(temporaryFolder(t), "events.duckdb");
+  await using database = await Database.open({ file, log, memoryLimit_mb: 64, threads: 1, readTimeout_ms: 600_000 });
+  const noMemory = () => Promise.reject(new Error("Out of Memory Error: failed to allocate data of size 32.0 KiB"));
+  const fail = async (connection: DuckDBConnection): Promise<void> => {
+    const run = connection.run.bind(connection);
+    connection.run = (sql, ...given) => (sql === "rollback" ? noMemory() : run(sql, ...given));
+    await connection.run("insert into marks values ('left', 'over')");
+    await connection.run("select error('it fails')");
+  };
+  const values = (connection: DuckDBConnection) =>
+    transaction(connection, async () => (await connection.runAndReadAll("select value from marks")).getRows());
+  for (let i = 0; i < 4; i++) {
+    // Of two readers, each gets one of them.
+    const failing = [0, 1].map(() => database.read((connection) => transaction(connection, () => fail(connection))));
+    for (const read of failing) await t.throwsAsync(read, { message: /it fails/ });
+    t.deepEqual(await Promise.all([0, 1].map(() => database.read(values))), [[], []]);
+  }
+  await t.throwsAsync(database.write(fail), { message: /it fails/ });
+  await database.write((connection) => connection.run("insert into marks values ('new', 'written')"));
+  t.deepEqual(await database.read(values), [["written"]]);
 });
