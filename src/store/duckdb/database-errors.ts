@@ -40,6 +40,16 @@ export function isOutOfMemory(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith("Out of Memory Error");
 }
 
+/**
+ * Whether a write has found no memory, or failed as it was committed. DuckDB then may leave a part
+ * of its rows in memory, where questions and retries see them although no transaction wrote them.
+ */
+export function isHalfWritten(error: unknown): boolean {
+  return error instanceof Error && HALF_WRITTEN.test(error.message);
+}
+
+const HALF_WRITTEN = /out of memory|could not allocate|failed to (?:allocate|pin|commit)/i;
+
 /** Whether DuckDB will refuse all further work on the instance. */
 export function isFatal(error: unknown): boolean {
   return error instanceof Error && /^(FATAL|INTERNAL) Error|database has been invalidated/i.test(error.message);

@@ -6,7 +6,7 @@ import type { Logger } from "pino";
 import { asker, askerGone, askerLeft_ms } from "../../asker.ts";
 import { ClientGone } from "../../errors.ts";
 import { hurryUntil } from "../../pace.ts";
-import { isFatal, isOutOfMemory, isWithoutTransaction, tooLarge, tooSlow } from "./database-errors.ts";
+import { isFatal, isHalfWritten, isOutOfMemory, isWithoutTransaction, tooLarge, tooSlow } from "./database-errors.ts";
 import { closeFile, copyFile, openFile } from "./database-file.ts";
 import type { FileOptions, OpenFile } from "./database-file.ts";
 import { keepByteOrderMarks } from "./text-decoder.ts";
@@ -39,10 +39,13 @@ export type DatabaseOptions = FileOptions & {
   readonly readTimeout_ms: number;
 };
 
+type Reading = { readonly connection: DuckDBConnection; readonly ended: Promise<void> };
+
 /**
  * One open file: a connection that writes, one user at a time, and a few that read beside it. After
- * an error that DuckDB calls fatal (a full disk at the wrong moment) it refuses all further work:
- * then the file is opened anew.
+ * an error that DuckDB calls fatal (a full disk at the wrong moment) it refuses all further work,
+ * and after a write without memory it may show rows that were never committed: then the file is
+ * opened anew.
  */
 export class Database implements AsyncDisposable {
   readonly #options: DatabaseOptions;
@@ -60,8 +63,8 @@ export class Database implements AsyncDisposable {
   /** While the log of changes is folded in because nothing was written. */
   #folding: Promise<void> | null = null;
   #readings = 0;
-  /** What is read now, by its number, with its end. */
-  readonly #reading = new Map<number, Promise<void>>();
+  /** What is read now, by its number. */
+  readonly #reading = new Map<number, Reading>();
   #closed = false;
 
   private constructor(options: DatabaseOptions, open: OpenFile) {
@@ -93,7 +96,7 @@ export class Database implements AsyncDisposable {
       } catch (error) {
         if (!isOutOfMemory(error)) throw error;
         // All share one memory, so that of those that read the one that began first is taken for what fills it.
-        const earlier = [...this.#reading].filter(([other]) => other < number).map(([, ended]) => ended);
+        const earlier = [...this.#reading].filter(([other]) => other < number).map(([, { ended }]) => ended);
         if (earlier.length === 0 || askerLeft_ms() <= 0) throw tooLarge(error);
         await Promise.all(earlier);
       }
@@ -117,7 +120,7 @@ export class Database implements AsyncDisposable {
     );
     const readTimeout_ms = Math.max(0, Math.min(this.#options.readTimeout_ms, askerLeft_ms()));
     const ended = Promise.withResolvers<void>();
-    this.#reading.set(number, ended.promise);
+    this.#reading.set(number, { connection, ended: ended.promise });
     let isInterrupted = false;
     let isFailed = false;
     // An interruption between two statements is lost: it is said until it is heard.
@@ -277,22 +280,30 @@ export class Database implements AsyncDisposable {
     try {
       return await transaction(open.writer, work);
     } catch (error) {
-      if (isFatal(error)) await this.#reopen(open, error);
+      if (isFatal(error) || isHalfWritten(error)) await this.#reopen(open, error);
       else open.writer = await withoutTransaction(open.writer, open.instance);
       throw error;
     }
   }
 
-  /** At once, not with the next write: readers are waiting. */
+  /**
+   * At once, not with the next write: readers are waiting. What is in memory alone is dropped, and
+   * read again from the log of changes. Questions under way are interrupted.
+   */
   async #reopen(broken: OpenFile, cause: unknown): Promise<void> {
     const { file, log } = this.#options;
     log.error({ err: cause, file }, "the store failed for good and is opened anew");
     this.#open = null;
+    const interrupting = setInterval(() => {
+      for (const { connection } of this.#reading.values()) connection.interrupt();
+    }, INTERRUPT_AGAIN_MS);
     try {
       await closeFile(broken);
       this.#open = await openFile(this.#options);
     } catch (error) {
       log.error({ err: error, file }, "the store could not be opened anew; the next write tries again");
+    } finally {
+      clearInterval(interrupting);
     }
   }
 
@@ -322,16 +333,18 @@ export class Database implements AsyncDisposable {
 
 /**
  * A connection after an error, outside of any transaction. Without memory a rollback fails too, and
- * the transaction would stay: then it is another connection, and closing the first ends it.
+ * the transaction would stay: then it is another connection, and closing the first ends it. Where
+ * the instance has failed or was closed there is no other; the file is opened anew. Never throws.
  */
 async function withoutTransaction(connection: DuckDBConnection, instance: DuckDBInstance): Promise<DuckDBConnection> {
   try {
     await connection.run("rollback");
   } catch (error) {
-    if (!isWithoutTransaction(error) && !isFatal(error)) {
-      connection.closeSync();
-      return instance.connect();
-    }
+    if (isWithoutTransaction(error) || isFatal(error)) return connection;
+    const other = await instance.connect().catch(() => null);
+    if (other === null) return connection;
+    connection.closeSync();
+    return other;
   }
   return connection;
 }

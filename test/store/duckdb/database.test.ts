@@ -160,3 +160,36 @@ test("a transaction whose end fails as well is over for who comes next", async (
   await database.write((connection) => connection.run("insert into marks values ('new', 'written')"));
   t.deepEqual(await database.read(values), [["written"]]);
 });
+
+for (const reason of [
+  "TransactionContext Error: Failed to commit: failed to pin block of size 256.0 KiB (30.2 MiB/30.5 MiB used)",
+  "Failed to append: could not allocate block of size 32.0 KiB (30.5 MiB/30.5 MiB used)",
+  "Out of Memory Error: failed to allocate data of size 4.0 KiB (30.5 MiB/30.5 MiB used)",
+]) {
+  test(`after a write that finds no memory the file is opened anew, and no question holds that up: ${reason}`, async (t) => {
+    let reopened = 0;
+    const log = pino(
+      { level: "error" },
+      { write: (line: string) => void (reopened += /opened anew/.test(line) ? 1 : 0) },
+    );
+    const file = join(temporaryFolder(t), "events.duckdb");
+    await using database = await Database.open({ file, log, memoryLimit_mb: 64, threads: 1, readTimeout_ms: 600_000 });
+    await database.write((connection) => connection.run("insert into marks values ('first', 'kept')"));
+    const started = Promise.withResolvers<void>();
+    const long = database.read((connection) => {
+      started.resolve();
+      // Takes minutes.
+      return connection.run("select sum(a.range * b.range) from range(1000000) a, range(1000000) b");
+    });
+    await started.promise;
+    const failing = database.write(async (connection) => {
+      await connection.run("insert into marks values ('second', 'not written')");
+      throw new Error(reason);
+    });
+    await Promise.all([t.throwsAsync(failing, { message: reason }), t.throwsAsync(long, { message: /INTERRUPT/ })]);
+    t.is(reopened, 1);
+    await database.write((connection) => connection.run("insert into marks values ('third', 'written')"));
+    const rows = await database.read((connection) => connection.runAndReadAll("select value from marks order by 1"));
+    t.deepEqual(rows.getRows(), [["kept"], ["written"]]);
+  });
+}

@@ -1,0 +1,120 @@
+import test from "ava";
+import { pino } from "pino";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { startLoggia } from "../../src/main.ts";
+import { readSettings } from "../../src/settings.ts";
+import { AUTHORIZATION, environmentOf, KEY, LOG } from "../support/service.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { until } from "../support/until.ts";
+
+/** So little that DuckDB folds its log in every few batches, and a question fills what is left. */
+const STORE_MB = 32;
+const SPILLED_MB = 256;
+const BATCH = 500;
+const MOST_EVENTS = 100_000;
+/** Events that are posted as fast as may be: the pipeline then writes as much as it can at once. */
+const ROUND = 20_000;
+const ROUND_MS = 120_000;
+const TIMEOUT_MS = 600_000;
+const ASKING = 3;
+const REOPENED = /the store failed for good and is opened anew/;
+const WORDS = /needs more memory|cannot answer now|takes? too much memory|is busy|let them end|try again/;
+
+/** Of each, text and value are its own. */
+function batchFrom(first: number): string {
+  const lines = Array.from({ length: BATCH }, (_, i) => {
+    const number = first + i;
+    const own = (number * 104_729).toString(36);
+    return JSON.stringify({
+      text: `request=${own} ended in ${number} ms, ${own.repeat(60)}`,
+      source: `web-${number % 50}`,
+      value: number,
+    });
+  });
+  return lines.join("\n");
+}
+
+test("while events come in and questions fill the store's memory, nothing that was accepted is lost", async (t) => {
+  t.timeout(TIMEOUT_MS);
+  const settings = readSettings(environmentOf("embedded", temporaryFolder(t)));
+  const memory = { ...settings.memory, store_mb: STORE_MB, spilled_mb: SPILLED_MB };
+  let reopened = 0;
+  const log = pino({ level: "error" }, { write: (line: string) => void (reopened += REOPENED.test(line) ? 1 : 0) });
+  const start = async () => {
+    const service = await startLoggia({ ...settings, memory }, log);
+    return { service, api: `http://127.0.0.1:${service.api?.port}`, post: `http://127.0.0.1:${service.post?.port}` };
+  };
+  let { service, api, post } = await start();
+  t.teardown(() => service.close());
+  const ask = async (path: string, parameters: Record<string, string>) => {
+    const query = new URLSearchParams(parameters).toString();
+    const answer = await fetch(`${api}/1/logs/${LOG}${path}?${query}`, { headers: { Authorization: AUTHORIZATION } });
+    return { status: answer.status, total: answer.headers.get("x-total-count"), body: await answer.text() };
+  };
+  const heavy = [
+    "GET events GROUPBY source COLUMNS(KEY, DISTINCT(text), P99(value))",
+    "GET events GROUPBY text COLUMNS(KEY, COUNT, SUM) SORT SUM DESC TAKE 10",
+    "GET events SORT text TAKE 500",
+  ];
+  const answered = new Map<number, number>();
+  let refused = 0;
+  let isLoading = true;
+  const asking = Array.from({ length: ASKING }, async (_, i) => {
+    for (let n = i; isLoading; n++) {
+      const { status, body } = await ask("/query", { query: heavy[n % heavy.length]! });
+      answered.set(status, (answered.get(status) ?? 0) + 1);
+      if (status === 200) continue;
+      t.true(status === 503 || status === 429, `${status} ${body}`);
+      t.regex(body, WORDS);
+      if (/needs more memory/.test(body)) refused += 1;
+      await sleep(5);
+    }
+  });
+  const total = async (): Promise<string | null> => (await ask("/events", { pagesize: "1", total: "exact" })).total;
+  let posted = 0;
+  const postBatch = async (): Promise<void> => {
+    const headers = {
+      "X-API-Key": KEY,
+      "Content-Type": "application/x-ndjson",
+      // One that is late and sent again is there once.
+      "Idempotency-Key": `batch ${posted}`,
+    };
+    const body = batchFrom(posted);
+    const answer = await fetch(`${post}/1/logs/${LOG}/events`, { method: "POST", headers, body });
+    const said = await answer.text();
+    if (answer.status === 503) return void (await sleep(100));
+    if (answer.status !== 201) throw new Error(`a batch was answered ${answer.status}: ${said}`);
+    t.regex(said, new RegExp(`"accepted":${BATCH},`));
+    posted += BATCH;
+  };
+  const allAreThere = () =>
+    until(async () => (await total()) === String(posted), {
+      what: `${posted} events`,
+      timeout_ms: ROUND_MS,
+      interval_ms: 100,
+    });
+  /** How often the value is there that is there most often: each event has one of its own. */
+  const timesOfOneValue = async (): Promise<unknown> => {
+    const { status, body } = await ask("/query", {
+      query: "GET events GROUPBY value COLUMNS(KEY, COUNT) SORT COUNT DESC TAKE 1",
+    });
+    t.is(status, 200, body);
+    return Number((JSON.parse(body) as { count: string }[])[0]!.count);
+  };
+  // The store is to be written to while questions are asked, and not behind them.
+  for (let end = ROUND; posted < MOST_EVENTS && reopened === 0; end += ROUND) {
+    while (posted < end) await postBatch();
+    await allAreThere();
+  }
+  isLoading = false;
+  await Promise.all(asking);
+  t.is(await timesOfOneValue(), 1);
+  t.log(`${posted} events, the store was opened anew ${reopened} times, ${refused} questions needed more memory`);
+  t.log(JSON.stringify([...answered]));
+  await service.close();
+  ({ service, api, post } = await start());
+  // What DuckDB's log lost of a commit that found no memory, the bus delivers again.
+  await allAreThere();
+  t.is(await timesOfOneValue(), 1);
+});
