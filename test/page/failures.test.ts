@@ -178,3 +178,18 @@ test.serial("a heading says that a query has a fault, and what the list below it
   await page.getByRole("button", { name: "Run" }).click();
   await heading(page, "Not counted").waitFor();
 });
+
+test.serial("above a fault stands no count of a query that ended before its rows had come", async (t) => {
+  await pages.post([{ text: "counted, never listed", source: "overtaken" }]);
+  const { page } = await pages.open(t, { address: `#/${LOG}?q=${encodeURIComponent("GET events WHERE")}` });
+  await page.locator(".msg").waitFor();
+  // Pages of the list are not answered; the count is.
+  await page.route(/\/query\?.*SORT(?:\+|%20)created/, () => undefined);
+  await queryOf(page).fill("GET events WHERE source = 'overtaken'");
+  await queryOf(page).press("Enter");
+  await page.getByRole("heading", { level: 1, name: "1 event", exact: true }).waitFor();
+  await page.goto(`/#/${LOG}?q=${encodeURIComponent("GET events WHERE source =")}`);
+  await page.getByRole("heading", { level: 1, name: "No result", exact: true }).waitFor({ timeout: 20_000 });
+  t.is(await page.locator("#list .row:not(.head)").count(), 0);
+  t.is(await page.locator(".found .note", { hasText: "as the last query found them" }).count(), 0);
+});

@@ -11,6 +11,7 @@ const pages = sharePages();
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
+const END_OF_MEASURED = Date.UTC(2026, 5, 1);
 
 type Change = {
   readonly name: string;
@@ -347,4 +348,34 @@ test("h leads to the newest bar, or to that of the event that the reader is at",
     what: "the bar of the open event",
   });
   t.is(await list.evaluate((box) => document.activeElement === box), true);
+});
+
+test("what else can be measured is asked for when the menu of measures opens, and once", async (t) => {
+  const range = `from=${END_OF_MEASURED - HOUR_MS}&to=${END_OF_MEASURED}`;
+  await pages.post([
+    {
+      text: "took long",
+      source: "measures",
+      created: END_OF_MEASURED - MINUTE_MS,
+      attributes: { took: 12, host: "a" },
+    },
+  ]);
+  const { page, context } = await pages.open(t);
+  const asked: string[] = [];
+  context.on("request", (request) => {
+    if (/\/fields\?prefix=%40/.test(request.url())) asked.push(request.url());
+  });
+  await page.goto(`/${addressOf("measures", range)}`);
+  await page.reload();
+  await barsOf(page);
+  t.deepEqual(asked, []);
+  const button = page.getByRole("button", { name: "Measure: Count", exact: true });
+  await button.click();
+  await page.getByRole("menuitemradio", { name: "Average of @took", exact: true }).waitFor();
+  t.is(await page.getByRole("menuitemradio", { name: /@host/ }).count(), 0);
+  await page.keyboard.press("Escape");
+  await button.click();
+  await page.getByRole("menuitemradio", { name: "Average of @took", exact: true }).click();
+  await page.getByRole("button", { name: "Measure: Average of @took" }).waitFor();
+  t.is(asked.length, 1);
 });

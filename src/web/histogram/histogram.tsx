@@ -37,7 +37,7 @@ export function Histogram({ app, search, run }: { app: App; search: Search; run:
   const measure = useMemo(() => readMeasure(by, split), [by, split]);
   const isTable = useSignal(false);
   const { value: shown, fault } = useRead(run, () => readColumns(app, run, measure), [measure]);
-  const fields = useNumberFields(app, run);
+  const { names: fields, read: readFields } = useNumberFields(app, run);
   useEffect(
     () =>
       app.shortcuts.bind([
@@ -57,6 +57,7 @@ export function Histogram({ app, search, run }: { app: App; search: Search; run:
           label={`Measure: ${measureName(measure)}`}
           items={measureItems(measure, fields, (next) => app.location.note(writeMeasure(next)))}
           menuClass="under"
+          onOpen={readFields}
         >
           {measureName(measure)} <Icon name="down" />
         </MenuButton>
@@ -109,20 +110,21 @@ function weightsOf(app: App, log: string): readonly string[] {
   return (app.classes.byLog.peek().get(log) ?? []).map(({ key }) => key);
 }
 
-/** The fields of the log that hold numbers. */
-function useNumberFields({ client }: App, run: Run): readonly string[] {
-  const fields = useSignal<readonly string[]>(["value"]);
-  useEffect(() => {
+/** The fields of the log that hold numbers: the value alone until `read` was answered. */
+function useNumberFields({ client }: App, { log }: Run): { readonly names: readonly string[]; read: () => void } {
+  const known = useSignal<{ readonly log: string; readonly names: readonly string[] } | null>(null);
+  const read = () => {
+    if (known.peek()?.log === log) return;
     client
-      .ask<readonly { name: string; kind: string }[]>(`/1/logs/${run.log}/fields`, {
-        query: { prefix: "@", values: 0 },
-      })
+      .ask<readonly { name: string; kind: string }[]>(`/1/logs/${log}/fields`, { query: { prefix: "@", values: 0 } })
       .then(
-        ({ body }) =>
-          (fields.value = ["value", ...body.filter(({ kind }) => kind === "number").map(({ name }) => name)]),
+        ({ body }) => {
+          const numbers = body.filter(({ kind }) => kind === "number").map(({ name }) => name);
+          known.value = { log, names: ["value", ...numbers] };
+        },
         // The value alone can be measured then.
         () => undefined,
       );
-  }, [run.log]);
-  return fields.value;
+  };
+  return { names: known.value?.log === log ? known.value.names : ["value"], read };
 }

@@ -26,10 +26,12 @@ export function MenuButton(properties: {
   readonly children: ComponentChildren;
   readonly items: MenuItems;
   readonly menuClass?: string;
+  /** Called each time the menu opens. Items that come later go to its end. */
+  readonly onOpen?: () => void;
 }): JSX.Element {
-  const { class: name, label, children, items, menuClass = "" } = properties;
+  const { class: name, label, children, items, menuClass = "", onOpen } = properties;
   const renderMenu = ({ id, close, button }: Floating) => (
-    <Menu id={id} class={menuClass} items={items} onClose={close} button={button} />
+    <Menu id={id} class={menuClass} items={items} onOpen={onOpen} onClose={close} button={button} />
   );
   return (
     <Anchored class={name} label={label} opens="menu" renderFloating={renderMenu}>
@@ -44,15 +46,20 @@ export function Menu(properties: {
   readonly class?: string;
   readonly label?: string;
   readonly items: MenuItems;
+  readonly onOpen?: (() => void) | undefined;
   readonly onClose: (returnsFocus?: boolean) => void;
   readonly button?: { readonly current: HTMLElement | null };
 }): JSX.Element {
   const root = useRef<HTMLDivElement>(null);
   useDismissal(root, properties.onClose, properties.button);
   const elements = () => [...(root.current?.querySelectorAll<HTMLElement>("[role^=menuitem]") ?? [])];
+  const length = properties.items.flat().length;
   useEffect(() => {
     const menu = root.current;
     if (menu !== null && menu.getBoundingClientRect().bottom > innerHeight) menu.classList.add("above");
+  }, [length]);
+  useEffect(() => {
+    properties.onOpen?.();
     const all = elements();
     (all.find((each) => each.ariaChecked === "true") ?? all[0])?.focus();
   }, []);

@@ -22,7 +22,7 @@ import { foundWords, partOf, shownOf } from "./found-words.ts";
 import type { Found } from "./found-words.ts";
 import { ResultActs } from "./result-acts.tsx";
 import { useTitle } from "../shell/title.ts";
-import { ViewTabs } from "./view-tabs.tsx";
+import { viewOf, ViewTabs } from "./view-tabs.tsx";
 
 type FoundLineProperties = ResultListProperties & {
   /** What is counted. */
@@ -39,9 +39,13 @@ export function FoundLine({ app, search, results, run }: FoundLineProperties): J
   const isOfThisRun = found.value?.run === run.number;
   // A query with a fault is not asked at all.
   const hasFailed = error.value !== null || readAsk(run.query) === null;
+  // A run may have been counted, and have ended before its rows came.
+  const isBelow = ({ run: number }: Count): boolean =>
+    results.shown.value?.run.number === number || results.live.value !== null || viewOf(app) === "patterns";
   // The last list stays below a failure, and with it its count. One that is there has failed to be counted alone.
   const isListed = results.shown.value?.run.number === run.number;
-  const isOfLast = !isOfThisRun && hasFailed && found.value !== null && !isListed && !search.isCancelled.value;
+  const isOfLast =
+    !isOfThisRun && hasFailed && found.value !== null && !isListed && !search.isCancelled.value && isBelow(found.value);
   const text =
     isOfThisRun || isOfLast
       ? foundWords(found.value!)
