@@ -142,10 +142,15 @@ function partOf(aggregate: Aggregate, index: number): Part {
   throw aggregate satisfies never;
 }
 
+/** Under which name the numbers of a group are computed. */
+export function statsName(of: NumberSource): string {
+  return `stats of ${numberPath(of)}`.replaceAll(/[[\]>]/g, "?");
+}
+
 function statsOf(kind: "avg" | "sum" | "min" | "max", of: NumberSource): Part {
   const field = numberPath(of);
   return {
-    name: `stats of ${field}`.replaceAll(/[[\]>]/g, "?"),
+    name: statsName(of),
     aggregation: { stats: { field } },
     read: (_, computed) => {
       const stats = computed as Stats;

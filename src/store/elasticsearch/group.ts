@@ -19,7 +19,7 @@ import { combinations, groupsOfRows, MAX_GROWING } from "./group-rows.ts";
 import { indexOf } from "./mapping.ts";
 import type { Names } from "./mapping.ts";
 import { groupsOfPart, keysIn, partOf } from "./parts.ts";
-import type { Part } from "./parts.ts";
+import type { Part, RawGroup } from "./parts.ts";
 import { ANY_ORDER, atOneMoment } from "./scan.ts";
 import type { Searcher } from "./scan.ts";
 import { refine } from "./refine.ts";
@@ -27,6 +27,7 @@ import type { Estimated } from "./refine.ts";
 import { rangeOf } from "./seek.ts";
 import { slicesOf } from "./slices.ts";
 import type { Slice, Span } from "./slices.ts";
+import { topGroups } from "./top-groups.ts";
 import { sortGently } from "../gently.ts";
 
 /** Groups that are sorted out at once. */
@@ -162,6 +163,14 @@ async function countedGroups(
   const span = await spanOfGroups(search, plan, query);
   if (span === null) return collector;
   const slices = plan.by.map((by) => slicesOf(by, span));
+  if (slices.every((some) => some.length === 1)) {
+    const part = partOf(query, slices.flat());
+    const top = await topGroups(search, plan, part, computation);
+    if (top !== null) {
+      await collector.add(groupsFrom(top, part, computation).map(({ keys, values }) => ({ keys, values })));
+      return collector;
+    }
+  }
   for (const some of chunks(partsOf(query, slices), PARTS_AT_ONCE)) {
     await Promise.all(some.map((part) => collectPart(search, part, { computation, collector, tally })));
   }
@@ -199,6 +208,10 @@ async function spanOfGroups(search: Searcher, { by, where }: GroupPlan, query: Q
 /** Changes of clocks that are not worth a question of their own. */
 const FEW_CHANGES = 6;
 
+function groupsFrom(groups: readonly RawGroup[], part: Part, { read }: Computation): (Group & Estimated)[] {
+  return groups.map((raw) => ({ ...raw, keys: keysIn(part, raw.raw), values: read(raw.bucket) }));
+}
+
 async function collectPart(
   search: Searcher,
   part: Part,
@@ -206,7 +219,7 @@ async function collectPart(
 ): Promise<void> {
   const estimated: (Group & Estimated)[] = [];
   for await (const groups of groupsOfPart(search, part, computation)) {
-    const some = groups.map((raw) => ({ ...raw, keys: keysIn(part, raw.raw), values: computation.read(raw.bucket) }));
+    const some = groupsFrom(groups, part, computation);
     if (computation.distinct.length === 0 && computation.percentiles.length === 0) {
       await collector.add(some.map(({ keys, values }) => ({ keys, values })));
       continue;

@@ -71,13 +71,12 @@ async function fewGroups(
  */
 async function fewValues(
   search: Searcher,
-  { query }: Part,
+  part: Part,
   field: string,
   computation: Computation,
 ): Promise<RawGroup[] | null> {
+  const { query } = part;
   const { aggs, page } = computation;
-  const absentGroup = (): Promise<RawGroup[]> =>
-    oneGroup(search, and([query, not({ exists: { field } })]), computation);
   // An event may have several values, and so be counted in several groups: then counts tell nothing.
   const [answer, those] = await Promise.all([
     search({
@@ -86,7 +85,7 @@ async function fewValues(
       track_total_hits: true,
       aggs: { groups: { terms: { field, size: page, shard_size: page }, aggs } },
     }),
-    mayRepeat(field) ? absentGroup() : null,
+    mayRepeat(field) ? absentGroup(search, part, field, computation) : null,
   ]);
   const groups = answer.aggregations?.["groups"];
   if (groups === undefined) return [];
@@ -94,11 +93,22 @@ async function fewValues(
   const found = (groups.buckets ?? []).map((bucket): RawGroup => ({ raw: [bucket.key as RawKey], bucket }));
   const counted = found.reduce((sum, { bucket }) => sum + bucket.doc_count, 0);
   if (those === null && counted === totalOf(answer)) return found;
-  const absent = those ?? (await absentGroup());
-  return [...found, ...absent.map(({ bucket }) => ({ raw: [null], bucket }))];
+  return [...found, ...(those ?? (await absentGroup(search, part, field, computation)))];
 }
 
-function mayRepeat(field: string): boolean {
+/** The group of the events that have no value in a field, if there are any. */
+export async function absentGroup(
+  search: Searcher,
+  { query }: Part,
+  field: string,
+  computation: Computation,
+): Promise<RawGroup[]> {
+  const groups = await oneGroup(search, and([query, not({ exists: { field } })]), computation);
+  return groups.map(({ bucket }) => ({ raw: [null], bucket }));
+}
+
+/** Whether an event may have several values in a field. */
+export function mayRepeat(field: string): boolean {
   return field === "tags" || field.includes(".");
 }
 

@@ -113,18 +113,14 @@ function weightsOf(app: App, log: string): readonly string[] {
 /** The fields of the log that hold numbers: the value alone until `read` was answered. */
 function useNumberFields({ client }: App, { log }: Run): { readonly names: readonly string[]; read: () => void } {
   const known = useSignal<{ readonly log: string; readonly names: readonly string[] } | null>(null);
+  const ask = async () => {
+    const query = { prefix: "@", values: 0 };
+    const { body } = await client.ask<readonly { name: string; kind: string }[]>(`/1/logs/${log}/fields`, { query });
+    known.value = { log, names: ["value", ...body.filter(({ kind }) => kind === "number").map(({ name }) => name)] };
+  };
   const read = () => {
-    if (known.peek()?.log === log) return;
-    client
-      .ask<readonly { name: string; kind: string }[]>(`/1/logs/${log}/fields`, { query: { prefix: "@", values: 0 } })
-      .then(
-        ({ body }) => {
-          const numbers = body.filter(({ kind }) => kind === "number").map(({ name }) => name);
-          known.value = { log, names: ["value", ...numbers] };
-        },
-        // The value alone can be measured then.
-        () => undefined,
-      );
+    // Where that fails, the value alone can be measured.
+    if (known.peek()?.log !== log) ask().catch(() => undefined);
   };
   return { names: known.value?.log === log ? known.value.names : ["value"], read };
 }
