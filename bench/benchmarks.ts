@@ -18,6 +18,7 @@ import { benchmark as postSlow } from "./post-slow.ts";
 import { benchmark as post } from "./post.ts";
 import { benchmark as producers } from "./producers.ts";
 import { benchmark as regex } from "./regex.ts";
+import { benchmark as scaleCluster } from "./scale/cluster.ts";
 import { benchmark as scale } from "./scale/scale.ts";
 import { benchmark as tail } from "./tail.ts";
 import { benchmark as walk } from "./walk.ts";
@@ -46,4 +47,5 @@ export const BENCHMARKS: readonly Benchmark[] = [
   peers,
   page,
   scale,
+  scaleCluster,
 ];

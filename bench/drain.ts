@@ -5,6 +5,7 @@ import { appendBacklog, createBacklog, prepareCatalog } from "./support/backlog.
 import type { Backlog } from "./support/backlog.ts";
 import { createBareWriter } from "./support/bare-write.ts";
 import { holds, isFound } from "./support/client.ts";
+import { processorTimeOf } from "./support/engines.ts";
 import { LOG } from "./support/events.ts";
 import { clearPlace, openBus, startService } from "./support/places.ts";
 import type { Kind, Place } from "./support/places.ts";
@@ -107,8 +108,7 @@ function costOfPatterns_us(events: Backlog["events"]): number {
 /** Processor time that Elasticsearch has taken so far, in milliseconds; 0 where the engine is part of the service. */
 async function engineBusy(place: Place): Promise<number> {
   if (place.kind === "embedded") return 0;
-  const { nodes } = await place.cluster.client.nodes.stats({ metric: "process" });
-  return Object.values(nodes).reduce((sum, { process }) => sum + (process?.cpu?.total_in_millis ?? NaN), 0);
+  return processorTimeOf(place.cluster);
 }
 
 /**

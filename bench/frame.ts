@@ -78,7 +78,7 @@ export function quantile(values: ArrayLike<number>, part: number): number {
 /** What a figure is to come to. */
 export type Target = { readonly kind: "at least" | "at most"; readonly value: number };
 
-export type Unit = "/s" | "ms" | "µs" | "MB" | "KiB" | "×";
+export type Unit = "/s" | "ms" | "µs" | "MB" | "KiB" | "bytes" | "×";
 
 /** Prints what was measured and keeps the verdicts. */
 export type Report = {

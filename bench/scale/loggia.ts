@@ -1,8 +1,9 @@
 import { ask, holds } from "../support/client.ts";
 import { batchRequest } from "../support/events.ts";
 import { clearPlace, startService } from "../support/places.ts";
+import type { ServiceProcess } from "../support/processes.ts";
 import type { World } from "../support/world.ts";
-import type { Contender } from "./contender.ts";
+import type { Answerer, Contender, Loaded } from "./contender.ts";
 
 /** Starts Loggia on embedded engines, empty. */
 export async function startLoggia(world: World): Promise<Contender> {
@@ -10,24 +11,30 @@ export async function startLoggia(world: World): Promise<Contender> {
   if (place.kind !== "embedded") throw new TypeError("this is of embedded engines alone");
   const service = await startService(place);
   return {
-    name: "Loggia",
+    ...contenderOf(service),
     pid: service.pid,
     folder: place.folder,
     isOfBus: (file) => file.startsWith("bus.sqlite"),
-    postPort: service.postPort,
-    accepts: 201,
-    lineOf: (event) => JSON.stringify(event),
-    requestOf: batchRequest,
-    holds: (count, patience_ms) => holds(service.apiPort, count, patience_ms),
-    async ask({ loggia }) {
-      const bodies: string[] = [];
-      for (const [path, parameters] of loggia) bodies.push((await ask(service.apiPort, path, parameters)).body);
-      return bodies;
-    },
-    recordsOf: (body) => (JSON.parse(body) as unknown[]).length,
     async [Symbol.asyncDispose]() {
       await service.stop();
       await clearPlace(place);
+    },
+  };
+}
+
+/** A service in one process, wherever it keeps its events. */
+export function contenderOf({ postPort, apiPort }: ServiceProcess): Loaded & Answerer {
+  return {
+    name: "Loggia",
+    postPort,
+    accepts: 201,
+    lineOf: (event) => JSON.stringify(event),
+    requestOf: batchRequest,
+    holds: (count, patience_ms) => holds(apiPort, count, patience_ms),
+    async ask({ loggia }) {
+      const bodies: string[] = [];
+      for (const [path, parameters] of loggia) bodies.push((await ask(apiPort, path, parameters)).body);
+      return () => bodies.reduce((sum, body) => sum + (JSON.parse(body) as unknown[]).length, 0);
     },
   };
 }

@@ -1,5 +1,8 @@
+import type { estypes } from "@elastic/elasticsearch";
+
 import type { Unit } from "../frame.ts";
 import { RARE_SOURCE, RARE_TAG } from "../support/events.ts";
+import { isLog } from "../support/questions.ts";
 import { requestIdOf, USERS } from "./events.ts";
 
 /** What is measured, and what it is to come to at ten million events. */
@@ -14,26 +17,59 @@ export type Asked = {
   readonly loggia: readonly Path[];
   /** One request to VictoriaLogs, in LogsQL. */
   readonly victoriaLogs: { readonly query: string; readonly limit?: string };
+  /** One request to Elasticsearch, without Loggia. */
+  readonly elasticsearch: BareSearch;
 };
+
+/**
+ * A search of Loggia's own documents, or of the plain index of the same texts, which has them analyzed and as
+ * keywords (`texts.ts`).
+ */
+export type BareSearch = { readonly of: "documents" | "texts"; readonly search: estypes.SearchRequest };
 
 export type Question = Row & {
   /** Draws values for one question, of events so many. */
   readonly draw: (random: Random, count: number) => Asked;
   /** How many records answer it, whatever was drawn. */
   readonly records?: number;
+  /** So many times what Elasticsearch takes for the bare DSL Loggia may take on a cluster. */
+  readonly mostBesideBare?: number;
 };
 
 const NEWEST = { order: "desc", pagesize: "100" };
 const BY_DAY = "GROUPBY DAY COLUMNS(KEY, COUNT, SUM, MIN, MAX)";
 const STATS_BY_DAY = "stats by (_time:1d) count(), sum(value), min(value), max(value)";
 
-function newestOf(parameters: Readonly<Record<string, string>>, query: string): Asked {
-  return { loggia: [["/events", { ...NEWEST, ...parameters }]], victoriaLogs: { query, limit: "100" } };
+function newestOf(parameters: Readonly<Record<string, string>>, query: string, elasticsearch: BareSearch): Asked {
+  return { loggia: [["/events", { ...NEWEST, ...parameters }]], victoriaLogs: { query, limit: "100" }, elasticsearch };
 }
 
-function groups(lql: string, query: string): Asked {
-  return { loggia: [["/query", { query: lql }]], victoriaLogs: { query } };
+function groups(lql: string, query: string, elasticsearch: BareSearch): Asked {
+  return { loggia: [["/query", { query: lql }]], victoriaLogs: { query }, elasticsearch };
 }
+
+function word(id: string): Asked {
+  return newestOf({ text: id }, id, { of: "texts", search: { query: { match: { text: id } }, size: 100 } });
+}
+
+/** The newest documents that pass all filters, counted as far as Loggia counts. */
+function bareNewest(...filter: estypes.QueryDslQueryContainer[]): BareSearch {
+  const query = { bool: { filter: [isLog(), ...filter] } };
+  return { of: "documents", search: { query, sort: [{ created: "desc" }], size: 100, track_total_hits: 10_000 } };
+}
+
+function bareGroups(groups: estypes.AggregationsAggregationContainer, tag?: string): BareSearch {
+  const filter = [isLog(), ...(tag === undefined ? [] : [{ term: { "folded.tags": tag } }])];
+  return {
+    of: "documents",
+    search: { size: 0, track_total_hits: false, query: { bool: { filter } }, aggs: { groups } },
+  };
+}
+
+const BARE_BY_DAY: estypes.AggregationsAggregationContainer = {
+  date_histogram: { field: "created", fixed_interval: "1d", min_doc_count: 1 },
+  aggs: { stats: { stats: { field: "value" } } },
+};
 
 export const QUESTIONS: readonly Question[] = [
   {
@@ -41,9 +77,9 @@ export const QUESTIONS: readonly Question[] = [
     unit: "ms",
     goal: "10",
     records: 1,
+    mostBesideBare: 2,
     draw(random, count) {
-      const id = requestIdOf(random(count));
-      return newestOf({ text: id }, id);
+      return word(requestIdOf(random(count)));
     },
   },
   {
@@ -51,16 +87,21 @@ export const QUESTIONS: readonly Question[] = [
     unit: "ms",
     goal: "",
     records: 0,
+    mostBesideBare: 2,
     draw(random) {
-      const id = requestIdOf(-1 - random(1e9));
-      return newestOf({ text: id }, id);
+      return word(requestIdOf(-1 - random(1e9)));
     },
   },
   {
     name: "newest 100 of a tag and a source",
     unit: "ms",
     goal: "20",
-    draw: () => newestOf({ tags: RARE_TAG, source: RARE_SOURCE }, `tags:${RARE_TAG} source:=${RARE_SOURCE}`),
+    draw: () =>
+      newestOf(
+        { tags: RARE_TAG, source: RARE_SOURCE },
+        `tags:${RARE_TAG} source:=${RARE_SOURCE}`,
+        bareNewest({ term: { "folded.tags": RARE_TAG } }, { term: { "folded.source": RARE_SOURCE } }),
+      ),
   },
   {
     name: "expression, first 1,000 (two pages)",
@@ -72,6 +113,15 @@ export const QUESTIONS: readonly Question[] = [
         { pagesize: "500", pagenum, text: "timeout.*id=9[0-9]{3}" },
       ]),
       victoriaLogs: { query: '~"timeout.*id=9[0-9]{3}"', limit: "1000" },
+      elasticsearch: {
+        of: "texts",
+        search: {
+          query: { regexp: { "text.keyword": { value: ".*timeout.*id=9[0-9]{3}.*", case_insensitive: true } } },
+          sort: [{ created: "asc" }],
+          size: 1_000,
+          track_total_hits: 10_000,
+        },
+      },
     }),
   },
   {
@@ -80,21 +130,26 @@ export const QUESTIONS: readonly Question[] = [
     goal: "50",
     draw(random) {
       const user = `user-${random(USERS)}`;
-      return newestOf({ user }, `user:=${user}`);
+      return newestOf({ user }, `user:=${user}`, bareNewest({ term: { "folded.user": user } }));
     },
   },
-  { name: "newest 100", unit: "ms", goal: "10", records: 100, draw: () => newestOf({}, "*") },
+  { name: "newest 100", unit: "ms", goal: "10", records: 100, draw: () => newestOf({}, "*", bareNewest()) },
   {
     name: "count, sum, min, max by day",
     unit: "ms",
     goal: "70",
-    draw: () => groups(`GET events ${BY_DAY}`, `* | ${STATS_BY_DAY}`),
+    draw: () => groups(`GET events ${BY_DAY}`, `* | ${STATS_BY_DAY}`, bareGroups(BARE_BY_DAY)),
   },
   {
     name: "the same of a tag",
     unit: "ms",
     goal: "100",
-    draw: () => groups(`GET events WHERE tags = 'error' ${BY_DAY}`, `tags:error | ${STATS_BY_DAY}`),
+    draw: () =>
+      groups(
+        `GET events WHERE tags = 'error' ${BY_DAY}`,
+        `tags:error | ${STATS_BY_DAY}`,
+        bareGroups(BARE_BY_DAY, "error"),
+      ),
   },
   {
     name: "top 10 of the users by sum",
@@ -105,6 +160,10 @@ export const QUESTIONS: readonly Question[] = [
       groups(
         "GET events GROUPBY user COLUMNS(KEY, SUM) SORT SUM DESC TAKE 10",
         "* | stats by (user) sum(value) total | sort by (total desc) limit 10",
+        bareGroups({
+          terms: { field: "user", size: 10, order: { total: "desc" } },
+          aggs: { total: { sum: { field: "value" } } },
+        }),
       ),
   },
 ];

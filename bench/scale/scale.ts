@@ -1,32 +1,20 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 
-import { interleaved, median, show, time_ms } from "../frame.ts";
+import { show } from "../frame.ts";
 import type { Bench, Benchmark } from "../frame.ts";
-import { batchesOf } from "../support/batches.ts";
-import { createRandom } from "../support/events.ts";
 import { busyOfThreads } from "../support/processes.ts";
 import { atRest } from "../support/rest.ts";
 import type { Contender } from "./contender.ts";
-import { eventOf } from "./events.ts";
 import { startLoggia } from "./loggia.ts";
+import { ACCEPTED, countOf, FOUND, load, MB, time } from "./measure.ts";
 import { QUESTIONS } from "./questions.ts";
-import type { Question, Row } from "./questions.ts";
+import type { Row } from "./questions.ts";
 import { startVictoriaLogs } from "./victoria-logs.ts";
 
-/** How many events are loaded; a hundredth of them is the other end of growth. A peer's program, where one is named. */
-const { SCALE_EVENTS = "10000000", PEER_VICTORIALOGS = "" } = process.env;
-const MB = 1_000_000;
-/** Events of a request, and of what is made and sent at a time. */
-const BATCH = 1_000;
-const CHUNK = 100_000;
-const CHUNK_TIMEOUT_MS = 300_000;
-/** All are to be found so long after the last was taken, or as long as they take at this rate. */
-const PATIENCE_MS = 120_000;
-const LEAST_PER_MS = 2;
+/** A peer's program, where one is named. */
+const { PEER_VICTORIALOGS = "" } = process.env;
 
-const ACCEPTED: Row = { name: "accepted", unit: "/s", goal: "240,000" };
-const FOUND: Row = { name: "until all are found", unit: "/s", goal: "150,000" };
 const DISK: Row = { name: "on disk, all files", unit: "MB", goal: "524" };
 const BUS: Row = { name: "of that the bus", unit: "MB", goal: "" };
 const STORE: Row = { name: "of that all else", unit: "MB", goal: "" };
@@ -53,8 +41,7 @@ export const benchmark: Benchmark = {
   kind: "embedded",
   isApart: true,
   async run(bench) {
-    const count = bench.quick ? 100_000 : Number(SCALE_EVENTS);
-    if (!(count >= 100 * BATCH)) throw new RangeError(`SCALE_EVENTS is ${SCALE_EVENTS}; ${100 * BATCH} is the least`);
+    const count = countOf(bench);
     const columns: Column[] = [];
     for (const each of [count / 100, count]) columns.push(await measure(bench, await startLoggia(bench.world), each));
     if (PEER_VICTORIALOGS !== "") {
@@ -110,51 +97,6 @@ function compareRecords({ report }: Bench, ours: Column, theirs: Column): void {
     if (others !== records)
       report.line(`  ANSWERS DIFFER, ${name}: ${ours.head} found ${records} records, ${theirs.head} ${others}`);
   }
-}
-
-/** Posts all events in batches, made a part at a time, and waits until all of them are found. */
-async function load(
-  { world }: Bench,
-  contender: Contender,
-  count: number,
-  figures: Map<string, number>,
-): Promise<void> {
-  const { postPort: port, accepts: expect } = contender;
-  const generator = await world.generator();
-  const random = createRandom(11);
-  let sending_ms = 0;
-  for (let start = 0; start < count; start += CHUNK) {
-    const length = Math.min(CHUNK, count - start);
-    const lines = Array.from({ length }, (_, i) => contender.lineOf(eventOf(start + i, count, random)));
-    const requests = batchesOf(lines, BATCH).map((batch) => contender.requestOf(batch.join("\n")));
-    const job = { host: "127.0.0.1", port, connections: 4, requests, perSecond: null, once: true };
-    sending_ms += (await generator.run({ ...job, duration_ms: CHUNK_TIMEOUT_MS, expect })).took_ms;
-  }
-  const patience_ms = Math.max(PATIENCE_MS, count / LEAST_PER_MS);
-  const rest_ms = await time_ms(() => contender.holds(count, patience_ms));
-  figures.set(ACCEPTED.name, count / (sending_ms / 1000));
-  // While events are made here the service catches up, which this does not count.
-  figures.set(FOUND.name, count / ((sending_ms + rest_ms) / 1000));
-}
-
-/** @returns how many records the first answer held, and the median of what the others took, in milliseconds */
-async function time(
-  { quick }: Bench,
-  contender: Contender,
-  question: Question,
-  count: number,
-): Promise<readonly [records: number, took_ms: number]> {
-  const random = createRandom(count + question.name.length);
-  const ask = () => contender.ask(question.draw(random, count));
-  const found = (await ask()).reduce((sum, body) => sum + contender.recordsOf(body), 0);
-  const { name, records = found } = question;
-  if (found !== records) throw new Error(`${contender.name} answers "${name}" with ${found} records, not ${records}`);
-  const once = (): Promise<number> => time_ms(ask);
-  const [figures] = await interleaved(
-    [{ name, once }],
-    quick ? { least: 3 } : { least: 7, most: 40, budget_ms: 5_000 },
-  );
-  return [found, median(figures!.rounds)];
 }
 
 type Memory = Record<"VmHWM" | "RssAnon" | "RssFile", number>;

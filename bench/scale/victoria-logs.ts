@@ -43,8 +43,10 @@ export async function startVictoriaLogs(program: string): Promise<Contender> {
       "Content-Type: application/stream+json\r\n" +
       `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
     holds: (count, patience_ms) => holds(port, count, patience_ms),
-    ask: async ({ victoriaLogs }) => [(await get(port, "/select/logsql/query", victoriaLogs)).body],
-    recordsOf: (body) => body.split("\n").filter((line) => line !== "").length,
+    async ask({ victoriaLogs }) {
+      const { body } = await get(port, "/select/logsql/query", victoriaLogs);
+      return () => body.split("\n").filter((line) => line !== "").length;
+    },
     async [Symbol.asyncDispose]() {
       const exited = once(child, "exit");
       child.kill("SIGTERM");

@@ -14,7 +14,7 @@ import type { Place } from "./places.ts";
 /** As many as a topic has unless told otherwise. */
 const PARTITIONS = 6;
 const LOGS_PER_PARTITION = 2;
-const LOGS = spreadLogs();
+export const LOGS = spreadLogs();
 const CLASSES = 20;
 const SUBSCRIBERS = 5;
 /** One event in so many is of a given class. */

@@ -75,3 +75,9 @@ async function clear(engines: Engines, client: Client, prefix: string): Promise<
     dropAllConnections();
   }
 }
+
+/** Processor time that Elasticsearch has taken so far, in milliseconds. */
+export async function processorTimeOf({ client }: Cluster): Promise<number> {
+  const { nodes } = await client.nodes.stats({ metric: "process" });
+  return Object.values(nodes).reduce((sum, { process }) => sum + (process?.cpu?.total_in_millis ?? NaN), 0);
+}

@@ -1,0 +1,177 @@
+import type { estypes } from "@elastic/elasticsearch";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { median, show } from "../frame.ts";
+import type { Bench, Benchmark } from "../frame.ts";
+import { ask } from "../support/client.ts";
+import { processorTimeOf } from "../support/engines.ts";
+import type { Cluster } from "../support/engines.ts";
+import { clearPlace, startService } from "../support/places.ts";
+import type { Place } from "../support/places.ts";
+import { busyOfThreads } from "../support/processes.ts";
+import type { ServiceProcess } from "../support/processes.ts";
+import { atRest } from "../support/rest.ts";
+import type { Answerer } from "./contender.ts";
+import { contenderOf } from "./loggia.ts";
+import { ACCEPTED, countOf, FOUND, highestResident, load, MB, timeAll } from "./measure.ts";
+import { compareProcesses } from "./two-of-each.ts";
+import { QUESTIONS } from "./questions.ts";
+import type { Row } from "./questions.ts";
+import { fillTexts } from "./texts.ts";
+
+/**
+ * `yes`: what is loaded stays on the engines of `make up` after the run, and the next run asks it again. Then nothing
+ * says how fast it was loaded.
+ */
+const { SCALE_KEEP = "" } = process.env;
+const WARM_MS = 2_000;
+const MERGED_MS = 5_000;
+const MERGE_PATIENCE_MS = 900_000;
+const LOOK_MS = 500;
+
+const INDEX: Row = { name: "index, primaries", unit: "MB", goal: "" };
+const INDEX_BYTES: Row = { name: "index, bytes an event", unit: "bytes", goal: "" };
+const MEMORY: Row = { name: "memory of the service, highest", unit: "MB", goal: "" };
+
+type Column = { readonly head: string; readonly figures: ReadonlyMap<string, number> };
+
+export const benchmark: Benchmark = {
+  name: "scale-cluster",
+  about:
+    "the same on a cluster, and two processes of a kind beside one (SCALE_EVENTS=1000000: so many; SCALE_KEEP=yes: " +
+    "they stay on the engines of `make up`) | a hundredth and a tenth of them, and the bare DSL",
+  kind: "cluster",
+  isApart: true,
+  async run(bench) {
+    const count = countOf(bench);
+    const columns: Column[] = [];
+    for (const each of [count / 100, count / 10, count]) columns.push(...(await measure(bench, each)));
+    const growth = (way: number, name: string): string => {
+      const [first, last] = [columns[way]!, columns.at(way - 2)!].map(({ figures }) => figures.get(name) ?? NaN);
+      return Number.isNaN(last! / first!) ? "–" : `${show(last! / first!, "×")} ×`;
+    };
+    bench.report.table([
+      ["", ...columns.map(({ head }) => head), "growth of Loggia", "growth of the bare DSL"],
+      ...[...QUESTIONS, ACCEPTED, FOUND, INDEX, INDEX_BYTES, MEMORY].map(({ name, unit }) => [
+        name,
+        ...columns.map(({ figures }) => (figures.has(name) ? `${show(figures.get(name)!, unit)} ${unit}` : "–")),
+        growth(0, name),
+        growth(1, name),
+      ]),
+    ]);
+    await compareProcesses(bench);
+  },
+};
+
+/** Loads a place unless it is loaded, and asks all questions there, of Loggia and of Elasticsearch in turn. */
+async function measure(bench: Bench, count: number): Promise<readonly [ours: Column, bare: Column]> {
+  const cluster = await bench.world.cluster();
+  const isKept = SCALE_KEEP === "yes";
+  const namespace = isKept ? `kept-scale-${count}-events` : cluster.namespace();
+  const place: Place & { kind: "cluster" } = { kind: "cluster", namespace, cluster };
+  const [documents, texts] = [`${namespace}-events`, `${namespace}-texts`];
+  const [ours, bare] = [new Map<string, number>(), new Map<string, number>()];
+  await using closing = new AsyncDisposableStack();
+  if (!isKept) closing.defer(() => clearPlace(place));
+  else if ((await countIn(cluster, texts)) !== count) await clearPlace(place);
+  const service = closing.use(await startService(place));
+  // The texts come last, so where they are whole all else is.
+  if ((await countIn(cluster, texts)) !== count) await fill(bench, { place, service, texts, count, ours, bare });
+  const { client } = cluster;
+  // Groups of the same documents would be answered from memory.
+  await client.indices.putSettings({ index: [documents, texts], settings: { "index.requests.cache.enable": false } });
+  await restOf(cluster, [documents, texts]);
+  const answerers: Answerer[] = [contenderOf(service), bareAnswerer(cluster, { documents, texts })];
+  for (const question of QUESTIONS) {
+    const timed = await timeAll(bench, answerers, question, { count, warm_ms: WARM_MS });
+    const [mine, limit] = timed;
+    if (mine!.records !== limit!.records)
+      throw new Error(`"${question.name}": Loggia finds ${mine!.records} records, the bare DSL ${limit!.records}`);
+    const { name, unit, mostBesideBare } = question;
+    const target = mostBesideBare !== undefined && { target: { kind: "at most", value: mostBesideBare } as const };
+    bench.report.ratio({
+      name: `${name}, of ${count.toLocaleString("en-US")}`,
+      unit,
+      ours: mine!.figures,
+      limit: limit!.figures,
+      ...target,
+    });
+    ours.set(name, median(mine!.figures.rounds));
+    bare.set(name, median(limit!.figures.rounds));
+  }
+  for (const [figures, index] of [
+    [ours, documents],
+    [bare, texts],
+  ] as const) {
+    const bytes = await sizeOf(cluster, index);
+    figures.set(INDEX.name, bytes / MB).set(INDEX_BYTES.name, bytes / count);
+  }
+  ours.set(MEMORY.name, highestResident(service.pid) / MB);
+  const head = count.toLocaleString("en-US");
+  return [
+    { head: `Loggia, ${head}`, figures: ours },
+    { head: `bare, ${head}`, figures: bare },
+  ];
+}
+
+type Filling = {
+  readonly place: Place & { kind: "cluster" };
+  readonly service: ServiceProcess;
+  readonly texts: string;
+  readonly count: number;
+  readonly ours: Map<string, number>;
+  readonly bare: Map<string, number>;
+};
+
+/** Loads the service, and then the index of texts, and tells what an event cost of processor time. */
+async function fill(bench: Bench, { place, service, texts, count, ours, bare }: Filling): Promise<void> {
+  const { cluster } = place;
+  const before = [busyOfThreads(service.pid), await processorTimeOf(cluster)] as const;
+  await load(bench, contenderOf(service), count, ours);
+  await restOf(cluster, [`${place.namespace}-events`]);
+  const after = [busyOfThreads(service.pid), await processorTimeOf(cluster)] as const;
+  const { total } = await ask(service.apiPort, "/events", { pagesize: "1", total: "exact" });
+  if (total !== count) throw new Error(`The service holds ${total} events, not the ${count} that were posted`);
+  const perEvent = (ms: number): string => `${((ms * 1000) / count).toFixed(2)} µs`;
+  bench.report.line(
+    `  processor time of loading ${count.toLocaleString("en-US")}, an event: ` +
+      `main thread ${perEvent(after[0].main_ms - before[0].main_ms)}, ` +
+      `others ${perEvent(after[0].others_ms - before[0].others_ms)}, Elasticsearch ${perEvent(after[1] - before[1])}`,
+  );
+  bare.set(FOUND.name, await fillTexts(cluster.client, texts, count));
+}
+
+function bareAnswerer({ client }: Cluster, indices: Record<"documents" | "texts", string>): Answerer {
+  return {
+    name: "bare DSL",
+    async ask({ elasticsearch: { of, search } }) {
+      const answer = await client.search({ index: indices[of], ...search });
+      const groups = answer.aggregations?.["groups"] as { buckets: unknown[] } | undefined;
+      return () => (groups === undefined ? answer.hits.hits : groups.buckets).length;
+    },
+  };
+}
+
+/** How many documents an index holds; NaN where there is none. */
+async function countIn({ client }: Cluster, index: string): Promise<number> {
+  if (!(await client.indices.exists({ index }))) return NaN;
+  return (await client.count({ index })).count;
+}
+
+/** Waits until nothing is merged any more. Nobody asks for a merge: this is how an index is from day to day. */
+async function restOf({ client }: Cluster, indices: string[]): Promise<void> {
+  await client.indices.flush({ index: indices });
+  const deadline_ms = performance.now() + MERGE_PATIENCE_MS;
+  for (let calm_ms = 0; calm_ms < MERGED_MS; calm_ms += LOOK_MS) {
+    const { _all: all } = await client.indices.stats({ index: indices, metric: "merge" });
+    if ((all.primaries?.merges?.current ?? 0) > 0) calm_ms = -LOOK_MS;
+    if (performance.now() > deadline_ms) throw new Error(`Elasticsearch still merges after ${MERGE_PATIENCE_MS} ms`);
+    await sleep(LOOK_MS);
+  }
+  await atRest(2_000);
+}
+
+async function sizeOf({ client }: Cluster, index: string): Promise<number> {
+  const { _all: all }: estypes.IndicesStatsResponse = await client.indices.stats({ index, metric: "store" });
+  return all.primaries?.store?.size_in_bytes ?? NaN;
+}

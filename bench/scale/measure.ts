@@ -1,0 +1,103 @@
+import { readFileSync } from "node:fs";
+
+import { interleaved, median, time_ms } from "../frame.ts";
+import type { Bench, Figures } from "../frame.ts";
+import { batchesOf } from "../support/batches.ts";
+import { createRandom } from "../support/events.ts";
+import type { Answerer, Loaded } from "./contender.ts";
+import { eventOf } from "./events.ts";
+import type { Question, Row } from "./questions.ts";
+
+/** How many events are loaded; a hundredth of them is the other end of growth. */
+const { SCALE_EVENTS = "10000000" } = process.env;
+/** Events of a request, and of what is made and sent at a time. */
+const BATCH = 1_000;
+const CHUNK = 100_000;
+const CHUNK_TIMEOUT_MS = 300_000;
+/** All are to be found so long after the last was taken, or as long as they take at this rate. */
+const PATIENCE_MS = 120_000;
+const LEAST_PER_MS = 2;
+
+export const MB = 1_000_000;
+export const ACCEPTED: Row = { name: "accepted", unit: "/s", goal: "240,000" };
+export const FOUND: Row = { name: "until all are found", unit: "/s", goal: "150,000" };
+
+/** @throws RangeError where the setting is too small for a hundredth of it to be loaded */
+export function countOf({ quick }: Bench): number {
+  const count = quick ? 100_000 : Number(SCALE_EVENTS);
+  if (!(count >= 100 * BATCH)) throw new RangeError(`SCALE_EVENTS is ${SCALE_EVENTS}; ${100 * BATCH} is the least`);
+  return count;
+}
+
+/** Posts all events in batches, made a part at a time, and waits until all of them are found. */
+export async function load(
+  { world }: Bench,
+  loaded: Loaded,
+  count: number,
+  figures: Map<string, number>,
+): Promise<void> {
+  const { postPort: port, accepts: expect } = loaded;
+  const generator = await world.generator();
+  const random = createRandom(11);
+  let sending_ms = 0;
+  for (let start = 0; start < count; start += CHUNK) {
+    const length = Math.min(CHUNK, count - start);
+    const lines = Array.from({ length }, (_, i) => loaded.lineOf(eventOf(start + i, count, random)));
+    const requests = batchesOf(lines, BATCH).map((batch) => loaded.requestOf(batch.join("\n")));
+    const job = { host: "127.0.0.1", port, connections: 4, requests, perSecond: null, once: true };
+    sending_ms += (await generator.run({ ...job, duration_ms: CHUNK_TIMEOUT_MS, expect })).took_ms;
+  }
+  const patience_ms = Math.max(PATIENCE_MS, count / LEAST_PER_MS);
+  const rest_ms = await time_ms(() => loaded.holds(count, patience_ms));
+  figures.set(ACCEPTED.name, count / (sending_ms / 1000));
+  // While events are made here the service catches up, which this does not count.
+  figures.set(FOUND.name, count / ((sending_ms + rest_ms) / 1000));
+}
+
+/** How many records an answerer's first answer held, and what the others took, in milliseconds. */
+export type Timed = { readonly records: number; readonly figures: Figures };
+
+/**
+ * Asks all answerers the same questions of a kind in turn.
+ * @param options.warm_ms how long they are asked before, each by itself
+ */
+export async function timeAll(
+  { quick }: Bench,
+  answerers: readonly Answerer[],
+  question: Question,
+  options: { count: number; warm_ms?: number },
+): Promise<Timed[]> {
+  const { count, warm_ms = 0 } = options;
+  const found: number[] = [];
+  const ways = [];
+  for (const answerer of answerers) {
+    const random = createRandom(count + question.name.length);
+    const ask = () => answerer.ask(question.draw(random, count));
+    const records = (await ask())();
+    const { name, records: expected = records } = question;
+    if (records !== expected)
+      throw new Error(`${answerer.name} answers "${name}" with ${records} records, not ${expected}`);
+    found.push(records);
+    ways.push({ name: answerer.name, once: () => time_ms(ask) });
+  }
+  if (warm_ms > 0 && !quick) await interleaved(ways, { least: 4, most: Infinity, budget_ms: warm_ms });
+  const figures = await interleaved(ways, quick ? { least: 3 } : { least: 7, most: 40, budget_ms: 5_000 });
+  return figures.map((figures, i) => ({ records: found[i]!, figures }));
+}
+
+/** @returns how many records the first answer held, and the median of what the others took, in milliseconds */
+export async function time(
+  bench: Bench,
+  answerer: Answerer,
+  question: Question,
+  count: number,
+): Promise<readonly [records: number, took_ms: number]> {
+  const [timed] = await timeAll(bench, [answerer], question, { count });
+  return [timed!.records, median(timed!.figures.rounds)];
+}
+
+/** In bytes, by what Linux kept. */
+export function highestResident(pid: number): number {
+  const kilobytes = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
+  return Number(kilobytes ?? NaN) * 1024;
+}

@@ -1,0 +1,181 @@
+import { Agent, request } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { interleaved, show } from "../frame.ts";
+import type { Bench } from "../frame.ts";
+import { LOGS } from "../support/backlog.ts";
+import { get } from "../support/client.ts";
+import { clearPlace, openPorts, startService } from "../support/places.ts";
+import type { Place } from "../support/places.ts";
+import type { ServiceProcess } from "../support/processes.ts";
+import { atRest } from "../support/rest.ts";
+
+const PRODUCERS = 8;
+const BATCH = 500;
+const PAGE = 500;
+const PAUSE_MS = 100;
+/** A list by `sinceid` stays some seconds behind; and all is to be found in this time. */
+const PATIENCE_MS = 300_000;
+/** The noise of one core's rate on a machine that others share. */
+const NO_LOSS = { kind: "at least", value: 0.9 } as const;
+
+/**
+ * Two posting processes and two pipelines beside one of each: events for each second of processor time that they take,
+ * while a reader of each log walks by `sinceid`, who must see each event once and those of a producer in their order.
+ */
+export async function compareProcesses(bench: Bench): Promise<void> {
+  const costs: string[] = [];
+  const way = (each: number) => ({
+    name: each === 1 ? "one of each" : "two of each",
+    once: async (): Promise<number> => {
+      const { perCore, text } = await carry(bench, each);
+      costs.push(`  ${each} and ${each}: ${text}`);
+      return perCore;
+    },
+  });
+  const [one, two] = await interleaved([way(1), way(2)], bench.quick ? { least: 1 } : { least: 4 });
+  for (const text of costs) bench.report.line(text);
+  const name = "events a core, two posting processes and two pipelines";
+  bench.report.ratio({ name, unit: "/s", ours: two!, limit: one!, target: NO_LOSS });
+  bench.report.fact("each event seen once by sinceid, those of a producer in order", true);
+}
+
+type Carried = { readonly perCore: number; readonly text: string };
+
+/** Starts so many processes of a kind in a place of their own, and has them carry events. @throws Error on a lost one */
+async function carry({ world, quick }: Bench, each: number): Promise<Carried> {
+  await using closing = new AsyncDisposableStack();
+  const place = await world.place();
+  closing.defer(() => clearPlace(place));
+  await makeLogs(place);
+  const start = async (roles: string): Promise<ServiceProcess> => closing.use(await startService(place, { roles }));
+  const api = await start("api");
+  const posts: ServiceProcess[] = [];
+  const pipelines: ServiceProcess[] = [];
+  for (let i = 0; i < each; i++) {
+    posts.push(await start("post"));
+    pipelines.push(await start("pipeline"));
+  }
+  const busy = (some: readonly ServiceProcess[]): number => some.reduce((sum, process) => sum + process.busy(), 0);
+  const warm = await carryAll(api, posts, quick ? 12_000 : 60_000, new Map());
+  await atRest();
+  const before = [busy(posts), busy(pipelines)] as const;
+  const { count, took_ms } = await carryAll(api, posts, quick ? 24_000 : 240_000, warm.walks);
+  const [posting_ms, pipeline_ms] = [busy(posts) - before[0], busy(pipelines) - before[1]];
+  const perEvent = (ms: number): string => `${((ms * 1000) / count).toFixed(2)} µs`;
+  return {
+    perCore: count / ((posting_ms + pipeline_ms) / 1000),
+    text:
+      `${show(count / (took_ms / 1000), "/s")} events/s, ` +
+      `an event took posting ${perEvent(posting_ms)}, pipelines ${perEvent(pipeline_ms)} of processor time`,
+  };
+}
+
+async function makeLogs(place: Place): Promise<void> {
+  await using ports = await openPorts(place);
+  const account = { email: "owner@example.org", password: "password of the owner", admin: true };
+  const { id: owner } = await ports.catalog.createAccount(account);
+  for (const key of LOGS) await ports.catalog.createLog({ key, display: key, owner, apiKey: keyOf(key) });
+}
+
+function keyOf(log: string): string {
+  return `key-of-${log}`;
+}
+
+/** How far a reader of a log has come, and the last number of each producer that it has seen. */
+type Walk = { last: string; seen: number; readonly numbers: Map<string, number> };
+
+type Load = { readonly count: number; readonly took_ms: number; readonly walks: Map<string, Walk> };
+
+/** Posts events from all producers, and waits until the reader of each log has seen all of them. */
+async function carryAll(
+  api: ServiceProcess,
+  posts: readonly ServiceProcess[],
+  count: number,
+  walks: Map<string, Walk>,
+): Promise<Load> {
+  const batches = Math.ceil(count / PRODUCERS / BATCH);
+  const begin_ms = performance.now();
+  const posted = new Map<string, number>();
+  const produce = async (producer: number): Promise<void> => {
+    using agent = disposable(new Agent({ keepAlive: true, maxSockets: 1 }));
+    const { postPort } = posts[producer % posts.length]!;
+    for (let i = 0; i < batches; i++) {
+      const log = LOGS[(producer + i) % LOGS.length]!;
+      await post({ agent, port: postPort, log, body: batchOf(producer, i) });
+      posted.set(log, (posted.get(log) ?? 0) + BATCH);
+    }
+  };
+  let isPosted = false;
+  const read = async (log: string): Promise<void> => {
+    const walk = walks.get(log) ?? { last: "0".repeat(24), seen: 0, numbers: new Map() };
+    walks.set(log, walk);
+    walk.seen = 0;
+    for (const end_ms = performance.now() + PATIENCE_MS; performance.now() < end_ms;) {
+      const rows = await step(api.apiPort, log, walk);
+      if (isPosted && walk.seen >= (posted.get(log) ?? 0)) break;
+      if (rows < PAGE) await sleep(PAUSE_MS);
+    }
+    const wanted = posted.get(log) ?? 0;
+    if (walk.seen !== wanted) throw new Error(`By sinceid ${walk.seen} events of ${log} were seen, not ${wanted}`);
+  };
+  const produceAll = async (): Promise<void> => {
+    await Promise.all(Array.from({ length: PRODUCERS }, (_, i) => produce(i)));
+    isPosted = true;
+  };
+  await Promise.all([produceAll(), ...LOGS.map(read)]);
+  return { count: batches * BATCH * PRODUCERS, took_ms: performance.now() - begin_ms, walks };
+}
+
+type Row = { readonly id: string; readonly text: string };
+
+/** Reads one page. @throws Error where an event comes again, or before another one of its producer that was first */
+async function step(port: number, log: string, walk: Walk): Promise<number> {
+  const parameters = { apikey: keyOf(log), pagesize: String(PAGE), sinceid: walk.last };
+  const rows = JSON.parse((await get(port, `/1/logs/${log}/events`, parameters)).body) as Row[];
+  for (const { id, text } of rows) {
+    const [, producer = "", number = ""] = /^producer (\d+) sends (\d+) /.exec(text) ?? [];
+    if (id <= walk.last) throw new Error(`Behind ${walk.last}, ${log} shows ${id}`);
+    if (Number(number) <= (walk.numbers.get(producer) ?? -1))
+      throw new Error(`${log} shows number ${number} of producer ${producer} behind ${walk.numbers.get(producer)}`);
+    walk.last = id;
+    walk.numbers.set(producer, Number(number));
+  }
+  walk.seen += rows.length;
+  return rows.length;
+}
+
+/** Numbers go on from one load to the next. */
+let started = 0;
+
+function batchOf(producer: number, i: number): string {
+  const lines: string[] = [];
+  for (let k = 0; k < BATCH; k++) {
+    const text = `producer ${producer} sends ${(started += 1)} of batch ${i}: answered 200 in ${(k * 7) % 3_000} ms`;
+    lines.push(JSON.stringify({ text, tags: ["http", `host-${k % 8}`], source: `web-${k % 50}`, value: k }));
+  }
+  return lines.join("\n");
+}
+
+type Posting = { readonly agent: Agent; readonly port: number; readonly log: string; readonly body: string };
+
+function post({ agent, port, log, body }: Posting): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const headers = { "Content-Type": "application/x-ndjson", "X-API-Key": keyOf(log) };
+  const path = `/1/logs/${log}/events`;
+  const asked = request({ agent, host: "127.0.0.1", port, path, method: "POST", headers }, (response) => {
+    response.resume();
+    response.on("end", () => {
+      if (response.statusCode === 201) resolve();
+      else reject(new Error(`A batch for ${log} was answered ${response.statusCode}`));
+    });
+    response.on("error", reject);
+  });
+  asked.on("error", reject);
+  asked.end(body);
+  return promise;
+}
+
+function disposable(agent: Agent): Disposable & Agent {
+  return Object.assign(agent, { [Symbol.dispose]: () => agent.destroy() });
+}
