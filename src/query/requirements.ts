@@ -33,6 +33,10 @@ const MAX_LEAVES = 4;
 /** The weight of what lies in a group. */
 const INNER_WEIGHT = 3;
 
+/** Together so much weight says little, and one of this weight much: it is that of characters that are known. */
+const LITTLE = 4;
+const MUCH = 5;
+
 type Budget = { alternatives: number };
 
 /** The condition that each text meets that holds a match of `tree`; null where there is none worth asking. */
@@ -90,10 +94,20 @@ function inner<Leaf>(part: Tree, newReader: NewReader<Leaf>, budget: Budget, dep
 }
 
 function choose<Leaf>(found: readonly Found<Leaf>[]): Requirement<Leaf> | null {
-  const strong = found.filter(({ weak }) => !weak);
-  const best = (strong.length > 0 ? strong : found)
-    .toSorted((a, b) => b.weight - a.weight)
-    .slice(0, strong.length > 0 ? MAX_LEAVES : 1)
-    .map(({ condition }) => condition);
-  return best.length === 0 ? null : best.length === 1 ? best[0]! : { kind: "all", parts: best };
+  const byWeight = withoutRepeats(found).toSorted((a, b) => b.weight - a.weight);
+  const chosen = byWeight.filter(({ weak }) => !weak).slice(0, MAX_LEAVES);
+  const weak = byWeight.find((each) => each.weak);
+  if (weak !== undefined && (chosen.length === 0 || sayLittleBeside(chosen, weak))) chosen.push(weak);
+  const conditions = chosen.map(({ condition }) => condition);
+  return conditions.length > 1 ? { kind: "all", parts: conditions } : (conditions[0] ?? null);
+}
+
+/** `a1a2a` says of the letter `a` twice that it is there. */
+function withoutRepeats<Leaf>(found: readonly Found<Leaf>[]): Found<Leaf>[] {
+  return [...new Map(found.map((each) => [JSON.stringify(each.condition), each])).values()];
+}
+
+/** Whether some conditions find so many texts that looking up what is dear costs less than looking at each of them. */
+function sayLittleBeside(some: readonly Found<unknown>[], { weight }: Found<unknown>): boolean {
+  return weight >= MUCH && some.reduce((sum, each) => sum + each.weight - 1, 0) <= LITTLE;
 }

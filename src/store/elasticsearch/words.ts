@@ -252,9 +252,15 @@ function wordFromStart({ of, before, items }: Run, isWhole: boolean): Found<Word
     length += item.min;
     expression += print(item);
   }
-  const says = of === "digits" ? known >= 1 && length >= 2 : known >= MIN_LENGTH || (known >= 1 && rest === "");
+  const isBehindLetter = /^[a-z]$/.test(start);
+  const says =
+    of === "digits"
+      ? known >= 1 && (length >= 2 || (isBehindLetter && rest === ""))
+      : known >= MIN_LENGTH || (known >= 1 && rest === "");
   if (!says) return null;
-  return { condition: { kind: "word", of, expression: expression + rest }, weight: known + 1, weak: false };
+  // A letter before the digits says as much as one of them.
+  const weight = known + (isBehindLetter ? 2 : 1);
+  return { condition: { kind: "word", of, expression: expression + rest }, weight, weak: false };
 }
 
 /** Whether a run of letters begins behind a character of that kind: "" where it does. */

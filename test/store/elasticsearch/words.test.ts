@@ -52,6 +52,17 @@ test("a plain word decides, a text of several words does not", (t) => {
   t.deepEqual(wordsOfText("é"), { condition: null, exact: false });
 });
 
+test("an id of digits and letters is told by those of its runs that few texts have", (t) => {
+  const ofId = (text: string) => wordsOfText(text).condition;
+  t.deepEqual(ofId("7902699be42c"), all(digits("e42"), letters("be")));
+  // A digit behind a letter says more than a letter alone.
+  t.deepEqual(ofId("9283e2b0b7d0"), all(digits("e2"), digits("b0"), digits("b7"), letters("e")));
+  // Once is enough.
+  t.deepEqual(ofId("2a1a1a1b3"), all(digits("a1"), digits("b3.*"), letters("a"), letters("b")));
+  // Many texts have `a9` and `a`: what the id begins with is dear to look up, and told all the same.
+  t.deepEqual(ofId("243893569a9f"), all(digits("a9"), letters("a"), digits(".*243893569")));
+});
+
 test("runs of digits are told with the letter before them", (t) => {
   t.is(digitsOf("worker 16 is stuck in quagmire10, id=9123 é7"), "16 e10 =9123 7");
   t.is(digitsOf("nothing"), undefined);
