@@ -6,6 +6,7 @@ import type { Bench, Benchmark } from "../frame.ts";
 import { ask } from "../support/client.ts";
 import { processorTimeOf } from "../support/engines.ts";
 import type { Cluster } from "../support/engines.ts";
+import { createRandom } from "../support/events.ts";
 import { clearPlace, startService } from "../support/places.ts";
 import type { Place } from "../support/places.ts";
 import { busyOfThreads } from "../support/processes.ts";
@@ -25,6 +26,7 @@ import { fillTexts } from "./texts.ts";
  */
 const { SCALE_KEEP = "" } = process.env;
 const WARM_MS = 2_000;
+const COST_MS = 2_000;
 const MERGED_MS = 5_000;
 const MERGE_PATIENCE_MS = 900_000;
 const LOOK_MS = 500;
@@ -83,6 +85,19 @@ async function measure(bench: Bench, count: number): Promise<readonly [ours: Col
   await restOf(cluster, [documents, texts]);
   const answerers: Answerer[] = [contenderOf(service), bareAnswerer(cluster, { documents, texts })];
   for (const question of QUESTIONS) {
+    /** What a question costs, which others who use the machine change less than how long it takes. */
+    const costOf = async ({ ask }: Answerer): Promise<{ service_ms: number; engine_ms: number }> => {
+      const random = createRandom(count + 1);
+      const [service_ms, engine_ms] = [service.busy(), await processorTimeOf(cluster)];
+      let asked = 0;
+      const end_ms = performance.now() + (bench.quick ? 0 : COST_MS);
+      do await ask(question.draw(random, count));
+      while ((asked += 1) < 10 || performance.now() < end_ms);
+      return {
+        service_ms: (service.busy() - service_ms) / asked,
+        engine_ms: ((await processorTimeOf(cluster)) - engine_ms) / asked,
+      };
+    };
     const timed = await timeAll(bench, answerers, question, { count, warm_ms: WARM_MS });
     const [mine, limit] = timed;
     if (mine!.records !== limit!.records)
@@ -96,6 +111,11 @@ async function measure(bench: Bench, count: number): Promise<readonly [ours: Col
       limit: limit!.figures,
       ...target,
     });
+    const [cost, bareCost] = [await costOf(answerers[0]!), await costOf(answerers[1]!)];
+    bench.report.line(
+      `    processor time: the service ${show(cost.service_ms, unit)} and Elasticsearch ${show(cost.engine_ms, unit)} ${unit}` +
+        `, for the bare DSL Elasticsearch ${show(bareCost.engine_ms, unit)} ${unit}`,
+    );
     ours.set(name, median(mine!.figures.rounds));
     bare.set(name, median(limit!.figures.rounds));
   }
